@@ -1,0 +1,70 @@
+# Every target creates .venv and installs what it needs; `make help` lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt
+PYTEST_ARGS ?= -n auto
+PINS := pyproject.toml constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
+
+demo: $(VENV)/.ready-core  ## move the GSIS SCARA, compute its joint torques, write out/demo
+	$(BIN)/servotwin demo --out out/demo
+
+test: $(VENV)/.ready-test  ## run all tests (PYTEST_ARGS="-k word" to choose)
+	$(BIN)/python -m pytest -q $(PYTEST_ARGS)
+
+lint: $(VENV)/.ready-lint  ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.ready-bench  ## speed, as ratios against peers in one run
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove what the targets write, except .venv
+	rm -rf out build dist src/*.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	if [ -d benchmarks ]; then find benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +; fi
+
+# The environment. A stamp is as old as the last installation, so an unchanged project installs nothing;
+# a larger set of extras also freshens the stamps of the smaller ones.
+
+$(VENV)/.ready-core: $(VENV)/.ready-venv $(PINS)
+	@echo "installing servotwin ..."
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.ready-lint: $(VENV)/.ready-venv $(PINS)
+	@echo "installing servotwin and the development tools ..."
+	@$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.ready-core
+
+$(VENV)/.ready-test: $(VENV)/.ready-venv $(PINS)
+	@echo "installing servotwin, the development tools, Pinocchio and MuJoCo ..."
+	@$(PIP) --editable '.[dev,verify]'
+	@touch $@ $(VENV)/.ready-core $(VENV)/.ready-lint
+
+$(VENV)/.ready-bench: $(VENV)/.ready-venv $(PINS)
+	@echo "installing servotwin and the peers of the benchmark ..."
+	@$(PIP) --editable '.[bench]'
+	@touch $@ $(VENV)/.ready-core
+
+# Debian and Ubuntu ship `venv` apart from Python; it is fetched if it is missing and we may do so.
+$(VENV)/.ready-venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "ServoTwin needs Python 3.11 or later; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." >&2; \
+	  echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing python3-venv ..."; apt-get install -y -qq python3-venv >/dev/null; \
+	  else echo "Python's venv module is missing; install the package python3-venv." >&2; exit 1; fi; }
+	@echo "creating $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@

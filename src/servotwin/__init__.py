@@ -1,0 +1,1 @@
+"""ServoTwin: a robot described once; its equations, drives, control and answers."""

@@ -1,0 +1,59 @@
+"""Poses: the check of what comes in, turns, and the difference of two poses."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from servotwin.errors import InputError, ShapeError
+from servotwin.mechanism.model import Array
+
+RIGID = 1e-6  # largest deviation of a given rotation matrix from orthonormality
+
+
+def checked_poses(T: ArrayLike) -> Array:
+    """Finite homogeneous transforms of shape (..., 4, 4) with their rotations made exactly orthonormal."""
+    poses = np.array(T, dtype=np.float64)
+    if poses.ndim < 2 or poses.shape[-2:] != (4, 4):
+        raise ShapeError(f"a pose is a 4 x 4 matrix, got an array of shape {poses.shape}")
+    if not np.all(np.isfinite(poses)):
+        raise InputError("the pose has entries that are not finite numbers")
+    R = poses[..., :3, :3]
+    skewness = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
+    bottom = np.abs(poses[..., 3, :] - np.array([0.0, 0.0, 0.0, 1.0])).max(initial=0.0)
+    if skewness > RIGID or bottom > RIGID or np.any(np.linalg.det(R) < 0.0):
+        raise InputError(
+            "the pose is not a rigid transform: its upper left 3 x 3 block must be a rotation matrix "
+            "and its last row 0 0 0 1"
+        )
+    U, _, Vt = np.linalg.svd(R)
+    poses[..., :3, :3] = U @ Vt
+    poses[..., 3, :] = (0.0, 0.0, 0.0, 1.0)
+    return poses
+
+
+def rotation(u: Array, angle: float) -> Array:
+    """Turn about the unit vector u, (3, 3) (Rodrigues' formula)."""
+    c, s = float(np.cos(angle)), float(np.sin(angle))
+    x, y, z = (float(value) for value in u)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.asarray(c * np.eye(3) + s * K + (1.0 - c) * np.outer(u, u), dtype=np.float64)
+
+
+def rotation_vector(R: Array) -> Array:
+    """Axis times angle of a turn, (3,), angle in 0 .. pi; accurate at both ends."""
+    axis = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    sine, cosine = float(np.linalg.norm(axis)), 0.5 * (float(np.trace(R)) - 1.0)
+    angle = float(np.arctan2(sine, cosine))
+    if sine > 1e-6 or cosine > 0.0:
+        return axis * (angle / sine) if sine > 0.0 else axis
+    # Near half a turn the antisymmetric part vanishes; the symmetric part is 2 a a^T - I.
+    outer = 0.5 * (R + R.T) + np.eye(3)
+    k = int(np.argmax(np.diag(outer)))
+    direction = outer[:, k] / np.linalg.norm(outer[:, k])
+    return np.asarray(angle * direction * (-1.0 if direction @ axis < 0.0 else 1.0), dtype=np.float64)
+
+
+def pose_error(T: Array, X: Array) -> Array:
+    """From pose X to pose T: shift [m] and rotation vector [rad] in base axes, (6,)."""
+    return np.concatenate([T[:3, 3] - X[:3, 3], rotation_vector(T[:3, :3] @ X[:3, :3].T)])

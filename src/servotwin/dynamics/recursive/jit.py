@@ -1,0 +1,93 @@
+"""How the functions of this package are compiled: by numba, cached on disk, one specialisation each.
+
+Numba's own cache watches only the file a function stands in. The kernels here
+are built from helpers of neighbouring files, so their entries are stamped with
+the contents of every module of the package folder. An entry that is damaged
+counts as missing: the kernel is compiled and saved again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from numba import njit
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# The compiler may ignore the sign of zero, divide by a reciprocal and fuse
+# multiply-add; it may not reorder sums, which would cost compile time and NaNs.
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"nsz", "arcp", "contract"}}
+DIGEST_SIZE = 32
+
+
+def helper(function: Function) -> Function:
+    """A small function that disappears into its callers; it has no cache entry of its own."""
+    return cast(Function, njit(**OPTIONS)(function))
+
+
+def kernel(function: Function) -> Function:
+    """A function called from Python or from other compiled loops; its machine code is kept on disk."""
+    compiled: Any = njit(**OPTIONS)(function)
+    if compiled is not function:  # numba returns the function itself when it is switched off
+        try:
+            compiled._cache = PackageCache(function)
+        except RuntimeError:
+            pass  # no folder to write to: compile in every process
+    return cast(Function, compiled)
+
+
+@lru_cache
+def package_stamp(folder: Path) -> str:
+    """Digest of the names and contents of all modules of a package folder."""
+    digest = hashlib.sha256()
+    for module in sorted(folder.glob("*.py")):
+        digest.update(module.name.encode() + b"\0" + module.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+class CheckedCacheFile(IndexDataCacheFile):  # type: ignore[misc,unused-ignore]
+    """Machine code is kept behind its digest: damaged code would crash the process."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except Exception:  # unpickling damaged bytes can raise anything
+            return {}
+
+    def _load_data(self, name: str) -> Any:
+        stored = Path(self._data_path(name)).read_bytes()
+        digest, data = stored[:DIGEST_SIZE], stored[DIGEST_SIZE:]
+        if hashlib.sha256(data).digest() != digest:
+            raise OSError("damaged cache entry")  # an OSError tells the caller that there is no entry
+        return pickle.loads(data)
+
+    def _save_data(self, name: str, data: Any) -> None:
+        dumped = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(hashlib.sha256(dumped).digest() + dumped)
+
+
+class PackageCache(FunctionCache):  # type: ignore[misc,unused-ignore]
+    """Numba's function cache, stamped by the whole package and forgiving about damaged entries."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        folder = Path(function.__code__.co_filename).parent
+        self._cache_file = CheckedCacheFile(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=package_stamp(folder),
+        )
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save compiled code; a full or read-only disk costs time later, not the result now."""
+        try:
+            super().save_overload(sig, data)
+        except OSError:
+            pass

@@ -1,0 +1,182 @@
+"""What can be generated for a robot: every kernel's inputs and outputs, as expressions.
+
+Each program takes a ``Derivation`` and returns named inputs (shape, expressions)
+and outputs. All are in the independent coordinates q of the robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from servotwin.dynamics.chain import Chain
+from servotwin.dynamics.coriolis import coriolis_matrix
+from servotwin.dynamics.crba import mass_matrix
+from servotwin.dynamics.forward import factor, solve
+from servotwin.dynamics.kinematics import BASE_POSE, Pose, body_poses, energies, jacobian
+from servotwin.dynamics.rnea import rnea
+from servotwin.dynamics.vector import Scalar
+from servotwin.equations.derivation import Derivation
+from servotwin.equations.graph import Expr
+
+Matrix = list[list[Scalar]]
+
+
+@dataclass(frozen=True)
+class Block:
+    """An array argument: its core shape and its entries in row-major order."""
+
+    shape: tuple[int, ...]
+    entries: list[Expr]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Inputs and outputs of one kernel."""
+
+    derivation: Derivation
+    inputs: list[Block]
+    outputs: list[Block]
+
+
+def _vector(entries: Sequence[Expr]) -> Block:
+    return Block((len(entries),), list(entries))
+
+
+def _output(derivation: Derivation, entries: Sequence[Scalar], shape: tuple[int, ...]) -> Block:
+    return Block(shape, [derivation.graph.lift(e) for e in entries])
+
+
+def _flat(matrix: Matrix) -> list[Scalar]:
+    return [entry for row in matrix for entry in row]
+
+
+def _start(derivation: Derivation) -> tuple[list[Expr], Chain]:
+    q = derivation.inputs("q", derivation.numbers.G.shape[1])
+    return q, derivation.chain(derivation.expand(q, offset=True))
+
+
+def reduced(derivation: Derivation, M: Matrix) -> Matrix:
+    """G^T M G, the tree's matrix in the independent coordinates."""
+    rows = [derivation.reduce(row) for row in M]
+    columns = [derivation.reduce([row[j] for row in rows]) for j in range(len(rows[0]) if rows else 0)]
+    return [list(entries) for entries in zip(*columns, strict=True)]
+
+
+def _mass(derivation: Derivation, chain: Chain, *, drives: bool) -> Matrix:
+    M = reduced(derivation, mass_matrix(chain))
+    return _plus_rotors(derivation, M) if drives else M
+
+
+def _plus_rotors(derivation: Derivation, M: Matrix) -> Matrix:
+    n = range(len(M))
+    return [[M[i][j] + derivation.number(f"Jr{i}_{j}") for j in n] for i in n]
+
+
+def _torque(derivation: Derivation, chain: Chain, qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+    rates = derivation.expand(qd, offset=False)
+    accelerations = derivation.expand(qdd, offset=False)
+    return derivation.reduce(rnea(chain, rates, accelerations))
+
+
+def rne(derivation: Derivation, *, drives: bool = False) -> Program:
+    """(q, qd, qdd) -> tau."""
+    q, chain = _start(derivation)
+    qd, qdd = derivation.inputs("qd", len(q)), derivation.inputs("qdd", len(q))
+    tau = _torque(derivation, chain, qd, qdd)
+    if drives:
+        for i in range(len(q)):
+            for j in range(len(q)):
+                tau[i] = tau[i] + derivation.number(f"Jr{i}_{j}") * qdd[j]
+    return Program(derivation, [_vector(q), _vector(qd), _vector(qdd)], [_output(derivation, tau, (len(q),))])
+
+
+def inertia(derivation: Derivation, *, drives: bool = False) -> Program:
+    """q -> M."""
+    q, chain = _start(derivation)
+    M = _mass(derivation, chain, drives=drives)
+    return Program(derivation, [_vector(q)], [_output(derivation, _flat(M), (len(q), len(q)))])
+
+
+def gravload(derivation: Derivation) -> Program:
+    """q -> g."""
+    q, chain = _start(derivation)
+    none: list[Scalar] = [0.0] * len(q)
+    tau = _torque(derivation, chain, none, none)
+    return Program(derivation, [_vector(q)], [_output(derivation, tau, (len(q),))])
+
+
+def coriolis(derivation: Derivation) -> Program:
+    """(q, qd) -> C, Christoffel form."""
+    q, chain = _start(derivation)
+    qd = derivation.inputs("qd", len(q))
+    C = reduced(derivation, coriolis_matrix(chain, derivation.expand(qd, offset=False)))
+    return Program(derivation, [_vector(q), _vector(qd)], [_output(derivation, _flat(C), (len(q), len(q)))])
+
+
+def accel(derivation: Derivation, *, drives: bool = False) -> Program:
+    """(q, qd, tau) -> qdd, by factoring the mass matrix."""
+    q, chain = _start(derivation)
+    qd, tau = derivation.inputs("qd", len(q)), derivation.inputs("tau", len(q))
+    h = _torque(derivation, chain, qd, [0.0] * len(q))
+    L, inverse = factor(_mass(derivation, chain, drives=drives))
+    qdd = solve(L, inverse, [t - b for t, b in zip(tau, h, strict=True)])
+    return Program(derivation, [_vector(q), _vector(qd), _vector(tau)], [_output(derivation, qdd, (len(q),))])
+
+
+def _frame_pose(derivation: Derivation, poses: Sequence[Pose], frame: str) -> Pose:
+    body = derivation.numbers.frames[frame][0]
+    entries = [[derivation.number(f"X{i}_{j}") for j in range(4)] for i in range(3)]
+    return (BASE_POSE if body < 0 else poses[body]).then(entries)
+
+
+def fkine(derivation: Derivation, *, frame: str) -> Program:
+    """q -> pose of a frame, 4x4."""
+    q, chain = _start(derivation)
+    pose = _frame_pose(derivation, body_poses(chain), frame)
+    return Program(derivation, [_vector(q)], [_output(derivation, _flat(pose.matrix()), (4, 4))])
+
+
+def fkine_all(derivation: Derivation) -> Program:
+    """q -> poses of the canonical body frames, n x 4 x 4."""
+    q, chain = _start(derivation)
+    poses = body_poses(chain)
+    entries = [e for pose in poses for e in _flat(pose.matrix())]
+    return Program(derivation, [_vector(q)], [_output(derivation, entries, (len(poses), 4, 4))])
+
+
+def _jacobian(derivation: Derivation, chain: Chain, frame: str) -> Matrix:
+    poses = body_poses(chain)
+    point = _frame_pose(derivation, poses, frame).p
+    tree = jacobian(chain, poses, derivation.numbers.frames[frame][0], point)
+    return [derivation.reduce(row) for row in tree]
+
+
+def jacob0(derivation: Derivation, *, frame: str) -> Program:
+    """q -> Jacobian of a frame in base axes, 6 x n."""
+    q, chain = _start(derivation)
+    J = _jacobian(derivation, chain, frame)
+    return Program(derivation, [_vector(q)], [_output(derivation, _flat(J), (6, len(q)))])
+
+
+def jacob0_dot(derivation: Derivation, *, frame: str) -> Program:
+    """(q, qd) -> time derivative of the Jacobian, by differentiating its graph."""
+    q, chain = _start(derivation)
+    qd = derivation.inputs("qd", len(q))
+    J = _flat(_jacobian(derivation, chain, frame))
+    rate = derivation.graph.derivative(J, {x.id: v for x, v in zip(q, qd, strict=True)})
+    return Program(derivation, [_vector(q), _vector(qd)], [_output(derivation, rate, (6, len(q)))])
+
+
+def energy(derivation: Derivation) -> Program:
+    """(q, qd) -> kinetic and potential energy."""
+    q, chain = _start(derivation)
+    qd = derivation.inputs("qd", len(q))
+    both = energies(chain, derivation.expand(qd, offset=False))
+    return Program(derivation, [_vector(q), _vector(qd)], [_output(derivation, list(both), (2,))])
+
+
+PROGRAMS: dict[str, Callable[..., Program]] = {
+    function.__name__: function
+    for function in (rne, inertia, gravload, coriolis, accel, fkine, fkine_all, jacob0, jacob0_dot, energy)
+}

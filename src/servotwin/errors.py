@@ -1,0 +1,49 @@
+"""One tree of errors: everything a user can cause derives from ``ServotwinError``."""
+
+from __future__ import annotations
+
+
+class ServotwinError(Exception):
+    """Base of every error that ServoTwin raises on purpose; its text is one clear line."""
+
+
+class InputError(ServotwinError):
+    """Something the user wrote cannot be accepted.
+
+    The text reads ``file:line: field: what is wrong; what is accepted`` with
+    the parts that are known. ``file``, ``line`` (1-based) and ``field`` are
+    kept for tools that want to jump there.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        self.message = message
+        self.file = file
+        self.line = line
+        self.field = field
+        place = file or ""
+        if place and line:
+            place += f":{line}"
+        super().__init__(": ".join(part for part in (place, field, message) if part))
+
+
+class ShapeError(ServotwinError, ValueError):
+    """An array argument has the wrong shape."""
+
+
+class UnreachableError(ServotwinError):
+    """No joint position reaches the requested pose; the text says why."""
+
+
+class KinematicsError(ServotwinError):
+    """A numeric kinematic solution did not converge."""
+
+
+class UnsupportedError(ServotwinError):
+    """The robot has a feature that the requested operation cannot treat."""

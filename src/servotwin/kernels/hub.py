@@ -1,0 +1,171 @@
+"""From a robot's numbers to a callable kernel: derive, compile, keep.
+
+``kernel(kind, numbers)`` looks in this process, then on disk, and only then
+derives and compiles. What is kept is keyed by structure, not by numbers: a
+change of payload, mass or length reuses the code and only recomputes the
+values of the parameter-only expressions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import servotwin
+from servotwin.equations.derivation import Numbers, structure_key
+from servotwin.equations.graph import Graph, Op, apply
+from servotwin.kernels.cache import read_entry, write_entry
+from servotwin.kernels.machine import abi, load_object, simd_width
+from servotwin.kernels.ufunc import Bound, make_ufunc
+from servotwin.mechanism.model import Array
+
+LOOP = "loop"
+SOURCES = ("mechanism/canonical.py", "mechanism/grouping.py", "dynamics/*.py", "equations/*.py", "kernels/*.py")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Code for one structure: loop address, argument shapes, and how to compute the constants."""
+
+    address: int
+    inputs: list[tuple[int, ...]]
+    outputs: list[tuple[int, ...]]
+    prepare: list[tuple[int, int, int]]  # operations on parameters, in order
+    constants: list[float]
+    params: list[str]
+    consts: list[int]  # which results of ``prepare`` the loop reads
+    operations: dict[str, int]
+
+    def parameter_values(self, table: Mapping[str, float]) -> Array:
+        """The values of the parameter-only expressions for one robot."""
+        values: list[float] = []
+        for op, a, b in self.prepare:
+            if op == Op.CONST:
+                values.append(self.constants[a])
+            elif op == Op.PARAM:
+                values.append(table[self.params[a]])
+            else:
+                values.append(apply(op, values[a], values[b] if b >= 0 else 0.0))
+        return np.array([values[i] for i in self.consts] or [0.0], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled function of one robot. ``call`` is a NumPy ufunc over any leading shape."""
+
+    kind: str
+    call: np.ufunc
+    bound: Bound
+    consts: Array
+    compiled: Compiled
+
+
+@cache
+def _generator_version() -> str:
+    """Digest of the sources that generate code: a changed generator never meets old machine code."""
+    root = Path(servotwin.__file__).parent
+    digest = hashlib.sha256()
+    for glob in SOURCES:
+        for path in sorted(root.glob(glob)):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+_loaded: dict[str, Compiled] = {}
+
+
+def kernel(kind: str, numbers: Numbers, *, frame: str | None = None, drives: bool = False, width: int = 0) -> Kernel:
+    """The kernel of a kind for a robot; ``width`` forces the SIMD width (1: none), default the machine's."""
+    width = width or simd_width()
+    table = numbers.table(energy=kind == "energy", drives=drives, frame=frame)
+    body = "" if frame is None else numbers.frames[frame][0]
+    name = f"{kind}/{'drives' if drives else ''}/{body}/{width}"
+    key = structure_key(name, numbers, table)
+    compiled = _loaded.get(key)
+    if compiled is None:
+        compiled = _loaded[key] = _from_disk(key) or _build(kind, key, numbers, table, frame, drives, width)
+    consts = compiled.parameter_values(table)
+    bound = make_ufunc(compiled.address, consts, compiled.inputs, compiled.outputs, kind, f"servotwin kernel {kind}")
+    return Kernel(kind, bound.ufunc, bound, consts, compiled)
+
+
+def _disk_key(key: str) -> str:
+    return hashlib.sha256("|".join((key, abi(), _generator_version())).encode()).hexdigest()
+
+
+def _from_disk(key: str) -> Compiled | None:
+    entry = read_entry(_disk_key(key))
+    if entry is None:
+        return None
+    header, code = entry
+    try:
+        (address,) = load_object(code, [LOOP])
+        return _compiled(address, header)
+    except (KeyError, TypeError, ValueError, RuntimeError, OSError):
+        return None
+
+
+def _compiled(address: int, header: Mapping[str, Any]) -> Compiled:
+    return Compiled(
+        address=address,
+        inputs=[tuple(s) for s in header["inputs"]],
+        outputs=[tuple(s) for s in header["outputs"]],
+        prepare=[(int(o), int(a), int(b)) for o, a, b in header["prepare"]],
+        constants=[float(c) for c in header["constants"]],
+        params=[str(p) for p in header["params"]],
+        consts=[int(c) for c in header["consts"]],
+        operations={str(k): int(v) for k, v in header["operations"].items()},
+    )
+
+
+def _build(
+    kind: str, key: str, numbers: Numbers, table: dict[str, float], frame: str | None, drives: bool, width: int
+) -> Compiled:
+    # Deriving and compiling are not needed when the kernel comes from disk; neither are their imports.
+    from servotwin.equations.derivation import Derivation  # noqa: PLC0415
+    from servotwin.equations.programs import PROGRAMS  # noqa: PLC0415
+    from servotwin.kernels.emit import Plan, emit_loop  # noqa: PLC0415
+    from servotwin.kernels.machine import compile_object  # noqa: PLC0415
+
+    options: dict[str, Any] = {}
+    if frame is not None:
+        options["frame"] = frame
+    if drives:
+        options["drives"] = True
+    program = PROGRAMS[kind](Derivation(numbers, table), **options)
+    plan = Plan.of(program)
+    code = compile_object(emit_loop(program, plan, LOOP, width))
+    entries = [e for block in program.outputs for e in block.entries]
+    header = {
+        "kind": kind,
+        "inputs": [block.shape for block in program.inputs],
+        "outputs": [block.shape for block in program.outputs],
+        "operations": plan.graph.operations(entries),
+        **_parameter_program(plan.graph, plan.consts),
+    }
+    write_entry(_disk_key(key), header, code)
+    (address,) = load_object(code, [LOOP])
+    return _compiled(address, header)
+
+
+def _parameter_program(graph: Graph, consts: list[int]) -> dict[str, Any]:
+    """The parameter-only part of the graph, renumbered so that it can be stored and replayed."""
+    nodes = graph.reachable(consts)
+    place = {node: i for i, node in enumerate(nodes)}
+    steps = []
+    for node in nodes:
+        op, a, b = graph.op[node], graph.a[node], graph.b[node]
+        leaf = op in (Op.CONST, Op.PARAM)
+        steps.append((op, a if leaf else place[a], -1 if b < 0 else place[b]))
+    return {
+        "prepare": steps,
+        "constants": graph.constants,
+        "params": graph.params,
+        "consts": [place[c] for c in consts],
+    }

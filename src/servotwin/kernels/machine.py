@@ -1,0 +1,64 @@
+"""LLVM assembly -> machine code in this process, through llvmlite; no C compiler involved."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+_kept: list[Any] = []  # engines own the code that function addresses point into
+
+
+@cache
+def host() -> tuple[str, str, str]:
+    """Target triple, processor name and feature list of this machine."""
+    return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+@cache
+def abi() -> str:
+    """Everything outside the graph that decides whether stored machine code may run here."""
+    return "|".join((*host(), llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), sys.platform))
+
+
+@cache
+def simd_width() -> int:
+    """Doubles per SIMD register worth using: 8 with AVX-512, 4 with AVX2 and FMA, otherwise 2."""
+    features = dict(llvm.get_host_cpu_features())
+    if features.get("avx512f"):
+        return 8
+    return 4 if features.get("avx2") and features.get("fma") else 2
+
+
+@cache
+def _target_machine() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    triple, cpu, features = host()
+    target = llvm.Target.from_triple(triple)
+    return target.create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small", jit=True)
+
+
+def compile_object(assembly: str) -> bytes:
+    """Machine code of a module as a relocatable object."""
+    module = llvm.parse_assembly(f'target triple = "{host()[0]}"\n{assembly}')
+    machine = _target_machine()
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    return bytes(machine.emit_object(module))
+
+
+def load_object(code: bytes, names: list[str]) -> list[int]:
+    """Place an object in executable memory; addresses of the named functions."""
+    machine = _target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{host()[0]}"'), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    addresses = [int(engine.get_function_address(name)) for name in names]
+    if not all(addresses):
+        raise ValueError("the object does not define what was asked for")
+    _kept.append(engine)
+    return addresses

@@ -1,0 +1,138 @@
+"""The frozen mechanism that every algorithm reads.
+
+A mechanism is a tree of n moving bodies. Body ``i`` hangs on body
+``parent[i]`` (-1 is the base) by joint ``i``; bodies are numbered so that
+``parent[i] < i``. The frame of body ``i`` has its z axis on the axis of joint
+``i``: the joint turns about z (revolute) or slides along z (prismatic)::
+
+    X_parent_body(q_i) = X_tree[i] @ Rz(q_i)    or    X_tree[i] @ Tz(q_i)
+
+Fixed links are merged into the body that carries them; their frames live on
+in ``frames``. Inertial parameters are the ten standard ones about the origin
+of the body frame, in its axes, in the order of ``PARAMETERS``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+BASE = -1
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named frame fixed to a body: ``X_body_frame`` is 4x4, ``body`` is -1 for the base."""
+
+    name: str
+    body: int
+    X_body_frame: Array
+
+
+class CutKind(Enum):
+    """The joint that closes a loop and is cut open virtually."""
+
+    SPHERICAL = "spherical"
+    REVOLUTE = "revolute"
+    PRISMATIC = "prismatic"
+
+
+@dataclass(frozen=True)
+class LoopClosure:
+    """Frames ``frame_a`` and ``frame_b`` (names) coincide up to the cut joint's freedom about/along z."""
+
+    name: str
+    kind: CutKind
+    frame_a: str
+    frame_b: str
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """Linear coupling of all tree joints to the independent ones: ``q_tree = G @ q + q0``."""
+
+    G: Array
+    q0: Array
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Per independent joint, infinite where the description is silent (SI, joint side)."""
+
+    q_min: Array
+    q_max: Array
+    qd_max: Array
+    qdd_max: Array
+    tau_max: Array
+
+
+@dataclass(frozen=True)
+class Rotors:
+    """Rotors behind the transmission: ``theta_m = N @ q``; inertia ``J_m`` [kg m2] each."""
+
+    names: tuple[str, ...]
+    N: Array
+    J_m: Array
+
+    @property
+    def reflected_inertia(self) -> Array:
+        r"""Joint-side inertia matrix of the rotors, :math:`N^T \mathrm{diag}(J_m) N` [kg m2, kg]."""
+        return np.asarray(self.N.T @ (self.J_m[:, None] * self.N), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Rigid-body tree, its named frames, couplings, loop closures and rotors (SI, radians)."""
+
+    name: str
+    tree_joint_names: tuple[str, ...]
+    parent: IntArray
+    prismatic: BoolArray
+    X_tree: Array  # (n, 4, 4)
+    phi: Array  # (n, 10), see PARAMETERS
+    frames: tuple[Frame, ...]
+    tool: str
+    gravity: Array  # (3,) acceleration of free fall in the base frame
+    joint_names: tuple[str, ...]  # independent joints, the order of q
+    coupling: Coupling
+    limits: Limits
+    rotors: Rotors
+    loops: tuple[LoopClosure, ...] = ()
+    q_home: Array = field(default_factory=lambda: np.zeros(0))  # (n_q,) a natural pose; start of searches
+    family: str = ""  # closed-form kinematics family: '', 'scara', 'palletizer', 'delta', 'spherical-wrist'
+
+    @property
+    def n_tree(self) -> int:
+        """Number of joints of the spanning tree."""
+        return len(self.tree_joint_names)
+
+    @property
+    def n_q(self) -> int:
+        """Number of independent joint coordinates, the length of q."""
+        return len(self.joint_names)
+
+    @property
+    def coupled(self) -> bool:
+        """True if some tree joints depend linearly on others."""
+        return not np.array_equal(self.coupling.G, np.eye(self.n_tree))
+
+    def frame(self, name: str | None = None) -> Frame:
+        """The frame called ``name``; the tool frame if ``name`` is None."""
+        wanted = self.tool if name is None else name
+        for frame in self.frames:
+            if frame.name == wanted:
+                return frame
+        known = ", ".join(f.name for f in self.frames)
+        raise KeyError(f"no frame '{wanted}' in {self.name}; there are: {known}")
+
+    def with_(self, **changes: object) -> Mechanism:
+        """A copy with some fields replaced."""
+        return replace(self, **changes)  # type: ignore[arg-type]

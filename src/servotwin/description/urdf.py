@@ -9,8 +9,8 @@ of the format (https://wiki.ros.org/urdf/XML) are worth knowing:
   from 1e16 on are how URDF files say "not stated", so they are not limits here.
 - The tool is the only leaf of the tree; of several, the one named most like a
   tool (see ``_TOOL_WORDS``), otherwise the one behind most moving joints, the
-  first in the file if equal. A massless leaf called ``tool`` fixed to a link
-  becomes the tool frame itself, which is how ServoTwin writes it.
+  first in the file if equal. A massless leaf called ``tool`` fixed to a moving
+  link becomes the tool frame itself, which is how ServoTwin writes it.
 
 Real files hold rounded inertias that no body has, so the tree asks for a
 warning instead of an error (``inertia_check: warn``).
@@ -18,14 +18,259 @@ warning instead of an error (``inertia_check: warn``).
 
 from __future__ import annotations
 
-import heapq
 import math
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
-from xml.parsers import expat
 
-from servotwin.description.names import readable_names, robot_name
-from servotwin.description.nodes import Node, Origin, one_line, quoted, read_text
-from servotwin.errors import InputError
+from servotwin.description.nodes import Node, Origin, one_line, quoted
+from servotwin.description.urdf_tree import Joint, Robot, checked_robot
+from servotwin.description.urdf_xml import Element, read_robot
+
+UNLIMITED = 1e16  # what simulators write for "no limit"; the export uses it too
+_ZERO = (0.0, 0.0, 0.0)
+_URDF_AXIS = (1.0, 0.0, 0.0)
+# best first; whole words, so that 'three' or 'handle' do not count
+_TOOL_WORDS = ("tcp", "tool[0-9]*", "ee|eef|end[_-]?effector", "flange", "gripper", "hand")
+
+
+def read_urdf(path: str | Path) -> Node:
+    """The raw tree of the URDF file at ``path``; ``InputError`` with file and line if it is broken."""
+    robot = checked_robot(read_robot(path))
+    write = _Writer(f"URDF file {Path(path).name}")
+    tool = _tool_joint(robot)
+    becomes_frame = _is_tool_frame(robot, tool)
+    top = robot.element
+    name, title = _robot_name(top, Path(path).stem)
+    fields: dict[str, Node | None] = {
+        "format": write.text("servotwin/1", top),
+        "name": write.text(name, top),
+        "title": write.text(title, top) if title else None,
+        "inertia_check": write.text("warn", top),
+        "axes": write.mapping(
+            {
+                robot.axis_names[joint.name]: _axis(robot, joint, write)
+                for joint in robot.joints
+                if not (becomes_frame and joint is tool)
+            },
+            top,
+        ),
+        "tool": _tool_frame(robot, tool, write) if becomes_frame else _tool_link(robot, tool, write),
+        "couplings": _couplings(robot, write),
+    }
+    return write.mapping(fields, top)
+
+
+class _Writer:
+    """Makes nodes that point at URDF elements and name the file as their source."""
+
+    def __init__(self, source: str) -> None:
+        self.source = one_line(source, 200)
+
+    def _origin(self, place: Element) -> Origin:
+        return Origin(place.file, place.line, source=self.source)
+
+    def text(self, text: str, place: Element) -> Node:
+        return Node(text, self._origin(place))
+
+    def quantity(self, value: float, unit: str, place: Element) -> Node:
+        """A number with its unit; ``repr`` keeps every bit. ``+ 0.0`` turns -0.0 into 0.0."""
+        number = repr(value + 0.0).removesuffix(".0")
+        return self.text(f"{number} {unit}" if unit else number, place)
+
+    def quantities(self, values: Iterable[float], unit: str, place: Element) -> Node:
+        return Node([self.quantity(value, unit, place) for value in values], self._origin(place))
+
+    def mapping(self, fields: dict[str, Node | None] | dict[str, Node], place: Element) -> Node:
+        """A mapping of the fields that are there."""
+        kept = {key: node for key, node in fields.items() if node is not None}
+        return Node(kept, self._origin(place))
+
+
+def _robot_name(element: Element, stem: str) -> tuple[str, str]:
+    """Catalogue-style name, and the original as the title if it says more."""
+    original = one_line(element.attributes.get("name", ""), 100)
+    for candidate in (original, stem):
+        name = re.sub(r"[^a-z0-9]+", "-", candidate.lower()).strip("-")[:60].strip("-")
+        if name:
+            break
+    # a text that starts with '=' would be read as an expression
+    title = original.lstrip("= ")
+    return name or "robot", "" if title == name else title
+
+
+# --- the parts --------------------------------------------------------------------------------------
+
+
+def _axis(robot: Robot, joint: Joint, write: _Writer) -> Node:
+    element = joint.element
+    fields: dict[str, Node | None] = {
+        "type": write.text(joint.kind, element),
+        "parent": write.text(_axis_of(robot, joint.parent), element),
+        "origin": write.mapping(_placement(element, write), element),
+        "axis": _direction(joint, write) if joint.moves else None,
+        "limits": _limits(joint, write) if joint.moves else None,
+        "link": _link(robot, joint.child, write),
+    }
+    return write.mapping(fields, element)
+
+
+def _axis_of(robot: Robot, link: str) -> str:
+    """The name of the axis that moves ``link``, ``base`` for the root link."""
+    return robot.axis_names[robot.carriers[link].name] if link in robot.carriers else "base"
+
+
+def _placement(element: Element, write: _Writer) -> dict[str, Node | None]:
+    """``xyz`` and, if it turns, ``rpy`` of the <origin> in ``element``."""
+    origin = element.only("origin")
+    if origin is None:
+        return {"xyz": write.quantities(_ZERO, "m", element), "rpy": None}
+    rpy = origin.vector("rpy", _ZERO)
+    return {
+        "xyz": write.quantities(origin.vector("xyz", _ZERO), "m", origin),
+        "rpy": write.quantities(rpy, "rad", origin) if any(rpy) else None,
+    }
+
+
+def _direction(joint: Joint, write: _Writer) -> Node:
+    axis = joint.element.only("axis")
+    if axis is None:
+        return write.quantities(_URDF_AXIS, "", joint.element)
+    direction = axis.vector("xyz", _URDF_AXIS)
+    if not any(direction):
+        raise axis.error("<axis xyz='0 0 0'>: the axis of a moving joint needs a direction")
+    return write.quantities(direction, "", axis)
+
+
+def _limits(joint: Joint, write: _Writer) -> Node | None:
+    limit = joint.element.only("limit")
+    if limit is None:
+        return None
+    # one of the two alone leaves the other at the format's default, zero
+    lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
+    open_ended = joint.kind == "continuous" or (upper >= UNLIMITED and lower <= -UNLIMITED)
+    stated = not open_ended and (lower, upper) != (0.0, 0.0)
+    fields: dict[str, Node | None] = {
+        "position": write.quantities((lower, upper), joint.unit, limit) if stated else None,
+        "speed": _bound(limit, "velocity", f"{joint.unit}/s", write),
+        "effort": _bound(limit, "effort", "N" if joint.kind == "prismatic" else "N*m", write),
+    }
+    return write.mapping(fields, limit) if any(fields.values()) else None
+
+
+def _bound(limit: Element, attribute: str, unit: str, write: _Writer) -> Node | None:
+    value = limit.number(attribute, 0.0)
+    return write.quantity(value, unit, limit) if value and value < UNLIMITED else None
+
+
+def _link(robot: Robot, link: str, write: _Writer) -> Node:
+    element = robot.links[link]
+    fields: dict[str, Node | None] = {"name": write.text(robot.link_names[link], element)}
+    inertial = element.only("inertial")
+    if inertial is not None:
+        mass = inertial.required("mass")
+        placement = _placement(inertial, write)
+        fields["mass"] = write.quantity(mass.number("value"), "kg", mass)
+        fields["center"] = placement["xyz"]
+        fields["inertia"] = _inertia(inertial.required("inertia"), placement["rpy"], write)
+    return write.mapping(fields, element)
+
+
+def _inertia(inertia: Element, rpy: Node | None, write: _Writer) -> Node | None:
+    entries = {key: inertia.number(f"i{key}") for key in ("xx", "yy", "zz", "xy", "xz", "yz")}
+    if not any(entries.values()):
+        return None
+    stated = {key: value for key, value in entries.items() if value or key[0] == key[1]}
+    tensor = {key: write.quantity(value, "kg*m^2", inertia) for key, value in stated.items()}
+    return write.mapping({"tensor": write.mapping(tensor, inertia), "rpy": rpy}, inertia)
+
+
+# --- mimics -----------------------------------------------------------------------------------------
+
+
+def _couplings(robot: Robot, write: _Writer) -> Node | None:
+    joints = {joint.name: joint for joint in robot.joints}
+    mimics = {joint.name: joint.element.only("mimic") for joint in robot.joints if joint.moves}
+    rows = []
+    for name, mimic in mimics.items():
+        if mimic is None:
+            continue
+        leader, multiplier, offset = _resolve(name, mimics, joints)
+        factor = _factor_unit(joints[name], joints[leader])
+        of = write.mapping({robot.axis_names[leader]: write.quantity(multiplier, factor, mimic)}, mimic)
+        row: dict[str, Node | None] = {
+            "joint": write.text(robot.axis_names[name], mimic),
+            "of": of,
+            "offset": write.quantity(offset, joints[name].unit, mimic) if offset else None,
+        }
+        rows.append(write.mapping(row, mimic))
+    return Node(rows, rows[0].origin) if rows else None
+
+
+def _resolve(
+    name: str, mimics: dict[str, Element | None], joints: dict[str, Joint]
+) -> tuple[str, float, float]:
+    """Leader, multiplier and offset of a mimic joint; a mimic of a mimic follows the first leader."""
+    follower = joints[name].element
+    multiplier, offset = 1.0, 0.0
+    seen = {name}
+    mimic = mimics[name]
+    while mimic is not None:
+        name = mimic.text("joint")
+        if name not in joints:
+            raise mimic.error(f"mimics the joint {quoted(name)}, which does not exist")
+        if not joints[name].moves:
+            raise mimic.error(f"mimics the joint {quoted(name)}, which is fixed; make this joint fixed too")
+        if name in seen:
+            raise mimic.error("mimics itself, directly or through other joints")
+        seen.add(name)
+        offset += multiplier * mimic.number("offset", 0.0)
+        multiplier *= mimic.number("multiplier", 1.0)
+        mimic = mimics[name]
+    if not (math.isfinite(multiplier) and math.isfinite(offset)):
+        raise follower.error("the chain of mimic joints multiplies to an infinite number")
+    return name, multiplier, offset
+
+
+def _factor_unit(follower: Joint, leader: Joint) -> str:
+    return "" if follower.unit == leader.unit else f"{follower.unit}/{leader.unit}"
+
+
+# --- the tool ---------------------------------------------------------------------------------------
+
+
+def _tool_joint(robot: Robot) -> Joint:
+    """The joint that carries the tool link, see the head of the module."""
+    parents = {joint.parent for joint in robot.joints}
+    leaves = [joint for joint in robot.joints if joint.child not in parents]
+    moving = _moving_joints(robot)
+    # a sensor post on the base is a leaf too, but never the tool
+    leaves = [joint for joint in leaves if moving[joint.child]]
+    for word in ("^tool$", *(f"(?<![a-z])({word})(?![a-z])" for word in _TOOL_WORDS)):
+        for joint in leaves:
+            if len(leaves) > 1 and re.search(word, joint.child.lower()):
+                return joint
+    return max(leaves, key=lambda joint: moving[joint.child])
+
+
+def _moving_joints(robot: Robot) -> dict[str, int]:
+    """By link, how many moving joints lie between it and the root."""
+    count: dict[str, int] = {}
+    for joint in robot.joints:
+        count[joint.child] = count.get(joint.parent, 0) + joint.moves
+    return count
+
+
+def _is_tool_frame(robot: Robot, joint: Joint) -> bool:
+    massless = robot.links[joint.child].only("inertial") is None
+    return joint.child == "tool" and not joint.moves and massless
+
+
+def _tool_frame(robot: Robot, joint: Joint, write: _Writer) -> Node:
+    parent = write.text(_axis_of(robot, joint.parent), joint.element)
+    return write.mapping({"parent": parent, **_placement(joint.element, write)}, joint.element)
+
+
+def _tool_link(robot: Robot, joint: Joint, write: _Writer) -> Node:
+    parent = write.text(robot.axis_names[joint.name], joint.element)
+    return write.mapping({"parent": parent}, joint.element)

@@ -55,6 +55,7 @@ class _Body:
         self.lines: list[str] = []
         self.names: dict[int, str] = {}
         self.count = 0
+        self.slots = {node: slot for slot, node in enumerate(plan.consts)}
 
     def fresh(self) -> str:
         self.count += 1
@@ -69,15 +70,25 @@ class _Body:
         """``rows[k][lane]``: pointer to the first entry of argument k for one lane."""
         used = set(self.plan.order)
         for k, nodes in enumerate(self.plan.inputs):
-            for j, node in enumerate(nodes):
+            walks = [self._walk(pointer, f"in{k}", (len(nodes),)) for pointer in rows[k]]
+            for node, lanes in zip(nodes, zip(*walks, strict=True), strict=True):
                 if node in used:
-                    self.names[node] = self._gather(k, j, rows[k])
+                    self.names[node] = self._gather(lanes)
 
-    def _gather(self, k: int, j: int, lanes: Sequence[str]) -> str:
-        values = []
-        for pointer in lanes:
-            at = pointer if j == 0 else self.line(f"getelementptr i8, ptr {pointer}, i64 %in{k}o{j}")
-            values.append(self.line(f"load double, ptr {at}, align 8"))
+    def _walk(self, pointer: str, tag: str, shape: tuple[int, ...]) -> list[str]:
+        """Pointers to all entries of one array in row-major order, each a step from the one before."""
+        places = [pointer]
+        for axis, size in enumerate(shape):
+            spread = []
+            for at in places:
+                spread.append(at)
+                for _ in range(size - 1):
+                    spread.append(self.line(f"getelementptr i8, ptr {spread[-1]}, i64 %{tag}c{axis}"))
+            places = spread
+        return places
+
+    def _gather(self, lanes: Sequence[str]) -> str:
+        values = [self.line(f"load double, ptr {at}, align 8") for at in lanes]
         if self.width == 1:
             return values[0]
         vector = "poison"
@@ -91,7 +102,7 @@ class _Body:
             graph = self.plan.graph
             if graph.op[node] == Op.CONST:
                 return splat(graph.constants[graph.a[node]], self.width)
-            name = self.names[node] = self._load_const(self.plan.consts.index(node))
+            name = self.names[node] = self._load_const(self.slots[node])
         return name
 
     def _load_const(self, slot: int) -> str:
@@ -126,12 +137,12 @@ class _Body:
                     pairs[angle] = emit_sincos(x, self.width, self.fresh, self.lines)
                 self.names[node] = pairs[angle][0 if op == Op.SIN else 1]
 
-    def store_outputs(self, rows: Sequence[Sequence[str]]) -> None:
+    def store_outputs(self, rows: Sequence[Sequence[str]], shapes: Sequence[tuple[int, ...]]) -> None:
         for k, nodes in enumerate(self.plan.outputs):
-            for j, node in enumerate(nodes):
+            walks = [self._walk(pointer, f"out{k}", shapes[k]) for pointer in rows[k]]
+            for node, lanes in zip(nodes, zip(*walks, strict=True), strict=True):
                 value = self.value(node)
-                for lane, pointer in enumerate(rows[k]):
-                    at = pointer if j == 0 else self.line(f"getelementptr i8, ptr {pointer}, i64 %out{k}o{j}")
+                for lane, at in enumerate(lanes):
                     one = value
                     if self.width > 1:
                         one = self.line(f"extractelement {self.real} {value}, i32 {lane}")
@@ -139,7 +150,7 @@ class _Body:
 
 
 def _strides(program: Program, lines: list[str]) -> None:
-    """Pointers, outer steps and the byte offset of every entry of every argument."""
+    """Pointer, outer step and core steps of every argument, in bytes."""
     blocks = [("in", k, b.shape) for k, b in enumerate(program.inputs)]
     blocks += [("out", k, b.shape) for k, b in enumerate(program.outputs)]
     core = len(blocks)
@@ -153,25 +164,6 @@ def _strides(program: Program, lines: list[str]) -> None:
             lines.append(f"  %{tag}c{axis}p = getelementptr i64, ptr %steps, i64 {core + axis}")
             lines.append(f"  %{tag}c{axis} = load i64, ptr %{tag}c{axis}p")
         core += len(shape)
-        _entry_offsets(tag, shape, lines)
-
-
-def _entry_offsets(tag: str, shape: tuple[int, ...], lines: list[str]) -> None:
-    total = 1
-    for size in shape:
-        total *= size
-    for j in range(1, total):
-        rest, terms = j, []
-        for axis in reversed(range(len(shape))):
-            rest, index = divmod(rest, shape[axis])
-            if index:
-                lines.append(f"  %{tag}o{j}a{axis} = mul i64 %{tag}c{axis}, {index}")
-                terms.append(f"%{tag}o{j}a{axis}")
-        name = terms[0]
-        for step, term in enumerate(terms[1:]):
-            lines.append(f"  %{tag}o{j}t{step} = add i64 {name}, {term}")
-            name = f"%{tag}o{j}t{step}"
-        lines.append(f"  %{tag}o{j} = add i64 {name}, 0")
 
 
 def _loop(program: Program, plan: Plan, width: int, label: str) -> list[str]:
@@ -198,7 +190,7 @@ def _loop(program: Program, plan: Plan, width: int, label: str) -> list[str]:
             rows[kind].append(lanes)
     body.load_inputs(rows["in"])
     body.compute()
-    body.store_outputs(rows["out"])
+    body.store_outputs(rows["out"], [block.shape for block in program.outputs])
     tail = [
         f"  %{w}next = add i64 %{w}i, {width}",
         f"  %{w}more = icmp slt i64 %{w}next, %n",

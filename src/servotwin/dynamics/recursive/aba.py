@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from servotwin.dynamics.recursive.articulated import (
@@ -16,25 +18,37 @@ from servotwin.dynamics.recursive.common import (
     MOTION,
     POSE,
     Tree,
+    add,
     add_force_to_parent,
+    add_scaled,
     body_velocity,
+    dot,
     gyroscopic_force,
     joint_bias,
     place,
     store,
 )
-from servotwin.dynamics.recursive.jit import helper, kernel
+from servotwin.dynamics.recursive.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.rnea import add_acceleration, start_at_base, subtract_external
 from servotwin.mechanism.model import Array
 
-Work = tuple[Array, Array, Array, Array, Array, Array, Array]
+class Work(NamedTuple):
+    """Work arrays of articulated-body algorithms, n + 1 rows each."""
+
+    pose: Array  # (n+1, 12) X_parent_body
+    vel: Array  # (n+1, 6)
+    acc: Array  # (n+1, 6)
+    art: Array  # (n+1, 21) articulated inertia
+    force: Array  # (n+1, 6) bias force
+    U: Array  # (n+1, 6) column of the articulated inertia along the joint axis
+    joint: Array  # (n+1, 2) 1/D and u of a joint of given torque
 
 
-@helper
+@allocator
 def workspace(n: int) -> Work:
-    """Poses, velocities, accelerations, articulated inertias, bias forces, U, and (1/D, u) per body."""
+    """Work arrays for n joints."""
     rows = n + 1
-    return (
+    return Work(
         np.empty((rows, POSE)),
         np.empty((rows, MOTION)),
         np.empty((rows, MOTION)),
@@ -48,14 +62,13 @@ def workspace(n: int) -> Work:
 @helper
 def start_bodies(tree: Tree, q: Array, qd: Array, f_ext: Array, work: Work) -> None:
     """First pass: poses, velocities, and for every body alone its inertia and bias force v x* I v - f_ext."""
-    pose, vel, acc, art, force, _, _ = work
-    start_at_base(tree, vel, acc)
+    start_at_base(tree, work.vel, work.acc)
     for i in range(1, q.shape[0] + 1):
-        place(tree, i, q[i - 1], pose)
-        body_velocity(tree, i, pose, qd[i - 1], vel)
-        start_from_rigid(tree.inertia, i, art)
-        store(force, i, gyroscopic_force(tree.inertia, i, vel))
-        subtract_external(f_ext, i, force)
+        place(tree, i, q[i - 1], work.pose)
+        body_velocity(tree, i, work.pose, qd[i - 1], work.vel)
+        start_from_rigid(tree.inertia, i, work.art)
+        store(work.force, i, gyroscopic_force(tree.inertia, i, work.vel))
+        subtract_external(f_ext, i, work.force)
 
 
 @helper
@@ -66,33 +79,27 @@ def free_joint(
 
     I^a = I^A - U U^T / D and p^a = p^A + I^a c + U u / D (RBDA eq. 7.38, 7.39) replace rows i.
     """
-    pose, vel, _, art, force, U, joint = work
     axis, p = tree.axis[i], tree.parent[i]
-    column_of_joint(art, i, axis, U)
-    D = U[i, axis] + armature_i
-    u = tau_i - force[i, axis]
-    joint[i, 0], joint[i, 1] = 1.0 / D, u
+    column_of_joint(work.art, i, axis, work.U)
+    D = work.U[i, axis] + armature_i
+    u = tau_i - work.force[i, axis]
+    work.joint[i, 0], work.joint[i, 1] = 1.0 / D, u
     if p > 0:
-        reduce_by_joint(art, i, U, 1.0 / D)
-        cx, cy, dx, dy = joint_bias(axis, vel[i, 0], vel[i, 1], vel[i, 3], vel[i, 4], qd_i)
-        f = articulated_times(art, i, cx, cy, 0.0, dx, dy, 0.0)
-        for k in range(MOTION):
-            force[i, k] += f[k] + U[i, k] * (u / D)
-        add_articulated_to_parent(pose, i, art, p)
-        add_force_to_parent(pose, i, force, p)
+        reduce_by_joint(work.art, i, work.U, 1.0 / D)
+        cx, cy, dx, dy = joint_bias(axis, work.vel[i, 0], work.vel[i, 1], work.vel[i, 3], work.vel[i, 4], qd_i)
+        add(work.force, i, articulated_times(work.art, i, cx, cy, 0.0, dx, dy, 0.0))
+        add_scaled(work.force, i, work.U, u / D)
+        add_articulated_to_parent(work.pose, i, work.art, p)
+        add_force_to_parent(work.pose, i, work.force, p)
     return D
 
 
 @helper
 def free_acceleration(tree: Tree, i: int, qd_i: float, work: Work) -> float:
     """Third pass at a joint of given torque: qdd = (u - U^T a') / D with a' = X a_parent + c; a_i = a' + S qdd."""
-    pose, vel, acc, _, _, U, joint = work
-    add_acceleration(tree, i, pose, vel, qd_i, 0.0, acc)
-    u = joint[i, 1]
-    for k in range(MOTION):
-        u -= U[i, k] * acc[i, k]
-    qdd_i = u * joint[i, 0]
-    acc[i, tree.axis[i]] += qdd_i
+    add_acceleration(tree, i, work.pose, work.vel, qd_i, 0.0, work.acc)
+    qdd_i = (work.joint[i, 1] - dot(work.U, work.acc, i)) * work.joint[i, 0]
+    work.acc[i, tree.axis[i]] += qdd_i
     return qdd_i
 
 

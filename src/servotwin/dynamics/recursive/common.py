@@ -131,19 +131,41 @@ def force_to_parent(
 @helper
 def add_force_to_parent(pose: Array, i: int, force: Array, p: int) -> None:
     """Add force row i, carried over to the parent, to force row p."""
-    f = force_to_parent(pose, i, force[i, 0], force[i, 1], force[i, 2], force[i, 3], force[i, 4], force[i, 5])
-    force[p, 0] += f[0]
-    force[p, 1] += f[1]
-    force[p, 2] += f[2]
-    force[p, 3] += f[3]
-    force[p, 4] += f[4]
-    force[p, 5] += f[5]
+    f, n = (force[i, 0], force[i, 1], force[i, 2]), (force[i, 3], force[i, 4], force[i, 5])
+    add(force, p, force_to_parent(pose, i, f[0], f[1], f[2], n[0], n[1], n[2]))
 
 
 @helper
 def store(rows: Array, i: int, a: Scalars6) -> None:
     """Write six numbers to row i."""
     rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3], rows[i, 4], rows[i, 5] = a
+
+
+@helper
+def add(rows: Array, i: int, a: Scalars6) -> None:
+    """Add six numbers to row i."""
+    rows[i, 0] += a[0]
+    rows[i, 1] += a[1]
+    rows[i, 2] += a[2]
+    rows[i, 3] += a[3]
+    rows[i, 4] += a[4]
+    rows[i, 5] += a[5]
+
+
+@helper
+def add_scaled(rows: Array, i: int, other: Array, factor: float) -> None:
+    """Add a multiple of row i of another array to row i."""
+    for k in range(MOTION):
+        rows[i, k] += other[i, k] * factor
+
+
+@helper
+def dot(a: Array, b: Array, i: int) -> float:
+    """Scalar product of rows i of a motion and a force array."""
+    total = 0.0
+    for k in range(MOTION):
+        total += a[i, k] * b[i, k]
+    return total
 
 
 @helper

@@ -40,7 +40,7 @@ from servotwin.dynamics.recursive.common import (
     rotate,
 )
 from servotwin.dynamics.recursive.crba import along, inertia_column
-from servotwin.dynamics.recursive.jit import helper, kernel
+from servotwin.dynamics.recursive.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.rotations import add_rigid_to_parent, rotate_general
 from servotwin.mechanism.model import Array
 
@@ -49,7 +49,7 @@ K_BLOCK = 3
 Work = tuple[Array, Array, Array, Array]
 
 
-@helper
+@allocator
 def workspace(n: int) -> Work:
     """Poses, velocities, composite inertias and composite factors B of n bodies and the base."""
     rows = n + 1

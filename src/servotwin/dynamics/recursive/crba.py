@@ -14,14 +14,14 @@ from servotwin.dynamics.recursive.common import (
     force_to_parent,
     place,
 )
-from servotwin.dynamics.recursive.jit import helper, kernel
+from servotwin.dynamics.recursive.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.rotations import add_rigid_to_parent
 from servotwin.mechanism.model import Array
 
 Work = tuple[Array, Array]
 
 
-@helper
+@allocator
 def workspace(n: int) -> Work:
     """Poses and composite inertias of n bodies and the base."""
     return np.empty((n + 1, POSE)), np.empty((n + 1, RIGID))

@@ -14,14 +14,14 @@ from servotwin.dynamics.recursive.common import (
     place,
     rotate,
 )
-from servotwin.dynamics.recursive.jit import helper, kernel
+from servotwin.dynamics.recursive.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.kinematics import compose, start_world
 from servotwin.mechanism.model import Array
 
 Work = tuple[Array, Array, Array]
 
 
-@helper
+@allocator
 def workspace(n: int) -> Work:
     """Poses in the parent, poses in the base and velocities of n bodies and the base."""
     return np.empty((n + 1, POSE)), np.empty((n + 1, POSE)), np.empty((n + 1, MOTION))
@@ -43,9 +43,11 @@ def energy_state(tree: Tree, armature: Array, q: Array, qd: Array, work: Work) -
         f = inertia_times(inertia, i, vx, vy, vz, wx, wy, wz)
         kinetic += 0.5 * (vx * f[0] + vy * f[1] + vz * f[2] + wx * f[3] + wy * f[4] + wz * f[5])
         kinetic += 0.5 * armature[i - 1] * qd[i - 1] ** 2
-        h = rotate(world, i, inertia[i, 1], inertia[i, 2], inertia[i, 3])
-        for k in range(3):
-            potential -= g[k] * (inertia[i, 0] * world[i, 9 + k] + h[k])
+        m = inertia[i, 0]
+        hx, hy, hz = rotate(world, i, inertia[i, 1], inertia[i, 2], inertia[i, 3])
+        potential -= g[0] * (m * world[i, 9] + hx)
+        potential -= g[1] * (m * world[i, 10] + hy)
+        potential -= g[2] * (m * world[i, 11] + hz)
     return kinetic, potential
 
 

@@ -8,7 +8,7 @@ from servotwin.dynamics.recursive.articulated import (
     articulated_times,
     column_of_joint,
 )
-from servotwin.dynamics.recursive.common import MOTION, Tree, add_force_to_parent, joint_bias
+from servotwin.dynamics.recursive.common import Tree, add, add_force_to_parent, add_scaled, dot, joint_bias
 from servotwin.dynamics.recursive.jit import helper, kernel
 from servotwin.dynamics.recursive.rnea import add_acceleration
 from servotwin.mechanism.model import Array, BoolArray
@@ -26,9 +26,8 @@ def driven_joint(tree: Tree, i: int, qd_i: float, qdd_i: float, work: Work) -> N
     joint[i, 1] = force[i, axis]
     if p > 0:
         cx, cy, dx, dy = joint_bias(axis, vel[i, 0], vel[i, 1], vel[i, 3], vel[i, 4], qd_i)
-        f = articulated_times(art, i, cx, cy, 0.0, dx, dy, 0.0)
-        for k in range(MOTION):
-            force[i, k] += f[k] + U[i, k] * qdd_i
+        add(force, i, articulated_times(art, i, cx, cy, 0.0, dx, dy, 0.0))
+        add_scaled(force, i, U, qdd_i)
         add_articulated_to_parent(pose, i, art, p)
         add_force_to_parent(pose, i, force, p)
 
@@ -38,10 +37,7 @@ def driven_torque(tree: Tree, i: int, qd_i: float, qdd_i: float, work: Work) -> 
     """Third pass at a joint of given acceleration: a_i, and tau = S^T (I^A a_i + p^A)."""
     pose, vel, acc, _, _, U, joint = work
     add_acceleration(tree, i, pose, vel, qd_i, qdd_i, acc)
-    tau_i = joint[i, 1]
-    for k in range(MOTION):
-        tau_i += U[i, k] * acc[i, k]
-    return tau_i
+    return joint[i, 1] + dot(U, acc, i)
 
 
 @helper

@@ -28,6 +28,11 @@ DIGEST_SIZE = 32
 
 def helper(function: Function) -> Function:
     """A small function that disappears into its callers; it has no cache entry of its own."""
+    return cast(Function, njit(forceinline=True, _nrt=False, **OPTIONS)(function))
+
+
+def allocator(function: Function) -> Function:
+    """A helper that makes the work arrays of a kernel."""
     return cast(Function, njit(**OPTIONS)(function))
 
 

@@ -18,13 +18,13 @@ from servotwin.dynamics.recursive.common import (
     place,
     store,
 )
-from servotwin.dynamics.recursive.jit import helper, kernel
+from servotwin.dynamics.recursive.jit import allocator, helper, kernel
 from servotwin.mechanism.model import Array
 
 Work = tuple[Array, Array, Array, Array]
 
 
-@helper
+@allocator
 def workspace(n: int) -> Work:
     """Poses, velocities, accelerations and forces of n bodies and the base."""
     rows = n + 1

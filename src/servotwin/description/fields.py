@@ -1,0 +1,200 @@
+"""The kinds of values a description field can hold, and how each is read from text.
+
+Text is what a file gives; a number given from Python is taken as SI.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, model_validator
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from servotwin.description.nodes import join, one_line, quoted
+from servotwin.description.units import did_you_mean, expectation, parse_quantity
+
+
+def problem(text: str, at: str = "") -> PydanticCustomError:
+    """What is wrong with a value, or with the field at the dotted path ``at`` below it."""
+    return PydanticCustomError("servotwin", "{text}", {"text": one_line(text, 400), "at": at})
+
+
+class Reader:
+    """Base of the field kinds: pydantic calls ``read`` with the raw value."""
+
+    def read(self, raw: object) -> Any:
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+
+def as_text(raw: object, expected: str) -> str:
+    """``raw`` if it is the text of a scalar."""
+    if isinstance(raw, str):
+        return raw
+    if isinstance(raw, dict):
+        raise problem(f"a mapping stands here; expected {expected}")
+    if isinstance(raw, list | tuple):
+        raise problem(f"a list stands here; expected {expected}")
+    raise problem(f"the value is missing; expected {expected}")
+
+
+@dataclass(frozen=True)
+class Measure(Reader):
+    """A quantity read to SI, or ``size`` of them in a list.
+
+    ``unit`` fixes the dimension; with ``linear`` the field is measured in
+    ``linear`` when its joint is prismatic, and ``read_for`` must be used.
+    """
+
+    unit: str
+    linear: str | None = None
+    size: int = 0
+    angle_optional: bool = False
+    minimum: float = -math.inf
+    above: float = -math.inf
+    maximum: float = math.inf
+
+    def read(self, raw: object) -> Any:
+        return self.read_for(raw, prismatic=False)
+
+    def read_for(self, raw: object, prismatic: bool) -> Any:
+        """The value for a field of a prismatic or revolute joint."""
+        unit = self.linear if prismatic and self.linear is not None else self.unit
+        if self.size == 0:
+            return self._one(raw, unit)
+        if not isinstance(raw, list | tuple) or len(raw) != self.size:
+            given = f"{len(raw)} values" if isinstance(raw, list | tuple) else quoted(raw)
+            raise problem(f"{given}; expected a list of {self.size}, each {expectation(unit)}")
+        return tuple(_below(str(i), self._one, item, unit) for i, item in enumerate(raw))
+
+    def _one(self, raw: object, unit: str) -> float:
+        if isinstance(raw, int | float) and not isinstance(raw, bool):
+            value = float(raw)
+            if not math.isfinite(value):
+                raise problem(f"{value} is not finite; expected {expectation(unit)}")
+        else:
+            text = as_text(raw, expectation(unit))
+            try:
+                value = parse_quantity(text, unit, angle_optional=self.angle_optional)
+            except ValueError as error:
+                raise problem(str(error)) from None
+        self._check_range(value, raw)
+        return value
+
+    def _check_range(self, value: float, raw: object) -> None:
+        if value < self.minimum:
+            raise problem(f"{quoted(raw)} is too small; expected at least {self.minimum:g}")
+        if value <= self.above:
+            raise problem(f"{quoted(raw)} is too small; expected more than {self.above:g}")
+        if value > self.maximum:
+            raise problem(f"{quoted(raw)} is too large; expected at most {self.maximum:g}")
+
+
+def _below(at: str, read: Callable[..., Any], *arguments: Any) -> Any:
+    """``read(*arguments)``, its problem moved to the field ``at``."""
+    try:
+        return read(*arguments)
+    except PydanticCustomError as error:
+        context = error.context or {}
+        raise problem(context["text"], join(at, context["at"]) if context["at"] else at) from None
+
+
+def read_at(at: str, measure: Measure, raw: object, prismatic: bool) -> Any:
+    """``measure.read_for`` of a value that stands at the path ``at``."""
+    return _below(at, measure.read_for, raw, prismatic)
+
+
+def read_parts(model: type[Part], raw: object, prismatic: bool) -> object:
+    """A copy of the mapping ``raw`` whose joint-dependent measures are read; other values stay."""
+    if not isinstance(raw, dict):
+        return raw
+    read = dict(raw)
+    for name, info in model.model_fields.items():
+        for kind in info.metadata:
+            if isinstance(kind, Measure) and kind.linear is not None and raw.get(name) is not None:
+                read[name] = read_at(name, kind, raw[name], prismatic)
+    return read
+
+
+@dataclass(frozen=True)
+class Whole(Reader):
+    """A whole number from ``minimum`` to ``maximum``."""
+
+    minimum: int = 0
+    maximum: int = 2**53
+
+    def read(self, raw: object) -> int:
+        expected = f"a whole number from {self.minimum}"
+        if self.maximum < 2**53:
+            expected += f" to {self.maximum}"
+        if isinstance(raw, int) and not isinstance(raw, bool):
+            value = raw
+        else:
+            text = as_text(raw, expected)
+            if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text):
+                raise problem(f"{quoted(text)} is not a whole number; expected {expected}")
+            value = int(text)
+        if not self.minimum <= value <= self.maximum:
+            raise problem(f"{value} is out of range; expected {expected}")
+        return value
+
+
+@dataclass(frozen=True)
+class Words(Reader):
+    """A line of text; with ``pattern``, a name of that form."""
+
+    pattern: str = ""
+    expected: str = "a line of text"
+
+    def read(self, raw: object) -> str:
+        text = " ".join(as_text(raw, self.expected).split())
+        if not text:
+            raise problem(f"an empty text; expected {self.expected}")
+        if self.pattern and not re.fullmatch(self.pattern, text):
+            raise problem(f"{quoted(text)} is not accepted; expected {self.expected}")
+        return text
+
+
+@dataclass(frozen=True)
+class Choice(Reader):
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    def read(self, raw: object) -> str:
+        expected = f"one of {', '.join(self.words)}"
+        text = as_text(raw, expected).strip()
+        if text not in self.words:
+            hint = did_you_mean(text, list(self.words))
+            raise problem(f"{quoted(text)} is not accepted; expected {expected}{hint}")
+        return text
+
+
+class Part(BaseModel):
+    """A mapping of the description with a fixed set of fields; frozen once read."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_fields(cls, raw: object) -> object:
+        names = list(cls.model_fields)
+        if isinstance(raw, BaseModel):
+            return raw
+        if not isinstance(raw, dict):
+            stands = "a list" if isinstance(raw, list | tuple) else "nothing" if raw is None else quoted(raw)
+            raise problem(f"{stands} stands here; expected a mapping with {', '.join(names)}")
+        for key in raw:
+            if key not in names:
+                hint = did_you_mean(str(key), names)
+                raise problem(f"unknown field; expected one of {', '.join(names)}{hint}", str(key))
+        for name, info in cls.model_fields.items():
+            if info.is_required() and name not in raw:
+                raise problem(f"{quoted(name)} is missing; it is required here")
+        return raw

@@ -1,0 +1,150 @@
+"""The XML side of URDF: the elements that ServoTwin reads, each with its line.
+
+Everything else (shapes, materials, simulator settings) is skipped while
+parsing. Document types and entities are refused: no URDF needs them, and they
+are how small XML files grow without bound.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+
+from servotwin.description.nodes import one_line, quoted, read_text
+from servotwin.errors import InputError
+
+MAX_BYTES = 32_000_000
+# ASCII digits only; float() would also take 'nan', 'inf', '1_0' and digits of other scripts
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_READ = {
+    "": ("robot",),
+    "robot": ("link", "joint"),
+    "link": ("inertial",),
+    "inertial": ("origin", "mass", "inertia"),
+    "joint": ("origin", "parent", "child", "axis", "limit", "mimic"),
+}
+_XACRO = "this is a xacro file; expand it first with 'xacro robot.urdf.xacro > robot.urdf'"
+
+
+@dataclass(slots=True)
+class Element:
+    """An XML element with the place it was read from; ``label`` names the link or joint around it."""
+
+    tag: str
+    attributes: dict[str, str]
+    file: str
+    line: int
+    label: str
+    children: list[Element] = field(default_factory=list)
+
+    def error(self, message: str) -> InputError:
+        """An input error that points at this element."""
+        return InputError(message, file=self.file, line=self.line, field=self.label or None)
+
+    def all(self, tag: str) -> list[Element]:
+        """The children called ``tag``, in file order."""
+        return [child for child in self.children if child.tag == tag]
+
+    def only(self, tag: str) -> Element | None:
+        """The child called ``tag`` if there is one; two are an error."""
+        found = self.all(tag)
+        if len(found) > 1:
+            raise found[1].error(f"a second <{tag}>; expected one")
+        return found[0] if found else None
+
+    def required(self, tag: str) -> Element:
+        """The one child called ``tag``."""
+        found = self.only(tag)
+        if found is None:
+            raise self.error(f"<{self.tag}> has no <{tag}>")
+        return found
+
+    def text(self, attribute: str) -> str:
+        """The value of a required attribute, without blanks around it."""
+        value = self.attributes.get(attribute, "").strip()
+        if not value:
+            raise self.error(f"<{self.tag}> needs the attribute '{attribute}'")
+        return value
+
+    def number(self, attribute: str, default: float | None = None) -> float:
+        """The finite number in an attribute, ``default`` if the attribute is missing."""
+        if default is not None and attribute not in self.attributes:
+            return default
+        return self._float(attribute, self.text(attribute))
+
+    def vector(self, attribute: str, default: tuple[float, float, float]) -> tuple[float, float, float]:
+        """The three numbers in an attribute, ``default`` if the attribute is missing."""
+        if attribute not in self.attributes:
+            return default
+        words = self.attributes[attribute].split()
+        if len(words) != 3:
+            raise self.error(
+                f"<{self.tag} {attribute}={quoted(self.attributes[attribute])}>: expected three numbers"
+            )
+        x, y, z = (self._float(attribute, word) for word in words)
+        return x, y, z
+
+    def _float(self, attribute: str, word: str) -> float:
+        value = float(word) if _NUMBER.fullmatch(word) else math.nan
+        if not math.isfinite(value):
+            raise self.error(f"<{self.tag} {attribute}=...>: {quoted(word)} is not a finite number")
+        return value
+
+
+def read_robot(path: str | Path) -> Element:
+    """The <robot> element of a URDF file, reduced to what ServoTwin reads."""
+    file = str(path)
+    if file.endswith(".xacro"):
+        raise InputError(_XACRO, file=file)
+    text = read_text(path, MAX_BYTES)
+    document = _Document(file)
+    try:
+        document.parser.Parse(text, True)
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        raise InputError(f"broken XML: {one_line(reason)}", file=file, line=error.lineno) from None
+    except UnicodeEncodeError:  # lone surrogates
+        raise InputError("broken XML: not a Unicode text", file=file) from None
+    return document.root.children[0]
+
+
+class _Document:
+    """Builds elements from parser events, with a stack instead of recursion: depth costs nothing."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.root = Element("", {}, file, 1, "")
+        self.stack: list[Element | None] = [self.root]  # None stands for a skipped element
+        self.parser = expat.ParserCreate()
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.StartDoctypeDeclHandler = self._doctype
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        line = self.parser.CurrentLineNumber
+        if tag.startswith("xacro:"):
+            raise InputError(_XACRO, file=self.file, line=line)
+        parent = self.stack[-1]
+        if parent is None or tag not in _READ.get(parent.tag, ()):
+            if parent is self.root:
+                message = f"the file holds <{one_line(tag)}>; expected <robot>"
+                raise InputError(message, file=self.file, line=line)
+            self.stack.append(None)
+            return
+        element = Element(tag, attributes, self.file, line, parent.label)
+        if parent.tag == "robot":
+            element.label = f"{tag} {quoted(attributes.get('name', ''))}"
+        if any("${" in value or "$(" in value for value in attributes.values()):
+            raise element.error(_XACRO)
+        parent.children.append(element)
+        self.stack.append(element)
+
+    def _end(self, _tag: str) -> None:
+        self.stack.pop()
+
+    def _doctype(self, *_details: object) -> None:
+        message = "a document type declaration (<!DOCTYPE ...>); URDF has none: remove it"
+        raise InputError(message, file=self.file, line=self.parser.CurrentLineNumber)

@@ -49,7 +49,7 @@ def build_mechanism(
     hang on a massless one: generic placements then keep the mass matrix positive definite.
     """
     n = len(parent)
-    phi = np.array([random_inertia(rng) for _ in range(n)])
+    phi = np.array([random_inertia(rng) for _ in range(n)]).reshape(n, 10)
     light = np.zeros(n, dtype=bool)
     for i in range(n):
         if massless[i] and i in parent and not (parent[i] >= 0 and light[parent[i]]):
@@ -63,7 +63,7 @@ def build_mechanism(
         tree_joint_names=names,
         parent=np.array(parent, dtype=np.int64),
         prismatic=np.array(prismatic, dtype=np.bool_),
-        X_tree=np.array([random_pose(rng) for _ in range(n)]),
+        X_tree=np.array([random_pose(rng) for _ in range(n)]).reshape(n, 4, 4),
         phi=phi,
         frames=(Frame("base", -1, np.eye(4)), *bodies, Frame("tool", n - 1, random_pose(rng, 0.2))),
         tool="tool",
@@ -77,7 +77,7 @@ def build_mechanism(
 
 
 def random_mechanism(rng: np.random.Generator, n: int | None = None, *, serial: bool = False) -> Mechanism:
-    """A tree of n joints (1..12 if None); one in three joints slides, one body in ten is massless if it may be."""
+    """A tree of n joints (1..12 if None); one joint in three slides, some bodies are massless."""
     count = int(rng.integers(1, MAX_JOINTS + 1)) if n is None else n
     parent = [i - 1 if serial else int(rng.integers(-1, i)) for i in range(count)]
     prismatic = [bool(slides) for slides in rng.random(count) < 1 / 3]
@@ -92,7 +92,9 @@ def mechanisms(draw: st.DrawFn, max_joints: int = MAX_JOINTS) -> Mechanism:
     parent = [draw(st.integers(-1, i - 1)) for i in range(n)]
     prismatic = [draw(st.booleans()) for _ in range(n)]
     massless = [draw(st.integers(0, 7)) == 7 for _ in range(n)]
-    return build_mechanism(parent, prismatic, massless, np.random.default_rng(draw(st.integers(0, 2**32 - 1))))
+    return build_mechanism(
+        parent, prismatic, massless, np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    )
 
 
 @st.composite
@@ -102,6 +104,21 @@ def trees_with_states(draw: st.DrawFn, max_joints: int = MAX_JOINTS) -> tuple[Me
     return mechanism, np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
 
 
+def random_wrenches(rng: np.random.Generator, mechanism: Mechanism) -> Array:
+    """External wrenches on all bodies [N, N m]: (n, 6)."""
+    return rng.uniform(-10.0, 10.0, (mechanism.n_tree, 6))
+
+
 def random_joint_vectors(rng: np.random.Generator, mechanism: Mechanism, count: int) -> Array:
     """``count`` joint vectors with entries within +-1 (rad or m and their rates): (count, n)."""
     return rng.uniform(-1.0, 1.0, (count, mechanism.n_tree))
+
+
+def difference(actual: Array, expected: Array, scale: float = 0.0) -> float:
+    """Norm of the difference relative to the norm of ``expected``, or to ``scale`` if that is larger.
+
+    ``scale`` is the size of the terms that cancel in ``expected``.
+    """
+    size = max(float(np.linalg.norm(expected)), scale)
+    gap = float(np.linalg.norm(np.asarray(actual) - expected))
+    return gap / size if size > 0.0 else gap

@@ -190,13 +190,13 @@ class _Parser:
                 self.place += 1
                 return self.call(text)
             return Quantity(math.pi) if text == "pi" else self.lookup(text)
-        if text == "(":
-            value = self.condition()
-            if not self.take(")"):
-                self.unexpected()
-            return value
-        self.place -= 1
-        self.unexpected()
+        if text != "(":
+            self.place -= 1
+            self.unexpected()
+        value = self.condition()
+        if not self.take(")"):
+            self.unexpected()
+        return value
 
     def call(self, name: str) -> Quantity:
         arguments = [number(self.condition())]

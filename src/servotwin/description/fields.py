@@ -27,6 +27,7 @@ class Reader:
     """Base of the field kinds: pydantic calls ``read`` with the raw value."""
 
     def read(self, raw: object) -> Any:
+        """The value of ``raw``; raises ``problem`` if it cannot be accepted."""
         raise NotImplementedError
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -61,6 +62,7 @@ class Measure(Reader):
     maximum: float = math.inf
 
     def read(self, raw: object) -> Any:
+        """The SI value, or a tuple of ``size`` values."""
         return self.read_for(raw, prismatic=False)
 
     def read_for(self, raw: object, prismatic: bool) -> Any:
@@ -130,6 +132,7 @@ class Whole(Reader):
     maximum: int = 2**53
 
     def read(self, raw: object) -> int:
+        """The number."""
         expected = f"a whole number from {self.minimum}"
         if self.maximum < 2**53:
             expected += f" to {self.maximum}"
@@ -137,9 +140,13 @@ class Whole(Reader):
             value = raw
         else:
             text = as_text(raw, expected)
-            if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text):
+            try:
+                number = parse_quantity(text, "")
+            except ValueError:
+                number = math.nan
+            if not number.is_integer():
                 raise problem(f"{quoted(text)} is not a whole number; expected {expected}")
-            value = int(text)
+            value = int(number)
         if not self.minimum <= value <= self.maximum:
             raise problem(f"{value} is out of range; expected {expected}")
         return value
@@ -153,6 +160,7 @@ class Words(Reader):
     expected: str = "a line of text"
 
     def read(self, raw: object) -> str:
+        """The text on one line."""
         text = " ".join(as_text(raw, self.expected).split())
         if not text:
             raise problem(f"an empty text; expected {self.expected}")
@@ -168,6 +176,7 @@ class Choice(Reader):
     words: tuple[str, ...]
 
     def read(self, raw: object) -> str:
+        """The word."""
         expected = f"one of {', '.join(self.words)}"
         text = as_text(raw, expected).strip()
         if text not in self.words:

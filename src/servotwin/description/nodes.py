@@ -32,6 +32,8 @@ MAX_DEPTH = 40
 _NULL = {"", "~", "null", "Null", "NULL"}
 _ATTRIBUTION = {"source", "assumed"}
 
+NodeValue = dict[str, "Node"] | list["Node"] | str | None
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -47,7 +49,7 @@ class Origin:
 class Node:
     """A value of the raw tree: a mapping, a list, the text of a scalar, or None for an empty one."""
 
-    value: dict[str, Node] | list[Node] | str | None
+    value: NodeValue
     origin: Origin
 
     def plain(self) -> Any:
@@ -102,7 +104,7 @@ def read_text(path: str | Path, limit: int = MAX_BYTES) -> str:
         if not Path(path).is_file():
             what = "is a folder" if Path(path).is_dir() else "no such file"
             raise InputError(f"{what}; expected a robot file", file=one_line(name, 200))
-        with open(path, "rb") as stream:
+        with Path(path).open("rb") as stream:
             data = stream.read(limit + 1)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read: {one_line(error, 120)}", file=one_line(name, 200)) from None
@@ -169,7 +171,7 @@ class _TreeBuilder:
             if event.anchor not in self.anchors:
                 raise self._error(event, f"alias *{one_line(event.anchor)} is not defined before it is used")
             return self.anchors[event.anchor]
-        if event.tag and not event.implicit:
+        if event.tag is not None:
             raise self._error(event, f"YAML tag {quoted(event.tag)}; tags are not accepted")
         node = Node(self._value(event, events, depth), self._origin(event))
         if event.anchor:
@@ -177,7 +179,7 @@ class _TreeBuilder:
             self.anchors[event.anchor] = node
         return node
 
-    def _value(self, event: Any, events: Iterator[Any], depth: int) -> dict[str, Node] | list[Node] | str | None:
+    def _value(self, event: Any, events: Iterator[Any], depth: int) -> NodeValue:
         if isinstance(event, MappingStartEvent):
             return self._mapping(events, depth)
         if isinstance(event, SequenceStartEvent):

@@ -7,6 +7,7 @@ number; the steradian and other derived angle tricks are not needed.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 Dimension = tuple[int, int, int, int, int, int]
@@ -91,8 +92,8 @@ class Quantity:
         return f"{self.value!r} {unit}" if unit else repr(self.value)
 
 
-def _dimension(exponents: object) -> Dimension:
-    m, kg, s, A, K, rad = exponents  # type: ignore[misc]
+def _dimension(exponents: Iterable[int]) -> Dimension:
+    m, kg, s, A, K, rad = exponents
     return (m, kg, s, A, K, rad)
 
 

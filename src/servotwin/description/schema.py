@@ -6,278 +6,53 @@ measured in angle for revolute and in length for prismatic joints.
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from servotwin.description import checks
-from servotwin.description.fields import (
-    Choice,
-    Measure,
-    Part,
-    Reader,
-    Whole,
-    Words,
-    problem,
-    read_parts,
-)
+from servotwin.description.drive_parts import Encoder, Gear, Limits, Motor
+from servotwin.description.fields import Choice, Measure, Part, Reader, Whole, Words, problem, read_parts
 from servotwin.description.nodes import Node, Origin, one_line
+from servotwin.description.parts import (
+    ZERO,
+    DenavitHartenberg,
+    Gyration,
+    Inertia,
+    Link,
+    Name,
+    OptionalName,
+    Placement,
+    Position,
+    Tensor,
+    Text,
+    Vector,
+)
+
+__all__ = [
+    "Axis",
+    "Coupling",
+    "DenavitHartenberg",
+    "Encoder",
+    "Gear",
+    "Gyration",
+    "Inertia",
+    "Limits",
+    "Link",
+    "Loop",
+    "LoopFrame",
+    "Motor",
+    "Payload",
+    "Placement",
+    "RobotDescription",
+    "Tensor",
+    "Tool",
+    "Transmission",
+]
 
 FORMAT = "servotwin/1"
 STANDARD_GRAVITY = 9.80665  # m/s^2, by definition of the standard acceleration of free fall
-
-Vector = tuple[float, float, float]
-Text = Annotated[str, Words()]
-Name = Annotated[str, Words(r"[^\s.#=,]{1,100}", "a name without blanks, '.', '#', '=' and ','")]
-OptionalName = Annotated[
-    str | None, Words(r"[^\s.#=,]{1,100}", "a name without blanks, '.', '#', '=' and ','")
-]
-Length = Annotated[float, Measure("m")]
-Angle = Annotated[float, Measure("rad")]
-Position = Annotated[Vector, Measure("m", size=3)]
-Angles = Annotated[Vector, Measure("rad", size=3)]
-Radius = Annotated[float | None, Measure("m", minimum=0.0)]
-Moment = Annotated[float, Measure("kg*m^2")]
-ZERO: Vector = (0.0, 0.0, 0.0)
-
-
-def _optional(unit: str, **options: Any) -> Any:
-    """The kind of a field that holds a quantity or nothing."""
-    return Measure(unit, **options)
-
-
-class Placement(Part):
-    """A frame placed in another: shift by xyz, then turn by roll, pitch, yaw (Rz Ry Rx)."""
-
-    xyz: Position = Field(ZERO, description="position of the frame's origin")
-    rpy: Angles = Field(ZERO, description="roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)")
-
-
-class DenavitHartenberg(Part):
-    """One row of a DH table; missing entries are zero."""
-
-    theta: Angle = Field(0.0, description="angle about z; a revolute joint adds q")
-    d: Length = Field(0.0, description="shift along z; a prismatic joint adds q")
-    a: Length = Field(0.0, description="shift along x")
-    alpha: Angle = Field(0.0, description="angle about x")
-
-
-class Limits(Part):
-    """What the joint may do, on its own side; what is missing is unlimited."""
-
-    position: Annotated[tuple[float, float] | None, Measure("rad", linear="m", size=2)] = Field(
-        None, description="lowest and highest joint position"
-    )
-    speed: Annotated[float | None, Measure("rad/s", linear="m/s", above=0.0)] = Field(
-        None, description="largest joint speed"
-    )
-    acceleration: Annotated[float | None, Measure("rad/s^2", linear="m/s^2", above=0.0)] = Field(
-        None, description="largest joint acceleration"
-    )
-    jerk: Annotated[float | None, Measure("rad/s^3", linear="m/s^3", above=0.0)] = Field(
-        None, description="largest joint jerk"
-    )
-    effort: Annotated[float | None, Measure("N*m", linear="N", minimum=0.0)] = Field(
-        None, description="largest joint torque or force"
-    )
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Limits:
-        if self.position is not None and self.position[0] > self.position[1]:
-            low, high = self.position
-            raise problem(f"the minimum {low:g} is above the maximum {high:g}; expected [min, max]", "position")
-        return self
-
-
-class Tensor(Part):
-    """Inertia tensor; off-diagonal entries as they stand in the matrix (signs included)."""
-
-    xx: Moment = Field(description="entry xx")
-    yy: Moment = Field(description="entry yy")
-    zz: Moment = Field(description="entry zz")
-    xy: Moment = Field(0.0, description="entry xy = yx")
-    xz: Moment = Field(0.0, description="entry xz = zx")
-    yz: Moment = Field(0.0, description="entry yz = zy")
-
-
-class Gyration(Part):
-    """Radii of gyration: `radius` about each of `axes`, or one radius per axis x, y, z.
-
-    One stated axis makes a lamina (the others get half its moment each), two
-    make a rod (the third gets none).
-    """
-
-    radius: Radius = Field(None, description="radius of gyration about each of `axes`")
-    axes: tuple[Annotated[str, Choice(("x", "y", "z"))], ...] | None = Field(
-        None, description="the axes that have this radius"
-    )
-    x: Radius = Field(None, description="radius of gyration about x")
-    y: Radius = Field(None, description="radius of gyration about y")
-    z: Radius = Field(None, description="radius of gyration about z")
-
-    @model_validator(mode="after")
-    def _one_form(self) -> Gyration:
-        single = (self.x, self.y, self.z) != (None, None, None)
-        if (self.radius is None) != (self.axes is None) or single == (self.radius is not None):
-            raise problem("expected either radius and axes, such as {radius: 0.29 m, axes: [z]}, or x, y, z")
-        if self.axes is not None and (not self.axes or len(set(self.axes)) != len(self.axes)):
-            raise problem("expected one to three different axes out of x, y, z", "axes")
-        return self
-
-    def radii(self) -> tuple[float | None, float | None, float | None]:
-        """Radius about x, y and z, None where it is not stated [m]."""
-        if self.axes is None:
-            return self.x, self.y, self.z
-        x, y, z = (self.radius if name in self.axes else None for name in "xyz")
-        return x, y, z
-
-
-class Inertia(Part):
-    """Moments of inertia, as a tensor or as radii of gyration."""
-
-    tensor: Tensor | None = Field(None, description="the inertia tensor")
-    gyration: Gyration | None = Field(None, description="radii of gyration instead of a tensor")
-    about: Annotated[Literal["center", "joint", "link"], Choice(("center", "joint", "link"))] = Field(
-        "center", description="the point the axes go through: mass centre, joint frame or link frame"
-    )
-    rpy: Angles = Field(ZERO, description="turn of the tensor's axes relative to the link's `frame`")
-
-    @model_validator(mode="after")
-    def _one_form(self) -> Inertia:
-        if (self.tensor is None) == (self.gyration is None):
-            raise problem("expected exactly one of tensor and gyration")
-        return self
-
-
-class Link(Part):
-    """The body that a joint moves."""
-
-    name: OptionalName = Field(None, description="name of the link and its frame; default `<axis>-link`")
-    frame: Annotated[Literal["link", "joint"], Choice(("link", "joint"))] = Field(
-        "link", description="the frame that center and inertia are given in"
-    )
-    mass: Annotated[float, Measure("kg", minimum=0.0)] = Field(0.0, description="mass")
-    center: Position = Field(ZERO, description="mass centre")
-    inertia: Inertia | None = Field(None, description="moments of inertia; default a point mass")
-
-
-class Gear(Part):
-    """The transmission between a motor and its joint."""
-
-    kind: Annotated[str | None, Choice(("harmonic", "ball-screw", "gearbox", "belt", "direct"))] = Field(
-        None, description="what it is"
-    )
-    ratio: Annotated[float | None, Measure("", linear="rad/m")] = Field(
-        None, description="motor angle per joint angle (plain number) or per joint travel (rad/m)"
-    )
-    lead: Annotated[float | None, Measure("m", above=0.0)] = Field(
-        None, description="travel of a prismatic joint per motor turn, instead of the ratio"
-    )
-    efficiency: Annotated[float | None, Measure("", above=0.0, maximum=1.0)] = Field(
-        None, description="power out over power in, 0 to 1"
-    )
-    stiffness: Annotated[
-        float | None, Measure("N*m/rad", linear="N/m", angle_optional=True, above=0.0)
-    ] = Field(None, description="stiffness at the joint side")
-    damping: Annotated[
-        float | None, Measure("N*m*s/rad", linear="N*s/m", angle_optional=True, minimum=0.0)
-    ] = Field(None, description="damping at the joint side")
-    backlash: Annotated[float | None, Measure("rad", linear="m", minimum=0.0)] = Field(
-        None, description="play at the joint side"
-    )
-
-    @model_validator(mode="after")
-    def _one_ratio(self) -> Gear:
-        if self.ratio is not None and self.lead is not None:
-            raise problem("expected one of ratio and lead, not both", "lead")
-        if self.ratio == 0.0:
-            raise problem("a ratio of zero moves nothing; expected the motor angle per joint motion", "ratio")
-        return self
-
-    @property
-    def motor_per_joint(self) -> float | None:
-        """Motor angle per joint angle [-] or joint travel [rad/m]; None if nothing is stated."""
-        return 2.0 * math.pi / self.lead if self.lead is not None else self.ratio
-
-
-class Motor(Part):
-    """The actuator of an axis, on its own (motor) side."""
-
-    kind: Annotated[str | None, Choice(("dc", "pmsm", "hydraulic"))] = Field(None, description="what it is")
-    rated_output: Annotated[float | None, Measure("W", above=0.0)] = Field(None, description="rated power")
-    rated_speed: Annotated[float | None, Measure("rad/s", above=0.0)] = Field(None, description="rated speed")
-    rated_torque: Annotated[float | None, Measure("N*m", above=0.0)] = Field(None, description="rated torque")
-    rated_current: Annotated[float | None, Measure("A", above=0.0)] = Field(None, description="rated current")
-    rated_voltage: Annotated[float | None, Measure("V", above=0.0)] = Field(None, description="rated voltage")
-    peak_torque: Annotated[float | None, Measure("N*m", above=0.0)] = Field(None, description="peak torque")
-    max_speed: Annotated[float | None, Measure("rad/s", above=0.0)] = Field(None, description="largest speed")
-    torque_constant: Annotated[float | None, Measure("N*m/A", above=0.0)] = Field(
-        None, description="torque per current"
-    )
-    voltage_constant: Annotated[float | None, Measure("V*s/rad", angle_optional=True, above=0.0)] = Field(
-        None, description="back-EMF per speed"
-    )
-    resistance: Annotated[float | None, Measure("ohm", above=0.0)] = Field(
-        None, description="winding resistance"
-    )
-    inductance: Annotated[float | None, Measure("H", minimum=0.0)] = Field(
-        None, description="winding inductance"
-    )
-    rotor_inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0)] = Field(
-        None, description="moment of inertia of the rotor"
-    )
-    viscous_friction: Annotated[float | None, Measure("N*m*s/rad", angle_optional=True, minimum=0.0)] = Field(
-        None, description="friction torque per speed"
-    )
-    coulomb_friction: Annotated[float | None, Measure("N*m", minimum=0.0)] = Field(
-        None, description="friction torque independent of speed"
-    )
-    current_limit: Annotated[float | None, Measure("A", above=0.0)] = Field(
-        None, description="limit of the servo driver's current"
-    )
-    pole_pairs: Annotated[int | None, Whole(1, 1000)] = Field(None, description="pole pairs of a pmsm")
-    mass: Annotated[float | None, Measure("kg", minimum=0.0)] = Field(
-        None, description="for information: the links carry the masses"
-    )
-    supply_pressure: Annotated[float | None, Measure("Pa", above=0.0)] = Field(
-        None, description="supply pressure (hydraulic)"
-    )
-    rated_flow: Annotated[float | None, Measure("m^3/s", above=0.0)] = Field(
-        None, description="rated flow of the servo valve (hydraulic)"
-    )
-    piston_area: Annotated[float | None, Measure("m^2", above=0.0)] = Field(
-        None, description="effective piston area (hydraulic cylinder)"
-    )
-    displacement: Annotated[float | None, Measure("m^3/rad", angle_optional=True, above=0.0)] = Field(
-        None, description="volume per angle (hydraulic motor)"
-    )
-    oil_volume: Annotated[float | None, Measure("m^3", above=0.0)] = Field(
-        None, description="trapped oil volume (hydraulic)"
-    )
-    bulk_modulus: Annotated[float | None, Measure("Pa", above=0.0)] = Field(
-        None, description="bulk modulus of the oil (hydraulic)"
-    )
-    leakage: Annotated[float | None, Measure("m^3/(s*Pa)", minimum=0.0)] = Field(
-        None, description="leakage flow per pressure (hydraulic)"
-    )
-
-
-class Encoder(Part):
-    """The position sensor on the motor shaft."""
-
-    lines: Annotated[int | None, Whole(1, 10**9)] = Field(None, description="lines per motor turn")
-    counting: Annotated[int, Whole(1, 4)] = Field(4, description="counts per line: 1, 2 or 4")
-    bits: Annotated[int | None, Whole(1, 40)] = Field(None, description="bits per motor turn, instead of lines")
-
-    @model_validator(mode="after")
-    def _one_form(self) -> Encoder:
-        if (self.lines is None) == (self.bits is None):
-            raise problem("expected exactly one of lines and bits")
-        if self.counting == 3:
-            raise problem("'3' is not accepted; expected 1, 2 or 4", "counting")
-        return self
 
 
 class Axis(Part):
@@ -286,20 +61,28 @@ class Axis(Part):
     type: Annotated[
         Literal["revolute", "prismatic", "fixed", "continuous"],
         Choice(("revolute", "prismatic", "fixed", "continuous")),
-    ] = Field("revolute", description="continuous is revolute without position limits")
-    parent: OptionalName = Field(None, description="axis that carries this one, or base; default the previous")
-    direction: Annotated[int, Whole(-1, 1)] = Field(1, description="sign with which q enters (dh and mdh)")
-    dh: DenavitHartenberg | None = Field(None, description="standard DH: Rz(theta) Tz(d) Tx(a) Rx(alpha)")
-    mdh: DenavitHartenberg | None = Field(None, description="modified DH: Rx(alpha) Tx(a) Rz(theta) Tz(d)")
-    origin: Placement | None = Field(None, description="joint frame in the parent's link frame")
-    axis: Annotated[Vector | None, Measure("", size=3)] = Field(
-        None, description="direction of the joint in the joint frame, any length; default z"
+    ] = Field(default="revolute", description="continuous is revolute without position limits")
+    parent: OptionalName = Field(
+        default=None, description="axis that carries it, or base; default the previous"
     )
-    limits: Limits = Field(Limits(), description="joint limits")
-    link: Link = Field(Link(), description="the body this joint moves; massless if absent")
-    gear: Gear | None = Field(None, description="transmission between motor and joint")
-    motor: Motor | None = Field(None, description="actuator")
-    encoder: Encoder | None = Field(None, description="position sensor on the motor shaft")
+    direction: Annotated[int, Whole(-1, 1)] = Field(
+        default=1, description="sign with which q enters (dh and mdh)"
+    )
+    dh: DenavitHartenberg | None = Field(
+        default=None, description="standard DH: Rz(theta) Tz(d) Tx(a) Rx(alpha)"
+    )
+    mdh: DenavitHartenberg | None = Field(
+        default=None, description="modified DH: Rx(alpha) Tx(a) Rz(theta) Tz(d)"
+    )
+    origin: Placement | None = Field(default=None, description="joint frame in the parent's link frame")
+    axis: Annotated[Vector | None, Measure("", size=3)] = Field(
+        default=None, description="direction of the joint in the joint frame, any length; default z"
+    )
+    limits: Limits = Field(default_factory=Limits, description="joint limits")
+    link: Link = Field(default_factory=Link, description="the body this joint moves; massless if absent")
+    gear: Gear | None = Field(default=None, description="transmission between motor and joint")
+    motor: Motor | None = Field(default=None, description="actuator")
+    encoder: Encoder | None = Field(default=None, description="position sensor on the motor shaft")
 
     @property
     def prismatic(self) -> bool:
@@ -330,20 +113,15 @@ class Axis(Part):
 class Tool(Placement):
     """The tool frame in the link frame of its axis."""
 
-    parent: OptionalName = Field(None, description="axis that carries the tool; default the last one")
+    parent: OptionalName = Field(default=None, description="axis that carries the tool; default the last one")
 
 
 class Payload(Part):
     """What the tool carries, in the tool frame."""
 
-    mass: Annotated[float, Measure("kg", minimum=0.0)] = Field(0.0, description="mass")
-    center: Position = Field(ZERO, description="mass centre")
-    inertia: Inertia | None = Field(None, description="moments of inertia; default a point mass")
-
-    @model_validator(mode="after")
-    def _physical(self) -> Payload:
-        checks.check_payload(self)
-        return self
+    mass: Annotated[float, Measure("kg", minimum=0.0)] = Field(default=0.0, description="mass")
+    center: Position = Field(default=ZERO, description="mass centre")
+    inertia: Inertia | None = Field(default=None, description="moments of inertia; default a point mass")
 
 
 class Coupling(Part):
@@ -351,7 +129,7 @@ class Coupling(Part):
 
     joint: Name = Field(description="the joint that follows")
     of: dict[str, float] = Field(description="the joints it follows, with their factors")
-    offset: float = Field(0.0, description="its position when all of them are at zero")
+    offset: float = Field(default=0.0, description="its position when all of them are at zero")
 
 
 class LoopFrame(Placement):
@@ -377,7 +155,7 @@ class Loop(Part):
 
 
 class Transmission(Part):
-    """Motors and joints coupled by a matrix: motor angles = matrix @ q."""
+    """Motors and joints coupled by a matrix: motor angles = matrix default= q."""
 
     motors: tuple[Name, ...] = Field(description="names of the motors, the rows of the matrix")
     matrix: tuple[tuple[float, ...], ...] = Field(
@@ -404,26 +182,34 @@ class RobotDescription(Part):
     name: Annotated[str, Words(r"[a-z0-9-]{1,100}", "a name of a-z, 0-9 and '-'")] = Field(
         description="short name: a-z, 0-9 and '-'"
     )
-    title: Text = Field("", description="one line for people")
-    references: dict[str, Text] = Field({}, description="short name of a source and its citation")
-    variables: dict[str, str] = Field({}, description="named values for expressions")
+    title: Text = Field(default="", description="one line for people")
+    references: dict[str, Text] = Field(default={}, description="short name of a source and its citation")
+    variables: dict[str, str] = Field(default={}, description="named values for expressions")
     gravity: Annotated[Vector, GravityReader()] = Field(
-        (0.0, 0.0, -STANDARD_GRAVITY), description="magnitude along -z, or the acceleration of free fall"
+        default=(0.0, 0.0, -STANDARD_GRAVITY),
+        description="magnitude along -z, or the acceleration of free fall",
     )
     axes: dict[str, Axis] = Field(description="the joints in order, each with the link it moves")
     parents: tuple[Annotated[int, Whole(0)], ...] | None = Field(
-        None, description="per axis the number of the axis that carries it, 1-based, 0 for the base"
+        default=None, description="per axis the number of the axis that carries it, 1-based, 0 for the base"
     )
-    tool: Tool | None = Field(None, description="the tool frame; default the last link's frame")
-    payload: Payload | None = Field(None, description="what the tool carries")
-    couplings: tuple[Coupling, ...] = Field((), description="joints that follow others linearly")
-    loops: tuple[Loop, ...] = Field((), description="closed chains")
-    active: tuple[Name, ...] | None = Field(None, description="the independent joints, the order of q")
-    transmission: Transmission | None = Field(None, description="coupled motors, instead of gear ratios")
+    tool: Tool | None = Field(default=None, description="the tool frame; default the last link's frame")
+    payload: Payload | None = Field(default=None, description="what the tool carries")
+    couplings: tuple[Coupling, ...] = Field(default=(), description="joints that follow others linearly")
+    loops: tuple[Loop, ...] = Field(default=(), description="closed chains")
+    active: tuple[Name, ...] | None = Field(
+        default=None, description="the independent joints, the order of q"
+    )
+    transmission: Transmission | None = Field(
+        default=None, description="coupled motors, instead of gear ratios"
+    )
     kinematics: Annotated[str | None, Choice(("scara", "palletizer", "delta", "spherical-wrist"))] = Field(
-        None, description="family with a closed-form inverse kinematics"
+        default=None, description="family with a closed-form inverse kinematics"
     )
-    home: dict[str, float] = Field({}, description="a natural pose, by joint name; default zero")
+    home: dict[str, float] = Field(default={}, description="a natural pose, by joint name; default zero")
+    inertia_check: Annotated[str, Choice(("error", "warn"))] = Field(
+        default="error", description="what an inertia that no body has is: an error, or a warning"
+    )
 
     _tree: Node | None = PrivateAttr(None)
     _dependencies: tuple[Path, ...] = PrivateAttr(())
@@ -456,6 +242,8 @@ class RobotDescription(Part):
     def _consistent(self) -> RobotDescription:
         checks.check_robot(self)
         return self
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
         # where the values were written does not matter

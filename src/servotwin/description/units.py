@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 from functools import cache
+from typing import Any
 
 from servotwin.description.expressions import evaluate
 from servotwin.description.nodes import quoted
@@ -154,7 +155,7 @@ def _from_pint(name: str) -> Quantity | None:
 
 
 @cache
-def _pint_registry() -> object:
+def _pint_registry() -> Any:
     import pint
 
     return pint.UnitRegistry(autoconvert_offset_to_baseunit=True)

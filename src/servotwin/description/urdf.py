@@ -12,8 +12,8 @@ of the format (https://wiki.ros.org/urdf/XML) are worth knowing:
   first in the file if equal. A massless leaf called ``tool`` fixed to a moving
   link becomes the tool frame itself, which is how ServoTwin writes it.
 
-Real files hold rounded inertias that no body has, so the tree asks for a
-warning instead of an error (``inertia_check: warn``).
+Real files hold inertias that no body has, often only by rounding, so the tree
+asks for a warning instead of an error (``inertia_check: warn``).
 """
 
 from __future__ import annotations
@@ -168,10 +168,10 @@ def _link(robot: Robot, link: str, write: _Writer) -> Node:
     fields: dict[str, Node | None] = {"name": write.text(robot.link_names[link], element)}
     inertial = element.only("inertial")
     if inertial is not None:
-        mass = inertial.required("mass")
-        placement = _placement(inertial, write)
-        fields["mass"] = write.quantity(mass.number("value"), "kg", mass)
-        fields["center"] = placement["xyz"]
+        mass, placement = inertial.required("mass"), _placement(inertial, write)
+        if mass.number("value"):  # without mass there is no mass centre either
+            fields["mass"] = write.quantity(mass.number("value"), "kg", mass)
+            fields["center"] = placement["xyz"]
         fields["inertia"] = _inertia(inertial.required("inertia"), placement["rpy"], write)
     return write.mapping(fields, element)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -135,18 +136,19 @@ def _readable(names: Iterable[str], reserved: set[str], kind: str) -> dict[str, 
     wanted = {name: _clean(name) or kind for name in names}
     given = {name: name for name, clean in wanted.items() if clean == name and name not in reserved}
     taken = set(given) | reserved
+    used: Counter[str] = Counter()  # so that a thousand equal names do not search a million times
     for name, clean in wanted.items():
         if name in given:
             continue
-        stem = f"{clean}-{kind}" if clean in reserved else clean
-        candidate, number = stem, 1
+        candidate = stem = f"{clean}-{kind}" if clean in reserved else clean
         while candidate in taken:
-            number += 1
-            candidate = f"{stem}-{number}"
+            used[stem] += 1
+            candidate = f"{stem}-{used[stem] + 1}"
         given[name] = candidate
         taken.add(candidate)
     return given
 
 
 def _clean(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")[:60].strip("-")
+    """The name with dashes for what names must not hold (blanks, dots, ...), at most 80 characters."""
+    return re.sub(r"[^\w/:+()-]+", "-", name).strip("-")[:80]

@@ -51,8 +51,16 @@ def compile_object(assembly: str) -> bytes:
     return bytes(machine.emit_object(module))
 
 
+OBJECT_STARTS = {"linux": b"\x7fELF\x02\x01", "darwin": b"\xcf\xfa\xed\xfe", "win32": b"\x64\x86"}
+
+
 def load_object(code: bytes, names: list[str]) -> list[int]:
-    """Place an object in executable memory; addresses of the named functions."""
+    """Place an object in executable memory; addresses of the named functions.
+
+    LLVM ends the process on bytes that are no object file, so the first ones are looked at before.
+    """
+    if not code.startswith(OBJECT_STARTS.get(sys.platform, b"")):
+        raise ValueError("not an object file of this platform")
     machine = _target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{host()[0]}"'), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))

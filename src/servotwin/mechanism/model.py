@@ -57,7 +57,11 @@ class LoopClosure:
 
 @dataclass(frozen=True)
 class Coupling:
-    """Linear coupling of all tree joints to the independent ones: ``q_tree = G @ q + q0``."""
+    """Linear coupling of all tree joints to the free ones: ``q_tree = G @ x + q0``.
+
+    For an open chain x is q. For a closed chain x is q followed by the passive
+    joints, which the loop closures tie to q.
+    """
 
     G: Array
     q0: Array
@@ -106,6 +110,8 @@ class Mechanism:
     limits: Limits
     rotors: Rotors
     loops: tuple[LoopClosure, ...] = ()
+    passive_names: tuple[str, ...] = ()  # closed chains: joints that the loops move; columns of G after those of q
+    passive_home: Array = field(default_factory=lambda: np.zeros(0))  # their start values at q_home
     q_home: Array = field(default_factory=lambda: np.zeros(0))  # (n_q,) a natural pose; start of searches
     family: str = ""  # closed-form kinematics family: '', 'scara', 'palletizer', 'delta', 'spherical-wrist'
 
@@ -123,6 +129,27 @@ class Mechanism:
     def coupled(self) -> bool:
         """True if some tree joints depend linearly on others."""
         return not np.array_equal(self.coupling.G, np.eye(self.n_tree))
+
+    @property
+    def opened(self) -> Mechanism:
+        """The same tree with its loops cut open: passive joints become independent ones."""
+        if not self.loops:
+            return self
+        pad = np.full(len(self.passive_names), np.inf)
+        limits = Limits(
+            *(np.append(values, sign * pad) for values, sign in zip(vars(self.limits).values(), (-1, 1, 1, 1, 1), strict=True))
+        )
+        rotors = replace(self.rotors, N=np.hstack([self.rotors.N, np.zeros((len(self.rotors.J_m), len(pad)))]))
+        return replace(
+            self,
+            joint_names=self.joint_names + self.passive_names,
+            q_home=np.append(self.q_home, self.passive_home),
+            limits=limits,
+            rotors=rotors,
+            loops=(),
+            passive_names=(),
+            passive_home=np.zeros(0),
+        )
 
     def frame(self, name: str | None = None) -> Frame:
         """The frame called ``name``; the tool frame if ``name`` is None."""

@@ -1,4 +1,4 @@
-"""The two elementary problems to which the closed forms reduce: a plane arm of two links, and A cos + B sin = C."""
+"""Elementary problems to which the closed forms reduce: a plane arm of two links, A cos + B sin = C."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from servotwin.dynamics.ik.pose import rotation
+from servotwin.dynamics.ik.pose import cross, rotation
 from servotwin.mechanism.model import BASE, Array, Mechanism
 
 PARALLEL = 1e-6  # sine below which two axes count as parallel: right angles in URDF files have six digits
@@ -156,20 +156,20 @@ def tool_chain(mechanism: Mechanism, frame: str | None = None) -> ToolChain:
 
 def parallel(a: Array, b: Array) -> bool:
     """True if two unit vectors are parallel or opposite."""
-    return bool(np.linalg.norm(np.cross(a, b)) < PARALLEL)
+    return bool(np.linalg.norm(cross(a, b)) < PARALLEL)
 
 
 def perpendicular(u: Array) -> Array:
     """Some unit vector perpendicular to the unit vector u."""
     other = np.zeros(3)
     other[int(np.argmin(np.abs(u)))] = 1.0
-    normal = np.cross(u, other)
+    normal = cross(u, other)
     return np.asarray(normal / np.linalg.norm(normal), dtype=np.float64)
 
 
 def angle_about(u: Array, a: Array, b: Array) -> float:
     """Angle by which a turn about the unit vector u brings a over b (parts along u do not count)."""
-    return float(np.arctan2(u @ np.cross(a, b), a @ b - (u @ a) * (u @ b)))
+    return float(np.arctan2(u @ cross(a, b), a @ b - (u @ a) * (u @ b)))
 
 
 def turn_angle(u: Array, R: Array) -> float:

@@ -1,4 +1,4 @@
-"""Closed form for palletizers: a turning column, a plane arm of two links, a hand kept level by parallelograms.
+"""Closed form for palletizers: a turning column, a plane arm of two links, a hand that stays level.
 
 The chain is th1 about the column, th2, th3 and the dependent th4 about parallel
 horizontal axes with th2 + th3 + th4 constant, and th5 about the vertical (Kim
@@ -15,7 +15,7 @@ import numpy as np
 
 from servotwin.dynamics.ik.elementary import EDGE, two_link_angles
 from servotwin.dynamics.ik.geometry import ToolChain, angle_about, parallel, planar, turn_angle
-from servotwin.dynamics.ik.pose import rotation
+from servotwin.dynamics.ik.pose import cross, rotation
 from servotwin.errors import UnreachableError
 from servotwin.mechanism.model import Array
 
@@ -49,7 +49,7 @@ class PalletizerSolver:
         sign[4] = np.sign(spin @ up)
         if not parallel(up, spin):
             return None
-        return cls(chain, np.array([np.cross(up, v), up, v]), sign, columns, hand_turn)
+        return cls(chain, np.array([cross(up, v), up, v]), sign, columns, hand_turn)
 
     def corner(self, k: int) -> Array:
         """Point of axis k at zero angles in the basis, from a point of the column axis, (3,)."""
@@ -122,7 +122,7 @@ class PalletizerSolver:
     def _require_level(self, R: Array) -> None:
         wanted = R @ self.chain.axes[4]
         given = self.sign[4] * self.basis[1]
-        tilt = math.atan2(float(np.linalg.norm(np.cross(wanted, given))), float(wanted @ given))
+        tilt = math.atan2(float(np.linalg.norm(cross(wanted, given))), float(wanted @ given))
         if tilt > POSE:
             raise UnreachableError(
                 f"{self.chain.name}: the parallelograms keep the tool axis parallel to the column; "

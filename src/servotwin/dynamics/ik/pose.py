@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -32,12 +34,25 @@ def checked_poses(T: ArrayLike) -> Array:
     return poses
 
 
+def cross(a: Array, b: Array) -> Array:
+    """Cross product of two vectors (3,); several times as fast as the general one of numpy."""
+    a0, a1, a2 = a.tolist()
+    b0, b1, b2 = b.tolist()
+    return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
+
+
 def rotation(u: Array, angle: float) -> Array:
     """Turn about the unit vector u, (3, 3) (Rodrigues' formula)."""
-    c, s = float(np.cos(angle)), float(np.sin(angle))
-    x, y, z = (float(value) for value in u)
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.asarray(c * np.eye(3) + s * K + (1.0 - c) * np.outer(u, u), dtype=np.float64)
+    c, s = math.cos(angle), math.sin(angle)
+    x, y, z = u.tolist()
+    v = 1.0 - c
+    return np.array(
+        [
+            [c + v * x * x, v * x * y - s * z, v * x * z + s * y],
+            [v * x * y + s * z, c + v * y * y, v * y * z - s * x],
+            [v * x * z - s * y, v * y * z + s * x, c + v * z * z],
+        ]
+    )
 
 
 def rotation_vector(R: Array) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 
 from servotwin.dynamics.ik.elementary import two_link_angles
 from servotwin.dynamics.ik.geometry import ToolChain, parallel, perpendicular, planar, turn_angle
+from servotwin.dynamics.ik.pose import cross
 from servotwin.errors import UnreachableError
 from servotwin.mechanism.model import Array
 
@@ -44,7 +45,7 @@ class ScaraSolver:
         if not all(parallel(u, axis) for axis in chain.axes):
             return None
         e = perpendicular(u)
-        basis = np.array([e, np.cross(u, e), u])
+        basis = np.array([e, cross(u, e), u])
         solver = cls(
             chain, revolute, sliding[0] if sliding else None, np.sign(chain.axes @ u), basis, position_only
         )
@@ -108,7 +109,7 @@ class ScaraSolver:
 
     def _require_upright(self, R: Array) -> None:
         u = self.basis[2]
-        tilt = math.atan2(float(np.linalg.norm(np.cross(u, R @ u))), float(u @ (R @ u)))
+        tilt = math.atan2(float(np.linalg.norm(cross(u, R @ u))), float(u @ (R @ u)))
         if tilt > POSE:
             raise UnreachableError(
                 f"{self.chain.name}: all axes are parallel, so the tool cannot be tilted; "

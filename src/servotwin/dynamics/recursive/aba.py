@@ -32,6 +32,7 @@ from servotwin.dynamics.recursive.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.rnea import add_acceleration, start_at_base, subtract_external
 from servotwin.mechanism.model import Array
 
+
 class Work(NamedTuple):
     """Work arrays of articulated-body algorithms, n + 1 rows each."""
 
@@ -72,21 +73,19 @@ def start_bodies(tree: Tree, q: Array, qd: Array, f_ext: Array, work: Work) -> N
 
 
 @helper
-def free_joint(
-    tree: Tree, i: int, armature_i: float, qd_i: float, tau_i: float, work: Work
-) -> float:
+def free_joint(tree: Tree, i: int, armature_i: float, qd_i: float, tau_i: float, work: Work) -> float:
     """Second pass at a joint of given torque: D, u, and what the parent feels of body i; returns D.
 
-    I^a = I^A - U U^T / D and p^a = p^A + I^a c + U u / D (RBDA eq. 7.38, 7.39) replace rows i.
+    I^a = I^A - U U^T / D and p^a = p^A + I^a c + U u / D replace rows i.
     """
     axis, p = tree.axis[i], tree.parent[i]
     column_of_joint(work.art, i, axis, work.U)
-    D = work.U[i, axis] + armature_i
+    D: float = work.U[i, axis] + armature_i
     u = tau_i - work.force[i, axis]
     work.joint[i, 0], work.joint[i, 1] = 1.0 / D, u
     if p > 0:
         reduce_by_joint(work.art, i, work.U, 1.0 / D)
-        cx, cy, dx, dy = joint_bias(axis, work.vel[i, 0], work.vel[i, 1], work.vel[i, 3], work.vel[i, 4], qd_i)
+        cx, cy, dx, dy = joint_bias(axis, work.vel, i, qd_i)
         add(work.force, i, articulated_times(work.art, i, cx, cy, 0.0, dx, dy, 0.0))
         add_scaled(work.force, i, work.U, u / D)
         add_articulated_to_parent(work.pose, i, work.art, p)
@@ -96,9 +95,9 @@ def free_joint(
 
 @helper
 def free_acceleration(tree: Tree, i: int, qd_i: float, work: Work) -> float:
-    """Third pass at a joint of given torque: qdd = (u - U^T a') / D with a' = X a_parent + c; a_i = a' + S qdd."""
+    """Third pass at a free joint: a' = X a_parent + c, qdd = (u - U^T a') / D, a_i = a' + S qdd."""
     add_acceleration(tree, i, work.pose, work.vel, qd_i, 0.0, work.acc)
-    qdd_i = (work.joint[i, 1] - dot(work.U, work.acc, i)) * work.joint[i, 0]
+    qdd_i: float = (work.joint[i, 1] - dot(work.U, work.acc, i)) * work.joint[i, 0]
     work.acc[i, tree.axis[i]] += qdd_i
     return qdd_i
 

@@ -43,7 +43,7 @@ def column_of_joint(art: Array, i: int, axis: int, U: Array) -> None:
 
 @helper
 def reduce_by_joint(art: Array, i: int, U: Array, d_inverse: float) -> None:
-    """I^a = I^A - U U^T / D: what the parent feels through a joint of given torque (RBDA eq. 7.38)."""
+    """I^a = I^A - U U^T / D: what the parent feels through a joint of given torque."""
     a, b, c = U[i, 0] * d_inverse, U[i, 1] * d_inverse, U[i, 2] * d_inverse
     d, e, f = U[i, 3] * d_inverse, U[i, 4] * d_inverse, U[i, 5] * d_inverse
     art[i, 0] -= a * U[i, 0]
@@ -72,10 +72,30 @@ def articulated_times(
     return (
         art[i, 0] * vx + art[i, 1] * vy + art[i, 3] * vz + art[i, 6] * wx + art[i, 7] * wy + art[i, 8] * wz,
         art[i, 1] * vx + art[i, 2] * vy + art[i, 4] * vz + art[i, 9] * wx + art[i, 10] * wy + art[i, 11] * wz,
-        art[i, 3] * vx + art[i, 4] * vy + art[i, 5] * vz + art[i, 12] * wx + art[i, 13] * wy + art[i, 14] * wz,
-        art[i, 6] * vx + art[i, 9] * vy + art[i, 12] * vz + art[i, 15] * wx + art[i, 16] * wy + art[i, 18] * wz,
-        art[i, 7] * vx + art[i, 10] * vy + art[i, 13] * vz + art[i, 16] * wx + art[i, 17] * wy + art[i, 19] * wz,
-        art[i, 8] * vx + art[i, 11] * vy + art[i, 14] * vz + art[i, 18] * wx + art[i, 19] * wy + art[i, 20] * wz,
+        art[i, 3] * vx
+        + art[i, 4] * vy
+        + art[i, 5] * vz
+        + art[i, 12] * wx
+        + art[i, 13] * wy
+        + art[i, 14] * wz,
+        art[i, 6] * vx
+        + art[i, 9] * vy
+        + art[i, 12] * vz
+        + art[i, 15] * wx
+        + art[i, 16] * wy
+        + art[i, 18] * wz,
+        art[i, 7] * vx
+        + art[i, 10] * vy
+        + art[i, 13] * vz
+        + art[i, 16] * wx
+        + art[i, 17] * wy
+        + art[i, 19] * wz,
+        art[i, 8] * vx
+        + art[i, 11] * vy
+        + art[i, 14] * vz
+        + art[i, 18] * wx
+        + art[i, 19] * wy
+        + art[i, 20] * wz,
     )
 
 
@@ -83,8 +103,8 @@ def articulated_times(
 def add_articulated_to_parent(pose: Array, i: int, art: Array, p: int) -> None:
     """Add articulated row i, carried over to the parent, to row p.
 
-    With rotated blocks and P = [p x]: A_p = A, H_p = H - A P, J_p = J + P H_p + (P H)^T
-    (RBDA eq. 2.66 for a general symmetric inertia).
+     With rotated blocks and P = [p x]: A_p = A, H_p = H - A P, J_p = J + P H_p + (P H)^T
+    .
     """
     x, y, z = pose[i, 9], pose[i, 10], pose[i, 11]
     axx, axy, ayy, axz, ayz, azz = rotate_symmetric(

@@ -110,7 +110,7 @@ def place(tree: Tree, i: int, q_i: float, pose: Array) -> None:
 @helper
 def motion_to_body(pose: Array, i: int, motion: Array, p: int) -> Scalars6:
     """Motion row p of the parent, seen from the origin and in the axes of body i."""
-    vx, vy, vz, wx, wy, wz = motion[p, 0], motion[p, 1], motion[p, 2], motion[p, 3], motion[p, 4], motion[p, 5]
+    vx, vy, vz, wx, wy, wz = load(motion, p)
     tx, ty, tz = cross(wx, wy, wz, pose[i, 9], pose[i, 10], pose[i, 11])
     ax, ay, az = rotate_back(pose, i, vx + tx, vy + ty, vz + tz)
     bx, by, bz = rotate_back(pose, i, wx, wy, wz)
@@ -131,8 +131,14 @@ def force_to_parent(
 @helper
 def add_force_to_parent(pose: Array, i: int, force: Array, p: int) -> None:
     """Add force row i, carried over to the parent, to force row p."""
-    f, n = (force[i, 0], force[i, 1], force[i, 2]), (force[i, 3], force[i, 4], force[i, 5])
-    add(force, p, force_to_parent(pose, i, f[0], f[1], f[2], n[0], n[1], n[2]))
+    fx, fy, fz, nx, ny, nz = load(force, i)
+    add(force, p, force_to_parent(pose, i, fx, fy, fz, nx, ny, nz))
+
+
+@helper
+def load(rows: Array, i: int) -> Scalars6:
+    """Six numbers from row i."""
+    return rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3], rows[i, 4], rows[i, 5]
 
 
 @helper
@@ -183,8 +189,9 @@ def copy_row(source: Array, i: int, target: Array) -> None:
 
 
 @helper
-def joint_bias(axis: int, vx: float, vy: float, wx: float, wy: float, qd_i: float) -> Scalars4:
-    """v x S qd, the non-zero entries (x, y of the linear part, x, y of the angular part)."""
+def joint_bias(axis: int, vel: Array, i: int, qd_i: float) -> Scalars4:
+    """v x S qd of row i, the non-zero entries (x, y of the linear part, x, y of the angular part)."""
+    vx, vy, wx, wy = vel[i, 0], vel[i, 1], vel[i, 3], vel[i, 4]
     if axis == REVOLUTE_AXIS:
         return vy * qd_i, -vx * qd_i, wy * qd_i, -wx * qd_i
     return wy * qd_i, -wx * qd_i, 0.0, 0.0
@@ -211,7 +218,7 @@ def inertia_times(
 @helper
 def gyroscopic_force(inertia: Array, i: int, motion: Array) -> Scalars6:
     """v x* I v of body i: w x f, then w x n + v x f."""
-    vx, vy, vz, wx, wy, wz = motion[i, 0], motion[i, 1], motion[i, 2], motion[i, 3], motion[i, 4], motion[i, 5]
+    vx, vy, vz, wx, wy, wz = load(motion, i)
     fx, fy, fz, nx, ny, nz = inertia_times(inertia, i, vx, vy, vz, wx, wy, wz)
     ax, ay, az = cross(wx, wy, wz, fx, fy, fz)
     bx, by, bz = cross(wx, wy, wz, nx, ny, nz)
@@ -221,6 +228,6 @@ def gyroscopic_force(inertia: Array, i: int, motion: Array) -> Scalars6:
 
 @helper
 def body_velocity(tree: Tree, i: int, pose: Array, qd_i: float, vel: Array) -> None:
-    """v_i = X v_parent + S qd_i (RBDA eq. 5.14)."""
+    """v_i = X v_parent + S qd_i."""
     store(vel, i, motion_to_body(pose, i, vel, tree.parent[i]))
     vel[i, tree.axis[i]] += qd_i

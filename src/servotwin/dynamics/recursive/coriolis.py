@@ -1,8 +1,8 @@
 r"""The Coriolis matrix that belongs to the Christoffel symbols, in O(n d) for trees of depth d.
 
 S. Echeandia and P. M. Wensing, "Numerical Methods to Compute the Coriolis Matrix
-and Christoffel Symbols for Rigid-Body Systems", J. Comput. Nonlinear Dynam.
-16(9), 2021, factorise the bias force of a body as
+and Christoffel Symbols for Rigid-Body Systems", J. Comput. Nonlinear Dynam.,
+2021, doi:10.1115/1.4051169, factorise the bias force of a body as
 
 .. math:: v \times^* I v = B(I, v)\,v, \qquad
    B(I, v) = \tfrac12 [(v\times^*) I - I (v\times) + (I v)\,\bar\times^*]
@@ -36,6 +36,7 @@ from servotwin.dynamics.recursive.common import (
     force_to_parent,
     inertia_times,
     joint_bias,
+    load,
     place,
     rotate,
 )
@@ -59,7 +60,7 @@ def workspace(n: int) -> Work:
 @helper
 def body_factor(inertia: Array, i: int, vel: Array, B: Array) -> None:
     """f and K of body i alone."""
-    vx, vy, vz, wx, wy, wz = vel[i, 0], vel[i, 1], vel[i, 2], vel[i, 3], vel[i, 4], vel[i, 5]
+    vx, vy, vz, wx, wy, wz = load(vel, i)
     hx, hy, hz = inertia[i, 1], inertia[i, 2], inertia[i, 3]
     xx, xy, yy = inertia[i, 4], inertia[i, 5], inertia[i, 6]
     xz, yz, zz = inertia[i, 7], inertia[i, 8], inertia[i, 9]
@@ -76,7 +77,7 @@ def body_factor(inertia: Array, i: int, vel: Array, B: Array) -> None:
 
 @helper
 def add_factor_to_parent(pose: Array, i: int, B: Array, p: int) -> None:
-    """Add the factor of body i, carried over to the parent, to row p: f_p = R f, K_p = R K R^T - [p x][f_p x]."""
+    """Add B of body i, carried over to the parent, to row p: f_p = R f, K_p = R K R^T - [p x][f_p x]."""
     x, y, z = pose[i, 9], pose[i, 10], pose[i, 11]
     fx, fy, fz = rotate(pose, i, B[i, 0], B[i, 1], B[i, 2])
     K = rotate_general(pose, i, B, K_BLOCK)
@@ -98,7 +99,7 @@ def add_factor_to_parent(pose: Array, i: int, B: Array, p: int) -> None:
 @helper
 def joint_forces(axis: int, i: int, vel: Array, inertia: Array, B: Array) -> tuple[Scalars6, Scalars6]:
     """I S' + B S and B^T S of joint i, with S' = v x S."""
-    cx, cy, dx, dy = joint_bias(axis, vel[i, 0], vel[i, 1], vel[i, 3], vel[i, 4], 1.0)
+    cx, cy, dx, dy = joint_bias(axis, vel, i, 1.0)
     f = inertia_times(inertia, i, cx, cy, 0.0, dx, dy, 0.0)
     if axis == REVOLUTE_AXIS:
         column = (f[0] - B[i, 1], f[1] + B[i, 0], f[2], f[3] + B[i, 5], f[4] + B[i, 8], f[5] + B[i, 11])
@@ -109,7 +110,7 @@ def joint_forces(axis: int, i: int, vel: Array, inertia: Array, B: Array) -> tup
 @helper
 def along_rate(axis: int, j: int, vel: Array, f: Scalars6) -> float:
     """S'^T f of joint j."""
-    cx, cy, dx, dy = joint_bias(axis, vel[j, 0], vel[j, 1], vel[j, 3], vel[j, 4], 1.0)
+    cx, cy, dx, dy = joint_bias(axis, vel, j, 1.0)
     return cx * f[0] + cy * f[1] + dx * f[3] + dy * f[4]
 
 

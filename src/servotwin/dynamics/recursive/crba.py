@@ -53,14 +53,14 @@ def crba_state(tree: Tree, armature: Array, q: Array, work: Work, M: Array) -> N
         copy_row(tree.inertia, i, composite)
     for i in range(n, 0, -1):
         if tree.parent[i] > 0:
-            add_rigid_to_parent(pose, i, composite, tree.parent[i])  # RBDA eq. 6.13
+            add_rigid_to_parent(pose, i, composite, tree.parent[i])
         f = inertia_column(composite, i, tree.axis[i])
         M[i - 1, i - 1] = along(tree.axis[i], f) + armature[i - 1]
         j = i
         while tree.parent[j] > 0:
             f = force_to_parent(pose, j, f[0], f[1], f[2], f[3], f[4], f[5])
             j = tree.parent[j]
-            M[i - 1, j - 1] = M[j - 1, i - 1] = along(tree.axis[j], f)  # RBDA eq. 6.14
+            M[i - 1, j - 1] = M[j - 1, i - 1] = along(tree.axis[j], f)
 
 
 @kernel

@@ -11,6 +11,7 @@ from servotwin.dynamics.recursive.common import (
     body_velocity,
     fill,
     inertia_times,
+    load,
     place,
     rotate,
 )
@@ -39,7 +40,7 @@ def energy_state(tree: Tree, armature: Array, q: Array, qd: Array, work: Work) -
         place(tree, i, q[i - 1], pose)
         compose(tree.parent[i], pose, i, world)
         body_velocity(tree, i, pose, qd[i - 1], vel)
-        vx, vy, vz, wx, wy, wz = vel[i, 0], vel[i, 1], vel[i, 2], vel[i, 3], vel[i, 4], vel[i, 5]
+        vx, vy, vz, wx, wy, wz = load(vel, i)
         f = inertia_times(inertia, i, vx, vy, vz, wx, wy, wz)
         kinetic += 0.5 * (vx * f[0] + vy * f[1] + vz * f[2] + wx * f[3] + wy * f[4] + wz * f[5])
         kinetic += 0.5 * armature[i - 1] * qd[i - 1] ** 2

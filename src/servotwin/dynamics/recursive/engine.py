@@ -13,7 +13,12 @@ from servotwin.dynamics.recursive.coriolis import coriolis_batch
 from servotwin.dynamics.recursive.crba import crba_batch
 from servotwin.dynamics.recursive.energy import energy_batch
 from servotwin.dynamics.recursive.hybrid import hybrid_batch
-from servotwin.dynamics.recursive.kinematics import fkine_batch, frame_batch, jacobian_batch, jacobian_dot_batch
+from servotwin.dynamics.recursive.kinematics import (
+    fkine_batch,
+    frame_batch,
+    jacobian_batch,
+    jacobian_dot_batch,
+)
 from servotwin.dynamics.recursive.rnea import rnea_batch
 from servotwin.dynamics.recursive.shapes import Shape, batch, checked
 from servotwin.errors import ShapeError, UnsupportedError
@@ -33,7 +38,7 @@ class RecursiveEngine:
 
     ``f_ext`` (..., n, 6)
         external wrench on every body, force [N] then moment [N m] about the
-        body origin, in body axes; ``wrench`` makes it from a wrench at a frame.
+        body origin, in body axes; ``body_wrenches`` makes it from a wrench at a frame.
     ``armature`` (n,)
         inertia added to the diagonal of the mass matrix [kg m2 or kg], such as
         reflected rotor inertia.
@@ -66,11 +71,12 @@ class RecursiveEngine:
         Rows: linear velocity of the frame origin, then angular velocity, in the
         axes of the base (``world``) or of the frame itself (``frame``).
         """
+        _check_axes(axes)
         lead, (q_,) = self._joints(q=q)
         jac = np.zeros((len(q_), 6, self.n))
         jacobian_batch(self._tree, *self._carrier(frame), q_, jac)
         jac = jac.reshape(*lead, 6, self.n)
-        if _checked_axes(axes) == "world":
+        if axes == "world":
             return jac
         R_frame_base = np.swapaxes(self.frame_pose(q, frame)[..., :3, :3], -1, -2)
         return np.concatenate((R_frame_base @ jac[..., :3, :], R_frame_base @ jac[..., 3:, :]), axis=-2)
@@ -82,7 +88,7 @@ class RecursiveEngine:
         jacobian_dot_batch(self._tree, *self._carrier(frame), q_, qd_, jac_dot)
         return jac_dot.reshape(*lead, 6, self.n)
 
-    def wrench(
+    def body_wrenches(
         self, q: ArrayLike, wrench: ArrayLike, frame: Frame | str | None = None, axes: Axes = "world"
     ) -> Array:
         """``f_ext`` (..., n, 6) of a wrench (..., 6) that acts at the origin of a frame.
@@ -90,13 +96,14 @@ class RecursiveEngine:
         The wrench, force [N] then moment [N m], is given in the axes of the base
         or of the frame. A wrench on a frame of the base moves nothing: all zero.
         """
+        _check_axes(axes)
         found = self._frame(frame)
         lead, (q_, w_) = batch({"q": (q, (self.n,)), "wrench": (wrench, (6,))})
         f_ext = np.zeros((len(q_), self.n, 6))
         if found.body != BASE:
             X = np.asarray(found.X_body_frame)
             R = np.broadcast_to(X[:3, :3], (len(q_), 3, 3))
-            if _checked_axes(axes) == "world":
+            if axes == "world":
                 R = np.swapaxes(self.fkine_all(q_)[:, found.body, :3, :3], -1, -2)
             force, moment = np.einsum("kij,kj->ki", R, w_[:, :3]), np.einsum("kij,kj->ki", R, w_[:, 3:])
             f_ext[:, found.body, :3] = force
@@ -114,7 +121,7 @@ class RecursiveEngine:
         armature: ArrayLike | None = None,
     ) -> Array:
         """Joint torques [N m or N] that give the accelerations qdd, gravity included: (..., n)."""
-        lead, (q_, qd_, qdd_, f_) = self._joints(f_ext, q=q, qd=qd, qdd=qdd)
+        lead, (q_, qd_, qdd_, f_) = self._joints_and_wrenches(f_ext, q=q, qd=qd, qdd=qdd)
         tau = np.empty_like(q_)
         rnea_batch(self._tree, self._armature(armature), q_, qd_, qdd_, f_, tau)
         return tau.reshape(*lead, self.n)
@@ -151,7 +158,7 @@ class RecursiveEngine:
         armature: ArrayLike | None = None,
     ) -> Array:
         """Joint accelerations under the torques tau: (..., n)."""
-        lead, (q_, qd_, tau_, f_) = self._joints(f_ext, q=q, qd=qd, tau=tau)
+        lead, (q_, qd_, tau_, f_) = self._joints_and_wrenches(f_ext, q=q, qd=qd, tau=tau)
         qdd = np.empty_like(q_)
         singular = aba_batch(self._tree, self._armature(armature), q_, qd_, tau_, f_, qdd)
         self._refuse_singular(singular)
@@ -167,23 +174,23 @@ class RecursiveEngine:
         f_ext: ArrayLike | None = None,
         armature: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """(tau, qdd), each (..., n) and complete, from torques at some joints and accelerations at the others.
+        """Complete (tau, qdd), each (..., n), from torques at some joints and accelerations at others.
 
         ``given_tau`` (n,) is True where tau is given; there the entries of qdd
         are ignored, elsewhere those of tau.
         """
-        lead, (q_, qd_, tau_, qdd_, f_) = self._joints(f_ext, q=q, qd=qd, tau=tau, qdd=qdd)
+        lead, (q_, qd_, tau_, qdd_, f_) = self._joints_and_wrenches(f_ext, q=q, qd=qd, tau=tau, qdd=qdd)
         mask = np.array(given_tau)
         if mask.shape != (self.n,) or mask.dtype != np.bool_:
-            raise ShapeError(f"given_tau must be {self.n} truth values, not {mask.dtype} of shape {mask.shape}")
+            raise ShapeError(
+                f"given_tau must be {self.n} truth values, not {mask.dtype} of shape {mask.shape}"
+            )
         tau_, qdd_ = tau_.copy(), qdd_.copy()
         singular = hybrid_batch(self._tree, self._armature(armature), mask, q_, qd_, f_, tau_, qdd_)
         self._refuse_singular(singular)
         return tau_.reshape(*lead, self.n), qdd_.reshape(*lead, self.n)
 
-    def energy(
-        self, q: ArrayLike, qd: ArrayLike, armature: ArrayLike | None = None
-    ) -> tuple[Array, Array]:
+    def energy(self, q: ArrayLike, qd: ArrayLike, armature: ArrayLike | None = None) -> tuple[Array, Array]:
         """Kinetic and potential energy [J], each (...,); potential energy is zero at the base origin."""
         lead, (q_, qd_) = self._joints(q=q, qd=qd)
         kinetic, potential = np.empty(len(q_)), np.empty(len(q_))
@@ -192,14 +199,19 @@ class RecursiveEngine:
 
     # -- arguments
 
-    def _joints(self, *f_ext: ArrayLike | None, **vectors: ArrayLike) -> tuple[Shape, list[Array]]:
-        """Joint vectors, and f_ext if it is asked for, as batches; absent wrenches become (N, 0, 6)."""
-        arguments: dict[str, tuple[ArrayLike, Shape]] = {
-            name: (value, (self.n,)) for name, value in vectors.items()
-        }
-        for wrenches in f_ext:
-            arguments["f_ext"] = (np.zeros((0, 6)), (0, 6)) if wrenches is None else (wrenches, (self.n, 6))
-        return batch(arguments)
+    def _joints(self, **vectors: ArrayLike) -> tuple[Shape, list[Array]]:
+        """Joint vectors as batches (N, n)."""
+        return batch({name: (value, (self.n,)) for name, value in vectors.items()})
+
+    def _joints_and_wrenches(
+        self, f_ext: ArrayLike | None, **vectors: ArrayLike
+    ) -> tuple[Shape, list[Array]]:
+        """Joint vectors as batches (N, n), then f_ext (N, n, 6), or (N, 0, 6) if there is none."""
+        if f_ext is None:
+            lead, arrays = self._joints(**vectors)
+            return lead, [*arrays, np.empty((len(arrays[0]), 0, 6))]
+        tails = {name: (value, (self.n,)) for name, value in vectors.items()}
+        return batch({**tails, "f_ext": (f_ext, (self.n, 6))})
 
     def _armature(self, armature: ArrayLike | None) -> Array:
         if armature is None:
@@ -234,7 +246,6 @@ class RecursiveEngine:
             )
 
 
-def _checked_axes(axes: str) -> str:
+def _check_axes(axes: str) -> None:
     if axes not in ("world", "frame"):
         raise ValueError(f"axes is '{axes}'; expected 'world' or 'frame'")
-    return axes

@@ -1,4 +1,4 @@
-"""Articulated-body hybrid dynamics: torque given at some joints, acceleration at others (RBDA, section 9.2)."""
+"""Hybrid dynamics by articulated bodies: torque or acceleration given at each joint (RBDA, section 9.2)."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ def driven_joint(tree: Tree, i: int, qd_i: float, qdd_i: float, work: Work) -> N
 
     p^a = p^A + I^A (c + S qdd) replaces force row i; S^T p^A is kept for the torque.
     """
-    pose, vel, _, art, force, U, joint = work
     axis, p = tree.axis[i], tree.parent[i]
-    column_of_joint(art, i, axis, U)
-    joint[i, 1] = force[i, axis]
+    column_of_joint(work.art, i, axis, work.U)
+    work.joint[i, 1] = work.force[i, axis]
     if p > 0:
-        cx, cy, dx, dy = joint_bias(axis, vel[i, 0], vel[i, 1], vel[i, 3], vel[i, 4], qd_i)
-        add(force, i, articulated_times(art, i, cx, cy, 0.0, dx, dy, 0.0))
-        add_scaled(force, i, U, qdd_i)
-        add_articulated_to_parent(pose, i, art, p)
-        add_force_to_parent(pose, i, force, p)
+        cx, cy, dx, dy = joint_bias(axis, work.vel, i, qd_i)
+        add(work.force, i, articulated_times(work.art, i, cx, cy, 0.0, dx, dy, 0.0))
+        add_scaled(work.force, i, work.U, qdd_i)
+        add_articulated_to_parent(work.pose, i, work.art, p)
+        add_force_to_parent(work.pose, i, work.force, p)
 
 
 @helper
 def driven_torque(tree: Tree, i: int, qd_i: float, qdd_i: float, work: Work) -> float:
     """Third pass at a joint of given acceleration: a_i, and tau = S^T (I^A a_i + p^A)."""
-    pose, vel, acc, _, _, U, joint = work
-    add_acceleration(tree, i, pose, vel, qd_i, qdd_i, acc)
-    return joint[i, 1] + dot(U, acc, i)
+    add_acceleration(tree, i, work.pose, work.vel, qd_i, qdd_i, work.acc)
+    tau_i: float = work.joint[i, 1] + dot(work.U, work.acc, i)
+    return tau_i
 
 
 @helper
@@ -52,7 +51,7 @@ def hybrid_state(
     tau: Array,
     qdd: Array,
 ) -> int:
-    """Fill in tau where qdd is given and qdd where tau is given; returns the last joint without inertia, or 0."""
+    """Fill in tau where qdd is given and qdd where tau is; returns the last joint without inertia, or 0."""
     n = q.shape[0]
     singular = 0
     start_bodies(tree, q, qd, f_ext, work)

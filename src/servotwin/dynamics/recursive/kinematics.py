@@ -145,7 +145,9 @@ def column_rate(tree: Tree, i: int, tip: int, world: Array, vel: Array, jac_dot:
 
 
 @kernel
-def jacobian_dot_batch(tree: Tree, chain: IntArray, offset: Array, q: Array, qd: Array, jac_dot: Array) -> None:
+def jacobian_dot_batch(
+    tree: Tree, chain: IntArray, offset: Array, q: Array, qd: Array, jac_dot: Array
+) -> None:
     """d/dt of the frame Jacobian for N states: q, qd (N, n), jac_dot (N, 6, n), zero on entry."""
     n = q.shape[1]
     pose, world, vel = np.empty((n + 2, POSE)), np.empty((n + 2, POSE)), np.empty((n + 2, MOTION))

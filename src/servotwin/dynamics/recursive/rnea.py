@@ -8,12 +8,14 @@ from servotwin.dynamics.recursive.common import (
     MOTION,
     POSE,
     Tree,
+    add,
     add_force_to_parent,
     body_velocity,
     fill,
     gyroscopic_force,
     inertia_times,
     joint_bias,
+    load,
     motion_to_body,
     place,
     store,
@@ -28,14 +30,21 @@ Work = tuple[Array, Array, Array, Array]
 def workspace(n: int) -> Work:
     """Poses, velocities, accelerations and forces of n bodies and the base."""
     rows = n + 1
-    return np.empty((rows, POSE)), np.empty((rows, MOTION)), np.empty((rows, MOTION)), np.empty((rows, MOTION))
+    return (
+        np.empty((rows, POSE)),
+        np.empty((rows, MOTION)),
+        np.empty((rows, MOTION)),
+        np.empty((rows, MOTION)),
+    )
 
 
 @helper
-def add_acceleration(tree: Tree, i: int, pose: Array, vel: Array, qd_i: float, qdd_i: float, acc: Array) -> None:
-    """a_i = X a_parent + S qdd_i + v_i x S qd_i (RBDA eq. 5.15)."""
+def add_acceleration(
+    tree: Tree, i: int, pose: Array, vel: Array, qd_i: float, qdd_i: float, acc: Array
+) -> None:
+    """a_i = X a_parent + S qdd_i + v_i x S qd_i."""
     axis = tree.axis[i]
-    cx, cy, dx, dy = joint_bias(axis, vel[i, 0], vel[i, 1], vel[i, 3], vel[i, 4], qd_i)
+    cx, cy, dx, dy = joint_bias(axis, vel, i, qd_i)
     ax, ay, az, bx, by, bz = motion_to_body(pose, i, acc, tree.parent[i])
     store(acc, i, (ax + cx, ay + cy, az, bx + dx, by + dy, bz))
     acc[i, axis] += qdd_i
@@ -69,20 +78,20 @@ def rnea_state(
         place(tree, i, q[i - 1], pose)
         body_velocity(tree, i, pose, qd[i - 1], vel)
         add_acceleration(tree, i, pose, vel, qd[i - 1], qdd[i - 1], acc)
-        fx, fy, fz, nx, ny, nz = inertia_times(
-            tree.inertia, i, acc[i, 0], acc[i, 1], acc[i, 2], acc[i, 3], acc[i, 4], acc[i, 5]
-        )
-        gx, gy, gz, kx, ky, kz = gyroscopic_force(tree.inertia, i, vel)
-        store(force, i, (fx + gx, fy + gy, fz + gz, nx + kx, ny + ky, nz + kz))  # RBDA eq. 5.16
+        ax, ay, az, bx, by, bz = load(acc, i)
+        store(force, i, inertia_times(tree.inertia, i, ax, ay, az, bx, by, bz))
+        add(force, i, gyroscopic_force(tree.inertia, i, vel))
         subtract_external(f_ext, i, force)
     for i in range(n, 0, -1):
         tau[i - 1] = force[i, tree.axis[i]] + armature[i - 1] * qdd[i - 1]
         if tree.parent[i] > 0:
-            add_force_to_parent(pose, i, force, tree.parent[i])  # RBDA eq. 5.20
+            add_force_to_parent(pose, i, force, tree.parent[i])
 
 
 @kernel
-def rnea_batch(tree: Tree, armature: Array, q: Array, qd: Array, qdd: Array, f_ext: Array, tau: Array) -> None:
+def rnea_batch(
+    tree: Tree, armature: Array, q: Array, qd: Array, qdd: Array, f_ext: Array, tau: Array
+) -> None:
     """``rnea_state`` for N states: q, qd, qdd, tau (N, n); f_ext (N, n, 6) or (N, 0, 6)."""
     work = workspace(q.shape[1])
     for k in range(q.shape[0]):

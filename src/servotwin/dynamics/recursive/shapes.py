@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -15,6 +16,8 @@ Shape = tuple[int, ...]
 
 def floats(name: str, value: ArrayLike) -> Array:
     """``value`` as float64; ShapeError if it is not a regular array of real numbers."""
+    if isinstance(value, np.ndarray) and value.dtype == np.float64:
+        return value
     try:
         array = np.asarray(value)
         if array.dtype.kind == "c":
@@ -33,22 +36,31 @@ def checked(name: str, value: ArrayLike, tail: Shape) -> Array:
     return array
 
 
+def common_lead(leads: Mapping[str, Shape]) -> Shape:
+    """The leading shape that all of the named ones broadcast to, or a ShapeError."""
+    try:
+        return np.broadcast_shapes(*leads.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in leads.items())
+        raise ShapeError(f"leading shapes do not fit together: {listed}") from None
+
+
 def batch(arguments: Mapping[str, tuple[ArrayLike, Shape]]) -> tuple[Shape, list[Array]]:
     """The common leading shape and every argument as a C-contiguous, writable (N, *tail) array.
 
     ``arguments`` maps a name to (value, trailing shape). One memory layout for
     all calls keeps the compiled functions at one specialisation each.
     """
-    arrays = {name: (checked(name, value, tail), tail) for name, (value, tail) in arguments.items()}
-    leads = {name: array.shape[: array.ndim - len(tail)] for name, (array, tail) in arrays.items()}
-    try:
-        lead = np.broadcast_shapes(*leads.values())
-    except ValueError:
-        listed = ", ".join(f"{name} {shape}" for name, shape in leads.items())
-        raise ShapeError(f"leading shapes do not fit together: {listed}") from None
-    count = int(np.prod(lead))
-    flat = [
-        np.require(np.broadcast_to(array, lead + tail).reshape((count, *tail)), np.float64, ["C", "A", "W"])
-        for array, tail in arrays.values()
-    ]
-    return lead, flat
+    arrays = [(checked(name, value, tail), tail) for name, (value, tail) in arguments.items()]
+    leads = [array.shape[: array.ndim - len(tail)] for array, tail in arrays]
+    lead = leads[0]
+    if any(other != lead for other in leads):
+        lead = common_lead(dict(zip(arguments, leads, strict=True)))
+        arrays = [(np.broadcast_to(array, lead + tail), tail) for array, tail in arrays]
+    count = math.prod(lead)
+    return lead, [plain(array.reshape((count, *tail))) for array, tail in arrays]
+
+
+def plain(array: Array) -> Array:
+    """The array itself if it is contiguous, aligned and writable, else such a copy."""
+    return array if array.flags.carray else array.copy()

@@ -1,0 +1,1 @@
+"""Speed beside peers, as ratios measured in one run: ``make bench``."""

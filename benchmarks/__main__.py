@@ -1,0 +1,65 @@
+"""Print the comparison with peers; exit code 1 if a target is missed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import dynamics, startup
+from benchmarks.timing import Row
+
+PARTS: dict[str, Callable[[], list[Row]]] = {
+    "batches": dynamics.batches,
+    "single calls": dynamics.single_calls,
+    "recursion": dynamics.recursion,
+    "cold process": startup.cold_process,
+    "derivation": startup.derive_and_compile,
+}
+
+
+def readable(seconds: float) -> str:
+    """A time in its natural unit."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def table(rows: Iterable[Row]) -> Table:
+    """The comparison for people."""
+    out = Table(title="ServoTwin beside its peers (one run, one thread)")
+    for heading in ("what", "ServoTwin", "peer", "peer's time", "ratio", "target", ""):
+        out.add_column(heading, justify="right" if heading in {"ratio", "target"} else "left")
+    for row in rows:
+        verdict = "ok" if row.ratio >= row.target else "MISSED"
+        out.add_row(
+            row.what, readable(row.ours_s), row.peer, readable(row.peer_s),
+            f"{row.ratio:.3g} x", f"{row.target:g} x", " ".join(filter(None, (verdict, row.note))),
+        )  # fmt: skip
+    return out
+
+
+def main() -> int:
+    """Run all parts, or those named on the command line."""
+    console = Console(stderr=True)
+    wanted = sys.argv[1:] or list(PARTS)
+    rows: list[Row] = []
+    for name in wanted:
+        with console.status(f"measuring: {name} ..."):
+            rows += PARTS[name]()
+    Console(width=150).print(table(rows))
+    out = Path("out/bench.json")
+    out.parent.mkdir(exist_ok=True)
+    out.write_text(json.dumps([{**asdict(row), "ratio": row.ratio} for row in rows], indent=1))
+    print(f"written: {out}")
+    return 0 if all(row.ratio >= row.target for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

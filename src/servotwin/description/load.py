@@ -1,0 +1,75 @@
+"""Descriptions by catalogue name or path: read, composed, checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from servotwin.description.compose import SUFFIXES, Files, resolve
+from servotwin.description.contradictions import contradictions
+from servotwin.description.nodes import Node, one_line, quoted
+from servotwin.description.problems import input_error
+from servotwin.description.schema import RobotDescription
+from servotwin.description.units import did_you_mean
+from servotwin.errors import InputError
+
+CATALOGUE = Path(__file__).resolve().parents[1] / "catalogue"
+PARTS = "parts"
+
+
+def read_description(
+    name_or_path: str | os.PathLike[str], overrides: Mapping[str, str] | None = None
+) -> RobotDescription:
+    """The description with this catalogue name, or in this .yaml, .yml or .urdf file.
+
+    ``overrides`` maps dotted paths to texts, such as ``{"axes.A.gear.ratio": "80"}``.
+    Anything that cannot be accepted raises InputError with one clear line.
+    """
+    files = Files(find_in_catalogue)
+    path = locate(name_or_path)
+    try:
+        tree = resolve(files.read(path), overrides, files=files)
+    except RecursionError:
+        raise InputError("nested too deeply", file=str(path)) from None
+    return description_from(tree, files.dependencies)
+
+
+def description_from(tree: Node, dependencies: tuple[Path, ...] = ()) -> RobotDescription:
+    """The checked description of a finished tree (see ``compose.resolve``)."""
+    try:
+        description = RobotDescription.model_validate(tree.plain())
+    except ValidationError as error:
+        raise input_error(error, tree) from None
+    description._tree = tree
+    description._dependencies = dependencies
+    description._warnings = tuple(contradictions(description))
+    return description
+
+
+def locate(name_or_path: str | os.PathLike[str]) -> Path:
+    """The file of a catalogue name or path."""
+    text = os.fspath(name_or_path)
+    if isinstance(name_or_path, str) and not text.lower().endswith(SUFFIXES) and os.sep not in text:
+        return find_in_catalogue(text)
+    if not text.lower().endswith(SUFFIXES):
+        raise InputError("not a robot file; expected .yaml, .yml or .urdf", file=one_line(text, 200))
+    return Path(text)
+
+
+def catalogue_names() -> list[str]:
+    """The names of the robots that ship with the package."""
+    return sorted(path.stem for path in CATALOGUE.glob("*.yaml") if not path.stem.startswith("_"))
+
+
+def find_in_catalogue(name: str) -> Path:
+    """The file of a catalogue robot, or of a catalogue part such as ``motors.yaml``."""
+    names = catalogue_names()
+    if name in names:
+        return CATALOGUE / f"{name}.yaml"
+    if name in {path.name for path in (CATALOGUE / PARTS).glob("*.yaml")}:
+        return CATALOGUE / PARTS / name
+    listed = f"{', '.join(names) or 'none'}{did_you_mean(name, names)}"
+    raise InputError(f"no robot {quoted(name)}; expected a .yaml or .urdf file or one of {listed}")

@@ -1,0 +1,112 @@
+"""The small parts of a description: placements, DH rows, inertias, links (SI)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from servotwin.description.fields import Choice, Measure, Part, Words, problem
+
+Vector = tuple[float, float, float]
+Text = Annotated[str, Words()]
+NAME = Words(r"[^\s.#=,]{1,100}", "a name without blanks, '.', '#', '=' and ','")
+Name = Annotated[str, NAME]
+OptionalName = Annotated[str | None, NAME]
+Length = Annotated[float, Measure("m")]
+Angle = Annotated[float, Measure("rad")]
+Position = Annotated[Vector, Measure("m", size=3)]
+Angles = Annotated[Vector, Measure("rad", size=3)]
+Radius = Annotated[float | None, Measure("m", minimum=0.0)]
+Moment = Annotated[float, Measure("kg*m^2")]
+ZERO: Vector = (0.0, 0.0, 0.0)
+
+
+class Placement(Part):
+    """A frame placed in another: shift by xyz, then turn by roll, pitch, yaw (Rz Ry Rx)."""
+
+    xyz: Position = Field(default=ZERO, description="position of the frame's origin")
+    rpy: Angles = Field(default=ZERO, description="roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)")
+
+
+class DenavitHartenberg(Part):
+    """One row of a DH table; missing entries are zero."""
+
+    theta: Angle = Field(default=0.0, description="angle about z; a revolute joint adds q")
+    d: Length = Field(default=0.0, description="shift along z; a prismatic joint adds q")
+    a: Length = Field(default=0.0, description="shift along x")
+    alpha: Angle = Field(default=0.0, description="angle about x")
+
+
+class Tensor(Part):
+    """Inertia tensor; off-diagonal entries as they stand in the matrix (signs included)."""
+
+    xx: Moment = Field(description="entry xx")
+    yy: Moment = Field(description="entry yy")
+    zz: Moment = Field(description="entry zz")
+    xy: Moment = Field(default=0.0, description="entry xy = yx")
+    xz: Moment = Field(default=0.0, description="entry xz = zx")
+    yz: Moment = Field(default=0.0, description="entry yz = zy")
+
+
+class Gyration(Part):
+    """Radii of gyration: `radius` about each of `axes`, or one radius per axis x, y, z.
+
+    One stated axis makes a lamina (the others get half its moment each), two
+    make a rod (the third gets none).
+    """
+
+    radius: Radius = Field(default=None, description="radius of gyration about each of `axes`")
+    axes: tuple[Annotated[str, Choice(("x", "y", "z"))], ...] | None = Field(
+        default=None, description="the axes that have this radius"
+    )
+    x: Radius = Field(default=None, description="radius of gyration about x")
+    y: Radius = Field(default=None, description="radius of gyration about y")
+    z: Radius = Field(default=None, description="radius of gyration about z")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Gyration:
+        single = (self.x, self.y, self.z) != (None, None, None)
+        if (self.radius is None) != (self.axes is None) or single == (self.radius is not None):
+            raise problem("expected either radius and axes, such as {radius: 0.29 m, axes: [z]}, or x, y, z")
+        if self.axes is not None and (not self.axes or len(set(self.axes)) != len(self.axes)):
+            raise problem("expected one to three different axes out of x, y, z", "axes")
+        return self
+
+    def radii(self) -> tuple[float | None, float | None, float | None]:
+        """Radius about x, y and z, None where it is not stated [m]."""
+        if self.axes is None:
+            return self.x, self.y, self.z
+        x, y, z = (self.radius if name in self.axes else None for name in "xyz")
+        return x, y, z
+
+
+class Inertia(Part):
+    """Moments of inertia, as a tensor or as radii of gyration."""
+
+    tensor: Tensor | None = Field(default=None, description="the inertia tensor")
+    gyration: Gyration | None = Field(default=None, description="radii of gyration instead of a tensor")
+    about: Annotated[Literal["center", "joint", "link"], Choice(("center", "joint", "link"))] = Field(
+        default="center", description="the point the axes go through: mass centre, joint frame or link frame"
+    )
+    rpy: Angles = Field(default=ZERO, description="turn of the tensor's axes relative to the link's `frame`")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Inertia:
+        if (self.tensor is None) == (self.gyration is None):
+            raise problem("expected exactly one of tensor and gyration")
+        return self
+
+
+class Link(Part):
+    """The body that a joint moves."""
+
+    name: OptionalName = Field(
+        default=None, description="name of the link and its frame; default `<axis>-link`"
+    )
+    frame: Annotated[Literal["link", "joint"], Choice(("link", "joint"))] = Field(
+        default="link", description="the frame that center and inertia are given in"
+    )
+    mass: Annotated[float, Measure("kg", minimum=0.0)] = Field(default=0.0, description="mass")
+    center: Position = Field(default=ZERO, description="mass centre")
+    inertia: Inertia | None = Field(default=None, description="moments of inertia; default a point mass")

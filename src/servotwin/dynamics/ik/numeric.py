@@ -1,0 +1,142 @@
+r"""Inverse kinematics by damped least squares within joint limits, for every chain without a closed form.
+
+Each step solves :math:`(J^T W J + \mu I)\, \Delta q = J^T W e` with damping
+:math:`\mu = \nu\, e^T W e / 2` that vanishes with the error (Sugihara 2011), so that
+far from the goal steps are bold but bounded at singularities, and at the goal they
+are Newton's. Joints that stand at a limit and are pushed outwards are left out
+of the step. The search starts at q0 and then at seeded random positions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from servotwin.dynamics.ik.pose import pose_error
+from servotwin.errors import ShapeError, UnreachableError
+from servotwin.mechanism.model import Array
+
+Pose = Callable[[Array], Array]
+Jacobian = Callable[[Array], Array]
+
+CONVERGED = 1e-10  # m and rad, norm of the pose error
+ITERATIONS = 150
+NU_MIN, NU_MAX = 1e-3, 1e8  # range of the damping factor; beyond it no step helps
+
+
+@dataclass(frozen=True)
+class Task:
+    """Bring the frame with ``fk(q)`` (4, 4) and ``jac(q)`` (6, n) to T, inside q_min .. q_max."""
+
+    fk: Pose
+    jac: Jacobian
+    T: Array
+    q_min: Array
+    q_max: Array
+    mask: Array  # (6,) 1 where the component of the pose error counts, 0 where it is free
+    length: float  # [m] that weighs as much as one radian
+
+    def error(self, q: Array) -> Array:
+        """Pose error (6,), zero where masked."""
+        return self.mask * pose_error(self.T, self.fk(q))
+
+    @property
+    def weight(self) -> Array:
+        """Square roots of the weights W, (6,)."""
+        return np.array([1.0 / self.length] * 3 + [1.0] * 3)
+
+
+def descend(task: Task, q: Array) -> tuple[Array, Array]:
+    """From q down to the nearest minimum of the pose error: position and pose error there."""
+    weight = task.weight
+    error = task.error(q)
+    cost, nu = 0.5 * float(np.sum((weight * error) ** 2)), 1.0
+    for _ in range(ITERATIONS):
+        if np.linalg.norm(error) <= 0.01 * CONVERGED or nu > NU_MAX:
+            break
+        jac = (weight * task.mask)[:, None] * task.jac(q)
+        gradient = jac.T @ (weight * error)
+        free = ~(((q >= task.q_max) & (gradient > 0.0)) | ((q <= task.q_min) & (gradient < 0.0)))
+        if not np.any(free) or np.linalg.norm(gradient[free]) <= 1e-14 * math.sqrt(cost):
+            break
+        J = jac[:, free]
+        damped = J.T @ J
+        damped[np.diag_indices_from(damped)] += nu * cost + 1e-14 * float(np.trace(damped))
+        trial = np.array(q)
+        trial[free] += np.linalg.solve(damped, gradient[free])
+        trial = np.clip(trial, task.q_min, task.q_max)
+        trial_error = task.error(trial)
+        trial_cost = 0.5 * float(np.sum((weight * trial_error) ** 2))
+        if trial_cost < cost:
+            if trial_cost > 0.999 * cost and cost > CONVERGED and nu < 1.0:
+                nu = 1.0
+            q, error, cost, nu = trial, trial_error, trial_cost, max(0.25 * nu, NU_MIN)
+        else:
+            nu *= 8.0
+    return q, error
+
+
+def solutions(task: Task, q0: Array, starts: int, seed: int) -> Iterator[tuple[Array, Array]]:
+    """Results of descents from q0 and from ``starts - 1`` random positions inside the limits."""
+    generator = np.random.default_rng(seed)
+    low = np.where(np.isfinite(task.q_min), task.q_min, q0 - np.pi)
+    high = np.where(np.isfinite(task.q_max), task.q_max, q0 + np.pi)
+    yield descend(task, np.clip(q0, task.q_min, task.q_max))
+    for _ in range(starts - 1):
+        yield descend(task, generator.uniform(low, high))
+
+
+def ikine_numeric(
+    fk: Pose,
+    jac: Jacobian,
+    T: ArrayLike,
+    *,
+    q0: ArrayLike,
+    q_min: ArrayLike,
+    q_max: ArrayLike,
+    mask: ArrayLike | None = None,
+    moving: ArrayLike | None = None,
+    length: float = 1.0,
+    starts: int = 60,
+    seed: int = 0,
+    name: str = "",
+) -> Array:
+    """A position inside the limits at which the frame is at T to 1e-10 m and rad, (n,).
+
+    ``fk(q)`` gives the pose (4, 4), ``jac(q)`` the Jacobian (6, n), linear rows first, in base axes. The six
+    flags of ``mask`` (same order) say which components of the pose matter, those of ``moving`` (n) which
+    joints may move; all by default. ``length`` [m] is weighed like one radian; the size of the arm is a good
+    value. The search begins at q0 and repeats from ``starts - 1`` random positions; equal seeds give equal
+    answers. UnreachableError if no start succeeds.
+    """
+    start = np.asarray(q0, dtype=np.float64)
+    low, high = np.asarray(q_min, dtype=np.float64), np.asarray(q_max, dtype=np.float64)
+    if moving is not None:  # limits without room hold a joint in place
+        low, high = np.where(moving, low, start), np.where(moving, high, start)
+    task = Task(fk, jac, np.asarray(T, dtype=np.float64), low, high, checked_mask(mask), length)
+    nearest: Array | None = None
+    for q, error in solutions(task, start, starts, seed):
+        if np.linalg.norm(error) <= CONVERGED:
+            return q
+        if nearest is None or np.linalg.norm(task.weight * error) < np.linalg.norm(task.weight * nearest):
+            nearest = error
+    assert nearest is not None
+    raise UnreachableError(
+        f"{name + ': ' if name else ''}no position inside the joint limits reaches the pose; the nearest of "
+        f"{starts} searches ends {np.linalg.norm(nearest[:3]):.3g} m and "
+        f"{math.degrees(float(np.linalg.norm(nearest[3:]))):.3g} deg away"
+    )
+
+
+def checked_mask(mask: ArrayLike | None) -> Array:
+    """Six flags as 1.0 or 0.0; all ones if None."""
+    if mask is None:
+        return np.ones(6)
+    flags = np.asarray(mask)
+    if flags.shape != (6,):
+        raise ShapeError(f"the mask has 6 flags (x y z and turns about x y z), got shape {flags.shape}")
+    return np.asarray(flags != 0, dtype=np.float64)

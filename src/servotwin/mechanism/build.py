@@ -1,0 +1,203 @@
+"""From the description of a robot to the mechanism that algorithms read.
+
+Each moving axis becomes a body whose frame stands on the joint, z along the
+direction of positive motion; fixed axes are merged into the body that carries
+them. Bodies keep the order of the file as far as parents come first.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from servotwin.description.frames import joint_direction, joint_frame, link_frame
+from servotwin.description.inertia import link_inertia, payload_inertia
+from servotwin.description.schema import RobotDescription
+from servotwin.mechanism.model import (
+    BASE,
+    Array,
+    Coupling,
+    CutKind,
+    Frame,
+    Limits,
+    LoopClosure,
+    Mechanism,
+    Rotors,
+)
+from servotwin.mechanism.spatial import (
+    add_payload,
+    chain,
+    phi_from,
+    placement,
+    rotation_from_z,
+    transform,
+    transform_phi,
+)
+
+TOOL = "tool"
+
+
+@dataclass
+class _Tree:
+    """The bodies while they are put together, and the link frame of every axis."""
+
+    names: list[str]
+    parent: list[int]
+    prismatic: list[bool]
+    X_tree: list[Array]
+    phi: list[Array]
+    links: dict[str, Frame]
+
+
+def build_mechanism(description: RobotDescription) -> Mechanism:
+    """The mechanism of a checked description."""
+    tree = _tree(description)
+    frames, loops = _frames(description, tree)
+    tool = next(frame for frame in frames if frame.name == TOOL)
+    if description.payload is not None and tool.body != BASE:
+        load = payload_inertia(description.payload)
+        tree.phi[tool.body] = add_payload(tree.phi[tool.body], tool.X_body_frame, *load)
+    active = description.joint_names
+    following = {coupling.joint for coupling in description.couplings}
+    passive = tuple(name for name in tree.names if name not in following and name not in active)
+    home = description.home
+    return Mechanism(
+        name=description.name,
+        tree_joint_names=tuple(tree.names),
+        parent=np.array(tree.parent, dtype=np.int64),
+        prismatic=np.array(tree.prismatic, dtype=np.bool_),
+        X_tree=np.array(tree.X_tree) + 0.0,  # no negative zeros
+        phi=np.array(tree.phi) + 0.0,
+        frames=tuple(frames),
+        tool=TOOL,
+        gravity=np.array(description.gravity) + 0.0,
+        joint_names=active,
+        coupling=_coupling(description, tree.names, active + passive),
+        limits=_limits(description),
+        rotors=_rotors(description),
+        loops=tuple(loops),
+        passive_names=passive,
+        passive_home=np.array([home.get(name, 0.0) for name in passive]),
+        q_home=np.array([home.get(name, 0.0) for name in active]),
+        family=description.kinematics or "",
+    )
+
+
+def _tree(description: RobotDescription) -> _Tree:
+    """The bodies in an order where parents come first."""
+    parents = description.parent_names
+    link_names = description.link_names
+    tree = _Tree([], [], [], [], [], {"base": Frame("base", BASE, np.eye(4))})
+    for name in _parents_first(parents):
+        axis = description.axes[name]
+        carrier = tree.links[parents[name]]
+        X_body_joint = chain(carrier.X_body_frame, joint_frame(axis))
+        if axis.fixed:
+            body, X_body_link = carrier.body, chain(X_body_joint, link_frame(axis))
+        else:
+            turn = transform(rotation_from_z(joint_direction(axis)))
+            body, X_body_link = len(tree.names), chain(turn.T, link_frame(axis))
+            tree.names.append(name)
+            tree.parent.append(carrier.body)
+            tree.prismatic.append(axis.prismatic)
+            tree.X_tree.append(chain(X_body_joint, turn))
+            tree.phi.append(np.zeros(10))
+        tree.links[name] = Frame(link_names[name], body, X_body_link + 0.0)
+        if body != BASE:  # what is fixed to the base never moves
+            tree.phi[body] = tree.phi[body] + transform_phi(X_body_link, phi_from(*link_inertia(axis)))
+    return tree
+
+
+def _parents_first(parents: dict[str, str]) -> list[str]:
+    """The axes, each after its parent, otherwise in the order given."""
+    names = list(parents)
+    children: dict[str, list[int]] = {}
+    for i, name in enumerate(names):
+        children.setdefault(parents[name], []).append(i)
+    ready = list(children.get("base", ()))
+    order = []
+    while ready:
+        name = names[heapq.heappop(ready)]
+        order.append(name)
+        for i in children.get(name, ()):
+            heapq.heappush(ready, i)
+    return order
+
+
+def _frames(description: RobotDescription, tree: _Tree) -> tuple[list[Frame], list[LoopClosure]]:
+    """All named frames (base, links in file order, tool, sides of loops) and the loop closures."""
+    frames = [tree.links["base"], *(tree.links[name] for name in description.axes)]
+    if not any(frame.name == TOOL for frame in frames):
+        carrier = tree.links[description.tool_parent]
+        X = carrier.X_body_frame
+        if description.tool is not None:
+            X = chain(X, placement(description.tool))
+        frames.append(Frame(TOOL, carrier.body, X + 0.0))
+    loops = []
+    for loop in description.loops:
+        # a dot cannot stand in the name of a link, so these names are free
+        sides = [f"{loop.name}.a", f"{loop.name}.b"]
+        for name, side in zip(sides, loop.between, strict=True):
+            carrier = tree.links[side.link]
+            frames.append(Frame(name, carrier.body, chain(carrier.X_body_frame, placement(side)) + 0.0))
+        loops.append(LoopClosure(loop.name, CutKind(loop.type), sides[0], sides[1]))
+    return frames, loops
+
+
+def _coupling(description: RobotDescription, names: list[str], free: tuple[str, ...]) -> Coupling:
+    """G and q0 of q_tree = G x + q0, with x the active and then the passive joints."""
+    row = {name: i for i, name in enumerate(names)}
+    column = {name: i for i, name in enumerate(free)}
+    G, q0 = np.zeros((len(names), len(free))), np.zeros(len(names))
+    for name in free:
+        G[row[name], column[name]] = 1.0
+    for coupling in description.couplings:
+        q0[row[coupling.joint]] = coupling.offset
+        for name, factor in coupling.of.items():
+            G[row[coupling.joint], column[name]] = factor
+    return Coupling(G, q0)
+
+
+def _limits(description: RobotDescription) -> Limits:
+    """Limits of the independent joints, infinite where none is stated."""
+    stated = [description.axes[name].limits for name in description.joint_names]
+
+    def largest(values: list[float | None]) -> Array:
+        return np.array([math.inf if value is None else value for value in values])
+
+    return Limits(
+        q_min=np.array([-math.inf if s.position is None else s.position[0] for s in stated]),
+        q_max=np.array([math.inf if s.position is None else s.position[1] for s in stated]),
+        qd_max=largest([s.speed for s in stated]),
+        qdd_max=largest([s.acceleration for s in stated]),
+        tau_max=largest([s.effort for s in stated]),
+    )
+
+
+def _rotors(description: RobotDescription) -> Rotors:
+    """Motors, their ratios and rotor inertias; a motor without a stated inertia counts zero.
+
+    Rows of a transmission take the motor of the axis with the row's name, or
+    else of the joint in the same place of q.
+    """
+    joints, axes = description.joint_names, description.axes
+    if description.transmission is not None:
+        names = description.transmission.motors
+        N = np.array(description.transmission.matrix).reshape(len(names), len(joints))
+        same_place = joints if len(joints) == len(names) else names
+        owners = [name if name in axes else other for name, other in zip(names, same_place, strict=True)]
+    else:
+        driven = [n for n in joints if axes[n].motor is not None or axes[n].gear is not None]
+        names, owners, N = tuple(driven), driven, np.zeros((len(driven), len(joints)))
+        for i, name in enumerate(driven):
+            gear = axes[name].gear
+            ratio = gear.motor_per_joint if gear is not None else None
+            # a motor without gear drives a turning joint directly; none turns a sliding one (hydraulic)
+            direct = 0.0 if axes[name].prismatic else 1.0
+            N[i, joints.index(name)] = direct if ratio is None else ratio
+    motors = [axes[owner].motor if owner in axes else None for owner in owners]
+    J_m = [motor.rotor_inertia or 0.0 if motor is not None else 0.0 for motor in motors]
+    return Rotors(tuple(names), N, np.array(J_m))

@@ -1,0 +1,78 @@
+"""A mechanism as a table of contents and raw numbers, to be kept on disk without loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from servotwin.mechanism.model import Coupling, CutKind, Frame, Limits, LoopClosure, Mechanism, Rotors
+
+LIMITS = ("q_min", "q_max", "qd_max", "qdd_max", "tau_max")
+
+
+def pack(mechanism: Mechanism) -> tuple[dict[str, Any], bytes]:
+    """Layout (plain JSON values) and the bytes of all arrays."""
+    m = mechanism
+    arrays = {
+        "parent": m.parent,
+        "prismatic": m.prismatic,
+        "X_tree": m.X_tree,
+        "phi": m.phi,
+        "gravity": m.gravity,
+        "G": m.coupling.G,
+        "q0": m.coupling.q0,
+        "N": m.rotors.N,
+        "J_m": m.rotors.J_m,
+        "q_home": m.q_home,
+        "passive_home": m.passive_home,
+        "frames": np.array([f.X_body_frame for f in m.frames]).reshape(-1, 4, 4),
+        **{name: getattr(m.limits, name) for name in LIMITS},
+    }
+    layout = {
+        "name": m.name,
+        "tree_joint_names": m.tree_joint_names,
+        "joint_names": m.joint_names,
+        "passive_names": m.passive_names,
+        "tool": m.tool,
+        "family": m.family,
+        "rotor_names": m.rotors.names,
+        "frames": [(f.name, f.body) for f in m.frames],
+        "loops": [(loop.name, loop.kind.value, loop.frame_a, loop.frame_b) for loop in m.loops],
+        "arrays": {name: (str(a.dtype), a.shape) for name, a in arrays.items()},
+    }
+    return layout, b"".join(np.ascontiguousarray(a).tobytes() for a in arrays.values())
+
+
+def unpack(layout: dict[str, Any], numbers: bytes) -> Mechanism:
+    """The mechanism that ``pack`` was given; raises ValueError or KeyError on anything else."""
+    arrays: dict[str, Any] = {}
+    at = 0
+    for name, (kind, shape) in layout["arrays"].items():
+        dtype = np.dtype(kind)
+        size = int(np.prod(shape)) * dtype.itemsize
+        arrays[name] = np.frombuffer(numbers[at : at + size], dtype=dtype).reshape(shape)
+        at += size
+    if at != len(numbers):
+        raise ValueError("the numbers do not fit the layout")
+    poses = arrays["frames"]
+    return Mechanism(
+        name=layout["name"],
+        tree_joint_names=tuple(layout["tree_joint_names"]),
+        parent=arrays["parent"],
+        prismatic=arrays["prismatic"],
+        X_tree=arrays["X_tree"],
+        phi=arrays["phi"],
+        frames=tuple(Frame(name, body, X) for (name, body), X in zip(layout["frames"], poses, strict=True)),
+        tool=layout["tool"],
+        gravity=arrays["gravity"],
+        joint_names=tuple(layout["joint_names"]),
+        coupling=Coupling(arrays["G"], arrays["q0"]),
+        limits=Limits(*(arrays[name] for name in LIMITS)),
+        rotors=Rotors(tuple(layout["rotor_names"]), arrays["N"], arrays["J_m"]),
+        loops=tuple(LoopClosure(n, CutKind(kind), a, b) for n, kind, a, b in layout["loops"]),
+        passive_names=tuple(layout["passive_names"]),
+        q_home=arrays["q_home"],
+        passive_home=arrays["passive_home"],
+        family=layout["family"],
+    )

@@ -1,0 +1,357 @@
+"""The robot as a person uses it: kinematics and dynamics in SI units and radians, at the joint side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from servotwin.errors import ServotwinError, ShapeError
+from servotwin.mechanism.model import Array, Limits, Mechanism
+from servotwin.mechanism.payload import with_payload
+from servotwin.robot.graph_road import GraphRoad
+from servotwin.robot.recursive_road import RecursiveRoad
+
+if TYPE_CHECKING:
+    from servotwin.dynamics.ik import InverseKinematics
+    from servotwin.robot.closed_road import ClosedRoad
+
+RoadName = Literal["auto", "graph", "recursive"]
+Wrenches = ArrayLike | Mapping[str, ArrayLike]
+GRAPH_JOINTS = 16  # beyond this many joints generated code takes seconds to compile; recursion does not
+
+
+class Hybrid(NamedTuple):
+    """Complete torques and accelerations, each (..., n)."""
+
+    tau: Array
+    qdd: Array
+
+
+class Robot:
+    """Kinematics and dynamics of one robot; immutable, every change gives another robot.
+
+    ``q``, ``qd``, ``qdd``, ``tau`` are arrays (..., n): one value per joint in
+    ``joint_names``, in rad or m (``joint_units``) and their time derivatives,
+    N m or N. Leading axes are free and broadcast against each other. All
+    quantities are at the joint side; ``drives=True`` adds the inertia of the
+    motors' rotors, reflected through the transmission.
+
+    >>> import servotwin as st
+    >>> robot = st.load_robot("met-two-link")
+    >>> robot.inertia([0.0, 0.0]).round(3)
+    array([[44.46 , 11.123],
+           [11.123,  3.604]])
+    """
+
+    def __init__(self, mechanism: Mechanism, *, road: RoadName = "auto", title: str = "") -> None:
+        if road not in ("auto", "graph", "recursive"):
+            raise ServotwinError(f"road is '{road}'; expected 'auto', 'graph' or 'recursive'")
+        self.mechanism = mechanism
+        self.title = title
+        self.road_name: RoadName = road
+        self._road = _pick_road(mechanism, road)
+
+    # --- what it is -------------------------------------------------------------------------------
+    @property
+    def name(self) -> str:
+        """Name of the robot."""
+        return self.mechanism.name
+
+    @property
+    def n(self) -> int:
+        """Number of joint coordinates."""
+        return self.mechanism.n_q
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints in the order of q."""
+        return self.mechanism.joint_names
+
+    @property
+    def joint_units(self) -> tuple[str, ...]:
+        """'rad' or 'm' for every entry of q."""
+        kinds = dict(zip(self.mechanism.tree_joint_names, self.mechanism.prismatic, strict=True))
+        return tuple("m" if kinds[name] else "rad" for name in self.joint_names)
+
+    @property
+    def limits(self) -> Limits:
+        """Joint limits, infinite where none are given."""
+        return self.mechanism.limits
+
+    @property
+    def q_home(self) -> Array:
+        """A natural pose (n,)."""
+        return self.mechanism.q_home.copy()
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of all frames: base, one per link, tool."""
+        return tuple(frame.name for frame in self.mechanism.frames)
+
+    def __repr__(self) -> str:
+        joints = ", ".join(f"{name} [{unit}]" for name, unit in zip(self.joint_names, self.joint_units, strict=True))
+        return f"<Robot {self.name}: {joints}>"
+
+    def random_q(self, rng: np.random.Generator, size: int | tuple[int, ...] = ()) -> Array:
+        """Joint positions drawn evenly within the limits (within +-pi or +-1 m where there is none)."""
+        wide = np.where(np.array(self.joint_units) == "m", 1.0, np.pi)
+        low = np.where(np.isfinite(self.limits.q_min), self.limits.q_min, -wide)
+        high = np.where(np.isfinite(self.limits.q_max), self.limits.q_max, wide)
+        shape = (size,) if isinstance(size, int) else size
+        return rng.uniform(low, high, (*shape, self.n))
+
+    # --- kinematics -------------------------------------------------------------------------------
+    def fkine(self, q: ArrayLike, frame: str | None = None) -> Array:
+        """Pose (..., 4, 4) of a frame (default: the tool) in the base."""
+        try:
+            return self._road.fkine(q, self._frame(frame))
+        except (ValueError, TypeError) as error:
+            self._explain(error, q=q)
+
+    def fkine_all(self, q: ArrayLike) -> dict[str, Array]:
+        """Poses (..., 4, 4) of all frames in the base, by name."""
+        try:
+            return self._road.fkine_all(q)
+        except (ValueError, TypeError) as error:
+            self._explain(error, q=q)
+
+    def jacob0(self, q: ArrayLike, frame: str | None = None) -> Array:
+        """Jacobian (..., 6, n) of a frame: linear velocity of its origin, then angular velocity, base axes."""
+        try:
+            return self._road.jacob0(q, self._frame(frame))
+        except (ValueError, TypeError) as error:
+            self._explain(error, q=q)
+
+    def jacobe(self, q: ArrayLike, frame: str | None = None) -> Array:
+        """Jacobian (..., 6, n) of a frame in its own axes."""
+        J = self.jacob0(q, frame)
+        R_frame_base = np.swapaxes(self.fkine(q, frame)[..., :3, :3], -1, -2)
+        return np.concatenate([R_frame_base @ J[..., :3, :], R_frame_base @ J[..., 3:, :]], axis=-2)
+
+    def jacob0_dot(self, q: ArrayLike, qd: ArrayLike, frame: str | None = None) -> Array:
+        """Time derivative (..., 6, n) of ``jacob0`` along qd."""
+        try:
+            return self._road.jacob0_dot(q, qd, self._frame(frame))
+        except (ValueError, TypeError) as error:
+            self._explain(error, q=q, qd=qd)
+
+    def ikine(
+        self,
+        T: ArrayLike,
+        q0: ArrayLike | None = None,
+        *,
+        frame: str | None = None,
+        mask: ArrayLike | None = None,
+        respect_limits: bool = True,
+    ) -> Array:
+        """Joint position (..., n) that puts the tool (or ``frame``) at pose T (..., 4, 4), nearest to q0.
+
+        ``q0`` (n,) defaults to the home pose. ``mask`` (6,) of truth values
+        picks the components of the pose that matter (x, y, z, turns about x, y,
+        z of the base). Closed form where there is one, a search within the
+        limits otherwise. Raises ``UnreachableError`` with the reason.
+        """
+        return self._inverse(frame, mask).nearest(T, q0=q0, respect_limits=respect_limits)
+
+    def ikine_all(
+        self,
+        T: ArrayLike,
+        *,
+        frame: str | None = None,
+        mask: ArrayLike | None = None,
+        respect_limits: bool = True,
+    ) -> Array:
+        """All joint positions (k, n) that put the tool (or ``frame``) at pose T (4, 4), one row per branch."""
+        return self._inverse(frame, mask).all(T, respect_limits=respect_limits)
+
+    # --- dynamics ---------------------------------------------------------------------------------
+    def rne(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: Wrenches | None = None, *, drives: bool = False
+    ) -> Array:
+        """Torques and forces (..., n) that the joints must give for a motion: M qdd + C qd + g - sum J^T f.
+
+        ``f_ext``: external wrench (..., 6) on the tool, force [N] then moment
+        [N m] at the frame's origin in base axes; or a mapping of frame names to
+        such wrenches.
+        """
+        try:
+            tau = self._road.rne(q, qd, qdd, drives)
+        except (ValueError, TypeError) as error:
+            self._explain(error, q=q, qd=qd, qdd=qdd)
+        return tau if f_ext is None else tau - self._external(q, f_ext)
+
+    def inertia(self, q: ArrayLike, *, drives: bool = False) -> Array:
+        """Mass matrix (..., n, n)."""
+        try:
+            return self._road.inertia(q, drives)
+        except (ValueError, TypeError) as error:
+            self._explain(error, q=q)
+
+    def coriolis(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Coriolis matrix (..., n, n) of the Christoffel symbols: C qd is the velocity torque, M' - 2 C is skew."""
+        try:
+            return self._road.coriolis(q, qd)
+        except (ValueError, TypeError) as error:
+            self._explain(error, q=q, qd=qd)
+
+    def gravload(self, q: ArrayLike) -> Array:
+        """Torques and forces (..., n) that hold the robot against gravity."""
+        try:
+            return self._road.gravload(q)
+        except (ValueError, TypeError) as error:
+            self._explain(error, q=q)
+
+    def accel(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: Wrenches | None = None, *, drives: bool = False
+    ) -> Array:
+        """Joint accelerations (..., n) under torques tau and external wrenches (see ``rne``)."""
+        try:
+            if f_ext is not None:
+                tau = np.asarray(tau, dtype=np.float64) + self._external(q, f_ext)
+            return self._road.accel(q, qd, tau, drives)
+        except (ValueError, TypeError) as error:
+            self._explain(error, q=q, qd=qd, tau=tau)
+
+    def hybrid(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        tau: ArrayLike | None = None,
+        qdd: ArrayLike | None = None,
+        given: Sequence[str],
+        f_ext: Wrenches | None = None,
+        drives: bool = False,
+    ) -> Hybrid:
+        """Complete (tau, qdd), each (..., n), from the torque at some joints and the acceleration at the others.
+
+        ``given`` says for every joint which of the two is known: 'tau' or
+        'qdd'. The entries of the other array at that joint are ignored.
+        """
+        mask = self._given(given)
+        zero = np.zeros(self.n)
+        try:
+            tau_ = np.asarray(zero if tau is None else tau, dtype=np.float64)
+            qdd_ = np.asarray(zero if qdd is None else qdd, dtype=np.float64)
+            push = zero if f_ext is None else self._external(q, f_ext)
+            # What is not given may be anything, NaN included; it must not reach the arithmetic.
+            tau_, qdd_ = np.where(mask, tau_, 0.0) + push, np.where(mask, 0.0, qdd_)
+            tau_out, qdd_out = self._hybrid_road.hybrid(q, qd, tau_, qdd_, mask, drives)
+        except (ValueError, TypeError) as error:
+            self._explain(error, q=q, qd=qd, tau=zero if tau is None else tau, qdd=zero if qdd is None else qdd)
+        return Hybrid(tau_out - push, qdd_out)
+
+    def energy(self, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
+        """Kinetic and potential energy (...) [J]; potential energy counts from the base origin."""
+        try:
+            return self._road.energy(q, qd)
+        except (ValueError, TypeError) as error:
+            self._explain(error, q=q, qd=qd)
+
+    # --- other robots -----------------------------------------------------------------------------
+    def with_payload(
+        self, mass: float, center: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None, frame: str | None = None
+    ) -> Robot:
+        """A robot that carries a further mass [kg] on a frame (default: the tool).
+
+        ``center`` (3,): mass centre in the frame [m]; ``inertia`` (3, 3): tensor
+        about the mass centre in the frame's axes [kg m2], default a point mass.
+        """
+        changed = with_payload(self.mechanism, mass, center, inertia, frame)
+        return Robot(changed, road=self.road_name, title=self.title)
+
+    def with_gravity(self, gravity: ArrayLike) -> Robot:
+        """A robot in another field of gravity: free-fall acceleration (3,) in the base [m/s2]."""
+        g = np.asarray(gravity, dtype=np.float64)
+        if g.shape != (3,) or not np.isfinite(g).all():
+            raise ShapeError(f"gravity has shape {g.shape}; expected 3 finite accelerations [m/s2]")
+        return Robot(self.mechanism.with_(gravity=g), road=self.road_name, title=self.title)
+
+    def with_road(self, road: RoadName) -> Robot:
+        """The same robot computed by generated code ('graph') or by recursion ('recursive')."""
+        return Robot(self.mechanism, road=road, title=self.title)
+
+    # --- internals --------------------------------------------------------------------------------
+    @cached_property
+    def _hybrid_road(self) -> GraphRoad | RecursiveRoad | ClosedRoad:
+        """Recursion solves hybrid problems in O(n); couplings and loops need the mass matrix."""
+        if isinstance(self._road, GraphRoad) and not self.mechanism.coupled:
+            return RecursiveRoad(self.mechanism)
+        return self._road
+
+    def _inverse(self, frame: str | None, mask: ArrayLike | None) -> InverseKinematics:
+        from servotwin.dynamics.ik import InverseKinematics
+
+        name = self._frame(frame)
+        road = self._road
+        return InverseKinematics.of(
+            self.mechanism,
+            frame=name,
+            mask=mask,
+            fk=lambda q: road.fkine(q, name),
+            jac=lambda q: road.jacob0(q, name),
+        )
+
+    def _frame(self, frame: str | None) -> str:
+        if frame is None:
+            return self.mechanism.tool
+        if frame not in self.frame_names:
+            raise ServotwinError(f"{self.name} has no frame '{frame}'; it has: {', '.join(self.frame_names)}")
+        return frame
+
+    def _given(self, given: Sequence[str]) -> Any:
+        if isinstance(given, str) or len(given) != self.n or not set(given) <= {"tau", "qdd"}:
+            raise ShapeError(
+                f"given is {given!r}; expected {self.n} words 'tau' or 'qdd', one per joint ({', '.join(self.joint_names)})"
+            )
+        return np.array([word == "tau" for word in given])
+
+    def _external(self, q: ArrayLike, f_ext: Wrenches) -> Array:
+        """sum J^T f: what the wrenches do at the joints."""
+        wrenches = f_ext if isinstance(f_ext, Mapping) else {self.mechanism.tool: f_ext}
+        total: Array = np.zeros(self.n)
+        for frame, wrench in wrenches.items():
+            w = np.asarray(wrench, dtype=np.float64)
+            if w.ndim == 0 or w.shape[-1] != 6:
+                raise ShapeError(f"f_ext at '{frame}' has shape {w.shape}; expected (..., 6): force [N], moment [N m]")
+            total = total + np.einsum("...ij,...i->...j", self.jacob0(q, frame), w)
+        return total
+
+    def _explain(self, error: Exception, **arguments: ArrayLike) -> NoReturn:
+        """Say which argument does not fit; an error that has another reason passes unchanged."""
+        if isinstance(error, ServotwinError):
+            raise error
+        shapes = {}
+        for name, value in arguments.items():
+            try:
+                array = np.asarray(value)
+                numeric = array.dtype.kind in "biuf"
+            except ValueError:
+                raise ShapeError(f"{name} is ragged; expected numbers of shape (..., {self.n})") from None
+            if not numeric:
+                raise ShapeError(f"{name} has elements of type {array.dtype}; expected real numbers") from None
+            if array.ndim == 0 or array.shape[-1] != self.n:
+                joints = ", ".join(f"{j} [{u}]" for j, u in zip(self.joint_names, self.joint_units, strict=True))
+                raise ShapeError(f"{name} has shape {array.shape}; expected (..., {self.n}): {joints}") from None
+            shapes[name] = array.shape
+        try:
+            np.broadcast_shapes(*(shape[:-1] for shape in shapes.values()))
+        except ValueError:
+            text = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+            raise ShapeError(f"the leading axes do not fit together: {text}") from None
+        raise error
+
+
+def _pick_road(mechanism: Mechanism, road: RoadName) -> GraphRoad | RecursiveRoad | ClosedRoad:
+    if mechanism.loops:
+        from servotwin.robot.closed_road import ClosedRoad
+
+        opened = mechanism.opened
+        return ClosedRoad(mechanism, RecursiveRoad(opened) if road == "recursive" else GraphRoad(opened))
+    if road == "recursive" or (road == "auto" and mechanism.n_tree > GRAPH_JOINTS):
+        return RecursiveRoad(mechanism)
+    return GraphRoad(mechanism)

@@ -50,9 +50,7 @@ def tree_order(mechanism: Mechanism) -> IntArray:
 def to_inertia(phi: Array) -> pin.Inertia:
     """Standard parameters about the body origin as mass, mass centre and inertia about the mass centre."""
     mass = float(phi[0])
-    if mass == 0.0:
-        return pin.Inertia.Zero()
-    center = phi[1:4] / mass
+    center = phi[1:4] / mass if mass else np.zeros(3)
     xx, xy, yy, xz, yz, zz = phi[4:]
     about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     shift = mass * (center @ center * np.eye(3) - np.outer(center, center))

@@ -55,9 +55,10 @@ SMALL = """<?xml version="1.0"?>
 LINES = SMALL.splitlines()
 VALUES = re.findall(r'"[^"]*"', SMALL)
 ODD_VALUES = [
-    "", " ", "nan", "inf", "-inf", "1e400", "1e308", "-1e308", "1e-320", "0", "-0", "-1", "0 0 0", "1e200 0 1e-200",
-    "0x10", "1,5", "1;2", "= 1/0", "=", "&lt;", "base", "tool", "world", "upper", "grip", "follow", "value",
-    "source", "a.b", "a b", "\u4e2d", "\u0661", "x" * 200, "floating", "fixed", "prismatic", "continuous",
+    "", " ", "nan", "inf", "-inf", "1e400", "1e308", "-1e308", "1e-320", "0", "-0", "-1", "0 0 0",
+    "1e200 0 1e-200", "1e308 1e308 1e308", "0x10", "1,5", "1;2", "= 1/0", "=", "&lt;", "base", "tool",
+    "world", "upper", "grip", "follow", "value", "source", "a.b", "a b", "\u4e2d", "\u0661", "x" * 200,
+    "floating", "fixed", "prismatic", "continuous",
 ]  # fmt: skip
 
 
@@ -85,14 +86,15 @@ def edited_lines(draw: st.DrawFn) -> bytes:
     """The small robot with lines dropped, repeated, moved, and values exchanged."""
     lines = list(LINES)
     for _ in range(draw(st.integers(1, 4))):
-        i = draw(st.integers(0, len(lines) - 1))
+        # whole elements only: a lost end tag would hide everything else
+        i = draw(st.sampled_from([k for k, line in enumerate(lines) if line.endswith("/>")]))
         match draw(st.sampled_from(["drop", "repeat", "move", "value", "value", "value"])):
             case "drop":
                 lines[i] = ""
             case "repeat":
                 lines.insert(i, lines[i])
             case "move":
-                lines.insert(draw(st.integers(0, len(lines))), lines.pop(i))
+                lines.insert(draw(st.integers(2, len(lines) - 1)), lines.pop(i))
             case "value":
                 values = re.findall(r'"[^"]*"', lines[i])
                 if values:
@@ -104,11 +106,13 @@ def edited_lines(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def edited_bytes(draw: st.DrawFn) -> bytes:
-    """The small robot with some pieces overwritten by random bytes."""
+    """The small robot with some pieces overwritten by random characters or bytes."""
+    ascii_text = st.text(st.characters(max_codepoint=127), max_size=8).map(str.encode)
+    piece = st.one_of(ascii_text, ascii_text, st.binary(max_size=8))
     data = SMALL.encode()
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(data)))
-        data = data[:start] + draw(st.binary(max_size=8)) + data[start + draw(st.integers(0, 12)) :]
+        data = data[:start] + draw(piece) + data[start + draw(st.integers(0, 12)) :]
     return data
 
 
@@ -126,6 +130,18 @@ def test_edited_robot_is_read_or_refused_in_one_line(data: bytes) -> None:
 @settings(max_examples=200)
 def test_damaged_robot_is_read_or_refused_in_one_line(data: bytes) -> None:
     outcome(data)
+
+
+NUMBERS = [(i, value) for i, line in enumerate(LINES) for value in re.findall(r'"[-0-9. ]+"', line)]
+
+
+@pytest.mark.parametrize("extreme", ["1e308", "-1e308", "1e-320", "1e155", "-1e-155"])
+@pytest.mark.parametrize(("line", "value"), NUMBERS)
+def test_extreme_numbers_are_read_or_refused_in_one_line(line: int, value: str, extreme: str) -> None:
+    lines = list(LINES)
+    words = value.strip('"').split()
+    lines[line] = lines[line].replace(value, f'"{" ".join([extreme] * len(words))}"', 1)
+    outcome("\n".join(lines).encode())
 
 
 @given(st.binary(max_size=300))

@@ -22,7 +22,7 @@ from servotwin.description.nodes import (
     quoted,
     read_yaml,
 )
-from servotwin.description.overrides import Override, parse_overrides, set_override
+from servotwin.description.overrides import Override, Time, parse_overrides, set_override
 from servotwin.description.scope import Scope, is_expression
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
@@ -44,15 +44,15 @@ def resolve(
     tree = _extended(node, files, [Path(node.origin.file)])
     if not isinstance(tree.value, dict):
         raise node.error("expected a mapping with the fields of a robot")
-    early = [s for s in settings if s.early]
-    for setting in early:
-        tree = set_override(tree, setting)
-    variables = _variables(tree, files, [s for s in early if s.path[0] == "variables"])
+    for setting in settings:
+        if setting.time is Time.INCLUDE:
+            tree = set_override(tree, setting)
+    variables = _variables(tree, files, [s for s in settings if s.time is Time.VARIABLE])
     scope = Scope(variables)
     body = {key: child for key, child in tree.children() if key != "variables"}
     tree = Expander(files, scope).expand(Node(body, tree.origin))
     for setting in settings:
-        if not setting.early:
+        if setting.time is Time.VALUE:
             tree = set_override(tree, setting)
     tree = _evaluated(tree, scope, "")
     if isinstance(tree.value, dict) and isinstance(variables.value, dict) and variables.value:
@@ -272,23 +272,26 @@ def _attributed(node: Node, origin: Origin) -> Node:
 
 def _variables(tree: Node, files: Files, settings: list[Override]) -> Node:
     """The ``variables`` mapping, expanded, overrides on top."""
-    assert isinstance(tree.value, dict)
-    node = tree.value.get("variables")
-    if node is None or node.value is None:
-        return Node({}, tree.origin)
+    node = dict(_items(tree)).get("variables", Node({}, tree.origin))
+    if node.value is None:
+        node = Node({}, node.origin)
     if not isinstance(node.value, dict):
         raise node.error("expected a mapping of names and values", "variables")
-    # a `choose` among the variables sees those that stand outside of it
-    plain = {key: child for key, child in node.value.items() if key not in ("include", "choose")}
-    scope = Scope(Node(plain, node.origin))
-    if len(plain) != len(node.value):
+    if "include" in node.value or "choose" in node.value:
+        # a condition among the variables sees those that stand outside of it, as overridden
+        outside = {key: child for key, child in node.value.items() if key not in ("include", "choose")}
+        known = [s for s in settings if s.path[1:2] and s.path[1] in outside]
+        scope = Scope(_overridden(Node(outside, node.origin), known))
         node = Expander(files, scope).expand(node, "variables")
-        holder = Node({"variables": node}, tree.origin)
-        for setting in settings:
-            holder = set_override(holder, setting)
-        node = dict(holder.children())["variables"]
-    kept = {key: child for key, child in _items(node) if child.value is not None}
-    return Node(kept, node.origin)
+    node = _overridden(node, settings)
+    return Node({key: child for key, child in _items(node) if child.value is not None}, node.origin)
+
+
+def _overridden(variables: Node, settings: list[Override]) -> Node:
+    holder = Node({"variables": variables}, variables.origin)
+    for setting in settings:
+        holder = set_override(holder, setting)
+    return dict(_items(holder))["variables"]
 
 
 def _evaluated(node: Node, scope: Scope, path: str) -> Node:

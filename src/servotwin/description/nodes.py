@@ -27,7 +27,8 @@ from ruamel.yaml.events import (
 from servotwin.errors import InputError
 
 MAX_BYTES = 1_000_000  # a robot file has a few kilobytes; larger ones are not robot files
-MAX_NODES = 100_000  # after aliases are expanded
+MAX_LINE = 10_000  # characters; the YAML scanner needs quadratic time for some endless tokens
+MAX_NODES = 50_000  # after aliases are expanded
 MAX_DEPTH = 40
 _NULL = {"", "~", "null", "Null", "NULL"}
 _ATTRIBUTION = {"source", "assumed"}
@@ -124,6 +125,10 @@ def read_yaml(path: str | Path) -> Node:
 
 def parse_yaml(text: str, file: str) -> Node:
     """The tree of YAML ``text``; ``file`` is the name shown in messages."""
+    for number, content in enumerate(text.split("\n"), 1):
+        if len(content) > MAX_LINE:
+            message = f"a line of more than {MAX_LINE} characters; this is not a robot file"
+            raise InputError(message, file=file, line=number)
     try:
         raw = _TreeBuilder(file).build(text)
     except MarkedYAMLError as error:

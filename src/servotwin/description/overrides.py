@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from servotwin.description.nodes import Node, Origin, one_line, parse_yaml, quoted
 from servotwin.description.units import did_you_mean
 
 MAX_PARTS = 30
+
+
+class Time(Enum):
+    """The step of the composition that an override belongs to."""
+
+    INCLUDE = "before parts are included"
+    VARIABLE = "before conditions are decided"
+    VALUE = "after both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +28,11 @@ class Override:
     node: Node
 
     @property
-    def early(self) -> bool:
-        """True if it must be set before parts are included and conditions decided."""
-        return self.path[0] == "variables" or self.path[-1] == "include"
-
-    @property
-    def field(self) -> str:
-        """The dotted path."""
-        return ".".join(self.path)
+    def time(self) -> Time:
+        """When it must be set."""
+        if self.path[0] == "variables":
+            return Time.VARIABLE
+        return Time.INCLUDE if self.path[-1] == "include" else Time.VALUE
 
 
 def parse_overrides(overrides: Mapping[str, str]) -> list[Override]:

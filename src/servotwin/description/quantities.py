@@ -89,7 +89,8 @@ class Quantity:
     def text(self) -> str:
         """Value and base units in a form that reads back to exactly this quantity."""
         unit = unit_text(self.dimension)
-        return f"{self.value!r} {unit}" if unit else repr(self.value)
+        separator = "" if not unit or unit.startswith("1/") else " "
+        return f"{self.value!r}{separator}{unit.removeprefix('1')}"
 
 
 def _dimension(exponents: Iterable[int]) -> Dimension:

@@ -118,7 +118,9 @@ def unit(name: str) -> Quantity:
     found = _from_pint(name)
     if found is not None:
         return found
-    raise ValueError(f"unknown unit {quoted(name)}{did_you_mean(name, [n for n in table if len(n) > 1])}")
+    raise ValueError(
+        f"unknown unit {quoted(name)}{did_you_mean(name, [n for n in table if len(n) > 1 and n.isascii()])}"
+    )
 
 
 def did_you_mean(word: str, known: list[str]) -> str:

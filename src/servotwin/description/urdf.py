@@ -18,14 +18,13 @@ asks for a warning instead of an error (``inertia_check: warn``).
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from servotwin.description.nodes import Node, Origin, one_line, quoted
 from servotwin.description.urdf_tree import Joint, Robot, checked_robot
-from servotwin.description.urdf_xml import Element, read_robot
+from servotwin.description.urdf_xml import MAX_NUMBER, Element, read_robot
 
 UNLIMITED = 1e16  # what simulators write for "no limit"; the export uses it too
 _ZERO = (0.0, 0.0, 0.0)
@@ -227,8 +226,8 @@ def _resolve(
         offset += multiplier * mimic.number("offset", 0.0)
         multiplier *= mimic.number("multiplier", 1.0)
         mimic = mimics[name]
-    if not (math.isfinite(multiplier) and math.isfinite(offset)):
-        raise follower.error("the chain of mimic joints multiplies to an infinite number")
+    if not (abs(multiplier) <= MAX_NUMBER and abs(offset) <= MAX_NUMBER):
+        raise follower.error("the chain of mimic joints multiplies to a number beyond 1e30")
     return name, multiplier, offset
 
 

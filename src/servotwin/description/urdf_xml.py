@@ -17,6 +17,7 @@ from servotwin.description.nodes import one_line, quoted, read_text
 from servotwin.errors import InputError
 
 MAX_BYTES = 32_000_000
+MAX_NUMBER = 1e30  # beyond every robot and every "unlimited", and no product of a few of them overflows
 # ASCII digits only; float() would also take 'nan', 'inf', '1_0' and digits of other scripts
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _READ = {
@@ -91,6 +92,10 @@ class Element:
         value = float(word) if _NUMBER.fullmatch(word) else math.nan
         if not math.isfinite(value):
             raise self.error(f"<{self.tag} {attribute}=...>: {quoted(word)} is not a finite number")
+        if abs(value) > MAX_NUMBER:
+            raise self.error(
+                f"<{self.tag} {attribute}=...>: {quoted(word)} is too large; expected up to 1e30"
+            )
         return value
 
 

@@ -70,9 +70,9 @@ def test_yaml_text_keeps_lines_short_and_whole() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["null", "~", "", "true", "No", "=", "<<", "a: b", "# x", "- x", "[", "{", "'", '"', "*a", "&a", "!t", "%d",
-     "@x", "`x`", "|", ">", "?", "1", "0x1F", "1e-05", "2001-01-01", "= a/2", "a\nb", "a\n\nb:\n", " a ", "\t",
-     "\x07", "é", "\u2028", "\U0001f916", "a #b", "---", "...", "a, b", "x]", "\ufeff"],
+    ["null", "~", "", "true", "No", "=", "<<", "a: b", "# x", "- x", "[", "{", "'", '"', "*a", "&a", "!t",
+     "%d", "@x", "`x`", "|", ">", "?", "1", "0x1F", "1e-05", "2001-01-01", "= a/2", "a\nb", "a\n\nb:\n",
+     " a ", "\t", "\x07", "é", "\u2028", "\U0001f916", "a #b", "---", "...", "a, b", "x]", "\ufeff"],
 )  # fmt: skip
 def test_yaml_text_of_awkward_text_reads_back(text: str) -> None:
     origin = Origin("x", 1)

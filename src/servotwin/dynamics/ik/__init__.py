@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from servotwin.dynamics.ik.delta import delta_fkine
+from servotwin.dynamics.ik.delta import delta_fkine, delta_tree_positions
 from servotwin.dynamics.ik.numeric import ikine_numeric
 from servotwin.dynamics.ik.solve import InverseKinematics, ikine, ikine_all
 
-__all__ = ["InverseKinematics", "delta_fkine", "ikine", "ikine_all", "ikine_numeric"]
+__all__ = ["InverseKinematics", "delta_fkine", "delta_tree_positions", "ikine", "ikine_all", "ikine_numeric"]

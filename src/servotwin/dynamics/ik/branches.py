@@ -16,16 +16,16 @@ SAME = 1e-6  # branches closer than this in every joint are one
 AT_LIMIT = 1e-9  # positions this little outside a limit are moved onto it
 
 
-def polished(chain: ToolChain, q: Array, T: Array) -> tuple[Array, float]:
+def polished(chain: ToolChain, q: Array, T: Array, mask: Array) -> tuple[Array, float]:
     """q after a few Newton steps on the pose error, as long as they help, and what error is left."""
-    error = pose_error(T, chain.fkine(q))
+    error = mask * pose_error(T, chain.fkine(q))
     for _ in range(5):
         if np.linalg.norm(error) < 1e-13:
             break
         # Directions that hardly move the tool (singular positions) are left alone.
-        step, *_ = np.linalg.lstsq(chain.jacobian(q), error, rcond=1e-7)
+        step, *_ = np.linalg.lstsq(mask[:, None] * chain.jacobian(q), error, rcond=1e-7)
         refined = q + step
-        left = pose_error(T, chain.fkine(refined))
+        left = mask * pose_error(T, chain.fkine(refined))
         if np.linalg.norm(left) >= np.linalg.norm(error):
             break
         q, error = refined, left

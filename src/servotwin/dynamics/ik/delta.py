@@ -21,6 +21,7 @@ from servotwin.mechanism.model import BASE, Array, Mechanism
 
 POSE = 1e-6  # rad: orientations further from the plate's own are refused
 TOUCH = 1e-12  # relative: offsets below this are rounding
+_Z = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,43 @@ def delta_fkine(mechanism: Mechanism, q: ArrayLike) -> Array:
     return np.array(poses).reshape(*angles.shape[:-1], 4, 4)
 
 
+def delta_tree_positions(mechanism: Mechanism, q: ArrayLike) -> Array:
+    """Positions (n_tree,) of all tree joints of a DELTA robot that close its loops at arm angles q (3,).
+
+    Of the two ways in which a forearm's joints can point it at the plate, the one with the second joint
+    nearer to zero.
+    """
+    angles = np.asarray(q, dtype=np.float64)
+    if angles.shape != (3,):
+        raise ShapeError(f"q of a DELTA robot has 3 arm angles, got shape {angles.shape}")
+    solver, X_base = DeltaSolver.of(mechanism), _zero_frames(mechanism)
+    tool = solver.fkine(angles)[:3, 3]
+    x = dict(zip(mechanism.joint_names, angles.tolist(), strict=True))
+    for arm in solver.arms:
+        index = mechanism.tree_joint_names.index(arm.name)
+        forearm, end, _ = _forearm(mechanism, index)
+        elbow = int(mechanism.parent[forearm])
+        if int(mechanism.parent[elbow]) != index:
+            raise UnsupportedError(f"{mechanism.name}: the elbow of {arm.name} needs two joints")
+        R_elbow = X_base[index][:3, :3] @ rotation(_Z, x[arm.name]) @ mechanism.X_tree[elbow][:3, :3]
+        goal = R_elbow.T @ (tool + arm.mount - arm.elbow_at(x[arm.name]))
+        first, second = _pointing(mechanism.X_tree[forearm][:3, :3], end, goal)
+        x[mechanism.tree_joint_names[elbow]], x[mechanism.tree_joint_names[forearm]] = first, second
+    free = np.array([x[name] for name in mechanism.joint_names + mechanism.passive_names])
+    return np.asarray(mechanism.coupling.G @ free + mechanism.coupling.q0, dtype=np.float64)
+
+
+def _pointing(R: Array, end: Array, goal: Array) -> tuple[float, float]:
+    """Angles with Rz(first) R Rz(second) end = goal; the lengths of end and goal are equal."""
+    row = R[2]
+    A, B = float(row[:2] @ end[:2]), float(row[1] * end[0] - row[0] * end[1])
+    roots = trig_roots(A, B, float(goal[2] - row[2] * end[2]))
+    second = min((math.remainder(root, math.tau) for root in roots), key=abs)
+    v = R @ rotation(_Z, second) @ end
+    first = math.atan2(float(goal[1]), float(goal[0])) - math.atan2(float(v[1]), float(v[0]))
+    return math.remainder(first, math.tau), second
+
+
 def _zero_frames(mechanism: Mechanism) -> list[Array]:
     """Pose of every body with all turns zero but for the constant offsets of coupled joints."""
     frames: list[Array] = []
@@ -162,7 +200,7 @@ def _zero_frames(mechanism: Mechanism) -> list[Array]:
         X = np.eye(4) if parent == BASE else frames[parent]
         motion = np.eye(4)
         if not mechanism.prismatic[i]:
-            motion[:3, :3] = rotation(np.array([0.0, 0.0, 1.0]), float(mechanism.coupling.q0[i]))
+            motion[:3, :3] = rotation(_Z, float(mechanism.coupling.q0[i]))
         frames.append(X @ mechanism.X_tree[i] @ motion)
     return frames
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+SNAP = 1e-14  # relative: rounding of a distance; closer to the edge an arm counts as stretched or folded
 EDGE = 1e-10  # relative: targets this little beyond the edge of the workspace count as lying on it
 
 
@@ -19,10 +20,7 @@ def two_link_angles(l1: float, l2: float, x: float, y: float, free: float) -> li
     r, reach, gap = math.hypot(x, y), l1 + l2, abs(l1 - l2)
     if r > reach * (1.0 + EDGE) or r < gap - reach * EDGE:
         return []
-    # sin(bend) by Heron's formula: exact to the last digits where the arm is almost stretched or folded.
-    heron = (reach - r) * (reach + r) * (r - gap) * (r + gap)
-    sine = math.sqrt(max(heron, 0.0)) / (2.0 * l1 * l2)
-    bend = math.atan2(sine, (r * r - l1 * l1 - l2 * l2) / (2.0 * l1 * l2))
+    bend = _bend(l1, l2, r)
     found = []
     for signed in (bend,) if bend in (0.0, math.pi) else (bend, -bend):
         if r <= reach * EDGE:
@@ -31,6 +29,19 @@ def two_link_angles(l1: float, l2: float, x: float, y: float, free: float) -> li
             first = math.atan2(y, x) - math.atan2(l2 * math.sin(signed), l1 + l2 * math.cos(signed))
         found.append((first, first + signed))
     return found
+
+
+def _bend(l1: float, l2: float, r: float) -> float:
+    """Angle between both links, 0 .. pi, when the tip is r away."""
+    reach, gap = l1 + l2, abs(l1 - l2)
+    if reach - r <= SNAP * reach:
+        return 0.0
+    if r - gap <= SNAP * reach:
+        return math.pi
+    # The sine by Heron's formula: exact to the last digits where the arm is almost stretched or folded.
+    heron = (reach - r) * (reach + r) * (r - gap) * (r + gap)
+    sine = math.sqrt(max(heron, 0.0)) / (2.0 * l1 * l2)
+    return math.atan2(sine, (r * r - l1 * l1 - l2 * l2) / (2.0 * l1 * l2))
 
 
 def trig_roots(A: float, B: float, C: float) -> list[float]:

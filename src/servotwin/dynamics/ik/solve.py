@@ -168,11 +168,11 @@ class InverseKinematics:
         if self.solver is None:
             return self._searched(T, q_ref, respect)
         raw = self.solver.branches(T, q_ref)
-        if isinstance(self.solver, DeltaSolver) or not np.all(self.mask):
+        if isinstance(self.solver, DeltaSolver):
             return distinct(raw, self.period)
         # Arms with fewer than six joints meet a slightly wrong pose as well as they can.
         tolerance = REPRODUCED if len(self.chain.moving) >= 6 else 10.0 * POSE * max(self.chain.size, 1.0)
-        pairs = [polished(self.chain, q, T) for q in raw]
+        pairs = [polished(self.chain, q, T, self.mask) for q in raw]
         kept = distinct([q for q, error in pairs if error <= tolerance], self.period)
         if not kept:
             raise UnreachableError(f"{self.chain.name}: the pose lies just outside the workspace")

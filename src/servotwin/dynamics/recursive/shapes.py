@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 
 def floats(name: str, value: ArrayLike) -> Array:
     """``value`` as float64; ShapeError if it is not a regular array of real numbers."""
-    if isinstance(value, np.ndarray) and value.dtype == np.float64:
+    if type(value) is np.ndarray and value.dtype == np.float64:
         return value
     try:
         array = np.asarray(value)

@@ -1,0 +1,206 @@
+"""The commands and their options; what a command does is imported when it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from servotwin import __version__
+
+RobotName = Annotated[
+    str, typer.Argument(metavar="ROBOT", help="Name in the catalogue, or path of a .yaml or .urdf file.")
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON: SI units and radians, units in the names of the keys.")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", help="Change a field of the file; may be repeated."),
+]
+Position = Annotated[
+    str, typer.Option("--q", metavar="LIST", help="Joint positions, such as '30 deg, 60 deg, 50 mm, 20 deg'.")
+]
+
+app = typer.Typer(
+    name="servotwin",
+    help="Industrial robots described once: kinematics, dynamics, drives.",
+    epilog="Quantities carry units: '30 deg', '50 mm', '4 kg'. Every command has --help and --json.",
+    add_completion=False,
+    rich_markup_mode=None,  # help is plain text, so that it needs no further library and appears at once
+    pretty_exceptions_enable=False,
+    invoke_without_command=True,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"servotwin {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def servotwin(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Industrial robots described once: kinematics, dynamics, drives."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def robots(json: Json = False) -> None:
+    """List the robots of the catalogue."""
+    from servotwin.cli.catalogue import robots as run
+
+    run(json=json)
+
+
+@app.command()
+def info(robot: RobotName, overrides: Set = None, json: Json = False) -> None:
+    """Show a robot: axes, frames, drives, sources, and which values are assumed."""
+    from servotwin.cli.info import info as run
+
+    run(robot, overrides, json=json)
+
+
+@app.command()
+def check(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Robot files (.yaml, .urdf).")],
+    overrides: Set = None,
+    json: Json = False,
+) -> None:
+    """Check robot files; one line for each, exit code 2 if any of them is refused."""
+    from servotwin.cli.files import check as run
+
+    raise typer.Exit(run(files, overrides, json=json))
+
+
+@app.command()
+def schema(
+    out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write to a file instead.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="The schema is JSON in any case.")] = False,
+) -> None:
+    """Print the JSON Schema of robot files, for completion and checks in an editor."""
+    from servotwin.cli.files import schema as run
+
+    run(out, json=json)
+
+
+@app.command()
+def fkine(
+    robot: RobotName,
+    q: Position,
+    frame: Annotated[
+        str | None, typer.Option("--frame", metavar="NAME", help="The frame instead of the tool.")
+    ] = None,
+    all_frames: Annotated[bool, typer.Option("--all", help="All frames.")] = False,
+    overrides: Set = None,
+    json: Json = False,
+) -> None:
+    """Forward kinematics: the pose of the tool, or of another frame, in the base."""
+    from servotwin.cli.kinematics import fkine as run
+
+    run(robot, q, frame, all_frames, overrides, json=json)
+
+
+@app.command()
+def ikine(
+    robot: RobotName,
+    xyz: Annotated[
+        str, typer.Option("--xyz", metavar="LIST", help="Position, such as '400 mm, 200 mm, -50 mm'.")
+    ],
+    rpy: Annotated[
+        str | None,
+        typer.Option(
+            "--rpy",
+            metavar="LIST",
+            help="Roll, pitch, yaw, such as '0 deg, 0 deg, 90 deg': R = Rz(yaw) Ry(pitch) Rx(roll). "
+            "Any orientation if left out.",
+        ),
+    ] = None,
+    frame: Annotated[
+        str | None, typer.Option("--frame", metavar="NAME", help="The frame instead of the tool.")
+    ] = None,
+    near: Annotated[
+        str | None,
+        typer.Option("--near", metavar="LIST", help="Take the solution nearest to these joint positions."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All solutions, one row for each branch.")] = False,
+    ignore_limits: Annotated[
+        bool, typer.Option("--ignore-limits", help="Also solutions beyond the limits.")
+    ] = False,
+    overrides: Set = None,
+    json: Json = False,
+) -> None:
+    """Inverse kinematics: joint positions that bring the tool to a pose in the base."""
+    from servotwin.cli.kinematics import ikine as run
+
+    run(robot, xyz, rpy, frame, near, overrides, every=every, ignore_limits=ignore_limits, json=json)
+
+
+@app.command()
+def rne(
+    robot: RobotName,
+    q: Position,
+    qd: Annotated[
+        str | None, typer.Option("--qd", metavar="LIST", help="Joint velocities ('90 deg/s, ...'); default zero.")
+    ] = None,
+    qdd: Annotated[
+        str | None,
+        typer.Option("--qdd", metavar="LIST", help="Joint accelerations ('2 rad/s^2, ...'); default zero."),
+    ] = None,
+    payload: Annotated[
+        str | None,
+        typer.Option(
+            "--payload",
+            metavar="MASS[,X,Y,Z]",
+            help="A further mass on the tool, '4 kg', or with its centre in the tool frame, "
+            "'4 kg, 0 mm, 0 mm, 50 mm'.",
+        ),
+    ] = None,
+    wrench: Annotated[
+        str | None,
+        typer.Option(
+            "--wrench",
+            metavar="LIST",
+            help="Force and moment on the tool in base axes, '0 N, 0 N, -20 N, 0 N*m, 0 N*m, 0 N*m'.",
+        ),
+    ] = None,
+    drives: Annotated[bool, typer.Option("--drives", help="Include the rotors behind the gears.")] = False,
+    overrides: Set = None,
+    json: Json = False,
+) -> None:
+    """Inverse dynamics: the joint torques and forces that a motion needs, and what they consist of."""
+    from servotwin.cli.dynamics import rne as run
+
+    run(robot, q, qd, qdd, payload, wrench, overrides, drives=drives, json=json)
+
+
+@app.command()
+def convert(
+    source: Annotated[str, typer.Argument(metavar="IN", help="Catalogue name, .yaml or .urdf file.")],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="The .yaml or .urdf file to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
+    overrides: Set = None,
+    json: Json = False,
+) -> None:
+    """Convert between robot files; a .yaml file is written complete, with all that it extends and includes."""
+    from servotwin.cli.files import convert as run
+
+    run(source, target, overrides, force=force, json=json)
+
+
+@app.command()
+def demo(
+    out: Annotated[str, typer.Option("--out", metavar="FOLDER", help="Where the report goes.")] = "out/demo",
+    overrides: Set = None,
+    json: Json = False,
+) -> None:
+    """Move the GSIS SCARA through its range, compute the torques it needs, write an HTML report."""
+    from servotwin.cli.demo import demo as run
+
+    run(out, overrides, json=json)

@@ -1,0 +1,82 @@
+"""What stands behind the options: quantities with units, overrides, robots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from servotwin.cli.output import working
+from servotwin.description.nodes import one_line, quoted
+from servotwin.description.quantities import dimension_name
+from servotwin.description.units import dimension_of, parse_quantity
+from servotwin.errors import InputError
+from servotwin.mechanism.model import Array
+from servotwin.report.labels import joint_units
+
+if TYPE_CHECKING:
+    from servotwin.robot.robot import Robot
+
+
+def load(name: str, overrides: Sequence[str] | None, *, quiet: bool = False) -> Robot:
+    """The robot of a name or path, with the ``--set`` options applied."""
+    changes = read_overrides(overrides)
+    with nullcontext() if quiet else working(f"loading {one_line(name)}"):
+        from servotwin.robot.load import load_robot
+
+        return load_robot(name, changes)
+
+
+def read_overrides(pairs: Sequence[str] | None) -> dict[str, str]:
+    """The mapping of ``--set field=value`` options; later ones win."""
+    changes = {}
+    for pair in pairs or ():
+        field, equals, value = pair.partition("=")
+        if not equals or not field.strip():
+            raise InputError(f"{quoted(pair)} is not field=value, such as axes.A.gear.ratio=80", field="--set")
+        changes[field.strip()] = value.strip()
+    return changes
+
+
+def read_quantities(option: str, text: str, names: Sequence[str], units: Sequence[str]) -> Array:
+    """The comma-separated quantities of an option in SI, (n,); ``names`` and ``units`` say what is expected."""
+    items = [item.strip() for item in text.split(",")]
+    if len(items) != len(names):
+        expected = ", ".join(f"{n} ({dimension_name(dimension_of(u))})" for n, u in zip(names, units, strict=True))
+        given = "1 value" if len(items) == 1 else f"{len(items)} values"
+        raise InputError(f"{given}; expected {len(names)}: {expected}", field=option)
+    values = []
+    for item, name, unit in zip(items, names, units, strict=True):
+        try:
+            values.append(parse_quantity(item, unit))
+        except ValueError as error:
+            raise InputError(f"{name}: {error}", field=option) from None
+    return np.array(values)
+
+
+def read_positions(option: str, text: str, robot: Robot) -> Array:
+    """Joint positions (n,) [rad, m]."""
+    return read_quantities(option, text, robot.joint_names, robot.joint_units)
+
+
+def read_velocities(option: str, text: str | None, robot: Robot) -> Array:
+    """Joint velocities (n,) [rad/s, m/s]; zero if nothing is given."""
+    return _rates(option, text, robot, [joint_units(unit).speed for unit in robot.joint_units])
+
+
+def read_accelerations(option: str, text: str | None, robot: Robot) -> Array:
+    """Joint accelerations (n,) [rad/s2, m/s2]; zero if nothing is given."""
+    return _rates(option, text, robot, [joint_units(unit).acceleration for unit in robot.joint_units])
+
+
+def _rates(option: str, text: str | None, robot: Robot, units: list[str]) -> Array:
+    return np.zeros(robot.n) if text is None else read_quantities(option, text, robot.joint_names, units)
+
+
+def outside_limits(robot: Robot, q: Array) -> list[str]:
+    """Names of the joints that stand beyond their position limits, by more than rounding."""
+    slack = 1e-9
+    beyond = (q < robot.limits.q_min - slack) | (q > robot.limits.q_max + slack)
+    return [name for name, out in zip(robot.joint_names, beyond, strict=True) if out]

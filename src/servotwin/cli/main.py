@@ -1,0 +1,70 @@
+"""The command ``servotwin``: runs a command and turns what goes wrong into one line and an exit code.
+
+0: done; 2: something the user gave cannot be used; 130: interrupted; 141: nobody reads the output any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from servotwin.cli.app import app
+from servotwin.errors import ServotwinError
+
+DONE, REFUSED, INTERRUPTED, BROKEN_PIPE = 0, 2, 130, 141
+
+# The base of all usage errors; typer exports only its subclasses.
+_UsageError: Any = typer.BadParameter.__mro__[2]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line ``arguments`` (those of the process if None); the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A character that the terminal does not know is no reason to fail.
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return BROKEN_PIPE
+    except SystemExit as stop:  # the console library leaves this way when its pipe breaks
+        return BROKEN_PIPE if stop.code == 1 else REFUSED
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Run a command; what the user can mend becomes one line on stderr."""
+    try:
+        code = app(args=arguments, prog_name="servotwin", standalone_mode=False)
+        return code if isinstance(code, int) else DONE
+    except ServotwinError as error:
+        return _refuse(str(error))
+    except typer.Abort:
+        return INTERRUPTED
+    except _UsageError as error:
+        context = getattr(error, "ctx", None)
+        place = context.command_path if context is not None else "servotwin"
+        return _refuse(f"{error.format_message()} (see '{place} --help')")
+
+
+def _refuse(message: str) -> int:
+    line = " ".join(message.split())
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+    return REFUSED
+
+
+def _silence_stdout() -> None:
+    """Let the interpreter flush into nothing at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,78 @@
+"""What the commands print: tables for people on stdout, or JSON alone; progress and notes on stderr."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+PIPE_WIDTH = 160  # columns where there is no terminal to ask
+
+
+def console() -> Console:
+    """The console of stdout."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+
+
+def print_json(value: Any) -> None:
+    """The value as JSON, the only thing on stdout."""
+    sys.stdout.write(json_module.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def print_line(text: str = "") -> None:
+    """A line of plain text on stdout, as long as it is."""
+    sys.stdout.write(f"{text}\n")
+
+
+def print_note(text: str) -> None:
+    """A line on stderr that is no error."""
+    sys.stderr.write(f"{' '.join(text.split())}\n")
+
+
+def print_heading(text: str) -> None:
+    """The heading of a section."""
+    console().print(Text(f"\n{text}", style="bold"))
+
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, indent: int = 0
+) -> None:
+    """A table; the first ``text_columns`` are flush left, the others, numbers, flush right."""
+    table = Table(box=SIMPLE, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(escape(column), justify="left" if i < text_columns else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    target = console()
+    target.print(table if not indent else table, soft_wrap=False)
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """Show on stderr that something takes its time, if a person watches."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(f"{escape(text)} ..."):
+        yield
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """A number for a table; a dash where there is none."""
+    if value is None or value != value or value in (float("inf"), float("-inf")):
+        return "-"
+    return f"{value + 0.0:.{digits}g}"
+
+
+def fixed(value: float, places: int) -> str:
+    """A number with a fixed count of places, without a negative zero."""
+    text = f"{value:.{places}f}"
+    return text.removeprefix("-") if not text.strip("-0.") else text

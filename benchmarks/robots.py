@@ -17,5 +17,5 @@ def urdf_path(name: str) -> Path:
 
 
 def ur5() -> st.Robot:
-    """Universal Robots UR5."""
-    return st.load_robot(urdf_path("ur5_robot.urdf"))
+    """Universal Robots UR5, in the gravity that Pinocchio assumes."""
+    return st.load_robot(urdf_path("ur5_robot.urdf")).with_gravity([0.0, 0.0, -9.81])

@@ -48,16 +48,15 @@ def write_yaml(robot: RobotDescription | Node, path: str | Path) -> None:
     """Write a description, or a raw tree, as one YAML file that needs no other file.
 
     A description is written as composed: what it extends, includes and
-    chooses has become part of it. Sources and assumptions are kept.
+    chooses has become part of it, expressions have become values, and the
+    variables they used are gone. Sources and assumptions are kept.
     """
     atomic_write_text(path, yaml_text(robot))
 
 
 def yaml_text(robot: RobotDescription | Node) -> str:
     """The YAML text that ``write_yaml`` writes."""
-    tree = robot if isinstance(robot, Node) else robot.tree
-    if tree is None:
-        raise UnsupportedError("this description was made in Python and has no file tree to write")
+    tree = robot if isinstance(robot, Node) else _composed(robot)
     stream = io.StringIO()
     yaml = YAML(typ="safe", pure=True)
     yaml.width = _UNWRAPPED
@@ -66,6 +65,14 @@ def yaml_text(robot: RobotDescription | Node) -> str:
     yaml.emit(_document(_attributed(tree, ("", ""))), stream)
     # air between the sections of the file
     return re.sub(r"(?m)^(?=[^\s-].*:$)", "\n", stream.getvalue()).lstrip("\n")
+
+
+def _composed(description: RobotDescription) -> Node:
+    """The tree of a description without its variables, which no value refers to any more."""
+    tree = description.tree
+    if tree is None or not isinstance(tree.value, dict):
+        raise UnsupportedError(f"{description.name} was made in Python and has no file tree to write")
+    return Node({key: node for key, node in tree.value.items() if key != "variables"}, tree.origin)
 
 
 def atomic_write_text(path: str | Path, text: str) -> None:
@@ -96,14 +103,13 @@ def _attributed(node: Node, inherited: tuple[str, str]) -> Plain:
     """The tree as plain values, ``source`` and ``assumed`` put where they differ from what surrounds them."""
     value = node.value
     own = (node.origin.source, node.origin.assumed)
-    if isinstance(value, list):
-        return [_attributed(child, inherited) for child in value]
     stated = {} if own == inherited else _statement(*own)
     if isinstance(value, dict):
         fields = [(key, _attributed(child, own)) for key, child in value.items()]
         place = sum(key in _HEADING for key in value)
         return dict([*fields[:place], *stated.items(), *fields[place:]])
-    return {"value": value, **stated} if stated and value is not None else value
+    plain: Plain = [_attributed(child, own) for child in value] if isinstance(value, list) else value
+    return {"value": plain, **stated} if stated and plain is not None else plain
 
 
 def _statement(source: str, assumed: str) -> dict[str, Plain]:

@@ -11,6 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from servotwin.dynamics.vector import Scalar
+from servotwin.errors import UnsupportedError
+
+
+class NoInertiaError(UnsupportedError):
+    """A joint moves no inertia at all, so a torque does not fix its acceleration; ``joint`` is its place in q."""
+
+    def __init__(self, joint: int) -> None:
+        self.joint = joint
+        super().__init__(f"joint {joint + 1} moves no inertia")
 
 
 def is_zero(x: Scalar) -> bool:
@@ -28,6 +37,8 @@ def factor(M: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scal
     L: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     inverse: list[Scalar] = [0.0] * n
     for k in reversed(range(n)):
+        if is_zero(A[k][k]):
+            raise NoInertiaError(k)
         inverse[k] = 1.0 / A[k][k]
         columns = [i for i in range(k) if not is_zero(A[k][i])]
         for i in columns:

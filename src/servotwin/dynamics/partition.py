@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from servotwin.errors import UnsupportedError
 from servotwin.mechanism.model import Array, BoolArray
 
 
@@ -19,6 +20,12 @@ def solve_partly(M: Array, h: Array, tau: Array, qdd: Array, given_tau: BoolArra
     f = np.flatnonzero(given_tau)
     if f.size:
         rest = (tau - h - (M @ full_qdd[..., None])[..., 0])[..., f]
-        full_qdd[..., f] = np.linalg.solve(M[..., f[:, None], f], rest[..., None])[..., 0]
+        try:
+            full_qdd[..., f] = np.linalg.solve(M[..., f[:, None], f], rest[..., None])[..., 0]
+        except np.linalg.LinAlgError:
+            raise UnsupportedError(
+                "the mass matrix is singular: some joint moves no inertia, so a torque does not fix its acceleration; "
+                "give the links it carries a mass and an extent, or count the rotors with drives=True"
+            ) from None
     full_tau = (M @ full_qdd[..., None])[..., 0] + h
     return np.where(given_tau, tau, full_tau), full_qdd

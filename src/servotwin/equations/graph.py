@@ -321,7 +321,7 @@ def apply(op: int, x: float, y: float) -> float:
     if op == Op.MUL:
         return x * y
     if op == Op.DIV:
-        return x / y
+        return x / y if y else math.copysign(math.inf, x)  # as machine code does
     if op == Op.NEG:
         return -x
     if op == Op.SIN:

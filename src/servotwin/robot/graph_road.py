@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.dynamics.forward import NoInertiaError
 from servotwin.dynamics.partition import solve_partly
 from servotwin.equations.derivation import Numbers
+from servotwin.errors import UnsupportedError
 from servotwin.kernels.hub import Kernel, kernel
 from servotwin.mechanism.model import Array, BoolArray, Mechanism
 
@@ -51,11 +53,25 @@ class GraphRoad:
 
     def accel(self, q: Any, qd: Any, tau: Any, drives: bool) -> Array:
         """Forward dynamics."""
-        if drives:
-            return self.kernel("accel", drives=True).call(q, qd, tau)  # type: ignore[no-any-return]
-        if self._accel is None:
-            self._accel = self.kernel("accel").call
-        return self._accel(q, qd, tau)  # type: ignore[no-any-return]
+        if self._accel is not None and not drives:
+            return self._accel(q, qd, tau)  # type: ignore[no-any-return]
+        try:
+            call = self.kernel("accel", drives=drives).call
+        except NoInertiaError as error:
+            raise self._no_inertia(error.joint) from None
+        qdd: Array = call(q, qd, tau)
+        if not np.isfinite(qdd).all() and all(np.isfinite(np.asarray(a)).all() for a in (q, qd, tau)):
+            raise self._no_inertia(None)
+        if not drives:
+            self._accel = call  # it has shown that the mass matrix can be factored
+        return qdd
+
+    def _no_inertia(self, joint: int | None) -> UnsupportedError:
+        which = "some joint" if joint is None else f"joint '{self.mechanism.joint_names[joint]}'"
+        return UnsupportedError(
+            f"{self.mechanism.name}: {which} moves no inertia, so a torque does not fix its acceleration; "
+            "give the links it carries a mass and an extent, or count the rotors with drives=True"
+        )
 
     def coriolis(self, q: Any, qd: Any) -> Array:
         """Coriolis matrix."""

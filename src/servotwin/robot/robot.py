@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from servotwin.errors import ServotwinError, ShapeError
 from servotwin.mechanism.model import Array, Limits, Mechanism
-from servotwin.mechanism.payload import with_payload
 from servotwin.robot.graph_road import GraphRoad
 from servotwin.robot.recursive_road import RecursiveRoad
 
@@ -261,6 +260,8 @@ class Robot:
         ``center`` (3,): mass centre in the frame [m]; ``inertia`` (3, 3): tensor
         about the mass centre in the frame's axes [kg m2], default a point mass.
         """
+        from servotwin.mechanism.payload import with_payload
+
         changed = with_payload(self.mechanism, mass, center, inertia, frame)
         return Robot(changed, road=self.road_name, title=self.title)
 

@@ -1,0 +1,115 @@
+"""``servotwin check``, ``schema`` and ``convert``."""
+
+from __future__ import annotations
+
+import json as json_module
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from servotwin.cli.arguments import read_overrides
+from servotwin.cli.output import print_json, print_line, print_note, working
+from servotwin.description.load import read_description
+from servotwin.description.nodes import one_line
+from servotwin.description.schema import STANDARD_GRAVITY, RobotDescription
+from servotwin.errors import InputError, ServotwinError
+from servotwin.mechanism.model import Mechanism
+
+REFUSED = 2
+
+
+def check(files: Sequence[str], overrides: Sequence[str] | None, *, json: bool) -> int:
+    """Print a line for every file, those of refused ones on stderr; 0, or 2 if one is refused."""
+    changes = read_overrides(overrides)
+    with working(f"checking {len(files)} file{'s' if len(files) > 1 else ''}"):
+        results = [_checked(file, changes) for file in files]
+    for result in results:
+        if not result["ok"]:
+            print_note(result["error"]["text"])
+        elif not json:
+            print_line(f"{one_line(result['file'], 200)}: ok, {result['robot']}, {result['dof']} joints")
+            for warning in result["warnings"]:
+                print_note(f"warning: {warning}")
+    if json:
+        print_json(results)
+    return 0 if all(result["ok"] for result in results) else REFUSED
+
+
+def _checked(file: str, changes: dict[str, str]) -> dict[str, Any]:
+    from servotwin.mechanism.build import build_mechanism
+
+    try:
+        description = read_description(file, changes)
+        mechanism = build_mechanism(description)
+    except ServotwinError as error:
+        place = {key: getattr(error, key, None) for key in ("file", "line", "field")}
+        message = getattr(error, "message", str(error))
+        return {"file": file, "ok": False, "error": {"text": str(error), "message": message, **place}}
+    found = {"robot": mechanism.name, "dof": mechanism.n_q, "warnings": description.warnings}
+    return {"file": file, "ok": True, **found}
+
+
+def schema(out: str | None, *, json: bool) -> None:
+    """Print the JSON Schema of robot files, or write it."""
+    from servotwin.description.json_schema import json_schema
+    from servotwin.description.write import atomic_write_text
+
+    if out is None:
+        print_json(json_schema())
+        return
+    atomic_write_text(out, json_module.dumps(json_schema(), indent=2) + "\n")
+    if json:
+        print_json({"output": out})
+    else:
+        print_line(f"wrote {out}")
+
+
+def convert(
+    source: str, target: str, overrides: Sequence[str] | None, *, force: bool, json: bool
+) -> None:
+    """Write a robot as YAML or URDF, by the name of the target."""
+    suffix = Path(target).suffix.lower()
+    if suffix not in (".yaml", ".yml", ".urdf"):
+        raise InputError("not a robot file; expected .yaml, .yml or .urdf", file=one_line(target, 200))
+    if Path(target).exists() and not force:
+        raise InputError("the file exists; add --force to replace it", file=one_line(target, 200))
+    with working(f"converting {one_line(source)}"):
+        description = read_description(source, read_overrides(overrides))
+        left_out = _write_urdf(description, target) if suffix == ".urdf" else _write_yaml(description, target)
+    if json:
+        result = {"robot": description.name, "input": source, "output": target}
+        print_json({**result, "left_out": left_out, "warnings": description.warnings})
+        return
+    print_line(f"wrote {target}")
+    if left_out:
+        print_note(f"note: URDF has no place for {', '.join(left_out)}")
+
+
+def _write_yaml(description: RobotDescription, target: str) -> list[str]:
+    from servotwin.description.write import write_yaml
+
+    write_yaml(description, target)
+    return []
+
+
+def _write_urdf(description: RobotDescription, target: str) -> list[str]:
+    """Write the URDF file; what it does not contain."""
+    from servotwin.description.write import atomic_write_text
+    from servotwin.mechanism.build import build_mechanism
+    from servotwin.mechanism.urdf_export import urdf_text
+
+    mechanism = build_mechanism(description)
+    atomic_write_text(target, urdf_text(mechanism))
+    return _left_out(mechanism)
+
+
+def _left_out(mechanism: Mechanism) -> list[str]:
+    lost = {
+        "motors and gears": bool(mechanism.rotors.names),
+        "acceleration limits": bool(np.isfinite(mechanism.limits.qdd_max).any()),
+        "the home pose": bool(mechanism.q_home.any()),
+        "gravity": not np.allclose(mechanism.gravity, (0.0, 0.0, -STANDARD_GRAVITY), rtol=1e-9),
+    }
+    return [what for what, present in lost.items() if present]

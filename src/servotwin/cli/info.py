@@ -1,0 +1,185 @@
+"""``servotwin info``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from servotwin.cli.arguments import read_overrides
+from servotwin.cli.info_data import robot_data
+from servotwin.cli.output import number, print_heading, print_json, print_line, print_note, print_table, working
+from servotwin.description.nodes import one_line
+from servotwin.report.labels import JointUnits, PRISMATIC, REVOLUTE, unit_key
+
+RPM = 60.0 / 6.283185307179586
+
+
+def info(name: str, overrides: Sequence[str] | None, *, json: bool) -> None:
+    """Print what is known about a robot, and what is assumed."""
+    changes = read_overrides(overrides)
+    with working(f"reading {one_line(name)}"):
+        from servotwin.description.load import read_description
+        from servotwin.mechanism.build import build_mechanism
+
+        description = read_description(name, changes)
+        data = robot_data(description, build_mechanism(description))
+    if json:
+        print_json(data)
+        return
+    _print_summary(data)
+    _print_axes(data)
+    _print_drives(data)
+    _print_structure(data)
+    _print_origins(data)
+    for warning in data["warnings"]:
+        print_note(f"warning: {warning}")
+
+
+def _print_summary(data: dict[str, Any]) -> None:
+    print_line(f"{data['name']}: {data['title']}" if data["title"] else data["name"])
+    print_line(f"  {data['dof']} joints in the order of q: {', '.join(data['joints'])}")
+    moving = f"{number(data['total_mass_kg'])} kg moving"
+    if data["payload_kg"]:
+        moving += f", of which payload {number(data['payload_kg'])} kg"
+    print_line(f"  {moving}")
+    if data["reach_m"] is not None:
+        low, high = data["height_range_m"]
+        print_line(
+            f"  reach of the tool {_mm(data['reach_m'])} from the z axis of the base, "
+            f"heights {_mm(low)} to {_mm(high)}"
+        )
+
+
+def _mm(metres: float) -> str:
+    return f"{number(round(1000.0 * metres, 2))} mm"
+
+
+def _units(axis: dict[str, Any]) -> JointUnits:
+    return PRISMATIC if axis["type"] == "prismatic" else REVOLUTE
+
+
+def _print_axes(data: dict[str, Any]) -> None:
+    print_heading("Axes")
+    rows = []
+    for axis in data["axes"]:
+        unit, limits = _units(axis), axis["limits"]
+        position = limits.get(unit_key("position", unit.position))
+        ends = "-" if position is None else " to ".join(number(unit.factor * end) for end in position)
+        speed = limits.get(unit_key("speed", unit.speed))
+        effort = limits.get(unit_key("effort", unit.effort))
+        rows.append(
+            (
+                axis["name"],
+                axis["type"],
+                axis["parent"],
+                f"{ends} {unit.shown}" if position is not None else "-",
+                "-" if speed is None else f"{number(unit.factor * speed)} {unit.shown}/s",
+                "-" if effort is None else f"{number(effort)} {unit.effort.replace('*', ' ')}",
+                f"{number(axis['mass_kg'])} kg",
+            )
+        )
+    print_table(("axis", "type", "carried by", "position", "speed", "effort", "link mass"), rows, text_columns=3)
+
+
+def _print_drives(data: dict[str, Any]) -> None:
+    driven = [axis for axis in data["axes"] if "motor" in axis or "gear" in axis]
+    if not driven:
+        return
+    print_heading("Drives")
+    rows = [_drive_row(axis) for axis in driven]
+    columns = ("axis", "motor", "gear", "encoder", "output", "speed", "torque", "K_t", "J_m")
+    print_table(columns, rows, text_columns=4)
+
+
+def _drive_row(axis: dict[str, Any]) -> tuple[str, ...]:
+    motor, gear = axis.get("motor", {}), axis.get("gear", {})
+
+    def rated(key: str, unit: str, factor: float = 1.0) -> str:
+        value = motor.get(key)
+        return "-" if value is None else f"{number(factor * value, 4)} {unit}"
+
+    return (
+        axis["name"],
+        motor.get("kind", "-"),
+        _gear_text(gear),
+        _encoder_text(axis.get("encoder", {})),
+        rated("rated_output_W", "W"),
+        rated("rated_speed_rad_per_s", "rpm", RPM),
+        rated("rated_torque_N_m", "N m"),
+        rated("torque_constant_N_m_per_A", "N m/A"),
+        rated("rotor_inertia_kg_m2", "kg m2"),
+    )
+
+
+def _gear_text(gear: dict[str, Any]) -> str:
+    ratios = {"ratio": "{} : 1", "ratio_rad_per_m": "{} rad/m", "lead_m": "lead {} mm"}
+    scale = {"lead_m": 1000.0}
+    stated = [ratios[key].format(number(scale.get(key, 1.0) * gear[key])) for key in ratios if key in gear]
+    return " ".join([*stated, gear.get("kind", "")]).strip() or "-"
+
+
+def _encoder_text(encoder: dict[str, Any]) -> str:
+    if "lines" in encoder:
+        return f"{encoder['lines']} x {encoder['counting']}"
+    return f"{encoder['bits']} bits" if "bits" in encoder else "-"
+
+
+def _print_structure(data: dict[str, Any]) -> None:
+    print_heading("Frames")
+    groups = groupby(data["frames"], key=lambda frame: frame["moves_with"])
+    rows = [(", ".join(frame["name"] for frame in frames), carrier) for carrier, frames in groups]
+    print_table(("frame", "moves with"), rows, text_columns=2)
+    if data["couplings"] or data["loops"]:
+        print_heading("Couplings and loops")
+    for coupling in data["couplings"]:
+        terms = " ".join(f"{factor:+g} {joint}" for joint, factor in coupling["of"].items())
+        offset = f" {coupling['offset']:+g}" if coupling["offset"] else ""
+        print_line(f"{coupling['joint']} = {terms.removeprefix('+')}{offset}")
+    for loop in data["loops"]:
+        print_line(f"{loop['name']}: {loop['type']} joint between {' and '.join(loop['between'])}")
+
+
+def _print_origins(data: dict[str, Any]) -> None:
+    if data["sources"]:
+        print_heading("Sources")
+        rows = [(entry["source"], shortened(entry["fields"])) for entry in data["sources"]]
+        print_table(("source", "fields"), rows, text_columns=2)
+    for name, citation in data["references"].items():
+        print_line(f"[{name}] {citation}")
+    print_heading("Assumed")
+    if not data["assumptions"]:
+        print_line("nothing")
+        return
+    by_reason: dict[str, list[dict[str, str]]] = {}
+    for entry in data["assumptions"]:
+        by_reason.setdefault(entry["why"], []).append(entry)
+    rows = [
+        (
+            "\n".join(entry["field"] for entry in entries),
+            "\n".join(rounded(entry["value"]) for entry in entries),
+            why,
+        )
+        for why, entries in by_reason.items()
+    ]
+    print_table(("field", "value", "why"), rows, text_columns=3)
+
+
+def shortened(fields: Sequence[str]) -> str:
+    """Field paths, those that differ in the axis alone drawn together: ``axes.A,B.link``."""
+    axes: dict[str, list[str]] = {}
+    for field in fields:
+        match = re.fullmatch(r"axes\.([^.]+)\.(.+)", field)
+        rest, names = (match[2], [match[1]]) if match else (field, [])
+        axes.setdefault(rest if not match else f"axes.*.{rest}", []).extend(names)
+    return ", ".join(key.replace("*", ",".join(names), 1) if names else key for key, names in axes.items())
+
+
+def rounded(text: str) -> str:
+    """A value as written, its long decimal fractions cut to six digits: they come from expressions.
+
+    >>> rounded("16.115702479338843 A")
+    '16.1157 A'
+    """
+    return re.sub(r"\d+\.\d{7,}(?:e[+-]?\d+)?", lambda m: f"{float(m[0]):.6g}", text)

@@ -1,0 +1,113 @@
+"""What ``servotwin info`` tells, as plain data: SI units and radians, units in the names of the keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from servotwin.description.fields import Measure
+from servotwin.description.nodes import Node, join
+from servotwin.description.schema import Axis, RobotDescription
+from servotwin.mechanism.model import Mechanism
+from servotwin.report.envelope import reach
+from servotwin.report.labels import finite, plain, unit_key
+from servotwin.robot.robot import Robot
+
+
+def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str, Any]:
+    """Everything about a robot, ready for JSON."""
+    links = description.link_names
+    space = reach(Robot(mechanism))
+    return {
+        "name": description.name,
+        "title": description.title,
+        "files": [str(path) for path in description.dependencies],
+        "dof": mechanism.n_q,
+        "joints": list(mechanism.joint_names),
+        "kinematics": description.kinematics,
+        "gravity_m_per_s2": plain(mechanism.gravity),
+        "total_mass_kg": float(mechanism.phi[:, 0].sum()),
+        "payload_kg": description.payload.mass if description.payload else 0.0,
+        "reach_m": None if space is None else finite(space.radius),
+        "height_range_m": None if space is None else plain((space.z_min, space.z_max)),
+        "axes": [_axis_data(description, name, links[name]) for name in description.axes],
+        "frames": _frames(description, mechanism),
+        "couplings": [
+            {"joint": c.joint, "of": dict(c.of), "offset": c.offset} for c in description.couplings
+        ],
+        "loops": [
+            {"name": loop.name, "type": loop.type, "between": [side.link for side in loop.between]}
+            for loop in description.loops
+        ],
+        "transmission": _transmission(mechanism),
+        "references": dict(description.references),
+        "sources": sources(description),
+        "assumptions": [
+            {"field": field, "value": value, "why": why} for field, value, why in description.assumptions()
+        ],
+        "warnings": description.warnings,
+    }
+
+
+def _axis_data(description: RobotDescription, name: str, link: str) -> dict[str, Any]:
+    axis: Axis = description.axes[name]
+    parts = {key: getattr(axis, key) for key in ("limits", "gear", "motor", "encoder")}
+    return {
+        "name": name,
+        "type": axis.type,
+        "parent": description.parent_names[name],
+        "link": link,
+        "mass_kg": axis.link.mass,
+        **{key: part_data(part, axis.prismatic) for key, part in parts.items() if part is not None},
+    }
+
+
+def part_data(part: BaseModel, prismatic: bool) -> dict[str, Any]:
+    """The stated fields of a part of the description, each with its unit in the key."""
+    data: dict[str, Any] = {}
+    for name, info in type(part).model_fields.items():
+        value = getattr(part, name)
+        if value is None:
+            continue
+        kinds = [kind for kind in info.metadata if isinstance(kind, Measure)]
+        unit = ""
+        if kinds:
+            unit = (kinds[0].linear if prismatic and kinds[0].linear is not None else kinds[0].unit) or ""
+        data[unit_key(name, unit)] = list(value) if isinstance(value, tuple) else value
+    return data
+
+
+def _frames(description: RobotDescription, mechanism: Mechanism) -> list[dict[str, str]]:
+    """Every frame and the axis that moves it, in the order of the mechanism."""
+    bodies = dict(enumerate(mechanism.tree_joint_names))
+    return [{"name": frame.name, "moves_with": bodies.get(frame.body, "base")} for frame in mechanism.frames]
+
+
+def _transmission(mechanism: Mechanism) -> dict[str, Any] | None:
+    rotors = mechanism.rotors
+    if not rotors.names:
+        return None
+    return {"motors": list(rotors.names), "motor_rad_per_joint_rad_or_m": plain(rotors.N)}
+
+
+def sources(description: RobotDescription) -> list[dict[str, Any]]:
+    """Each source, and the fields it stands for: whole mappings where everything inside has one source."""
+    fields: dict[str, list[str]] = {}
+    if description.tree is not None:
+        for path, source in _uniform(description.tree, ""):
+            fields.setdefault(source, []).append(path)
+    return [{"source": source, "fields": paths} for source, paths in fields.items()]
+
+
+def _uniform(node: Node, path: str) -> list[tuple[str, str]]:
+    """Paths and sources of the largest parts of the tree that have one source throughout."""
+    leaves = {
+        (child.origin.source, child.origin.assumed)
+        for _, child in node.walk()
+        if not isinstance(child.value, dict | list)
+    }
+    if len(leaves) == 1 and path:
+        source, assumed = leaves.pop()
+        return [(path, source)] if source and not assumed else []
+    return [found for name, child in node.children() for found in _uniform(child, join(path, name))]

@@ -1,4 +1,4 @@
-"""Forward and inverse dynamics: batches beside Pinocchio, single calls beside roboticstoolbox and Pinocchio."""
+"""Forward and inverse dynamics: batches beside Pinocchio, single calls beside roboticstoolbox too."""
 
 from __future__ import annotations
 
@@ -57,11 +57,17 @@ def _beside_roboticstoolbox() -> list[Row]:
     robot = st.load_robot("puma560")
     q, qd, x = np.random.default_rng(1).uniform(-1, 1, (3, 6))
     rows = []
-    for name, arguments, calls in (("rne", (q, qd, x), 500), ("inertia", (q,), 100), ("accel", (q, qd, x), 60)):
+    for name, arguments, calls in (
+        ("rne", (q, qd, x), 500),
+        ("inertia", (q,), 100),
+        ("accel", (q, qd, x), 60),
+    ):
         ours, theirs = getattr(robot, name), getattr(peer, name)
         contenders = {"ours": lambda f=ours, a=arguments: f(*a), "peer": lambda f=theirs, a=arguments: f(*a)}
         times = best_of(contenders, calls)
-        rows.append(Row(f"Puma 560 {name}(), one call", times["ours"], f"roboticstoolbox {name}", times["peer"], 5.0))
+        rows.append(
+            Row(f"Puma 560 {name}(), one call", times["ours"], f"roboticstoolbox {name}", times["peer"], 5.0)
+        )
     return rows
 
 
@@ -80,7 +86,9 @@ def _beside_pinocchio() -> list[Row]:
     rows = []
     for name, (ours, theirs) in pairs.items():
         times = best_of({"ours": ours, "peer": theirs}, calls=2000)
-        rows.append(Row(f"UR5 {name}(), one call", times["ours"], "pinocchio (C++)", times["peer"], 0.7, "close to"))
+        rows.append(
+            Row(f"UR5 {name}(), one call", times["ours"], "pinocchio (C++)", times["peer"], 0.7, "close to")
+        )
     return rows
 
 
@@ -94,8 +102,11 @@ def recursion() -> list[Row]:
     states = {n: rng.uniform(-1, 1, (3, 3000 // n, n)) for n in engines}
     rows = []
     for name in ("aba", "rnea"):
-        contenders = {str(n): (lambda e=e, n=n: getattr(e, name)(*states[n])) for n, e in engines.items()}
+        methods = {n: getattr(engine, name) for n, engine in engines.items()}
+        contenders = {str(n): (lambda f=f, n=n: f(*states[n])) for n, f in methods.items()}
         times = best_of(contenders, calls=10)
         long, short = times["300"] / 3000, times["30"] / 3000
-        rows.append(Row(f"recursive {name}, per joint, chain of 300", long, "chain of 30", short, 0.8, "within 25 %"))
+        rows.append(
+            Row(f"recursive {name}, per joint, chain of 300", long, "chain of 30", short, 0.8, "within 25 %")
+        )
     return rows

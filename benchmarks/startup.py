@@ -69,7 +69,11 @@ def derive_and_compile() -> list[Row]:
         peer, note = float(done.stdout), ""
     except subprocess.TimeoutExpired:
         peer, note = KANE_LIMIT_S, f"sympy stopped after {KANE_LIMIT_S:.0f} s"
-    return [Row("6R arm: derive + compile rne and accel", best, "sympy KanesMethod, derive only", peer, 40.0, note)]
+    return [
+        Row(
+            "6R arm: derive + compile rne and accel", best, "sympy KanesMethod, derive only", peer, 40.0, note
+        )
+    ]
 
 
 FIRST_RNE = """

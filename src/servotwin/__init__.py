@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["Hybrid", "Robot", "__version__", "load_robot"]
 
-_HOMES = {"load_robot": "servotwin.robot.load", "Robot": "servotwin.robot.robot", "Hybrid": "servotwin.robot.robot"}
+_HOMES = {
+    "Hybrid": "servotwin.robot.robot",
+    "Robot": "servotwin.robot.robot",
+    "load_robot": "servotwin.robot.load",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -56,7 +56,9 @@ def test_mujoco_agrees_on_random_trees(seed):
     _compare(Robot(mechanism, road="recursive" if seed % 2 else "graph"), rng)
 
 
-@pytest.mark.parametrize("name", ["daiv-1", "gsis-scara", "met-two-link", "palletizer-4", "puma560", "daiv-1-simplified"])
+@pytest.mark.parametrize(
+    "name", ["daiv-1", "gsis-scara", "met-two-link", "palletizer-4", "puma560", "daiv-1-simplified"]
+)
 def test_mujoco_agrees_on_catalogue_robots(name):
     robot = st.load_robot(name)
     if not expressible(robot.mechanism):

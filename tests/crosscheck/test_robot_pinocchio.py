@@ -1,4 +1,4 @@
-"""Pinocchio gives the same answers as ``Robot``: random trees, the catalogue, real robots from their URDF files."""
+"""Pinocchio gives the same answers as ``Robot``: random trees, the catalogue, real robots."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def test_pinocchio_agrees_on_random_trees(seed):
 def test_pinocchio_agrees_on_catalogue_robots(name, road):
     robot = st.load_robot(name, road=road)
     _compare_tree(robot, np.random.default_rng(3))
-    _compare_tree(robot.with_payload(3.0, [0.05, -0.02, 0.1], np.diag([0.02, 0.03, 0.025])), np.random.default_rng(4))
+    _compare_tree(
+        robot.with_payload(3.0, [0.05, -0.02, 0.1], np.diag([0.02, 0.03, 0.025])), np.random.default_rng(4)
+    )
 
 
 def _compare_urdf(name: str, *, mimic: bool = False, road: str = "auto") -> Robot:
@@ -123,7 +125,7 @@ def _compare_urdf(name: str, *, mimic: bool = False, road: str = "auto") -> Robo
     want[np.ix_(place, place)] = M[np.ix_(order, order)]
     close(robot.inertia(q), want)
     if not mimic:
-        # humanoids with fingers have mass matrices of condition 1e8: what rounding leaves is judged by the torque
+        # fingers give mass matrices of condition 1e8: what rounding leaves is judged by the torque
         got = robot.accel(q, qd, tau)
         close(from_v(pin.rnea(model, data, to_q(q), to_v(qd), to_v(got))), tau, 1e-7)
     pin.framesForwardKinematics(model, data, to_q(q))

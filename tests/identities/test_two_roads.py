@@ -36,7 +36,10 @@ def test_roads_agree_on_random_trees(case):
     q, qd, x = rng.uniform(-1.5, 1.5, (3, 5, mechanism.n_q))
     for name in ("rne", "accel"):
         for drives in (False, True):
-            close(getattr(graph, name)(q, qd, x, drives=drives), getattr(recursive, name)(q, qd, x, drives=drives))
+            close(
+                getattr(graph, name)(q, qd, x, drives=drives),
+                getattr(recursive, name)(q, qd, x, drives=drives),
+            )
     for drives in (False, True):
         close(graph.inertia(q, drives=drives), recursive.inertia(q, drives=drives))
     close(graph.gravload(q), recursive.gravload(q))
@@ -123,4 +126,6 @@ def test_energy_rate_is_the_power_of_the_joints(case):
     energy = sum(robot.energy(q + qd * t + qdd * t**2 / 2, qd + qdd * t))
     rate = (energy[0] - 8 * energy[1] + 8 * energy[2] - energy[3]) / (12 * h)
     power = robot.rne(q, qd, qdd) @ qd
-    assert abs(rate - power) <= 1e-7 * (abs(power) + np.abs(energy).max())  # rounding of the difference over h
+    assert abs(rate - power) <= 1e-7 * (
+        abs(power) + np.abs(energy).max()
+    )  # rounding of the difference over h

@@ -31,7 +31,7 @@ def tool_pose(mechanism: Mechanism, q: Array) -> Array:
 
 
 def body_jacobians(mechanism: Mechanism, q: Array) -> list[tuple[Array, Array]]:
-    """Velocity of the origin and angular velocity of every body per joint speed, in base axes, (3, n_q) each."""
+    """Linear (of the origin) and angular velocity of every body per joint speed, base axes, (3, n_q) each."""
     frames = body_frames(mechanism, q)
     result = []
     for i in range(mechanism.n_tree):

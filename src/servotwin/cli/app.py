@@ -61,7 +61,10 @@ def robots(json: Json = False) -> None:
 
 @app.command()
 def info(robot: RobotName, overrides: Set = None, json: Json = False) -> None:
-    """Show a robot: axes, frames, drives, sources, and which values are assumed."""
+    """Show a robot, its sources and what is assumed.
+
+    Axes, drives, frames; where the values come from; which of them are assumed, and why.
+    """
     from servotwin.cli.info import info as run
 
     run(robot, overrides, json=json)
@@ -73,7 +76,10 @@ def check(
     overrides: Set = None,
     json: Json = False,
 ) -> None:
-    """Check robot files; one line for each, exit code 2 if any of them is refused."""
+    """Check robot files.
+
+    One line for each file: ok, or place, field, value and remedy. Exit code 2 if any is refused.
+    """
     from servotwin.cli.files import check as run
 
     raise typer.Exit(run(files, overrides, json=json))
@@ -84,7 +90,10 @@ def schema(
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write to a file instead.")] = None,
     json: Annotated[bool, typer.Option("--json", help="The schema is JSON in any case.")] = False,
 ) -> None:
-    """Print the JSON Schema of robot files, for completion and checks in an editor."""
+    """Print the JSON Schema of robot files.
+
+    Editors use it to complete and check what is typed.
+    """
     from servotwin.cli.files import schema as run
 
     run(out, json=json)
@@ -101,7 +110,10 @@ def fkine(
     overrides: Set = None,
     json: Json = False,
 ) -> None:
-    """Forward kinematics: the pose of the tool, or of another frame, in the base."""
+    """Forward kinematics.
+
+    The pose of the tool, of another frame or of all frames in the base.
+    """
     from servotwin.cli.kinematics import fkine as run
 
     run(robot, q, frame, all_frames, overrides, json=json)
@@ -136,7 +148,10 @@ def ikine(
     overrides: Set = None,
     json: Json = False,
 ) -> None:
-    """Inverse kinematics: joint positions that bring the tool to a pose in the base."""
+    """Inverse kinematics.
+
+    The joint positions that bring the tool to a pose in the base: the ones nearest to the home pose, or all.
+    """
     from servotwin.cli.kinematics import ikine as run
 
     run(robot, xyz, rpy, frame, near, overrides, every=every, ignore_limits=ignore_limits, json=json)
@@ -147,7 +162,8 @@ def rne(
     robot: RobotName,
     q: Position,
     qd: Annotated[
-        str | None, typer.Option("--qd", metavar="LIST", help="Joint velocities ('90 deg/s, ...'); default zero.")
+        str | None,
+        typer.Option("--qd", metavar="LIST", help="Joint velocities ('90 deg/s, ...'); default zero."),
     ] = None,
     qdd: Annotated[
         str | None,
@@ -174,7 +190,10 @@ def rne(
     overrides: Set = None,
     json: Json = False,
 ) -> None:
-    """Inverse dynamics: the joint torques and forces that a motion needs, and what they consist of."""
+    """Inverse dynamics.
+
+    The joint torques and forces that a motion needs, and the parts they consist of.
+    """
     from servotwin.cli.dynamics import rne as run
 
     run(robot, q, qd, qdd, payload, wrench, overrides, drives=drives, json=json)
@@ -188,7 +207,10 @@ def convert(
     overrides: Set = None,
     json: Json = False,
 ) -> None:
-    """Convert between robot files; a .yaml file is written complete, with all that it extends and includes."""
+    """Convert between YAML and URDF.
+
+    A .yaml file is written complete, with all that the description extends and includes.
+    """
     from servotwin.cli.files import convert as run
 
     run(source, target, overrides, force=force, json=json)
@@ -200,7 +222,11 @@ def demo(
     overrides: Set = None,
     json: Json = False,
 ) -> None:
-    """Move the GSIS SCARA through its range, compute the torques it needs, write an HTML report."""
+    """Write a report of a SCARA at full speed.
+
+    The GSIS SCARA moves through its whole range at maximum speed and payload; the report shows the torques
+    its motors need. One HTML file that opens offline, with summary.json and signals.parquet beside it.
+    """
     from servotwin.cli.demo import demo as run
 
     run(out, overrides, json=json)

@@ -35,7 +35,9 @@ def read_overrides(pairs: Sequence[str] | None) -> dict[str, str]:
     for pair in pairs or ():
         field, equals, value = pair.partition("=")
         if not equals or not field.strip():
-            raise InputError(f"{quoted(pair)} is not field=value, such as axes.A.gear.ratio=80", field="--set")
+            raise InputError(
+                f"{quoted(pair)} is not field=value, such as axes.A.gear.ratio=80", field="--set"
+            )
         changes[field.strip()] = value.strip()
     return changes
 
@@ -44,7 +46,9 @@ def read_quantities(option: str, text: str, names: Sequence[str], units: Sequenc
     """The comma-separated quantities of an option in SI, (n,); ``names`` and ``units`` say what is expected."""
     items = [item.strip() for item in text.split(",")]
     if len(items) != len(names):
-        expected = ", ".join(f"{n} ({dimension_name(dimension_of(u))})" for n, u in zip(names, units, strict=True))
+        expected = ", ".join(
+            f"{n} ({dimension_name(dimension_of(u))})" for n, u in zip(names, units, strict=True)
+        )
         given = "1 value" if len(items) == 1 else f"{len(items)} values"
         raise InputError(f"{given}; expected {len(names)}: {expected}", field=option)
     values = []

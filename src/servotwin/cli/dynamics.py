@@ -15,7 +15,15 @@ from servotwin.cli.arguments import (
     read_quantities,
     read_velocities,
 )
-from servotwin.cli.output import number, print_heading, print_json, print_line, print_note, print_table, working
+from servotwin.cli.output import (
+    number,
+    print_heading,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    working,
+)
 from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
@@ -79,7 +87,9 @@ def _loaded(robot: Robot, text: str) -> Robot:
     return robot.with_payload(float(values[0]), values[1:] if len(items) == 4 else (0.0, 0.0, 0.0))
 
 
-def _terms(robot: Robot, q: Array, qd: Array, qdd: Array, f_ext: Array | None, drives: bool) -> dict[str, Array]:
+def _terms(
+    robot: Robot, q: Array, qd: Array, qdd: Array, f_ext: Array | None, drives: bool
+) -> dict[str, Array]:
     """The whole torque and its parts, each (n,): tau = M qdd + C qd + g - J^T f."""
     rest = np.zeros(robot.n)
     gravity = robot.gravload(q)

@@ -66,9 +66,7 @@ def schema(out: str | None, *, json: bool) -> None:
         print_line(f"wrote {out}")
 
 
-def convert(
-    source: str, target: str, overrides: Sequence[str] | None, *, force: bool, json: bool
-) -> None:
+def convert(source: str, target: str, overrides: Sequence[str] | None, *, force: bool, json: bool) -> None:
     """Write a robot as YAML or URDF, by the name of the target."""
     suffix = Path(target).suffix.lower()
     if suffix not in (".yaml", ".yml", ".urdf"):

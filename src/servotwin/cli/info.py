@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from itertools import groupby
@@ -9,11 +10,19 @@ from typing import Any
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.info_data import robot_data
-from servotwin.cli.output import number, print_heading, print_json, print_line, print_note, print_table, working
+from servotwin.cli.output import (
+    number,
+    print_heading,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    working,
+)
 from servotwin.description.nodes import one_line
-from servotwin.report.labels import JointUnits, PRISMATIC, REVOLUTE, unit_key
+from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits, unit_key
 
-RPM = 60.0 / 6.283185307179586
+RPM = 30.0 / math.pi  # turns per minute in one rad/s
 
 
 def info(name: str, overrides: Sequence[str] | None, *, json: bool) -> None:
@@ -80,7 +89,9 @@ def _print_axes(data: dict[str, Any]) -> None:
                 f"{number(axis['mass_kg'])} kg",
             )
         )
-    print_table(("axis", "type", "carried by", "position", "speed", "effort", "link mass"), rows, text_columns=3)
+    print_table(
+        ("axis", "type", "carried by", "position", "speed", "effort", "link mass"), rows, text_columns=3
+    )
 
 
 def _print_drives(data: dict[str, Any]) -> None:
@@ -127,6 +138,8 @@ def _encoder_text(encoder: dict[str, Any]) -> str:
 
 
 def _print_structure(data: dict[str, Any]) -> None:
+    if data["transmission"]["coupled"]:
+        _print_transmission(data)
     print_heading("Frames")
     groups = groupby(data["frames"], key=lambda frame: frame["moves_with"])
     rows = [(", ".join(frame["name"] for frame in frames), carrier) for carrier, frames in groups]
@@ -139,6 +152,16 @@ def _print_structure(data: dict[str, Any]) -> None:
         print_line(f"{coupling['joint']} = {terms.removeprefix('+')}{offset}")
     for loop in data["loops"]:
         print_line(f"{loop['name']}: {loop['type']} joint between {' and '.join(loop['between'])}")
+
+
+def _print_transmission(data: dict[str, Any]) -> None:
+    print_heading("Transmission: motor angle per joint position [rad/rad, rad/m]")
+    matrix = data["transmission"]["motor_rad_per_joint_rad_or_m"]
+    rows = [
+        (name, *(number(ratio) for ratio in row))
+        for name, row in zip(data["transmission"]["motors"], matrix, strict=True)
+    ]
+    print_table(("motor", *data["joints"]), rows)
 
 
 def _print_origins(data: dict[str, Any]) -> None:
@@ -167,13 +190,24 @@ def _print_origins(data: dict[str, Any]) -> None:
 
 
 def shortened(fields: Sequence[str]) -> str:
-    """Field paths, those that differ in the axis alone drawn together: ``axes.A,B.link``."""
+    """Field paths drawn together where they differ in the axis or in the last name alone.
+
+    >>> shortened(["axes.A.motor.kind", "axes.A.motor.mass", "axes.B.motor.kind", "axes.B.motor.mass"])
+    'axes.A,B.motor.{kind, mass}'
+    """
     axes: dict[str, list[str]] = {}
     for field in fields:
         match = re.fullmatch(r"axes\.([^.]+)\.(.+)", field)
-        rest, names = (match[2], [match[1]]) if match else (field, [])
-        axes.setdefault(rest if not match else f"axes.*.{rest}", []).extend(names)
-    return ", ".join(key.replace("*", ",".join(names), 1) if names else key for key, names in axes.items())
+        axes.setdefault(f"axes.*.{match[2]}" if match else field, []).append(match[1] if match else "")
+    names: dict[str, list[str]] = {}
+    for path, found in axes.items():
+        parent, _, name = path.replace("*", ",".join(found), 1).rpartition(".")
+        names.setdefault(parent, []).append(name)
+    groups = [
+        f"{parent}.{found[0] if len(found) == 1 else '{' + ', '.join(found) + '}'}".lstrip(".")
+        for parent, found in names.items()
+    ]
+    return ", ".join(groups)
 
 
 def rounded(text: str) -> str:
@@ -182,4 +216,4 @@ def rounded(text: str) -> str:
     >>> rounded("16.115702479338843 A")
     '16.1157 A'
     """
-    return re.sub(r"\d+\.\d{7,}(?:e[+-]?\d+)?", lambda m: f"{float(m[0]):.6g}", text)
+    return re.sub(r"\d+\.(?:\d{7,}|0)(?:e[+-]?\d+)?(?= )", lambda m: f"{float(m[0]):.6g}", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel
 
 from servotwin.description.fields import Measure
@@ -32,7 +33,7 @@ def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str,
         "reach_m": None if space is None else finite(space.radius),
         "height_range_m": None if space is None else plain((space.z_min, space.z_max)),
         "axes": [_axis_data(description, name, links[name]) for name in description.axes],
-        "frames": _frames(description, mechanism),
+        "frames": _frames(mechanism),
         "couplings": [
             {"joint": c.joint, "of": dict(c.of), "offset": c.offset} for c in description.couplings
         ],
@@ -78,17 +79,21 @@ def part_data(part: BaseModel, prismatic: bool) -> dict[str, Any]:
     return data
 
 
-def _frames(description: RobotDescription, mechanism: Mechanism) -> list[dict[str, str]]:
+def _frames(mechanism: Mechanism) -> list[dict[str, str]]:
     """Every frame and the axis that moves it, in the order of the mechanism."""
     bodies = dict(enumerate(mechanism.tree_joint_names))
     return [{"name": frame.name, "moves_with": bodies.get(frame.body, "base")} for frame in mechanism.frames]
 
 
-def _transmission(mechanism: Mechanism) -> dict[str, Any] | None:
+def _transmission(mechanism: Mechanism) -> dict[str, Any]:
+    """The motors, and whether one of them moves several joints."""
     rotors = mechanism.rotors
-    if not rotors.names:
-        return None
-    return {"motors": list(rotors.names), "motor_rad_per_joint_rad_or_m": plain(rotors.N)}
+    coupled = bool((np.count_nonzero(rotors.N, axis=1) > 1).any())
+    return {
+        "motors": list(rotors.names),
+        "motor_rad_per_joint_rad_or_m": plain(rotors.N),
+        "coupled": coupled,
+    }
 
 
 def sources(description: RobotDescription) -> list[dict[str, Any]]:

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from servotwin.cli.arguments import load, outside_limits, read_positions, read_quantities
-from servotwin.cli.output import fixed, print_heading, print_json, print_line, print_note, print_table, working
+from servotwin.cli.output import (
+    fixed,
+    print_heading,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    working,
+)
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.mechanism.spatial import rot_rpy, transform
@@ -19,7 +27,13 @@ from servotwin.robot.robot import Robot
 
 
 def fkine(
-    name: str, q_text: str, frame: str | None, all_frames: bool, overrides: Sequence[str] | None, *, json: bool
+    name: str,
+    q_text: str,
+    frame: str | None,
+    all_frames: bool,
+    overrides: Sequence[str] | None,
+    *,
+    json: bool,
 ) -> None:
     """Print the pose of the tool, of one frame or of all frames."""
     if frame is not None and all_frames:
@@ -34,7 +48,11 @@ def fkine(
     beyond = outside_limits(robot, q)
     if json:
         frames = [{"name": name, **_pose_data(T)} for name, T in poses.items()]
-        result: dict[str, Any] = {"robot": robot.name, "joints": joint_data(robot, q), "outside_limits": beyond}
+        result: dict[str, Any] = {
+            "robot": robot.name,
+            "joints": joint_data(robot, q),
+            "outside_limits": beyond,
+        }
         print_json({**result, "frames": frames} if all_frames else {**result, "frame": frames[0]})
         return
     if all_frames:
@@ -100,7 +118,9 @@ def ikine(
             q = robot.ikine(T, q0, frame=frame, mask=mask, respect_limits=not ignore_limits)
             found = q[np.newaxis]
     if json:
-        solutions = [{"joints": joint_data(robot, q), "outside_limits": outside_limits(robot, q)} for q in found]
+        solutions = [
+            {"joints": joint_data(robot, q), "outside_limits": outside_limits(robot, q)} for q in found
+        ]
         print_json({"robot": robot.name, "pose": plain(T), "solutions": solutions})
         return
     _print_solutions(robot, found)

@@ -42,17 +42,14 @@ def print_heading(text: str) -> None:
     console().print(Text(f"\n{text}", style="bold"))
 
 
-def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, indent: int = 0
-) -> None:
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> None:
     """A table; the first ``text_columns`` are flush left, the others, numbers, flush right."""
     table = Table(box=SIMPLE, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_edge=False)
     for i, column in enumerate(columns):
         table.add_column(escape(column), justify="left" if i < text_columns else "right", overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    target = console()
-    target.print(table if not indent else table, soft_wrap=False)
+    console().print(table)
 
 
 @contextmanager

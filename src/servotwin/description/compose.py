@@ -118,7 +118,10 @@ def _extended(node: Node, files: Files, trail: list[Path]) -> Node:
         raise named.error(f"a cycle: {quoted(named.value)} extends this file in the end", "extends")
     if len(trail) > MAX_EXTENDS:
         raise named.error(f"more than {MAX_EXTENDS} files extend each other", "extends")
-    return merged(_extended(files.read(path), files, [*trail, path]), own)
+    base = _extended(files.read(path), files, [*trail, path])
+    if not isinstance(base.value, dict):
+        raise base.error("expected a mapping with the fields of a robot")
+    return merged(base, own)
 
 
 def _same(a: Path, b: Path) -> bool:
@@ -225,6 +228,8 @@ class Expander:
         for i, branch in enumerate(branches.value):
             then = self._branch(branch, join(field, str(i)))
             if then is not None:
+                if mapping and not isinstance(then.value, dict):
+                    raise then.error("expected a mapping, as there are other keys", join(field, str(i)))
                 return merged(rest, then, path)
         return rest
 
@@ -232,7 +237,7 @@ class Expander:
         """What the branch contributes; None if its condition does not hold."""
         entries = dict(_items(branch))
         if entries.keys() == {"otherwise"}:
-            return _mapping_of(entries["otherwise"], join(field, "otherwise"))
+            return _or_empty(entries["otherwise"])
         if entries.keys() != {"when", "then"}:
             raise branch.error("expected {when: = condition, then: {...}} or {otherwise: {...}}", field)
         value = self.scope.value(entries["when"], join(field, "when"))
@@ -240,19 +245,15 @@ class Expander:
             holds = truth(value)
         except ValueError as error:
             raise entries["when"].error(str(error), join(field, "when")) from None
-        return _mapping_of(entries["then"], join(field, "then")) if holds else None
+        return _or_empty(entries["then"]) if holds else None
 
 
 def _items(node: Node) -> list[tuple[str, Node]]:
     return list(node.value.items()) if isinstance(node.value, dict) else []
 
 
-def _mapping_of(node: Node, field: str) -> Node:
-    if node.value is None:
-        return Node({}, node.origin)
-    if not isinstance(node.value, dict):
-        raise node.error("expected a mapping", field)
-    return node
+def _or_empty(node: Node) -> Node:
+    return Node({}, node.origin) if node.value is None else node
 
 
 def _attributed(node: Node, origin: Origin) -> Node:

@@ -17,6 +17,7 @@ from servotwin.description.nodes import one_line, quoted, read_text
 from servotwin.errors import InputError
 
 MAX_BYTES = 32_000_000
+MAX_ELEMENTS = 100_000  # of those that are read; large robots have a few thousand
 MAX_NUMBER = 1e30  # beyond every robot and every "unlimited", and no product of a few of them overflows
 # ASCII digits only; float() would also take 'nan', 'inf', '1_0' and digits of other scripts
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -123,6 +124,7 @@ class _Document:
         self.file = file
         self.root = Element("", {}, file, 1, "")
         self.stack: list[Element | None] = [self.root]  # None stands for a skipped element
+        self.count = 0
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
@@ -144,6 +146,9 @@ class _Document:
             element.label = f"{tag} {quoted(attributes.get('name', ''))}"
         if any("${" in value or "$(" in value for value in attributes.values()):
             raise element.error(_XACRO)
+        self.count += 1
+        if self.count > MAX_ELEMENTS:
+            raise element.error(f"more than {MAX_ELEMENTS} elements; this is not a robot file")
         parent.children.append(element)
         self.stack.append(element)
 

@@ -95,7 +95,7 @@ class Moments:
         Jxx, Jxy, Jyy, Jxz, Jyz, Jzz = self.J
         if s == 0.0 and c == 1.0:
             return self
-        # With D = Jxx - Jyy: Jxx' = Jxx - s (s D + 2 c Jxy), Jyy' = Jyy + the same, Jxy' = c s D + (c2 - s2) Jxy
+        # With D = Jxx - Jyy: Jxx' = Jxx - s (s D + 2 c Jxy), Jxy' = c s D + (c2 - s2) Jxy
         t = s * (Jxx - Jyy) + 2.0 * (c * Jxy)
         u = s * t
         x, y, _ = turn_z((Jxz, Jyz, 0.0), turn)

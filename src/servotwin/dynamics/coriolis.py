@@ -41,9 +41,7 @@ def field_matrix(z: Vec, zd: Vec, w: Vec) -> Rows:
     )
 
 
-def column_forces(
-    chain: Chain, w: Sequence[Vec], qd: Sequence[Scalar], j: int
-) -> list[tuple[Vec, Vec]]:
+def column_forces(chain: Chain, w: Sequence[Vec], qd: Sequence[Scalar], j: int) -> list[tuple[Vec, Vec]]:
     """Wrenches of all bodies for the field of joint j."""
     forces: list[tuple[Vec, Vec]] = [(ZERO, ZERO) for _ in chain.joints]
     fields: dict[int, tuple[Vec, Vec, Rows, Vec]] = {}

@@ -15,7 +15,7 @@ from servotwin.errors import UnsupportedError
 
 
 class NoInertiaError(UnsupportedError):
-    """A joint moves no inertia at all, so a torque does not fix its acceleration; ``joint`` is its place in q."""
+    """A joint moves no inertia, so a torque does not fix its acceleration; ``joint`` is its place in q."""
 
     def __init__(self, joint: int) -> None:
         self.joint = joint

@@ -78,7 +78,9 @@ class Numbers:
         ]
         return np.array(rows, dtype=np.float64).reshape(len(t.parent), 11)
 
-    def table(self, *, energy: bool = False, drives: bool = False, frame: str | None = None) -> dict[str, float]:
+    def table(
+        self, *, energy: bool = False, drives: bool = False, frame: str | None = None
+    ) -> dict[str, float]:
         """Every number a kernel may ask for, by name, in a fixed order."""
         out: dict[str, float] = {}
         for i, row in enumerate(self.joint_rows):

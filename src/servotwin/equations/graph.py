@@ -235,7 +235,7 @@ class Graph:
     def reachable(self, roots: Iterable[int]) -> list[int]:
         """Node numbers that the roots need, in creation order."""
         needed = bytearray(len(self.op))
-        stack = [r for r in roots]
+        stack = list(roots)
         while stack:
             i = stack.pop()
             if needed[i]:

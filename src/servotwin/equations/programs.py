@@ -73,7 +73,9 @@ def _plus_rotors(derivation: Derivation, M: Matrix) -> Matrix:
     return [[M[i][j] + derivation.number(f"Jr{i}_{j}") for j in n] for i in n]
 
 
-def _torque(derivation: Derivation, chain: Chain, qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+def _torque(
+    derivation: Derivation, chain: Chain, qd: Sequence[Scalar], qdd: Sequence[Scalar]
+) -> list[Scalar]:
     rates = derivation.expand(qd, offset=False)
     accelerations = derivation.expand(qdd, offset=False)
     return derivation.reduce(rnea(chain, rates, accelerations))

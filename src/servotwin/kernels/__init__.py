@@ -1,1 +1,1 @@
-
+"""Expression graph to machine code, kept between runs."""

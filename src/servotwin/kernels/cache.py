@@ -27,6 +27,16 @@ def cache_folder() -> Path:
     return (Path(root) if root else Path.home() / ".cache") / "servotwin"
 
 
+def source_digest(*globs: str) -> str:
+    """Digest of the package's own sources: what they wrote before they changed is not read again."""
+    root = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    for glob in globs:
+        for path in sorted(root.glob(glob)):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def read_entry(key: str, kind: str = "kernels") -> tuple[dict[str, Any], bytes] | None:
     """Header and code stored under a key, or None."""
     try:

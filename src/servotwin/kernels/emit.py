@@ -185,7 +185,9 @@ def _loop(program: Program, plan: Plan, width: int, label: str) -> list[str]:
             lanes = []
             for lane, at in enumerate(indices):
                 head.append(f"  %{w}{kind}{k}m{lane} = mul i64 {at}, %{kind}{k}s")
-                head.append(f"  %{w}{kind}{k}l{lane} = getelementptr i8, ptr %{kind}{k}p, i64 %{w}{kind}{k}m{lane}")
+                head.append(
+                    f"  %{w}{kind}{k}l{lane} = getelementptr i8, ptr %{kind}{k}p, i64 %{w}{kind}{k}m{lane}"
+                )
                 lanes.append(f"%{w}{kind}{k}l{lane}")
             rows[kind].append(lanes)
     body.load_inputs(rows["in"])

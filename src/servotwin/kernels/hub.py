@@ -12,21 +12,25 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import servotwin
 from servotwin.equations.derivation import Numbers, structure_key
 from servotwin.equations.graph import Graph, Op, apply
-from servotwin.kernels.cache import read_entry, write_entry
+from servotwin.kernels.cache import read_entry, source_digest, write_entry
 from servotwin.kernels.machine import abi, load_object, simd_width
 from servotwin.kernels.ufunc import Bound, make_ufunc
 from servotwin.mechanism.model import Array
 
 LOOP = "loop"
-SOURCES = ("mechanism/canonical.py", "mechanism/grouping.py", "dynamics/*.py", "equations/*.py", "kernels/*.py")
+SOURCES = (
+    "mechanism/canonical.py",
+    "mechanism/grouping.py",
+    "dynamics/*.py",
+    "equations/*.py",
+    "kernels/*.py",
+)
 
 
 @dataclass(frozen=True)
@@ -68,19 +72,16 @@ class Kernel:
 
 @cache
 def _generator_version() -> str:
-    """Digest of the sources that generate code: a changed generator never meets old machine code."""
-    root = Path(servotwin.__file__).parent
-    digest = hashlib.sha256()
-    for glob in SOURCES:
-        for path in sorted(root.glob(glob)):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    """A changed generator never meets old machine code."""
+    return source_digest(*SOURCES)
 
 
 _loaded: dict[str, Compiled] = {}
 
 
-def kernel(kind: str, numbers: Numbers, *, frame: str | None = None, drives: bool = False, width: int = 0) -> Kernel:
+def kernel(
+    kind: str, numbers: Numbers, *, frame: str | None = None, drives: bool = False, width: int = 0
+) -> Kernel:
     """The kernel of a kind for a robot; ``width`` forces the SIMD width (1: none), default the machine's."""
     width = width or simd_width()
     table = numbers.table(energy=kind == "energy", drives=drives, frame=frame)
@@ -91,7 +92,9 @@ def kernel(kind: str, numbers: Numbers, *, frame: str | None = None, drives: boo
     if compiled is None:
         compiled = _loaded[key] = _from_disk(key) or _build(kind, key, numbers, table, frame, drives, width)
     consts = compiled.parameter_values(table)
-    bound = make_ufunc(compiled.address, consts, compiled.inputs, compiled.outputs, kind, f"servotwin kernel {kind}")
+    bound = make_ufunc(
+        compiled.address, consts, compiled.inputs, compiled.outputs, kind, f"servotwin kernel {kind}"
+    )
     return Kernel(kind, bound.ufunc, bound, consts, compiled)
 
 
@@ -125,13 +128,19 @@ def _compiled(address: int, header: Mapping[str, Any]) -> Compiled:
 
 
 def _build(
-    kind: str, key: str, numbers: Numbers, table: dict[str, float], frame: str | None, drives: bool, width: int
+    kind: str,
+    key: str,
+    numbers: Numbers,
+    table: dict[str, float],
+    frame: str | None,
+    drives: bool,
+    width: int,
 ) -> Compiled:
     # Deriving and compiling are not needed when the kernel comes from disk; neither are their imports.
-    from servotwin.equations.derivation import Derivation  # noqa: PLC0415
-    from servotwin.equations.programs import PROGRAMS  # noqa: PLC0415
-    from servotwin.kernels.emit import Plan, emit_loop  # noqa: PLC0415
-    from servotwin.kernels.machine import compile_object  # noqa: PLC0415
+    from servotwin.equations.derivation import Derivation
+    from servotwin.equations.programs import PROGRAMS
+    from servotwin.kernels.emit import Plan, emit_loop
+    from servotwin.kernels.machine import compile_object
 
     options: dict[str, Any] = {}
     if frame is not None:

@@ -39,7 +39,9 @@ def _target_machine() -> Any:
     llvm.initialize_native_asmprinter()
     triple, cpu, features = host()
     target = llvm.Target.from_triple(triple)
-    return target.create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small", jit=True)
+    return target.create_target_machine(
+        cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small", jit=True
+    )
 
 
 def compile_object(assembly: str) -> bytes:

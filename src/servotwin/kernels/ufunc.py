@@ -22,12 +22,12 @@ _UFUNC_NONE = -1
 
 @cache
 def _maker() -> Any:
-    from numpy._core import _multiarray_umath  # noqa: PLC0415, PLC2701 - the only place the table is published
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype = ctypes.c_void_p
     get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    table = get_pointer(_multiarray_umath._UFUNC_API, None)
+    table = get_pointer(_multiarray_umath._UFUNC_API, None)  # the only place where the table is published
     address = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_FROM_FUNC_AND_DATA_AND_SIGNATURE]
     pointer, number, text = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
     kinds = (pointer, pointer, pointer, number, number, number, number, text, text, number, text)
@@ -52,13 +52,18 @@ class Bound:
 
 
 def make_ufunc(
-    address: int, consts: Array, inputs: list[tuple[int, ...]], outputs: list[tuple[int, ...]], name: str, doc: str
+    address: int,
+    consts: Array,
+    inputs: list[tuple[int, ...]],
+    outputs: list[tuple[int, ...]],
+    name: str,
+    doc: str,
 ) -> Bound:
     """Ufunc over a loop at ``address`` whose data pointer is ``consts``."""
     count = len(inputs) + len(outputs)
     loops = (ctypes.c_void_p * 1)(address)
     data = (ctypes.c_void_p * 1)(consts.ctypes.data)
-    types = (ctypes.c_char * count)(*([_NPY_DOUBLE] * count))
+    types = ctypes.create_string_buffer(bytes([_NPY_DOUBLE] * count), count)
     texts = [text.encode() for text in (name, doc, signature(inputs, outputs))]
     made: np.ufunc = _maker()(
         ctypes.addressof(loops),

@@ -38,8 +38,10 @@ def placement(tree: CanonicalTree, i: int) -> Array:
     tilt = np.array([[1.0, 0, 0, tree.d[i]], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]])
     if tree.twist[i]:
         turn = rot_z(float(tree.twist[i]))
-        tilt = np.array([[1.0, 0, 0, tree.d[i]], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]) @ turn @ np.array(
-            [[1.0, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]]
+        tilt = (
+            np.array([[1.0, 0, 0, tree.d[i]], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+            @ turn
+            @ np.array([[1.0, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]])
         )
     left = rot_z(float(tree.gamma[i])) @ shift_z(float(tree.b[i]))
     right = rot_z(float(tree.theta[i])) @ shift_z(float(tree.r[i]))

@@ -110,7 +110,9 @@ class Mechanism:
     limits: Limits
     rotors: Rotors
     loops: tuple[LoopClosure, ...] = ()
-    passive_names: tuple[str, ...] = ()  # closed chains: joints that the loops move; columns of G after those of q
+    passive_names: tuple[
+        str, ...
+    ] = ()  # closed chains: joints that the loops move; columns of G after those of q
     passive_home: Array = field(default_factory=lambda: np.zeros(0))  # their start values at q_home
     q_home: Array = field(default_factory=lambda: np.zeros(0))  # (n_q,) a natural pose; start of searches
     family: str = ""  # closed-form kinematics family: '', 'scara', 'palletizer', 'delta', 'spherical-wrist'
@@ -137,9 +139,14 @@ class Mechanism:
             return self
         pad = np.full(len(self.passive_names), np.inf)
         limits = Limits(
-            *(np.append(values, sign * pad) for values, sign in zip(vars(self.limits).values(), (-1, 1, 1, 1, 1), strict=True))
+            *(
+                np.append(values, sign * pad)
+                for values, sign in zip(vars(self.limits).values(), (-1, 1, 1, 1, 1), strict=True)
+            )
         )
-        rotors = replace(self.rotors, N=np.hstack([self.rotors.N, np.zeros((len(self.rotors.J_m), len(pad)))]))
+        rotors = replace(
+            self.rotors, N=np.hstack([self.rotors.N, np.zeros((len(self.rotors.J_m), len(pad)))])
+        )
         return replace(
             self,
             joint_names=self.joint_names + self.passive_names,

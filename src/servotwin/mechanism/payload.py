@@ -34,7 +34,9 @@ def _check(mass: float, center: Array, inertia: Array) -> None:
     if center.shape != (3,) or not np.isfinite(center).all():
         raise ShapeError(f"payload centre has shape {center.shape}; expected 3 finite lengths [m]")
     if inertia.shape != (3, 3) or not np.allclose(inertia, inertia.T):
-        raise ShapeError(f"payload inertia has shape {inertia.shape}; expected a symmetric 3 x 3 tensor [kg m2]")
+        raise ShapeError(
+            f"payload inertia has shape {inertia.shape}; expected a symmetric 3 x 3 tensor [kg m2]"
+        )
     moments = np.linalg.eigvalsh(inertia)
     slack = 1e-9 * max(float(moments[-1]), 1e-300)
     if moments[0] < -slack or moments[2] > moments[0] + moments[1] + slack:

@@ -1,1 +1,1 @@
-
+"""The robot as a person uses it."""

@@ -153,7 +153,9 @@ class ClosedRoad:
         given = np.ones(self.n, dtype=bool)
         return self.hybrid(q, qd, np.asarray(tau, dtype=np.float64), np.zeros(self.n), given, drives)[1]
 
-    def hybrid(self, q: Any, qd: Any, tau: Array, qdd: Array, given_tau: BoolArray, drives: bool) -> tuple[Array, Array]:
+    def hybrid(
+        self, q: Any, qd: Any, tau: Array, qdd: Array, given_tau: BoolArray, drives: bool
+    ) -> tuple[Array, Array]:
         """Torques and accelerations from some of each."""
         h = self.rne(q, qd, np.zeros(self.n), False)
         return solve_partly(self.inertia(q, drives), h, tau, qdd, given_tau)
@@ -194,7 +196,9 @@ class ClosedRoad:
             x = self.full(q)
             T = self.motion_map(x)
             xd = T @ qd
-            down = -np.linalg.lstsq(self.gradient(x)[:, self.n :], self.gradient_rate(x, xd) @ T, rcond=None)[0]
+            down = -np.linalg.lstsq(self.gradient(x)[:, self.n :], self.gradient_rate(x, xd) @ T, rcond=None)[
+                0
+            ]
             T_dot = np.vstack([np.zeros((self.n, self.n)), down])
             return np.asarray(self.tree.jacob0_dot(x, xd, frame) @ T + self.tree.jacob0(x, frame) @ T_dot)
 

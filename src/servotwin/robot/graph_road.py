@@ -81,7 +81,9 @@ class GraphRoad:
         """Gravity torque."""
         return self.kernel("gravload").call(q)  # type: ignore[no-any-return]
 
-    def hybrid(self, q: Any, qd: Any, tau: Array, qdd: Array, given_tau: BoolArray, drives: bool) -> tuple[Array, Array]:
+    def hybrid(
+        self, q: Any, qd: Any, tau: Array, qdd: Array, given_tau: BoolArray, drives: bool
+    ) -> tuple[Array, Array]:
         """Torques and accelerations from some of each, through the partitioned mass matrix."""
         h = self.rne(q, qd, np.zeros(self.mechanism.n_q), False)
         return solve_partly(self.inertia(q, drives), h, tau, qdd, given_tau)

@@ -15,8 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import servotwin
-from servotwin.kernels.cache import read_entry, write_entry
+from servotwin.kernels.cache import read_entry, source_digest, write_entry
 from servotwin.mechanism.model import Mechanism
 from servotwin.mechanism.store import pack, unpack
 from servotwin.robot.robot import RoadName, Robot
@@ -66,12 +65,7 @@ def _key(robot: str | Path, overrides: Mapping[str, str] | None) -> str:
 
 @cache
 def _loader_version() -> str:
-    root = Path(servotwin.__file__).parent
-    digest = hashlib.sha256()
-    for glob in SOURCES:
-        for path in sorted(root.glob(glob)):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    return source_digest(*SOURCES)
 
 
 def _digest(path: str) -> str | None:

@@ -69,7 +69,9 @@ class RecursiveRoad:
         zero = np.zeros(self.mechanism.n_q)
         return self.hybrid(q, qd, np.asarray(tau, dtype=np.float64), zero, given, drives)[1]
 
-    def hybrid(self, q: Any, qd: Any, tau: Array, qdd: Array, given_tau: BoolArray, drives: bool) -> tuple[Array, Array]:
+    def hybrid(
+        self, q: Any, qd: Any, tau: Array, qdd: Array, given_tau: BoolArray, drives: bool
+    ) -> tuple[Array, Array]:
         """Torques and accelerations from some of each, in O(n) unless joints are coupled."""
         if self.plain and (self.diagonal or not drives):
             out: tuple[Array, Array] = self.engine.hybrid(

@@ -92,7 +92,9 @@ class Robot:
         return tuple(frame.name for frame in self.mechanism.frames)
 
     def __repr__(self) -> str:
-        joints = ", ".join(f"{name} [{unit}]" for name, unit in zip(self.joint_names, self.joint_units, strict=True))
+        joints = ", ".join(
+            f"{name} [{unit}]" for name, unit in zip(self.joint_names, self.joint_units, strict=True)
+        )
         return f"<Robot {self.name}: {joints}>"
 
     def random_q(self, rng: np.random.Generator, size: int | tuple[int, ...] = ()) -> Array:
@@ -119,7 +121,7 @@ class Robot:
             self._explain(error, q=q)
 
     def jacob0(self, q: ArrayLike, frame: str | None = None) -> Array:
-        """Jacobian (..., 6, n) of a frame: linear velocity of its origin, then angular velocity, base axes."""
+        """Jacobian (..., 6, n) of a frame in base axes: velocity of its origin, then angular velocity."""
         try:
             return self._road.jacob0(q, self._frame(frame))
         except (ValueError, TypeError) as error:
@@ -164,12 +166,18 @@ class Robot:
         mask: ArrayLike | None = None,
         respect_limits: bool = True,
     ) -> Array:
-        """All joint positions (k, n) that put the tool (or ``frame``) at pose T (4, 4), one row per branch."""
+        """All joint positions (k, n) with the tool (or ``frame``) at pose T (4, 4), one row per branch."""
         return self._inverse(frame, mask).all(T, respect_limits=respect_limits)
 
     # --- dynamics ---------------------------------------------------------------------------------
     def rne(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: Wrenches | None = None, *, drives: bool = False
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        f_ext: Wrenches | None = None,
+        *,
+        drives: bool = False,
     ) -> Array:
         """Torques and forces (..., n) that the joints must give for a motion: M qdd + C qd + g - sum J^T f.
 
@@ -191,7 +199,7 @@ class Robot:
             self._explain(error, q=q)
 
     def coriolis(self, q: ArrayLike, qd: ArrayLike) -> Array:
-        """Coriolis matrix (..., n, n) of the Christoffel symbols: C qd is the velocity torque, M' - 2 C is skew."""
+        """Coriolis matrix (..., n, n) of the Christoffel symbols: M' - 2 C is skew."""
         try:
             return self._road.coriolis(q, qd)
         except (ValueError, TypeError) as error:
@@ -205,7 +213,13 @@ class Robot:
             self._explain(error, q=q)
 
     def accel(
-        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: Wrenches | None = None, *, drives: bool = False
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        f_ext: Wrenches | None = None,
+        *,
+        drives: bool = False,
     ) -> Array:
         """Joint accelerations (..., n) under torques tau and external wrenches (see ``rne``)."""
         try:
@@ -226,7 +240,7 @@ class Robot:
         f_ext: Wrenches | None = None,
         drives: bool = False,
     ) -> Hybrid:
-        """Complete (tau, qdd), each (..., n), from the torque at some joints and the acceleration at the others.
+        """Complete (tau, qdd), each (..., n), from torques at some joints and accelerations at the others.
 
         ``given`` says for every joint which of the two is known: 'tau' or
         'qdd'. The entries of the other array at that joint are ignored.
@@ -241,7 +255,9 @@ class Robot:
             tau_, qdd_ = np.where(mask, tau_, 0.0) + push, np.where(mask, 0.0, qdd_)
             tau_out, qdd_out = self._hybrid_road.hybrid(q, qd, tau_, qdd_, mask, drives)
         except (ValueError, TypeError) as error:
-            self._explain(error, q=q, qd=qd, tau=zero if tau is None else tau, qdd=zero if qdd is None else qdd)
+            self._explain(
+                error, q=q, qd=qd, tau=zero if tau is None else tau, qdd=zero if qdd is None else qdd
+            )
         return Hybrid(tau_out - push, qdd_out)
 
     def energy(self, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
@@ -253,7 +269,11 @@ class Robot:
 
     # --- other robots -----------------------------------------------------------------------------
     def with_payload(
-        self, mass: float, center: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None, frame: str | None = None
+        self,
+        mass: float,
+        center: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+        frame: str | None = None,
     ) -> Robot:
         """A robot that carries a further mass [kg] on a frame (default: the tool).
 
@@ -307,7 +327,8 @@ class Robot:
     def _given(self, given: Sequence[str]) -> Any:
         if isinstance(given, str) or len(given) != self.n or not set(given) <= {"tau", "qdd"}:
             raise ShapeError(
-                f"given is {given!r}; expected {self.n} words 'tau' or 'qdd', one per joint ({', '.join(self.joint_names)})"
+                f"given is {given!r}; expected {self.n} words 'tau' or 'qdd', "
+                f"one per joint ({', '.join(self.joint_names)})"
             )
         return np.array([word == "tau" for word in given])
 
@@ -318,14 +339,14 @@ class Robot:
         for frame, wrench in wrenches.items():
             w = np.asarray(wrench, dtype=np.float64)
             if w.ndim == 0 or w.shape[-1] != 6:
-                raise ShapeError(f"f_ext at '{frame}' has shape {w.shape}; expected (..., 6): force [N], moment [N m]")
+                raise ShapeError(
+                    f"f_ext at '{frame}' has shape {w.shape}; expected (..., 6): force [N], moment [N m]"
+                )
             total = total + np.einsum("...ij,...i->...j", self.jacob0(q, frame), w)
         return total
 
     def _explain(self, error: Exception, **arguments: ArrayLike) -> NoReturn:
         """Say which argument does not fit; an error that has another reason passes unchanged."""
-        if isinstance(error, ServotwinError):
-            raise error
         shapes = {}
         for name, value in arguments.items():
             try:
@@ -334,10 +355,16 @@ class Robot:
             except ValueError:
                 raise ShapeError(f"{name} is ragged; expected numbers of shape (..., {self.n})") from None
             if not numeric:
-                raise ShapeError(f"{name} has elements of type {array.dtype}; expected real numbers") from None
+                raise ShapeError(
+                    f"{name} has elements of type {array.dtype}; expected real numbers"
+                ) from None
             if array.ndim == 0 or array.shape[-1] != self.n:
-                joints = ", ".join(f"{j} [{u}]" for j, u in zip(self.joint_names, self.joint_units, strict=True))
-                raise ShapeError(f"{name} has shape {array.shape}; expected (..., {self.n}): {joints}") from None
+                joints = ", ".join(
+                    f"{j} [{u}]" for j, u in zip(self.joint_names, self.joint_units, strict=True)
+                )
+                raise ShapeError(
+                    f"{name} has shape {array.shape}; expected (..., {self.n}): {joints}"
+                ) from None
             shapes[name] = array.shape
         try:
             np.broadcast_shapes(*(shape[:-1] for shape in shapes.values()))

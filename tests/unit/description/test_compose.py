@@ -187,8 +187,9 @@ x:
 
 
 def test_condition_may_choose_a_single_value() -> None:
-    text = "variables: {n: 3}\nmass: {choose: [{when: = n > 2, then: {value: 5 kg}}]}"
+    text = "variables: {n: 3}\nmass: {source: x, choose: [{when: = n > 2, then: 5 kg}, {otherwise: {value: 6 kg}}]}"
     assert composed(text)["mass"] == "5 kg"
+    assert composed(text, {"variables.n": "1"})["mass"] == "6 kg"
 
 
 def test_variables_may_choose_among_variables() -> None:
@@ -239,7 +240,7 @@ def test_empty_keys_fall_away() -> None:
         ("x: {choose: [{when: = 1 < 2}]}", "x.choose.0: expected {when"),
         ("x: {choose: [{when: = 1, then: {}}]}", "x.choose.0.when: a plain number stands where a condition"),
         ("x: {choose: [{when: [1], then: {}}]}", "x.choose.0.when: expected an expression"),
-        ("x: {choose: [{when: = 1 < 2, then: 3}]}", "x.choose.0.then: expected a mapping"),
+        ("x: {a: 1, choose: [{when: = 1 < 2, then: 3}]}", "x.choose.0: expected a mapping"),
     ],
 )
 def test_composition_that_makes_no_sense_says_why(text: str, expected: str) -> None:

@@ -109,7 +109,7 @@ def test_missing_file_says_so(tmp_path: Path) -> None:
         read_yaml(tmp_path / "none.yaml")
     with pytest.raises(InputError, match="is a folder"):
         read_yaml(tmp_path)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match=r"a\?b.yaml: no such file"):
         read_yaml("a\0b.yaml")
     with pytest.raises(InputError, match="cannot be read"):
         read_yaml("x" * 5000 + ".yaml")

@@ -453,6 +453,10 @@ def test_file_beyond_the_size_limit_is_refused(tmp_path: Path) -> None:
         read_urdf(path)
 
 
+def test_file_with_too_many_elements_is_refused(tmp_path: Path) -> None:
+    assert "more than 100000 elements" in complaint(tmp_path, robot(links="a " * 100_001))
+
+
 def test_missing_file_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_urdf(tmp_path / "none.urdf")

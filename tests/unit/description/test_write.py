@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from servotwin.description.load import catalogue_names, read_description
 from servotwin.description.nodes import Node, Origin, parse_yaml
+from servotwin.description.schema import RobotDescription
 from servotwin.description.write import LINE_WIDTH, atomic_write_text, write_yaml, yaml_text
-from servotwin.errors import InputError
+from servotwin.errors import InputError, UnsupportedError
 
 EXAMPLE = """\
 format: servotwin/1
@@ -129,6 +131,26 @@ def test_yaml_text_keeps_sources_and_assumptions(text: str) -> None:
 def test_write_yaml_writes_the_text(tmp_path: Path) -> None:
     write_yaml(tree(EXAMPLE), tmp_path / "robot.yaml")
     assert (tmp_path / "robot.yaml").read_text(encoding="utf-8") == yaml_text(tree(EXAMPLE))
+
+
+@pytest.mark.parametrize("name", catalogue_names())
+def test_catalogue_robot_written_as_one_file_is_the_same_robot(tmp_path: Path, name: str) -> None:
+    original = read_description(name)
+    write_yaml(original, tmp_path / "robot.yaml")
+    copy = read_description(tmp_path / "robot.yaml")
+    assert copy == original.model_copy(update={"variables": {}})
+    sources = {path: (origin.source, origin.assumed) for path, origin in original.origins.items()}
+    for path, origin in copy.origins.items():
+        assert (origin.source, origin.assumed) == sources[path]
+
+
+def test_description_made_in_python_has_no_file_to_write() -> None:
+    axis = {"type": "revolute", "origin": {}}
+    description = RobotDescription.model_validate(
+        {"format": "servotwin/1", "name": "made", "axes": {"j": axis}}
+    )
+    with pytest.raises(UnsupportedError, match="made was made in Python"):
+        yaml_text(description)
 
 
 # --- files ------------------------------------------------------------------------------------------

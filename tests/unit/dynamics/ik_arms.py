@@ -1,4 +1,4 @@
-"""Arms for the tests of inverse kinematics, built without the description layer, and their forward kinematics."""
+"""Arms for the tests of inverse kinematics, built without descriptions, and their forward kinematics."""
 
 from __future__ import annotations
 
@@ -136,11 +136,18 @@ def puma(**options: object) -> Mechanism:
     return dh_chain(PUMA, "RRRRRR", **options)  # type: ignore[arg-type]
 
 
-def general_wrist_arm(rng: np.random.Generator, *, crossing: bool = False, parallel: bool = False) -> Mechanism:
+def general_wrist_arm(
+    rng: np.random.Generator, *, crossing: bool = False, parallel: bool = False
+) -> Mechanism:
     """A random 6R arm whose last three axes meet; axes 1 and 2 cross or are parallel if asked for."""
     rows = [tuple(rng.uniform(-1.0, 1.0, 4)) for _ in range(6)]
     theta, d, a, alpha = rows[0]
-    rows[0] = (theta, d, 0.0 if crossing else a + np.sign(a) * 0.2, 0.0 if parallel else alpha + np.sign(alpha) * 0.3)
+    rows[0] = (
+        theta,
+        d,
+        0.0 if crossing else a + np.sign(a) * 0.2,
+        0.0 if parallel else alpha + np.sign(alpha) * 0.3,
+    )
     twist = rows[3][3] + np.sign(rows[3][3]) * 0.3, rows[4][3] + np.sign(rows[4][3]) * 0.3
     rows[3] = (rows[3][0], rows[3][1], 0.0, twist[0])
     rows[4] = (rows[4][0], 0.0, 0.0, twist[1])

@@ -128,7 +128,9 @@ def test_cache_two_processes_filling_it_at_once_both_succeed(fresh_cache):
         "    hub.kernel(kind, numbers)\n"
         "print(hub.kernel('gravload', numbers).call(np.ones(5)).tolist())\n"
     )
-    runs = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    runs = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
     outputs = [run.communicate(timeout=120)[0] for run in runs]
     assert all(run.returncode == 0 for run in runs)
     assert outputs[0] == outputs[1] != ""

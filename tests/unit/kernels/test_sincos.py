@@ -47,7 +47,9 @@ def _run(function, width: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def test_sincos_is_within_two_units_in_the_last_place(width):
     rng = np.random.default_rng(1)
     special = np.arange(-16, 16) * np.pi / 4
-    x = np.concatenate([special, rng.uniform(-4, 4, 400), rng.uniform(-1e3, 1e3, 400), rng.uniform(-1e6, 1e6, 200)])
+    x = np.concatenate(
+        [special, rng.uniform(-4, 4, 400), rng.uniform(-1e3, 1e3, 400), rng.uniform(-1e6, 1e6, 200)]
+    )
     x = x[: len(x) // COUNT * COUNT]
     s, c = _run(_compiled(width), width, x)
     with mpmath.workdps(60):

@@ -8,6 +8,7 @@ Nothing here depends on how the body frames were chosen.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -170,6 +171,11 @@ def perpendicular(u: Array) -> Array:
 def angle_about(u: Array, a: Array, b: Array) -> float:
     """Angle by which a turn about the unit vector u brings a over b (parts along u do not count)."""
     return float(np.arctan2(u @ cross(a, b), a @ b - (u @ a) * (u @ b)))
+
+
+def angle_between(a: Array, b: Array) -> float:
+    """Angle between two vectors, 0 .. pi, accurate at both ends."""
+    return math.atan2(float(np.linalg.norm(cross(a, b))), float(a @ b))
 
 
 def turn_angle(u: Array, R: Array) -> float:

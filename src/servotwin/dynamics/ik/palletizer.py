@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.dynamics.ik.elementary import EDGE, two_link_angles
-from servotwin.dynamics.ik.geometry import ToolChain, angle_about, parallel, planar, turn_angle
+from servotwin.dynamics.ik.geometry import ToolChain, angle_about, angle_between, parallel, planar, turn_angle
 from servotwin.dynamics.ik.pose import cross, rotation
 from servotwin.errors import UnreachableError
 from servotwin.mechanism.model import Array
@@ -120,9 +120,7 @@ class PalletizerSolver:
         return q
 
     def _require_level(self, R: Array) -> None:
-        wanted = R @ self.chain.axes[4]
-        given = self.sign[4] * self.basis[1]
-        tilt = math.atan2(float(np.linalg.norm(cross(wanted, given))), float(wanted @ given))
+        tilt = angle_between(R @ self.chain.axes[4], self.sign[4] * self.basis[1])
         if tilt > POSE:
             raise UnreachableError(
                 f"{self.chain.name}: the parallelograms keep the tool axis parallel to the column; "

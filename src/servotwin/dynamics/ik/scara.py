@@ -14,7 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.dynamics.ik.elementary import two_link_angles
-from servotwin.dynamics.ik.geometry import ToolChain, parallel, perpendicular, planar, turn_angle
+from servotwin.dynamics.ik.geometry import (
+    ToolChain,
+    angle_between,
+    parallel,
+    perpendicular,
+    planar,
+    turn_angle,
+)
 from servotwin.dynamics.ik.pose import cross
 from servotwin.errors import UnreachableError
 from servotwin.mechanism.model import Array
@@ -109,7 +116,7 @@ class ScaraSolver:
 
     def _require_upright(self, R: Array) -> None:
         u = self.basis[2]
-        tilt = math.atan2(float(np.linalg.norm(cross(u, R @ u))), float(u @ (R @ u)))
+        tilt = angle_between(u, R @ u)
         if tilt > POSE:
             raise UnreachableError(
                 f"{self.chain.name}: all axes are parallel, so the tool cannot be tilted; "

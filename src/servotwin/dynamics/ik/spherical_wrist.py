@@ -9,19 +9,20 @@ reference position and one representative is returned.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from servotwin.dynamics.ik.elementary import trig_roots
-from servotwin.dynamics.ik.geometry import ToolChain, angle_about, parallel, turn_angle
+from servotwin.dynamics.ik.elementary import EDGE
+from servotwin.dynamics.ik.geometry import ToolChain, angle_about, angle_between, parallel, turn_angle
 from servotwin.dynamics.ik.pose import cross, rotation
 from servotwin.dynamics.ik.regional import Regional
 from servotwin.errors import UnreachableError, UnsupportedError
 from servotwin.mechanism.model import Array
 
 MEET = 1e-6  # relative to the size of the arm: distance at which the wrist axes still count as meeting
-IN_LINE = 1e-9  # sine between axes 4 and 6 below which they count as one line
+IN_LINE = 1e-10  # sine between axes 4 and 6 below which they count as one line
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,8 @@ class SphericalWristSolver:
         """Angles (3,) of the wrist joints whose turns multiply to R."""
         u4, u5, u6 = self.chain.axes[3:]
         goal = R @ u6
-        flat = u6 - (u5 @ u6) * u5
-        constant = float((u4 @ u5) * (u5 @ u6))
         found = []
-        for theta5 in trig_roots(float(u4 @ flat), float(u4 @ cross(u5, u6)), float(u4 @ goal) - constant):
+        for theta5 in _bends(u4, u5, u6, goal):
             turned = rotation(u5, theta5) @ u6
             in_line = np.linalg.norm(cross(u4, turned)) < IN_LINE
             theta4 = free if in_line else angle_about(u4, turned, goal)
@@ -103,6 +102,22 @@ class SphericalWristSolver:
             f"{self.chain.name}: the target's wrist centre is {distance:.4g} m from the shoulder; "
             f"the arm reaches {low:.4g} .. {high:.4g} m"
         )
+
+
+def _bends(u4: Array, u5: Array, u6: Array, goal: Array) -> list[float]:
+    """Turns about u5 that give u6 the same angle with u4 as ``goal`` has: none or two.
+
+    u4, u5 and the turned u6 are the corners of a spherical triangle with sides a, b and c; the half-angle
+    formula gives its angle at u5 to full precision also where the triangle degenerates.
+    """
+    a, b, c = angle_between(u4, u5), angle_between(u5, u6), angle_between(u4, goal)
+    s = 0.5 * (a + b + c)
+    over, under = math.sin(s - a) * math.sin(s - b), math.sin(s) * math.sin(s - c)
+    if min(over, under) < -EDGE:
+        return []
+    half = 2.0 * math.atan2(math.sqrt(max(over, 0.0)), math.sqrt(max(under, 0.0)))
+    middle = angle_about(u5, u6, u4)
+    return [middle + half, middle - half]
 
 
 def meeting_point(points: Array, axes: Array) -> Array:

@@ -1,0 +1,142 @@
+"""The robot facade: shapes, errors, payload, frames, immutability, roads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import servotwin as st
+from servotwin.errors import ServotwinError, ShapeError, UnsupportedError
+
+
+@pytest.fixture(scope="module")
+def scara() -> st.Robot:
+    return st.load_robot("gsis-scara")
+
+
+def test_robot_arrays_of_any_leading_shape_give_the_rows_of_single_calls(scara):
+    rng = np.random.default_rng(0)
+    q, qd, qdd = scara.random_q(rng, (3, 5)), rng.normal(size=(3, 5, 4)), rng.normal(size=(5, 4))
+    tau, M, T = scara.rne(q, qd, qdd), scara.inertia(q), scara.fkine(q)
+    assert tau.shape == (3, 5, 4)
+    assert M.shape == (3, 5, 4, 4)
+    assert T.shape == (3, 5, 4, 4)
+    for i in np.ndindex(3, 5):
+        np.testing.assert_allclose(tau[i], scara.rne(q[i], qd[i], qdd[i[1]]), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(M[i], scara.inertia(q[i]), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(T[i], scara.fkine(q[i]), rtol=1e-12, atol=1e-12)
+    assert scara.rne(np.empty((0, 4)), np.empty((0, 4)), np.empty((0, 4))).shape == (0, 4)
+
+
+@pytest.mark.parametrize("road", ["graph", "recursive"])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([0.0] * 3, [0.0] * 4, [0.0] * 4), ("q has shape (3,)", "(..., 4)", "A [rad]", "Z [m]")),
+        (([0.0] * 4, [0.0] * 5, [0.0] * 4), ("qd has shape (5,)",)),
+        (([0.0] * 4, [0.0] * 4, 1.0), ("qdd has shape ()",)),
+        ((np.zeros((2, 4)), np.zeros((3, 4)), np.zeros(4)), ("leading axes", "q (2, 4)", "qd (3, 4)")),
+        ((["a"] * 4, [0.0] * 4, [0.0] * 4), ("q has elements",)),
+        (([[0.0], [0.0, 1.0]], [0.0] * 4, [0.0] * 4), ("q is ragged",)),
+    ],
+)
+def test_robot_wrong_shapes_are_explained(scara, road, arguments, words):
+    with pytest.raises(ShapeError) as caught:
+        scara.with_road(road).rne(*arguments)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert all(word in text for word in words)
+
+
+def test_robot_unknown_frame_and_bad_given_are_explained(scara):
+    with pytest.raises(ServotwinError, match="no frame 'nose'; it has: base"):
+        scara.fkine(np.zeros(4), "nose")
+    with pytest.raises(ShapeError, match="expected 4 words 'tau' or 'qdd'"):
+        scara.hybrid(np.zeros(4), np.zeros(4), given=["tau"] * 3)
+    with pytest.raises(ServotwinError, match="expected 'auto', 'graph' or 'recursive'"):
+        scara.with_road("highway")
+
+
+def test_robot_payload_is_the_body_itself_and_leaves_the_robot_unchanged(scara):
+    """A point mass at the tool adds m J^T J to M and m g to the vertical axis (Steiner by hand)."""
+    q = np.array([0.3, 0.8, 0.05, -0.4])
+    before = scara.inertia(q)
+    loaded = scara.with_payload(4.0)
+    J = scara.jacob0(q)[:3]
+    np.testing.assert_allclose(loaded.inertia(q), before + 4.0 * J.T @ J, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        loaded.gravload(q) - scara.gravload(q), 4.0 * -scara.mechanism.gravity @ J, atol=1e-12
+    )
+    np.testing.assert_array_equal(scara.inertia(q), before)
+    back = loaded.with_payload(0.0)
+    np.testing.assert_allclose(back.inertia(q), loaded.inertia(q), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"mass": -1.0}, "payload mass is -1.0 kg"),
+        ({"mass": np.nan}, "payload mass"),
+        ({"mass": 1.0, "center": [0, 0]}, "payload centre"),
+        ({"mass": 1.0, "inertia": np.diag([1.0, 1.0, 5.0])}, "principal moments"),
+        ({"mass": 1.0, "inertia": np.eye(2)}, "symmetric 3 x 3"),
+        ({"mass": 1.0, "frame": "nose"}, "no frame 'nose'"),
+    ],
+)
+def test_robot_bad_payload_is_refused(scara, arguments, words):
+    with pytest.raises(ServotwinError, match=words):
+        scara.with_payload(**arguments)
+
+
+def test_robot_drives_add_the_reflected_rotor_inertia(scara):
+    q, qd, qdd = np.full((3, 4), 0.1)
+    N, J_m = scara.mechanism.rotors.N, scara.mechanism.rotors.J_m
+    reflected = N.T @ np.diag(J_m) @ N
+    np.testing.assert_allclose(scara.inertia(q, drives=True) - scara.inertia(q), reflected, atol=1e-9)
+    extra = scara.rne(q, qd, qdd, drives=True) - scara.rne(q, qd, qdd)
+    np.testing.assert_allclose(extra, reflected @ qdd, atol=1e-9)
+
+
+def test_robot_jacobe_is_the_jacobian_in_tool_axes(scara):
+    q = np.array([0.3, 0.8, 0.05, -0.4])
+    R = scara.fkine(q)[:3, :3]
+    np.testing.assert_allclose(scara.jacobe(q)[:3], R.T @ scara.jacob0(q)[:3], atol=1e-15)
+
+
+def test_robot_joint_without_inertia_is_named_not_divided_by():
+    palletizer = st.load_robot("palletizer-4")
+    zero = np.zeros(4)
+    with pytest.raises(UnsupportedError, match="joint 'th5' moves no inertia"):
+        palletizer.accel(palletizer.q_home, zero, zero)
+    assert np.isfinite(palletizer.accel(palletizer.q_home, zero, zero, drives=True)).all()
+
+
+def test_robot_first_torque_from_the_cache_loads_neither_numba_nor_the_schema(tmp_path):
+    code = (
+        "import sys, servotwin as st\n"
+        "st.load_robot('puma560').rne([0.1] * 6, [0.2] * 6, [0.3] * 6)\n"
+        "print([m for m in ('numba', 'pydantic', 'pint', 'scipy', 'sympy') if m in sys.modules])\n"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                       env={"SERVOTWIN_CACHE": str(tmp_path), "PATH": ""}).stdout.strip()
+        for _ in range(2)
+    ]  # fmt: skip
+    assert runs[1] == "[]"
+
+
+def test_load_robot_notices_a_changed_file(tmp_path):
+    text = (
+        "format: servotwin/1\nname: one\naxes:\n  J:\n    type: revolute\n    dh: {a: LENGTH}\n"
+        "    link: {mass: 1 kg, center: [0 m, 0 m, 0 m], inertia: {gyration: {radius: 0.1 m, axes: [z]}}}\n"
+    )
+    path = tmp_path / "one.yaml"
+    for length in ("0.5 m", "700 mm"):
+        path.write_text(text.replace("LENGTH", length))
+        for _ in range(2):
+            reach = st.load_robot(path).fkine([0.0])[0, 3]
+            assert reach == pytest.approx({"0.5 m": 0.5, "700 mm": 0.7}[length], rel=1e-15)
+    assert st.load_robot(path, {"axes.J.dh.a": "300 mm"}).fkine([0.0])[0, 3] == pytest.approx(0.3, rel=1e-15)

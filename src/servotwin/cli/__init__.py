@@ -1,1 +1,1 @@
-
+"""What people type: the command ``servotwin``."""

@@ -1,1 +1,1 @@
-
+"""What people look at: single HTML files that open offline, with their numbers beside them."""

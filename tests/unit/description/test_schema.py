@@ -256,7 +256,7 @@ TREE = f"{HEAD}axes:\n  A: {{axis: [0, 0, 1]}}\n  B: {{axis: [0, 0, 1]}}\n  C: {
         ),
         (TWO + "kinematics: skara", "kinematics: 'skara' is not accepted; expected one of scara"),
         (TWO + "colour: red", "robot.yaml:6: colour: unknown field; expected one of format, name"),
-        (TWO + "? |\n  a\n  b\n: 3", "robot.yaml:6: a b: unknown field"),
+        (TWO + "? |\n  a\n  b\n: 3", "robot.yaml:9: a b: unknown field"),
         (TWO + "<<: {a: 1}", "<<: unknown field"),
     ],
 )

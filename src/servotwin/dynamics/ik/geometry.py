@@ -170,7 +170,9 @@ def perpendicular(u: Array) -> Array:
 
 def angle_about(u: Array, a: Array, b: Array) -> float:
     """Angle by which a turn about the unit vector u brings a over b (parts along u do not count)."""
-    return float(np.arctan2(u @ cross(a, b), a @ b - (u @ a) * (u @ b)))
+    # The parts along u are taken out first: they may be many times larger than what decides.
+    a, b = a - (u @ a) * u, b - (u @ b) * u
+    return math.atan2(float(u @ cross(a, b)), float(a @ b))
 
 
 def angle_between(a: Array, b: Array) -> float:

@@ -1,0 +1,61 @@
+"""Results on disk, written whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from servotwin.errors import InputError
+from servotwin.mechanism.model import Array
+
+
+def make_folder(path: str | Path) -> Path:
+    """The folder, created with its parents if it is missing."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise _unwritable(folder, error) from None
+    return folder
+
+
+def write_bytes(path: Path, data: bytes) -> Path:
+    """Write a file so that readers see the old or the whole content, never a part."""
+    temporary = path.parent / f".{uuid.uuid4().hex}.tmp"
+    try:
+        try:
+            with temporary.open("xb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from None
+    return path
+
+
+def write_json(path: Path, value: Any) -> Path:
+    """Write a JSON file; numbers that are not finite are refused."""
+    return write_bytes(path, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
+
+
+def write_parquet(path: Path, columns: Mapping[str, Array]) -> Path:
+    """Write columns of equal length, named with their units, as an Apache Parquet table."""
+    import pyarrow
+    import pyarrow.parquet
+
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(dict(columns)), buffer)
+    return write_bytes(path, buffer.getvalue())
+
+
+def _unwritable(path: Path, error: Exception) -> InputError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return InputError(f"cannot be written: {reason}", file=str(path))

@@ -1,0 +1,93 @@
+"""The look of the pages: one style sheet, and the same colours and letters in the figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', Arial, sans-serif"
+INK = "#1b2430"
+SOFT = "#5a6675"
+LINE = "#dde2e8"
+# Okabe and Ito's colours, which colour-blind readers can tell apart (jfly.uni-koeln.de/color, 2008).
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#a4508b", "#56b4e9", "#e69f00")
+
+STYLE = f"""
+:root {{ --ink: {INK}; --soft: {SOFT}; --line: {LINE}; --accent: {COLOURS[0]}; --good: #0a6b4f; --warn: #a63c06; }}
+* {{ box-sizing: border-box; }}
+html {{ -webkit-text-size-adjust: 100%; }}
+body {{ margin: 0; color: var(--ink); background: #f5f6f8; font: 16px/1.55 {FONT}; }}
+header, main, footer {{ max-width: 1120px; margin: 0 auto; padding: 0 24px; }}
+header {{ padding-top: 36px; }}
+h1 {{ font-size: 29px; line-height: 1.25; margin: 0 0 6px; letter-spacing: -0.01em; }}
+header p {{ color: var(--soft); margin: 0 0 22px; font-size: 17px; max-width: 80ch; }}
+h2 {{ font-size: 21px; margin: 44px 0 8px; letter-spacing: -0.005em; }}
+h3 {{ font-size: 15px; margin: 0; }}
+p {{ max-width: 80ch; margin: 8px 0 14px; }}
+.note {{ border-left: 3px solid var(--accent); padding: 2px 0 2px 14px; color: var(--soft); font-size: 15px; }}
+.cards {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(200px, 1fr)); gap: 14px; margin: 0 0 8px; }}
+.card {{ background: #fff; border: 1px solid var(--line); border-top: 3px solid var(--accent); border-radius: 6px;
+  padding: 12px 16px; }}
+.card.warn {{ border-top-color: var(--warn); }}
+.card.good {{ border-top-color: var(--good); }}
+.card .label, .card .remark {{ color: var(--soft); font-size: 14px; line-height: 1.4; }}
+.card .value {{ font-size: 27px; font-weight: 600; line-height: 1.35; font-variant-numeric: tabular-nums; }}
+.card .unit {{ font-size: 16px; font-weight: 400; color: var(--soft); }}
+.grid {{ display: grid; gap: 16px; margin: 14px 0; grid-template-columns: minmax(0, 1fr); }}
+figure {{ margin: 0; background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: 14px 14px 6px;
+  min-width: 0; }}
+figcaption p {{ color: var(--soft); font-size: 14px; line-height: 1.45; margin: 3px 0 6px; max-width: none; }}
+.table {{ overflow-x: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px; margin: 14px 0; }}
+table {{ border-collapse: collapse; width: 100%; font-size: 14.5px; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: 8px 12px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }}
+tbody tr:last-child td {{ border-bottom: 0; }}
+th {{ color: var(--soft); font-weight: 600; font-size: 13.5px; vertical-align: bottom; }}
+.number {{ text-align: right; white-space: nowrap; }}
+td.good {{ color: var(--good); font-weight: 600; }}
+td.warn {{ color: var(--warn); font-weight: 600; }}
+td.strong {{ font-weight: 600; }}
+details {{ margin: 12px 0; }}
+summary {{ cursor: pointer; color: var(--accent); font-weight: 600; }}
+footer {{ color: var(--soft); font-size: 14px; padding-top: 28px; padding-bottom: 40px; }}
+@media (min-width: 820px) {{
+  .columns-2 {{ grid-template-columns: repeat(2, minmax(0, 1fr)); }}
+  .columns-3 {{ grid-template-columns: repeat(3, minmax(0, 1fr)); }}
+}}
+@media (max-width: 560px) {{
+  header, main, footer {{ padding-left: 12px; padding-right: 12px; }}
+  h1 {{ font-size: 24px; }}
+  figure {{ padding: 12px 4px 4px; }}
+  figcaption {{ padding: 0 10px; }}
+}}
+@media print {{ body {{ background: #fff; }} figure, .card {{ break-inside: avoid; }} }}
+"""
+
+
+def layout(height: int, **changes: Any) -> dict[str, Any]:
+    """The layout that all figures share: quiet axes, horizontal legend above the plot."""
+    return {
+        "height": height,
+        "margin": {"l": 56, "r": 14, "t": 10, "b": 42},
+        "font": {"family": FONT, "size": 13, "color": INK},
+        "paper_bgcolor": "#ffffff",
+        "plot_bgcolor": "#ffffff",
+        "hovermode": "x unified",
+        "legend": {"orientation": "h", "x": 0.0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
+        "xaxis": axis("time [s]"),
+        **changes,
+    }
+
+
+def axis(title: str, **changes: Any) -> dict[str, Any]:
+    """An axis with its title and thin grid lines."""
+    return {
+        "title": {"text": title, "standoff": 6},
+        "gridcolor": "#eceff3",
+        "zerolinecolor": "#c3cad3",
+        "linecolor": "#c3cad3",
+        "showline": True,
+        "ticks": "outside",
+        "tickcolor": "#c3cad3",
+        "ticklen": 4,
+        "automargin": True,
+        **changes,
+    }

@@ -43,7 +43,7 @@ def read_overrides(pairs: Sequence[str] | None) -> dict[str, str]:
 
 
 def read_quantities(option: str, text: str, names: Sequence[str], units: Sequence[str]) -> Array:
-    """The comma-separated quantities of an option in SI, (n,); ``names`` and ``units`` say what is expected."""
+    """The comma-separated quantities of an option in SI, (n,), one for each of ``names`` in ``units``."""
     items = [item.strip() for item in text.split(",")]
     if len(items) != len(names):
         expected = ", ".join(

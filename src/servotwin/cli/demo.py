@@ -65,7 +65,6 @@ def _write(
 
 
 def _motor_line(motor: Mapping[str, Any]) -> str:
-    line = f"motor {motor['name']}: peak {motor['peak_torque_N_m']:.3f} N m, RMS {motor['rms_torque_N_m']:.3f} N m"
-    if motor["rated_torque_N_m"] is None:
-        return line
-    return f"{line}, rated {motor['rated_torque_N_m']:.3f} N m"
+    torques = {word: motor[f"{word}_torque_N_m"] for word in ("peak", "rms", "rated")}
+    stated = [f"{word} {torque:.3f} N m" for word, torque in torques.items() if torque is not None]
+    return f"motor {motor['name']}: {', '.join(stated)}"

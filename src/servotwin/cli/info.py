@@ -167,8 +167,8 @@ def _print_transmission(data: dict[str, Any]) -> None:
 def _print_origins(data: dict[str, Any]) -> None:
     if data["sources"]:
         print_heading("Sources")
-        rows = [(entry["source"], shortened(entry["fields"])) for entry in data["sources"]]
-        print_table(("source", "fields"), rows, text_columns=2)
+        stated = [(entry["source"], shortened(entry["fields"])) for entry in data["sources"]]
+        print_table(("source", "fields"), stated, text_columns=2)
     for name, citation in data["references"].items():
         print_line(f"[{name}] {citation}")
     print_heading("Assumed")

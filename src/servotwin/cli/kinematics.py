@@ -41,10 +41,7 @@ def fkine(
     robot = load(name, overrides)
     q = read_positions("--q", q_text, robot)
     with working("computing"):
-        if all_frames:
-            poses = robot.fkine_all(q)
-        else:
-            poses = {frame or robot.mechanism.tool: robot.fkine(q, frame)}
+        poses = robot.fkine_all(q) if all_frames else {frame or robot.mechanism.tool: robot.fkine(q, frame)}
     beyond = outside_limits(robot, q)
     if json:
         frames = [{"name": name, **_pose_data(T)} for name, T in poses.items()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -64,7 +65,7 @@ def working(text: str) -> Iterator[None]:
 
 def number(value: float | None, digits: int = 6) -> str:
     """A number for a table; a dash where there is none."""
-    if value is None or value != value or value in (float("inf"), float("-inf")):
+    if value is None or not math.isfinite(value):
         return "-"
     return f"{value + 0.0:.{digits}g}"
 

@@ -1,6 +1,5 @@
-"""What a person writes about a robot: YAML with units, DH tables, URDF; read, composed, checked, in SI."""
+"""What a person writes about a robot: YAML with units, DH tables, URDF; read, composed, checked, in SI.
 
-from servotwin.description.load import catalogue_names, read_description
-from servotwin.description.schema import RobotDescription
-
-__all__ = ["RobotDescription", "catalogue_names", "read_description"]
+``load.read_description`` is the way in. Nothing is imported here, because
+the frame arithmetic in ``frames`` is used where no description is read.
+"""

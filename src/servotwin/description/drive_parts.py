@@ -46,7 +46,7 @@ class Gear(Part):
     ratio: Annotated[float | None, Measure("", linear="rad/m")] = Field(
         default=None, description="motor angle per joint angle (plain number) or per joint travel (rad/m)"
     )
-    lead: Annotated[float | None, Measure("m", above=0.0)] = Field(
+    lead: Annotated[float | None, Measure("m", minimum=1e-9)] = Field(
         default=None, description="travel of a prismatic joint per motor turn, instead of the ratio"
     )
     efficiency: Annotated[float | None, Measure("", above=0.0, maximum=1.0)] = Field(

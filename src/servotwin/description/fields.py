@@ -17,6 +17,8 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from servotwin.description.nodes import join, one_line, quoted
 from servotwin.description.units import did_you_mean, expectation, parse_quantity
 
+LARGEST = 1e30  # products of a few such values are still finite
+
 
 def problem(text: str, at: str = "") -> PydanticCustomError:
     """What is wrong with a value, or with the field at the dotted path ``at`` below it."""
@@ -90,6 +92,8 @@ class Measure(Reader):
         return value
 
     def _check_range(self, value: float, raw: object) -> None:
+        if abs(value) > LARGEST:
+            raise problem(f"{quoted(raw)} is beyond all machines; expected at most {LARGEST:g} in SI units")
         if value < self.minimum:
             raise problem(f"{quoted(raw)} is too small; expected at least {self.minimum:g}")
         if value <= self.above:

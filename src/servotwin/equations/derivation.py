@@ -20,10 +20,19 @@ from servotwin.dynamics.vector import Scalar
 from servotwin.equations.graph import Expr, Graph
 from servotwin.mechanism.canonical import CanonicalTree, canonical_tree, exact_cos_sin
 from servotwin.mechanism.grouping import MOMENTS, moments
-from servotwin.mechanism.model import Array, Mechanism
+from servotwin.mechanism.model import Array, CutKind, Mechanism, Rotors
 
 LITERALS = (0.0, 1.0, -1.0)
 JOINT_NUMBERS = ("cg", "sg", "cw", "sw", "ca", "sa", "ct", "st", "b", "d", "r")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Loop closures of an opened tree: cut joints, the independent ones of their equations, actuated joints."""
+
+    loops: tuple[tuple[CutKind, str, str], ...]
+    rows: tuple[int, ...]
+    n: int
 
 
 @dataclass(frozen=True)
@@ -38,10 +47,11 @@ class Numbers:
     q0: Array
     reflected: Array  # (n_q, n_q) inertia of the rotors behind the transmission
     frames: dict[str, tuple[int, Array]]  # body, transform from the canonical body frame
+    cut: Cut | None = None
 
     @classmethod
-    def of(cls, mechanism: Mechanism) -> Numbers:
-        """Read a mechanism."""
+    def of(cls, mechanism: Mechanism, cut: Cut | None = None, reflected: Rotors | None = None) -> Numbers:
+        """Read a mechanism; ``cut`` says how its loops are closed, ``reflected`` whose rotors count."""
         tree = canonical_tree(mechanism)
         frames = {}
         for frame in mechanism.frames:
@@ -56,8 +66,9 @@ class Numbers:
             gravity=mechanism.gravity,
             G=mechanism.coupling.G,
             q0=mechanism.coupling.q0,
-            reflected=mechanism.rotors.reflected_inertia,
+            reflected=(reflected or mechanism.rotors).reflected_inertia,
             frames=frames,
+            cut=cut,
         )
 
     @cached_property
@@ -93,8 +104,12 @@ class Numbers:
         out.update((f"q0_{i}", value) for i, value in enumerate(self.q0.tolist()))
         if drives:
             _put_matrix(out, "Jr", self.reflected)
+        # Frames go by their role, not by their name: robots that share a kernel name them differently.
         if frame is not None:
             _put_matrix(out, "X", self.frames[frame][1][:3])
+        for k, (_, a, b) in enumerate(self.cut.loops if self.cut else ()):
+            _put_matrix(out, f"A{k}_", self.frames[a][1][:3])
+            _put_matrix(out, f"B{k}_", self.frames[b][1][:3])
         return out
 
 
@@ -209,4 +224,7 @@ def structure_key(kind: str, numbers: Numbers, table: dict[str, float]) -> str:
     pattern = "".join(marks.get(value, "p") for value in table.values())
     tree = numbers.tree
     parts = [kind, numbers.G.shape, tree.parent.tolist(), tree.prismatic.astype(int).tolist(), pattern]
+    if numbers.cut is not None:
+        bodies = [(k.value, numbers.frames[a][0], numbers.frames[b][0]) for k, a, b in numbers.cut.loops]
+        parts += [bodies, numbers.cut.rows, numbers.cut.n]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -39,15 +39,18 @@ class Program:
     outputs: list[Block]
 
 
-def _vector(entries: Sequence[Expr]) -> Block:
+def vector(entries: Sequence[Expr]) -> Block:
+    """A vector argument."""
     return Block((len(entries),), list(entries))
 
 
-def _output(derivation: Derivation, entries: Sequence[Scalar], shape: tuple[int, ...]) -> Block:
+def output(derivation: Derivation, entries: Sequence[Scalar], shape: tuple[int, ...]) -> Block:
+    """A result; numbers among the entries become nodes."""
     return Block(shape, [derivation.graph.lift(e) for e in entries])
 
 
-def _flat(matrix: Matrix) -> list[Scalar]:
+def flat(matrix: Matrix) -> list[Scalar]:
+    """Entries in row-major order."""
     return [entry for row in matrix for entry in row]
 
 
@@ -65,10 +68,11 @@ def reduced(derivation: Derivation, M: Matrix) -> Matrix:
 
 def _mass(derivation: Derivation, chain: Chain, *, drives: bool) -> Matrix:
     M = reduced(derivation, mass_matrix(chain))
-    return _plus_rotors(derivation, M) if drives else M
+    return plus_rotors(derivation, M) if drives else M
 
 
-def _plus_rotors(derivation: Derivation, M: Matrix) -> Matrix:
+def plus_rotors(derivation: Derivation, M: Matrix) -> Matrix:
+    """M with the reflected inertia of the rotors."""
     n = range(len(M))
     return [[M[i][j] + derivation.number(f"Jr{i}_{j}") for j in n] for i in n]
 
@@ -90,14 +94,14 @@ def rne(derivation: Derivation, *, drives: bool = False) -> Program:
         for i in range(len(q)):
             for j in range(len(q)):
                 tau[i] = tau[i] + derivation.number(f"Jr{i}_{j}") * qdd[j]
-    return Program(derivation, [_vector(q), _vector(qd), _vector(qdd)], [_output(derivation, tau, (len(q),))])
+    return Program(derivation, [vector(q), vector(qd), vector(qdd)], [output(derivation, tau, (len(q),))])
 
 
 def inertia(derivation: Derivation, *, drives: bool = False) -> Program:
     """q -> M."""
     q, chain = _start(derivation)
     M = _mass(derivation, chain, drives=drives)
-    return Program(derivation, [_vector(q)], [_output(derivation, _flat(M), (len(q), len(q)))])
+    return Program(derivation, [vector(q)], [output(derivation, flat(M), (len(q), len(q)))])
 
 
 def gravload(derivation: Derivation) -> Program:
@@ -105,7 +109,7 @@ def gravload(derivation: Derivation) -> Program:
     q, chain = _start(derivation)
     none: list[Scalar] = [0.0] * len(q)
     tau = _torque(derivation, chain, none, none)
-    return Program(derivation, [_vector(q)], [_output(derivation, tau, (len(q),))])
+    return Program(derivation, [vector(q)], [output(derivation, tau, (len(q),))])
 
 
 def coriolis(derivation: Derivation) -> Program:
@@ -113,7 +117,7 @@ def coriolis(derivation: Derivation) -> Program:
     q, chain = _start(derivation)
     qd = derivation.inputs("qd", len(q))
     C = reduced(derivation, coriolis_matrix(chain, derivation.expand(qd, offset=False)))
-    return Program(derivation, [_vector(q), _vector(qd)], [_output(derivation, _flat(C), (len(q), len(q)))])
+    return Program(derivation, [vector(q), vector(qd)], [output(derivation, flat(C), (len(q), len(q)))])
 
 
 def accel(derivation: Derivation, *, drives: bool = False) -> Program:
@@ -123,33 +127,34 @@ def accel(derivation: Derivation, *, drives: bool = False) -> Program:
     h = _torque(derivation, chain, qd, [0.0] * len(q))
     L, inverse = factor(_mass(derivation, chain, drives=drives))
     qdd = solve(L, inverse, [t - b for t, b in zip(tau, h, strict=True)])
-    return Program(derivation, [_vector(q), _vector(qd), _vector(tau)], [_output(derivation, qdd, (len(q),))])
+    return Program(derivation, [vector(q), vector(qd), vector(tau)], [output(derivation, qdd, (len(q),))])
 
 
-def _frame_pose(derivation: Derivation, poses: Sequence[Pose], frame: str) -> Pose:
+def frame_pose(derivation: Derivation, poses: Sequence[Pose], frame: str, role: str = "X") -> Pose:
+    """Pose of a named frame; ``role`` is the name of its numbers in the table."""
     body = derivation.numbers.frames[frame][0]
-    entries = [[derivation.number(f"X{i}_{j}") for j in range(4)] for i in range(3)]
+    entries = [[derivation.number(f"{role}{i}_{j}") for j in range(4)] for i in range(3)]
     return (BASE_POSE if body < 0 else poses[body]).then(entries)
 
 
 def fkine(derivation: Derivation, *, frame: str) -> Program:
     """q -> pose of a frame, 4x4."""
     q, chain = _start(derivation)
-    pose = _frame_pose(derivation, body_poses(chain), frame)
-    return Program(derivation, [_vector(q)], [_output(derivation, _flat(pose.matrix()), (4, 4))])
+    pose = frame_pose(derivation, body_poses(chain), frame)
+    return Program(derivation, [vector(q)], [output(derivation, flat(pose.matrix()), (4, 4))])
 
 
 def fkine_all(derivation: Derivation) -> Program:
     """q -> poses of the canonical body frames, n x 4 x 4."""
     q, chain = _start(derivation)
     poses = body_poses(chain)
-    entries = [e for pose in poses for e in _flat(pose.matrix())]
-    return Program(derivation, [_vector(q)], [_output(derivation, entries, (len(poses), 4, 4))])
+    entries = [e for pose in poses for e in flat(pose.matrix())]
+    return Program(derivation, [vector(q)], [output(derivation, entries, (len(poses), 4, 4))])
 
 
-def _jacobian(derivation: Derivation, chain: Chain, frame: str) -> Matrix:
-    poses = body_poses(chain)
-    point = _frame_pose(derivation, poses, frame).p
+def frame_jacobian(derivation: Derivation, chain: Chain, poses: Sequence[Pose], frame: str) -> Matrix:
+    """Jacobian of a named frame over the free coordinates."""
+    point = frame_pose(derivation, poses, frame).p
     tree = jacobian(chain, poses, derivation.numbers.frames[frame][0], point)
     return [derivation.reduce(row) for row in tree]
 
@@ -157,17 +162,17 @@ def _jacobian(derivation: Derivation, chain: Chain, frame: str) -> Matrix:
 def jacob0(derivation: Derivation, *, frame: str) -> Program:
     """q -> Jacobian of a frame in base axes, 6 x n."""
     q, chain = _start(derivation)
-    J = _jacobian(derivation, chain, frame)
-    return Program(derivation, [_vector(q)], [_output(derivation, _flat(J), (6, len(q)))])
+    J = frame_jacobian(derivation, chain, body_poses(chain), frame)
+    return Program(derivation, [vector(q)], [output(derivation, flat(J), (6, len(q)))])
 
 
 def jacob0_dot(derivation: Derivation, *, frame: str) -> Program:
     """(q, qd) -> time derivative of the Jacobian, by differentiating its graph."""
     q, chain = _start(derivation)
     qd = derivation.inputs("qd", len(q))
-    J = _flat(_jacobian(derivation, chain, frame))
+    J = flat(frame_jacobian(derivation, chain, body_poses(chain), frame))
     rate = derivation.graph.derivative(J, {x.id: v for x, v in zip(q, qd, strict=True)})
-    return Program(derivation, [_vector(q), _vector(qd)], [_output(derivation, rate, (6, len(q)))])
+    return Program(derivation, [vector(q), vector(qd)], [output(derivation, rate, (6, len(q)))])
 
 
 def energy(derivation: Derivation) -> Program:
@@ -175,7 +180,7 @@ def energy(derivation: Derivation) -> Program:
     q, chain = _start(derivation)
     qd = derivation.inputs("qd", len(q))
     both = energies(chain, derivation.expand(qd, offset=False))
-    return Program(derivation, [_vector(q), _vector(qd)], [_output(derivation, list(both), (2,))])
+    return Program(derivation, [vector(q), vector(qd)], [output(derivation, list(both), (2,))])
 
 
 PROGRAMS: dict[str, Callable[..., Program]] = {

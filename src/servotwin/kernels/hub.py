@@ -20,7 +20,7 @@ from servotwin.equations.derivation import Numbers, structure_key
 from servotwin.equations.graph import Graph, Op, apply
 from servotwin.kernels.cache import read_entry, source_digest, write_entry
 from servotwin.kernels.machine import abi, load_object, simd_width
-from servotwin.kernels.ufunc import Bound, make_ufunc
+from servotwin.kernels.ufunc import make_ufunc
 from servotwin.mechanism.model import Array
 
 LOOP = "loop"
@@ -65,7 +65,6 @@ class Kernel:
 
     kind: str
     call: np.ufunc
-    bound: Bound
     consts: Array
     compiled: Compiled
 
@@ -84,7 +83,7 @@ def kernel(
 ) -> Kernel:
     """The kernel of a kind for a robot; ``width`` forces the SIMD width (1: none), default the machine's."""
     width = width or simd_width()
-    table = numbers.table(energy=kind == "energy", drives=drives, frame=frame)
+    table = numbers.table(energy=kind in {"energy", "closed_energy"}, drives=drives, frame=frame)
     body = "" if frame is None else numbers.frames[frame][0]
     name = f"{kind}/{'drives' if drives else ''}/{body}/{width}"
     key = structure_key(name, numbers, table)
@@ -92,10 +91,10 @@ def kernel(
     if compiled is None:
         compiled = _loaded[key] = _from_disk(key) or _build(kind, key, numbers, table, frame, drives, width)
     consts = compiled.parameter_values(table)
-    bound = make_ufunc(
+    call = make_ufunc(
         compiled.address, consts, compiled.inputs, compiled.outputs, kind, f"servotwin kernel {kind}"
     )
-    return Kernel(kind, bound.ufunc, bound, consts, compiled)
+    return Kernel(kind, call, consts, compiled)
 
 
 def _disk_key(key: str) -> str:
@@ -138,6 +137,7 @@ def _build(
 ) -> Compiled:
     # Deriving and compiling are not needed when the kernel comes from disk; neither are their imports.
     from servotwin.equations.derivation import Derivation
+    from servotwin.equations.closed_programs import CLOSED_PROGRAMS
     from servotwin.equations.programs import PROGRAMS
     from servotwin.kernels.emit import Plan, emit_loop
     from servotwin.kernels.machine import compile_object
@@ -147,7 +147,7 @@ def _build(
         options["frame"] = frame
     if drives:
         options["drives"] = True
-    program = PROGRAMS[kind](Derivation(numbers, table), **options)
+    program = {**PROGRAMS, **CLOSED_PROGRAMS}[kind](Derivation(numbers, table), **options)
     plan = Plan.of(program)
     code = compile_object(emit_loop(program, plan, LOOP, width))
     entries = [e for block in program.outputs for e in block.entries]

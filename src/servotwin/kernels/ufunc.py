@@ -7,7 +7,6 @@ The ufunc is made through NumPy's own C interface (the table behind
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -29,8 +28,8 @@ def _maker() -> Any:
     get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     table = get_pointer(_multiarray_umath._UFUNC_API, None)  # the only place where the table is published
     address = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_FROM_FUNC_AND_DATA_AND_SIGNATURE]
-    pointer, number, text = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
-    kinds = (pointer, pointer, pointer, number, number, number, number, text, text, number, text)
+    pointer, number = ctypes.c_void_p, ctypes.c_int
+    kinds = (pointer, pointer, pointer, number, number, number, number, pointer, pointer, number, pointer)
     return ctypes.PYFUNCTYPE(ctypes.py_object, *kinds)(address)
 
 
@@ -43,12 +42,8 @@ def signature(inputs: list[tuple[int, ...]], outputs: list[tuple[int, ...]]) -> 
     return f"{side(inputs)}->{side(outputs)}"
 
 
-@dataclass(frozen=True)
-class Bound:
-    """A ufunc with what NumPy only points to: both must live equally long."""
-
-    ufunc: np.ufunc
-    kept: tuple[Any, ...]
+_NAME_OFFSET, _OBJ_OFFSET = 56, 88  # fields of NumPy's ufunc object on 64-bit machines (ufuncobject.h)
+_immortal: list[Any] = []
 
 
 def make_ufunc(
@@ -58,24 +53,25 @@ def make_ufunc(
     outputs: list[tuple[int, ...]],
     name: str,
     doc: str,
-) -> Bound:
+) -> np.ufunc:
     """Ufunc over a loop at ``address`` whose data pointer is ``consts``."""
     count = len(inputs) + len(outputs)
     loops = (ctypes.c_void_p * 1)(address)
     data = (ctypes.c_void_p * 1)(consts.ctypes.data)
     types = ctypes.create_string_buffer(bytes([_NPY_DOUBLE] * count), count)
-    texts = [text.encode() for text in (name, doc, signature(inputs, outputs))]
-    made: np.ufunc = _maker()(
-        ctypes.addressof(loops),
-        ctypes.addressof(data),
-        ctypes.addressof(types),
-        1,
-        len(inputs),
-        len(outputs),
-        _UFUNC_NONE,
-        texts[0],
-        texts[1],
-        0,
-        texts[2],
-    )
-    return Bound(made, (loops, data, types, texts, consts))
+    texts = [ctypes.create_string_buffer(text.encode()) for text in (name, doc, signature(inputs, outputs))]
+    at = [ctypes.addressof(part) for part in (loops, data, types, *texts)]
+    made: np.ufunc = _maker()(*at[:3], 1, len(inputs), len(outputs), _UFUNC_NONE, *at[3:5], 0, at[5])
+    _keep(made, at[3], (loops, data, types, texts, consts))
+    return made
+
+
+def _keep(made: np.ufunc, name: int, parts: tuple[Any, ...]) -> None:
+    """Tie what NumPy only points to to the life of the ufunc: it releases its field ``obj`` when it dies."""
+    fits = ctypes.c_void_p.from_address(id(made) + _NAME_OFFSET).value == name
+    owner = ctypes.c_void_p.from_address(id(made) + _OBJ_OFFSET)
+    if fits and owner.value is None:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(parts))
+        owner.value = id(parts)
+    else:  # another layout than the one known here: rather keep them for ever
+        _immortal.append((made, parts))

@@ -44,7 +44,7 @@ def stroke_time(stroke: float, speed: float, ramp: float) -> float:
 
 
 def ramped_stroke(t: Array, stroke: float, speed: float, ramp: float) -> tuple[Array, Array, Array]:
-    """Position, velocity and acceleration (k,) at times t (k,) of a stroke from 0, at rest before and after."""
+    """Position, velocity, acceleration (k,) at times t (k,) of a stroke from 0, at rest before and after."""
     total = stroke_time(stroke, speed, ramp)
     if total == 0.0:
         return np.zeros_like(t), np.zeros_like(t), np.zeros_like(t)

@@ -11,15 +11,22 @@ from servotwin.report.page_style import STYLE
 
 # The browser itself then refuses to fetch anything, whatever a script inside the page may try.
 _POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:"
 )
 _CONFIG = {
     "displaylogo": False,
+    "displayModeBar": False,  # its buttons would cover the legends; dragging zooms, a double click resets
     "responsive": True,
     "plotlyServerURL": "",
-    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
 }
+
+
+# A finger that scrolls the page must not zoom the figures it passes.
+_TOUCH = (
+    "if (matchMedia('(pointer: coarse)').matches) "
+    "document.querySelectorAll('.js-plotly-plot').forEach(p => Plotly.relayout(p, {dragmode: false}));"
+)
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,7 @@ class Page:
         from plotly.offline import get_plotlyjs
 
         script = f"<script>{get_plotlyjs()}</script>" if self._figures else ""
+        touch = f"<script>{_TOUCH}</script>" if self._figures else ""
         return (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -111,7 +119,7 @@ class Page:
             f"<title>{escape(self.title)}</title>\n<style>{STYLE}</style>\n{script}\n</head>\n<body>\n"
             f"<header><h1>{escape(self.title)}</h1><p>{escape(self.subtitle)}</p></header>\n<main>\n"
             + "\n".join(self._parts)
-            + f"\n</main>\n<footer>{escape(footer)}</footer>\n</body>\n</html>\n"
+            + f"\n</main>\n<footer>{escape(footer)}</footer>\n{touch}\n</body>\n</html>\n"
         )
 
     def _figure(self, figure: Figure) -> str:

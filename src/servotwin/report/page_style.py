@@ -12,7 +12,8 @@ LINE = "#dde2e8"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#a4508b", "#56b4e9", "#e69f00")
 
 STYLE = f"""
-:root {{ --ink: {INK}; --soft: {SOFT}; --line: {LINE}; --accent: {COLOURS[0]}; --good: #0a6b4f; --warn: #a63c06; }}
+:root {{ --ink: {INK}; --soft: {SOFT}; --line: {LINE}; --accent: {COLOURS[0]};
+  --good: #0a6b4f; --warn: #a63c06; }}
 * {{ box-sizing: border-box; }}
 html {{ -webkit-text-size-adjust: 100%; }}
 body {{ margin: 0; color: var(--ink); background: #f5f6f8; font: 16px/1.55 {FONT}; }}
@@ -23,25 +24,29 @@ header p {{ color: var(--soft); margin: 0 0 22px; font-size: 17px; max-width: 80
 h2 {{ font-size: 21px; margin: 44px 0 8px; letter-spacing: -0.005em; }}
 h3 {{ font-size: 15px; margin: 0; }}
 p {{ max-width: 80ch; margin: 8px 0 14px; }}
-.note {{ border-left: 3px solid var(--accent); padding: 2px 0 2px 14px; color: var(--soft); font-size: 15px; }}
-.cards {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(200px, 1fr)); gap: 14px; margin: 0 0 8px; }}
-.card {{ background: #fff; border: 1px solid var(--line); border-top: 3px solid var(--accent); border-radius: 6px;
-  padding: 12px 16px; }}
+.note {{ border-left: 3px solid var(--accent); padding: 2px 0 2px 14px; color: var(--soft);
+  font-size: 15px; }}
+.cards {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 14px;
+  margin: 0 0 8px; }}
+.card {{ background: #fff; border: 1px solid var(--line); border-top: 3px solid var(--accent);
+  border-radius: 6px; padding: 12px 16px; }}
 .card.warn {{ border-top-color: var(--warn); }}
 .card.good {{ border-top-color: var(--good); }}
 .card .label, .card .remark {{ color: var(--soft); font-size: 14px; line-height: 1.4; }}
 .card .value {{ font-size: 27px; font-weight: 600; line-height: 1.35; font-variant-numeric: tabular-nums; }}
 .card .unit {{ font-size: 16px; font-weight: 400; color: var(--soft); }}
 .grid {{ display: grid; gap: 16px; margin: 14px 0; grid-template-columns: minmax(0, 1fr); }}
-figure {{ margin: 0; background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: 14px 14px 6px;
-  min-width: 0; }}
+figure {{ margin: 0; background: #fff; border: 1px solid var(--line); border-radius: 6px;
+  padding: 14px 14px 6px; min-width: 0; }}
 figcaption p {{ color: var(--soft); font-size: 14px; line-height: 1.45; margin: 3px 0 6px; max-width: none; }}
-.table {{ overflow-x: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px; margin: 14px 0; }}
+.table {{ overflow-x: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px;
+  margin: 14px 0; }}
 table {{ border-collapse: collapse; width: 100%; font-size: 14.5px; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: 8px 12px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }}
+th, td {{ padding: 8px 11px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }}
 tbody tr:last-child td {{ border-bottom: 0; }}
 th {{ color: var(--soft); font-weight: 600; font-size: 13.5px; vertical-align: bottom; }}
-.number {{ text-align: right; white-space: nowrap; }}
+.number {{ text-align: right; }}
+td.number {{ white-space: nowrap; }}
 td.good {{ color: var(--good); font-weight: 600; }}
 td.warn {{ color: var(--warn); font-weight: 600; }}
 td.strong {{ font-weight: 600; }}
@@ -80,7 +85,7 @@ def layout(height: int, **changes: Any) -> dict[str, Any]:
 def axis(title: str, **changes: Any) -> dict[str, Any]:
     """An axis with its title and thin grid lines."""
     return {
-        "title": {"text": title, "standoff": 6},
+        "title": {"text": title, "standoff": 6, "font": {"size": 13}},
         "gridcolor": "#eceff3",
         "zerolinecolor": "#c3cad3",
         "linecolor": "#c3cad3",

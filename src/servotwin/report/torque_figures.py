@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, IntArray
 from servotwin.report.envelope import two_link_outlines
 from servotwin.report.labels import JointUnits, joint_units, plain_unit
 from servotwin.report.page_style import COLOURS, INK, SOFT, axis, layout
 from servotwin.report.torque_study import TorqueStudy
 
 HEIGHT = 300
-POSES = 7  # arm poses in the picture of the arm
+POSES = 6  # arm poses in the picture of the arm
 
 
 def _line(study: TorqueStudy, values: Array, name: str, colour: str, **changes: Any) -> go.Scatter:
     """A signal over the even time grid of the move; single precision is more than a screen shows."""
-    style = {"color": colour, "width": 2, **changes.pop("line", {})}
+    style = {"color": colour, "width": 2, "simplify": False, **changes.pop("line", {})}
     return go.Scatter(
         x0=0.0,
         dx=study.move.step,
@@ -45,7 +45,7 @@ def motor_torque(study: TorqueStudy, i: int, height: int = HEIGHT) -> go.Figure:
         for level in (-rated, rated):
             figure.add_hline(y=level, line={"color": SOFT, "width": 1.2, "dash": "dash"})
         figure.add_annotation(
-            x=1.0, xref="paper", xanchor="right", y=rated, yanchor="bottom", showarrow=False,
+            x=0.5, xref="paper", xanchor="center", y=rated, yanchor="bottom", showarrow=False,
             text=f"rated {rated:.3g} N m", font={"size": 12, "color": SOFT},
         )  # fmt: skip
     hover = {"hovertemplate": "%{y:.3f} N m"}
@@ -113,10 +113,12 @@ def mass_matrix(study: TorqueStudy) -> go.Figure:
     """Entries of the mass matrix that belong to the first two axes, against the rotors' reflected inertia."""
     names = study.robot.joint_names
     reflected = np.diag(study.robot.mechanism.rotors.reflected_inertia)
-    figure = go.Figure(layout=layout(360, yaxis=axis("inertia [kg m2]")))
+    figure = go.Figure(layout=layout(HEIGHT, yaxis=axis("inertia [kg m2]")))
     hover = {"hovertemplate": "%{y:.3f} kg m2"}
     for k, (i, j) in enumerate(((0, 0), (1, 1), (0, 1))):
-        figure.add_trace(_line(study, study.M[:, i, j], f"M {names[i]}{names[j]}", _colour(k), **hover))
+        figure.add_trace(
+            _line(study, study.M[:, i, j], f"M<sub>{names[i]}{names[j]}</sub>", _colour(k), **hover)
+        )
     for i in (0, 1):
         dotted = {"line": {"width": 1.4, "dash": "dot"}, **hover}
         constant = np.full(len(study.move.t), reflected[i])
@@ -126,71 +128,74 @@ def mass_matrix(study: TorqueStudy) -> go.Figure:
 
 def tool_path(study: TorqueStudy) -> go.Figure:
     """The way of the tool seen from above, in the area it can reach."""
+    outlines = [1000 * outline for outline in two_link_outlines(study.robot)]
+    half = len(study.move.t) // 2  # the way back is the same line
+    path = 1000 * study.tool[:half, :2]
+    size = 1.08 * float(np.max(np.abs(np.concatenate([path, *outlines]))))
     figure = go.Figure(
         layout=layout(
             460,
             hovermode="closest",
-            xaxis=axis("x [mm]", constrain="domain"),
-            yaxis=axis("y [mm]", scaleanchor="x", scaleratio=1.0),
+            xaxis=axis("x [mm]", constrain="domain", range=[-size, size]),
+            yaxis=axis("y [mm]", scaleanchor="x", range=[-size, size]),
         )
     )
-    for k, outline in enumerate(two_link_outlines(study.robot)):
-        figure.add_trace(
-            go.Scatter(
-                x=(1000 * outline[:, 0]).astype(np.float32),
-                y=(1000 * outline[:, 1]).astype(np.float32),
-                fill="toself", fillcolor="rgba(0, 114, 178, 0.08)", mode="lines", name="reachable area",
-                line={"color": "rgba(0, 114, 178, 0.35)", "width": 1}, hoverinfo="skip",
-                legendgroup="area", showlegend=k == 0,
-            )
-        )  # fmt: skip
-    half = len(study.move.t) // 2  # the way back is the same line
-    x, y = (1000 * study.tool[:half, k] for k in (0, 1))
-    hover = "x %{x:.0f} mm, y %{y:.0f} mm<extra></extra>"
-    figure.add_trace(
-        go.Scatter(x=x.astype(np.float32), y=y.astype(np.float32), name="tool", mode="lines",
-                   line={"color": COLOURS[1], "width": 2.5}, hovertemplate=hover)
-    )  # fmt: skip
-    ends = {"start": (0, "circle"), "far end": (half - 1, "square")}
-    for name, (k, symbol) in ends.items():
+    area = {
+        "fill": "toself",
+        "fillcolor": "rgba(0, 114, 178, 0.08)",
+        "hoverinfo": "skip",
+        "legendgroup": "area",
+    }
+    for k, outline in enumerate(outlines):
+        thin = {"color": "rgba(0, 114, 178, 0.35)", "width": 1}
+        figure.add_trace(_flat(outline, "reachable area", mode="lines", line=thin, showlegend=k == 0, **area))
+    hover = "x %{x:.0f} mm, y %{y:.0f} mm"
+    line = {"color": COLOURS[1], "width": 2.5}
+    figure.add_trace(_flat(path, "tool", mode="lines", line=line, hovertemplate=hover))
+    for name, k, symbol in (("start", 0, "circle"), ("far end", -1, "square")):
         marker = {"symbol": symbol, "size": 10, "color": COLOURS[1], "line": {"color": "#fff", "width": 1.5}}
-        figure.add_trace(
-            go.Scatter(x=[x[k]], y=[y[k]], name=name, mode="markers", marker=marker, hovertemplate=hover)
-        )
+        figure.add_trace(_flat(path[[k]], name, mode="markers", marker=marker, hovertemplate=hover))
     return figure
+
+
+def _flat(points: Array, name: str, **style: Any) -> go.Scatter:
+    """Points (k, 2) in a plane."""
+    x, y = points.T.astype(np.float32)
+    return go.Scatter(x=x, y=y, name=name, **style)
 
 
 def arm_poses(study: TorqueStudy) -> go.Figure:
     """The arm as a stick figure at several instants of the way out."""
     out = _outward_samples(study)
     poses = study.robot.fkine_all(study.move.q[out])
-    chain = np.stack([1000 * T[:, :3, 3] for T in poses.values()], axis=1)  # (poses, frames, 3)
+    chains = np.stack([1000 * T[:, :3, 3] for T in poses.values()], axis=1)  # (poses, frames, 3)
     figure = go.Figure(layout=layout(460, hovermode="closest", margin={"l": 0, "r": 0, "t": 10, "b": 0}))
-    for k, points in enumerate(chain):
-        share = k / max(len(chain) - 1, 1)
+    foot = np.array([[0.0, 0.0, chains[..., 2].min()], [0.0, 0.0, 0.0]])
+    figure.add_trace(_solid(foot, "base axis", mode="lines", line={"color": SOFT, "width": 14}))
+    for k, chain in enumerate(chains):
+        share = k / (len(chains) - 1)
         colour = f"rgb({round(176 - 176 * share)}, {round(205 - 91 * share)}, {round(228 - 50 * share)})"
-        x, y, z = points.T
-        figure.add_trace(
-            go.Scatter3d(x=x, y=y, z=z, mode="lines+markers", name=f"{study.move.t[out[k]]:.2f} s",
-                         line={"color": colour, "width": 9}, marker={"size": 3.5, "color": INK},
-                         hovertemplate="x %{x:.0f}, y %{y:.0f}, z %{z:.0f} mm")
-        )  # fmt: skip
-    x, y, z = (1000 * study.tool[: len(study.move.t) // 2 : 4]).T.astype(np.float32)
-    figure.add_trace(
-        go.Scatter3d(x=x, y=y, z=z, mode="lines", name="tool", line={"color": COLOURS[1], "width": 3},
-                     hoverinfo="skip")
-    )  # fmt: skip
-    ticks = {"gridcolor": LINE_3D, "backgroundcolor": "#ffffff", "zerolinecolor": LINE_3D, "nticks": 6}
-    scene = {f"{name}axis": {**ticks, "title": {"text": f"{name} [mm]"}} for name in "xyz"}
-    camera = {"eye": {"x": -1.15, "y": -1.35, "z": 0.95}, "center": {"x": 0.0, "y": 0.0, "z": -0.12}}
-    figure.update_layout(scene={**scene, "aspectmode": "data", "camera": camera})
+        style = {"line": {"color": colour, "width": 9}, "marker": {"size": 3.5, "color": INK}}
+        figure.add_trace(_solid(chain, f"{study.move.t[out[k]]:.2f} s", mode="lines+markers", **style))
+    path = 1000 * study.tool[: len(study.move.t) // 2 : 4]
+    figure.add_trace(_solid(path, "tool", mode="lines", line={"color": COLOURS[1], "width": 3}))
+    ticks = {"gridcolor": "#d5dbe2", "zerolinecolor": "#d5dbe2", "backgroundcolor": "#ffffff"}
+    scene = {f"{name}axis": {**ticks, "title": {"text": f"{name} [mm]"}, "dtick": 400} for name in "xy"}
+    scene["zaxis"] = {**ticks, "title": {"text": "z [mm]"}, "dtick": 100}
+    camera = {"eye": {"x": -0.75, "y": -1.75, "z": 1.05}, "center": {"x": 0.0, "y": 0.0, "z": -0.12}}
+    box = {"aspectmode": "manual", "aspectratio": {"x": 1.15, "y": 1.3, "z": 0.4}}
+    figure.update_layout(scene={**scene, **box, "camera": camera, "dragmode": "turntable"})
     return figure
 
 
-LINE_3D = "#d5dbe2"
+def _solid(points: Array, name: str, **style: Any) -> go.Scatter3d:
+    """Points (k, 3) in space."""
+    x, y, z = points.T.astype(np.float32)
+    hover = "x %{x:.0f}, y %{y:.0f}, z %{z:.0f} mm"
+    return go.Scatter3d(x=x, y=y, z=z, name=name, hovertemplate=hover, **style)
 
 
-def _outward_samples(study: TorqueStudy) -> Array:
-    """Indices of POSES instants, evenly from the start to the arrival at the far end."""
+def _outward_samples(study: TorqueStudy) -> IntArray:
+    """Indices of POSES instants, evenly from the start to the arrival of the first axis at the far end."""
     moving = np.flatnonzero(np.abs(study.move.qd[: len(study.move.t) // 2, 0]) > 0)
     return np.linspace(0, moving[-1], POSES).astype(np.int64)

@@ -126,6 +126,7 @@ def _motor_summary(study: TorqueStudy, i: int) -> dict[str, Any]:
         "peak_torque_N_m": peak,
         "rms_torque_N_m": mean,
         "rated_torque_N_m": motor.rated_torque,
+        "torque_limit_N_m": _torque_limit(motor),
         "peak_torque_over_rated": share(peak, motor.rated_torque),
         "rms_torque_over_rated": share(mean, motor.rated_torque),
         "peak_speed_rad_per_s": speed,
@@ -134,6 +135,15 @@ def _motor_summary(study: TorqueStudy, i: int) -> dict[str, Any]:
         "peak_power_W": power,
         "rated_output_W": motor.rated_output,
     }
+
+
+def _torque_limit(motor: Motor) -> float | None:
+    """What the motor gives at most: its stated peak torque, or its torque at the drive's current limit."""
+    if motor.peak_torque is not None:
+        return motor.peak_torque
+    if motor.torque_constant is not None and motor.current_limit is not None:
+        return motor.torque_constant * motor.current_limit
+    return None
 
 
 def signals(study: TorqueStudy) -> dict[str, Array]:

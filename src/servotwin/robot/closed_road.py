@@ -1,157 +1,137 @@
-r"""Closed chains: the opened tree with its loop closures as constraints.
-
-With x = (q, passive joints) and closure s(x) = 0, the passive rates follow from
-the actuated ones, :math:`\dot x = T \dot q` with
-:math:`T = [1;\; -S_p^{-1} S_q]`, :math:`S = \partial s / \partial x`, and by the
-principle of virtual work
-
-.. math:: \tau = T^T \tau_\mathrm{tree}(x, \dot x, \ddot x), \qquad M = T^T M_\mathrm{tree} T    (eq:closed)
-"""
+"""Closed chains: kernels of the opened tree with its loop closures, in the actuated joints (eq:closed)."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from servotwin.dynamics.partition import solve_partly
-from servotwin.errors import KinematicsError, UnsupportedError
-from servotwin.mechanism.model import Array, BoolArray, CutKind, Mechanism
+from servotwin.equations.derivation import Cut, Numbers
+from servotwin.errors import KinematicsError
+from servotwin.kernels.hub import Kernel, kernel
+from servotwin.mechanism.model import Array, BoolArray, Mechanism
+from servotwin.robot.closure import CLOSED, Closure, analyse
 from servotwin.robot.graph_road import GraphRoad
-from servotwin.robot.recursive_road import RecursiveRoad
 
 STEP = 0.15  # largest change of an actuated joint per step of the walk from home [rad, m]
-CLOSED = 1e-13  # residual, relative to the size of the mechanism, at which a loop counts as closed
-SINGULAR = 1e-9
+SINGULAR = 1e-7  # ratio of the diagonal of R of S_p below which torques are not determined
 
 
 class ClosedRoad:
-    """Kinematics and dynamics of a closed chain in its actuated joints. Arguments have shape (..., n)."""
+    """Kinematics and dynamics of a closed chain. Arguments have shape (..., n), actuated joints only."""
 
     name = "closed"
 
-    def __init__(self, mechanism: Mechanism, tree: GraphRoad | RecursiveRoad) -> None:
-        for loop in mechanism.loops:
-            if loop.kind is not CutKind.SPHERICAL:
-                raise UnsupportedError(
-                    f"{mechanism.name}: loop '{loop.name}' is cut at a {loop.kind.value} joint; "
-                    "only spherical cuts can be computed"
-                )
+    def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self.tree = tree
         self.n = mechanism.n_q
-        self.home = np.append(mechanism.q_home, mechanism.passive_home)
+        self.tree = GraphRoad(mechanism.opened)
         self.size = 1.0 + float(np.abs(mechanism.X_tree[:, :3, 3]).sum())
+        self._kernels: dict[tuple[str, str | None, bool], Kernel] = {}
+
+    @cached_property
+    def closure(self) -> Closure:
+        """Assembly at home, independent equations and mobility."""
+        numbers = self._numbers(())
+        gap, gradient = kernel("closed_gap", numbers).call, kernel("closed_gradient", numbers).call
+        return analyse(self.mechanism, gap, gradient)
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """Numbers of the opened tree and its independent closures."""
+        return self._numbers(self.closure.rows)
+
+    def _numbers(self, rows: tuple[int, ...]) -> Numbers:
+        loops = tuple((loop.kind, loop.frame_a, loop.frame_b) for loop in self.mechanism.loops)
+        return Numbers.of(self.mechanism.opened, Cut(loops, rows, self.n), reflected=self.mechanism.rotors)
+
+    def kernel(self, kind: str, *, frame: str | None = None, drives: bool = False) -> Kernel:
+        """The compiled kernel behind a method."""
+        found = self._kernels.get((kind, frame, drives))
+        if found is None:
+            found = kernel(f"closed_{kind}", self.numbers, frame=frame, drives=drives)
+            self._kernels[kind, frame, drives] = found
+        return found
 
     # --- closure ----------------------------------------------------------------------------------
-    def residual(self, x: Array) -> Array:
-        """Gaps of the cut joints at x (m,) [m]."""
-        pairs = [(loop.frame_a, loop.frame_b) for loop in self.mechanism.loops]
-        return np.concatenate([(self.tree.fkine(x, a) - self.tree.fkine(x, b))[:3, 3] for a, b in pairs])
-
-    def gradient(self, x: Array) -> Array:
-        """S = ds/dx."""
-        pairs = [(loop.frame_a, loop.frame_b) for loop in self.mechanism.loops]
-        return np.vstack([(self.tree.jacob0(x, a) - self.tree.jacob0(x, b))[:3] for a, b in pairs])
-
-    def gradient_rate(self, x: Array, xd: Array) -> Array:
-        """dS/dt."""
-        pairs = [(loop.frame_a, loop.frame_b) for loop in self.mechanism.loops]
-        rates = [self.tree.jacob0_dot(x, xd, a) - self.tree.jacob0_dot(x, xd, b) for a, b in pairs]
-        return np.vstack([rate[:3] for rate in rates])
-
-    def close(self, x: Array) -> Array:
-        """Passive joints by Newton's method from those in x; the actuated ones stay."""
-        x = x.copy()
-        for _ in range(30):
-            gap = self.residual(x)
-            if not np.isfinite(gap).all():
-                break
-            if np.abs(gap).max() < CLOSED * self.size:
-                return x
-            step = np.linalg.lstsq(self.gradient(x)[:, self.n :], -gap, rcond=1e-12)[0]
-            x[self.n :] += step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
-        if np.abs(self.residual(x)).max() < 1e3 * CLOSED * self.size:
-            return x
-        raise KinematicsError(f"{self.mechanism.name}: the loops do not close at q = {_text(x[: self.n])}")
-
-    def full(self, q: Array) -> Array:
-        """All free coordinates x at q, on the assembly branch of the home pose."""
-        x = self.close(self.home)
-        start = x[: self.n].copy()
-        steps = max(1, int(np.ceil(np.abs(q - start).max() / STEP)))
+    def full(self, q: Any) -> Array:
+        """All free coordinates (..., n_x) at q, on the assembly branch of the home pose."""
+        q = np.asarray(q, dtype=np.float64)
+        if q.ndim == 0 or q.shape[-1] != self.n:
+            raise ValueError("q has the wrong length")
+        flat = q.reshape(-1, self.n)
+        x = np.tile(self.closure.x_home, (len(flat), 1))
+        start = x[:, : self.n].copy()
+        away = flat - start
+        if not np.isfinite(away).all():
+            raise KinematicsError(f"{self.mechanism.name}: q is not finite")
+        steps = max(1, int(np.ceil(np.abs(away).max(initial=0.0) / STEP)))
         for k in range(1, steps + 1):
-            x[: self.n] = start + (q - start) * (k / steps)
-            x = self.close(x)
-        return x
+            x[:, : self.n] = start + away * (k / steps)
+            self._close(x, exact=k == steps)
+        return x.reshape(*q.shape[:-1], x.shape[-1])
 
-    def motion_map(self, x: Array) -> Array:
-        """T with xd = T qd (eq:closed)."""
-        S = self.gradient(x)
-        passive = S[:, self.n :]
-        sizes = np.linalg.svd(passive, compute_uv=False)
-        if len(sizes) < passive.shape[1] or sizes[-1] < SINGULAR * sizes[0]:
+    def _close(self, x: Array, *, exact: bool) -> None:
+        """Newton steps of the passive joints in place; intermediate points of a walk need not be exact."""
+        step_of = self.kernel("step").call
+        good = CLOSED * self.size if exact else 1e-4 * self.size
+        for _ in range(25):
+            step, gap, diagonal = np.moveaxis(step_of(x), -2, 0)
+            self._refuse_singular(x, diagonal)
+            largest = np.abs(step).max(axis=1, initial=0.0)
+            x[:, self.n :] += step * np.minimum(1.0, 0.5 / np.maximum(largest, 1e-300))[:, None]
+            if np.abs(gap).max(initial=0.0) < good:
+                return
+        worst = int(np.abs(gap).max(axis=1).argmax())
+        raise KinematicsError(
+            f"{self.mechanism.name}: the loops do not close at q = {_text(x[worst, : self.n])}: out of reach"
+        )
+
+    def _refuse_singular(self, x: Array, diagonal: Array) -> None:
+        largest = diagonal.max(axis=1, initial=0.0)
+        bad = ~(diagonal.min(axis=1, initial=np.inf) > SINGULAR * largest) if diagonal.size else np.zeros(0)
+        if bad.any():
+            at = int(np.flatnonzero(bad)[0])
             raise KinematicsError(
-                f"{self.mechanism.name}: singular at q = {_text(x[: self.n])}: "
-                "the actuated joints do not determine the passive ones"
+                f"{self.mechanism.name}: singular near q = {_text(x[at, : self.n])}: "
+                "the actuated joints do not determine the passive ones, nor the torques"
             )
-        return np.vstack([np.eye(self.n), -np.linalg.lstsq(passive, S[:, : self.n], rcond=None)[0]])
 
-    def drift(self, x: Array, xd: Array) -> Array:
-        """The part of xdd that is there without qdd: -S_p^-1 dS/dt xd."""
-        S_p = self.gradient(x)[:, self.n :]
-        rate = self.gradient_rate(x, xd) @ xd
-        return np.append(np.zeros(self.n), -np.linalg.lstsq(S_p, rate, rcond=None)[0])
+    def singularity(self, q: Any) -> tuple[Array, Array]:
+        """(passive, platform) measures (...): 0 at a singularity, 1 at best.
+
+        ``passive``: least over largest singular value of S_p (the passive joints follow the actuated ones);
+        ``platform``: the same of the tool's Jacobian rows that move at all (the tool follows).
+        """
+        x = self.full(q)
+        S = kernel("closed_gradient", self.numbers).call(x)[..., list(self.closure.rows), self.n :]
+        values = np.linalg.svd(S, compute_uv=False)
+        J = self.jacob0(q, self.mechanism.tool)
+        tool = np.linalg.svd(J, compute_uv=False)[..., : min(6, self.n)]
+        return values[..., -1] / values[..., 0], tool[..., -1] / tool[..., 0]
 
     # --- dynamics ---------------------------------------------------------------------------------
     def rne(self, q: Any, qd: Any, qdd: Any, drives: bool) -> Array:
-        """Inverse dynamics by virtual work (eq:closed)."""
-
-        def one(q: Array, qd: Array, qdd: Array) -> Array:
-            x = self.full(q)
-            T = self.motion_map(x)
-            xd = T @ qd
-            return np.asarray(T.T @ self.tree.rne(x, xd, T @ qdd + self.drift(x, xd), drives))
-
-        return _rows(one, (self.n,), q, qd, qdd)
+        """Inverse dynamics."""
+        return self.kernel("rne", drives=drives).call(self.full(q), qd, qdd)  # type: ignore[no-any-return]
 
     def inertia(self, q: Any, drives: bool) -> Array:
         """Mass matrix felt at the actuated joints."""
-
-        def one(q: Array) -> Array:
-            x = self.full(q)
-            T = self.motion_map(x)
-            return np.asarray(T.T @ self.tree.inertia(x, drives) @ T)
-
-        return _rows(one, (self.n, self.n), q)
+        return self.kernel("inertia", drives=drives).call(self.full(q))  # type: ignore[no-any-return]
 
     def coriolis(self, q: Any, qd: Any) -> Array:
-        """C = T^T (C_tree T + M_tree dT/dt); dT/dt = -[0; S_p^-1 dS/dt T]."""
-
-        def one(q: Array, qd: Array) -> Array:
-            x = self.full(q)
-            T = self.motion_map(x)
-            xd = T @ qd
-            rate = self.gradient_rate(x, xd) @ T
-            down = -np.linalg.lstsq(self.gradient(x)[:, self.n :], rate, rcond=None)[0]
-            T_dot = np.vstack([np.zeros((self.n, self.n)), down])
-            return np.asarray(T.T @ (self.tree.coriolis(x, xd) @ T + self.tree.inertia(x, False) @ T_dot))
-
-        return _rows(one, (self.n, self.n), q, qd)
+        """Coriolis matrix."""
+        return self.kernel("coriolis").call(self.full(q), qd)  # type: ignore[no-any-return]
 
     def gravload(self, q: Any) -> Array:
         """Gravity torque."""
-
-        def one(q: Array) -> Array:
-            x = self.full(q)
-            return np.asarray(self.motion_map(x).T @ self.tree.gravload(x))
-
-        return _rows(one, (self.n,), q)
+        return self.kernel("gravload").call(self.full(q))  # type: ignore[no-any-return]
 
     def accel(self, q: Any, qd: Any, tau: Any, drives: bool) -> Array:
         """Forward dynamics."""
-        given = np.ones(self.n, dtype=bool)
-        return self.hybrid(q, qd, np.asarray(tau, dtype=np.float64), np.zeros(self.n), given, drives)[1]
+        return self.kernel("accel", drives=drives).call(self.full(q), qd, tau)  # type: ignore[no-any-return]
 
     def hybrid(
         self, q: Any, qd: Any, tau: Array, qdd: Array, given_tau: BoolArray, drives: bool
@@ -162,58 +142,36 @@ class ClosedRoad:
 
     def energy(self, q: Any, qd: Any) -> tuple[Array, Array]:
         """Kinetic and potential energy."""
-
-        def one(q: Array, qd: Array) -> Array:
-            x = self.full(q)
-            return np.array(self.tree.energy(x, self.motion_map(x) @ qd))
-
-        both = _rows(one, (2,), q, qd)
+        both = self.kernel("energy").call(self.full(q), qd)
         return both[..., 0], both[..., 1]
+
+    def multipliers(self, q: Any, qd: Any, qdd: Any) -> Array:
+        """Forces of the independent closures (..., m), see ``equations.closed_programs``."""
+        return self.kernel("multipliers").call(self.full(q), qd, qdd)  # type: ignore[no-any-return]
+
+    def motion(self, q: Any, qd: Any, qdd: Any) -> tuple[Array, Array, Array]:
+        """(x, xd, xdd) of all free coordinates."""
+        x = self.full(q)
+        both = self.kernel("motion").call(x, qd, qdd)
+        return x, both[..., 0, :], both[..., 1, :]
 
     # --- kinematics -------------------------------------------------------------------------------
     def fkine(self, q: Any, frame: str) -> Array:
         """Pose of a frame."""
-        return _rows(lambda q: self.tree.fkine(self.full(q), frame), (4, 4), q)
+        return self.tree.fkine(self.full(q), frame)
 
     def fkine_all(self, q: Any) -> dict[str, Array]:
         """Poses of all frames."""
-        x = _rows(self.full, (len(self.home),), q)
-        return self.tree.fkine_all(x)
+        return self.tree.fkine_all(self.full(q))
 
     def jacob0(self, q: Any, frame: str) -> Array:
         """Jacobian in base axes."""
-
-        def one(q: Array) -> Array:
-            x = self.full(q)
-            return np.asarray(self.tree.jacob0(x, frame) @ self.motion_map(x))
-
-        return _rows(one, (6, self.n), q)
+        return self.kernel("jacob0", frame=frame).call(self.full(q))  # type: ignore[no-any-return]
 
     def jacob0_dot(self, q: Any, qd: Any, frame: str) -> Array:
         """Time derivative of the Jacobian."""
-
-        def one(q: Array, qd: Array) -> Array:
-            x = self.full(q)
-            T = self.motion_map(x)
-            xd = T @ qd
-            down = -np.linalg.lstsq(self.gradient(x)[:, self.n :], self.gradient_rate(x, xd) @ T, rcond=None)[
-                0
-            ]
-            T_dot = np.vstack([np.zeros((self.n, self.n)), down])
-            return np.asarray(self.tree.jacob0_dot(x, xd, frame) @ T + self.tree.jacob0(x, frame) @ T_dot)
-
-        return _rows(one, (6, self.n), q, qd)
+        return self.kernel("jacob0_dot", frame=frame).call(self.full(q), qd)  # type: ignore[no-any-return]
 
 
 def _text(q: Array) -> str:
     return "(" + ", ".join(f"{value:.6g}" for value in q) + ")"
-
-
-def _rows(one: Any, core: tuple[int, ...], *arguments: Any) -> Array:
-    """Apply a function of single vectors over broadcast leading axes."""
-    arrays = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in arguments))
-    lead = arrays[0].shape[:-1]
-    out = np.empty((*lead, *core))
-    for index in np.ndindex(*lead):
-        out[index] = one(*(a[index] for a in arrays))
-    return out

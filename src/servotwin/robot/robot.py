@@ -378,8 +378,7 @@ def _pick_road(mechanism: Mechanism, road: RoadName) -> GraphRoad | RecursiveRoa
     if mechanism.loops:
         from servotwin.robot.closed_road import ClosedRoad
 
-        opened = mechanism.opened
-        return ClosedRoad(mechanism, RecursiveRoad(opened) if road == "recursive" else GraphRoad(opened))
+        return ClosedRoad(mechanism)
     if road == "recursive" or (road == "auto" and mechanism.n_tree > GRAPH_JOINTS):
         return RecursiveRoad(mechanism)
     return GraphRoad(mechanism)

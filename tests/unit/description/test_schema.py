@@ -39,6 +39,7 @@ def axis(fields: str, rest: str = "") -> str:
         ("dh: 3", "axes.A.dh: '3' stands here; expected a mapping with theta, d, a, alpha"),
         ("dh: [1]", "axes.A.dh: a list stands here; expected a mapping with theta, d, a, alpha"),
         ("dh: {a: 1e400 m}", "axes.A.dh.a: '1e400 m': the result is not a finite number"),
+        ("dh: {a: 1e31 m}", "axes.A.dh.a: '1e31 m' is beyond all machines; expected at most 1e+30"),
         ("dh: {a: .nan}", "axes.A.dh.a: '.nan': '.' is not understood"),
         ("dh: {a: .inf m}", "axes.A.dh.a: '.inf m': '.' is not understood"),
         ("dh: {}\n    mdh: {}", "robot.yaml:4: axes.A: dh and mdh are given; expected exactly one of"),

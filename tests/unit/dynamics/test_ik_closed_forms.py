@@ -16,6 +16,7 @@ from servotwin.dynamics.ik.spherical_wrist import SphericalWristSolver
 from servotwin.errors import UnreachableError, UnsupportedError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array, Mechanism
+from tests.crosscheck.robot_data import urdf_paths
 from tests.unit.dynamics.ik_arms import (
     HALF,
     PUMA,
@@ -394,6 +395,22 @@ def test_spherical_wrist_oblique_axes_refuse_what_they_cannot_turn_to() -> None:
     wrist_away = fkine(robot, q) @ rot("x", 2.5)
     with pytest.raises(UnreachableError, match="not at right angles"):
         solver.all(wrist_away)
+
+
+def test_urdf_arm_with_a_spherical_wrist_is_recognised_without_being_told() -> None:
+    paths = [path for path in urdf_paths() if path.stem == "kinova"]
+    if not paths:
+        pytest.skip("example-robot-data is not installed")
+    robot = build_mechanism(read_description(str(paths[0])))
+    solver = InverseKinematics.of(robot)
+    assert isinstance(solver.solver, SphericalWristSolver)
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        q = inside(robot, rng)
+        T = fkine(robot, q)
+        branches = solver.all(T, respect_limits=False)
+        assert contains(branches, q, 1e-6)
+        assert worst(robot, branches, T) < REPRODUCED
 
 
 def test_six_joints_without_a_common_wrist_point_are_searched() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -62,7 +64,7 @@ def ur5() -> Mechanism:
 
 
 @pytest.mark.parametrize("arm", [panda, ur5])
-def test_numeric_random_reachable_poses_are_met_inside_limits(arm: type[Mechanism]) -> None:
+def test_numeric_random_reachable_poses_are_met_inside_limits(arm: Callable[[], Mechanism]) -> None:
     robot = arm()
     solver = InverseKinematics.of(robot)
     assert solver.solver is None
@@ -90,7 +92,7 @@ def test_numeric_all_finds_the_eight_positions_of_a_ur5() -> None:
 
 
 def test_numeric_agrees_with_the_closed_form_about_the_number_of_branches() -> None:
-    # Brute force: 400 searches on a few poses find no position that the closed form lacks, and all it has.
+    # Brute force: a hundred searches find no position that the closed form lacks, and all that it has.
     arms = [puma(), general_wrist_arm(np.random.default_rng(2)), general_wrist_arm(np.random.default_rng(5))]
     rng = np.random.default_rng(9)
     for robot in arms:

@@ -25,6 +25,7 @@ Jacobian = Callable[[Array], Array]
 
 CONVERGED = 1e-10  # m and rad, norm of the pose error
 ITERATIONS = 150
+IDLE = 12  # steps in a row that gain less than 0.1 % end a descent: a minimum that is no solution
 NU_MIN, NU_MAX = 1e-3, 1e8  # range of the damping factor; beyond it no step helps
 
 
@@ -54,9 +55,9 @@ def descend(task: Task, q: Array) -> tuple[Array, Array]:
     """From q down to the nearest minimum of the pose error: position and pose error there."""
     weight = task.weight
     error = task.error(q)
-    cost, nu = 0.5 * float(np.sum((weight * error) ** 2)), 1.0
+    cost, nu, idle = 0.5 * float(np.sum((weight * error) ** 2)), 1.0, 0
     for _ in range(ITERATIONS):
-        if np.linalg.norm(error) <= 0.01 * CONVERGED or nu > NU_MAX:
+        if np.linalg.norm(error) <= 0.01 * CONVERGED or nu > NU_MAX or idle > IDLE:
             break
         jac = (weight * task.mask)[:, None] * task.jac(q)
         gradient = jac.T @ (weight * error)
@@ -72,8 +73,7 @@ def descend(task: Task, q: Array) -> tuple[Array, Array]:
         trial_error = task.error(trial)
         trial_cost = 0.5 * float(np.sum((weight * trial_error) ** 2))
         if trial_cost < cost:
-            if trial_cost > 0.999 * cost and cost > CONVERGED and nu < 1.0:
-                nu = 1.0
+            idle = idle + 1 if trial_cost > 0.999 * cost else 0
             q, error, cost, nu = trial, trial_error, trial_cost, max(0.25 * nu, NU_MIN)
         else:
             nu *= 8.0

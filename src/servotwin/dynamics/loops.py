@@ -1,0 +1,33 @@
+r"""What a virtually cut joint demands of the two frames it joined, over any scalar.
+
+==========  ==========================================================================
+spherical   the origins coincide: 3 equations
+revolute    the origins coincide and the z axes are parallel: 3 + 2 equations
+prismatic   the axes are parallel pairwise, the origins differ along z only: 3 + 2
+==========  ==========================================================================
+
+(eq:cut). The paper of Song et al. (1995) counts 6 for a revolute and for a prismatic cut;
+the sixth is the coordinate of the cut joint itself, which does not appear here.
+"""
+
+from __future__ import annotations
+
+from servotwin.dynamics.kinematics import Pose
+from servotwin.dynamics.vector import Scalar, dot, sub
+from servotwin.mechanism.model import CutKind
+
+EQUATIONS = {
+    CutKind.SPHERICAL: ("x", "y", "z"),
+    CutKind.REVOLUTE: ("x", "y", "z", "x.z", "y.z"),
+    CutKind.PRISMATIC: ("across x", "across y", "x.y", "y.z", "z.x"),
+}
+
+
+def closure(kind: CutKind, a: Pose, b: Pose) -> list[Scalar]:
+    """Residuals of a cut joint, zero when it is closed (eq:cut) [m or 1]."""
+    gap = sub(a.p, b.p)
+    if kind is CutKind.SPHERICAL:
+        return [*gap]
+    if kind is CutKind.REVOLUTE:
+        return [*gap, dot(a.x, b.z), dot(a.y, b.z)]
+    return [dot(a.x, gap), dot(a.y, gap), dot(a.x, b.y), dot(a.y, b.z), dot(a.z, b.x)]

@@ -99,33 +99,28 @@ def _print_drives(data: dict[str, Any]) -> None:
     if not driven:
         return
     print_heading("Drives")
-    rows = [_drive_row(axis) for axis in driven]
-    columns = ("axis", "motor", "gear", "encoder", "output", "speed", "torque", "K_t", "J_m")
-    print_table(columns, rows, text_columns=4)
+    titles = ("output [W]", "speed [rpm]", "torque [N m]", "K_t [N m/A]", "J_m [kg m2]")
+    print_table(("axis", "motor", "gear", "encoder", *titles), map(_drive_row, driven), text_columns=4)
 
 
 def _drive_row(axis: dict[str, Any]) -> tuple[str, ...]:
     motor, gear = axis.get("motor", {}), axis.get("gear", {})
-
-    def rated(key: str, unit: str, factor: float = 1.0) -> str:
-        value = motor.get(key)
-        return "-" if value is None else f"{number(factor * value, 4)} {unit}"
-
+    speed = motor.get("rated_speed_rad_per_s")
     return (
         axis["name"],
         motor.get("kind", "-"),
         _gear_text(gear),
         _encoder_text(axis.get("encoder", {})),
-        rated("rated_output_W", "W"),
-        rated("rated_speed_rad_per_s", "rpm", RPM),
-        rated("rated_torque_N_m", "N m"),
-        rated("torque_constant_N_m_per_A", "N m/A"),
-        rated("rotor_inertia_kg_m2", "kg m2"),
+        number(motor.get("rated_output_W"), 4),
+        number(None if speed is None else RPM * speed, 4),
+        number(motor.get("rated_torque_N_m"), 4),
+        number(motor.get("torque_constant_N_m_per_A"), 4),
+        number(motor.get("rotor_inertia_kg_m2"), 3),
     )
 
 
 def _gear_text(gear: dict[str, Any]) -> str:
-    ratios = {"ratio": "{} : 1", "ratio_rad_per_m": "{} rad/m", "lead_m": "lead {} mm"}
+    ratios = {"ratio": "{}:1", "ratio_rad_per_m": "{} rad/m", "lead_m": "lead {} mm"}
     scale = {"lead_m": 1000.0}
     stated = [ratios[key].format(number(scale.get(key, 1.0) * gear[key])) for key in ratios if key in gear]
     return " ".join([*stated, gear.get("kind", "")]).strip() or "-"

@@ -32,12 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _run(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
+        code = INTERRUPTED
+    except (BrokenPipeError, SystemExit):  # typer leaves by SystemExit when its pipe breaks
+        code = BROKEN_PIPE
+    except OSError as error:  # a full disk, a file that vanished: nothing that a traceback would explain
+        place = error.filename or "input or output"
+        code = _refuse(f"{place}: {error.strerror or error}")
+    if code != DONE:
         _silence_stdout()
-        return BROKEN_PIPE
-    except SystemExit as stop:  # the console library leaves this way when its pipe breaks
-        return BROKEN_PIPE if stop.code == 1 else REFUSED
     return code
 
 
@@ -65,6 +67,9 @@ def _refuse(message: str) -> int:
 
 
 def _silence_stdout() -> None:
-    """Let the interpreter flush into nothing at its end."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Let what cannot be written any more vanish when the interpreter ends."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,7 +6,7 @@ import json as json_module
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.box import SIMPLE
@@ -18,9 +18,12 @@ from rich.text import Text
 PIPE_WIDTH = 160  # columns where there is no terminal to ask
 
 
-def console() -> Console:
-    """The console of stdout."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+def _print_styled(content: Any) -> None:
+    """Text or a table with the means of the terminal."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    with console.capture() as captured:
+        console.print(content)
+    sys.stdout.write(captured.get())
 
 
 def print_json(value: Any) -> None:
@@ -34,23 +37,28 @@ def print_line(text: str = "") -> None:
 
 
 def print_note(text: str) -> None:
-    """A line on stderr that is no error."""
-    sys.stderr.write(f"{' '.join(text.split())}\n")
+    """A line on stderr."""
+    with suppress(OSError):
+        sys.stderr.write(f"{' '.join(text.split())}\n")
 
 
 def print_heading(text: str) -> None:
     """The heading of a section."""
-    console().print(Text(f"\n{text}", style="bold"))
+    _print_styled(Text(f"\n{text}", style="bold"))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> None:
     """A table; the first ``text_columns`` are flush left, the others, numbers, flush right."""
     table = Table(box=SIMPLE, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_edge=False)
     for i, column in enumerate(columns):
-        table.add_column(escape(column), justify="left" if i < text_columns else "right", overflow="fold")
+        if i < text_columns:
+            table.add_column(Text(column), overflow="fold")
+        else:
+            title = Text(column.replace(" [", "\n["))  # the unit below the name keeps columns narrow
+            table.add_column(title, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    console().print(table)
+    _print_styled(table)
 
 
 @contextmanager

@@ -42,8 +42,8 @@ class Robot:
     >>> import servotwin as st
     >>> robot = st.load_robot("met-two-link")
     >>> robot.inertia([0.0, 0.0]).round(3)
-    array([[44.46 , 11.123],
-           [11.123,  3.604]])
+    array([[50.59 , 11.122],
+           [11.122,  3.603]])
     """
 
     def __init__(self, mechanism: Mechanism, *, road: RoadName = "auto", title: str = "") -> None:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from small_robots import COMPOSED, HEAD, PENDULUM, describe, write
 
 from servotwin.description.compose import resolve
 from servotwin.description.load import read_description
 from servotwin.description.nodes import parse_yaml
 from servotwin.errors import InputError
+from small_robots import COMPOSED, HEAD, PENDULUM, describe, write
 
 
 def composed(text: str, overrides: Mapping[str, str] | None = None) -> dict[str, object]:
@@ -123,13 +123,15 @@ def test_include_merges_under_the_local_keys(tmp_path: Path) -> None:
     )
     robot = describe(tmp_path, text)
     a, b, c = (robot.axes[name].motor for name in "ABC")
-    assert a is not None and b is not None and c is not None
+    assert a is not None
+    assert b is not None
+    assert c is not None
     assert (a.kind, a.rotor_inertia, a.peak_torque) == ("dc", 3e-4, 3.0)
     assert (b.kind, b.rotor_inertia) == ("dc", None)
     assert c.kind == "pmsm"
     assert robot.origins["axes.A.motor.kind"].source == "data sheet"
     assert robot.origins["axes.A.motor.kind"].file.endswith("motors.yaml")
-    assert robot.origins["axes.C.motor.kind"].source == "paper", "a part without source takes that of its place"
+    assert robot.origins["axes.C.motor.kind"].source == "paper", "a part takes the source of its place"
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,8 @@ x:
 
 
 def test_condition_may_choose_a_single_value() -> None:
-    text = "variables: {n: 3}\nmass: {source: x, choose: [{when: = n > 2, then: 5 kg}, {otherwise: {value: 6 kg}}]}"
+    branches = "[{when: = n > 2, then: 5 kg}, {otherwise: {value: 6 kg}}]"
+    text = f"variables: {{n: 3}}\nmass: {{source: x, choose: {branches}}}"
     assert composed(text)["mass"] == "5 kg"
     assert composed(text, {"variables.n": "1"})["mass"] == "6 kg"
 
@@ -283,7 +286,9 @@ def test_overrides_win_over_everything(tmp_path: Path) -> None:
 def test_overrides_of_list_items_texts_and_parts(tmp_path: Path) -> None:
     write(tmp_path, MOTORS, "motors.yaml")
     part = {"axes.A.motor.include": str(tmp_path / "motors.yaml") + "#maker.small"}
-    robot = describe(tmp_path, PENDULUM, {"axes.A.limits.position.0": "-45 deg", "axes.A.gear": "null", **part})
+    robot = describe(
+        tmp_path, PENDULUM, {"axes.A.limits.position.0": "-45 deg", "axes.A.gear": "null", **part}
+    )
     assert robot.axes["A"].limits.position is not None
     assert robot.axes["A"].limits.position[0] == pytest.approx(-0.785398163, rel=1e-9)
     assert robot.axes["A"].gear is None

@@ -102,7 +102,7 @@ def test_condition_has_truth(text: str, expected: bool) -> None:
     ],
 )
 def test_expression_that_makes_no_sense_says_why(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=".") as caught:
+    with pytest.raises(ValueError, match=r".") as caught:
         evaluate(text, lookup)
     assert message in str(caught.value)
 
@@ -110,9 +110,10 @@ def test_expression_that_makes_no_sense_says_why(text: str, message: str) -> Non
 @given(st.text(alphabet="0123456789.e+-*/^() am=<>!'\"nrdgor,", max_size=60))
 def test_expression_of_any_text_gives_value_or_value_error(text: str) -> None:
     try:
-        evaluate(text, lookup)
-    except ValueError as error:
-        assert "\n" not in str(error)
+        result = evaluate(text, lookup)
+    except ValueError:
+        return
+    assert isinstance(result, Quantity | str | bool)
 
 
 numbers = st.floats(-1e3, 1e3, allow_nan=False).map(lambda x: round(x, 3))

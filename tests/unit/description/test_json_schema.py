@@ -8,13 +8,20 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
-from small_robots import ALL
 
 from servotwin.description.json_schema import json_schema
 from servotwin.description.load import CATALOGUE
+from small_robots import ALL
 
 SCHEMA = json_schema()
-TYPES = {"object": dict, "array": list, "string": str, "number": (int, float), "integer": int, "null": type(None)}
+TYPES = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "number": int | float,
+    "integer": int,
+    "null": type(None),
+}
 
 
 def fits(schema: dict[str, Any], value: object) -> bool:

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from small_robots import ALL, COMPOSED, HEAD, PENDULUM, describe, write
 
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
+from small_robots import ALL, COMPOSED, HEAD, PENDULUM, describe, write
 
 
 def message(folder: Path, text: str) -> str:
@@ -44,19 +44,31 @@ def axis(fields: str, rest: str = "") -> str:
         ("dh: {a: .inf m}", "axes.A.dh.a: '.inf m': '.' is not understood"),
         ("dh: {}\n    mdh: {}", "robot.yaml:4: axes.A: dh and mdh are given; expected exactly one of"),
         ("type: revolute", "axes.A: the placement is missing; expected exactly one of dh, mdh and origin"),
-        ("dh: {}\n    axis: [0, 0, 1]", "robot.yaml:6: axes.A.axis: belongs to origin; with dh the joint axis is z"),
+        (
+            "dh: {}\n    axis: [0, 0, 1]",
+            "robot.yaml:6: axes.A.axis: belongs to origin; with dh the joint axis is z",
+        ),
         ("axis: [0, 0, 0]", "axes.A.axis: the zero vector has no direction"),
         ("axis: [0, 1]", "axes.A.axis: 2 values; expected a list of 3, each a plain number"),
         ("axis: z", "axes.A.axis: 'z'; expected a list of 3"),
         ("axis: [0, 0, 1 m]", "axes.A.axis.2: '1 m' is a length; expected a plain number"),
         ("axis: [0, 0, ~]", "axes.A.axis.2: the value is missing; expected a plain number"),
         ("dh: {}\n    direction: 0", "axes.A.direction: '0' is not accepted; expected 1 or -1"),
-        ("dh: {}\n    direction: 2", "axes.A.direction: 2 is out of range; expected a whole number from -1 to 1"),
+        (
+            "dh: {}\n    direction: 2",
+            "axes.A.direction: 2 is out of range; expected a whole number from -1 to 1",
+        ),
         ("dh: {}\n    direction: up", "axes.A.direction: 'up' is not a whole number"),
         ("origin: {}\n    direction: -1", "axes.A.direction: belongs to dh and mdh; turn the joint round"),
-        ("dh: {}\n    type: revolut", "axes.A.type: 'revolut' is not accepted; expected one of revolute, prismatic"),
+        (
+            "dh: {}\n    type: revolut",
+            "axes.A.type: 'revolut' is not accepted; expected one of revolute, prismatic",
+        ),
         ("dh: {}\n    type: revolut", "did you mean 'revolute'?"),
-        ("dh: {}\n    type: fixed\n    limits: {}", "robot.yaml:7: axes.A.limits: a fixed joint has no limits"),
+        (
+            "dh: {}\n    type: fixed\n    limits: {}",
+            "robot.yaml:7: axes.A.limits: a fixed joint has no limits",
+        ),
         ("dh: {}\n    type: fixed\n    motor: {}", "axes.A.motor: a fixed joint has no motor"),
         (
             "dh: {}\n    type: continuous\n    limits: {position: [0 deg, 1 deg]}",
@@ -66,10 +78,19 @@ def axis(fields: str, rest: str = "") -> str:
             "dh: {}\n    limits: {position: [10 deg, -10 deg]}",
             "robot.yaml:6: axes.A.limits.position: minimum 0.174533 is above maximum -0.174533",
         ),
-        ("dh: {}\n    limits: {position: [10 deg]}", "axes.A.limits.position: 1 values; expected a list of 2"),
+        (
+            "dh: {}\n    limits: {position: [10 deg]}",
+            "axes.A.limits.position: 1 values; expected a list of 2",
+        ),
         ("dh: {}\n    limits: {position: [1 deg, 2 mm]}", "axes.A.limits.position.1: '2 mm' is a length"),
-        ("dh: {}\n    limits: {speed: 3 mm/s}", "axes.A.limits.speed: '3 mm/s' is a speed; expected an angular speed"),
-        ("dh: {}\n    limits: {speed: 0 deg/s}", "axes.A.limits.speed: '0 deg/s' is too small; expected more than 0"),
+        (
+            "dh: {}\n    limits: {speed: 3 mm/s}",
+            "axes.A.limits.speed: '3 mm/s' is a speed; expected an angular speed",
+        ),
+        (
+            "dh: {}\n    limits: {speed: 0 deg/s}",
+            "axes.A.limits.speed: '0 deg/s' is too small; expected more than 0",
+        ),
         (
             "dh: {}\n    type: prismatic\n    limits: {speed: 3 deg/s}",
             "axes.A.limits.speed: '3 deg/s' is an angular speed; expected a speed",
@@ -82,26 +103,44 @@ def axis(fields: str, rest: str = "") -> str:
             "dh: {}\n    type: prismatic\n    gear: {lead: 8 mm, ratio: 3 rad/m}",
             "axes.A.gear.lead: expected one of ratio and lead, not both",
         ),
-        ("dh: {}\n    gear: {efficiency: 1.2}", "axes.A.gear.efficiency: '1.2' is too large; expected at most 1"),
+        (
+            "dh: {}\n    gear: {efficiency: 1.2}",
+            "axes.A.gear.efficiency: '1.2' is too large; expected at most 1",
+        ),
         (
             "dh: {}\n    type: prismatic\n    motor: {rotor_inertia: 1 kg*m^2}",
             "axes.A.motor.rotor_inertia: the rotor turns and the joint slides; expected gear: {lead: ...}",
         ),
         (
             "dh: {}\n    motor: {torque_constant: 1.21 kgf*cm}",
-            "robot.yaml:6: axes.A.motor.torque_constant: '1.21 kgf*cm' is a torque; expected a torque per current,"
-            " such as '1.21 kgf*cm/A'",
+            "robot.yaml:6: axes.A.motor.torque_constant: '1.21 kgf*cm' is a torque;"
+            " expected a torque per current, such as '1.21 kgf*cm/A'",
         ),
         ("dh: {}\n    motor: {resistance: -1 ohm}", "axes.A.motor.resistance: '-1 ohm' is too small"),
-        ("dh: {}\n    encoder: {lines: 1000, bits: 20}", "axes.A.encoder: expected exactly one of lines and bits"),
+        (
+            "dh: {}\n    encoder: {lines: 1000, bits: 20}",
+            "axes.A.encoder: expected exactly one of lines and bits",
+        ),
         ("dh: {}\n    encoder: {lines: 1000, counting: 3}", "axes.A.encoder.counting: '3' is not accepted"),
         ("dh: {}\n    encoder: {lines: 1000.5}", "axes.A.encoder.lines: '1000.5' is not a whole number"),
-        ("dh: {}\n    link: {mass: -1 kg}", "robot.yaml:6: axes.A.link.mass: '-1 kg' is too small; expected at least 0"),
+        (
+            "dh: {}\n    link: {mass: -1 kg}",
+            "robot.yaml:6: axes.A.link.mass: '-1 kg' is too small; expected at least 0",
+        ),
         ("dh: {}\n    link: {center: [1 m, 0 m, 0 m]}", "axes.A.link.center: the link has no mass"),
         ("dh: {}\n    link: {inertia: {gyration: {z: 1 m}}}", "axes.A.link.inertia: the link has no mass"),
-        ("dh: {}\n    link: {mass: 1 kg, inertia: {}}", "axes.A.link.inertia: expected exactly one of tensor and"),
-        ("dh: {}\n    link: {mass: 1 kg, inertia: {tensor: {xx: 1 kg*m^2}}}", "inertia.tensor: 'yy' is missing"),
-        ("dh: {}\n    link: {mass: 1 kg, inertia: {gyration: {radius: 1 m}}}", "gyration: expected either radius and"),
+        (
+            "dh: {}\n    link: {mass: 1 kg, inertia: {}}",
+            "axes.A.link.inertia: expected exactly one of tensor and",
+        ),
+        (
+            "dh: {}\n    link: {mass: 1 kg, inertia: {tensor: {xx: 1 kg*m^2}}}",
+            "inertia.tensor: 'yy' is missing",
+        ),
+        (
+            "dh: {}\n    link: {mass: 1 kg, inertia: {gyration: {radius: 1 m}}}",
+            "gyration: expected either radius and",
+        ),
         (
             "dh: {}\n    link: {mass: 1 kg, inertia: {gyration: {radius: 1 m, axes: [z, z]}}}",
             "gyration.axes: expected one to three different axes",
@@ -111,7 +150,10 @@ def axis(fields: str, rest: str = "") -> str:
             "gyration.axes.0: 'w' is not accepted; expected one of x, y, z",
         ),
         ("dh: {}\n    link: {name: base}", "axes.A.link.name: 'base' is the name of another frame"),
-        ("dh: {}\n    link: {name: a b}", "axes.A.link.name: 'a b' is not accepted; expected a name without blanks"),
+        (
+            "dh: {}\n    link: {name: a b}",
+            "axes.A.link.name: 'a b' is not accepted; expected a name without blanks",
+        ),
         ("dh: {}\n    parent: Q", "axes.A.parent: 'Q' is not an axis; expected one of A, base"),
         ("dh: {}\n    parent: A", "robot.yaml:6: axes.A.parent: the tree has a cycle A -> A"),
     ],
@@ -163,8 +205,14 @@ TREE = f"{HEAD}axes:\n  A: {{axis: [0, 0, 1]}}\n  B: {{axis: [0, 0, 1]}}\n  C: {
     ("text", "expected"),
     [
         ("name: test\naxes: {A: {dh: {}}}", "robot.yaml:1: 'format' is missing; it is required here"),
-        ("format: servotwin/2\nname: test\naxes: {A: {dh: {}}}", "robot.yaml:1: format: 'servotwin/2' is not accepted"),
-        ("format: servotwin/1\nname: My Robot\naxes: {A: {dh: {}}}", "robot.yaml:2: name: 'My Robot' is not accepted"),
+        (
+            "format: servotwin/2\nname: test\naxes: {A: {dh: {}}}",
+            "robot.yaml:1: format: 'servotwin/2' is not accepted",
+        ),
+        (
+            "format: servotwin/1\nname: My Robot\naxes: {A: {dh: {}}}",
+            "robot.yaml:2: name: 'My Robot' is not accepted",
+        ),
         (HEAD, "robot.yaml:1: 'axes' is missing"),
         (HEAD + "axes: {}", "robot.yaml:3: axes: expected a mapping with at least one axis"),
         (HEAD + "axes: [1]", "robot.yaml:3: axes: expected a mapping with at least one axis"),
@@ -173,7 +221,10 @@ TREE = f"{HEAD}axes:\n  A: {{axis: [0, 0, 1]}}\n  B: {{axis: [0, 0, 1]}}\n  C: {
         (HEAD + "axes: {a b: {dh: {}}}", "axes.a b: 'a b' cannot name an axis"),
         (HEAD + "axes: {a.b: {dh: {}}}", "robot.yaml:3: axes.a.b: 'a.b' cannot name an axis"),
         (HEAD + "axes: {A: {dh: {}, type: fixed}}", "axes: every joint is fixed"),
-        (HEAD + "axes:\n  A: {dh: {}}\n  A: {dh: {}}\n", "robot.yaml:5: 'A' is given twice; the first is in line 4"),
+        (
+            HEAD + "axes:\n  A: {dh: {}}\n  A: {dh: {}}\n",
+            "robot.yaml:5: 'A' is given twice; the first is in line 4",
+        ),
         (TWO + "gravity: 9.81", "robot.yaml:6: gravity: '9.81' has no unit; expected an acceleration"),
         (TWO + "gravity: -9.81 m/s^2", "gravity: '-9.81 m/s^2' is too small"),
         (TWO + "gravity: [0 m/s^2, 1 m/s^2]", "gravity: 2 values; expected a list of 3"),
@@ -216,9 +267,18 @@ TREE = f"{HEAD}axes:\n  A: {{axis: [0, 0, 1]}}\n  B: {{axis: [0, 0, 1]}}\n  C: {
         (TWO + "couplings: [{joint: A, of: {}}]", "couplings.0.of: empty; expected the joints it follows"),
         (TWO + "couplings: [{joint: Q, of: {A: 1}}]", "couplings.0.joint: 'Q' is not an axis"),
         (TWO + "couplings: [{joint: A, of: {Q: 1}}]", "couplings.0.of.Q: 'Q' is not an axis"),
-        (TWO + "couplings: [{joint: A, of: {B: 1}}]", "couplings.0.of.B: '1' has no unit; expected an angle per length"),
-        (TWO + "couplings: [{joint: B, of: {A: 1}}]", "couplings.0.of.A: '1' has no unit; expected a length per angle"),
-        (TWO + "couplings: [{joint: B, of: {A: 1 m/rad}, offset: 1 deg}]", "couplings.0.offset: '1 deg' is an angle"),
+        (
+            TWO + "couplings: [{joint: A, of: {B: 1}}]",
+            "couplings.0.of.B: '1' has no unit; expected an angle per length",
+        ),
+        (
+            TWO + "couplings: [{joint: B, of: {A: 1}}]",
+            "couplings.0.of.A: '1' has no unit; expected a length per angle",
+        ),
+        (
+            TWO + "couplings: [{joint: B, of: {A: 1 m/rad}, offset: 1 deg}]",
+            "couplings.0.offset: '1 deg' is an angle",
+        ),
         (TREE + "couplings: [{joint: A, of: {A: 1}}]", "couplings.0.of.A: 'A' follows others itself"),
         (
             TREE + "couplings: [{joint: A, of: {B: 1}}, {joint: B, of: {C: 1}}]",
@@ -238,7 +298,10 @@ TREE = f"{HEAD}axes:\n  A: {{axis: [0, 0, 1]}}\n  B: {{axis: [0, 0, 1]}}\n  C: {
         (TREE + "home: 3", "home: '3'; expected a mapping"),
         (TREE + "loops: [{name: l, type: spherical}]", "loops.0: 'between' is missing"),
         (TREE + "loops: [{name: l, type: ball, between: []}]", "loops.0.type: 'ball' is not accepted"),
-        (TREE + "loops: [{name: l, type: spherical, between: [{link: A}]}]", "loops.0.between: 1 frames; expected"),
+        (
+            TREE + "loops: [{name: l, type: spherical, between: [{link: A}]}]",
+            "loops.0.between: 1 frames; expected",
+        ),
         (
             TREE + "loops: [{name: l, type: spherical, between: [{link: A}, {link: A}]}]",
             "loops.0.between.1.link: both sides are on 'A'",
@@ -247,12 +310,22 @@ TREE = f"{HEAD}axes:\n  A: {{axis: [0, 0, 1]}}\n  B: {{axis: [0, 0, 1]}}\n  C: {
             TREE + "loops: [{name: l, type: spherical, between: [{link: A}, {link: Q}]}]",
             "loops.0.between.1.link: 'Q' is not an axis; expected one of A, B, C, base",
         ),
-        (TWO + "transmission: {motors: [M1], matrix: [[1]]}", "transmission.matrix.0: expected a list of 2 values"),
-        (TWO + "transmission: {motors: [M1], matrix: [[1, 5]]}", "transmission.matrix.0.1: '5' has no unit"),
-        (TWO + "transmission: {motors: [M1, M2], matrix: [[1, 0]]}", "transmission.matrix: 1 rows; expected 2"),
-        (TWO + "transmission: {motors: [M1, M1], matrix: [[1, 0], [0, 0]]}", "transmission.motors.1: 'M1' is already"),
         (
-            f"{HEAD}axes: {{A: {{dh: {{}}, gear: {{ratio: 5}}}}}}\ntransmission: {{motors: [M1], matrix: [[1]]}}",
+            TWO + "transmission: {motors: [M1], matrix: [[1]]}",
+            "transmission.matrix.0: expected a list of 2 values",
+        ),
+        (TWO + "transmission: {motors: [M1], matrix: [[1, 5]]}", "transmission.matrix.0.1: '5' has no unit"),
+        (
+            TWO + "transmission: {motors: [M1, M2], matrix: [[1, 0]]}",
+            "transmission.matrix: 1 rows; expected 2",
+        ),
+        (
+            TWO + "transmission: {motors: [M1, M1], matrix: [[1, 0], [0, 0]]}",
+            "transmission.motors.1: 'M1' is already",
+        ),
+        (
+            f"{HEAD}axes: {{A: {{dh: {{}}, gear: {{ratio: 5}}}}}}\n"
+            "transmission: {motors: [M1], matrix: [[1]]}",
             "robot.yaml:3: axes.A.gear.ratio: the transmission matrix holds the ratios",
         ),
         (TWO + "kinematics: skara", "kinematics: 'skara' is not accepted; expected one of scara"),
@@ -340,7 +413,8 @@ def test_assumption_about_a_list_is_one_entry(tmp_path: Path) -> None:
 
 def test_assumption_reaches_values_through_variables(tmp_path: Path) -> None:
     text = axis(
-        "dh: {a: = q2}", "variables:\n  p1: {value: 1 m, assumed: first}\n  q2: {value: = 2*p1, assumed: second}\n"
+        "dh: {a: = q2}",
+        "variables:\n  p1: {value: 1 m, assumed: first}\n  q2: {value: = 2*p1, assumed: second}\n",
     )
     assert describe(tmp_path, text).origins["axes.A.dh.a"].assumed == "first; second"
 
@@ -351,11 +425,17 @@ def test_motor_that_contradicts_itself_gets_a_warning(tmp_path: Path) -> None:
         " rated_output: 100 W, rated_torque: 1 N*m, rated_speed: 120 rad/s}"
     )
     first, second = describe(tmp_path, axis(f"dh: {{}}\n    {motor}")).warnings
-    assert "robot.yaml:6: axes.A.motor.torque_constant: 0.1 N*m/A differs from the voltage_constant 0.11" in first
-    assert "robot.yaml:6: axes.A.motor.rated_output: 100 W differs from rated_torque times rated_speed, 120 W" in second
-    assert describe(tmp_path, axis(f"dh: {{}}\n    {motor.replace('motor: {', 'motor: {kind: pmsm, ')}")).warnings == [
-        second
-    ]
+    assert (
+        "robot.yaml:6: axes.A.motor.torque_constant: 0.1 N*m/A differs from the voltage_constant 0.11"
+        in first
+    )
+    assert (
+        "robot.yaml:6: axes.A.motor.rated_output: 100 W differs from rated_torque times rated_speed, 120 W"
+        in second
+    )
+    assert describe(
+        tmp_path, axis(f"dh: {{}}\n    {motor.replace('motor: {', 'motor: {kind: pmsm, ')}")
+    ).warnings == [second]
 
 
 def test_motor_within_tolerance_gets_no_warning(tmp_path: Path) -> None:
@@ -367,9 +447,11 @@ def test_motor_within_tolerance_gets_no_warning(tmp_path: Path) -> None:
 
 
 def test_unknown_name_offers_the_catalogue() -> None:
-    with pytest.raises(InputError, match=r"no robot 'gsis'; expected a .yaml or .urdf file or one of .*gsis-scara"):
+    with pytest.raises(
+        InputError, match=r"no robot 'gsis'; expected a .yaml or .urdf file or one of .*gsis-scara"
+    ):
         read_description("gsis")
-    with pytest.raises(InputError, match="not a robot file; expected .yaml, .yml or .urdf"):
+    with pytest.raises(InputError, match=r"not a robot file; expected \.yaml, \.yml or \.urdf"):
         read_description("some/robot.txt")
     with pytest.raises(InputError, match="no such file"):
         read_description("none.yaml")

@@ -11,9 +11,22 @@ from servotwin.description.quantities import PLAIN, Quantity, dimension_name, un
 from servotwin.description.units import dimension_of, parse_quantity, read_quantity, unit, unit_table
 
 PINT = pint.UnitRegistry()
-# names that pint spells otherwise or gives another meaning (h, PS and C are physical constants or other units)
-PINT_NAMES = {"kp": "kgf", "PS": "metric_horsepower", "gf": "gram_force", "ozf": "ounce_force", "rps": "turn/s"}
-PINT_NAMES |= {"krpm": "kilorpm", "h": "hour", "%": "percent", "in": "inch", "hp": "horsepower", "turns": "turn"}
+# names that pint spells otherwise or gives another meaning (h is Planck's constant there)
+PINT_NAMES = {
+    "kp": "kgf",
+    "PS": "metric_horsepower",
+    "gf": "gram_force",
+    "ozf": "ounce_force",
+    "rps": "turn/s",
+}
+PINT_NAMES |= {
+    "krpm": "kilorpm",
+    "h": "hour",
+    "%": "percent",
+    "in": "inch",
+    "hp": "horsepower",
+    "turns": "turn",
+}
 PINT_NAMES |= {"°": "degree", "min": "minute", "oz": "ounce", "t": "metric_ton", "sec": "second"}
 PINT_NAMES |= {"rev": "turn", "lbm": "pound"}
 
@@ -81,7 +94,11 @@ def test_torque_and_voltage_constant_of_lee1989_agree_after_conversion() -> None
 @pytest.mark.parametrize(
     ("text", "unit_name", "message"),
     [
-        ("1.21 kgf*cm", "N*m/A", "'1.21 kgf*cm' is a torque; expected a torque per current, such as '1.21 kgf*cm/A'"),
+        (
+            "1.21 kgf*cm",
+            "N*m/A",
+            "'1.21 kgf*cm' is a torque; expected a torque per current, such as '1.21 kgf*cm/A'",
+        ),
         ("350", "m", "'350' has no unit; expected a length, such as '350 mm'"),
         ("100", "rad", "'100' has no unit; expected an angle, such as '100 deg'"),
         ("100 mm", "rad", "'100 mm' is a length; expected an angle, such as '1.5 deg'"),
@@ -111,7 +128,7 @@ def test_torque_and_voltage_constant_of_lee1989_agree_after_conversion() -> None
     ],
 )
 def test_quantity_that_cannot_be_accepted_says_why(text: str, unit_name: str, message: str) -> None:
-    with pytest.raises(ValueError, match=".") as caught:
+    with pytest.raises(ValueError, match=r".") as caught:
         parse_quantity(text, unit_name)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -136,5 +153,15 @@ def test_common_units_need_no_pint(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError(f"pint was asked for {name}")
 
     monkeypatch.setattr("servotwin.description.units._from_pint", refuse)
-    for text in ("1 kgf*cm/A", "1 V/krpm", "1 mH", "1 L/min", "1 bar", "1 N*m*s/rad", "1 kg*m^2", "1 ohm", "1 W"):
+    for text in (
+        "1 kgf*cm/A",
+        "1 V/krpm",
+        "1 mH",
+        "1 L/min",
+        "1 bar",
+        "1 N*m*s/rad",
+        "1 kg*m^2",
+        "1 ohm",
+        "1 W",
+    ):
         read_quantity.__wrapped__(text)

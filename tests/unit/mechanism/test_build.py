@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_robots import ALL, FOUR_BAR, GRIPPER, HEAD, PENDULUM, describe
 
 from servotwin.description.load import catalogue_names, read_description
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import BASE, CutKind, Mechanism
 from servotwin.mechanism.spatial import mass_center_inertia
+from small_robots import ALL, FOUR_BAR, GRIPPER, HEAD, PENDULUM, describe
 
 # textbook placements, written out by hand and independent of the package
 
@@ -94,7 +94,8 @@ def test_modified_dh_gives_the_textbook_pose(tmp_path: Path, direction: int) -> 
     [("[1, 0, 0]", Rx), ("[0, 2, 0]", Ry), ("[0, 0, 3]", Rz), ("[0, 0, -1]", lambda t: Rz(-t))],
 )
 def test_origin_and_axis_turn_about_that_axis(tmp_path: Path, axis: str, turn: object) -> None:
-    text = f"{HEAD}axes: {{A: {{origin: {{xyz: [1 m, 2 m, 3 m], rpy: [0.1 rad, 0.2 rad, 0.3 rad]}}, axis: {axis}}}}}"
+    origin = "{xyz: [1 m, 2 m, 3 m], rpy: [0.1 rad, 0.2 rad, 0.3 rad]}"
+    text = f"{HEAD}axes: {{A: {{origin: {origin}, axis: {axis}}}}}"
     mechanism = build(tmp_path, text)
     expected = T(1, 2, 3) @ Rz(0.3) @ Ry(0.2) @ Rx(0.1) @ turn(0.7)  # type: ignore[operator]
     np.testing.assert_allclose(poses(mechanism, np.array([0.7]))["A-link"], expected, atol=1e-14)

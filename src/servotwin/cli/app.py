@@ -29,7 +29,6 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,  # help is plain text, so that it needs no further library and appears at once
     pretty_exceptions_enable=False,
-    invoke_without_command=True,
 )
 
 
@@ -41,14 +40,11 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def servotwin(
-    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Industrial robots described once: kinematics, dynamics, drives."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 @app.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
     from servotwin.robot.robot import Robot
 
 
-def load(name: str, overrides: Sequence[str] | None, *, quiet: bool = False) -> Robot:
+def load(name: str, overrides: Sequence[str] | None) -> Robot:
     """The robot of a name or path, with the ``--set`` options applied."""
     changes = read_overrides(overrides)
-    with nullcontext() if quiet else working(f"loading {one_line(name)}"):
+    with working(f"loading {one_line(name)}"):
         from servotwin.robot.load import load_robot
 
         return load_robot(name, changes)

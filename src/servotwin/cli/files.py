@@ -29,7 +29,8 @@ def check(files: Sequence[str], overrides: Sequence[str] | None, *, json: bool) 
         if not result["ok"]:
             print_note(result["error"]["text"])
         elif not json:
-            print_line(f"{one_line(result['file'], 200)}: ok, {result['robot']}, {result['dof']} joints")
+            joints = f"{result['dof']} joint{'' if result['dof'] == 1 else 's'}"
+            print_line(f"{one_line(result['file'], 200)}: ok, {result['robot']}, {joints}")
             for warning in result["warnings"]:
                 print_note(f"warning: {warning}")
     if json:

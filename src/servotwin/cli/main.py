@@ -45,8 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     """Run a command; what the user can mend becomes one line on stderr."""
+    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
-        code = app(args=arguments, prog_name="servotwin", standalone_mode=False)
+        code = app(args=words, prog_name="servotwin", standalone_mode=False)
         return code if isinstance(code, int) else DONE
     except ServotwinError as error:
         return _refuse(str(error))

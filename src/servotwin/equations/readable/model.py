@@ -1,0 +1,138 @@
+r"""The equations of motion of a tree in closed form, in the three shapes the field uses.
+
+========  ==========================================================================================
+shape     equation
+========  ==========================================================================================
+M, C, g   :math:`\tau = M \ddot q + C \dot q + g`, C of the Christoffel symbols
+A, B, C   :math:`\tau = A \ddot q + 2 B [\dot q \dot q] + C [\dot q^2] + G` (Song 1995, eq 2)
+D, H, G   :math:`\tau_i = \sum D_{ij} \ddot q_j + \sum H_{ijk} \dot q_j \dot q_k + G_i` (Lee 1989, eq 7)
+========  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from servotwin.equations.derivation import Numbers
+from servotwin.equations.readable import laurent
+from servotwin.equations.readable.energy import Linear, TreePolynomials
+from servotwin.equations.readable.symbols import Symbol, Symbols, atoms
+from servotwin.equations.readable.terms import Constants, Entry, Reader, derivative, evaluate, plus
+from servotwin.mechanism.model import Array
+
+
+@dataclass
+class Equations:
+    """Closed forms of one robot. Entries are sums of (constant, function) with numbers; see ``terms``."""
+
+    symbols: Symbols
+    inertial: dict[str, Symbol]
+    constants: Constants
+    M: list[list[Entry]]
+    V: Entry  # potential energy
+    tree: TreePolynomials
+    reader: Reader
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return len(self.M)
+
+    @property
+    def coordinates(self) -> list[str]:
+        """Names of the coordinates."""
+        return self.symbols.coordinates
+
+    @cached_property
+    def christoffel(self) -> list[list[list[Entry]]]:
+        """H_ijk = (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) / 2."""
+        n = range(self.n)
+        rates = [[[derivative(self.M[i][j], k) for k in n] for j in n] for i in n]
+        return [
+            [[plus(plus(_half(rates[i][j][k]), rates[i][k][j], 0.5), rates[j][k][i], -0.5) for k in n] for j in n]
+            for i in n
+        ]
+
+    @cached_property
+    def gravity(self) -> list[Entry]:
+        """G_i = dV/dq_i."""
+        return [derivative(self.V, i) for i in range(self.n)]
+
+    @property
+    def coriolis(self) -> list[list[dict[int, Entry]]]:
+        """C_ij as the factor of every velocity: C_ij = sum_k H_ijk qd_k."""
+        n = range(self.n)
+        return [[{k: self.christoffel[i][j][k] for k in n if self.christoffel[i][j][k]} for j in n] for i in n]
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Columns of B: (1,2), (1,3), ..., (n-1,n)."""
+        return list(combinations(range(self.n), 2))
+
+    @property
+    def B(self) -> list[list[Entry]]:
+        """n x n(n-1)/2 matrix of Coriolis factors (Song 1995, eq 2)."""
+        return [[self.christoffel[i][j][k] for j, k in self.pairs] for i in range(self.n)]
+
+    @property
+    def C(self) -> list[list[Entry]]:
+        """n x n matrix of centrifugal factors with zero diagonal (Song 1995, eq 2)."""
+        return [[self.christoffel[i][j][j] for j in range(self.n)] for i in range(self.n)]
+
+    # --- numbers ----------------------------------------------------------------------------------
+    def mass_matrix(self, q: Array) -> Array:
+        """M (..., n, n) at q (..., n)."""
+        return self._matrix(self.M, q)
+
+    def coriolis_matrix(self, q: Array, qd: Array) -> Array:
+        """C (..., n, n)."""
+        H = np.stack([self._matrix(self.christoffel[i], q) for i in range(self.n)], axis=-3)
+        return np.einsum("...ijk,...k->...ij", H, qd)
+
+    def gravity_torque(self, q: Array) -> Array:
+        """g (..., n)."""
+        return np.stack([evaluate(entry, self.constants, q) for entry in self.gravity], axis=-1)
+
+    def _matrix(self, entries: list[list[Entry]], q: Array) -> Array:
+        rows = [np.stack([evaluate(e, self.constants, q) for e in row], axis=-1) for row in entries]
+        return np.stack(rows, axis=-2)
+
+
+def _half(entry: Entry) -> Entry:
+    return {key: 0.5 * value for key, value in entry.items()}
+
+
+def derive_tree(numbers: Numbers, *, general: bool = False) -> Equations:
+    """Closed form of the equations of motion; ``general`` keeps inertial zeros as symbols."""
+    inertial = atoms(numbers, general=general)
+    symbols = Symbols.of(numbers)
+    tree = TreePolynomials(symbols, set(inertial))
+    M, V = _reduced(tree.mass_matrix(), numbers.G), tree.potential()
+    reader = Reader.of(symbols, inertial)
+    size = numbers.G.shape[1]
+    entries: list[list[Entry]] = [[{} for _ in range(size)] for _ in range(size)]
+    for i in range(size):
+        for j in range(i, size):
+            entries[i][j] = entries[j][i] = reader.entry(M[i][j])
+    potential = {key: value for key, value in reader.entry(V).items() if key[1]}  # a constant does no work
+    return Equations(symbols, inertial, reader.constants, entries, potential, tree, reader)
+
+
+def _reduced(M: list[list[Linear]], G: Array) -> list[list[Linear]]:
+    """G^T M G on sums over inertial symbols."""
+    n, m = G.shape
+    if np.array_equal(G, np.eye(n)):
+        return M
+    out: list[list[Linear]] = [[{} for _ in range(m)] for _ in range(m)]
+    for i in range(m):
+        for j in range(m):
+            for a in np.flatnonzero(G[:, i]):
+                for b in np.flatnonzero(G[:, j]):
+                    for name, poly in M[a][b].items():
+                        whole = out[i][j].get(name, {})
+                        out[i][j][name] = laurent.add(whole, poly, complex(G[a, i] * G[b, j]))
+    return out

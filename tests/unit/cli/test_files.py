@@ -1,0 +1,141 @@
+"""``check``, ``schema`` and ``convert``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import servotwin as st
+from servotwin.cli.main import main
+from servotwin.description.load import catalogue_names, read_description
+
+ROBOT = """\
+format: servotwin/1
+name: slider
+axes:
+  x:
+    type: prismatic
+    origin: {xyz: [0 m, 0 m, 0 m]}
+    link: {mass: 2 kg}
+"""
+
+
+@pytest.fixture
+def robot_file(tmp_path: Path) -> Path:
+    path = tmp_path / "slider.yaml"
+    path.write_text(ROBOT, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def broken_file(tmp_path: Path) -> Path:
+    path = tmp_path / "broken.yaml"
+    path.write_text(ROBOT.replace("2 kg", "2 mm"), encoding="utf-8")
+    return path
+
+
+def test_check_accepts_good_files(robot_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(robot_file), "gsis-scara"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.count("ok") == 2
+    assert captured.err == ""
+
+
+def test_check_gives_one_line_per_bad_file(
+    robot_file: Path, broken_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "missing.yaml"
+    assert main(["check", str(broken_file), str(robot_file), str(missing)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out.splitlines() == [f"{robot_file}: ok, slider, 1 joint"]
+    first, second = captured.err.splitlines()
+    assert first.startswith(f"{broken_file}:7: axes.x.link.mass: '2 mm' is a length")
+    assert second.startswith(f"{missing}: no such file")
+
+
+def test_check_json_tells_the_place(
+    robot_file: Path, broken_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(robot_file), str(broken_file), "--json"]) == 2
+    good, bad = json.loads(capsys.readouterr().out)
+    assert good == {"file": str(robot_file), "ok": True, "robot": "slider", "dof": 1, "warnings": []}
+    assert (bad["ok"], bad["error"]["line"], bad["error"]["field"]) == (False, 7, "axes.x.link.mass")
+
+
+def test_schema_is_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert "axes" in printed["properties"]
+    out = tmp_path / "servotwin.schema.json"
+    assert main(["schema", "--out", str(out)]) == 0
+    assert json.loads(out.read_text(encoding="utf-8")) == printed
+    assert main(["schema", "--out", str(tmp_path / "no" / "folder.json")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", [n for n in catalogue_names() if n != "delta"])
+def test_convert_to_urdf_and_back_keeps_the_robot(name: str, tmp_path: Path) -> None:
+    urdf, yaml = tmp_path / "robot.urdf", tmp_path / "robot.yaml"
+    before = st.load_robot(name)
+    if name == "palletizer-4":  # th4 follows two joints, which URDF cannot say
+        assert main(["convert", name, str(urdf)]) == 2
+        return
+    assert main(["convert", name, str(urdf)]) == 0
+    assert main(["convert", str(urdf), str(yaml)]) == 0
+    after = st.load_robot(yaml).with_gravity(before.mechanism.gravity)
+    q = before.random_q(np.random.default_rng(0), 5)
+    # URDF numbers carry all their digits; what remains is the order of the operations.
+    assert after.fkine(q) == pytest.approx(before.fkine(q), abs=1e-12)
+    assert after.rne(q, q, q) == pytest.approx(before.rne(q, q, q), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", catalogue_names())
+def test_convert_to_yaml_gives_a_complete_file(name: str, tmp_path: Path) -> None:
+    target = tmp_path / "robot.yaml"
+    assert main(["convert", name, str(target)]) == 0
+    # Variables have done their work once the file is complete.
+    written, original = (
+        read_description(robot).model_dump(exclude={"variables"}) for robot in (target, name)
+    )
+    assert written == original
+    text = target.read_text(encoding="utf-8")
+    assert "extends:" not in text
+    assert "include:" not in text
+
+
+def test_convert_applies_overrides(robot_file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "other.yaml"
+    assert main(["convert", str(robot_file), str(target), "--set", "axes.x.link.mass=3 kg"]) == 0
+    assert read_description(target).axes["x"].link.mass == 3.0
+
+
+def test_convert_refuses_to_overwrite_without_force(
+    robot_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = robot_file.read_bytes()
+    assert main(["convert", "gsis-scara", str(robot_file)]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert robot_file.read_bytes() == before
+    assert main(["convert", "gsis-scara", str(robot_file), "--force"]) == 0
+    assert read_description(robot_file).name == "gsis-scara"
+
+
+def test_convert_says_what_urdf_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = str(tmp_path / "puma.urdf")
+    assert main(["convert", "puma560", target, "--json"]) == 0
+    left_out = json.loads(capsys.readouterr().out)["left_out"]
+    assert {"motors and gears", "gravity"} <= set(left_out)
+    assert main(["convert", "puma560", target, "--force"]) == 0
+    assert "motors and gears" in capsys.readouterr().err
+
+
+def test_convert_of_closed_chain_to_urdf_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "delta.urdf"
+    assert main(["convert", "delta", str(target)]) == 2
+    assert "loop closures" in capsys.readouterr().err
+    assert not target.exists()

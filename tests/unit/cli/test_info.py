@@ -1,0 +1,104 @@
+"""``robots`` and ``info``."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from servotwin.cli.info import rounded, shortened
+from servotwin.cli.main import main
+from servotwin.description.load import catalogue_names
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main([*arguments, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return json.loads(captured.out)
+
+
+def text(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def test_robots_lists_the_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
+    robots = answer(capsys, "robots")
+    assert [robot["name"] for robot in robots] == catalogue_names()
+    assert {robot["name"]: robot["dof"] for robot in robots}["gsis-scara"] == 4
+    shown = text(capsys, "robots")
+    assert all(robot["name"] in shown and robot["title"] in shown for robot in robots)
+
+
+@pytest.mark.parametrize("name", catalogue_names())
+def test_info_of_catalogue_robot_is_complete(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    data = answer(capsys, "info", name)
+    assert data["name"] == name
+    assert len(data["joints"]) == data["dof"]
+    assert data["frames"][0] == {"name": "base", "moves_with": "base"}
+    links = sum(axis["mass_kg"] for axis in data["axes"])
+    assert data["total_mass_kg"] == pytest.approx(links + data["payload_kg"], rel=1e-12)
+    assert data["assumptions"]
+    shown = text(capsys, "info", name)
+    assert all(entry["field"] in shown for entry in data["assumptions"])
+    assert all(axis["name"] in shown for axis in data["axes"])
+
+
+def test_info_keys_carry_units(capsys: pytest.CaptureFixture[str]) -> None:
+    axes = {axis["name"]: axis for axis in answer(capsys, "info", "gsis-scara")["axes"]}
+    limits = axes["A"]["limits"]
+    assert limits["position_rad"] == pytest.approx([-math.radians(120), math.radians(120)])
+    assert limits["speed_rad_per_s"] == pytest.approx(math.radians(200))
+    assert axes["Z"]["limits"]["position_m"] == pytest.approx([0.0, 0.150])
+    assert axes["Z"]["gear"]["ratio_rad_per_m"] == pytest.approx(785.4)
+    # 6.5 kgf cm of Table 3, with the standard acceleration of free fall
+    assert axes["A"]["motor"]["rated_torque_N_m"] == pytest.approx(6.5 * 9.80665e-2)
+
+
+def test_info_reach_is_the_sum_of_both_arms(capsys: pytest.CaptureFixture[str]) -> None:
+    data = answer(capsys, "info", "gsis-scara")
+    # The stretched arm lies inside the limits; the search stops where the radius is flat.
+    assert data["reach_m"] == pytest.approx(0.650, rel=1e-6)
+    assert data["height_range_m"] == pytest.approx([-0.150, 0.0], abs=1e-9)
+
+
+def test_info_of_closed_chain_has_no_reach(capsys: pytest.CaptureFixture[str]) -> None:
+    data = answer(capsys, "info", "delta")
+    assert data["reach_m"] is None
+    assert data["loops"]
+
+
+def test_info_applies_overrides(capsys: pytest.CaptureFixture[str]) -> None:
+    data = answer(
+        capsys, "info", "gsis-scara", "--set", "axes.A.gear.ratio=80", "--set", "variables.load=4 kg"
+    )
+    assert data["axes"][0]["gear"]["ratio"] == 80.0
+    assert data["payload_kg"] == 4.0
+    assert "payload 4 kg" in text(capsys, "info", "gsis-scara", "--set", "variables.load=4 kg")
+
+
+def test_info_shows_coupled_transmission(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Transmission" in text(capsys, "info", "palletizer-4")
+    assert "Transmission" not in text(capsys, "info", "gsis-scara")
+
+
+def test_info_tells_sources_by_field(capsys: pytest.CaptureFixture[str]) -> None:
+    sources = {entry["source"]: entry["fields"] for entry in answer(capsys, "info", "gsis-scara")["sources"]}
+    assert "axes.A.limits" in sources["Table 1"]
+    assumed = {entry["field"] for entry in answer(capsys, "info", "gsis-scara")["assumptions"]}
+    assert not assumed & {field for fields in sources.values() for field in fields}
+
+
+def test_shortened_keeps_lone_fields() -> None:
+    assert shortened(["gravity", "axes.A.link", "axes.B.link"]) == "gravity, axes.A,B.link"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [("16.115702479338843 A", "16.1157 A"), ("0.35 m", "0.35 m"), ("0.0 kg", "0 kg"), ("joint", "joint")],
+)
+def test_rounded_cuts_only_computed_fractions(written: str, shown: str) -> None:
+    assert rounded(written) == shown

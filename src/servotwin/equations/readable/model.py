@@ -109,7 +109,7 @@ def _half(entry: Entry) -> Entry:
 def derive_tree(numbers: Numbers, *, general: bool = False) -> Equations:
     """Closed form of the equations of motion; ``general`` keeps inertial zeros as symbols."""
     inertial = atoms(numbers, general=general)
-    symbols = Symbols.of(numbers)
+    symbols = Symbols.of(numbers, general=general)
     tree = TreePolynomials(symbols, set(inertial))
     M, V = _reduced(tree.mass_matrix(), numbers.G), tree.potential()
     reader = Reader.of(symbols, inertial)
@@ -118,7 +118,7 @@ def derive_tree(numbers: Numbers, *, general: bool = False) -> Equations:
     for i in range(size):
         for j in range(i, size):
             entries[i][j] = entries[j][i] = reader.entry(M[i][j])
-    potential = {key: value for key, value in reader.entry(V).items() if key[1]}  # a constant does no work
+    potential = reader.entry(V, constant=False)  # a constant potential does no work
     return Equations(symbols, inertial, reader.constants, entries, potential, tree, reader)
 
 

@@ -47,7 +47,7 @@ class Symbols:
 
     def number(self, name: str, meaning: str, unit: str, value: float) -> Poly:
         """0, 1 and -1 as they are, every other value as a symbol."""
-        if not self.general and value in (0.0, 1.0, -1.0):
+        if value in (0.0, 1.0, -1.0) and not (self.general and unit == "m"):
             return laurent.constant(value)
         place = self._places.get(name)
         if place is None:

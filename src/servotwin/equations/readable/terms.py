@@ -16,7 +16,7 @@ import numpy as np
 
 from servotwin.equations.derivation import Numbers
 from servotwin.equations.readable.energy import Linear
-from servotwin.equations.readable.laurent import TINY, exponents
+from servotwin.equations.readable.laurent import TINY, Poly, exponents
 from servotwin.equations.readable.symbols import Symbol, Symbols
 from servotwin.mechanism.model import Array
 
@@ -89,6 +89,11 @@ class Constants:
             return self.form_value(self.forms[name])
         return self.atoms[name].value
 
+    def vanishes(self, form: Form) -> bool:
+        """True if the parts cancel in the robot at hand, as Ixx - Iyy of a symmetric body does."""
+        parts = [abs(self.form_value({what: number})) for what, number in form.items()]
+        return abs(self.form_value(form)) <= 1e-12 * sum(parts)
+
     def form_value(self, form: Form) -> float:
         """Value of a sum of products."""
         total = 0.0
@@ -113,24 +118,39 @@ class Reader:
         """Prepare for the symbols of one robot."""
         return cls(symbols, Constants(symbols.geometry, atoms), planes(symbols.numbers))
 
-    def entry(self, linear: Linear) -> Entry:
-        """Collect the factor of every function, and name it."""
+    def entry(self, linear: Linear, *, constant: bool = True) -> Entry:
+        """Collect the factor of every function, and name it; ``constant`` False leaves out what does not vary."""
         collected: dict[Function, Form] = {}
         for atom, poly in linear.items():
             for key, value in poly.items():
                 powers = exponents(key, self.symbols.count)
                 n = len(self.symbols.coordinates)
                 for function, weight in self._functions(powers[:n]):
+                    if not (function or constant):
+                        continue
                     form = collected.setdefault(function, {})
                     place = (tuple(powers[n:]), atom)
                     form[place] = form.get(place, 0.0) + (value * weight).real
         return self._named(collected)
 
+    def plain(self, poly: Poly) -> dict[Function, Form]:
+        """A function of coordinates and lengths alone, such as an entry of a transform, with nothing named."""
+        collected: dict[Function, Form] = {}
+        n = len(self.symbols.coordinates)
+        for key, value in poly.items():
+            powers = exponents(key, self.symbols.count)
+            for function, weight in self._functions(powers[:n]):
+                form = collected.setdefault(function, {})
+                place = (tuple(powers[n:]), "")
+                form[place] = form.get(place, 0.0) + (value * weight).real
+        kept = {f: {k: v for k, v in form.items() if abs(v) > TINY} for f, form in collected.items()}
+        return {f: kept[f] for f in sorted(kept, key=function_order) if kept[f]}
+
     def _named(self, collected: Mapping[Function, Form]) -> Entry:
         out: Entry = {}
         for function in sorted(collected, key=function_order):
             form = {k: v for k, v in collected[function].items() if abs(v) > TINY}
-            if form:
+            if form and (self.symbols.general or not self.constants.vanishes(form)):
                 name, number = self.constants.name(form)
                 out[name, function] = out.get((name, function), 0.0) + number
         return out

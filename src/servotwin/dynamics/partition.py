@@ -25,7 +25,7 @@ def solve_partly(M: Array, h: Array, tau: Array, qdd: Array, given_tau: BoolArra
         except np.linalg.LinAlgError:
             raise UnsupportedError(
                 "the mass matrix is singular: some joint moves no inertia, so a torque does not fix its "
-                "acceleration; give the links it carries a mass and an extent, or count the rotors (drives=True)"
+                "acceleration; give its links a mass and an extent, or count the rotors with drives=True"
             ) from None
     full_tau = (M @ full_qdd[..., None])[..., 0] + h
     return np.where(given_tau, tau, full_tau), full_qdd

@@ -28,7 +28,7 @@ JOINT_NUMBERS = ("cg", "sg", "cw", "sw", "ca", "sa", "ct", "st", "b", "d", "r")
 
 @dataclass(frozen=True)
 class Cut:
-    """Loop closures of an opened tree: cut joints, the independent ones of their equations, actuated joints."""
+    """Loop closures of an opened tree: cut joints, independent equations, number of actuated joints."""
 
     loops: tuple[tuple[CutKind, str, str], ...]
     rows: tuple[int, ...]

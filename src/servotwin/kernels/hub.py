@@ -136,8 +136,8 @@ def _build(
     width: int,
 ) -> Compiled:
     # Deriving and compiling are not needed when the kernel comes from disk; neither are their imports.
-    from servotwin.equations.derivation import Derivation
     from servotwin.equations.closed_programs import CLOSED_PROGRAMS
+    from servotwin.equations.derivation import Derivation
     from servotwin.equations.programs import PROGRAMS
     from servotwin.kernels.emit import Plan, emit_loop
     from servotwin.kernels.machine import compile_object

@@ -60,7 +60,8 @@ def make_ufunc(
     data = (ctypes.c_void_p * 1)(consts.ctypes.data)
     types = ctypes.create_string_buffer(bytes([_NPY_DOUBLE] * count), count)
     texts = [ctypes.create_string_buffer(text.encode()) for text in (name, doc, signature(inputs, outputs))]
-    at = [ctypes.addressof(part) for part in (loops, data, types, *texts)]
+    parts: list[Any] = [loops, data, types, *texts]
+    at = [ctypes.addressof(part) for part in parts]
     made: np.ufunc = _maker()(*at[:3], 1, len(inputs), len(outputs), _UFUNC_NONE, *at[3:5], 0, at[5])
     _keep(made, at[3], (loops, data, types, texts, consts))
     return made

@@ -1,4 +1,4 @@
-"""How mathematics is written: plain text, LaTeX, Mathematica, Python and MathML, behind one small interface."""
+"""How mathematics is written: plain text, LaTeX, Mathematica, Python, SymPy and MathML."""
 
 from __future__ import annotations
 
@@ -182,7 +182,8 @@ class MathML(_Plain):
             return f"<msub><mi>m</mi><mn>{index}</mn></msub><msub><mi>c</mi><mi>{axis}{index}</mi></msub>"
         letters, index = split_name(name)
         letters = {"tau": "τ", "th": "θ"}.get(letters, letters)
-        return f"<msub><mi>{escape(letters)}</mi><mi>{index}</mi></msub>" if index else f"<mi>{escape(letters)}</mi>"
+        base = f"<mi>{escape(letters)}</mi>"
+        return f"<msub>{base}<mi>{index}</mi></msub>" if index else base
 
     def rate(self, name: str, order: int) -> str:
         letters, index = split_name(name)

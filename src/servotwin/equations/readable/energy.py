@@ -57,7 +57,7 @@ class TreePolynomials:
         """A and B of joint j for body b, in the frame of joint i (an ancestor of j, or j)."""
         R_ij = self.relative[i, j][0]
         if self.prismatic[j]:
-            return (R_ij[0][2], R_ij[1][2], R_ij[2][2]), ((({}, {}, {}),) * 3)  # type: ignore[return-value]
+            return (R_ij[0][2], R_ij[1][2], R_ij[2][2]), (laurent.ORIGIN, laurent.ORIGIN, laurent.ORIGIN)
         R, p = self.relative[j, b]
         A = laurent.apply(R_ij, (laurent.scaled(p[1], -1), p[0], {}))
         columns = []

@@ -1,9 +1,9 @@
 r"""Trigonometric polynomials in the one form in which equal expressions are equal.
 
 With :math:`z = e^{iq}`, cosine and sine are :math:`(z + z^{-1})/2` and :math:`(z - z^{-1})/2i`, and every
-polynomial in sines, cosines, joint travels and lengths is a sum of monomials with integer exponents. Sums of angles,
-squares, products: no identity has to be found, because each function has exactly one such sum
-(eq:laurent). Exponents are packed into one integer, eight bits each, so that multiplying monomials is
+polynomial in sines, cosines, joint travels and lengths is a sum of monomials with integer exponents.
+Sums of angles, squares, products: no identity has to be found, because each function has exactly one such
+sum (eq:laurent). Exponents are packed into one integer, eight bits each, so that multiplying monomials is
 adding integers; coefficients are dyadic and therefore exact in floating point.
 """
 
@@ -44,9 +44,9 @@ def symbol(field: int) -> Poly:
     return {monomial(field): 1.0 + 0.0j}
 
 
-def cosine_sine(key: int, turn: complex = 1.0) -> tuple[Poly, Poly]:
+def cosine_sine(key: int, turn: complex = 1.0 + 0.0j) -> tuple[Poly, Poly]:
     """Cosine and sine of the angle with packed exponents ``key``, turned by a right angle ``turn`` = i^k."""
-    back = turn.conjugate() if isinstance(turn, complex) else turn
+    back = turn.conjugate()
     return {key: 0.5 * turn, -key: 0.5 * back}, {key: -0.5j * turn, -key: 0.5j * back}
 
 
@@ -116,3 +116,14 @@ def times(A: Rows, B: Rows) -> Rows:
 def plus(a: Vector, b: Vector) -> Vector:
     """a + b."""
     return (add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2]))
+
+
+def derivative(a: Poly, field: int, sliding: bool) -> Poly:
+    """Partial derivative with respect to a coordinate: an angle (z = exp(iq)) or a travel."""
+    out: Poly = {}
+    for key, value in a.items():
+        power = exponents(key, field + 1)[field]
+        if power:
+            where = key - monomial(field) if sliding else key
+            out[where] = out.get(where, 0.0) + value * (power if sliding else 1j * power)
+    return out

@@ -52,10 +52,12 @@ class Equations:
         """H_ijk = (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) / 2."""
         n = range(self.n)
         rates = [[[derivative(self.M[i][j], k) for k in n] for j in n] for i in n]
-        return [
-            [[plus(plus(_half(rates[i][j][k]), rates[i][k][j], 0.5), rates[j][k][i], -0.5) for k in n] for j in n]
-            for i in n
-        ]
+
+        def symbol(i: int, j: int, k: int) -> Entry:
+            both = plus(plus({}, rates[i][j][k], 0.5), rates[i][k][j], 0.5)
+            return plus(both, rates[j][k][i], -0.5)
+
+        return [[[symbol(i, j, k) for k in n] for j in n] for i in n]
 
     @cached_property
     def gravity(self) -> list[Entry]:
@@ -65,8 +67,8 @@ class Equations:
     @property
     def coriolis(self) -> list[list[dict[int, Entry]]]:
         """C_ij as the factor of every velocity: C_ij = sum_k H_ijk qd_k."""
-        n = range(self.n)
-        return [[{k: self.christoffel[i][j][k] for k in n if self.christoffel[i][j][k]} for j in n] for i in n]
+        n, H = range(self.n), self.christoffel
+        return [[{k: H[i][j][k] for k in n if H[i][j][k]} for j in n] for i in n]
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -91,7 +93,7 @@ class Equations:
     def coriolis_matrix(self, q: Array, qd: Array) -> Array:
         """C (..., n, n)."""
         H = np.stack([self._matrix(self.christoffel[i], q) for i in range(self.n)], axis=-3)
-        return np.einsum("...ijk,...k->...ij", H, qd)
+        return np.asarray(np.einsum("...ijk,...k->...ij", H, qd), dtype=np.float64)
 
     def gravity_torque(self, q: Array) -> Array:
         """g (..., n)."""
@@ -100,10 +102,6 @@ class Equations:
     def _matrix(self, entries: list[list[Entry]], q: Array) -> Array:
         rows = [np.stack([evaluate(e, self.constants, q) for e in row], axis=-1) for row in entries]
         return np.stack(rows, axis=-2)
-
-
-def _half(entry: Entry) -> Entry:
-    return {key: 0.5 * value for key, value in entry.items()}
 
 
 def derive_tree(numbers: Numbers, *, general: bool = False) -> Equations:

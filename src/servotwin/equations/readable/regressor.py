@@ -1,8 +1,9 @@
 r"""Base parameters and the regressor: :math:`\tau = Y(q, \dot q, \ddot q)\, \pi` (eq:regressor).
 
 The constants of a closed form are sums of products of lengths and inertial symbols. The functions they
-multiply are linearly independent, so the torque depends on exactly as many combinations of inertial symbols as the
-constants span: a largest independent set of them are the base parameters, the others follow from it.
+multiply are linearly independent, so the torque depends on exactly as many combinations of inertial
+symbols as the constants span: a largest independent set of them are the base parameters, the others
+follow from it.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def base_parameters(equations: Equations) -> BaseParameters:
     for name in names:
         row = np.zeros(len(atoms))
         for (powers, atom), number in _form_of(equations, name).items():
-            row[place[atom]] += number * float(np.prod([g**p for g, p in zip(geometry, powers, strict=False)]))
+            lengths = [value**power for value, power in zip(geometry, powers, strict=False)]
+            row[place[atom]] += number * float(np.prod(lengths))
         rows[name] = row
     chosen = _independent(rows, sorted(names, key=lambda name: len(_form_of(equations, name))))
     basis = np.array([rows[name] for name in chosen])

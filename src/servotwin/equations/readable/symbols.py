@@ -71,7 +71,7 @@ class Symbols:
         for j, factor in enumerate(self.numbers.G[i]):
             if factor != round(factor):
                 raise UnsupportedError(
-                    f"joint {i + 1} follows others by the factor {factor:g}; closed forms need whole factors, "
+                    f"joint {i + 1} follows others by the factor {factor:g}; a closed form needs whole factors, "
                     "use the numbered form"
                 )
             key += laurent.monomial(j, int(factor))
@@ -100,7 +100,7 @@ class Symbols:
         """Rotation and origin of body i in its parent (eq:tree-dh)."""
         cg, sg, cw, sw, ca, sa, *_ = (float(v) for v in self.numbers.joint_rows[i])
         tree = self.numbers.tree
-        about = f"axis {i + 1} of its parent" if tree.parent[i] >= 0 else "the base"
+        about = f"axis {int(tree.parent[i]) + 1}" if tree.parent[i] >= 0 else "the base"
         R = _rot_z(*self._turn(i, "g", f"turn about {about}", cg, sg))
         d = self.number(f"a{i + 1}", f"distance from {about} to axis {i + 1}", "m", float(tree.d[i]))
         b = self.number(f"b{i + 1}", f"shift along {about} to axis {i + 1}", "m", float(tree.b[i]))
@@ -121,7 +121,7 @@ def _rot_x(c: Poly, s: Poly) -> Rows:
 
 
 def atoms(numbers: Numbers, *, general: bool) -> dict[str, Symbol]:
-    """Inertial symbols of all bodies that are not zero: mass, first moments, inertia about the joint origin."""
+    """Inertial symbols of all bodies: mass, first moments, inertia about the joint origin; zeros left out."""
     out: dict[str, Symbol] = {}
     for i, row in enumerate(numbers.ungrouped):
         m, mx, my, mz, Jxx, Jxy, Jyy, Jxz, Jyz, Jzz = (float(v) for v in row)

@@ -1,8 +1,8 @@
 """From Laurent sums to what is printed: sines and cosines of angle sums, times named constants.
 
 Joints with parallel axes turn in one plane; their angles add, and products of their sines and cosines
-become sines and cosines of sums. Functions of different planes stay products. A constant is the whole factor of
-one such function: it gets a name, and equal constants (up to a number) share it.
+become sines and cosines of sums. Functions of different planes stay products. A constant is the whole
+factor of one such function: it gets a name, and equal constants (up to a number) share it.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Reader:
         return cls(symbols, Constants(symbols.geometry, atoms), planes(symbols.numbers))
 
     def entry(self, linear: Linear, *, constant: bool = True) -> Entry:
-        """Collect the factor of every function, and name it; ``constant`` False leaves out what does not vary."""
+        """Collect the factor of every function, and name it; ``constant`` False leaves out what is constant."""
         collected: dict[Function, Form] = {}
         for atom, poly in linear.items():
             for key, value in poly.items():
@@ -134,7 +134,7 @@ class Reader:
         return self._named(collected)
 
     def plain(self, poly: Poly) -> dict[Function, Form]:
-        """A function of coordinates and lengths alone, such as an entry of a transform, with nothing named."""
+        """A function of coordinates and lengths alone, such as an entry of a transform; nothing is named."""
         collected: dict[Function, Form] = {}
         n = len(self.symbols.coordinates)
         for key, value in poly.items():
@@ -157,7 +157,7 @@ class Reader:
 
     def _functions(self, powers: Sequence[int]) -> Iterable[tuple[Function, complex]]:
         """exp(i sum e q) of every plane, multiplied out into cosines and sines; travels as powers."""
-        prismatic = self._sliding()
+        prismatic = self.sliding()
         slides = tuple(p if slide else 0 for p, slide in zip(powers, prismatic, strict=True))
         terms: list[tuple[tuple[Factor, ...], complex]] = [((), 1.0 + 0j)]
         for plane in dict.fromkeys(self.plane_of):
@@ -169,7 +169,7 @@ class Reader:
             sign = 1 if next(w for w in weights if w) > 0 else -1
             positive = tuple(sign * w for w in weights)
             terms = [
-                (factors + (Factor(kind, positive),), value * part)
+                ((*factors, Factor(kind, positive)), value * part)
                 for factors, value in terms
                 for kind, part in (("cos", 1.0 + 0j), ("sin", 1j * sign))
             ]
@@ -177,7 +177,8 @@ class Reader:
             terms = [((Factor("pow", slides), *factors), value) for factors, value in terms]
         return terms
 
-    def _sliding(self) -> list[bool]:
+    def sliding(self) -> list[bool]:
+        """Which coordinates are travels."""
         numbers = self.symbols.numbers
         owner = [int(np.flatnonzero(column)[0]) for column in numbers.G.T]
         return [bool(numbers.tree.prismatic[i]) for i in owner]

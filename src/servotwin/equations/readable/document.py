@@ -1,0 +1,254 @@
+"""A robot's equations as a document: sections of equations and tables, independent of how it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from servotwin.equations.readable import kinematics
+from servotwin.equations.readable.dialects import Dialect
+from servotwin.equations.readable.laurent import Poly
+from servotwin.equations.readable.model import Equations
+from servotwin.equations.readable.regressor import base_parameters
+from servotwin.equations.readable.writer import Writer
+
+FormName = Literal["MCg", "ABCG", "DHG"]
+LONG = 400  # terms beyond which a section is left to the numbered form
+
+
+@dataclass
+class Section:
+    """A heading, sentences, equations (left, right) and a table."""
+
+    heading: str
+    text: list[str] = field(default_factory=list)
+    equations: list[tuple[str, str]] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class About:
+    """What the document says beside the equations."""
+
+    title: str
+    joints: tuple[str, ...]
+    units: tuple[str, ...]
+    tool: str
+    rotor_names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    operations: tuple[tuple[str, int, int, int], ...] = ()  # function, mul, add, other
+
+
+class Document:
+    """Builds the sections in one dialect."""
+
+    def __init__(self, equations: Equations, about: About, dialect: Dialect, form: FormName = "MCg") -> None:
+        self.e, self.about, self.d, self.form = equations, about, dialect, form
+        self.w = Writer(equations, dialect)
+
+    def sections(self) -> list[Section]:
+        """All sections that apply to the robot."""
+        kinematic = [self.tool_pose(), self.tool_jacobian()]  # first: they may introduce further symbols
+        closures = self.closures()
+        parts = [self.coordinates(), self.symbols(), self.constants(), *kinematic, self.energies()]
+        parts += {"MCg": self.mass_coriolis, "ABCG": self.song, "DHG": self.lee}[self.form]()
+        parts += [self.torques(), self.base()]
+        if closures.equations:
+            parts += [closures, self.elimination()]
+        parts += [self.motor_space()] if self.about.rotor_names else []
+        parts += [self.counts()] if self.about.operations else []
+        return [part for part in parts if part.equations or part.rows or part.text]
+
+    # --- what the symbols are -----------------------------------------------------------------------
+    def coordinates(self) -> Section:
+        """Coordinates and the placements of the joints."""
+        out = Section("Coordinates", columns=["symbol", "joint", "unit"])
+        named = zip(self.e.coordinates, self.about.joints, self.about.units, strict=True)
+        out.rows = [[self.d.symbol(symbol), joint, unit] for symbol, joint, unit in named]
+        out.text = list(self.about.notes)
+        return out
+
+    def symbols(self) -> Section:
+        """Every symbol with meaning, unit and value."""
+        out = Section("Symbols", columns=["symbol", "meaning", "unit", "value"])
+        used = self._used()
+        for symbol in [*self.e.symbols.geometry, *self.e.inertial.values()]:
+            if symbol.name in used or symbol in self.e.symbols.geometry:
+                name = self.d.symbol(symbol.name)
+                out.rows.append([name, symbol.meaning, symbol.unit, f"{symbol.value:.9g}"])
+        return out
+
+    def _used(self) -> set[str]:
+        names = {atom for form in self.e.constants.forms.values() for _, atom in form}
+        entries = [entry for row in self.e.M for entry in row] + [*self.e.gravity, self.e.V]
+        return names | {name for entry in entries for name, _ in entry}
+
+    def constants(self) -> Section:
+        """Definitions of the named constants."""
+        out = Section("Constants", columns=["constant", "value"])
+        for name, form in self.e.constants.forms.items():
+            out.equations.append((self.d.symbol(name), self.w.form(form)))
+            out.rows.append([self.d.symbol(name), f"{self.e.constants.value(name):.9g}"])
+        return out
+
+    # --- kinematics ---------------------------------------------------------------------------------
+    def _polys(self, out: Section, named: Iterable[tuple[str, Poly]]) -> Section:
+        listed = [(name, self.e.reader.plain(poly)) for name, poly in named]
+        if sum(len(form) for _, parts in listed for form in parts.values()) > LONG:
+            out.text.append("Too long to read; see the numbered form.")
+            return out
+        out.equations = [(name, self.w.plain(parts)) for name, parts in listed]
+        return out
+
+    def tool_pose(self) -> Section:
+        """Entries of the transform from base to tool."""
+        R, p = kinematics.frame_pose(self.e, self.about.tool, "t")
+        named = [(f"T{i + 1}{j + 1}", R[i][j]) for i in range(3) for j in range(3)]
+        named += [(f"T{i + 1}4", p[i]) for i in range(3)]
+        return self._polys(Section("Pose of the tool"), [(self.d.symbol(n), poly) for n, poly in named])
+
+    def tool_jacobian(self) -> Section:
+        """Entries of the Jacobian."""
+        J = kinematics.jacobian(self.e, self.about.tool, "t")
+        places = [(i, j) for i, row in enumerate(J) for j, entry in enumerate(row) if entry]
+        named = [(self.d.symbol(f"J{i + 1}{j + 1}"), J[i][j]) for i, j in places]
+        rows = "Rows 1-3: velocity of the origin; rows 4-6: angular velocity."
+        return self._polys(Section("Jacobian of the tool", [rows]), named)
+
+    def closures(self) -> Section:
+        """Loop closures."""
+        out = Section("Loop closures", ["Each expression is zero when the loop is closed."])
+        named = kinematics.closures(self.e)
+        out = self._polys(out, [(self.d.symbol(f"s{k + 1}"), poly) for k, (_, poly) in enumerate(named)])
+        out.rows = [[self.d.symbol(f"s{k + 1}"), name] for k, (name, _) in enumerate(named)]
+        out.columns = ["closure", "of"]
+        return out
+
+    def elimination(self) -> Section:
+        """How multipliers are eliminated (Song 1995, eq 3-6)."""
+        lines = [
+            "With S the Jacobian of the closures, split into the columns of actuated and of passive joints, "
+            "and the torques of the opened tree above: passive joints carry no torque, so the multipliers solve "
+            "S_passive^T lambda = tau_passive, and the actuators give tau_active - S_active^T lambda "
+            "(Song, Cho and Lee 1995, eq 3-6).",
+        ]
+        return Section("Elimination of the multipliers", lines)
+
+    # --- dynamics -----------------------------------------------------------------------------------
+    def energies(self) -> Section:
+        """Kinetic and potential energy."""
+        pairs = [("T", self.w.kinetic_energy()), ("V", self.w.potential_energy())]
+        return Section("Energies", equations=pairs if self._short() else [])
+
+    def _short(self) -> bool:
+        return sum(len(entry) for row in self.e.M for entry in row) <= LONG
+
+    def _upper(self, letter: str) -> list[tuple[str, str]]:
+        n = range(self.e.n)
+        return [
+            (self.d.symbol(f"{letter}{i + 1}{j + 1}"), self.w.entry(self.e.M[i][j]))
+            for i in n
+            for j in n
+            if j >= i and self.e.M[i][j]
+        ]
+
+    def _gravity(self, letter: str) -> list[tuple[str, str]]:
+        listed = [(i, entry) for i, entry in enumerate(self.e.gravity) if entry]
+        return [(self.d.symbol(f"{letter}{i + 1}"), self.w.entry(entry)) for i, entry in listed]
+
+    def mass_coriolis(self) -> list[Section]:
+        """M, C, g."""
+        n = range(self.e.n)
+        C = [
+            (self.d.symbol(f"C{i + 1}{j + 1}"), self.w.coriolis_entry(i, j))
+            for i in n
+            for j in n
+            if self.e.coriolis[i][j]
+        ]
+        return [
+            Section("Mass matrix", ["Symmetric; entries that are not listed are zero."], self._upper("M")),
+            Section("Coriolis matrix (Christoffel symbols)", [], C),
+            Section("Gravity", [], self._gravity("g")),
+        ]
+
+    def song(self) -> list[Section]:
+        """A, B, C, G."""
+        e = self.e
+        size = f"{e.n} x {len(e.pairs)}"
+        B = [
+            (self.d.symbol(f"B{i + 1}{c + 1}"), self.w.entry(e.B[i][c]))
+            for i in range(e.n)
+            for c in range(len(e.pairs))
+            if e.B[i][c]
+        ]
+        C = [
+            (self.d.symbol(f"C{i + 1}{j + 1}"), self.w.entry(e.C[i][j]))
+            for i in range(e.n)
+            for j in range(e.n)
+            if e.C[i][j]
+        ]
+        pairs = ", ".join(f"{j + 1}{k + 1}" for j, k in e.pairs)
+        return [
+            Section(
+                f"A ({e.n} x {e.n}, symmetric)",
+                ["tau = A qdd + 2 B [qd qd] + C [qd^2] + G"],
+                self._upper("A"),
+            ),
+            Section(f"B ({size})", [f"Columns: products of velocities {pairs}."], B),
+            Section(f"C ({e.n} x {e.n}, zero diagonal)", [], C),
+            Section(f"G ({e.n} x 1)", [], self._gravity("G")),
+        ]
+
+    def lee(self) -> list[Section]:
+        """D, H, G."""
+        n = range(self.e.n)
+        H = [
+            (self.d.symbol(f"H{i + 1}{j + 1}{k + 1}"), self.w.entry(self.e.christoffel[i][j][k]))
+            for i in n
+            for j in n
+            for k in n
+            if self.e.christoffel[i][j][k]
+        ]
+        return [
+            Section("D", ["tau_i = sum_j D_ij qdd_j + sum_jk H_ijk qd_j qd_k + G_i"], self._upper("D")),
+            Section("H", [], H),
+            Section("G", [], self._gravity("G")),
+        ]
+
+    def torques(self) -> Section:
+        """The torques written out."""
+        out = Section("Torques")
+        if self._short():
+            out.equations = [(self.d.symbol(f"tau{i + 1}"), self.w.torque(i)) for i in range(self.e.n)]
+        else:
+            out.text.append("Too long to read; see the numbered form.")
+        return out
+
+    def base(self) -> Section:
+        """Base parameters."""
+        base = base_parameters(self.e)
+        names = ", ".join(base.names)
+        out = Section("Base parameters", [f"The torques depend on {len(base.names)} combinations: {names}."])
+        out.columns = ["constant", "in base parameters"]
+        for name, parts in base.combination.items():
+            if name not in base.names:
+                text = " + ".join(f"{value:.9g} {parameter}" for parameter, value in parts.items())
+                out.rows.append([self.d.symbol(name), text or "0"])
+        return out
+
+    def motor_space(self) -> Section:
+        """The integrated model of motors and arm (Lee 1989, eq 12-22)."""
+        lines = [
+            "With theta_m = N q: D_e = diag(J_m) + N^-T D N^-1, T_d = N^-T (H[qd qd] + G), and with armature",
+            "currents I_a as states: dI_a/dt = (V_a - K_b w_m - R_a I_a) / L_a; dtheta_m/dt = w_m;",
+            "dw_m/dt = D_e^-1 (K_t I_a - F_m w_m - T_d). Motors: " + ", ".join(self.about.rotor_names) + ".",
+        ]
+        return Section("In motor space (Lee 1989, eq 12-22)", [" ".join(lines)])
+
+    def counts(self) -> Section:
+        """Operation counts of the generated code."""
+        out = Section("Operations of the generated code", columns=["function", "mul", "add", "other"])
+        out.rows = [[name, str(mul), str(add), str(other)] for name, mul, add, other in self.about.operations]
+        return out

@@ -1,0 +1,186 @@
+"""Documents as plain text, Markdown, LaTeX and HTML; closed forms as Mathematica, Python and SymPy."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from servotwin.equations.readable.dialects import DIALECTS
+from servotwin.equations.readable.document import About, Document, FormName, Section
+from servotwin.equations.readable.model import Equations
+from servotwin.equations.readable.writer import Writer
+
+
+def text(equations: Equations, about: About, form: FormName = "MCg") -> str:
+    """For a terminal."""
+    lines = [about.title, "=" * len(about.title)]
+    for section in Document(equations, about, DIALECTS["text"], form).sections():
+        lines += ["", section.heading, "-" * len(section.heading), *section.text]
+        lines += [f"  {left} = {right}" for left, right in section.equations]
+        lines += _columns(section)
+    return "\n".join(lines) + "\n"
+
+
+def _columns(section: Section) -> list[str]:
+    if not section.rows:
+        return []
+    table = [section.columns, *section.rows]
+    widths = [max(len(row[k]) for row in table) for k in range(len(section.columns))]
+    padded = [[cell.ljust(w) for cell, w in zip(row, widths, strict=True)] for row in table]
+    return ["  " + "  ".join(row).rstrip() for row in padded]
+
+
+def markdown(equations: Equations, about: About, form: FormName = "MCg") -> str:
+    """Markdown with LaTeX formulas between dollar signs."""
+    lines = [f"# {about.title}"]
+    for section in Document(equations, about, DIALECTS["latex"], form).sections():
+        lines += ["", f"## {section.heading}", *([""] if section.text else []), *section.text]
+        for left, right in section.equations:
+            lines += ["", f"$${left} = {right}$$"]
+        if section.rows:
+            lines += ["", "| " + " | ".join(section.columns) + " |", "|" + " --- |" * len(section.columns)]
+            lines += [f"| ${row[0]}$ | " + " | ".join(row[1:]) + " |" for row in _markdown_rows(section)]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_rows(section: Section) -> list[list[str]]:
+    return [[cell.replace("|", r"\|") for cell in row] for row in section.rows]
+
+
+def latex(equations: Equations, about: About, form: FormName = "MCg") -> str:
+    """A complete LaTeX document (article, amsmath, breqn-free: long sums break at their signs)."""
+    lines = [
+        r"\documentclass{article}",
+        r"\usepackage{amsmath}",
+        r"\usepackage[a4paper,margin=20mm]{geometry}",
+        r"\allowdisplaybreaks",
+        rf"\title{{{_tex(about.title)}}}",
+        r"\date{}",
+        r"\begin{document}",
+        r"\maketitle",
+    ]
+    for section in Document(equations, about, DIALECTS["latex"], form).sections():
+        lines += [rf"\section*{{{_tex(section.heading)}}}", *(_tex(line) for line in section.text)]
+        for left, right in section.equations:
+            lines += [r"\begin{align*}", f"{left} ={_broken(right)}", r"\end{align*}"]
+        if section.rows:
+            lines += [rf"\begin{{tabular}}{{{'l' * len(section.columns)}}}"]
+            lines += [" & ".join(_tex(c) for c in section.columns) + r" \\ \hline"]
+            cells = [[f"${row[0]}$", *(_tex(cell) for cell in row[1:])] for row in section.rows]
+            lines += [" & ".join(row) + r" \\" for row in cells]
+            lines += [r"\end{tabular}"]
+    return "\n".join([*lines, r"\end{document}", ""])
+
+
+def _tex(words: str) -> str:
+    for sign in "&%$#_{}":
+        words = words.replace(sign, "\\" + sign)
+    return words.replace("^", r"\textasciicircum{}")
+
+
+def _broken(right: str, width: int = 110) -> str:
+    """Break a long sum at its outer signs."""
+    lines, line, depth = [], "", 0
+    words = right.replace(" + ", "\0+ ").replace(" - ", "\0- ").split("\0")
+    for word in words:
+        if line and depth == 0 and len(line) + len(word) > width:
+            lines.append(line)
+            line = ""
+        line += (" " if line else "") + word
+        depth += word.count("(") - word.count(")")
+    return "{}&" + " \\\\\n&\\quad ".join([*lines, line])
+
+
+def mathematica(equations: Equations, about: About, form: FormName = "MCg") -> str:
+    """Assignments for Mathematica."""
+    lines = [f"(* {about.title.replace('*)', '')} *)"]
+    for section in Document(equations, about, DIALECTS["mathematica"], form).sections():
+        if section.equations:
+            lines += ["", f"(* {section.heading} *)"]
+            lines += [f"{left} = {right};" for left, right in section.equations]
+    return "\n".join(lines) + "\n"
+
+
+def sympy_objects(equations: Equations) -> dict[str, Any]:
+    """M, C, g, tau as SymPy matrices, ``constants`` as a mapping to their definitions."""
+    import sympy as sp
+
+    writer = Writer(equations, DIALECTS["sympy"])
+    names: dict[str, Any] = {}
+
+    def read(line: str) -> Any:
+        return sp.sympify(line, locals=names)
+
+    for name in _all_names(equations):
+        names[name] = sp.Symbol(name, real=True)
+    n = range(equations.n)
+    return {
+        "M": sp.Matrix([[read(writer.entry(equations.M[i][j])) for j in n] for i in n]),
+        "C": sp.Matrix([[read(writer.coriolis_entry(i, j)) for j in n] for i in n]),
+        "g": sp.Matrix([read(writer.entry(g)) for g in equations.gravity]),
+        "tau": sp.Matrix([read(writer.torque(i)) for i in n]),
+        "T": read(writer.kinetic_energy()),
+        "V": read(writer.potential_energy()),
+        "constants": {names[k]: read(writer.form(f)) for k, f in equations.constants.forms.items()},
+        "values": {
+            names[s.name]: s.value for s in [*equations.symbols.geometry, *equations.inertial.values()]
+        },
+    }
+
+
+def _all_names(equations: Equations) -> list[str]:
+    rates = [f"{q}{'d' * order}" for q in equations.coordinates for order in (0, 1, 2)]
+    symbols = [s.name for s in [*equations.symbols.geometry, *equations.inertial.values()]]
+    return [*rates, *symbols, *equations.constants.forms]
+
+
+def python(equations: Equations, about: About) -> str:
+    """A module with the closed forms as functions over numpy arrays; needs numpy only."""
+    w = Writer(equations, DIALECTS["python"])
+    n = equations.n
+    lines = [f'"""{about.title}: equations of motion in closed form."""', "", "import numpy as np", ""]
+    for symbol in [*equations.symbols.geometry, *equations.inertial.values()]:
+        lines.append(f"{symbol.name} = {symbol.value!r}  # {symbol.meaning} [{symbol.unit}]")
+    lines += [f"{name} = {w.form(form)}" for name, form in equations.constants.forms.items()]
+
+    def function(name: str, arguments: list[str], shape: str, entries: list[tuple[str, str]]) -> None:
+        lines.extend(["", "", f"def {name}({', '.join(arguments)}):"])
+        for argument in arguments:
+            rate = argument[1:]
+            targets = ", ".join(f"{q}{rate}" for q in equations.coordinates)
+            comma = "," if n == 1 else ""
+            lines.append(f"    {targets}{comma} = np.moveaxis(np.asarray({argument}, dtype=float), -1, 0)")
+        lines.append(f"    out = np.zeros(q1.shape + {shape})")
+        lines.extend(f"    out[..., {place}] = {value}" for place, value in entries)
+        lines.append("    return out")
+
+    both = [(i, j) for i in range(n) for j in range(n)]
+    mass = [(f"{i}, {j}", w.entry(equations.M[i][j])) for i, j in both if equations.M[i][j]]
+    function("mass_matrix", ["q"], f"({n}, {n})", mass)
+    coriolis = [(f"{i}, {j}", w.coriolis_entry(i, j)) for i, j in both if equations.coriolis[i][j]]
+    function("coriolis_matrix", ["q", "qd"], f"({n}, {n})", coriolis)
+    gravity = [(f"{i}", w.entry(g)) for i, g in enumerate(equations.gravity) if g]
+    function("gravity_torque", ["q"], f"({n},)", gravity)
+    return "\n".join(lines) + "\n"
+
+
+def html_sections(equations: Equations, about: About, form: FormName = "MCg") -> str:
+    """Sections as HTML with MathML formulas, to be placed in a page."""
+    parts = []
+    for section in Document(equations, about, DIALECTS["mathml"], form).sections():
+        parts.append(f"<section><h2>{escape(section.heading)}</h2>")
+        parts += [f"<p>{escape(line)}</p>" for line in section.text]
+        for left, right in section.equations:
+            row = f"<mrow>{left}<mo>=</mo>{right}</mrow>"
+            parts.append(f'<div class="formula"><math display="block">{row}</math></div>')
+        if section.rows:
+            head = "".join(f"<th>{escape(c)}</th>" for c in section.columns)
+            parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>")
+            for row_cells in section.rows:
+                first = f"<td><math><mrow>{row_cells[0]}</mrow></math></td>"
+                parts.append(
+                    f"<tr>{first}" + "".join(f"<td>{escape(c)}</td>" for c in row_cells[1:]) + "</tr>"
+                )
+            parts.append("</tbody></table>")
+        parts.append("</section>")
+    return "\n".join(parts)

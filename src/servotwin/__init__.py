@@ -11,15 +11,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from servotwin.robot.derive import RobotEquations, derive
     from servotwin.robot.load import load_robot
     from servotwin.robot.robot import Hybrid, Robot
 
 __version__ = "0.1.0"
-__all__ = ["Hybrid", "Robot", "__version__", "load_robot"]
+__all__ = ["Hybrid", "Robot", "RobotEquations", "__version__", "derive", "load_robot"]
 
 _HOMES = {
     "Hybrid": "servotwin.robot.robot",
     "Robot": "servotwin.robot.robot",
+    "RobotEquations": "servotwin.robot.derive",
+    "derive": "servotwin.robot.derive",
     "load_robot": "servotwin.robot.load",
 }
 

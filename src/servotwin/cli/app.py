@@ -196,6 +196,45 @@ def rne(
 
 
 @app.command()
+def equations(
+    robot: RobotName,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--form",
+            metavar="FORM",
+            help="MCg: M, C, g. ABCG: A, B, C, G of Song 1995. DHG: D, H, G of Lee 1989.",
+        ),
+    ] = "MCg",
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Write to a file; its ending decides: .html .txt .md .tex .m (Mathematica) .py.",
+        ),
+    ] = None,
+    drives: Annotated[bool, typer.Option("--drives", help="Include the inertia of the rotors.")] = False,
+    general: Annotated[
+        bool, typer.Option("--general", help="Keep what is zero in this robot as symbols.")
+    ] = False,
+    numeric: Annotated[
+        list[str] | None,
+        typer.Option("--numeric", metavar="WHAT", help="Write geometry, gravity or inertia as numbers."),
+    ] = None,
+    overrides: Set = None,
+    json: Json = False,
+) -> None:
+    """Derive the equations of motion in closed form.
+
+    Symbols with meaning and value, named constants, mass matrix, velocity terms, gravity, loop closures.
+    """
+    from servotwin.cli.equations import equations as run
+
+    run(robot, form, out, overrides, drives=drives, general=general, numeric=numeric or [], json=json)
+
+
+@app.command()
 def convert(
     source: Annotated[str, typer.Argument(metavar="IN", help="Catalogue name, .yaml or .urdf file.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="The .yaml or .urdf file to write.")],

@@ -12,8 +12,10 @@ the sixth is the coordinate of the cut joint itself, which does not appear here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from servotwin.dynamics.kinematics import Pose
-from servotwin.dynamics.vector import Scalar, dot, sub
+from servotwin.dynamics.vector import Scalar, Vec, add, dot, scale, sub
 from servotwin.mechanism.model import CutKind
 
 EQUATIONS = {
@@ -31,3 +33,19 @@ def closure(kind: CutKind, a: Pose, b: Pose) -> list[Scalar]:
     if kind is CutKind.REVOLUTE:
         return [*gap, dot(a.x, b.z), dot(a.y, b.z)]
     return [dot(a.x, gap), dot(a.y, gap), dot(a.x, b.y), dot(a.y, b.z), dot(a.z, b.x)]
+
+
+def cut_wrench(kind: CutKind, a: Pose, forces: Sequence[Scalar]) -> tuple[Vec, Vec]:
+    """Force [N] and moment [N m] on the side of frame a, at the origin of frame b, from the multipliers.
+
+    ``forces`` belong to the residuals of ``closure`` and push against them: their power is forces . s'.
+    With w the angular velocity of a relative to b, (a.x . b.z)' = -w . a.y and (a.y . b.z)' = w . a.x at a
+    closed cut (eq:cut-force).
+    """
+    if kind is CutKind.PRISMATIC:
+        fx, fy, nz, nx, ny = forces
+        return add(scale(fx, a.x), scale(fy, a.y)), add(add(scale(nx, a.x), scale(ny, a.y)), scale(nz, a.z))
+    force: Vec = (forces[0], forces[1], forces[2])
+    if kind is CutKind.SPHERICAL:
+        return force, (0.0, 0.0, 0.0)
+    return force, sub(scale(forces[4], a.x), scale(forces[3], a.y))

@@ -199,5 +199,10 @@ def _rotors(description: RobotDescription) -> Rotors:
             direct = 0.0 if axes[name].prismatic else 1.0
             N[i, joints.index(name)] = direct if ratio is None else ratio
     motors = [axes[owner].motor if owner in axes else None for owner in owners]
-    J_m = [motor.rotor_inertia or 0.0 if motor is not None else 0.0 for motor in motors]
-    return Rotors(tuple(names), N, np.array(J_m))
+
+    def stated(name: str) -> Array:
+        return np.array([(getattr(motor, name) or 0.0) if motor is not None else 0.0 for motor in motors])
+
+    return Rotors(
+        tuple(names), N, stated("rotor_inertia"), f_m=stated("viscous_friction"), tau_c=stated("coulomb_friction")
+    )

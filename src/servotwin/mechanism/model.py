@@ -80,11 +80,16 @@ class Limits:
 
 @dataclass(frozen=True)
 class Rotors:
-    """Rotors behind the transmission: ``theta_m = N @ q``; inertia ``J_m`` [kg m2] each."""
+    """Rotors behind the transmission: ``theta_m = N @ q``; inertia ``J_m`` [kg m2] each.
+
+    ``f_m`` [N m s/rad] viscous and ``tau_c`` [N m] dry friction at the motor, zero where none is stated.
+    """
 
     names: tuple[str, ...]
     N: Array
     J_m: Array
+    f_m: Array = field(default_factory=lambda: np.zeros(0))
+    tau_c: Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def reflected_inertia(self) -> Array:

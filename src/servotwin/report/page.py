@@ -76,6 +76,10 @@ class Page:
         """A paragraph of plain text."""
         self._parts.append(f"<p>{escape(text)}</p>")
 
+    def fragment(self, html: str) -> None:
+        """HTML that is already safe, such as formulas in MathML."""
+        self._parts.append(html)
+
     def note(self, text: str) -> None:
         """A remark set apart from the text."""
         self._parts.append(f'<p class="note">{escape(text)}</p>')

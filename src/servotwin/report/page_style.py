@@ -41,6 +41,10 @@ figure {{ margin: 0; background: #fff; border: 1px solid var(--line); border-rad
 figcaption p {{ color: var(--soft); font-size: 14px; line-height: 1.45; margin: 3px 0 6px; max-width: none; }}
 .table {{ overflow-x: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px;
   margin: 14px 0; }}
+.formulas {{ background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: 6px 16px;
+  margin: 10px 0 16px; overflow-x: auto; }}
+.formula {{ padding: 7px 0; font-size: 17px; white-space: nowrap; }}
+.formula math {{ font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", math; }}
 table {{ border-collapse: collapse; width: 100%; font-size: 14.5px; font-variant-numeric: tabular-nums; }}
 th, td {{ padding: 8px 11px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }}
 tbody tr:last-child td {{ border-bottom: 0; }}

@@ -13,13 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.dynamics.loops import EQUATIONS
+from servotwin.equations.closed_chain import last_common
 from servotwin.errors import KinematicsError
-from servotwin.mechanism.model import Array, CutKind, Mechanism
+from servotwin.mechanism.canonical import canonical_tree
+from servotwin.mechanism.model import Array, CutKind, LoopClosure, Mechanism
 
 CLOSED = 1e-12  # gap, relative to the size of the mechanism, at which loops count as closed
 RANK = 1e-8  # singular values below this part of the largest count as zero
 FREEDOMS = {CutKind.SPHERICAL: 3, CutKind.REVOLUTE: 1, CutKind.PRISMATIC: 1}
 NEARBY = 0.05  # rad or m: how far around home independence is tested
+SAMPLES = 12
+ATTEMPTS = 60
 
 
 @dataclass(frozen=True)
@@ -31,53 +35,124 @@ class Closure:
     names: tuple[str, ...]  # of all equations
     mobility: int  # freedoms by rank of the assembled loops
     counted: int  # freedoms by counting joints: sum of joint freedoms - 6 per loop (Song 1995, eq 7)
+    searched: bool  # the stated home did not close; the branch was found from a random start
 
     @property
     def dropped(self) -> tuple[str, ...]:
         """Equations that the others imply."""
         return tuple(name for k, name in enumerate(self.names) if k not in self.rows)
 
+    @property
+    def overconstrained(self) -> bool:
+        """True if the loops move only because of special lengths and directions."""
+        return self.mobility > self.counted
+
     def text(self) -> str:
         """One paragraph for people."""
         lines = [
-            f"mobility {self.mobility} (rank of the assembled loops); counting joints gives {self.counted}",
+            f"mobility {self.mobility} (rank of the assembled loops); "
+            f"counting joints, freedoms - 6 per loop, gives {self.counted}",
             f"{len(self.rows)} of {len(self.names)} closure equations are independent",
         ]
         if self.dropped:
             lines.append("redundant, dropped: " + ", ".join(self.dropped))
-        if self.mobility != self.counted:
+        if self.overconstrained:
             lines.append("the count differs because the loops are overconstrained: they move by their geometry")
+        if self.searched:
+            lines.append("the branch was found by a search; start values of the passive joints in 'home' choose it")
         return "; ".join(lines)
 
 
+@dataclass(frozen=True)
+class Loops:
+    """The closures of a mechanism as functions of the coordinates x of the opened tree, one point at a time."""
+
+    mechanism: Mechanism
+    gap: Callable[[Array], Array]  # all closures
+    gradient: Callable[[Array], Array]  # their derivative
+    poses: Callable[[Array], dict[str, Array]]  # of all frames
+
+    @property
+    def size(self) -> float:
+        """Length that gaps are compared with [m]."""
+        return size_of(self.mechanism)
+
+    def closed(self, x: Array) -> bool:
+        """True if every gap is zero up to rounding."""
+        gap = self.gap(x)
+        return bool(np.isfinite(gap).all() and np.abs(gap).max(initial=0.0) < CLOSED * self.size)
+
+    def reversed_cut(self, x: Array) -> LoopClosure | None:
+        """A cut whose frames fulfil the equations the wrong way round (turned by half a turn), if any."""
+        poses = self.poses(x)
+        for loop in self.mechanism.loops:
+            turn = poses[loop.frame_a][:3, :3].T @ poses[loop.frame_b][:3, :3]
+            wrong_z = loop.kind is CutKind.REVOLUTE and turn[2, 2] < 0
+            if wrong_z or (loop.kind is CutKind.PRISMATIC and np.trace(turn) < 2):
+                return loop
+        return None
+
+    def newton(self, x: Array, fixed: int) -> Array:
+        """Least-squares Newton steps of all coordinates but the first ``fixed`` ones."""
+        x = x.copy()
+        for _ in range(50):
+            s = self.gap(x)
+            if not np.isfinite(s).all() or np.abs(s).max(initial=0.0) == 0.0:
+                break
+            step = np.linalg.lstsq(self.gradient(x)[:, fixed:], -s, rcond=1e-10)[0]
+            x[fixed:] += step * min(1.0, 0.5 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+            if np.abs(step).max(initial=0.0) < 1e-15:
+                break
+        return x
+
+
+def size_of(mechanism: Mechanism) -> float:
+    """Length that gaps are compared with: 1 m and all distances between joints."""
+    return 1.0 + float(np.abs(mechanism.X_tree[:, :3, 3]).sum())
+
+
 def equation_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """``loop.equation`` for all closures in order."""
-    return tuple(f"{loop.name}: {equation}" for loop in mechanism.loops for equation in EQUATIONS[loop.kind])
+    """``loop: equation`` for all closures in order; x, y, z are axes of the last link that carries the loop."""
+    names = []
+    for loop in mechanism.loops:
+        axes = dict(zip("xyz", _position_axes(mechanism, loop), strict=True))
+        names += [f"{loop.name}: {axes.get(equation, equation)}" for equation in EQUATIONS[loop.kind]]
+    return tuple(names)
 
 
-def analyse(mechanism: Mechanism, gap: Callable[[Array], Array], gradient: Callable[[Array], Array]) -> Closure:
-    """Assemble at home, find the independent equations and the mobility; raise if the robot cannot work.
+def _position_axes(mechanism: Mechanism, loop: LoopClosure) -> list[str]:
+    """What the axes of the position equations are called on the link that carries the loop."""
+    sides = [mechanism.frame(name).body for name in (loop.frame_a, loop.frame_b)]
+    body = last_common(mechanism.parent.tolist(), *sides)
+    if body < 0:
+        return ["x", "y", "z"]
+    link = next(frame for frame in mechanism.frames if frame.body == body)
+    turn = link.X_body_frame[:3, :3].T @ canonical_tree(mechanism).X_old_new[body][:3, :3]
+    best = np.abs(turn).argmax(axis=0)
+    aligned = np.abs(turn).max() > 1 - 1e-9 and len(set(best)) == 3 and np.abs(turn).max(axis=0).min() > 1 - 1e-9
+    return [f"{'xyz'[k]} of {link.name}" if aligned else f"{i + 1} of {link.name}" for i, k in enumerate(best)]
 
-    ``gap(x)`` and ``gradient(x)`` are all closures and their Jacobian at the coordinates of the opened tree.
-    """
+
+def analyse(loops: Loops) -> Closure:
+    """Assemble at home, find the independent equations and the mobility; raise if the robot cannot work."""
+    mechanism = loops.mechanism
     n = mechanism.n_q
-    size = 1.0 + float(np.abs(mechanism.X_tree[:, :3, 3]).sum())
-    x = _assemble(mechanism, gap, gradient, size)
-    samples = _around(x, n, gap, gradient, size)
-    ranks = [_rank(gradient(sample)) for sample in samples]
-    rank = max(ranks)
+    x, searched = _assemble(loops)
+    samples = _around(loops, x)
+    rank = max(_rank(loops.gradient(sample)) for sample in samples)
     mobility = len(x) - rank
+    if mobility and len(samples) == 1:
+        mobility = 0  # free to first order only: no position nearby is assembled
     counted = len(x) + sum(FREEDOMS[loop.kind] for loop in mechanism.loops) - 6 * len(mechanism.loops)
-    names = equation_names(mechanism)
     if mobility != n:
         raise KinematicsError(_wrong_mobility(mechanism, mobility, n))
-    rows = _independent_rows([gradient(s)[:, n:] for s in samples], rank)
+    rows = _independent_rows([loops.gradient(sample)[:, n:] for sample in samples], rank)
     if len(rows) < len(x) - n:
         raise KinematicsError(
             f"{mechanism.name}: the actuated joints {', '.join(mechanism.joint_names)} do not move the passive ones; "
             "actuate other joints"
         )
-    return Closure(x, rows, names, mobility, counted)
+    return Closure(x, rows, equation_names(mechanism), mobility, counted, searched)
 
 
 def _wrong_mobility(mechanism: Mechanism, mobility: int, n: int) -> str:
@@ -87,64 +162,68 @@ def _wrong_mobility(mechanism: Mechanism, mobility: int, n: int) -> str:
             f"{mechanism.name}: the loops leave {mobility} freedoms but only {n} joints are actuated ({active}); "
             "name more joints in 'active'"
         )
+    if mobility == 0:
+        return (
+            f"{mechanism.name}: the loops lock the mechanism: it can be assembled at home but not move from there; "
+            "check that axes meant to be parallel are exactly so, and the types of the cuts"
+        )
     return (
         f"{mechanism.name}: the loops leave {mobility} freedoms for {n} actuated joints ({active}); "
         f"name only {mobility} in 'active'"
     )
 
 
-def _assemble(
-    mechanism: Mechanism, gap: Callable[[Array], Array], gradient: Callable[[Array], Array], size: float
-) -> Array:
+def _assemble(loops: Loops) -> tuple[Array, bool]:
     """Passive joints at home, from their stated start and, if need be, from random ones."""
+    mechanism = loops.mechanism
     n = mechanism.n_q
     home = np.append(mechanism.q_home, mechanism.passive_home)
+    spread = start_spread(mechanism)
     rng = np.random.default_rng(0)
-    best, best_gap = home, np.inf
-    for attempt in range(60):
+    best, best_gap, reversed_cut = home, np.inf, None
+    for attempt in range(ATTEMPTS):
         start = home.copy()
         if attempt:
-            start[n:] += rng.uniform(-np.pi, np.pi, len(home) - n) * min(1.0, attempt / 10)
-        x = _newton(start, n, gap, gradient)
-        left = float(np.abs(gap(x)).max(initial=0.0))
-        if left < CLOSED * size:
-            return x
+            start[n:] += rng.uniform(-spread, spread) * min(1.0, attempt / 10)
+        x = loops.newton(start, n)
+        if loops.closed(x):
+            wrong = loops.reversed_cut(x)
+            if wrong is None:
+                return x, attempt > 0
+            reversed_cut = reversed_cut or wrong
+        left = float(np.abs(loops.gap(x)).max(initial=0.0))
         if left < best_gap:
             best, best_gap = x, left
-    worst = equation_names(mechanism)[int(np.abs(gap(best)).argmax())]
+    if reversed_cut is not None:
+        raise KinematicsError(
+            f"{mechanism.name}: loop '{reversed_cut.name}' closes only with its two frames turned against each other; "
+            "turn one of them, for example by rpy: [180 deg, 0 deg, 0 deg]"
+        )
+    worst = equation_names(mechanism)[int(np.abs(loops.gap(best)).argmax())]
     raise KinematicsError(
-        f"{mechanism.name}: the loops cannot be assembled at home; the best of 60 attempts leaves "
+        f"{mechanism.name}: the loops cannot be assembled at home; the best of {ATTEMPTS} attempts leaves "
         f"{best_gap:.3g} at '{worst}'; check lengths, or give start values of the passive joints in 'home'"
     )
 
 
-def _newton(x: Array, fixed: int, gap: Callable[[Array], Array], gradient: Callable[[Array], Array]) -> Array:
-    """Least-squares Newton steps of all coordinates but the first ``fixed`` ones."""
-    x = x.copy()
-    for _ in range(50):
-        s = gap(x)
-        if not np.isfinite(s).all() or np.abs(s).max(initial=0.0) == 0.0:
-            break
-        step = np.linalg.lstsq(gradient(x)[:, fixed:], -s, rcond=1e-10)[0]
-        x[fixed:] += step * min(1.0, 0.5 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
-        if np.abs(step).max(initial=0.0) < 1e-15:
-            break
-    return x
+def start_spread(mechanism: Mechanism) -> Array:
+    """How far random starts lie from home: half a turn, or a part of the size for sliding joints (n_passive,)."""
+    sliding = dict(zip(mechanism.tree_joint_names, mechanism.prismatic, strict=True))
+    size = size_of(mechanism)
+    return np.array([0.5 * size if sliding[name] else np.pi for name in mechanism.passive_names])
 
 
-def _around(
-    x: Array, n: int, gap: Callable[[Array], Array], gradient: Callable[[Array], Array], size: float
-) -> list[Array]:
-    """Assembled positions near home, reached by moving along the loops' own freedoms."""
+def _around(loops: Loops, x: Array) -> list[Array]:
+    """x and assembled positions near it, reached by moving along the loops' own freedoms."""
     rng = np.random.default_rng(1)
     found = [x]
-    for _ in range(12):
-        S = gradient(x)
-        _, values, Vt = np.linalg.svd(S)
-        free = Vt[int((values > RANK * values[0]).sum()) :]
-        start = x + NEARBY * (rng.uniform(-1, 1, len(free)) @ free)
-        sample = _newton(start, 0, gap, gradient)
-        if np.abs(gap(sample)).max() < CLOSED * size:
+    _, values, Vt = np.linalg.svd(loops.gradient(x))
+    free = Vt[int((values > RANK * values[0]).sum()) :]
+    for _ in range(SAMPLES):
+        away = rng.uniform(-1, 1, len(free)) @ free
+        away *= NEARBY / max(float(np.abs(away).max(initial=0.0)), 1e-300)
+        sample = loops.newton(x + away, 0)
+        if loops.closed(sample) and np.abs(sample - x).max() > 0.3 * NEARBY:
             found.append(sample)
     return found
 

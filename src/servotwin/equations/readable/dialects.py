@@ -61,10 +61,14 @@ class _Plain:
 
     times = "*"
     caret = "**"
+    digits = 17  # enough to give the same number back
+
+    def decimal(self, value: float) -> str:
+        return repr(value) if self.digits >= 17 else f"{value:.{self.digits}g}"
 
     def number(self, value: float) -> str:
         simple = fraction(value)
-        return repr(value) if simple is None else str(simple)
+        return self.decimal(value) if simple is None else str(simple)
 
     def symbol(self, name: str) -> str:
         return name
@@ -96,6 +100,7 @@ class Text(_Plain):
 
     times = " "
     caret = "^"
+    digits = 9
 
 
 class Python(_Plain):
@@ -129,11 +134,12 @@ class Latex(_Plain):
 
     times = r"\,"
     caret = "^"
+    digits = 9
 
     def number(self, value: float) -> str:
         simple = fraction(value)
         if simple is None:
-            mantissa, _, exponent = repr(value).partition("e")
+            mantissa, _, exponent = self.decimal(value).partition("e")
             return mantissa if not exponent else rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
         if simple.denominator == 1:
             return str(simple.numerator)
@@ -168,10 +174,12 @@ class Latex(_Plain):
 class MathML(_Plain):
     """Presentation MathML, which browsers draw without any script."""
 
+    digits = 9
+
     def number(self, value: float) -> str:
         simple = fraction(value)
         if simple is None:
-            return f"<mn>{value!r}</mn>"
+            return f"<mn>{self.decimal(value)}</mn>"
         if simple.denominator == 1:
             return f"<mn>{simple.numerator}</mn>"
         return f"<mfrac><mn>{simple.numerator}</mn><mn>{simple.denominator}</mn></mfrac>"
@@ -187,8 +195,8 @@ class MathML(_Plain):
 
     def rate(self, name: str, order: int) -> str:
         letters, index = split_name(name)
-        mark = "˙" if order == 1 else "¨"
-        over = f'<mover accent="true"><mi>{letters}</mi><mo>{mark}</mo></mover>'
+        # plain dots: accents collide with the letter where no mathematical font is installed
+        over = f"<mover><mi>{letters}</mi><mo>{'.' * order}</mo></mover>"
         return f"<msub>{over}<mi>{index}</mi></msub>"
 
     def function(self, kind: str, argument: str) -> str:

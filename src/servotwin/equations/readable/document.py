@@ -139,7 +139,8 @@ class Document:
     # --- dynamics -----------------------------------------------------------------------------------
     def energies(self) -> Section:
         """Kinetic and potential energy."""
-        pairs = [("T", self.w.kinetic_energy()), ("V", self.w.potential_energy())]
+        names = (self.d.symbol("T"), self.d.symbol("V"))
+        pairs = list(zip(names, (self.w.kinetic_energy(), self.w.potential_energy()), strict=True))
         return Section("Energies", equations=pairs if self._short() else [])
 
     def _short(self) -> bool:

@@ -22,7 +22,7 @@ from servotwin.equations.readable import laurent
 from servotwin.equations.readable.energy import Linear, TreePolynomials
 from servotwin.equations.readable.symbols import Symbol, Symbols, atoms
 from servotwin.equations.readable.terms import Constants, Entry, Reader, derivative, evaluate, plus
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, Rotors
 
 
 @dataclass
@@ -104,13 +104,25 @@ class Equations:
         return np.stack(rows, axis=-2)
 
 
-def derive_tree(numbers: Numbers, *, general: bool = False) -> Equations:
-    """Closed form of the equations of motion; ``general`` keeps inertial zeros as symbols."""
+def derive_tree(
+    numbers: Numbers,
+    *,
+    rotors: Rotors | None = None,
+    general: bool = False,
+    numeric: frozenset[str] = frozenset(),
+) -> Equations:
+    """Closed form of the equations of motion.
+
+    ``rotors`` adds their reflected inertia to M; ``general`` keeps zeros as symbols; ``numeric`` names what is
+    written as numbers: 'geometry', 'gravity', 'inertia'.
+    """
     inertial = atoms(numbers, general=general)
-    symbols = Symbols.of(numbers, general=general)
+    symbols = Symbols.of(numbers, general=general, numeric=numeric)
     tree = TreePolynomials(symbols, set(inertial))
     M, V = _reduced(tree.mass_matrix(), numbers.G), tree.potential()
-    reader = Reader.of(symbols, inertial)
+    if rotors is not None:
+        inertial.update(_add_rotors(M, symbols, rotors))
+    reader = Reader.of(symbols, inertial, numeric="inertia" in numeric)
     size = numbers.G.shape[1]
     entries: list[list[Entry]] = [[{} for _ in range(size)] for _ in range(size)]
     for i in range(size):
@@ -118,6 +130,26 @@ def derive_tree(numbers: Numbers, *, general: bool = False) -> Equations:
             entries[i][j] = entries[j][i] = reader.entry(M[i][j])
     potential = reader.entry(V, constant=False)  # a constant potential does no work
     return Equations(symbols, inertial, reader.constants, entries, potential, tree, reader)
+
+
+def _add_rotors(M: list[list[Linear]], symbols: Symbols, rotors: Rotors) -> dict[str, Symbol]:
+    """Add N^T diag(J_m) N; returns the symbols of the rotors."""
+    out = {}
+    for k, (name, J_m) in enumerate(zip(rotors.names, rotors.J_m, strict=True)):
+        if not J_m:
+            continue
+        symbol = Symbol(f"J_m{k + 1}", f"rotor inertia of motor {name}", "kg m2", float(J_m))
+        out[symbol.name] = symbol
+        joints = np.flatnonzero(rotors.N[k])
+        ratio = {}
+        for i in joints:
+            index = f"{k + 1}" if len(joints) == 1 else f"{k + 1}{i + 1}"
+            meaning = f"motor {name} per coordinate {i + 1}"
+            ratio[i] = symbols.number(f"n{index}", meaning, "1", float(rotors.N[k, i]))
+        for i in joints:
+            for j in joints:
+                M[i][j] = {**M[i][j], symbol.name: laurent.mul(ratio[i], ratio[j])}
+    return out
 
 
 def _reduced(M: list[list[Linear]], G: Array) -> list[list[Linear]]:

@@ -112,7 +112,7 @@ def sympy_objects(equations: Equations) -> dict[str, Any]:
         return sp.sympify(line, locals=names)
 
     for name in _all_names(equations):
-        names[name] = sp.Symbol(name, real=True)
+        names[name] = sp.Symbol(name)
     n = range(equations.n)
     return {
         "M": sp.Matrix([[read(writer.entry(equations.M[i][j])) for j in n] for i in n]),
@@ -170,17 +170,20 @@ def html_sections(equations: Equations, about: About, form: FormName = "MCg") ->
     for section in Document(equations, about, DIALECTS["mathml"], form).sections():
         parts.append(f"<section><h2>{escape(section.heading)}</h2>")
         parts += [f"<p>{escape(line)}</p>" for line in section.text]
-        for left, right in section.equations:
-            row = f"<mrow>{left}<mo>=</mo>{right}</mrow>"
-            parts.append(f'<div class="formula"><math display="block">{row}</math></div>')
+        if section.equations:
+            parts.append('<div class="formulas">')
+            for left, right in section.equations:
+                row = f"<mrow>{left}<mo>=</mo>{right}</mrow>"
+                parts.append(f'<div class="formula"><math displaystyle="true">{row}</math></div>')
+            parts.append("</div>")
         if section.rows:
             head = "".join(f"<th>{escape(c)}</th>" for c in section.columns)
-            parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>")
+            parts.append(f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>')
             for row_cells in section.rows:
                 first = f"<td><math><mrow>{row_cells[0]}</mrow></math></td>"
                 parts.append(
                     f"<tr>{first}" + "".join(f"<td>{escape(c)}</td>" for c in row_cells[1:]) + "</tr>"
                 )
-            parts.append("</tbody></table>")
+            parts.append("</tbody></table></div>")
         parts.append("</section>")
     return "\n".join(parts)

@@ -32,13 +32,16 @@ class Symbols:
     numbers: Numbers
     coordinates: list[str]
     general: bool = False  # keep zeros as symbols
+    numeric: frozenset[str] = frozenset()  # of 'geometry', 'gravity': written as numbers
     geometry: list[Symbol] = field(default_factory=list)
     _places: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, numbers: Numbers, *, general: bool = False) -> Symbols:
+    def of(
+        cls, numbers: Numbers, *, general: bool = False, numeric: frozenset[str] = frozenset()
+    ) -> Symbols:
         """Coordinates q1 .. qn of the free joints."""
-        return cls(numbers, [f"q{k + 1}" for k in range(numbers.G.shape[1])], general)
+        return cls(numbers, [f"q{k + 1}" for k in range(numbers.G.shape[1])], general, numeric)
 
     @property
     def count(self) -> int:
@@ -47,7 +50,10 @@ class Symbols:
 
     def number(self, name: str, meaning: str, unit: str, value: float) -> Poly:
         """0, 1 and -1 as they are, every other value as a symbol."""
-        if value in (0.0, 1.0, -1.0) and not (self.general and unit == "m"):
+        folds = (0.0,) if unit in ("m", "m/s2") else (0.0, 1.0, -1.0)  # a length of 1 m is a length all the same
+        if value in folds and not (self.general and unit == "m"):
+            return laurent.constant(value)
+        if ("gravity" if unit == "m/s2" else "geometry") in self.numeric:
             return laurent.constant(value)
         place = self._places.get(name)
         if place is None:

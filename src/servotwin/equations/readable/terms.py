@@ -66,11 +66,14 @@ class Constants:
 
     geometry: list[Symbol]
     atoms: Mapping[str, Symbol]
+    numeric: bool = False  # write values instead of names
     forms: dict[str, Form] = field(default_factory=dict)
     _known: dict[tuple[tuple[tuple[tuple[int, ...], str], float], ...], str] = field(default_factory=dict)
 
     def name(self, form: Form) -> tuple[str, float]:
-        """Name of a constant and the number that stands before it."""
+        """Name of a constant ('' for a plain number) and the number that stands before it."""
+        if self.numeric:
+            return "", self.form_value(form)
         items = sorted(form.items())
         scale = min((abs(value) for _, value in items))
         scale = math.copysign(scale, items[0][1])
@@ -85,6 +88,8 @@ class Constants:
 
     def value(self, name: str) -> float:
         """Value of a constant in the robot at hand."""
+        if not name:
+            return 1.0
         if name in self.forms:
             return self.form_value(self.forms[name])
         return self.atoms[name].value
@@ -114,9 +119,9 @@ class Reader:
     plane_of: list[int]
 
     @classmethod
-    def of(cls, symbols: Symbols, atoms: Mapping[str, Symbol]) -> Reader:
+    def of(cls, symbols: Symbols, atoms: Mapping[str, Symbol], *, numeric: bool = False) -> Reader:
         """Prepare for the symbols of one robot."""
-        return cls(symbols, Constants(symbols.geometry, atoms), planes(symbols.numbers))
+        return cls(symbols, Constants(symbols.geometry, atoms, numeric), planes(symbols.numbers))
 
     def entry(self, linear: Linear, *, constant: bool = True) -> Entry:
         """Collect the factor of every function, and name it; ``constant`` False leaves out what is constant."""

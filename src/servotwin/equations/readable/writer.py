@@ -42,7 +42,7 @@ class Writer:
     def terms(self, entry: Entry, extra: Sequence[str] = ()) -> list[Term]:
         """Terms of an entry, multiplied by further factors."""
         return [
-            (number, [self.dialect.symbol(name), *self.function(function), *extra])
+            (number, [*([self.dialect.symbol(name)] if name else []), *self.function(function), *extra])
             for (name, function), number in entry.items()
         ]
 

@@ -1,0 +1,93 @@
+"""``servotwin equations``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from servotwin.cli.arguments import load
+from servotwin.cli.output import print_json, print_line, working
+from servotwin.errors import InputError
+
+if TYPE_CHECKING:
+    from servotwin.robot.derive import RobotEquations
+
+FORMS = ("MCg", "ABCG", "DHG")
+ENDINGS = (".html", ".txt", ".md", ".tex", ".m", ".py")
+
+
+def equations(
+    name: str,
+    form: str,
+    out: str | None,
+    overrides: Sequence[str] | None,
+    *,
+    drives: bool,
+    general: bool,
+    numeric: Sequence[str],
+    json: bool,
+) -> None:
+    """Derive, and print or write."""
+    if form not in FORMS:
+        raise InputError(f"'{form}'; expected one of {', '.join(FORMS)}", field="--form")
+    ending = Path(out).suffix.lower() if out else ".txt"
+    if ending not in ENDINGS:
+        raise InputError(f"'{out}'; expected a name that ends in one of {', '.join(ENDINGS)}", field="--out")
+    robot = load(name, overrides)
+    from servotwin.robot.derive import derive
+
+    with working("deriving the equations ..."):
+        derived = derive(robot, drives=drives, general=general, numeric=numeric)
+        text = _writers(derived, form)[ending]() if out or not json else ""
+    if out:
+        from servotwin.description.write import atomic_write_text
+
+        atomic_write_text(out, text)
+    if json:
+        print_json({**_summary(derived), **({"output": out} if out else {})})
+    else:
+        print_line(f"wrote {out}" if out else text.rstrip())
+
+
+def _writers(derived: RobotEquations, form: Any) -> dict[str, Callable[[], str]]:
+    def html() -> str:
+        from servotwin.report.equations_page import equations_html
+
+        return equations_html(derived, form)
+
+    return {
+        ".html": html,
+        ".txt": lambda: derived.text(form),
+        ".md": lambda: derived.markdown(form),
+        ".tex": lambda: derived.latex(form),
+        ".m": lambda: derived.mathematica(form),
+        ".py": derived.python,
+    }
+
+
+def _summary(derived: RobotEquations) -> dict[str, Any]:
+    """Everything as data: entries as text, constants with definition and value."""
+    from servotwin.equations.readable.dialects import DIALECTS
+    from servotwin.equations.readable.writer import Writer
+
+    e = derived.closed_form
+    w = Writer(e, DIALECTS["sympy"])
+    n = range(e.n)
+    constants = {
+        name: {"definition": w.form(form), "value": e.constants.value(name)}
+        for name, form in e.constants.forms.items()
+    }
+    symbols = [*e.symbols.geometry, *e.inertial.values()]
+    return {
+        "robot": derived.robot.name,
+        "coordinates": dict(zip(e.coordinates, derived.about.joints, strict=True)),
+        "symbols": {s.name: {"meaning": s.meaning, "unit": s.unit, "value": s.value} for s in symbols},
+        "constants": constants,
+        "M": [[w.entry(e.M[i][j]) for j in n] for i in n],
+        "C": [[w.coriolis_entry(i, j) for j in n] for i in n],
+        "g": [w.entry(entry) for entry in e.gravity],
+        "tau": [w.torque(i) for i in n],
+        "base_parameters": list(derived.base_parameters.names),
+        "operations": {name: mul + add for name, mul, add, _ in derived.about.operations},
+    }

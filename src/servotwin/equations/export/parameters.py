@@ -1,0 +1,137 @@
+"""What the numbers of a robot are called, mean and are measured in.
+
+The table of a robot (``Numbers.table``) counts bodies from 0. Exports count as
+people do, from ``first`` (1 unless asked otherwise), and keep the table's name
+beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from servotwin.equations.derivation import JOINT_NUMBERS, Numbers
+from servotwin.equations.export.terms import Kind, Symbol
+from servotwin.mechanism.grouping import MOMENTS
+
+OWN = "b"  # marks moments of a body by itself, before grouping: mb2 beside m2
+_PLACEMENT = {
+    "cg": "cosine of gamma, first turn about the carrier's z, of",
+    "sg": "sine of gamma, first turn about the carrier's z, of",
+    "cw": "cosine of the twist, turn about z before alpha, of",
+    "sw": "sine of the twist, turn about z before alpha, of",
+    "ca": "cosine of alpha, angle from the carrier's z to the axis of",
+    "sa": "sine of alpha, angle from the carrier's z to the axis of",
+    "ct": "cosine of theta, constant turn about the axis of",
+    "st": "sine of theta, constant turn about the axis of",
+    "b": "shift along the carrier's z before",
+    "d": "distance from the carrier's z to the axis of",
+    "r": "shift along the axis of",
+    "th": "theta, constant turn about the axis of",
+}
+_JOINT_NAME = re.compile(rf"({'|'.join((*JOINT_NUMBERS, 'th'))})(\d+)")
+_BODY_NAME = re.compile(rf"({'|'.join(sorted(MOMENTS, key=len, reverse=True))})({OWN}?)(\d+)")
+_MATRIX_NAME = re.compile(r"(G|Jr|X)(\d+)_(\d+)")
+_LOOP_NAME = re.compile(r"([AB])(\d+)_(\d+)_(\d+)")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number of the robot: symbol, name in ``Numbers.table``, meaning, SI unit, value."""
+
+    symbol: Symbol
+    table_name: str
+    meaning: str
+    unit: str
+    value: float
+
+
+class Glossary:
+    """Names and meanings for one robot; ``joints`` are the names of its tree joints, if known."""
+
+    def __init__(self, numbers: Numbers, joints: Sequence[str] = (), first: int = 1) -> None:
+        self.prismatic = [bool(p) for p in numbers.tree.prismatic]
+        self.joints = tuple(joints)
+        self.active = numbers.cut.n if numbers.cut else None
+        self.first = first
+        self.free = [self._tree_joint(numbers, j) for j in range(numbers.G.shape[1])]
+        self.units = [self._unit(i) for i in self.free]
+
+    @staticmethod
+    def _tree_joint(numbers: Numbers, j: int) -> int:
+        """The tree joint that coordinate j is; the others follow it through couplings."""
+        for i, row in enumerate(numbers.G):
+            if row[j] == 1.0 and sum(v != 0.0 for v in row) == 1:
+                return i
+        return j
+
+    def _unit(self, i: int) -> str:
+        return "m" if self.prismatic[i] else "rad"
+
+    def joint(self, i: int) -> str:
+        """'joint 2 (elbow)'."""
+        label = f"joint {i + self.first}"
+        return f"{label} ({self.joints[i]})" if i < len(self.joints) else label
+
+    def coordinates(self) -> list[str]:
+        """'q2: joint 2 (elbow) [rad]' for every coordinate; x for those of a closed chain."""
+        letters = "q" if self.active is None else "x"
+        lines = []
+        for j, (i, unit) in enumerate(zip(self.free, self.units, strict=True)):
+            text = f"{letters}{j + self.first}: {self.joint(i)} [{unit}]"
+            if self.active is not None:
+                text += ", actuated" if j < self.active else ", passive"
+            lines.append(text)
+        return lines
+
+    def parameter(self, table_name: str, value: float) -> Parameter:
+        """Describe one entry of the table; a name of unknown kind keeps itself."""
+        letters, index, meaning, unit = self._describe(table_name)
+        shown = tuple(str(i + self.first) for i in index)
+        separator = "_" if len(index) > 1 or letters == "q0" else ""
+        head = "q0_" if letters == "q0" else letters
+        name = head + separator.join(shown) if index else table_name
+        return Parameter(Symbol(name, Kind.PARAMETER, letters, shown), table_name, meaning, unit, value)
+
+    def _describe(self, name: str) -> tuple[str, tuple[int, ...], str, str]:
+        if match := _JOINT_NAME.fullmatch(name):
+            letters, i = match[1], int(match[2])
+            unit = {"b": "m", "d": "m", "r": "m", "th": "rad"}.get(letters, "1")
+            return letters, (i,), f"{_PLACEMENT[letters]} {self.joint(i)}", unit
+        if match := _BODY_NAME.fullmatch(name):
+            letters, own, i = match[1], match[2], int(match[3])
+            what = ("mass", f"first moment {letters[1:]}", f"second moment {letters[1:]}")[len(letters) - 1]
+            state = "by itself" if own else "grouped"
+            text = f"{what} of the body of {self.joint(i)}, {state}"
+            return letters + own, (i,), text, ("kg", "kg m", "kg m2")[len(letters) - 1]
+        if name in ("gx", "gy", "gz"):
+            return name, (), f"free-fall acceleration along {name[1]} of the base", "m/s2"
+        if match := re.fullmatch(r"q0_(\d+)", name):
+            i = int(match[1])
+            return "q0", (i,), f"constant part of the coordinate of {self.joint(i)}", self._unit(i)
+        return self._describe_matrix(name)
+
+    def _describe_matrix(self, name: str) -> tuple[str, tuple[int, ...], str, str]:
+        if match := _MATRIX_NAME.fullmatch(name):
+            letters, i, j = match[1], int(match[2]), int(match[3])
+            if letters == "X":
+                return letters, (i, j), *self._pose_entry("the frame in its body", i, j)
+            if letters == "G":
+                unit = "1" if self._unit(i) == self.units[j] else f"{self._unit(i)}/{self.units[j]}"
+                text = f"coordinate of {self.joint(i)} per coordinate {j + self.first}"
+                return letters, (i, j), text, unit
+            metres = (self.units[i] == "m") + (self.units[j] == "m")
+            text = f"reflected rotor inertia, coordinates {i + self.first} and {j + self.first}"
+            return letters, (i, j), text, ("kg m2", "kg m", "kg")[metres]
+        if match := _LOOP_NAME.fullmatch(name):
+            letters, k, i, j = match[1], int(match[2]), int(match[3]), int(match[4])
+            side = "first" if letters == "A" else "second"
+            text, unit = self._pose_entry(f"the {side} side of loop {k + self.first} in its body", i, j)
+            return letters, (k, i, j), text, unit
+        return name, (), "number of the robot", "SI"
+
+    def _pose_entry(self, what: str, i: int, j: int) -> tuple[str, str]:
+        if j == 3:
+            return f"origin of {what}, {'xyz'[i]}", "m"
+        return f"rotation of {what}, row {i + self.first}, column {j + self.first}", "1"

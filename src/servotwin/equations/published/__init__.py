@@ -1,0 +1,1 @@
+"""Models exactly as papers print them, beside what the derivation gives."""

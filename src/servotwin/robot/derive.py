@@ -1,0 +1,162 @@
+"""Equations of motion of a robot, for people and for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from servotwin.dynamics.forward import NoInertiaError
+from servotwin.equations.derivation import Cut, Derivation, Numbers
+from servotwin.equations.programs import PROGRAMS
+from servotwin.equations.readable import render
+from servotwin.equations.readable.document import About, FormName
+from servotwin.equations.readable.model import Equations, derive_tree
+from servotwin.equations.readable.regressor import BaseParameters, base_parameters, regressor
+from servotwin.errors import ServotwinError, UnsupportedError
+from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+
+NUMERIC = ("geometry", "gravity", "inertia")
+COUNTED = ("rne", "inertia", "coriolis", "gravload", "accel", "fkine", "jacob0")
+READABLE_JOINTS = 9  # beyond, a closed form has too many terms to be read, or to be worth computing
+
+
+def derive(
+    robot: Robot, *, drives: bool = False, general: bool = False, numeric: Iterable[str] = ()
+) -> RobotEquations:
+    """Derive the equations of motion in closed form.
+
+    ``drives`` adds the reflected inertia of the rotors; ``general`` keeps zeros of this robot as symbols, so
+    that the result holds for every robot of the same topology and twist angles; ``numeric`` writes 'geometry',
+    'gravity' or 'inertia' as numbers.
+
+    >>> import servotwin as st
+    >>> print(st.derive(st.load_robot("met-two-link")).entry("M", 1, 1))
+    K1 + 2 K2 cos(q2)
+    """
+    chosen = frozenset(numeric)
+    if not chosen <= set(NUMERIC):
+        raise ServotwinError(f"numeric is {sorted(chosen)}; expected some of {', '.join(NUMERIC)}")
+    mechanism = robot.mechanism
+    opened = mechanism.opened
+    if opened.n_tree > READABLE_JOINTS + len(mechanism.loops) * 3:
+        raise UnsupportedError(
+            f"{robot.name} has {opened.n_tree} joints; a closed form of that size cannot be read, "
+            "export the numbered form instead"
+        )
+    cut = None
+    if mechanism.loops:
+        loops = tuple((loop.kind, loop.frame_a, loop.frame_b) for loop in mechanism.loops)
+        cut = Cut(loops, (), mechanism.n_q)
+    numbers = Numbers.of(opened, cut)
+    rotors = opened.rotors if drives else None
+    equations = derive_tree(numbers, rotors=rotors, general=general, numeric=chosen)
+    return RobotEquations(robot, equations)
+
+
+@dataclass(frozen=True)
+class RobotEquations:
+    """Closed forms of one robot and the ways to write them down."""
+
+    robot: Robot
+    closed_form: Equations
+
+    @cached_property
+    def about(self) -> About:
+        """Names, units, notes and operation counts for documents."""
+        opened = self.robot.mechanism.opened
+        kinds = dict(zip(opened.tree_joint_names, opened.prismatic, strict=True))
+        notes = ["SI units; frames by modified Denavit-Hartenberg parameters, z on the joint axis."]
+        if self.robot.mechanism.loops:
+            passive = ", ".join(self.robot.mechanism.passive_names)
+            notes.append(f"The loops are cut open; passive joints: {passive}.")
+        return About(
+            title=self.robot.title or self.robot.name,
+            joints=opened.joint_names,
+            units=tuple("m" if kinds[name] else "rad" for name in opened.joint_names),
+            tool=opened.tool,
+            rotor_names=opened.rotors.names,
+            notes=tuple(notes),
+            operations=tuple(self._counts()),
+        )
+
+    def _counts(self) -> list[tuple[str, int, int, int]]:
+        numbers = Numbers.of(self.robot.mechanism.opened)
+        out = []
+        for kind in COUNTED:
+            frame = self.robot.mechanism.tool if kind in ("fkine", "jacob0") else None
+            derivation = Derivation(numbers, numbers.table(frame=frame))
+            try:
+                program = PROGRAMS[kind](derivation, **({} if frame is None else {"frame": frame}))
+            except NoInertiaError:
+                continue  # forward dynamics without rotors does not exist for this robot
+            entries = [entry for block in program.outputs for entry in block.entries]
+            count = derivation.graph.operations(entries)
+            out.append((kind, count["mul"], count["add"], count["div"] + count["trig"] + count["neg"]))
+        return out
+
+    # --- numbers ----------------------------------------------------------------------------------
+    @cached_property
+    def base_parameters(self) -> BaseParameters:
+        """The combinations of constants that the torques depend on."""
+        return base_parameters(self.closed_form)
+
+    def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+        """Y (..., n, p) with tau = Y pi, pi = ``base_parameters.values(closed_form)`` (eq:regressor)."""
+        arrays = [np.asarray(a, dtype=np.float64) for a in (q, qd, qdd)]
+        return regressor(self.closed_form, self.base_parameters, *arrays)
+
+    # --- words ------------------------------------------------------------------------------------
+    def entry(self, matrix: str, *indices: int, dialect: str = "text") -> str:
+        """One entry, such as ``entry("M", 1, 2)``, ``entry("H", 1, 2, 2)``, ``entry("g", 3)``, ``entry("tau", 1)``."""
+        from servotwin.equations.readable.dialects import DIALECTS
+        from servotwin.equations.readable.writer import Writer
+
+        e, w = self.closed_form, Writer(self.closed_form, DIALECTS[dialect])
+        i, j, k = (*(index - 1 for index in indices), 0, 0, 0)[:3]
+        forms = {
+            "M": lambda: w.entry(e.M[i][j]),
+            "D": lambda: w.entry(e.M[i][j]),
+            "A": lambda: w.entry(e.M[i][j]),
+            "H": lambda: w.entry(e.christoffel[i][j][k]),
+            "C": lambda: w.coriolis_entry(i, j),
+            "g": lambda: w.entry(e.gravity[i]),
+            "G": lambda: w.entry(e.gravity[i]),
+            "tau": lambda: w.torque(i),
+        }
+        if matrix not in forms:
+            raise ServotwinError(f"no matrix '{matrix}'; expected one of {', '.join(forms)}")
+        return forms[matrix]()
+
+    def text(self, form: FormName = "MCg") -> str:
+        """Plain text."""
+        return render.text(self.closed_form, self.about, form)
+
+    def markdown(self, form: FormName = "MCg") -> str:
+        """Markdown with LaTeX formulas."""
+        return render.markdown(self.closed_form, self.about, form)
+
+    def latex(self, form: FormName = "MCg") -> str:
+        """A LaTeX document."""
+        return render.latex(self.closed_form, self.about, form)
+
+    def mathematica(self, form: FormName = "MCg") -> str:
+        """Assignments for Mathematica."""
+        return render.mathematica(self.closed_form, self.about, form)
+
+    def python(self) -> str:
+        """A Python module with mass_matrix(q), coriolis_matrix(q, qd), gravity_torque(q)."""
+        return render.python(self.closed_form, self.about)
+
+    def sympy(self) -> dict[str, Any]:
+        """SymPy objects M, C, g, tau, T, V, the definitions of the constants and all values."""
+        return render.sympy_objects(self.closed_form)
+
+    def html_sections(self, form: FormName = "MCg") -> str:
+        """HTML with MathML, for a page."""
+        return render.html_sections(self.closed_form, self.about, form)

@@ -1,0 +1,211 @@
+"""Closed forms: short as a textbook prints them, equal to the numeric engine, and executable in every dialect."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from matplotlib.mathtext import MathTextParser
+
+import servotwin as st
+from servotwin.equations.derivation import Numbers
+from servotwin.equations.readable import kinematics, laurent
+from servotwin.equations.readable.model import derive_tree
+from servotwin.errors import ServotwinError, UnsupportedError
+from servotwin.robot.robot import Robot
+from tests.random_trees import random_mechanism
+
+OPEN = ["gsis-scara", "daiv-1", "daiv-1-simplified", "met-two-link", "palletizer-4", "puma560"]
+
+
+def close(got, want, tolerance=1e-10) -> None:
+    scale = max(float(np.abs(want).max(initial=0.0)), 1e-6)
+    assert np.abs(np.asarray(got) - want).max(initial=0.0) <= tolerance * scale
+
+
+@pytest.fixture(scope="module", params=OPEN)
+def derived(request):
+    return st.derive(st.load_robot(request.param))
+
+
+def test_scara_matrices_are_as_short_as_a_textbook_prints_them():
+    e = st.derive(st.load_robot("gsis-scara"))
+    assert e.entry("D", 1, 1) == "K1 + 2 K2 cos(q2)"
+    assert e.entry("D", 1, 2) == "K3 + K2 cos(q2)"
+    assert e.entry("D", 2, 2) == "K3"
+    assert e.entry("D", 3, 3) == "K4"
+    assert [e.entry("D", k, 4) for k in (1, 2, 4)] == ["Izz4"] * 3
+    assert e.entry("H", 1, 2, 2) == "-K2 sin(q2)"
+    assert e.entry("H", 2, 1, 1) == "K2 sin(q2)"
+    assert e.entry("G", 3) == "-K5"
+    assert e.entry("D", 1, 3) == "0"
+
+
+def test_closed_form_equals_the_numeric_engine(derived):
+    robot, e = derived.robot, derived.closed_form
+    rng = np.random.default_rng(1)
+    q, qd, qdd = robot.random_q(rng, 4), rng.normal(size=(4, robot.n)), rng.normal(size=(4, robot.n))
+    close(e.mass_matrix(q), robot.inertia(q))
+    close(e.coriolis_matrix(q, qd), robot.coriolis(q, qd))
+    close(e.gravity_torque(q), robot.gravload(q))
+    pi = derived.base_parameters.values(e)
+    close(derived.regressor(q, qd, qdd) @ pi, robot.rne(q, qd, qdd))
+
+
+def test_regressor_has_no_column_too_many(derived):
+    """Base parameters are independent: a regressor over many states has full column rank."""
+    robot = derived.robot
+    rng = np.random.default_rng(2)
+    q, qd, qdd = robot.random_q(rng, 60), rng.normal(size=(60, robot.n)), rng.normal(size=(60, robot.n))
+    Y = derived.regressor(q, qd, qdd).reshape(-1, len(derived.base_parameters.names))
+    sizes = np.linalg.svd(Y / np.linalg.norm(Y, axis=0), compute_uv=False)
+    assert sizes[-1] > 1e-6 * sizes[0]
+
+
+def test_kinematics_in_closed_form_equal_the_numeric_engine(derived):
+    robot, e = derived.robot, derived.closed_form
+    q = robot.random_q(np.random.default_rng(3))
+    R, p = kinematics.frame_pose(e, robot.mechanism.tool, "t")
+    T, J = robot.fkine(q), robot.jacob0(q)
+    close([[kinematics.evaluate(R[i][j], e, q) for j in range(3)] for i in range(3)], T[:3, :3])
+    close([kinematics.evaluate(x, e, q) for x in p], T[:3, 3])
+    symbolic = kinematics.jacobian(e, robot.mechanism.tool, "t")
+    close([[kinematics.evaluate(x, e, q) for x in row] for row in symbolic], J)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_closed_form_equals_the_numeric_engine_on_random_trees(seed):
+    rng = np.random.default_rng(seed)
+    robot = Robot(random_mechanism(rng, int(rng.integers(1, 4))))
+    e = derive_tree(Numbers.of(robot.mechanism))
+    q, qd = rng.uniform(-1, 1, (2, robot.n))
+    close(e.mass_matrix(q), robot.inertia(q))
+    close(e.coriolis_matrix(q, qd), robot.coriolis(q, qd))
+    close(e.gravity_torque(q), robot.gravload(q))
+
+
+def test_forms_of_song_and_lee_give_the_torque():
+    robot = st.load_robot("palletizer-4")
+    e = st.derive(robot).closed_form
+    rng = np.random.default_rng(4)
+    q, qd, qdd = robot.random_q(rng), rng.normal(size=4), rng.normal(size=4)
+    products = np.array([qd[j] * qd[k] for j, k in e.pairs])
+    A, B, C = (e._matrix(m, q) for m in (e.M, e.B, e.C))
+    assert B.shape == (4, 6)
+    assert np.all(np.diag(C) == 0.0)
+    close(A @ qdd + 2 * B @ products + C @ qd**2 + e.gravity_torque(q), robot.rne(q, qd, qdd))
+
+
+def test_symbols_are_truly_symbolic_a_second_robot_of_the_same_topology_fits():
+    """Derive with general symbols, then put in the numbers of another SCARA."""
+    first, second = st.load_robot("gsis-scara"), st.load_robot("gsis-scara", {"variables.load": "3 kg"})
+    moved = second.with_payload(1.0, [0.05, 0.02, 0.1], np.diag([0.01, 0.02, 0.015]))
+    e = st.derive(first, general=True).closed_form
+    other = st.derive(moved, general=True).closed_form
+    values = {s.name: s for s in [*other.symbols.geometry, *other.inertial.values()]}
+    e.symbols.geometry[:] = [values[s.name] for s in e.symbols.geometry]
+    e.inertial.update({name: values[name] for name in e.inertial})
+    q = moved.random_q(np.random.default_rng(5))
+    close(e.mass_matrix(q), moved.inertia(q))
+    close(e.gravity_torque(q), moved.gravload(q))
+
+
+def test_rotors_add_their_reflected_inertia():
+    robot = st.load_robot("palletizer-4")
+    q = robot.random_q(np.random.default_rng(6))
+    e = st.derive(robot, drives=True).closed_form
+    close(e.mass_matrix(q), robot.inertia(q, drives=True))
+
+
+def test_numeric_parts_are_written_as_numbers():
+    robot = st.load_robot("daiv-1-simplified")
+    e = st.derive(robot, drives=True, numeric=["geometry", "gravity", "inertia"])
+    found = re.fullmatch(r"([0-9.]+) \+ ([0-9.]+) cos\(q2\)", e.entry("M", 1, 1))
+    M = robot.inertia([0.0, 0.0], drives=True)
+    assert float(found[1]) + float(found[2]) == pytest.approx(M[0, 0], rel=1e-8)
+    with pytest.raises(ServotwinError, match="expected some of geometry, gravity, inertia"):
+        st.derive(robot, numeric=["colour"])
+
+
+def test_python_export_runs_and_agrees(derived):
+    space: dict = {}
+    exec(compile(derived.python(), "exported", "exec"), space)  # noqa: S102 - this is what the export is for
+    robot = derived.robot
+    rng = np.random.default_rng(7)
+    q, qd = robot.random_q(rng, (2, 3)), rng.normal(size=(2, 3, robot.n))
+    close(space["mass_matrix"](q), robot.inertia(q))
+    close(space["coriolis_matrix"](q, qd), robot.coriolis(q, qd))
+    close(space["gravity_torque"](q), robot.gravload(q))
+
+
+@pytest.mark.parametrize("name", ["gsis-scara", "palletizer-4"])
+def test_sympy_export_evaluates_to_the_torque(name):
+    robot = st.load_robot(name)
+    objects = st.derive(robot).sympy()
+    rng = np.random.default_rng(8)
+    state = {}
+    q, qd, qdd = robot.random_q(rng), rng.normal(size=robot.n), rng.normal(size=robot.n)
+    for k in range(robot.n):
+        state.update({f"q{k + 1}": q[k], f"q{k + 1}d": qd[k], f"q{k + 1}dd": qdd[k]})
+    tau = objects["tau"].subs(objects["constants"]).subs(objects["values"]).subs(state)
+    close(np.array(tau.evalf(), dtype=float).ravel(), robot.rne(q, qd, qdd))
+
+
+def test_mathematica_export_evaluates_to_the_mass_matrix():
+    from sympy.parsing.mathematica import parse_mathematica
+
+    robot = st.load_robot("palletizer-4")
+    derived = st.derive(robot)
+    q = robot.random_q(np.random.default_rng(9))
+    known = {s.name.replace("_", ""): s.value for s in derived.closed_form.symbols.geometry}
+    known.update({s.name.replace("_", ""): s.value for s in derived.closed_form.inertial.values()})
+    known.update({f"q{k + 1}": value for k, value in enumerate(q)})
+    for line in derived.mathematica().splitlines():
+        match = re.fullmatch(r"(K[0-9]+|M[0-9]+) = (.*);", line)
+        if match:
+            known[match[1]] = float(parse_mathematica(match[2]).subs(known))
+    M = robot.inertia(q)
+    close([known["M11"], known["M22"], known["M23"]], [M[0, 0], M[1, 1], M[1, 2]])
+
+
+def test_latex_lines_are_drawn_by_a_real_renderer(derived):
+    parser = MathTextParser("path")
+    body = derived.latex()
+    assert body.count(r"\begin{align*}") == body.count(r"\end{align*}") > 0
+    for block in re.findall(r"\\begin{align\*}\n(.*?)\n\\end{align\*}", body, flags=re.DOTALL)[:60]:
+        for line in block.split(r"\\"):
+            parser.parse(f"${line.replace('&', '').strip()}$")
+
+
+def test_markdown_and_text_name_every_constant_they_use(derived):
+    for text in (derived.text("DHG"), derived.text("ABCG"), derived.text()):
+        defined = set(re.findall(r"^  (K[0-9]+) = ", text, flags=re.MULTILINE))
+        assert set(re.findall(r"\bK[0-9]+\b", text)) <= defined
+    assert derived.markdown().count("$$") % 2 == 0
+
+
+def test_closed_chain_document_lists_its_closures():
+    robot = st.load_robot("delta")
+    derived = st.derive(robot)
+    text = derived.text()
+    assert "Loop closures" in text
+    assert "Elimination of the multipliers" in text
+    x = robot._road.full(np.array([0.1, -0.2, 0.15]))
+    for _, poly in kinematics.closures(derived.closed_form):
+        assert abs(kinematics.evaluate(poly, derived.closed_form, x)) < 1e-10
+
+
+def test_large_trees_are_refused_with_the_alternative():
+    robot = Robot(random_mechanism(np.random.default_rng(0), 12))
+    with pytest.raises(UnsupportedError, match="export the numbered form"):
+        st.derive(robot)
+
+
+def test_laurent_product_of_cosines_is_the_sum_of_angles():
+    c1, s1 = laurent.cosine_sine(laurent.monomial(0))
+    c2, s2 = laurent.cosine_sine(laurent.monomial(1))
+    both = laurent.add(laurent.mul(c1, c2), laurent.mul(s1, s2), -1.0)
+    assert both == laurent.cosine_sine(laurent.monomial(0) + laurent.monomial(1))[0]
+    assert laurent.add(laurent.mul(c1, c1), laurent.mul(s1, s1)) == {0: 1.0}
+    assert laurent.exponents(laurent.monomial(0, -3) + laurent.monomial(2, 2), 3) == [-3, 0, 2]

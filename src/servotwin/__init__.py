@@ -10,13 +10,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from servotwin.errors import (
+    InputError,
+    KinematicsError,
+    RobotWarning,
+    ServotwinError,
+    ShapeError,
+    UnreachableError,
+    UnsupportedError,
+)
+
 if TYPE_CHECKING:
     from servotwin.robot.derive import RobotEquations, derive
     from servotwin.robot.load import load_robot
     from servotwin.robot.robot import Hybrid, Robot
 
 __version__ = "0.1.0"
-__all__ = ["Hybrid", "Robot", "RobotEquations", "__version__", "derive", "load_robot"]
+__all__ = [
+    "Hybrid",
+    "InputError",
+    "KinematicsError",
+    "Robot",
+    "RobotEquations",
+    "RobotWarning",
+    "ServotwinError",
+    "ShapeError",
+    "UnreachableError",
+    "UnsupportedError",
+    "__version__",
+    "derive",
+    "load_robot",
+]
 
 _HOMES = {
     "Hybrid": "servotwin.robot.robot",

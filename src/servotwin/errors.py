@@ -33,6 +33,10 @@ class InputError(ServotwinError):
         super().__init__(": ".join(part for part in (place, field, message) if part))
 
 
+class RobotWarning(UserWarning):
+    """A robot file contradicts itself, or has numbers that no body can have."""
+
+
 class ShapeError(ServotwinError, ValueError):
     """An array argument has the wrong shape."""
 

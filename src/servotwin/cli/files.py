@@ -44,12 +44,25 @@ def _checked(file: str, changes: dict[str, str]) -> dict[str, Any]:
     try:
         description = read_description(file, changes)
         mechanism = build_mechanism(description)
+        _try_out(mechanism)
     except ServotwinError as error:
         place = {key: getattr(error, key, None) for key in ("file", "line", "field")}
         message = getattr(error, "message", str(error))
         return {"file": file, "ok": False, "error": {"text": str(error), "message": message, **place}}
     found = {"robot": mechanism.name, "dof": mechanism.n_q, "warnings": description.warnings}
     return {"file": file, "ok": True, **found}
+
+
+def _try_out(mechanism: Mechanism) -> None:
+    """What only shows when the robot is put together: loops that do not close, a family it is not."""
+    from servotwin.dynamics.ik import InverseKinematics
+    from servotwin.robot.robot import Robot
+
+    if mechanism.family:
+        InverseKinematics.of(mechanism)
+    if mechanism.loops:
+        robot = Robot(mechanism)
+        robot.fkine(robot.q_home)
 
 
 def schema(out: str | None, *, json: bool) -> None:

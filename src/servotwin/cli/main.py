@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     """Run a command; what the user can mend becomes one line on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    warnings.showwarning = _show_warning
     try:
         code = app(args=words, prog_name="servotwin", standalone_mode=False)
         return code if isinstance(code, int) else DONE
@@ -57,6 +59,12 @@ def _run(arguments: Sequence[str] | None) -> int:
         context = getattr(error, "ctx", None)
         place = context.command_path if context is not None else "servotwin"
         return _refuse(f"{error.format_message()} (see '{place} --help')")
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning is one line too."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"warning: {' '.join(str(message).split())}\n")
 
 
 def _refuse(message: str) -> int:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from servotwin.description import inertia as inertias
 from servotwin.description.fields import Measure, problem, read_at
 from servotwin.description.nodes import join, quoted
@@ -292,6 +294,10 @@ def _check_transmission(robot: RobotDescription) -> None:
         unique(motors, "motors", [f"transmission.motors.{i}" for i in range(len(motors))])
         if rows != len(motors):
             raise problem(f"{rows} rows; expected {len(motors)}, one for each motor", "transmission.matrix")
+        matrix = np.array(robot.transmission.matrix, dtype=np.float64)
+        if np.linalg.matrix_rank(matrix) < matrix.shape[1]:
+            text = "some motion of the joints turns no motor; expected independent columns"
+            raise problem(text, "transmission.matrix")
     for name, axis in robot.axes.items():
         ratio = axis.gear.motor_per_joint if axis.gear else None
         if robot.transmission is not None and ratio is not None:

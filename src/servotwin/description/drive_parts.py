@@ -33,7 +33,7 @@ class Limits(Part):
     def _ordered(self) -> Limits:
         if self.position is not None and self.position[0] > self.position[1]:
             low, high = self.position
-            raise problem(f"minimum {low:g} is above maximum {high:g}; expected [min, max]", "position")
+            raise problem(f"minimum is above maximum ({low:g} and {high:g} in SI units); expected [min, max]", "position")
         return self
 
 

@@ -1,7 +1,7 @@
 """Kernels of closed chains, in the coordinates x of the opened tree and the actuated joints (eq:closed).
 
 All take x on the closed manifold, save those that lead there: ``closed_gap``, ``closed_gradient``,
-``closed_step`` and ``closed_project``.
+``closed_step``, ``closed_track`` and ``closed_project``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from servotwin.dynamics.coriolis import coriolis_matrix
 from servotwin.dynamics.crba import mass_matrix
-from servotwin.dynamics.forward import factor, solve
+from servotwin.dynamics.forward import factor, is_zero, solve
 from servotwin.dynamics.kinematics import energies
 from servotwin.dynamics.linear import QR, dot, solve_saddle
 from servotwin.dynamics.vector import Scalar
@@ -41,21 +41,34 @@ def closed_gradient(derivation: Derivation) -> Program:
 
 
 def closed_step(derivation: Derivation) -> Program:
-    """(x, dq) -> rows: Newton step of the passive joints; their motion with a motion dq of the actuated ones."""
+    """x -> rows: Newton step of the passive joints, closures, diagonal of R of S_p (small: near a singularity)."""
+    closed = Closed.of(derivation)
+    step = closed.passive.solve([-value for value in closed.s])
+    diagonal = [closed.passive.R[j][j] for j in range(len(step))]
+    return _program(closed, [], [*step, *closed.s, *diagonal], (3, len(step)))
+
+
+def closed_track(derivation: Derivation) -> Program:
+    """(x, dq) -> Newton step of the passive joints, their motion with dq, diagonal of R, entries of Q; S_p = Q R.
+
+    On the way to a singularity some R_jj goes to zero, and crossing it reverses that column of Q: a walk
+    that looks at both cannot change the branch unnoticed.
+    """
     closed = Closed.of(derivation)
     dq = derivation.inputs("dq", closed.n)
-    step = closed.passive.solve([-value for value in closed.s])
-    follow = [-value for value in closed.passive.solve([dot(row[: closed.n], dq) for row in closed.S])]
-    return _program(closed, [dq], [*step, *follow], (2, len(step)))
+    passive = closed.passive
+    step = passive.solve([-value for value in closed.s])
+    follow = [-value for value in passive.solve([dot(row[: closed.n], dq) for row in closed.S])]
+    firm = [passive.R[j][j] for j in range(len(step))]
+    axes = [entry for column in passive.Q for entry in column if not is_zero(entry)]
+    entries = [*step, *follow, *firm, *axes]
+    return _program(closed, [dq], entries, (len(entries),))
 
 
-def closed_hold(derivation: Derivation) -> Program:
-    """x -> S_p and the transpose of its inverse: how firmly the actuated joints hold the passive ones."""
+def closed_projection(derivation: Derivation) -> Program:
+    """x -> T."""
     closed = Closed.of(derivation)
-    S_p = [row[closed.n :] for row in closed.S]
-    m = len(S_p)
-    columns = [closed.passive.solve([1.0 if i == k else 0.0 for i in range(m)]) for k in range(m)]
-    return _program(closed, [], [*flat(S_p), *flat(columns)], (2, m, len(closed.x) - closed.n))
+    return _program(closed, [], flat(closed.T), (len(closed.x), closed.n))
 
 
 def closed_project(derivation: Derivation) -> Program:
@@ -206,7 +219,8 @@ CLOSED_PROGRAMS: dict[str, Callable[..., Program]] = {
         closed_gap,
         closed_gradient,
         closed_step,
-        closed_hold,
+        closed_track,
+        closed_projection,
         closed_project,
         closed_motion,
         closed_rne,

@@ -219,4 +219,5 @@ def emit_loop(program: Program, plan: Plan, name: str, width: int) -> str:
         real, suffix = ("double", "f64") if w == 1 else (f"<{w} x double>", f"v{w}f64")
         declare.append(f"declare {real} @llvm.fma.{suffix}({real}, {real}, {real})")
         declare.append(f"declare {real} @llvm.sqrt.{suffix}({real})")
+        declare.append(f"declare {real} @llvm.fabs.{suffix}({real})")
     return "\n".join(lines + declare) + "\n"

@@ -2,7 +2,7 @@ r"""Sine and cosine as straight-line LLVM code, for one number or a vector of th
 
 The argument is reduced by the nearest multiple k of pi/2, with pi/2 in three
 parts and fused multiply-adds, so that the reduction is exact to the last bits
-for every angle a joint can have (|x| up to 1e9). On [-pi/4, pi/4] two
+for every angle a joint can have (|x| up to 1e9; beyond, and for what is no number, the result is NaN). On [-pi/4, pi/4] two
 polynomials are within 1 unit in the last place. k modulo 4 swaps
 and signs the two results. k is read from the low mantissa bits after adding
 1.5 * 2^52, which needs no integer conversion and so vectorises.
@@ -10,12 +10,14 @@ and signs the two results. k is read from the low mantissa bits after adding
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 
 TWO_OVER_PI = 0.6366197723675814
 PI_2 = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 MAGIC = 6755399441055744.0
+LARGEST = 1e9
 # Chebyshev interpolation in r^2 on [0, (1.002 pi/4)^2]; truncation below 2e-17.
 SIN = (
     -0.16666666666666666,
@@ -65,6 +67,11 @@ def emit_sincos(x: str, width: int, fresh: Callable[[], str], out: list[str]) ->
     def words(value: int) -> str:
         return str(value) if width == 1 else "<" + ", ".join(f"i64 {value}" for _ in range(width)) + ">"
 
+    # NaN in, NaN out: an angle beyond the reduction must not give a number that looks like a cosine.
+    size = line(f"call {real} @llvm.fabs.{suffix}({real} {x})")
+    flag = "i1" if width == 1 else f"<{width} x i1>"
+    inside = line(f"fcmp ole {real} {size}, {splat(LARGEST, width)}")
+    x = line(f"select {flag} {inside}, {real} {x}, {real} {splat(math.nan, width)}")
     magic = splat(MAGIC, width)
     shifted = fma(x, splat(TWO_OVER_PI, width), magic)
     k = line(f"fsub {real} {shifted}, {magic}")
@@ -86,7 +93,6 @@ def emit_sincos(x: str, width: int, fresh: Callable[[], str], out: list[str]) ->
     bits = line(f"bitcast {real} {shifted} to {word}")
     odd = line(f"and {word} {bits}, {words(1)}")
     compare = line(f"icmp eq {word} {odd}, {words(0)}")
-    flag = "i1" if width == 1 else f"<{width} x i1>"
     s_sel = line(f"select {flag} {compare}, {real} {sine}, {real} {cosine}")
     c_sel = line(f"select {flag} {compare}, {real} {cosine}, {real} {sine}")
 

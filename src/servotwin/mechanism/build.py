@@ -81,7 +81,7 @@ def build_mechanism(description: RobotDescription) -> Mechanism:
         loops=tuple(loops),
         passive_names=passive,
         passive_home=np.array([home.get(name, 0.0) for name in passive]),
-        q_home=np.array([home.get(name, 0.0) for name in active]),
+        q_home=_home(description),
         family=description.kinematics or "",
     )
 
@@ -159,6 +159,14 @@ def _coupling(description: RobotDescription, names: list[str], free: tuple[str, 
         for name, factor in coupling.of.items():
             G[row[coupling.joint], column[name]] = factor
     return Coupling(G, q0)
+
+
+def _home(description: RobotDescription) -> Array:
+    """The stated pose; joints of which nothing is said stand at zero, or at the limit nearest to it."""
+    limits = _limits(description)
+    stated = [description.home.get(name) for name in description.joint_names]
+    near = np.clip(0.0, limits.q_min, limits.q_max)
+    return np.array([rest if value is None else value for value, rest in zip(stated, near, strict=True)])
 
 
 def _limits(description: RobotDescription) -> Limits:

@@ -14,8 +14,9 @@ def with_payload(
     mechanism: Mechanism, mass: float, center: ArrayLike, inertia: ArrayLike | None, frame: str | None
 ) -> Mechanism:
     """Mechanism with a further rigid body fixed to a frame (see ``Robot.with_payload``)."""
-    c = np.asarray(center, dtype=np.float64)
-    I_c = np.zeros((3, 3)) if inertia is None else np.asarray(inertia, dtype=np.float64)
+    mass = _number("mass", mass)
+    c = _array("centre", center)
+    I_c = np.zeros((3, 3)) if inertia is None else _array("inertia", inertia)
     _check(mass, c, I_c)
     try:
         at = mechanism.frame(frame)
@@ -26,6 +27,19 @@ def with_payload(
     phi = mechanism.phi.copy()
     phi[at.body] += transform_phi(at.X_body_frame, phi_from(mass, c, I_c))
     return mechanism.with_(phi=phi)
+
+
+def _array(name: str, value: ArrayLike) -> Array:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (ValueError, TypeError):
+        raise ShapeError(f"payload {name} is {value!r}; expected real numbers in SI units") from None
+
+
+def _number(name: str, value: object) -> float:
+    if not isinstance(value, int | float | np.integer | np.floating):
+        raise ShapeError(f"payload {name} is {value!r}; expected one number [kg]")
+    return float(value)
 
 
 def _check(mass: float, center: Array, inertia: Array) -> None:

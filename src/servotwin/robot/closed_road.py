@@ -3,45 +3,63 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from servotwin.dynamics.forward import NoInertiaError
 from servotwin.dynamics.partition import solve_partly
 from servotwin.equations.derivation import Cut, Numbers
-from servotwin.errors import KinematicsError
+from servotwin.errors import InputError, KinematicsError, UnsupportedError
 from servotwin.kernels.hub import Kernel, kernel
+from servotwin.kernels.walk import SINGULAR, make_walk
 from servotwin.mechanism.model import Array, BoolArray, Mechanism
-from servotwin.robot.closure import CLOSED, Closure, analyse
+from servotwin.robot.closure import Closure, Loops, analyse, size_of
 from servotwin.robot.graph_road import GraphRoad
 
-STEP = 0.15  # largest change of an actuated joint per step of the walk from home [rad, m]
-SINGULAR = 1e-7  # ratio of the diagonal of R of S_p below which torques are not determined
+HELD = 1e-3  # least over largest singular value of S_p above which all equations together hold a point well
+ON_LOOPS = 1e-6  # gap, relative to the size, that a point given as closed may have
 
 
 class ClosedRoad:
-    """Kinematics and dynamics of a closed chain. Arguments have shape (..., n), actuated joints only."""
+    """Kinematics and dynamics of a closed chain. Arguments have shape (..., n), actuated joints only.
+
+    x are all free coordinates (..., n_x), the actuated joints first.
+    """
 
     name = "closed"
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.n = mechanism.n_q
+        self.n_x = self.n + len(mechanism.passive_names)
         self.tree = GraphRoad(mechanism.opened)
-        self.size = 1.0 + float(np.abs(mechanism.X_tree[:, :3, 3]).sum())
+        self.every_row = False  # some positions need other equations than those chosen around home
         self._kernels: dict[tuple[str, str | None, bool], Kernel] = {}
+        self._walk: Any = None
+
+    # --- kernels ----------------------------------------------------------------------------------
+    @cached_property
+    def loops(self) -> Loops:
+        """All closures as functions of x, redundant ones included."""
+        numbers = self._numbers(())
+        gap, gradient = (kernel(f"closed_{kind}", numbers, width=1).call for kind in ("gap", "gradient"))
+        return Loops(self.mechanism, gap, gradient, self.tree.fkine_all)
 
     @cached_property
     def closure(self) -> Closure:
         """Assembly at home, independent equations and mobility."""
-        numbers = self._numbers(())
-        gap, gradient = kernel("closed_gap", numbers).call, kernel("closed_gradient", numbers).call
-        return analyse(self.mechanism, gap, gradient)
+        return analyse(self.loops)
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The closures that are used."""
+        return tuple(range(len(self.closure.names))) if self.every_row else self.closure.rows
 
     @cached_property
     def numbers(self) -> Numbers:
-        """Numbers of the opened tree and its independent closures."""
-        return self._numbers(self.closure.rows)
+        """Numbers of the opened tree and the closures in use."""
+        return self._numbers(self.rows)
 
     def _numbers(self, rows: tuple[int, ...]) -> Numbers:
         loops = tuple((loop.kind, loop.frame_a, loop.frame_b) for loop in self.mechanism.loops)
@@ -51,87 +69,156 @@ class ClosedRoad:
         """The compiled kernel behind a method."""
         found = self._kernels.get((kind, frame, drives))
         if found is None:
-            found = kernel(f"closed_{kind}", self.numbers, frame=frame, drives=drives)
+            # the walk evaluates one point at a time
+            width = 1 if kind == "track" else 0
+            try:
+                found = kernel(f"closed_{kind}", self.numbers, frame=frame, drives=drives, width=width)
+            except NoInertiaError as error:
+                raise self._no_inertia(error.joint) from None
             self._kernels[kind, frame, drives] = found
         return found
+
+    def call(self, kind: str, *arguments: Any, frame: str | None = None, drives: bool = False) -> Array:
+        """A kernel's result; what is not finite in it raises, with the reason."""
+        run = self.kernel(kind, frame=frame, drives=drives).call
+        with np.errstate(all="ignore"):
+            out: Array = run(*arguments)
+        if not np.isfinite(out).all():
+            self._refuse_infinite(kind, arguments)
+        return out
 
     # --- closure ----------------------------------------------------------------------------------
     def full(self, q: Any) -> Array:
         """All free coordinates (..., n_x) at q, on the assembly branch of the home pose."""
-        q = np.asarray(q, dtype=np.float64)
-        if q.ndim == 0 or q.shape[-1] != self.n:
-            raise ValueError("q has the wrong length")
-        flat = q.reshape(-1, self.n)
-        x = np.tile(self.closure.x_home, (len(flat), 1))
-        start = x[:, : self.n].copy()
-        away = flat - start
-        if not np.isfinite(away).all():
-            raise KinematicsError(f"{self.mechanism.name}: q is not finite")
-        steps = max(1, int(np.ceil(np.abs(away).max(initial=0.0) / STEP)))
-        for k in range(1, steps + 1):
-            x[:, : self.n] = start + away * (k / steps)
-            self._close(x, exact=k == steps)
-        return x.reshape(*q.shape[:-1], x.shape[-1])
+        if self._walk is None:
+            self._walk = make_walk(self.kernel("track"), self.closure.x_home, self.n)
+        with np.errstate(all="ignore"):
+            x, part = self._walk(q)
+        if (part < 1.0).any():
+            if self._needs_every_row(x, part):
+                return self.full(q)
+            self._refuse(np.asarray(q, dtype=np.float64), x, part)
+        return x  # type: ignore[no-any-return]
 
-    def _close(self, x: Array, *, exact: bool) -> None:
-        """Newton steps of the passive joints in place; intermediate points of a walk need not be exact."""
-        step_of = self.kernel("step").call
-        good = CLOSED * self.size if exact else 1e-4 * self.size
-        for _ in range(25):
-            step, gap, diagonal = np.moveaxis(step_of(x), -2, 0)
-            self._refuse_singular(x, diagonal)
-            largest = np.abs(step).max(axis=1, initial=0.0)
-            x[:, self.n :] += step * np.minimum(1.0, 0.5 / np.maximum(largest, 1e-300))[:, None]
-            if np.abs(gap).max(initial=0.0) < good:
-                return
-        worst = int(np.abs(gap).max(axis=1).argmax())
+    def _needs_every_row(self, x: Array, part: Array) -> bool:
+        """Take all equations into use if the chosen ones fail where all of them together do not."""
+        if self.every_row or not self.closure.dropped:
+            return False
+        for point in x[part < 1.0].reshape(-1, self.n_x):
+            S_p = self.loops.gradient(point)[:, self.n :]
+            every, chosen = (np.linalg.svd(S, compute_uv=False) for S in (S_p, S_p[list(self.rows)]))
+            if every[-1] > HELD * every[0] and chosen[-1] < HELD * HELD * every[-1]:
+                self.every_row = True
+                self._kernels.clear()
+                self._walk = None
+                self.__dict__.pop("numbers", None)
+                return True
+        return False
+
+    def _refuse(self, q: Array, x: Array, part: Array) -> NoReturn:
+        name = self.mechanism.name
+        at = int(np.flatnonzero(part.ravel() < 1.0)[0])
+        wanted, last = q.reshape(-1, self.n)[at], x.reshape(-1, self.n_x)[at]
+        if not np.isfinite(wanted).all():
+            raise InputError(f"{name}: q is not finite: {_text(wanted)}")
+        if np.abs(wanted - last[: self.n]).max() < 1e-4:
+            raise KinematicsError(
+                f"{name}: singular near q = {_text(wanted)}: "
+                "the actuated joints do not determine the passive ones, nor the torques"
+            )
         raise KinematicsError(
-            f"{self.mechanism.name}: the loops do not close at q = {_text(x[worst, : self.n])}: out of reach"
+            f"{name}: the loops do not close at q = {_text(wanted)}: on the way from home they reach "
+            f"q = {_text(last[: self.n])}, where the actuated joints no longer move the passive ones"
         )
 
-    def _refuse_singular(self, x: Array, diagonal: Array) -> None:
-        largest = diagonal.max(axis=1, initial=0.0)
-        bad = ~(diagonal.min(axis=1, initial=np.inf) > SINGULAR * largest) if diagonal.size else np.zeros(0)
-        if bad.any():
-            at = int(np.flatnonzero(bad)[0])
+    def _refuse_infinite(self, kind: str, arguments: tuple[Any, ...]) -> NoReturn:
+        names = INPUTS.get(kind, ())
+        for name, value in zip(names, arguments, strict=False):
+            if not np.isfinite(np.asarray(value, dtype=np.float64)).all():
+                raise InputError(f"{self.mechanism.name}: {name} is not finite")
+        if kind in {"accel", "forward"}:
+            raise self._no_inertia(None)
+        raise KinematicsError(f"{self.mechanism.name}: {kind} is not determined at this position: it is singular")
+
+    def _no_inertia(self, joint: int | None) -> UnsupportedError:
+        names = self.mechanism.joint_names + self.mechanism.passive_names
+        which = "some joint" if joint is None or joint >= len(names) else f"joint '{names[joint]}'"
+        return UnsupportedError(
+            f"{self.mechanism.name}: {which} moves no inertia, so a torque does not fix its acceleration; "
+            "give the links it carries a mass and an extent, or count the rotors with drives=True"
+        )
+
+    def require_closed(self, x: Array) -> None:
+        """Complain about coordinates that do not close the loops."""
+        if not np.isfinite(x).all():
+            raise InputError(f"{self.mechanism.name}: x is not finite")
+        gap = np.abs(self.loops.gap(x))
+        if gap.max(initial=0.0) > ON_LOOPS * size_of(self.mechanism):
+            worst = self.closure.names[int(gap.reshape(-1, gap.shape[-1]).max(axis=0).argmax())]
             raise KinematicsError(
-                f"{self.mechanism.name}: singular near q = {_text(x[at, : self.n])}: "
-                "the actuated joints do not determine the passive ones, nor the torques"
+                f"{self.mechanism.name}: x does not close the loops: {gap.max():.3g} is left at '{worst}'; "
+                "bring it onto them with project(x, xd)"
             )
 
     def singularity(self, q: Any) -> tuple[Array, Array]:
         """(passive, platform) measures (...): 0 at a singularity, 1 at best.
 
-        ``passive``: least over largest singular value of S_p (the passive joints follow the actuated ones);
-        ``platform``: the same of the tool's Jacobian rows that move at all (the tool follows).
+        ``passive``: least over largest singular value of S_p; ``platform``: the same of the tool's Jacobian,
+        lengths in sizes of the mechanism, and at most its least singular value (a tool that stands still).
         """
         x = self.full(q)
-        S = kernel("closed_gradient", self.numbers).call(x)[..., list(self.closure.rows), self.n :]
-        values = np.linalg.svd(S, compute_uv=False)
+        S_p = self.loops.gradient(x)[..., list(self.rows), self.n :]
+        passive = np.linalg.svd(S_p, compute_uv=False)
         J = self.jacob0(q, self.mechanism.tool)
+        J[..., :3, :] /= size_of(self.mechanism)
         tool = np.linalg.svd(J, compute_uv=False)[..., : min(6, self.n)]
-        return values[..., -1] / values[..., 0], tool[..., -1] / tool[..., 0]
+        return passive[..., -1] / passive[..., 0], tool[..., -1] / np.maximum(tool[..., 0], 1.0)
+
+    def project(self, x: Array, xd: Array) -> tuple[Array, Array]:
+        """The nearest point that closes the loops, and the nearest rates that keep them closed."""
+        size = size_of(self.mechanism)
+        for _ in range(25):
+            gap = np.abs(self.loops.gap(x)).max(initial=0.0)
+            both = self.call("project", x, xd)
+            moved = both[..., 0, :]
+            if gap < 1e-15 * size or np.abs(moved - x).max(initial=0.0) < 1e-14:
+                return moved, both[..., 1, :]
+            if not np.abs(moved - x).max(initial=0.0) < 1.0:
+                break
+            x = moved
+        raise KinematicsError(
+            f"{self.mechanism.name}: x is too far from closed loops to be brought onto them: {gap:.3g} is left"
+        )
 
     # --- dynamics ---------------------------------------------------------------------------------
     def rne(self, q: Any, qd: Any, qdd: Any, drives: bool) -> Array:
         """Inverse dynamics."""
-        return self.kernel("rne", drives=drives).call(self.full(q), qd, qdd)  # type: ignore[no-any-return]
+        return self.call("rne", self.full(q), qd, qdd, drives=drives)
 
     def inertia(self, q: Any, drives: bool) -> Array:
         """Mass matrix felt at the actuated joints."""
-        return self.kernel("inertia", drives=drives).call(self.full(q))  # type: ignore[no-any-return]
+        return self.call("inertia", self.full(q), drives=drives)
 
     def coriolis(self, q: Any, qd: Any) -> Array:
         """Coriolis matrix."""
-        return self.kernel("coriolis").call(self.full(q), qd)  # type: ignore[no-any-return]
+        return self.call("coriolis", self.full(q), qd)
 
     def gravload(self, q: Any) -> Array:
         """Gravity torque."""
-        return self.kernel("gravload").call(self.full(q))  # type: ignore[no-any-return]
+        return self.call("gravload", self.full(q))
 
     def accel(self, q: Any, qd: Any, tau: Any, drives: bool) -> Array:
         """Forward dynamics."""
-        return self.kernel("accel", drives=drives).call(self.full(q), qd, tau)  # type: ignore[no-any-return]
+        return self.call("accel", self.full(q), qd, tau, drives=drives)
+
+    def forward(self, x: Any, xd: Any, tau: Any, drives: bool) -> tuple[Array, Array]:
+        """Accelerations (..., n_x) and wrenches at the cuts (..., n_loops, 6), also where q does not determine x."""
+        if self.every_row:
+            raise UnsupportedError(
+                f"{self.mechanism.name}: no choice among its redundant closures holds everywhere; use accel(q, qd, tau)"
+            )
+        both = self.call("forward", x, xd, tau, drives=drives)
+        return both[..., : self.n_x], self.call("wrenches", x, both[..., self.n_x :])
 
     def hybrid(
         self, q: Any, qd: Any, tau: Array, qdd: Array, given_tau: BoolArray, drives: bool
@@ -142,17 +229,18 @@ class ClosedRoad:
 
     def energy(self, q: Any, qd: Any) -> tuple[Array, Array]:
         """Kinetic and potential energy."""
-        both = self.kernel("energy").call(self.full(q), qd)
+        both = self.call("energy", self.full(q), qd)
         return both[..., 0], both[..., 1]
 
-    def multipliers(self, q: Any, qd: Any, qdd: Any) -> Array:
-        """Forces of the independent closures (..., m), see ``equations.closed_programs``."""
-        return self.kernel("multipliers").call(self.full(q), qd, qdd)  # type: ignore[no-any-return]
+    def wrenches(self, q: Any, qd: Any, qdd: Any) -> Array:
+        """Force and moment at every cut (..., n_loops, 6), see ``equations.closed_programs``."""
+        x = self.full(q)
+        return self.call("wrenches", x, self.call("multipliers", x, qd, qdd))
 
     def motion(self, q: Any, qd: Any, qdd: Any) -> tuple[Array, Array, Array]:
         """(x, xd, xdd) of all free coordinates."""
         x = self.full(q)
-        both = self.kernel("motion").call(x, qd, qdd)
+        both = self.call("motion", x, qd, qdd)
         return x, both[..., 0, :], both[..., 1, :]
 
     # --- kinematics -------------------------------------------------------------------------------
@@ -166,11 +254,24 @@ class ClosedRoad:
 
     def jacob0(self, q: Any, frame: str) -> Array:
         """Jacobian in base axes."""
-        return self.kernel("jacob0", frame=frame).call(self.full(q))  # type: ignore[no-any-return]
+        return self.call("jacob0", self.full(q), frame=frame)
 
     def jacob0_dot(self, q: Any, qd: Any, frame: str) -> Array:
         """Time derivative of the Jacobian."""
-        return self.kernel("jacob0_dot", frame=frame).call(self.full(q), qd)  # type: ignore[no-any-return]
+        return self.call("jacob0_dot", self.full(q), qd, frame=frame)
+
+
+INPUTS = {  # what the arguments of a kernel are called, for messages
+    "rne": ("x", "qd", "qdd"),
+    "accel": ("x", "qd", "tau"),
+    "coriolis": ("x", "qd"),
+    "energy": ("x", "qd"),
+    "forward": ("x", "xd", "tau"),
+    "multipliers": ("x", "qd", "qdd"),
+    "motion": ("x", "qd", "qdd"),
+    "project": ("x", "xd"),
+    "jacob0_dot": ("x", "qd"),
+}
 
 
 def _text(q: Array) -> str:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from servotwin.errors import RobotWarning, ServotwinError
 from servotwin.kernels.cache import read_entry, source_digest, write_entry
 from servotwin.mechanism.model import Mechanism
 from servotwin.mechanism.store import pack, unpack
@@ -35,12 +37,27 @@ def load_robot(
     ``{"axes.A.gear.ratio": "80"}``. Mistakes in the file raise ``InputError``
     with file, line, field and remedy.
     """
-    mechanism, title = load_mechanism(robot, overrides)
-    return Robot(mechanism, road=road, title=title)
+    if not isinstance(robot, str | Path):
+        raise ServotwinError(f"robot is {robot!r}; expected a catalogue name or the path of a file")
+    changes = {} if overrides is None else overrides
+    if not isinstance(changes, Mapping) or not all(isinstance(k, str) for k in changes):
+        raise ServotwinError("overrides must map fields to values, such as {'axes.A.gear.ratio': '80'}")
+    checked = load_checked(robot, {field: str(value) for field, value in changes.items()})
+    for line in checked.warnings:
+        warnings.warn(line, RobotWarning, stacklevel=2)
+    return Robot(checked.mechanism, road=road, title=checked.title, warnings=checked.warnings)
 
 
-def load_mechanism(robot: str | Path, overrides: Mapping[str, str] | None = None) -> tuple[Mechanism, str]:
-    """Mechanism and title, from the store of checked descriptions if nothing has changed."""
+class Checked(NamedTuple):
+    """What is kept of a description that was checked."""
+
+    mechanism: Mechanism
+    title: str
+    warnings: tuple[str, ...]
+
+
+def load_checked(robot: str | Path, overrides: Mapping[str, str]) -> Checked:
+    """Mechanism, title and warnings, from the store of checked descriptions if nothing has changed."""
     key = _key(robot, overrides)
     stored = _read(key)
     if stored is not None:
@@ -51,15 +68,15 @@ def load_mechanism(robot: str | Path, overrides: Mapping[str, str] | None = None
     description = read_description(robot, overrides)
     mechanism = build_mechanism(description)
     _write(key, description, mechanism)
-    return mechanism, description.title or ""
+    return Checked(mechanism, description.title or "", tuple(description.warnings))
 
 
-def _key(robot: str | Path, overrides: Mapping[str, str] | None) -> str:
+def _key(robot: str | Path, overrides: Mapping[str, str]) -> str:
     place = str(robot)
     path = Path(robot)
     if path.suffix.lower() in {".yaml", ".yml", ".urdf"}:
         place = str(path.absolute())
-    parts = [place, sorted((overrides or {}).items()), _loader_version()]
+    parts = [place, sorted(overrides.items()), _loader_version()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -75,7 +92,7 @@ def _digest(path: str) -> str | None:
         return None
 
 
-def _read(key: str) -> tuple[Mechanism, str] | None:
+def _read(key: str) -> Checked | None:
     entry = read_entry(key, "robots")
     if entry is None:
         return None
@@ -83,7 +100,8 @@ def _read(key: str) -> tuple[Mechanism, str] | None:
     try:
         if any(_digest(path) != digest for path, digest in header["files"].items()):
             return None
-        return unpack(header["mechanism"], numbers), str(header["title"])
+        lines = tuple(str(line) for line in header["warnings"])
+        return Checked(unpack(header["mechanism"], numbers), str(header["title"]), lines)
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
@@ -93,5 +111,10 @@ def _write(key: str, description: RobotDescription, mechanism: Mechanism) -> Non
     if not files or None in files.values():
         return
     layout, numbers = pack(mechanism)
-    header: dict[str, Any] = {"files": files, "title": description.title or "", "mechanism": layout}
+    header: dict[str, Any] = {
+        "files": files,
+        "title": description.title or "",
+        "warnings": list(description.warnings),
+        "mechanism": layout,
+    }
     write_entry(key, header, numbers, "robots")

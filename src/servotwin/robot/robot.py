@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from servotwin.errors import ServotwinError, ShapeError
+from servotwin.errors import ServotwinError, ShapeError, UnsupportedError
 from servotwin.mechanism.model import Array, Limits, Mechanism
+from servotwin.robot.arguments import explain, given_torques, joint_array, real_array, wrench_array
 from servotwin.robot.graph_road import GraphRoad
 from servotwin.robot.recursive_road import RecursiveRoad
 
@@ -46,13 +47,27 @@ class Robot:
            [11.122,  3.603]])
     """
 
-    def __init__(self, mechanism: Mechanism, *, road: RoadName = "auto", title: str = "") -> None:
+    def __init__(
+        self, mechanism: Mechanism, *, road: RoadName = "auto", title: str = "", warnings: Sequence[str] = ()
+    ) -> None:
         if road not in ("auto", "graph", "recursive"):
             raise ServotwinError(f"road is '{road}'; expected 'auto', 'graph' or 'recursive'")
-        self.mechanism = mechanism
-        self.title = title
-        self.road_name: RoadName = road
-        self._road = _pick_road(mechanism, road)
+        # Written past __setattr__, which refuses: a robot does not change.
+        self.__dict__.update(mechanism=mechanism, title=title, road_name=road, warnings=tuple(warnings))
+        self.__dict__["_road"] = _pick_road(mechanism, road)
+
+    mechanism: Mechanism
+    title: str
+    road_name: RoadName
+    warnings: tuple[str, ...]  # what its file contradicts, one line each
+    _road: GraphRoad | RecursiveRoad | ClosedRoad
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a robot does not change; make another with Robot.with_... ('{name}' was assigned)")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Compiled kernels stay behind; they are found again in the cache.
+        return _rebuilt, (self.mechanism, self.road_name, self.title, self.warnings)
 
     # --- what it is -------------------------------------------------------------------------------
     @property
@@ -222,9 +237,9 @@ class Robot:
         drives: bool = False,
     ) -> Array:
         """Joint accelerations (..., n) under torques tau and external wrenches (see ``rne``)."""
+        if f_ext is not None:
+            tau = self._joint_array("tau", tau) + self._external(q, f_ext)
         try:
-            if f_ext is not None:
-                tau = np.asarray(tau, dtype=np.float64) + self._external(q, f_ext)
             return self._road.accel(q, qd, tau, drives)
         except (ValueError, TypeError) as error:
             self._explain(error, q=q, qd=qd, tau=tau)
@@ -245,19 +260,19 @@ class Robot:
         ``given`` says for every joint which of the two is known: 'tau' or
         'qdd'. The entries of the other array at that joint are ignored.
         """
-        mask = self._given(given)
-        zero = np.zeros(self.n)
+        mask = given_torques(given, self.joint_names)
+        known = {}
+        for name, value, needed in (("tau", tau, mask.any()), ("qdd", qdd, not mask.all())):
+            if value is None and needed:
+                raise ShapeError(f"{name} is missing although 'given' names it")
+            known[name] = self._joint_array(name, np.zeros(self.n) if value is None else value)
+        push = np.zeros(self.n) if f_ext is None else self._external(q, f_ext)
+        # What is not given may be anything, NaN included; it must not reach the arithmetic.
+        tau_, qdd_ = np.where(mask, known["tau"], 0.0) + push, np.where(mask, 0.0, known["qdd"])
         try:
-            tau_ = np.asarray(zero if tau is None else tau, dtype=np.float64)
-            qdd_ = np.asarray(zero if qdd is None else qdd, dtype=np.float64)
-            push = zero if f_ext is None else self._external(q, f_ext)
-            # What is not given may be anything, NaN included; it must not reach the arithmetic.
-            tau_, qdd_ = np.where(mask, tau_, 0.0) + push, np.where(mask, 0.0, qdd_)
             tau_out, qdd_out = self._hybrid_road.hybrid(q, qd, tau_, qdd_, mask, drives)
         except (ValueError, TypeError) as error:
-            self._explain(
-                error, q=q, qd=qd, tau=zero if tau is None else tau, qdd=zero if qdd is None else qdd
-            )
+            self._explain(error, q=q, qd=qd, **known)
         return Hybrid(tau_out - push, qdd_out)
 
     def energy(self, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
@@ -282,19 +297,21 @@ class Robot:
         """
         from servotwin.mechanism.payload import with_payload
 
-        changed = with_payload(self.mechanism, mass, center, inertia, frame)
-        return Robot(changed, road=self.road_name, title=self.title)
+        return self._changed(with_payload(self.mechanism, mass, center, inertia, frame))
 
     def with_gravity(self, gravity: ArrayLike) -> Robot:
         """A robot in another field of gravity: free-fall acceleration (3,) in the base [m/s2]."""
-        g = np.asarray(gravity, dtype=np.float64)
+        g = real_array("gravity", gravity)
         if g.shape != (3,) or not np.isfinite(g).all():
             raise ShapeError(f"gravity has shape {g.shape}; expected 3 finite accelerations [m/s2]")
-        return Robot(self.mechanism.with_(gravity=g), road=self.road_name, title=self.title)
+        return self._changed(self.mechanism.with_(gravity=g))
 
     def with_road(self, road: RoadName) -> Robot:
         """The same robot computed by generated code ('graph') or by recursion ('recursive')."""
-        return Robot(self.mechanism, road=road, title=self.title)
+        return Robot(self.mechanism, road=road, title=self.title, warnings=self.warnings)
+
+    def _changed(self, mechanism: Mechanism) -> Robot:
+        return Robot(mechanism, road=self.road_name, title=self.title, warnings=self.warnings)
 
     # --- internals --------------------------------------------------------------------------------
     @cached_property
@@ -324,58 +341,35 @@ class Robot:
             raise ServotwinError(f"{self.name} has no frame '{frame}'; it has: {', '.join(self.frame_names)}")
         return frame
 
-    def _given(self, given: Sequence[str]) -> Any:
-        if isinstance(given, str) or len(given) != self.n or not set(given) <= {"tau", "qdd"}:
-            raise ShapeError(
-                f"given is {given!r}; expected {self.n} words 'tau' or 'qdd', "
-                f"one per joint ({', '.join(self.joint_names)})"
-            )
-        return np.array([word == "tau" for word in given])
-
     def _external(self, q: ArrayLike, f_ext: Wrenches) -> Array:
         """sum J^T f: what the wrenches do at the joints."""
+        lead = self._joint_array("q", q).shape[:-1]
         wrenches = f_ext if isinstance(f_ext, Mapping) else {self.mechanism.tool: f_ext}
         total: Array = np.zeros(self.n)
-        for frame, wrench in wrenches.items():
-            w = np.asarray(wrench, dtype=np.float64)
-            if w.ndim == 0 or w.shape[-1] != 6:
-                raise ShapeError(
-                    f"f_ext at '{frame}' has shape {w.shape}; expected (..., 6): force [N], moment [N m]"
-                )
-            total = total + np.einsum("...ij,...i->...j", self.jacob0(q, frame), w)
+        for frame, value in wrenches.items():
+            wrench = wrench_array(frame, value, lead)
+            total = total + np.einsum("...ij,...i->...j", self.jacob0(q, frame), wrench)
         return total
 
+    def _joint_array(self, name: str, value: ArrayLike) -> Array:
+        return joint_array(name, value, self.joint_names, self._sliding)
+
+    @property
+    def _sliding(self) -> list[bool]:
+        return [unit == "m" for unit in self.joint_units]
+
     def _explain(self, error: Exception, **arguments: ArrayLike) -> NoReturn:
-        """Say which argument does not fit; an error that has another reason passes unchanged."""
-        shapes = {}
-        for name, value in arguments.items():
-            try:
-                array = np.asarray(value)
-                numeric = array.dtype.kind in "biuf"
-            except ValueError:
-                raise ShapeError(f"{name} is ragged; expected numbers of shape (..., {self.n})") from None
-            if not numeric:
-                raise ShapeError(
-                    f"{name} has elements of type {array.dtype}; expected real numbers"
-                ) from None
-            if array.ndim == 0 or array.shape[-1] != self.n:
-                joints = ", ".join(
-                    f"{j} [{u}]" for j, u in zip(self.joint_names, self.joint_units, strict=True)
-                )
-                raise ShapeError(
-                    f"{name} has shape {array.shape}; expected (..., {self.n}): {joints}"
-                ) from None
-            shapes[name] = array.shape
-        try:
-            np.broadcast_shapes(*(shape[:-1] for shape in shapes.values()))
-        except ValueError:
-            text = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-            raise ShapeError(f"the leading axes do not fit together: {text}") from None
-        raise error
+        explain(error, self.joint_names, self._sliding, arguments)
+
+
+def _rebuilt(mechanism: Mechanism, road: RoadName, title: str, warnings: tuple[str, ...]) -> Robot:
+    return Robot(mechanism, road=road, title=title, warnings=warnings)
 
 
 def _pick_road(mechanism: Mechanism, road: RoadName) -> GraphRoad | RecursiveRoad | ClosedRoad:
     if mechanism.loops:
+        if road == "recursive":
+            raise UnsupportedError(f"{mechanism.name}: closed chains are computed by generated code only")
         from servotwin.robot.closed_road import ClosedRoad
 
         return ClosedRoad(mechanism)

@@ -139,7 +139,8 @@ def test_interrupt_of_process_is_quiet() -> None:
 
 
 _WAITING = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs with it ignored
 import servotwin.cli.catalogue
 
 def wait(**_):

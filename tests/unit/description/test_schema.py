@@ -76,7 +76,7 @@ def axis(fields: str, rest: str = "") -> str:
         ),
         (
             "dh: {}\n    limits: {position: [10 deg, -10 deg]}",
-            "robot.yaml:6: axes.A.limits.position: minimum 0.174533 is above maximum -0.174533",
+            "robot.yaml:6: axes.A.limits.position: minimum is above maximum (0.174533 and -0.174533 in SI units)",
         ),
         (
             "dh: {}\n    limits: {position: [10 deg]}",

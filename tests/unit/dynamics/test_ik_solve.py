@@ -67,7 +67,7 @@ def test_ikine_pose_that_is_not_rigid_is_refused() -> None:
 
 
 def test_ikine_q0_of_wrong_shape_is_refused() -> None:
-    with pytest.raises(ShapeError, match=r"q0 must have shape \(4,\)"):
+    with pytest.raises(ShapeError, match=r"expected \(4,\)"):
         ikine(scara(), np.eye(4), q0=[0.0, 0.0])
 
 

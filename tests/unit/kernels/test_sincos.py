@@ -30,6 +30,7 @@ def _compiled(width: int):
             "  ret void",
             "}",
             f"declare {real} @llvm.fma.{suffix}({real}, {real}, {real})",
+            f"declare {real} @llvm.fabs.{suffix}({real})",
         ]
     )
     (address,) = load_object(compile_object(text), ["f"])
@@ -59,9 +60,11 @@ def test_sincos_is_within_two_units_in_the_last_place(width):
             assert np.all(np.abs(got - want) <= 2 * np.spacing(np.abs(want)))
 
 
-def test_sincos_of_nan_and_infinity_is_nan():
-    x = np.array([np.nan, np.inf, -np.inf, 0.0])
-    s, c = _run(_compiled(1), 1, x)
-    assert np.isnan(s[:3]).all()
-    assert np.isnan(c[:3]).all()
-    assert (s[3], c[3]) == (0.0, 1.0)
+@pytest.mark.parametrize("width", sorted({1, simd_width()}))
+def test_sincos_of_nan_infinity_and_angles_beyond_reduction_is_nan(width):
+    x = np.array([np.nan, np.inf, -np.inf, 1.1e9, -1e16, 1e300, 0.0, 9.9e8])
+    s, c = _run(_compiled(width), width, x)
+    assert np.isnan(s[:6]).all()
+    assert np.isnan(c[:6]).all()
+    assert (s[6], c[6]) == (0.0, 1.0)
+    assert s[7] == pytest.approx(float(mpmath.sin(9.9e8)), rel=1e-14)

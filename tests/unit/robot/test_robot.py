@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 
@@ -140,3 +141,52 @@ def test_load_robot_notices_a_changed_file(tmp_path):
             reach = st.load_robot(path).fkine([0.0])[0, 3]
             assert reach == pytest.approx({"0.5 m": 0.5, "700 mm": 0.7}[length], rel=1e-15)
     assert st.load_robot(path, {"axes.J.dh.a": "300 mm"}).fkine([0.0])[0, 3] == pytest.approx(0.3, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda r, z: r.accel(z, z, [1.0], f_ext=[0.0] * 6), r"tau has shape \(1,\).*A \[N m\]"),
+        (lambda r, z: r.hybrid(z, z, tau=1.0, qdd=z, given=["tau"] * 4), r"tau has shape \(\)"),
+        (lambda r, z: r.hybrid(z, z, qdd=z, given=["tau", "qdd", "tau", "qdd"]), "tau is missing"),
+        (lambda r, z: r.hybrid(z, z, tau=z, given=None), "expected 4 words"),
+        (lambda r, z: r.rne(np.zeros((3, 4)), z, z, f_ext=np.ones((7, 6))), "leading axes do not fit"),
+        (lambda r, z: r.rne(z, z, z, f_ext="x"), "expected real numbers"),
+        (lambda r, z: r.with_gravity("down"), "expected real numbers"),
+        (lambda r, z: r.with_payload("4 kg"), "expected one number"),
+        (lambda r, z: r.with_payload([1, 2]), "expected one number"),
+        (lambda r, z: r.ikine("here"), "4 x 4 matrix of real numbers"),
+        (lambda r, z: r.ikine(r.fkine(z), q0=[np.nan] * 4), "not finite"),
+        (lambda r, z: r.ikine(r.fkine(z), mask=[np.nan] * 6), "expected 6 flags"),
+        (lambda r, z: st.load_robot(None), "expected a catalogue name"),
+        (lambda r, z: st.load_robot("gsis-scara", ["a"]), "overrides must map"),
+        (lambda r, z: st.load_robot("delta", road="recursive"), "generated code only"),
+    ],
+)
+def test_robot_whatever_is_handed_over_gets_a_clear_line(scara, call, words):
+    with pytest.raises(ServotwinError, match=words) as caught:
+        call(scara, np.zeros(4))
+    assert "\n" not in str(caught.value)
+
+
+def test_robot_does_not_change_and_survives_pickling(scara):
+    with pytest.raises(AttributeError, match="does not change"):
+        scara.title = "another"
+    q = np.full(4, 0.2)
+    scara.rne(q, q, q)
+    again = pickle.loads(pickle.dumps(scara))
+    np.testing.assert_array_equal(again.rne(q, q, q), scara.rne(q, q, q))
+
+
+def test_load_robot_warns_of_inertia_that_no_body_has(tmp_path):
+    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="5" ixy="0" ixz="0" iyz="0"/></inertial>'
+    joint = (
+        '<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
+    )
+    path = tmp_path / "odd.urdf"
+    path.write_text(f'<robot name="odd"><link name="a"/><link name="b">{body}</link>{joint}</robot>')
+    for _ in range(2):  # read, and again from the store
+        with pytest.warns(st.RobotWarning, match="odd.urdf"):
+            robot = st.load_robot(path)
+        assert len(robot.warnings) == 1

@@ -139,4 +139,6 @@ def checked_mask(mask: ArrayLike | None) -> Array:
     flags = np.asarray(mask)
     if flags.shape != (6,):
         raise ShapeError(f"the mask has 6 flags (x y z and turns about x y z), got shape {flags.shape}")
+    if flags.dtype.kind not in "biuf" or not np.isfinite(flags).all():
+        raise ShapeError(f"the mask is {flags.tolist()}; expected 6 flags, 1 where the component matters")
     return np.asarray(flags != 0, dtype=np.float64)

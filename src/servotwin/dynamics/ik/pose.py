@@ -15,7 +15,10 @@ RIGID = 1e-6  # largest deviation of a given rotation matrix from orthonormality
 
 def checked_poses(T: ArrayLike) -> Array:
     """Finite homogeneous transforms of shape (..., 4, 4) with their rotations made exactly orthonormal."""
-    poses = np.array(T, dtype=np.float64)
+    try:
+        poses = np.array(T, dtype=np.float64)
+    except (ValueError, TypeError):
+        raise ShapeError("a pose is a 4 x 4 matrix of real numbers") from None
     if poses.ndim < 2 or poses.shape[-2:] != (4, 4):
         raise ShapeError(f"a pose is a 4 x 4 matrix, got an array of shape {poses.shape}")
     if not np.all(np.isfinite(poses)):

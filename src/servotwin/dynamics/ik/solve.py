@@ -184,6 +184,11 @@ class InverseKinematics:
                 f"{self.chain.name}: {len(self.chain.moving)} joints for {int(np.sum(self.mask))} conditions "
                 f"allow infinitely many positions; ask for one"
             )
+        if self._rank() < len(self.chain.moving):
+            raise UnsupportedError(
+                f"{self.chain.name}: some joints have the same effect on the tool, so that infinitely many "
+                "positions reach a pose; ask for one"
+            )
         self._require_in_reach(T)
         low, high = self.limits(respect)
         low, high = np.where(self.moving, low, q_ref), np.where(self.moving, high, q_ref)
@@ -197,14 +202,31 @@ class InverseKinematics:
             )
         return distinct(found, self.period)
 
+    def _rank(self) -> int:
+        """Largest rank of the Jacobian of the moving joints at a few random positions."""
+        rng = np.random.default_rng(0)
+        free = rng.uniform(-1.0, 1.0, (5, self.mechanism.n_q))
+        moving = np.flatnonzero(self.moving)
+        scale = np.array([1.0 / self.chain.size] * 3 + [1.0] * 3)[:, None]
+        ranks = [np.linalg.matrix_rank(scale * self.jac(q)[:, moving], tol=1e-9) for q in free]
+        return int(max(ranks))
+
     def _reference(self, q0: ArrayLike | None, lead: tuple[int, ...]) -> Array:
         n = self.mechanism.n_q
-        q_ref = self.q_home if q0 is None else np.asarray(q0, dtype=np.float64)
+        try:
+            q_ref = self.q_home if q0 is None else np.asarray(q0, dtype=np.float64)
+        except (ValueError, TypeError):
+            raise ShapeError(f"q0 must be {n} real numbers") from None
+        if not np.isfinite(q_ref).all():
+            raise ShapeError("q0 has entries that are not finite numbers")
+        accepted = f"({n},)" + (f" or {(*lead, n)}" if lead else "")
+        if q_ref.ndim == 0 or q_ref.shape[-1] != n:
+            raise ShapeError(f"q0 has shape {q_ref.shape}; expected {accepted} for {self.mechanism.name}")
         try:
             return np.broadcast_to(q_ref, (*lead, n))
         except ValueError:
             raise ShapeError(
-                f"q0 must have shape ({n},) or {(*lead, n)} for {self.mechanism.name}, got {q_ref.shape}"
+                f"q0 has shape {q_ref.shape}; expected {accepted} for {self.mechanism.name}"
             ) from None
 
     def _require_in_reach(self, T: Array) -> None:

@@ -12,9 +12,10 @@ from servotwin.equations.closed_programs import CLOSED_PROGRAMS
 from servotwin.equations.derivation import Derivation, Numbers
 from servotwin.equations.export.names import Names, identifier
 from servotwin.equations.export.parameters import Glossary
+from servotwin.equations.export.per_robot import PerRobot
 from servotwin.equations.export.script import Script
-from servotwin.equations.export.steps import Request, Writer
-from servotwin.equations.export.transfer import Transfer, has_own_moments
+from servotwin.equations.export.steps import Counting, Request, write_function
+from servotwin.equations.export.transfer import copied, has_own_moments
 from servotwin.equations.programs import PROGRAMS, Program
 from servotwin.errors import ServotwinError, UnsupportedError
 
@@ -51,16 +52,15 @@ def program_script(
     first: int = 1,
 ) -> Script:
     """One program as a script with one function, both called ``name``."""
-    numbers = program.derivation.numbers
-    transfer = Transfer(numbers, numeric=numeric)
-    copy = transfer.program(program, own_moments=has_own_moments(program))
+    copy = copied(program, numeric=numeric, own_moments=has_own_moments(program))
     function = identifier(name, "program")
     kind = _guess(function)
     names = tuple(results) if results is not None else _result_names(kind, len(copy.outputs))
     if len(names) != len(copy.outputs):
         raise ServotwinError(f"results has {len(names)} names; the program has {len(copy.outputs)} results")
     request = Request(function, copy, tuple(identifier(n, "out") for n in names), _summary(kind, program))
-    return _script(name, function, transfer, [request], Glossary(numbers, joints, first))
+    glossary = Glossary(program.derivation.numbers, joints, first)
+    return _script(name, function, [request], glossary)
 
 
 def robot_script(
@@ -80,21 +80,21 @@ def robot_script(
     ones. ``frame`` is the frame of fkine and jacob0; ``drives`` counts the rotors; ``joints`` names the
     tree joints for comments; names count from ``first``.
     """
-    transfer, glossary = Transfer(numbers, numeric=numeric), Glossary(numbers, joints, first)
+    glossary = Glossary(numbers, joints, first)
     requests, notes = [], []
     for kind in functions or (USUAL_CLOSED if numbers.cut else USUAL):
         try:
-            requests.append(_request(numbers, kind, frame, drives, transfer))
+            requests.append(_request(numbers, kind, frame, drives, numeric))
         except NoInertiaError as error:
             text = f"{glossary.joint(glossary.free[error.joint])} moves no inertia"
             text += ", so a torque does not fix its acceleration"
             if functions:
                 raise UnsupportedError(f"{name}: {kind}: {text}") from None
             notes.append(f"Left out {kind}: {text}.")
-    return _script(name, identifier(name), transfer, requests, glossary, notes)
+    return _script(name, identifier(name), requests, glossary, notes)
 
 
-def _request(numbers: Numbers, kind: str, frame: str, drives: bool, transfer: Transfer) -> Request:
+def _request(numbers: Numbers, kind: str, frame: str, drives: bool, numeric: bool) -> Request:
     build = _find(numbers, kind)
     short = build.__name__.removeprefix("closed_")
     accepted = inspect.signature(build).parameters
@@ -109,7 +109,7 @@ def _request(numbers: Numbers, kind: str, frame: str, drives: bool, transfer: Tr
     table = numbers.table(energy=own, frame=options.get("frame"), drives="drives" in options)
     program = build(Derivation(numbers, table), **options)
     inputs = TREE_COORDINATES if numbers.cut and build.__name__ == short else {}
-    copy = transfer.program(program, own_moments=own, inputs=inputs)
+    copy = copied(program, numeric=numeric, own_moments=own, inputs=inputs)
     return Request(short, copy, _result_names(short, len(copy.outputs)), _doc(build))
 
 
@@ -128,35 +128,39 @@ def _find(numbers: Numbers, kind: str) -> Callable[..., Program]:
 def _script(
     title: str,
     name: str,
-    transfer: Transfer,
     requests: Sequence[Request],
     glossary: Glossary,
     notes: Sequence[str] = (),
 ) -> Script:
-    blocks = [b for r in requests for b in (*r.program.inputs, *r.program.outputs)]
+    programs = [request.program for request in requests]
+    blocks = [block for program in programs for block in (*program.inputs, *program.outputs)]
     if not requests or any(not block.entries for block in blocks):
         raise UnsupportedError(f"{title}: nothing to export: no functions, no joints or no results")
+    robot = PerRobot.of(programs, glossary)
+    _refuse_infinite(title, programs, robot)
     largest = max((n for block in blocks for n in block.shape), default=1)
-    writer = Writer(transfer.graph, glossary, wide=largest - 1 + glossary.first > 9)
-    roots = [e.id for r in requests for block in r.program.outputs for e in block.entries]
-    table = transfer.derivation.table
-    parameters = writer.parameters(roots, table)
-    constants = writer.constants(roots, table)
-    _refuse_infinite(title, [(s.symbol.name, s.value) for s in (*parameters, *constants)], transfer)
+    counting = Counting(glossary.first, wide=largest - 1 + glossary.first > 9)
+    functions = [
+        write_function(request, robot.symbols(k, request.program), counting)
+        for k, request in enumerate(_distinct(requests))
+    ]
     return Script(
         name=name,
         title=title,
         coordinates=tuple(glossary.coordinates()),
-        parameters=tuple(parameters),
-        constants=tuple(constants),
-        functions=tuple(writer.function(request) for request in _distinct(requests)),
+        parameters=tuple(robot.parameters),
+        constants=tuple(robot.constants),
+        functions=tuple(functions),
         notes=tuple(notes),
     )
 
 
-def _refuse_infinite(title: str, values: Sequence[tuple[str, float]], transfer: Transfer) -> None:
+def _refuse_infinite(title: str, programs: Sequence[Program], robot: PerRobot) -> None:
     """No language has a literal for what is not finite."""
-    for name, value in (*values, *(("a constant", c) for c in transfer.graph.constants)):
+    values = [(p.symbol.name, p.value) for p in robot.parameters]
+    values += [(c.symbol.name, c.value) for c in robot.constants]
+    values += [("a number", v) for program in programs for v in program.derivation.graph.constants]
+    for name, value in values:
         if not math.isfinite(value):
             raise UnsupportedError(f"{title}: {name} is {value}; only finite numbers can be exported")
 

@@ -8,27 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from servotwin.equations.export.names import Names, comment_text
-from servotwin.equations.export.printing import Infix, folded, write
+from servotwin.equations.export.names import Names, comment_text, words
+from servotwin.equations.export.printing import TIE, Infix, folded, write
 from servotwin.equations.export.script import Function, Script, counted, indices, of_robot, size
 from servotwin.equations.export.terms import Symbol, Term, symbols
 
-KEYWORDS = """
-auto break case char const continue default do double else enum extern float for goto if inline int long register
-restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
-_Bool _Complex _Imaginary asm bool class catch delete explicit export false friend mutable namespace new operator
-private protected public template this throw true try typename using virtual main
-""".split()
-MATH = """
-acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax
-fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan
-nearbyint nextafter nexttoward pow remainder remquo rint round scalbln scalbn signgam sin sinh sqrt tan tanh tgamma
-trunc y0 y1 yn isfinite isinf isnan isnormal signbit fpclassify NAN INFINITY HUGE_VAL NULL
-""".split()
-LIBRARY = """
-abort abs calloc exit free index labs malloc memcmp memcpy memset printf putchar puts realloc rindex scanf strcat strchr
-strcmp strcpy strlen
-""".split()
+KEYWORDS = words("""
+auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+_Bool _Complex _Imaginary asm bool class catch delete explicit export false friend mutable namespace new
+operator private protected public template this throw true try typename using virtual main
+""")
+MATH = words("""
+acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma
+fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb lrint
+lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round scalbln scalbn signgam sin sinh
+sqrt tan tanh tgamma trunc y0 y1 yn isfinite isinf isnan isnormal signbit fpclassify
+NAN INFINITY HUGE_VAL NULL
+""")
+LIBRARY = words("""
+abort abs calloc exit free index labs malloc memcmp memcpy memset printf putchar puts realloc rindex scanf
+strcat strchr strcmp strcpy strlen
+""")
 RESERVED = (*KEYWORDS, *MATH, *LIBRARY, "p", "parameters", "model")
 
 
@@ -61,7 +62,6 @@ def c99_source(script: Script) -> str:
     return "\n".join(lines) + "\n"
 
 
-TIE = "\0"  # a space at which no line is broken
 Public = Mapping[str, tuple[str, str]]  # function -> its name for the exported robot, and for any model
 OWN = ("parameters", "model", "defaults", "prepare", "default_parameters", "default_model")
 
@@ -121,12 +121,12 @@ def _signature(script: Script, function: Function, name: str, *, model: bool, ta
         shape = "".join(f"[{n}]" for n in result.shape) or "[1]"
         arguments.append(f"double {arrays[result.name]}{shape}")
     whole = ", ".join(argument.replace(" ", TIE) for argument in arguments)
-    return [line.replace(TIE, " ") for line in folded(f"void{TIE}{name}(", whole, tail=f"){tail}")]
+    return folded(f"void{TIE}{name}(", whole, tail=f"){tail}")
 
 
 def _arrays(function: Function) -> dict[str, str]:
     names = Names(RESERVED)
-    return {a.name: names.take(a.name) for a in (*function.arguments, *function.results)}
+    return {name: names.take(name) for name in function.arrays}
 
 
 def _defaults(script: Script) -> list[str]:
@@ -167,7 +167,7 @@ def _function(
     lines += _body(function, arrays, robot, with_model=with_model)
     lines.append("}")
     if with_model:
-        passed = ", ".join(arrays[a.name] for a in (*function.arguments, *function.results))
+        passed = ", ".join(arrays[name] for name in function.arrays)
         lines += ["", *_signature(script, function, plain, model=False), "{"]
         lines += [f"    {of_model}(&{script.name}_default_model, {passed});", "}"]
     return lines

@@ -34,10 +34,13 @@ def count_uses(graph: Graph, nodes: Iterable[int], roots: Iterable[int]) -> Coun
     uses = Counter(roots)
     for i in nodes:
         if graph.op[i] >= Op.ADD:
-            uses[graph.a[i]] += 1
-            if graph.b[i] >= 0:
-                uses[graph.b[i]] += 1
+            uses.update(arguments(graph, i))
     return uses
+
+
+def arguments(graph: Graph, i: int) -> list[int]:
+    """Nodes that an operation reads."""
+    return [x for x in (graph.a[i], graph.b[i]) if x >= 0]
 
 
 def named_nodes(
@@ -53,13 +56,13 @@ def named_nodes(
     for i in nodes:
         if graph.op[i] < Op.ADD:
             continue
-        arguments = [x for x in (graph.a[i], graph.b[i]) if x >= 0]
-        form = _combine(graph.op[i], [forms.get(x, ATOM) for x in arguments])
+        used = arguments(graph, i)
+        form = _combine(graph.op[i], [forms.get(x, ATOM) for x in used])
         while form.operands > OPERANDS or form.nesting > NESTING:
-            largest = max(arguments, key=lambda x: (forms.get(x, ATOM).nesting, forms.get(x, ATOM).operands))
+            largest = max(used, key=lambda x: (forms.get(x, ATOM).nesting, forms.get(x, ATOM).operands))
             named.add(largest)
             forms[largest] = ATOM
-            form = _combine(graph.op[i], [forms.get(x, ATOM) for x in arguments])
+            form = _combine(graph.op[i], [forms.get(x, ATOM) for x in used])
         if i in always or uses[i] > 1 or graph.op[i] in (Op.SIN, Op.COS):
             named.add(i)
             form = ATOM

@@ -155,6 +155,8 @@ def _parameters(script: Script) -> list[str]:
 
 def _align(steps: Sequence[Step]) -> list[str]:
     rows = [line for step in steps for line in latex_equation(step)]
+    if not rows:
+        return []
     return [r"\begin{align*}", *(rf"{row} \\" for row in rows[:-1]), rows[-1], r"\end{align*}"]
 
 

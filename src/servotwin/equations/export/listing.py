@@ -26,7 +26,7 @@ def listed_steps(function: Function) -> list[Step]:
     entries = [entry for result in function.results for entry in result.entries]
     return [
         *function.steps,
-        *(entry for entry in entries if entry.term != entry.symbol and entry.term != ZERO),
+        *(entry for entry in entries if entry.term not in (entry.symbol, ZERO)),
     ]
 
 

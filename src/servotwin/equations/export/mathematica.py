@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from servotwin.equations.export.names import Names, camel, comment_text
-from servotwin.equations.export.printing import Infix, folded, plain_number, write
+from servotwin.equations.export.printing import TIE, Infix, folded, plain_number, write
 from servotwin.equations.export.script import Function, Result, Script, counted
 from servotwin.equations.export.terms import Symbol
 
@@ -104,7 +104,8 @@ def _function(function: Function, name: str, robot: Mapping[str, str]) -> list[s
         entries = ", ".join(f"{write(s, notation)}_" for s in argument.symbols)
         patterns.append(f"{{{entries}}}")
     lines = [f"(* {comment_text(function.summary)} Operations: {counted(function)}. *)".replace("  ", " ")]
-    lines += folded("", f"{name}[{', '.join(patterns)}] :=")
+    # A line break before := would end the expression.
+    lines += folded("", f"{name}[{', '.join(patterns)}]{TIE}:=")
     variables = ", ".join(write(s, notation) for s in steps)
     lines += folded("  Module[{", variables, tail="},")
     for step in function.steps:

@@ -52,3 +52,8 @@ def camel(name: str) -> str:
 def joined(letters: str, index: Iterable[int], *, wide: bool) -> str:
     """Letters and indices: 'M12', or 'M1_12' where an index may have two digits (``wide``)."""
     return letters + ("_" if wide else "").join(str(i) for i in index)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Words of a list that is long enough to be written as text."""
+    return tuple(text.split())

@@ -116,6 +116,9 @@ def plain_number(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
+TIE = "\0"  # a space at which no line is broken
+
+
 def folded(head: str, text: str, *, width: int = 100, indent: str = "    ", tail: str = "") -> list[str]:
     """``head`` + ``text`` + ``tail`` on as many lines as it needs; further lines are indented."""
     lines = textwrap.wrap(
@@ -126,4 +129,4 @@ def folded(head: str, text: str, *, width: int = 100, indent: str = "    ", tail
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return lines or [""]
+    return [line.replace(TIE, " ") for line in lines] or [""]

@@ -91,7 +91,7 @@ def _model(script: Script, names: Mapping[str, str]) -> list[str]:
 
 def _function(function: Function, name: str, robot: Mapping[str, str]) -> list[str]:
     names = Names((*RESERVED, *robot.values()))
-    arrays = {a.name: names.take(a.name) for a in (*function.arguments, *function.results)}
+    arrays = {name: names.take(name) for name in function.arrays}
     local = {s.name: names.take(s.name) for s in _locals(function)}
     notation = _Notation({**robot, **local})
     arguments = ", ".join(arrays[a.name] for a in function.arguments)

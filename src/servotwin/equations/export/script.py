@@ -57,6 +57,11 @@ class Function:
     steps: tuple[Step, ...]
     results: tuple[Result, ...]
 
+    @property
+    def arrays(self) -> list[str]:
+        """Names of arguments and results."""
+        return [argument.name for argument in self.arguments] + [result.name for result in self.results]
+
     def terms(self) -> Iterator[Term]:
         """Right-hand sides in order."""
         yield from (step.term for step in self.steps)

@@ -1,4 +1,4 @@
-"""Programs -> numbered assignments: constants once per robot, then steps at every call, with names for people.
+"""A program as numbered assignments, with names for people.
 
 ======  =============================================================================================
 name    value
@@ -17,19 +17,17 @@ M12     entry of a result that other lines need too
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from servotwin.equations.export import terms
 from servotwin.equations.export.cut import named_nodes
 from servotwin.equations.export.names import Names, joined
-from servotwin.equations.export.parameters import Glossary, Parameter
-from servotwin.equations.export.script import Argument, Constant, Function, Result, Step, indices
-from servotwin.equations.export.terms import Kind, Number, Symbol, Term
+from servotwin.equations.export.script import Argument, Function, Result, Step, indices
+from servotwin.equations.export.terms import Kind, Symbol
+from servotwin.equations.export.tree import inside, term_of
 from servotwin.equations.graph import Graph, Op
 from servotwin.equations.programs import Block, Program
 
 _TURNS = (Op.SIN, Op.COS)
-_CALLS = {Op.SIN: "sin", Op.COS: "cos", Op.SQRT: "sqrt"}
 
 
 @dataclass(frozen=True)
@@ -42,143 +40,77 @@ class Request:
     summary: str = ""
 
 
-@dataclass
-class Writer:
-    """Turns programs that share one graph into functions."""
+@dataclass(frozen=True)
+class Counting:
+    """How indices are written: from ``first``, and with separators where they may have two digits (``wide``)."""
 
-    graph: Graph
-    glossary: Glossary
-    wide: bool  # indices may have two digits
-    symbols: dict[int, Symbol] = field(default_factory=dict)  # parameters and constants, by node
-    names: Names = field(default_factory=Names)
+    first: int
+    wide: bool
 
-    # --- per robot --------------------------------------------------------------------------------
-    def parameters(self, roots: Sequence[int], table: Mapping[str, float]) -> list[Parameter]:
-        """Name the parameters that the roots need, in the order of the table."""
-        out = []
-        for i in self.graph.reachable(roots):
-            if self.graph.op[i] == Op.PARAM:
-                table_name = self.graph.params[self.graph.a[i]]
-                parameter = self.glossary.parameter(table_name, table[table_name])
-                self.names.take(parameter.symbol.name)
-                self.symbols[i] = parameter.symbol
-                out.append(parameter)
-        order = {name: k for k, name in enumerate(table)}
-        return sorted(out, key=lambda parameter: order[parameter.table_name])
+    def symbol(self, array: str, letters: str, kind: Kind, index: tuple[int, ...]) -> Symbol:
+        """An entry of an array."""
+        shown = [k + self.first for k in index]
+        return Symbol(joined(array, shown, wide=self.wide), kind, letters, tuple(str(k) for k in shown))
 
-    def constants(self, roots: Sequence[int], table: Mapping[str, float]) -> list[Constant]:
-        """Name what the functions below the roots need and parameters alone decide."""
-        graph = self.graph
-        wanted = _frontier(graph, roots)
-        nodes = graph.reachable(wanted)
-        named = named_nodes(graph, nodes, (), always=wanted)
-        values = graph.evaluate([graph.expr(i) for i in named], {}, [table[name] for name in graph.params])
-        out = []
-        for k, (i, value) in enumerate(zip(named, values, strict=True), start=1):
-            term = self._inside(i, self.symbols)
-            symbol = Symbol(self.names.take(f"k{k}"), Kind.CONSTANT, "k", (str(k),))
-            self.symbols[i] = symbol
-            out.append(Constant(symbol, term, value))
-        return out
 
-    # --- per call ---------------------------------------------------------------------------------
-    def function(self, request: Request) -> Function:
-        """One program as arguments, steps and results."""
-        graph, program = self.graph, request.program
-        local = dict(self.symbols)
-        arguments = [self._argument(block, local) for block in program.inputs]
-        results = self._result_symbols(request, {argument.name for argument in arguments})
-        roots = [e.id for block in program.outputs for e in block.entries]
-        entry_of: dict[int, Symbol] = {}
-        for i, symbol in zip(roots, (s for _, block in results for s in block), strict=True):
-            entry_of.setdefault(i, symbol)
-        taken = {s.name for s in (*local.values(), *entry_of.values())}
-        taken |= {s.name for _, block in results for s in block}
-        namer = _StepNames(graph, local, Names(taken), self.wide)
-        nodes = [i for i in graph.reachable(roots) if not graph.of_params[i]]
-        steps = []
-        for i in self._turns_first(named_nodes(graph, nodes, roots)):
-            term = self._inside(i, local)
-            local[i] = entry_of.get(i) or namer.symbol(i)
-            steps.append(Step(local[i], term))
-        return Function(
-            request.name,
-            request.summary,
-            tuple(arguments),
-            tuple(steps),
-            tuple(self._result(r, b, local) for r, b in zip(results, program.outputs, strict=True)),
+def write_function(request: Request, robot: Mapping[int, Symbol], counting: Counting) -> Function:
+    """One program as arguments, steps and results; ``robot`` names the nodes that belong to the robot."""
+    program = request.program
+    graph = program.derivation.graph
+    known = dict(robot)
+    arguments = [_argument(graph, block, known, counting) for block in program.inputs]
+    results = _result_symbols(request, {argument.name for argument in arguments}, counting)
+    roots = [e.id for block in program.outputs for e in block.entries]
+    entries = [symbol for _, block in results for symbol in block]
+    entry_of: dict[int, Symbol] = {}
+    for i, symbol in zip(roots, entries, strict=True):
+        entry_of.setdefault(i, symbol)
+    names = Names({s.name for s in (*known.values(), *entries)})
+    namer = _StepNames(graph, known, names, counting.wide)
+    nodes = [i for i in graph.reachable(roots) if not graph.of_params[i]]
+    steps = []
+    for i in _turns_first(graph, named_nodes(graph, nodes, roots)):
+        term = inside(graph, i, known)
+        known[i] = entry_of.get(i) or namer.symbol(i)
+        steps.append(Step(known[i], term))
+    written = [
+        Result(name, block.shape, _entries(graph, symbols, block, known))
+        for (name, symbols), block in zip(results, program.outputs, strict=True)
+    ]
+    return Function(request.name, request.summary, tuple(arguments), tuple(steps), tuple(written))
+
+
+def _turns_first(graph: Graph, nodes: Sequence[int]) -> list[int]:
+    """Sines and cosines of coordinates in their order, then everything else."""
+    turns = [i for i in nodes if graph.op[i] in _TURNS and graph.op[graph.a[i]] == Op.INPUT]
+    turns.sort(key=lambda i: (graph.a[i], graph.op[i]))
+    early = set(turns)
+    return [*turns, *(i for i in nodes if i not in early)]
+
+
+def _argument(graph: Graph, block: Block, known: dict[int, Symbol], counting: Counting) -> Argument:
+    letters = graph.inputs[graph.a[block.entries[0].id]].rstrip("0123456789")
+    for entry, index in zip(block.entries, indices(block.shape), strict=True):
+        known[entry.id] = counting.symbol(letters, letters, Kind.INPUT, index)
+    return Argument(letters, block.shape, tuple(known[e.id] for e in block.entries))
+
+
+def _result_symbols(request: Request, taken: set[str], counting: Counting) -> list[tuple[str, list[Symbol]]]:
+    out = []
+    names = Names(taken)
+    for letters, block in zip(request.results, request.program.outputs, strict=True):
+        array = names.take(letters)
+        out.append(
+            (array, [counting.symbol(array, letters, Kind.STEP, index) for index in indices(block.shape)])
         )
-
-    def _turns_first(self, nodes: Sequence[int]) -> list[int]:
-        """Sines and cosines of coordinates in their order, then everything else."""
-        graph = self.graph
-        turns = [i for i in nodes if graph.op[i] in _TURNS and graph.op[graph.a[i]] == Op.INPUT]
-        turns.sort(key=lambda i: (graph.a[i], graph.op[i]))
-        return [*turns, *(i for i in nodes if i not in set(turns))]
-
-    def _argument(self, block: Block, local: dict[int, Symbol]) -> Argument:
-        graph, first = self.graph, self.glossary.first
-        letters = graph.inputs[graph.a[block.entries[0].id]].rstrip("0123456789")
-        for entry, index in zip(block.entries, indices(block.shape), strict=True):
-            shown = [k + first for k in index]
-            name = joined(letters, shown, wide=self.wide)
-            local[entry.id] = Symbol(name, Kind.INPUT, letters, tuple(str(k) for k in shown))
-        return Argument(letters, block.shape, tuple(local[e.id] for e in block.entries))
-
-    def _result_symbols(self, request: Request, taken: set[str]) -> list[tuple[str, list[Symbol]]]:
-        out = []
-        names = Names(taken)
-        for letters, block in zip(request.results, request.program.outputs, strict=True):
-            array = names.take(letters)
-            entries = []
-            for index in indices(block.shape):
-                shown = [k + self.glossary.first for k in index]
-                name = joined(array, shown, wide=self.wide)
-                entries.append(Symbol(name, Kind.STEP, letters, tuple(str(k) for k in shown)))
-            out.append((array, entries))
-        return out
-
-    def _result(self, named: tuple[str, list[Symbol]], block: Block, local: Mapping[int, Symbol]) -> Result:
-        name, symbols = named
-        entries = [
-            Step(symbol, self._term(e.id, local)) for symbol, e in zip(symbols, block.entries, strict=True)
-        ]
-        return Result(name, block.shape, tuple(entries))
-
-    # --- terms ------------------------------------------------------------------------------------
-    def _term(self, i: int, known: Mapping[int, Symbol]) -> Term:
-        symbol = known.get(i)
-        return self._inside(i, known) if symbol is None else symbol
-
-    def _inside(self, i: int, known: Mapping[int, Symbol]) -> Term:
-        """The term of a node, down to what has a name."""
-        graph = self.graph
-        op = graph.op[i]
-        if op == Op.CONST:
-            return Number(graph.constants[graph.a[i]])
-        x = self._term(graph.a[i], known)
-        if op == Op.NEG:
-            return terms.total([(True, x)])
-        if op in _CALLS:
-            return terms.Call(_CALLS[Op(op)], x)
-        y = self._term(graph.b[i], known)
-        if op == Op.MUL:
-            return terms.product([x, y])
-        if op == Op.DIV:
-            return terms.Quotient(x, y)
-        return terms.total([(False, x), (op == Op.SUB, y)])
+    return out
 
 
-def _frontier(graph: Graph, roots: Sequence[int]) -> list[int]:
-    """Compound nodes of parameters that roots are, or that work per call needs."""
-    nodes = graph.reachable(roots)
-    used = {x for i in nodes if graph.op[i] >= Op.ADD and not graph.of_params[i] for x in _arguments(graph, i)}
-    used.update(roots)
-    return sorted(i for i in used if graph.of_params[i] and graph.op[i] >= Op.ADD)
-
-
-def _arguments(graph: Graph, i: int) -> list[int]:
-    return [x for x in (graph.a[i], graph.b[i]) if x >= 0]
+def _entries(
+    graph: Graph, symbols: Sequence[Symbol], block: Block, known: Mapping[int, Symbol]
+) -> tuple[Step, ...]:
+    pairs = zip(symbols, block.entries, strict=True)
+    return tuple(Step(symbol, term_of(graph, e.id, known)) for symbol, e in pairs)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Symbol:
-    """A named value: ``name`` is an ASCII identifier, ``letters`` and ``index`` are its parts for typesetting."""
+    """A named value: ``name`` is an identifier, ``letters`` and ``index`` its parts for typesetting."""
 
     name: str
     kind: Kind
@@ -73,7 +73,7 @@ Term = Symbol | Number | Sum | Product | Quotient | Call
 
 
 def total(parts: Sequence[tuple[bool, Term]]) -> Term:
-    """Sum of signed parts; inner sums are opened, numbers become one, a positive term leads if there is one."""
+    """Sum of signed parts; inner sums are opened, numbers become one, a positive term leads if any."""
     flat: list[tuple[bool, Term]] = []
     numbers: list[float] = []
     for minus, part in parts:

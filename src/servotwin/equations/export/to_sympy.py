@@ -43,7 +43,7 @@ def to_sympy(
     results: Sequence[str] | None = None,
     first: int = 1,
 ) -> SympyProgram:
-    """A program as SymPy objects; ``numeric`` puts the robot's numbers in. Matrices where results have two axes."""
+    """A program as SymPy objects; ``numeric`` puts the robot's numbers in. Results become matrices."""
     import sympy
 
     script = program_script(program, name=name, numeric=numeric, results=results, first=first)

@@ -9,13 +9,15 @@ adding integers; coefficients are dyadic and therefore exact in floating point.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, TypeVar
 
 BITS = 8
 HALF = 1 << (BITS - 1)
 MASK = (1 << BITS) - 1
 TINY = 1e-14
 
+K = TypeVar("K", bound=Hashable)
 Poly = dict[int, complex]  # packed exponents -> coefficient
 
 
@@ -50,16 +52,21 @@ def cosine_sine(key: int, turn: complex = 1.0 + 0.0j) -> tuple[Poly, Poly]:
     return {key: 0.5 * turn, -key: 0.5 * back}, {key: -0.5j * turn, -key: 0.5j * back}
 
 
-def add(a: Poly, b: Poly, scale: complex = 1.0) -> Poly:
-    """a + scale b."""
+def plus_terms(a: dict[K, Any], b: dict[K, Any], scale: complex = 1.0) -> dict[K, Any]:
+    """a + scale b of sums kept as key -> coefficient; what cancels disappears."""
     out = dict(a)
     for key, value in b.items():
-        total = out.get(key, 0.0) + scale * value
-        if abs(total) > TINY:
-            out[key] = total
+        whole = out.get(key, 0.0) + scale * value
+        if abs(whole) > TINY:
+            out[key] = whole
         else:
             out.pop(key, None)
     return out
+
+
+def add(a: Poly, b: Poly, scale: complex = 1.0) -> Poly:
+    """a + scale b."""
+    return plus_terms(a, b, scale)
 
 
 def scaled(a: Poly, factor: complex) -> Poly:

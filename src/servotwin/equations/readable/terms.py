@@ -16,7 +16,7 @@ import numpy as np
 
 from servotwin.equations.derivation import Numbers
 from servotwin.equations.readable.energy import Linear
-from servotwin.equations.readable.laurent import TINY, Poly, exponents
+from servotwin.equations.readable.laurent import TINY, Poly, exponents, plus_terms
 from servotwin.equations.readable.symbols import Symbol, Symbols
 from servotwin.mechanism.model import Array
 
@@ -196,14 +196,7 @@ def function_order(function: Function) -> tuple[int, int, Function]:
 
 def plus(a: Entry, b: Entry, scale: float = 1.0) -> Entry:
     """a + scale b."""
-    out = dict(a)
-    for key, value in b.items():
-        total = out.get(key, 0.0) + scale * value
-        if abs(total) > TINY:
-            out[key] = total
-        else:
-            out.pop(key, None)
-    return out
+    return plus_terms(a, b, scale)
 
 
 def derivative(entry: Entry, j: int) -> Entry:

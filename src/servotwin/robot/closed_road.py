@@ -12,9 +12,9 @@ from servotwin.dynamics.partition import solve_partly
 from servotwin.equations.derivation import Cut, Numbers
 from servotwin.errors import InputError, KinematicsError, UnsupportedError
 from servotwin.kernels.hub import Kernel, kernel
-from servotwin.kernels.walk import SINGULAR, make_walk
+from servotwin.kernels.walk import make_walk
 from servotwin.mechanism.model import Array, BoolArray, Mechanism
-from servotwin.robot.closure import Closure, Loops, analyse, size_of
+from servotwin.robot.closure import Closure, Loops, analyse, independent_rows, size_of
 from servotwin.robot.graph_road import GraphRoad
 
 HELD = 1e-3  # least over largest singular value of S_p above which all equations together hold a point well
@@ -35,7 +35,7 @@ class ClosedRoad:
         self.n_x = self.n + len(mechanism.passive_names)
         self.tree = GraphRoad(mechanism.opened)
         self.every_row = False  # some positions need other equations than those chosen around home
-        self._kernels: dict[tuple[str, str | None, bool], Kernel] = {}
+        self._kernels: dict[tuple[str, str | None, bool, tuple[int, ...] | None], Kernel] = {}
         self._walk: Any = None
 
     # --- kernels ----------------------------------------------------------------------------------
@@ -65,22 +65,37 @@ class ClosedRoad:
         loops = tuple((loop.kind, loop.frame_a, loop.frame_b) for loop in self.mechanism.loops)
         return Numbers.of(self.mechanism.opened, Cut(loops, rows, self.n), reflected=self.mechanism.rotors)
 
-    def kernel(self, kind: str, *, frame: str | None = None, drives: bool = False) -> Kernel:
-        """The compiled kernel behind a method."""
-        found = self._kernels.get((kind, frame, drives))
+    def kernel(
+        self,
+        kind: str,
+        *,
+        frame: str | None = None,
+        drives: bool = False,
+        rows: tuple[int, ...] | None = None,
+    ) -> Kernel:
+        """The compiled kernel behind a method; ``rows`` uses other closures than usual."""
+        key = (kind, frame, drives, rows)
+        found = self._kernels.get(key)
         if found is None:
-            # the walk evaluates one point at a time
-            width = 1 if kind == "track" else 0
+            numbers = self.numbers if rows is None else self._numbers(rows)
+            width = 1 if kind == "track" else 0  # the walk evaluates one point at a time
             try:
-                found = kernel(f"closed_{kind}", self.numbers, frame=frame, drives=drives, width=width)
+                found = kernel(f"closed_{kind}", numbers, frame=frame, drives=drives, width=width)
             except NoInertiaError as error:
                 raise self._no_inertia(error.joint) from None
-            self._kernels[kind, frame, drives] = found
+            self._kernels[key] = found
         return found
 
-    def call(self, kind: str, *arguments: Any, frame: str | None = None, drives: bool = False) -> Array:
+    def call(
+        self,
+        kind: str,
+        *arguments: Any,
+        frame: str | None = None,
+        drives: bool = False,
+        rows: tuple[int, ...] | None = None,
+    ) -> Array:
         """A kernel's result; what is not finite in it raises, with the reason."""
-        run = self.kernel(kind, frame=frame, drives=drives).call
+        run = self.kernel(kind, frame=frame, drives=drives, rows=rows).call
         with np.errstate(all="ignore"):
             out: Array = run(*arguments)
         if not np.isfinite(out).all():
@@ -176,10 +191,10 @@ class ClosedRoad:
 
     def project(self, x: Array, xd: Array) -> tuple[Array, Array]:
         """The nearest point that closes the loops, and the nearest rates that keep them closed."""
-        size = size_of(self.mechanism)
+        size, rows = size_of(self.mechanism), self._rows_at(x)
         for _ in range(25):
             gap = np.abs(self.loops.gap(x)).max(initial=0.0)
-            both = self.call("project", x, xd)
+            both = self.call("project", x, xd, rows=rows)
             moved = both[..., 0, :]
             if gap < 1e-15 * size or np.abs(moved - x).max(initial=0.0) < 1e-14:
                 return moved, both[..., 1, :]
@@ -213,12 +228,16 @@ class ClosedRoad:
 
     def forward(self, x: Any, xd: Any, tau: Any, drives: bool) -> tuple[Array, Array]:
         """Accelerations (..., n_x) and wrenches at the cuts (..., n_loops, 6), also where q does not determine x."""
-        if self.every_row:
-            raise UnsupportedError(
-                f"{self.mechanism.name}: no choice among its redundant closures holds everywhere; use accel(q, qd, tau)"
-            )
-        both = self.call("forward", x, xd, tau, drives=drives)
-        return both[..., : self.n_x], self.call("wrenches", x, both[..., self.n_x :])
+        rows = self._rows_at(x)
+        both = self.call("forward", x, xd, tau, drives=drives, rows=rows)
+        return both[..., : self.n_x], self.call("wrenches", x, both[..., self.n_x :], rows=rows)
+
+    def _rows_at(self, x: Array) -> tuple[int, ...] | None:
+        """Closures that are independent at these points; None for the usual ones."""
+        if not self.every_row:
+            return None
+        gradients = list(self.loops.gradient(x).reshape(-1, len(self.closure.names), self.n_x))
+        return independent_rows(gradients, self.n_x - self.n)
 
     def hybrid(
         self, q: Any, qd: Any, tau: Array, qdd: Array, given_tau: BoolArray, drives: bool

@@ -146,7 +146,7 @@ def analyse(loops: Loops) -> Closure:
     counted = len(x) + sum(FREEDOMS[loop.kind] for loop in mechanism.loops) - 6 * len(mechanism.loops)
     if mobility != n:
         raise KinematicsError(_wrong_mobility(mechanism, mobility, n))
-    rows = _independent_rows([loops.gradient(sample)[:, n:] for sample in samples], rank)
+    rows = independent_rows([loops.gradient(sample)[:, n:] for sample in samples], rank)
     if len(rows) < len(x) - n:
         raise KinematicsError(
             f"{mechanism.name}: the actuated joints {', '.join(mechanism.joint_names)} do not move the passive ones; "
@@ -233,7 +233,7 @@ def _rank(S: Array) -> int:
     return int((values > RANK * values[0]).sum()) if values.size else 0
 
 
-def _independent_rows(blocks: list[Array], rank: int) -> tuple[int, ...]:
+def independent_rows(blocks: list[Array], rank: int) -> tuple[int, ...]:
     """Rows that stay independent at every sample: greedily the one that adds most to the weakest sample."""
     chosen: list[int] = []
     bases = [np.zeros((0, block.shape[1])) for block in blocks]

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from servotwin.errors import ServotwinError, ShapeError, UnsupportedError
 from servotwin.mechanism.model import Array, Limits, Mechanism
 from servotwin.robot.arguments import explain, given_torques, joint_array, real_array, wrench_array
+from servotwin.robot.closed_chain import ClosedChain
 from servotwin.robot.graph_road import GraphRoad
 from servotwin.robot.recursive_road import RecursiveRoad
 
@@ -31,7 +32,7 @@ class Hybrid(NamedTuple):
     qdd: Array
 
 
-class Robot:
+class Robot(ClosedChain):
     """Kinematics and dynamics of one robot; immutable, every change gives another robot.
 
     ``q``, ``qd``, ``qdd``, ``tau`` are arrays (..., n): one value per joint in

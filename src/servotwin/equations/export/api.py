@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from servotwin.equations.derivation import Numbers
 from servotwin.equations.export.assemble import program_script, robot_script
@@ -38,15 +38,15 @@ def export_program(
     language: str,
     *,
     name: str,
-    numeric: bool = False,
+    numeric: bool | Collection[str] = False,
     results: Sequence[str] | None = None,
     joints: Sequence[str] = (),
     first: int = 1,
 ) -> str:
     """A program as source text of a language.
 
-    ``name`` becomes the function's name; ``numeric`` puts the robot's numbers in; ``results`` names the
-    outputs (default: by the kind of program that ``name`` ends with); ``joints`` names the tree joints
+    ``name`` becomes the function's name; ``numeric`` puts the robot's numbers in (all, or some of
+    'geometry', 'gravity', 'inertia'); ``results`` names the outputs (default: by the kind of program that ``name`` ends with); ``joints`` names the tree joints
     for comments; names of variables count from ``first``.
     """
     printer = _printer(language)
@@ -63,7 +63,7 @@ def export_robot(
     name: str,
     frame: str = "tool",
     drives: bool = False,
-    numeric: bool = False,
+    numeric: bool | Collection[str] = False,
     joints: Sequence[str] = (),
     first: int = 1,
 ) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from servotwin.dynamics.forward import NoInertiaError
 from servotwin.equations.closed_programs import CLOSED_PROGRAMS
 from servotwin.equations.derivation import Derivation, Numbers
 from servotwin.equations.export.names import Names, identifier
-from servotwin.equations.export.parameters import Glossary
+from servotwin.equations.export.parameters import GROUPS, Glossary
 from servotwin.equations.export.per_robot import PerRobot
 from servotwin.equations.export.script import Script
 from servotwin.equations.export.steps import Counting, Request, write_function
@@ -46,13 +47,13 @@ def program_script(
     program: Program,
     *,
     name: str,
-    numeric: bool = False,
+    numeric: bool | Collection[str] = False,
     results: Sequence[str] | None = None,
     joints: Sequence[str] = (),
     first: int = 1,
 ) -> Script:
     """One program as a script with one function, both called ``name``."""
-    copy = copied(program, numeric=numeric, own_moments=has_own_moments(program))
+    copy = copied(program, numeric=_groups(numeric), own_moments=has_own_moments(program))
     function = identifier(name, "program")
     kind = _guess(function)
     names = tuple(results) if results is not None else _result_names(kind, len(copy.outputs))
@@ -70,21 +71,22 @@ def robot_script(
     name: str,
     frame: str = "tool",
     drives: bool = False,
-    numeric: bool = False,
+    numeric: bool | Collection[str] = False,
     joints: Sequence[str] = (),
     first: int = 1,
 ) -> Script:
     """Several functions of one robot, which share its parameters.
 
     ``functions``: names of programs, for closed chains with or without 'closed_'; default the usual
-    ones. ``frame`` is the frame of fkine and jacob0; ``drives`` counts the rotors; ``joints`` names the
+    ones. ``frame`` is the frame of fkine and jacob0; ``drives`` counts the rotors; ``numeric`` (all, or
+    some of 'geometry', 'gravity', 'inertia') puts numbers in place of parameters; ``joints`` names the
     tree joints for comments; names count from ``first``.
     """
     glossary = Glossary(numbers, joints, first)
     requests, notes = [], []
     for kind in functions or (USUAL_CLOSED if numbers.cut else USUAL):
         try:
-            requests.append(_request(numbers, kind, frame, drives, numeric))
+            requests.append(_request(numbers, kind, frame, drives, _groups(numeric)))
         except NoInertiaError as error:
             text = f"{glossary.joint(glossary.free[error.joint])} moves no inertia"
             text += ", so a torque does not fix its acceleration"
@@ -94,7 +96,16 @@ def robot_script(
     return _script(name, identifier(name), requests, glossary, notes)
 
 
-def _request(numbers: Numbers, kind: str, frame: str, drives: bool, numeric: bool) -> Request:
+def _groups(numeric: bool | Collection[str]) -> Collection[str]:
+    """Groups of parameters that become numbers."""
+    chosen = (GROUPS if numeric else ()) if isinstance(numeric, bool) else tuple(numeric)
+    unknown = sorted(set(chosen) - set(GROUPS))
+    if unknown or isinstance(numeric, str):
+        raise ServotwinError(f"numeric is {numeric!r}; expected True, False or some of {', '.join(GROUPS)}")
+    return chosen
+
+
+def _request(numbers: Numbers, kind: str, frame: str, drives: bool, numeric: Collection[str]) -> Request:
     build = _find(numbers, kind)
     short = build.__name__.removeprefix("closed_")
     accepted = inspect.signature(build).parameters
@@ -109,8 +120,13 @@ def _request(numbers: Numbers, kind: str, frame: str, drives: bool, numeric: boo
     table = numbers.table(energy=own, frame=options.get("frame"), drives="drives" in options)
     program = build(Derivation(numbers, table), **options)
     inputs = TREE_COORDINATES if numbers.cut and build.__name__ == short else {}
+    summary = re.sub(r"\bq+d*\b", lambda word: inputs.get(word[0], word[0]), _doc(build))
+    if "frame" in options:
+        summary = summary.replace("a frame", f"the frame '{frame}'")
+    if "drives" in options:
+        summary = f"{summary.removesuffix('.')}, with the inertia of the rotors."
     copy = copied(program, numeric=numeric, own_moments=own, inputs=inputs)
-    return Request(short, copy, _result_names(short, len(copy.outputs)), _doc(build))
+    return Request(short, copy, _result_names(short, len(copy.outputs)), summary)
 
 
 def _find(numbers: Numbers, kind: str) -> Callable[..., Program]:

@@ -91,7 +91,7 @@ def _lines(steps: Sequence[Step]) -> list[str]:
 
 
 def _code(steps: Sequence[Step]) -> list[str]:
-    return ["```text", *_lines(steps), "```"]
+    return ["```text", *_lines(steps), "```"] if steps else []
 
 
 def _plain_markdown(text: str) -> str:

@@ -36,6 +36,16 @@ _MATRIX_NAME = re.compile(r"(G|Jr|X)(\d+)_(\d+)")
 _LOOP_NAME = re.compile(r"([AB])(\d+)_(\d+)_(\d+)")
 
 
+GROUPS = ("geometry", "gravity", "inertia")
+
+
+def group_of(table_name: str) -> str:
+    """'geometry', 'gravity' or 'inertia': what a number of the table describes."""
+    if table_name in ("gx", "gy", "gz"):
+        return "gravity"
+    return "inertia" if _BODY_NAME.fullmatch(table_name) or table_name.startswith("Jr") else "geometry"
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A number of the robot: symbol, name in ``Numbers.table``, meaning, SI unit, value."""

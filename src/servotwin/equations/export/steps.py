@@ -47,10 +47,10 @@ class Counting:
     first: int
     wide: bool
 
-    def symbol(self, array: str, letters: str, kind: Kind, index: tuple[int, ...]) -> Symbol:
+    def symbol(self, array: str, kind: Kind, index: tuple[int, ...]) -> Symbol:
         """An entry of an array."""
         shown = [k + self.first for k in index]
-        return Symbol(joined(array, shown, wide=self.wide), kind, letters, tuple(str(k) for k in shown))
+        return Symbol(joined(array, shown, wide=self.wide), kind, array, tuple(str(k) for k in shown))
 
 
 def write_function(request: Request, robot: Mapping[int, Symbol], counting: Counting) -> Function:
@@ -91,7 +91,7 @@ def _turns_first(graph: Graph, nodes: Sequence[int]) -> list[int]:
 def _argument(graph: Graph, block: Block, known: dict[int, Symbol], counting: Counting) -> Argument:
     letters = graph.inputs[graph.a[block.entries[0].id]].rstrip("0123456789")
     for entry, index in zip(block.entries, indices(block.shape), strict=True):
-        known[entry.id] = counting.symbol(letters, letters, Kind.INPUT, index)
+        known[entry.id] = counting.symbol(letters, Kind.INPUT, index)
     return Argument(letters, block.shape, tuple(known[e.id] for e in block.entries))
 
 
@@ -100,9 +100,7 @@ def _result_symbols(request: Request, taken: set[str], counting: Counting) -> li
     names = Names(taken)
     for letters, block in zip(request.results, request.program.outputs, strict=True):
         array = names.take(letters)
-        out.append(
-            (array, [counting.symbol(array, letters, Kind.STEP, index) for index in indices(block.shape)])
-        )
+        out.append((array, [counting.symbol(array, Kind.STEP, index) for index in indices(block.shape)]))
     return out
 
 
@@ -145,7 +143,12 @@ class _StepNames:
                 letters = self.known[next(iter(combination.signs))].letters
                 return self._indexed("a" if combination.constant else letters, combination)
         self.count += 1
-        return Symbol(self.names.take(f"v{self.count}"), Kind.STEP, "v", (str(self.count),))
+        return self._take(f"v{self.count}", "v", (str(self.count),))
+
+    def _take(self, wish: str, letters: str, index: tuple[str, ...]) -> Symbol:
+        name = self.names.take(wish)
+        tail = name.removeprefix(wish).strip("_")
+        return Symbol(name, Kind.STEP, letters, (*index, f"({tail})") if tail else index)
 
     def _indexed(self, letters: str, combination: _Combination) -> Symbol:
         index = []
@@ -153,8 +156,7 @@ class _StepNames:
             (shown,) = self.known[i].index
             index.append(shown if sign > 0 else f"-{shown}")
         separator = "_" if self.wide else ""
-        name = letters + separator.join(index).replace("-", "m")
-        return Symbol(self.names.take(name), Kind.STEP, letters, tuple(index))
+        return self._take(letters + separator.join(index).replace("-", "m"), letters, tuple(index))
 
     def _combination(self, i: int) -> _Combination | None:
         """Inputs of one array with signs, plus a constant; None if the node is anything else."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,7 @@ class SympyProgram:
 def to_sympy(
     program: Program,
     *,
-    numeric: bool = False,
+    numeric: bool | Collection[str] = False,
     name: str = "program",
     results: Sequence[str] | None = None,
     first: int = 1,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from servotwin.equations.derivation import Derivation
-from servotwin.equations.export.parameters import OWN
+from servotwin.equations.export.parameters import OWN, group_of
 from servotwin.equations.graph import Expr, Graph, Op, apply
 from servotwin.equations.programs import Block, Program
 from servotwin.mechanism.grouping import MOMENTS
@@ -18,13 +18,13 @@ Leaf = Callable[[str], Expr]  # name -> node
 def copied(
     program: Program,
     *,
-    numeric: bool = False,
+    numeric: Collection[str] = (),
     own_moments: bool = False,
     inputs: Mapping[str, str] | None = None,
 ) -> Program:
     """The same program in a graph of its own.
 
-    ``numeric`` folds the values of parameters in. ``own_moments``: its moments are of the bodies by
+    ``numeric`` names groups of parameters whose values are folded in. ``own_moments``: its moments are of the bodies by
     themselves, not grouped, and get names that say so. ``inputs`` renames input arrays.
     """
     table = program.derivation.table
@@ -40,7 +40,9 @@ def copied(
         return graph.input(renamed.get(letters, letters) + name[len(letters) :])
 
     def number(name: str) -> Expr:
-        return graph.constant(table[name]) if numeric else graph.param(_moment_name(name, own_moments))
+        if group_of(name) in numeric:
+            return graph.constant(table[name])
+        return graph.param(_moment_name(name, own_moments))
 
     blocks = [*program.inputs, *program.outputs]
     roots = [e.id for block in blocks for e in block.entries]

@@ -1,0 +1,91 @@
+"""All ways in which the loops of a closed chain can be put together at one position of the actuated joints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from servotwin.errors import KinematicsError
+from servotwin.mechanism.model import Array, Mechanism
+from servotwin.robot.closure import CLOSED, size_of, start_spread
+
+if TYPE_CHECKING:
+    from servotwin.robot.closed_road import ClosedRoad
+
+ITERATIONS = 80
+LARGEST = 0.5  # rad, m: change of a joint in one Newton step
+SAME = 1e-5  # difference of poses (lengths in sizes of the mechanism) below which two assemblies are one
+
+
+def find_assemblies(road: ClosedRoad, q: Array, starts: int) -> Array:
+    """Coordinates (k, n_x) of all assemblies at q (n,) that Newton's method finds from random passive joints.
+
+    Two are the same if all links with mass, the tool and the sides of the cuts stand at the same poses: the
+    same universal joint can be written with two pairs of angles. The one nearest to home comes first.
+    """
+    mechanism, n = road.mechanism, road.n
+    home = road.closure.x_home
+    spread = start_spread(mechanism)
+    rng = np.random.default_rng(0)
+    x = np.tile(np.append(q, home[n:]), (starts, 1))
+    x[1:, n:] += rng.uniform(-spread, spread, (starts - 1, len(spread)))
+    x = _wrapped(mechanism, home, _closed(road, _newton(road, x)))
+    x = x[np.argsort(np.abs(x - home).max(axis=1), kind="stable")]
+    if not len(x):
+        raise KinematicsError(
+            f"{mechanism.name}: the loops cannot be assembled at q = "
+            f"({', '.join(f'{value:.6g}' for value in q)}): none of {starts} starts closes them"
+        )
+    return x[_first_of_each(_signature(road, x))]
+
+
+def _newton(road: ClosedRoad, x: Array) -> Array:
+    step_of = road.kernel("step").call
+    with np.errstate(all="ignore"):
+        for _ in range(ITERATIONS):
+            step = step_of(x)[:, 0]
+            largest = np.abs(step).max(axis=1, initial=0.0)
+            x[:, road.n :] += step * np.minimum(1.0, LARGEST / np.maximum(largest, 1e-300))[:, None]
+            x = x[np.isfinite(x).all(axis=1)]
+    return x
+
+
+def _closed(road: ClosedRoad, x: Array) -> Array:
+    gap = np.abs(road.loops.gap(x)).max(axis=1, initial=0.0)
+    good = [point for point in x[gap < CLOSED * size_of(road.mechanism)] if road.loops.reversed_cut(point) is None]
+    return np.array(good).reshape(-1, road.n_x)
+
+
+def _wrapped(mechanism: Mechanism, home: Array, x: Array) -> Array:
+    """Full turns taken out of the passive joints, as far as nothing but full turns follows from it."""
+    turning = np.array([not slide for slide in mechanism.prismatic])
+    whole = np.all(mechanism.coupling.G == np.round(mechanism.coupling.G), axis=0)
+    slides = np.any(mechanism.coupling.G[~turning] != 0, axis=0)
+    free = whole & ~slides
+    free[: mechanism.n_q] = False
+    turns = np.round((x - home) / (2 * np.pi))
+    return np.where(free, x - 2 * np.pi * turns, x)
+
+
+def _signature(road: ClosedRoad, x: Array) -> Array:
+    """Numbers (k, ...) that differ if and only if something that matters stands elsewhere."""
+    mechanism = road.mechanism
+    heavy = {i for i in range(mechanism.n_tree) if mechanism.phi[i, 0] > 0}
+    sides = {name for loop in mechanism.loops for name in (loop.frame_a, loop.frame_b)}
+    poses = road.tree.fkine_all(x)
+    parts = []
+    for frame in mechanism.frames:
+        if frame.body in heavy or frame.name in sides or frame.name == mechanism.tool:
+            pose = poses[frame.name][:, :3].copy()
+            pose[:, :, 3] /= size_of(mechanism)
+            parts.append(pose.reshape(len(x), -1))
+    return np.concatenate(parts, axis=1)
+
+
+def _first_of_each(signature: Array) -> list[int]:
+    kept: list[int] = []
+    for k, row in enumerate(signature):
+        if all(np.abs(row - signature[other]).max() > SAME for other in kept):
+            kept.append(k)
+    return kept

@@ -30,35 +30,52 @@ class ClosedByNumpy:
 
     name = "closed"
 
-    def __init__(self, mechanism: Mechanism, tree: GraphRoad | RecursiveRoad) -> None:
-        for loop in mechanism.loops:
-            if loop.kind is not CutKind.SPHERICAL:
-                raise UnsupportedError(
-                    f"{mechanism.name}: loop '{loop.name}' is cut at a {loop.kind.value} joint; "
-                    "only spherical cuts can be computed"
-                )
+    def __init__(self, mechanism: Mechanism, tree: GraphRoad | RecursiveRoad, home: Array | None = None) -> None:
+        if any(loop.kind is CutKind.PRISMATIC for loop in mechanism.loops):
+            raise UnsupportedError(f"{mechanism.name}: prismatic cuts are not written here")
         self.mechanism = mechanism
         self.tree = tree
         self.n = mechanism.n_q
-        self.home = np.append(mechanism.q_home, mechanism.passive_home)
+        self.home = np.append(mechanism.q_home, mechanism.passive_home) if home is None else home
         self.size = 1.0 + float(np.abs(mechanism.X_tree[:, :3, 3]).sum())
 
     # --- closure ----------------------------------------------------------------------------------
     def residual(self, x: Array) -> Array:
-        """Gaps of the cut joints at x (m,) [m]."""
-        pairs = [(loop.frame_a, loop.frame_b) for loop in self.mechanism.loops]
-        return np.concatenate([(self.tree.fkine(x, a) - self.tree.fkine(x, b))[:3, 3] for a, b in pairs])
+        """Gaps of the cut joints at x (m,) [m], and products of the axes of revolute ones."""
+        rows = []
+        for loop in self.mechanism.loops:
+            A, B = self.tree.fkine(x, loop.frame_a), self.tree.fkine(x, loop.frame_b)
+            rows.append((A - B)[:3, 3])
+            if loop.kind is CutKind.REVOLUTE:
+                rows.append(A[:3, :2].T @ B[:3, 2])
+        return np.concatenate(rows)
 
     def gradient(self, x: Array) -> Array:
-        """S = ds/dx."""
-        pairs = [(loop.frame_a, loop.frame_b) for loop in self.mechanism.loops]
-        return np.vstack([(self.tree.jacob0(x, a) - self.tree.jacob0(x, b))[:3] for a, b in pairs])
+        """S = ds/dx: (a . b)' = (w_a - w_b) . (a x b) for axes a, b of the two links."""
+        rows = []
+        for loop in self.mechanism.loops:
+            A, B = self.tree.fkine(x, loop.frame_a), self.tree.fkine(x, loop.frame_b)
+            J = self.tree.jacob0(x, loop.frame_a) - self.tree.jacob0(x, loop.frame_b)
+            rows.append(J[:3])
+            if loop.kind is CutKind.REVOLUTE:
+                rows.append(np.cross(A[:3, :2].T, B[:3, 2]) @ J[3:])
+        return np.vstack(rows)
 
     def gradient_rate(self, x: Array, xd: Array) -> Array:
         """dS/dt."""
-        pairs = [(loop.frame_a, loop.frame_b) for loop in self.mechanism.loops]
-        rates = [self.tree.jacob0_dot(x, xd, a) - self.tree.jacob0_dot(x, xd, b) for a, b in pairs]
-        return np.vstack([rate[:3] for rate in rates])
+        rows = []
+        for loop in self.mechanism.loops:
+            A, B = self.tree.fkine(x, loop.frame_a), self.tree.fkine(x, loop.frame_b)
+            J_a, J_b = self.tree.jacob0(x, loop.frame_a), self.tree.jacob0(x, loop.frame_b)
+            rate = self.tree.jacob0_dot(x, xd, loop.frame_a) - self.tree.jacob0_dot(x, xd, loop.frame_b)
+            rows.append(rate[:3])
+            if loop.kind is CutKind.REVOLUTE:
+                w_a, w_b = J_a[3:] @ xd, J_b[3:] @ xd
+                for k in range(2):
+                    a, b = A[:3, k], B[:3, 2]
+                    turn = np.cross(np.cross(w_a, a), b) + np.cross(a, np.cross(w_b, b))
+                    rows.append((turn @ (J_a - J_b)[3:] + np.cross(a, b) @ rate[3:])[None])
+        return np.vstack(rows)
 
     def close(self, x: Array) -> Array:
         """Passive joints by Newton's method from those in x; the actuated ones stay."""

@@ -211,12 +211,16 @@ def equations(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="Write to a file; its ending decides: .html .txt .md .tex .m (Mathematica) .py.",
+            help="Write to a file; its ending decides: .html .txt .md .tex .m (Mathematica) .py .c (C99).",
         ),
     ] = None,
     drives: Annotated[bool, typer.Option("--drives", help="Include the inertia of the rotors.")] = False,
     general: Annotated[
         bool, typer.Option("--general", help="Keep what is zero in this robot as symbols.")
+    ] = False,
+    generated: Annotated[
+        bool,
+        typer.Option("--numbered", help="Generated code with numbered variables, for robots of any size."),
     ] = False,
     numeric: Annotated[
         list[str] | None,
@@ -231,7 +235,17 @@ def equations(
     """
     from servotwin.cli.equations import equations as run
 
-    run(robot, form, out, overrides, drives=drives, general=general, numeric=numeric or [], json=json)
+    run(
+        robot,
+        form,
+        out,
+        overrides,
+        drives=drives,
+        general=general,
+        numeric=numeric or [],
+        generated=generated,
+        json=json,
+    )
 
 
 @app.command()

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from servotwin.robot.derive import RobotEquations
 
 FORMS = ("MCg", "ABCG", "DHG")
-ENDINGS = (".html", ".txt", ".md", ".tex", ".m", ".py")
+ENDINGS = (".html", ".txt", ".md", ".tex", ".m", ".py", ".c")
+LANGUAGES = {
+    ".txt": "text",
+    ".md": "markdown",
+    ".tex": "latex",
+    ".m": "mathematica",
+    ".py": "python",
+    ".c": "c99",
+}
 
 
 def equations(
@@ -26,6 +34,7 @@ def equations(
     drives: bool,
     general: bool,
     numeric: Sequence[str],
+    generated: bool,
     json: bool,
 ) -> None:
     """Derive, and print or write."""
@@ -35,17 +44,28 @@ def equations(
     if ending not in ENDINGS:
         raise InputError(f"'{out}'; expected a name that ends in one of {', '.join(ENDINGS)}", field="--out")
     robot = load(name, overrides)
-    from servotwin.robot.derive import derive
+    from servotwin.robot.derive import derive, numbered
 
+    if generated or ending == ".c":
+        if ending not in LANGUAGES:
+            raise InputError(f"'{out}'; numbered variables are not drawn as a page", field="--out")
+        with working("generating code ..."):
+            text = numbered(robot, LANGUAGES[ending], drives=drives, numeric=tuple(numeric))
+        _deliver(text, out, {"robot": robot.name, "language": LANGUAGES[ending]}, json=json)
+        return
     with working("deriving the equations ..."):
         derived = derive(robot, drives=drives, general=general, numeric=numeric)
         text = _writers(derived, form)[ending]() if out or not json else ""
+    _deliver(text, out, _summary(derived) if json else {}, json=json)
+
+
+def _deliver(text: str, out: str | None, data: dict[str, Any], *, json: bool) -> None:
     if out:
         from servotwin.description.write import atomic_write_text
 
         atomic_write_text(out, text)
     if json:
-        print_json({**_summary(derived), **({"output": out} if out else {})})
+        print_json({**data, **({"output": out} if out else {})})
     else:
         print_line(f"wrote {out}" if out else text.rstrip())
 

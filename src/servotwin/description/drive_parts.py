@@ -33,7 +33,8 @@ class Limits(Part):
     def _ordered(self) -> Limits:
         if self.position is not None and self.position[0] > self.position[1]:
             low, high = self.position
-            raise problem(f"minimum is above maximum ({low:g} and {high:g} in SI units); expected [min, max]", "position")
+            text = f"minimum is above maximum ({low:g} and {high:g} in SI units); expected [min, max]"
+            raise problem(text, "position")
         return self
 
 

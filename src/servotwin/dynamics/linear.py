@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from servotwin.dynamics.forward import factor, is_zero, solve
+from servotwin.dynamics.forward import NoInertiaError, factor, is_zero, solve
 from servotwin.dynamics.vector import Scalar
 
 Columns = list[list[Scalar]]
@@ -122,7 +122,10 @@ def solve_saddle(M: Rows, S: Rows, f: Sequence[Scalar], g: Sequence[Scalar]) -> 
         for k in range(m):
             K[m + a][k] = K[k][m + a] = -S[k][i]
     pulled = [f[i] + weight * dot(columns[i], g) for i in order]
-    L, inverse = factor(K)
+    try:
+        L, inverse = factor(K)
+    except NoInertiaError as error:
+        raise NoInertiaError(order[error.joint - m]) from None
     both = solve(L, inverse, [-value for value in g] + pulled)
     x: list[Scalar] = [0.0] * n
     for a, i in enumerate(order):

@@ -154,7 +154,9 @@ def closed_coriolis(derivation: Derivation) -> Program:
         [dot(c, [t[j] for t in T]) + dot(m, [t[j] for t in T_dot]) for j in range(closed.n)]
         for c, m in zip(C, M, strict=True)
     ]
-    entries = [dot([t[i] for t in T], [row[j] for row in inner]) for i in range(closed.n) for j in range(closed.n)]
+    entries = [
+        dot([t[i] for t in T], [row[j] for row in inner]) for i in range(closed.n) for j in range(closed.n)
+    ]
     return _program(closed, [qd], entries, (closed.n, closed.n))
 
 

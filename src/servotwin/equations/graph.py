@@ -195,10 +195,14 @@ class Graph:
 
     def sin(self, x: Expr) -> Expr:
         """Sine."""
+        if self.op[x.id] == Op.NEG:
+            return self.neg(self.sin(self._exprs[self.a[x.id]]))
         return self._node(Op.SIN, x.id, -1)
 
     def cos(self, x: Expr) -> Expr:
         """Cosine."""
+        if self.op[x.id] == Op.NEG:
+            return self.cos(self._exprs[self.a[x.id]])
         return self._node(Op.COS, x.id, -1)
 
     def sqrt(self, x: Expr) -> Expr:

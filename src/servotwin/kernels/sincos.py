@@ -2,7 +2,7 @@ r"""Sine and cosine as straight-line LLVM code, for one number or a vector of th
 
 The argument is reduced by the nearest multiple k of pi/2, with pi/2 in three
 parts and fused multiply-adds, so that the reduction is exact to the last bits
-for every angle a joint can have (|x| up to 1e9; beyond, and for what is no number, the result is NaN). On [-pi/4, pi/4] two
+for every angle a joint can have (|x| up to 1e9; beyond, the result is NaN). On [-pi/4, pi/4] two
 polynomials are within 1 unit in the last place. k modulo 4 swaps
 and signs the two results. k is read from the low mantissa bits after adding
 1.5 * 2^52, which needs no integer conversion and so vectorises.

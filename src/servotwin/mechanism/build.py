@@ -212,5 +212,9 @@ def _rotors(description: RobotDescription) -> Rotors:
         return np.array([(getattr(motor, name) or 0.0) if motor is not None else 0.0 for motor in motors])
 
     return Rotors(
-        tuple(names), N, stated("rotor_inertia"), f_m=stated("viscous_friction"), tau_c=stated("coulomb_friction")
+        tuple(names),
+        N,
+        stated("rotor_inertia"),
+        f_m=stated("viscous_friction"),
+        tau_c=stated("coulomb_friction"),
     )

@@ -71,7 +71,9 @@ def unpack(layout: dict[str, Any], numbers: bytes) -> Mechanism:
         joint_names=tuple(layout["joint_names"]),
         coupling=Coupling(arrays["G"], arrays["q0"]),
         limits=Limits(*(arrays[name] for name in LIMITS)),
-        rotors=Rotors(tuple(layout["rotor_names"]), arrays["N"], arrays["J_m"], arrays["f_m"], arrays["tau_c"]),
+        rotors=Rotors(
+            tuple(layout["rotor_names"]), arrays["N"], arrays["J_m"], arrays["f_m"], arrays["tau_c"]
+        ),
         loops=tuple(LoopClosure(n, CutKind(kind), a, b) for n, kind, a, b in layout["loops"]),
         passive_names=tuple(layout["passive_names"]),
         q_home=arrays["q_home"],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from servotwin.errors import KinematicsError
+from servotwin.mechanism.grouping import pseudo_inertia
 from servotwin.mechanism.model import Array, Mechanism
 from servotwin.robot.closure import CLOSED, size_of, start_spread
 
@@ -15,14 +16,15 @@ if TYPE_CHECKING:
 
 ITERATIONS = 80
 LARGEST = 0.5  # rad, m: change of a joint in one Newton step
-SAME = 1e-5  # difference of poses (lengths in sizes of the mechanism) below which two assemblies are one
+SAME = 1e-6  # difference of places (in sizes of the mechanism) below which two assemblies are one
 
 
 def find_assemblies(road: ClosedRoad, q: Array, starts: int) -> Array:
     """Coordinates (k, n_x) of all assemblies at q (n,) that Newton's method finds from random passive joints.
 
-    Two are the same if all links with mass, the tool and the sides of the cuts stand at the same poses: the
-    same universal joint can be written with two pairs of angles. The one nearest to home comes first.
+    Two are the same if all masses lie alike, and the tool, joints and cuts are at the same places: a universal
+    joint can be written with two pairs of angles. Of those the coordinates nearest to home are kept, and the
+    assembly nearest to home comes first.
     """
     mechanism, n = road.mechanism, road.n
     home = road.closure.x_home
@@ -60,7 +62,7 @@ def _closed(road: ClosedRoad, x: Array) -> Array:
 def _wrapped(mechanism: Mechanism, home: Array, x: Array) -> Array:
     """Full turns taken out of the passive joints, as far as nothing but full turns follows from it."""
     turning = np.array([not slide for slide in mechanism.prismatic])
-    whole = np.all(mechanism.coupling.G == np.round(mechanism.coupling.G), axis=0)
+    whole = np.all(np.round(mechanism.coupling.G) == mechanism.coupling.G, axis=0)
     slides = np.any(mechanism.coupling.G[~turning] != 0, axis=0)
     free = whole & ~slides
     free[: mechanism.n_q] = False
@@ -70,16 +72,22 @@ def _wrapped(mechanism: Mechanism, home: Array, x: Array) -> Array:
 
 def _signature(road: ClosedRoad, x: Array) -> Array:
     """Numbers (k, ...) that differ if and only if something that matters stands elsewhere."""
-    mechanism = road.mechanism
-    heavy = {i for i in range(mechanism.n_tree) if mechanism.phi[i, 0] > 0}
-    sides = {name for loop in mechanism.loops for name in (loop.frame_a, loop.frame_b)}
+    mechanism, size = road.mechanism, size_of(road.mechanism)
     poses = road.tree.fkine_all(x)
-    parts = []
+    tool = poses[mechanism.tool][:, :3].copy()
+    tool[:, :, 3] /= size
+    parts = [tool.reshape(len(x), -1)]
+    parts += [poses[loop.frame_b][:, :3, 3] / size for loop in mechanism.loops]
     for frame in mechanism.frames:
-        if frame.body in heavy or frame.name in sides or frame.name == mechanism.tool:
-            pose = poses[frame.name][:, :3].copy()
-            pose[:, :, 3] /= size_of(mechanism)
-            parts.append(pose.reshape(len(x), -1))
+        if frame.body < 0:
+            continue
+        X = poses[frame.name] @ np.linalg.inv(frame.X_body_frame)
+        parts.append(X[:, :3, 3] / size)
+        mass = mechanism.phi[frame.body, 0]
+        if mass > 0:
+            # how the mass of the body lies in space: a round rod may be turned about itself
+            spread = X @ pseudo_inertia(mechanism.phi[frame.body]) @ np.swapaxes(X, 1, 2) / (mass * size**2)
+            parts.append(spread.reshape(len(x), -1))
     return np.concatenate(parts, axis=1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -57,6 +57,19 @@ def derive(
     rotors = opened.rotors if drives else None
     equations = derive_tree(numbers, rotors=rotors, general=general, numeric=chosen)
     return RobotEquations(robot, equations)
+
+
+def numbered(robot: Robot, language: str, functions: Sequence[str] | None = None, **options: Any) -> str:
+    """The functions of any robot, however large, as source text with numbered intermediate variables.
+
+    ``functions``: such as ``("rne", "inertia")``, default the usual ones; ``options``: ``drives``, ``numeric``,
+    ``frame`` (see ``servotwin.equations.export``).
+    """
+    from servotwin.equations.export import export_robot
+
+    options.setdefault("frame", robot.mechanism.tool)
+    names = robot.mechanism.opened.tree_joint_names
+    return export_robot(robot.numbers, language, functions, name=robot.name, joints=names, **options)
 
 
 @dataclass(frozen=True)
@@ -152,6 +165,14 @@ class RobotEquations:
     def python(self) -> str:
         """A Python module with mass_matrix(q), coriolis_matrix(q, qd), gravity_torque(q)."""
         return render.python(self.closed_form, self.about)
+
+    def numbered(self, language: str, functions: Sequence[str] | None = None, **options: Any) -> str:
+        """Generated code with numbered variables: python, c99, mathematica, text, markdown or latex."""
+        return numbered(self.robot, language, functions, **options)
+
+    def c99(self, functions: Sequence[str] | None = None) -> str:
+        """One C99 file without dependencies: inverse and forward dynamics, matrices, kinematics."""
+        return self.numbered("c99", functions)
 
     def sympy(self) -> dict[str, Any]:
         """SymPy objects M, C, g, tau, T, V, the definitions of the constants and all values."""

@@ -39,7 +39,7 @@ def load_robot(
     """
     if not isinstance(robot, str | Path):
         raise ServotwinError(f"robot is {robot!r}; expected a catalogue name or the path of a file")
-    changes = {} if overrides is None else overrides
+    changes: Any = {} if overrides is None else overrides
     if not isinstance(changes, Mapping) or not all(isinstance(k, str) for k in changes):
         raise ServotwinError("overrides must map fields to values, such as {'axes.A.gear.ratio': '80'}")
     checked = load_checked(robot, {field: str(value) for field, value in changes.items()})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from servotwin.equations.derivation import Numbers
 from servotwin.errors import ServotwinError, ShapeError, UnsupportedError
 from servotwin.mechanism.model import Array, Limits, Mechanism
 from servotwin.robot.arguments import explain, given_torques, joint_array, real_array, wrench_array
@@ -64,7 +65,9 @@ class Robot(ClosedChain):
     _road: GraphRoad | RecursiveRoad | ClosedRoad
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a robot does not change; make another with Robot.with_... ('{name}' was assigned)")
+        raise AttributeError(
+            f"a robot does not change; make another with Robot.with_... ('{name}' was assigned)"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled kernels stay behind; they are found again in the cache.
@@ -315,6 +318,11 @@ class Robot(ClosedChain):
         return Robot(mechanism, road=self.road_name, title=self.title, warnings=self.warnings)
 
     # --- internals --------------------------------------------------------------------------------
+    @property
+    def numbers(self) -> Numbers:
+        """The numbers that generated code of this robot is made from."""
+        return Numbers.of(self.mechanism) if isinstance(self._road, RecursiveRoad) else self._road.numbers
+
     @cached_property
     def _hybrid_road(self) -> GraphRoad | RecursiveRoad | ClosedRoad:
         """Recursion solves hybrid problems in O(n); couplings and loops need the mass matrix."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from servotwin.description.load import catalogue_names, read_description
 from servotwin.equations.derivation import Derivation, Numbers
 from servotwin.equations.export import LANGUAGES, SUFFIXES, export_program, export_robot, program_script
 from servotwin.equations.export.cut import NESTING, OPERANDS
+from servotwin.equations.export.latex import latex_symbol
 from servotwin.equations.export.names import Names, camel, comment_text, identifier
 from servotwin.equations.export.script import Function, Script
 from servotwin.equations.export.terms import (
@@ -122,6 +126,19 @@ def test_operations_with_numbers_in_place_never_grow(name):
         assert sum(b.operations.values()) <= sum(a.operations.values())
 
 
+def test_numbers_of_one_group_leave_the_others_symbolic():
+    robot = case("gsis-scara")
+    script = robot.script(["rne"], numeric=["geometry", "gravity"])
+    assert {p.symbol.name for p in script.parameters} == {"Jxx1", "mx2", "Jxx2", "m3", "Jxx4", "Jyy4"}
+    script = robot.script(["rne"], numeric=["inertia"])
+    assert {p.symbol.name for p in script.parameters} == {"d2", "d3", "gz"}
+    for wrong in ("geometry", ["masses"]):
+        with pytest.raises(
+            ServotwinError, match="expected True, False or some of geometry, gravity, inertia"
+        ):
+            robot.script(["rne"], numeric=wrong)
+
+
 # --- order and names ----------------------------------------------------------------------------------
 def _assert_defined_before_use(script: Script, function: Function) -> None:
     known = {p.symbol for p in script.parameters}
@@ -204,11 +221,33 @@ def test_function_of_a_script_does_not_depend_on_its_neighbours():
 def test_export_is_the_same_text_in_every_run_and_ascii(language):
     robot = case("delta")
     options = {"name": "délta-3", "joints": ["größe", *robot.joints[1:]], "frame": robot.frame}
-    first, second = (export_robot(robot.numbers, language, **options) for _ in range(2))
+    first, second = (export_robot(robot.numbers, language, ["rne", "fkine"], **options) for _ in range(2))
     assert first == second
     assert first.isascii()
     assert first.endswith("\n")
     assert language in SUFFIXES
+
+
+def test_export_does_not_depend_on_the_order_of_sets():
+    code = (
+        "import hashlib, sys\n"
+        "from servotwin.equations.export import LANGUAGES, export_robot\n"
+        "from tests.export_cases import case\n"
+        "robot = case('tree-5')\n"
+        "texts = [export_robot(robot.numbers, language, name='r') for language in LANGUAGES]\n"
+        "print(hashlib.sha256(''.join(texts).encode()).hexdigest())\n"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for seed in ("1", "2")
+    ]
+    assert runs[0].stdout == runs[1].stdout != ""
 
 
 # --- parameters ---------------------------------------------------------------------------------------
@@ -320,4 +359,25 @@ def test_number_that_is_not_finite_is_refused():
 def test_result_name_that_is_an_argument_gets_a_tail():
     program = case("met-two-link").build("accel")
     script = program_script(program, name="forward", results=["tau"])
-    assert script.functions[0].results[0].name == "tau_2"
+    (result,) = script.functions[0].results
+    assert result.name == "tau_2"
+    assert latex_symbol(result.entries[0].symbol) == r"\mathrm{tau\_2}_{1}"
+
+
+def test_step_whose_name_is_taken_gets_a_tail():
+    numbers = case("met-two-link").numbers
+    derivation = Derivation(numbers, {**numbers.table(), "s2": 4.0, "th0": 0.5})
+    program = PROGRAMS["rne"](derivation)
+    first, *rest = program.outputs[0].entries
+    blocks = [dataclasses.replace(program.outputs[0], entries=[first * derivation.number("s2"), *rest])]
+    script = program_script(dataclasses.replace(program, outputs=blocks), name="rne")
+    by_name = {step.symbol.name: step.symbol for step in script.functions[0].steps}
+    assert latex_symbol(by_name["s2_2"]) == "s_{2,(2)}"
+
+
+def test_summary_says_frame_rotors_and_coordinates():
+    summaries = {f.name: f.summary for f in case("delta").script(["fkine", "jacob0"]).functions}
+    assert summaries["fkine"].startswith("x -> pose of the frame 'tool'")
+    assert "the frame 'tool'" in summaries["jacob0"]
+    (function,) = case("gsis-scara").script(["rne"], drives=True).functions
+    assert function.summary == "(q, qd, qdd) -> tau, with the inertia of the rotors."

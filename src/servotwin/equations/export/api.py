@@ -45,9 +45,10 @@ def export_program(
 ) -> str:
     """A program as source text of a language.
 
-    ``name`` becomes the function's name; ``numeric`` puts the robot's numbers in (all, or some of
-    'geometry', 'gravity', 'inertia'); ``results`` names the outputs (default: by the kind of program that ``name`` ends with); ``joints`` names the tree joints
-    for comments; names of variables count from ``first``.
+    ``name`` becomes the function's name; ``numeric`` (all, or some of 'geometry', 'gravity', 'inertia')
+    puts numbers in place of parameters; ``results`` names the outputs (default: by the kind of program
+    that ``name`` ends with); ``joints`` names the tree joints for comments; names of variables count
+    from ``first``.
     """
     printer = _printer(language)
     return printer(

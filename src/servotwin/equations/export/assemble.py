@@ -31,11 +31,8 @@ RESULTS = {
     "jacob0": "J",
     "jacob0_dot": "Jd",
     "energy": "E",
-    "gap": "gap",
     "gradient": "S",
-    "step": "step",
     "projection": "T",
-    "motion": "motion",
     "multipliers": "lam",
 }
 USUAL = ("rne", "inertia", "coriolis", "gravload", "accel", "fkine", "jacob0", "energy")
@@ -120,7 +117,7 @@ def _request(numbers: Numbers, kind: str, frame: str, drives: bool, numeric: Col
     table = numbers.table(energy=own, frame=options.get("frame"), drives="drives" in options)
     program = build(Derivation(numbers, table), **options)
     inputs = TREE_COORDINATES if numbers.cut and build.__name__ == short else {}
-    summary = re.sub(r"\bq+d*\b", lambda word: inputs.get(word[0], word[0]), _doc(build))
+    summary = re.sub(r"\bqd{0,2}\b", lambda word: inputs.get(word[0], word[0]), _doc(build))
     if "frame" in options:
         summary = summary.replace("a frame", f"the frame '{frame}'")
     if "drives" in options:
@@ -154,10 +151,8 @@ def _script(
         raise UnsupportedError(f"{title}: nothing to export: no functions, no joints or no results")
     robot = PerRobot.of(programs, glossary)
     _refuse_infinite(title, programs, robot)
-    largest = max((n for block in blocks for n in block.shape), default=1)
-    counting = Counting(glossary.first, wide=largest - 1 + glossary.first > 9)
     functions = [
-        write_function(request, robot.symbols(k, request.program), counting)
+        write_function(request, robot.symbols(k, request.program), Counting.of(request, glossary.first))
         for k, request in enumerate(_distinct(requests))
     ]
     return Script(
@@ -188,13 +183,14 @@ def _distinct(requests: Sequence[Request]) -> list[Request]:
 
 def _guess(name: str) -> str | None:
     """The kind of program that a function's name ends with."""
-    fits = [kind for kind in RESULTS if name == kind or name.endswith(f"_{kind}")]
+    kinds = [*PROGRAMS, *(kind.removeprefix("closed_") for kind in CLOSED_PROGRAMS)]
+    fits = [kind for kind in kinds if name == kind or name.endswith(f"_{kind}")]
     return max(fits, key=len, default=None)
 
 
 def _result_names(kind: str | None, count: int) -> tuple[str, ...]:
     if count == 1:
-        return (RESULTS.get(kind or "", "out"),)
+        return (RESULTS.get(kind, kind) if kind else "out",)
     return tuple(f"out{k}" for k in range(1, count + 1))
 
 

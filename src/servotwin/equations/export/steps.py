@@ -47,6 +47,13 @@ class Counting:
     first: int
     wide: bool
 
+    @classmethod
+    def of(cls, request: Request, first: int) -> Counting:
+        """For the arrays of a program."""
+        blocks = (*request.program.inputs, *request.program.outputs)
+        largest = max((n for block in blocks for n in block.shape), default=1)
+        return cls(first, wide=largest - 1 + first > 9)
+
     def symbol(self, array: str, kind: Kind, index: tuple[int, ...]) -> Symbol:
         """An entry of an array."""
         shown = [k + self.first for k in index]

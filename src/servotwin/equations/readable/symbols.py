@@ -37,9 +37,7 @@ class Symbols:
     _places: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, numbers: Numbers, *, general: bool = False, numeric: frozenset[str] = frozenset()
-    ) -> Symbols:
+    def of(cls, numbers: Numbers, *, general: bool = False, numeric: frozenset[str] = frozenset()) -> Symbols:
         """Coordinates q1 .. qn of the free joints."""
         return cls(numbers, [f"q{k + 1}" for k in range(numbers.G.shape[1])], general, numeric)
 
@@ -50,7 +48,9 @@ class Symbols:
 
     def number(self, name: str, meaning: str, unit: str, value: float) -> Poly:
         """0, 1 and -1 as they are, every other value as a symbol."""
-        folds = (0.0,) if unit in ("m", "m/s2") else (0.0, 1.0, -1.0)  # a length of 1 m is a length all the same
+        folds = (
+            (0.0,) if unit in ("m", "m/s2") else (0.0, 1.0, -1.0)
+        )  # a length of 1 m is a length all the same
         if value in folds and not (self.general and unit == "m"):
             return laurent.constant(value)
         if ("gravity" if unit == "m/s2" else "geometry") in self.numeric:

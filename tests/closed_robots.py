@@ -101,9 +101,7 @@ def closed_robot(name: str) -> st.Robot:
     return st.load_robot(name)
 
 
-ALL = (
-    "four-bar", "five-bar", "delta", "heavy-delta", "delta-free-plate", "delta-4", "palletizer-4-loops", "stewart",
-)  # fmt: skip
+ALL = ("four-bar", "five-bar", "delta", "delta-free-plate", "delta-4", "palletizer-4-loops", "stewart")
 REACH = {"four-bar": 3.0, "stewart": 0.1, "palletizer-4-loops": 0.35}  # rad, m around home without singularities
 
 

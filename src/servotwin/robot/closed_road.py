@@ -17,6 +17,7 @@ from servotwin.mechanism.model import Array, BoolArray, Mechanism
 from servotwin.robot.closure import Closure, Loops, analyse, independent_rows, size_of
 from servotwin.robot.graph_road import GraphRoad
 
+SIMD_COORDINATES = 12  # beyond this many coordinates kernels are compiled without their SIMD version
 HELD = 1e-3  # least over largest singular value of S_p above which all equations together hold a point well
 ON_LOOPS = 1e-6  # gap, relative to the size, that a point given as closed may have
 
@@ -78,7 +79,8 @@ class ClosedRoad:
         found = self._kernels.get(key)
         if found is None:
             numbers = self.numbers if rows is None else self._numbers(rows)
-            width = 1 if kind == "track" else 0  # the walk evaluates one point at a time
+            # the walk evaluates one point at a time; SIMD code of many coordinates takes seconds to compile
+            width = 1 if kind == "track" or self.n_x > SIMD_COORDINATES else 0
             try:
                 found = kernel(f"closed_{kind}", numbers, frame=frame, drives=drives, width=width)
             except NoInertiaError as error:

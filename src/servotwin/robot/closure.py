@@ -84,8 +84,9 @@ class Loops:
 
     def reversed_cut(self, x: Array) -> LoopClosure | None:
         """A cut whose frames fulfil the equations the wrong way round (turned by half a turn), if any."""
-        poses = self.poses(x)
-        for loop in self.mechanism.loops:
+        directed = [loop for loop in self.mechanism.loops if loop.kind is not CutKind.SPHERICAL]
+        poses = self.poses(x) if directed else {}
+        for loop in directed:
             turn = poses[loop.frame_a][:3, :3].T @ poses[loop.frame_b][:3, :3]
             wrong_z = loop.kind is CutKind.REVOLUTE and turn[2, 2] < 0
             if wrong_z or (loop.kind is CutKind.PRISMATIC and np.trace(turn) < 2):

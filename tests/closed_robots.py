@@ -113,3 +113,53 @@ def states(name: str, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray
     q = robot.q_home + rng.uniform(-reach, reach, (count, robot.n))
     qd, qdd = rng.normal(size=(2, count, robot.n))
     return q, qd, qdd
+
+# Bennett's linkage: four skew axes, movable because a/sin(alpha) = b/sin(beta). No plane makes it so.
+BENNETT = """\
+format: servotwin/1
+name: bennett
+variables: {a: 0.3 m, b: 0.4 m, alpha: 35 deg, beta: "= asin(b*sin(alpha)/a)"}
+active: [j1]
+axes:
+  j1: {dh: {a: = a, alpha: = alpha}, link: {mass: 1 kg, center: [-0.1 m, 0 m, 0 m]}}
+  j2: {dh: {a: = b, alpha: = beta}, link: {mass: 2 kg, center: [-0.2 m, 0.01 m, 0 m]}}
+  j3: {dh: {a: = a, alpha: = alpha}, link: {mass: 1 kg, center: [-0.1 m, 0 m, 0.02 m]}}
+loops:
+  - name: axis4
+    type: revolute
+    between: [{link: j3}, {link: base, xyz: [= -b, 0 m, 0 m], rpy: [= -beta, 0 deg, 0 deg]}]
+home: {j1: 60 deg, j2: 100 deg, j3: -60 deg}
+"""
+
+# A slider-crank in the x-z plane, its slide in the tree and the pin cut ...
+SLIDER_PIN = """\
+format: servotwin/1
+name: slider-pin
+active: [crank]
+axes:
+  crank: {origin: {}, axis: [0, -1, 0], link: {mass: 1 kg, center: [0.1 m, 0 m, 0 m]}}
+  rod: {origin: {xyz: [0.2 m, 0 m, 0 m]}, axis: [0, -1, 0], link: {mass: 2 kg, center: [0.25 m, 0 m, 0 m]}}
+  slide: {type: prismatic, parent: base, origin: {}, axis: [1, 0, 0], link: {mass: 3 kg}}
+loops:
+  - name: cut
+    type: revolute
+    between:
+      - {link: rod, xyz: [0.5 m, 0 m, 0 m], rpy: [90 deg, 0 deg, 0 deg]}
+      - {link: slide, rpy: [90 deg, 0 deg, 0 deg]}
+home: {crank: 60 deg, rod: -80 deg, slide: 0.55 m}
+"""
+# ... and with the pin in the tree and the slide cut; z of the cut is the direction of the slide
+SLIDER_SLIDE = """\
+format: servotwin/1
+name: slider-slide
+active: [crank]
+axes:
+  crank: {origin: {}, axis: [0, -1, 0], link: {mass: 1 kg, center: [0.1 m, 0 m, 0 m]}}
+  rod: {origin: {xyz: [0.2 m, 0 m, 0 m]}, axis: [0, -1, 0], link: {mass: 2 kg, center: [0.25 m, 0 m, 0 m]}}
+  block: {origin: {xyz: [0.5 m, 0 m, 0 m]}, axis: [0, -1, 0], link: {mass: 3 kg}}
+loops:
+  - name: cut
+    type: prismatic
+    between: [{link: block, rpy: [0 deg, 90 deg, 0 deg]}, {link: base, rpy: [0 deg, 90 deg, 0 deg]}]
+home: {crank: 60 deg, rod: -80 deg, block: 20 deg}
+"""

@@ -23,6 +23,11 @@ def expressible(mechanism: Mechanism) -> bool:
 
 def to_mujoco(mechanism: Mechanism) -> mujoco.MjModel:
     """A MuJoCo model with the joints in the mechanism's order (joint names are kept)."""
+    return to_spec(mechanism)[0].compile()
+
+
+def to_spec(mechanism: Mechanism) -> tuple[mujoco.MjSpec, list[mujoco.MjsBody]]:
+    """The model before compilation, and its bodies."""
     spec = mujoco.MjSpec()
     spec.option.gravity = mechanism.gravity
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
@@ -41,7 +46,7 @@ def to_mujoco(mechanism: Mechanism) -> mujoco.MjModel:
         kind = mujoco.mjtJoint.mjJNT_SLIDE if mechanism.prismatic[i] else mujoco.mjtJoint.mjJNT_HINGE
         body.add_joint(name=name, type=kind, axis=[0, 0, 1])
         bodies.append(body)
-    return spec.compile()
+    return spec, bodies
 
 
 def joint_order(model: mujoco.MjModel, mechanism: Mechanism) -> np.ndarray:

@@ -147,6 +147,8 @@ def _print_structure(data: dict[str, Any]) -> None:
         print_line(f"{coupling['joint']} = {terms.removeprefix('+')}{offset}")
     for loop in data["loops"]:
         print_line(f"{loop['name']}: {loop['type']} joint between {' and '.join(loop['between'])}")
+    if data["mobility"]:
+        print_line(data["mobility"]["text"])
 
 
 def _print_transmission(data: dict[str, Any]) -> None:

@@ -19,7 +19,8 @@ from servotwin.robot.robot import Robot
 def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str, Any]:
     """Everything about a robot, ready for JSON."""
     links = description.link_names
-    space = reach(Robot(mechanism))
+    robot = Robot(mechanism)
+    space = reach(robot)
     return {
         "name": description.name,
         "title": description.title,
@@ -41,6 +42,7 @@ def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str,
             {"name": loop.name, "type": loop.type, "between": [side.link for side in loop.between]}
             for loop in description.loops
         ],
+        "mobility": _mobility(robot),
         "transmission": _transmission(mechanism),
         "references": dict(description.references),
         "sources": sources(description),
@@ -48,6 +50,19 @@ def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str,
             {"field": field, "value": value, "why": why} for field, value, why in description.assumptions()
         ],
         "warnings": description.warnings,
+    }
+
+
+def _mobility(robot: Robot) -> dict[str, Any] | None:
+    """How the loops of a closed chain hold it."""
+    if not robot.closed:
+        return None
+    closure = robot.closure
+    return {
+        "freedoms": closure.mobility,
+        "counted": closure.counted,
+        "dropped_equations": list(closure.dropped),
+        "text": closure.text(),
     }
 
 

@@ -52,6 +52,7 @@ __all__ = [
 ]
 
 FORMAT = "servotwin/1"
+LABELS = {"format", "name", "title"}  # what cannot be measured cannot be assumed
 STANDARD_GRAVITY = 9.80665  # m/s^2, by definition of the standard acceleration of free fall
 
 
@@ -294,11 +295,17 @@ class RobotDescription(Part):
         found: list[tuple[str, str, str]] = []
         whole = ""
         for path, node in self._tree.walk() if self._tree else ():
-            if isinstance(node.value, dict) or not node.origin.assumed or (whole and path.startswith(whole)):
+            if path in LABELS or not node.origin.assumed or (whole and path.startswith(whole)):
                 continue
+            if isinstance(node.value, dict) or _holds_mappings(node):
+                continue  # its values come one by one
             whole = f"{path}." if isinstance(node.value, list) else ""
             found.append((path, _shown(node), node.origin.assumed))
         return found
+
+
+def _holds_mappings(node: Node) -> bool:
+    return isinstance(node.value, list) and any(isinstance(item.value, dict) for item in node.value)
 
 
 def _shown(node: Node) -> str:

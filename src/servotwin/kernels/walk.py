@@ -40,7 +40,7 @@ TURN = 1.0  # squared change of Q in one step, at most; a reversed column counts
 EXACT = 1e-9  # a point is closed after a correction that is smaller: the next one would be below rounding
 SHORTEST = 1e-8  # steps below this length [rad, m] are not tried
 NEWTON = 10  # corrections of one point
-EVALUATIONS = 2000
+EVALUATIONS = 200_000
 
 NAME = "walk"
 

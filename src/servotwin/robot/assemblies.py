@@ -43,10 +43,10 @@ def find_assemblies(road: ClosedRoad, q: Array, starts: int) -> Array:
 
 
 def _newton(road: ClosedRoad, x: Array) -> Array:
-    step_of = road.kernel("step").call
+    track, still = road.kernel("track").call, np.zeros(road.n)
     with np.errstate(all="ignore"):
         for _ in range(ITERATIONS):
-            step = step_of(x)[:, 0]
+            step = track(x, still)[:, : road.n_x - road.n]
             largest = np.abs(step).max(axis=1, initial=0.0)
             x[:, road.n :] += step * np.minimum(1.0, LARGEST / np.maximum(largest, 1e-300))[:, None]
             x = x[np.isfinite(x).all(axis=1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -116,7 +117,9 @@ class ClosedChain:
         road = self._loops("accel_full")
         point, rate = self._coordinates("x", x), self._coordinates("xd", xd)
         road.require_closed(point)
-        xdd, wrenches = road.forward(point, rate, self._joint_array("tau", tau), drives)
+        names, sliding = self._free
+        torque = joint_array("tau", tau, names[: road.n], sliding[: road.n])
+        xdd, wrenches = road.forward(point, rate, torque, drives)
         return FullMotion(xdd, self._by_loop(wrenches))
 
     def project(self, x: ArrayLike, xd: ArrayLike) -> tuple[Array, Array]:
@@ -132,10 +135,14 @@ class ClosedChain:
             raise UnsupportedError(f"{self.mechanism.name} has no loops; '{what}' is for closed chains")
         return self._road
 
-    def _coordinates(self, name: str, value: ArrayLike) -> Array:
+    @cached_property
+    def _free(self) -> tuple[tuple[str, ...], list[bool]]:
+        """Names of all free coordinates, and which of them slide."""
         kinds = dict(zip(self.mechanism.tree_joint_names, self.mechanism.prismatic, strict=True))
-        names = self.coordinate_names
-        return joint_array(name, value, names, [bool(kinds[joint]) for joint in names])
+        return self.coordinate_names, [bool(kinds[joint]) for joint in self.coordinate_names]
+
+    def _coordinates(self, name: str, value: ArrayLike) -> Array:
+        return joint_array(name, value, *self._free)
 
     def _by_loop(self, wrenches: Array) -> dict[str, Array]:
         return {loop.name: wrenches[..., k, :] for k, loop in enumerate(self.mechanism.loops)}

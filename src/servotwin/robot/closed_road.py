@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -18,8 +19,10 @@ from servotwin.robot.closure import Closure, Loops, analyse, independent_rows, s
 from servotwin.robot.graph_road import GraphRoad
 
 SIMD_COORDINATES = 12  # beyond this many coordinates kernels are compiled without their SIMD version
+TURN = 2 * np.pi
+MOST_TURNS = 1e6  # beyond, an angle has lost the digits that closing loops needs
 HELD = 1e-3  # least over largest singular value of S_p above which all equations together hold a point well
-ON_LOOPS = 1e-6  # gap, relative to the size, that a point given as closed may have
+ON_LOOPS = 1e-2  # gap, relative to the size, beyond which a point is not meant to close the loops (trial steps do)
 
 
 class ClosedRoad:
@@ -34,6 +37,7 @@ class ClosedRoad:
         self.mechanism = mechanism
         self.n = mechanism.n_q
         self.n_x = self.n + len(mechanism.passive_names)
+        self.size = size_of(mechanism)
         self.tree = GraphRoad(mechanism.opened)
         self.every_row = False  # some positions need other equations than those chosen around home
         self._kernels: dict[tuple[str, str | None, bool, tuple[int, ...] | None], Kernel] = {}
@@ -44,7 +48,7 @@ class ClosedRoad:
     def loops(self) -> Loops:
         """All closures as functions of x, redundant ones included."""
         numbers = self._numbers(())
-        gap, gradient = (kernel(f"closed_{kind}", numbers, width=1).call for kind in ("gap", "gradient"))
+        gap, gradient = (_quiet(kernel(f"closed_{kind}", numbers, width=1)) for kind in ("gap", "gradient"))
         return Loops(self.mechanism, gap, gradient, self.tree.fkine_all)
 
     @cached_property
@@ -107,15 +111,44 @@ class ClosedRoad:
     # --- closure ----------------------------------------------------------------------------------
     def full(self, q: Any) -> Array:
         """All free coordinates (..., n_x) at q, on the assembly branch of the home pose."""
+        if self.full_turn is not None:
+            return self._wound_back(np.asarray(q, dtype=np.float64), self.full_turn)
+        return self._walked(q)
+
+    def _walked(self, q: Any) -> Array:
         if self._walk is None:
             self._walk = make_walk(self.kernel("track"), self.closure.x_home, self.n)
         with np.errstate(all="ignore"):
             x, part = self._walk(q)
         if (part < 1.0).any():
             if self._needs_every_row(x, part):
-                return self.full(q)
+                return self._walked(q)
             self._refuse(np.asarray(q, dtype=np.float64), x, part)
         return x  # type: ignore[no-any-return]
+
+    @cached_property
+    def full_turn(self) -> Array | None:
+        """What a full turn of a single crank adds to x (n_x,), if it leads back to the same assembly."""
+        home = self.closure.x_home
+        if self.n != 1 or self.mechanism.prismatic[self.mechanism.coupling.G[:, 0] != 0].any():
+            return None
+        try:
+            turn = self._walked(home[:1] + TURN) - home
+        except KinematicsError:
+            return None
+        whole = TURN * np.round(turn / TURN)
+        moved = (self.mechanism.coupling.G @ whole) / TURN
+        back = np.abs(turn - whole).max() < 1e-9 and np.abs(moved - np.round(moved)).max() < 1e-12
+        return whole if back and not moved[self.mechanism.prismatic].any() else None
+
+    def _wound_back(self, q: Array, turn: Array) -> Array:
+        """Walk less than half a turn from home; the full turns that were left out are added afterwards."""
+        if not (np.abs(q) < MOST_TURNS * TURN).all():
+            return self._walked(q)  # which says why not
+        turns = np.round((q - self.closure.x_home[:1]) / TURN)
+        x = self._walked(q - TURN * turns) + turns * turn
+        x[..., :1] = q
+        return x
 
     def _needs_every_row(self, x: Array, part: Array) -> bool:
         """Take all equations into use if the chosen ones fail where all of them together do not."""
@@ -136,8 +169,9 @@ class ClosedRoad:
         name = self.mechanism.name
         at = int(np.flatnonzero(part.ravel() < 1.0)[0])
         wanted, last = q.reshape(-1, self.n)[at], x.reshape(-1, self.n_x)[at]
-        if not np.isfinite(wanted).all():
-            raise InputError(f"{name}: q is not finite: {_text(wanted)}")
+        if not (np.abs(wanted) < MOST_TURNS * TURN).all():
+            what = "too large" if np.isfinite(wanted).all() else "not finite"
+            raise InputError(f"{name}: q is {what}: {_text(wanted)}")
         if np.abs(wanted - last[: self.n]).max() < 1e-4:
             raise KinematicsError(
                 f"{name}: singular near q = {_text(wanted)}: "
@@ -167,10 +201,10 @@ class ClosedRoad:
 
     def require_closed(self, x: Array) -> None:
         """Complain about coordinates that do not close the loops."""
-        if not np.isfinite(x).all():
-            raise InputError(f"{self.mechanism.name}: x is not finite")
         gap = np.abs(self.loops.gap(x))
-        if gap.max(initial=0.0) > ON_LOOPS * size_of(self.mechanism):
+        if not np.isfinite(gap).all():
+            raise InputError(f"{self.mechanism.name}: x is not finite, or too large")
+        if gap.max(initial=0.0) > ON_LOOPS * self.size:
             worst = self.closure.names[int(gap.reshape(-1, gap.shape[-1]).max(axis=0).argmax())]
             raise KinematicsError(
                 f"{self.mechanism.name}: x does not close the loops: {gap.max():.3g} is left at '{worst}'; "
@@ -187,18 +221,20 @@ class ClosedRoad:
         S_p = self.loops.gradient(x)[..., list(self.rows), self.n :]
         passive = np.linalg.svd(S_p, compute_uv=False)
         J = self.jacob0(q, self.mechanism.tool)
-        J[..., :3, :] /= size_of(self.mechanism)
+        J[..., :3, :] /= self.size
         tool = np.linalg.svd(J, compute_uv=False)[..., : min(6, self.n)]
         return passive[..., -1] / passive[..., 0], tool[..., -1] / np.maximum(tool[..., 0], 1.0)
 
     def project(self, x: Array, xd: Array) -> tuple[Array, Array]:
         """The nearest point that closes the loops, and the nearest rates that keep them closed."""
-        size, rows = size_of(self.mechanism), self._rows_at(x)
+        rows = self._rows_at(x)
+        if not (np.abs(x) < MOST_TURNS * TURN).all():
+            raise InputError(f"{self.mechanism.name}: x is not finite, or too large")
         for _ in range(25):
             gap = np.abs(self.loops.gap(x)).max(initial=0.0)
             both = self.call("project", x, xd, rows=rows)
             moved = both[..., 0, :]
-            if gap < 1e-15 * size or np.abs(moved - x).max(initial=0.0) < 1e-14:
+            if gap < 1e-15 * self.size or np.abs(moved - x).max(initial=0.0) < 1e-14:
                 return moved, both[..., 1, :]
             if not np.abs(moved - x).max(initial=0.0) < 1.0:
                 break
@@ -293,6 +329,16 @@ INPUTS = {  # what the arguments of a kernel are called, for messages
     "project": ("x", "xd"),
     "jacob0_dot": ("x", "qd"),
 }
+
+
+def _quiet(made: Kernel) -> Callable[[Array], Array]:
+    """A kernel without NumPy's warnings: callers look at what comes out."""
+
+    def call(x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return made.call(x)  # type: ignore[no-any-return]
+
+    return call
 
 
 def _text(q: Array) -> str:

@@ -200,11 +200,20 @@ def _assemble(loops: Loops) -> tuple[Array, bool]:
             f"{mechanism.name}: loop '{reversed_cut.name}' closes only with its two frames turned against each other; "
             "turn one of them, for example by rpy: [180 deg, 0 deg, 0 deg]"
         )
+    _refuse_surplus_actuators(loops, home)
     worst = equation_names(mechanism)[int(np.abs(loops.gap(best)).argmax())]
     raise KinematicsError(
         f"{mechanism.name}: the loops cannot be assembled at home; the best of {ATTEMPTS} attempts leaves "
         f"{best_gap:.3g} at '{worst}'; check lengths, or give start values of the passive joints in 'home'"
     )
+
+
+def _refuse_surplus_actuators(loops: Loops, home: Array) -> None:
+    """Loops that close only when actuated joints give way have too many of them, or are asked too much at home."""
+    x = loops.newton(home, 0)
+    mobility = len(x) - _rank(loops.gradient(x))
+    if loops.closed(x) and 0 < mobility < loops.mechanism.n_q:
+        raise KinematicsError(_wrong_mobility(loops.mechanism, mobility, loops.mechanism.n_q))
 
 
 def start_spread(mechanism: Mechanism) -> Array:

@@ -30,7 +30,9 @@ class ClosedByNumpy:
 
     name = "closed"
 
-    def __init__(self, mechanism: Mechanism, tree: GraphRoad | RecursiveRoad, home: Array | None = None) -> None:
+    def __init__(
+        self, mechanism: Mechanism, tree: GraphRoad | RecursiveRoad, home: Array | None = None
+    ) -> None:
         if any(loop.kind is CutKind.PRISMATIC for loop in mechanism.loops):
             raise UnsupportedError(f"{mechanism.name}: prismatic cuts are not written here")
         self.mechanism = mechanism

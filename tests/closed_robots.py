@@ -69,7 +69,8 @@ def free_plate(*, heavy: bool) -> st.Robot:
     parts = {"arm": _link(ARM), "elbow": small, "fore": _link(FORE)} if heavy else {}
     angles = {1: 0, 2: 120, 3: 240}
     chains = "".join(
-        CHAIN.format(k=k, a=a, **{"arm": none, "elbow": none, "fore": none, **parts}) for k, a in angles.items()
+        CHAIN.format(k=k, a=a, **{"arm": none, "elbow": none, "fore": none, **parts})
+        for k, a in angles.items()
     )
     loops = "".join(LOOP.format(k=k, a=a) for k, a in angles.items())
     return from_text(FREE_PLATE.replace("CHAINS\n", chains).replace("LOOPS\n", loops))
@@ -102,7 +103,11 @@ def closed_robot(name: str) -> st.Robot:
 
 
 ALL = ("four-bar", "five-bar", "delta", "delta-free-plate", "delta-4", "palletizer-4-loops", "stewart")
-REACH = {"four-bar": 3.0, "stewart": 0.1, "palletizer-4-loops": 0.35}  # rad, m around home without singularities
+REACH = {
+    "four-bar": 3.0,
+    "stewart": 0.1,
+    "palletizer-4-loops": 0.35,
+}  # rad, m around home without singularities
 
 
 def states(name: str, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -113,6 +118,7 @@ def states(name: str, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray
     q = robot.q_home + rng.uniform(-reach, reach, (count, robot.n))
     qd, qdd = rng.normal(size=(2, count, robot.n))
     return q, qd, qdd
+
 
 # Bennett's linkage: four skew axes, movable because a/sin(alpha) = b/sin(beta). No plane makes it so.
 BENNETT = """\
@@ -162,4 +168,24 @@ loops:
     type: prismatic
     between: [{link: block, rpy: [0 deg, 90 deg, 0 deg]}, {link: base, rpy: [0 deg, 90 deg, 0 deg]}]
 home: {crank: 60 deg, rod: -80 deg, block: 20 deg}
+"""
+
+# Two parallel bars carry a beam; a third bar of the same length is redundant, one of another length locks it.
+BRACED = """\
+format: servotwin/1
+name: braced
+active: [one]
+axes:
+  one: {origin: {}, link: {mass: 1 kg}}
+  beam: {origin: {xyz: [0.3 m, 0 m, 0 m]}, link: {mass: 1 kg}}
+  two: {parent: base, origin: {xyz: [0.5 m, 0 m, 0 m]}, link: {mass: 1 kg}}
+  three: {parent: base, origin: {xyz: [0.25 m, 0 m, 0 m]}, link: {mass: 1 kg}}
+loops:
+  - name: right
+    type: revolute
+    between: [{link: beam, xyz: [0.5 m, 0 m, 0 m]}, {link: two, xyz: [0.3 m, 0 m, 0 m]}]
+  - name: middle
+    type: revolute
+    between: [{link: beam, xyz: [0.25 m, 0 m, 0 m]}, {link: three, xyz: [0.3 m, 0 m, 0 m]}]
+home: {one: 70 deg, beam: -70 deg, two: 70 deg, three: 70 deg}
 """

@@ -18,7 +18,9 @@ from tests.validation.test_delta import MOTIONS
 
 SOFT = 1e-3
 STIFF = {"solref": [-1e8, -1e4], "solimp": [0.9999, 0.9999, 1e-3, 0.5, 2.0]}
-EXTENT = np.array([1.0, 0, 0, 0, 1e-2, 0, 1e-2, 0, 0, 1e-2])  # a small ball: MuJoCo refuses bodies without extent
+EXTENT = np.array(
+    [1.0, 0, 0, 0, 1e-2, 0, 1e-2, 0, 0, 1e-2]
+)  # a small ball: MuJoCo refuses bodies without extent
 
 
 def with_extent(robot: st.Robot, part: float) -> st.Robot:

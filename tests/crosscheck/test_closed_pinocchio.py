@@ -69,7 +69,9 @@ def test_pinocchio_agrees_on_accelerations_and_on_size_and_sign_of_the_cut_force
         for loop, data in zip(robot.mechanism.loops, peer.cut_data, strict=True):
             R = robot.fkine(q[k], loop.frame_a)[:3, :3]
             want = full.forces[loop.name][:3]
-            assert np.abs(R @ data.contact_force.linear - want).max() < TOLERANCE * max(np.abs(want).max(), 1.0)
+            assert np.abs(R @ data.contact_force.linear - want).max() < TOLERANCE * max(
+                np.abs(want).max(), 1.0
+            )
     assert set(cuts) == {loop.name for loop in robot.mechanism.loops}
 
 

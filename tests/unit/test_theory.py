@@ -15,6 +15,8 @@ def _labels(paths) -> set[str]:
 
 def test_theory_labels_in_code_and_pages_agree():
     code = _labels((ROOT / "src").rglob("*.py"))
-    pages = _labels(page for folder in ("theory", "papers") for page in (ROOT / "docs" / folder).rglob("*.md"))
+    pages = _labels(
+        page for folder in ("theory", "papers") for page in (ROOT / "docs" / folder).rglob("*.md")
+    )
     assert code == pages
     assert code

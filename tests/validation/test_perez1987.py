@@ -42,7 +42,9 @@ def test_perez_corrected_constants_equal_the_derived_mass_matrix(th2):
     basic, simplified = st.load_robot("daiv-1"), st.load_robot("daiv-1-simplified")
     own = perez.Data(d=0.225)
     np.testing.assert_allclose(
-        perez.simplified_inertia(np.array([0.3, th2]), own), simplified.inertia([0.3, th2], drives=True), rtol=1e-9
+        perez.simplified_inertia(np.array([0.3, th2]), own),
+        simplified.inertia([0.3, th2], drives=True),
+        rtol=1e-9,
     )
     own_basic = perez.Data(I_2=0.3, M_2=10.0, d=0.225)
     np.testing.assert_allclose(
@@ -63,7 +65,10 @@ def test_perez_printed_inertia_depends_on_the_base_rotation_and_so_cannot_be_rig
 def test_perez_coupling_grows_with_element_three_and_does_not_drop():
     """The paper concludes that H_12 falls from 2.7386 to 0.772; with the slips removed it rises."""
     simplified, basic = perez.simplified_inertia(np.zeros(2)), perez.basic_inertia(np.zeros(3))
-    printed = perez.simplified_inertia(np.zeros(2), printed=True), perez.basic_inertia(np.zeros(3), printed=True)
+    printed = (
+        perez.simplified_inertia(np.zeros(2), printed=True),
+        perez.basic_inertia(np.zeros(3), printed=True),
+    )
     assert printed[1][0, 1] < printed[0][0, 1]
     assert basic[0, 1] > simplified[0, 1]
 

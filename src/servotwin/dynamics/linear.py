@@ -100,7 +100,9 @@ class QR:
         return rest
 
 
-def solve_saddle(M: Rows, S: Rows, f: Sequence[Scalar], g: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+def solve_saddle(
+    M: Rows, S: Rows, f: Sequence[Scalar], g: Sequence[Scalar]
+) -> tuple[list[Scalar], list[Scalar]]:
     r"""(x, y) with M x - S^T y = f and S x = g, for symmetric M that is positive on the null space of S.
 
     M itself may be singular (massless links): adding a S^T S to it and a S^T g to f changes

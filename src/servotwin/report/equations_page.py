@@ -27,7 +27,9 @@ def equations_html(equations: RobotEquations, form: FormName = "MCg") -> str:
             cards.append(Card(label, str(counts[kind]), "operations", "multiplications and additions"))
     page.cards(cards)
     page.section("The mechanism", "Joints, links and the tool at the home pose.")
-    page.figures([Figure(mechanism_figure(robot), "Home pose", "Dots are joints; the tool is the open circle.")])
+    page.figures(
+        [Figure(mechanism_figure(robot), "Home pose", "Dots are joints; the tool is the open circle.")]
+    )
     page.fragment(equations.html_sections(form))
     return page.html()
 
@@ -61,7 +63,12 @@ def mechanism_figure(robot: Robot) -> Any:
         [
             go.Scatter3d(x=x, y=y, z=z, mode="lines", line={"width": 7, "color": "#34495e"}, name="links"),
             go.Scatter3d(
-                x=dots[0], y=dots[1], z=dots[2], mode="markers", marker={"size": 5, "color": "#c0392b"}, name="joints"
+                x=dots[0],
+                y=dots[1],
+                z=dots[2],
+                mode="markers",
+                marker={"size": 5, "color": "#c0392b"},
+                name="joints",
             ),
             go.Scatter3d(
                 x=[poses[tool.name][0, 3]],

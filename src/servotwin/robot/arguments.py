@@ -44,9 +44,7 @@ def explain(
     error: Exception, joints: Sequence[str], sliding: Sequence[bool], arguments: Mapping[str, ArrayLike]
 ) -> NoReturn:
     """Say which argument does not fit; an error that has another reason passes unchanged."""
-    shapes = {
-        name: joint_array(name, value, joints, sliding).shape for name, value in arguments.items()
-    }
+    shapes = {name: joint_array(name, value, joints, sliding).shape for name, value in arguments.items()}
     try:
         np.broadcast_shapes(*(shape[:-1] for shape in shapes.values()))
     except ValueError:

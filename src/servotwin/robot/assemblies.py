@@ -55,7 +55,9 @@ def _newton(road: ClosedRoad, x: Array) -> Array:
 
 def _closed(road: ClosedRoad, x: Array) -> Array:
     gap = np.abs(road.loops.gap(x)).max(axis=1, initial=0.0)
-    good = [point for point in x[gap < CLOSED * size_of(road.mechanism)] if road.loops.reversed_cut(point) is None]
+    good = [
+        point for point in x[gap < CLOSED * size_of(road.mechanism)] if road.loops.reversed_cut(point) is None
+    ]
     return np.array(good).reshape(-1, road.n_x)
 
 

@@ -75,7 +75,9 @@ class ClosedChain:
         road = self._loops("assemblies")
         point = self._joint_array("q", q)
         if point.ndim != 1 or not np.isfinite(point).all():
-            raise ShapeError(f"q has shape {point.shape}; expected one position of {len(point)} finite numbers")
+            raise ShapeError(
+                f"q has shape {point.shape}; expected one position of {len(point)} finite numbers"
+            )
         if starts < 1:
             raise ShapeError(f"starts is {starts}; expected at least 1")
         return find_assemblies(road, point, starts)

@@ -22,7 +22,9 @@ SIMD_COORDINATES = 12  # beyond this many coordinates kernels are compiled witho
 TURN = 2 * np.pi
 MOST_TURNS = 1e6  # beyond, an angle has lost the digits that closing loops needs
 HELD = 1e-3  # least over largest singular value of S_p above which all equations together hold a point well
-ON_LOOPS = 1e-2  # gap, relative to the size, beyond which a point is not meant to close the loops (trial steps do)
+ON_LOOPS = (
+    1e-2  # gap, relative to the size, beyond which a point is not meant to close the loops (trial steps do)
+)
 
 
 class ClosedRoad:
@@ -189,7 +191,9 @@ class ClosedRoad:
                 raise InputError(f"{self.mechanism.name}: {name} is not finite")
         if kind in {"accel", "forward"}:
             raise self._no_inertia(None)
-        raise KinematicsError(f"{self.mechanism.name}: {kind} is not determined at this position: it is singular")
+        raise KinematicsError(
+            f"{self.mechanism.name}: {kind} is not determined at this position: it is singular"
+        )
 
     def _no_inertia(self, joint: int | None) -> UnsupportedError:
         names = self.mechanism.joint_names + self.mechanism.passive_names

@@ -57,9 +57,13 @@ class Closure:
         if self.dropped:
             lines.append("redundant, dropped: " + ", ".join(self.dropped))
         if self.overconstrained:
-            lines.append("the count differs because the loops are overconstrained: they move by their geometry")
+            lines.append(
+                "the count differs because the loops are overconstrained: they move by their geometry"
+            )
         if self.searched:
-            lines.append("the branch was found by a search; start values of the passive joints in 'home' choose it")
+            lines.append(
+                "the branch was found by a search; start values of the passive joints in 'home' choose it"
+            )
         return "; ".join(lines)
 
 
@@ -130,8 +134,12 @@ def _position_axes(mechanism: Mechanism, loop: LoopClosure) -> list[str]:
     link = next(frame for frame in mechanism.frames if frame.body == body)
     turn = link.X_body_frame[:3, :3].T @ canonical_tree(mechanism).X_old_new[body][:3, :3]
     best = np.abs(turn).argmax(axis=0)
-    aligned = np.abs(turn).max() > 1 - 1e-9 and len(set(best)) == 3 and np.abs(turn).max(axis=0).min() > 1 - 1e-9
-    return [f"{'xyz'[k]} of {link.name}" if aligned else f"{i + 1} of {link.name}" for i, k in enumerate(best)]
+    aligned = (
+        np.abs(turn).max() > 1 - 1e-9 and len(set(best)) == 3 and np.abs(turn).max(axis=0).min() > 1 - 1e-9
+    )
+    return [
+        f"{'xyz'[k]} of {link.name}" if aligned else f"{i + 1} of {link.name}" for i, k in enumerate(best)
+    ]
 
 
 def analyse(loops: Loops) -> Closure:
@@ -256,5 +264,7 @@ def independent_rows(blocks: list[Array], rank: int) -> tuple[int, ...]:
         if scores[row] < RANK:
             break
         chosen.append(row)
-        bases = [np.vstack([basis, r[row] / np.linalg.norm(r[row])]) for basis, r in zip(bases, left, strict=True)]
+        bases = [
+            np.vstack([basis, r[row] / np.linalg.norm(r[row])]) for basis, r in zip(bases, left, strict=True)
+        ]
     return tuple(sorted(chosen))

@@ -35,7 +35,7 @@ def test_equations_writes_every_format(ending: str, tmp_path: Path) -> None:
     assert len(text) > 500
     if ending == ".html":
         assert "<math" in text
-        assert re.search(r'<(script|link|img|iframe)[^>]*(src|href)=', text) is None
+        assert re.search(r"<(script|link|img|iframe)[^>]*(src|href)=", text) is None
     if ending == ".c":
         command = ["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c", str(out)]
         subprocess.run([*command, "-o", str(tmp_path / "equations.o")], check=True)

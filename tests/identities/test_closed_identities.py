@@ -39,6 +39,10 @@ def test_closed_torque_is_mass_times_acceleration_plus_bias(name):
     close(M, np.swapaxes(M, 1, 2))
     assert np.linalg.eigvalsh(M).min() > 0
     close(robot.accel(q, qd, robot.rne(q, qd, qdd)), qdd)
+    given = ["tau" if k % 2 else "qdd" for k in range(robot.n)]
+    mixed = robot.hybrid(q, qd, tau=robot.rne(q, qd, qdd), qdd=qdd, given=given)
+    close(mixed.qdd, qdd)
+    close(mixed.tau, robot.rne(q, qd, qdd))
     if len(robot.mechanism.rotors.names):
         close(robot.accel(q, qd, robot.rne(q, qd, qdd, drives=True), drives=True), qdd)
     close(robot.energy(q, qd)[0], 0.5 * np.einsum("ki,kij,kj->k", qd, M, qd))

@@ -256,7 +256,8 @@ def _one_walk(code: _Code, place: _Places, call: Caller) -> str:
         leave(code.line(f"fcmp oge double {code.get(at)}, 1.0"))
         # false too for a way of unknown length, when q is not a number
         long_enough = code.less(_real(SHORTEST), code.do("mul", code.get(ahead), whole))
-        leave(code.line(f"xor i1 {code.line(f'or i1 {long_enough}, {at_home}')}, true"))
+        first = code.line(f"and i1 {at_home}, {code.line(f'fcmp oge double {code.get(ahead)}, 1.0')}")
+        leave(code.line(f"xor i1 {code.line(f'or i1 {long_enough}, {first}')}, true"))
         leave(code.line(f"icmp sle i64 {code.get(budget, 'i64')}, 0"))
         to = code.do("add", code.get(at), code.get(ahead))
         last = code.line(f"fcmp oge double {to}, 1.0")

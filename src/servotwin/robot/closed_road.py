@@ -13,7 +13,7 @@ from servotwin.dynamics.partition import solve_partly
 from servotwin.equations.derivation import Cut, Numbers
 from servotwin.errors import InputError, KinematicsError, UnsupportedError
 from servotwin.kernels.hub import Kernel, kernel
-from servotwin.kernels.walk import make_walk
+from servotwin.kernels.walk import EVALUATIONS, make_walk
 from servotwin.mechanism.model import Array, BoolArray, Mechanism
 from servotwin.robot.closure import Closure, Loops, analyse, independent_rows, size_of
 from servotwin.robot.graph_road import GraphRoad
@@ -179,9 +179,15 @@ class ClosedRoad:
                 f"{name}: singular near q = {_text(wanted)}: "
                 "the actuated joints do not determine the passive ones, nor the torques"
             )
+        reached = _text(last[: self.n])
+        values = np.linalg.svd(self.loops.gradient(last)[list(self.rows), self.n :], compute_uv=False)
+        if values[-1] > HELD * values[0]:
+            raise KinematicsError(
+                f"{name}: q = {_text(wanted)} is too far from home: q = {reached} was reached in {EVALUATIONS} steps"
+            )
         raise KinematicsError(
             f"{name}: the loops do not close at q = {_text(wanted)}: on the way from home they reach "
-            f"q = {_text(last[: self.n])}, where the actuated joints no longer move the passive ones"
+            f"q = {reached}, where the actuated joints no longer move the passive ones"
         )
 
     def _refuse_infinite(self, kind: str, arguments: tuple[Any, ...]) -> NoReturn:

@@ -155,12 +155,19 @@ def analyse(loops: Loops) -> Closure:
     counted = len(x) + sum(FREEDOMS[loop.kind] for loop in mechanism.loops) - 6 * len(mechanism.loops)
     if mobility != n:
         raise KinematicsError(_wrong_mobility(mechanism, mobility, n))
-    rows = independent_rows([loops.gradient(sample)[:, n:] for sample in samples], rank)
-    if len(rows) < len(x) - n:
+    blocks = [loops.gradient(sample)[:, n:] for sample in samples]
+    held = [_rank(block) == len(x) - n for block in blocks]
+    if not any(held):
         raise KinematicsError(
-            f"{mechanism.name}: the actuated joints {', '.join(mechanism.joint_names)} do not move the passive ones; "
-            "actuate other joints"
+            f"{mechanism.name}: the actuated joints {', '.join(mechanism.joint_names)} "
+            "do not move the passive ones; actuate other joints"
         )
+    if not held[0]:
+        raise KinematicsError(
+            f"{mechanism.name}: home is a singular position: the loops can leave it in several ways; "
+            "choose another one in 'home'"
+        )
+    rows = independent_rows([block for block, good in zip(blocks, held, strict=True) if good], rank)
     return Closure(x, rows, equation_names(mechanism), mobility, counted, searched)
 
 

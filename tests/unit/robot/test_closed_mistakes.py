@@ -60,6 +60,20 @@ def test_inconsistent_constraints_that_lock_a_linkage_are_said():
     assert from_text(BRACED).closure.mobility == 1
 
 
+def test_home_in_a_singular_position_is_refused():
+    flat = FOUR_BAR.replace("[0.2 m, 0 m, 0 m]", "[0.3 m, 0 m, 0 m]").replace(
+        "crank: 90 deg, rocker: 80 deg", "crank: 0 deg"
+    )
+    with pytest.raises(KinematicsError, match="home is a singular position"):
+        assert from_text(flat).closure
+
+
+def test_position_beyond_any_walk_from_home_is_refused():
+    robot = closed_robot("delta-4")
+    with pytest.raises(KinematicsError, match="is too far from home"):
+        robot.coordinates([0.0, 0.0, 0.0, 1e6])
+
+
 def _catalogue(name: str) -> str:
     return read_description(name).dependencies[0].read_text(encoding="utf-8")
 

@@ -289,6 +289,9 @@ def test_closed_robot_arrays_of_any_leading_shape_give_the_rows_of_single_calls(
     for i in np.ndindex(3, 4):
         np.testing.assert_allclose(x[i], robot.coordinates(q[i]), atol=1e-14)
         np.testing.assert_allclose(tau[i], robot.rne(q[i], qd[i], qdd[0][i[1]]), atol=1e-12)
+    spread = np.zeros((24, 6))
+    spread[::2, ::3] = q.reshape(12, 2)
+    np.testing.assert_array_equal(robot.coordinates(spread[::2, ::3]), x.reshape(12, 4))
     assert robot.coordinates(np.empty((0, 2))).shape == (0, 4)
     assert robot.rne(*np.empty((3, 0, 2))).shape == (0, 2)
     assert robot.coordinate_names == ("left", "right", "left-fore", "right-fore")

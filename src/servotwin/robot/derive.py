@@ -93,7 +93,7 @@ class RobotEquations:
             joints=opened.joint_names,
             units=tuple("m" if kinds[name] else "rad" for name in opened.joint_names),
             tool=opened.tool,
-            rotor_names=opened.rotors.names,
+            rotors=opened.rotors if opened.rotors.names else None,
             notes=tuple(notes),
             operations=tuple(self._counts()),
         )

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.mathtext import MathTextParser
 
 import servotwin as st
+from servotwin.description.load import catalogue_names
 from servotwin.equations.derivation import Numbers
 from servotwin.equations.readable import kinematics, laurent
 from servotwin.equations.readable.model import derive_tree
@@ -72,6 +73,22 @@ def test_kinematics_in_closed_form_equal_the_numeric_engine(derived):
     close([kinematics.evaluate(x, e, q) for x in p], T[:3, 3])
     symbolic = kinematics.jacobian(e, robot.mechanism.tool, "t")
     close([[kinematics.evaluate(x, e, q) for x in row] for row in symbolic], J)
+
+
+@pytest.mark.parametrize("name", catalogue_names())
+def test_closed_form_equals_both_roads_for_every_catalogue_robot(name):
+    """Closed chains: the opened tree in all free coordinates."""
+    opened = st.load_robot(name).mechanism.opened
+    e = derive_tree(Numbers.of(opened))
+    rng = np.random.default_rng(11)
+    x, xd = rng.uniform(-1, 1, (2, opened.n_q))
+    for road in ("graph", "recursive"):
+        if road == "graph" and opened.n_tree > 16:
+            continue  # compiling the matrices of the Stewart platform's tree takes a minute
+        robot = Robot(opened, road=road)
+        close(e.mass_matrix(x), robot.inertia(x))
+        close(e.coriolis_matrix(x, xd), robot.coriolis(x, xd))
+        close(e.gravity_torque(x), robot.gravload(x))
 
 
 @pytest.mark.parametrize("seed", range(12))

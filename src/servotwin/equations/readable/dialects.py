@@ -47,7 +47,7 @@ def fraction(value: float) -> Fraction | None:
 
 def split_name(name: str) -> tuple[str, str]:
     """Letters and index of a name: 'K12' -> ('K', '12'), 'Izz4' -> ('I', 'zz4'), 'm_cx2' -> ('m_cx', '2')."""
-    greek = re.fullmatch(r"(tau|th|lambda|eta)([0-9]*)", name)
+    greek = re.fullmatch(r"(tau|th|lambda|eta)_?([a-z]*[0-9]*)", name)
     if greek:
         return greek[1], greek[2]
     match = re.fullmatch(r"([A-Za-z])_?([a-z]*)_?([0-9]*)", name)
@@ -162,10 +162,11 @@ class Latex(_Plain):
     def rate(self, name: str, order: int) -> str:
         letters, index = split_name(name)
         mark = r"\dot" if order == 1 else r"\ddot"
-        return rf"{mark}{{{letters}}}_{{{index}}}"
+        return rf"{mark}{{{GREEK.get(letters, letters)}}}_{{{index}}}"
 
     def function(self, kind: str, argument: str) -> str:
-        return rf"\{kind}({argument})"
+        name = rf"\{kind}" if kind in ("sin", "cos") else rf"\mathrm{{{kind}}}"
+        return f"{name}({argument})"
 
     def power(self, base: str, exponent: int) -> str:
         return base if exponent == 1 else f"{{{base}}}^{{{exponent}}}"
@@ -196,6 +197,7 @@ class MathML(_Plain):
     def rate(self, name: str, order: int) -> str:
         letters, index = split_name(name)
         # plain dots: accents collide with the letter where no mathematical font is installed
+        letters = {"tau": "τ", "th": "θ"}.get(letters, letters)
         over = f"<mover><mi>{letters}</mi><mo>{'.' * order}</mo></mover>"
         return f"<msub>{over}<mi>{index}</mi></msub>"
 

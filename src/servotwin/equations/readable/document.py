@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from servotwin.equations.readable import kinematics
 from servotwin.equations.readable.dialects import Dialect
 from servotwin.equations.readable.laurent import Poly
 from servotwin.equations.readable.model import Equations
 from servotwin.equations.readable.regressor import base_parameters
 from servotwin.equations.readable.writer import Writer
+from servotwin.mechanism.model import Rotors
 
 FormName = Literal["MCg", "ABCG", "DHG"]
 LONG = 400  # terms beyond which a section is left to the numbered form
@@ -36,7 +39,7 @@ class About:
     joints: tuple[str, ...]
     units: tuple[str, ...]
     tool: str
-    rotor_names: tuple[str, ...] = ()
+    rotors: Rotors | None = None
     notes: tuple[str, ...] = ()
     operations: tuple[tuple[str, int, int, int], ...] = ()  # function, mul, add, other
 
@@ -57,7 +60,7 @@ class Document:
         parts += [self.torques(), self.base()]
         if closures.equations:
             parts += [closures, self.elimination()]
-        parts += [self.motor_space()] if self.about.rotor_names else []
+        parts += [self.motor_space()] if self.about.rotors else []
         parts += [self.counts()] if self.about.operations else []
         return [part for part in parts if part.equations or part.rows or part.text]
 
@@ -240,13 +243,51 @@ class Document:
         return out
 
     def motor_space(self) -> Section:
-        """The integrated model of motors and arm (Lee 1989, eq 12-22)."""
-        lines = [
-            "With theta_m = N q: D_e = diag(J_m) + N^-T D N^-1, T_d = N^-T (H[qd qd] + G), and with armature",
-            "currents I_a as states: dI_a/dt = (V_a - K_b w_m - R_a I_a) / L_a; dtheta_m/dt = w_m;",
-            "dw_m/dt = D_e^-1 (K_t I_a - F_m w_m - T_d). Motors: " + ", ".join(self.about.rotor_names) + ".",
+        """The integrated model of motors and arm, currents as states (Lee 1989, eq 12-22)."""
+        rotors = self.about.rotors
+        assert rotors is not None
+        out = Section("In motor space, with currents as states (Lee 1989, eq 11-22)")
+        out.text = [
+            "theta_m = N q; joint torques tau as above without rotors; tau_load is the motor's row of N^-T tau.",
+            "With D_e = diag(J_m) + N^-T D N^-1 and T_d = N^-T (H[qd qd] + G): dw_m/dt = D_e^-1 (K_t I_a - friction - T_d).",
         ]
-        return Section("In motor space (Lee 1989, eq 12-22)", [" ".join(lines)])
+        for k, name in enumerate(rotors.names):
+            out.equations += self._motor(k, rotors)
+            out.rows.append([self.d.symbol(f"J_m{k + 1}"), name, *self._motor_values(k, rotors)])
+        out.columns = ["motor", "name", "J_m [kg m2]", "f_m [N m s/rad]", "tau_c [N m]", "N (row)"]
+        return out
+
+    def _motor(self, k: int, rotors: Rotors) -> list[tuple[str, str]]:
+        """Mechanical and electrical equation of one motor."""
+        d, i = self.d, k + 1
+        speed, turn = d.symbol(f"w{i}"), d.symbol(f"th{i}")
+        rate = d.rate(f"w{i}", 1)
+        terms: list[tuple[bool, str]] = []
+        if rotors.J_m[k]:
+            terms.append((False, d.product([d.symbol(f"J_m{i}"), rate])))
+        if rotors.f_m.size and rotors.f_m[k]:
+            terms.append((False, d.product([d.symbol(f"f_m{i}"), speed])))
+        if rotors.tau_c.size and rotors.tau_c[k]:
+            terms.append((False, d.product([d.symbol(f"tau_c{i}"), d.function("sign", speed)])))
+        joints = np.flatnonzero(rotors.N[k])
+        if len(joints) == 1 and np.count_nonzero(rotors.N[:, joints[0]]) == 1:
+            load = d.power(d.symbol(f"n{i}"), -1)
+            terms.append((False, d.product([load, d.symbol(f"tau{joints[0] + 1}")])))
+        else:
+            terms.append((False, d.symbol(f"tau_load{i}")))
+        back = d.product([d.symbol(f"K_b{i}"), speed])
+        drop = d.product([d.symbol(f"R_a{i}"), d.symbol(f"I_a{i}")])
+        current = d.sum([(False, d.symbol(f"V_a{i}")), (True, back), (True, drop)])
+        electric = d.product([d.power(d.symbol(f"L_a{i}"), -1), d.bracket(current)])
+        return [
+            (d.product([d.symbol(f"K_t{i}"), d.symbol(f"I_a{i}")]), d.sum(terms)),
+            (d.rate(f"I_a{i}", 1), electric),
+            (d.rate(turn if turn.isidentifier() else f"th{i}", 1), speed),
+        ]
+
+    def _motor_values(self, k: int, rotors: Rotors) -> list[str]:
+        friction = [f"{values[k]:.6g}" if values.size else "" for values in (rotors.f_m, rotors.tau_c)]
+        return [f"{rotors.J_m[k]:.6g}", *friction, ", ".join(f"{ratio:.6g}" for ratio in rotors.N[k])]
 
     def counts(self) -> Section:
         """Operation counts of the generated code."""

@@ -95,9 +95,10 @@ def mathematica(equations: Equations, about: About, form: FormName = "MCg") -> s
     """Assignments for Mathematica."""
     lines = [f"(* {about.title.replace('*)', '')} *)"]
     for section in Document(equations, about, DIALECTS["mathematica"], form).sections():
-        if section.equations:
+        named = [(left, right) for left, right in section.equations if left.isalnum()]
+        if len(named) == len(section.equations) > 0:  # differential equations are no assignments
             lines += ["", f"(* {section.heading} *)"]
-            lines += [f"{left} = {right};" for left, right in section.equations]
+            lines += [f"{left} = {right};" for left, right in named]
     return "\n".join(lines) + "\n"
 
 

@@ -249,7 +249,8 @@ class Document:
         out = Section("In motor space, with currents as states (Lee 1989, eq 11-22)")
         out.text = [
             "theta_m = N q; joint torques tau as above without rotors; tau_load is the motor's row of N^-T tau.",
-            "With D_e = diag(J_m) + N^-T D N^-1 and T_d = N^-T (H[qd qd] + G): dw_m/dt = D_e^-1 (K_t I_a - friction - T_d).",
+            "With D_e = diag(J_m) + N^-T D N^-1 and T_d = N^-T (H[qd qd] + G): "
+            "dw_m/dt = D_e^-1 (K_t I_a - friction - T_d).",
         ]
         for k, name in enumerate(rotors.names):
             out.equations += self._motor(k, rotors)

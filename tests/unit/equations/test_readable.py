@@ -15,7 +15,7 @@ from servotwin.equations.readable import kinematics, laurent
 from servotwin.equations.readable.model import derive_tree
 from servotwin.errors import ServotwinError, UnsupportedError
 from servotwin.robot.robot import Robot
-from tests.random_trees import random_mechanism
+from tests.random_trees import build_mechanism, random_mechanism
 
 OPEN = ["gsis-scara", "daiv-1", "daiv-1-simplified", "met-two-link", "palletizer-4", "puma560"]
 
@@ -226,3 +226,10 @@ def test_laurent_product_of_cosines_is_the_sum_of_angles():
     assert both == laurent.cosine_sine(laurent.monomial(0) + laurent.monomial(1))[0]
     assert laurent.add(laurent.mul(c1, c1), laurent.mul(s1, s1)) == {0: 1.0}
     assert laurent.exponents(laurent.monomial(0, -3) + laurent.monomial(2, 2), 3) == [-3, 0, 2]
+
+
+def test_closed_form_that_nobody_would_read_is_refused_soon():
+    """A 6R arm with six arbitrary twist angles has millions of terms."""
+    mechanism = build_mechanism(list(range(-1, 5)), [False] * 6, [False] * 6, np.random.default_rng(0))
+    with pytest.raises(UnsupportedError, match="too many terms to be read"):
+        st.derive(Robot(mechanism))

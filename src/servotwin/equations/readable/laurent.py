@@ -12,10 +12,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from servotwin.errors import UnsupportedError
+
 BITS = 8
 HALF = 1 << (BITS - 1)
 MASK = (1 << BITS) - 1
 TINY = 1e-14
+READABLE = 100_000  # products of one multiplication beyond which nobody would read the result
 
 K = TypeVar("K", bound=Hashable)
 Poly = dict[int, complex]  # packed exponents -> coefficient
@@ -78,6 +81,10 @@ def mul(a: Poly, b: Poly) -> Poly:
     """a b."""
     if len(a) > len(b):
         a, b = b, a
+    if len(a) * len(b) > READABLE:
+        raise UnsupportedError(
+            "the closed form has too many terms to be read; export the numbered form instead"
+        )
     out: Poly = {}
     get = out.get
     for key_a, value_a in a.items():

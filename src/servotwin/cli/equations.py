@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from servotwin.robot.derive import RobotEquations
 
 FORMS = ("MCg", "ABCG", "DHG")
-ENDINGS = (".html", ".txt", ".md", ".tex", ".m", ".py", ".c")
+ENDINGS = (".html", ".txt", ".md", ".tex", ".m", ".wl", ".py", ".c")
 LANGUAGES = {
     ".txt": "text",
     ".md": "markdown",
     ".tex": "latex",
     ".m": "mathematica",
+    ".wl": "mathematica",
     ".py": "python",
     ".c": "c99",
 }
@@ -46,12 +47,17 @@ def equations(
     robot = load(name, overrides)
     from servotwin.robot.derive import derive, numbered
 
+    if (general or form != "MCg") and (generated or ending in (".c", ".py")):
+        what = "--general" if general else "--form"
+        raise InputError(f"has no effect on generated code and on '{ending}'; leave it out", field=what)
+    numeric = [word.strip() for item in numeric for word in item.split(",")]
     if generated or ending == ".c":
         if ending not in LANGUAGES:
             raise InputError(f"'{out}'; numbered variables are not drawn as a page", field="--out")
         with working("generating code ..."):
             text = numbered(robot, LANGUAGES[ending], drives=drives, numeric=tuple(numeric))
-        _deliver(text, out, {"robot": robot.name, "language": LANGUAGES[ending]}, json=json)
+        data = {"robot": robot.name, "language": LANGUAGES[ending], **({} if out else {"source": text})}
+        _deliver(text, out, data, json=json)
         return
     with working("deriving the equations ..."):
         derived = derive(robot, drives=drives, general=general, numeric=numeric)
@@ -82,6 +88,7 @@ def _writers(derived: RobotEquations, form: Any) -> dict[str, Callable[[], str]]
         ".md": lambda: derived.markdown(form),
         ".tex": lambda: derived.latex(form),
         ".m": lambda: derived.mathematica(form),
+        ".wl": lambda: derived.mathematica(form),
         ".py": derived.python,
     }
 

@@ -63,6 +63,13 @@ class ClosedChain:
         road = self._loops("full_motion")
         return road.motion(*(self._joint_array(name, v) for name, v in (("q", q), ("qd", qd), ("qdd", qdd))))
 
+    def projection(self, x: ArrayLike) -> Array:
+        """T (..., n_x, n) with xd = T qd at closed coordinates x; by virtual work tau = T^T tau_tree (eq:closed)."""
+        road = self._loops("projection")
+        point = self._coordinates("x", x)
+        road.require_closed(point)
+        return np.asarray(road.kernel("projection").call(point))
+
     @property
     def closure(self) -> Closure:
         """How the loops hold the robot: mobility, independent and dropped equations, ``text()`` for people."""
@@ -76,7 +83,7 @@ class ClosedChain:
         point = self._joint_array("q", q)
         if point.ndim != 1 or not np.isfinite(point).all():
             raise ShapeError(
-                f"q has shape {point.shape}; expected one position of {len(point)} finite numbers"
+                f"q is {point.tolist()}; expected one position: {self.mechanism.n_q} finite numbers"
             )
         if starts < 1:
             raise ShapeError(f"starts is {starts}; expected at least 1")

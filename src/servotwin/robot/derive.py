@@ -11,17 +11,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from servotwin.dynamics.forward import NoInertiaError
+from servotwin.equations.closed_programs import CLOSED_PROGRAMS
 from servotwin.equations.derivation import Cut, Derivation, Numbers
 from servotwin.equations.programs import PROGRAMS
 from servotwin.equations.readable import render
+from servotwin.equations.readable.dialects import DIALECTS
 from servotwin.equations.readable.document import About, FormName
 from servotwin.equations.readable.model import Equations, derive_tree
 from servotwin.equations.readable.regressor import BaseParameters, base_parameters, regressor
-from servotwin.errors import ServotwinError, UnsupportedError
+from servotwin.equations.readable.writer import Writer
+from servotwin.errors import ServotwinError, ShapeError, UnsupportedError
 from servotwin.mechanism.model import Array
+from servotwin.robot.arguments import joint_array
 from servotwin.robot.robot import Robot
 
 NUMERIC = ("geometry", "gravity", "inertia")
+CLOSED_COUNTED = ("rne", "inertia", "gravload", "accel", "jacob0")
 COUNTED = ("rne", "inertia", "coriolis", "gravload", "accel", "fkine", "jacob0")
 READABLE_JOINTS = 9  # beyond, a closed form has too many terms to be read, or to be worth computing
 
@@ -39,7 +44,9 @@ def derive(
     >>> print(st.derive(st.load_robot("met-two-link")).entry("M", 1, 1))
     K1 + 2 K2 cos(q2)
     """
-    chosen = frozenset(numeric)
+    if not isinstance(robot, Robot):
+        raise ServotwinError(f"robot is {robot!r}; expected a Robot, such as load_robot('gsis-scara')")
+    chosen = frozenset([numeric] if isinstance(numeric, str) else numeric)
     if not chosen <= set(NUMERIC):
         raise ServotwinError(f"numeric is {sorted(chosen)}; expected some of {', '.join(NUMERIC)}")
     mechanism = robot.mechanism
@@ -56,7 +63,7 @@ def derive(
     numbers = Numbers.of(opened, cut)
     rotors = opened.rotors if drives else None
     equations = derive_tree(numbers, rotors=rotors, general=general, numeric=chosen)
-    return RobotEquations(robot, equations)
+    return RobotEquations(robot, equations, drives)
 
 
 def numbered(robot: Robot, language: str, functions: Sequence[str] | None = None, **options: Any) -> str:
@@ -78,6 +85,7 @@ class RobotEquations:
 
     robot: Robot
     closed_form: Equations
+    drives: bool = False
 
     @cached_property
     def about(self) -> About:
@@ -87,25 +95,33 @@ class RobotEquations:
         notes = ["SI units; frames by modified Denavit-Hartenberg parameters, z on the joint axis."]
         if self.robot.mechanism.loops:
             passive = ", ".join(self.robot.mechanism.passive_names)
-            notes.append(f"The loops are cut open; passive joints: {passive}.")
+            notes.append(
+                f"The loops are cut open; passive joints: {passive}. Jacobian, energies, matrices, torques and "
+                "constants on this page are those of the opened tree in all these coordinates; the closures tie "
+                "them together. Dynamics in the actuated joints alone: Robot.rne and its like, and the numbered form."
+            )
         return About(
             title=self.robot.title or self.robot.name,
             joints=opened.joint_names,
             units=tuple("m" if kinds[name] else "rad" for name in opened.joint_names),
             tool=opened.tool,
-            rotors=opened.rotors if opened.rotors.names else None,
+            rotors=opened.rotors if np.any(opened.rotors.N) else None,
+            drives=self.drives,
             notes=tuple(notes),
             operations=tuple(self._counts()),
         )
 
     def _counts(self) -> list[tuple[str, int, int, int]]:
-        numbers = Numbers.of(self.robot.mechanism.opened)
+        """Operations of the kernels that the robot runs; for closed chains in the actuated joints."""
+        numbers = self.robot.numbers
+        closed = bool(self.robot.mechanism.loops)
         out = []
-        for kind in COUNTED:
+        for kind in CLOSED_COUNTED if closed else COUNTED:
             frame = self.robot.mechanism.tool if kind in ("fkine", "jacob0") else None
             derivation = Derivation(numbers, numbers.table(frame=frame))
+            build = CLOSED_PROGRAMS[f"closed_{kind}"] if closed else PROGRAMS[kind]
             try:
-                program = PROGRAMS[kind](derivation, **({} if frame is None else {"frame": frame}))
+                program = build(derivation, **({} if frame is None else {"frame": frame}))
             except NoInertiaError:
                 continue  # forward dynamics without rotors does not exist for this robot
             entries = [entry for block in program.outputs for entry in block.entries]
@@ -120,47 +136,69 @@ class RobotEquations:
         return base_parameters(self.closed_form)
 
     def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
-        """Y (..., n, p) with tau = Y pi, pi = ``base_parameters.values(closed_form)`` (eq:regressor)."""
-        arrays = [np.asarray(a, dtype=np.float64) for a in (q, qd, qdd)]
-        return regressor(self.closed_form, self.base_parameters, *arrays)
+        """Y (..., n, p) with tau = Y pi, pi = ``base_parameters.values(closed_form)`` (eq:regressor).
+
+        For a closed chain n are the actuated joints: the tree's regressor, projected by virtual work.
+        """
+        joints = self.robot.joint_names
+        sliding = [unit == "m" for unit in self.robot.joint_units]
+        given = (("q", q), ("qd", qd), ("qdd", qdd))
+        arrays = [joint_array(name, value, joints, sliding) for name, value in given]
+        if not all(np.isfinite(array).all() for array in arrays):
+            raise ShapeError("q, qd and qdd must be finite")
+        if not self.robot.closed:
+            return regressor(self.closed_form, self.base_parameters, *arrays)
+        x, xd, xdd = self.robot.full_motion(*arrays)
+        T = self.robot.projection(x)
+        return np.swapaxes(T, -1, -2) @ regressor(self.closed_form, self.base_parameters, x, xd, xdd)
 
     # --- words ------------------------------------------------------------------------------------
     def entry(self, matrix: str, *indices: int, dialect: str = "text") -> str:
-        """One entry, such as ``entry("M", 1, 2)``, ``entry("H", 1, 2, 2)``, ``entry("g", 3)``, ``entry("tau", 1)``."""
-        from servotwin.equations.readable.dialects import DIALECTS
-        from servotwin.equations.readable.writer import Writer
+        """One entry, counted from 1: ``entry("M", 1, 2)``, ``entry("H", 1, 2, 2)``, ``entry("g", 3)``.
 
-        e, w = self.closed_form, Writer(self.closed_form, DIALECTS[dialect])
-        i, j, k = (*(index - 1 for index in indices), 0, 0, 0)[:3]
-        forms = {
-            "M": lambda: w.entry(e.M[i][j]),
-            "D": lambda: w.entry(e.M[i][j]),
-            "A": lambda: w.entry(e.M[i][j]),
-            "H": lambda: w.entry(e.christoffel[i][j][k]),
-            "C": lambda: w.coriolis_entry(i, j),
-            "g": lambda: w.entry(e.gravity[i]),
-            "G": lambda: w.entry(e.gravity[i]),
-            "tau": lambda: w.torque(i),
-        }
-        if matrix not in forms:
-            raise ServotwinError(f"no matrix '{matrix}'; expected one of {', '.join(forms)}")
-        return forms[matrix]()
+        M, D or A: mass matrix; H: Christoffel symbols; C: Coriolis matrix; B: Song's products of velocities;
+        g or G: gravity; tau: torques. ``dialect``: text, latex, mathematica, python, sympy or mathml.
+        """
+        e = self.closed_form
+        writer = Writer(e, DIALECTS[_one_of("dialect", dialect, DIALECTS)])
+        n, pairs = e.n, len(e.pairs)
+        shapes = {"M": (n, n), "D": (n, n), "A": (n, n), "H": (n, n, n), "C": (n, n), "B": (n, pairs)}
+        shapes.update({"g": (n,), "G": (n,), "tau": (n,)})
+        shape = shapes[_one_of("matrix", matrix, shapes)]
+        whole = all(isinstance(i, int) for i in indices)
+        if (
+            len(indices) != len(shape)
+            or not whole
+            or any(not 1 <= i <= m for i, m in zip(indices, shape, strict=True))
+        ):
+            size = " x ".join(map(str, shape))
+            raise ServotwinError(f"{matrix} is {size}; expected {len(shape)} indices from 1, not {indices}")
+        i, j, k = (*(index - 1 for index in indices), 0, 0)[:3]
+        if matrix in ("M", "D", "A"):
+            return writer.entry(e.M[i][j])
+        if matrix == "C":
+            return writer.coriolis_entry(i, j)
+        if matrix == "tau":
+            return writer.torque(i)
+        return writer.entry(
+            {"H": lambda: e.christoffel[i][j][k], "B": lambda: e.B[i][j]}.get(matrix, lambda: e.gravity[i])()
+        )
 
     def text(self, form: FormName = "MCg") -> str:
         """Plain text."""
-        return render.text(self.closed_form, self.about, form)
+        return render.text(self.closed_form, self.about, _form(form))
 
     def markdown(self, form: FormName = "MCg") -> str:
         """Markdown with LaTeX formulas."""
-        return render.markdown(self.closed_form, self.about, form)
+        return render.markdown(self.closed_form, self.about, _form(form))
 
     def latex(self, form: FormName = "MCg") -> str:
         """A LaTeX document."""
-        return render.latex(self.closed_form, self.about, form)
+        return render.latex(self.closed_form, self.about, _form(form))
 
     def mathematica(self, form: FormName = "MCg") -> str:
         """Assignments for Mathematica."""
-        return render.mathematica(self.closed_form, self.about, form)
+        return render.mathematica(self.closed_form, self.about, _form(form))
 
     def python(self) -> str:
         """A Python module with mass_matrix(q), coriolis_matrix(q, qd), gravity_torque(q)."""
@@ -180,4 +218,15 @@ class RobotEquations:
 
     def html_sections(self, form: FormName = "MCg") -> str:
         """HTML with MathML, for a page."""
-        return render.html_sections(self.closed_form, self.about, form)
+        return render.html_sections(self.closed_form, self.about, _form(form))
+
+
+def _one_of(what: str, value: str, accepted: Iterable[str]) -> str:
+    known = list(accepted)
+    if value not in known:
+        raise ServotwinError(f"{what} is {value!r}; expected one of {', '.join(known)}")
+    return value
+
+
+def _form(form: str) -> Any:
+    return _one_of("form", form, ("MCg", "ABCG", "DHG"))

@@ -55,6 +55,8 @@ def test_equations_of_a_closed_chain_lists_closures(capsys: pytest.CaptureFixtur
         (["gsis-scara", "--out", "a.pdf"], "expected a name that ends in"),
         (["gsis-scara", "--numeric", "mass"], "expected some of geometry"),
         (["gsis-scara", "--numbered", "--out", "a.html"], "not drawn as a page"),
+        (["gsis-scara", "--general", "--out", "a.c"], "has no effect"),
+        (["gsis-scara", "--form", "DHG", "--out", "a.py"], "has no effect"),
     ],
 )
 def test_equations_refuses_in_one_line(

@@ -233,3 +233,49 @@ def test_closed_form_that_nobody_would_read_is_refused_soon():
     mechanism = build_mechanism(list(range(-1, 5)), [False] * 6, [False] * 6, np.random.default_rng(0))
     with pytest.raises(UnsupportedError, match="too many terms to be read"):
         st.derive(Robot(mechanism))
+
+
+@pytest.mark.parametrize("name", ["four-bar", "delta", "five-bar"])
+def test_regressor_of_a_closed_chain_gives_the_torques_of_the_actuated_joints(name):
+    robot = st.load_robot(name)
+    derived = st.derive(robot)
+    rng = np.random.default_rng(12)
+    q = robot.q_home + rng.uniform(-0.1, 0.1, robot.n)
+    qd, qdd = rng.normal(size=(2, robot.n))
+    Y = derived.regressor(q, qd, qdd)
+    close(Y @ derived.base_parameters.values(derived.closed_form), robot.rne(q, qd, qdd))
+
+
+def test_operation_counts_of_closed_chains_are_those_of_the_kernels_that_run():
+    robot = st.load_robot("delta")
+    counts = {name: (mul, add) for name, mul, add, _ in st.derive(robot).about.operations}
+    kernel = robot._road.kernel("rne").compiled.operations
+    assert counts["rne"] == (kernel["mul"], kernel["add"])
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda e: e.entry("M", 0, 0), "expected 2 indices from 1"),
+        (lambda e: e.entry("M", 1), "expected 2 indices"),
+        (lambda e: e.entry("M", 5, 5), "M is 4 x 4"),
+        (lambda e: e.entry("Q", 1, 1), "expected one of M, D, A"),
+        (lambda e: e.entry("M", 1, 1, dialect="esperanto"), "expected one of text"),
+        (lambda e: e.text("XYZ"), "expected one of MCg"),
+        (lambda e: e.regressor([np.nan] * 4, [0] * 4, [0] * 4), "must be finite"),
+        (lambda e: e.regressor([0, 0], [0] * 4, [0] * 4), r"q has shape \(2,\)"),
+        (lambda e: st.derive("gsis-scara"), "expected a Robot"),
+    ],
+)
+def test_equations_explain_what_they_cannot_answer(ask, words):
+    derived = st.derive(st.load_robot("gsis-scara"))
+    with pytest.raises(ServotwinError, match=words):
+        ask(derived)
+    assert derived.entry("B", 1, 1) == "-K2 sin(q2)"
+
+
+def test_friction_and_rotors_appear_with_the_drives():
+    text = st.derive(st.load_robot("puma560"), drives=True).text()
+    assert "tau_f2 = n2^2 f_m2 q2d + n2 tau_c2 sign(q2d)" in text
+    assert "J_m1" in text
+    assert "tau_f" not in st.derive(st.load_robot("puma560")).text()

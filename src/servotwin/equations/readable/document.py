@@ -40,6 +40,7 @@ class About:
     units: tuple[str, ...]
     tool: str
     rotors: Rotors | None = None
+    drives: bool = False  # the torques already count the rotors
     notes: tuple[str, ...] = ()
     operations: tuple[tuple[str, int, int, int], ...] = ()  # function, mul, add, other
 
@@ -228,6 +229,33 @@ class Document:
             out.equations = [(self.d.symbol(f"tau{i + 1}"), self.w.torque(i)) for i in range(self.e.n)]
         else:
             out.text.append("Too long to read; see the numbered form.")
+        friction = self._friction()
+        if friction:
+            out.text.append("tau_f, the friction of the motors seen at the joints, is added to tau.")
+            out.equations += friction
+        return out
+
+    def _friction(self) -> list[tuple[str, str]]:
+        """N^T (f_m w_m + tau_c sign w_m) at the joints that one motor moves alone; only with the drives."""
+        rotors = self.about.rotors
+        if rotors is None or not self.about.drives or not rotors.f_m.size:
+            return []
+        out = []
+        for k in range(len(rotors.names)):
+            joints = np.flatnonzero(rotors.N[k])
+            if len(joints) != 1 or not (rotors.f_m[k] or rotors.tau_c[k]):
+                continue
+            speed = self.d.rate(self.e.coordinates[joints[0]], 1)
+            ratio = self.d.symbol(f"n{k + 1}")
+            terms = []
+            if rotors.f_m[k]:
+                parts = [self.d.power(ratio, 2), self.d.symbol(f"f_m{k + 1}"), speed]
+                terms.append((False, self.d.product(parts)))
+            if rotors.tau_c[k]:
+                sign = self.d.function("sign", speed)
+                size = ratio if rotors.N[k, joints[0]] > 0 else self.d.function("abs", ratio)
+                terms.append((False, self.d.product([size, self.d.symbol(f"tau_c{k + 1}"), sign])))
+            out.append((self.d.symbol(f"tau_f{joints[0] + 1}"), self.d.sum(terms)))
         return out
 
     def base(self) -> Section:
@@ -247,12 +275,17 @@ class Document:
         rotors = self.about.rotors
         assert rotors is not None
         out = Section("In motor space, with currents as states (Lee 1989, eq 11-22)")
-        out.text = [
-            "theta_m = N q; joint torques tau as above without rotors; tau_load is the motor's row of N^-T tau.",
-            "With D_e = diag(J_m) + N^-T D N^-1 and T_d = N^-T (H[qd qd] + G): "
-            "dw_m/dt = D_e^-1 (K_t I_a - friction - T_d).",
-        ]
+        rest = "without the parts with J_m, which stand here" if self.about.drives else "as above"
+        out.text = [f"theta_m = N q; joint torques tau {rest}; tau_load is the motor's row of N^-T tau."]
+        if rotors.N.shape[0] == rotors.N.shape[1] == np.linalg.matrix_rank(rotors.N):
+            out.text.append(
+                "With D_e = diag(J_m) + N^-T D N^-1 and T_d = N^-T (H[qd qd] + G): "
+                "dw_m/dt = D_e^-1 (K_t I_a - friction - T_d)."
+            )
         for k, name in enumerate(rotors.names):
+            if not np.any(rotors.N[k]):
+                out.text.append(f"{name} is not moved by a motor through a gear; it is left out.")
+                continue
             out.equations += self._motor(k, rotors)
             out.rows.append([self.d.symbol(f"J_m{k + 1}"), name, *self._motor_values(k, rotors)])
         out.columns = ["motor", "name", "J_m [kg m2]", "f_m [N m s/rad]", "tau_c [N m]", "N (row)"]

@@ -14,7 +14,7 @@ from servotwin.dynamics.forward import NoInertiaError
 from servotwin.equations.closed_programs import CLOSED_PROGRAMS
 from servotwin.equations.derivation import Cut, Derivation, Numbers
 from servotwin.equations.programs import PROGRAMS
-from servotwin.equations.readable import render
+from servotwin.equations.readable import kinematics, render
 from servotwin.equations.readable.dialects import DIALECTS
 from servotwin.equations.readable.document import About, FormName
 from servotwin.equations.readable.model import Equations, derive_tree
@@ -106,10 +106,27 @@ class RobotEquations:
             units=tuple("m" if kinds[name] else "rad" for name in opened.joint_names),
             tool=opened.tool,
             rotors=opened.rotors if np.any(opened.rotors.N) else None,
+            independent=self._independent_closures() if self.robot.closed else (),
             drives=self.drives,
             notes=tuple(notes),
             operations=tuple(self._counts()),
         )
+
+    def _independent_closures(self) -> tuple[int, ...]:
+        """Closures in base axes that the earlier ones do not imply, at a few positions around home."""
+        rng = np.random.default_rng(0)
+        S = kinematics.closure_jacobian(self.closed_form)
+        blocks = []
+        for step in rng.uniform(-0.05, 0.05, (3, self.robot.n)):
+            x = self.robot.coordinates(self.robot.q_home + step)
+            values = [[kinematics.evaluate(entry, self.closed_form, x) for entry in row] for row in S]
+            blocks.append(np.array(values)[:, self.robot.n :])
+        chosen: list[int] = []
+        for row in range(len(S)):
+            trial = [*chosen, row]
+            if min(np.linalg.matrix_rank(block[trial], tol=1e-8) for block in blocks) == len(trial):
+                chosen = trial
+        return tuple(chosen)
 
     def _counts(self) -> list[tuple[str, int, int, int]]:
         """Operations of the kernels that the robot runs; for closed chains in the actuated joints."""

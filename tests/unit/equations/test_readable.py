@@ -279,3 +279,27 @@ def test_friction_and_rotors_appear_with_the_drives():
     assert "tau_f2 = n2^2 f_m2 q2d + n2 tau_c2 sign(q2d)" in text
     assert "J_m1" in text
     assert "tau_f" not in st.derive(st.load_robot("puma560")).text()
+
+
+@pytest.mark.parametrize("name", ["four-bar", "five-bar", "delta", "palletizer-4-loops"])
+def test_symbolic_closures_are_closed_and_their_jacobian_is_orthogonal_to_the_motion(name):
+    robot = st.load_robot(name)
+    derived = st.derive(robot)
+    e = derived.closed_form
+    x = robot.coordinates(robot.q_home + 0.07)
+    T = robot.projection(x)
+    S = np.array([[kinematics.evaluate(p, e, x) for p in row] for row in kinematics.closure_jacobian(e)])
+    assert np.abs(S @ T).max() < 1e-12
+    assert max(abs(kinematics.evaluate(s, e, x)) for _, s in kinematics.closures(e)) < 1e-12
+    rows = list(derived.about.independent)
+    assert len(rows) == np.linalg.matrix_rank(S) == len(x) - robot.n
+    assert np.linalg.matrix_rank(S[rows][:, robot.n :]) == len(rows)
+
+
+def test_sympy_closures_vanish_on_the_assembled_robot():
+    robot = st.load_robot("delta")
+    objects = st.derive(robot).sympy()
+    state = {f"q{k + 1}": value for k, value in enumerate(robot.coordinates([0.1, 0.2, 0.3]))}
+    s = np.array(objects["s"].subs(objects["values"]).subs(state).evalf(), dtype=float)
+    assert np.abs(s).max() < 1e-12
+    assert objects["S"].shape == (6, 9)

@@ -50,9 +50,9 @@ def split_name(name: str) -> tuple[str, str]:
     greek = re.fullmatch(r"(tau|th|lambda|eta)_?([a-z]*[0-9]*)", name)
     if greek:
         return greek[1], greek[2]
-    match = re.fullmatch(r"([A-Za-z])_?([a-z]*)_?([0-9]*)", name)
+    match = re.fullmatch(r"([A-Za-z])_?([a-z]*)_?([0-9]*(?:_[0-9]+)?)", name)
     if match:
-        return match[1], match[2] + match[3]
+        return match[1], match[2] + match[3].replace("_", ",")
     return name, ""
 
 

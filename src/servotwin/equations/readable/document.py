@@ -40,6 +40,7 @@ class About:
     units: tuple[str, ...]
     tool: str
     rotors: Rotors | None = None
+    independent: tuple[int, ...] = ()  # closures that the others do not imply
     drives: bool = False  # the torques already count the rotors
     notes: tuple[str, ...] = ()
     operations: tuple[tuple[str, int, int, int], ...] = ()  # function, mul, add, other
@@ -59,8 +60,8 @@ class Document:
         parts = [self.coordinates(), self.symbols(), self.constants(), *kinematic, self.energies()]
         parts += {"MCg": self.mass_coriolis, "ABCG": self.song, "DHG": self.lee}[self.form]()
         parts += [self.torques(), self.base()]
-        if closures.equations:
-            parts += [closures, self.elimination()]
+        if closures.rows:
+            parts += [closures, self.closure_jacobian(), self.elimination()]
         parts += [self.motor_space()] if self.about.rotors else []
         parts += [self.counts()] if self.about.operations else []
         return [part for part in parts if part.equations or part.rows or part.text]
@@ -126,14 +127,26 @@ class Document:
         out = Section("Loop closures", ["Each expression is zero when the loop is closed."])
         named = kinematics.closures(self.e)
         out = self._polys(out, [(self.d.symbol(f"s{k + 1}"), poly) for k, (_, poly) in enumerate(named)])
-        out.rows = [[self.d.symbol(f"s{k + 1}"), name] for k, (name, _) in enumerate(named)]
-        out.columns = ["closure", "of"]
+        for k, (name, _) in enumerate(named):
+            use = "independent" if k in self.about.independent else "implied by the others"
+            out.rows.append([self.d.symbol(f"s{k + 1}"), name, use])
+        out.columns = ["closure", "of", ""]
         return out
+
+    def closure_jacobian(self) -> Section:
+        """S = ds/dx, which the multipliers act through."""
+        S = kinematics.closure_jacobian(self.e)
+        places = [(k, j) for k, row in enumerate(S) for j, entry in enumerate(row) if entry]
+        named = [(self.d.symbol(f"S{k + 1}_{j + 1}"), S[k][j]) for k, j in places]
+        return self._polys(
+            Section("Jacobian of the closures", ["S = ds/dq; what is not listed is zero."]), named
+        )
 
     def elimination(self) -> Section:
         """How multipliers are eliminated (Song 1995, eq 3-6)."""
         lines = [
-            "With S the Jacobian of the closures, split into the columns of actuated and of passive joints, "
+            "With the rows of S that belong to independent closures, split into the columns of actuated and of "
+            "passive joints, "
             "and the torques of the opened tree above: passive joints carry no torque, so the multipliers solve "
             "S_passive^T lambda = tau_passive, and the actuators give tau_active - S_active^T lambda "
             "(Song, Cho and Lee 1995, eq 3-6).",

@@ -70,6 +70,14 @@ def closures(equations: Equations) -> list[tuple[str, Poly]]:
     return out
 
 
+def closure_jacobian(equations: Equations) -> list[list[Poly]]:
+    """S = ds/dx of all closures."""
+    sliding = equations.reader.sliding()
+    return [
+        [laurent.derivative(s, j, sliding[j]) for j in range(equations.n)] for _, s in closures(equations)
+    ]
+
+
 def evaluate(poly: Poly, equations: Equations, q: np.ndarray) -> float:
     """Value of a Laurent sum at q (n,), as a check."""
     symbols = equations.symbols

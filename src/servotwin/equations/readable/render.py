@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from servotwin.equations.readable import kinematics
 from servotwin.equations.readable.dialects import DIALECTS
 from servotwin.equations.readable.document import About, Document, FormName, Section
 from servotwin.equations.readable.model import Equations
@@ -103,7 +104,7 @@ def mathematica(equations: Equations, about: About, form: FormName = "MCg") -> s
 
 
 def sympy_objects(equations: Equations) -> dict[str, Any]:
-    """M, C, g, tau as SymPy matrices, ``constants`` as a mapping to their definitions."""
+    """M, C, g, tau, closures s and S = ds/dq as SymPy matrices, ``constants`` with their definitions."""
     import sympy as sp
 
     writer = Writer(equations, DIALECTS["sympy"])
@@ -115,7 +116,16 @@ def sympy_objects(equations: Equations) -> dict[str, Any]:
     for name in _all_names(equations):
         names[name] = sp.Symbol(name)
     n = range(equations.n)
+    s = [read(writer.plain(equations.reader.plain(poly))) for _, poly in kinematics.closures(equations)]
+    S = [
+        [read(writer.plain(equations.reader.plain(entry))) for entry in row]
+        for row in kinematics.closure_jacobian(equations)
+    ]
+    for symbol in equations.symbols.geometry:
+        names.setdefault(symbol.name, sp.Symbol(symbol.name))
     return {
+        "s": sp.Matrix(s),
+        "S": sp.Matrix(S),
         "M": sp.Matrix([[read(writer.entry(equations.M[i][j])) for j in n] for i in n]),
         "C": sp.Matrix([[read(writer.coriolis_entry(i, j)) for j in n] for i in n]),
         "g": sp.Matrix([read(writer.entry(g)) for g in equations.gravity]),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from servotwin.equations.derivation import Numbers
-from servotwin.errors import ServotwinError, ShapeError, UnsupportedError
+from servotwin.errors import KinematicsError, ServotwinError, ShapeError, UnsupportedError
 from servotwin.mechanism.model import Array, Limits, Mechanism
 from servotwin.robot.arguments import explain, given_torques, joint_array, real_array, wrench_array
 from servotwin.robot.closed_chain import ClosedChain
@@ -335,13 +335,22 @@ class Robot(ClosedChain):
 
         name = self._frame(frame)
         road = self._road
-        return InverseKinematics.of(
-            self.mechanism,
-            frame=name,
-            mask=mask,
-            fk=lambda q: road.fkine(q, name),
-            jac=lambda q: road.jacob0(q, name),
-        )
+
+        def fk(q: Array) -> Array:
+            try:
+                return road.fkine(q, name)
+            except KinematicsError:  # the search stepped to where the loops do not close: worse than any pose
+                far = np.eye(4)
+                far[:3, 3] = 1e6
+                return far
+
+        def jac(q: Array) -> Array:
+            try:
+                return road.jacob0(q, name)
+            except KinematicsError:
+                return np.zeros((6, self.n))
+
+        return InverseKinematics.of(self.mechanism, frame=name, mask=mask, fk=fk, jac=jac)
 
     def _frame(self, frame: str | None) -> str:
         if frame is None:

@@ -75,9 +75,9 @@ class InverseKinematics:
         chain = tool_chain(mechanism, frame)
         flags = checked_mask(mask)
         solver = _closed_form(mechanism, chain, flags, frame)
-        if solver is None and mechanism.loops:
+        if solver is None and mechanism.loops and (fk is None or jac is None):
             raise UnsupportedError(
-                f"{mechanism.name}: no inverse kinematics for closed chains other than the DELTA robot"
+                f"{mechanism.name}: a closed chain is searched with its own fk and jac, as Robot.ikine does"
             )
         return cls(mechanism, chain, solver, flags, fk or chain.fkine, jac or chain.jacobian)
 
@@ -92,7 +92,7 @@ class InverseKinematics:
     def moving(self) -> BoolArray:
         """Which joints move the frame, (n_q,)."""
         n = self.mechanism.n_q
-        if isinstance(self.solver, DeltaSolver):
+        if self.mechanism.loops:  # any actuated joint may move the tool through the loops
             return np.ones(n, dtype=np.bool_)
         return np.isin(np.arange(n), self.chain.moving)
 
@@ -101,6 +101,8 @@ class InverseKinematics:
         """Change of every joint after which the tool is back in place; infinite if there is none, (n_q,)."""
         if isinstance(self.solver, DeltaSolver):
             return np.full(3, 2.0 * np.pi)
+        if self.mechanism.loops:
+            return np.full(self.mechanism.n_q, np.inf)
         chain = self.chain
         gains = np.max(np.abs(chain.G), axis=0, initial=0.0)
         turns = self.moving & ~np.array(chain.sliding, dtype=np.bool_)
@@ -179,6 +181,10 @@ class InverseKinematics:
         return kept
 
     def _searched(self, T: Array, q_ref: Array, respect: bool) -> list[Array]:
+        if self.mechanism.loops:
+            raise UnsupportedError(
+                f"{self.mechanism.name}: all branches are known for the DELTA only among closed chains; ask for one"
+            )
         if len(self.chain.moving) > int(np.sum(self.mask)):
             raise UnsupportedError(
                 f"{self.chain.name}: {len(self.chain.moving)} joints for {int(np.sum(self.mask))} conditions "
@@ -231,6 +237,8 @@ class InverseKinematics:
 
     def _require_in_reach(self, T: Array) -> None:
         """Refuse at once what is farther away than all links in a row."""
+        if self.mechanism.loops:
+            return
         chain, limits = self.chain, self.mechanism.limits
         extra = 0.0
         for k in np.flatnonzero(chain.prismatic):

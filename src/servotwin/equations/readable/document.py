@@ -276,7 +276,7 @@ class Document:
         base = base_parameters(self.e)
         names = ", ".join(base.names)
         out = Section("Base parameters", [f"The torques depend on {len(base.names)} combinations: {names}."])
-        out.columns = ["constant", "in base parameters"]
+        out.columns = ["constant", "in base parameters, with this robot's lengths and gravity"]
         for name, parts in base.combination.items():
             if name not in base.names:
                 text = " + ".join(f"{value:.9g} {parameter}" for parameter, value in parts.items())

@@ -93,8 +93,12 @@ def _broken(right: str, width: int = 110) -> str:
 
 
 def mathematica(equations: Equations, about: About, form: FormName = "MCg") -> str:
-    """Assignments for Mathematica."""
+    """Assignments for Mathematica, and the values of all symbols as rules."""
+    d = DIALECTS["mathematica"]
     lines = [f"(* {about.title.replace('*)', '')} *)"]
+    symbols = [*equations.symbols.geometry, *equations.inertial.values()]
+    rules = ", ".join(f"{d.symbol(s.name)} -> {d.number(s.value)}" for s in symbols)
+    lines += ["", "(* Values: expression /. values *)", f"values = {{{rules}}};"]
     for section in Document(equations, about, DIALECTS["mathematica"], form).sections():
         named = [(left, right) for left, right in section.equations if left.isalnum()]
         if len(named) == len(section.equations) > 0:  # differential equations are no assignments

@@ -153,7 +153,16 @@ def python(equations: Equations, about: About) -> str:
     """A module with the closed forms as functions over numpy arrays; needs numpy only."""
     w = Writer(equations, DIALECTS["python"])
     n = equations.n
-    lines = [f'"""{about.title}: equations of motion in closed form."""', "", "import numpy as np", ""]
+    title = about.title.replace("\\", "").replace('"', "'")
+    lines = [
+        f'"""{title}: equations of motion in closed form.',
+        "",
+        *about.notes,
+        '"""',
+        "",
+        "import numpy as np",
+        "",
+    ]
     for symbol in [*equations.symbols.geometry, *equations.inertial.values()]:
         lines.append(f"{symbol.name} = {symbol.value!r}  # {symbol.meaning} [{symbol.unit}]")
     lines += [f"{name} = {w.form(form)}" for name, form in equations.constants.forms.items()]

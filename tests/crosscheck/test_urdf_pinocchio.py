@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 
@@ -25,11 +26,8 @@ from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array, Mechanism
 from servotwin.mechanism.urdf_export import urdf_text
 
-pin = pytest.importorskip("pinocchio")
-
 ALL = urdf_paths()
-if not ALL:
-    pytest.skip("needs the package example-robot-data", allow_module_level=True)
+assert ALL, "the package example-robot-data is missing; make test installs it"
 # Pinocchio refuses the first two as well (the second if it is asked to mimic); the others cannot move
 REFUSED = {
     "ur3": "<robot> has no <link>",

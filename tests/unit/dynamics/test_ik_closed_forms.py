@@ -399,8 +399,7 @@ def test_spherical_wrist_oblique_axes_refuse_what_they_cannot_turn_to() -> None:
 
 def test_urdf_arm_with_a_spherical_wrist_is_recognised_without_being_told() -> None:
     paths = [path for path in urdf_paths() if path.stem == "kinova"]
-    if not paths:
-        pytest.skip("example-robot-data is not installed")
+    assert paths, "the package example-robot-data is missing; make test installs it"
     robot = build_mechanism(read_description(str(paths[0])))
     solver = InverseKinematics.of(robot)
     assert isinstance(solver.solver, SphericalWristSolver)

@@ -191,7 +191,8 @@ def test_latex_symbol_has_its_indices_below(letters, index, text):
 
 
 def test_latex_equations_are_accepted_by_a_renderer():
-    mathtext = pytest.importorskip("matplotlib.mathtext")
+    from matplotlib import mathtext
+
     parser = mathtext.MathTextParser("path")
     script = case("palletizer-4").script(["rne", "inertia", "energy"])
     for function in script.functions:

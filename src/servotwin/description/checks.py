@@ -64,7 +64,7 @@ def check_axis(axis: Axis) -> None:
 
 def _check_motion(axis: Axis) -> None:
     if axis.fixed:
-        for name in ("limits", "gear", "motor", "encoder"):
+        for name in ("limits", "gear", "motor", "brake", "encoder"):
             if name in axis.model_fields_set and getattr(axis, name) is not None:
                 raise problem(f"a fixed joint has no {name}; remove it or choose another type", name)
     if axis.type == "continuous" and axis.limits.position is not None:
@@ -199,6 +199,7 @@ def check_robot(robot: RobotDescription) -> None:
     _check_active(robot)
     _check_loops(robot)
     _check_transmission(robot)
+    _check_electronics(robot)
     if robot.tool is not None and robot.tool.parent is not None:
         known_axis(robot.tool.parent, robot.axes, "tool.parent")
     if robot.inertia_check == "error":
@@ -308,3 +309,33 @@ def _check_transmission(robot: RobotDescription) -> None:
         if robot.transmission is None and axis.prismatic and ratio is None and moves_mass:
             text = "the rotor turns and the joint slides; expected gear: {lead: ...} or {ratio: ... rad/m}"
             raise problem(text, f"axes.{name}.motor.rotor_inertia")
+
+
+def _check_electronics(robot: RobotDescription) -> None:
+    controller = robot.controller
+    if controller is None:
+        return
+    motors = motor_names(robot)
+    for name in controller.gains:
+        if name not in motors:
+            listed = f"{', '.join(motors[:12])}{did_you_mean(name, motors)}"
+            raise problem(
+                f"{quoted(name)} is not a motor; expected one of {listed}", f"controller.gains.{name}"
+            )
+    if robot.power is not None:
+        bridge = robot.power.bridge
+        lost = bridge.dead_time + bridge.storage_time
+        # each of the two legs switches twice in a period
+        if lost >= controller.current_period / 4:
+            text = f"dead and storage time together, {lost:g} s, leave no pulse of the current_period"
+            raise problem(
+                f"{text} {controller.current_period:g} s; expected less than a quarter of it",
+                "power.bridge.dead_time",
+            )
+
+
+def motor_names(robot: RobotDescription) -> list[str]:
+    """The motors: rows of the transmission, or the independent joints, which each have one."""
+    if robot.transmission is not None:
+        return list(robot.transmission.motors)
+    return list(robot.joint_names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from servotwin.description.checks import inertia_problems
@@ -11,6 +12,7 @@ from servotwin.description.schema import Motor, RobotDescription
 
 CONSTANTS = 0.05  # torque and voltage constant of one DC motor are the same number in SI
 OUTPUT = 0.10  # data sheets round speed, torque and power
+PEAK = 0.05  # the same for a torque and the current that makes it
 
 
 def contradictions(description: RobotDescription) -> Iterator[str]:
@@ -26,6 +28,15 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
         if axis.motor is not None:
             for field, text in _of_motor(axis.motor):
                 yield f"axes.{name}.{field}", text
+    if description.power is not None:
+        for name, needed in _voltages(description).items():
+            there = description.power.bus_voltage
+            if needed > there:
+                yield (
+                    f"axes.{name}.limits.speed",
+                    f"axis {name} needs {needed:.4g} V against the back-EMF at this speed,"
+                    f" but power.bus_voltage is {there:.4g} V",
+                )
 
 
 def _of_motor(motor: Motor) -> Iterator[tuple[str, str]]:
@@ -45,6 +56,57 @@ def _of_motor(motor: Motor) -> Iterator[tuple[str, str]]:
             f"{output:.4g} W differs from rated_torque times rated_speed, {torque * speed:.4g} W,"
             f" by {abs(torque * speed / output - 1.0):.0%}",
         )
+
+    yield from _of_peaks(motor)
+
+
+def _of_peaks(motor: Motor) -> Iterator[tuple[str, str]]:
+    K_t, peak, rated = motor.torque_constant, motor.peak_torque, motor.rated_torque
+    if peak and rated and peak < rated:
+        yield "motor.peak_torque", f"{peak:.4g} N*m is below the rated_torque {rated:.4g} N*m"
+    if peak and K_t and motor.current_limit and motor.current_limit * K_t > peak * (1.0 + PEAK):
+        yield (
+            "motor.current_limit",
+            f"{motor.current_limit:.4g} A times the torque_constant is {motor.current_limit * K_t:.4g} N*m,"
+            f" above the peak_torque {peak:.4g} N*m",
+        )
+    rest, sliding = motor.static_friction, motor.coulomb_friction
+    if rest is not None and sliding is not None and rest < sliding:
+        yield "motor.static_friction", f"{rest:.4g} N*m is below the coulomb_friction {sliding:.4g} N*m"
+
+
+def _voltages(description: RobotDescription) -> dict[str, float]:
+    """Per axis with motor and speed limit: bus voltage [V] that balances the back-EMF at that speed."""
+    found = {}
+    for name, axis in description.axes.items():
+        speed, K_e = axis.limits.speed, _back_emf(axis.motor)
+        ratio = _ratio(description, name)
+        if speed is not None and K_e is not None and ratio is not None:
+            found[name] = K_e * abs(ratio) * speed
+    return found
+
+
+def _ratio(description: RobotDescription, name: str) -> float | None:
+    """Motor angle per joint position of the axis' own motor, other joints at rest."""
+    gear, transmission = description.axes[name].gear, description.transmission
+    if transmission is None:
+        return (gear.motor_per_joint if gear else None) or (None if description.axes[name].prismatic else 1.0)
+    joints = description.joint_names
+    if name not in transmission.motors or name not in joints:
+        return None
+    return transmission.matrix[transmission.motors.index(name)][joints.index(name)]
+
+
+def _back_emf(motor: Motor | None) -> float | None:
+    """Bus voltage per motor speed [V*s/rad] that the back-EMF takes."""
+    if motor is None or motor.kind in ("hydraulic", "ideal"):
+        return None
+    if motor.kind != "pmsm":
+        return motor.voltage_constant or motor.torque_constant
+    K_t = motor.torque_constant
+    phase = motor.voltage_constant or (2.0 / 3.0 * K_t if K_t else None)
+    # space-vector modulation reaches a phase amplitude of the bus voltage over sqrt(3)
+    return math.sqrt(3.0) * phase if phase else None
 
 
 def _place(tree: Node | None, path: str) -> str:

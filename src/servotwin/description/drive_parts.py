@@ -1,4 +1,4 @@
-"""Joint limits, gears, motors and encoders, as far as data sheets state them (SI)."""
+"""Joint limits, gears, motors, brakes and encoders, as far as data sheets state them (SI)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from servotwin.description.fields import Choice, Measure, Part, Whole, problem
+from servotwin.description.fields import Celsius, Choice, Flag, Measure, Part, Whole, problem
 
 
 class Limits(Part):
@@ -77,11 +77,48 @@ class Gear(Part):
         return 2.0 * math.pi / self.lead if self.lead is not None else self.ratio
 
 
+COPPER = 0.00393  # 1/K; temperature coefficient of the resistance of annealed copper at 20 degC (IEC 60028)
+
+
+class Thermal(Part):
+    """Two-body thermal model of a motor: winding to housing to surroundings."""
+
+    winding_to_housing: Annotated[float, Measure("K/W", above=0.0)] = Field(
+        description="thermal resistance from the winding to the housing"
+    )
+    housing_to_ambient: Annotated[float, Measure("K/W", above=0.0)] = Field(
+        description="thermal resistance from the housing to the surroundings"
+    )
+    winding_capacity: Annotated[float, Measure("J/K", above=0.0)] = Field(
+        description="heat capacity of the winding"
+    )
+    housing_capacity: Annotated[float, Measure("J/K", above=0.0)] = Field(
+        description="heat capacity of the housing"
+    )
+    temperature_coefficient: Annotated[float, Measure("1/K", minimum=0.0)] = Field(
+        default=COPPER, description="relative growth of the winding resistance per kelvin; default copper"
+    )
+    reference_temperature: Annotated[float, Celsius()] = Field(
+        default=25.0, description="temperature that the resistance is stated at, and of the surroundings"
+    )
+    limit: Annotated[float | None, Celsius()] = Field(
+        default=None, description="largest temperature of the winding"
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Thermal:
+        if self.limit is not None and self.limit <= self.reference_temperature:
+            text = f"{self.limit:g} degC is not above the reference_temperature"
+            raise problem(f"{text} {self.reference_temperature:g} degC; expected more", "limit")
+        return self
+
+
 class Motor(Part):
     """The actuator of an axis, on its own (motor) side."""
 
-    kind: Annotated[str | None, Choice(("dc", "pmsm", "hydraulic"))] = Field(
-        default=None, description="what it is"
+    kind: Annotated[str | None, Choice(("dc", "dc-reduced", "pmsm", "hydraulic", "ideal"))] = Field(
+        default=None,
+        description="what it is; dc-reduced has negligible inductance, ideal gives the torque it is told",
     )
     rated_output: Annotated[float | None, Measure("W", above=0.0)] = Field(
         default=None, description="rated power"
@@ -105,16 +142,22 @@ class Motor(Part):
         default=None, description="largest speed"
     )
     torque_constant: Annotated[float | None, Measure("N*m/A", above=0.0)] = Field(
-        default=None, description="torque per current"
+        default=None, description="torque per current; pmsm: per amplitude of the q current"
     )
     voltage_constant: Annotated[float | None, Measure("V*s/rad", angle_optional=True, above=0.0)] = Field(
-        default=None, description="back-EMF per speed"
+        default=None, description="back-EMF per speed; pmsm: amplitude of a phase, two thirds of K_t"
     )
     resistance: Annotated[float | None, Measure("ohm", above=0.0)] = Field(
         default=None, description="winding resistance"
     )
     inductance: Annotated[float | None, Measure("H", minimum=0.0)] = Field(
         default=None, description="winding inductance"
+    )
+    inductance_d: Annotated[float | None, Measure("H", above=0.0)] = Field(
+        default=None, description="inductance along the magnets (pmsm); default the inductance"
+    )
+    inductance_q: Annotated[float | None, Measure("H", above=0.0)] = Field(
+        default=None, description="inductance across the magnets (pmsm); default the inductance"
     )
     rotor_inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0)] = Field(
         default=None, description="moment of inertia of the rotor"
@@ -125,12 +168,20 @@ class Motor(Part):
     coulomb_friction: Annotated[float | None, Measure("N*m", minimum=0.0)] = Field(
         default=None, description="friction torque independent of speed"
     )
+    static_friction: Annotated[float | None, Measure("N*m", minimum=0.0)] = Field(
+        default=None, description="friction torque at rest; default that of Coulomb"
+    )
+    stribeck_speed: Annotated[float | None, Measure("rad/s", above=0.0)] = Field(
+        default=None,
+        description="speed within which the friction falls from the static to the Coulomb torque",
+    )
     current_limit: Annotated[float | None, Measure("A", above=0.0)] = Field(
         default=None, description="limit of the servo driver's current"
     )
     pole_pairs: Annotated[int | None, Whole(1, 1000)] = Field(
         default=None, description="pole pairs of a pmsm"
     )
+    thermal: Thermal | None = Field(default=None, description="heating of the winding")
     mass: Annotated[float | None, Measure("kg", minimum=0.0)] = Field(
         default=None, description="for information: the links carry the masses"
     )
@@ -157,6 +208,15 @@ class Motor(Part):
     )
 
 
+class Brake(Part):
+    """The holding brake on the motor shaft; closed without power."""
+
+    torque: Annotated[float, Measure("N*m", above=0.0)] = Field(description="holding torque, motor side")
+    delay: Annotated[float, Measure("s", minimum=0.0)] = Field(
+        default=0.0, description="time from the command to close until it holds"
+    )
+
+
 class Encoder(Part):
     """The position sensor on the motor shaft."""
 
@@ -165,6 +225,7 @@ class Encoder(Part):
     bits: Annotated[int | None, Whole(1, 40)] = Field(
         default=None, description="bits per turn, instead of lines"
     )
+    index: Annotated[bool, Flag()] = Field(default=True, description="one index pulse per turn")
 
     @model_validator(mode="after")
     def _one_form(self) -> Encoder:
@@ -173,3 +234,8 @@ class Encoder(Part):
         if self.counting == 3:
             raise problem("'3' is not accepted; expected 1, 2 or 4", "counting")
         return self
+
+    @property
+    def counts(self) -> int:
+        """Counts per motor turn."""
+        return 2**self.bits if self.bits is not None else (self.lines or 0) * self.counting

@@ -157,11 +157,16 @@ class _Parser:
         value = self.power()
         while self.place < len(self.tokens):
             kind, text = self.tokens[self.place]
-            # a second number in a row is a slip ("1 000 mm"), not a product
-            if kind != "name" and not (kind == "mark" and text == "("):
+            # a second number in a row is a slip ("1 000 mm"), not a product, but for "30 1/s"
+            if kind != "name" and not (kind == "mark" and text == "(") and not self.reciprocal():
                 break
             value = number(value) * number(self.power())
         return value
+
+    def reciprocal(self) -> bool:
+        """True before ``1/s`` and the like."""
+        ahead = self.tokens[self.place : self.place + 3]
+        return len(ahead) == 3 and ahead[:2] == [("number", "1"), ("mark", "/")] and ahead[2][0] == "name"
 
     def power(self) -> Value:
         value = self.atom()

@@ -189,6 +189,80 @@ class Choice(Reader):
         return text
 
 
+@dataclass(frozen=True)
+class Flag(Reader):
+    """Yes or no."""
+
+    def read(self, raw: object) -> bool:
+        """The truth value."""
+        if isinstance(raw, bool):
+            return raw
+        text = as_text(raw, "true or false").strip()
+        if text.lower() not in ("true", "false"):
+            raise problem(f"{quoted(text)} is not accepted; expected true or false")
+        return text.lower() == "true"
+
+
+CELSIUS_ZERO = 273.15  # K; exact by the definition of the Celsius scale
+
+
+@dataclass(frozen=True)
+class Celsius(Reader):
+    """A temperature on the Celsius scale, kept as the number of degrees; kelvins are converted."""
+
+    def read(self, raw: object) -> float:
+        """The temperature [degC]."""
+        if isinstance(raw, int | float) and not isinstance(raw, bool):
+            value = float(raw)
+        else:
+            value = self._of_text(as_text(raw, _TEMPERATURE))
+        if not -CELSIUS_ZERO <= value <= MAX_CELSIUS:
+            raise problem(f"{quoted(raw)} is out of range; expected -273.15 to {MAX_CELSIUS:g} degC")
+        return value
+
+    @staticmethod
+    def _of_text(text: str) -> float:
+        number, kelvin = text.strip(), True
+        for name in ("degC", "\u00b0C", "celsius"):
+            if number.endswith(name):
+                number, kelvin = number.removesuffix(name), False
+                break
+        try:
+            value = parse_quantity(number, "K" if kelvin else "")
+        except ValueError:
+            raise problem(f"{quoted(text)} is not a temperature; expected {_TEMPERATURE}") from None
+        return value - CELSIUS_ZERO if kelvin else value
+
+
+MAX_CELSIUS = 5000.0
+_TEMPERATURE = "a temperature, such as '25 degC'"
+NANOSECONDS = 1e9  # per second
+
+
+def nanoseconds(seconds: float) -> int:
+    """A time as whole nanoseconds, the nearest."""
+    return round(seconds * NANOSECONDS)
+
+
+@dataclass(frozen=True)
+class Period(Reader):
+    """A sampling period [s]: a whole number of nanoseconds, so that clocks never drift apart."""
+
+    longest: float = 10.0
+
+    def read(self, raw: object) -> float:
+        """The period [s]."""
+        value = float(Measure("s", above=0.0, maximum=self.longest).read(raw))
+        if (
+            nanoseconds(value) < 1
+            or abs(value * NANOSECONDS - nanoseconds(value)) > 1e-6 * value * NANOSECONDS
+        ):
+            raise problem(
+                f"{quoted(raw)} is not a whole number of nanoseconds; expected one, such as '0.2 ms'"
+            )
+        return value
+
+
 class Part(BaseModel):
     """A mapping of the description with a fixed set of fields; frozen once read."""
 

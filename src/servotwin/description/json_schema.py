@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from servotwin.description.fields import Choice, Measure, Part, Whole, Words
+from servotwin.description.fields import Celsius, Choice, Flag, Measure, Part, Period, Whole, Words
 from servotwin.description.schema import GravityReader, RobotDescription
 from servotwin.description.units import expectation
 
@@ -121,6 +121,10 @@ def _description(info: FieldInfo) -> str:
             return f"{text} ({accepted})"
         if isinstance(kind, GravityReader):
             return f"{text} ({expectation('m/s^2')})"
+        if isinstance(kind, Celsius):
+            return f"{text} (a temperature, such as '25 degC')"
+        if isinstance(kind, Period):
+            return f"{text} (a time, such as '0.2 ms')"
     return text
 
 
@@ -141,6 +145,10 @@ def _kind(kind: object) -> Schema | None:
     if isinstance(kind, Whole):
         bounds = {"type": "integer", "minimum": kind.minimum, "maximum": kind.maximum}
         return _with_source({"anyOf": [bounds, _EXPRESSION]})
+    if isinstance(kind, Flag):
+        return _with_source({"anyOf": [{"type": "boolean"}, _EXPRESSION]})
+    if isinstance(kind, Celsius | Period):
+        return {"$ref": "#/$defs/quantity"}
     if isinstance(kind, Choice):
         return _with_source({"anyOf": [{"enum": list(kind.words)}, _EXPRESSION]})
     if isinstance(kind, Words):

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from servotwin.description import checks
-from servotwin.description.drive_parts import Encoder, Gear, Limits, Motor
+from servotwin.description.controller_parts import Controller
+from servotwin.description.drive_parts import Brake, Encoder, Gear, Limits, Motor
 from servotwin.description.fields import Choice, Measure, Part, Reader, Whole, Words, problem, read_parts
 from servotwin.description.nodes import Node, Origin, one_line
 from servotwin.description.parts import (
@@ -29,9 +30,12 @@ from servotwin.description.parts import (
     Text,
     Vector,
 )
+from servotwin.description.power_parts import Power
 
 __all__ = [
     "Axis",
+    "Brake",
+    "Controller",
     "Coupling",
     "DenavitHartenberg",
     "Encoder",
@@ -45,6 +49,7 @@ __all__ = [
     "Motor",
     "Payload",
     "Placement",
+    "Power",
     "RobotDescription",
     "Tensor",
     "Tool",
@@ -83,6 +88,7 @@ class Axis(Part):
     link: Link = Field(default_factory=Link, description="the body this joint moves; massless if absent")
     gear: Gear | None = Field(default=None, description="transmission between motor and joint")
     motor: Motor | None = Field(default=None, description="actuator")
+    brake: Brake | None = Field(default=None, description="holding brake on the motor shaft")
     encoder: Encoder | None = Field(default=None, description="position sensor on the motor shaft")
 
     @property
@@ -204,6 +210,8 @@ class RobotDescription(Part):
     transmission: Transmission | None = Field(
         default=None, description="coupled motors, instead of gear ratios"
     )
+    power: Power | None = Field(default=None, description="supply, intermediate circuit and bridges")
+    controller: Controller | None = Field(default=None, description="sampling periods, loops and converters")
     kinematics: Annotated[str | None, Choice(("scara", "palletizer", "delta", "spherical-wrist"))] = Field(
         default=None, description="family with a closed-form inverse kinematics"
     )

@@ -223,6 +223,8 @@ EXAMPLES = {
     "V*s/rad": "V/krpm",
     "Pa": "bar",
     "m^3/s": "L/min",
+    "s": "ms",
+    "F": "uF",
 }
 _NUMBERS = {"N*m/A": "1.21 kgf*cm/A", "V*s/rad": "12.4 V/krpm", "rad/m": "785.4 rad/m", "m": "350 mm"}
 

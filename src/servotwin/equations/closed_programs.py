@@ -125,6 +125,36 @@ def closed_accel(derivation: Derivation, *, drives: bool = False) -> Program:
     return _program(closed, [qd, tau], qdd, (closed.n,))
 
 
+CLOSING = 200.0  # 1/s: how fast a gap left by integration closes; far below the rate of any integration step
+
+
+def _following(closed: Closed, qd: Sequence[Scalar]) -> list[Scalar]:
+    """Rates of the passive joints that follow qd and close what gap there is."""
+    step = closed.passive.solve([-value for value in closed.s])
+    rates = closed.rates(qd)[closed.n :]
+    return [rate + CLOSING * back for rate, back in zip(rates, step, strict=True)]
+
+
+def closed_drift(derivation: Derivation, *, drives: bool = False) -> Program:
+    """(x, qd, tau) -> (qdd, rates of the passive joints): the right-hand side of a simulation."""
+    closed = Closed.of(derivation)
+    qd, tau = derivation.inputs("qd", closed.n), derivation.inputs("tau", closed.n)
+    h = closed.torque(qd, [0.0] * closed.n)
+    L, inverse = factor(closed.mass(drives=drives))
+    qdd = solve(L, inverse, [t - b for t, b in zip(tau, h, strict=True)])
+    entries = [*qdd, *_following(closed, qd)]
+    return _program(closed, [qd, tau], entries, (len(entries),))
+
+
+def closed_motion_terms(derivation: Derivation) -> Program:
+    """(x, qd) -> M, h, rates of the passive joints."""
+    closed = Closed.of(derivation)
+    qd = derivation.inputs("qd", closed.n)
+    h = closed.torque(qd, [0.0] * closed.n)
+    entries = [*flat(closed.mass(drives=False)), *h, *_following(closed, qd)]
+    return _program(closed, [qd], entries, (len(entries),))
+
+
 def closed_forward(derivation: Derivation, *, drives: bool = False) -> Program:
     r"""(x, xd, tau) -> (xdd, lambda) of all coordinates, whatever joints are actuated (eq:closed-forward).
 
@@ -229,6 +259,8 @@ CLOSED_PROGRAMS: dict[str, Callable[..., Program]] = {
         closed_gravload,
         closed_inertia,
         closed_accel,
+        closed_drift,
+        closed_motion_terms,
         closed_forward,
         closed_coriolis,
         closed_energy,

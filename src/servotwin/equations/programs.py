@@ -130,6 +130,20 @@ def accel(derivation: Derivation, *, drives: bool = False) -> Program:
     return Program(derivation, [vector(q), vector(qd), vector(tau)], [output(derivation, qdd, (len(q),))])
 
 
+def motion(derivation: Derivation) -> Program:
+    """(q, qd) -> M, h: what decides the acceleration, before rotors, torques and contacts."""
+    q, chain = _start(derivation)
+    qd = derivation.inputs("qd", len(q))
+    h = _torque(derivation, chain, qd, [0.0] * len(q))
+    M = _mass(derivation, chain, drives=False)
+    n = len(q)
+    return Program(
+        derivation,
+        [vector(q), vector(qd)],
+        [output(derivation, flat(M), (n, n)), output(derivation, h, (n,))],
+    )
+
+
 def frame_pose(derivation: Derivation, poses: Sequence[Pose], frame: str, role: str = "X") -> Pose:
     """Pose of a named frame; ``role`` is the name of its numbers in the table."""
     body = derivation.numbers.frames[frame][0]
@@ -185,5 +199,5 @@ def energy(derivation: Derivation) -> Program:
 
 PROGRAMS: dict[str, Callable[..., Program]] = {
     function.__name__: function
-    for function in (rne, inertia, gravload, coriolis, accel, fkine, fkine_all, jacob0, jacob0_dot, energy)
+    for function in (rne, inertia, gravload, coriolis, accel, motion, fkine, fkine_all, jacob0, jacob0_dot, energy)
 }

@@ -201,6 +201,34 @@ def _loop(program: Program, plan: Plan, width: int, label: str) -> list[str]:
     return head + body.lines + tail
 
 
+def emit_entry(program: Program, plan: Plan, name: str) -> str:
+    """LLVM assembly of ``void name(double *in, double *out, double *data)`` for one evaluation.
+
+    All inputs stand one after the other in ``in``, all outputs in ``out``, each in row-major order: what
+    compiled loops call by address.
+    """
+    lines = [f"define void @{name}(ptr %in, ptr %out, ptr %data) {{", "entry:"]
+    body = _Body(plan, 1)
+    for kind, blocks in (("in", program.inputs), ("out", program.outputs)):
+        at = 0
+        for k, block in enumerate(blocks):
+            lines.append(f"  %{kind}{k}p = getelementptr double, ptr %{kind}, i64 {at}")
+            stride = 8
+            for axis in reversed(range(len(block.shape))):
+                lines.append(f"  %{kind}{k}c{axis} = add i64 0, {stride}")
+                stride *= block.shape[axis]
+            at += stride // 8
+    body.load_inputs([[f"%in{k}p"] for k in range(len(program.inputs))])
+    body.compute()
+    body.store_outputs(
+        [[f"%out{k}p"] for k in range(len(program.outputs))], [block.shape for block in program.outputs]
+    )
+    lines += [*body.lines, "  ret void", "}"]
+    lines += [f"declare double @llvm.{f}.f64(double)" for f in ("sqrt", "fabs")]
+    lines.append("declare double @llvm.fma.f64(double, double, double)")
+    return "\n".join(lines) + "\n"
+
+
 def emit_loop(program: Program, plan: Plan, name: str, width: int) -> str:
     """LLVM assembly of the ufunc loop ``name``; ``width`` 1 leaves the SIMD version out."""
     lines = [f"define void @{name}(ptr %args, ptr %dims, ptr %steps, ptr %data) {{", "entry:"]

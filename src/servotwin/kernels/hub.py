@@ -24,6 +24,7 @@ from servotwin.kernels.ufunc import make_ufunc
 from servotwin.mechanism.model import Array
 
 LOOP = "loop"
+ENTRY = "entry"
 SOURCES = (
     "mechanism/canonical.py",
     "mechanism/grouping.py",
@@ -69,6 +70,16 @@ class Kernel:
     compiled: Compiled
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A compiled function of one robot for other compiled code: ``void f(double *in, double *out, double *data)``."""
+
+    address: int
+    data: Array  # whoever holds the address of ``data`` keeps this object
+    inputs: list[tuple[int, ...]]
+    outputs: list[tuple[int, ...]]
+
+
 @cache
 def _generator_version() -> str:
     """A changed generator never meets old machine code."""
@@ -82,32 +93,45 @@ def kernel(
     kind: str, numbers: Numbers, *, frame: str | None = None, drives: bool = False, width: int = 0
 ) -> Kernel:
     """The kernel of a kind for a robot; ``width`` forces the SIMD width (1: none), default the machine's."""
-    width = width or simd_width()
-    table = numbers.table(energy=kind in {"energy", "closed_energy"}, drives=drives, frame=frame)
-    body = "" if frame is None else numbers.frames[frame][0]
-    name = f"{kind}/{'drives' if drives else ''}/{body}/{width}"
-    key = structure_key(name, numbers, table)
-    compiled = _loaded.get(key)
-    if compiled is None:
-        compiled = _loaded[key] = _from_disk(key) or _build(kind, key, numbers, table, frame, drives, width)
-    consts = compiled.parameter_values(table)
+    compiled, consts = _compiled_for(kind, numbers, frame, drives, width or simd_width())
     call = make_ufunc(
         compiled.address, consts, compiled.inputs, compiled.outputs, kind, f"servotwin kernel {kind}"
     )
     return Kernel(kind, call, consts, compiled)
 
 
+def entry(kind: str, numbers: Numbers, *, drives: bool = False) -> Entry:
+    """The same for one evaluation at a time, callable by address; all arguments packed into two arrays."""
+    compiled, consts = _compiled_for(kind, numbers, None, drives, 0)
+    return Entry(compiled.address, consts, compiled.inputs, compiled.outputs)
+
+
+def _compiled_for(
+    kind: str, numbers: Numbers, frame: str | None, drives: bool, width: int
+) -> tuple[Compiled, Array]:
+    """Code and parameter values; ``width`` 0 stands for the entry without a loop."""
+    table = numbers.table(energy=kind in {"energy", "closed_energy"}, drives=drives, frame=frame)
+    body = "" if frame is None else numbers.frames[frame][0]
+    name = f"{kind}/{'drives' if drives else ''}/{body}/{width}"
+    key = structure_key(name, numbers, table)
+    compiled = _loaded.get(key)
+    if compiled is None:
+        found = _from_disk(key, width) or _build(kind, key, numbers, table, frame, drives, width)
+        compiled = _loaded[key] = found
+    return compiled, compiled.parameter_values(table)
+
+
 def _disk_key(key: str) -> str:
     return hashlib.sha256("|".join((key, abi(), _generator_version())).encode()).hexdigest()
 
 
-def _from_disk(key: str) -> Compiled | None:
+def _from_disk(key: str, width: int) -> Compiled | None:
     entry = read_entry(_disk_key(key))
     if entry is None:
         return None
     header, code = entry
     try:
-        (address,) = load_object(code, [LOOP])
+        (address,) = load_object(code, [LOOP if width else ENTRY])
         return _compiled(address, header)
     except (KeyError, TypeError, ValueError, RuntimeError, OSError):
         return None
@@ -139,7 +163,7 @@ def _build(
     from servotwin.equations.closed_programs import CLOSED_PROGRAMS
     from servotwin.equations.derivation import Derivation
     from servotwin.equations.programs import PROGRAMS
-    from servotwin.kernels.emit import Plan, emit_loop
+    from servotwin.kernels.emit import Plan, emit_entry, emit_loop
     from servotwin.kernels.machine import compile_object
 
     options: dict[str, Any] = {}
@@ -149,7 +173,8 @@ def _build(
         options["drives"] = True
     program = {**PROGRAMS, **CLOSED_PROGRAMS}[kind](Derivation(numbers, table), **options)
     plan = Plan.of(program)
-    code = compile_object(emit_loop(program, plan, LOOP, width))
+    text = emit_loop(program, plan, LOOP, width) if width else emit_entry(program, plan, ENTRY)
+    code = compile_object(text)
     entries = [e for block in program.outputs for e in block.entries]
     header = {
         "kind": kind,
@@ -159,7 +184,7 @@ def _build(
         **_parameter_program(plan.graph, plan.consts),
     }
     write_entry(_disk_key(key), header, code)
-    (address,) = load_object(code, [LOOP])
+    (address,) = load_object(code, [LOOP if width else ENTRY])
     return _compiled(address, header)
 
 

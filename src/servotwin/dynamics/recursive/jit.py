@@ -12,12 +12,13 @@ import hashlib
 import pickle
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.dispatcher import _FunctionCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -38,7 +39,36 @@ DIGEST_SIZE = 32
 
 def helper(function: Function) -> Function:
     """A function that disappears into compiled callers; it must not make arrays, nor return them."""
-    return cast(Function, njit(**HELPER_OPTIONS)(function))
+    return _for_callers(njit(**HELPER_OPTIONS)(function))
+
+
+def part(function: Function) -> Function:
+    """A larger function of compiled loops, called rather than inlined: it keeps them short to compile."""
+    return _for_callers(njit(**(HELPER_OPTIONS | {"forceinline": False}))(function))
+
+
+class CallersOnly(_FunctionCompiler):  # type: ignore[misc,unused-ignore]
+    """Compiles to LLVM code only: machine code of a function that only compiled code calls is never run."""
+
+    def _customize_flags(self, flags: Any) -> Any:
+        flags.no_compile = True
+        return flags
+
+    def _compile_core(self, args: Any, return_type: Any) -> Any:
+        result = super()._compile_core(args, return_type)
+        stand_in: list[Any] = []  # numba wants a built-in method, of its own for each function, as the key
+        result = result._replace(entry_point=stand_in.append)
+        context = self.targetdescr.target_context
+        context.insert_user_function(result.entry_point, result.fndesc, [result.library])
+        return result
+
+
+def _for_callers(compiled: Any) -> Any:
+    """Spare a numba function its own machine code, a third of the compile time of loops with many helpers."""
+    compiler = getattr(compiled, "_compiler", None)
+    if type(compiler) is _FunctionCompiler:
+        compiler.__class__ = CallersOnly
+    return compiled
 
 
 def allocator(function: Function) -> Function:
@@ -48,11 +78,51 @@ def allocator(function: Function) -> Function:
 
 def kernel(function: Function) -> Function:
     """A function called from Python or from other compiled loops; its machine code is kept on disk."""
-    compiled: Any = njit(**OPTIONS)(function)
-    if compiled is not function:  # numba returns the function itself when it is switched off
+    return kernel_of()(function)
+
+
+def kernel_of(*folders: Path) -> Callable[[Function], Function]:
+    """The same for a function built from the modules of further package folders."""
+
+    def compile_lazily(function: Function) -> Function:
+        compiled: Any = njit(**OPTIONS)(function)
+        if compiled is not function:  # numba returns the function itself when it is switched off
+            with suppress(RuntimeError):  # no folder to write to: compile in every process
+                compiled._cache = PackageCache(function, folders)
+        return cast(Function, compiled)
+
+    return compile_lazily
+
+
+class Piece:
+    """A compiled function that others call by its address, ``void f(int64 * 4, double * 2)``.
+
+    Numba optimises a function together with everything it calls, once for every caller on the way up.
+    Pieces are optimised once, and kept on disk one by one.
+    """
+
+    def __init__(self, function: Callable[..., Any], folders: tuple[Path, ...]) -> None:
+        self.function = function
+        self.folders = folders
+
+    @cached_property
+    def address(self) -> int:
+        """Where the compiled function stands in this process; compiled or read from disk at first use."""
+        from numba import types
+        from numba.core.ccallback import CFunc
+
+        arguments = (types.int64,) * 4 + (types.float64,) * 2
+        options = OPTIONS | {"_nrt": False}
+        self._compiled = CFunc(self.function, (arguments, types.void), locals={}, options=options)
         with suppress(RuntimeError):  # no folder to write to: compile in every process
-            compiled._cache = PackageCache(function)
-    return cast(Function, compiled)
+            self._compiled._cache = PackageCache(self.function, self.folders)
+        self._compiled.compile()
+        return int(self._compiled.address)
+
+
+def piece(*folders: Path) -> Callable[[Callable[..., Any]], Piece]:
+    """Decorator for a ``Piece`` built from the modules of further package folders."""
+    return lambda function: Piece(function, folders)
 
 
 @lru_cache
@@ -89,13 +159,14 @@ class CheckedCacheFile(IndexDataCacheFile):  # type: ignore[misc,unused-ignore]
 class PackageCache(FunctionCache):  # type: ignore[misc,unused-ignore]
     """Numba's function cache, stamped by the whole package and forgiving about damaged entries."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], folders: tuple[Path, ...] = ()) -> None:
         super().__init__(function)
         folder = Path(function.__code__.co_filename).parent
+        stamps = [package_stamp(path) for path in (folder, *folders)]
         self._cache_file = CheckedCacheFile(
             cache_path=self._cache_path,
             filename_base=self._impl.filename_base,
-            source_stamp=package_stamp(folder),
+            source_stamp="|".join(stamps),
         )
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -1,0 +1,93 @@
+"""``servotwin compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from servotwin.cli.output import print_json, print_line, print_note, print_table, working
+from servotwin.description.nodes import quoted
+from servotwin.description.units import parse_quantity
+from servotwin.errors import InputError
+
+
+def compare(
+    result: str, measured: str, out: str | None, shift: str, columns: Sequence[str] | None, *, json: bool
+) -> None:
+    """Compare a simulated with a measured run, write page and numbers, and say where they are."""
+    delta, mapping = read_shift(shift), read_columns(columns)
+    from servotwin.simulation.compare import compare as run
+    from servotwin.simulation.compare import comparison_summary
+    from servotwin.simulation.measured import read_measured
+    from servotwin.simulation.stored import read_result
+
+    with working("comparing"):
+        saved = read_result(result)
+        record = read_measured(measured, saved.signals, mapping)
+        comparison = run(saved, record, delta)
+        numbers = comparison_summary(comparison, saved, record)
+    with working("writing the page"):
+        from servotwin.report.compare_page import write_comparison
+
+        files = write_comparison(comparison, saved, record, out or Path(result) / "comparison")
+    if json:
+        print_json({"page": str(files.page), "summary": str(files.summary), **numbers})
+        return
+    rows = [row for axis in numbers["axes"] for row in _axis_rows(axis)]
+    rows += [_row(other, None) for other in numbers["others"]]
+    print_table(COLUMNS, rows, text_columns=2)
+    print_line()
+    how = "given" if comparison.shift_given else "found from the motion"
+    print_line(f"time shift of the measured clock: {1e3 * comparison.shift_s:.4g} ms ({how})")
+    if record.ignored:
+        print_note(f"columns that name no signal: {', '.join(record.ignored)}")
+    print_line(f"numbers: {files.summary}")
+    print_line(f"page: {files.page}")
+
+
+COLUMNS = ("signal", "unit", "RMS", "largest", "NRMSE", "correlation", "own shift [ms]")
+
+
+def read_shift(text: str) -> float | None:
+    """The shift [s] of an option; None for 'auto', which finds it."""
+    if text.strip() == "auto":
+        return None
+    if text.strip() == "0":
+        return 0.0
+    try:
+        return parse_quantity(text, "s")
+    except ValueError as error:
+        raise InputError(f"{error}, or auto", field="--shift") from None
+
+
+def read_columns(pairs: Sequence[str] | None) -> dict[str, str]:
+    """The mapping signal -> column of ``--column`` options."""
+    mapping = {}
+    for pair in pairs or ():
+        signal, equals, column = pair.partition("=")
+        if not equals or not signal.strip() or not column.strip():
+            text = f"{quoted(pair)} is not signal=column, such as joint_A_position_rad=enc1_deg"
+            raise InputError(text, field="--column")
+        mapping[signal.strip()] = column.strip()
+    return mapping
+
+
+def _axis_rows(axis: Mapping[str, Any]) -> list[list[str]]:
+    found = (axis["position"], axis["velocity"])
+    return [_row(part, axis["own_shift_s"]) for part in found if part is not None]
+
+
+def _row(part: Mapping[str, Any], own: float | None) -> list[str]:
+    def share(value: float | None, pattern: str) -> str:
+        return "-" if value is None else format(value, pattern)
+
+    return [
+        str(part["signal"]),
+        str(part["unit"]),
+        f"{part['rms']:.4g}",
+        f"{part['max']:.4g}",
+        share(part["nrmse"], ".3%"),
+        share(part["correlation"], ".6f"),
+        "-" if own is None else f"{1e3 * own:.4g}",
+    ]

@@ -1,0 +1,207 @@
+"""``servotwin simulate``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from servotwin.cli.arguments import read_overrides
+from servotwin.cli.output import number, print_json, print_line, print_note, print_table, working
+from servotwin.errors import InputError
+
+if TYPE_CHECKING:
+    from servotwin.report.simulation_files import ResultFiles
+    from servotwin.simulation.result import Result
+
+DONE, FAILED, INTERRUPTED = 0, 1, 130
+RPM = 9.549296585513721  # turns per minute in one rad/s
+# Fields of a scenario file; every other name is a field of the robot file.
+SCENARIO_FIELDS = frozenset(
+    ("title", "robot", "set", "plant", "start", "move", "repeat", "solver", "seed", "record", "faults")
+)
+
+
+def list_scenarios(*, json: bool) -> None:
+    """Print the scenarios that ship with the package."""
+    from servotwin.simulation.scenario import read_scenario, scenario_names
+
+    with working("reading the scenarios"):
+        found = [(name, read_scenario(name)) for name in scenario_names()]
+    if json:
+        print_json([{"name": name, "robot": s.robot, "title": s.title} for name, s in found])
+        return
+    print_table(("name", "robot", "title"), [(n, s.robot, s.title) for n, s in found], text_columns=3)
+
+
+def simulate(
+    scenario: str | None,
+    out: str | None,
+    overrides: Sequence[str] | None,
+    plant: Sequence[str] | None,
+    *,
+    method: str | None = None,
+    pwm: str | None = None,
+    every: bool = False,
+    report: bool = True,
+    json: bool = False,
+) -> int:
+    """Run a scenario, write its result and say where it is; the exit code."""
+    if every:
+        list_scenarios(json=json)
+        return DONE
+    if scenario is None:
+        raise InputError(
+            "no scenario is given; expected a name of 'servotwin simulate --list' or a .yaml file",
+            field="NAME-OR-FILE",
+        )
+    changes = scenario_overrides(overrides, plant, method, pwm)
+    from servotwin.errors import SimulationError
+    from servotwin.simulation.scenario import read_scenario
+
+    with working("reading the scenario"):
+        chosen = read_scenario(scenario, changes)
+    folder = out or f"out/{chosen.name}"
+    failure = None
+    with _bar(f"simulating {chosen.name}") as progress:
+        from servotwin import simulate as run
+        from servotwin.report.files import make_folder
+
+        make_folder(folder)  # a place that cannot be written is said before the work is done
+        try:
+            result = run(chosen, progress=progress)
+        except SimulationError as error:
+            failure, result = error, error.partial
+    with working("writing the result"):
+        from servotwin.report.simulation_files import write_result
+
+        files = write_result(result, folder, report=report)
+    _print_result(result, files, json=json)
+    sys.stdout.flush()  # what comes now is the last line, wherever both streams go
+    if failure is not None:
+        print_note(f"{failure} (what there is of the run: {folder})")
+        return FAILED
+    if not result.complete:
+        print_note(
+            f"interrupted at {result.signals['time_s'][-1]:.4g} s; the result up to there is in {folder}"
+        )
+        return INTERRUPTED
+    return DONE
+
+
+def scenario_overrides(
+    overrides: Sequence[str] | None, plant: Sequence[str] | None, method: str | None, pwm: str | None
+) -> dict[str, str]:
+    """The options as changes of the scenario file: ``--set`` of either file, ``--plant`` of the truth alone."""
+    changes = {}
+    for field, value in read_overrides(overrides).items():
+        own = field.split(".")[0] in SCENARIO_FIELDS
+        changes[field if own else f"set.{field}"] = value
+    for pair in plant or ():
+        field, equals, value = pair.partition("=")
+        if not equals or not field.strip():
+            text = f"'{pair}' is not field=value, such as axes.A.link.mass=18 kg"
+            raise InputError(text, field="--plant")
+        changes[f"plant.set.{field.strip()}"] = value.strip()
+    if method is not None:
+        changes["solver.method"] = method
+    if pwm is not None:
+        changes["solver.pwm"] = pwm
+    return changes
+
+
+@contextmanager
+def _bar(text: str) -> Iterator[Callable[[float], None]]:
+    """A progress bar on stderr, if a person watches."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(bar_width=24),
+        TaskProgressColumn(),
+        TextColumn("{task.description}"),
+        TimeRemainingColumn(compact=True),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(text, total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)
+
+
+def _print_result(result: Result, files: ResultFiles, *, json: bool) -> None:
+    from servotwin.report.simulation_files import stored_summary
+
+    numbers = stored_summary(result)
+    places = {
+        "report": files.page,
+        "summary": files.summary,
+        "signals": files.signals,
+        "zoom": files.zoom,
+    }
+    if json:
+        shown = {name: None if path is None else str(path) for name, path in places.items()}
+        print_json({**shown, **numbers})
+        return
+    print_table(COLUMNS, [_axis_row(axis) for axis in numbers.get("axes", [])])
+    print_line()
+    for line in _lines(numbers):
+        print_line(line)
+    for line in numbers.get("warnings", []):
+        print_note(f"warning: {line}")
+    last = "report" if files.page is not None else "signals"
+    for name in ("summary", "signals", "report"):
+        if places[name] is not None and name != last:
+            print_line(f"{name}: {places[name]}")
+    print_line(f"{last}: {places[last]}")
+
+
+COLUMNS = (
+    "motor",
+    "peak torque [N m]",
+    "RMS torque [N m]",
+    "rated torque [N m]",
+    "peak / rated",
+    "RMS / rated",
+    "peak speed [rpm]",
+    "peak current [A]",
+)
+
+
+def _axis_row(axis: Mapping[str, Any]) -> list[str]:
+    speed = axis.get("peak_speed_rad_per_s")
+    rated = axis.get("rated_torque_N_m")
+
+    def share(key: str) -> str:
+        value = axis.get(key)
+        return f"{100 * value / rated:.0f} %" if rated and value is not None else "-"
+
+    return [
+        str(axis.get("motor", "")),
+        number(axis.get("peak_torque_N_m"), 4),
+        number(axis.get("rms_torque_N_m"), 4),
+        number(rated, 4),
+        share("peak_torque_N_m"),
+        share("rms_torque_N_m"),
+        "-" if speed is None else f"{RPM * speed:.0f}",
+        number(axis.get("peak_current_A"), 4),
+    ]
+
+
+def _lines(numbers: Mapping[str, Any]) -> list[str]:
+    """The rest in words: tip error, settling, energy, speed of the simulation."""
+    lines = []
+    final, most = numbers.get("tip_error_final_m"), numbers.get("tip_error_max_m")
+    if final is not None and most is not None:
+        lines.append(f"tip error: {1e3 * final:.4g} mm at the end, {1e3 * most:.4g} mm at most")
+    if numbers.get("settling_s") is not None:
+        lines.append(f"settled {1e3 * numbers['settling_s']:.3g} ms after the end of the command")
+    balance = (numbers.get("energy") or {}).get("balance_error_relative")
+    if balance is not None:
+        lines.append(f"energy balance: {abs(balance):.1e} of the energy moved is unaccounted for")
+    if numbers.get("real_time_factor") is not None:
+        lines.append(
+            f"speed: {numbers['real_time_factor']:.3g} times real time "
+            f"({numbers['simulated_s']:.4g} s in {numbers['wall_s']:.3g} s)"
+        )
+    return lines

@@ -1,0 +1,112 @@
+"""``servotwin tune``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from servotwin.cli.arguments import read_overrides, read_positions, read_quantities
+from servotwin.cli.output import print_heading, print_json, print_line, print_note, print_table, working
+
+if TYPE_CHECKING:
+    from servotwin.control.loops import Loop
+    from servotwin.design.tuning import Tuning
+
+
+def tune(
+    name: str,
+    q: str | None,
+    payload: str | None,
+    current: str | None,
+    speed: str | None,
+    position: str | None,
+    out: str | None,
+    overrides: Sequence[str] | None,
+    *,
+    json: bool,
+) -> None:
+    """Print gains and margins, or write them with their figures."""
+    from servotwin.description.load import read_description
+
+    changes = read_overrides(overrides)
+    most = _one("--payload", payload, "mass", "kg")
+    asked = {
+        "current_bandwidth": _one("--current", current, "bandwidth", "rad/s"),
+        "speed_bandwidth": _one("--speed", speed, "bandwidth", "rad/s"),
+        "position_bandwidth": _one("--position", position, "bandwidth", "1/s"),
+    }
+    with working(f"tuning {name}"):
+        from servotwin.design.tuning import tune as compute
+        from servotwin.mechanism.build import build_mechanism
+        from servotwin.robot.robot import Robot
+
+        description = read_description(name, changes)
+        pose = None if q is None else read_positions("--q", q, Robot(build_mechanism(description)))
+        tuning = compute(description, pose, payload_max=most, **asked)
+    places = {} if out is None else _write(tuning, out)
+    if json:
+        from servotwin.report.tune_page import tuning_data
+
+        print_json({**places, **tuning_data(tuning)})
+    else:
+        _print(tuning)
+        for what, where in places.items():
+            print_line(f"{what + ':':<9}{where}")
+    for line in tuning.warnings:
+        print_note(f"warning: {line}")
+
+
+def _one(option: str, text: str | None, name: str, unit: str) -> float | None:
+    """The quantity of an option in SI."""
+    return None if text is None else float(read_quantities(option, text, (name,), (unit,))[0])
+
+
+def _write(tuning: Tuning, out: str) -> dict[str, str]:
+    from servotwin.report.tune_page import write_tune_report
+
+    with working("drawing"):
+        files = write_tune_report(tuning, out)
+    return {"report": str(files.page), "summary": str(files.summary)}
+
+
+def _print(tuning: Tuning) -> None:
+    print_line(
+        f"{tuning.robot.name}: current {tuning.current_bandwidth:g} rad/s, speed {tuning.speed_bandwidth:g} "
+        f"rad/s (integral time {1e3 * tuning.integral_time:.3g} ms), position {tuning.position_bandwidth:g} 1/s"
+    )
+    print_heading("Gains at the motor side")
+    names = ("position", "speed_proportional", "speed_integral", "current_proportional", "current_integral")
+    columns = ("axis", "K_x [1/s]", "K_pn [A s/rad]", "K_in [A/rad]", "K_pi [V/A]", "K_ii [V/(A s)]")
+    rows = [(axis.motor, *(f"{getattr(axis.gains, n):.4g}" for n in names)) for axis in tuning.axes]
+    print_table(columns, rows)
+    fixed = [axis for axis in tuning.axes if axis.integers is not None]
+    if fixed:
+        print_heading("The same as integers over 256")
+        rows = [(axis.motor, *(str(getattr(axis.integers, n)) for n in names)) for axis in fixed]
+        print_table(("axis", "K_x", "K_pn", "K_in", "K_pi", "K_ii"), rows)
+    print_heading("Margins")
+    headings = (
+        "axis",
+        "load",
+        "loop",
+        "J [kg m2]",
+        "phase [deg]",
+        "gain",
+        "crossover [rad/s]",
+        "-3 dB [rad/s]",
+    )
+    margins = [
+        (axis.motor, case.load, loop.name, f"{case.at.J:.4g}", *_cells(loop))
+        for axis in tuning.axes
+        for case in axis.cases
+        for loop in case.loops.all
+    ]
+    print_table(headings, margins, text_columns=3)
+
+
+def _cells(loop: Loop) -> tuple[str, str, str, str]:
+    phase = "-" if loop.phase_margin is None else f"{math.degrees(loop.phase_margin):.1f}"
+    gain = "-" if loop.gain_margin is None else f"{loop.gain_margin:.2f}"
+    at, width = ("-" if x is None else f"{x:.0f}" for x in (loop.crossover, loop.bandwidth))
+    return phase if loop.stable else f"{phase} unstable", gain, at, width

@@ -1,0 +1,172 @@
+"""The robot's controller: sampling periods, control law, converters, sensors of the drive (SI)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from servotwin.description.fields import Choice, Measure, Part, Period, Whole, nanoseconds, problem
+
+Share = Annotated[float, Measure("", minimum=0.0, maximum=1.0)]
+OptionalGain = float | None
+
+
+class CurrentSensor(Part):
+    """The measurement of the motor current."""
+
+    bits: Annotated[int, Whole(0, 32)] = Field(
+        default=12, description="bits of its converter; 0 for no quantisation"
+    )
+    range: Annotated[float | None, Measure("A", above=0.0)] = Field(
+        default=None, description="largest current it can show; default 1.25 times the current limit"
+    )
+    offset: Annotated[float, Measure("A")] = Field(default=0.0, description="constant error")
+    noise: Annotated[float, Measure("A", minimum=0.0)] = Field(
+        default=0.0, description="standard deviation of its noise"
+    )
+
+
+class Feedforward(Part):
+    """How much of the known motion is commanded ahead of the loops, 0 to 1."""
+
+    velocity: Share = Field(default=0.0, description="share of the speed of the reference")
+    acceleration: Share = Field(default=0.0, description="share of the torque of the reflected inertia")
+    torque: Share = Field(default=0.0, description="share of the inverse dynamics of the model")
+    gravity: Share = Field(default=0.0, description="share of the model's gravity torque")
+
+
+class Gains(Part):
+    """Gains of one motor that replace what the bandwidths would give."""
+
+    position: Annotated[OptionalGain, Measure("1/s", minimum=0.0)] = Field(
+        default=None, description="speed per position error"
+    )
+    position_integral: Annotated[OptionalGain, Measure("1/s^2", minimum=0.0)] = Field(
+        default=None, description="speed per position error and time"
+    )
+    speed_proportional: Annotated[OptionalGain, Measure("A*s/rad", angle_optional=True, minimum=0.0)] = Field(
+        default=None, description="current per speed error"
+    )
+    speed_integral: Annotated[OptionalGain, Measure("A/rad", angle_optional=True, minimum=0.0)] = Field(
+        default=None, description="current per speed error and time"
+    )
+    current_proportional: Annotated[OptionalGain, Measure("V/A", minimum=0.0)] = Field(
+        default=None, description="voltage per current error"
+    )
+    current_integral: Annotated[OptionalGain, Measure("V/(A*s)", minimum=0.0)] = Field(
+        default=None, description="voltage per current error and time"
+    )
+
+
+class Controller(Part):
+    """Main controller, axis controller and servo drivers."""
+
+    main_period: Annotated[float, Period()] = Field(description="period of the path points")
+    axis_period: Annotated[float, Period()] = Field(description="period of the position loop")
+    speed_period: Annotated[float, Period()] = Field(description="period of the speed loop")
+    current_period: Annotated[float, Period()] = Field(
+        description="period of the current loop and of the pulses"
+    )
+    arithmetic: Annotated[str, Choice(("float", "fixed"))] = Field(
+        default="float", description="numbers of the axis controller and servo drivers"
+    )
+    computation_delay: Annotated[int, Whole(0, 1)] = Field(
+        default=0, description="current periods from the measurement until the voltage acts"
+    )
+    jitter: Annotated[float, Measure("s", minimum=0.0)] = Field(
+        default=0.0, description="largest lateness of the main controller's points"
+    )
+    law: Annotated[str, Choice(("cascade", "computed-torque"))] = Field(
+        default="cascade", description="position, speed and current loops, or inverse dynamics"
+    )
+    position_bandwidth: Annotated[float, Measure("1/s", above=0.0)] = Field(
+        description="bandwidth of the position loop, its proportional gain"
+    )
+    speed_bandwidth: Annotated[float, Measure("rad/s", above=0.0)] = Field(
+        description="bandwidth of the speed loop"
+    )
+    current_bandwidth: Annotated[float, Measure("rad/s", above=0.0)] = Field(
+        description="bandwidth of the current loop"
+    )
+    speed_integral_time: Annotated[float | None, Measure("s", above=0.0)] = Field(
+        default=None, description="integral time of the speed loop; default from its bandwidth"
+    )
+    speed_sensing: Annotated[str, Choice(("counted", "inverse-time", "filtered"))] = Field(
+        default="counted", description="how the speed is found from encoder pulses"
+    )
+    speed_filter: Annotated[float | None, Measure("s", above=0.0)] = Field(
+        default=None, description="time constant of the speed filter"
+    )
+    command_bits: Annotated[int, Whole(0, 32)] = Field(
+        default=12, description="bits of the speed command's converters; 0 for no quantisation"
+    )
+    command_voltage: Annotated[float, Measure("V", above=0.0)] = Field(
+        default=10.0, description="voltage of the speed command that means the largest motor speed"
+    )
+    current_sensor: CurrentSensor = Field(
+        default_factory=CurrentSensor, description="measurement of the motor currents"
+    )
+    feedforward: Feedforward = Field(
+        default_factory=Feedforward, description="what is commanded ahead of the loops"
+    )
+    gains: dict[str, Gains] = Field(
+        default={}, description="by motor: gains that replace those of the bandwidths"
+    )
+
+    @property
+    def main_period_ns(self) -> int:
+        """Period of the path points [ns]."""
+        return nanoseconds(self.main_period)
+
+    @property
+    def axis_period_ns(self) -> int:
+        """Period of the position loop [ns]."""
+        return nanoseconds(self.axis_period)
+
+    @property
+    def speed_period_ns(self) -> int:
+        """Period of the speed loop [ns]."""
+        return nanoseconds(self.speed_period)
+
+    @property
+    def current_period_ns(self) -> int:
+        """Period of the current loop [ns]."""
+        return nanoseconds(self.current_period)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Controller:
+        for long, short in (("speed", "current"), ("axis", "current"), ("main", "axis")):
+            self._check_divides(f"{long}_period", f"{short}_period")
+        if self.speed_sensing == "filtered" and self.speed_filter is None:
+            raise problem("the filtered sensing needs speed_filter, such as '2 ms'", "speed_sensing")
+        if self.jitter >= self.main_period:
+            raise problem(f"{self.jitter:g} s is not below the main_period {self.main_period:g} s", "jitter")
+        return self
+
+    def _check_divides(self, long: str, short: str) -> None:
+        """Complain unless the period ``short`` fits into ``long`` a whole number of times."""
+        whole, part = getattr(self, f"{long}_ns"), getattr(self, f"{short}_ns")
+        count, left = divmod(whole, part)
+        if not left:
+            return
+        nearby = [time_text(k * part) for k in (count, count + 1) if k]
+        raise problem(
+            f"{time_text(whole)} is {whole / part:.6g} times the {short} {time_text(part)};"
+            f" expected a whole multiple, such as {' or '.join(nearby)}",
+            long,
+        )
+
+
+def time_text(ns: int) -> str:
+    """A time of whole nanoseconds, exactly, in the unit that reads best.
+
+    >>> time_text(1_600_000)
+    '1.6 ms'
+    """
+    for size, unit in ((10**9, "s"), (10**6, "ms"), (10**3, "us")):
+        if ns >= size:
+            # whole digits and up to nine decimals, no rounding
+            text = f"{ns // size}.{ns % size:0{len(str(size)) - 1}d}".rstrip("0").rstrip(".")
+            return f"{text} {unit}"
+    return f"{ns} ns"

@@ -1,0 +1,1 @@
+"""Answers to a designer's questions: tuning, sizing."""

@@ -1,0 +1,170 @@
+"""Gains for every axis of a robot, and how its loops do with the lightest and the heaviest load."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from servotwin.control.axis_data import axis_model, controller_of, gains_of, scaling_of, timing_of
+from servotwin.control.axis_run import axis_run
+from servotwin.control.gains import FixedGains, Gains, Scaling, default_integral_time, fixed_gains
+from servotwin.control.loops import AxisLoops, axis_loops, loop_warnings
+from servotwin.control.sampled import AxisModel, Timing
+from servotwin.description.schema import Payload, RobotDescription
+from servotwin.design.inertia_range import Extreme, heaviest, lightest, motor_inertia
+from servotwin.errors import InputError
+from servotwin.mechanism.build import build_mechanism
+from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+
+LOADS = ("lightest", "design", "heaviest")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One axis with one load."""
+
+    load: str  # one of LOADS
+    at: Extreme
+    model: AxisModel
+    loops: AxisLoops
+
+    def step_response(self, gains: Gains, timing: Timing, level: str, duration: float) -> tuple[Array, Array]:
+        """Times and values after a unit step of the loop's reference (``AxisRun.step_response``)."""
+        return axis_run(self.model, gains, timing).step_response(level, duration)
+
+
+@dataclass(frozen=True)
+class AxisTuning:
+    """Gains of one axis and its loops with every load."""
+
+    motor: str
+    gains: Gains
+    scaling: Scaling | None
+    integers: FixedGains | None
+    cases: tuple[Case, ...]  # in the order of LOADS
+    warnings: tuple[str, ...]
+
+    def case(self, load: str) -> Case:
+        """The case of a load."""
+        return self.cases[LOADS.index(load)]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Gains of a robot, what they were computed for, and what is wrong with them."""
+
+    robot: Robot
+    description: RobotDescription
+    q: Array  # design pose
+    payload: float  # at the design pose [kg]
+    payload_max: float  # of the heaviest load [kg]
+    current_bandwidth: float  # [rad/s]
+    speed_bandwidth: float  # [rad/s]
+    position_bandwidth: float  # [1/s]
+    integral_time: float  # of the speed loop [s]
+    timing: Timing
+    axes: tuple[AxisTuning, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Of all axes, one line each."""
+        return tuple(line for axis in self.axes for line in axis.warnings)
+
+
+def tune(
+    description: RobotDescription,
+    q: Array | None = None,
+    *,
+    payload_max: float | None = None,
+    current_bandwidth: float | None = None,
+    speed_bandwidth: float | None = None,
+    position_bandwidth: float | None = None,
+) -> Tuning:
+    """Gains at a pose (default: home) for bandwidths (default: the file's), and the margins they leave.
+
+    The lightest load is the empty robot, the heaviest one carries
+    ``payload_max`` [kg] (default: the payload of the file) where it stands on
+    the tool in the file.
+    """
+    controller = controller_of(description)
+    asked = _checked(
+        current_bandwidth=current_bandwidth,
+        speed_bandwidth=speed_bandwidth,
+        position_bandwidth=position_bandwidth,
+    )
+    robot, empty, full, payload, most = _loaded(description, payload_max)
+    pose = robot.q_home if q is None else np.asarray(q, dtype=np.float64)
+    at_pose = motor_inertia(robot, pose, held=True)
+    lights, heavies = lightest(empty, 0.0), heaviest(full, most)
+    timing = timing_of(controller)
+    axes = []
+    for i, motor in enumerate(robot.mechanism.rotors.names):
+        design = axis_model(description, motor, float(at_pose[i]) - float(robot.mechanism.rotors.J_m[i]))
+        gains = gains_of(controller, motor, design, **asked)
+        places = lights[i], Extreme(float(at_pose[i]), pose, payload), heavies[i]
+        axes.append(_axis(description, motor, design, gains, timing, places))
+    speed = asked.get("speed_bandwidth", controller.speed_bandwidth)
+    return Tuning(
+        robot=robot,
+        description=description,
+        q=pose,
+        payload=payload,
+        payload_max=most,
+        current_bandwidth=asked.get("current_bandwidth", controller.current_bandwidth),
+        speed_bandwidth=speed,
+        position_bandwidth=asked.get("position_bandwidth", controller.position_bandwidth),
+        integral_time=controller.speed_integral_time or default_integral_time(speed),
+        timing=timing,
+        axes=tuple(axes),
+    )
+
+
+def _checked(**bandwidths: float | None) -> dict[str, float]:
+    """The bandwidths that were asked for; they are positive numbers."""
+    asked = {name: value for name, value in bandwidths.items() if value is not None}
+    for name, value in asked.items():
+        if not (math.isfinite(value) and value > 0.0):
+            raise InputError(f"{value:g} rad/s is not a bandwidth; expected a positive number", field=name)
+    return asked
+
+
+def _loaded(
+    description: RobotDescription, payload_max: float | None
+) -> tuple[Robot, Robot, Robot, float, float]:
+    """The robot as described, empty and fully loaded; its payload and the largest one [kg]."""
+    stated = description.payload or Payload()
+    most = stated.mass if payload_max is None else payload_max
+    if not (math.isfinite(most) and most >= 0.0):
+        raise InputError(f"{most:g} kg is not a mass; expected zero or more", field="payload")
+
+    def robot(payload: Payload) -> Robot:
+        changed = description.model_copy(update={"payload": payload})
+        return Robot(build_mechanism(changed), title=description.title)
+
+    empty = Payload(mass=0.0, center=stated.center)
+    full = stated.model_copy(update={"mass": max(most, stated.mass)})
+    return robot(stated), robot(empty), robot(full), stated.mass, max(most, stated.mass)
+
+
+def _axis(
+    description: RobotDescription,
+    motor: str,
+    design: AxisModel,
+    gains: Gains,
+    timing: Timing,
+    places: tuple[Extreme, Extreme, Extreme],
+) -> AxisTuning:
+    cases = []
+    warnings: list[str] = []
+    for load, place in zip(LOADS, places, strict=True):
+        model = replace(design, J_load=max(place.J - design.J_m, 0.0))
+        case = Case(load, place, model, axis_loops(model, gains, timing))
+        cases.append(case)
+        where = "design pose" if load == "design" else f"{load} load"
+        warnings += loop_warnings(motor, case.loops, f"{where} ({place.J:.3g} kg m2)")
+    scaling = scaling_of(description, motor)
+    integers = fixed_gains(gains, scaling) if scaling is not None else None
+    return AxisTuning(motor, gains, scaling, integers, tuple(cases), tuple(warnings))

@@ -1,0 +1,66 @@
+"""What a compiled loop knows about motors, power stage and sensors: parameters and state, one record each.
+
+A record is a row of a NumPy structured array; compiled functions read and write
+its fields by name (``motor.R``). SI throughout; angles, speeds and torques on the
+motor's side.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+
+class Kind(IntEnum):
+    """Electrical models of a motor."""
+
+    DC = 0
+    DC_REDUCED = 1
+    PMSM = 2
+    IDEAL = 3
+
+
+FREE = 2  # mode of a shaft without dry friction; otherwise -1, +1 (slides) or 0 (stuck)
+
+_REAL, _WHOLE = np.float64, np.int64
+
+
+def _dtype(reals: str, wholes: str) -> np.dtype[Any]:
+    return np.dtype([(name, _REAL) for name in reals.split()] + [(name, _WHOLE) for name in wholes.split()])
+
+
+MOTOR = _dtype(
+    # winding: resistance now and at the reference temperature, both without the bridge; bridge resistance
+    "R R_ref R_bridge L K L_d L_q psi pole_pairs "
+    # rotor, friction (viscous, Coulomb, static, Stribeck speed), brake
+    "J f tau_c tau_s w_stribeck brake_torque "
+    # gear: torsion at the motor side, half of the play, efficiency; g: motor torque per transmitted torque
+    "stiffness damping half_play eta g "
+    # thermal network
+    "T_w T_h T_ref T_ambient R_wh R_ha C_w C_h alpha "
+    # applied: switch state per volt of the bus (alpha, beta for three phases), torque of an ideal drive
+    "s_a s_b torque_command "
+    # now: angle, speed, its derivatives at the start of the window, torque, transmitted torque, what friction must hold
+    "theta w w_dot w_ddot tau net transmitted slack "
+    # extremes so far
+    "i_peak tau_peak tau_mean_peak w_peak T_peak",
+    "kind mode flexible current_at brake_closed contact open",
+)
+
+POWER = _dtype(
+    "u_source R_supply C u_on u_off R_brake dead_time storage_time", "two_level capacitor braking enabled"
+)
+
+STOP = _dtype("low high reaction", "state")
+
+SENSOR = _dtype(
+    "counts_per_rad current_range current_offset current_noise last_edge_time last_speed",
+    "current_bits count edge_count stuck lost",
+)
+
+
+def zeros(dtype: np.dtype[Any], count: int) -> Any:
+    """``count`` records, every field zero."""
+    return np.zeros(count, dtype=dtype)

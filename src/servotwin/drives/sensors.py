@@ -1,0 +1,79 @@
+r"""Encoders, current sensors, converters, and the random numbers of their noise."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from servotwin.dynamics.recursive.jit import helper
+
+UNIT = 2.0**-53
+
+
+@helper
+def uniform(state: Any) -> float:
+    """A number in [0, 1) from a counter hashed by splitmix64; ``state`` is an array of one uint64."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    x = state[0]
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x = x ^ (x >> np.uint64(31))
+    return float(x >> np.uint64(11)) * UNIT
+
+
+@helper
+def normal(state: Any) -> float:
+    """A number of the standard normal distribution (Box and Muller)."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(state)))
+    return radius * math.cos(2.0 * math.pi * uniform(state))
+
+
+@helper
+def read_count(sensor: Any, theta: float) -> int:
+    r"""Encoder count, zero being the middle of a count: floor(theta counts/rad + 1/2)  (eq:encoder)."""
+    if sensor.stuck:
+        return sensor.count  # type: ignore[no-any-return]
+    sensor.count = math.floor(theta * sensor.counts_per_rad + 0.5) - sensor.lost  # eq:encoder
+    return sensor.count  # type: ignore[no-any-return]
+
+
+@helper
+def quantise(value: float, span: float, bits: int) -> float:
+    """A converter with ``bits`` over -span..span; 0 bits: only the range counts."""
+    value = min(max(value, -span), span)
+    if bits <= 0:
+        return value
+    steps = 2.0 ** (bits - 1) - 1.0
+    return math.floor(value / span * steps + 0.5) * span / steps
+
+
+@helper
+def read_current(sensor: Any, i: float, random: Any) -> float:
+    """Current as the driver sees it: offset, noise, range and bits."""
+    if sensor.current_noise > 0.0:
+        i += sensor.current_noise * normal(random)
+    return quantise(i + sensor.current_offset, sensor.current_range, sensor.current_bits)
+
+
+@helper
+def inverse_time_speed(sensor: Any, theta: float, w: float, time: float) -> float:
+    """Speed from the time between the last pulses of two samples [rad/s].
+
+    The instant of the last pulse follows from how far the shaft has turned since; when no pulse came, the
+    speed is at most one count in the time that passed.
+    """
+    counts = theta * sensor.counts_per_rad + 0.5
+    count = math.floor(counts)
+    edge = float(count) if w >= 0.0 else float(count + 1)
+    passed = (counts - edge) / sensor.counts_per_rad / w if w != 0.0 else 0.0
+    at = time - passed
+    pulses = count - sensor.edge_count
+    if pulses != 0 and at > sensor.last_edge_time:
+        sensor.last_speed = pulses / sensor.counts_per_rad / (at - sensor.last_edge_time)
+        sensor.last_edge_time, sensor.edge_count = at, count
+    else:
+        most = 1.0 / sensor.counts_per_rad / max(time - sensor.last_edge_time, 1e-9)
+        sensor.last_speed = min(max(sensor.last_speed, -most), most)
+    return sensor.last_speed  # type: ignore[no-any-return]

@@ -1,0 +1,71 @@
+"""Figures of single switching periods: carrier and command, switched voltage, ripple of the current."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from servotwin.report.page_style import INK, SOFT, axis, layout
+from servotwin.report.simulation_view import View
+from servotwin.report.traces import colour, line
+
+HEIGHT = 460
+
+
+def zoomed_motors(view: View) -> list[int]:
+    """Numbers of the motors that have signals in the zoom."""
+    zoom = view.result.zoom
+    return [i for i, name in enumerate(view.result.motors) if f"motor_{name}_voltage_V" in zoom]
+
+
+def span(view: View) -> tuple[float, float]:
+    """First and last instant of the zoom [s]."""
+    t = view.result.zoom["time_s"]
+    return float(t[0]), float(t[-1])
+
+
+def switching(view: View, i: int) -> go.Figure:
+    """Three panels over the same microseconds: comparison, voltage, current."""
+    zoom, name = view.result.zoom, view.result.motors[i]
+    start, end = span(view)
+    us = 1e6 * (zoom["time_s"] - start)
+    time = axis("time [µs]", anchor="y3", range=[0.0, 1e6 * (end - start)])
+    figure = go.Figure(layout=layout(HEIGHT, xaxis=time))
+    volts, current = zoom[f"motor_{name}_voltage_V"], zoom[f"motor_{name}_current_A"]
+    bus = max(float(np.max(np.abs(volts))), 1e-9)
+    switched = [float(volts.min()) - 0.15 * bus, float(volts.max()) + 0.15 * bus]
+    figure.update_layout(
+        yaxis=axis("modulation", domain=(0.71, 1.0), anchor="x", range=[-1.1, 1.1]),
+        yaxis2=axis("voltage [V]", domain=(0.38, 0.65), anchor="x", range=switched),
+        yaxis3=axis("current [A]", domain=(0.0, 0.32), anchor="x", **_current_range(current)),
+    )
+    points = view.points
+    if "carrier" in zoom:
+        thin = {"width": 1.2}
+        figure.add_trace(
+            line(us, zoom["carrier"], "carrier", SOFT, points, line=thin, hovertemplate="%{y:.3f}")
+        )
+    if f"motor_{name}_modulation" in zoom:
+        command = zoom[f"motor_{name}_modulation"]
+        step = {"shape": "hv", "width": 2}
+        figure.add_trace(line(us, command, "command", INK, points, line=step, hovertemplate="%{y:.3f}"))
+        if _three_level(view):  # the second half bridge is switched by the mirrored command
+            dotted = {"shape": "hv", "width": 1.2, "dash": "dot"}
+            figure.add_trace(line(us, -command, "mirrored", INK, points, line=dotted, hoverinfo="skip"))
+    style = {"yaxis": "y2", "hovertemplate": "%{y:.1f} V", "showlegend": False}
+    figure.add_trace(line(us, volts, "voltage", colour(i), points, line={"shape": "hv"}, **style))
+    style = {"yaxis": "y3", "hovertemplate": "%{y:.4f} A", "showlegend": False}
+    figure.add_trace(line(us, current, "current", colour(i), points, **style))
+    return figure
+
+
+def _three_level(view: View) -> bool:
+    bridge = getattr(getattr(view.description, "power", None), "bridge", None)
+    return getattr(bridge, "modulation", "three-level") == "three-level"
+
+
+def _current_range(current: np.ndarray) -> dict[str, list[float]]:
+    """The ripple fills the panel, unless there is none."""
+    low, high = float(current.min()), float(current.max())
+    pad = max(0.15 * (high - low), 1e-3)
+    return {"range": [low - pad, high + pad]}

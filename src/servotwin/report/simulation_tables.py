@@ -1,0 +1,114 @@
+"""Tables of the report on a simulated run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from servotwin.report.page import Cell
+from servotwin.report.simulation_view import RPM, View
+
+MOST_EVENTS = 60
+MOTOR_COLUMNS = (
+    "motor",
+    "peak torque [N\u00a0m]",
+    "RMS torque [N\u00a0m]",
+    "rated torque [N\u00a0m]",
+    "peak / limit",
+    "RMS / rated",
+    "peak speed [rpm]",
+    "speed / rated",
+    "peak current [A]",
+    "RMS current [A]",
+    "winding [°C]",
+    "largest following error",
+    "error at the end",
+)
+
+
+def motor_row(shown: View, name: str) -> list[str | Cell]:
+    """What one motor gave and how far its joint was off."""
+    axis = shown.axis(name)
+    peak = shown.peak_rating(name)
+    return [
+        Cell(name, "strong"),
+        _value(axis, "peak_torque_N_m", ".3f"),
+        _value(axis, "rms_torque_N_m", ".3f"),
+        _value(axis, "rated_torque_N_m", ".3f"),
+        _share(axis.get("peak_torque_N_m"), peak),
+        _share(axis.get("rms_torque_N_m"), axis.get("rated_torque_N_m")),
+        _value(axis, "peak_speed_rad_per_s", ".0f", RPM),
+        _share(axis.get("peak_speed_rad_per_s"), axis.get("rated_speed_rad_per_s")),
+        _value(axis, "peak_current_A", ".2f"),
+        _value(axis, "rms_current_A", ".2f"),
+        _value(axis, "peak_winding_temperature_degC", ".1f"),
+        _joint_length(shown, axis, "joint_error_max"),
+        _joint_length(shown, axis, "joint_error_final"),
+    ]
+
+
+def _value(axis: dict[str, Any], key: str, pattern: str, factor: float = 1.0) -> str:
+    value = axis.get(key)
+    return "-" if value is None else format(factor * value, pattern)
+
+
+def _share(value: float | None, limit: float | None) -> Cell:
+    if value is None or not limit:
+        return Cell("-")
+    share = value / limit
+    return Cell(f"{100 * share:.0f}\u00a0%", "warn" if share > 1.0 + 1e-9 else "good")
+
+
+def _joint_length(shown: View, axis: dict[str, Any], key: str) -> str:
+    """An error of a joint in the unit people use."""
+    value, joint = axis.get(key), axis.get("joint")
+    if value is None or joint not in shown.result.joints:
+        return "-"
+    unit = shown.units(shown.result.joints.index(joint))
+    text = f"{unit.factor * value:.4f}"
+    return f"{text if text.strip('-0.') else '0.0000'}\u00a0{unit.shown}"
+
+
+def event_rows(shown: View) -> list[list[str | Cell]]:
+    """Times at limits and single events, in the order of time."""
+    rows: list[tuple[float, list[str | Cell]]] = []
+    limits = set()
+    for name in shown.result.motors:
+        for kind, start, end in shown.saturation(name):
+            limits.add((name, kind))
+            rows.append((start, [f"{start:.4f} s", f"{end:.4f} s", Cell(name, "strong"), kind]))
+    for event in shown.result.events:
+        if (event.axis, event.what) not in limits:  # stands there with its end already
+            row: list[str | Cell] = [f"{event.time_s:.4f} s", "", Cell(event.axis, "strong"), event.what]
+            rows.append((event.time_s, row))
+    return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+
+
+def run_rows(shown: View) -> list[list[str | Cell]]:
+    """Scenario, solver and its speed."""
+    result, numbers = shown.result, shown.result.summary
+    scenario = result.scenario
+    rows: list[tuple[str, str]] = [
+        ("scenario", str(scenario.path or scenario.name)),
+        ("robot", result.robot.name),
+    ]
+    rows += [("changed", f"{field} = {value}") for field, value in scenario.set.items()]
+    names = {
+        "method": "solver",
+        "pwm": "PWM",
+        "seed": "seed of the noise",
+        "intervals_per_current_period_max": "most intervals in a current period",
+    }
+    rows += [(label, str(numbers[key])) for key, label in names.items() if numbers.get(key) is not None]
+    for key, label in (("wall_s", "time to simulate"), ("compile_s", "time to compile before it")):
+        if numbers.get(key) is not None:
+            rows.append((label, f"{numbers[key]:.3g} s"))
+    rows.append(("recorded", f"{len(shown.t)} instants, {len(result.signals)} signals"))
+    return [[Cell(label, "strong"), text] for label, text in rows]
+
+
+def plant_rows(shown: View) -> list[list[str | Cell]]:
+    """Fields that are different in truth: what the controller believes, and what is true."""
+    tree = shown.description.tree
+    known = {path: node.plain() for path, node in tree.walk()} if tree is not None else {}
+    changes = shown.result.scenario.plant_set
+    return [[field, str(known.get(field, "-")), str(value)] for field, value in changes.items()]

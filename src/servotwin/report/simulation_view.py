@@ -1,0 +1,133 @@
+"""A simulated run as a report looks at it: its signals by axis, and the data of its motors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from servotwin.description.schema import Motor, RobotDescription
+from servotwin.mechanism.model import Array
+from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits
+from servotwin.report.traces import POINTS
+from servotwin.simulation.result import Result, joint_signal
+
+RPM = 30.0 / math.pi  # turns per minute in one rad/s
+BYTES = 2.7e6  # for all lines of a page, beside the plotting library's 4.7 MB
+POINT_BYTES = 10.7  # two single-precision numbers in base64
+LEAST_MOTION = 1e-9  # rad, m: a joint whose command stays within stands still
+SHOWN_EVENTS = 8  # marks in a figure
+
+
+@dataclass(frozen=True)
+class View:
+    """A result with the description of its robot."""
+
+    result: Result
+    description: RobotDescription
+
+    @property
+    def t(self) -> Array:
+        """Instants (k,) [s]."""
+        return self.result.signals["time_s"]
+
+    @property
+    def duration(self) -> float:
+        """Length of the run [s]."""
+        return float(self.t[-1] - self.t[0])
+
+    @property
+    def points(self) -> int:
+        """Most points of a line, so that the page stays small however many axes there are."""
+        lines = 9 * len(self.result.motors) + 6 * len(self.result.joints) + 14
+        return int(min(POINTS, BYTES / POINT_BYTES / lines))
+
+    def units(self, i: int) -> JointUnits:
+        """Units of joint number ``i``."""
+        return PRISMATIC if self.result.prismatic[i] else REVOLUTE
+
+    def joint(self, i: int, quantity: str, *, reference: bool = False) -> Array:
+        """Position or velocity of joint number ``i`` (k,) in SI."""
+        slides = self.result.prismatic[i]
+        return self.result.signals[
+            joint_signal(self.result.joints[i], quantity, prismatic=slides, reference=reference)
+        ]
+
+    def following_error(self, i: int) -> Array:
+        """Commanded minus actual position (k,) in SI."""
+        return self.joint(i, "position", reference=True) - self.joint(i, "position")
+
+    def motor_signal(self, name: str, quantity: str) -> Array:
+        """A signal of a motor (k,), such as ``torque_N_m``."""
+        return self.result.signals[f"motor_{name}_{quantity}"]
+
+    @cached_property
+    def moving(self) -> list[int]:
+        """Numbers of the joints that are commanded to move."""
+        references = [self.joint(i, "position", reference=True) for i in range(self.joint_count)]
+        return [i for i, q_ref in enumerate(references) if float(np.ptp(q_ref)) > LEAST_MOTION]
+
+    @property
+    def joint_count(self) -> int:
+        """Number of joints."""
+        return len(self.result.joints)
+
+    def axis(self, motor: str) -> dict[str, Any]:
+        """The summary of a motor; empty if there is none."""
+        axes: list[dict[str, Any]] = self.result.summary.get("axes", [])
+        return next((axis for axis in axes if axis.get("motor") == motor), {})
+
+    def motor(self, name: str) -> Motor:
+        """The data of a motor; all fields empty where the description has none."""
+        axis = self.description.axes.get(name)
+        return axis.motor if axis is not None and axis.motor is not None else Motor()
+
+    def peak_rating(self, name: str) -> float | None:
+        """Torque that motor and drive give at most [N m]."""
+        stated: float | None = self.axis(name).get("peak_rating_N_m")
+        motor = self.motor(name)
+        if stated is None and motor.torque_constant is not None and motor.current_limit is not None:
+            return motor.torque_constant * motor.current_limit
+        return stated
+
+    @cached_property
+    def bus_voltage(self) -> float | None:
+        """Voltage of the supply [V]: the stated one, or the largest seen."""
+        power = getattr(self.description, "power", None)
+        stated: float | None = getattr(power, "bus_voltage", None)
+        if stated is not None:
+            return stated
+        seen = self.result.signals.get("bus_voltage_V")
+        return float(np.max(seen)) if seen is not None and len(seen) else None
+
+    def saturation(self, motor: str) -> list[tuple[str, float, float]]:
+        """Intervals (kind, from, to) in which a motor met a limit."""
+        found = self.axis(motor).get("saturation", [])
+        return [(str(item["kind"]), float(item["from_s"]), float(item["to_s"])) for item in found]
+
+    def incidents(self, axis: str | None = None) -> list[tuple[float, str]]:
+        """Events that are no limits of the drive, such as faults; of one axis, or of all."""
+        quiet = ("voltage limit", "current limit", "speed")
+        return [
+            (event.time_s, event.what if axis else f"{event.axis} {event.what}".strip())
+            for event in self.result.events
+            if not event.what.startswith(quiet) and (axis is None or event.axis in (axis, ""))
+        ][:SHOWN_EVENTS]
+
+    @cached_property
+    def standstill(self) -> float:
+        """The instant [s] from which the command stands still until the end."""
+        last = 0
+        for i in range(self.joint_count):
+            reference = self.joint(i, "position", reference=True)
+            changes = np.flatnonzero(np.abs(np.diff(reference)) > 1e-12)
+            last = max(last, int(changes[-1]) + 1 if len(changes) else 0)
+        return float(self.t[last])
+
+
+def view(result: Result) -> View:
+    """The result with the description of its robot as the controller knows it."""
+    return View(result, result.scenario.description)

@@ -1,0 +1,245 @@
+"""The page of a tuning: gains, margins, frequency and step responses; and the same as plain data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from servotwin import __version__
+from servotwin.control.gains import Gains, float_gains
+from servotwin.control.loops import LOWEST_PHASE_MARGIN, Loop
+from servotwin.design.tuning import AxisTuning, Case, Tuning
+from servotwin.report.files import make_folder, write_bytes, write_json
+from servotwin.report.labels import finite, joint_units, plain_unit, unit_key
+from servotwin.report.page import Card, Cell, Figure, Page
+
+GAIN_UNITS = {
+    "position": "1/s",
+    "position_integral": "1/s^2",
+    "speed_proportional": "A*s/rad",
+    "speed_integral": "A/rad",
+    "current_proportional": "V/A",
+    "current_integral": "V/(A*s)",
+}
+_SHOWN = ("position", "speed_proportional", "speed_integral", "current_proportional", "current_integral")
+_ROUNDING = 0.05  # an integer gain further from the float one than this is worth a colour
+
+
+class TuneFiles(NamedTuple):
+    """Where the parts of a tuning are."""
+
+    page: Path
+    summary: Path
+
+
+def write_tune_report(
+    tuning: Tuning, folder: str | Path, progress: Callable[[str], None] = lambda step: None
+) -> TuneFiles:
+    """Write ``tuning.html`` and ``tuning.json``; ``progress`` hears of every step."""
+    target = make_folder(folder)
+    progress("drawing the figures")
+    page = tune_page(tuning)
+    progress("writing the files")
+    return TuneFiles(
+        write_bytes(target / "tuning.html", page.encode()),
+        write_json(target / "tuning.json", tuning_data(tuning)),
+    )
+
+
+def tuning_data(tuning: Tuning) -> dict[str, Any]:
+    """The tuning as plain data in SI units, units in the names of the keys."""
+    joints = zip(tuning.robot.joint_names, tuning.robot.joint_units, strict=True)
+    keys = [unit_key(name, unit) for name, unit in joints]
+    return {
+        "robot": tuning.robot.name,
+        "pose": dict(zip(keys, tuning.q.tolist(), strict=True)),
+        "payload_kg": tuning.payload,
+        "payload_max_kg": tuning.payload_max,
+        "current_bandwidth_rad_per_s": tuning.current_bandwidth,
+        "speed_bandwidth_rad_per_s": tuning.speed_bandwidth,
+        "position_bandwidth_1_per_s": tuning.position_bandwidth,
+        "speed_integral_time_s": tuning.integral_time,
+        "axis_period_s": tuning.timing.T_axis,
+        "speed_period_s": tuning.timing.T_speed,
+        "current_period_s": tuning.timing.T_current,
+        "axes": [_axis_data(axis, keys) for axis in tuning.axes],
+        "warnings": list(tuning.warnings),
+    }
+
+
+def _axis_data(axis: AxisTuning, keys: list[str]) -> dict[str, Any]:
+    return {
+        "motor": axis.motor,
+        "gains": {unit_key(name, GAIN_UNITS[name]): value for name, value in asdict(axis.gains).items()},
+        "integers_over_256": asdict(axis.integers) if axis.integers is not None else None,
+        "loads": [
+            {
+                "load": case.load,
+                "inertia_kg_m2": case.at.J,
+                "payload_kg": case.at.payload,
+                "pose": dict(zip(keys, case.at.q.tolist(), strict=True)),
+                "loops": [_loop_data(loop) for loop in case.loops.all],
+            }
+            for case in axis.cases
+        ],
+    }
+
+
+def _loop_data(loop: Loop) -> dict[str, Any]:
+    return {
+        "loop": loop.name,
+        "stable": loop.stable,
+        "phase_margin_rad": finite(loop.phase_margin),
+        "gain_margin": finite(loop.gain_margin),
+        "crossover_rad_per_s": finite(loop.crossover),
+        "bandwidth_rad_per_s": finite(loop.bandwidth),
+    }
+
+
+def tune_page(tuning: Tuning) -> str:
+    """The page as HTML."""
+    page = Page(
+        f"{tuning.robot.name}: gains and margins of the servo loops",
+        f"{tuning.robot.title}. Current loop {tuning.current_bandwidth:g} rad/s, speed loop "
+        f"{tuning.speed_bandwidth:g} rad/s with an integral time of {1e3 * tuning.integral_time:.3g} ms, "
+        f"position loop {tuning.position_bandwidth:g} 1/s; designed at {_pose(tuning)} with "
+        f"{tuning.payload:g} kg, checked up to {tuning.payload_max:g} kg.",
+    )
+    _overview(page, tuning)
+    if tuning.warnings:
+        page.section("Warnings")
+        page.table(("what is wrong",), [[Cell(line, "warn")] for line in tuning.warnings])
+    _gains(page, tuning)
+    _margins(page, tuning)
+    for axis in tuning.axes:
+        _axis(page, tuning, axis)
+    _method(page, tuning)
+    return page.html(f"ServoTwin {__version__}. The numbers of this page are in tuning.json.")
+
+
+def _pose(tuning: Tuning) -> str:
+    units = [joint_units(unit) for unit in tuning.robot.joint_units]
+    parts = zip(tuning.robot.joint_names, units, tuning.q, strict=True)
+    return ", ".join(f"{name} {unit.factor * value:.4g} {unit.shown}" for name, unit, value in parts)
+
+
+def _overview(page: Page, tuning: Tuning) -> None:
+    loops = [(axis, case, loop) for axis in tuning.axes for case in axis.cases for loop in case.loops.all]
+    cards = []
+    for name in ("current", "speed", "position"):
+        axis, case, loop = min(
+            (item for item in loops if item[2].name == name),
+            key=lambda item: (item[2].stable, _or_infinite(item[2].phase_margin)),
+        )
+        remark = f"least of the {name} loops: {axis.motor}, {case.load}"
+        value, unit = (_degrees(loop), "deg") if loop.stable else ("unstable", "")
+        cards.append(Card(f"Phase margin, {name}", value, unit, remark, _mark(loop)))
+    axis = max(tuning.axes, key=_spread)
+    remark = f"heaviest over lightest inertia: {axis.motor}"
+    cards.append(Card("Change of the load", f"{_spread(axis):.2f}", "", remark))
+    page.cards(cards)
+
+
+def _or_infinite(value: float | None) -> float:
+    return math.inf if value is None else value
+
+
+def _spread(axis: AxisTuning) -> float:
+    return axis.case("heaviest").at.J / axis.case("lightest").at.J
+
+
+def _degrees(loop: Loop) -> str:
+    return "-" if loop.phase_margin is None else f"{math.degrees(loop.phase_margin):.0f}"
+
+
+def _mark(loop: Loop) -> str:
+    low = loop.phase_margin is not None and loop.phase_margin < LOWEST_PHASE_MARGIN
+    return "warn" if low or not loop.stable else "good"
+
+
+def _gains(page: Page, tuning: Tuning) -> None:
+    page.section("Gains", "At the motor side: motor angle and speed, motor current, voltage at the winding.")
+    columns = ["axis", *(f"{name.replace('_', ' ')} [{plain_unit(GAIN_UNITS[name])}]" for name in _SHOWN)]
+    rows = [[axis.motor, *(f"{getattr(axis.gains, name):.4g}" for name in _SHOWN)] for axis in tuning.axes]
+    page.table(columns, rows)
+    fixed = [axis for axis in tuning.axes if axis.integers is not None]
+    if not fixed:
+        return
+    page.paragraph(
+        "As integers over 256: position error in encoder counts, speed error in counts per speed period, current "
+        "in 1/32768 of the driver's limit, voltage in 1/32768 of the bus. Integral parts add up once per period. "
+        "An integer that is more than 5 % away from its gain is marked."
+    )
+    page.table(["axis", *(name.replace("_", " ") for name in _SHOWN)], [_integer_row(axis) for axis in fixed])
+
+
+def _integer_row(axis: AxisTuning) -> list[str | Cell]:
+    if axis.integers is None or axis.scaling is None:
+        return [axis.motor]
+    back: Gains = float_gains(axis.integers, axis.scaling)
+    cells: list[str | Cell] = [axis.motor]
+    for name in _SHOWN:
+        wanted, got = getattr(axis.gains, name), getattr(back, name)
+        coarse = abs(got - wanted) > _ROUNDING * abs(wanted)
+        cells.append(Cell(str(getattr(axis.integers, name)), "warn" if coarse else ""))
+    return cells
+
+
+def _margins(page: Page, tuning: Tuning) -> None:
+    page.section(
+        "Margins",
+        "Lightest: empty, in the pose of least inertia, the other motors let go. Heaviest: full payload, in the "
+        "pose of largest inertia, the other motors held. A gain margin is the factor on the loop's gain at which "
+        "it starts to oscillate.",
+    )
+    names = ("current", "speed", "position")
+    columns = ["axis", "load", "inertia at the motor [kg m2]"]
+    columns += [f"phase margin, {name} [deg]" for name in names]
+    columns += [f"gain margin, {name}" for name in names]
+    columns += [f"crossover, {name} [rad/s]" for name in names]
+    rows = [_margin_row(axis, case) for axis in tuning.axes for case in axis.cases]
+    page.table(columns, rows, text_columns=2)
+
+
+def _margin_row(axis: AxisTuning, case: Case) -> list[str | Cell]:
+    loops = case.loops.all
+    phases = [Cell(_degrees(loop) if loop.stable else "unstable", _mark(loop)) for loop in loops]
+    gains = ["-" if loop.gain_margin is None else f"{loop.gain_margin:.1f}" for loop in loops]
+    crossovers = ["-" if loop.crossover is None else f"{loop.crossover:.0f}" for loop in loops]
+    return [axis.motor, case.load, f"{case.at.J:.3g}", *phases, *gains, *crossovers]
+
+
+def _axis(page: Page, tuning: Tuning, axis: AxisTuning) -> None:
+    from servotwin.report import tune_figures as draw
+
+    page.section(f"Axis {axis.motor}")
+    figure = Figure(
+        draw.bode(axis),
+        "Open loops",
+        "Each with the ones inside it closed. Dotted: lightest load; dashed: heaviest. Dots: gain one, where "
+        "the phase is closest to -180 deg.",
+    )
+    page.figures([figure])
+    page.figures(
+        [
+            Figure(draw.steps(tuning, axis, name), f"Step of the {name} reference")
+            for name in ("current", "speed", "position")
+        ],
+        columns=3,
+    )
+
+
+def _method(page: Page, tuning: Tuning) -> None:
+    timing = tuning.timing
+    page.section("How it is computed")
+    page.paragraph(
+        f"Sampling is part of it: current loop every {1e3 * timing.T_current:g} ms with the voltage held and "
+        f"{timing.current_delay} periods of computation, speed loop every {1e3 * timing.T_speed:g} ms on pulses "
+        f"counted over one period, position loop every {1e3 * timing.T_axis:g} ms. Current and speed loop are exact; "
+        "the position loop keeps the fundamental of the changing age of its command, and whether it is stable is "
+        "decided by the exact map over one beat of all clocks. No friction but the viscous one, no limits, "
+        "no quantisation."
+    )

@@ -1,0 +1,1 @@
+"""Arm, drives and controller together in time."""

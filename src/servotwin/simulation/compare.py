@@ -1,0 +1,242 @@
+r"""A simulated run against a measured one: differences in position and velocity, axis by axis.
+
+The simulated signals are taken at the measured instants, moved by the time
+shift delta that the two clocks have between them (``align``):
+
+.. math:: e_k = s(t_k - \delta) - y_k
+
+Velocities that were not measured follow from the positions by a central
+difference over a short window, on both sides in the same way, as in figures 9
+and 10 of Lee et al. 1989.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from servotwin.errors import InputError, ServotwinError
+from servotwin.mechanism.model import Array
+from servotwin.simulation.align import Pair, estimate_shift, interpolate, refine_shift
+from servotwin.simulation.measured import Channel, Measured, split_signal
+from servotwin.simulation.stored import Saved
+
+WINDOW = 4e-3  # s, shortest window of a difference quotient: over one encoder step it would be noise
+OWN_REACH = 20e-3  # s, how far the shift of one axis may lie from the common one
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """How far two curves are from each other; ``nrmse`` is the RMS over the range of the measured one."""
+
+    samples: int
+    rms: float
+    max: float
+    max_at_s: float
+    mean: float
+    nrmse: float | None
+    correlation: float | None
+
+
+@dataclass(frozen=True)
+class SignalComparison:
+    """One signal twice at the same instants (k,) of the simulation's clock, and their difference."""
+
+    signal: str
+    unit: str
+    time: Array
+    measured: Array
+    simulated: Array
+    metrics: Metrics
+    derived: bool = False  # a velocity by differentiation
+
+    @property
+    def difference(self) -> Array:
+        """Simulated minus measured."""
+        return self.simulated - self.measured
+
+
+@dataclass(frozen=True)
+class AxisComparison:
+    """Position and velocity of a joint or motor; ``own_shift_s`` is the shift that suits it alone best."""
+
+    kind: str  # joint or motor
+    name: str
+    position: SignalComparison | None
+    velocity: SignalComparison | None
+    own_shift_s: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A simulated against a measured run; ``shift_s`` is positive if the measured one lags."""
+
+    shift_s: float
+    shift_given: bool
+    axes: tuple[AxisComparison, ...]
+    others: tuple[SignalComparison, ...]
+
+
+def compare(saved: Saved, measured: Measured, shift: float | None = None) -> Comparison:
+    """Align, resample and measure the differences; ``shift`` [s] is estimated if None."""
+    delta = shift
+    if delta is None:
+        try:
+            delta = estimate_shift(_pairs(saved, measured))
+        except ServotwinError as error:
+            text = f"{error}; expected a time, such as '0 s'"
+            raise InputError(text, file=measured.file, field="--shift") from None
+    axes = []
+    used: set[str] = set()
+    for kind, name, position, velocity in _tracks(saved):
+        if position in measured.channels or velocity in measured.channels:
+            axes.append(_axis(saved, measured, (kind, name, position, velocity), delta))
+            used |= {position, velocity}
+    rest = [channel for signal, channel in measured.channels.items() if signal not in used]
+    others = tuple(_signal(saved, measured, channel, delta) for channel in rest)
+    return Comparison(delta, shift is not None, tuple(axes), others)
+
+
+def _tracks(saved: Saved) -> list[tuple[str, str, str, str]]:
+    """Kind, name, position and velocity signal of every joint and motor."""
+    found = []
+    for name, slides in zip(saved.joints, saved.prismatic, strict=True):
+        unit = "m" if slides else "rad"
+        stem = f"joint_{name}"
+        found.append(("joint", name, f"{stem}_position_{unit}", f"{stem}_velocity_{unit}_per_s"))
+    for name in saved.motors:
+        found.append(("motor", name, f"motor_{name}_angle_rad", f"motor_{name}_speed_rad_per_s"))
+    return found
+
+
+def _pairs(saved: Saved, measured: Measured) -> list[Pair]:
+    """What the shift is found from: positions, or velocities, or if there are none all that was measured."""
+    tracks = _tracks(saved)
+    positions = [_pair(saved, measured, p) for _, _, p, _ in tracks if p in measured.channels]
+    rates = [_pair(saved, measured, v, rate=True) for _, _, _, v in tracks if v in measured.channels]
+    others = [_pair(saved, measured, signal) for signal in measured.channels]
+    groups = ([pair for pair in group if pair.moves] for group in (positions, rates, others))
+    return next((group for group in groups if group), [])
+
+
+def _pair(saved: Saved, measured: Measured, signal: str, *, rate: bool = False) -> Pair:
+    time, values = _known(measured.time, measured.channels[signal])
+    return Pair(saved.signals["time_s"], saved.signals[signal], time, values, rate)
+
+
+def _known(time: Array, channel: Channel) -> tuple[Array, Array]:
+    """The rows of a channel that have a number."""
+    there = np.isfinite(channel.values)
+    return time[there], channel.values[there]
+
+
+def _axis(saved: Saved, measured: Measured, track: tuple[str, str, str, str], delta: float) -> AxisComparison:
+    kind, name, position, velocity = track
+    place = rate = None
+    if position in measured.channels:
+        place = _signal(saved, measured, measured.channels[position], delta, velocity)
+    if velocity in measured.channels:
+        rate = _signal(saved, measured, measured.channels[velocity], delta)
+    elif place is not None:
+        rate = _differentiated(velocity, place)
+    signal = position if place is not None else velocity
+    pair = _pair(saved, measured, signal, rate=place is None)
+    own = refine_shift([pair], delta, OWN_REACH) if pair.moves else None
+    return AxisComparison(kind, name, place, rate, own)
+
+
+def _signal(
+    saved: Saved, measured: Measured, channel: Channel, delta: float, rate_signal: str = ""
+) -> SignalComparison:
+    """One signal at the measured instants within the simulated time."""
+    time, values = _known(measured.time, channel)
+    t = saved.signals["time_s"]
+    at = time - delta
+    slack = 1e-9  # s, rounding of decimal times
+    inside = (at >= t[0] - slack) & (at <= t[-1] + slack)
+    if inside.sum() < 4:
+        raise InputError(
+            f"measured from {at[0]:.6g} s to {at[-1]:.6g} s on the simulation's clock, "
+            f"simulated from {t[0]:.6g} s to {t[-1]:.6g} s: they do not overlap; mend --shift",
+            file=measured.file,
+            field=channel.column,
+        )
+    at, values = at[inside], values[inside]
+    simulated = interpolate(t, saved.signals[channel.signal], at, saved.signals.get(rate_signal))
+    unit = split_signal(channel.signal)[1]
+    return SignalComparison(channel.signal, unit, at, values, simulated, metrics(at, values, simulated))
+
+
+def _differentiated(signal: str, position: SignalComparison) -> SignalComparison | None:
+    """The velocity of a measured position, against that of the simulated one at the same instants."""
+    window = max(WINDOW, 2.0 * float(np.median(np.diff(position.time))))
+    if float(np.ptp(position.time)) < 3.0 * window:
+        return None
+    t, measured = differentiate(position.time, position.measured, window)
+    _, simulated = differentiate(position.time, position.simulated, window)
+    found = metrics(t, measured, simulated)
+    return SignalComparison(signal, f"{position.unit}/s", t, measured, simulated, found, derived=True)
+
+
+def differentiate(t: Array, x: Array, window: float) -> tuple[Array, Array]:
+    """Central difference over ``window`` [s] at the instants that have half of it on both sides."""
+    half = 0.5 * window
+    inside = t[(t >= t[0] + half) & (t <= t[-1] - half)]
+    return inside, (np.interp(inside + half, t, x) - np.interp(inside - half, t, x)) / window
+
+
+def metrics(t: Array, measured: Array, simulated: Array) -> Metrics:
+    """RMS, maximum, mean, normalised RMS and correlation of simulated against measured values (k,)."""
+    difference = simulated - measured
+    worst = int(np.argmax(np.abs(difference)))
+    root = math.sqrt(float(np.mean(difference**2)))
+    span = float(np.ptp(measured))
+    spread = float(np.std(measured) * np.std(simulated))
+    joint = float(np.mean((measured - measured.mean()) * (simulated - simulated.mean())))
+    return Metrics(
+        samples=len(t),
+        rms=root,
+        max=float(abs(difference[worst])),
+        max_at_s=float(t[worst]),
+        mean=float(difference.mean()),
+        nrmse=root / span if span > 0.0 else None,
+        correlation=min(1.0, max(-1.0, joint / spread)) if spread > 0.0 else None,
+    )
+
+
+def comparison_summary(comparison: Comparison, saved: Saved, measured: Measured) -> dict[str, Any]:
+    """The numbers of a comparison as plain data; differences are simulated minus measured, in SI."""
+    return {
+        "scenario": saved.summary.get("scenario"),
+        "robot": saved.summary.get("robot"),
+        "result": str(saved.folder),
+        "measured": measured.file,
+        "shift_s": comparison.shift_s,
+        "shift_given": comparison.shift_given,
+        "axes": [
+            {
+                axis.kind: axis.name,
+                "own_shift_s": axis.own_shift_s,
+                "position": _numbers(axis.position),
+                "velocity": _numbers(axis.velocity),
+            }
+            for axis in comparison.axes
+        ],
+        "others": [_numbers(other) for other in comparison.others],
+        "columns": {channel.column: signal for signal, channel in measured.channels.items()},
+        "ignored_columns": list(measured.ignored),
+    }
+
+
+def _numbers(found: SignalComparison | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "signal": found.signal,
+        "unit": found.unit,
+        "differentiated": found.derived,
+        **asdict(found.metrics),
+    }

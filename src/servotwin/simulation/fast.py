@@ -1,0 +1,205 @@
+r"""The fast method for the switched system: exact currents, the arm at its own pace.
+
+Over a window of the PWM pattern the currents are propagated exactly from edge to edge (eq:exact-current).
+The arm does not follow every edge; it gets the straight line :math:`\tau(t) = a_0 + a_1 t` with the same
+impulse and the same moment as the pulsed torque,
+
+.. math:: a_1 = \frac{12}{S^3}\Bigl(\int_0^S \tau t\,dt - \frac S2 \int_0^S \tau\,dt\Bigr), \qquad
+          a_0 = \frac1S \int_0^S \tau\,dt - \frac S2 a_1                                (eq:moment-match)
+
+so that speed and angle at the end of the window are those of the pulsed torque up to the change of the
+inertia within the window. A third-order step with an embedded second-order one carries the arm. The speed
+that the currents saw is compared with the speed that came out; where it matters, the window is redone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from servotwin.drives.exact import dc_interval, pmsm_interval
+from servotwin.drives.records import MOTOR, POWER
+from servotwin.dynamics.recursive.jit import helper, part, piece
+from servotwin.kernels.address import call_piece, records_at
+from servotwin.simulation.plant import (
+    DC,
+    ELECTRIC,
+    IDEAL,
+    PACKAGES,
+    PMSM,
+    REDUCED,
+    SQUARE,
+    TORQUE,
+    shaft,
+)
+from servotwin.simulation.steps import speed
+from servotwin.simulation.work import PER_MOTOR, WORLD
+
+
+REDO = 1.0  # rad/s of a rotor per unit of tolerance: a window that misses more is redone with the better guess
+ATTEMPTS = 4
+
+
+@helper
+def bus_voltage(world: Any) -> float:
+    """Voltage of the bus now [V]."""
+    return world.y[world.at_bus] if world.at_bus >= 0 else world.u_bus  # type: ignore[no-any-return]
+
+
+@part
+def window_currents(world: Any, motors: Any, u: float, start: float, span: float, mean: int) -> None:
+    """Currents of all motors over a window, their integrals, and their torque as a line.
+
+    With ``mean`` they answer to the mean of the pulses only: a cheap and close first guess.
+    """
+    for j in range(world.m):
+        motor = motors[j]
+        k = motor.current_at
+        i = world.y[k] if k >= 0 else 0.0
+        i_q = world.y[k + 1] if motor.kind == PMSM else 0.0
+        torque = moment = square = energy = passed = 0.0
+        R, L, K = motor.R + motor.R_bridge, motor.L, motor.K
+        edges = 0 if mean else world.edges[j]
+        for s in range(edges + 1):
+            begin = start if s == 0 else max(start, world.times[j, s - 1])
+            end = start + span if s == edges else min(start + span, world.times[j, s])
+            tau = end - begin
+            if tau <= 0.0:
+                continue
+            level = world.mean_a[j] if mean else world.level_a[j, s]
+            level_b = world.mean_b[j] if mean else world.level_b[j, s]
+            w = motor.w + passed * (motor.w_dot + passed * motor.w_ddot / 2)
+            slope = motor.w_dot + motor.w_ddot * passed
+            first = lever = i2 = gained = 0.0
+            if motor.kind == DC:
+                if not motor.open:
+                    i, first, lever, i2 = dc_interval(R, L, K, level * u, i, w, slope, motor.w_ddot, tau)
+                    gained = level * u * first
+                    first, lever = K * first, K * lever
+            elif motor.kind == PMSM:
+                i, i_q, first, lever, i2, gained, _ = pmsm_interval(motor, level, level_b, u, i, i_q, passed, tau)
+            elif motor.kind == REDUCED and not motor.open:
+                i, rate = (level * u - K * w) / R, -K * slope / R
+                first, lever = i * tau + rate * tau * tau / 2, i * tau * tau / 2 + rate * tau**3 / 3
+                i2 = i * i * tau + i * rate * tau * tau + rate * rate * tau**3 / 3
+                gained = level * u * first
+                first, lever = K * first, K * lever
+            torque, moment = torque + first, moment + lever + passed * first
+            square, energy = square + i2, energy + gained
+            if not mean:
+                motor.i_peak = max(motor.i_peak, abs(i_q) if motor.kind == PMSM else abs(i))
+            passed += tau
+        if motor.kind == IDEAL:
+            torque, moment = motor.torque_command * span, motor.torque_command * span * span / 2
+        if k >= 0:
+            world.next_i[k] = i
+            if motor.kind == PMSM:
+                world.next_i[k + 1] = i_q
+        world.a1[j] = 12.0 / span**3 * (moment - torque * span / 2)  # eq:moment-match
+        world.a0[j] = torque / span - world.a1[j] * span / 2
+        world.window[ELECTRIC * world.m + j] = energy
+        world.window[SQUARE * world.m + j] = square
+        world.window[TORQUE * world.m + j] = torque
+
+
+@helper
+def look_back(world: Any, motors: Any, span: float) -> float:
+    """Derivatives of the motor speeds over the window, as the arm gave them; how far the guess was off.
+
+    The measure is the speed of a rotor that the missed current would have made, by the most of all motors.
+    """
+    worst = 0.0
+    for j in range(world.m):
+        motor = motors[j]
+        w_dot = acceleration_at_start(world, motor, j)
+        w_ddot = 2.0 * (speed(world, motors, world.y, j) - motor.w - w_dot * span) / (span * span)
+        off = abs(w_dot - motor.w_dot) + abs(w_ddot - motor.w_ddot) * span
+        gain = 0.0
+        if motor.kind == DC:
+            gain = motor.K * motor.K * span**3 / (6 * motor.L * motor.J)
+        elif motor.kind == PMSM:
+            gain = motor.K * motor.psi * motor.pole_pairs * span**3 / (6 * motor.L_q * motor.J)
+        elif motor.kind == REDUCED:
+            gain = motor.K * motor.K * span**2 / (2 * motor.R * motor.J)
+        worst = max(worst, off * gain)
+        motor.w_dot, motor.w_ddot = w_dot, w_ddot
+    return worst
+
+
+@helper
+def acceleration_at_start(world: Any, motor: Any, j: int) -> float:
+    """Acceleration of a motor in the first stage of the last step."""
+    row = 1 if world.plain and world.simple else 0  # where the written-out steps keep it
+    if motor.flexible >= 0:
+        return world.k[row, world.at_w + motor.flexible]  # type: ignore[no-any-return]
+    if world.diagonal:
+        return world.N[j, j] * world.k[row, world.n_x + j]  # type: ignore[no-any-return]
+    total = 0.0
+    for i in range(world.n):
+        total += world.N[j, i] * world.k[row, world.n_x + i]
+    return total
+
+
+@piece(*PACKAGES)
+def fast_window(
+    world_at: int, power_at: int, motors_at: int, stops_at: int, start: float, span: float
+) -> None:
+    """Carry the plant over a window that begins ``start`` seconds after the PWM period."""
+    world = records_at(world_at, 1, WORLD)[0]
+    power, motors = records_at(power_at, 1, POWER), records_at(motors_at, world.m, MOTOR)
+    u = bus_voltage(world)
+    for i in range(world.n_y):
+        world.y0[i] = world.y[i]
+    for i in range(world.n_z):
+        world.z0[i] = world.z[i]
+    error, error_sum, events = world.error, world.error_sum, world.events
+    for attempt in range(ATTEMPTS):
+        window_currents(world, motors, u, start, span, 1 if attempt == 0 else 0)
+        call_piece(world.advance_piece, world_at, power_at, motors_at, stops_at, 0.0, span)
+        worst = look_back(world, motors, span)
+        if attempt > 0 and (worst <= REDO * world.tolerance or attempt == ATTEMPTS - 1):
+            break
+        if world.events != events:
+            break  # something stopped or slipped: the modes have changed, so there is no way back
+        for i in range(world.n_y):
+            world.y[i] = world.y0[i]
+        for i in range(world.n_z):
+            world.z[i] = world.z0[i]
+        world.error, world.error_sum = error, error_sum
+    world.missed = max(world.missed, worst)
+    for j in range(world.m):
+        k = motors[j].current_at
+        if k >= 0:
+            world.y[k] = world.next_i[k]
+            if motors[j].kind == PMSM:
+                world.y[k + 1] = world.next_i[k + 1]
+        if motors[j].kind == IDEAL:
+            turned = shaft(world, motors, world.y, j)[0] - motors[j].theta
+            world.window[ELECTRIC * world.m + j] = world.window[TORQUE * world.m + j] / span * turned
+        for kind in (ELECTRIC, SQUARE, TORQUE):
+            world.z[kind * world.m + j] += world.window[kind * world.m + j]
+    if world.at_bus >= 0:
+        bus_window(world, power, span)
+
+
+@part
+def bus_window(world: Any, power: Any, span: float) -> None:
+    """Bus voltage after a window, from the energy that went in and out (eq:dc-bus in energies)."""
+    p, at, base = power[0], world.at_bus, PER_MOTOR * world.m
+    u0, spent = world.y[at], 0.0
+    for j in range(world.m):
+        spent += world.window[ELECTRIC * world.m + j]
+    low, high = 0.0, 4.0 * max(u0, p.u_source)
+    for _ in range(60):
+        u1 = 0.5 * (low + high)
+        middle = 0.5 * (u0 + u1)
+        supply = max(0.0, (p.u_source - middle) / p.R_supply)
+        resistor = middle / p.R_brake if p.braking else 0.0
+        gained = middle * (supply - resistor) * span - spent
+        if 0.5 * p.C * (u1 * u1 - u0 * u0) > gained:
+            high = u1
+        else:
+            low = u1
+    world.y[at] = u1
+    world.z[base] += p.u_source * supply * span
+    world.z[base + 1] += middle * resistor * span
+    world.z[base + 2] += (p.u_source - middle) * supply * span

@@ -1,0 +1,293 @@
+"""Robot, drives and controller as the data of the compiled loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from servotwin.description.schema import RobotDescription
+from servotwin.drives.records import FREE, STOP, Kind, zeros
+from servotwin.errors import UnsupportedError
+from servotwin.kernels.hub import Entry, entry
+from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+from servotwin.simulation.controller_data import axis_records, bus_voltage_of, controller_of, timing_record
+from servotwin.simulation.drive_data import current_limit, motor_records, owners, power_record, sensor_records
+from servotwin.simulation.fast import fast_window
+from servotwin.simulation.loop import AXIS, BRIDGE, DRIVER, HEAD, LAW, MAIN, NEVER, PER_ROW, run
+from servotwin.simulation.plant import constrained
+from servotwin.simulation.scenario_parts import Solver
+from servotwin.simulation.steps import advance, switch
+from servotwin.simulation.work import MAX_FREE, MAX_JOINTS, PER_MOTOR, WORLD, address_of, tableau
+
+STOP_MARGIN = 0.05  # end stops lie beyond the position limits by this part of the stroke
+OPEN_END = 1e9
+
+
+@dataclass
+class Machine:
+    """Everything ``loop.run`` works on; ``advance`` runs it."""
+
+    world: Any
+    timing: Any
+    power: Any
+    motors: Any
+    sensors: Any
+    axes: Any
+    stops: Any
+    tasks: Any
+    table: Any
+    inverse: Array
+    random: Any
+    rows: Array
+    zoom: Array
+    kept: list[Any] = field(default_factory=list)  # kernels whose addresses the records hold
+
+    def advance(self, until_ns: int) -> None:
+        """Simulate up to an instant [ns]."""
+        run(
+            self.world, self.timing, self.power, self.motors, self.sensors, self.axes, self.stops, self.tasks,
+            self.table, self.inverse, self.random, self.rows, self.zoom, until_ns,
+        )  # fmt: skip
+
+    @property
+    def y(self) -> Array:
+        """State now, a view."""
+        return self.world["y"][0]  # type: ignore[no-any-return]
+
+    @property
+    def N(self) -> Array:
+        """The transmission theta_m = N q."""
+        n = int(self.world["n"][0])
+        return self.world["N"][0, :n, :n]  # type: ignore[no-any-return]
+
+    @property
+    def x(self) -> Array:
+        """Free coordinates of the arm now."""
+        return np.array(self.y[: int(self.world["n_x"][0])])
+
+    @property
+    def qd(self) -> Array:
+        """Joint speeds now."""
+        n, n_x = int(self.world["n"][0]), int(self.world["n_x"][0])
+        return np.array(self.y[n_x : n_x + n])
+
+
+def build_machine(
+    belief: RobotDescription,
+    truth: RobotDescription,
+    model: Robot,
+    plant: Robot,
+    q: Array,
+    solver: Solver,
+    *,
+    seed: int = 1,
+    rows: int = 1,
+    row_every_ns: int = 1_000_000,
+) -> Machine:
+    """A machine at rest at q, its servos holding it there."""
+    N = square_transmission(plant)
+    motors = motor_records(truth, N)
+    limits = [current_limit(belief, name) for name in owners(belief)]
+    sensors = sensor_records(truth, limits)
+    n, m = plant.mechanism.n_q, len(motors)
+    x = plant.coordinates(q) if plant.closed else np.array(q, dtype=np.float64)
+    world, entries = world_record(truth, plant, motors, len(x), solver, rows, row_every_ns)
+    model_N = square_transmission(model)
+    axes = axis_records(belief, model, model_N, model.mechanism.q_home, sensors["counts_per_rad"].copy())
+    machine = Machine(
+        world,
+        timing_record(belief),
+        power_record(truth),
+        motors,
+        sensors,
+        axes,
+        stop_records(plant),
+        task_table(belief, row_every_ns),
+        np.zeros((1, m, 3)),
+        np.linalg.inv(model_N),
+        np.array([seed], dtype=np.uint64),
+        np.zeros((rows, HEAD + len(x) + n + PER_ROW * m)),
+        np.zeros((1, 2 + 3 * m)),
+        entries,
+    )
+    attach_pieces(machine, solver)
+    attach_model(machine, model)
+    stand_still(machine, plant, x, n)
+    return machine
+
+
+def attach_pieces(machine: Machine, solver: Solver) -> None:
+    """Tell the record where it and its companions stand, and where the compiled pieces are."""
+    world, motors = machine.world[0], machine.motors
+    for name, array in (("world", machine.world), ("power", machine.power), ("motors", motors), ("stops", machine.stops)):
+        world[f"{name}_at"] = array.ctypes.data
+    for name, made in (("advance", advance), ("fast", fast_window), ("constrained", constrained), ("switch", switch)):
+        world[f"{name}_piece"] = made.address
+    m = len(motors)
+    world["plain"] = int(
+        world["smooth"] and world["diagonal"] and world["at_bus"] < 0 and world["n_x"] == world["n"]
+        and bool((motors["kind"] == Kind.DC).all()) and world["elastic"] == 0 and solver.method in ("rk4", "fast")
+    )  # fmt: skip
+    ratio = np.diag(machine.N)
+    slope = 1.0 / np.where(motors["L"] > 0.0, motors["L"], 1.0)
+    world["ratio"][:m], world["emf"][:m], world["slope"][:m] = ratio, motors["K"], slope
+    world["pull"][:m], world["drag"][:m] = ratio * motors["K"], ratio**2 * motors["f"]
+    world["decay"][:m] = (motors["R"] + motors["R_bridge"]) * slope
+    world["back"][:m] = motors["K"] * ratio * slope
+
+
+def square_transmission(robot: Robot) -> Array:
+    """N of theta_m = N q; every joint must have its motor."""
+    N = robot.mechanism.rotors.N
+    if N.shape[0] != N.shape[1] or abs(np.linalg.det(N / np.abs(N).max())) < 1e-12:
+        raise UnsupportedError(
+            f"{robot.name}: {N.shape[0]} motors for {N.shape[1]} joints; a simulation needs one motor for each "
+            "joint (gear ratios, or a square transmission matrix)"
+        )
+    return np.ascontiguousarray(N, dtype=np.float64)
+
+
+def world_record(
+    truth: RobotDescription, plant: Robot, motors: Any, n_x: int, solver: Solver, rows: int, every: int
+) -> tuple[Any, list[Any]]:
+    """Layout of the state, the arm's kernels, the method."""
+    world = zeros(WORLD, 1)
+    w = world[0]
+    n, m = plant.mechanism.n_q, len(motors)
+    if n > MAX_JOINTS or n_x > MAX_FREE:
+        raise UnsupportedError(
+            f"{plant.name}: {n} joints and {n_x - n} passive ones; a simulation has room for {MAX_JOINTS} joints and "
+            f"{MAX_FREE} in all"
+        )
+    elastic = int((motors["flexible"] >= 0).sum())
+    w["n"], w["n_x"], w["m"], w["elastic"] = n, n_x, m, elastic
+    w["at_theta"] = n_x + n
+    w["at_w"] = w["at_theta"] + elastic
+    at = int(w["at_w"]) + elastic
+    for motor in motors:
+        width = {int(Kind.DC): 1, int(Kind.PMSM): 2}.get(int(motor["kind"]), 0)
+        motor["current_at"] = at if width else -1
+        at += width
+    has_bus = truth.power is not None and truth.power.capacitance is not None
+    w["at_bus"] = at if has_bus else -1
+    w["n_y"] = at + has_bus
+    w["n_z"] = PER_MOTOR * m + 3
+    w["u_bus"] = bus_voltage_of(truth)
+    N = plant.mechanism.rotors.N
+    w["diagonal"] = int(np.array_equal(N, np.diag(np.diag(N))))
+    w["smooth"] = int((motors["mode"] == FREE).all() and (motors["half_play"] == 0.0).all())
+    w["simple"] = w["smooth"]
+    w["method"] = int(solver.method == "fast")
+    w["adaptive"] = int(solver.method == "adaptive")
+    w["tolerance"] = solver.tolerance
+    w["steps"] = solver.steps
+    w["averaged"] = int(solver.pwm == "averaged")
+    w["row_every"], w["row_next"] = every, every
+    w["N"][:n, :n] = N
+    fill_schemes(w, solver)
+    for name in ("inputs", "outputs", "signals", "command"):
+        w[f"{name}_at"] = address_of(world, name)
+    w["model_at"] = address_of(world, "model_buffer")
+    w["zoom_from"] = w["zoom_to"] = NEVER
+    entries = arm_entries(plant, motors)
+    w["accel"], w["accel_data"] = entries[0].address, entries[0].data.ctypes.data
+    w["motion"], w["motion_data"] = entries[1].address, entries[1].data.ctypes.data
+    return world, list(entries)
+
+
+def arm_entries(plant: Robot, motors: Any) -> tuple[Entry, Entry]:
+    """Forward dynamics with the rotors behind stiff gears, and M, h of the arm alone."""
+    stiff = np.where(motors["flexible"] < 0, motors["J"], 0.0)
+    mechanism = plant.mechanism.with_(rotors=replace(plant.mechanism.rotors, J_m=stiff))
+    numbers = Robot(mechanism, road="auto").numbers
+    if plant.closed:
+        return entry("closed_drift", numbers, drives=True), entry("closed_motion_terms", numbers)
+    return entry("accel", numbers, drives=True), entry("motion", numbers)
+
+
+def attach_model(machine: Machine, model: Robot) -> None:
+    """Give the axis controllers the inverse dynamics of the robot as they know it."""
+    timing = machine.timing[0]
+    if not (timing["law"] or timing["share_torque"] or timing["share_gravity"]):
+        return
+    if model.closed:
+        raise UnsupportedError(
+            f"{model.name}: torque feed-forward, gravity compensation and computed torque are not there for closed "
+            "chains yet; use the law 'cascade' without them"
+        )
+    rne = entry("rne", model.numbers, drives=True)
+    timing["model"], timing["model_data"] = rne.address, rne.data.ctypes.data
+    machine.kept.append(rne)
+
+
+def stop_records(plant: Robot) -> Any:
+    """End stops a little beyond the position limits."""
+    low, high = plant.limits.q_min, plant.limits.q_max
+    stops = zeros(STOP, len(low))
+    margin = np.where(np.isfinite(high - low), STOP_MARGIN * (high - low), 0.0)
+    stops["low"] = np.where(np.isfinite(low), low - margin, -OPEN_END)
+    stops["high"] = np.where(np.isfinite(high), high + margin, OPEN_END)
+    return stops
+
+
+def task_table(belief: RobotDescription, row_every_ns: int) -> Any:
+    """Next instant, period, jitter [ns] and number of the next run of every task."""
+    control = controller_of(belief)
+    tasks = np.zeros((5, 4), dtype=np.int64)
+    for task, period in (
+        (MAIN, control.main_period_ns),
+        (AXIS, control.axis_period_ns),
+        (DRIVER, control.speed_period_ns),
+        (BRIDGE, control.current_period_ns),
+    ):
+        tasks[task, 1] = period
+    for task in (MAIN, AXIS, DRIVER):
+        tasks[task, 2] = round(control.jitter * 1e9)
+    tasks[LAW, 0] = NEVER
+    return tasks
+
+
+def fill_schemes(world: Any, solver: Solver) -> None:
+    """Runge-Kutta schemes: the fast method's zoom is computed by RK4."""
+    method = "rk4" if solver.method == "fast" else solver.method
+    for which, name in enumerate((method, "third")):
+        a, b, e, c, count = tableau(name)
+        world["rk_a"][which], world["rk_b"][which], world["rk_e"][which] = a, b, e
+        world["rk_c"][which], world["rk_n"][which] = c, count
+
+
+def stand_still(machine: Machine, plant: Robot, x: Array, n: int) -> None:
+    """Rest at x: currents and integrators hold the robot against gravity, references are where it stands."""
+    q = x[:n]
+    y, motors, axes, sensors = machine.y, machine.motors, machine.axes, machine.sensors
+    y[: len(x)] = x
+    theta = machine.N @ q
+    hold = np.linalg.inv(machine.N).T @ plant.gravload(q)
+    if machine.world["at_bus"][0] >= 0:
+        y[machine.world["at_bus"][0]] = machine.power["u_source"][0]
+    for j, motor in enumerate(motors):
+        i = hold[j] / motor["K"]
+        twist = 0.0
+        if motor["flexible"] >= 0:
+            sign = np.sign(hold[j])
+            twist = hold[j] / motor["stiffness"] + sign * motor["half_play"]
+            y[machine.world["at_theta"][0] + motor["flexible"]] = theta[j] + twist
+            motor["contact"] = int(sign) if motor["half_play"] > 0.0 else 0
+        motor["theta"] = theta[j] + twist
+        motor["tau"] = motor["torque_command"] = hold[j]
+        if motor["current_at"] >= 0:
+            y[motor["current_at"] + (motor["kind"] == Kind.PMSM)] = i
+        sensor, axis = sensors[j], axes[j]
+        count = np.floor(motor["theta"] * sensor["counts_per_rad"] + 0.5)
+        sensor["count"] = sensor["edge_count"] = count
+        axis["count"] = axis["last_count"] = count
+        axis["counts_ref"] = axis["from_counts"] = axis["to_counts"] = theta[j] * sensor["counts_per_rad"]
+        axis["sum_n"], axis["i_ref"] = i, i
+        axis["sum_i"] = (motor["R"] + motor["R_bridge"]) * i
+        axis["m_a"] = axis["next_a"] = axis["sum_i"] / axis["u_max"]
+        if axis["fixed"]:
+            axis["acc_n"] = round(i / axis["i_max"] * 32768) << 8
+            axis["acc_i"] = round(axis["sum_i"] / axis["u_max"] * 32768) << 8

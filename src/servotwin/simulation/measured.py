@@ -1,0 +1,316 @@
+"""Measured signals from a table of text: a time column, and columns named like the simulator's signals.
+
+The unit stands at the end of a column's name, ``joint_A_position_deg`` or
+``joint A position [deg]``, and is converted to SI. Columns with other names
+are given theirs by a mapping: ``joint_A_position_rad=enc1_deg``.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from servotwin.description.nodes import quoted
+from servotwin.description.quantities import dimension_name
+from servotwin.description.units import did_you_mean, dimension_of, parse_quantity
+from servotwin.errors import InputError
+from servotwin.mechanism.model import Array
+
+MIN_ROWS = 4
+DELIMITERS = ",;\t"
+# Endings of the simulator's own columns, longest first, and the units they stand for.
+SI_ENDINGS = {
+    "rad_per_s": "rad/s",
+    "m_per_s": "m/s",
+    "degC": "degC",
+    "N_m": "N*m",
+    "rad": "rad",
+    "m": "m",
+    "s": "s",
+    "A": "A",
+    "V": "V",
+    "W": "W",
+    "J": "J",
+}
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One measured signal in SI, NaN where its cell was empty; ``column`` and ``unit`` are as in the file."""
+
+    signal: str
+    column: str
+    unit: str
+    values: Array
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measured record: instants (k,) [s], channels by the simulator's signal, columns that name none."""
+
+    file: str
+    time: Array
+    channels: dict[str, Channel]
+    ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Use:
+    """How a column is used: which signal it is, and SI units in one of its own."""
+
+    index: int
+    signal: str
+    unit: str
+    factor: float
+
+
+def split_signal(name: str) -> tuple[str, str]:
+    """Stem and SI unit of a simulator's signal; the unit is empty where it has none.
+
+    >>> split_signal("joint_A_velocity_rad_per_s"), split_signal("motor_A_count")
+    (('joint_A_velocity', 'rad/s'), ('motor_A_count', ''))
+    """
+    for ending, unit in SI_ENDINGS.items():
+        if name.endswith(f"_{ending}"):
+            return name.removesuffix(f"_{ending}"), unit
+    return name, ""
+
+
+def read_measured(
+    path: str | Path, signals: Iterable[str], mapping: Mapping[str, str] | None = None
+) -> Measured:
+    """The record of a CSV file; ``signals`` are those of the simulator, ``mapping`` gives signal -> column."""
+    file = str(path)
+    names, rows = _read_rows(Path(path))
+    uses, ignored = _uses(file, names, list(signals), mapping or {})
+    columns = [[_number(file, names, use.index, line, row) for line, row in rows] for use in uses]
+    values = {use.signal: use.factor * np.array(column) for use, column in zip(uses, columns, strict=True)}
+    time = values.pop("time_s")
+    _check_time(file, names[uses[0].index], time, [line for line, _ in rows])
+    channels = {
+        use.signal: Channel(use.signal, names[use.index], use.unit, values[use.signal]) for use in uses[1:]
+    }
+    for channel in channels.values():
+        if np.isfinite(channel.values).sum() < MIN_ROWS:
+            raise InputError(f"has fewer than {MIN_ROWS} numbers", file=file, field=channel.column)
+    return Measured(file, time, channels, tuple(ignored))
+
+
+def _read_rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The names of the columns, and every row with the number of its line; lines with # are skipped."""
+    file = str(path)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"is not text in UTF-8 (byte {error.start}); expected a CSV file", file=file
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(f"cannot be read: {reason}", file=file) from None
+    lines = text.splitlines()
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    delimiter = max(DELIMITERS, key=first.count)
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+    rows = []
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row) and not row[0].startswith("#"):
+                rows.append((reader.line_num, [cell.strip() for cell in row]))
+    except csv.Error as error:
+        raise InputError(f"is not a CSV table: {error}", file=file, line=reader.line_num) from None
+    if not rows:
+        raise InputError("is empty; expected a line of column names and rows of numbers", file=file)
+    (head, names), body = rows[0], rows[1:]
+    _check_shape(file, head, names, body)
+    if delimiter != ",":
+        body = [(line, [cell.replace(",", ".") for cell in row]) for line, row in body]
+    return names, body
+
+
+def _check_shape(file: str, head: int, names: list[str], body: list[tuple[int, list[str]]]) -> None:
+    twice = sorted({name for name in names if name and names.count(name) > 1})
+    if twice:
+        raise InputError(f"the column {quoted(twice[0])} stands there twice", file=file, line=head)
+    if len(body) < MIN_ROWS:
+        raise InputError(f"{len(body)} rows of numbers; expected {MIN_ROWS} or more", file=file)
+    for line, row in body:
+        if len(row) != len(names):
+            text = f"{len(row)} cells; expected {len(names)}, as many as there are names in line {head}"
+            raise InputError(text, file=file, line=line)
+
+
+def _uses(
+    file: str, names: Sequence[str], signals: list[str], mapping: Mapping[str, str]
+) -> tuple[list[_Use], list[str]]:
+    """The columns to read, time first, and the names of those that are no signals."""
+    uses: dict[str, _Use] = {}
+    for signal, column in mapping.items():
+        use = _mapped(file, names, ["time_s", *signals], signal, column)
+        uses[use.signal] = use
+    taken = {use.index for use in uses.values()}
+    stems = {stem: (signal, unit) for signal in signals for stem, unit in [split_signal(signal)] if unit}
+    stems.pop("time", None)
+    ignored = []
+    for i, name in enumerate(names):
+        if i in taken:
+            continue
+        found = _time_column(file, i, name) or _named(file, i, name, stems)
+        if found is None:
+            ignored.append(name)
+        elif found.signal in uses:
+            text = f"the columns {quoted(names[uses[found.signal].index])} and {quoted(name)} are the same signal"
+            raise InputError(text, file=file)
+        else:
+            uses[found.signal] = found
+    _check_uses(file, names, uses, stems)
+    time = uses.pop("time_s")
+    return [time, *uses.values()], ignored
+
+
+def _check_uses(
+    file: str, names: Sequence[str], uses: Mapping[str, _Use], stems: Mapping[str, tuple[str, str]]
+) -> None:
+    if "time_s" not in uses:
+        text = "has no time column; expected one named time_s, time_ms or t_s, or --column time_s=NAME"
+        raise InputError(text, file=file)
+    if len(uses) == 1:
+        accepted = [signal for signal, _ in stems.values() if re.search(r"(position|angle)_(rad|m)$", signal)]
+        text = (
+            f"none of its columns ({', '.join(n for n in names if n)}) names a signal of the result; "
+            f"expected such as {', '.join(accepted[:4])}, or --column {accepted[0]}=NAME"
+        )
+        raise InputError(text, file=file)
+
+
+def _mapped(file: str, names: Sequence[str], signals: list[str], signal: str, column: str) -> _Use:
+    """A column that the mapping names; its unit is at its end, or else in the signal's name."""
+    option = f"--column {signal}={column}"
+    if column not in names:
+        text = f"{quoted(column)} is no column of {file}{did_you_mean(column, list(names))}"
+        raise InputError(f"{text}; it has {', '.join(names)}", field=option)
+    stems = {stem: (own, unit) for own in signals for stem, unit in [split_signal(own)] if unit}
+    own, _, given = _match(signal, stems)
+    if own is None:
+        raise InputError(
+            f"{quoted(signal)} is no signal of the result{did_you_mean(signal, signals)}", field=option
+        )
+    si = split_signal(own)[1]
+    _, text = _bracket(column)
+    candidates = [text] if text else [_unit_text(part) for part in _endings(column)]
+    for unit in candidates:
+        factor = _factor(unit, si)
+        if factor is not None:
+            return _Use(names.index(column), own, unit, factor)
+    factor = _factor(_unit_text(given), si)
+    if factor is None:
+        raise InputError(
+            f"{quoted(given)} does not measure {_measures(si)}; expected such as {si}", field=option
+        )
+    return _Use(names.index(column), own, _unit_text(given), factor)
+
+
+def _time_column(file: str, i: int, name: str) -> _Use | None:
+    match = re.fullmatch(r"(?:time|t)(?:_(\w+)|\s*[\[(]\s*(\w+)\s*[\])])?", name, re.IGNORECASE)
+    if match is None:
+        return None
+    unit = match[1] or match[2] or ""
+    factor = _factor(unit, "s")
+    if factor is None:
+        raise InputError("says no unit of time; expected such as time_s or time_ms", file=file, field=name)
+    return _Use(i, "time_s", unit, factor)
+
+
+def _named(file: str, i: int, name: str, stems: Mapping[str, tuple[str, str]]) -> _Use | None:
+    """A column whose own name is that of a signal, in whatever unit."""
+    signal, si, ending = _match(name, stems)
+    if signal is None:
+        return None
+    factor = _factor(_unit_text(ending), si)
+    if factor is None:
+        what = f"the unit {quoted(ending)} does not measure" if ending else "no unit in the name of"
+        text = f"{what} {_measures(si)}; expected such as {signal}"
+        raise InputError(text, file=file, field=name)
+    return _Use(i, signal, _unit_text(ending), factor)
+
+
+def _match(name: str, stems: Mapping[str, tuple[str, str]]) -> tuple[str | None, str, str]:
+    """The signal that a name begins with, its SI unit, and the ending that should be a unit."""
+    stem, bracket = _bracket(name)
+    for known in sorted(stems, key=len, reverse=True):
+        signal, si = stems[known]
+        if stem == known:
+            return signal, si, bracket
+        if not bracket and stem.startswith(f"{known}_"):
+            return signal, si, stem.removeprefix(f"{known}_")
+    return None, "", ""
+
+
+def _bracket(name: str) -> tuple[str, str]:
+    """``joint A position [deg]`` as ``joint_A_position`` and ``deg``."""
+    match = re.fullmatch(r"(.*?)\s*[\[(]\s*([^\[\]()]+?)\s*[\])]", name)
+    stem, unit = (match[1], match[2]) if match else (name, "")
+    return re.sub(r"\s+", "_", stem.strip()), unit
+
+
+def _endings(name: str) -> list[str]:
+    """What may be the unit at the end of a name, longest first."""
+    parts = name.split("_")
+    return ["_".join(parts[k:]) for k in range(1, len(parts))]
+
+
+def _unit_text(ending: str) -> str:
+    """``deg_per_s`` reads ``deg/s``."""
+    return ending.replace("_per_", "/").replace("_", "*")
+
+
+def _factor(unit: str, si: str) -> float | None:
+    """SI units in one ``unit``; None if it is no unit of the dimension of ``si``."""
+    if unit == si:
+        return 1.0
+    if not unit or si == "degC":
+        return None
+    try:
+        return parse_quantity(f"1 {unit}", si)
+    except ValueError:
+        return None
+
+
+def _measures(si: str) -> str:
+    return "a temperature in degC" if si == "degC" else dimension_name(dimension_of(si))
+
+
+def _number(file: str, names: Sequence[str], index: int, line: int, row: Sequence[str]) -> float:
+    cell = row[index]
+    if not cell or cell.lower() == "nan":
+        return math.nan
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.inf
+    if math.isinf(value):
+        raise InputError(
+            f"{quoted(cell)} is not a number; expected a finite one or nothing",
+            file=file,
+            line=line,
+            field=names[index],
+        )
+    return value
+
+
+def _check_time(file: str, name: str, time: Array, lines: Sequence[int]) -> None:
+    """Every row has its instant, later than the one before."""
+    missing = np.flatnonzero(~np.isfinite(time))
+    if len(missing):
+        raise InputError("the time is missing", file=file, line=lines[missing[0]], field=name)
+    back = np.flatnonzero(np.diff(time) <= 0.0)
+    if len(back):
+        k = int(back[0]) + 1
+        text = f"{time[k]:.9g} s is not later than {time[k - 1]:.9g} s in the row before"
+        raise InputError(text, file=file, line=lines[k], field=name)

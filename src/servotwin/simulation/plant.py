@@ -1,0 +1,336 @@
+r"""The plant's right-hand side: motors, gears and arm as one system of differential equations.
+
+State y: free coordinates x of the arm (joints, then passive joints of closed chains), joint speeds, angles
+and speeds of motors behind elastic gears, currents, bus voltage. Stiff gears tie the motor to the joints,
+:math:`\theta_m = N q`, so that (eq 13 and 20 of Lee 1989, with losses of the gears)
+
+.. math:: \bigl(M(q) + N^T \tfrac{J_m}{g} N\bigr)\,\ddot q + h(q, \dot q)
+          = N^T \tfrac1g (\tau_e - \tau_f) + N_e^T \tau_l                                   (eq:integrated-model)
+
+Shafts that stick and joints at an end stop are constraints on the acceleration, with their reactions as
+multipliers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from servotwin.drives.friction import friction_torque, holding_slack
+from servotwin.drives.gears import lossy_torque, torsion_torque
+from servotwin.drives.motors import (
+    dc_current_rate,
+    dc_reduced_current,
+    pmsm_current_rates,
+    pmsm_torque,
+    rotor_voltage,
+)
+from servotwin.drives.records import FREE, MOTOR, STOP, Kind
+from servotwin.dynamics.recursive.jit import helper, part, piece
+from servotwin.kernels.address import call_address, call_piece, records_at
+from servotwin.simulation.work import PER_MOTOR, WORLD
+
+DC, REDUCED, PMSM, IDEAL = int(Kind.DC), int(Kind.DC_REDUCED), int(Kind.PMSM), int(Kind.IDEAL)
+STUCK = 0
+ELECTRIC, SQUARE, TORQUE, FRICTION, GEAR = range(PER_MOTOR)
+HERE = Path(__file__).resolve().parent
+PACKAGES = (HERE.parent / "drives", HERE.parent / "control", HERE.parent / "kernels")  # what pieces are made of
+FEW = 4  # rounds in which the direction of power through lossy gears settles
+
+@helper
+def shaft(world: Any, motors: Any, y: Any, j: int) -> tuple[float, float]:
+    """Angle and speed of the load at motor j, counted at the motor."""
+    if world.diagonal:
+        return world.N[j, j] * y[j], world.N[j, j] * y[world.n_x + j]
+    theta = w = 0.0
+    for i in range(world.n):
+        theta += world.N[j, i] * y[i]
+        w += world.N[j, i] * y[world.n_x + i]
+    return theta, w
+
+
+@helper
+def electric(world: Any, motor: Any, t: float, theta: float, w: float, y: Any, dy: Any, dz: Any, j: int) -> float:
+    """Torque of a motor; rates of its currents and of its electrical energy. Returns the torque."""
+    u_bus = y[world.at_bus] if world.at_bus >= 0 else world.u_bus
+    k = motor.current_at
+    if world.exact:  # currents are solved apart; the torque of the window is known
+        dz[ELECTRIC * world.m + j] = dz[SQUARE * world.m + j] = dz[TORQUE * world.m + j] = 0.0
+        if k >= 0:
+            dy[k] = 0.0
+            if motor.kind == PMSM:
+                dy[k + 1] = 0.0
+        return world.a0[j] + world.a1[j] * t  # type: ignore[no-any-return]
+    if motor.kind == DC:
+        u, i = motor.s_a * u_bus, y[k]
+        dy[k] = 0.0 if motor.open else dc_current_rate(motor, u, i, w)
+        dz[ELECTRIC * world.m + j], dz[SQUARE * world.m + j] = u * i, i * i
+        tau = motor.K * i
+        load = motor.s_a * i
+    elif motor.kind == PMSM:
+        i_d, i_q = y[k], y[k + 1]
+        u_d, u_q = rotor_voltage(motor, theta, motor.s_a, motor.s_b, u_bus)
+        dy[k], dy[k + 1] = pmsm_current_rates(motor, u_d, u_q, i_d, i_q, w)
+        power = 1.5 * (u_d * i_d + u_q * i_q)
+        dz[ELECTRIC * world.m + j], dz[SQUARE * world.m + j] = power, 1.5 * (i_d * i_d + i_q * i_q)
+        tau = pmsm_torque(motor, i_d, i_q)
+        load = power / u_bus
+    elif motor.kind == REDUCED:
+        u = motor.s_a * u_bus
+        i = 0.0 if motor.open else dc_reduced_current(motor, u, w)
+        dz[ELECTRIC * world.m + j], dz[SQUARE * world.m + j] = u * i, i * i
+        tau = motor.K * i
+        load = motor.s_a * i
+    else:
+        tau, load = motor.torque_command, 0.0
+        dz[ELECTRIC * world.m + j], dz[SQUARE * world.m + j] = tau * w, 0.0
+    dz[TORQUE * world.m + j] = tau
+    if world.at_bus >= 0:
+        dy[world.at_bus] -= load
+    return tau  # type: ignore[no-any-return]
+
+
+@helper
+def rates(world: Any, power: Any, motors: Any, stops: Any, t: float, y: Any, dy: Any, dz: Any) -> None:
+    """dy and dz at y, ``t`` seconds after the window began."""
+    n, n_x, m = world.n, world.n_x, world.m
+    inputs = world.inputs
+    for i in range(n_x + n):
+        inputs[i] = y[i]
+    for i in range(n):
+        inputs[n_x + n + i] = 0.0
+    if world.at_bus >= 0:
+        dy[world.at_bus] = 0.0
+    for j in range(m):
+        motor = motors[j]
+        theta_l, w_l = shaft(world, motors, y, j)
+        e = motor.flexible
+        theta = theta_l if e < 0 else y[world.at_theta + e]
+        w = w_l if e < 0 else y[world.at_w + e]
+        tau = electric(world, motor, t, theta, w, y, dy, dz, j)
+        friction = friction_torque(motor, w)
+        motor.tau = tau
+        motor.net = tau - friction
+        dz[FRICTION * world.m + j], dz[GEAR * world.m + j] = friction * w, 0.0
+        passed = motor.net
+        if e >= 0:
+            twist, rate = theta - theta_l, w - w_l
+            spring = torsion_torque(motor, twist, rate)
+            passed = lossy_torque(motor, spring, w_l)
+            beyond = max(abs(twist) - motor.half_play, 0.0) * (1.0 if twist > 0.0 else -1.0)
+            dz[GEAR * world.m + j] = (spring - motor.stiffness * beyond) * rate + (spring - passed) * w_l
+            dy[world.at_theta + e] = w
+            if motor.mode == STUCK:
+                dy[world.at_w + e] = 0.0
+                motor.slack = holding_slack(motor, tau, spring)
+                motor.transmitted = spring
+            else:
+                dy[world.at_w + e] = (motor.net - spring) / motor.J
+        elif not world.simple:
+            continue  # its torque enters with the losses of the gear
+        if world.diagonal:
+            inputs[n_x + n + j] += world.N[j, j] * passed
+        else:
+            for i in range(n):
+                inputs[n_x + n + i] += world.N[j, i] * passed
+    if world.simple:
+        call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
+        for i in range(n):
+            dy[i] = y[n_x + i]
+            dy[n_x + i] = world.outputs[i]
+        for i in range(n, n_x):
+            dy[i] = world.outputs[i]
+    else:
+        # on the same y, dy and dz: they are always those of the record
+        call_piece(world.constrained_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, 0.0, 0.0)
+    if world.at_bus >= 0 and not world.exact:
+        bus_rate(world, power, y, dy, dz)
+
+
+@helper
+def bus_rate(world: Any, power: Any, y: Any, dy: Any, dz: Any) -> None:
+    r"""Bus capacitor between rectifier, bridges and braking resistor.
+
+    .. math:: C\,\dot u = \max\Bigl(0, \frac{u_s - u}{R_s}\Bigr) - \sum_j s_j i_j - \frac{u}{R_b}\,[\text{resistor on}]   (eq:dc-bus)
+    """
+    at = world.at_bus
+    u = y[at]
+    supply = max(0.0, (power[0].u_source - u) / power[0].R_supply)
+    resistor = u / power[0].R_brake if power[0].braking else 0.0
+    dy[at] = (dy[at] + supply - resistor) / power[0].C  # eq:dc-bus
+    dz[PER_MOTOR * world.m] = power[0].u_source * supply
+    dz[PER_MOTOR * world.m + 1] = u * resistor
+    dz[PER_MOTOR * world.m + 2] = (power[0].u_source - u) * supply
+
+
+@piece(*PACKAGES)
+def constrained(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float, span: float) -> None:
+    """Accelerations of the arm with lossy gears, stuck shafts and end stops."""
+    world = records_at(world_at, 1, WORLD)[0]
+    motors, stops = records_at(motors_at, world.m, MOTOR), records_at(stops_at, world.n, STOP)
+    y, dy, dz = world.ys, world.dy, world.dz
+    n, n_x = world.n, world.n_x
+    call_address(world.motion, world.inputs_at, world.outputs_at, world.motion_data)
+    for i in range(n):
+        dy[i] = y[n_x + i]
+    for i in range(n, n_x):
+        dy[i] = world.outputs[n * n + i]
+    for _ in range(FEW):
+        assemble(world, motors)
+        count = constraints(world, motors, stops)
+        accelerate(world, count)
+        if not turned(world, motors, y):
+            break
+    for i in range(n):
+        dy[n_x + i] = world.qdd[i]
+    reactions(world, motors, stops, y, dz, count)
+
+
+@part
+def assemble(world: Any, motors: Any) -> None:
+    """Left and right side of eq:integrated-model for the present directions of power."""
+    n, n_x = world.n, world.n_x
+    for i in range(n):
+        world.force[i] = world.inputs[n_x + n + i] - world.outputs[n * n + i]
+        for k in range(n):
+            world.A[i, k] = world.outputs[n * i + k]
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.flexible >= 0:
+            continue
+        for i in range(n):
+            share = world.N[j, i] / motor.g
+            if share != 0.0:
+                world.force[i] += share * motor.net
+                for k in range(n):
+                    world.A[i, k] += share * motor.J * world.N[j, k]
+
+
+@part
+def constraints(world: Any, motors: Any, stops: Any) -> int:
+    """Rows C of C qdd = 0: stuck shafts behind stiff gears, joints at their stops; their number."""
+    n, count = world.n, 0
+    for i in range(n):
+        if stops[i].state != 0:
+            for k in range(n):
+                world.C[count, k] = 1.0 if k == i else 0.0
+            world.row_of[count] = world.m + i
+            count += 1
+    for j in range(world.m):
+        if motors[j].flexible < 0 and motors[j].mode == STUCK:
+            if world.diagonal and stops[j].state != 0:
+                continue  # the stop holds it already
+            for k in range(n):
+                world.C[count, k] = world.N[j, k]
+            world.row_of[count] = j
+            count += 1
+    return count
+
+
+@part
+def factor(A: Any, n: int) -> None:
+    """Cholesky factor in the lower triangle of A."""
+    for j in range(n):
+        d = A[j, j]
+        for k in range(j):
+            d -= A[j, k] * A[j, k]
+        d = np.sqrt(d)
+        A[j, j] = d
+        for i in range(j + 1, n):
+            s = A[i, j]
+            for k in range(j):
+                s -= A[i, k] * A[j, k]
+            A[i, j] = s / d
+
+
+@part
+def solve(A: Any, n: int, x: Any, at: int) -> None:
+    """Solve with the factor; x[at:at+n] is overwritten."""
+    for i in range(n):
+        s = x[at + i]
+        for k in range(i):
+            s -= A[i, k] * x[at + k]
+        x[at + i] = s / A[i, i]
+    for i in range(n - 1, -1, -1):
+        s = x[at + i]
+        for k in range(i + 1, n):
+            s -= A[k, i] * x[at + k]
+        x[at + i] = s / A[i, i]
+
+
+@part
+def accelerate(world: Any, count: int) -> None:
+    """qdd = A^-1 (force + C^T lambda) with C qdd = 0."""
+    n = world.n
+    factor(world.A, n)
+    for i in range(n):
+        world.qdd[i] = world.force[i]
+    solve(world.A, n, world.qdd, 0)
+    if count == 0:
+        return
+    for r in range(count):
+        for i in range(n):
+            world.X[n * r + i] = world.C[r, i]
+        solve(world.A, n, world.X, n * r)
+    for r in range(count):
+        total = 0.0
+        for i in range(n):
+            total += world.C[r, i] * world.qdd[i]
+        world.reaction[r] = -total
+        for c in range(count):
+            total = 0.0
+            for i in range(n):
+                total += world.C[r, i] * world.X[n * c + i]
+            world.S[r, c] = total
+        world.S[r, r] *= 1.0 + 1e-14  # rows that repeat each other share their reaction
+    factor(world.S, count)
+    solve(world.S, count, world.reaction, 0)
+    for r in range(count):
+        for i in range(n):
+            world.qdd[i] += world.X[n * r + i] * world.reaction[r]
+
+
+@part
+def turned(world: Any, motors: Any, y: Any) -> bool:
+    """Set g of every lossy stiff gear by the direction of its power; true if one has changed."""
+    changed = False
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.flexible >= 0 or motor.eta >= 1.0:
+            continue
+        if motor.mode == STUCK:
+            wanted = 1.0
+        else:
+            total = 0.0
+            for i in range(world.n):
+                total += world.N[j, i] * world.qdd[i]
+            passed = motor.net - motor.J * total
+            wanted = 1.0 / motor.eta if passed * motor.mode > 0.0 else motor.eta  # eq:gear-efficiency
+        if wanted != motor.g:
+            motor.g = wanted
+            changed = True
+    return changed
+
+
+@part
+def reactions(world: Any, motors: Any, stops: Any, y: Any, dz: Any, count: int) -> None:
+    """What stuck shafts and stops must hold, and what lossy gears lose."""
+    for r in range(count):
+        row = world.row_of[r]
+        if row >= world.m:
+            stops[row - world.m].reaction = world.reaction[r]
+        else:
+            motor = motors[row]
+            motor.transmitted = motor.net + world.reaction[r]
+            motor.slack = holding_slack(motor, motor.net, motor.transmitted)
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.flexible < 0 and motor.eta < 1.0 and motor.mode != STUCK and motor.mode != FREE:
+            total = 0.0
+            for i in range(world.n):
+                total += world.N[j, i] * world.qdd[i]
+            passed = (motor.net - motor.J * total) / motor.g
+            _, w = shaft(world, motors, y, j)
+            dz[GEAR * world.m + j] = (motor.g - 1.0) * passed * w

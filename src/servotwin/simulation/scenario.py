@@ -1,0 +1,322 @@
+"""Scenarios by name or path: which robot does what, what differs in truth, how it is computed.
+
+A scenario file is composed like a robot file: units, expressions, ``extends``,
+``include``, ``choose`` and overrides. Format: docs/scenarios.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from servotwin.description.checks import motor_names
+from servotwin.description.compose import Files, resolve
+from servotwin.description.load import read_description
+from servotwin.description.nodes import Node, Origin, one_line, quoted
+from servotwin.description.problems import find, input_error
+from servotwin.description.schema import RobotDescription
+from servotwin.description.units import did_you_mean
+from servotwin.errors import InputError
+from servotwin.mechanism.model import Array, Limits
+from servotwin.motion.point_moves import PointMove, Reference, plan_moves
+from servotwin.simulation.scenario_parts import FORMAT, Fault, Move, Record, ScenarioFile, Solver
+
+SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
+SUFFIXES = (".yaml", ".yml")
+ROBOT_SUFFIXES = (*SUFFIXES, ".urdf")
+CHANGES = (("set",), ("plant", "set"))  # paths in a scenario that hold overrides of the robot file
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A checked scenario, in SI.
+
+    ``robot`` is what ``load_robot`` takes: a catalogue name or a path. ``set``
+    are overrides of the robot file that everybody knows, ``plant_set`` those
+    that only the truth has. ``start`` holds every joint [rad, m]. ``description``
+    is the robot as the controller knows it, ``plant_description`` as it is.
+    """
+
+    name: str
+    title: str
+    robot: str
+    set: dict[str, str]
+    plant_set: dict[str, str]
+    start: dict[str, float]
+    moves: tuple[Move, ...]
+    repeat: int
+    solver: Solver
+    seed: int
+    record: Record
+    faults: tuple[Fault, ...]
+    path: Path | None
+    description: RobotDescription = field(repr=False, compare=False)
+    plant_description: RobotDescription = field(repr=False, compare=False)
+
+    @property
+    def truth_set(self) -> dict[str, str]:
+        """The overrides of the robot as it is: what everybody knows, then what only the truth has."""
+        return {**self.set, **self.plant_set}
+
+    def plain(self) -> dict[str, Any]:
+        """The scenario as texts and SI numbers, ready for JSON."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "robot": self.robot,
+            "set": dict(self.set),
+            "plant": {"set": dict(self.plant_set)},
+            "start": dict(self.start),
+            "move": [move.model_dump() for move in self.moves],
+            "repeat": self.repeat,
+            "solver": self.solver.model_dump(),
+            "seed": self.seed,
+            "record": self.record.model_dump(),
+            "faults": [fault.model_dump() for fault in self.faults],
+        }
+
+
+def read_scenario(
+    name_or_path: str | os.PathLike[str], overrides: Mapping[str, str] | None = None
+) -> Scenario:
+    """The scenario with this name, or in this .yaml or .yml file.
+
+    ``overrides`` maps dotted paths to texts, such as ``{"solver.method": "rk4"}``,
+    ``{"set.variables.load": "2 kg"}`` or ``{"move.0.speed": "50 %"}``. Anything that
+    cannot be accepted raises InputError with one clear line.
+    """
+    path = locate(name_or_path)
+    own, of_robot = _split(overrides or {})
+    files = Files(find_scenario)
+    try:
+        tree = resolve(files.read(path), own, files=files)
+    except RecursionError:
+        raise InputError("nested too deeply", file=str(path)) from None
+    return _checked(_changed(tree, of_robot), path)
+
+
+def scenario_names() -> list[str]:
+    """The names of the scenarios that ship with the package."""
+    return sorted(path.stem for path in SCENARIOS.glob("*.yaml"))
+
+
+def locate(name_or_path: str | os.PathLike[str]) -> Path:
+    """The file of a scenario name or path."""
+    text = os.fspath(name_or_path)
+    if isinstance(name_or_path, str) and not text.lower().endswith(SUFFIXES) and os.sep not in text:
+        return find_scenario(text)
+    shown = one_line(text, 200)
+    if not text.lower().endswith(SUFFIXES):
+        raise InputError("not a scenario file; expected .yaml or .yml", file=shown)
+    try:
+        there = Path(text).is_file()
+    except (OSError, ValueError):
+        there = False
+    if not there:
+        raise InputError("no such file; expected a scenario file", file=shown)
+    return Path(text)
+
+
+def find_scenario(name: str) -> Path:
+    """The file of a scenario that ships with the package."""
+    names = scenario_names()
+    if name in names:
+        return SCENARIOS / f"{name}.yaml"
+    listed = f"{', '.join(names) or 'none'}{did_you_mean(name, names)}"
+    raise InputError(f"no scenario {quoted(name)}; expected a .yaml file or one of {listed}")
+
+
+def plan_scenario(scenario: Scenario, joints: tuple[str, ...], limits: Limits) -> Reference:
+    """The planned motion of a scenario; ``joints`` in the order of q, ``limits`` those of the robot."""
+    axes = scenario.description.axes
+    q = np.array([scenario.start[name] for name in joints])
+    moves = []
+    target: Array = q
+    for move in scenario.moves:
+        target = np.array([move.to.get(name, target[i]) for i, name in enumerate(joints)])
+        moves.append(PointMove(target, move.speed, move.ramp, move.dwell, move.together))
+    sliding = [axes[name].prismatic for name in joints]
+    return plan_moves(q, moves, limits, names=joints, prismatic=sliding, repeat=scenario.repeat)
+
+
+# --- the file and its overrides --------------------------------------------------------------------
+
+
+def _split(overrides: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The overrides of the scenario's own fields, and those of its changes of the robot file."""
+    heads = tuple(".".join(head) + "." for head in CHANGES)
+    of_robot = {str(k): str(v) for k, v in overrides.items() if str(k).startswith(heads)}
+    return {str(k): str(v) for k, v in overrides.items() if str(k) not in of_robot}, of_robot
+
+
+def _changed(tree: Node, of_robot: Mapping[str, str]) -> Node:
+    """``tree`` with the mappings ``set`` and ``plant.set`` as one level of dotted paths, overrides on top."""
+    for head in CHANGES:
+        prefix = ".".join(head) + "."
+        more = {k.removeprefix(prefix): v for k, v in of_robot.items() if k.startswith(prefix)}
+        node = find(tree, list(head)) if _has(tree, head) else Node({}, tree.origin)
+        if not isinstance(node.value, dict):
+            continue  # the schema says what is expected there
+        flat = dict(_flat(node, ""))
+        flat.update({k: Node(v, Origin(f"--set {one_line(prefix + k, 120)}")) for k, v in more.items()})
+        if flat:
+            tree = _put(tree, head, Node(flat, node.origin))
+    return tree
+
+
+def _has(tree: Node, path: tuple[str, ...]) -> bool:
+    node = tree
+    for name in path:
+        if not isinstance(node.value, dict) or name not in node.value:
+            return False
+        node = node.value[name]
+    return True
+
+
+def _put(tree: Node, path: tuple[str, ...], node: Node) -> Node:
+    if not path:
+        return node
+    mapping = dict(tree.value) if isinstance(tree.value, dict) else {}
+    mapping[path[0]] = _put(mapping.get(path[0], Node({}, tree.origin)), path[1:], node)
+    return Node(mapping, tree.origin)
+
+
+def _flat(node: Node, path: str) -> list[tuple[str, Node]]:
+    """The leaves below a mapping by dotted path; a list becomes the text that an override takes."""
+    found = []
+    for name, child in node.children():
+        place = f"{path}.{name}" if path else name
+        if isinstance(child.value, dict):
+            found += _flat(child, place)
+        elif isinstance(child.value, list):
+            found.append((place, Node(_list_text(child), child.origin)))
+        else:
+            found.append((place, child))
+    return found
+
+
+def _list_text(node: Node) -> str:
+    items = [
+        _list_text(item) if isinstance(item.value, list) else str(item.value) for _, item in node.children()
+    ]
+    return f"[{', '.join(items)}]"
+
+
+# --- what it says ----------------------------------------------------------------------------------
+
+
+def _checked(tree: Node, path: Path) -> Scenario:
+    """The checked scenario of a finished tree."""
+    header = _header(tree)
+    robot = _robot_of(header, tree, path)
+    known = _robot(tree, robot, ("set",))
+    truth = _robot(tree, robot, ("set",), ("plant", "set"))
+    context = {
+        "prismatic": {name: known.axes[name].prismatic for name in known.joint_names},
+        "motors": motor_names(known),
+        "brakes": [name for name, axis in truth.axes.items() if axis.brake is not None],
+    }
+    try:
+        read = ScenarioFile.model_validate(tree.plain(), context=context)
+    except ValidationError as error:
+        raise input_error(error, tree) from None
+    scenario = Scenario(
+        name=read.name,
+        title=read.title,
+        robot=robot,
+        set=dict(read.set),
+        plant_set=dict(read.plant.set),
+        start={name: read.start.get(name, known.home.get(name, 0.0)) for name in known.joint_names},
+        moves=read.move,
+        repeat=read.repeat,
+        solver=read.solver,
+        seed=read.seed,
+        record=read.record,
+        faults=read.faults,
+        path=path,
+        description=known,
+        plant_description=truth,
+    )
+    _check_motion(scenario, tree)
+    return scenario
+
+
+def _header(tree: Node) -> str:
+    """The name of the robot, once the file has proved to be a scenario."""
+    if not isinstance(tree.value, dict):
+        raise tree.error("expected a mapping with the fields of a scenario")
+    written = tree.value.get("format")
+    if written is None or written.value != FORMAT:
+        given = "'format' is missing" if written is None else f"{quoted(written.plain())} is not accepted"
+        raise (written or tree).error(f"{given}; expected format: {FORMAT}, a scenario file", "format")
+    robot = tree.value.get("robot")
+    if robot is None or not isinstance(robot.value, str):
+        expected = "expected the catalogue name or file of a robot, such as 'gsis-scara'"
+        raise (robot or tree).error(f"the robot is missing; {expected}", "robot")
+    return robot.value.strip()
+
+
+def _robot_of(name: str, tree: Node, path: Path) -> str:
+    """The catalogue name, or the path of a robot file beside the scenario."""
+    if not name.lower().endswith(ROBOT_SUFFIXES):
+        return name
+    node = find(tree, ["robot"])
+    beside = Path(node.origin.file).parent / name if node.origin.line else path.parent / name
+    try:
+        if beside.is_file():
+            return str(beside)
+    except (OSError, ValueError):
+        pass
+    raise node.error(f"no file {quoted(name)} beside the scenario; expected a robot file", "robot")
+
+
+def _robot(tree: Node, robot: str, *heads: tuple[str, ...]) -> RobotDescription:
+    """The robot with the changes at the paths ``heads``; problems point at the scenario."""
+    places: dict[str, tuple[str, Node]] = {}
+    for head in heads:
+        node = find(tree, list(head)) if _has(tree, head) else Node({}, tree.origin)
+        for key, child in node.children():
+            if not isinstance(child.value, str | None):
+                raise child.error("expected a value as in the robot file", ".".join((*head, key)))
+            places[key] = (".".join((*head, key)), child)
+    try:
+        return read_description(robot, {key: str(child.value or "") for key, (_, child) in places.items()})
+    except InputError as error:
+        for key, (field_name, child) in places.items():
+            if error.file == f"--set {one_line(key, 120)}":
+                raise child.error(error.message, field_name) from None
+        if error.file is None:  # no such robot
+            raise find(tree, ["robot"]).error(error.message, "robot") from None
+        raise
+
+
+def _check_motion(scenario: Scenario, tree: Node) -> None:
+    """Plan the moves once, so that what is wrong with them is said with file and line."""
+    joints = scenario.description.joint_names
+    axes = [scenario.description.axes[name] for name in joints]
+    free = (-np.inf, np.inf)
+    span = np.array([axis.limits.position or free for axis in axes])
+    speed = np.array([axis.limits.speed or np.inf for axis in axes])
+    growth = np.array([axis.limits.acceleration or np.inf for axis in axes])
+    limits = Limits(span[:, 0], span[:, 1], speed, growth, np.full(len(axes), np.inf))
+    try:
+        reference = plan_scenario(scenario, joints, limits)
+    except InputError as error:
+        place = error.field or ""
+        raise find(tree, [place]).error(error.message, place) from None
+    for i, fault in enumerate(scenario.faults):
+        _check_time(fault.at, f"faults.{i}.at", reference.duration, tree)
+    if scenario.record.zoom is not None:
+        _check_time(scenario.record.zoom.at, "record.zoom.at", reference.duration, tree)
+
+
+def _check_time(time: float, place: str, duration: float, tree: Node) -> None:
+    if time > duration:
+        node = find(tree, [place])
+        raise node.error(f"{quoted(node.plain())} is after the end at {duration:.6g} s; expected less", place)

@@ -1,0 +1,191 @@
+"""The parts of a scenario file: moves, solver, record, faults (SI)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from servotwin.description.fields import Choice, Flag, Measure, Part, Whole, Words, problem, read_at
+from servotwin.description.nodes import quoted
+from servotwin.description.units import did_you_mean
+from servotwin.motion.point_moves import RAMP
+
+FORMAT = "servotwin-scenario/1"
+MAX_REPEAT = 10_000
+POSITION = Measure("rad", linear="m")
+
+# What `value` of a fault means: the unit it is measured in; None where it has none.
+FAULTS: dict[str, str | None] = {
+    "encoder-stuck": None,
+    "encoder-loses-pulses": "",
+    "winding-open": None,
+    "brake-closes": None,
+    "current-sensor-offset": "A",
+    "supply-voltage": "V",
+    "power-off": None,
+}
+OF_THE_SUPPLY = ("supply-voltage", "power-off")
+
+
+def read_positions(raw: object, info: ValidationInfo) -> object:
+    """Joint positions by name; the validation context says which joints slide."""
+    sliding: dict[str, bool] = (info.context or {}).get("prismatic", {})
+    if not isinstance(raw, dict):
+        return raw
+    read = {}
+    for name, value in raw.items():
+        known(name, list(sliding), "an axis", name)
+        read[name] = read_at(name, POSITION, value, sliding[name])
+    return read
+
+
+def known(name: str, names: list[str], what: str, at: str) -> None:
+    """Complain at ``at`` unless ``name`` is one of ``names``."""
+    if name not in names:
+        listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+        raise problem(
+            f"{quoted(name)} is not {what}; expected one of {listed}{did_you_mean(name, names)}", at
+        )
+
+
+class Move(Part):
+    """A move of some axes; the others stay."""
+
+    to: dict[str, float] = Field(description="joint positions by axis")
+    speed: Annotated[float, Measure("", above=0.0, maximum=1.0)] = Field(
+        default=1.0, description="share of each axis' largest speed"
+    )
+    ramp: Annotated[float, Measure("s", above=0.0, maximum=1e3)] = Field(
+        default=RAMP, description="time to reach it; longer where an acceleration limit demands it"
+    )
+    dwell: Annotated[float, Measure("s", minimum=0.0, maximum=1e5)] = Field(
+        default=0.0, description="rest after the move"
+    )
+    together: Annotated[bool, Flag()] = Field(
+        default=True, description="whether the axes end together, the quicker ones slowed down"
+    )
+
+    @field_validator("to", mode="before")
+    @classmethod
+    def _read_to(cls, raw: object, info: ValidationInfo) -> object:
+        return read_positions(raw, info)
+
+
+class Solver(Part):
+    """How the equations are integrated."""
+
+    method: Annotated[str, Choice(("fast", "rk4", "modified-euler", "adaptive"))] = Field(
+        default="fast", description="integration method"
+    )
+    pwm: Annotated[str, Choice(("switched", "averaged"))] = Field(
+        default="switched", description="whether every pulse is simulated, or its mean voltage"
+    )
+    tolerance: Annotated[float, Measure("", above=0.0, maximum=0.1)] = Field(
+        default=1e-8, description="relative tolerance of the adaptive method"
+    )
+    steps: Annotated[int, Whole(1, 10_000)] = Field(
+        default=1, description="steps between two switchings, for the methods of fixed step"
+    )
+
+
+class Zoom(Part):
+    """A short time that is recorded in every detail."""
+
+    at: Annotated[float, Measure("s", minimum=0.0)] = Field(description="when it begins")
+    span: Annotated[float, Measure("s", above=0.0, maximum=10.0)] = Field(
+        default=1e-3, description="how long it lasts"
+    )
+
+
+class Record(Part):
+    """What is kept of a run."""
+
+    every: Annotated[float, Measure("s", above=0.0, maximum=1e3)] = Field(
+        default=1e-3, description="time between two samples of the signals"
+    )
+    zoom: Zoom | None = Field(default=None, description="a short time in every detail")
+
+
+class Fault(Part):
+    """Something that breaks at an instant and stays broken."""
+
+    at: Annotated[float, Measure("s", minimum=0.0)] = Field(description="when it happens")
+    axis: Annotated[str | None, Words()] = Field(
+        default=None, description="motor that it happens to; none for a fault of the supply"
+    )
+    kind: Annotated[str, Choice(tuple(FAULTS))] = Field(description="what happens")
+    value: float | None = Field(
+        default=None,
+        description="counts lost, offset (A) or new voltage (V), for the kinds that have one",
+    )
+
+    @field_validator("value", mode="before")
+    @classmethod
+    def _read_value(cls, raw: object, info: ValidationInfo) -> Any:
+        kind = info.data.get("kind")
+        if raw is None or kind is None:
+            return None
+        unit = FAULTS[kind]
+        if unit is None:
+            raise problem(f"{quoted(raw)}: a fault of kind {kind} has no value; remove it")
+        minimum = 0.0 if kind == "supply-voltage" else -float("inf")
+        number = Measure(unit, minimum=minimum).read(raw)
+        if kind == "encoder-loses-pulses" and (number != round(number) or number == 0):
+            raise problem(f"{quoted(raw)} is not a number of counts; expected one, such as '20'")
+        return number
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Fault:
+        context = info.context or {}
+        if FAULTS[self.kind] is not None and self.value is None:
+            unit = {"": "'20' (counts)", "A": "'0.5 A'", "V": "'60 V'"}[FAULTS[self.kind] or ""]
+            raise problem(f"'value' is missing; expected one for kind {self.kind}, such as {unit}")
+        if self.kind in OF_THE_SUPPLY:
+            if self.axis is not None:
+                raise problem(f"a fault of kind {self.kind} concerns all motors; remove the axis", "axis")
+            return self
+        motors = context.get("motors", [])
+        if self.axis is None:
+            raise problem(f"'axis' is missing; expected one of {', '.join(motors[:12])}")
+        known(self.axis, motors, "a motor", "axis")
+        if self.kind == "brake-closes" and self.axis not in context.get("brakes", []):
+            text = (
+                f"motor {quoted(self.axis)} has no brake; expected axes.{self.axis}.brake in the robot file"
+            )
+            raise problem(text, "axis")
+        return self
+
+
+class Plant(Part):
+    """What is different in truth, unknown to the controller."""
+
+    set: dict[str, Any] = Field(default={}, description="changes of the robot file, by dotted path")
+
+
+class ScenarioFile(Part):
+    """A scenario file, as written."""
+
+    format: Annotated[str, Choice((FORMAT,))] = Field(description=f"always {FORMAT}")
+    name: Annotated[str, Words(r"[a-z0-9-]{1,100}", "a name of a-z, 0-9 and '-'")] = Field(
+        description="short name: a-z, 0-9 and '-'"
+    )
+    title: Annotated[str, Words()] = Field(default="", description="one line for people")
+    variables: dict[str, str] = Field(default={}, description="named values for expressions")
+    robot: Annotated[str, Words()] = Field(description="catalogue name, or robot file beside this one")
+    set: dict[str, Any] = Field(default={}, description="changes of the robot file, by dotted path")
+    plant: Plant = Field(default_factory=Plant, description="what is different in truth")
+    start: dict[str, float] = Field(default={}, description="joint positions; default the robot's home")
+    move: tuple[Move, ...] = Field(description="the moves, in order")
+    repeat: Annotated[int, Whole(1, MAX_REPEAT)] = Field(
+        default=1, description="how often the list of moves is run through"
+    )
+    solver: Solver = Field(default_factory=Solver, description="how the equations are integrated")
+    seed: Annotated[int, Whole(0, 2**32 - 1)] = Field(default=1, description="seed of all noise")
+    record: Record = Field(default_factory=Record, description="what is kept")
+    faults: tuple[Fault, ...] = Field(default=(), description="what breaks, and when")
+
+    @field_validator("start", mode="before")
+    @classmethod
+    def _read_start(cls, raw: object, info: ValidationInfo) -> object:
+        return read_positions(raw, info)

@@ -1,0 +1,310 @@
+r"""Runge-Kutta steps of the plant, cut exactly where something happens.
+
+A step that would carry a sliding shaft through standstill, a joint beyond its stop, a stuck shaft beyond what
+stiction holds or a gear through the edge of its play is halved in on that instant; there the mode changes
+and the next step begins.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from servotwin.drives.friction import breakaway_direction
+from servotwin.drives.records import FREE, MOTOR, POWER, STOP
+from servotwin.dynamics.recursive.jit import helper, part, piece
+from servotwin.kernels.address import call_address, call_piece, records_at
+from servotwin.simulation.plant import (
+    ELECTRIC,
+    FRICTION,
+    PACKAGES,
+    SQUARE,
+    STUCK,
+    TORQUE,
+    accelerate,
+    assemble,
+    constraints,
+    rates,
+    shaft,
+    solve,
+)
+from servotwin.simulation.work import WORLD
+
+SHORTEST = 1e-12  # s: events closer than this are one
+MOST_ROUNDS = 400  # events and rejected steps in one interval
+DIVERGED, STALLED, ASKING = 1, 2, 3
+
+
+@helper
+def step(world: Any, power: Any, motors: Any, stops: Any, t: float, h: float) -> float:
+    """From y, z to y1, z1 in one step; the estimated error, largest entry relative to 1 + |y|."""
+    which = world.exact
+    for i in range(world.n_z):
+        world.z1[i] = world.z[i]
+    stages = world.rk_n[which]
+    for s in range(stages):
+        for i in range(world.n_y):
+            world.ys[i] = world.y[i]
+        for r in range(s):
+            a = h * world.rk_a[which, s, r]
+            if a != 0.0:
+                for i in range(world.n_y):
+                    world.ys[i] += a * world.k[r, i]
+        rates(world, power, motors, stops, t + world.rk_c[which, s] * h, world.ys, world.dy, world.dz)
+        weight = h * world.rk_b[which, s]
+        for i in range(world.n_y):
+            world.k[s, i] = world.dy[i]
+        for i in range(world.n_z):
+            world.z1[i] += weight * world.dz[i]
+    for i in range(world.n_y):
+        world.y1[i] = world.y[i]
+        world.ys[i] = 0.0
+    for s in range(stages):
+        weight, part = h * world.rk_b[which, s], h * world.rk_e[which, s]
+        for i in range(world.n_y):
+            world.y1[i] += weight * world.k[s, i]
+            world.ys[i] += part * world.k[s, i]
+    worst = 0.0
+    for i in range(world.n_y):
+        worst = max(worst, abs(world.ys[i]) / (1.0 + abs(world.y1[i])))
+    return worst
+
+
+@helper
+def plain_rk4(world: Any, h: float) -> None:
+    """RK4 ``step`` of DC motors behind stiff gears without dry friction, on a stiff bus: the same, written out.
+
+    The integrals of voltage and torque follow from that of the current.
+    """
+    n = world.n
+    for s in range(4):
+        a = 0.0 if s == 0 else (h if s == 3 else 0.5 * h)
+        for j in range(n):
+            # the slopes of the stage before stand in row s, those of this stage go to row s + 1
+            v = world.y[n + j] + a * world.k[s, n + j]
+            i = world.y[2 * n + j] + a * world.k[s, 2 * n + j]
+            world.inputs[j] = world.y[j] + a * world.k[s, j]
+            world.inputs[n + j] = v
+            world.inputs[2 * n + j] = world.pull[j] * i - world.drag[j] * v
+            world.k[s + 1, j] = v
+            world.k[s + 1, 2 * n + j] = world.push[j] - world.decay[j] * i - world.back[j] * v  # eq:dc-motor
+            world.k[s, 3 * n + j] = i
+        call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
+        for j in range(n):
+            world.k[s + 1, n + j] = world.outputs[j]
+    sixth = h / 6.0
+    for j in range(n):
+        v1, v2, v3, v4 = world.k[1, j], world.k[2, j], world.k[3, j], world.k[4, j]
+        i1, i2, i3, i4 = world.k[0, 3 * n + j], world.k[1, 3 * n + j], world.k[2, 3 * n + j], world.k[3, 3 * n + j]
+        for part in range(3):
+            at = part * n + j
+            total = world.k[1, at] + 2.0 * (world.k[2, at] + world.k[3, at]) + world.k[4, at]
+            world.y1[at] = world.y[at] + sixth * total
+        charge = sixth * (i1 + 2.0 * (i2 + i3) + i4)
+        square = sixth * (i1 * i1 + 2.0 * (i2 * i2 + i3 * i3) + i4 * i4)
+        sweep = sixth * (v1 * v1 + 2.0 * (v2 * v2 + v3 * v3) + v4 * v4)
+        world.z1[ELECTRIC * n + j] = world.z[ELECTRIC * n + j] + world.volt[j] * charge
+        world.z1[SQUARE * n + j] = world.z[SQUARE * n + j] + square
+        world.z1[TORQUE * n + j] = world.z[TORQUE * n + j] + world.emf[j] * charge
+        world.z1[FRICTION * n + j] = world.z[FRICTION * n + j] + world.drag[j] * sweep
+
+
+@helper
+def plain_third(world: Any, t: float, h: float) -> float:
+    """Third-order step of the same arm under the torque of the exact currents; the estimated error."""
+    n = world.n
+    for s in range(3):
+        a = 0.0 if s == 0 else (0.5 * h if s == 1 else 0.75 * h)
+        time = t + a
+        for j in range(n):
+            v = world.y[n + j] + a * world.k[s, n + j]
+            world.inputs[j] = world.y[j] + a * world.k[s, j]
+            world.inputs[n + j] = v
+            world.inputs[2 * n + j] = world.ratio[j] * (world.a0[j] + world.a1[j] * time) - world.drag[j] * v
+            world.k[s + 1, j] = v
+        call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
+        for j in range(n):
+            world.k[s + 1, n + j] = world.outputs[j]
+    worst = 0.0
+    for j in range(2 * n):
+        k1, k2, k3 = world.k[1, j], world.k[2, j], world.k[3, j]
+        world.y1[j] = world.y[j] + h * (2.0 * k1 + 3.0 * k2 + 4.0 * k3) / 9.0
+        worst = max(worst, abs(h * (2.0 * k1 - 6.0 * k2 + 4.0 * k3) / 9.0))
+    for j in range(n):
+        v1, v2, v3 = world.k[1, j], world.k[2, j], world.k[3, j]
+        world.y1[2 * n + j] = world.y[2 * n + j]
+        sweep = h * (2.0 * v1 * v1 + 3.0 * v2 * v2 + 4.0 * v3 * v3) / 9.0
+        world.z1[FRICTION * n + j] = world.z[FRICTION * n + j] + world.drag[j] * sweep
+    return worst
+
+
+@helper
+def crossed(world: Any, motors: Any, stops: Any) -> bool:
+    """True if the state y1 lies beyond an event."""
+    for i in range(world.n):
+        stop = stops[i]
+        if stop.state == 0:
+            if world.y1[i] < stop.low or world.y1[i] > stop.high:
+                return True
+        elif stop.state * stop.reaction > 0.0:
+            return True
+    if world.smooth:
+        return False
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.mode == STUCK:
+            if motor.slack < 0.0:
+                return True
+        elif motor.mode != FREE and motor.mode * speed(world, motors, world.y1, j) < 0.0:
+            return True
+        if motor.half_play > 0.0 and contact(world, motors, world.y1, j) != motor.contact:
+            return True
+    return False
+
+
+@helper
+def speed(world: Any, motors: Any, y: Any, j: int) -> float:
+    """Speed of motor j."""
+    e = motors[j].flexible
+    return y[world.at_w + e] if e >= 0 else shaft(world, motors, y, j)[1]  # type: ignore[no-any-return]
+
+
+@helper
+def contact(world: Any, motors: Any, y: Any, j: int) -> int:
+    """Which flank of a gear with play touches: -1, 0 (none) or 1."""
+    twist = y[world.at_theta + motors[j].flexible] - shaft(world, motors, y, j)[0]
+    if twist > motors[j].half_play:
+        return 1
+    return -1 if twist < -motors[j].half_play else 0
+
+
+@piece(*PACKAGES)
+def switch(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float, span: float) -> None:
+    """Change the modes of everything that lies beyond its event, at the state y."""
+    world = records_at(world_at, 1, WORLD)[0]
+    motors, stops = records_at(motors_at, world.m, MOTOR), records_at(stops_at, world.n, STOP)
+    world.events += 1
+    for i in range(world.n):
+        stop = stops[i]
+        if stop.state == 0 and (world.y[i] < stop.low or world.y[i] > stop.high):
+            stop.state = -1 if world.y[i] < stop.low else 1
+            stop.reaction = 0.0
+            world.y[i] = stop.low if stop.state < 0 else stop.high
+            world.simple = 0
+            impact(world, motors, stops)
+        elif stop.state * stop.reaction > 0.0:
+            stop.state = 0
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.half_play > 0.0:
+            motor.contact = contact(world, motors, world.y, j)
+        if motor.mode == STUCK and motor.slack < 0.0:
+            motor.mode = breakaway_direction(motor, motor.tau, motor.transmitted)
+            motor.slack = 0.0
+        elif motor.mode != FREE and motor.mode != STUCK:
+            w = speed(world, motors, world.y, j)
+            if motor.mode * w <= 0.0:
+                motor.mode, motor.slack = STUCK, 0.0
+                if motor.flexible >= 0:
+                    world.y[world.at_w + motor.flexible] = 0.0
+                elif world.diagonal:
+                    world.y[world.n_x + j] = 0.0
+                else:
+                    impact(world, motors, stops)
+
+
+@part
+def impact(world: Any, motors: Any, stops: Any) -> None:
+    r"""Plastic impact: the speeds along all constraints vanish, :math:`\Delta\dot q = A^{-1} C^T \Lambda`.
+
+    The energy that goes is half of what the impulse undoes, (eq:impact)
+
+    .. math:: \Delta E = \tfrac12\, \dot q^T C^T (C A^{-1} C^T)^{-1} C \dot q            (eq:impact)
+    """
+    n, n_x = world.n, world.n_x
+    for i in range(n_x + n):
+        world.inputs[i] = world.y[i]
+    call_address(world.motion, world.inputs_at, world.outputs_at, world.motion_data)
+    assemble(world, motors)
+    count = constraints(world, motors, stops)
+    accelerate(world, count)  # leaves the factor of A, A^-1 C^T and the factor of C A^-1 C^T
+    for r in range(count):
+        total = 0.0
+        for i in range(n):
+            total += world.C[r, i] * world.y[n_x + i]
+        world.reaction[r] = -total
+        world.force[r] = total
+    solve(world.S, count, world.reaction, 0)
+    for r in range(count):
+        world.impact_J -= 0.5 * world.force[r] * world.reaction[r]  # eq:impact
+        for i in range(n):
+            world.y[n_x + i] += world.X[n * r + i] * world.reaction[r]
+
+
+@helper
+def accept(world: Any) -> None:
+    """Take the step."""
+    for i in range(world.n_y):
+        world.y[i] = world.y1[i]
+    if world.plain and world.simple:
+        for j in range(world.n):
+            world.z[FRICTION * world.n + j] = world.z1[FRICTION * world.n + j]
+        if not world.exact:
+            for i in range((TORQUE + 1) * world.n):
+                world.z[i] = world.z1[i]
+    else:
+        for i in range(world.n_z):
+            world.z[i] = world.z1[i]
+
+
+@piece(*PACKAGES)
+def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float, span: float) -> None:
+    """Carry y and z over ``span`` seconds, beginning ``t`` seconds after the window."""
+    world = records_at(world_at, 1, WORLD)[0]
+    power, motors = records_at(power_at, 1, POWER), records_at(motors_at, world.m, MOTOR)
+    stops = records_at(stops_at, world.n, STOP)
+    done, rounds = 0.0, 0
+    low, high, searching = 0.0, 0.0, False
+    h = span / world.steps
+    while span - done > SHORTEST:
+        rounds += 1
+        if rounds > MOST_ROUNDS * world.steps:
+            world.status = STALLED
+            return
+        h = min(h, span - done)
+        if world.plain and world.simple:
+            error = 0.0
+            if world.exact:
+                error = plain_third(world, t + done, h)
+            else:
+                plain_rk4(world, h)
+        else:
+            error = step(world, power, motors, stops, t + done, h)
+        if world.adaptive and not searching and error > world.tolerance and h > SHORTEST:
+            h *= max(0.2, 0.9 * (world.tolerance / error) ** 0.2)
+            continue
+        beyond = crossed(world, motors, stops)
+        if searching:
+            low, high = (low, h) if beyond else (h, high)
+            if high - low > SHORTEST:
+                h = 0.5 * (low + high)
+                continue
+            if not beyond:
+                h = high
+                low = high
+                continue
+            searching = False
+        elif beyond:
+            low, high, searching = 0.0, h, True
+            h = 0.5 * h
+            continue
+        accept(world)
+        world.error = max(world.error, error)
+        world.error_sum += error
+        done += h
+        if beyond:
+            call_piece(world.switch_piece, world_at, power_at, motors_at, stops_at, 0.0, 0.0)
+            h = span - done
+        elif world.adaptive:
+            h *= min(4.0, 0.9 * (world.tolerance / max(error, 1e-300)) ** 0.2)
+        else:
+            h = span / world.steps

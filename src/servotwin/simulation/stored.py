@@ -1,0 +1,93 @@
+"""A result on disk, read back: the folder that ``servotwin simulate`` wrote."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from servotwin.errors import InputError
+from servotwin.mechanism.model import Array
+
+SUMMARY, SIGNALS, ZOOM, PAGE = "summary.json", "signals.parquet", "zoom.parquet", "report.html"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """Signals and summary of a stored run; ``joints`` and ``motors`` are in the order of the columns."""
+
+    folder: Path
+    signals: dict[str, Array]
+    zoom: dict[str, Array]
+    summary: dict[str, Any]
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints."""
+        return self._named(r"joint_(.+)_position_(?:rad|m)")
+
+    @property
+    def prismatic(self) -> tuple[bool, ...]:
+        """For every joint whether it slides."""
+        return tuple(f"joint_{name}_position_m" in self.signals for name in self.joints)
+
+    @property
+    def motors(self) -> tuple[str, ...]:
+        """Names of the motors."""
+        return self._named(r"motor_(.+)_angle_rad")
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end."""
+        return bool(self.summary.get("complete", True))
+
+    def _named(self, pattern: str) -> tuple[str, ...]:
+        found = (re.fullmatch(pattern, column) for column in self.signals)
+        return tuple(match[1] for match in found if match)
+
+
+def read_result(folder: str | Path) -> Saved:
+    """The result in a folder; InputError says which of its files is missing or damaged."""
+    place = Path(folder)
+    if not place.is_dir():
+        what = "is a file" if place.exists() else "does not exist"
+        raise InputError(f"{what}; expected a folder that 'servotwin simulate' has written", file=str(place))
+    signals = _read_table(place / SIGNALS)
+    if "time_s" not in signals or len(signals["time_s"]) < 2:
+        raise InputError("has no column time_s with two instants or more", file=str(place / SIGNALS))
+    zoom = _read_table(place / ZOOM) if (place / ZOOM).exists() else {}
+    return Saved(place, signals, zoom, _read_summary(place / SUMMARY))
+
+
+def _read_summary(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(_bytes(path))
+    except ValueError as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        raise InputError("is not JSON as 'servotwin simulate' writes it", file=str(path), line=line) from None
+    if not isinstance(value, dict):
+        raise InputError("is not JSON as 'servotwin simulate' writes it", file=str(path))
+    return value
+
+
+def _read_table(path: Path) -> dict[str, Array]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.read_table(pyarrow.BufferReader(_bytes(path)))
+        return {name: np.asarray(table[name].to_numpy(), dtype=np.float64) for name in table.column_names}
+    except (pyarrow.ArrowException, ValueError, TypeError):
+        raise InputError("is not a Parquet table of numbers, or is damaged", file=str(path)) from None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        reason = "is missing; the folder holds no result" if not path.exists() else error.strerror
+        raise InputError(f"{reason}", file=str(path)) from None

@@ -1,0 +1,135 @@
+"""Gains and margins of whole robots; inertias at their motors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from servotwin.control.gains import speed_gains
+from servotwin.description.load import read_description
+from servotwin.design.inertia_range import heaviest, lightest, motor_inertia
+from servotwin.design.tuning import LOADS, tune
+from servotwin.errors import InputError
+from servotwin.mechanism.build import build_mechanism
+from servotwin.robot.load import load_robot
+from servotwin.robot.robot import Robot
+
+EXACT = 1e-9
+
+
+@pytest.fixture(scope="module")
+def scara():
+    return tune(read_description("gsis-scara"), payload_max=4.0)
+
+
+def test_motor_inertia_of_the_scara_is_that_of_the_paper():
+    """Lee et al. 1989: D_e of eq 13 has J_m + D_ii / n_i^2 on its diagonal."""
+    robot = load_robot("gsis-scara")
+    q = np.array([0.3, 0.7, 0.05, 0.2])
+    n = np.array([100.0, 80.0, 785.4, 13.3])
+    expected = np.array([1.5e-4, 0.7e-4, 0.5e-4, 0.2e-4]) + np.diag(robot.inertia(q)) / n**2
+    assert motor_inertia(robot, q, held=True) == pytest.approx(expected, rel=EXACT)
+
+
+@pytest.mark.parametrize("name", ["gsis-scara", "puma560", "palletizer-4"])
+def test_motor_inertia_is_less_when_the_other_motors_let_go(name):
+    robot = load_robot(name)
+    q = robot.random_q(np.random.default_rng(3), 50)
+    held, free = motor_inertia(robot, q, held=True), motor_inertia(robot, q, held=False)
+    assert (free <= held * (1.0 + EXACT)).all()
+    assert (free >= robot.mechanism.rotors.J_m).all()  # the own rotor is always turned
+
+
+@pytest.mark.parametrize("name", ["gsis-scara", "puma560", "palletizer-4"])
+def test_extremes_are_not_passed_by_any_of_many_poses(name):
+    robot = load_robot(name)
+    q = robot.random_q(np.random.default_rng(4), 20_000)
+    least = [extreme.J for extreme in lightest(robot, 0.0)]
+    most = [extreme.J for extreme in heaviest(robot, 0.0)]
+    slack = 1e-3  # the search ends at a distance of 1/500 of a range from the extreme
+    assert (motor_inertia(robot, q, held=False).min(axis=0) >= np.array(least) * (1.0 - slack)).all()
+    assert (motor_inertia(robot, q, held=True).max(axis=0) <= np.array(most) * (1.0 + slack)).all()
+
+
+def test_scara_first_axis_is_heaviest_stretched_with_payload(scara):
+    at = scara.axes[0].case("heaviest").at
+    assert at.payload == 4.0
+    assert at.q[1] == pytest.approx(0.0, abs=0.02)
+    loaded = load_robot("gsis-scara", {"variables.load": "4 kg"})
+    stretched = float(motor_inertia(loaded, np.zeros(4), held=True)[0])
+    assert abs(at.J - stretched) < 1e-4 * stretched
+
+
+def test_gains_are_those_of_the_design_pose(scara):
+    robot = Robot(build_mechanism(scara.description))
+    J = motor_inertia(robot, robot.q_home, held=True)
+    for i, axis in enumerate(scara.axes):
+        K_t = scara.description.axes[axis.motor].motor.torque_constant
+        K_p, K_i = speed_gains(J[i], K_t, 150.0)
+        assert axis.gains.speed_proportional == pytest.approx(K_p, rel=EXACT)
+        assert axis.gains.speed_integral == pytest.approx(K_i, rel=EXACT)
+        assert axis.gains.position == 30.0
+
+
+def test_scara_keeps_55_degrees_in_every_loop_with_every_load(scara):
+    for axis in scara.axes:
+        for load in LOADS:
+            for loop in axis.case(load).loops.all:
+                assert loop.stable
+                assert math.degrees(loop.phase_margin) > 55.0
+
+
+def test_crossover_follows_the_inertia(scara):
+    light, heavy = scara.axes[0].case("lightest"), scara.axes[0].case("heaviest")
+    ratio = light.loops.speed.crossover / heavy.loops.speed.crossover
+    # 1/J up to what the integral part and the winding add near the crossover
+    assert ratio == pytest.approx(heavy.at.J / light.at.J, rel=0.1)
+
+
+def test_bandwidths_asked_for_replace_those_of_the_file():
+    tuning = tune(read_description("gsis-scara"), speed_bandwidth=75.0, position_bandwidth=12.0)
+    reference = tune(read_description("gsis-scara"))
+    for axis, other in zip(tuning.axes, reference.axes, strict=True):
+        assert axis.gains.speed_proportional == pytest.approx(0.5 * other.gains.speed_proportional, rel=EXACT)
+        assert axis.gains.position == 12.0
+    assert tuning.integral_time == pytest.approx(5.0 / 75.0, rel=EXACT)
+
+
+def test_gains_of_the_file_stand_until_their_bandwidth_is_asked_for():
+    changes = {"controller.gains.A.position": "17 1/s"}
+    assert tune(read_description("gsis-scara", changes)).axes[0].gains.position == 17.0
+    asked = tune(read_description("gsis-scara", changes), position_bandwidth=25.0)
+    assert asked.axes[0].gains.position == 25.0
+
+
+def test_too_fast_speed_loop_is_warned_of_with_its_margin():
+    tuning = tune(read_description("gsis-scara"), speed_bandwidth=900.0)
+    line = next(line for line in tuning.warnings if line.startswith("axis A, lightest load"))
+    assert "speed loop" in line
+    assert "phase margin" in line
+
+
+def test_delay_of_computation_costs_the_phase_it_should():
+    plain = tune(read_description("gsis-scara")).axes[0].case("design").loops.current
+    changes = {"controller.computation_delay": "1"}
+    delayed = tune(read_description("gsis-scara", changes)).axes[0].case("design").loops.current
+    lost = plain.phase_margin - delayed.phase_margin
+    assert lost == pytest.approx(plain.crossover * 0.2e-3, rel=1e-4)  # one current period
+
+
+def test_robot_without_controller_is_refused_with_the_field():
+    with pytest.raises(InputError, match="controller"):
+        tune(read_description("met-two-link"))
+
+
+@pytest.mark.parametrize("value", [0.0, -5.0, math.nan, math.inf])
+def test_impossible_bandwidths_are_refused(value):
+    with pytest.raises(InputError, match="speed_bandwidth"):
+        tune(read_description("gsis-scara"), speed_bandwidth=value)
+
+
+def test_negative_payload_is_refused():
+    with pytest.raises(InputError, match="payload"):
+        tune(read_description("gsis-scara"), payload_max=-1.0)

@@ -1,0 +1,122 @@
+"""The report on a simulated run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from plotly.offline import get_plotlyjs
+
+from servotwin.report import simulation_figures_drives as drives
+from servotwin.report.simulation_figures_energy import energy_bars
+from servotwin.report.simulation_page import simulation_page
+from servotwin.report.simulation_view import View, view
+from servotwin.report.traces import BAND_LIMIT, bands, thinned
+from servotwin.simulation.result import Event, Result
+from synthetic_result import synthetic_result
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return synthetic_result()
+
+
+@pytest.fixture(scope="module")
+def shown(result: Result) -> View:
+    return view(result)
+
+
+def own_part(page: str) -> str:
+    return page.replace(get_plotlyjs(), "")
+
+
+def test_page_stands_alone_and_has_every_section(result: Result) -> None:
+    page = simulation_page(result)
+    own = own_part(page)
+    assert "http" not in own.replace("http-equiv", "")
+    for word in (
+        *("Joint A", "Joint Z", "Following error", "Path from above", "Settling", "Motor A: torque"),
+        *("Motor W: torque and speed", "Windings", "Where the energy went", "Switching", "voltage limit"),
+        *("fault encoder-stuck", "values of the robot file are assumed", "axes.A.link.mass", "18 kg"),
+        *("16.81 kg", "RMS torque 105 % of rated", "Faster than real time", "Energy balance"),
+    ):
+        assert word in own, word
+    assert own.count("<figure>") == 4 + 1 + 4 + 4 + 4 + 4 + 1 + 3 + 1 + 4
+
+
+def test_page_of_a_long_run_stays_small_and_keeps_peaks() -> None:
+    result = synthetic_result(140_001)
+    spike = result.signals["motor_A_torque_N_m"].copy()
+    spike[77_777] = 1.9112  # one sample among many
+    result.signals["motor_A_torque_N_m"] = spike
+    assert len(simulation_page(result)) < 8e6
+    torque = drives.motor_torque(view(result), 0).data[0].y
+    assert torque.max() == pytest.approx(spike.max(), rel=1e-6)
+
+
+def test_partial_run_is_said_at_the_top(result: Result) -> None:
+    own = own_part(simulation_page(replace(result, complete=False)))
+    assert own.index("did not come to its end") < own.index('class="cards"')
+
+
+def test_text_of_the_user_is_escaped(result: Result) -> None:
+    nasty = "<script>alert(1)</script>"
+    bad = replace(result, events=(Event(0.1, nasty, nasty),), summary={**result.summary, "warnings": [nasty]})
+    assert nasty not in own_part(simulation_page(bad))
+
+
+def test_summary_without_numbers_makes_a_page(result: Result) -> None:
+    bare = replace(result, summary={}, zoom={}, events=(), complete=False)
+    own = own_part(simulation_page(bare))
+    assert "No limit was met" in own
+    assert "Switching" not in own
+
+
+@given(
+    count=some.integers(1, 3000),
+    points=some.integers(6, 500),
+    seed=some.integers(0, 1000),
+    width=some.integers(1, 2),
+)
+def test_thinned_signals_keep_their_extremes(count: int, points: int, seed: int, width: int) -> None:
+    rng = np.random.default_rng(seed)
+    signals = [rng.integers(-5, 5, count).astype(float) for _ in range(width)]
+    keep = thinned(signals, points)
+    assert len(keep) <= max(points, 4 * width + 2)
+    assert (np.diff(keep) > 0).all()
+    assert (keep[0], keep[-1]) == (0, count - 1)
+    for y in signals:
+        assert (y[keep].min(), y[keep].max()) == (y.min(), y.max())
+
+
+def test_many_bands_are_joined(shown: View) -> None:
+    figure = drives.currents(shown, 3)
+    before = len(figure.layout.shapes)
+    bands(figure, [("current limit", 0.001 * i, 0.001 * i + 1e-4) for i in range(1400)], 1.4)
+    assert 1 <= len(figure.layout.shapes) - before <= BAND_LIMIT
+
+
+def test_envelope_is_that_of_the_circuit(shown: View) -> None:
+    motor, U = shown.motor("A"), shown.bus_voltage
+    assert U is not None
+    limits = drives.envelope(shown, "A", 700.0)
+    assert limits is not None
+    assert limits.voltage_upper is not None
+    assert motor.resistance is not None
+    assert motor.torque_constant is not None
+    assert motor.voltage_constant is not None
+    # at standstill the voltage drives U / R, and current limits the torque long before
+    middle = len(limits.w) // 2
+    assert limits.voltage_upper[middle] == pytest.approx(motor.torque_constant * U / motor.resistance)
+    assert limits.upper[middle] == pytest.approx(3 * 0.637, rel=2e-3)
+    # no torque where the back-EMF is the supply voltage
+    at_top = np.interp(U / motor.voltage_constant, limits.w, limits.voltage_upper)
+    assert at_top == pytest.approx(0.0, abs=1e-9)
+
+
+def test_energy_bars_end_at_what_was_taken(result: Result) -> None:
+    bar = energy_bars(result.summary["energy"]).data[0]
+    assert bar.base[-1] + bar.x[-1] == pytest.approx(bar.x[0], rel=1e-3)  # bars too small to see are left out

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import dynamics, startup
+from benchmarks import drives, dynamics, startup
 from benchmarks.derivation import derivation_table
 from benchmarks.timing import Row
 
@@ -20,6 +20,8 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "single calls": dynamics.single_calls,
     "recursion": dynamics.recursion,
     "cold process": startup.cold_process,
+    "simulation": drives.simulation,
+    "first run": drives.first_run,
     "derivation": startup.derive_and_compile,
 }
 

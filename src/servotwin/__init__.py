@@ -16,33 +16,51 @@ from servotwin.errors import (
     RobotWarning,
     ServotwinError,
     ShapeError,
+    SimulationError,
     UnreachableError,
     UnsupportedError,
 )
 
 if TYPE_CHECKING:
+    from servotwin.control.user_laws import CompiledLaw, PythonLaw
     from servotwin.robot.derive import RobotEquations, derive
     from servotwin.robot.load import load_robot
     from servotwin.robot.robot import Hybrid, Robot
+    from servotwin.simulation.result import Result
+    from servotwin.simulation.run import simulate
+    from servotwin.simulation.scenario import Scenario, read_scenario
 
 __version__ = "0.1.0"
 __all__ = [
+    "CompiledLaw",
     "Hybrid",
     "InputError",
     "KinematicsError",
+    "PythonLaw",
+    "Result",
     "Robot",
     "RobotEquations",
     "RobotWarning",
+    "Scenario",
     "ServotwinError",
     "ShapeError",
+    "SimulationError",
     "UnreachableError",
     "UnsupportedError",
     "__version__",
     "derive",
     "load_robot",
+    "read_scenario",
+    "simulate",
 ]
 
 _HOMES = {
+    "CompiledLaw": "servotwin.control.user_laws",
+    "PythonLaw": "servotwin.control.user_laws",
+    "Result": "servotwin.simulation.result",
+    "Scenario": "servotwin.simulation.scenario",
+    "read_scenario": "servotwin.simulation.scenario",
+    "simulate": "servotwin.simulation.run",
     "Hybrid": "servotwin.robot.robot",
     "Robot": "servotwin.robot.robot",
     "RobotEquations": "servotwin.robot.derive",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ServotwinError(Exception):
     """Base of every error that ServoTwin raises on purpose; its text is one clear line."""
@@ -31,6 +33,14 @@ class InputError(ServotwinError):
         if place and line:
             place += f":{line}"
         super().__init__(": ".join(part for part in (place, field, message) if part))
+
+
+class SimulationError(ServotwinError):
+    """A run could not be carried to its end; ``partial`` is the result up to there."""
+
+    def __init__(self, message: str, partial: Any = None) -> None:
+        self.partial = partial
+        super().__init__(message)
 
 
 class RobotWarning(UserWarning):

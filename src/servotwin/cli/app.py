@@ -266,15 +266,129 @@ def convert(
 
 
 @app.command()
+def simulate(
+    scenario: Annotated[
+        str | None,
+        typer.Argument(metavar="SCENARIO", help="Name of a scenario (see --list), or path of a .yaml file."),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="FOLDER", help="Where the result goes; default out/NAME."),
+    ] = None,
+    overrides: Set = None,
+    plant: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--plant",
+            metavar="FIELD=VALUE",
+            help="Change the robot in truth only, unknown to the controller; may be repeated.",
+        ),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option("--method", metavar="METHOD", help="fast, rk4, modified-euler or adaptive."),
+    ] = None,
+    pwm: Annotated[str | None, typer.Option("--pwm", metavar="PWM", help="switched or averaged.")] = None,
+    every: Annotated[bool, typer.Option("--list", help="List the scenarios instead.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Signals and summary only.")] = False,
+    json: Json = False,
+) -> None:
+    """Simulate arm, drives and controller together.
+
+    Runs a scenario and writes report.html, summary.json and signals.parquet.
+    """
+    from servotwin.cli.simulate import simulate as run
+
+    code = run(
+        scenario, out, overrides, plant, method=method, pwm=pwm, every=every, report=not no_report, json=json
+    )
+    raise typer.Exit(code)
+
+
+@app.command()
+def compare(
+    result: Annotated[str, typer.Argument(metavar="RESULT", help="Folder that 'servotwin simulate' wrote.")],
+    measured: Annotated[
+        str,
+        typer.Argument(
+            metavar="MEASURED.csv", help="Recording: a time column and columns named like the signals."
+        ),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="FOLDER", help="Where the page goes; default RESULT/comparison."),
+    ] = None,
+    shift: Annotated[
+        str,
+        typer.Option("--shift", metavar="auto|0|TIME", help="Lag of the measured clock, such as '12 ms'."),
+    ] = "auto",
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            metavar="SIGNAL=COLUMN",
+            help="Name a column, such as joint_A_position_rad=enc1_deg; may be repeated.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compare a simulated with a measured run.
+
+    Aligned in time: position and velocity differences, RMS, maximum, NRMSE, correlation.
+    """
+    from servotwin.cli.compare import compare as run
+
+    run(result, measured, out, shift, columns, json=json)
+
+
+@app.command()
+def tune(
+    robot: RobotName,
+    q: Annotated[
+        str | None,
+        typer.Option("--q", metavar="LIST", help="Pose that the gains are computed for; default home."),
+    ] = None,
+    payload: Annotated[
+        str | None,
+        typer.Option(
+            "--payload", metavar="MASS", help="Largest payload to check, '4 kg'; default the file's."
+        ),
+    ] = None,
+    current: Annotated[
+        str | None, typer.Option("--current", metavar="BANDWIDTH", help="Current loop, '1200 rad/s'.")
+    ] = None,
+    speed: Annotated[
+        str | None, typer.Option("--speed", metavar="BANDWIDTH", help="Speed loop, '150 rad/s'.")
+    ] = None,
+    position: Annotated[
+        str | None, typer.Option("--position", metavar="BANDWIDTH", help="Position loop, '30 1/s'.")
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="FOLDER", help="Write tuning.html and tuning.json there."),
+    ] = None,
+    overrides: Set = None,
+    json: Json = False,
+) -> None:
+    """Propose servo gains and show their margins.
+
+    Current, speed and position loop of every axis, sampling included, from the lightest to the heaviest load.
+    """
+    from servotwin.cli.tune import tune as run
+
+    run(robot, q, payload, current, speed, position, out, overrides, json=json)
+
+
+@app.command()
 def demo(
     out: Annotated[str, typer.Option("--out", metavar="FOLDER", help="Where the report goes.")] = "out/demo",
     overrides: Set = None,
     json: Json = False,
 ) -> None:
-    """Write a report of a SCARA at full speed.
+    """Simulate a SCARA from the transistor to the tip.
 
-    The GSIS SCARA moves through its whole range at maximum speed and payload; the report shows the torques
-    its motors need. One HTML file that opens offline, with summary.json and signals.parquet beside it.
+    The GSIS SCARA of Lee 1989: A axis from 0 to 100 deg, and all axes through their whole range at maximum speed
+    and payload. One HTML report that opens offline, with the details of both runs beside it.
     """
     from servotwin.cli.demo import demo as run
 

@@ -2,69 +2,65 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from servotwin.cli.arguments import read_overrides
-from servotwin.cli.output import print_json, print_line
+from servotwin.cli.output import print_json, print_line, working
+from servotwin.cli.simulate import LONG, progress_bar, scenario_overrides
 
 if TYPE_CHECKING:
-    from servotwin.report.torque_report import ReportFiles
+    from servotwin.simulation.result import Result
 
-ROBOT = "gsis-scara"
-LOAD = {"variables.load": "4 kg"}  # the most that Table 1 of its paper allows
-STEPS = 5
+SCENARIOS = ("scara-a-axis-100deg", "scara-full-range")
 
 
 def demo(out: str, overrides: Sequence[str] | None, *, json: bool) -> None:
-    """Write the report of a full-range move, and say where it is."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    """Simulate the moves of Lee 1989, write their reports and one over both, and say where it is."""
+    changes = scenario_overrides(overrides, None, None, None)
+    with working("loading the simulator"):
+        from servotwin import simulate
+        from servotwin.report.files import make_folder, write_bytes, write_json
+        from servotwin.simulation.scenario import read_scenario
 
-    console = Console(stderr=True)
-    columns = (BarColumn(bar_width=24), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("loading the robot", total=STEPS)
+        folder = make_folder(out)
+        chosen = [read_scenario(name, changes) for name in SCENARIOS]
+    results: list[Result] = []
+    for scenario in chosen:
+        with progress_bar(f"simulating {scenario.name}") as progress:
+            results.append(simulate(scenario, progress=progress))
+    with working("drawing the reports"):
+        from servotwin.report.demo_page import demo_page, findings
+        from servotwin.report.simulation_files import json_ready, write_result
 
-        def progress(step: str) -> None:
-            bar.update(task, advance=1, description=step)
-
-        files, numbers = _write(out, {**LOAD, **read_overrides(overrides)}, progress)
-    places = {"report": str(files.page), "summary": str(files.summary), "signals": str(files.signals)}
+        links = {}
+        for result in results:
+            files = write_result(result, folder / result.scenario.name)
+            if files.page is not None:
+                links[result.scenario.title] = f"{result.scenario.name}/{files.page.name}"
+        numbers = findings(results[0], results[1])
+        page = write_bytes(Path(folder) / "report.html", demo_page(results[0], results[1], links).encode())
+        summary = write_json(Path(folder) / "summary.json", json_ready(numbers))
     if json:
-        print_json({**places, **numbers})
+        print_json({"report": str(page), "summary": str(summary), **json_ready(numbers)})
         return
-    for motor in numbers["motors"]:
-        print_line(_motor_line(motor))
-    print_line(f"summary: {places['summary']}")
-    print_line(f"signals: {places['signals']}")
-    print_line(f"report:  {places['report']}")
+    _print(results, page, summary)
 
 
-def _write(
-    out: str, changes: Mapping[str, str], progress: Callable[[str], None]
-) -> tuple[ReportFiles, dict[str, Any]]:
-    """Load, compute and write; the files and the numbers in them."""
-    from servotwin.description.load import read_description
-    from servotwin.mechanism.build import build_mechanism
-    from servotwin.robot.robot import Robot
-
-    description = read_description(ROBOT, changes)
-    robot = Robot(build_mechanism(description), title=description.title)
-    progress("computing the move")
-    from servotwin.report.demo_move import full_range_move
-    from servotwin.report.torque_study import study_torques, summary
-
-    study = study_torques(robot, description, full_range_move(robot))
-    progress("loading the plotting library")
-    from servotwin.report.torque_report import write_torque_report
-
-    files = write_torque_report(study, out, progress)
-    return files, summary(study)
-
-
-def _motor_line(motor: Mapping[str, Any]) -> str:
-    torques = {word: motor[f"{word}_torque_N_m"] for word in ("peak", "rms", "rated")}
-    stated = [f"{word} {torque:.3f} N m" for word, torque in torques.items() if torque is not None]
-    return f"motor {motor['name']}: {', '.join(stated)}"
+def _print(results: Sequence[Result], page: Path, summary: Path) -> None:
+    single, full = (result.summary for result in results)
+    for axis in full["axes"]:
+        print_line(
+            f"full range, motor {axis['motor']}: peak {axis['peak_torque_mean_N_m']:.3f} N m, "
+            f"RMS {axis['rms_torque_N_m']:.3f} N m, rated {axis['rated_torque_N_m']:.3f} N m"
+        )
+    peak = single["axes"][0]["joint_peak_speed"] * 57.29577951308232
+    print_line(
+        f"A axis 0 to 100 deg: peak {peak:.1f} deg/s, tip error at rest {1e3 * single['tip_error_final_m']:.3f} mm"
+    )
+    wall, simulated = (single[key] + full[key] for key in ("wall_s", "simulated_s"))
+    print_line(f"speed: {simulated / wall:.0f} times real time ({simulated:.3g} s in {wall:.2g} s)")
+    if single["compile_s"] > LONG:
+        print_line(f"compiled in {single['compile_s']:.1f} s, once on this machine")
+    print_line(f"summary: {summary}")
+    print_line(f"report:  {page}")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from servotwin.description.fields import Measure
+from servotwin.description.fields import Celsius, Measure, Period
 from servotwin.description.nodes import Node, join
 from servotwin.description.schema import Axis, RobotDescription
 from servotwin.mechanism.model import Mechanism
@@ -44,6 +44,10 @@ def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str,
         ],
         "mobility": _mobility(robot),
         "transmission": _transmission(mechanism),
+        "power": part_data(description.power, False) if description.power is not None else None,
+        "controller": part_data(description.controller, False)
+        if description.controller is not None
+        else None,
         "references": dict(description.references),
         "sources": sources(description),
         "assumptions": [
@@ -68,7 +72,7 @@ def _mobility(robot: Robot) -> dict[str, Any] | None:
 
 def _axis_data(description: RobotDescription, name: str, link: str) -> dict[str, Any]:
     axis: Axis = description.axes[name]
-    parts = {key: getattr(axis, key) for key in ("limits", "gear", "motor", "encoder")}
+    parts = {key: getattr(axis, key) for key in ("limits", "gear", "motor", "brake", "encoder")}
     return {
         "name": name,
         "type": axis.type,
@@ -86,8 +90,12 @@ def part_data(part: BaseModel, prismatic: bool) -> dict[str, Any]:
         value = getattr(part, name)
         if value is None:
             continue
+        if isinstance(value, BaseModel):
+            data[name] = part_data(value, prismatic)
+            continue
         kinds = [kind for kind in info.metadata if isinstance(kind, Measure)]
-        unit = ""
+        unit = "degC" if any(isinstance(kind, Celsius) for kind in info.metadata) else ""
+        unit = "s" if any(isinstance(kind, Period) for kind in info.metadata) else unit
         if kinds:
             unit = (kinds[0].linear if prismatic and kinds[0].linear is not None else kinds[0].unit) or ""
         data[unit_key(name, unit)] = list(value) if isinstance(value, tuple) else value

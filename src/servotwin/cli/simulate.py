@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from servotwin.simulation.result import Result
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
+LONG = 2.0  # s of compiling that are worth a line
 RPM = 9.549296585513721  # turns per minute in one rad/s
 # Fields of a scenario file; every other name is a field of the robot file.
 SCENARIO_FIELDS = frozenset(
@@ -64,7 +65,7 @@ def simulate(
         chosen = read_scenario(scenario, changes)
     folder = out or f"out/{chosen.name}"
     failure = None
-    with _bar(f"simulating {chosen.name}") as progress:
+    with progress_bar(f"simulating {chosen.name}") as progress:
         from servotwin import simulate as run
         from servotwin.report.files import make_folder
 
@@ -112,7 +113,7 @@ def scenario_overrides(
 
 
 @contextmanager
-def _bar(text: str) -> Iterator[Callable[[float], None]]:
+def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
     """A progress bar on stderr, if a person watches."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -204,4 +205,6 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
             f"speed: {numbers['real_time_factor']:.3g} times real time "
             f"({numbers['simulated_s']:.4g} s in {numbers['wall_s']:.3g} s)"
         )
+    if numbers.get("compile_s", 0.0) > LONG:
+        lines.append(f"compiled in {numbers['compile_s']:.1f} s, once on this machine")
     return lines

@@ -4,7 +4,9 @@ The model is a function called by address, :math:`\tau = \mathrm{rne}(q, \dot q,
 What it gives at the joints becomes motor torque through the inverse transmission,
 :math:`\tau_m = N^{-T} \tau`. Computed torque replaces position and speed loop:
 
-.. math:: \tau = \mathrm{rne}\bigl(q, \dot q, \ddot q_d + K_d (\dot q_d - \dot q) + K_p (q_d - q)\bigr)   (eq:computed-torque)
+.. math::
+
+    \tau = \mathrm{rne}\bigl(q, \dot q, \ddot q_d + K_d (\dot q_d - \dot q) + K_p (q_d - q)\bigr)     (eq:computed-torque)
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ def to_joints(inverse: Any, axes: Any, field: int, out: Any, at: int) -> None:
 
 @helper
 def add_torque(timing: Any, axes: Any, inverse: Any, share: float, buffer: Any, at: int) -> None:
-    """Evaluate the model on ``buffer`` (q, qd, qdd, then tau; at the address ``at``) and add its torque to the feed-forward."""
+    """Evaluate the model on ``buffer`` (q, qd, qdd, then tau; at the address ``at``); add its torque to the rest."""
     n, m = inverse.shape
     call_address(timing.model, at, at + 24 * n, timing.model_data)
     for j in range(m):

@@ -41,7 +41,9 @@ def dc_interval(
     end = a0 + (a1 + a2 * tau) * tau + c * decay  # eq:exact-current
     first = tau * (a0 + tau * (a1 / 2 + tau * (a2 / 3))) + c * E0
     moment = t2 * (a0 / 2 + tau * (a1 / 3 + tau * (a2 / 4))) + c * E1
-    powers = a0 * a0 + tau * (a0 * a1 + tau * ((a1 * a1 + 2 * a0 * a2) / 3 + tau * (a1 * a2 / 2 + tau * (a2 * a2 / 5))))
+    powers = a0 * a0 + tau * (
+        a0 * a1 + tau * ((a1 * a1 + 2 * a0 * a2) / 3 + tau * (a1 * a2 / 2 + tau * (a2 * a2 / 5)))
+    )
     square = tau * powers + 2 * c * (a0 * E0 + a1 * E1 + a2 * E2) + c * c * E0 * (1.0 + decay) / 2
     return end, first, moment, square
 

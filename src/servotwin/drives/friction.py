@@ -36,7 +36,7 @@ def dry_torque(motor: Any, w: float) -> float:
 def friction_torque(motor: Any, w: float) -> float:
     """Torque that opposes the motion in the present mode [N m]; a stuck shaft has its own equation."""
     viscous = motor.f * w
-    if motor.mode == FREE or motor.mode == STUCK:
+    if motor.mode in (FREE, STUCK):
         return viscous  # type: ignore[no-any-return]
     return viscous + motor.mode * dry_torque(motor, w)  # type: ignore[no-any-return]
 

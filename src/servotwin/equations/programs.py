@@ -199,5 +199,17 @@ def energy(derivation: Derivation) -> Program:
 
 PROGRAMS: dict[str, Callable[..., Program]] = {
     function.__name__: function
-    for function in (rne, inertia, gravload, coriolis, accel, motion, fkine, fkine_all, jacob0, jacob0_dot, energy)
+    for function in (
+        rne,
+        inertia,
+        gravload,
+        coriolis,
+        accel,
+        motion,
+        fkine,
+        fkine_all,
+        jacob0,
+        jacob0_dot,
+        energy,
+    )
 }

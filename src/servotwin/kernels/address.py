@@ -39,10 +39,10 @@ def call_law(typing: Any, address: Any, time: Any, signals: Any, memory: Any, co
     return types.void(types.int64, types.float64, types.int64, types.int64, types.int64), generate
 
 
-
-
 @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
-def call_piece(typing: Any, piece: Any, world: Any, power: Any, motors: Any, stops: Any, t: Any, span: Any) -> Any:
+def call_piece(
+    typing: Any, piece: Any, world: Any, power: Any, motors: Any, stops: Any, t: Any, span: Any
+) -> Any:
     """Call a compiled piece of a simulation by its address; records are given by their addresses."""
     from llvmlite import ir
 

@@ -39,7 +39,9 @@ def bus_voltage_of(description: RobotDescription) -> float:
         kinds = [motor_of(description, name)[2] for name in owners(description)]
         if all(kind is Kind.IDEAL for kind in kinds):
             return 1.0
-        raise refuse(description, "power.bus_voltage", "missing: what feeds the motors; expected such as '75 V'")
+        raise refuse(
+            description, "power.bus_voltage", "missing: what feeds the motors; expected such as '75 V'"
+        )
     return description.power.bus_voltage
 
 
@@ -86,13 +88,17 @@ def axis_gains_of(description: RobotDescription, robot: Robot, N: Array, q: Arra
     return gains
 
 
-def axis_records(description: RobotDescription, robot: Robot, N: Array, q: Array, counts_per_rad: Array) -> Any:
+def axis_records(
+    description: RobotDescription, robot: Robot, N: Array, q: Array, counts_per_rad: Array
+) -> Any:
     """Axis controllers and servo drivers of all motors, at rest."""
     control = controller_of(description)
     u_bus, w_max = bus_voltage_of(description), speed_limits(description, robot, N)
     inertia = shaft_inertia(robot, N, robot.mechanism.q_home)
     records = zeros(AXIS, len(N))
-    for j, (name, gains) in enumerate(zip(owners(description), axis_gains_of(description, robot, N, q), strict=True)):
+    for j, (name, gains) in enumerate(
+        zip(owners(description), axis_gains_of(description, robot, N, q), strict=True)
+    ):
         _, motor, kind = motor_of(description, name)
         axis = records[j]
         axis["counts_per_rad"], axis["w_max"], axis["u_max"] = counts_per_rad[j], w_max[j], u_bus

@@ -70,16 +70,22 @@ def motor_of(description: RobotDescription, name: str) -> tuple[Axis, Motor, Kin
         )
     motor = axis.motor
     if motor.kind == "hydraulic":
-        raise refuse(description, f"{path}.kind", "'hydraulic' cannot be simulated yet; expected " + ", ".join(KINDS))
+        raise refuse(
+            description, f"{path}.kind", "'hydraulic' cannot be simulated yet; expected " + ", ".join(KINDS)
+        )
     kind = KINDS[motor.kind or "dc"]
     for field in NEEDED[kind]:
         if getattr(motor, field) is None:
             raise refuse(
-                description, f"{path}.{field}", f"missing: a {motor.kind or 'dc'} motor needs it; expected {EXAMPLES[field]}"
+                description,
+                f"{path}.{field}",
+                f"missing: a {motor.kind or 'dc'} motor needs it; expected {EXAMPLES[field]}",
             )
     if kind is Kind.DC and not motor.inductance:
         raise refuse(
-            description, f"{path}.inductance", "0 H leaves no current to integrate; expected more, or 'kind: dc-reduced'"
+            description,
+            f"{path}.inductance",
+            "0 H leaves no current to integrate; expected more, or 'kind: dc-reduced'",
         )
     if not motor.rotor_inertia and axis.gear is not None and axis.gear.stiffness is not None:
         raise refuse(
@@ -126,9 +132,9 @@ def motor_records(description: RobotDescription, N: Array) -> Any:
         ratio = float(np.max(np.abs(N[j])))
         elastic += fill_gear(record, description, name, ratio, elastic)
         fill_thermal(record, motor)
-        smooth = not (record["tau_c"] or record["tau_s"] or record["eta"] < 1.0) or (record["flexible"] >= 0 and not (
-            record["tau_c"] or record["tau_s"]
-        ))
+        smooth = not (record["tau_c"] or record["tau_s"] or record["eta"] < 1.0) or (
+            record["flexible"] >= 0 and not (record["tau_c"] or record["tau_s"])
+        )
         record["mode"] = FREE if smooth else 0
     return records
 
@@ -233,5 +239,9 @@ def power_record(description: RobotDescription) -> Any:
         record["R_supply"] = power.supply_resistance or 1e-3
         if power.braking_resistor is not None:
             resistor = power.braking_resistor
-            record["R_brake"], record["u_on"], record["u_off"] = resistor.resistance, resistor.on, resistor.off
+            record["R_brake"], record["u_on"], record["u_off"] = (
+                resistor.resistance,
+                resistor.on,
+                resistor.off,
+            )
     return record

@@ -35,7 +35,9 @@ from servotwin.simulation.steps import speed
 from servotwin.simulation.work import PER_MOTOR, WORLD
 
 
-REDO = 1.0  # rad/s of a rotor per unit of tolerance: a window that misses more is redone with the better guess
+REDO = (
+    1.0  # rad/s of a rotor per unit of tolerance: a window that misses more is redone with the better guess
+)
 ATTEMPTS = 4
 
 
@@ -76,7 +78,9 @@ def window_currents(world: Any, motors: Any, u: float, start: float, span: float
                     gained = level * u * first
                     first, lever = K * first, K * lever
             elif motor.kind == PMSM:
-                i, i_q, first, lever, i2, gained, _ = pmsm_interval(motor, level, level_b, u, i, i_q, passed, tau)
+                i, i_q, first, lever, i2, gained, _ = pmsm_interval(
+                    motor, level, level_b, u, i, i_q, passed, tau
+                )
             elif motor.kind == REDUCED and not motor.open:
                 i, rate = (level * u - K * w) / R, -K * slope / R
                 first, lever = i * tau + rate * tau * tau / 2, i * tau * tau / 2 + rate * tau**3 / 3

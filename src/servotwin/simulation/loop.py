@@ -121,9 +121,7 @@ def user_law(world: Any, timing: Any, axes: Any, sensors: Any, motors: Any, task
         world.signals[4 * m + j] = axis.w_meas
         world.signals[5 * m + j] = axis.i_meas
     if timing.law == COMPILED:
-        call_law(
-            timing.model, world.now * NANO, world.signals_at, world.memory_at, world.command_at
-        )
+        call_law(timing.model, world.now * NANO, world.signals_at, world.memory_at, world.command_at)
         for j in range(m):
             give_command(timing, axes[j], world.command[j])
     tasks[LAW, 3] += 1
@@ -177,8 +175,7 @@ def current_controller(
             axis.i_d_meas = read_current(sensor, world.y[k], random)
             axis.i_meas = read_current(sensor, world.y[k + 1], random)
             angle = axis.pole_pairs_hat * (
-                read_count(sensor, motor.theta) / axis.counts_per_rad
-                + axis.w_meas * T * (0.5 + timing.delay)
+                read_count(sensor, motor.theta) / axis.counts_per_rad + axis.w_meas * T * (0.5 + timing.delay)
             )
             u_a, u_b = field_oriented_loop(axis, T, angle)
             m_a, m_b = u_a / axis.u_max, u_b / axis.u_max
@@ -215,7 +212,9 @@ def switch_pattern(
     elif motor.kind == PMSM:
         world.edges[j] = three_phase(m_a, m_b, T, world.times, world.level_a, world.level_b, j)
     else:
-        world.edges[j] = h_bridge(m_a, T, i, p.dead_time, p.storage_time, p.two_level, world.times, world.level_a, j)
+        world.edges[j] = h_bridge(
+            m_a, T, i, p.dead_time, p.storage_time, p.two_level, world.times, world.level_a, j
+        )
     world.mean_a[j], world.mean_b[j] = (world.level_a[j, 0], m_b) if world.edges[j] == 0 else (m_a, m_b)
     motor.s_a, motor.s_b = world.level_a[j, 0], world.level_b[j, 0]
 
@@ -249,14 +248,22 @@ def plant(
         if zoomed:
             look_closer(world, motors, axes, timing, zoom_out, start + t)
         call_piece(
-            world.advance_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, t, following - t
+            world.advance_piece,
+            world.world_at,
+            world.power_at,
+            world.motors_at,
+            world.stops_at,
+            t,
+            following - t,
         )
         if zoomed:
             look_closer(world, motors, axes, timing, zoom_out, start + following)
         for j in range(world.m):
             motor = motors[j]
             if motor.current_at >= 0:
-                motor.i_peak = max(motor.i_peak, abs(world.y[motor.current_at + (1 if motor.kind == PMSM else 0)]))
+                motor.i_peak = max(
+                    motor.i_peak, abs(world.y[motor.current_at + (1 if motor.kind == PMSM else 0)])
+                )
         t = following
         intervals += 1
     world.intervals_max = max(world.intervals_max, intervals)
@@ -281,9 +288,7 @@ def look_closer(world: Any, motors: Any, axes: Any, timing: Any, zoom_out: Any, 
 
 
 @part
-def book(
-    world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: Any, dt: float
-) -> None:
+def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: Any, dt: float) -> None:
     """After a window: shafts as the sensors see them, heat, braking resistor, extremes, saturation."""
     for j in range(world.m):
         motor, axis = motors[j], axes[j]

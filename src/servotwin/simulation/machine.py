@@ -107,7 +107,7 @@ def build_machine(
         stop_records(plant),
         task_table(belief, row_every_ns),
         np.zeros((1, m, 3)),
-        np.linalg.inv(model_N),
+        np.linalg.inv(model_N).astype(np.float64),
         np.array([seed], dtype=np.uint64),
         np.zeros((rows, HEAD + len(x) + n + PER_ROW * m)),
         np.zeros((1, 2 + 3 * m)),
@@ -122,9 +122,19 @@ def build_machine(
 def attach_pieces(machine: Machine, solver: Solver) -> None:
     """Tell the record where it and its companions stand, and where the compiled pieces are."""
     world, motors = machine.world[0], machine.motors
-    for name, array in (("world", machine.world), ("power", machine.power), ("motors", motors), ("stops", machine.stops)):
+    for name, array in (
+        ("world", machine.world),
+        ("power", machine.power),
+        ("motors", motors),
+        ("stops", machine.stops),
+    ):
         world[f"{name}_at"] = array.ctypes.data
-    for name, made in (("advance", advance), ("fast", fast_window), ("constrained", constrained), ("switch", switch)):
+    for name, made in (
+        ("advance", advance),
+        ("fast", fast_window),
+        ("constrained", constrained),
+        ("switch", switch),
+    ):
         world[f"{name}_piece"] = made.address
     m = len(motors)
     world["plain"] = int(

@@ -36,8 +36,13 @@ DC, REDUCED, PMSM, IDEAL = int(Kind.DC), int(Kind.DC_REDUCED), int(Kind.PMSM), i
 STUCK = 0
 ELECTRIC, SQUARE, TORQUE, FRICTION, GEAR = range(PER_MOTOR)
 HERE = Path(__file__).resolve().parent
-PACKAGES = (HERE.parent / "drives", HERE.parent / "control", HERE.parent / "kernels")  # what pieces are made of
+PACKAGES = (
+    HERE.parent / "drives",
+    HERE.parent / "control",
+    HERE.parent / "kernels",
+)  # what pieces are made of
 FEW = 4  # rounds in which the direction of power through lossy gears settles
+
 
 @helper
 def shaft(world: Any, motors: Any, y: Any, j: int) -> tuple[float, float]:
@@ -52,7 +57,9 @@ def shaft(world: Any, motors: Any, y: Any, j: int) -> tuple[float, float]:
 
 
 @helper
-def electric(world: Any, motor: Any, t: float, theta: float, w: float, y: Any, dy: Any, dz: Any, j: int) -> float:
+def electric(
+    world: Any, motor: Any, t: float, theta: float, w: float, y: Any, dy: Any, dz: Any, j: int
+) -> float:
     """Torque of a motor; rates of its currents and of its electrical energy. Returns the torque."""
     u_bus = y[world.at_bus] if world.at_bus >= 0 else world.u_bus
     k = motor.current_at
@@ -144,7 +151,9 @@ def rates(world: Any, power: Any, motors: Any, stops: Any, t: float, y: Any, dy:
             dy[i] = world.outputs[i]
     else:
         # on the same y, dy and dz: they are always those of the record
-        call_piece(world.constrained_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, 0.0, 0.0)
+        call_piece(
+            world.constrained_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, 0.0, 0.0
+        )
     if world.at_bus >= 0 and not world.exact:
         bus_rate(world, power, y, dy, dz)
 

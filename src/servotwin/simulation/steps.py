@@ -94,7 +94,12 @@ def plain_rk4(world: Any, h: float) -> None:
     sixth = h / 6.0
     for j in range(n):
         v1, v2, v3, v4 = world.k[1, j], world.k[2, j], world.k[3, j], world.k[4, j]
-        i1, i2, i3, i4 = world.k[0, 3 * n + j], world.k[1, 3 * n + j], world.k[2, 3 * n + j], world.k[3, 3 * n + j]
+        i1, i2, i3, i4 = (
+            world.k[0, 3 * n + j],
+            world.k[1, 3 * n + j],
+            world.k[2, 3 * n + j],
+            world.k[3, 3 * n + j],
+        )
         for part in range(3):
             at = part * n + j
             total = world.k[1, at] + 2.0 * (world.k[2, at] + world.k[3, at]) + world.k[4, at]

@@ -16,7 +16,12 @@ def test_demo_writes_report_and_names_it(tmp_path: Path, capsys: pytest.CaptureF
     captured = capsys.readouterr()
     assert captured.err == ""
     assert captured.out.splitlines()[-1].endswith(str(out / "report.html"))
-    assert sorted(path.name for path in out.iterdir()) == ["report.html", "signals.parquet", "summary.json"]
+    runs = ["scara-a-axis-100deg", "scara-full-range"]
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", *runs, "summary.json"]
+    page = (out / "report.html").read_text(encoding="utf-8")
+    for run in runs:
+        assert f'href="{run}/report.html"' in page
+        assert (out / run / "signals.parquet").stat().st_size > 0
 
 
 def test_demo_json_is_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,7 +34,10 @@ def test_demo_json_is_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_demo_applies_overrides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--out", str(tmp_path), "--json", "--set", "variables.load=1 kg"]) == 0
-    assert json.loads(capsys.readouterr().out)["payload_kg"] == 1.0
+    light = json.loads(capsys.readouterr().out)
+    assert main(["demo", "--out", str(tmp_path), "--json"]) == 0
+    heavy = json.loads(capsys.readouterr().out)
+    assert light["motor_A_peak_torque_N_m"] < 0.95 * heavy["motor_A_peak_torque_N_m"]
 
 
 def test_demo_into_a_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,20 @@ import pytest
 from servotwin import __version__
 from servotwin.cli.main import main
 
-COMMANDS = ("robots", "info", "check", "schema", "fkine", "ikine", "rne", "convert", "demo")
+COMMANDS = (
+    "robots",
+    "info",
+    "check",
+    "schema",
+    "fkine",
+    "ikine",
+    "rne",
+    "convert",
+    "simulate",
+    "compare",
+    "tune",
+    "demo",
+)
 HEAVY = ("numpy", "scipy", "numba", "llvmlite", "pint", "plotly", "pyarrow", "rich", "ruamel")
 Q = ("--q", "30 deg, 60 deg, 50 mm, 20 deg")
 

@@ -1,0 +1,87 @@
+r"""The energy account of a run.
+
+.. math:: E_\mathrm{source} = \Delta E_\mathrm{stored} + \sum E_\mathrm{losses}             (eq:energy-balance)
+
+Stored: kinetic (arm and rotors), potential, magnetic, in elastic gears, in the bus capacitor. Lost: copper,
+bridges, friction, gears, impacts on end stops, braking resistor, supply resistance. What is left over is the
+error of the integration.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from servotwin.drives.records import Kind
+from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+from servotwin.simulation.machine import Machine
+from servotwin.simulation.plant import ELECTRIC, FRICTION, GEAR
+from servotwin.simulation.work import PER_MOTOR
+
+
+def stored(machine: Machine, plant: Robot) -> dict[str, float]:
+    """Energies that the plant holds now [J]."""
+    world, motors, y = machine.world[0], machine.motors, machine.y
+    n = int(world["n"])
+    q, qd = machine.x[:n], machine.qd
+    kinetic, potential = plant.energy(q, qd)
+    theta_l, w_l = machine.N @ q, machine.N @ qd
+    kinetic_rotors = magnetic = spring = 0.0
+    for j, motor in enumerate(motors):
+        w = w_l[j]
+        if motor["flexible"] >= 0:
+            w = y[int(world["at_w"]) + motor["flexible"]]
+            twist = y[int(world["at_theta"]) + motor["flexible"]] - theta_l[j]
+            spring += 0.5 * motor["stiffness"] * max(abs(twist) - motor["half_play"], 0.0) ** 2
+        kinetic_rotors += 0.5 * motor["J"] * w**2
+        magnetic += magnetic_energy(motor, y)
+    capacitor = 0.0
+    if world["at_bus"] >= 0:
+        capacitor = 0.5 * machine.power["C"][0] * y[int(world["at_bus"])] ** 2
+    return {
+        "kinetic_J": float(kinetic) + kinetic_rotors,
+        "potential_J": float(potential),
+        "magnetic_J": float(magnetic),
+        "spring_J": float(spring),
+        "capacitor_J": float(capacitor),
+    }
+
+
+def magnetic_energy(motor: np.void, y: Array) -> float:
+    """Energy in the windings of one motor [J]."""
+    at = int(motor["current_at"])
+    if at < 0:
+        return 0.0
+    if motor["kind"] == Kind.PMSM:
+        return float(0.75 * (motor["L_d"] * y[at] ** 2 + motor["L_q"] * y[at + 1] ** 2))
+    return float(0.5 * motor["L"] * y[at] ** 2)
+
+
+def account(machine: Machine, plant: Robot, before: dict[str, float], moved: float) -> dict[str, float]:
+    """Source, changes of what is stored, losses, and what does not add up [J] (eq:energy-balance)."""
+    world, m = machine.world[0], len(machine.motors)
+    z = world["z"]
+    per_motor = z[: PER_MOTOR * m].reshape(PER_MOTOR, m).sum(axis=1)
+    heat = world["heat"][:m].sum(axis=0)
+    has_bus = world["at_bus"] >= 0
+    after = stored(machine, plant)
+    changes = {name: after[name] - before[name] for name in after}
+    losses = {
+        "copper_J": float(heat[0]),
+        "bridge_J": float(heat[1]),
+        "friction_J": float(per_motor[FRICTION]),
+        "gear_J": float(per_motor[GEAR]),
+        "impact_J": float(world["impact_J"]),
+        "brake_resistor_J": float(z[PER_MOTOR * m + 1]) if has_bus else 0.0,
+        "supply_J": float(z[PER_MOTOR * m + 2]) if has_bus else 0.0,
+    }
+    source = float(z[PER_MOTOR * m]) if has_bus else float(per_motor[ELECTRIC])
+    error = source - sum(changes.values()) - sum(losses.values())  # eq:energy-balance
+    return {
+        "source_J": source,
+        **changes,
+        **losses,
+        "balance_error_J": error,
+        "balance_error_relative": error / moved if moved > 0.0 else 0.0,
+        "moved_J": moved,
+    }

@@ -1,0 +1,118 @@
+"""From the rows that the compiled loop recorded to named signals."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from servotwin.mechanism.model import Array
+from servotwin.motion.point_moves import Reference
+from servotwin.robot.robot import Robot
+from servotwin.simulation.loop import HEAD, PER_ROW
+from servotwin.simulation.machine import Machine
+from servotwin.simulation.result import joint_signal
+
+MOTOR_COLUMNS = {
+    "angle_rad": 0,
+    "speed_rad_per_s": 1,
+    "current_A": 2,
+    "current_ref_A": 3,
+    "torque_N_m": 4,
+    "voltage_V": 5,
+    "winding_temperature_degC": 6,
+    "count": 7,
+    "saturation": 8,
+}
+
+
+def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Reference) -> dict[str, Array]:
+    """All recorded signals, with quantity and unit in their names."""
+    world = machine.world[0]
+    rows = machine.rows[: int(world["rows"])]
+    n, n_x = int(world["n"]), int(world["n_x"])
+    t, q, qd = rows[:, 0], rows[:, HEAD : HEAD + n], rows[:, HEAD + n_x : HEAD + n_x + n]
+    q_ref, qd_ref, _ = reference.sample(t) if len(t) else (q, qd, qd)
+    signals: dict[str, Array] = {"time_s": t}
+    sliding = joint_kinds(plant)
+    for i, name in enumerate(plant.joint_names):
+        for quantity, values, wanted in (("position", q, q_ref), ("velocity", qd, qd_ref)):
+            signals[joint_signal(name, quantity, prismatic=sliding[i])] = values[:, i]
+            signals[joint_signal(name, quantity, prismatic=sliding[i], reference=True)] = wanted[:, i]
+    for j, name in enumerate(plant.mechanism.rotors.names):
+        at = HEAD + n_x + n + PER_ROW * j
+        for column, offset in MOTOR_COLUMNS.items():
+            values = rows[:, at + offset]
+            whole = column in ("count", "saturation")
+            signals[f"motor_{name}_{column}"] = values.astype(np.int64) if whole else values
+    signals["bus_voltage_V"], signals["bus_energy_J"], signals["bus_power_W"] = (
+        rows[:, 1],
+        rows[:, 2],
+        rows[:, 3],
+    )
+    signals.update(tip_signals(plant, model, q, q_ref))
+    return {name: np.ascontiguousarray(values) for name, values in signals.items()}
+
+
+def joint_kinds(robot: Robot) -> tuple[bool, ...]:
+    """Which independent joints slide."""
+    mechanism = robot.mechanism
+    places = {name: i for i, name in enumerate(mechanism.tree_joint_names)}
+    return tuple(bool(mechanism.prismatic[places[name]]) for name in mechanism.joint_names)
+
+
+def tip_signals(plant: Robot, model: Robot, q: Array, q_ref: Array) -> dict[str, Array]:
+    """Where the tool is, where it should be, and the difference along and across the commanded path."""
+    if not len(q):
+        empty = np.zeros(0)
+        names = [f"tip_{word}{axis}_m" for word in ("", "ref_") for axis in "xyz"]
+        return dict.fromkeys([*names, "tip_error_along_m", "tip_error_across_m"], empty)
+    tip, wanted = plant.fkine(q)[:, :3, 3], model.fkine(q_ref)[:, :3, 3]
+    along, across = path_errors(tip, wanted)
+    signals = {f"tip_{axis}_m": tip[:, i] for i, axis in enumerate("xyz")}
+    signals |= {f"tip_ref_{axis}_m": wanted[:, i] for i, axis in enumerate("xyz")}
+    return signals | {"tip_error_along_m": along, "tip_error_across_m": across}
+
+
+def path_errors(tip: Array, wanted: Array) -> tuple[Array, Array]:
+    """Lead along the tangent of the commanded path, and distance from the nearest point of that path (k,).
+
+    While the command rests, the tangent is the last one. The distance is measured to the polygon through
+    the commanded points, so that lagging behind on the path is no distance from it.
+    """
+    steps = np.diff(wanted, axis=0, prepend=wanted[:1])
+    lengths = np.linalg.norm(steps, axis=1)
+    moving = lengths > 1e-12
+    last = np.maximum.accumulate(np.where(moving, np.arange(len(steps)), 0))
+    tangent = np.divide(steps, lengths[:, None], out=np.zeros_like(steps), where=moving[:, None])[last]
+    along = np.einsum("ij,ij->i", tip - wanted, tangent)
+    return along, distance_to_path(tip, wanted)
+
+
+def distance_to_path(points: Array, path: Array) -> Array:
+    """Distance of each point from the polygon through ``path`` near its own place in it (k,)."""
+    from scipy.spatial import cKDTree
+
+    moved = np.concatenate([[True], np.linalg.norm(np.diff(path, axis=0), axis=1) > 1e-12])
+    corners = path[moved]
+    if len(corners) < 2:
+        return np.asarray(np.linalg.norm(points - corners[0], axis=1))
+    _, nearest = cKDTree(corners).query(points)
+    best = np.full(len(points), np.inf)
+    for shift in (-1, 0):
+        first = np.clip(nearest + shift, 0, len(corners) - 2)
+        a, b = corners[first], corners[first + 1]
+        edge = b - a
+        part = np.clip(np.einsum("ij,ij->i", points - a, edge) / np.einsum("ij,ij->i", edge, edge), 0.0, 1.0)
+        best = np.minimum(best, np.linalg.norm(points - a - part[:, None] * edge, axis=1))
+    return best
+
+
+def make_zoom(machine: Machine, plant: Robot) -> dict[str, Array]:
+    """The recorded detail, empty if none was asked for."""
+    rows = machine.zoom[: int(machine.world["zoom_rows"][0])]
+    if not len(rows):
+        return {}
+    zoom = {"time_s": rows[:, 0].copy(), "carrier": rows[:, 1].copy()}
+    for j, name in enumerate(plant.mechanism.rotors.names):
+        for offset, column in enumerate(("voltage_V", "current_A", "modulation")):
+            zoom[f"motor_{name}_{column}"] = rows[:, 2 + 3 * j + offset].copy()
+    return zoom

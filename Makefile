@@ -13,7 +13,7 @@ PINS := pyproject.toml constraints.txt
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
 
-demo: $(VENV)/.ready-core  ## move the GSIS SCARA, compute its joint torques, write out/demo
+demo: $(VENV)/.ready-core  ## simulate the GSIS SCARA with drives and controllers, write out/demo
 	$(BIN)/servotwin demo --out out/demo
 
 test: $(VENV)/.ready-test  ## run all tests (PYTEST_ARGS="-k word" to choose)

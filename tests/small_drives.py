@@ -138,6 +138,6 @@ def prepared(
     return prepare(read_scenario(write_case(folder, machine, scenario)), law)
 
 
-def rest(seconds: float, *, every: str = "1 ms") -> Tree:
+def rest(seconds: float, *, every: str = "1 ms", at: str = "0 rad") -> Tree:
     """A scenario without motion."""
-    return {"move": [{"to": {"A": "0 rad"}, "dwell": f"{seconds} s"}], "record": {"every": every}}
+    return {"move": [{"to": {"A": at}, "dwell": f"{seconds} s"}], "record": {"every": every}}

@@ -40,6 +40,7 @@ def info(name: str, overrides: Sequence[str] | None, *, json: bool) -> None:
     _print_summary(data)
     _print_axes(data)
     _print_drives(data)
+    _print_supply(data)
     _print_structure(data)
     _print_origins(data)
     for warning in data["warnings"]:
@@ -101,6 +102,25 @@ def _print_drives(data: dict[str, Any]) -> None:
     print_heading("Drives")
     titles = ("output [W]", "speed [rpm]", "torque [N m]", "K_t [N m/A]", "J_m [kg m2]")
     print_table(("axis", "motor", "gear", "encoder", *titles), map(_drive_row, driven), text_columns=4)
+
+
+def _print_supply(data: dict[str, Any]) -> None:
+    """Supply and controller, a line each."""
+    power, control = data["power"], data["controller"]
+    if power is not None:
+        bridge = power["bridge"]
+        print_heading("Supply")
+        print_line(f"  bus {number(power['bus_voltage_V'])} V, {bridge['modulation']} bridges")
+    if control is not None:
+        print_heading("Controller")
+        periods = [(word, control[f"{word}_period_s"]) for word in ("main", "axis", "speed", "current")]
+        print_line("  periods: " + ", ".join(f"{word} {number(1e3 * value)} ms" for word, value in periods))
+        print_line(
+            f"  bandwidths: position {number(control['position_bandwidth_1_per_s'])} 1/s, "
+            f"speed {number(control['speed_bandwidth_rad_per_s'])} rad/s, "
+            f"current {number(control['current_bandwidth_rad_per_s'])} rad/s; {control['law']}, "
+            f"{control['arithmetic']} arithmetic"
+        )
 
 
 def _drive_row(axis: dict[str, Any]) -> tuple[str, ...]:

@@ -20,6 +20,10 @@ FILTERED = int(Sensing.FILTERED)
 INVERSE_TIME = int(Sensing.INVERSE_TIME)
 FULL = 32768  # integer of the current limit and of the bus voltage
 GAIN_SHIFT = 8
+SPEED_SHIFT = 4
+# Integer speeds count in parts of a pulse per period: with whole pulses an axis near its target would stop
+# where the position loop asks for less than half a pulse in a period, a dozen pulses away.
+SPEED_PARTS = 1 << SPEED_SHIFT
 SQRT3 = math.sqrt(3.0)
 
 
@@ -36,16 +40,22 @@ def measure_speed(axis: Any, T: float, timed: float) -> None:
 
 
 @helper
+def part_of(product: int) -> int:
+    """A gain times parts of a pulse, in whole pulses, rounded."""
+    return (product + SPEED_PARTS // 2) >> SPEED_SHIFT
+
+
+@helper
 def speed_loop(axis: Any, T: float) -> None:
     """Current command [A] from commanded and measured speed."""
     if axis.fixed:
-        scale = axis.counts_per_rad * T
+        scale = axis.counts_per_rad * T * SPEED_PARTS
         error = math.floor(axis.w_ref * scale + 0.5) - math.floor(axis.w_meas * scale + 0.5)
         ahead = math.floor(axis.i_feedforward / axis.i_max * FULL)
-        wanted = ((axis.kp_n * error + axis.acc_n) >> GAIN_SHIFT) + ahead
+        wanted = ((part_of(axis.kp_n * error) + axis.acc_n) >> GAIN_SHIFT) + ahead
         given = min(max(wanted, -FULL), FULL)
         if given == wanted or error * wanted < 0:
-            axis.acc_n += axis.ki_n * error
+            axis.acc_n += part_of(axis.ki_n * error)
         axis.i_ref = given * axis.i_max / FULL
         if given != wanted:
             axis.saturation |= CURRENT

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from servotwin.errors import InputError
+from servotwin.mechanism.model import Array
 from servotwin.report.files import make_folder, write_bytes, write_json, write_parquet
 from servotwin.report.labels import finite
 from servotwin.simulation.result import Result
@@ -37,7 +40,7 @@ def write_result(
     target = make_folder(folder)
     progress("writing the signals")
     summary = write_json(target / SUMMARY, stored_summary(result))
-    signals = write_parquet(target / SIGNALS, result.signals)
+    signals = write_parquet(target / SIGNALS, wanted_signals(result))
     zoom, page = target / ZOOM, target / PAGE
     if result.zoom:
         write_parquet(zoom, result.zoom)
@@ -51,6 +54,23 @@ def write_result(
     else:
         page.unlink(missing_ok=True)
     return ResultFiles(summary, signals, zoom if result.zoom else None, page if report else None)
+
+
+def wanted_signals(result: Result) -> dict[str, Array]:
+    """The signals that the scenario asks for, time first; a pattern that meets none is a mistake."""
+    patterns = result.scenario.record.signals
+    if not patterns:
+        return result.signals
+    for pattern in patterns:
+        if not fnmatch.filter(result.signals, pattern):
+            some = ", ".join(list(result.signals)[1:4])
+            raise InputError(
+                f"no signal is called '{pattern}'; expected names or patterns such as {some}",
+                file=str(result.scenario.path) if result.scenario.path else None,
+                field="record.signals",
+            )
+    chosen = {name for pattern in patterns for name in fnmatch.filter(result.signals, pattern)}
+    return {name: values for name, values in result.signals.items() if name == "time_s" or name in chosen}
 
 
 def stored_summary(result: Result) -> dict[str, Any]:

@@ -191,15 +191,15 @@ def fill_gear(record: Any, description: RobotDescription, name: str, ratio: floa
 
 
 def fill_thermal(record: Any, motor: Motor) -> None:
-    """Thermal network; without data the winding keeps its temperature."""
-    record["T_w"] = record["T_h"] = record["T_ref"] = record["T_ambient"] = record["T_peak"] = AMBIENT
+    """Thermal network, at the temperature of its surroundings; without data the winding keeps it."""
     data = motor.thermal
+    ambient = AMBIENT if data is None else data.reference_temperature
+    record["T_w"] = record["T_h"] = record["T_ref"] = record["T_ambient"] = record["T_peak"] = ambient
     if data is None:
         return
     record["R_wh"], record["R_ha"] = data.winding_to_housing, data.housing_to_ambient
     record["C_w"], record["C_h"] = data.winding_capacity, data.housing_capacity
-    record["alpha"], record["T_ref"] = data.temperature_coefficient, data.reference_temperature
-    record["R"] = record["R_ref"] * (1.0 + record["alpha"] * (AMBIENT - record["T_ref"]))
+    record["alpha"] = data.temperature_coefficient
 
 
 def sensor_records(description: RobotDescription, limits: Sequence[float]) -> Any:

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from servotwin.description.checks import motor_names
+from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import FREE, Kind
+from servotwin.simulation.drive_data import owners
 from servotwin.simulation.machine import Machine
 from servotwin.simulation.scenario import Scenario
 from servotwin.simulation.scenario_parts import Fault
 
 
 def fault_times(scenario: Scenario) -> list[tuple[int, Fault]]:
-    """When each fault acts [ns]; a brake closes after its delay."""
+    """When each fault acts [ns]: a brake closes after its delay, and all brakes close when the power goes."""
+    description = scenario.plant_description
     times = []
     for fault in scenario.faults:
-        at = fault.at
-        if fault.kind == "brake-closes" and fault.axis is not None:
-            brake = scenario.plant_description.axes[fault.axis].brake
-            at += brake.delay if brake is not None else 0.0
-        times.append((round(at * 1e9), fault))
+        if fault.kind == "brake-closes":
+            times.append((brake_closes(description, fault.axis or "", fault.at), fault))
+            continue
+        times.append((round(fault.at * 1e9), fault))
+        if fault.kind == "power-off":
+            for motor, owner in zip(motor_names(description), owners(description), strict=True):
+                if description.axes[owner].brake is not None:
+                    closing = Fault.model_construct(at=fault.at, axis=motor, kind="brake-closes", value=None)
+                    times.append((brake_closes(description, motor, fault.at), closing))
     return sorted(times, key=lambda entry: entry[0])
+
+
+def brake_closes(description: RobotDescription, motor: str, at: float) -> int:
+    """When the brake of a motor has closed [ns] that lost its voltage at the time ``at`` [s]."""
+    owner = dict(zip(motor_names(description), owners(description), strict=True))[motor]
+    brake = description.axes[owner].brake
+    return round((at + (brake.delay if brake is not None else 0.0)) * 1e9)
 
 
 def apply_fault(machine: Machine, fault: Fault, motors: Sequence[str]) -> None:

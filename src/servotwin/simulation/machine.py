@@ -115,7 +115,7 @@ def build_machine(
     )
     attach_pieces(machine, solver)
     attach_model(machine, model)
-    stand_still(machine, plant, x, n)
+    stand_still(machine, plant, model, x)
     return machine
 
 
@@ -269,13 +269,16 @@ def fill_schemes(world: Any, solver: Solver) -> None:
         world["rk_c"][which], world["rk_n"][which] = c, count
 
 
-def stand_still(machine: Machine, plant: Robot, x: Array, n: int) -> None:
+def stand_still(machine: Machine, plant: Robot, model: Robot, x: Array) -> None:
     """Rest at x: currents and integrators hold the robot against gravity, references are where it stands."""
-    q = x[:n]
+    q = x[: plant.mechanism.n_q]
     y, motors, axes, sensors = machine.y, machine.motors, machine.axes, machine.sensors
     y[: len(x)] = x
     theta = machine.N @ q
     hold = np.linalg.inv(machine.N).T @ plant.gravload(q)
+    # what feed-forward and gravity compensation give at rest is not the integrators' to give
+    timing = machine.timing[0]
+    ahead = (timing["share_torque"] + timing["share_gravity"]) * (machine.inverse.T @ model.gravload(q))
     if machine.world["at_bus"][0] >= 0:
         y[machine.world["at_bus"][0]] = machine.power["u_source"][0]
     for j, motor in enumerate(motors):
@@ -295,9 +298,10 @@ def stand_still(machine: Machine, plant: Robot, x: Array, n: int) -> None:
         sensor["count"] = sensor["edge_count"] = count
         axis["count"] = axis["last_count"] = count
         axis["counts_ref"] = axis["from_counts"] = axis["to_counts"] = theta[j] * sensor["counts_per_rad"]
-        axis["sum_n"], axis["i_ref"] = i, i
+        rest = i - ahead[j] / axis["K_hat"]
+        axis["sum_n"], axis["i_ref"] = rest, i
         axis["sum_i"] = (motor["R"] + motor["R_bridge"]) * i
         axis["m_a"] = axis["next_a"] = axis["sum_i"] / axis["u_max"]
         if axis["fixed"]:
-            axis["acc_n"] = round(i / axis["i_max"] * 32768) << 8
+            axis["acc_n"] = round(rest / axis["i_max"] * 32768) << 8
             axis["acc_i"] = round(axis["sum_i"] / axis["u_max"] * 32768) << 8

@@ -161,6 +161,11 @@ def attach_law(machine: Machine, law: UserLaw) -> None:
     """Put a control law of the user's in the place of position and speed loops."""
     timing, tasks = machine.timing[0], machine.tasks
     timing["level"] = LEVELS[law.level]
+    if law.level == "voltage" and (machine.motors["kind"] == Kind.PMSM).any():
+        raise InputError(
+            "'voltage' is not there for synchronous motors, whose driver turns it with the rotor; expected speed or current",
+            field="level",
+        )
     tasks[LAW] = (0, round(law.period * 1e9), 0, 0)
     if isinstance(law, PythonLaw):
         timing["law"] = Law.EXTERNAL

@@ -105,6 +105,9 @@ class Record(Part):
         default=1e-3, description="time between two samples of the signals"
     )
     zoom: Zoom | None = Field(default=None, description="a short time in every detail")
+    signals: tuple[Annotated[str, Words()], ...] = Field(
+        default=(), description="patterns of the signals to store, such as 'motor_A_*'; default all"
+    )
 
 
 class Fault(Part):

@@ -1,0 +1,112 @@
+"""Alarms of the main controller, what each leads to, and the watch over measured positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from servotwin.control.states import Event
+from servotwin.description.frames import Array
+from servotwin.motion.limits import MotionLimits
+
+BoolArray = NDArray[np.bool_]
+
+
+class AlarmKind(Enum):
+    """What may go wrong."""
+
+    FOLLOWING_ERROR = "following error"
+    POSITION_LIMIT = "position limit"
+    SPEED = "speed"
+    OVERLOAD = "overload"
+    FEEDBACK = "feedback"
+    PROGRAM_ERROR = "program error"
+    INPUT_TIMEOUT = "input timeout"
+    REFERENCE = "reference"
+
+
+# A hard alarm takes the power at once: the drives no longer do what they are told. After a soft one the
+# arm comes to rest on its path and stands under power.
+REACTION: Final = MappingProxyType(
+    {
+        AlarmKind.FOLLOWING_ERROR: Event.HARD_ALARM,
+        AlarmKind.POSITION_LIMIT: Event.HARD_ALARM,
+        AlarmKind.SPEED: Event.HARD_ALARM,
+        AlarmKind.OVERLOAD: Event.HARD_ALARM,
+        AlarmKind.FEEDBACK: Event.HARD_ALARM,
+        AlarmKind.PROGRAM_ERROR: Event.SOFT_ALARM,
+        AlarmKind.INPUT_TIMEOUT: Event.SOFT_ALARM,
+        AlarmKind.REFERENCE: Event.SOFT_ALARM,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """Something that went wrong at an instant; ``axis`` and ``line`` (of the job) where they apply."""
+
+    kind: AlarmKind
+    text: str
+    time_ns: int
+    axis: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind.value}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What measured positions are held against.
+
+    ``following`` (n,): largest distance from the reference; ``margin`` (n,): how far beyond a position limit
+    the arm may stand; ``speed`` (n,): largest measured speed.
+    """
+
+    names: tuple[str, ...]
+    limits: MotionLimits
+    following: Array
+    margin: Array
+    speed: Array
+
+    def look(self, q: Array, qd: Array, q_ref: Array, outside: BoolArray, now_ns: int) -> list[Alarm]:
+        """Alarms of this instant; axes that already stood ``outside`` when power came may find their way back."""
+        beyond = (q > self.limits.q_max + self.margin) | (q < self.limits.q_min - self.margin)
+        lag = np.abs(q - q_ref)
+        found = []
+        for i in np.flatnonzero(lag > self.following):
+            text = (
+                f"axis {self.names[i]} is {lag[i]:.4g} from its reference, more than {self.following[i]:.4g}"
+            )
+            found.append(Alarm(AlarmKind.FOLLOWING_ERROR, text, now_ns, self.names[i]))
+        for i in np.flatnonzero(beyond & ~outside):
+            text = f"axis {self.names[i]} stands at {q[i]:.6g}, beyond its limit"
+            found.append(Alarm(AlarmKind.POSITION_LIMIT, text, now_ns, self.names[i]))
+        for i in np.flatnonzero(np.abs(qd) > self.speed):
+            text = f"axis {self.names[i]} moves at {abs(qd[i]):.4g} per second, more than {self.speed[i]:.4g}"
+            found.append(Alarm(AlarmKind.SPEED, text, now_ns, self.names[i]))
+        return found
+
+
+def watch_of(
+    names: tuple[str, ...],
+    limits: MotionLimits,
+    position_bandwidth: float = 30.0,
+    *,
+    following: Array | None = None,
+    overspeed: float = 1.3,
+) -> Watch:
+    r"""The usual bounds: twice the lag of a position loop at full speed, half a percent beyond a position limit.
+
+    .. math:: e_\mathrm{max} = 2 V / K_p                                                   (eq:following-bound)
+    """
+    stroke = np.where(np.isfinite(limits.q_max - limits.q_min), limits.q_max - limits.q_min, 0.0)
+    lag = 2.0 * limits.speed / position_bandwidth  # eq:following-bound
+    return Watch(
+        names, limits, lag if following is None else following, 0.005 * stroke, overspeed * limits.speed
+    )

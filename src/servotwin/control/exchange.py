@@ -1,0 +1,179 @@
+"""What goes into the main controller and what comes out of it, every period and at the press of a key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from servotwin.control.alarms import Alarm, AlarmKind
+from servotwin.control.states import Mode, State
+from servotwin.control.time_scaling import Planned
+from servotwin.description.frames import Array
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """What the controller sees at an instant.
+
+    ``q`` (n,) counted joint positions [rad, m]; ``qd`` (n,) speeds if they are known; ``counts`` (m,) of the
+    encoders, for display; ``drive_fault``: what a drive reports, empty if all are well; ``circuit_closed``:
+    emergency stop buttons and doors; ``dead_man``: the enabling switch that teaching needs.
+    """
+
+    q: Array
+    qd: Array | None = None
+    counts: Array | None = None
+    drive_fault: str = ""
+    inputs: Mapping[str, bool] = field(default_factory=dict)
+    circuit_closed: bool = True
+    dead_man: bool = True
+
+
+@dataclass(frozen=True)
+class Command:
+    """What the controller wants: the reference for the instant one period ahead, power, brakes, outputs.
+
+    ``q``, ``qd``, ``qdd`` (n,); ``line`` of the job that is under way, ``instruction``: how many
+    instructions were begun since the job was started.
+    """
+
+    time_ns: int  # of the instant that the reference is for
+    q: Array
+    qd: Array
+    qdd: Array
+    enable: bool
+    brakes_released: bool
+    outputs: Mapping[str, bool]
+    state: State
+    mode: Mode
+    alarms: tuple[Alarm, ...]
+    line: int | None
+    instruction: int
+    override: int
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Whether an event was taken, and why not."""
+
+    accepted: bool
+    state: State
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.accepted
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Numbers of a controller that are not limits of the robot."""
+
+    jog_share: float = 0.25  # of a joint's speed limit, at most
+    jog_speed: float = 0.25  # m/s of the tool
+    jog_turn: float = 0.5  # rad/s of the tool
+    hold_ns: int = 200_000_000  # a jog key that is not pressed again within this time was let go
+    brake_ns: int = 0  # time until brakes are open
+    rest_share: float = 0.02  # of a speed limit: what moves slower may be enabled
+
+
+class PointStore(Protocol):
+    """Where taught points are kept."""
+
+    def record(self, name: str, q: Array, *, replace_old: bool) -> None:
+        """Keep joint positions under a name."""
+
+    def delete(self, name: str) -> None:
+        """Forget a point."""
+
+    def rename(self, old: str, new: str) -> None:
+        """Call a point something else."""
+
+
+# --- what a job asks for, one task at a time -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Label:
+    """The instruction that a task comes from."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class MotionTask:
+    """A planned motion; ``labels`` of its instructions, by the owners of the trajectory."""
+
+    trajectory: Planned
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True)
+class WaitTask:
+    """Rest; zero: until the next period."""
+
+    seconds: float
+    label: Label
+
+
+@dataclass(frozen=True)
+class OutputTask:
+    """Switch an output."""
+
+    output: str
+    on: bool
+    label: Label
+
+
+@dataclass(frozen=True)
+class InputTask:
+    """Rest until an input is so, at least one period."""
+
+    signal: str
+    on: bool
+    timeout: float | None
+    label: Label
+
+
+@dataclass(frozen=True)
+class AlarmTask:
+    """The job cannot go on."""
+
+    kind: AlarmKind
+    text: str
+    label: Label
+
+
+@dataclass(frozen=True)
+class EndTask:
+    """The job has come to its end."""
+
+    label: Label
+
+
+Task = MotionTask | WaitTask | OutputTask | InputTask | AlarmTask | EndTask
+
+
+class ProgramSource(Protocol):
+    """A job that is ready to be played back (``servotwin.jobs.player.Player``)."""
+
+    def start(self) -> None:
+        """Go back to the first instruction."""
+
+    def next(self, q: Array, inputs: Mapping[str, bool], *, single: bool, timed_out: bool) -> Task:
+        """The next task of an arm that stands at q (n,).
+
+        ``single``: one instruction only, nothing blended into the next; ``timed_out``: the last task, an
+        ``InputTask``, was given up.
+        """
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An instruction that was carried out: from when to when."""
+
+    line: int
+    text: str
+    begin_ns: int
+    end_ns: int

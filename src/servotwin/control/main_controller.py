@@ -1,0 +1,345 @@
+"""The main controller: what an operator presses, what the arm does, one period at a time.
+
+One object without thread and clock: simulation, real time and a pendant call ``step`` every main period and
+``press`` in between. All states and transitions stand in ``states.TRANSITIONS``. Handbook: docs/controller.md.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from servotwin.control.alarms import REACTION, Alarm, AlarmKind, Watch, watch_of
+from servotwin.control.exchange import (
+    Command,
+    Entry,
+    Feedback,
+    PointStore,
+    ProgramSource,
+    Reply,
+    Settings,
+)
+from servotwin.control.jogging import Jog
+from servotwin.control.playback import Outcome
+from servotwin.control.reference import Reference
+from servotwin.control.states import INTERNAL, MAY_MOVE, POWERED, TRANSITIONS, Event, Mode, State, refusal
+from servotwin.control.time_scaling import FIRM, GENTLE, Motion
+from servotwin.errors import InputError, ServotwinError
+from servotwin.motion.limits import MotionLimits
+from servotwin.motion.requests import MoveJ, Speed
+from servotwin.robot.robot import Robot
+
+NANO = 1e-9
+MOST_ALARMS = 100
+
+
+class MainController:
+    """Modes teach, program and play back over one table of states.
+
+    ``limits`` of the robot's motion; ``period_ns`` between two calls of ``step``; ``watch``: what measured
+    positions are held against. ``points`` keeps what is taught.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        limits: MotionLimits,
+        period_ns: int,
+        *,
+        watch: Watch | None = None,
+        settings: Settings | None = None,
+        points: PointStore | None = None,
+    ) -> None:
+        self.robot, self.limits, self.period_ns = robot, limits, period_ns
+        self.watch = watch or watch_of(robot.joint_names, limits)
+        self.settings = settings or Settings()
+        self.points = points
+        self.reference = Reference(robot, limits, period_ns, self.settings)
+        self.state, self.mode = State.DISABLED, Mode.TEACH
+        self.override = 100
+        self.outputs: dict[str, bool] = {}
+        self.alarms: list[Alarm] = []
+        self.program: ProgramSource | None = None
+        self.journal: list[Entry] = []  # what was carried out of the job under way, or of the last one
+        self._q_meas, self._qd_meas = np.zeros(robot.n), np.zeros(robot.n)
+        self._outside = np.zeros(robot.n, dtype=np.bool_)
+        self._now_ns: int | None = None  # of the last step
+        self._feedback: Feedback | None = None
+        self._enabled_ns: int | None = None
+        self._held_ns = 0
+        self._handlers: dict[Event, Callable[..., None]] = {
+            Event.ENABLE: self._on_enable,
+            Event.MODE: self._on_mode,
+            Event.JOG: self._on_jog,
+            Event.NUDGE: self._on_nudge,
+            Event.HOME: self._on_home,
+            Event.LOAD: self._on_load,
+            Event.RUN: self._on_run,
+            Event.SINGLE_STEP: self._on_single_step,
+            Event.OVERRIDE: self._on_override,
+            Event.RECORD: self._on_record,
+            Event.DELETE: self._on_delete,
+            Event.RENAME: self._on_rename,
+            Event.RESET: self._on_reset,
+        }
+
+    # --- the operator -----------------------------------------------------------------------------
+    def press(self, event: Event | str, **arguments: Any) -> Reply:
+        """Take an event of the operator, or refuse it with a reason; what it changes shows at the next step.
+
+        Arguments: MODE ``mode``; JOG, NUDGE ``jog`` (a ``Jog``); LOAD ``program``; OVERRIDE ``percent``;
+        RECORD ``name`` and ``replace_old``; DELETE ``name``; RENAME ``name``, ``new_name``.
+        """
+        try:
+            event = Event(event)
+        except ValueError:
+            return Reply(
+                False, self.state, f"{event!r} is no event; expected one of {[e.value for e in Event]}"
+            )
+        if event in INTERNAL:
+            return Reply(False, self.state, f"'{event.value}' is found by the controller; it is not a key")
+        reason = refusal(self.state, self.mode, event)
+        if reason is None:
+            reason = self._handled(event, arguments)
+        if reason is not None:
+            return Reply(False, self.state, reason)
+        self._fire(event)
+        return Reply(True, self.state)
+
+    def _handled(self, event: Event, arguments: dict[str, Any]) -> str | None:
+        """Prepare what an event asks for; why it cannot be done, None if it can."""
+        handler = self._handlers.get(event, _nothing)
+        try:
+            inspect.signature(handler).bind(**arguments)
+        except TypeError as error:
+            return f"'{event.value}': {error}"
+        try:
+            handler(**arguments)
+        except ServotwinError as error:
+            return str(error)
+        return None
+
+    def _fire(self, event: Event) -> None:
+        """Go where the table says; where nothing moves, nothing that could is left."""
+        after = TRANSITIONS.get((self.state, event))
+        if after is None:
+            return
+        self.state = after
+        if after not in POWERED:
+            self._enabled_ns = None
+            self.reference.hold(self.reference.q)
+        if after not in MAY_MOVE and after is not State.PAUSED:
+            self.reference.drop()
+
+    def _on_enable(self) -> None:
+        if self._feedback is None:
+            raise InputError("no measured positions yet; expected a step before")
+        self._all_well("enable")
+        moving = np.abs(self._qd_meas) > self.settings.rest_share * self.limits.speed
+        for i in np.flatnonzero(moving):
+            raise InputError(f"axis {self.robot.joint_names[i]} still moves; expected an arm at rest")
+
+    def _on_reset(self) -> None:
+        self._all_well("reset")
+        self.alarms.clear()
+
+    def _all_well(self, what: str) -> None:
+        if self._feedback is not None and not self._feedback.circuit_closed:
+            raise InputError(f"the safety circuit is open; expected it closed before '{what}'")
+        if self._feedback is not None and self._feedback.drive_fault:
+            raise InputError(f"a drive reports '{self._feedback.drive_fault}'; expected none before '{what}'")
+
+    def _on_mode(self, mode: Mode | str) -> None:
+        try:
+            self.mode = Mode(mode)
+        except ValueError:
+            raise InputError(f"{mode!r}; expected one of {[m.value for m in Mode]}", field="mode") from None
+
+    def _on_jog(self, jog: Jog) -> None:
+        self._check_jog(jog)
+        self.reference.start_jog(jog)
+        self._held_ns = (self._now_ns or 0) + self.settings.hold_ns
+
+    def _on_nudge(self, jog: Jog) -> None:
+        self._check_jog(jog)
+        self.reference.start_nudge(jog, self._rate)
+
+    def _check_jog(self, jog: object) -> None:
+        if not isinstance(jog, Jog):
+            raise InputError(f"{jog!r}; expected a Jog", field="jog")
+        if self._feedback is None or not self._feedback.dead_man:
+            raise InputError("the enabling switch is not held; expected it held for every jog")
+
+    def _on_home(self) -> None:
+        request = MoveJ(self.robot.q_home, Speed("fraction", self.settings.jog_share))
+        self.reference.start_plan(request, self._rate)
+
+    def _on_load(self, program: ProgramSource) -> None:
+        if not hasattr(program, "next") or not hasattr(program, "start"):
+            raise InputError("not a job; expected a program source", field="program")
+        self.program = program
+
+    def _on_run(self) -> None:
+        if self.program is None:
+            raise InputError("no job is loaded; expected 'load' first")
+        self.reference.start_job(self.program)
+        assert self.reference.playback is not None
+        self.journal = self.reference.playback.journal
+
+    def _on_single_step(self) -> None:
+        if self.reference.playback is None:
+            self._on_run()
+        assert self.reference.playback is not None
+        self.reference.playback.begin_step()
+
+    def _on_override(self, percent: object) -> None:
+        if isinstance(percent, bool) or not isinstance(percent, int) or not 1 <= percent <= 100:
+            raise InputError(f"{percent!r}; expected a whole number from 1 to 100", field="override")
+        self.override = percent
+
+    def _store(self) -> PointStore:
+        if self.points is None:
+            raise InputError("there is no points file; expected a job with points")
+        return self.points
+
+    def _on_record(self, name: str, *, replace_old: bool = False) -> None:
+        if self._feedback is None:
+            raise InputError("no measured positions yet; expected a step before")
+        q = self.reference.q if self.state in POWERED else self._q_meas
+        self._store().record(name, q.copy(), replace_old=replace_old)
+
+    def _on_delete(self, name: str) -> None:
+        self._store().delete(name)
+
+    def _on_rename(self, name: str, new_name: str) -> None:
+        self._store().rename(name, new_name)
+
+    # --- every period -----------------------------------------------------------------------------
+    def step(self, now_ns: int, feedback: Feedback) -> Command:
+        """What is to be done in the period that begins at ``now_ns``, seen from the measurements at that instant."""
+        self._measure(now_ns, feedback)
+        self._look(now_ns, feedback)
+        self._move(now_ns, feedback)
+        self._now_ns = now_ns
+        reference, playback = self.reference, self.reference.playback
+        return Command(
+            time_ns=now_ns + self.period_ns,
+            q=reference.q.copy(),
+            qd=reference.qd.copy(),
+            qdd=reference.qdd.copy(),
+            enable=self.state in POWERED,
+            brakes_released=self.state in POWERED,
+            outputs=dict(self.outputs),
+            state=self.state,
+            mode=self.mode,
+            alarms=tuple(self.alarms),
+            line=playback.label.line if playback is not None and playback.label is not None else None,
+            instruction=0 if playback is None else playback.instruction,
+            override=self.override,
+        )
+
+    @property
+    def _rate(self) -> float:
+        return self.override / 100.0
+
+    def _measure(self, now_ns: int, feedback: Feedback) -> None:
+        """Measured positions and speeds; what is none leaves the last ones standing."""
+        q = np.asarray(feedback.q, dtype=np.float64)
+        if q.shape != (self.robot.n,) or not np.isfinite(q).all():
+            self._raise(Alarm(AlarmKind.FEEDBACK, "positions that are none were measured", now_ns))
+            return
+        first = self._feedback is None
+        if feedback.qd is not None and np.shape(feedback.qd) == q.shape and np.isfinite(feedback.qd).all():
+            self._qd_meas = np.asarray(feedback.qd, dtype=np.float64)
+        elif not first and self._now_ns is not None and now_ns > self._now_ns:
+            self._qd_meas = (q - self._q_meas) / ((now_ns - self._now_ns) * NANO)
+        self._q_meas, self._feedback = q.copy(), feedback
+        if first:
+            self.reference.hold(q)
+
+    def _look(self, now_ns: int, feedback: Feedback) -> None:
+        """Safety circuit, drives, and the measured positions."""
+        if not feedback.circuit_closed and self.state is not State.EMERGENCY:
+            self._fire(Event.CIRCUIT_OPEN)
+        if feedback.drive_fault and self.state not in (State.FAULT, State.EMERGENCY):
+            self._raise(Alarm(AlarmKind.OVERLOAD, feedback.drive_fault, now_ns))
+        if self.state in POWERED and self._enabled_ns is not None:
+            q, qd = self._q_meas, self._qd_meas
+            for alarm in self.watch.look(q, qd, self.reference.q, self._outside, now_ns):
+                self._raise(alarm)
+
+    def _raise(self, alarm: Alarm) -> None:
+        """Note an alarm and go where it leads."""
+        known = any(a.kind is alarm.kind and a.axis == alarm.axis for a in self.alarms)
+        if len(self.alarms) < MOST_ALARMS and not known:
+            self.alarms.append(alarm)
+        self._fire(REACTION[alarm.kind])
+
+    def _move(self, now_ns: int, feedback: Feedback) -> None:
+        """The reference of the next instant: within the limits, or every joint brakes for itself with an alarm."""
+        if self.state not in POWERED:
+            return
+        if self.state is State.ENABLING and self._enabled_ns is None:
+            self._enabled_ns = now_ns
+            self._outside = self.reference.take_over(self._q_meas)
+            return
+        motion = self._motion(now_ns, feedback)
+        axis = self.reference.fault_of(motion)
+        if axis is not None:
+            text = f"the motion would take axis {axis} beyond its limits"
+            self._raise(Alarm(AlarmKind.REFERENCE, text, now_ns, axis))
+            motion = self.reference.braking()
+        self.reference.become(motion)
+
+    def _motion(self, now_ns: int, feedback: Feedback) -> Motion:
+        """What the state asks for."""
+        reference = self.reference
+        taught = self.state is State.JOGGING or (self.state is State.MOVING and self.mode is Mode.TEACH)
+        held = self.state is not State.JOGGING or now_ns <= self._held_ns
+        if taught and not (feedback.dead_man and held):
+            self._fire(Event.RELEASE)
+        match self.state:
+            case State.ENABLING:
+                if self._enabled_ns is not None and now_ns - self._enabled_ns >= self.settings.brake_ns:
+                    self._fire(Event.BRAKES_OPEN)
+            case State.JOGGING:
+                motion = reference.jogging(self._rate)
+                if motion is not None:
+                    return motion
+                self._fire(Event.STOP)  # the line ends here
+                return reference.braking()
+            case State.MOVING:
+                motion = reference.planned(self._rate)
+                if reference.cursor is not None and reference.cursor.done:
+                    self._fire(Event.FINISHED)
+                return motion
+            case State.RUNNING | State.STEPPING:
+                return self._playing(now_ns, feedback)
+            case State.PAUSING | State.STOPPING | State.HALTING:
+                motion, at_rest = reference.slowing(GENTLE if self.state is State.PAUSING else FIRM)
+                if at_rest:
+                    self._fire(Event.AT_REST)
+                return motion
+        return reference.resting()
+
+    def _playing(self, now_ns: int, feedback: Feedback) -> Motion:
+        playback, single = self.reference.playback, self.state is State.STEPPING
+        assert playback is not None
+        motion, outcome = playback.advance(
+            now_ns, self.reference.q, self._rate, GENTLE, feedback.inputs, self.outputs, single=single
+        )
+        if outcome is Outcome.STEP_DONE:
+            self._fire(Event.STEP_DONE)
+        elif outcome is Outcome.FINISHED:
+            self._fire(Event.FINISHED)
+        elif outcome is Outcome.ALARM and playback.alarm is not None:
+            task = playback.alarm
+            self._raise(Alarm(task.kind, task.text, now_ns, line=task.label.line))
+        return motion
+
+
+def _nothing() -> None:
+    """An event that needs no preparation."""

@@ -1,0 +1,186 @@
+"""Plays a job back: one task after the other, motions at the pace that is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+import numpy as np
+
+from servotwin.control.exchange import (
+    AlarmTask,
+    EndTask,
+    Entry,
+    InputTask,
+    Label,
+    MotionTask,
+    OutputTask,
+    ProgramSource,
+    Task,
+    WaitTask,
+)
+from servotwin.control.time_scaling import Cursor, Motion, Pace
+from servotwin.description.frames import Array
+
+TASKS_PER_PERIOD = 64
+INSTANT = 1e-9  # s
+NANO = 1e-9
+
+
+class Outcome(Enum):
+    """How a period of play-back ended."""
+
+    GOING = "going"
+    STEP_DONE = "step done"
+    FINISHED = "finished"
+    ALARM = "alarm"
+
+
+class Playback:
+    """The job under way. ``journal`` holds what was carried out, ``alarm`` why it cannot go on."""
+
+    def __init__(self, source: ProgramSource, acceleration: Array, period_ns: int) -> None:
+        self.source, self.acceleration, self.period_ns = source, acceleration, period_ns
+        self.journal: list[Entry] = []
+        self.instruction = 0
+        self.label: Label | None = None
+        self.alarm: AlarmTask | None = None
+        self.cursor: Cursor | None = None
+        self._task: Task | None = None
+        self._begun_ns: int | None = None
+        self._elapsed = 0.0  # s in a wait
+        self._owner = -1
+        self._stepped = False
+        source.start()
+
+    def begin_step(self) -> None:
+        """The next instruction is the only one until STEP_DONE."""
+        self._stepped = False
+
+    def slow(self, T: float, wanted: float, pace: Pace) -> Motion | None:
+        """A period in which nothing begins: only the motion under way goes on; None if there is none."""
+        if self.cursor is None:
+            return None
+        motion, _ = self.cursor.advance(T, wanted, pace)
+        return motion
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no motion is under way."""
+        return self.cursor is None or self.cursor.at_rest
+
+    def advance(
+        self,
+        now_ns: int,
+        q: Array,
+        wanted: float,
+        pace: Pace,
+        inputs: Mapping[str, bool],
+        outputs: dict[str, bool],
+        *,
+        single: bool,
+    ) -> tuple[Motion, Outcome]:
+        """A period from ``now_ns`` on, of an arm whose reference stands at q (n,) if no motion is under way."""
+        T = left = self.period_ns * NANO
+        rest = np.zeros_like(q)
+        motion: Motion = (q, rest, rest)
+        timed_out = False
+        for _ in range(TASKS_PER_PERIOD):
+            if self._task is None:
+                if single and self._stepped:
+                    return motion, Outcome.STEP_DONE
+                self._fetch(motion[0], inputs, wanted, single=single, timed_out=timed_out)
+                timed_out = False
+            task = self._task
+            at_ns = now_ns + round((T - left) / NANO)
+            if isinstance(task, AlarmTask):
+                self.alarm, self.label = task, task.label
+                return motion, Outcome.ALARM
+            if isinstance(task, EndTask):
+                self.label = None
+                return motion, Outcome.FINISHED
+            self._begin(at_ns)
+            if isinstance(task, MotionTask):
+                motion, left = self._move(task, now_ns, left, wanted, pace)
+            elif isinstance(task, WaitTask):
+                left = self._wait(task, at_ns, left)
+            elif left < T:  # inputs and outputs are looked at and switched at the instants of the controller
+                return motion, Outcome.GOING
+            elif isinstance(task, OutputTask):
+                outputs[task.output] = task.on
+                self._finish(at_ns)
+            elif isinstance(task, InputTask):
+                left, timed_out = self._await(task, now_ns, left, inputs)
+            if left <= INSTANT:
+                break
+        return motion, Outcome.GOING
+
+    # --- tasks ------------------------------------------------------------------------------------
+    def _fetch(
+        self, q: Array, inputs: Mapping[str, bool], rate: float, *, single: bool, timed_out: bool
+    ) -> None:
+        task = self.source.next(q, inputs, single=single, timed_out=timed_out)
+        self._task, self._elapsed, self._begun_ns = task, 0.0, None
+        self.cursor = None
+        if isinstance(task, MotionTask):
+            self.cursor = Cursor(task.trajectory, self.acceleration, rate)
+
+    def _begin(self, at_ns: int) -> None:
+        """Note the begin of the task, once."""
+        if self._begun_ns is not None or self._task is None:
+            return
+        self._begun_ns = at_ns
+        self.instruction += 1
+        if isinstance(self._task, MotionTask):
+            self._owner = self._task.trajectory.owners[0]
+            self.label = self._task.labels[self._owner]
+        else:
+            self.label = self._task.label
+
+    def _finish(self, at_ns: int) -> None:
+        if self.label is not None and self._begun_ns is not None:
+            self.journal.append(Entry(self.label.line, self.label.text, self._begun_ns, at_ns))
+        self._task, self._begun_ns = None, None
+        self.cursor = None
+        self._stepped = True
+
+    def _move(
+        self, task: MotionTask, now_ns: int, left: float, wanted: float, pace: Pace
+    ) -> tuple[Motion, float]:
+        cursor = self.cursor
+        assert cursor is not None
+        motion, after = cursor.advance(left, wanted, pace)
+        end_ns = now_ns + self.period_ns - round(after / NANO)
+        if cursor.owner != self._owner and self.label is not None and self._begun_ns is not None:
+            self.journal.append(Entry(self.label.line, self.label.text, self._begun_ns, end_ns))
+            self._begun_ns, self._owner = end_ns, cursor.owner
+            self.label = task.labels[self._owner]
+            self.instruction += 1
+        if cursor.done:
+            self._finish(end_ns)
+            return motion, after
+        return motion, 0.0
+
+    def _wait(self, task: WaitTask, at_ns: int, left: float) -> float:
+        """Time that is left of the period after a wait that goes on at ``at_ns``."""
+        rest = max(task.seconds - self._elapsed, 0.0)
+        if task.seconds > 0.0 and rest <= left + INSTANT:
+            self._finish(at_ns + round(rest / NANO))
+            return max(left - rest, 0.0)
+        self._elapsed += left
+        if task.seconds == 0.0:
+            self._finish(at_ns + round(left / NANO))
+        return 0.0
+
+    def _await(
+        self, task: InputTask, now_ns: int, left: float, inputs: Mapping[str, bool]
+    ) -> tuple[float, bool]:
+        """Time left, and whether the input was given up."""
+        if self._elapsed > 0.0 and bool(inputs.get(task.signal, False)) == task.on:
+            self._finish(now_ns)
+            return left, False
+        if task.timeout is not None and self._elapsed >= task.timeout - INSTANT:
+            self._finish(now_ns)
+            return left, True
+        self._elapsed += left
+        return 0.0, False

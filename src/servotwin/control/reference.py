@@ -1,0 +1,162 @@
+"""The moving reference: jogs, planned motions and jobs, all within the limits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from servotwin.control.alarms import BoolArray
+from servotwin.control.exchange import ProgramSource, Settings
+from servotwin.control.jogging import Jog, LineJog, joint_step
+from servotwin.control.playback import Playback
+from servotwin.control.time_scaling import GENTLE, Cursor, Motion, Pace
+from servotwin.description.frames import Array
+from servotwin.errors import InputError
+from servotwin.motion.limits import MotionLimits
+from servotwin.motion.planner import plan
+from servotwin.motion.requests import MoveJ, MoveL, Speed
+from servotwin.motion.rotations import turned
+from servotwin.robot.robot import Robot
+
+NANO = 1e-9
+TOUCH = 1e-4  # rad, m: an arm that stands this little beyond a limit is told to stand at it
+SLACK = 1e-6  # of a limit, for rounding
+ROUNDING = 1e-10  # rad, m
+
+
+class Reference:
+    """Where the arm shall be at the next instant, and what moves it: at most one of the sources.
+
+    ``cursor`` of an operator's planned motion, ``line`` of a jog of the tool, the joint speeds of a jog, or
+    the ``playback`` of a job.
+    """
+
+    def __init__(self, robot: Robot, limits: MotionLimits, period_ns: int, settings: Settings) -> None:
+        self.robot, self.limits, self.period_ns, self.settings = robot, limits, period_ns, settings
+        self.q, self.qd, self.qdd = (np.zeros(robot.n) for _ in range(3))
+        self.cursor: Cursor | None = None
+        self.line: LineJog | None = None
+        self.jog: Jog | None = None
+        self.speeds = np.zeros(robot.n)  # of a jog by joints, in shares of the jogging speed
+        self.playback: Playback | None = None
+
+    @property
+    def T(self) -> float:
+        """The period [s]."""
+        return self.period_ns * NANO
+
+    def drop(self) -> None:
+        """Nothing moves it any more."""
+        self.cursor = self.line = self.jog = self.playback = None
+        self.speeds = np.zeros(self.robot.n)
+
+    def take_over(self, q: Array) -> BoolArray:
+        """Stand where the arm stands; which axes are outside their limits (n,)."""
+        inside = np.clip(q, self.limits.q_min, self.limits.q_max)
+        near = np.abs(q - inside) <= TOUCH
+        self.hold(np.where(near, inside, q))
+        return np.asarray(~near)
+
+    def hold(self, q: Array) -> None:
+        """Stand at q (n,)."""
+        self.q, self.qd, self.qdd = q.copy(), np.zeros(self.robot.n), np.zeros(self.robot.n)
+
+    # --- what is asked for --------------------------------------------------------------------------
+    def start_jog(self, jog: Jog) -> None:
+        """Begin or go on with a jog; InputError if it does not fit the one under way."""
+        direction = jog.checked(self.robot.n)
+        if jog.length is not None:
+            raise InputError("a length; expected 'nudge' for steps", field="jog")
+        held = self.jog
+        if held is not None:
+            if held.frame != jog.frame or (jog.frame != "joint" and held.direction != jog.direction):
+                raise InputError("another jog is under way; expected the key to be released first")
+        elif jog.frame != "joint":
+            self.line = LineJog(self.robot, self.limits, self.q, direction, jog.frame)
+        self.jog = jog
+        if jog.frame == "joint":
+            self.speeds = direction
+
+    def start_nudge(self, jog: Jog, rate: float) -> None:
+        """Plan a step of a given length."""
+        direction = jog.checked(self.robot.n)
+        if jog.length is None:
+            raise InputError("no length; expected the length of the step", field="jog")
+        step = direction * jog.length
+        share = Speed("fraction", jog.speed * self.settings.jog_share)
+        if jog.frame == "joint":
+            self.start_plan(MoveJ(self.q + step, share), rate)
+            return
+        X = self.robot.fkine(self.q)
+        R = X[:3, :3] if jog.frame == "tool" else np.eye(3)
+        target = X.copy()
+        target[:3, 3] += R @ step[:3]
+        target[:3, :3] = turned(R @ step[3:]) @ X[:3, :3]
+        speed = Speed("m/s", jog.speed * self.settings.jog_speed) if step[:3].any() else share
+        self.start_plan(MoveL(target, speed), rate)
+
+    def start_plan(self, request: MoveJ | MoveL, rate: float) -> None:
+        """Plan a motion of the operator's."""
+        try:
+            trajectory = plan(self.robot, self.q, [request], self.limits, fit=True, period=self.T)
+        except (ValueError, np.linalg.LinAlgError) as error:
+            raise InputError(f"no motion leads there ({error})") from None
+        self.cursor = Cursor(trajectory, self.limits.acceleration, rate)
+
+    def start_job(self, program: ProgramSource) -> None:
+        """Begin a job at its first instruction."""
+        self.playback = Playback(program, self.limits.acceleration, self.period_ns)
+
+    # --- every period -------------------------------------------------------------------------------
+    def resting(self) -> Motion:
+        """Where it is."""
+        return self.q, np.zeros(self.robot.n), np.zeros(self.robot.n)
+
+    def planned(self, rate: float) -> Motion:
+        """A period of the operator's planned motion."""
+        assert self.cursor is not None
+        return self.cursor.advance(self.T, rate, GENTLE)[0]
+
+    def jogging(self, rate: float) -> Motion | None:
+        """A period of the jog; None if a line cannot be kept."""
+        assert self.jog is not None
+        share = self.jog.speed * rate
+        if self.line is None:
+            wanted = self.speeds * (share * self.settings.jog_share) * self.limits.speed
+            return joint_step(self.q, self.qd, wanted, self.limits, self.T)
+        shift = self.line.unit[:3].any()
+        wanted_pace = share * (self.settings.jog_speed if shift else self.settings.jog_turn)
+        return self.line.step(self.q, self.qd, wanted_pace, self.T)
+
+    def braking(self) -> Motion:
+        """Every joint brakes for itself."""
+        self.cursor = self.line = self.playback = None
+        return joint_step(self.q, self.qd, np.zeros(self.robot.n), self.limits, self.T)
+
+    def slowing(self, pace: Pace) -> tuple[Motion, bool]:
+        """A period towards rest, on the path if there is one; whether it is reached."""
+        if self.cursor is not None:
+            return self.cursor.advance(self.T, 0.0, pace)[0], self.cursor.at_rest
+        if self.playback is not None:
+            return self.playback.slow(self.T, 0.0, pace) or self.resting(), self.playback.at_rest
+        motion = None if self.line is None else self.line.step(self.q, self.qd, 0.0, self.T)
+        if motion is not None and self.line is not None:
+            return motion, self.line.pace == 0.0
+        motion = self.braking()
+        return motion, not motion[1].any()
+
+    def fault_of(self, motion: Motion) -> str | None:
+        """The axis that a motion would take beyond its limits, or further beyond them; None if it is allowed."""
+        q, qd, qdd = motion
+        low, high = self._range()
+        good = (q >= low - ROUNDING) & (q <= high + ROUNDING)
+        good &= np.abs(qd) <= self.limits.speed * (1.0 + SLACK)
+        good &= np.isfinite(qdd)
+        return None if good.all() else self.robot.joint_names[int(np.argmin(good))]
+
+    def _range(self) -> tuple[Array, Array]:
+        return np.minimum(self.limits.q_min, self.q), np.maximum(self.limits.q_max, self.q)
+
+    def become(self, motion: Motion) -> None:
+        """The next instant."""
+        low, high = self._range()
+        self.q, self.qd, self.qdd = np.clip(motion[0], low, high), motion[1], motion[2]

@@ -1,0 +1,1 @@
+"""Job programs: language, taught points, checker and interpreter. Reference: docs/job-language.md."""

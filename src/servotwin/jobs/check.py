@@ -1,0 +1,255 @@
+"""What can be seen wrong in a job before it runs: names, signals, calls, loops, unreachable lines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from servotwin.description.nodes import quoted
+from servotwin.description.units import did_you_mean
+from servotwin.jobs import syntax as s
+from servotwin.jobs.flow import Exit, Flow, call_problem, walk
+from servotwin.jobs.points import Points
+from servotwin.jobs.problems import Problem
+
+MAX_CALLS = 16  # subprograms within subprograms, files included
+
+
+@dataclass(frozen=True)
+class Signals:
+    """The names of the inputs and outputs that a controller has."""
+
+    inputs: tuple[str, ...] = tuple(f"IN{i}" for i in range(1, 17))
+    outputs: tuple[str, ...] = tuple(f"OUT{i}" for i in range(1, 17))
+
+
+def check(
+    job: s.Job,
+    points: Points,
+    joints: Sequence[str] | None = None,
+    signals: Signals | None = None,
+    *,
+    sliding: Sequence[bool] | None = None,
+) -> list[Problem]:
+    """The problems of a job by line and column, errors and warnings.
+
+    ``joints`` are the axes of the robot and ``sliding`` says which of them are
+    measured in lengths; without them joint positions are not compared.
+    """
+    checker = _Checker(job, points, joints, signals or Signals(), sliding)
+    return sorted(checker.problems(), key=lambda p: (p.place.line, p.place.column))
+
+
+class _Checker:
+    def __init__(
+        self,
+        job: s.Job,
+        points: Points,
+        joints: Sequence[str] | None,
+        signals: Signals,
+        sliding: Sequence[bool] | None,
+    ) -> None:
+        self.job, self.points, self.joints, self.signals = job, points, joints, signals
+        self.sliding = dict(zip(joints or (), sliding or (), strict=False))
+        self.file = job.file or "job"
+        self.subs, self.pallets = job.subs, job.pallets
+        self.all = list(walk(job.body))
+        self.variables = {str(v.variable) for v in self.all if isinstance(v, s.Let)}
+
+    def problem(self, at: s.Place, message: str, error: bool = True) -> Problem:
+        return Problem(self.file, at, message, error)
+
+    def unknown(self, kind: str, name: str, known: Collection[str], at: s.Place, where: str = "") -> Problem:
+        hint = did_you_mean(name, sorted(known))
+        listed = ", ".join(sorted(known)[:12]) or "none is defined"
+        message = f"no {kind} {quoted(name)}{where}; expected one of {listed}{hint}"
+        return self.problem(s.place_of(name, at), message if known else f"no {kind} {quoted(name)}{where}")
+
+    def problems(self) -> Iterator[Problem]:
+        yield from self._duplicates(s.Sub, "subprogram")
+        yield from self._duplicates(s.Pallet, "pallet")
+        for statement in self.all:
+            yield from self._statement(statement)
+        yield from self._loops_left(self.job.body, loop=False, sub=False)
+        circle, depth = call_problem(self.subs)
+        if circle:
+            at = self.subs[circle[0]].place
+            yield self.problem(at, f"a subprogram calls itself: {' calls '.join(circle)}; expected no circle")
+        elif depth > MAX_CALLS:
+            yield self.problem(
+                s.Place(1, 1), f"calls within calls {depth} deep; expected at most {MAX_CALLS}"
+            )
+        else:
+            yield from self._course()
+        yield from self._unused()
+
+    # --- names ------------------------------------------------------------------------------------
+    def _duplicates(self, kind: type[s.Sub] | type[s.Pallet], word: str) -> Iterator[Problem]:
+        first: dict[str, s.Place] = {}
+        for statement in self.job.body:
+            if isinstance(statement, kind):
+                if statement.name in first:
+                    message = f"{word} {quoted(statement.name)} is given twice; the first is in line "
+                    yield self.problem(statement.place, f"{message}{first[statement.name].line}")
+                first.setdefault(statement.name, statement.place)
+
+    def _statement(self, statement: s.Statement) -> Iterator[Problem]:
+        at = statement.place
+        match statement:
+            case s.MoveJ() | s.MoveL() | s.MoveC() | s.Spline():
+                yield from self._move(statement)
+            case s.Pallet():
+                corners = (statement.origin, statement.row, statement.column)
+                yield from (p for c in corners if c is not None for p in self._point(c, at))
+            case s.SetOutput() if statement.output not in self.signals.outputs:
+                yield self.unknown("output", statement.output, self.signals.outputs, at)
+            case s.WaitFor() if statement.signal not in self.signals.inputs:
+                yield self.unknown("input", statement.signal, self.signals.inputs, at)
+            case s.UseTool() if statement.tool is not None and statement.tool not in self.points.tools:
+                yield self.unknown("tool", statement.tool, self.points.tools, at, self._in_points)
+            case s.UseFrame() if statement.frame is not None and statement.frame not in self.points.frames:
+                yield self.unknown("frame", statement.frame, self.points.frames, at, self._in_points)
+            case s.Call() if statement.name not in self.subs:
+                yield self.unknown("subprogram", statement.name, self.subs, at)
+            case s.Next() | s.Reset() if statement.pallet not in self.pallets:
+                yield self.unknown("pallet", statement.pallet, self.pallets, at)
+            case s.Repeat() if isinstance(statement.times, str) and statement.times not in self.pallets:
+                yield self.unknown("pallet", statement.times, self.pallets, at)
+            case s.If():
+                yield from self._condition(statement.condition, at)
+            case s.Let() | s.Inc():
+                yield from self._assignment(statement)
+
+    @property
+    def _in_points(self) -> str:
+        return f" in {self.points.file}" if self.points.file else ""
+
+    def _assignment(self, statement: s.Let | s.Inc) -> Iterator[Problem]:
+        value = statement.value if isinstance(statement, s.Let) else statement.by
+        read = [value] if isinstance(value, str) else []
+        if isinstance(statement, s.Inc):
+            read.append(statement.variable)
+        for name in read:
+            if name not in self.variables:
+                yield self.unknown("variable", name, self.variables, statement.place)
+
+    def _condition(self, condition: s.Condition, at: s.Place) -> Iterator[Problem]:
+        if isinstance(condition, s.PalletFull):
+            if condition.pallet not in self.pallets:
+                yield self.unknown("pallet", condition.pallet, self.pallets, at)
+        elif isinstance(condition, s.SignalIs):
+            signals = (*self.signals.inputs, *self.signals.outputs)
+            if condition.signal not in signals:
+                yield self.unknown("input or output", condition.signal, signals, at)
+        else:
+            for name in (condition.variable, condition.value):
+                if isinstance(name, str) and name not in self.variables:
+                    yield self.unknown("variable", name, self.variables, at)
+
+    def _move(self, move: s.Move) -> Iterator[Problem]:
+        targets: Iterable[s.Target]
+        if isinstance(move, s.Spline):
+            targets = [s.PointTarget(name) for name in move.points]
+        else:
+            targets = [move.via, move.target] if isinstance(move, s.MoveC) else [move.target]
+        for target in targets:
+            if isinstance(target, s.PointTarget):
+                yield from self._point(target.point, move.place)
+            elif target.pallet not in self.pallets:
+                yield self.unknown("pallet", target.pallet, self.pallets, move.place)
+        if isinstance(move, s.MoveC) and move.via == move.target:
+            yield self.problem(move.place, "a circle through one point twice; expected VIA and TO to differ")
+        if isinstance(move, s.Spline):
+            for one, other in zip(move.points, move.points[1:], strict=False):
+                if one == other:
+                    message = f"point {quoted(other)} twice in a row; expected another point in between"
+                    yield self.problem(s.place_of(other, move.place), message)
+
+    def _point(self, name: str, at: s.Place) -> Iterator[Problem]:
+        if name not in self.points:
+            yield self.unknown("point", name, self.points.points, at, self._in_points)
+            return
+        given = self.points[name].joints
+        if given is None or self.joints is None:
+            return
+        place = s.place_of(name, at)
+        expected = f"expected {', '.join(self.joints)}"
+        for joint in given:
+            if joint not in self.joints:
+                hint = did_you_mean(joint, list(self.joints))
+                yield self.problem(
+                    place, f"point {quoted(name)} has an axis {quoted(joint)}; {expected}{hint}"
+                )
+            elif (joint in self.points[name].sliding) != self.sliding.get(
+                joint, joint in self.points[name].sliding
+            ):
+                kind = "a length" if self.sliding[joint] else "an angle"
+                yield self.problem(place, f"axis {quoted(joint)} of point {quoted(name)}; expected {kind}")
+        lacking = [joint for joint in self.joints if joint not in given]
+        if lacking:
+            yield self.problem(place, f"point {quoted(name)} lacks {', '.join(lacking)}; {expected}")
+
+    # --- course -----------------------------------------------------------------------------------
+    def _loops_left(self, body: tuple[s.Statement, ...], loop: bool, sub: bool) -> Iterator[Problem]:
+        """BREAK outside of loops, RETURN outside of subprograms."""
+        for statement in body:
+            if isinstance(statement, s.Break) and not loop:
+                yield self.problem(statement.place, "BREAK outside of a loop; expected REPEAT around it")
+            if isinstance(statement, s.Return) and not sub:
+                yield self.problem(
+                    statement.place, "RETURN outside of a subprogram; expected STOP, or SUB around it"
+                )
+            for inner in s.blocks_of(statement):
+                inside = (loop or isinstance(statement, s.Repeat), sub or isinstance(statement, s.Sub))
+                yield from self._loops_left(inner, *inside)
+
+    def _course(self) -> Iterator[Problem]:
+        flow = Flow(self.subs)
+        for statement in self.all:
+            if not isinstance(statement, s.Repeat):
+                continue
+            if not flow.takes_time(statement.body):
+                message = "a loop without a move or wait; expected one in it, such as WAIT 0.1 s"
+                yield self.problem(statement.place, message)
+            elif flow.exits(statement.body).get(Exit.END) is False:
+                message = (
+                    "this loop can go round without a move or wait; expected one on every way through it"
+                )
+                yield self.problem(statement.place, message)
+        bodies = [self.job.body, *(sub.body for sub in self.job.body if isinstance(sub, s.Sub))]
+        for body in bodies:
+            for statement in flow.unreachable(body):
+                yield self.problem(statement.place, "this line is never reached", error=False)
+
+    def _unused(self) -> Iterator[Problem]:
+        called = {c.name for c in self.all if isinstance(c, s.Call)}
+        for name, sub in self.subs.items():
+            if name not in called:
+                yield self.problem(sub.place, f"subprogram {quoted(name)} is never called", error=False)
+
+
+def used_points(job: s.Job) -> dict[str, list[s.Place]]:
+    """The points a job names, each with the places where it does."""
+    found: dict[str, list[s.Place]] = {}
+
+    def add(name: str | None, at: s.Place) -> None:
+        if name is not None:
+            found.setdefault(str(name), []).append(s.place_of(name, at))
+
+    for statement in walk(job.body):
+        if isinstance(statement, s.Spline):
+            for name in statement.points:
+                add(name, statement.place)
+        elif isinstance(statement, s.Pallet):
+            for corner in (statement.origin, statement.row, statement.column):
+                add(corner, statement.place)
+        elif isinstance(statement, s.MoveJ | s.MoveL | s.MoveC):
+            for target in (getattr(statement, "via", None), statement.target):
+                if isinstance(target, s.PointTarget):
+                    add(target.point, statement.place)
+    return found
+
+
+def sliding_of(units: Mapping[str, str] | Sequence[str]) -> tuple[bool, ...]:
+    """Which axes are measured in lengths, from ``robot.joint_units``."""
+    return tuple(unit == "m" for unit in (units.values() if isinstance(units, Mapping) else units))

@@ -1,0 +1,67 @@
+"""From the interpreter's motions to the requests of the planner."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+
+from servotwin.description.frames import Array
+from servotwin.errors import InputError, UnreachableError
+from servotwin.jobs.requests import Motion, Rate, Target
+from servotwin.motion import requests as m
+from servotwin.motion.laws import ProfileKind
+from servotwin.robot.robot import Robot
+
+_SPEEDS = {"share": "fraction", "tool": "m/s", "time": "s"}
+DEFAULT_PROFILE: ProfileKind = "cubic-ramp"
+
+
+def planner_request(motion: Motion, robot: Robot, q: Array, tool_acceleration: float = np.inf) -> m.Request:
+    """The planner's request for a motion that begins at q (n,).
+
+    A MOVEJ to a pose takes the joint position nearest to q. ``tool_acceleration``
+    [m/s2] is what a share such as ACC 50% of a tool move is a share of.
+    """
+    kind = _SPEEDS[motion.speed.kind]
+    speed = m.Speed(kind, motion.speed.value)  # type: ignore[arg-type]
+    profile = _profile(motion.profile)
+    tool = None if motion.tool is None else motion.X_tool
+    tips = [target.X @ motion.X_tool for target in motion.targets]
+    if motion.kind == "MOVEJ":
+        share = motion.acceleration.value if motion.acceleration is not None else None
+        return m.MoveJ(joint_target(motion.targets[0], robot, q), speed, share, motion.blend, profile, tool)
+    acceleration = _tool_acceleration(motion.acceleration, tool_acceleration)
+    how = (speed, acceleration, motion.blend, profile, tool)
+    if motion.kind == "MOVEL":
+        return m.MoveL(tips[0], *how)
+    if motion.kind == "MOVEC":
+        return m.MoveC(tips[0], tips[1], *how)
+    return m.Spline(tips, *how)
+
+
+def joint_target(target: Target, robot: Robot, q: Array) -> Array:
+    """The joint position of a target: as taught, or the one nearest to q that reaches its pose."""
+    if target.q is not None:
+        return target.q
+    try:
+        return robot.ikine(target.X, q0=q)
+    except UnreachableError as error:
+        raise UnreachableError(f"{target.name}: {error}") from None
+
+
+def _profile(name: str | None) -> ProfileKind:
+    for known in get_args(ProfileKind):
+        if name == known:
+            return known  # type: ignore[no-any-return]
+    if name is not None:
+        raise InputError(f"no profile '{name}'; expected one of {', '.join(get_args(ProfileKind))}")
+    return DEFAULT_PROFILE
+
+
+def _tool_acceleration(rate: Rate | None, most: float) -> float | None:
+    if rate is None:
+        return None
+    if rate.kind != "share":
+        return rate.value
+    return rate.value * most if np.isfinite(most) else None

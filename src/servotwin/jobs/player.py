@@ -1,0 +1,187 @@
+"""Play-back: the requests of an interpreter as tasks of the main controller, moves planned before they begin.
+
+Moves that are blended into each other are planned together, up to the first that ends at rest. Whatever cannot
+be planned becomes an alarm at its line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from servotwin.control.alarms import AlarmKind
+from servotwin.control.exchange import (
+    AlarmTask,
+    EndTask,
+    InputTask,
+    Label,
+    MotionTask,
+    OutputTask,
+    Task,
+    WaitTask,
+)
+from servotwin.description.frames import Array
+from servotwin.errors import ServotwinError
+from servotwin.jobs import requests as r
+from servotwin.jobs.interpreter import Interpreter
+from servotwin.jobs.planning import joint_target, planner_request
+from servotwin.jobs.points import Points
+from servotwin.jobs.points_file import write_points
+from servotwin.jobs.program import Program
+from servotwin.motion import requests as m
+from servotwin.motion.errors import PathError
+from servotwin.motion.limits import MotionLimits
+from servotwin.motion.planner import plan
+from servotwin.motion.trajectory import Trajectory
+from servotwin.robot.robot import Robot
+
+MOST_BLENDED = 1000  # moves in one plan: a loop of blends for ever is cut here
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A motion that was planned, for logs and reports: its moves, their requests, the trajectory."""
+
+    moves: tuple[r.Motion, ...]
+    requests: tuple[m.Request, ...]
+    trajectory: Trajectory
+
+
+class Player:
+    """A program on a robot, ready to be played back; fulfils ``control.exchange.ProgramSource``.
+
+    ``fit``: moves that ask too much of an axis are slowed down instead of refused; ``plans`` keeps what was
+    planned since the start.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        robot: Robot,
+        limits: MotionLimits,
+        *,
+        fit: bool = False,
+        period: float = 0.016,
+    ) -> None:
+        self.program, self.robot, self.limits = program, robot, limits
+        self.fit, self.period = fit, period
+        self.plans: list[Planned] = []
+        self.interpreter = Interpreter(program, robot)
+        self._ahead: r.Request | None = None
+
+    def start(self) -> None:
+        """Go back to the first instruction."""
+        self.interpreter = Interpreter(self.program, self.robot)
+        self._ahead = None
+        self.plans = []
+
+    def next(self, q: Array, inputs: Mapping[str, bool], *, single: bool, timed_out: bool) -> Task:
+        """The next task of an arm whose reference stands at q (n,)."""
+        request, self._ahead = self._ahead, None
+        if request is None:
+            request = self.interpreter.advance(inputs, timed_out=timed_out)
+        label = label_of(request)
+        match request:
+            case r.Motion():
+                return self._moves(request, q, inputs, single=single)
+            case r.Wait():
+                return WaitTask(request.seconds, label)
+            case r.SetOutput():
+                return OutputTask(request.output, request.on, label)
+            case r.WaitInput():
+                return InputTask(request.signal, request.on, request.timeout, label)
+            case r.ProgramAlarm():
+                kind = AlarmKind.INPUT_TIMEOUT if timed_out else AlarmKind.PROGRAM_ERROR
+                return AlarmTask(kind, f"{request.where}: {request.text}", label)
+            case r.End():
+                return EndTask(label)
+
+    def _moves(self, first: r.Motion, q: Array, inputs: Mapping[str, bool], *, single: bool) -> Task:
+        """Plan a move, with those that it is blended into."""
+        moves = [first]
+        while moves[-1].blend > 0.0 and not single and len(moves) < MOST_BLENDED:
+            request = self.interpreter.advance(inputs)
+            if not isinstance(request, r.Motion):
+                self._ahead = request
+                break
+            moves.append(request)
+        try:
+            asked: list[m.Request] = []
+            stands = q
+            for move in moves:
+                asked.append(planner_request(move, self.robot, stands, self.limits.tool_acceleration))
+                stands = joint_target(move.targets[-1], self.robot, stands)
+            trajectory = plan(self.robot, q, asked, self.limits, fit=self.fit, period=self.period)
+        except PathError as error:
+            return self._refusal(moves[min(error.index, len(moves) - 1)], _without_number(error))
+        except (ServotwinError, ValueError, np.linalg.LinAlgError) as error:
+            return self._refusal(moves[0], str(error))
+        self.plans.append(Planned(tuple(moves), tuple(asked), trajectory))
+        return MotionTask(trajectory, tuple(label_of(move) for move in moves))
+
+    def _refusal(self, move: r.Motion, text: str) -> AlarmTask:
+        return AlarmTask(AlarmKind.PROGRAM_ERROR, f"{move.where}: {text}", label_of(move))
+
+
+def _without_number(error: PathError) -> str:
+    """The text of a planning error; the job's line says better which move it is."""
+    return str(error).partition(", ")[2] or str(error)
+
+
+def label_of(request: r.Request) -> Label:
+    """Line and a short text of a request."""
+    match request:
+        case r.Motion():
+            text = f"{request.kind} {' '.join(target.name for target in request.targets)}"
+        case r.Wait():
+            text = f"WAIT {request.seconds:g} s" if request.seconds else "CALL"
+        case r.SetOutput():
+            text = f"SET {request.output} {'ON' if request.on else 'OFF'}"
+        case r.WaitInput():
+            text = f"WAITFOR {request.signal} {'ON' if request.on else 'OFF'}"
+        case r.ProgramAlarm():
+            text = "ALARM"
+        case r.End():
+            text = "END"
+    return Label(request.where.line, text)
+
+
+class TaughtPoints:
+    """Points that are recorded by the controller and written at once; fulfils ``control.exchange.PointStore``."""
+
+    def __init__(
+        self,
+        points: Points,
+        joints: Sequence[str],
+        sliding: Sequence[bool],
+        path: str | Path | None = None,
+        *,
+        stamped: bool = True,
+    ) -> None:
+        self.points, self.joints, self.sliding = points, tuple(joints), tuple(sliding)
+        self.path, self.stamped = path, stamped
+
+    def record(self, name: str, q: Array, *, replace_old: bool) -> None:
+        """Keep joint positions under a name."""
+        at = datetime.now().astimezone() if self.stamped else None
+        self._keep(
+            self.points.record(name, self.joints, q, sliding=self.sliding, at=at, replace_old=replace_old)
+        )
+
+    def delete(self, name: str) -> None:
+        """Forget a point."""
+        self._keep(self.points.without(name))
+
+    def rename(self, old: str, new: str) -> None:
+        """Call a point something else."""
+        self._keep(self.points.renamed(old, new))
+
+    def _keep(self, points: Points) -> None:
+        """Write first: what cannot be written was not taught."""
+        if self.path is not None:
+            write_points(points, self.path)
+        self.points = points

@@ -1,0 +1,228 @@
+"""The points file that stands next to a job: readable YAML with units, written whole or not at all.
+
+``pick.job`` has its points in ``pick.points.yaml``. Every value reads back to
+the same number: it is written in mm and degrees where that is exact, in m and
+rad otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+from servotwin.description.nodes import Node, one_line, parse_yaml, quoted, read_text
+from servotwin.description.units import did_you_mean, expectation, parse_quantity
+from servotwin.description.write import atomic_write_text
+from servotwin.errors import InputError
+from servotwin.jobs.points import Point, Points, Pose, check_name
+
+FORMAT = "servotwin-points/1"
+SUFFIX = ".points.yaml"
+_LENGTHS, _ANGLES = ("x", "y", "z"), ("roll", "pitch", "yaw")
+_COORDINATES = (*_LENGTHS, *_ANGLES)
+_SECTIONS = ("format", "robot", "points", "frames", "tools")
+_NOTES = ("note", "recorded")
+_PREFERRED = {"m": ("mm", 1e3), "rad": ("deg", 180.0 / math.pi)}
+_PLAIN = re.compile(
+    r"(?!(?:null|true|false|yes|no|on|off|y|n)$)[A-Za-z][\w()/.-]*(?: [\w()/.-]+)*", re.IGNORECASE
+)
+_WIDTH = 100
+
+
+def points_path(job: str | Path) -> Path:
+    """The points file of a job file."""
+    path = Path(job)
+    return path.with_name(path.stem + SUFFIX)
+
+
+def read_points(path: str | Path) -> Points:
+    """The points in a file."""
+    if not _is_file(path):
+        raise InputError("no such file; expected a points file", file=one_line(path, 200))
+    return parse_points(read_text(path), str(path))
+
+
+def parse_points(text: str, file: str = "points") -> Points:
+    """The points in YAML ``text``; ``file`` is the name shown in messages."""
+    tree = parse_yaml(text, file)
+    fields = _mapping(tree, "", _SECTIONS)
+    stated = fields.get("format")
+    if stated is None or stated.value != FORMAT:
+        raise (stated or tree).error(f"expected {FORMAT}", "format")
+    robot = _text(fields.get("robot"), "robot")
+    frames = {name: _pose(node, at) for name, node, at in _named(fields, "frames")}
+    tools = {name: _pose(node, at) for name, node, at in _named(fields, "tools")}
+    points = {name: _point(node, at, frames) for name, node, at in _named(fields, "points")}
+    return Points(points, frames, tools, robot, file)
+
+
+def write_points(points: Points, path: str | Path) -> None:
+    """Write a points file so that readers see the old or the new one, never a part."""
+    atomic_write_text(path, points_text(points))
+
+
+def points_text(points: Points) -> str:
+    """The text of the points file."""
+    robot = f"robot: {_scalar(points.robot)}\n" if points.robot else ""
+    parts = [f"format: {FORMAT}\n{robot}"]
+    for section, poses in (("frames", points.frames), ("tools", points.tools)):
+        if poses:
+            parts.append(_section(section, [_entry(n, _pose_fields(p), []) for n, p in poses.items()]))
+    parts.append(_section("points", [_point_entry(n, p) for n, p in points.points.items()]))
+    return "\n".join(parts)
+
+
+# --- reading ---------------------------------------------------------------------------------------
+
+
+def _is_file(path: str | Path) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _mapping(node: Node, at: str, known: tuple[str, ...] = ()) -> dict[str, Node]:
+    if not isinstance(node.value, dict):
+        raise node.error("expected a mapping" + (f" with {', '.join(known)}" if known else ""), at)
+    for key, child in node.value.items():
+        if known and key not in known:
+            hint = did_you_mean(key, list(known))
+            raise child.error(f"unknown field {quoted(key)}; expected {', '.join(known)}{hint}", at)
+    return node.value
+
+
+def _named(fields: dict[str, Node], section: str) -> list[tuple[str, Node, str]]:
+    """Name, node and path of what stands in a section; an absent or empty section is empty."""
+    node = fields.get(section)
+    if node is None or node.value is None:
+        return []
+    found = []
+    for name, child in _mapping(node, section).items():
+        try:
+            found.append((check_name(name), child, f"{section}.{name}"))
+        except InputError as error:
+            raise child.error(error.message, section) from None
+    return found
+
+
+def _text(node: Node | None, at: str) -> str:
+    if node is None or node.value is None:
+        return ""
+    if not isinstance(node.value, str):
+        raise node.error("expected a line of text", at)
+    return " ".join(node.value.split())
+
+
+def _quantity(node: Node, at: str, unit: str) -> float:
+    """The SI value of a text that is measured in the unit."""
+    if not isinstance(node.value, str):
+        raise node.error(f"expected {expectation(unit)}", at)
+    try:
+        return parse_quantity(node.value, unit)
+    except ValueError as error:
+        raise node.error(str(error), at) from None
+
+
+def _joint(node: Node, at: str) -> tuple[float, bool]:
+    """The position of an axis, and whether it is a length."""
+    for unit in ("rad", "m"):
+        try:
+            return _quantity(node, at, unit), unit == "m"
+        except InputError:
+            continue
+    raise node.error(
+        f"{quoted(node.value)}; expected an angle such as '30 deg' or a length such as '50 mm'", at
+    )
+
+
+def _pose(node: Node, at: str) -> Pose:
+    return _pose_of(_mapping(node, at, _COORDINATES), node, at)
+
+
+def _pose_of(fields: dict[str, Node], node: Node, at: str) -> Pose:
+    values = {k: _quantity(fields[k], f"{at}.{k}", "m") for k in _LENGTHS if k in fields}
+    values |= {k: _quantity(fields[k], f"{at}.{k}", "rad") for k in _ANGLES if k in fields}
+    try:
+        return Pose(**values)
+    except InputError as error:
+        raise node.error(error.message, at) from None
+
+
+def _point(node: Node, at: str, frames: dict[str, Pose]) -> Point:
+    fields = _mapping(node, at, ("joints", *_COORDINATES, "frame", *_NOTES))
+    note, recorded = (_text(fields.get(key), f"{at}.{key}") for key in _NOTES)
+    frame = _text(fields.get("frame"), f"{at}.frame") or None
+    if frame is not None and frame != "base" and frame not in frames:
+        hint = did_you_mean(frame, ["base", *frames])
+        message = f"no frame {quoted(frame)}; expected one of {', '.join(['base', *frames])}{hint}"
+        raise fields["frame"].error(message, f"{at}.frame")
+    if "joints" in fields:
+        also = next((key for key in (*_COORDINATES, "frame") if key in fields), None)
+        if also is not None:
+            raise fields[also].error("expected joints or a pose, not both", f"{at}.{also}")
+        joints = _mapping(fields["joints"], f"{at}.joints")
+        read = {k: _joint(v, f"{at}.joints.{k}") for k, v in joints.items()}
+        sliding = frozenset(k for k, (_, slides) in read.items() if slides)
+        try:
+            return Point({k: value for k, (value, _) in read.items()}, sliding, note=note, recorded=recorded)
+        except InputError as error:
+            raise node.error(error.message, at) from None
+    if not any(key in fields for key in _COORDINATES):
+        raise node.error(f"an empty point; expected joints, or some of {', '.join(_COORDINATES)}", at)
+    return Point(pose=_pose_of(fields, node, at), frame=frame, note=note, recorded=recorded)
+
+
+# --- writing ---------------------------------------------------------------------------------------
+
+
+def value_text(value: float, unit: str) -> str:
+    """The value as text that reads back to it: in mm or degrees if a short one does, else in SI."""
+    name, factor = _PREFERRED[unit]
+    for digits in (6, 9, 12, 15, 16, 17):
+        number = f"{value * factor:.{digits}g}"
+        if "e" not in number and parse_quantity(f"{number} {name}", unit) == value:
+            return f"{number} {name}"
+    return f"{value!r} {unit}"
+
+
+def _scalar(text: str) -> str:
+    """A text as YAML writes it: plain, or in double quotes with what cannot be seen escaped."""
+    if _PLAIN.fullmatch(text):
+        return text
+    shown = (
+        c if c.isprintable() else f"\\U{ord(c):08X}" for c in text.replace("\\", "\\\\").replace('"', '\\"')
+    )
+    return f'"{"".join(shown)}"'
+
+
+def _section(name: str, entries: list[str]) -> str:
+    return "\n".join([f"{name}:", *(f"  {entry}" for entry in entries)]) + "\n"
+
+
+def _entry(name: str, main: list[str], more: list[str]) -> str:
+    """A mapping on one line, or on two if it is long."""
+    short = f"{name}: {{{', '.join([*main, *more])}}}"
+    if len(short) <= _WIDTH or not more:
+        return short
+    return f"{name}: {{{', '.join(main)},\n    {', '.join(more)}}}"
+
+
+def _pose_fields(pose: Pose) -> list[str]:
+    units = dict.fromkeys(_LENGTHS, "m") | dict.fromkeys(_ANGLES, "rad")
+    return [f"{key}: {value_text(getattr(pose, key), unit)}" for key, unit in units.items()]
+
+
+def _point_entry(name: str, point: Point) -> str:
+    more = [] if point.frame is None else [f"frame: {point.frame}"]
+    for key in _NOTES:
+        text = " ".join(getattr(point, key).split())
+        if text:
+            more.append(f"{key}: {_scalar(text)}")
+    if point.pose is not None:
+        return _entry(name, _pose_fields(point.pose), more)
+    assert point.joints is not None
+    units = {axis: "m" if axis in point.sliding else "rad" for axis in point.joints}
+    positions = [f"{axis}: {value_text(value, units[axis])}" for axis, value in point.joints.items()]
+    return _entry(name, [f"joints: {{{', '.join(positions)}}}"], more)

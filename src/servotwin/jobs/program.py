@@ -1,0 +1,107 @@
+"""A job ready to run: the file, its points, and the files it calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from servotwin.description.nodes import one_line, quoted
+from servotwin.description.units import did_you_mean
+from servotwin.errors import InputError
+from servotwin.jobs.check import MAX_CALLS, Signals, check
+from servotwin.jobs.flow import walk
+from servotwin.jobs.language import read_job
+from servotwin.jobs.points import Points
+from servotwin.jobs.points_file import points_path, read_points
+from servotwin.jobs.problems import JobError, Problem
+from servotwin.jobs.syntax import CallFile, Job, place_of
+
+SHIPPED = Path(__file__).with_name("examples")
+SUFFIX = ".job"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A job with its points; ``called`` holds the programs of CALL "file.job" by the text in quotes."""
+
+    job: Job
+    points: Points
+    called: Mapping[str, Program] = field(default_factory=dict)
+
+    @property
+    def robot(self) -> str:
+        """The robot that the points were taught with, empty if the file does not say."""
+        return self.points.robot
+
+    def check(
+        self,
+        joints: Sequence[str] | None = None,
+        signals: Signals | None = None,
+        sliding: Sequence[bool] | None = None,
+    ) -> list[Problem]:
+        """The problems of this job and of the files it calls."""
+        found = check(self.job, self.points, joints, signals, sliding=sliding)
+        for program in self.called.values():
+            found += [p for p in program.check(joints, signals, sliding) if p not in found]
+        return found
+
+
+def load_program(name_or_path: str | os.PathLike[str]) -> Program:
+    """The program of a job file, or of a job that ships with the package.
+
+    The points stand next to the job (``pick.job``, ``pick.points.yaml``); a job
+    without moves needs none.
+    """
+    return _load(locate(name_or_path), ())
+
+
+def job_names() -> list[str]:
+    """The names of the jobs that ship with the package."""
+    return sorted(path.stem for path in SHIPPED.glob(f"*{SUFFIX}"))
+
+
+def locate(name_or_path: str | os.PathLike[str]) -> Path:
+    """The file of a job name or path."""
+    text = os.fspath(name_or_path)
+    if text.lower().endswith(SUFFIX):
+        return Path(text)
+    names = job_names()
+    if text in names:
+        return SHIPPED / f"{text}{SUFFIX}"
+    listed = f"{', '.join(names)}{did_you_mean(text, names)}"
+    raise InputError(f"no job {quoted(text)}; expected a {SUFFIX} file or one of {listed}")
+
+
+def _load(path: Path, above: tuple[Path, ...]) -> Program:
+    job = read_job(path)
+    called: dict[str, Program] = {}
+    here = _real(path)
+    for statement in walk(job.body):
+        if not isinstance(statement, CallFile) or statement.path in called:
+            continue
+        target = path.parent / statement.path
+        at = place_of(statement.path, statement.place)
+        if _real(target) in (*above, here):
+            raise JobError(f"{quoted(statement.path)} calls this file again", file=str(path), place=at)
+        if len(above) >= MAX_CALLS:
+            message = f"files within files more than {MAX_CALLS} deep; expected fewer"
+            raise JobError(message, file=str(path), place=at)
+        if not target.is_file():
+            message = f"no such file {quoted(statement.path)}; expected a job file beside this one"
+            raise JobError(message, file=str(path), place=at)
+        called[statement.path] = _load(target, (*above, here))
+    return Program(job, _points(path), called)
+
+
+def _points(path: Path) -> Points:
+    taught = points_path(path)
+    return read_points(taught) if taught.is_file() else Points(file=str(taught))
+
+
+def _real(path: Path) -> Path:
+    try:
+        return Path(os.path.realpath(path))
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {one_line(error, 120)}", file=one_line(path, 200)) from None

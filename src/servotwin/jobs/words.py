@@ -1,0 +1,27 @@
+"""The words of the job language, and the bounds of what it can say."""
+
+from __future__ import annotations
+
+KEYWORDS = frozenset(
+    str.split(
+        """
+        MOVEJ MOVEL MOVEC SPLINE VIA TO PALLET ABOVE OFFSET TOOL SPEED TIME ACC BLEND PROFILE FRAME NONE BASE WAIT SET
+        ON OFF LET INC BY NEXT RESET CALL ALARM BREAK RETURN STOP REPEAT FOREVER END IF ELSE FULL WAITFOR TIMEOUT SUB
+        ROWS COLUMNS LAYERS ORIGIN ROW COLUMN LAYER
+        """
+    )
+)
+# The words that begin a line.
+INSTRUCTIONS = tuple(
+    str.split(
+        """
+        MOVEJ MOVEL MOVEC SPLINE SPEED PROFILE TOOL FRAME WAIT WAITFOR SET LET INC NEXT RESET CALL ALARM BREAK
+        RETURN STOP REPEAT IF ELSE END SUB PALLET
+        """
+    )
+)
+PROFILES = ("cubic-ramp", "trapezoid", "s-curve", "quintic")
+MAX_DEPTH = 20  # blocks within blocks
+MAX_COUNT = 1_000_000  # of a REPEAT
+MAX_PLACES = 100_000  # of a pallet
+MAX_WHOLE = 2**31 - 1  # of a variable

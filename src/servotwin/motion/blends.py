@@ -1,0 +1,166 @@
+r"""Rounded corners between two legs, inside a ball about the corner.
+
+The motion leaves the first leg ``d1`` before its end and joins the second ``d2`` after its begin, along a
+quintic whose ends have the rates of the legs. Theory: docs/theory/paths.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from servotwin.mechanism.model import Array
+from servotwin.motion.curves import Blend, Curve, quintic_through
+from servotwin.motion.errors import PathError
+from servotwin.motion.follow import follow
+from servotwin.motion.joint_path import JointPath
+from servotwin.motion.legs import Leg, point_rates
+from servotwin.motion.limits import MotionLimits
+from servotwin.motion.rotations import skew, turn_between, turning_rates
+
+MOST = 0.49  # of a leg that a blend at one of its ends may use
+SPEED = 2.0  # the quintic lasts as long as d1 + d2 at constant speed: a straight corner stays one
+SHRINKS = 14
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A blend over u from 0 to 1, and where it leaves and joins the legs.
+
+    The rates of the legs' parameters at its ends are ``rates[0] ud`` and ``rates[1] ud``; ``ud`` [1/s]
+    is at most ``speed``.
+    """
+
+    path: JointPath
+    leave: float
+    join: float
+    rates: tuple[float, float]
+    speed: float
+    curve: Curve | None
+
+
+def corner_between(one: Leg, two: Leg, limits: MotionLimits) -> Corner | None:
+    """The blend of radius ``one.blend`` [m], or None where none fits."""
+    radius = one.blend
+    place = _tool_points(one, one.path.q[-1:])[0]
+    room = _room(one, place, radius, last=True), _room(two, place, radius, last=False)
+    # Both legs keep their speed if the ways are in the ratio of the speeds.
+    scale = min(room[0] / one.speed, room[1] / two.speed)
+    for _ in range(SHRINKS):
+        d1, d2 = scale * one.speed, scale * two.speed
+        corner = _rounded(one, two, d1, d2, limits)
+        if corner is not None:
+            points = _tool_points(one, corner.path.at(np.linspace(0.0, 1.0, 33))[0])
+            if np.linalg.norm(points - place, axis=1).max() <= radius * (1.0 + 1e-12):
+                return corner
+        scale *= 0.7
+    return None
+
+
+def _rounded(one: Leg, two: Leg, d1: float, d2: float, limits: MotionLimits) -> Corner | None:
+    leave, join = one.length - d1, d2
+    rates = SPEED * d1, SPEED * d2
+    path, curve = _in_space(one, two, leave, join, rates)
+    if path is None:
+        before = _scaled(one.path.at(np.array([leave])), rates[0])
+        after = _scaled(two.path.at(np.array([join])), rates[1])
+        (q0, dq0, ddq0), (q1, dq1, ddq1) = before, after
+        knots = np.linspace(0.0, 1.0, 9)
+        whole = JointPath(
+            np.array([0.0, 1.0]),
+            np.concatenate([q0, q1]),
+            np.concatenate([dq0, dq1]),
+            np.concatenate([ddq0, ddq1]),
+        )
+        path = JointPath(knots, *whole.at(knots))
+    return Corner(path, leave, join, rates, _most(path, curve, one, two, rates, limits), curve)
+
+
+def _in_space(
+    one: Leg, two: Leg, leave: float, join: float, rates: tuple[float, float]
+) -> tuple[JointPath | None, Curve | None]:
+    """The blend as a curve of the tool, if both legs are such curves of the same tool."""
+    if one.curve is None or two.curve is None or not (one.curve.metric and two.curve.metric):
+        return None, None
+    if not np.array_equal(one.tracker.X_tool, two.tracker.X_tool):
+        return None, None
+    corner = two.curve.pose(np.zeros(1))[0]
+    before = _scaled(_chart(one.curve, leave, corner), rates[0])
+    after = _scaled(_chart(two.curve, join, corner), rates[1])
+    curve = Blend(corner, quintic_through(before, after))
+    start, end = one.path.at(np.array([leave]))[0][0], two.path.at(np.array([join]))[0][0]
+    try:
+        path = follow(one.tracker, curve, start, one.index)
+    except PathError:  # the rounded corner leaves the workspace although the legs do not
+        return None, None
+    return (path, curve) if np.abs(path.q[-1] - end).max() < 1e-6 else (None, None)
+
+
+def _chart(curve: Curve, s: float, corner: Array) -> tuple[Array, Array, Array]:
+    """Point and rotation vector in the axes of the corner (6,), with first and second rates."""
+    at = np.array([s])
+    X, (one, two) = curve.pose(at)[0], curve.rates(at)
+    R = corner[:3, :3]
+    w = turn_between(R, X[:3, :3])
+    theta = float(np.sqrt(w @ w))
+    b, c = (
+        (0.5, 1.0 / 6.0)
+        if theta < 1e-4
+        else ((1 - np.cos(theta)) / theta**2, (theta - np.sin(theta)) / theta**3)
+    )
+    W = skew(w)
+    to_rate = np.linalg.inv(np.eye(3) + b * W + c * W @ W)  # eq:turning-rate, solved for w'
+    wd = to_rate @ (R.T @ one[0, 3:])
+    extra = turning_rates(w[None], wd[None], np.zeros((1, 3)))[1][0]
+    wdd = to_rate @ (R.T @ two[0, 3:] - extra)
+    return np.concatenate([X[:3, 3], w]), np.concatenate([one[0, :3], wd]), np.concatenate([two[0, :3], wdd])
+
+
+def _scaled(ends: tuple[Array, Array, Array], rate: float) -> tuple[Array, Array, Array]:
+    y, yd, ydd = ends
+    return y, rate * yd, rate * rate * ydd
+
+
+def _most(
+    path: JointPath, curve: Curve | None, one: Leg, two: Leg, rates: tuple[float, float], limits: MotionLimits
+) -> float:
+    r"""The largest constant rate of u: legs, axes and tool.
+
+    .. math:: \dot u \le \min_{i,u}\left(\frac{V_i}{|q_i'|}, \sqrt{\frac{a_i}{|q_i''|}}, \sqrt{\frac{a}{|p''|}}\right)
+                                                                                         (eq:blend-pace)
+    """
+    u = np.linspace(0.0, 1.0, 65)
+    q, dq, ddq = path.at(u)
+    speed = min(one.speed / rates[0], two.speed / rates[1])
+    for ratio, power in ((np.abs(dq) / limits.speed, 1.0), (np.abs(ddq) / limits.acceleration, 0.5)):
+        worst = float(ratio.max())
+        speed = min(speed, (0.995 / worst) ** power) if worst > 0.0 else speed
+    if curve is not None:
+        bend = float(np.linalg.norm(curve.rates(u)[1][:, :3], axis=1).max())
+        most = min(one.ramp.acceleration, two.ramp.acceleration, limits.tool_acceleration)
+        speed = min(speed, np.sqrt(0.995 * most / bend)) if bend > 0.0 else speed  # eq:blend-pace
+    if np.isfinite(limits.tool_speed):
+        fastest = float(np.linalg.norm(point_rates(one.tracker, q, dq), axis=1).max())
+        speed = min(speed, 0.995 * limits.tool_speed / fastest) if fastest > 0.0 else speed
+    return float(speed)
+
+
+def _room(leg: Leg, place: Array, radius: float, *, last: bool) -> float:
+    """How much of a leg [its parameter] next to the corner lies within the radius, at most ``MOST`` of it."""
+    if leg.curve is not None and leg.curve.metric:
+        return min(radius, MOST * leg.length)
+    d = MOST * leg.length * np.linspace(0.0, 1.0, 33)
+    q = leg.path.at(leg.length - d if last else d)[0]
+    away = np.linalg.norm(_tool_points(leg, q) - place, axis=1)
+    outside = away > radius
+    if not outside.any():
+        return float(d[-1])
+    k = int(np.argmax(outside))
+    return (
+        float(d[k - 1] + (d[k] - d[k - 1]) * (radius - away[k - 1]) / (away[k] - away[k - 1])) if k else 0.0
+    )
+
+
+def _tool_points(leg: Leg, q: Array) -> Array:
+    return np.asarray((leg.tracker.robot.fkine(q) @ leg.tracker.X_tool)[:, :3, 3])

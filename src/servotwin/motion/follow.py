@@ -1,0 +1,228 @@
+r"""Joint path of a curve of the tool: inverse kinematics that keeps its branch from one point to the next.
+
+Newton's method corrects many points at once; each is predicted from a solved one before it. Neighbours
+must agree with each other's rates, which no point on another branch does. Theory: docs/theory/paths.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import numpy as np
+
+from servotwin.errors import KinematicsError, ServotwinError, UnreachableError
+from servotwin.mechanism.model import Array, BoolArray
+from servotwin.motion.curves import Curve
+from servotwin.motion.errors import PathError
+from servotwin.motion.joint_path import JointPath
+from servotwin.motion.rotations import cross, turn_error
+from servotwin.robot.robot import Robot
+
+INTERVALS = 8  # of a curve at first
+ACCURACY = 1e-8  # m (and rad times the size of the arm): between the points
+PLACE, TILT = 1e-8, 1e-5  # m, rad: a solved point; arms with fewer than six joints meet the nearest tilt
+SINGULAR = 1e-3  # smallest singular value of the Jacobian, lengths in sizes of the arm
+FINEST = 4096  # intervals of a curve
+CLOSEST = 1e-6  # of the curve: points that near to each other that do not hang together are no path
+STEPS = 12
+Rates = tuple[Array, Array, Array]  # q', q'' and the smallest singular value
+_DAMPING = 1e-14 * np.eye(6)
+
+
+@dataclass(frozen=True)
+class Tracker:
+    """Inverse kinematics along curves for one robot and one tool.
+
+    ``X_tool`` (4, 4): pose of the tool point in the robot's tool frame. Robots with up to three joints
+    follow the point only (``oriented`` False): their orientation follows from it.
+    """
+
+    robot: Robot
+    X_tool: Array = field(default_factory=lambda: np.eye(4))
+    oriented: bool = True
+
+    @cached_property
+    def weights(self) -> Array:
+        """Of the six rows of the pose error (6,): lengths in sizes of the arm."""
+        size = arm_size(self.robot)
+        return np.array([1.0 / size] * 3 + [1.0 if self.oriented else 0.0] * 3)
+
+    def target(self, curve: Curve, s: Array) -> tuple[Array, Array, Array]:
+        """Pose (k, 4, 4), first and second rate (k, 6) of the robot's tool frame on the curve."""
+        X, (one, two) = curve.pose(s), curve.rates(s)
+        if np.array_equal(self.X_tool, np.eye(4)):
+            return X, np.asarray(one), two
+        back = np.linalg.inv(self.X_tool)
+        arm = X[:, :3, :3] @ back[:3, 3]
+        w, alpha = one[:, 3:], two[:, 3:]
+        spin = cross(w, arm)
+        v = one[:, :3] + spin
+        a = two[:, :3] + cross(alpha, arm) + cross(w, spin)
+        return X @ back, np.hstack([v, w]), np.hstack([a, alpha])
+
+    def solve(self, X: Array, q: Array) -> tuple[Array, BoolArray]:
+        """Newton's method from q (k, n) to the poses X (k, 4, 4): positions and which of them arrived (k,)."""
+        try:
+            return self._newton(X, q)
+        except KinematicsError:  # a step to where the loops of a closed chain do not close
+            return q, np.zeros(q.shape[0], dtype=np.bool_)
+
+    def _newton(self, X: Array, q: Array) -> tuple[Array, BoolArray]:
+        weights = self.weights
+        for _ in range(STEPS):
+            step = _solve(weights[:, None] * self.robot.jacob0(q), weights * self._error(X, q))
+            size = np.abs(step).max()
+            q = q + np.minimum(np.maximum(step, -0.5), 0.5)
+            if size < 1e-7:  # the next step would be below the last digit
+                break
+        left = np.abs(self._error(X, q) * (weights != 0.0))
+        return q, (left[:, :3].max(axis=1) < PLACE) & (left[:, 3:].max(axis=1) < TILT)
+
+    def rates(self, q: Array, one: Array, two: Array) -> Rates:
+        r"""q', q'' (k, n) and the smallest singular value (k,) of the weighted Jacobian.
+
+        .. math:: J q' = x', \quad J q'' = x'' - J' q'                                   (eq:path-inverse)
+        """
+        weights = self.weights
+        J = weights[:, None] * self.robot.jacob0(q)
+        dq = _solve(J, weights * one)
+        turning = self.robot.jacob0_dot(q, dq) @ dq[..., None]
+        ddq = _solve(J, weights * (two - turning[..., 0]))  # eq:path-inverse
+        Jt = J.swapaxes(1, 2)
+        squares = Jt @ J if J.shape[2] <= 6 else J @ Jt
+        return dq, ddq, np.sqrt(np.maximum(np.linalg.eigvalsh(squares)[:, 0], 0.0))
+
+    def miss(self, X: Array, q: Array) -> Array:
+        """How far (k,) [m] the tool at q is from the poses X, turns measured at the size of the arm."""
+        size = arm_size(self.robot)
+        return np.asarray(size * np.abs(self.weights * self._error(X, q)).max(axis=1))
+
+    def _error(self, X: Array, q: Array) -> Array:
+        Y = self.robot.fkine(q)
+        out = np.empty((q.shape[0], 6))
+        out[:, :3], out[:, 3:] = X[:, :3, 3] - Y[:, :3, 3], turn_error(X[:, :3, :3], Y[:, :3, :3])
+        return out
+
+
+@lru_cache(maxsize=16)
+def arm_size(robot: Robot) -> float:
+    """A length [m] that counts like one radian: from the base to the tool at home, at least 0.1 m."""
+    return max(0.1, float(np.linalg.norm(robot.fkine(robot.q_home)[:3, 3])))
+
+
+def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> JointPath:
+    """The joint path along the curve from q_start (n,), which must stand at its beginning.
+
+    Points are added until the tool is within ``ACCURACY`` of the curve everywhere in between. PathError
+    says where the path leaves the workspace or meets a singularity.
+    """
+    spans = max(2, -(-INTERVALS // (curve.knots.size - 1)))
+    s = np.unique(np.concatenate([np.linspace(a, b, spans + 1) for a, b in pairwise(curve.knots)]))
+    while True:
+        X, one, two = tracker.target(curve, s)
+        q, rates, solved = _track(tracker, s, X, one, two, q_start)
+        if solved == s.size:
+            break
+        near, far = s[solved - 1], s[solved]
+        if far - near < CLOSEST * curve.length:
+            _refuse(tracker, curve, near, far, q[solved - 1], index)
+        s = np.insert(s, solved, 0.5 * (near + far))
+    while True:
+        dq, ddq, sigma = rates
+        k = int(np.argmin(sigma))
+        if sigma[k] < SINGULAR:
+            _singular(tracker, curve, float(s[k]), dq[k], index)
+        path = JointPath(s, q, dq, ddq)
+        middle = 0.5 * (s[:-1] + s[1:])
+        X_mid, one_mid, two_mid = tracker.target(curve, middle)
+        guess = path.at(middle)[0]
+        miss = tracker.miss(X_mid, guess)
+        if miss.max() < ACCURACY or s.size > FINEST:
+            return path
+        far = miss >= 0.1 * ACCURACY
+        q_far, _ = tracker.solve(X_mid[far], guess[far])
+        order = np.argsort(np.concatenate([s, middle[far]]), kind="stable")
+        s, q, one, two = (
+            np.concatenate(pair)[order]
+            for pair in ((s, middle[far]), (q, q_far), (one, one_mid[far]), (two, two_mid[far]))
+        )
+        rates = tracker.rates(q, one, two)
+
+
+def _track(
+    tracker: Tracker, s: Array, X: Array, one: Array, two: Array, q_start: Array
+) -> tuple[Array, Rates, int]:
+    """Positions (m, n) at the poses, their rates, and how many of them, from the first, hang together."""
+    q = np.zeros((s.size, q_start.size))
+    q[0] = q_start
+    dq, ddq, sigma = np.zeros_like(q), np.zeros_like(q), np.zeros(s.size)
+    dq[:1], ddq[:1], sigma[:1] = tracker.rates(q[:1], one[:1], two[:1])
+    last, ahead = 0, s.size
+    while last < s.size - 1:
+        k = slice(last + 1, min(last + 1 + ahead, s.size))
+        h = (s[k] - s[last])[:, None]
+        bend = np.minimum(np.maximum(0.5 * h * h * ddq[last], -0.5), 0.5)
+        q[k], good = tracker.solve(X[k], q[last] + h * dq[last] + bend)
+        if good.any():
+            dq[k], ddq[k], sigma[k] = tracker.rates(q[k], one[k], two[k])
+            both = slice(last, k.stop)
+            good &= _continuous(s[both], q[both], dq[both], ddq[both])
+        count = good.size if good.all() else int(np.argmin(good))
+        if count == 0:
+            if ahead == 1:
+                return q, (dq, ddq, sigma), last + 1
+            ahead = max(1, ahead // 4)
+            continue
+        last, ahead = last + count, max(2 * count, 1)
+    return q, (dq, ddq, sigma), s.size
+
+
+def _continuous(s: Array, q: Array, dq: Array, ddq: Array) -> BoolArray:
+    r"""Whether each point (but the first) continues the one before it, by the rates of both.
+
+    .. math:: q_1 - q_0 = \tfrac{h}{2} (q'_0 + q'_1) + \tfrac{h^2}{12} (q''_0 - q''_1) + O(h^5)   (eq:same-branch)
+    """
+    h = np.diff(s)[:, None]
+    step = q[1:] - q[:-1]
+    expected = 0.5 * h * (dq[:-1] + dq[1:]) + h * h / 12.0 * (ddq[:-1] - ddq[1:])  # eq:same-branch
+    gap = np.abs(step - expected).max(axis=1)
+    size = np.abs(step).max(axis=1)
+    return np.asarray((gap < 0.02 * size + 1e-6) & (size < 1.0))
+
+
+def _refuse(tracker: Tracker, curve: Curve, s_good: float, s: float, q: Array, index: int) -> NoReturn:
+    """Say why the path does not go on."""
+    X, one, two = tracker.target(curve, np.array([s_good, s]))
+    at = _at(curve, float(s))
+    try:
+        tracker.robot.ikine(X[1], q0=q, respect_limits=False, mask=tracker.weights != 0.0)
+    except UnreachableError as error:
+        raise PathError(
+            f"the path leaves the workspace ({error})", index=index, what="workspace", **at
+        ) from None
+    except ServotwinError:
+        pass
+    _singular(tracker, curve, float(s), tracker.rates(q[None], one[:1], two[:1])[0][0], index)
+
+
+def _singular(tracker: Tracker, curve: Curve, s: float, dq: Array, index: int) -> NoReturn:
+    axis = tracker.robot.joint_names[int(np.argmax(np.abs(dq)))]
+    text = f"the path meets a singular position, near which axis {axis} would turn without bound"
+    raise PathError(text, index=index, what="singularity", axis=axis, **_at(curve, s))
+
+
+def _at(curve: Curve, s: float) -> dict[str, Any]:
+    return {"place": s / curve.length, "place_m": s if curve.metric else None}
+
+
+def _solve(J: Array, x: Array) -> Array:
+    """Least-squares solutions (k, n) of J y = x, damped so little that only exactly singular positions feel it."""
+    Jt = J.swapaxes(1, 2)
+    if J.shape[2] <= 6:
+        squares = Jt @ J
+        squares += _DAMPING[: J.shape[2], : J.shape[2]]
+        return np.asarray(np.linalg.solve(squares, Jt @ x[..., None])[..., 0])
+    return np.asarray((Jt @ np.linalg.solve(J @ Jt + _DAMPING, x[..., None]))[..., 0])

@@ -1,0 +1,58 @@
+r"""A path in joint space: positions and their rates over a parameter, joined by quintics.
+
+Theory: docs/theory/paths.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from servotwin.mechanism.model import Array
+from servotwin.motion.curves import polynomial, quintic_through
+
+
+@dataclass(frozen=True)
+class JointPath:
+    r"""Positions q (m, n) at s (m,), with q' and q''; between them the quintic that meets all six.
+
+    .. math:: \dot q = q' \dot s, \quad \ddot q = q'' \dot s^2 + q' \ddot s              (eq:path-rates)
+    """
+
+    s: Array
+    q: Array
+    dq: Array
+    ddq: Array
+
+    @property
+    def length(self) -> float:
+        """The last s."""
+        return float(self.s[-1])
+
+    @cached_property
+    def _coefficients(self) -> Array:
+        """(m - 1, 6, n)"""
+        h = np.diff(self.s)[:, None]
+        before = self.q[:-1], self.dq[:-1], self.ddq[:-1]
+        after = self.q[1:], self.dq[1:], self.ddq[1:]
+        return np.ascontiguousarray(quintic_through(before, after, h).swapaxes(0, 1))
+
+    def at(self, s: Array) -> tuple[Array, Array, Array]:
+        """q, q' and q'' (k, n) at s (k,)."""
+        i = np.minimum(np.maximum(np.searchsorted(self.s, s, side="right") - 1, 0), self.s.size - 2)
+        return polynomial(self._coefficients[i], s - self.s[i])
+
+    def part(self, s_from: float, s_to: float) -> JointPath:
+        """The same path between two parameters, counted from zero."""
+        inside = self.s[(self.s > s_from) & (self.s < s_to)]
+        s = np.concatenate([[s_from], inside, [s_to]])
+        return JointPath(s - s_from, *self.at(s))
+
+
+def straight(q_from: Array, q_to: Array) -> JointPath:
+    """The straight line in joint space, s from 0 to 1."""
+    step = q_to - q_from
+    zero = np.zeros((2, step.size))
+    return JointPath(np.array([0.0, 1.0]), np.array([q_from, q_to]), np.array([step, step]), zero)

@@ -1,0 +1,222 @@
+r"""Time laws: how far along its path a motion is at every instant.
+
+A law runs from 0 to ``length``. ``make_profile`` gives those that rest at both ends; ``Ramped`` also
+begins and ends at a given speed, as the pieces between blends do. Theory: docs/theory/motion.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+
+from servotwin.errors import InputError
+from servotwin.mechanism.model import Array
+from servotwin.motion.ramps import RampLimits, Shape, jerk_share, peak_speed, ramp_time, shape_values
+
+ProfileKind = Literal["cubic-ramp", "trapezoid", "s-curve", "quintic"]
+SHAPES: dict[str, Shape] = {
+    "cubic-ramp": "cubic",
+    "trapezoid": "linear",
+    "s-curve": "jerk-limited",
+    "quintic": "cubic",  # where a quintic does not rest at both ends
+}
+QUINTIC_SPEED = 15.0 / 8.0  # largest rates of 10 x^3 - 15 x^4 + 6 x^5
+QUINTIC_ACCELERATION = 10.0 / math.sqrt(3.0)
+QUINTIC_JERK = 60.0
+
+
+class Profile(Protocol):
+    """The way along a path as a function of time, from 0 to ``length`` within ``duration`` [s]."""
+
+    @property
+    def length(self) -> float:
+        """The whole way [m, rad or a plain number]."""
+
+    @property
+    def duration(self) -> float:
+        """The whole time [s]."""
+
+    def sample(self, t: Array) -> tuple[Array, Array, Array]:
+        """Way, speed and acceleration at the times t (k,) [s]; at its ends before and after."""
+
+
+@dataclass(frozen=True)
+class Ramped:
+    """A ramp from ``v_from`` to ``top``, constant speed, a ramp to ``v_to``; both ends are met exactly."""
+
+    length: float
+    v_from: float
+    top: float
+    v_to: float
+    shape: Shape
+    times: tuple[float, float, float]  # rise, cruise, fall
+    betas: tuple[float, float]
+
+    @property
+    def duration(self) -> float:
+        """The whole time [s]."""
+        return sum(self.times)
+
+    def sample(self, t: Array) -> tuple[Array, Array, Array]:
+        """See ``Profile``."""
+        T_up, T_flat, T_down = self.times
+        clock = np.clip(t, 0.0, self.duration)
+        late = clock > T_up + 0.5 * T_flat
+        # The second half is measured back from the end, so that it is met to the last bit.
+        done, v_rise, a_rise = self._side(clock, self.v_from, T_up, self.betas[0])
+        left, v_fall, a_fall = self._side(self.duration - clock, self.v_to, T_down, self.betas[1])
+        return (
+            np.where(late, self.length - left, done),
+            np.where(late, v_fall, v_rise),
+            np.where(late, -a_fall, a_rise),
+        )
+
+    def _side(self, t: Array, v: float, T: float, beta: float) -> tuple[Array, Array, Array]:
+        """Way, speed and acceleration from rest side ``v`` up to ``top`` and on."""
+        if T == 0.0:
+            return self.top * t, np.full_like(t, self.top), np.zeros_like(t)
+        ramp = np.minimum(t, T)
+        F, f, rate = shape_values(self.shape, ramp / T, beta)
+        change = self.top - v
+        way = T * change * F + v * ramp + self.top * (t - ramp)  # eq:ramp-shape
+        return way, v + change * f, np.where(t < T, change / T, 0.0) * rate
+
+
+def ramped(length: float, v_from: float, v_to: float, v_most: float, limits: RampLimits) -> Ramped:
+    """The quickest way along ``length`` with given end speeds, at most ``v_most``, within ``limits``.
+
+    The end speeds must be reachable from each other within the length (``reachable_speed``).
+    """
+    top = peak_speed(length, v_from, v_to, v_most, limits)
+    T_up, T_down = ramp_time(top - v_from, limits), ramp_time(top - v_to, limits)
+    flat = length - 0.5 * (v_from + top) * T_up - 0.5 * (v_to + top) * T_down
+    T_flat = max(flat, 0.0) / top if top > 0.0 else 0.0
+    betas = jerk_share(top - v_from, limits), jerk_share(top - v_to, limits)
+    return Ramped(length, v_from, top, v_to, limits.shape, (T_up, T_flat, T_down), betas)
+
+
+@dataclass(frozen=True)
+class Quintic:
+    r"""The fifth-order polynomial at rest, without acceleration, at both ends.
+
+    .. math:: s = L (10 x^3 - 15 x^4 + 6 x^5), \quad x = t/T                         (eq:quintic)
+    """
+
+    length: float
+    duration: float
+
+    def sample(self, t: Array) -> tuple[Array, Array, Array]:
+        """See ``Profile``."""
+        T, L = self.duration or 1.0, self.length
+        x = np.clip(t / T, 0.0, 1.0)
+        y = np.minimum(x, 1.0 - x)
+        part = y**3 * (10.0 - 15.0 * y + 6.0 * y * y)  # eq:quintic
+        s = np.where(x > 0.5, L - L * part, L * part)
+        curve = 60.0 * L / T**2 * y * (1.0 - y) * (1.0 - 2.0 * y)
+        return s, 30.0 * L / T * (y * (1.0 - y)) ** 2, np.where(x > 0.5, -curve, curve)
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Constant speed from the first to the last instant, as in a blend."""
+
+    length: float
+    speed: float
+
+    @property
+    def duration(self) -> float:
+        """The whole time [s]."""
+        return self.length / self.speed
+
+    def sample(self, t: Array) -> tuple[Array, Array, Array]:
+        """See ``Profile``."""
+        s = np.clip(t * self.speed, 0.0, self.length)
+        return s, np.full_like(s, self.speed), np.zeros_like(s)
+
+
+@dataclass(frozen=True)
+class Slowed:
+    r"""A law that takes ``factor`` times as long: :math:`s(t/k)`, speeds by 1/k, accelerations by 1/k^2."""
+
+    law: Profile
+    factor: float
+
+    @property
+    def length(self) -> float:
+        """The whole way."""
+        return self.law.length
+
+    @property
+    def duration(self) -> float:
+        """The whole time [s]."""
+        return self.law.duration * self.factor
+
+    def sample(self, t: Array) -> tuple[Array, Array, Array]:
+        """See ``Profile``."""
+        k = self.factor
+        s, sd, sdd = self.law.sample(t / k)
+        return s, sd / k, sdd / (k * k)
+
+
+def make_profile(
+    kind: ProfileKind,
+    length: float,
+    speed: float,
+    acceleration: float,
+    jerk: float | None = None,
+    ramp: float | None = None,
+) -> Profile:
+    r"""The quickest law of its kind from rest to rest along ``length`` within the limits.
+
+    ``speed``, ``acceleration`` and ``jerk`` are in units of the length and above zero; a trapezoid has no
+    limit of jerk; the other kinds have none if it is not given, except the S-curve, which then takes
+
+    .. math:: j = 2 a^2 / V                                                           (eq:usual-jerk)
+
+    and so has ramps as long as the cubic one. With ``ramp`` [s] the cubic ramp takes at least that long,
+    and a stroke too short for it keeps it and lowers the top (Lee 1989).
+
+    >>> make_profile("trapezoid", length=1.0, speed=0.5, acceleration=1.0).duration
+    2.5
+    """
+    _check_numbers(kind, length, speed, acceleration, jerk, ramp)
+    if kind == "quintic":
+        return _quintic(length, speed, acceleration, math.inf if jerk is None else jerk)
+    j = math.inf if jerk is None or kind == "trapezoid" else jerk
+    if kind == "s-curve" and jerk is None:
+        j = 2.0 * acceleration**2 / speed  # eq:usual-jerk
+    law = ramped(length, 0.0, 0.0, speed, RampLimits(SHAPES[kind], acceleration, j))
+    if kind == "cubic-ramp" and ramp is not None and law.times[0] < ramp:
+        top = min(speed, length / ramp)
+        flat = length / top - ramp if top > 0.0 else 0.0
+        return Ramped(length, 0.0, top, 0.0, "cubic", (ramp, max(flat, 0.0), ramp), (0.5, 0.5))
+    return law
+
+
+def _quintic(length: float, speed: float, acceleration: float, jerk: float) -> Quintic:
+    r"""The shortest quintic within the limits.
+
+    .. math:: T = \max\left(\frac{15 L}{8 V}, \sqrt{\frac{10 L}{\sqrt3\, a}}, \sqrt[3]{\frac{60 L}{j}}\right)
+                                                                                      (eq:quintic-time)
+    """
+    times = (
+        QUINTIC_SPEED * length / speed,
+        math.sqrt(QUINTIC_ACCELERATION * length / acceleration),
+        (QUINTIC_JERK * length / jerk) ** (1.0 / 3.0),
+    )
+    return Quintic(length, max(times))  # eq:quintic-time
+
+
+def _check_numbers(kind: str, length: float, *limits: float | None) -> None:
+    if kind not in get_args(ProfileKind):
+        raise InputError(
+            f"'{kind}' is no profile; expected {', '.join(get_args(ProfileKind))}", field="profile"
+        )
+    if not 0.0 <= length < math.inf:
+        raise InputError(f"the length is {length}; expected a finite length, at least zero", field="profile")
+    for name, value in zip(("speed", "acceleration", "jerk", "ramp"), limits, strict=True):
+        if value is not None and not value > 0.0:
+            raise InputError(f"the {name} is {value}; expected a number above zero", field="profile")

@@ -1,0 +1,136 @@
+"""Jerk-limited replanning from any state: for jogging, stopping and targets that change on the way.
+
+A thin wrapper of ``ruckig`` (Berscheid and Kroeger 2021), which plans in microseconds and is asked again in
+every period.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from servotwin.errors import InputError, ShapeError, UnsupportedError
+from servotwin.mechanism.model import Array
+from servotwin.motion.limits import MotionLimits
+
+# Where no jerk is stated: full acceleration within this share of the time to full speed, as eq:usual-jerk.
+USUAL = 2.0
+
+
+class OnlinePlanner:
+    """The next sample of the shortest jerk-limited motion from the present state to what is asked for.
+
+    >>> import numpy as np
+    >>> one = np.ones(1)
+    >>> limits = MotionLimits(-one, one, one, 4 * one, 40 * one, np.inf * one)
+    >>> planner = OnlinePlanner(limits, period=0.016, q=[0.0])
+    >>> planner.to_velocity([0.5])
+    >>> for _ in range(30):
+    ...     q, qd, qdd = planner.step()
+    >>> round(float(qd[0]), 9), planner.finished
+    (0.5, True)
+    """
+
+    def __init__(self, limits: MotionLimits, period: float, q: ArrayLike) -> None:
+        try:
+            ruckig: Any = import_module("ruckig")  # it has no types
+        except ImportError as error:
+            raise UnsupportedError("online planning needs the package 'ruckig'") from error
+        self._ruckig = ruckig
+        self.n = limits.speed.size
+        self.limits, self.period = limits, period
+        self._planner: Any = ruckig.Ruckig(self.n, period)
+        self._input: Any = ruckig.InputParameter(self.n)
+        self._output: Any = ruckig.OutputParameter(self.n)
+        self._input.synchronization = ruckig.Synchronization.Time
+        self.set_override(1.0)
+        self.reset(q)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the target state is reached."""
+        return self._finished
+
+    @property
+    def state(self) -> tuple[Array, Array, Array]:
+        """Position, velocity and acceleration (n,) at present."""
+        given = self._input
+        return (
+            np.array(given.current_position),
+            np.array(given.current_velocity),
+            np.array(given.current_acceleration),
+        )
+
+    def reset(self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None) -> None:
+        """Begin at this state (n,) and stay there, or come to rest from it."""
+        given = self._input
+        given.current_position = self._list("q", q)
+        given.current_velocity = self._list("qd", np.zeros(self.n) if qd is None else qd)
+        given.current_acceleration = self._list("qdd", np.zeros(self.n) if qdd is None else qdd)
+        self.to_velocity(np.zeros(self.n))
+
+    def set_override(self, share: float) -> None:
+        """Use this share (0 to 1] of the speeds from now on; accelerations and jerks stay."""
+        if not 0.0 < share <= 1.0:
+            raise InputError(f"an override of {100 * share:g} %; expected above 0 and at most 100 %")
+        limits = self.limits
+        usual = USUAL * limits.acceleration**2 / limits.speed
+        jerk = np.where(np.isfinite(limits.jerk), limits.jerk, usual)
+        self._input.max_velocity = (limits.speed * share).tolist()
+        self._input.max_acceleration = limits.acceleration.tolist()
+        self._input.max_jerk = jerk.tolist()
+        self._finished = False
+
+    def to_position(self, q: ArrayLike) -> None:
+        """Go to q (n,) and stop there; joints arrive together. InputError beyond the limits of position."""
+        target = np.asarray(q, dtype=np.float64)
+        if target.shape == (self.n,) and ((target < self.limits.q_min) | (target > self.limits.q_max)).any():
+            raise InputError(f"the target {target.tolist()} lies beyond the limits of position")
+        self._input.control_interface = self._ruckig.ControlInterface.Position
+        self._input.target_position = self._list("q", target)
+        self._input.target_velocity = [0.0] * self.n
+        self._input.target_acceleration = [0.0] * self.n
+        self._finished = False
+
+    def to_velocity(self, qd: ArrayLike) -> None:
+        """Go at this velocity (n,) from now on, without regard to limits of position; zero stops."""
+        self._input.control_interface = self._ruckig.ControlInterface.Velocity
+        self._input.target_velocity = self._list("qd", qd)
+        self._input.target_acceleration = [0.0] * self.n
+        self._finished = False
+
+    def stopping_distance(self) -> Array:
+        """The way (n,) that every joint still needs to come to rest from the present state."""
+        given = self._ruckig.InputParameter(self.n)
+        for name in ("position", "velocity", "acceleration"):
+            setattr(given, f"current_{name}", getattr(self._input, f"current_{name}"))
+        given.max_velocity = self._input.max_velocity
+        given.max_acceleration, given.max_jerk = self._input.max_acceleration, self._input.max_jerk
+        given.control_interface = self._ruckig.ControlInterface.Velocity
+        given.synchronization = self._ruckig.Synchronization.No
+        given.target_velocity, given.target_acceleration = [0.0] * self.n, [0.0] * self.n
+        way = self._ruckig.Trajectory(self.n)
+        self._check(self._ruckig.Ruckig(self.n).calculate(given, way))
+        end, _, _ = way.at_time(way.duration)
+        return np.array(end, dtype=np.float64) - np.array(given.current_position, dtype=np.float64)
+
+    def step(self) -> tuple[Array, Array, Array]:
+        """Position, velocity and acceleration (n,) one period later."""
+        result = self._planner.update(self._input, self._output)
+        self._check(result)
+        self._output.pass_to_input(self._input)
+        self._finished = result == self._ruckig.Result.Finished
+        return self.state
+
+    def _check(self, result: Any) -> None:
+        if int(result) < 0:
+            raise InputError(f"no motion leads from the present state to the target ({result})")
+
+    def _list(self, name: str, value: ArrayLike) -> list[float]:
+        array = np.asarray(value, dtype=np.float64)
+        if array.shape != (self.n,) or not np.isfinite(array).all():
+            raise ShapeError(f"{name} has the shape {array.shape}; expected ({self.n},), finite")
+        return [float(x) for x in array]

@@ -1,0 +1,121 @@
+"""What is asked of a planner: one request per motion instruction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from servotwin.errors import InputError
+from servotwin.mechanism.model import Array
+from servotwin.motion.laws import ProfileKind
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How quick: a 'fraction' (0 to 1] of what is allowed, 'm/s' of the tool point, or the whole time in 's'."""
+
+    kind: Literal["fraction", "m/s", "s"] = "fraction"
+    value: float = 1.0
+
+    def __post_init__(self) -> None:
+        most = 1.0 if self.kind == "fraction" else math.inf
+        if not (0.0 < self.value <= most and math.isfinite(self.value)):
+            expected = "above 0 and at most 100 %" if self.kind == "fraction" else f"above 0 {self.kind}"
+            raise InputError(f"a speed of {self.value:g} {self.kind}; expected {expected}", field="speed")
+
+
+@dataclass(frozen=True)
+class MoveJ:
+    """All joints straight to ``target`` q (n,), starting and ending together.
+
+    ``acceleration``: share (0 to 1] of each joint's largest; ``blend`` [m]: radius about the target within
+    which the motion may already turn to the next request.
+    """
+
+    target: Array
+    speed: Speed = field(default_factory=Speed)
+    acceleration: float | None = None
+    blend: float = 0.0
+    profile: ProfileKind = "cubic-ramp"
+    tool: Array | None = None
+    kind: str = "joint"
+
+
+@dataclass(frozen=True)
+class MoveL:
+    """The tool point on a straight line to ``target`` (4, 4), a pose in the work frame.
+
+    ``acceleration`` [m/s2] along the path. ``tool`` (4, 4): the tool point in the robot's tool frame;
+    ``work`` (4, 4): the work frame in the base; both default to no change.
+    """
+
+    target: Array
+    speed: Speed = field(default_factory=Speed)
+    acceleration: float | None = None
+    blend: float = 0.0
+    profile: ProfileKind = "cubic-ramp"
+    tool: Array | None = None
+    work: Array | None = None
+    kind: str = "line"
+
+
+@dataclass(frozen=True)
+class MoveC:
+    """The tool point on the circle over ``via`` to ``target``, poses (4, 4); the orientation of via is not used."""
+
+    via: Array
+    target: Array
+    speed: Speed = field(default_factory=Speed)
+    acceleration: float | None = None
+    blend: float = 0.0
+    profile: ProfileKind = "cubic-ramp"
+    tool: Array | None = None
+    work: Array | None = None
+    kind: str = "circle"
+
+
+@dataclass(frozen=True)
+class Spline:
+    """The tool point on a smooth curve through all ``targets``, poses (4, 4)."""
+
+    targets: Sequence[Array]
+    speed: Speed = field(default_factory=Speed)
+    acceleration: float | None = None
+    blend: float = 0.0
+    profile: ProfileKind = "cubic-ramp"
+    tool: Array | None = None
+    work: Array | None = None
+    kind: str = "spline"
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Stand still for ``time`` [s]."""
+
+    time: float
+    kind: str = "rest"
+
+
+Cartesian = MoveL | MoveC | Spline
+Request = MoveJ | MoveL | MoveC | Spline | Rest
+
+
+def in_base(X: Array, work: Array | None) -> Array:
+    """A pose given in the work frame, in the base: X_base_point = X_base_work X_work_point."""
+    return np.asarray(X, dtype=np.float64) if work is None else np.asarray(work @ X, dtype=np.float64)
+
+
+def flange_pose(X: Array, *, tool: Array | None = None, work: Array | None = None) -> Array:
+    """Where the robot's own tool frame stands if the tool point stands at X of the work frame."""
+    base = in_base(X, work)
+    return base if tool is None else np.asarray(base @ np.linalg.inv(tool))
+
+
+def point_pose(X_flange: Array, *, tool: Array | None = None, work: Array | None = None) -> Array:
+    """The tool point in the work frame if the robot's own tool frame stands at X_flange: for recording points."""
+    X = X_flange if tool is None else X_flange @ tool
+    return np.asarray(X if work is None else np.linalg.inv(work) @ X)

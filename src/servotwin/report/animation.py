@@ -1,0 +1,282 @@
+"""An animation of the arm for a page: play, pause, scrub, orbit by mouse; asks nothing of the network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from servotwin.errors import KinematicsError, ShapeError
+from servotwin.mechanism.model import BASE, Array, BoolArray
+from servotwin.report.labels import joint_units
+from servotwin.report.skeleton import Skeleton, body_poses, skeleton
+from servotwin.report.tool_path import nearest_on_path
+from servotwin.robot.robot import Robot
+
+RATE = 60.0  # frames per second at most: what a screen shows
+MOST_FRAMES = 2000
+MOST_MARKS = 400
+FINE = 20000  # samples of the commanded path that deviations are measured against, at most
+STEPS = 65535  # of a coordinate in 16 bits: 30 micrometres in 2 m
+NO_ARM = Skeleton((BASE,), np.zeros((1, 3)), (), (), (), (), 0)
+SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2", "5")
+SAME_PLACE = 1e-6  # m
+MAGNIFIED = ("1", "10", "100", "1000")
+SCRIPT = Path(__file__).with_name("animation.js")
+
+STYLE = """
+.animation canvas { display: block; width: 100%; height: clamp(300px, 46vw, 540px); touch-action: pan-y;
+  cursor: grab; outline-offset: -2px; }
+.animation canvas:active { cursor: grabbing; }
+.animation .controls, .animation .readings { display: flex; flex-wrap: wrap; gap: 8px 14px; align-items: center;
+  font-size: 14px; padding: 8px 4px; border-top: 1px solid var(--line); }
+.animation .controls input[type=range] { flex: 1 1 200px; min-width: 120px; accent-color: var(--accent); }
+.animation button, .animation select { font: inherit; padding: 3px 10px; border: 1px solid var(--line);
+  border-radius: 5px; background: #fff; color: var(--ink); cursor: pointer; }
+.animation button.play { background: var(--accent); border-color: var(--accent); color: #fff; min-width: 72px; }
+.animation .clock { font-variant-numeric: tabular-nums; min-width: 70px; text-align: right; }
+.animation .readings { color: var(--soft); font-variant-numeric: tabular-nums; }
+.animation .readings b { display: inline-block; min-width: 58px; text-align: right; color: var(--ink); }
+.animation .instruction { color: var(--accent); font-weight: 600; min-height: 1.5em; padding: 2px 4px; }
+.animation label { white-space: nowrap; }
+"""
+
+
+def animation_fragment(
+    robot: Robot,
+    t: Array,
+    q: Array,
+    q_ref: Array | None = None,
+    *,
+    payload: str = "",
+    carried: BoolArray | None = None,
+    marks: Sequence[tuple[float, str]] = (),
+    tool: Array | None = None,
+    heading: str = "The arm",
+    caption: str = "",
+    arm: bool = True,
+) -> str:
+    """The arm at joint positions q (k, n) [rad, m] at the instants t (k,) [s], as HTML for ``Page.fragment``.
+
+    ``q_ref`` (k, n): what was commanded, drawn as a path beside the actual one and as a second arm on a
+    click. ``payload``: a word on what the tool carries, ``carried`` (k,) when. ``marks``: instants and what
+    begins there, such as instructions. ``tool`` (4, 4): the tool point in the robot's tool frame.
+    ``arm=False`` draws the path alone, as large as it fits. Rows that are not finite are left out.
+    """
+    t, q, q_ref, carried = _arguments(robot, t, q, q_ref, carried)
+    if len(t) == 0:
+        return '<p class="note">There is nothing to animate: no joint position of this run is finite.</p>'
+    times = frame_times(t)
+    try:
+        data = _data(robot, t, times, q, q_ref, tool, arm=arm)
+    except KinematicsError as error:
+        return f'<p class="note">The arm cannot be drawn: {escape(str(error))}</p>'
+    data["payload"] = payload
+    if carried is not None:
+        held = carried[np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 1)]
+        data["carried"] = _packed(held.astype(np.uint8))
+    kept = [(float(time), str(text)) for time, text in marks if math.isfinite(time)]
+    data["marks"] = sorted(kept, key=lambda mark: mark[0])[:MOST_MARKS]
+    return _html(data, heading, caption, reference=q_ref is not None)
+
+
+def frame_times(t: Array) -> Array:
+    """Instants (m,) of the frames, evenly over t: at most RATE in a second and MOST_FRAMES in all."""
+    duration = float(t[-1] - t[0])
+    count = 1 if duration <= 0.0 else min(MOST_FRAMES, math.ceil(RATE * duration) + 1)
+    return np.linspace(t[0], t[-1], max(count, 1))
+
+
+def _arguments(
+    robot: Robot, t: Array, q: Array, q_ref: Array | None, carried: BoolArray | None
+) -> tuple[Array, Array, Array | None, BoolArray | None]:
+    """The arguments as arrays without the rows that are not finite."""
+    t, q = np.asarray(t, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    if t.ndim != 1 or q.shape != (len(t), robot.n):
+        raise ShapeError(f"t has shape {t.shape} and q {q.shape}; expected (k,) and (k, {robot.n})")
+    if q_ref is not None and np.shape(q_ref) != q.shape:
+        raise ShapeError(f"q_ref has shape {np.shape(q_ref)}; expected that of q, {q.shape}")
+    if carried is not None and np.shape(carried) != t.shape:
+        raise ShapeError(f"carried has shape {np.shape(carried)}; expected that of t, {t.shape}")
+    if len(t) > 1 and not (np.diff(t) >= 0.0).all():
+        raise ShapeError("t does not rise; expected instants in the order of time")
+    good = np.isfinite(t) & np.isfinite(q).all(axis=1)
+    if q_ref is not None:
+        q_ref = np.asarray(q_ref, dtype=np.float64)
+        good &= np.isfinite(q_ref).all(axis=1)
+        q_ref = q_ref[good]
+    return t[good], q[good], q_ref, None if carried is None else np.asarray(carried, dtype=bool)[good]
+
+
+def _data(
+    robot: Robot, t: Array, times: Array, q: Array, q_ref: Array | None, tool: Array | None, *, arm: bool
+) -> dict[str, Any]:
+    """All that the script draws, packed."""
+    drawn = skeleton(robot) if arm else NO_ARM
+    q = _at(times, t, q)
+    poses = body_poses(robot, q) if arm else {BASE: np.broadcast_to(np.eye(4), (len(q), 4, 4))}
+    points = drawn.positions(poses)
+    X_tip = robot.fkine(q) if tool is None else robot.fkine(q) @ tool
+    tip = X_tip[:, :3, 3]
+    everything = [points.reshape(-1, 3), tip]
+    ghost = wanted = foot = None
+    if q_ref is not None:
+        commanded = _at(times, t, q_ref)
+        ghost = drawn.positions(body_poses(robot, commanded)) if arm else points
+        wanted = _tip(robot, commanded, tool)
+        # Against every sample of the path: the chords between frames would look like deviations.
+        fine = slice(None, None, math.ceil(len(t) / FINE))
+        foot = nearest_on_path(tip, times, _tip(robot, q_ref[fine], tool), t[fine])
+        everything += [ghost.reshape(-1, 3), wanted]
+    cloud = np.concatenate(everything if arm else everything[1::2])
+    low, high = cloud.min(axis=0), cloud.max(axis=0)
+    size = max(float(np.linalg.norm(high - low)), 1e-3)
+    step = float((high - low).max()) / STEPS or 1.0
+    units = [joint_units(unit).shown for unit in robot.joint_units]
+    radius = _radius(points, drawn)
+    return {
+        "arm": arm,
+        "t0": float(times[0]),
+        "dt": float(times[1] - times[0]) if len(times) > 1 else 0.0,
+        "frames": len(times),
+        "count": points.shape[1],
+        "low": _short(low),
+        "step": step,
+        "centre": _short(0.5 * (low + high)),
+        "size": size,
+        "radius": radius,
+        "points": _packed(_quantised(points, low, step)),
+        "ghost": "" if ghost is None else _packed(_quantised(ghost, low, step)),
+        "axes": _packed(np.rint(127.0 * drawn.axes(poses)).astype(np.int8)),
+        "turn": _packed(np.rint(127.0 * np.swapaxes(X_tip[:, :3, :3], 1, 2)).astype(np.int8)),
+        "tip": _packed(tip.astype("<f4")),
+        "wanted": "" if wanted is None else _packed(wanted.astype("<f4")),
+        "foot": "" if foot is None else _packed(foot.astype("<f4")),
+        "q": _packed(q.astype("<f4")),
+        "carried": "",
+        "names": list(robot.joint_names),
+        "units": units,
+        "bars": drawn.bars,
+        "slides": drawn.slides,
+        "plates": drawn.plates,
+        "joints": _joints(drawn, points[0], radius),
+        "floor": _floor(low, high, size, min(low[2], 0.0) if arm else low[2]),
+    }
+
+
+def _tip(robot: Robot, q: Array, tool: Array | None) -> Array:
+    X = robot.fkine(q)
+    return np.asarray((X if tool is None else X @ tool)[:, :3, 3])
+
+
+def _at(times: Array, t: Array, q: Array) -> Array:
+    return np.stack([np.interp(times, t, column) for column in q.T], axis=1)
+
+
+def _joints(drawn: Skeleton, points: Array, radius: float) -> list[dict[str, Any]]:
+    """The joints for the script, so small that all are seen where several are at one point or near each other."""
+    found: list[dict[str, Any]] = []
+    driven = [points[joint.point] for joint in drawn.joints if joint.driven]
+    for joint in drawn.joints:
+        gaps = [float(np.linalg.norm(points[joint.point] - other)) for other in driven]
+        near = min((gap for gap in gaps if gap > SAME_PLACE), default=math.inf)
+        shared = sum(
+            float(np.linalg.norm(points[joint.point] - points[other["point"]])) < SAME_PLACE
+            for other in found
+        )
+        found.append(
+            {
+                "name": joint.name,
+                "point": joint.point,
+                "prismatic": joint.prismatic,
+                "driven": joint.driven,
+                "size": 0.8**shared * min(1.0, max(0.18 * near / radius, 0.3)),
+            }
+        )
+    return found
+
+
+def _radius(points: Array, drawn: Skeleton) -> float:
+    """Half the thickness of a drawn bar [m]: a share of all bars together, so that it suits any robot."""
+    bars = [*drawn.bars, *drawn.slides]
+    total = sum(float(np.linalg.norm(points[0, b] - points[0, a])) for a, b in bars)
+    extent = float(np.linalg.norm(np.ptp(points[0], axis=0)))
+    return max((0.011 if len(bars) > 8 else 0.015) * min(total, 1.6 * extent), 1e-3)
+
+
+def _floor(low: Array, high: Array, size: float, lowest: float) -> dict[str, Any]:
+    """A grid below everything, its lines at round numbers."""
+    rough = size / 10.0
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough)
+    start = [step * math.floor((v - 0.3 * step) / step) for v in low[:2]]
+    end = [step * math.ceil((v + 0.3 * step) / step) for v in high[:2]]
+    return {"low": start, "high": end, "step": step, "z": float(lowest - 0.02 * size)}
+
+
+def _quantised(points: Array, low: Array, step: float) -> NDArray[np.uint16]:
+    return np.clip(np.rint((points - low) / step), 0, STEPS).astype("<u2")
+
+
+def _packed(values: NDArray[Any]) -> str:
+    return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
+
+
+def _short(values: Array) -> list[float]:
+    return [float(f"{value:.9g}") for value in values]
+
+
+@cache
+def _script() -> str:
+    return SCRIPT.read_text(encoding="utf-8")
+
+
+def _html(data: dict[str, Any], heading: str, caption: str, *, reference: bool) -> str:
+    # '<' inside the data could end the script element; JSON has another spelling for it.
+    packed = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    text = f"<p>{escape(caption)}</p>" if caption else ""
+    return (
+        f'<style>{STYLE}</style><figure class="animation"><figcaption><h3>{escape(heading)}</h3>{text}</figcaption>'
+        f'<canvas tabindex="0" role="img" aria-label="{escape(heading)}, drawn in space"></canvas>'
+        f'<div class="instruction" data-part="label"></div>'
+        f'<div class="controls">{_controls(reference=reference, arm=bool(data["arm"]))}</div>'
+        '<div class="readings" data-part="readings"></div>'
+        f'<script type="application/json">{packed}</script></figure>'
+        f"<script>{_script()}</script>"
+        "<script>servotwinAnimation(document.currentScript.previousElementSibling.previousElementSibling);</script>"
+    )
+
+
+def _controls(*, reference: bool, arm: bool) -> str:
+    views = "".join(
+        f'<button type="button" data-view="{view}">{view}</button>'
+        for view in ("oblique", "above", "front", "side")
+    )
+    parts = [
+        '<button type="button" class="play" data-part="play">Play</button>',
+        '<input type="range" data-part="scrub" min="0" max="1" step="any" value="0" aria-label="time">',
+        '<span class="clock" data-part="clock"></span>',
+        _select("speed", "speed", SPEEDS, "1"),
+        '<label><input type="checkbox" data-part="loop" checked> repeat</label>',
+    ]
+    if reference and arm:
+        parts.append('<label><input type="checkbox" data-part="ghost"> commanded arm</label>')
+    if reference:
+        parts.append(_select("deviation", "magnify", MAGNIFIED, "1"))
+    return "".join([*parts, f"<span>{views}</span>"])
+
+
+def _select(title: str, part: str, values: Sequence[str], chosen: str) -> str:
+    options = "".join(
+        f'<option value="{value}"{" selected" if value == chosen else ""}>{value} ×</option>'
+        for value in values
+    )
+    return f'<label>{title} <select data-part="{part}">{options}</select></label>'

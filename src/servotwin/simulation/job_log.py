@@ -1,0 +1,146 @@
+"""What a job did, instruction by instruction: time, energy, path, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from servotwin.control.exchange import Entry
+from servotwin.mechanism.model import Array
+from servotwin.motion.limits import MotionLimits
+
+NANO = 1e-9
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that changed at an instant: a state, an input, an output, a key, an alarm."""
+
+    time_s: float
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """An instruction as it was carried out.
+
+    ``energy_J`` taken from the source; ``path_deviation_m``: largest distance of the tool from the commanded
+    path; ``limits``: per axis the largest shares of its limits of speed and acceleration in the commands.
+    """
+
+    index: int
+    line: int
+    text: str
+    start_s: float
+    end_s: float
+    energy_J: float | None = None
+    path_deviation_m: float | None = None
+    limits: tuple[tuple[str, float, float], ...] = ()
+
+    @property
+    def duration_s(self) -> float:
+        """How long it took."""
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True)
+class JobLog:
+    """A job that was run. ``finished``: it came to its end; otherwise ``alarms`` or ``changes`` say why not."""
+
+    job: str
+    entries: tuple[LogEntry, ...]
+    changes: tuple[Change, ...]
+    alarms: tuple[str, ...]
+    finished: bool
+    cycle_time_s: float | None
+    energy_J: float | None
+    state: str  # of the controller at the end
+
+    def plain(self) -> dict[str, Any]:
+        """As texts and numbers, ready for JSON."""
+        data = asdict(self)
+        for entry, row in zip(self.entries, data["entries"], strict=True):
+            row["duration_s"] = entry.duration_s
+            row["limits"] = [
+                {"axis": axis, "speed_share": v, "acceleration_share": a} for axis, v, a in entry.limits
+            ]
+        return data
+
+
+@dataclass(frozen=True)
+class Commands:
+    """The references that were handed out: times (k,) [s], and q, qd, qdd (k, n)."""
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+
+    @property
+    def duration(self) -> float:
+        """[s]"""
+        return float(self.t[-1])
+
+    @property
+    def arrivals(self) -> Array:
+        """When the reference came to rest for the last time (1,) [s]."""
+        moving = np.flatnonzero((self.qd != 0.0).any(axis=1))
+        return np.array([self.t[min(moving[-1] + 1, len(self.t) - 1)] if len(moving) else 0.0])
+
+    def sample(self, t: Array) -> tuple[Array, Array, Array]:
+        """Linear in between, as the axis controllers interpolate."""
+        n = self.q.shape[1]
+        return (
+            np.stack([np.interp(t, self.t, self.q[:, i]) for i in range(n)], axis=1),
+            np.stack([np.interp(t, self.t, self.qd[:, i]) for i in range(n)], axis=1),
+            np.stack([np.interp(t, self.t, self.qdd[:, i]) for i in range(n)], axis=1),
+        )
+
+
+def log_entries(
+    journal: Sequence[Entry],
+    commands: Commands,
+    limits: MotionLimits,
+    names: Sequence[str],
+    signals: dict[str, Array] | None = None,
+) -> tuple[LogEntry, ...]:
+    """The journal of the controller with what the signals of the run say about each instruction."""
+    found = []
+    for i, entry in enumerate(journal):
+        start, end = entry.begin_ns * NANO, entry.end_ns * NANO
+        energy = deviation = None
+        if signals is not None and len(signals["time_s"]):
+            t = signals["time_s"]
+            used = np.interp([start, end], np.append(0.0, t), np.append(0.0, signals["bus_energy_J"]))
+            energy = float(used[1] - used[0])
+            rows = (t >= start) & (t <= end)
+            if rows.any():
+                deviation = float(signals["tip_error_across_m"][rows].max())
+        found.append(
+            LogEntry(
+                i + 1,
+                entry.line,
+                entry.text,
+                start,
+                end,
+                energy,
+                deviation,
+                _shares(commands, limits, names, start, end),
+            )
+        )
+    return tuple(found)
+
+
+def _shares(
+    commands: Commands, limits: MotionLimits, names: Sequence[str], start: float, end: float
+) -> tuple[tuple[str, float, float], ...]:
+    rows = (commands.t > start) & (commands.t <= end)
+    if not rows.any() or not commands.qd[rows].any():
+        return ()
+    v = np.abs(commands.qd[rows]).max(axis=0) / limits.speed
+    a = np.abs(commands.qdd[rows]).max(axis=0) / limits.acceleration
+    return tuple((name, float(v[i]), float(a[i])) for i, name in enumerate(names))

@@ -1,0 +1,99 @@
+"""What the main controller acts on while a job runs: the drive-level machine, or an arm that follows exactly."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from servotwin.control.exchange import Command
+from servotwin.description.schema import RobotDescription
+from servotwin.mechanism.model import Array
+from servotwin.simulation.drive_data import owners
+from servotwin.simulation.faults import close_brake, open_winding
+from servotwin.simulation.machine import Machine
+
+
+class Plant(Protocol):
+    """What the main controller acts on."""
+
+    def feedback(self) -> tuple[Array, str]:
+        """Counted joint positions (n,), and what a drive reports."""
+
+    def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
+        """Take a command and go on to an instant; False if that failed."""
+
+
+class IdealPlant:
+    """An arm that is where it shall be: for rehearsals."""
+
+    def __init__(self, q: Array) -> None:
+        self.q = q
+
+    def feedback(self) -> tuple[Array, str]:
+        """See ``Plant``."""
+        return self.q, ""
+
+    def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
+        """See ``Plant``."""
+        if command.enable:
+            self.q = command.q
+        return True
+
+
+class MachinePlant:
+    """The drive-level machine; power that goes leaves it to friction and brakes."""
+
+    def __init__(self, machine: Machine, truth: RobotDescription) -> None:
+        self.machine = machine
+        self._owners = owners(truth)
+        self._brakes = [truth.axes[name].brake for name in self._owners]
+        motors = [truth.axes[name].motor for name in self._owners]
+        limits = [m.thermal.limit if m is not None and m.thermal is not None else None for m in motors]
+        self._hottest = [math.inf if limit is None else limit for limit in limits]
+        self._closing: list[tuple[int, int]] = []  # instant, motor
+        self._powered = True
+
+    def feedback(self) -> tuple[Array, str]:
+        """See ``Plant``."""
+        machine = self.machine
+        q = machine.inverse @ (machine.axes["count"] / machine.axes["counts_per_rad"])
+        hot = [
+            name
+            for name, limit, T in zip(self._owners, self._hottest, machine.motors["T_w"], strict=True)
+            if limit < T
+        ]
+        return q, f"overload: the winding of motor {hot[0]} is too hot" if hot else ""
+
+    def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
+        """See ``Plant``."""
+        machine, N = self.machine, np.linalg.inv(self.machine.inverse)
+        counts = np.rint(N @ command.q * machine.axes["counts_per_rad"])
+        machine.table = np.stack([counts, N @ command.qd, N @ command.qdd], axis=-1)[None]
+        if self._powered and not command.enable:
+            self._power_off(now_ns)
+        for at, motor in [entry for entry in self._closing if entry[0] <= until_ns]:
+            self._advance(max(at, now_ns))
+            close_brake(machine, motor)
+            self._closing.remove((at, motor))
+        self._advance(until_ns)
+        return int(machine.world["status"][0]) == 0
+
+    def _power_off(self, now_ns: int) -> None:
+        self._powered = False
+        for j, brake in enumerate(self._brakes):
+            open_winding(self.machine, j)
+            if brake is not None:
+                self._closing.append((now_ns + round(brake.delay * 1e9), j))
+        self._closing.sort()
+
+    def _advance(self, until_ns: int) -> None:
+        machine = self.machine
+        world, rows = machine.world[0], machine.rows
+        needed = int(world["rows"]) + (until_ns - int(world["now"])) // int(world["row_every"]) + 2
+        if needed > len(rows):
+            machine.rows = np.concatenate(
+                [rows, np.zeros((max(len(rows), needed - len(rows)), rows.shape[1]))]
+            )
+        machine.advance(until_ns)

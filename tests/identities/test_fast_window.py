@@ -1,0 +1,62 @@
+"""One window of the fast method against RK4 in very small steps, from states of a moving robot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from servotwin.mechanism.build import build_mechanism
+from servotwin.robot.robot import Robot
+from servotwin.simulation.machine import Machine, build_machine
+from servotwin.simulation.scenario import read_scenario
+
+WINDOW = 200_000  # ns
+STATE = ("y", "z", "z_mark", "z_row", "now", "period_start", "decay", "u_bus", "edges", "times", "level_a")
+RECORDS = ("motors", "sensors", "axes", "stops", "tasks", "random", "timing", "power")
+GSIS = "scara-a-axis-100deg"
+
+
+def _machine(method: str, steps: int, seed: int) -> Machine:
+    overrides = {"solver.method": method, "solver.steps": str(steps)}
+    scenario = read_scenario(GSIS, overrides)
+    model = Robot(build_mechanism(scenario.description))
+    plant = Robot(build_mechanism(scenario.plant_description))
+    random = np.random.default_rng(seed)
+    q = random.uniform(0.6, 0.9, 4) * np.where(random.uniform(size=4) > 0.5, plant.limits.q_max, plant.limits.q_min)
+    machine = build_machine(scenario.description, scenario.plant_description, model, plant, q, scenario.solver)
+    # a table that asks for motion: towards the middle, at speeds the axes can follow
+    count = np.arange(1, 30)
+    w = -0.3 * machine.axes["w_max"] * np.sign(machine.N @ q)
+    theta = machine.N @ q + w * 0.016 * count[:, None]
+    counts = np.rint(theta * machine.sensors["counts_per_rad"])
+    machine.table = np.ascontiguousarray(np.stack([counts, np.broadcast_to(w, counts.shape), 0.0 * counts], axis=-1))
+    machine.world["row_next"] = 1 << 62
+    return machine
+
+
+def _copy(source: Machine, target: Machine) -> None:
+    for name in STATE:
+        target.world[name] = source.world[name]
+    for name in RECORDS:
+        getattr(target, name)[...] = getattr(source, name)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fast_window_against_small_rk4_steps_agrees_to_parts_in_a_billion(seed):
+    fast, fine = _machine("fast", 1, seed), _machine("rk4", 32, seed)
+    assert fast.world["plain"][0] == 1
+    n, m = 4, 4
+    for window in range(40, 400, 60):
+        fast.advance(window * WINDOW)
+        _copy(fast, fine)
+        before = fast.world["z"][0].copy()
+        fast.advance((window + 1) * WINDOW)
+        fine.advance((window + 1) * WINDOW)
+        ratio = np.abs(np.diag(fast.N))
+        error = np.abs(fast.y - fine.y)
+        assert np.all(error[:n] * ratio < 1e-10)  # rad of the motor; an encoder count is 1.6e-3
+        assert np.all(error[n : 2 * n] * ratio < 2e-7)  # rad/s
+        assert np.all(error[2 * n : 3 * n] < 2e-7)  # A
+        gained, exact = fast.world["z"][0] - before, fine.world["z"][0] - before
+        scale = np.abs(exact[: 4 * m]).reshape(4, m).max(axis=1, keepdims=True)
+        assert np.all(np.abs(gained - exact)[: 4 * m].reshape(4, m) < 1e-5 * scale)

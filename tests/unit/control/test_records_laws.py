@@ -1,0 +1,276 @@
+"""The loops of the axis controller and the servo driver, one call at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as draw
+from numba import njit
+
+from servotwin.control.axis_controller import interpolate, position_loop
+from servotwin.control.records import AXIS, Saturation, Sensing, zeros
+from servotwin.control.servo_driver import current_loop, field_oriented_loop, measure_speed, speed_loop
+from servotwin.drives.records import SENSOR
+from servotwin.drives.records import zeros as drive_zeros
+from servotwin.drives.sensors import inverse_time_speed, normal, quantise, read_count, read_current, uniform
+
+COUNTS = 4000 / (2 * math.pi)
+
+
+@njit
+def _position(axes: Any, T: float) -> None:
+    position_loop(axes[0], T)
+
+
+@njit
+def _interpolate(axes: Any, part: float) -> None:
+    interpolate(axes[0], part)
+
+
+@njit
+def _speed(axes: Any, T: float) -> None:
+    speed_loop(axes[0], T)
+
+
+@njit
+def _current(axes: Any, T: float) -> None:
+    current_loop(axes[0], T)
+
+
+@njit
+def _oriented(axes: Any, T: float, angle: float) -> tuple[float, float]:
+    return field_oriented_loop(axes[0], T, angle)
+
+
+@njit
+def _measure(axes: Any, T: float, timed: float) -> None:
+    measure_speed(axes[0], T, timed)
+
+
+@njit
+def _count(sensors: Any, theta: float) -> int:
+    return read_count(sensors[0], theta)
+
+
+@njit
+def _sense(sensors: Any, i: float, random: Any) -> float:
+    return read_current(sensors[0], i, random)
+
+
+@njit
+def _timed(sensors: Any, theta: float, w: float, time: float) -> float:
+    return inverse_time_speed(sensors[0], theta, w, time)
+
+
+@njit
+def _quantise(value: float, span: float, bits: int) -> float:
+    return quantise(value, span, bits)
+
+
+@njit
+def _random(state: Any, count: int) -> Any:
+    flat, bell = np.empty(count), np.empty(count)
+    for k in range(count):
+        flat[k] = uniform(state)
+        bell[k] = normal(state)
+    return flat, bell
+
+
+def one(**values: float) -> Any:
+    axes = zeros(AXIS, 1)
+    axes["counts_per_rad"], axes["w_max"], axes["i_max"], axes["u_max"] = COUNTS, 400.0, 20.0, 60.0
+    for name, value in values.items():
+        axes[name] = value
+    return axes
+
+
+# --- axis controller --------------------------------------------------------------------------------
+
+
+def test_position_loop_turns_pulses_into_a_speed() -> None:
+    axes = one(
+        K_x=30.0, K_xi=100.0, counts_ref=1000.0, count=900, sum_x=50.0, share_velocity=0.5, w_path=10.0
+    )
+    _position(axes, 1e-3)
+    assert axes["w_command"][0] == pytest.approx((30.0 * 100 + 50.0) / COUNTS + 5.0, rel=1e-14)
+    assert axes["sum_x"][0] == pytest.approx(50.0 + 100.0 * 1e-3 * 100, rel=1e-14)
+    assert axes["saturation"][0] == 0
+
+
+def test_position_loop_limits_its_command_and_holds_its_integrator() -> None:
+    axes = one(K_x=30.0, K_xi=100.0, counts_ref=1e6)
+    _position(axes, 1e-3)
+    assert axes["w_command"][0] == 400.0
+    assert axes["sum_x"][0] == 0.0
+    assert axes["saturation"][0] == Saturation.SPEED_COMMAND
+
+
+def test_interpolation_is_a_straight_line_between_the_main_controllers_points() -> None:
+    axes = one(from_counts=100.0, to_counts=160.0, from_speed=1.0, to_speed=3.0, to_acceleration=8.0)
+    found = []
+    for tick in range(11):
+        _interpolate(axes, tick / 10)
+        found.append((axes["counts_ref"][0], axes["w_path"][0], axes["a_path"][0]))
+    wanted = [(100 + 6 * k, 1 + 0.2 * k, 0.8 * k) for k in range(11)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+# --- servo driver -----------------------------------------------------------------------------------
+
+
+@given(draw.floats(-100, 100), draw.floats(-100, 100), draw.floats(-30, 30))
+def test_speed_loop_is_pi_with_the_integrator_of_the_realised_output(
+    w_ref: float, w: float, kept: float
+) -> None:
+    axes = one(K_n=0.4, K_ni=9.0, w_ref=w_ref, w_meas=w, sum_n=kept, i_feedforward=0.3)
+    _speed(axes, 1e-3)
+    wanted = 0.4 * (w_ref - w) + kept + 0.3
+    given_ = min(max(wanted, -20.0), 20.0)
+    assert axes["i_ref"][0] == pytest.approx(given_, rel=1e-12, abs=1e-12)
+    # eq:anti-windup
+    assert axes["sum_n"][0] == pytest.approx(
+        kept + 9.0 * 1e-3 * (w_ref - w + (given_ - wanted) / 0.4), rel=1e-11, abs=1e-11
+    )
+    assert bool(axes["saturation"][0] & Saturation.CURRENT) == (
+        axes["i_ref"][0] != pytest.approx(wanted, rel=1e-13)
+    )
+
+
+def test_an_integrator_that_was_driven_into_the_limit_comes_back_at_once() -> None:
+    """A second far beyond the limit: without eq:anti-windup the integrator would hold 8000 A."""
+    axes = one(K_n=0.4, K_ni=40.0, w_ref=200.0)
+    for _ in range(1000):
+        _speed(axes, 1e-3)
+    assert axes["i_ref"][0] == 20.0
+    assert axes["sum_n"][0] == pytest.approx(20.0, rel=1e-9)
+    axes["w_ref"] = -5.0
+    _speed(axes, 1e-3)
+    assert axes["i_ref"][0] == pytest.approx(20.0 - 0.4 * 5.0, rel=1e-9)
+
+
+def test_current_loop_is_pi_within_the_bus_voltage() -> None:
+    axes = one(K_i=1.2, K_ii=500.0, i_ref=3.0, i_meas=1.0, sum_i=0.5)
+    _current(axes, 2e-4)
+    assert axes["u_ref"][0] == pytest.approx(1.2 * 2.0 + 0.5, rel=1e-14)
+    assert axes["sum_i"][0] == pytest.approx(0.5 + 500.0 * 2e-4 * 2.0, rel=1e-14)
+    axes = one(K_i=100.0, K_ii=500.0, i_ref=3.0)
+    _current(axes, 2e-4)
+    assert axes["u_ref"][0] == 60.0
+    assert axes["saturation"][0] == Saturation.VOLTAGE
+    assert axes["sum_i"][0] == pytest.approx(500.0 * 2e-4 * (3.0 + (60.0 - 300.0) / 100.0), rel=1e-12)
+
+
+@given(draw.floats(-15, 15), draw.floats(-15, 15))
+def test_fixed_point_current_loop_follows_the_float_one(i_ref: float, i: float) -> None:
+    """The integers hold the current limit and the bus in 32768 parts and gains in 1/256."""
+    K_p, K_i, T = 1.0, 600.0, 2e-4
+    floats = one(K_i=K_p, K_ii=K_i, i_ref=i_ref, i_meas=i)
+    fixed = one(
+        fixed=1, kp_i=round(K_p * 20 / 60 * 256), ki_i=round(K_i * T * 20 / 60 * 256), i_ref=i_ref, i_meas=i
+    )
+    for axes in (floats, fixed):
+        for _ in range(5):
+            _current(axes, T)
+    # half a step of either gain in 256, over five samples of the integrator
+    step = 60.0 / 20.0 / 256 * abs(i_ref - i)
+    assert fixed["u_ref"][0] == pytest.approx(floats["u_ref"][0], abs=0.5 * step * 5 + 0.01)
+
+
+def test_field_oriented_loop_turns_its_voltage_and_stays_in_the_circle() -> None:
+    base = {"K_i": 1.0, "pole_pairs_hat": 4, "psi_hat": 0.02, "L_d_hat": 1e-3, "L_q_hat": 2e-3}
+    axes = one(**base, i_ref=3.0, i_meas=1.0, i_d_meas=0.5, w_meas=50.0)
+    u_a, u_b = _oriented(axes, 2e-4, 0.7)
+    u_d = -0.5 - 200.0 * 2e-3 * 1.0  # eq:foc
+    u_q = 2.0 + 200.0 * (1e-3 * 0.5 + 0.02)
+    assert u_a == pytest.approx(math.cos(0.7) * u_d - math.sin(0.7) * u_q, rel=1e-13)
+    assert u_b == pytest.approx(math.sin(0.7) * u_d + math.cos(0.7) * u_q, rel=1e-13)
+    axes = one(**base | {"K_i": 100.0}, i_ref=3.0)
+    assert math.hypot(*_oriented(axes, 2e-4, 0.7)) == pytest.approx(60.0 / math.sqrt(3), rel=1e-13)
+    assert axes["saturation"][0] == Saturation.VOLTAGE
+
+
+# --- sensors ----------------------------------------------------------------------------------------
+
+
+@given(draw.floats(-1e4, 1e4))
+def test_encoder_is_off_by_at_most_half_a_count(theta: float) -> None:
+    sensors = drive_zeros(SENSOR, 1)
+    sensors["counts_per_rad"] = COUNTS
+    assert abs(_count(sensors, theta) - theta * COUNTS) <= 0.5 + 1e-6
+    sensors["lost"] = 7
+    assert abs(_count(sensors, theta) + 7 - theta * COUNTS) <= 0.5 + 1e-6
+    sensors["stuck"] = 1
+    assert _count(sensors, theta + 1.0) == sensors["count"][0]
+
+
+@given(draw.floats(-12.0, 12.0), draw.integers(2, 20))
+def test_converter_is_off_by_at_most_half_a_step(value: float, bits: int) -> None:
+    found = _quantise(value, 10.0, bits)
+    assert abs(found) <= 10.0
+    limited = min(max(value, -10.0), 10.0)
+    assert abs(found - limited) <= 0.5 * 10.0 / (2 ** (bits - 1) - 1) * (1 + 1e-9)
+    assert _quantise(value, 10.0, 0) == limited
+
+
+def test_current_sensor_adds_offset_and_noise_of_the_stated_size() -> None:
+    sensors = drive_zeros(SENSOR, 1)
+    sensors["current_range"], sensors["current_offset"], sensors["current_noise"] = 25.0, 0.2, 0.05
+    random = np.array([3], dtype=np.uint64)
+    found = np.array([_sense(sensors, 4.0, random) for _ in range(4000)])
+    assert found.mean() == pytest.approx(4.2, abs=4 * 0.05 / math.sqrt(4000))
+    assert found.std() == pytest.approx(0.05, rel=0.05)
+
+
+def test_random_numbers_are_spread_as_they_should_be_and_follow_their_seed() -> None:
+    flat, bell = _random(np.array([1], dtype=np.uint64), 20_000)
+    assert 0.0 <= flat.min() < flat.max() < 1.0
+    assert flat.mean() == pytest.approx(0.5, abs=4 * 0.289 / math.sqrt(20_000))
+    assert bell.mean() == pytest.approx(0.0, abs=4 / math.sqrt(20_000))
+    assert bell.std() == pytest.approx(1.0, abs=4 / math.sqrt(40_000))
+    again, _ = _random(np.array([1], dtype=np.uint64), 20_000)
+    other, _ = _random(np.array([2], dtype=np.uint64), 20_000)
+    assert np.array_equal(flat, again)
+    assert abs(np.corrcoef(flat, other)[0, 1]) < 0.05
+
+
+@pytest.mark.parametrize("w", [0.5, -0.5, 3.0, -200.0])
+def test_time_between_pulses_gives_the_speed_where_counting_gives_steps(w: float) -> None:
+    """One count is 1.6 mrad: at 0.5 rad/s and 1 ms a counter sees a pulse in every third sample."""
+    sensors = drive_zeros(SENSOR, 1)
+    sensors["counts_per_rad"] = COUNTS
+    axes = one(sensing=Sensing.COUNTED)
+    timed, counted = [], []
+    for k in range(1, 101):
+        time = 1e-3 * k
+        axes["count"] = _count(sensors, w * time)
+        _measure(axes, 1e-3, 0.0)
+        counted.append(axes["w_meas"][0])
+        axes["last_count"] = axes["count"]
+        timed.append(_timed(sensors, w * time, w, time))
+    # after the first pulses the time between them is exact at constant speed
+    np.testing.assert_allclose(timed[20:], w, rtol=1e-9)
+    step = 1.0 / COUNTS / 1e-3
+    assert np.abs(np.array(counted) - w).max() <= step
+    assert np.mean(counted) == pytest.approx(w, abs=step / 50)
+
+
+def test_time_since_the_last_pulse_bounds_the_speed_of_a_shaft_that_stops() -> None:
+    sensors = drive_zeros(SENSOR, 1)
+    sensors["counts_per_rad"] = COUNTS
+    for k in range(1, 21):
+        _timed(sensors, 5.0 * 1e-3 * k, 5.0, 1e-3 * k)
+    found = [_timed(sensors, 0.1, 0.0, 0.02 + 1e-3 * k) for k in range(1, 30)]
+    assert found[-1] <= 1.0 / COUNTS / 0.028
+    assert np.all(np.diff(found) <= 0.0)
+
+
+def test_filtered_speed_approaches_the_counted_one_by_its_share() -> None:
+    axes = one(sensing=Sensing.FILTERED, filter=0.25, count=16)
+    counted = 16 / COUNTS / 1e-3
+    for k in range(1, 6):
+        _measure(axes, 1e-3, 0.0)
+        assert axes["w_meas"][0] == pytest.approx(counted * (1 - 0.75**k), rel=1e-12)

@@ -1,0 +1,88 @@
+"""Online replanning: jogging, stopping, targets and overrides that change on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from servotwin.errors import InputError, ShapeError
+from servotwin.motion.limits import MotionLimits
+from servotwin.motion.online import OnlinePlanner
+
+INF = np.full(2, np.inf)
+LIMITS = MotionLimits(
+    q_min=np.array([-2.0, -2.0]), q_max=np.array([2.0, 2.0]), speed=np.array([1.0, 2.0]),
+    acceleration=np.array([4.0, 8.0]), jerk=np.array([40.0, np.inf]), torque=INF,
+)  # fmt: skip
+PERIOD = 0.016
+
+
+def run(planner, steps=1000):
+    rows = [planner.state]
+    for _ in range(steps):
+        rows.append(planner.step())
+        if planner.finished:
+            break
+    return (np.array(column) for column in zip(*rows, strict=True))
+
+
+def assert_within(q, qd, qdd) -> None:
+    assert np.all(np.abs(qd) <= LIMITS.speed * (1 + 1e-9))
+    assert np.all(np.abs(qdd) <= LIMITS.acceleration * (1 + 1e-9))
+    jerk = np.abs(np.diff(qdd, axis=0)) / PERIOD
+    assert np.all(jerk <= np.array([40.0, 64.0]) * (1 + 1e-6))  # 2 a^2 / V where none is stated
+    np.testing.assert_allclose(np.diff(q, axis=0), 0.5 * PERIOD * (qd[1:] + qd[:-1]), atol=64.0 * PERIOD**3)
+
+
+def test_position_is_reached_at_rest_by_all_joints_together() -> None:
+    planner = OnlinePlanner(LIMITS, PERIOD, np.zeros(2))
+    planner.to_position([1.0, -0.3])
+    q, qd, qdd = run(planner)
+    assert_within(q, qd, qdd)
+    np.testing.assert_allclose(q[-1], [1.0, -0.3], atol=1e-9)
+    np.testing.assert_allclose(qd[-1], 0.0, atol=1e-9)
+    assert np.all(np.abs(q[-6] - q[-1]) > 0.0)
+
+
+def test_target_and_override_may_change_on_the_way() -> None:
+    planner = OnlinePlanner(LIMITS, PERIOD, np.zeros(2))
+    planner.to_position([1.5, 1.5])
+    first = list(run(planner, 20))
+    planner.set_override(0.3)
+    second = list(run(planner, 60))
+    assert np.all(np.abs(second[1][-1]) <= 0.3 * LIMITS.speed * (1 + 1e-9))
+    planner.to_position([-0.5, 0.2])
+    third = list(run(planner))
+    motion = [np.concatenate([a, b[1:], c[1:]]) for a, b, c in zip(first, second, third, strict=True)]
+    assert_within(*motion)
+    np.testing.assert_allclose(planner.state[0], [-0.5, 0.2], atol=1e-9)
+
+
+def test_jogging_stops_within_its_stopping_distance() -> None:
+    planner = OnlinePlanner(LIMITS, PERIOD, np.zeros(2))
+    planner.to_velocity([0.8, -1.0])
+    run(planner, 30)
+    q_before, needed = planner.state[0], planner.stopping_distance()
+    planner.to_velocity([0.0, 0.0])
+    q, qd, _ = run(planner)
+    np.testing.assert_allclose(qd[-1], 0.0, atol=1e-9)
+    assert np.all(np.abs(q[-1] - q_before) <= np.abs(needed) * (1 + 1e-6) + 1e-9)
+
+
+def test_reset_in_motion_comes_to_rest() -> None:
+    planner = OnlinePlanner(LIMITS, PERIOD, np.zeros(2))
+    planner.reset([0.1, 0.2], qd=[0.5, -0.5])
+    _, qd, _ = run(planner)
+    np.testing.assert_allclose(qd[-1], 0.0, atol=1e-9)
+
+
+def test_bad_targets_are_refused() -> None:
+    planner = OnlinePlanner(LIMITS, PERIOD, np.zeros(2))
+    with pytest.raises(InputError, match="beyond the limits"):
+        planner.to_position([3.0, 0.0])
+    with pytest.raises(ShapeError):
+        planner.to_velocity([1.0])
+    with pytest.raises(ShapeError):
+        planner.reset([np.nan, 0.0])
+    with pytest.raises(InputError, match="override"):
+        planner.set_override(0.0)

@@ -1,0 +1,140 @@
+"""Lee, Lee and Lim 1989: what the paper's simulator and robot did, this one does.
+
+What the paper does not print (rotor inertias, friction, bus voltage, bandwidths, ramp) is as the robot file says; the
+comparisons are with statements of the paper, not with numbers read from its figures.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import servotwin as st
+from servotwin.simulation.result import Result
+
+KGF_CM = 0.0980665  # N m
+
+
+@functools.cache
+def result(name: str, *changes: tuple[str, str]) -> Result:
+    return st.simulate(name, dict(changes))
+
+
+def axis(found: Result, motor: str) -> dict[str, Any]:
+    return next(entry for entry in found.summary["axes"] if entry["motor"] == motor)
+
+
+# --- section V, Fig. 8 and 11: A axis from 0 to 100 deg ---------------------------------------------
+
+
+def test_a_axis_reaches_the_speed_of_table_1() -> None:
+    """Table 1: 200 deg/s; the servo follows its ramp within 2 %."""
+    found = result("scara-a-axis-100deg")
+    assert axis(found, "A")["joint_peak_speed"] == pytest.approx(math.radians(200.0), rel=0.02)
+    assert found.complete
+
+
+def test_a_axis_arrives_at_100_degrees_without_overshoot_to_speak_of() -> None:
+    q = result("scara-a-axis-100deg").signals["joint_A_position_rad"]
+    assert q[-1] == pytest.approx(math.radians(100.0), abs=1e-4)
+    assert q.max() < math.radians(100.0) + 0.01
+
+
+def test_error_of_the_arm_at_rest_is_below_a_twentieth_of_a_millimetre() -> None:
+    """Section V with Fig. 11: less than 0.05 mm at the final position."""
+    found = result("scara-a-axis-100deg")
+    assert found.summary["tip_error_final_m"] < 0.05e-3
+    assert found.summary["settling_s"] is not None
+
+
+@pytest.mark.parametrize("method", ["rk4", "modified-euler", "adaptive"])
+def test_the_papers_own_method_and_others_give_the_same_run(method: str) -> None:
+    """Section IV: Runge-Kutta of fourth order over every fine time interval."""
+    fast = result("scara-a-axis-100deg").signals["joint_A_position_rad"]
+    other = result("scara-a-axis-100deg", ("solver.method", method)).signals["joint_A_position_rad"]
+    # pulses that fall on the other side of a sample make single counts of difference
+    assert np.abs(fast - other).max() < 5 * 2 * math.pi / 4000 / 100
+
+
+def test_four_motors_cut_the_current_period_into_seventeen_intervals() -> None:
+    """Section III.4, Fig. 5: 4 n + 1 fine time intervals."""
+    found = result(
+        "scara-full-range", ("solver.method", "rk4"), ("move.0.dwell", "0 s"), ("move.1.dwell", "0 s")
+    )
+    assert found.summary["intervals_per_current_period_max"] == 17
+
+
+# --- section V, Fig. 7: torques of the full-range move ----------------------------------------------
+
+
+def test_a_motor_carries_the_full_range_move_with_the_largest_load() -> None:
+    """Fig. 7 is for choosing motors: the RMS must stay below the rated 6.5 kgf cm, the peak below three times it."""
+    found = axis(result("scara-full-range"), "A")
+    rated = 6.5 * KGF_CM
+    assert found["rated_torque_N_m"] == pytest.approx(rated, rel=1e-6)
+    assert found["peak_rating_N_m"] == pytest.approx(3 * rated, rel=1e-2)
+    assert 0.3 * rated < found["rms_torque_N_m"] < rated
+    assert rated < found["peak_torque_mean_N_m"] < 3 * rated
+
+
+def test_every_motor_carries_the_full_range_move() -> None:
+    for found in result("scara-full-range").summary["axes"]:
+        assert found["rms_torque_N_m"] < found["rated_torque_N_m"], found["motor"]
+        assert found["peak_torque_mean_N_m"] < 3 * found["rated_torque_N_m"], found["motor"]
+
+
+@pytest.mark.parametrize(
+    ("motor", "rpm"), [("A", 3333.0), ("B", 3333.0), ("Z", 3750.0), ("W", 998.0)]
+)  # Table 1's speeds through Table 3's gears
+def test_motors_turn_as_fast_as_table_1_demands(motor: str, rpm: float) -> None:
+    found = axis(result("scara-full-range"), motor)
+    assert found["peak_speed_rad_per_s"] == pytest.approx(rpm * 2 * math.pi / 60, rel=0.03)
+
+
+# --- section V, Fig. 9 and 10: a robot that differs from its model ----------------------------------
+
+
+def difference(name: str, speed: str, signal: str) -> np.ndarray:
+    robot = result(name)
+    simulator = result("scara-a-axis-100deg", ("set.variables.load", "0 kg"), ("move.0.speed", speed))
+    return np.asarray(robot.signals[signal] - simulator.signals[signal])
+
+
+@pytest.mark.parametrize("signal", ["joint_A_position_rad", "joint_A_velocity_rad_per_s"])
+def test_robot_and_simulator_differ_more_at_high_speed(signal: str) -> None:
+    """Fig. 9 and 10: small at low speed, large at high speed, yet small beside the motion."""
+    low = difference("scara-perturbed-low-speed", "20 %", signal)
+    high = difference("scara-perturbed-high-speed", "100 %", signal)
+    assert np.sqrt(np.mean(high**2)) > 1.2 * np.sqrt(np.mean(low**2))
+    assert np.abs(high).max() > np.abs(low).max()
+    assert np.abs(high).max() < 0.01
+
+
+# --- Table 1 and section V: repeatability -----------------------------------------------------------
+
+
+def repeatability(counting: str) -> float:
+    """ISO 9283 RP of the pose [m]: mean distance from the barycentre plus three deviations."""
+    changes = [(f"set.axes.{name}.encoder.counting", counting) for name in "ABZW"]
+    # a 12-bit speed command has steps of 0.2 rad/s, which alone leave 0.02 mm at the tip
+    signals = result("scara-repeatability", *changes, ("set.controller.command_bits", "14")).signals
+    tip = np.stack([signals[f"tip_{a}_m"] for a in "xyz"], axis=1)
+    wanted = np.stack([signals[f"tip_ref_{a}_m"] for a in "xyz"], axis=1)
+    there = np.append(np.linalg.norm(wanted - wanted[-1], axis=1) < 1e-9, False)
+    ends = np.flatnonzero(there[:-1] & ~there[1:])
+    ends = ends[signals["time_s"][ends] > 0.5]
+    assert len(ends) == 20
+    distance = np.linalg.norm(tip[ends] - tip[ends].mean(axis=0), axis=1)
+    return float(distance.mean() + 3.0 * distance.std(ddof=1))
+
+
+def test_counting_all_edges_gives_the_papers_repeatability_and_counting_one_does_not() -> None:
+    """Section V: close to 0.01 mm without payload, Table 1: 0.02 mm; one count of the bare lines is 0.04 mm."""
+    all_edges, one_edge = repeatability("4"), repeatability("1")
+    assert all_edges < 0.015e-3
+    assert one_edge > 0.02e-3
+    assert one_edge > 2.0 * all_edges

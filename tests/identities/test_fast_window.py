@@ -22,14 +22,20 @@ def _machine(method: str, steps: int, seed: int) -> Machine:
     model = Robot(build_mechanism(scenario.description))
     plant = Robot(build_mechanism(scenario.plant_description))
     random = np.random.default_rng(seed)
-    q = random.uniform(0.6, 0.9, 4) * np.where(random.uniform(size=4) > 0.5, plant.limits.q_max, plant.limits.q_min)
-    machine = build_machine(scenario.description, scenario.plant_description, model, plant, q, scenario.solver)
+    q = random.uniform(0.6, 0.9, 4) * np.where(
+        random.uniform(size=4) > 0.5, plant.limits.q_max, plant.limits.q_min
+    )
+    machine = build_machine(
+        scenario.description, scenario.plant_description, model, plant, q, scenario.solver
+    )
     # a table that asks for motion: towards the middle, at speeds the axes can follow
     count = np.arange(1, 30)
     w = -0.3 * machine.axes["w_max"] * np.sign(machine.N @ q)
     theta = machine.N @ q + w * 0.016 * count[:, None]
     counts = np.rint(theta * machine.sensors["counts_per_rad"])
-    machine.table = np.ascontiguousarray(np.stack([counts, np.broadcast_to(w, counts.shape), 0.0 * counts], axis=-1))
+    machine.table = np.ascontiguousarray(
+        np.stack([counts, np.broadcast_to(w, counts.shape), 0.0 * counts], axis=-1)
+    )
     machine.world["row_next"] = 1 << 62
     return machine
 
@@ -60,3 +66,13 @@ def test_fast_window_against_small_rk4_steps_agrees_to_parts_in_a_billion(seed):
         gained, exact = fast.world["z"][0] - before, fine.world["z"][0] - before
         scale = np.abs(exact[: 4 * m]).reshape(4, m).max(axis=1, keepdims=True)
         assert np.all(np.abs(gained - exact)[: 4 * m].reshape(4, m) < 1e-5 * scale)
+
+
+def test_fast_window_that_meets_a_stop_is_left_to_rk4():
+    fast, steps = _machine("fast", 1, 0), _machine("rk4", 8, 0)
+    for machine in (fast, steps):
+        machine.stops["low"][0] = machine.y[0] - 1e-3
+        machine.stops["high"][0] = machine.y[0] + 1e-3
+        machine.advance(300 * WINDOW)
+        assert machine.world["events"][0] > 0
+    np.testing.assert_allclose(fast.y[:4], steps.y[:4], rtol=0, atol=1e-6)

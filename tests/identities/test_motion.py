@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import servotwin
@@ -22,6 +23,8 @@ SPEEDS = st.one_of(
     st.floats(0.01, 2.0).map(lambda v: Speed("m/s", v)),
     st.floats(0.5, 5.0).map(lambda v: Speed("s", v)),
 )
+# Plans of many moves shrink slowly and tell little when small.
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 # Errors of rounding, and of a path between the samples at which a plan is checked.
 ROUNDING = 1e-9
 BETWEEN = 2e-3
@@ -69,17 +72,20 @@ def jobs(draw):
     return robot, limits, start, requests
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(jobs())
 def test_any_plan_that_fits_holds_every_limit_at_every_sample(job) -> None:
     robot, limits, start, requests = job
     period = PERIODS[robot.name]
     try:
         way = plan(robot, start, requests, limits, fit=True, period=period)
-    except (PathError, servotwin.InputError) as error:
-        # What no speed can cure; anything else is a fault of the planner.
-        assert getattr(error, "what", "geometry") in ("geometry", "workspace", "singularity", "position")
+    except servotwin.InputError:  # three points in a row, for instance
         assume(False)
+    except PathError as error:
+        if error.what not in ("workspace", "singularity", "position"):  # which no speed can cure
+            raise
+        assume(False)
+    assume(way.duration > 1e-3)
     for step, allowance in ((period, ROUNDING + 5e-4), (way.duration / 5000 + 1e-9, BETWEEN)):
         q, qd, qdd = way.sample(np.arange(0.0, way.duration + step, step))
         assert np.all(q >= limits.q_min - 1e-6)
@@ -95,7 +101,7 @@ def test_any_plan_that_fits_holds_every_limit_at_every_sample(job) -> None:
     assert max((r.deviation_m for r in report(way, robot, limits, period)), default=0.0) < 1e-6
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(jobs())
 def test_blends_stay_within_their_radius(job) -> None:
     robot, limits, start, requests = job
@@ -116,7 +122,7 @@ def test_blends_stay_within_their_radius(job) -> None:
         assert away.max() <= request.blend * (1 + 1e-6)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(st.data(), st.sampled_from(sorted(PERIODS)), st.sampled_from(KINDS), st.floats(0.05, 1.0))
 def test_time_scaling_of_joint_moves_is_tight(data, name, profile, share) -> None:
     robot, limits = loaded(name)
@@ -126,16 +132,19 @@ def test_time_scaling_of_joint_moves_is_tight(data, name, profile, share) -> Non
     law = way.segments[0].law
     fine = np.linspace(0.0, way.duration, 5001)
     ramps = np.cumsum([0.0, *getattr(law, "times", ())])
-    t = np.unique(
-        np.concatenate([fine, *(np.linspace(a, b, 501) for a, b in zip(ramps, ramps[1:], strict=False))])
-    )
+    t = np.unique(np.concatenate([fine, *(np.linspace(a, b, 501) for a, b in pairwise(ramps))]))
     _, qd, qdd = way.sample(t)
     speed, acceleration = (np.abs(qd) / limits.speed).max(), (np.abs(qdd) / limits.acceleration).max()
     assert speed <= share * (1 + 1e-9)
     assert acceleration <= 1 + 1e-9
-    if profile == "s-curve":  # or the jerk, which here follows from speed and acceleration
-        jerk = np.abs(np.diff(qdd, axis=0) / np.diff(t)[:, None]).max(axis=1)[np.diff(t) > 1e-6]
-        ratio = np.abs(target - start).max() / law.length if False else 1.0
-        assert max(speed / share, acceleration, ratio * jerk.max()) > 0.0
-    else:
-        assert max(speed / share, acceleration) > 0.999
+    used = [speed / share, acceleration]
+    if (
+        profile == "s-curve"
+    ):  # a stroke may also be too short for either; its jerk is 2 a^2 / V of the whole move
+        pace, push = (
+            float(1.0 / np.max(np.abs(target - start) / x)) for x in (limits.speed, limits.acceleration)
+        )
+        _, _, sdd = law.sample(t)
+        jerk = np.abs(np.diff(sdd) / np.diff(t))[np.diff(t) > 1e-7 * way.duration].max()
+        used.append(jerk / (2.0 * push**2 / (share * pace)))
+    assert max(used) > 0.99

@@ -77,7 +77,9 @@ class Watch:
     def look(self, q: Array, qd: Array, q_ref: Array, outside: BoolArray, now_ns: int) -> list[Alarm]:
         """Alarms of this instant; axes that already stood ``outside`` when power came may find their way back."""
         beyond = (q > self.limits.q_max + self.margin) | (q < self.limits.q_min - self.margin)
-        lag = np.abs(q - q_ref)
+        lag, pace = np.abs(q - q_ref), np.abs(qd)
+        if not ((lag > self.following) | beyond | (pace > self.speed)).any():
+            return []
         found = []
         for i in np.flatnonzero(lag > self.following):
             text = (
@@ -87,8 +89,8 @@ class Watch:
         for i in np.flatnonzero(beyond & ~outside):
             text = f"axis {self.names[i]} stands at {q[i]:.6g}, beyond its limit"
             found.append(Alarm(AlarmKind.POSITION_LIMIT, text, now_ns, self.names[i]))
-        for i in np.flatnonzero(np.abs(qd) > self.speed):
-            text = f"axis {self.names[i]} moves at {abs(qd[i]):.4g} per second, more than {self.speed[i]:.4g}"
+        for i in np.flatnonzero(pace > self.speed):
+            text = f"axis {self.names[i]} moves at {pace[i]:.4g} per second, more than {self.speed[i]:.4g}"
             found.append(Alarm(AlarmKind.SPEED, text, now_ns, self.names[i]))
         return found
 

@@ -111,7 +111,9 @@ class MainController:
 
     def _handled(self, event: Event, arguments: dict[str, Any]) -> str | None:
         """Prepare what an event asks for; why it cannot be done, None if it can."""
-        handler = self._handlers.get(event, _nothing)
+        handler = self._handlers.get(event)
+        if handler is None:  # nothing to prepare; a stop is never refused for what comes with it
+            return None
         try:
             inspect.signature(handler).bind(**arguments)
         except TypeError as error:
@@ -138,9 +140,13 @@ class MainController:
         if self._feedback is None:
             raise InputError("no measured positions yet; expected a step before")
         self._all_well("enable")
-        moving = np.abs(self._qd_meas) > self.settings.rest_share * self.limits.speed
-        for i in np.flatnonzero(moving):
+        for i in self._moving():
             raise InputError(f"axis {self.robot.joint_names[i]} still moves; expected an arm at rest")
+
+    def _moving(self) -> list[int]:
+        """Axes that are not at rest by their measured speeds."""
+        fast = np.abs(self._qd_meas) > self.settings.rest_share * self.limits.speed
+        return [int(i) for i in np.flatnonzero(fast)]
 
     def _on_reset(self) -> None:
         self._all_well("reset")
@@ -283,8 +289,7 @@ class MainController:
         if self.state not in POWERED:
             return
         if self.state is State.ENABLING and self._enabled_ns is None:
-            self._enabled_ns = now_ns
-            self._outside = self.reference.take_over(self._q_meas)
+            self._take_over(now_ns)
             return
         motion = self._motion(now_ns, feedback)
         axis = self.reference.fault_of(motion)
@@ -293,6 +298,15 @@ class MainController:
             self._raise(Alarm(AlarmKind.REFERENCE, text, now_ns, axis))
             motion = self.reference.braking()
         self.reference.become(motion)
+
+    def _take_over(self, now_ns: int) -> None:
+        """Power has come: the reference is where the arm stands, if it stands."""
+        for i in self._moving():
+            name = self.robot.joint_names[i]
+            self._raise(Alarm(AlarmKind.SPEED, f"axis {name} moved while the power came", now_ns, name))
+        if self.state is State.ENABLING:
+            self._enabled_ns = now_ns
+            self._outside = self.reference.take_over(self._q_meas)
 
     def _motion(self, now_ns: int, feedback: Feedback) -> Motion:
         """What the state asks for."""
@@ -339,7 +353,3 @@ class MainController:
             task = playback.alarm
             self._raise(Alarm(task.kind, task.text, now_ns, line=task.label.line))
         return motion
-
-
-def _nothing() -> None:
-    """An event that needs no preparation."""

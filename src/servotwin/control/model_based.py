@@ -6,7 +6,7 @@ What it gives at the joints becomes motor torque through the inverse transmissio
 
 .. math::
 
-    \tau = \mathrm{rne}\bigl(q, \dot q, \ddot q_d + K_d (\dot q_d - \dot q) + K_p (q_d - q)\bigr)     (eq:computed-torque)
+    \tau = \mathrm{rne}\bigl(q, \dot q, \ddot q_d + K_d (\dot q_d - \dot q) + K_p (q_d - q)\bigr)   (eq:computed-torque)
 """
 
 from __future__ import annotations

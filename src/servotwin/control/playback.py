@@ -69,6 +69,12 @@ class Playback:
         """Whether no motion is under way."""
         return self.cursor is None or self.cursor.at_rest
 
+    @property
+    def awaited(self) -> InputTask | None:
+        """The input that the job waits for without timeout."""
+        task = self._task
+        return task if isinstance(task, InputTask) and task.timeout is None else None
+
     def advance(
         self,
         now_ns: int,

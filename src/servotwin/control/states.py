@@ -135,7 +135,6 @@ _ROWS: dict[State, dict[Event, State]] = {
         E.RELEASE: S.STOPPING,
         E.STOP: S.STOPPING,
         E.OVERRIDE: S.JOGGING,
-        E.AT_REST: S.READY,
         E.SOFT_ALARM: S.HALTING,
     },
     S.MOVING: {

@@ -22,6 +22,7 @@ from servotwin.description.frames import Array
 Motion = tuple[Array, Array, Array]  # q, qd, qdd (n,) each
 SLACK = 1e-6  # of a limit, for the rounding of a plan that uses it fully
 HALVINGS = 8
+BATCH = 32  # instants that are sampled at once while the rate is constant
 
 
 class Planned(Protocol):
@@ -64,6 +65,10 @@ class Cursor:
         self.time = 0.0
         self.rate, self.slope = rate, 0.0
         self._here = self._sample(0.0)
+        self._ahead: list[
+            tuple[float, Motion]
+        ] = []  # instants to come at the rate and period below, last first
+        self._ahead_for = (-1.0, -1.0)
 
     @property
     def done(self) -> bool:
@@ -90,7 +95,11 @@ class Cursor:
         for halving in range(HALVINGS + 1):
             rate = min(max(self.rate + slope * T, 0.0), 1.0)
             time = self.time + 0.5 * (self.rate + rate) * T
-            there = self._sample(time)
+            if slope == 0.0 and rate > 0.0:
+                time, there = self._steady(rate, T)
+            else:
+                there = self._sample(time)
+                self._ahead_for = (-1.0, -1.0)
             qdd = rate * rate * there[2] + slope * there[1]  # eq:time-scaling
             if slope == 0.0 or time >= end or (np.abs(qdd) <= self.acceleration).all():
                 break
@@ -106,6 +115,15 @@ class Cursor:
     def _standing(self) -> Motion:
         zero = np.zeros_like(self._here[0])
         return self._here[0], zero, zero
+
+    def _steady(self, rate: float, T: float) -> tuple[float, Motion]:
+        """The next instant at a constant rate; a batch of them costs little more than one."""
+        if self._ahead_for != (rate, T) or not self._ahead:
+            times = self.time + rate * T * np.arange(1, BATCH + 1)
+            columns = self.trajectory.sample(np.minimum(times, self.trajectory.duration))
+            self._ahead = list(zip(times.tolist(), zip(*columns, strict=True), strict=True))[::-1]
+            self._ahead_for = (rate, T)
+        return self._ahead.pop()
 
     def _sample(self, time: float) -> Motion:
         q, qd, qdd = self.trajectory.sample(np.array([min(time, self.trajectory.duration)]))

@@ -9,7 +9,11 @@ the current of a DC motor is, with :math:`\lambda = R/L`,
     a_2 &= -\frac{K j}{2 R}, \quad a_1 = -\frac{K\alpha + 2 L a_2}{R}, \quad
     a_0 = \frac{u - K\omega_0 - L a_1}{R}                                                (eq:exact-current)
 
-and its integrals over the interval, of i, i t and i^2, are made of powers and exponentials too.
+and its integrals over the interval, of i, i t and i^2, are made of powers and exponentials too. What a current
+makes of a polynomial speed over a whole window of length S is made of
+
+.. math:: G_k = \int_0^S e^{-\lambda (S-t)} \frac{t^k}{k!}\,dt, \qquad
+          G_{k-1} = \frac{S^k}{k!} - \lambda G_k                                        (eq:window-functions)
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ from typing import Any
 from servotwin.drives.motors import pmsm_current_rates, pmsm_torque, rotor_voltage
 from servotwin.dynamics.recursive.jit import helper
 
-ELECTRICAL_STEP = 5e-6  # s: longest step of the dq currents between edges
+SMALL = 0.75  # lambda S up to which series are used
+ELECTRICAL_STEP = 2.5e-5  # s: longest step of the dq currents between edges
 
 
 @helper
@@ -83,3 +88,49 @@ def pmsm_interval(
             x_d, x_q = i_d + ahead * r_d, i_q + ahead * r_q
         i_d, i_q = new_d, new_q
     return i_d, i_q, torque, moment, square, power, charge
+
+
+@helper
+def window_functions(G: Any, j: int, rate: float, span: float) -> None:
+    """G_0 to G_7 of eq:window-functions in row j; the last by its series or from the exponential."""
+    x = rate * span
+    if x < SMALL:
+        # 8! G_7 / S^8 = sum (-x)^k 8! / (k + 8)! to the 10th power, what is left out is below 1e-15
+        x2 = x * x
+        x4 = x2 * x2
+        low = (1.0 - x / 9.0) + x2 * (1.0 / 90.0 - x / 990.0)
+        mid = (1.0 / 11880.0 - x / 154440.0) + x2 * (1.0 / 2162160.0 - x / 32432400.0)
+        top = 1.0 / 518918400.0 - x / 8821612800.0 + x2 / 158789030400.0
+        p = low + x4 * (mid + x4 * top)
+        s2 = span * span
+        s4 = s2 * s2
+        G[j, 7] = s4 * s4 / 40320.0 * p
+        G[j, 6] = s4 * s2 * span / 5040.0 - rate * G[j, 7]
+        G[j, 5] = s4 * s2 / 720.0 - rate * G[j, 6]
+        G[j, 4] = s4 * span / 120.0 - rate * G[j, 5]
+        G[j, 3] = s4 / 24.0 - rate * G[j, 4]
+        G[j, 2] = s2 * span / 6.0 - rate * G[j, 3]
+        G[j, 1] = s2 / 2.0 - rate * G[j, 2]
+        G[j, 0] = span - rate * G[j, 1]
+    else:
+        G[j, 0] = -math.expm1(-x) / rate
+        power = 1.0
+        for k in range(1, 8):
+            power *= span / k
+            G[j, k] = (power - G[j, k - 1]) / rate
+
+
+@helper
+def decayed(x: float) -> float:
+    """exp(-x) for x >= 0."""
+    if x > SMALL:
+        return math.exp(-x)
+    # Taylor series of exp(-x / 2) to the 12th power (what is left out is below 1e-15), summed in pairs, squared
+    h = 0.5 * x
+    h2 = h * h
+    h4 = h2 * h2
+    low = (1.0 - h) + h2 * (1.0 / 2.0 - h / 6.0)
+    mid = (1.0 / 24.0 - h / 120.0) + h2 * (1.0 / 720.0 - h / 5040.0)
+    top = (1.0 / 40320.0 - h / 362880.0) + h2 * (1.0 / 3628800.0 - h / 39916800.0) + h4 / 479001600.0
+    p = low + h4 * (mid + h4 * top)
+    return p * p

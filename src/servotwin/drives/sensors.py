@@ -64,12 +64,12 @@ def inverse_time_speed(sensor: Any, theta: float, w: float, time: float) -> floa
     The instant of the last pulse follows from how far the shaft has turned since; when no pulse came, the
     speed is at most one count in the time that passed.
     """
-    counts = theta * sensor.counts_per_rad + 0.5
+    counts = theta * sensor.counts_per_rad + 0.5 - sensor.lost
     count = math.floor(counts)
     edge = float(count) if w >= 0.0 else float(count + 1)
     passed = (counts - edge) / sensor.counts_per_rad / w if w != 0.0 else 0.0
     at = time - passed
-    pulses = count - sensor.edge_count
+    pulses = 0 if sensor.stuck else count - sensor.edge_count
     if pulses != 0 and at > sensor.last_edge_time:
         sensor.last_speed = pulses / sensor.counts_per_rad / (at - sensor.last_edge_time)
         sensor.last_edge_time, sensor.edge_count = at, count

@@ -71,11 +71,7 @@ class Builder(Transformer_NonRecursive[Token, s.Job]):
         number, unit = parts
         text = str(unit or "").replace("^", "")
         made = s.Amount(float(number) + 0.0, text, place(number))
-        try:
-            value = made.si
-        except ValueError:
-            value = float("inf")
-        if abs(value) > _LARGEST:
+        if abs(made.si) > _LARGEST:
             raise self.error(f"{quoted(number)} is too large; expected at most 1e6 in SI units", made.place)
         return made
 

@@ -39,7 +39,7 @@ from servotwin.motion.planner import plan
 from servotwin.motion.trajectory import Trajectory
 from servotwin.robot.robot import Robot
 
-MOST_BLENDED = 1000  # moves in one plan: a loop of blends for ever is cut here
+MOST_BLENDED = 200  # moves in one plan: a loop of blends for ever comes to rest after so many
 
 
 @dataclass(frozen=True)

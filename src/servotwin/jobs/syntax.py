@@ -7,7 +7,7 @@ are equal if they differ only in layout. ``place`` says where a part stands.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 from servotwin.description.quantities import Dimension, Quantity
@@ -44,6 +44,12 @@ def place_of(name: str, otherwise: Place = NOWHERE) -> Place:
     return place if place.line else otherwise
 
 
+@cache
+def _one(unit: str) -> Quantity:
+    """One of a unit."""
+    return read_quantity(f"1 {unit}") if unit else Quantity(1.0)
+
+
 @dataclass(frozen=True)
 class Amount:
     """A number with its unit as written, such as 5 mm; the unit is empty for a plain number."""
@@ -53,20 +59,15 @@ class Amount:
     place: Place = field(default=NOWHERE, compare=False, repr=False)
 
     @property
-    def quantity(self) -> Quantity:
-        """The amount with its dimension; ValueError if it is not finite."""
-        plain = Quantity(self.number)
-        return plain * read_quantity(f"1 {self.unit}") if self.unit else plain
-
-    @property
     def si(self) -> float:
         """The value in SI units; a share such as 50% is 0.5."""
-        return self.quantity.value
+        one = _one(self.unit)
+        return self.number * one.top / one.bottom  # divided last: 350 mm is exactly 0.35 m
 
     @property
     def dimension(self) -> Dimension:
         """The exponents of the base units."""
-        return self.quantity.dimension
+        return _one(self.unit).dimension
 
     @property
     def is_share(self) -> bool:

@@ -9,12 +9,16 @@ import numpy as np
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.errors import PathError
+from servotwin.motion.laws import Ramped
 from servotwin.motion.legs import Leg, point_rates
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.trajectory import PathSegment
 
-SAMPLES = 97  # of one segment at least, ends of its ramps added
+SAMPLES = 65  # of one segment at least, ends of its ramps added
 MOST_SAMPLES = 20_000
+SMOOTH = 17  # points of a path that has no sharp turns
+SHARES = np.linspace(0.0, 1.0, 17)  # of a ramp
+WITHIN = np.array([0.0, 0.25, 0.5, 0.75])  # an interval of the path
 HOLDS = 1.0 + 1e-9
 INSIDE = 1e-9  # rad, m: positions this little beyond a limit stand on it
 
@@ -37,14 +41,22 @@ class Demand:
 def times_of(segment: PathSegment, period: float) -> Array:
     """Instants (k,) of a segment that show its extremes, not further apart than ``period`` [s]."""
     count = min(max(SAMPLES, math.ceil(segment.duration / period) + 1), MOST_SAMPLES)
-    t = np.linspace(0.0, segment.duration, count)
-    ramps = getattr(segment.law, "times", None)
-    if ramps is None:
+    parts = [np.linspace(0.0, segment.duration, count)]
+    law = segment.law
+    if isinstance(law, Ramped):
+        rise, flat, fall = law.times
+        edges, tiny = np.array([rise, rise + flat]), 1e-9 * law.duration
+        # The acceleration has its corners at the shares beta and 1 - beta of a jerk-limited ramp.
+        corners = [T * np.array([beta, 1.0 - beta]) for T, beta in zip((rise, fall), law.betas, strict=True)]
+        parts += [edges - tiny, edges + tiny, SHARES * rise, rise + flat + SHARES * fall]
+        parts += [corners[0], rise + flat + corners[1]]
+    t = np.sort(np.minimum(np.maximum(np.concatenate(parts), 0.0), segment.duration))
+    s = segment.path.s
+    if s.size <= SMOOTH:
         return t
-    edges = np.array([ramps[0], ramps[0] + ramps[1]])
-    tiny = 1e-9 * segment.duration
-    fine = np.concatenate([np.linspace(0.0, ramps[0], 17), np.linspace(edges[1], segment.duration, 17)])
-    return np.unique(np.clip(np.concatenate([t, edges - tiny, edges + tiny, fine]), 0.0, segment.duration))
+    # The points of the path are close together where it turns sharply.
+    inner = (s[:-1, None] + np.diff(s)[:, None] * WITHIN).ravel()
+    return np.sort(np.concatenate([t, np.interp(inner, segment.law.sample(t)[0], t)]))
 
 
 def demands(leg: Leg, segment: PathSegment, limits: MotionLimits, period: float) -> list[Demand]:
@@ -69,9 +81,9 @@ def demands(leg: Leg, segment: PathSegment, limits: MotionLimits, period: float)
 def check_positions(leg: Leg, limits: MotionLimits) -> None:
     """PathError where a joint would leave its range, extremes between the points of the path included."""
     q = leg.path.q
-    if leg.curve is not None:
-        s = leg.path.s
-        q = leg.path.at(np.union1d(s, np.linspace(0.0, s[-1], 65)))[0]
+    near = np.minimum(q - limits.q_min, limits.q_max - q).min()
+    if leg.curve is not None and near < np.abs(np.diff(q, axis=0)).max():
+        q = leg.path.at(np.linspace(0.0, leg.length, 4 * q.shape[0] + 1))[0]
     low, high = limits.q_min - q, q - limits.q_max
     worst = np.maximum(low, high)
     if worst.max() <= INSIDE:

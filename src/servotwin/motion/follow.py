@@ -142,7 +142,9 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
         miss = tracker.miss(X_mid, guess)
         if miss.max() < ACCURACY or s.size > FINEST:
             return path
-        far = miss >= 0.1 * ACCURACY
+        far = (miss >= 0.1 * ACCURACY) & (np.diff(s) > CLOSEST * CLOSEST * curve.length)
+        if not far.any():
+            return path
         q_far, _ = tracker.solve(X_mid[far], guess[far])
         order = np.argsort(np.concatenate([s, middle[far]]), kind="stable")
         s, q, one, two = (

@@ -25,6 +25,7 @@ from servotwin.motion.rotations import cross
 from servotwin.motion.spline_curve import spline
 from servotwin.robot.robot import Robot
 
+NOWHERE = 1e-12  # rad, m: a joint move this short takes no time
 BEND_SHARE = 0.5  # of the acceleration that the bend of a path may take where speed and ramps are free
 
 
@@ -59,7 +60,8 @@ class Leg:
         ramp = replace(
             self.ramp, acceleration=self.ramp.acceleration / factor**2, jerk=self.ramp.jerk / factor**3
         )
-        return replace(self, speed=self.speed / factor, ramp=ramp, slowed=self.slowed * factor)
+        slowed = 1.0 if self.free else self.slowed * factor
+        return replace(self, speed=self.speed / factor, ramp=ramp, slowed=slowed)
 
 
 def leg_of(
@@ -90,7 +92,7 @@ def _joint_leg(move: MoveJ, index: int, q: Array, limits: MotionLimits, tracker:
     if target.shape != q.shape or not np.isfinite(target).all():
         raise ShapeError(f"move {index + 1} has a target of shape {target.shape}; expected {q.shape}, finite")
     step = np.abs(target - q)
-    if not step.any():
+    if step.max() < NOWHERE:
         return None
     path = straight(q, target)
     speed, acceleration, jerk = (

@@ -45,7 +45,6 @@ class OnlinePlanner:
         self._planner: Any = ruckig.Ruckig(self.n, period)
         self._input: Any = ruckig.InputParameter(self.n)
         self._output: Any = ruckig.OutputParameter(self.n)
-        self._input.synchronization = ruckig.Synchronization.Time
         self.set_override(1.0)
         self.reset(q)
 
@@ -90,6 +89,7 @@ class OnlinePlanner:
         if target.shape == (self.n,) and ((target < self.limits.q_min) | (target > self.limits.q_max)).any():
             raise InputError(f"the target {target.tolist()} lies beyond the limits of position")
         self._input.control_interface = self._ruckig.ControlInterface.Position
+        self._input.synchronization = self._ruckig.Synchronization.Time
         self._input.target_position = self._list("q", target)
         self._input.target_velocity = [0.0] * self.n
         self._input.target_acceleration = [0.0] * self.n
@@ -98,6 +98,7 @@ class OnlinePlanner:
     def to_velocity(self, qd: ArrayLike) -> None:
         """Go at this velocity (n,) from now on, without regard to limits of position; zero stops."""
         self._input.control_interface = self._ruckig.ControlInterface.Velocity
+        self._input.synchronization = self._ruckig.Synchronization.No  # each joint stops as soon as it can
         self._input.target_velocity = self._list("qd", qd)
         self._input.target_acceleration = [0.0] * self.n
         self._finished = False

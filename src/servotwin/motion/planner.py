@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.model import Array
 from servotwin.motion.blends import Corner, corner_between
-from servotwin.motion.demands import HOLDS, check_positions, demands, refuse, worst_demand
+from servotwin.motion.demands import HOLDS, check_positions, refuse, worst_demand
 from servotwin.motion.errors import PathError
 from servotwin.motion.laws import Profile, Slowed, Uniform, make_profile, ramped
 from servotwin.motion.legs import Leg, leg_of
@@ -168,6 +168,8 @@ def _chain(chain: list[Leg], limits: MotionLimits, fit: bool, period: float) -> 
         pieces = _pieces(legs, corners)
         holds = True
         for leg, segment in pieces:
+            if segment.kind == "blend" and not np.isfinite(limits.torque).any():
+                continue  # its rate is within the limits by construction
             worst = worst_demand(leg, segment, limits, period)
             if worst.share <= HOLDS:
                 continue
@@ -193,14 +195,18 @@ def _all_slower(
     pieces: list[tuple[Leg, PathSegment]], limits: MotionLimits, period: float
 ) -> list[tuple[Leg, PathSegment]]:
     """Every piece slowed alike, so that the speeds still meet."""
-    k = (
-        max(demand.factor for leg, segment in pieces for demand in demands(leg, segment, limits, period))
-        * MARGIN
-    )
-    return [
-        (replace(leg, slowed=leg.slowed * k), replace(segment, law=Slowed(segment.law, k)))
-        for leg, segment in pieces
-    ]
+    factor, slower = 1.0, pieces
+    for _ in range(ROUNDS):
+        worst = [(worst_demand(leg, segment, limits, period), leg, segment) for leg, segment in slower]
+        demand, leg, segment = max(worst, key=lambda entry: entry[0].factor)
+        if demand.share <= HOLDS:
+            return slower
+        factor *= demand.factor * MARGIN
+        slower = [
+            (replace(one, slowed=one.slowed * factor), replace(piece, law=Slowed(piece.law, factor)))
+            for one, piece in pieces
+        ]
+    raise refuse(leg, segment, demand)
 
 
 def _pieces(legs: list[Leg], corners: list[Corner | None]) -> list[tuple[Leg, PathSegment]]:

@@ -114,7 +114,9 @@ def fastest(s: Array, rows: Array, room: Array, x_max: Array) -> tuple[Array, in
             return x, i
     for i in range(m - 1):
         _interval(i, s, rows, room, x_max, reach[i + 1], alpha, beta, gamma)
-        _, high, _, _, _ = _bounds(x[i], alpha, beta, gamma)
+        low, high, _, _, broken = _bounds(x[i], alpha, beta, gamma)
+        if low - high > 1e-6 * (1.0 + abs(low) + abs(high)) or broken > 1e-9:
+            return x, i
         step = s[2 * i + 2] - s[2 * i]
         x[i + 1] = min(max(x[i] + 2.0 * step * high, 0.0), reach[i + 1])  # eq:grid-step
     return x, -1

@@ -19,7 +19,9 @@ from servotwin.motion.curves import STILL
 # Gauss-Legendre nodes and weights on 0 .. 1 for the length of a part of a cubic
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
-PARTS = 16  # of each span between two points, for the length
+PARTS = 8  # of each span between two points, for the length, halved where that is not exact enough
+HALVINGS = 30
+EXACT = 1e-14  # of the length
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,25 @@ def spline(poses: Sequence[Array]) -> SplineCurve:
     u = np.concatenate([[0.0], np.cumsum(chords)])
     place = CubicSpline(u, p, bc_type="natural" if X.shape[0] == 3 else "not-a-knot")
     turn = RotationSpline(u, Rotation.from_matrix(X[:, :3, :3]))
+    table = _table(place, u)
+    s = np.concatenate([[0.0], np.cumsum(_length(place, table[:-1], table[1:]))])
+    knots = s[np.searchsorted(table, u)]
+    return SplineCurve(place, turn, table, s, knots, float(s[-1]))
+
+
+def _table(place: Any, u: Array) -> Array:
+    """Parameters between which the quadrature of the length is exact, closer where the curve turns sharply."""
     table = np.concatenate([np.linspace(a, b, PARTS, endpoint=False) for a, b in pairwise(u)])
     table = np.append(table, u[-1])
-    s = np.concatenate([[0.0], np.cumsum(_length(place, table[:-1], table[1:]))])
-    return SplineCurve(place, turn, table, s, s[::PARTS].copy(), float(s[-1]))
+    for _ in range(HALVINGS):
+        left, right = table[:-1], table[1:]
+        middle = 0.5 * (left + right)
+        gap = _length(place, left, right) - _length(place, left, middle) - _length(place, middle, right)
+        rough = np.abs(gap) > EXACT * u[-1]
+        if not rough.any():
+            break
+        table = np.sort(np.concatenate([table, middle[rough]]))
+    return table
 
 
 def _length(place: Any, u_from: Array, u_to: Array) -> Array:

@@ -204,9 +204,10 @@
         actual.push(this.project(this.magnified(i)));
         if (this.wanted) wanted.push(this.project([0, 1, 2].map(c => this.wanted[3 * i + c])));
       }
-      this.stroke(actual, 'rgba(213, 94, 0, 0.35)', 1.6);
-      this.stroke(actual.slice(0, frame[0] + 1), ACTUAL, 2.6);
-      if (wanted.length) this.stroke(wanted, INK, 1.2, [2, 4]);
+      // Dotted below, so that it shows where the arm is elsewhere and where it has not been yet.
+      if (wanted.length) this.stroke(wanted, INK, 1.3, [2, 4]);
+      this.stroke(actual, 'rgba(213, 94, 0, 0.3)', 1.6);
+      this.stroke(actual.slice(0, frame[0] + 1), ACTUAL, 2.4);
     }
     parts() {
       const d = this.data;
@@ -226,6 +227,8 @@
       };
       for (const plate of d.plates) place(plate, () => this.plate(points, plate), -0.01 * this.size);
       for (const bar of this.bars) place([bar.a, bar.b], () => this.bar(points, bar));
+      const hand = [points[d.tool], this.vectors(this.tip, 1, frame)[0]];  // a tool that the robot file does not know
+      items.push([this.project(hand[0])[2], () => this.stroke(hand.map(p => this.project(p)), EDGE, 3)]);
       const axes = d.joints.length ? this.vectors(this.axes, d.joints.length, frame, 1 / 127) : [];
       d.joints.forEach((joint, k) => {
         const p = points[joint.point], held = top.get(p.map(v => v.toFixed(4)).join());

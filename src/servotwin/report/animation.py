@@ -164,6 +164,7 @@ def _data(
         "carried": "",
         "names": list(robot.joint_names),
         "units": units,
+        "tool": drawn.tool,
         "bars": drawn.bars,
         "slides": drawn.slides,
         "plates": drawn.plates,

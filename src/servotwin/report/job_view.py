@@ -232,7 +232,7 @@ class Line:
 
 def limit_text(what: str, axis: str, share: float) -> str:
     """The share of a limit in words: 'A speed 98 %', 'tool speed 50 %'."""
-    return f"{axis} {what} {100 * share:.0f}\u00a0%".strip()
+    return f"{axis} {what} {100 * share:.0f} %".strip().replace(" ", "\u00a0")
 
 
 def by_line(steps: Iterable[Step], source: str = "") -> list[Line]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.drives.exact import dc_interval, pmsm_interval
-from servotwin.drives.records import MOTOR, POWER
+from servotwin.drives.records import MOTOR, POWER, STOP
 from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import call_piece, records_at
 from servotwin.simulation.plant import (
@@ -77,14 +77,16 @@ def window_currents(world: Any, motors: Any, u: float, start: float, span: float
                     i, first, lever, i2 = dc_interval(R, L, K, level * u, i, w, slope, motor.w_ddot, tau)
                     gained = level * u * first
                     first, lever = K * first, K * lever
-            elif motor.kind == PMSM:
+            elif motor.kind == PMSM and not motor.open:
                 i, i_q, first, lever, i2, gained, _ = pmsm_interval(
                     motor, level, level_b, u, i, i_q, passed, tau
                 )
             elif motor.kind == REDUCED and not motor.open:
-                i, rate = (level * u - K * w) / R, -K * slope / R
-                first, lever = i * tau + rate * tau * tau / 2, i * tau * tau / 2 + rate * tau**3 / 3
-                i2 = i * i * tau + i * rate * tau * tau + rate * rate * tau**3 / 3
+                i, rate, bend = (level * u - K * w) / R, -K * slope / R, -K * motor.w_ddot / R
+                first = tau * (i + tau * (rate / 2 + tau * bend / 6))
+                lever = tau * tau * (i / 2 + tau * (rate / 3 + tau * bend / 8))
+                third = (rate * rate + i * bend) / 3 + tau * (rate * bend / 4 + tau * bend * bend / 20)
+                i2 = tau * (i * i + tau * (i * rate + tau * third))
                 gained = level * u * first
                 first, lever = K * first, K * lever
             torque, moment = torque + first, moment + lever + passed * first
@@ -92,7 +94,7 @@ def window_currents(world: Any, motors: Any, u: float, start: float, span: float
             if not mean:
                 motor.i_peak = max(motor.i_peak, abs(i_q) if motor.kind == PMSM else abs(i))
             passed += tau
-        if motor.kind == IDEAL:
+        if motor.kind == IDEAL and not motor.open:
             torque, moment = motor.torque_command * span, motor.torque_command * span * span / 2
         if k >= 0:
             world.next_i[k] = i
@@ -132,15 +134,36 @@ def look_back(world: Any, motors: Any, span: float) -> float:
 @helper
 def acceleration_at_start(world: Any, motor: Any, j: int) -> float:
     """Acceleration of a motor in the first stage of the last step."""
-    row = 1 if world.plain and world.simple else 0  # where the written-out steps keep it
     if motor.flexible >= 0:
-        return world.k[row, world.at_w + motor.flexible]  # type: ignore[no-any-return]
+        return world.k[0, world.at_w + motor.flexible]  # type: ignore[no-any-return]
     if world.diagonal:
-        return world.N[j, j] * world.k[row, world.n_x + j]  # type: ignore[no-any-return]
+        return world.N[j, j] * world.k[0, world.n_x + j]  # type: ignore[no-any-return]
     total = 0.0
     for i in range(world.n):
-        total += world.N[j, i] * world.k[row, world.n_x + i]
+        total += world.N[j, i] * world.k[0, world.n_x + i]
     return total
+
+
+@helper
+def save_modes(world: Any, motors: Any, stops: Any) -> None:
+    """Remember what events change."""
+    for j in range(world.m):
+        motor = motors[j]
+        world.saved[j, 0], world.saved[j, 1] = motor.mode, motor.slack
+        world.saved[j, 2], world.saved[j, 3] = motor.contact, motor.g
+    for i in range(world.n):
+        world.saved[world.m + i, 0], world.saved[world.m + i, 1] = stops[i].state, stops[i].reaction
+
+
+@helper
+def restore_modes(world: Any, motors: Any, stops: Any) -> None:
+    """Go back to what ``save_modes`` remembered."""
+    for j in range(world.m):
+        motor = motors[j]
+        motor.mode, motor.slack = int(world.saved[j, 0]), world.saved[j, 1]
+        motor.contact, motor.g = int(world.saved[j, 2]), world.saved[j, 3]
+    for i in range(world.n):
+        stops[i].state, stops[i].reaction = int(world.saved[world.m + i, 0]), world.saved[world.m + i, 1]
 
 
 @piece(*PACKAGES)
@@ -156,19 +179,25 @@ def fast_window(
     for i in range(world.n_z):
         world.z0[i] = world.z[i]
     error, error_sum, events = world.error, world.error_sum, world.events
+    stops = records_at(stops_at, world.n, STOP)
+    save_modes(world, motors, stops)
+    impact_J, simple = world.impact_J, world.simple
     for attempt in range(ATTEMPTS):
         window_currents(world, motors, u, start, span, 1 if attempt == 0 else 0)
         call_piece(world.advance_piece, world_at, power_at, motors_at, stops_at, 0.0, span)
         worst = look_back(world, motors, span)
-        if attempt > 0 and (worst <= REDO * world.tolerance or attempt == ATTEMPTS - 1):
+        happened = world.events != events
+        if not happened and attempt > 0 and (worst <= REDO * world.tolerance or attempt == ATTEMPTS - 1):
             break
-        if world.events != events:
-            break  # something stopped or slipped: the modes have changed, so there is no way back
         for i in range(world.n_y):
             world.y[i] = world.y0[i]
         for i in range(world.n_z):
             world.z[i] = world.z0[i]
         world.error, world.error_sum = error, error_sum
+        if happened:  # something stuck, slipped or met a stop: this window is for the method that sees every edge
+            restore_modes(world, motors, stops)
+            world.impact_J, world.simple, world.events, world.redo = impact_J, simple, events, 1
+            return
     world.missed = max(world.missed, worst)
     for j in range(world.m):
         k = motors[j].current_at

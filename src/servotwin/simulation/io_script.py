@@ -95,6 +95,11 @@ class Surroundings:
                 self._push(now_ns + round(action.after * 1e9), action)
         return changed
 
+    @property
+    def pending(self) -> bool:
+        """Whether something is still to come by itself."""
+        return bool(self._queue)
+
     def due(self, now_ns: int) -> list[Action]:
         """The actions up to now, in order; their inputs and the circuit have changed."""
         found = []

@@ -9,6 +9,7 @@ import numpy as np
 
 from servotwin.control.exchange import Command
 from servotwin.description.schema import RobotDescription
+from servotwin.drives.records import FREE
 from servotwin.mechanism.model import Array
 from servotwin.simulation.drive_data import owners
 from servotwin.simulation.faults import close_brake, open_winding
@@ -43,15 +44,20 @@ class IdealPlant:
 
 
 class MachinePlant:
-    """The drive-level machine; power that goes leaves it to friction and brakes."""
+    """The drive-level machine. Power that goes leaves it to friction and brakes; it can come again.
 
-    def __init__(self, machine: Machine, truth: RobotDescription) -> None:
-        self.machine = machine
+    ``recording`` False keeps no rows, for sessions without an end.
+    """
+
+    def __init__(self, machine: Machine, truth: RobotDescription, *, recording: bool = True) -> None:
+        self.machine, self.recording = machine, recording
         self._owners = owners(truth)
         self._brakes = [truth.axes[name].brake for name in self._owners]
         motors = [truth.axes[name].motor for name in self._owners]
         limits = [m.thermal.limit if m is not None and m.thermal is not None else None for m in motors]
-        self._hottest = [math.inf if limit is None else limit for limit in limits]
+        self._hottest = np.array([math.inf if limit is None else limit for limit in limits])
+        self._free = machine.motors["mode"] == FREE
+        self._N = np.linalg.inv(machine.inverse)
         self._closing: list[tuple[int, int]] = []  # instant, motor
         self._powered = True
 
@@ -59,19 +65,21 @@ class MachinePlant:
         """See ``Plant``."""
         machine = self.machine
         q = machine.inverse @ (machine.axes["count"] / machine.axes["counts_per_rad"])
-        hot = [
-            name
-            for name, limit, T in zip(self._owners, self._hottest, machine.motors["T_w"], strict=True)
-            if limit < T
-        ]
-        return q, f"overload: the winding of motor {hot[0]} is too hot" if hot else ""
+        hot = machine.motors["T_w"] > self._hottest
+        if not hot.any():
+            return q, ""
+        return q, f"overload: the winding of motor {self._owners[int(np.argmax(hot))]} is too hot"
 
     def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
         """See ``Plant``."""
-        machine, N = self.machine, np.linalg.inv(self.machine.inverse)
+        machine, N = self.machine, self._N
         counts = np.rint(N @ command.q * machine.axes["counts_per_rad"])
-        machine.table = np.stack([counts, N @ command.qd, N @ command.qdd], axis=-1)[None]
-        if self._powered and not command.enable:
+        machine.table = np.ascontiguousarray(
+            np.stack([counts, N @ command.qd, N @ command.qdd], axis=-1)[None]
+        )
+        if command.enable and not self._powered:
+            self._power_on(counts)
+        elif self._powered and not command.enable:
             self._power_off(now_ns)
         for at, motor in [entry for entry in self._closing if entry[0] <= until_ns]:
             self._advance(max(at, now_ns))
@@ -88,11 +96,23 @@ class MachinePlant:
                 self._closing.append((now_ns + round(brake.delay * 1e9), j))
         self._closing.sort()
 
+    def _power_on(self, counts: Array) -> None:
+        """Windings closed, brakes open; the loops begin at the reference with empty integrators."""
+        self._powered = True
+        self._closing.clear()
+        motors, axes = self.machine.motors, self.machine.axes
+        motors["open"] = motors["brake_closed"] = 0
+        motors["mode"][self._free] = FREE
+        for name in ("sum_x", "sum_n", "sum_i", "sum_d", "acc_x", "acc_n", "acc_i", "i_ref", "w_command"):
+            axes[name] = 0
+        for name in ("from_counts", "to_counts", "counts_ref"):
+            axes[name] = counts
+
     def _advance(self, until_ns: int) -> None:
         machine = self.machine
         world, rows = machine.world[0], machine.rows
         needed = int(world["rows"]) + (until_ns - int(world["now"])) // int(world["row_every"]) + 2
-        if needed > len(rows):
+        if self.recording and needed > len(rows):
             machine.rows = np.concatenate(
                 [rows, np.zeros((max(len(rows), needed - len(rows)), rows.shape[1]))]
             )

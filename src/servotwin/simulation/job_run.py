@@ -7,16 +7,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from servotwin.control.alarms import watch_of
-from servotwin.control.exchange import Feedback, Settings
+from servotwin.control.exchange import Feedback
 from servotwin.control.main_controller import MainController
 from servotwin.control.states import Event, Mode, State
 from servotwin.description.load import read_description
-from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError, SimulationError
 from servotwin.jobs.player import Player
 from servotwin.jobs.points import Points
@@ -24,7 +22,7 @@ from servotwin.jobs.program import Program, load_program
 from servotwin.jobs.syntax import Job
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
-from servotwin.motion.limits import MotionLimits, limits_of
+from servotwin.motion.limits import limits_of
 from servotwin.motion.point_moves import Reference
 from servotwin.robot.robot import Robot
 from servotwin.simulation.controller_data import controller_of
@@ -32,6 +30,7 @@ from servotwin.simulation.energy import stored
 from servotwin.simulation.io_script import IoScript, Surroundings, read_io_script
 from servotwin.simulation.job_log import Change, Commands, JobLog, log_entries
 from servotwin.simulation.job_plant import IdealPlant, MachinePlant, Plant
+from servotwin.simulation.live import make_controller
 from servotwin.simulation.machine import build_machine
 from servotwin.simulation.result import Result
 from servotwin.simulation.run import Run, collect, failure_text, loop_warnings, record_period
@@ -68,19 +67,6 @@ class Played:
     changes: list[Change]
     finished_ns: int | None  # when the job came to its end
     complete: bool
-
-
-def make_controller(
-    robot: Robot, limits: MotionLimits, description: RobotDescription, **more: Any
-) -> MainController:
-    """The main controller of a robot with a ``controller`` section."""
-    control = controller_of(description)
-    delays = [axis.brake.delay for axis in description.axes.values() if axis.brake is not None]
-    settings = Settings(brake_ns=round(max(delays, default=0.0) * 1e9))
-    watch = watch_of(robot.joint_names, limits, control.position_bandwidth)
-    return MainController(
-        robot, limits, control.main_period_ns, **{"watch": watch, "settings": settings, **more}
-    )
 
 
 def get_ready(controller: MainController, q: Array, player: Player, override: int = 100) -> None:
@@ -138,8 +124,15 @@ def play(
                 complete = False
                 break
             now += T
+            if ended is None and not around.pending:
+                stalled = _stalled(controller, around)
+                if stalled:
+                    changes.append(Change(now * NANO, "stalled", stalled))
+                    ended = now + round(settle / NANO)
             if progress is not None and expected > 0.0:
                 progress(min(now * NANO / expected, 1.0))
+        if ended is None and complete:
+            changes.append(Change(now * NANO, "time limit", f"{time_limit:g} s"))
     except KeyboardInterrupt:
         complete = False
     t = np.arange(len(rows), dtype=np.float64) * (T * NANO)
@@ -160,6 +153,17 @@ def _act(controller: MainController, around: Surroundings, changes: list[Change]
         reply = controller.press(action.press, **arguments)
         text = action.press if reply else f"{action.press} refused: {reply.reason}"
         changes.append(Change(now * NANO, "key", text))
+
+
+def _stalled(controller: MainController, around: Surroundings) -> str:
+    """What a job waits for that will never come; empty if it goes on."""
+    if controller.state is State.PAUSED:
+        return "paused, and nothing presses resume"
+    playback = controller.reference.playback
+    task = playback.awaited if playback is not None else None
+    if task is None or around.inputs.get(task.signal, False) == task.on:
+        return ""
+    return f"waits for {task.signal} {'ON' if task.on else 'OFF'}, which nothing switches"
 
 
 def _end(state: State, now: int, settle: float) -> int | None:

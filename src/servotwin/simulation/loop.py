@@ -19,8 +19,8 @@ from servotwin.drives.thermal import heat
 from servotwin.dynamics.recursive.jit import helper, kernel_of, part
 from servotwin.kernels.address import call_law, call_piece
 from servotwin.simulation.fast import bus_voltage
-from servotwin.simulation.plant import DC, ELECTRIC, IDEAL, PACKAGES, PMSM, SQUARE, STUCK, TORQUE, shaft
-from servotwin.simulation.steps import ASKING, DIVERGED, speed
+from servotwin.simulation.plant import DC, ELECTRIC, IDEAL, PACKAGES, PMSM, REDUCED, SQUARE, STUCK, TORQUE, shaft
+from servotwin.simulation.steps import ASKING, DIVERGED, WANTING, speed
 from servotwin.simulation.work import PER_MOTOR
 
 NANO = 1e-9
@@ -58,9 +58,10 @@ def run(
             speed_controller(timing, axes, sensors, motors, tasks, random, now)
         if now == tasks[BRIDGE, 0]:
             current_controller(world, timing, power, axes, sensors, motors, tasks, random)
-        end = min(until, min(tasks[BRIDGE, 0], tasks[LAW, 0]))
-        end = min(end, min(tasks[MAIN, 0], min(tasks[AXIS, 0], tasks[DRIVER, 0])))
+        end = min(until, tasks[BRIDGE, 0], tasks[LAW, 0], tasks[MAIN, 0], tasks[AXIS, 0], tasks[DRIVER, 0])
         plant(world, power, motors, stops, axes, timing, zoom_out, end)
+        if world.status == WANTING:
+            return
         world.now = end
         book(world, power, motors, sensors, stops, axes, (end - now) * NANO)
         if end == world.row_next:
@@ -84,7 +85,8 @@ def main_command(timing: Any, axes: Any, table: Any, tasks: Any, random: Any) ->
         axis.from_counts, axis.to_counts = axis.to_counts, table[row, j, 0]
         axis.from_speed, axis.to_speed = axis.to_speed, table[row, j, 1]
         axis.from_acceleration, axis.to_acceleration = axis.to_acceleration, table[row, j, 2]
-    timing.tick = 0
+    # runs of the axis controller since this instant was due; a late main controller must not set it back
+    timing.tick = max(0, tasks[AXIS, 3] - tasks[MAIN, 3] * timing.ratio)
     next_instant(tasks, MAIN, random)
 
 
@@ -121,7 +123,7 @@ def user_law(world: Any, timing: Any, axes: Any, sensors: Any, motors: Any, task
         world.signals[4 * m + j] = axis.w_meas
         world.signals[5 * m + j] = axis.i_meas
     if timing.law == COMPILED:
-        call_law(timing.model, world.now * NANO, world.signals_at, world.memory_at, world.command_at)
+        call_law(timing.law_at, world.now * NANO, world.signals_at, world.memory_at, world.command_at)
         for j in range(m):
             give_command(timing, axes[j], world.command[j])
     tasks[LAW, 3] += 1
@@ -223,16 +225,25 @@ def switch_pattern(
 def plant(
     world: Any, power: Any, motors: Any, stops: Any, axes: Any, timing: Any, zoom_out: Any, end: int
 ) -> None:
-    """Motors, gears and arm from now to the instant ``end``."""
+    """Motors, gears and arm from now to the instant ``end``; nothing happens where a piece is still to be compiled."""
     start = (world.now - world.period_start) * NANO
     span = (end - world.now) * NANO
     zoomed = world.zoom_from <= world.now < world.zoom_to
     world.exact = 1 if world.method == 1 and not zoomed else 0
     if world.exact:
-        call_piece(
-            world.fast_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, start, span
-        )
+        world.redo = 0
+        piece = world.plain_piece if world.plain and world.simple else world.fast_piece
+        if piece == 0:
+            world.status = WANTING
+            return
+        call_piece(piece, world.world_at, world.power_at, world.motors_at, world.stops_at, start, span)
+        if not world.redo:
+            return
+        world.exact = 0
+    if world.advance_piece == 0:
+        world.status = WANTING
         return
+    world.windows = 0  # of the plain window in a row
     intervals, t = 0, 0.0
     while span - t > 1e-15:
         following = span
@@ -303,6 +314,8 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
         world.heat[j, 1] += motor.R_bridge * i2
         heat(motor, motor.R * i2, dt)
         mean = (world.z[TORQUE * world.m + j] - world.z_mark[TORQUE * world.m + j]) / dt
+        if motor.kind == REDUCED:
+            motor.tau = mean  # without inductance the current jumps at every edge: the sensor sees its mean
         motor.tau_mean_peak = max(motor.tau_mean_peak, abs(mean))
         motor.tau_peak = max(motor.tau_peak, motor.i_peak * motor.K if motor.kind == DC else abs(mean))
         motor.w_peak = max(motor.w_peak, abs(w))
@@ -357,7 +370,7 @@ def record(world: Any, motors: Any, sensors: Any, axes: Any, rows_out: Any) -> N
         rows_out[row, c + 4] = torque
         rows_out[row, c + 5] = axis.m_a * bus_voltage(world) if motor.kind != PMSM else axis.u_ref
         rows_out[row, c + 6] = motor.T_w
-        rows_out[row, c + 7] = sensors[j].count
+        rows_out[row, c + 7] = read_count(sensors[j], motor.theta)
         rows_out[row, c + 8] = axis.seen_saturation
         rows_out[row, c + 9] = axis.counts_ref / axis.counts_per_rad
         rows_out[row, c + 10] = axis.w_path

@@ -17,13 +17,15 @@ from servotwin.simulation.controller_data import axis_records, bus_voltage_of, c
 from servotwin.simulation.drive_data import current_limit, motor_records, owners, power_record, sensor_records
 from servotwin.simulation.fast import fast_window
 from servotwin.simulation.loop import AXIS, BRIDGE, DRIVER, HEAD, LAW, MAIN, NEVER, PER_ROW, run
+from servotwin.simulation.plain import plain_window
 from servotwin.simulation.plant import constrained
 from servotwin.simulation.scenario_parts import Solver
-from servotwin.simulation.steps import advance, switch
+from servotwin.simulation.steps import WANTING, advance, switch
 from servotwin.simulation.work import MAX_FREE, MAX_JOINTS, PER_MOTOR, WORLD, address_of, tableau
 
 STOP_MARGIN = 0.05  # end stops lie beyond the position limits by this part of the stroke
 OPEN_END = 1e9
+LEAST_DECAY = 0.005  # of a current within its period, for the written-out fast method
 
 
 @dataclass
@@ -47,6 +49,14 @@ class Machine:
 
     def advance(self, until_ns: int) -> None:
         """Simulate up to an instant [ns]."""
+        self.run(until_ns)
+        while self.world["status"][0] == WANTING:
+            self.world["status"] = 0
+            attach_pieces(self, every=True)
+            self.run(until_ns)
+
+    def run(self, until_ns: int) -> None:
+        """The same, unless the run meets a piece that is not compiled yet."""
         run(
             self.world, self.timing, self.power, self.motors, self.sensors, self.axes, self.stops, self.tasks,
             self.table, self.inverse, self.random, self.rows, self.zoom, until_ns,
@@ -113,14 +123,15 @@ def build_machine(
         np.zeros((1, 2 + 3 * m)),
         entries,
     )
-    attach_pieces(machine, solver)
+    attach_drives(machine, solver)
+    attach_pieces(machine, every=not (machine.world["plain"][0] and solver.method == "fast"))
     attach_model(machine, model)
     stand_still(machine, plant, model, x)
     return machine
 
 
-def attach_pieces(machine: Machine, solver: Solver) -> None:
-    """Tell the record where it and its companions stand, and where the compiled pieces are."""
+def attach_drives(machine: Machine, solver: Solver) -> None:
+    """Tell the record where it and its companions stand; the motors side by side for the plain road."""
     world, motors = machine.world[0], machine.motors
     for name, array in (
         ("world", machine.world),
@@ -129,24 +140,35 @@ def attach_pieces(machine: Machine, solver: Solver) -> None:
         ("stops", machine.stops),
     ):
         world[f"{name}_at"] = array.ctypes.data
-    for name, made in (
-        ("advance", advance),
-        ("fast", fast_window),
-        ("constrained", constrained),
-        ("switch", switch),
-    ):
-        world[f"{name}_piece"] = made.address
     m = len(motors)
     world["plain"] = int(
         world["smooth"] and world["diagonal"] and world["at_bus"] < 0 and world["n_x"] == world["n"]
         and bool((motors["kind"] == Kind.DC).all()) and world["elastic"] == 0 and solver.method in ("rk4", "fast")
     )  # fmt: skip
+    # the plain window divides by R T / L four times: too many digits are lost where the winding hardly decays
+    decay = (motors["R"] + motors["R_bridge"]) / np.where(motors["L"] > 0.0, motors["L"], np.inf)
+    if solver.method == "fast" and bool((decay * machine.timing["T_current"][0] < LEAST_DECAY).any()):
+        world["plain"] = 0
     ratio = np.diag(machine.N)
     slope = 1.0 / np.where(motors["L"] > 0.0, motors["L"], 1.0)
     world["ratio"][:m], world["emf"][:m], world["slope"][:m] = ratio, motors["K"], slope
     world["pull"][:m], world["drag"][:m] = ratio * motors["K"], ratio**2 * motors["f"]
     world["decay"][:m] = (motors["R"] + motors["R_bridge"]) * slope
+    world["back_emf"][:m] = motors["K"] * slope
+    world["unratio"][:m] = 1.0 / np.where(ratio != 0.0, ratio, 1.0)
     world["back"][:m] = motors["K"] * ratio * slope
+
+
+def attach_pieces(machine: Machine, *, every: bool) -> None:
+    """Tell the record where the compiled pieces are: the plain window alone, or all of them.
+
+    Compiling takes seconds; most runs of plain robots never need the others.
+    """
+    pieces = {"plain": plain_window}
+    if every:
+        pieces = {"advance": advance, "fast": fast_window, "constrained": constrained, "switch": switch}
+    for name, made in pieces.items():
+        machine.world[f"{name}_piece"] = made.address
 
 
 def square_transmission(robot: Robot) -> Array:

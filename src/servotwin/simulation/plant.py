@@ -80,6 +80,8 @@ def electric(
         i_d, i_q = y[k], y[k + 1]
         u_d, u_q = rotor_voltage(motor, theta, motor.s_a, motor.s_b, u_bus)
         dy[k], dy[k + 1] = pmsm_current_rates(motor, u_d, u_q, i_d, i_q, w)
+        if motor.open:
+            dy[k] = dy[k + 1] = 0.0
         power = 1.5 * (u_d * i_d + u_q * i_q)
         dz[ELECTRIC * world.m + j], dz[SQUARE * world.m + j] = power, 1.5 * (i_d * i_d + i_q * i_q)
         tau = pmsm_torque(motor, i_d, i_q)
@@ -91,7 +93,7 @@ def electric(
         tau = motor.K * i
         load = motor.s_a * i
     else:
-        tau, load = motor.torque_command, 0.0
+        tau, load = 0.0 if motor.open else motor.torque_command, 0.0
         dz[ELECTRIC * world.m + j], dz[SQUARE * world.m + j] = tau * w, 0.0
     dz[TORQUE * world.m + j] = tau
     if world.at_bus >= 0:
@@ -110,6 +112,8 @@ def rates(world: Any, power: Any, motors: Any, stops: Any, t: float, y: Any, dy:
         inputs[n_x + n + i] = 0.0
     if world.at_bus >= 0:
         dy[world.at_bus] = 0.0
+        for i in range(PER_MOTOR * m, PER_MOTOR * m + 3):
+            dz[i] = 0.0
     for j in range(m):
         motor = motors[j]
         theta_l, w_l = shaft(world, motors, y, j)
@@ -162,7 +166,10 @@ def rates(world: Any, power: Any, motors: Any, stops: Any, t: float, y: Any, dy:
 def bus_rate(world: Any, power: Any, y: Any, dy: Any, dz: Any) -> None:
     r"""Bus capacitor between rectifier, bridges and braking resistor.
 
-    .. math:: C\,\dot u = \max\Bigl(0, \frac{u_s - u}{R_s}\Bigr) - \sum_j s_j i_j - \frac{u}{R_b}\,[\text{resistor on}]   (eq:dc-bus)
+    .. math::
+
+        C\,\dot u = \max\Bigl(0, \frac{u_s - u}{R_s}\Bigr) - \sum_j s_j i_j - \frac{u}{R_b}\,[\text{resistor on}]
+        (eq:dc-bus)
     """
     at = world.at_bus
     u = y[at]
@@ -192,6 +199,12 @@ def constrained(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
         accelerate(world, count)
         if not turned(world, motors, y):
             break
+    for r in range(count):  # what is held stands still to the last bit
+        row = world.row_of[r]
+        if row >= world.m:
+            world.qdd[row - world.m] = 0.0
+        elif world.diagonal:
+            world.qdd[row] = 0.0
     for i in range(n):
         dy[n_x + i] = world.qdd[i]
     reactions(world, motors, stops, y, dz, count)
@@ -229,8 +242,11 @@ def constraints(world: Any, motors: Any, stops: Any) -> int:
             count += 1
     for j in range(world.m):
         if motors[j].flexible < 0 and motors[j].mode == STUCK:
-            if world.diagonal and stops[j].state != 0:
-                continue  # the stop holds it already
+            loose = False
+            for k in range(n):
+                loose = loose or (world.N[j, k] != 0.0 and stops[k].state == 0)
+            if not loose:
+                continue  # the stops hold it already
             for k in range(n):
                 world.C[count, k] = world.N[j, k]
             world.row_of[count] = j
@@ -336,7 +352,7 @@ def reactions(world: Any, motors: Any, stops: Any, y: Any, dz: Any, count: int) 
             motor.slack = holding_slack(motor, motor.net, motor.transmitted)
     for j in range(world.m):
         motor = motors[j]
-        if motor.flexible < 0 and motor.eta < 1.0 and motor.mode != STUCK and motor.mode != FREE:
+        if motor.flexible < 0 and motor.eta < 1.0 and motor.mode not in (STUCK, FREE):
             total = 0.0
             for i in range(world.n):
                 total += world.N[j, i] * world.qdd[i]

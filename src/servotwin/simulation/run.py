@@ -163,7 +163,8 @@ def attach_law(machine: Machine, law: UserLaw) -> None:
     timing["level"] = LEVELS[law.level]
     if law.level == "voltage" and (machine.motors["kind"] == Kind.PMSM).any():
         raise InputError(
-            "'voltage' is not there for synchronous motors, whose driver turns it with the rotor; expected speed or current",
+            "'voltage' is not there for synchronous motors, whose driver turns it with the rotor; expected speed "
+            "or current",
             field="level",
         )
     tasks[LAW] = (0, round(law.period * 1e9), 0, 0)
@@ -175,7 +176,7 @@ def attach_law(machine: Machine, law: UserLaw) -> None:
         raise InputError(f"the law is for {law.motors} motors; expected {m}", field="motors")
     timing["law"] = Law.COMPILED
     memory = np.zeros(max(law.memory, 1))
-    timing["model"], machine.world["memory_at"][0] = law.compiled.address, memory.ctypes.data
+    timing["law_at"], machine.world["memory_at"][0] = law.compiled.address, memory.ctypes.data
     machine.kept += [law.compiled, memory]
 
 

@@ -29,9 +29,11 @@ from servotwin.simulation.plant import (
 )
 from servotwin.simulation.work import WORLD
 
+SLOWEST = 1e-9  # rad/s at the motor: slower than this is rest
 SHORTEST = 1e-12  # s: events closer than this are one
+LARGEST = 1e6  # rad, rad/s, A: beyond, a run has diverged
 MOST_ROUNDS = 400  # events and rejected steps in one interval
-DIVERGED, STALLED, ASKING = 1, 2, 3
+DIVERGED, STALLED, ASKING, WANTING = 1, 2, 3, 4
 
 
 @helper
@@ -100,8 +102,8 @@ def plain_rk4(world: Any, h: float) -> None:
             world.k[2, 3 * n + j],
             world.k[3, 3 * n + j],
         )
-        for part in range(3):
-            at = part * n + j
+        for group in range(3):
+            at = group * n + j
             total = world.k[1, at] + 2.0 * (world.k[2, at] + world.k[3, at]) + world.k[4, at]
             world.y1[at] = world.y[at] + sixth * total
         charge = sixth * (i1 + 2.0 * (i2 + i3) + i4)
@@ -111,35 +113,6 @@ def plain_rk4(world: Any, h: float) -> None:
         world.z1[SQUARE * n + j] = world.z[SQUARE * n + j] + square
         world.z1[TORQUE * n + j] = world.z[TORQUE * n + j] + world.emf[j] * charge
         world.z1[FRICTION * n + j] = world.z[FRICTION * n + j] + world.drag[j] * sweep
-
-
-@helper
-def plain_third(world: Any, t: float, h: float) -> float:
-    """Third-order step of the same arm under the torque of the exact currents; the estimated error."""
-    n = world.n
-    for s in range(3):
-        a = 0.0 if s == 0 else (0.5 * h if s == 1 else 0.75 * h)
-        time = t + a
-        for j in range(n):
-            v = world.y[n + j] + a * world.k[s, n + j]
-            world.inputs[j] = world.y[j] + a * world.k[s, j]
-            world.inputs[n + j] = v
-            world.inputs[2 * n + j] = world.ratio[j] * (world.a0[j] + world.a1[j] * time) - world.drag[j] * v
-            world.k[s + 1, j] = v
-        call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
-        for j in range(n):
-            world.k[s + 1, n + j] = world.outputs[j]
-    worst = 0.0
-    for j in range(2 * n):
-        k1, k2, k3 = world.k[1, j], world.k[2, j], world.k[3, j]
-        world.y1[j] = world.y[j] + h * (2.0 * k1 + 3.0 * k2 + 4.0 * k3) / 9.0
-        worst = max(worst, abs(h * (2.0 * k1 - 6.0 * k2 + 4.0 * k3) / 9.0))
-    for j in range(n):
-        v1, v2, v3 = world.k[1, j], world.k[2, j], world.k[3, j]
-        world.y1[2 * n + j] = world.y[2 * n + j]
-        sweep = h * (2.0 * v1 * v1 + 3.0 * v2 * v2 + 4.0 * v3 * v3) / 9.0
-        world.z1[FRICTION * n + j] = world.z[FRICTION * n + j] + world.drag[j] * sweep
-    return worst
 
 
 @helper
@@ -195,7 +168,11 @@ def switch(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float
             stop.reaction = 0.0
             world.y[i] = stop.low if stop.state < 0 else stop.high
             world.simple = 0
+            for j in range(world.m):  # an impulse is more than any friction holds
+                if motors[j].flexible < 0 and motors[j].mode == STUCK:
+                    motors[j].mode = 1
             impact(world, motors, stops)
+            slide_on(world, motors)
         elif stop.state * stop.reaction > 0.0:
             stop.state = 0
     for j in range(world.m):
@@ -205,7 +182,7 @@ def switch(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float
         if motor.mode == STUCK and motor.slack < 0.0:
             motor.mode = breakaway_direction(motor, motor.tau, motor.transmitted)
             motor.slack = 0.0
-        elif motor.mode != FREE and motor.mode != STUCK:
+        elif motor.mode not in (FREE, STUCK):
             w = speed(world, motors, world.y, j)
             if motor.mode * w <= 0.0:
                 motor.mode, motor.slack = STUCK, 0.0
@@ -215,6 +192,19 @@ def switch(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float
                     world.y[world.n_x + j] = 0.0
                 else:
                     impact(world, motors, stops)
+
+
+@helper
+def slide_on(world: Any, motors: Any) -> None:
+    """After an impact every shaft with dry friction slides the way it moves, or sticks."""
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.flexible < 0 and motor.mode != FREE:
+            w = speed(world, motors, world.y, j)
+            motor.mode = 1 if w > SLOWEST else (-1 if w < -SLOWEST else STUCK)
+            motor.slack = 0.0
+            if motor.mode == STUCK and world.diagonal:
+                world.y[world.n_x + j] = 0.0
 
 
 @part
@@ -229,6 +219,8 @@ def impact(world: Any, motors: Any, stops: Any) -> None:
     for i in range(n_x + n):
         world.inputs[i] = world.y[i]
     call_address(world.motion, world.inputs_at, world.outputs_at, world.motion_data)
+    for j in range(world.m):
+        motors[j].g = 1.0  # an impulse passes the gears without loss; the next evaluation finds g again
     assemble(world, motors)
     count = constraints(world, motors, stops)
     accelerate(world, count)  # leaves the factor of A, A^-1 C^T and the factor of C A^-1 C^T
@@ -246,19 +238,22 @@ def impact(world: Any, motors: Any, stops: Any) -> None:
 
 
 @helper
+def finite(world: Any) -> bool:
+    """False if a state has left all bounds."""
+    for i in range(world.n_y):
+        if not abs(world.y1[i]) < LARGEST:
+            return False
+    return True
+
+
+@helper
 def accept(world: Any) -> None:
     """Take the step."""
     for i in range(world.n_y):
         world.y[i] = world.y1[i]
-    if world.plain and world.simple:
-        for j in range(world.n):
-            world.z[FRICTION * world.n + j] = world.z1[FRICTION * world.n + j]
-        if not world.exact:
-            for i in range((TORQUE + 1) * world.n):
-                world.z[i] = world.z1[i]
-    else:
-        for i in range(world.n_z):
-            world.z[i] = world.z1[i]
+    count = (FRICTION + 1) * world.n if world.plain and world.simple else world.n_z
+    for i in range(count):
+        world.z[i] = world.z1[i]
 
 
 @piece(*PACKAGES)
@@ -269,19 +264,17 @@ def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: floa
     stops = records_at(stops_at, world.n, STOP)
     done, rounds = 0.0, 0
     low, high, searching = 0.0, 0.0, False
-    h = span / world.steps
+    regular = span if world.exact else span / world.steps
+    h = regular
     while span - done > SHORTEST:
         rounds += 1
         if rounds > MOST_ROUNDS * world.steps:
-            world.status = STALLED
+            world.status = STALLED if finite(world) else DIVERGED
             return
         h = min(h, span - done)
         if world.plain and world.simple:
             error = 0.0
-            if world.exact:
-                error = plain_third(world, t + done, h)
-            else:
-                plain_rk4(world, h)
+            plain_rk4(world, h)
         else:
             error = step(world, power, motors, stops, t + done, h)
         if world.adaptive and not searching and error > world.tolerance and h > SHORTEST:
@@ -312,4 +305,4 @@ def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: floa
         elif world.adaptive:
             h *= min(4.0, 0.9 * (world.tolerance / max(error, 1e-300)) ** 0.2)
         else:
-            h = span / world.steps
+            h = regular

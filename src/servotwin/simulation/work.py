@@ -21,12 +21,12 @@ _ROWS = 2 * MAX_JOINTS
 
 _WHOLES = (
     "n n_x m elastic at_theta at_w at_bus n_y n_z diagonal simple smooth plain exact "
-    "world_at power_at motors_at stops_at advance_piece fast_piece constrained_piece switch_piece "
+    "windows world_at power_at motors_at stops_at advance_piece fast_piece plain_piece constrained_piece switch_piece "
     "accel accel_data motion motion_data inputs_at outputs_at signals_at memory_at command_at model_at "
     "now period_start intervals_max status events rows row_every row_next zoom_from zoom_to zoom_rows "
-    "method adaptive steps averaged"
+    "method adaptive steps averaged redo"
 )
-_REALS = "u_bus tolerance error error_sum missed impact_J"
+_REALS = "u_bus tolerance error error_sum missed impact_J per_span per_cube"
 _ARRAYS = {
     "y": (MAX_STATES,),  # state
     "z": (MAX_INTEGRALS,),  # integrals of powers
@@ -57,6 +57,7 @@ _ARRAYS = {
     "level_b": (MAX_JOINTS, MAX_EDGES + 1),
     "mean_a": (MAX_JOINTS,),  # their mean over the period
     "mean_b": (MAX_JOINTS,),
+    "saved": (_ROWS, 4),  # modes of motors and stops before a window that may be redone
     "heat": (MAX_JOINTS, 2),  # copper and bridge losses [J]
     "rk_a": (2, STAGES, STAGES),  # schemes: 0 for everything, 1 for the arm of the fast method
     "rk_b": (2, STAGES),
@@ -75,6 +76,33 @@ _ARRAYS = {
     "back": (MAX_JOINTS,),
     "slope": (MAX_JOINTS,),
     "volt": (MAX_JOINTS,),
+    # the plain window, see plain.py: K / L, L / R, 1 / R, 1 / ratio, window functions, moments of voltage and of
+    # the answer to it, B and D of the motors, drift, speed line and curvature of the window
+    "back_emf": (MAX_JOINTS,),
+    "slow": (MAX_JOINTS,),
+    "conductance": (MAX_JOINTS,),
+    "unratio": (MAX_JOINTS,),
+    "G": (MAX_JOINTS, 8),
+    "U": (MAX_JOINTS, 3),
+    "V": (MAX_JOINTS, 5),
+    "B": (MAX_JOINTS, MAX_JOINTS),
+    "D": (MAX_JOINTS, MAX_JOINTS),
+    "drift": (MAX_JOINTS, 2),
+    "alpha": (MAX_JOINTS,),
+    "jerk": (MAX_JOINTS,),
+    "snap": (MAX_JOINTS,),
+    "bent": (MAX_JOINTS,),
+    "expected": (MAX_JOINTS,),
+    "was": (MAX_JOINTS, 2),  # torque line before it is put right
+    "pulse_end": (MAX_JOINTS,),
+    "pulse_work": (MAX_JOINTS,),
+    "pulse_decay": (MAX_JOINTS,),
+    "Q": (MAX_JOINTS,),  # charge and moments of the current
+    "M1": (MAX_JOINTS,),
+    "M2": (MAX_JOINTS,),
+    "beside": (MAX_JOINTS, 3),  # moments of the torque beside its line, what they do to speed and current
+    "shake": (MAX_JOINTS,),
+    "ripple": (MAX_JOINTS, 2),
     "model_buffer": (6 * MAX_JOINTS,),
     "signals": (6 * MAX_JOINTS,),
     "command": (MAX_JOINTS,),

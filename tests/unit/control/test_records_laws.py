@@ -274,3 +274,13 @@ def test_filtered_speed_approaches_the_counted_one_by_its_share() -> None:
     for k in range(1, 6):
         _measure(axes, 1e-3, 0.0)
         assert axes["w_meas"][0] == pytest.approx(counted * (1 - 0.75**k), rel=1e-12)
+
+
+def test_an_encoder_that_is_stuck_gives_no_pulses_to_time() -> None:
+    sensors = drive_zeros(SENSOR, 1)
+    sensors["counts_per_rad"] = COUNTS
+    for k in range(1, 21):
+        _timed(sensors, 5.0 * 1e-3 * k, 5.0, 1e-3 * k)
+    sensors["stuck"] = 1
+    found = [_timed(sensors, 5.0 * (0.02 + 1e-3 * k), 5.0, 0.02 + 1e-3 * k) for k in range(1, 30)]
+    assert found[-1] <= 1.0 / COUNTS / 0.028

@@ -170,7 +170,7 @@ from servotwin.jobs.points import Point, Points, Pose
 from servotwin.jobs.points_file import points_text, write_points
 
 folder = Path(sys.argv[1])
-points = [Points({f"P{i}": Point(pose=Pose(x=v)) for i in range(100)}) for v in (0.1, 0.2)]
+points = [Points({f"P{i}": Point(pose=Pose(x=v)) for i in range(12)}) for v in (0.1, 0.2)]
 jobs = [parse(f"WAIT {v} s\\n" * 300) for v in (1, 2)]
 texts = {"a.points.yaml": [points_text(p) for p in points], "a.job": [format_job(j) for j in jobs]}
 write_points(points[0], folder / "a.points.yaml")
@@ -178,14 +178,14 @@ write_job(jobs[0], folder / "a.job")
 wait = random.Random(1)
 changes = 0
 last = None
-for _ in range(150):
+for round in range(100):
     child = os.fork()
     if child == 0:
         while True:
-            for p, j in zip(points, jobs):
-                write_points(p, folder / "a.points.yaml")
+            for p, j in list(zip(points, jobs))[:: 1 if round % 2 else -1]:
                 write_job(j, folder / "a.job")
-    time.sleep(wait.uniform(0.0, 0.01))
+                write_points(p, folder / "a.points.yaml")
+    time.sleep(wait.uniform(0.0, 0.05))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     for name, whole in texts.items():
@@ -199,7 +199,7 @@ print(changes)
 
 
 def test_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
-    """150 processes are killed in the middle of saving points and jobs, at any moment."""
+    """100 processes are killed in the middle of saving points and jobs, at any moment."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", WRITERS, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from servotwin.errors import InputError, UnreachableError
 from servotwin.jobs import requests as r
 from servotwin.jobs.check import sliding_of
 from servotwin.jobs.interpreter import Interpreter
-from servotwin.jobs.language import format_job
+from servotwin.jobs.language import format_job, parse
 from servotwin.jobs.planning import joint_target, planner_request
 from servotwin.jobs.points_file import points_path, points_text
 from servotwin.jobs.program import SHIPPED, job_names, load_program
@@ -128,3 +129,31 @@ def test_unreachable_target_is_named() -> None:
     X[0, 3] = 5.0
     with pytest.raises(UnreachableError, match="far: "):
         joint_target(r.Target("far", X), robot_of("gsis-scara"), np.zeros(4))
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "acceleration"),
+    [
+        ("MOVEJ east ACC 50%", m.MoveJ, 0.5),
+        ("MOVEL east ACC 50%", m.MoveL, 4.0),
+        ("MOVEC VIA north TO west ACC 3 m/s2", m.MoveC, 3.0),
+        ("SPLINE north west", m.Spline, None),
+    ],
+)
+def test_every_kind_of_move_has_its_request(line: str, kind: type, acceleration: float | None) -> None:
+    robot = robot_of("gsis-scara")
+    program = replace(load_program("scara-circle"), job=parse(f"{line} PROFILE s-curve"))
+    motion = Interpreter(program, robot).advance()
+    assert isinstance(motion, r.Motion)
+    request = planner_request(motion, robot, robot.q_home, tool_acceleration=8.0)
+    assert type(request) is kind
+    assert not isinstance(request, m.Rest)
+    assert (request.acceleration, request.profile) == (acceleration, "s-curve")
+
+
+def test_unknown_profile_is_refused() -> None:
+    robot = robot_of("gsis-scara")
+    motion = Interpreter(load_program("scara-line"), robot).advance()
+    assert isinstance(motion, r.Motion)
+    with pytest.raises(InputError, match="no profile 'x'"):
+        planner_request(replace(motion, profile="x"), robot, robot.q_home)

@@ -80,9 +80,9 @@ def test_steps_of_a_line_stand_together_with_the_text_of_the_job() -> None:
     ]
     assert lines[0].time_s == pytest.approx(0.8)
     assert lines[0].largest("chord_error_m") == 15e-6
-    assert "A speed 100\u00a0%" in lines[0].limits()
+    assert "A\u00a0speed\u00a0100\u00a0%" in lines[0].limits()
     assert "A voltage limit" in lines[0].limits()  # the synthetic run meets it at 0.40 s
-    assert lines[1].limits() == "tool speed 50\u00a0%"
+    assert lines[1].limits() == "tool\u00a0speed\u00a050\u00a0%"
 
 
 def test_a_late_arm_is_not_off_its_path() -> None:

@@ -1,0 +1,112 @@
+"""``servotwin console``: the main controller in the terminal, also over ssh."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from servotwin.cli.arguments import read_overrides
+from servotwin.cli.output import working
+from servotwin.errors import InputError
+
+if TYPE_CHECKING:
+    from servotwin.cli.console_session import Session
+    from servotwin.jobs.player import Player
+    from servotwin.jobs.program import Program
+
+REFRESH = 0.05  # s between two pictures
+PERIOD_NS = 16_000_000  # of a robot without controller section
+
+
+def console(robot: str, job: str | None, points: str | None, overrides: Sequence[str] | None) -> None:
+    """Jog, teach and play back in the terminal until the operator leaves."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise InputError(
+            "needs a terminal for keys and picture; expected one, such as 'ssh -t'", field="console"
+        )
+    with working(f"loading {robot}"):
+        session = make_session(robot, job, points, read_overrides(overrides), now_ns=time.monotonic_ns())
+    from rich.console import Console
+    from rich.live import Live
+
+    from servotwin.cli.console_screen import screen
+    from servotwin.cli.keys import keyboard
+
+    with (
+        keyboard() as keys,
+        Live(console=Console(highlight=False), screen=True, auto_refresh=False) as live,
+    ):
+        drive(
+            session,
+            keys.read,
+            time.monotonic_ns,
+            lambda shown: live.update(screen(shown), refresh=True),
+        )
+
+
+def drive(
+    session: Session,
+    read_keys: Callable[[float], list[str]],
+    clock_ns: Callable[[], int],
+    draw: Callable[[Session], None],
+) -> None:
+    """Keys, time and picture in turn until the operator leaves or the terminal is gone."""
+    period = session.controller.period_ns * 1e-9
+    drawn = -1
+    while not session.done:
+        try:
+            pressed = read_keys(min(period, REFRESH))
+        except EOFError:
+            return
+        session.tick(clock_ns())
+        for key in pressed:
+            session.key(key)
+        if pressed or clock_ns() - drawn >= REFRESH * 1e9:
+            drawn = clock_ns()
+            draw(session)
+
+
+def make_session(
+    robot: str, job: str | None, points: str | None, changes: dict[str, str], *, now_ns: int = 0
+) -> Session:
+    """A controller for a robot with an arm that follows exactly; the points are those of the job, if there is one."""
+    from servotwin.cli.console_session import Session
+    from servotwin.cli.teach import taught_points
+    from servotwin.control.main_controller import MainController
+    from servotwin.description.load import read_description
+    from servotwin.jobs.player import Player
+    from servotwin.jobs.points_file import points_path
+    from servotwin.jobs.program import SHIPPED, load_program, locate
+    from servotwin.mechanism.build import build_mechanism
+    from servotwin.motion.limits import limits_of
+    from servotwin.robot.robot import Robot
+    from servotwin.simulation.job_run import make_controller
+
+    description = read_description(robot, changes)
+    model = Robot(build_mechanism(description), title=description.title)
+    limits = limits_of(model, description)
+    if description.controller is None:
+        controller = MainController(model, limits, PERIOD_NS)
+    else:
+        controller = make_controller(model, limits, description)
+    sliding = [unit == "m" for unit in model.joint_units]
+
+    def load(name: str) -> tuple[Program, Player]:
+        program = load_program(name)
+        for problem in program.check(model.joint_names, None, sliding):
+            if problem.error:
+                raise problem.exception()
+        return program, Player(program, model, limits, period=controller.period_ns * 1e-9)
+
+    file = points
+    if file is None and job is not None and locate(job).parent != SHIPPED:
+        file = str(points_path(locate(job)))  # jobs that ship with the package are not taught over
+    store = None if file is None else taught_points(file, model)
+    session = Session(controller, load=load, points=store, now_ns=now_ns)
+    if job is not None:
+        session.load_job(job)
+        if session.program is None:
+            raise InputError(session.message)
+    return session

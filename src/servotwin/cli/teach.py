@@ -1,0 +1,242 @@
+"""``servotwin teach``: the points file of a job, written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from servotwin.cli.arguments import load, read_positions
+from servotwin.cli.output import print_json, print_line, print_table
+from servotwin.description.nodes import one_line, quoted
+from servotwin.description.units import did_you_mean, parse_quantity
+from servotwin.errors import InputError
+
+if TYPE_CHECKING:
+    from servotwin.jobs.player import TaughtPoints
+    from servotwin.jobs.points import Point, Points, Pose
+    from servotwin.robot.robot import Robot
+
+LENGTHS, ANGLES = ("x", "y", "z"), ("roll", "pitch", "yaw")
+COORDINATES = (*LENGTHS, *ANGLES)
+
+
+def read_store(file: str, *, new: bool = False) -> Points:
+    """The points of a file; none if it is not there yet and may be ``new``."""
+    from servotwin.jobs.points import Points
+    from servotwin.jobs.points_file import SUFFIX, read_points
+
+    if not file.endswith((".yaml", ".yml")):
+        raise InputError(
+            f"{quoted(file)} is not a points file; expected a name such as pick{SUFFIX}", field="POINTS"
+        )
+    if new and not Path(file).exists():
+        return Points(file=file)
+    return read_points(file)
+
+
+def taught_points(file: str, robot: Robot) -> TaughtPoints:
+    """The points of a file with what writes them; a new file is made for this robot."""
+    from servotwin.jobs.player import TaughtPoints
+
+    points = read_store(file, new=True)
+    if not points.robot:
+        points = replace(points, robot=robot.name)
+    sliding = [unit == "m" for unit in robot.joint_units]
+    return TaughtPoints(points, robot.joint_names, sliding, file)
+
+
+def record(
+    file: str,
+    name: str,
+    q: str,
+    robot: str | None,
+    *,
+    pose: bool = False,
+    frame: str | None = None,
+    tool: str | None = None,
+    note: str = "",
+    replace_old: bool = False,
+    json: bool = False,
+) -> None:
+    """Keep joint positions, or the pose of the tool there, under a name."""
+    from datetime import datetime
+
+    from servotwin.jobs.points_file import write_points
+
+    points = read_store(file, new=True)
+    chosen = robot or points.robot
+    if not chosen:
+        raise InputError("the file does not say for which robot it is; expected one", field="--robot")
+    model = load(chosen, None)
+    if not points.robot:
+        points = replace(points, robot=chosen)
+    values = read_positions("--q", q, model)
+    at = datetime.now().astimezone()
+    if pose or frame is not None:
+        X = model.fkine(values) @ points.tool_matrix(tool)
+        points = points.record_pose(name, X, frame=frame, note=note, at=at, replace_old=replace_old)
+    else:
+        if tool is not None:
+            raise InputError("joint positions have no tool; expected --tool with --pose", field="--tool")
+        sliding = [unit == "m" for unit in model.joint_units]
+        points = points.record(
+            name, model.joint_names, values, sliding=sliding, note=note, at=at, replace_old=replace_old
+        )
+    write_points(points, file)
+    _done(file, points, f"recorded {name}", name, json=json)
+
+
+def list_points(file: str, *, json: bool) -> None:
+    """Print points, frames and tools."""
+    points = read_store(file)
+    if json:
+        print_json(points_data(points))
+        return
+    print_line(f"{one_line(file, 200)}: {points.robot or 'no robot named'}")
+    rows = [("point", name, _point_text(point), point.note) for name, point in points.points.items()]
+    rows += [("frame", name, _pose_text(pose), "") for name, pose in points.frames.items()]
+    rows += [("tool", name, _pose_text(pose), "") for name, pose in points.tools.items()]
+    print_table(("kind", "name", "where", "note"), rows, text_columns=4)
+
+
+def rename(file: str, old: str, new: str, *, json: bool) -> None:
+    """Call a point something else."""
+    _changed(file, read_store(file).renamed(old, new), f"{old} is now {new}", new, json=json)
+
+
+def delete(file: str, name: str, *, json: bool) -> None:
+    """Forget a point."""
+    _changed(file, read_store(file).without(name), f"deleted {name}", None, json=json)
+
+
+def edit(file: str, name: str, changes: Sequence[str], *, json: bool) -> None:
+    """Change fields of a point: ``x=10 mm`` sets one, ``x+=1 mm`` shifts it, ``note=...`` says something."""
+    points = read_store(file)
+    point = points[name]
+    for change in changes:
+        point = _edited(points, point, change)
+    changed = points.with_point(name, point, replace_old=True)
+    _changed(file, changed, f"changed {name}: {_point_text(point)}", name, json=json)
+
+
+def place(file: str, kind: str, name: str, fields: Sequence[str], *, json: bool) -> None:
+    """Set a frame or a tool: ``x=300 mm``, ``yaw=90 deg``; what is not given is zero, or as it was."""
+    from servotwin.jobs.points import Pose
+
+    points = read_store(file, new=True)
+    known = points.frames if kind == "frame" else points.tools
+    pose = known.get(name, Pose())
+    for change in fields:
+        field, shift, text = _parts(change)
+        if field not in COORDINATES:
+            raise _unknown(field, COORDINATES)
+        pose = _moved(pose, field, text, shift=shift)
+    made = points.with_frame(name, pose) if kind == "frame" else points.with_tool(name, pose)
+    _changed(file, made, f"{kind} {name}: {_pose_text(pose)}", None, json=json)
+
+
+def _edited(points: Points, point: Point, change: str) -> Point:
+    field, shift, text = _parts(change)
+    if field == "note":
+        return replace(point, note=" ".join(text.split()))
+    if point.joints is not None:
+        joint = field.removeprefix("joints.")
+        if joint not in point.joints:
+            raise _unknown(joint, (*point.joints, "note"))
+        unit = "m" if joint in point.sliding else "rad"
+        value = _quantity(joint, text, unit) + (point.joints[joint] if shift else 0.0)
+        return replace(point, joints={**point.joints, joint: value})
+    assert point.pose is not None
+    if field == "frame":
+        frame = None if text.lower() in ("", "none") else text
+        points.frame_matrix(frame)
+        return replace(point, frame=frame)
+    if field not in COORDINATES:
+        raise _unknown(field, (*COORDINATES, "frame", "note"))
+    return replace(point, pose=_moved(point.pose, field, text, shift=shift))
+
+
+def _parts(change: str) -> tuple[str, bool, str]:
+    """Field, whether it is shifted, and the text behind the sign."""
+    field, equals, text = change.partition("=")
+    if not equals or not field.strip("+ "):
+        raise InputError(
+            f"{quoted(change)} is not field=value, such as 'x=10 mm' or 'x+=1 mm'", field="CHANGE"
+        )
+    return field.rstrip("+ ").strip(), field.rstrip().endswith("+"), text.strip()
+
+
+def _moved(pose: Pose, field: str, text: str, *, shift: bool) -> Pose:
+    value = _quantity(field, text, "m" if field in LENGTHS else "rad")
+    return replace(pose, **{field: value + (getattr(pose, field) if shift else 0.0)})
+
+
+def _quantity(field: str, text: str, unit: str) -> float:
+    try:
+        return parse_quantity(text, unit)
+    except ValueError as error:
+        raise InputError(str(error), field=field) from None
+
+
+def _unknown(field: str, known: Sequence[str]) -> InputError:
+    return InputError(
+        f"no field {quoted(field)}; expected one of {', '.join(known)}{did_you_mean(field, list(known))}",
+        field="CHANGE",
+    )
+
+
+def _changed(file: str, points: Points, text: str, name: str | None, *, json: bool) -> None:
+    from servotwin.jobs.points_file import write_points
+
+    write_points(points, file)
+    _done(file, points, text, name, json=json)
+
+
+def _done(file: str, points: Points, text: str, name: str | None, *, json: bool) -> None:
+    if json:
+        shown = None if name is None else _point_data(points.points[name])
+        print_json({"file": file, "done": text, "point": shown})
+    else:
+        print_line(f"{one_line(file, 200)}: {text}")
+
+
+def points_data(points: Points) -> dict[str, Any]:
+    """Points, frames and tools for JSON, in SI units."""
+    return {
+        "robot": points.robot,
+        "points": {name: _point_data(point) for name, point in points.points.items()},
+        "frames": {name: _pose_data(pose) for name, pose in points.frames.items()},
+        "tools": {name: _pose_data(pose) for name, pose in points.tools.items()},
+    }
+
+
+def _point_data(point: Point) -> dict[str, Any]:
+    if point.pose is not None:
+        where: dict[str, Any] = {"pose": _pose_data(point.pose), "frame": point.frame}
+    else:
+        joints = point.joints or {}
+        where = {"joints": {f"{n}_{'m' if n in point.sliding else 'rad'}": v for n, v in joints.items()}}
+    return {**where, "note": point.note, "recorded": point.recorded}
+
+
+def _pose_data(pose: Pose) -> dict[str, float]:
+    return {f"{name}_{'m' if name in LENGTHS else 'rad'}": getattr(pose, name) for name in COORDINATES}
+
+
+def _point_text(point: Point) -> str:
+    from servotwin.jobs.points_file import value_text
+
+    if point.pose is not None:
+        return _pose_text(point.pose) + (f" in {point.frame}" if point.frame else "")
+    joints = point.joints or {}
+    return ", ".join(f"{n} {value_text(v, 'm' if n in point.sliding else 'rad')}" for n, v in joints.items())
+
+
+def _pose_text(pose: Pose) -> str:
+    from servotwin.jobs.points_file import value_text
+
+    return ", ".join(
+        f"{name} {value_text(getattr(pose, name), 'm' if name in LENGTHS else 'rad')}" for name in COORDINATES
+    )

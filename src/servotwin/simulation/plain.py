@@ -1,0 +1,369 @@
+r"""The fast method written out for the plain case.
+
+DC motors, each behind its own stiff gear, without dry friction, on a stiff bus; the general road is ``fast``.
+
+The current splits into the answer v to the pulses, which needs no speed, and the answer to the back-EMF of the
+speed :math:`\omega_0 + \alpha t + \tfrac12 j t^2 + \tfrac16 s t^3`, which needs no edges. With
+:math:`\lambda = R/L` and the functions G of eq:window-functions, over a window of length S,
+
+.. math::
+
+    i_S &= v_S - \tfrac KL (\omega_0 G_0 + \alpha G_1 + j G_2 + s G_3), \\
+    \int \frac{(S-t)^k}{k!}\, i &= \int \frac{(S-t)^k}{k!}\, v
+        - \tfrac KL (\omega_0 G_{k+1} + \alpha G_{k+2} + j G_{k+3} + s G_{k+4})       (eq:window-current)
+
+The moments of v follow from those of the voltage, because :math:`L \dot v = u - R v`:
+
+.. math:: R \int v = \int u - L (v_S - v_0), \qquad
+          R \int v\,t^k = \int u\,t^k - L \Bigl(v_S S^k - k \int v\,t^{k-1}\Bigr)    (eq:voltage-moments)
+
+The motors accelerate by nearly :math:`\beta + B\,\tau`, with the inverse inertia :math:`B = N M^{-1} N^T` of a
+moment ago and a drift that hardly changes from window to window. For the torque line of eq:moment-match
+
+.. math:: \alpha = \beta_0 + B a_0, \qquad j = \beta_1 + B a_1                         (eq:motor-mobility)
+
+gives the speed before the arm moves, so that one step of the arm is enough; what it made of the torque is
+put right by the same linear relations. The stages of that step take the speed from straight lines; with
+:math:`D = \partial\ddot\theta / \partial\dot\theta`, accelerations :math:`A_1, A_2, A_3` at 0, S/2, 3S/4 mean
+
+.. math:: A_2 = \alpha + \tfrac S2 j + \tfrac{S^2}{8} e, \quad
+          A_3 = \alpha + \tfrac{3S}{4} j + \tfrac{9 S^2}{32} e + \tfrac{3 S^2}{8} D j, \quad
+          s = e + D j                                                                (eq:stage-curvature)
+
+The torque beside its line has no impulse and no moment, but higher moments
+:math:`b_k = \int \tfrac{(t - S/2)^k}{k!} (\tau - a_0 - a_1 t)`. They shake the speed within the window, and the
+currents answer:
+
+.. math::
+
+    \Delta\!\int i = -\tfrac KL e^{-\lambda S/2} B (b_2 + \lambda b_3 + \lambda^2 b_4), \qquad
+    \Delta i_S = -\lambda\,\Delta\!\int i, \\
+    \Delta\!\int (S-t)\, i = -\tfrac KL B \Bigl(\tfrac{1 - e^{-\lambda S/2}}{\lambda} b_2
+        - e^{-\lambda S/2} (b_3 + \lambda b_4)\Bigr)                                    (eq:ripple-feedback)
+
+(the ripple of a symmetric pattern is odd about the middle, so that b_2 and b_3 count alike). The copper loss closes
+the balance of the window's energy,
+
+.. math:: R \int i^2 = \int u i - \tfrac L2 (i_S^2 - i_0^2) - K \int \omega i           (eq:window-energy)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from servotwin.drives.exact import decayed, window_functions
+from servotwin.drives.records import MOTOR, STOP
+from servotwin.dynamics.recursive.jit import helper, piece
+from servotwin.kernels.address import call_address, records_at
+from servotwin.simulation.plant import ELECTRIC, FRICTION, PACKAGES, SQUARE, TORQUE
+from servotwin.simulation.work import WORLD
+
+TINY = 1e-3  # rad/s or m/s: step of a difference quotient
+REFRESH = 16  # windows between two looks at the inverse inertia
+SAME = 1e-18  # s: intervals that differ by less share their exponential
+
+
+@helper
+def answer_to_pulses(world: Any, motor: Any, j: int, start: float, span: float) -> None:
+    """v and the moments of voltage and v for motor j (eq:voltage-moments)."""
+    R, L = motor.R + motor.R_bridge, motor.L
+    conductance, slow = 1.0 / R, L / R
+    rate = world.decay[j]
+    world.conductance[j], world.slow[j] = conductance, slow
+    window_functions(world.G, j, rate, span)
+    v0 = world.y[2 * world.n + j]
+    v, h = v0, 1.0
+    U0 = U1 = U2 = U3 = U4 = work = homogeneous = 0.0
+    still = motor.K * motor.w * conductance
+    bend = 0.5 * motor.K * world.alpha[j] / L
+    peak = motor.i_peak
+    t, t_a, t_b, E_a, E_b = 0.0, -1.0, -1.0, 1.0, 1.0
+    edges = world.edges[j]
+    for s in range(edges + 1):
+        end = span if s == edges else min(span, world.times[j, s] - start)
+        tau = end - t
+        if tau <= 0.0:
+            continue
+        if abs(tau - t_a) < SAME:
+            E = E_a
+        elif abs(tau - t_b) < SAME:
+            E = E_b
+        elif abs(tau - 2.0 * t_a) < SAME:
+            E = E_a * E_a
+        else:
+            E = decayed(rate * tau)
+            t_b, E_b, t_a, E_a = t_a, E_a, tau, E
+        u = world.level_a[j, s] * world.u_bus
+        final = u * conductance
+        v_new, h_new = final + (v - final) * E, h * E
+        v, h, t, v_old, h_old, t_old = v_new, h_new, end, v, h, t
+        peak = max(peak, abs(v - still * (1.0 - h) - bend * t * t))
+        if u == 0.0:
+            continue
+        U0 += u * tau
+        # int t^k over the interval by powers of its middle and half length
+        m = 0.5 * (t_old + t)
+        m2, d2 = m * m, 0.25 * tau * tau
+        U1 += u * tau * m
+        U2 += u * tau * (m2 + d2 / 3.0)
+        U3 += u * tau * m * (m2 + d2)
+        U4 += u * tau * (m2 * (m2 + 2.0 * d2) + d2 * d2 / 5.0)
+        work += u * (u * tau - L * (v - v_old)) * conductance
+        homogeneous += u * (h_old - h)
+    motor.i_peak = peak
+    world.pulse_end[j], world.pulse_work[j], world.pulse_decay[j] = v, work, homogeneous * slow
+    world.U[j, 0], world.U[j, 1], world.U[j, 2] = U0, U1, U2
+    Q = (U0 - L * (v - v0)) * conductance  # eq:voltage-moments
+    M1 = (U1 - L * (v * span - Q)) * conductance
+    s2 = span * span
+    M2 = (U2 - L * (v * s2 - 2.0 * M1)) * conductance
+    M3 = (U3 - L * (v * s2 * span - 3.0 * M2)) * conductance
+    world.V[j, 0], world.V[j, 1], world.V[j, 2], world.V[j, 3] = Q, M1, M2, M3
+    world.V[j, 4] = (U4 - L * (v * s2 * s2 - 4.0 * M3)) * conductance
+
+
+@helper
+def expect(world: Any) -> None:
+    """Speeds from the torque lines (eq:motor-mobility)."""
+    n = world.n
+    for j in range(n):
+        alpha, jerk = world.drift[j, 0], world.drift[j, 1]
+        for k in range(n):
+            alpha += world.B[j, k] * world.a0[k]  # eq:motor-mobility
+            jerk += world.B[j, k] * world.a1[k]
+        world.alpha[j], world.jerk[j] = alpha, jerk
+
+
+@helper
+def torque_lines(world: Any, motors: Any, span: float) -> None:
+    """Torque lines from the speeds (eq:window-current, eq:moment-match)."""
+    G = world.G
+    for j in range(world.n):
+        w, alpha, jerk, kl = motors[j].w, world.alpha[j], world.jerk[j], world.back_emf[j]
+        I1 = kl * (w * G[j, 1] + alpha * G[j, 2] + jerk * G[j, 3])
+        I2 = kl * (w * G[j, 2] + alpha * G[j, 3] + jerk * G[j, 4])
+        world.Q[j] = world.V[j, 0] - I1 + world.ripple[j, 0]
+        world.M1[j] = world.V[j, 1] - span * I1 + I2 + world.ripple[j, 1]
+        line(world, j, span)
+
+
+@helper
+def line(world: Any, j: int, span: float) -> None:
+    """eq:moment-match from charge and moment of motor j."""
+    slope = world.per_cube * (world.M1[j] - 0.5 * span * world.Q[j])
+    world.a1[j] = world.emf[j] * slope  # eq:moment-match
+    world.a0[j] = world.emf[j] * (world.Q[j] * world.per_span - 0.5 * span * slope)
+
+
+@helper
+def ripple(world: Any, motors: Any, span: float) -> None:
+    """What the torque beside its line does to the currents (eq:ripple-feedback)."""
+    n, G = world.n, world.G
+    s2 = span * span
+    s3, s4 = s2 * span, s2 * s2
+    for j in range(n):
+        w, alpha, jerk, kl = motors[j].w, world.alpha[j], world.jerk[j], world.back_emf[j]
+        I1 = kl * (w * G[j, 1] + alpha * G[j, 2] + jerk * G[j, 3])
+        I2 = kl * (w * G[j, 2] + alpha * G[j, 3] + jerk * G[j, 4])
+        I3 = 2.0 * kl * (w * G[j, 3] + alpha * G[j, 4] + jerk * G[j, 5])
+        I4 = 6.0 * kl * (w * G[j, 4] + alpha * G[j, 5] + jerk * G[j, 6])
+        I5 = 24.0 * kl * (w * G[j, 5] + alpha * G[j, 6] + jerk * G[j, 7])
+        K, a0, a1 = world.emf[j], world.a0[j], world.a1[j]
+        M2 = world.V[j, 2] - s2 * I1 + 2.0 * span * I2 - I3
+        M3 = world.V[j, 3] - s3 * I1 + 3.0 * (s2 * I2 - span * I3) + I4
+        M4 = world.V[j, 4] - s4 * I1 + 4.0 * s3 * I2 - 6.0 * s2 * I3 + 4.0 * span * I4 - I5
+        m2 = K * M2 - s3 * (a0 / 3.0 + a1 * span / 4.0)
+        m3 = K * M3 - s4 * (a0 / 4.0 + a1 * span / 5.0)
+        m4 = K * M4 - s4 * span * (a0 / 5.0 + a1 * span / 6.0)
+        world.M2[j] = M2
+        # about the middle of the window
+        world.beside[j, 0], world.beside[j, 1] = m2 / 2.0, (m3 - 1.5 * span * m2) / 6.0
+        world.beside[j, 2] = (m4 - 2.0 * span * m3 + 1.5 * s2 * m2) / 24.0
+    for j in range(n):
+        shake2 = shake3 = shake4 = 0.0  # eq:ripple-feedback
+        for k in range(n):
+            shake2 += world.B[j, k] * world.beside[k, 0]
+            shake3 += world.B[j, k] * world.beside[k, 1]
+            shake4 += world.B[j, k] * world.beside[k, 2]
+        world.shake[j] = shake2
+        rate, kl = world.decay[j], world.back_emf[j]
+        half = math.sqrt(1.0 - rate * G[j, 0])
+        g0 = (1.0 - half) * world.slow[j]
+        Q = -kl * half * (shake2 + rate * (shake3 + rate * shake4))
+        later = -kl * (shake2 * g0 - half * (shake3 + rate * shake4))
+        world.ripple[j, 0], world.ripple[j, 1] = Q, span * Q - later
+
+
+@helper
+def move_arm(world: Any, h: float) -> None:
+    """Third-order step of the arm under the torque lines; leaves y1, and the stages' slopes in k[1] to k[3]."""
+    n = world.n
+    for s in range(3):
+        a = 0.0 if s == 0 else (0.5 * h if s == 1 else 0.75 * h)
+        for j in range(n):
+            v = world.y[n + j] + a * world.k[s, n + j]
+            world.inputs[j] = world.y[j] + a * world.k[s, j]
+            world.inputs[n + j] = v
+            world.inputs[2 * n + j] = world.ratio[j] * (world.a0[j] + world.a1[j] * a) - world.drag[j] * v
+            world.k[s + 1, j] = v
+        call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
+        for j in range(n):
+            world.k[s + 1, n + j] = world.outputs[j]
+    for j in range(n):
+        A1, A2, A3 = world.k[1, n + j], world.k[2, n + j], world.k[3, n + j]
+        world.y1[j] = world.y[j] + h * (world.k[1, j] + h * (A1 + 2.0 * A2) / 6.0)
+        world.y1[n + j] = world.y[n + j] + h * (2.0 * A1 + 3.0 * A2 + 4.0 * A3) / 9.0
+
+
+@helper
+def put_right(world: Any, motors: Any, span: float) -> None:
+    """The speeds as the arm gave them, and what their difference from the expected ones changes."""
+    n, G = world.n, world.G
+    per = world.per_span
+    for j in range(n):
+        world.expected[j] = world.jerk[j]
+    for j in range(n):
+        ratio, A1, A2, A3 = world.ratio[j], world.k[1, n + j], world.k[2, n + j], world.k[3, n + j]
+        alpha = ratio * A1
+        jerk = 2.0 * ratio * (A2 - A1) * per
+        bent = 0.0  # the curvature that the stages' speeds do not have, eq:stage-curvature
+        for k in range(n):
+            bent += world.D[j, k] * world.expected[k]
+        explicit = ratio * (A3 - A1 - 1.5 * (A2 - A1)) * (32.0 / 3.0) * per * per - 4.0 * bent
+        jerk -= 0.25 * span * explicit
+        snap = bent + explicit
+        world.bent[j] = bent
+        d_alpha, d_jerk = alpha - world.alpha[j], jerk - world.jerk[j]
+        world.alpha[j], world.jerk[j], world.snap[j] = alpha, jerk, snap
+        I1 = world.back_emf[j] * (d_alpha * G[j, 2] + d_jerk * G[j, 3] + snap * G[j, 4])
+        I2 = world.back_emf[j] * (d_alpha * G[j, 3] + d_jerk * G[j, 4] + snap * G[j, 5])
+        world.Q[j] -= I1
+        world.M1[j] -= span * I1 - I2
+        world.was[j, 0], world.was[j, 1] = world.a0[j], world.a1[j]
+        line(world, j, span)
+    for j in range(n):
+        alpha = jerk = 0.0
+        for k in range(n):
+            alpha += world.B[j, k] * (world.a0[k] - world.was[k, 0])
+            jerk += world.B[j, k] * (world.a1[k] - world.was[k, 1])
+        world.alpha[j] += alpha
+        world.jerk[j] += jerk
+        world.y1[n + j] += span * (alpha + 0.5 * span * jerk) * world.unratio[j]
+        world.y1[j] += (
+            span * span * (alpha / 2.0 + span * (jerk / 6.0 + span * world.bent[j] / 24.0)) * world.unratio[j]
+        )
+
+
+@helper
+def take(world: Any, motors: Any, span: float) -> None:
+    """Accept the window: state, currents, energies."""
+    n, G = world.n, world.G
+    for j in range(n):
+        motor = motors[j]
+        conductance, L, K = world.conductance[j], motor.L, motor.K
+        w, alpha, jerk = motor.w, world.alpha[j], world.jerk[j]
+        i0 = world.y[2 * n + j]
+        emf = world.back_emf[j] * (w * G[j, 0] + alpha * G[j, 1] + jerk * G[j, 2] + world.snap[j] * G[j, 3])
+        i1 = world.pulse_end[j] - emf - world.decay[j] * world.ripple[j, 0]
+        a2 = -0.5 * K * jerk * conductance
+        a1 = -(K * alpha + 2.0 * L * a2) * conductance
+        a0 = -(K * w + L * a1) * conductance
+        U0, Q, M1 = world.U[j, 0], world.Q[j], world.M1[j]
+        electric = world.pulse_work[j] - a0 * world.pulse_decay[j] + U0 * world.ripple[j, 0] * world.per_span
+        electric += a0 * U0 + a1 * world.U[j, 1] + a2 * world.U[j, 2]
+        turning = K * (w * Q + alpha * M1 + 0.5 * jerk * world.M2[j]) - world.a1[j] * world.shake[j]
+        world.z[ELECTRIC * n + j] += electric
+        world.z[SQUARE * n + j] += (
+            electric - 0.5 * L * (i1 - i0) * (i1 + i0) - turning
+        ) * conductance  # eq:window-energy
+        world.z[TORQUE * n + j] += K * Q
+        v1, v2, v3 = world.k[1, j], world.k[2, j], world.k[3, j]
+        world.z[FRICTION * n + j] += (
+            world.drag[j] * span * (2.0 * v1 * v1 + 3.0 * v2 * v2 + 4.0 * v3 * v3) / 9.0
+        )
+        world.y[j], world.y[n + j], world.y[2 * n + j] = world.y1[j], world.y1[n + j], i1
+        motor.w_dot, motor.w_ddot = alpha + jerk * span, jerk
+
+
+@helper
+def look_at_inertia(world: Any) -> None:
+    """B of eq:motor-mobility where the arm is now: its acceleration is affine in the torque."""
+    n = world.n
+    for j in range(2 * n):
+        world.inputs[j] = world.y[j]
+    for j in range(n):
+        world.inputs[2 * n + j] = 0.0
+    call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
+    for j in range(n):
+        world.qdd[j] = world.outputs[j]
+    for k in range(n):
+        world.inputs[2 * n + k] = world.ratio[k]
+        call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
+        for j in range(n):
+            world.B[j, k] = world.ratio[j] * (world.outputs[j] - world.qdd[j])
+        world.inputs[n + k] += TINY
+        world.inputs[2 * n + k] = -TINY * world.drag[k]
+        call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
+        world.inputs[n + k] = world.y[n + k]
+        world.inputs[2 * n + k] = 0.0
+        scale = 1.0 / (TINY * world.ratio[k])
+        for j in range(n):
+            world.D[j, k] = world.ratio[j] * (world.outputs[j] - world.qdd[j]) * scale
+
+
+@helper
+def look_ahead(world: Any, span: float) -> None:
+    """Drift of eq:motor-mobility in the next window, from this one."""
+    n = world.n
+    for j in range(n):
+        alpha, jerk = world.alpha[j], world.jerk[j]
+        for k in range(n):
+            alpha -= world.B[j, k] * world.a0[k]
+            jerk -= world.B[j, k] * world.a1[k]
+        world.drift[j, 0], world.drift[j, 1] = alpha + jerk * span, jerk
+
+
+@helper
+def begin(world: Any, motors: Any) -> None:
+    """First window: what is known when no window came before."""
+    n = world.n
+    look_at_inertia(world)
+    for j in range(n):
+        world.a0[j], world.a1[j] = motors[j].K * world.y[2 * n + j], 0.0
+        world.alpha[j], world.jerk[j] = motors[j].w_dot, motors[j].w_ddot
+    look_ahead(world, 0.0)
+
+
+@piece(*PACKAGES)
+def plain_window(
+    world_at: int, power_at: int, motors_at: int, stops_at: int, start: float, span: float
+) -> None:
+    """``fast_window`` for the plain case."""
+    world = records_at(world_at, 1, WORLD)[0]
+    motors, stops = records_at(motors_at, world.m, MOTOR), records_at(stops_at, world.n, STOP)
+    n = world.n
+    if world.windows == 0:
+        begin(world, motors)
+    world.windows += 1
+    world.per_span = 1.0 / span
+    world.per_cube = 12.0 * world.per_span * world.per_span * world.per_span
+    expect(world)
+    for j in range(n):
+        answer_to_pulses(world, motors[j], j, start, span)
+        world.ripple[j, 0] = world.ripple[j, 1] = 0.0
+    torque_lines(world, motors, span)
+    ripple(world, motors, span)
+    expect(world)
+    torque_lines(world, motors, span)
+    move_arm(world, span)
+    for i in range(n):
+        if world.y1[i] < stops[i].low or world.y1[i] > stops[i].high:
+            world.redo = 1  # the method that sees every edge finds the instant of the impact
+            world.windows = 0
+            return
+    put_right(world, motors, span)
+    take(world, motors, span)
+    if world.windows % REFRESH == 0:
+        look_at_inertia(world)
+    look_ahead(world, span)

@@ -147,7 +147,7 @@ def random_key(rng: np.random.Generator, programs: list[Any]) -> tuple[Event | s
         likely = [Event.ENABLE, Event.RUN, Event.JOG, Event.RESET, Event.RESUME, Event.NUDGE, Event.MODE]
         likely += [Event.SINGLE_STEP, Event.PAUSE]
         event = likely[rng.integers(len(likely))]
-    names = ["P1", "P2", "new", "", "MOVEJ", "x y"]
+    names: list[Any] = ["P1", "P2", "new", "", "MOVEJ", None]
     arguments: dict[Event, Callable[[], dict[str, Any]]] = {
         Event.MODE: lambda: {"mode": [*Mode, "nonsense"][rng.choice(4, p=[0.4, 0.05, 0.5, 0.05])]},
         Event.JOG: lambda: {"jog": random_jog(rng)},

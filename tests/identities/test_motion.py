@@ -72,7 +72,7 @@ def jobs(draw):
     return robot, limits, start, requests
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(jobs())
 def test_any_plan_that_fits_holds_every_limit_at_every_sample(job) -> None:
     robot, limits, start, requests = job
@@ -93,15 +93,13 @@ def test_any_plan_that_fits_holds_every_limit_at_every_sample(job) -> None:
         assert (np.abs(qd) / limits.speed).max() <= 1.0 + allowance
         assert (np.abs(qdd) / limits.acceleration).max() <= 1.0 + allowance
     # continuous: position is the integral of the velocity, which does not jump
-    assert (
-        np.abs(np.diff(q, axis=0) - 0.5 * step * (qd[1:] + qd[:-1])).max()
-        < 0.3 * step**2 * np.abs(qdd).max() + 1e-7
-    )
-    assert np.abs(np.diff(qd, axis=0)).max() <= 1.01 * step * np.abs(qdd).max() + 1e-5
+    gaps = np.abs(np.diff(q, axis=0) - 0.5 * step * (qd[1:] + qd[:-1]))
+    assert np.all(gaps < 0.3 * step**2 * limits.acceleration + 1e-7)
+    assert np.all(np.abs(np.diff(qd, axis=0)) <= 1.01 * step * limits.acceleration + 1e-5)
     assert max((r.deviation_m for r in report(way, robot, limits, period)), default=0.0) < 1e-6
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(jobs())
 def test_blends_stay_within_their_radius(job) -> None:
     robot, limits, start, requests = job
@@ -122,7 +120,7 @@ def test_blends_stay_within_their_radius(job) -> None:
         assert away.max() <= request.blend * (1 + 1e-6)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(st.data(), st.sampled_from(sorted(PERIODS)), st.sampled_from(KINDS), st.floats(0.05, 1.0))
 def test_time_scaling_of_joint_moves_is_tight(data, name, profile, share) -> None:
     robot, limits = loaded(name)

@@ -7,20 +7,8 @@ from typing import Annotated
 import typer
 
 from servotwin import __version__
-
-RobotName = Annotated[
-    str, typer.Argument(metavar="ROBOT", help="Name in the catalogue, or path of a .yaml or .urdf file.")
-]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print JSON: SI units and radians, units in the names of the keys.")
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="FIELD=VALUE", help="Change a field of the file; may be repeated."),
-]
-Position = Annotated[
-    str, typer.Option("--q", metavar="LIST", help="Joint positions, such as '30 deg, 60 deg, 50 mm, 20 deg'.")
-]
+from servotwin.cli.app_jobs import add_commands
+from servotwin.cli.options import Json, Position, RobotName, Set
 
 app = typer.Typer(
     name="servotwin",
@@ -377,6 +365,9 @@ def tune(
     from servotwin.cli.tune import tune as run
 
     run(robot, q, payload, current, speed, position, out, overrides, json=json)
+
+
+add_commands(app)
 
 
 @app.command()

@@ -17,17 +17,24 @@ if TYPE_CHECKING:
     from servotwin.jobs.program import Program
 
 REFRESH = 0.05  # s between two pictures
-PERIOD_NS = 16_000_000  # of a robot without controller section
 
 
-def console(robot: str, job: str | None, points: str | None, overrides: Sequence[str] | None) -> None:
+def console(
+    robot: str,
+    job: str | None,
+    points: str | None,
+    overrides: Sequence[str] | None,
+    *,
+    drives: bool = False,
+) -> None:
     """Jog, teach and play back in the terminal until the operator leaves."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError(
             "needs a terminal for keys and picture; expected one, such as 'ssh -t'", field="console"
         )
     with working(f"loading {robot}"):
-        session = make_session(robot, job, points, read_overrides(overrides), now_ns=time.monotonic_ns())
+        changes = read_overrides(overrides)
+        session = make_session(robot, job, points, changes, drives=drives, now_ns=time.monotonic_ns())
     from rich.console import Console
     from rich.live import Live
 
@@ -69,28 +76,27 @@ def drive(
 
 
 def make_session(
-    robot: str, job: str | None, points: str | None, changes: dict[str, str], *, now_ns: int = 0
+    robot: str,
+    job: str | None,
+    points: str | None,
+    changes: dict[str, str],
+    *,
+    drives: bool = False,
+    now_ns: int = 0,
 ) -> Session:
-    """A controller for a robot with an arm that follows exactly; the points are those of the job, if there is one."""
+    """A controller with its arm; the points are those of the job, if there is one.
+
+    ``drives``: motors and servo loops are simulated, otherwise the arm is where it shall be.
+    """
     from servotwin.cli.console_session import Session
     from servotwin.cli.teach import taught_points
-    from servotwin.control.main_controller import MainController
-    from servotwin.description.load import read_description
     from servotwin.jobs.player import Player
     from servotwin.jobs.points_file import points_path
     from servotwin.jobs.program import SHIPPED, load_program, locate
-    from servotwin.mechanism.build import build_mechanism
-    from servotwin.motion.limits import limits_of
-    from servotwin.robot.robot import Robot
-    from servotwin.simulation.job_run import make_controller
+    from servotwin.simulation.live import LiveRobot
 
-    description = read_description(robot, changes)
-    model = Robot(build_mechanism(description), title=description.title)
-    limits = limits_of(model, description)
-    if description.controller is None:
-        controller = MainController(model, limits, PERIOD_NS)
-    else:
-        controller = make_controller(model, limits, description)
+    live = LiveRobot(robot, changes, drives=drives)
+    model = live.robot
     sliding = [unit == "m" for unit in model.joint_units]
 
     def load(name: str) -> tuple[Program, Player]:
@@ -98,13 +104,13 @@ def make_session(
         for problem in program.check(model.joint_names, None, sliding):
             if problem.error:
                 raise problem.exception()
-        return program, Player(program, model, limits, period=controller.period_ns * 1e-9)
+        return program, Player(program, model, live.limits, period=live.period_ns * 1e-9)
 
     file = points
     if file is None and job is not None and locate(job).parent != SHIPPED:
         file = str(points_path(locate(job)))  # jobs that ship with the package are not taught over
     store = None if file is None else taught_points(file, model)
-    session = Session(controller, load=load, points=store, now_ns=now_ns)
+    session = Session(live, load=load, points=store, now_ns=now_ns)
     if job is not None:
         session.load_job(job)
         if session.program is None:

@@ -68,7 +68,7 @@ def _title(session: Session) -> Text:
 
 
 def _positions(session: Session) -> Table:
-    q = session.controller.reference.q if session.controller.state in POWERED else session.plant.q
+    q = session.controller.reference.q if session.controller.state in POWERED else session.live.q
     limits = session.robot.limits
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for title, justify in (("joint", "left"), ("position", "right"), ("", "left"), ("range", "left")):
@@ -107,7 +107,7 @@ def _points(session: Session) -> Text:
 
 def _job(session: Session) -> Group:
     """The lines of the job around the one under way."""
-    line = session.command.line if session.command is not None else None
+    line = session.live.command.line
     middle = (line or 1) - 1
     first = max(0, min(middle - AROUND, len(session.source) - 2 * AROUND - 1))
     shown: list[RenderableType] = []
@@ -121,7 +121,7 @@ def _job(session: Session) -> Group:
 
 
 def _signals(session: Session) -> str:
-    found = {**session.inputs, **session.controller.outputs}
+    found = {**session.live.inputs, **session.controller.outputs}
     return "  ".join(f"{name} {'ON' if on else 'OFF'}" for name, on in sorted(found.items()))
 
 

@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from servotwin.control.exchange import Command, Feedback, Reply
+from servotwin.control.exchange import Reply
 from servotwin.control.jogging import Frame, Jog
-from servotwin.control.main_controller import MainController
 from servotwin.control.states import Event, Mode, State
 from servotwin.errors import ServotwinError
-from servotwin.simulation.job_plant import IdealPlant
 
 if TYPE_CHECKING:
     from servotwin.jobs.player import Player, TaughtPoints
     from servotwin.jobs.program import Program
+    from servotwin.simulation.live import LiveRobot
 
 PLUS, MINUS = "123456789", "qwertyuio"  # the digits, and the keys below them
 FRAMES: tuple[Frame, ...] = ("joint", "base", "tool")
@@ -28,7 +27,7 @@ MODES = (Mode.TEACH, Mode.PROGRAM, Mode.PLAY)
 # A terminal tells only presses. The keyboard repeats a held key after about half a second, then about
 # thirty times a second; a key that is not repeated in time was let go.
 FIRST_HOLD_NS, HOLD_NS = 550_000_000, 150_000_000
-BEHIND_NS = 500_000_000  # a process that was asleep for longer does not make up for it
+BEHIND_NS = 250_000_000  # a process that was asleep for longer does not make up for it
 DEGREE = 0.017453292519943295
 Item = TypeVar("Item")
 
@@ -59,20 +58,17 @@ class Session:
 
     def __init__(
         self,
-        controller: MainController,
+        live: LiveRobot,
         *,
         load: Callable[[str], tuple[Program, Player]] | None = None,
         points: TaughtPoints | None = None,
         now_ns: int = 0,
     ) -> None:
-        self.controller, self.load = controller, load
-        self.robot = controller.robot
-        self.plant = IdealPlant(self.robot.q_home)
-        self.points = points
-        controller.points = points
+        self.live, self.load, self.points = live, load, points
+        self.controller, self.robot = live.controller, live.robot
+        self.controller.points = points
         self.frame: Frame = "joint"
         self.step = 2  # of STEPS
-        self.inputs: dict[str, bool] = {}
         self.message = "press p for power"
         self.prompt: Prompt | None = None
         self.program: Program | None = None
@@ -83,7 +79,6 @@ class Session:
         self._held: Held | None = None
         self._next_ns = now_ns
         self.now_ns = now_ns
-        self.command: Command | None = None
         self._keys = self._table()
         self.tick(now_ns)
 
@@ -95,10 +90,8 @@ class Session:
             self._next_ns = now_ns
         while self._next_ns <= now_ns:
             self._hold(self._next_ns)
-            command = self.controller.step(self._next_ns, Feedback(self.plant.q, inputs=dict(self.inputs)))
-            following = self._next_ns + self.controller.period_ns
-            self.plant.carry_on(command, self._next_ns, following)
-            self._next_ns, self.command = following, command
+            self.live.step()
+            self._next_ns += self.live.period_ns
 
     def _hold(self, now_ns: int) -> None:
         """Keep a jog alive while its key is held, and end it when it is not."""
@@ -239,8 +232,8 @@ class Session:
             self.message = f"no input {name!r}; expected one of {', '.join(known.values())}"
             return
         signal = known[name.lower()]
-        self.inputs[signal] = not self.inputs.get(signal, False)
-        self.message = f"{signal} {'ON' if self.inputs[signal] else 'OFF'}"
+        self.live.inputs[signal] = not self.live.inputs.get(signal, False)
+        self.message = f"{signal} {'ON' if self.live.inputs[signal] else 'OFF'}"
 
     def load_job(self, name: str) -> None:
         """Load a job, checked; its points are taught from then on."""

@@ -206,22 +206,25 @@ class MainController:
             raise InputError(f"{percent!r}; expected a whole number from 1 to 100", field="override")
         self.override = percent
 
-    def _store(self) -> PointStore:
+    def _store(self, *names: object) -> PointStore:
         if self.points is None:
             raise InputError("there is no points file; expected a job with points")
+        for name in names:
+            if not isinstance(name, str):
+                raise InputError(f"{name!r} is not a name; expected a text", field="name")
         return self.points
 
     def _on_record(self, name: str, *, replace_old: bool = False) -> None:
         if self._feedback is None:
             raise InputError("no measured positions yet; expected a step before")
         q = self.reference.q if self.state in POWERED else self._q_meas
-        self._store().record(name, q.copy(), replace_old=replace_old)
+        self._store(name).record(name, q.copy(), replace_old=bool(replace_old))
 
     def _on_delete(self, name: str) -> None:
-        self._store().delete(name)
+        self._store(name).delete(name)
 
     def _on_rename(self, name: str, new_name: str) -> None:
-        self._store().rename(name, new_name)
+        self._store(name, new_name).rename(name, new_name)
 
     # --- every period -----------------------------------------------------------------------------
     def step(self, now_ns: int, feedback: Feedback) -> Command:

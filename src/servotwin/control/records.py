@@ -72,7 +72,10 @@ AXIS = np.dtype([(name, _REAL) for name in _REALS.split()] + [(name, _WHOLE) for
 TIMING = np.dtype(
     [(name, _REAL) for name in ("T_main", "T_axis", "T_speed", "T_current")]
     + [(name, _REAL) for name in ("share_torque", "share_gravity", "K_p", "K_d")]
-    + [(name, _WHOLE) for name in ("ratio", "tick", "delay", "law", "level", "model", "model_data", "law_at", "feeds")]
+    + [
+        (name, _WHOLE)
+        for name in ("ratio", "tick", "delay", "law", "level", "model", "model_data", "law_at", "feeds")
+    ]
 )
 
 

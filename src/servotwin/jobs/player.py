@@ -109,17 +109,20 @@ class Player:
                 self._ahead = request
                 break
             moves.append(request)
+        at = first  # the move that is to blame if it cannot be done
         try:
             asked: list[m.Request] = []
             stands = q
             for move in moves:
+                if asked:
+                    stands = joint_target(at.targets[-1], self.robot, stands)
+                at = move
                 asked.append(planner_request(move, self.robot, stands, self.limits.tool_acceleration))
-                stands = joint_target(move.targets[-1], self.robot, stands)
             trajectory = plan(self.robot, q, asked, self.limits, fit=self.fit, period=self.period)
         except PathError as error:
             return self._refusal(moves[min(error.index, len(moves) - 1)], _without_number(error))
         except (ServotwinError, ValueError, np.linalg.LinAlgError) as error:
-            return self._refusal(moves[0], str(error))
+            return self._refusal(at, str(error))
         self.plans.append(Planned(tuple(moves), tuple(asked), trajectory))
         return MotionTask(trajectory, tuple(label_of(move) for move in moves))
 

@@ -139,6 +139,8 @@ class JobStory:
         found = []
         for axis in self.result.summary.get("axes", []):
             for span in axis.get("saturation", []):
+                if span["kind"] == "stuck":  # a shaft at rest, not a limit
+                    continue
                 name = f"{axis.get('motor')} {span['kind']}"
                 if span["from_s"] < done.end_s and span["to_s"] > done.begin_s and name not in found:
                     found.append(name)

@@ -34,7 +34,6 @@ from servotwin.simulation.plant import (
 from servotwin.simulation.steps import speed
 from servotwin.simulation.work import PER_MOTOR, WORLD
 
-
 REDO = (
     1.0  # rad/s of a rotor per unit of tolerance: a window that misses more is redone with the better guess
 )
@@ -194,7 +193,9 @@ def fast_window(
         for i in range(world.n_z):
             world.z[i] = world.z0[i]
         world.error, world.error_sum = error, error_sum
-        if happened:  # something stuck, slipped or met a stop: this window is for the method that sees every edge
+        if (
+            happened
+        ):  # something stuck, slipped or met a stop: this window is for the method that sees every edge
             restore_modes(world, motors, stops)
             world.impact_J, world.simple, world.events, world.redo = impact_J, simple, events, 1
             return

@@ -19,7 +19,18 @@ from servotwin.drives.thermal import heat
 from servotwin.dynamics.recursive.jit import helper, kernel_of, part
 from servotwin.kernels.address import call_law, call_piece
 from servotwin.simulation.fast import bus_voltage
-from servotwin.simulation.plant import DC, ELECTRIC, IDEAL, PACKAGES, PMSM, REDUCED, SQUARE, STUCK, TORQUE, shaft
+from servotwin.simulation.plant import (
+    DC,
+    ELECTRIC,
+    IDEAL,
+    PACKAGES,
+    PMSM,
+    REDUCED,
+    SQUARE,
+    STUCK,
+    TORQUE,
+    shaft,
+)
 from servotwin.simulation.steps import ASKING, DIVERGED, WANTING, speed
 from servotwin.simulation.work import PER_MOTOR
 

@@ -143,7 +143,7 @@ def crossed(world: Any, motors: Any, stops: Any) -> bool:
 def speed(world: Any, motors: Any, y: Any, j: int) -> float:
     """Speed of motor j."""
     e = motors[j].flexible
-    return y[world.at_w + e] if e >= 0 else shaft(world, motors, y, j)[1]  # type: ignore[no-any-return]
+    return y[world.at_w + e] if e >= 0 else shaft(world, motors, y, j)[1]
 
 
 @helper

@@ -55,7 +55,7 @@ class Bench:
 
     @property
     def q(self) -> np.ndarray:
-        return self.session.plant.q
+        return self.session.live.q.copy()
 
 
 @pytest.fixture
@@ -171,8 +171,7 @@ def test_emergency_stop_takes_the_power_at_once(bench: Bench) -> None:
     bench.press("g", pause=1.5)
     bench.press("esc", pause=0.016)
     assert bench.state is State.EMERGENCY
-    assert bench.session.command is not None
-    assert not bench.session.command.enable
+    assert not bench.session.live.command.enable
     here = bench.q.copy()
     bench.press("g", "1", "h", pause=0.3)
     np.testing.assert_array_equal(bench.q, here)
@@ -191,7 +190,7 @@ def test_override_stays_within_its_range(bench: Bench) -> None:
 def test_inputs_are_switched_by_name(bench: Bench) -> None:
     bench.press("v")
     bench.type("in3")
-    assert bench.session.inputs == {"IN3": True}
+    assert bench.session.live.inputs == {"IN3": True}
     assert "IN3 ON" in screen_text(bench.session)
     bench.press("v")
     bench.type("IN99")
@@ -212,14 +211,14 @@ def test_a_process_that_slept_does_not_make_up_for_it(bench: Bench) -> None:
     bench.now += 3_600_000_000_000
     bench.session.tick(bench.now)
     bench.wait(0.5)
-    assert bench.q[0] < 0.3
+    assert bench.q[0] < 0.4
     assert bench.state is State.READY
 
 
 @pytest.mark.parametrize("name", ["puma560", "palletizer-4"])
 def test_other_robots_have_their_keys(name: str) -> None:
     bench = Bench(make_session(name, None, None, {}))
-    bench.press("p")
+    bench.press("p", pause=0.5)  # brakes open
     start = bench.q.copy()
     bench.press(PLUS[bench.session.robot.n - 1], pause=1.0)
     assert np.degrees(bench.q - start)[-1] == pytest.approx(1.0)

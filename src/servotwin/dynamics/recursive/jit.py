@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 
 from numba import njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.dispatcher import _FunctionCompiler
+from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined,unused-ignore]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,12 +39,12 @@ DIGEST_SIZE = 32
 
 def helper(function: Function) -> Function:
     """A function that disappears into compiled callers; it must not make arrays, nor return them."""
-    return _for_callers(njit(**HELPER_OPTIONS)(function))
+    return cast(Function, _for_callers(njit(**HELPER_OPTIONS)(function)))
 
 
 def part(function: Function) -> Function:
     """A larger function of compiled loops, called rather than inlined: it keeps them short to compile."""
-    return _for_callers(njit(**(HELPER_OPTIONS | {"forceinline": False}))(function))
+    return cast(Function, _for_callers(njit(**(HELPER_OPTIONS | {"forceinline": False}))(function)))
 
 
 class CallersOnly(_FunctionCompiler):  # type: ignore[misc,unused-ignore]
@@ -113,11 +113,12 @@ class Piece:
 
         arguments = (types.int64,) * 4 + (types.float64,) * 2
         options = OPTIONS | {"_nrt": False}
-        self._compiled = CFunc(self.function, (arguments, types.void), locals={}, options=options)
+        compiled: Any = cast(Any, CFunc)(self.function, (arguments, types.void), locals={}, options=options)
         with suppress(RuntimeError):  # no folder to write to: compile in every process
-            self._compiled._cache = PackageCache(self.function, self.folders)
-        self._compiled.compile()
-        return int(self._compiled.address)
+            compiled._cache = PackageCache(self.function, self.folders)
+        compiled.compile()
+        self._kept = compiled  # owns the code
+        return int(compiled.address)
 
 
 def piece(*folders: Path) -> Callable[[Callable[..., Any]], Piece]:

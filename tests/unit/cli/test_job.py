@@ -1,0 +1,261 @@
+"""``job check|format|plan|run``: problems with their place, safe rewriting, plans as JSON, files and exit codes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from servotwin.cli import job as command
+from servotwin.cli import job_run
+from servotwin.errors import InputError, SimulationError
+from servotwin.jobs.program import SHIPPED, job_names
+from servotwin.report.job_story import instructions, story_of
+from servotwin.simulation import job_run as engine
+from servotwin.simulation.job_log import Change, JobLog, LogEntry
+from servotwin.simulation.result import Event
+from synthetic_result import synthetic_result
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for path in SHIPPED.glob("scara-line*"):
+        shutil.copy(path, tmp_path / path.name)
+    return tmp_path
+
+
+# --- check and format ------------------------------------------------------------------------------
+
+
+def test_all_shipped_jobs_are_listed_and_right(capsys: Capture) -> None:
+    assert command.list_jobs(json=True) == 0
+    assert [item["name"] for item in json.loads(capsys.readouterr().out)] == job_names()
+    assert command.check(job_names(), None, None, json=True) == 0
+    results = json.loads(capsys.readouterr().out)
+    assert all(result["ok"] and result["robot"] for result in results)
+
+
+def test_problem_is_one_line_with_line_and_column(folder: Path, capsys: Capture) -> None:
+    bad = folder / "bad.job"
+    bad.write_text("MOVEJ nowhere\nMOVEX P1\n")
+    assert command.check([str(bad)], "gsis-scara", None, json=False) == 2
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert seen.err.count("\n") == 1
+    assert f"{bad}:2:1:" in seen.err
+    bad.write_text("MOVEJ nowhere\n")
+    assert command.check([str(bad), str(folder / "scara-line.job")], "gsis-scara", None, json=True) == 2
+    first, second = json.loads(capsys.readouterr().out)
+    assert (first["problems"][0]["line"], first["problems"][0]["column"]) == (1, 7)
+    assert second["ok"]
+
+
+def test_points_of_another_robot_are_seen(folder: Path, capsys: Capture) -> None:
+    assert command.check([str(folder / "scara-line.job")], "puma560", None, json=False) == 2
+    assert "scara-line.job" in capsys.readouterr().err
+
+
+def test_format_rewrites_once_and_check_only_looks(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "untidy.job"
+    untidy = "movej   P1 speed 50%   # first\n\n\n\nwait .2s"
+    file.write_text(untidy)
+    assert command.format_jobs([str(file)], only_check=True, json=False) == 1
+    assert file.read_text() == untidy
+    assert "would change" in capsys.readouterr().out
+    assert command.format_jobs([str(file)], only_check=False, json=True) == 0
+    assert json.loads(capsys.readouterr().out) == [{"file": str(file), "changed": True}]
+    assert file.read_text() == "MOVEJ P1 SPEED 50%  # first\n\nWAIT 0.2 s\n"
+    assert command.format_jobs([str(file)], only_check=True, json=False) == 0
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_format_of_a_broken_job_leaves_it_alone(tmp_path: Path) -> None:
+    file = tmp_path / "broken.job"
+    file.write_text("MOVEJ")
+    with pytest.raises(InputError, match=r"broken\.job:1"):
+        command.format_jobs([str(file)], only_check=False, json=False)
+    assert file.read_text() == "MOVEJ"
+    with pytest.raises(InputError, match="not a job file"):
+        command.format_jobs(["robot.yaml"], only_check=False, json=False)
+
+
+# --- plan ------------------------------------------------------------------------------------------
+
+
+def test_plan_gives_duration_limits_and_chord_error_of_every_instruction(capsys: Capture) -> None:
+    assert job_run.plan("scara-line", None, None, json=True) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["finished"]
+    assert data["robot"] == "gsis-scara"
+    last = data["instructions"][-1]
+    assert data["duration_s"] == pytest.approx(last["start_s"] + last["duration_s"])
+    lines = [item for item in data["instructions"] if item["instruction"].startswith("MOVEL")]
+    assert lines
+    for item in lines:
+        assert item["deviation_m"] < 1e-6
+        assert 0.0 < item["chord_error_m"] < 1e-3
+        assert {limit["what"] for limit in item["limits_reached"]} == {"speed", "acceleration"}
+        assert all(0.0 <= limit["share"] <= 1.0 + 1e-6 for limit in item["limits_reached"])
+
+
+def test_plan_of_the_line_of_kim_takes_the_analytic_time(capsys: Capture) -> None:
+    assert job_run.plan("palletizer-line", None, None, json=True) == 0
+    data = json.loads(capsys.readouterr().out)
+    line = next(item for item in data["instructions"] if item["instruction"].startswith("MOVEL"))
+    # 1 m at 0.5 m/s with 1 m/s2: 1/0.5 + 0.5/1 s (Kim 2018, section 5.2).
+    assert line["duration_s"] == pytest.approx(2.5, abs=1e-9)
+    assert line["length_m"] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_plan_prints_a_table_for_people(capsys: Capture) -> None:
+    assert job_run.plan("scara-line", None, None, override=50) == 0
+    shown = capsys.readouterr().out
+    assert "MOVEL" in shown
+    assert "cycle time on gsis-scara" in shown
+
+
+def test_path_that_cannot_be_followed_is_refused_with_its_line(folder: Path, capsys: Capture) -> None:
+    job = folder / "far.job"
+    job.write_text("MOVEJ left\nMOVEL left OFFSET 2000 mm, 0 mm, 0 mm\n")
+    shutil.copy(folder / "scara-line.points.yaml", folder / "far.points.yaml")
+    names = (folder / "far.points.yaml").read_text()
+    point = next(
+        line.split(":")[0].strip() for line in names.split("points:")[1].splitlines()[1:] if line.strip()
+    )
+    job.write_text(job.read_text().replace("left", point))
+    assert job_run.plan(str(job), None, None) == 2
+    assert "far.job:2:1" in capsys.readouterr().err
+
+
+def test_job_without_end_is_stopped(folder: Path, capsys: Capture) -> None:
+    job = folder / "ever.job"
+    job.write_text("REPEAT FOREVER\n  WAIT 0.5 s\nEND\n")
+    assert job_run.plan(str(job), "gsis-scara", None, time_limit="3 s") == 1
+    assert "did not end within 3 s" in capsys.readouterr().err
+    with pytest.raises(InputError, match="--time-limit"):
+        job_run.plan(str(job), "gsis-scara", None, time_limit="3 mm")
+    with pytest.raises(InputError, match="which robot"):
+        job_run.plan(str(job), None, None, q="0 deg")
+
+
+# --- run -------------------------------------------------------------------------------------------
+
+
+def made_up_log(**changes: Any) -> JobLog:
+    limits = (("A", 1.0, 0.8), ("B", 0.3, 0.9), ("Z", 0.0, 0.0), ("W", 0.0, 0.0))
+    entries = (
+        LogEntry(1, 2, "MOVEJ ready", 0.0, 0.5, 3.0, 1e-4, limits),
+        LogEntry(2, 3, "WAIT 0.1 s", 0.5, 0.6),
+        LogEntry(3, 4, "MOVEL left", 0.6, 1.4, 5.0, 1e-4, limits),
+    )
+    happened = (
+        Change(0.5, "output", "OUT1 ON"),
+        Change(0.7, "input", "IN1 ON"),
+        Change(1.4, "state", "ready"),
+    )
+    log = JobLog("made-up", entries, happened, (), True, 1.4, 8.0, "ready")
+    return replace(log, **changes)
+
+
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[dict[str, Any]]]:
+    """Replace the simulation by one that gives ``outcome`` back or raises it; what it was asked."""
+
+    def install(outcome: Any) -> list[dict[str, Any]]:
+        asked: list[dict[str, Any]] = []
+
+        def run_job(program: Any, *arguments: Any, **options: Any) -> Any:
+            asked.append(options)
+            options["progress"](0.5)
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        monkeypatch.setattr(engine, "run_job", run_job)
+        return asked
+
+    return install
+
+
+def test_run_writes_the_report_and_names_it_last(
+    simulated: Callable[[Any], list[dict[str, Any]]], tmp_path: Path, capsys: Capture
+) -> None:
+    asked = simulated((synthetic_result(201), made_up_log()))
+    code = job_run.run(
+        "scara-line", None, str(tmp_path / "out"), None, ["axes.A.link.mass=18 kg"], override=50
+    )
+    assert code == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[-1] == f"report: {tmp_path / 'out' / 'report.html'}"
+    assert any("MOVEJ ready" in line and "0.500" in line for line in shown)
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"report.html", "summary.json", "instructions.json", "signals.parquet", "zoom.parquet"}
+    steps = json.loads((tmp_path / "out" / "instructions.json").read_text())
+    assert [step["instruction"] for step in steps] == ["MOVEJ ready", "WAIT 0.1 s", "MOVEL left"]
+    assert (asked[0]["settings"].override, dict(asked[0]["settings"].plant)) == (
+        50,
+        {"axes.A.link.mass": "18 kg"},
+    )
+
+
+def test_run_as_json_is_json_alone(
+    simulated: Callable[[Any], list[dict[str, Any]]], tmp_path: Path, capsys: Capture
+) -> None:
+    simulated((synthetic_result(201), made_up_log()))
+    assert job_run.run("scara-line", None, str(tmp_path), None, None, report=False, json=True) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["report"] is None
+    assert data["instructions_done"][0]["limits_reached"][0] == {"what": "speed", "axis": "A", "share": 1.0}
+
+
+def test_alarm_interruption_and_divergence_have_their_exit_codes(
+    simulated: Callable[[Any], list[dict[str, Any]]], tmp_path: Path, capsys: Capture
+) -> None:
+    stopped = made_up_log(finished=False, alarms=("following error: axis A",), state="fault")
+    simulated((synthetic_result(201), stopped))
+    assert job_run.run("scara-line", None, str(tmp_path), None, None, report=False) == 1
+    assert "following error: axis A" in capsys.readouterr().err
+    simulated((synthetic_result(201, complete=False), made_up_log(finished=False)))
+    assert job_run.run("scara-line", None, str(tmp_path), None, None, report=False) == 130
+    assert "interrupted" in capsys.readouterr().err
+    simulated(SimulationError("diverged at 0.3 s", synthetic_result(201)))
+    assert job_run.run("scara-line", None, str(tmp_path), None, None) == 1
+    assert "diverged at 0.3 s (what there is of the run:" in capsys.readouterr().err
+    with pytest.raises(InputError, match="--plant"):
+        job_run.run("scara-line", None, str(tmp_path), None, ["mass"])
+
+
+# --- from the log to the story ---------------------------------------------------------------------
+
+
+def test_story_tells_states_signals_and_alarms_with_their_times() -> None:
+    result = replace(synthetic_result(201), events=(Event(0.9, "A", "alarm: following error: axis A"),))
+    story = story_of(result, made_up_log())
+    assert story.outputs == {"OUT1": ((0.5, True),)}
+    assert story.inputs == {"IN1": ((0.7, True),)}
+    assert story.states == ((0.0, "running"), (1.4, "ready"))
+    assert story.alarms == ((0.9, "following error: axis A"),)
+    assert story.cycle_s == pytest.approx(1.4)
+
+
+def test_moves_get_the_plans_of_their_lines() -> None:
+    log, _, player = engine.rehearse("scara-line")
+    from servotwin.report.job_story import planned_moves
+
+    moves = planned_moves(player.plans, player.robot, player.limits, player.period)
+    done = instructions(log, moves)
+    planned = [step for step in done if step.length_m is not None]
+    assert len(planned) == len(moves) == sum(step.word.startswith(("MOVE", "SPLINE")) for step in done)
+    for step, move in zip(planned, moves, strict=True):
+        assert step.line == move.line
+        # The journal counts whole periods where a move ends at rest.
+        assert step.end_s - step.begin_s == pytest.approx(move.report.duration, abs=0.016)
+    skipped = instructions(log, moves[1:])  # a plan that was not carried out, or one that is missing
+    assert len(skipped) == len(done)

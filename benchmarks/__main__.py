@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import drives, dynamics, startup
+from benchmarks import drives, dynamics, planning, startup
 from benchmarks.derivation import derivation_table
 from benchmarks.timing import Row
 
@@ -22,6 +22,7 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "cold process": startup.cold_process,
     "simulation": drives.simulation,
     "first run": drives.first_run,
+    "planning": planning.planning,
     "derivation": startup.derive_and_compile,
 }
 

@@ -16,12 +16,10 @@ from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.controller_data import axis_records, bus_voltage_of, controller_of, timing_record
 from servotwin.simulation.drive_data import current_limit, motor_records, owners, power_record, sensor_records
-from servotwin.simulation.fast import fast_window
 from servotwin.simulation.loop import AXIS, BRIDGE, DRIVER, HEAD, LAW, MAIN, NEVER, PER_ROW, run
-from servotwin.simulation.plain import plain_window
-from servotwin.simulation.plant import constrained
 from servotwin.simulation.scenario_parts import Solver
-from servotwin.simulation.steps import WANTING, advance, switch
+from servotwin.simulation.steps import WANTING
+from servotwin.simulation.warm import addresses
 from servotwin.simulation.work import MAX_FREE, MAX_JOINTS, PER_MOTOR, WORLD, address_of, tableau
 
 STOP_MARGIN = 0.05  # end stops lie beyond the position limits by this part of the stroke
@@ -100,8 +98,12 @@ def build_machine(
     seed: int = 1,
     rows: int = 1,
     row_every_ns: int = 1_000_000,
+    every_piece: bool = False,
 ) -> Machine:
-    """A machine at rest at q, its servos holding it there."""
+    """A machine at rest at q, its servos holding it there.
+
+    ``every_piece`` compiles what a plain robot needs only at end stops, for faults and for a zoom, at once.
+    """
     N = square_transmission(plant)
     motors = motor_records(truth, N)
     limits = [current_limit(belief, name) for name in owners(belief)]
@@ -128,9 +130,9 @@ def build_machine(
         entries,
     )
     attach_drives(machine, solver)
-    attach_pieces(machine, every=not (machine.world["plain"][0] and solver.method == "fast"))
     attach_model(machine, model)
     stand_still(machine, plant, model, x)
+    attach_pieces(machine, every=every_piece or solver.method != "fast")
     return machine
 
 
@@ -168,11 +170,11 @@ def attach_pieces(machine: Machine, *, every: bool) -> None:
 
     Compiling takes seconds; most runs of plain robots never need the others.
     """
-    pieces = {"plain": plain_window}
-    if every:
-        pieces = {"advance": advance, "fast": fast_window, "constrained": constrained, "switch": switch}
-    for name, made in pieces.items():
-        machine.world[f"{name}_piece"] = made.address
+    names = ["plain"] if machine.world["plain"][0] else []
+    if every or not names:
+        names += ["advance", "fast", "constrained", "switch"]
+    for name, address in addresses(names, meanwhile=lambda: machine.run(0)).items():
+        machine.world[f"{name}_piece"] = address
 
 
 def square_transmission(robot: Robot) -> Array:

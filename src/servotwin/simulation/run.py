@@ -92,12 +92,12 @@ def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
     machine = build_machine(
         belief, truth, model, plant, q, scenario.solver,
         seed=scenario.seed, rows=duration // every, row_every_ns=every,
+        every_piece=scenario.record.zoom is not None or bool(scenario.faults),
     )  # fmt: skip
     set_table(machine, reference, control.main_period)
     set_zoom(machine, scenario, control.current_period_ns)
     if law is not None:
         attach_law(machine, law)
-    machine.advance(0)  # compiles, or reads the compiled loop from disk
     compiled = time.perf_counter() - began
     warnings = [*belief.warnings, *loop_warnings(scenario, model)]
     return Run(

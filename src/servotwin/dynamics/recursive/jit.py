@@ -106,8 +106,7 @@ class Piece:
         self.folders = folders
 
     @cached_property
-    def address(self) -> int:
-        """Where the compiled function stands in this process; compiled or read from disk at first use."""
+    def _callback(self) -> Any:
         from numba import types
         from numba.core.ccallback import CFunc
 
@@ -116,9 +115,19 @@ class Piece:
         compiled: Any = cast(Any, CFunc)(self.function, (arguments, types.void), locals={}, options=options)
         with suppress(RuntimeError):  # no folder to write to: compile in every process
             compiled._cache = PackageCache(self.function, self.folders)
-        compiled.compile()
-        self._kept = compiled  # owns the code
-        return int(compiled.address)
+        return compiled
+
+    @cached_property
+    def address(self) -> int:
+        """Where the compiled function stands in this process; compiled or read from disk at first use."""
+        self._callback.compile()
+        return int(self._callback.address)
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether the compiled function is kept on disk, so that its address comes at once."""
+        callback = self._callback
+        return callback._cache.load_overload(callback._sig, callback._targetdescr.target_context) is not None
 
 
 def piece(*folders: Path) -> Callable[[Callable[..., Any]], Piece]:

@@ -1,0 +1,75 @@
+"""Compiling the pieces of a simulation, two at a time on a machine that never ran one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+from servotwin.dynamics.recursive.jit import Piece
+from servotwin.simulation.fast import fast_window
+from servotwin.simulation.plain import plain_window
+from servotwin.simulation.plant import constrained
+from servotwin.simulation.steps import advance, switch
+
+PIECES: dict[str, Piece] = {
+    "plain": plain_window,
+    "advance": advance,
+    "fast": fast_window,
+    "constrained": constrained,
+    "switch": switch,
+}
+ASIDE = ("constrained", "switch", "fast")  # what the other process compiles: about half of the work
+PATIENCE = 300.0  # s
+
+
+def addresses(names: list[str], meanwhile: Callable[[], None]) -> dict[str, int]:
+    """Addresses of the named pieces; ``meanwhile`` is called while another process compiles some of them.
+
+    The other process fills the same cache on disk. If it fails, or there is no such cache, everything is
+    compiled here.
+    """
+    missing = [name for name in ASIDE if name in names and not PIECES[name].on_disk]
+    other = _start(missing) if missing and (os.cpu_count() or 1) > 1 else None
+    try:
+        meanwhile()
+        found = {name: PIECES[name].address for name in names if name not in missing}
+    finally:
+        if other is not None:
+            _finish(other)
+    return found | {name: PIECES[name].address for name in missing}
+
+
+def compile_pieces(names: list[str]) -> None:
+    """Compile the named pieces into the cache: what the other process does."""
+    for name in names:
+        _ = PIECES[name].address
+
+
+def _start(names: list[str]) -> subprocess.Popen[bytes] | None:
+    code = f"from servotwin.simulation.warm import compile_pieces; compile_pieces({names!r})"
+    paths = os.pathsep.join(path for path in sys.path if path)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": paths},
+        )
+    except OSError:
+        return None
+
+
+def _finish(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the other process, and never leave it behind."""
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise

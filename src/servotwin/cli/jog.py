@@ -151,13 +151,17 @@ def planned_step(robot: Robot, description: Any, q: Array, step: Jog) -> Traject
     """The motion that the controller would make of a step from q (n,)."""
     from servotwin.control.exchange import Settings
     from servotwin.control.reference import Reference
+    from servotwin.motion.errors import PathError
     from servotwin.motion.limits import limits_of
 
     control = description.controller
     period = 16_000_000 if control is None else int(control.main_period_ns)
     reference = Reference(robot, limits_of(robot, description), period, Settings())
     reference.hold(q)
-    reference.start_nudge(step, 1.0)
+    try:
+        reference.start_nudge(step, 1.0)
+    except PathError as error:
+        raise InputError(str(error).partition(", ")[2], field="jog") from None  # there is but one move
     assert reference.cursor is not None
     trajectory: Trajectory = reference.cursor.trajectory  # type: ignore[assignment]
     return trajectory

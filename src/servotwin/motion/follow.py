@@ -119,6 +119,10 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
     Points are added until the tool is within ``ACCURACY`` of the curve everywhere in between. PathError
     says where the path leaves the workspace or meets a singularity.
     """
+    _, first, second = tracker.target(curve, np.zeros(1))
+    dq, _, sigma = tracker.rates(np.asarray(q_start)[None], first, second)
+    if sigma[0] < SINGULAR:  # no way leads out of it along the curve
+        _singular(tracker, curve, 0.0, dq[0], index)
     spans = max(2, -(-INTERVALS // (curve.knots.size - 1)))
     s = np.unique(np.concatenate([np.linspace(a, b, spans + 1) for a, b in pairwise(curve.knots)]))
     while True:

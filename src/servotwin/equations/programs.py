@@ -205,7 +205,6 @@ PROGRAMS: dict[str, Callable[..., Program]] = {
         gravload,
         coriolis,
         accel,
-        motion,
         fkine,
         fkine_all,
         jacob0,
@@ -213,3 +212,5 @@ PROGRAMS: dict[str, Callable[..., Program]] = {
         energy,
     )
 }
+# What only compiled loops call.
+LOOP_PROGRAMS: dict[str, Callable[..., Program]] = {"motion": motion}

@@ -162,7 +162,7 @@ def _build(
     # Deriving and compiling are not needed when the kernel comes from disk; neither are their imports.
     from servotwin.equations.closed_programs import CLOSED_PROGRAMS
     from servotwin.equations.derivation import Derivation
-    from servotwin.equations.programs import PROGRAMS
+    from servotwin.equations.programs import LOOP_PROGRAMS, PROGRAMS
     from servotwin.kernels.emit import Plan, emit_entry, emit_loop
     from servotwin.kernels.machine import compile_object
 
@@ -171,7 +171,7 @@ def _build(
         options["frame"] = frame
     if drives:
         options["drives"] = True
-    program = {**PROGRAMS, **CLOSED_PROGRAMS}[kind](Derivation(numbers, table), **options)
+    program = {**PROGRAMS, **LOOP_PROGRAMS, **CLOSED_PROGRAMS}[kind](Derivation(numbers, table), **options)
     plan = Plan.of(program)
     text = emit_loop(program, plan, LOOP, width) if width else emit_entry(program, plan, ENTRY)
     code = compile_object(text)

@@ -39,8 +39,9 @@ def write_result(
     """
     target = make_folder(folder)
     progress("writing the signals")
+    chosen = wanted_signals(result)  # a mistake in the patterns is found before anything is written
     summary = write_json(target / SUMMARY, stored_summary(result))
-    signals = write_parquet(target / SIGNALS, wanted_signals(result))
+    signals = write_parquet(target / SIGNALS, chosen)
     zoom, page = target / ZOOM, target / PAGE
     if result.zoom:
         write_parquet(zoom, result.zoom)

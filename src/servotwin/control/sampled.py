@@ -135,6 +135,22 @@ def continuous(model: AxisModel, shortest: float = 0.0) -> tuple[Array, Array]:
     return A, B
 
 
+def exponential(X: Array) -> Array:
+    """exp(X) of a small matrix by scaling, Taylor's series and squaring.
+
+    Every simulation checks its loops; importing SciPy for this alone would take longer than the check.
+    """
+    halvings = 4 + max(0, int(np.ceil(np.log2(np.linalg.norm(X, 1) + 1e-300))))
+    scaled = X / 2.0**halvings
+    total = term = np.eye(len(X))
+    for k in range(1, 13):
+        term = term @ scaled / k
+        total = total + term
+    for _ in range(halvings):
+        total = total @ total
+    return total
+
+
 def sampled_axis(model: AxisModel, T: float) -> Sampled:
     r"""The axis under a voltage that is held for a current period T [s]; output: the current.
 
@@ -144,13 +160,11 @@ def sampled_axis(model: AxisModel, T: float) -> Sampled:
     The pulses of the PWM lie symmetrically in their period and their mean is
     the voltage, so that the hold describes them.
     """
-    from scipy.linalg import expm
-
     A, B = continuous(model, shortest=_SHORTEST_WINDING * T)
     n = len(A)
     block = np.zeros((n + 1, n + 1))
     block[:n, :n], block[:n, n] = A * T, B * T
-    step = expm(block)  # eq:zero-order-hold
+    step = exponential(block)  # eq:zero-order-hold
     return Sampled(step[:n, :n], step[:n, n], np.eye(n)[CURRENT], T)
 
 

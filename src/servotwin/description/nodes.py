@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,7 @@ def read_yaml(path: str | Path) -> Node:
     return parse_yaml(read_text(path), str(path))
 
 
+@lru_cache(maxsize=32)  # a robot and its parts are asked for again and again, as plant and as model
 def parse_yaml(text: str, file: str) -> Node:
     """The tree of YAML ``text``; ``file`` is the name shown in messages."""
     for number, content in enumerate(text.split("\n"), 1):

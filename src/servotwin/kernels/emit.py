@@ -45,7 +45,7 @@ class Plan:
         return cls(graph, inputs, outputs, order, consts)
 
 
-class _Body:
+class Body:
     """Writes the straight-line part for one lane width."""
 
     def __init__(self, plan: Plan, width: int) -> None:
@@ -169,7 +169,7 @@ def _strides(program: Program, lines: list[str]) -> None:
 def _loop(program: Program, plan: Plan, width: int, label: str) -> list[str]:
     """One loop over the batch; the last wide step repeats the last row in its spare lanes."""
     w = f"w{width}"
-    body = _Body(plan, width)
+    body = Body(plan, width)
     head = [f"{label}:", f"  %{w}i = phi i64 [ 0, %entry ], [ %{w}next, %{label} ]"]
     rows: dict[str, list[list[str]]] = {"in": [], "out": []}
     indices = []
@@ -208,7 +208,7 @@ def emit_entry(program: Program, plan: Plan, name: str) -> str:
     compiled loops call by address.
     """
     lines = [f"define void @{name}(ptr %in, ptr %out, ptr %data) {{", "entry:"]
-    body = _Body(plan, 1)
+    body = Body(plan, 1)
     for kind, blocks in (("in", program.inputs), ("out", program.outputs)):
         at = 0
         for k, block in enumerate(blocks):

@@ -25,6 +25,7 @@ from servotwin.mechanism.model import Array
 
 LOOP = "loop"
 ENTRY = "entry"
+ONE, STEP = 0, -1  # forms beside a loop of some SIMD width: one evaluation, a Runge-Kutta step
 SOURCES = (
     "mechanism/canonical.py",
     "mechanism/grouping.py",
@@ -102,14 +103,20 @@ def kernel(
 
 def entry(kind: str, numbers: Numbers, *, drives: bool = False) -> Entry:
     """The same for one evaluation at a time, callable by address; all arguments packed into two arrays."""
-    compiled, consts = _compiled_for(kind, numbers, None, drives, 0)
+    compiled, consts = _compiled_for(kind, numbers, None, drives, ONE)
+    return Entry(compiled.address, consts, compiled.inputs, compiled.outputs)
+
+
+def step_entry(numbers: Numbers) -> Entry:
+    """A Runge-Kutta step of the arm with its DC motors (``emit_step``), callable by address."""
+    compiled, consts = _compiled_for("accel", numbers, None, True, STEP)
     return Entry(compiled.address, consts, compiled.inputs, compiled.outputs)
 
 
 def _compiled_for(
     kind: str, numbers: Numbers, frame: str | None, drives: bool, width: int
 ) -> tuple[Compiled, Array]:
-    """Code and parameter values; ``width`` 0 stands for the entry without a loop."""
+    """Code and parameter values; ``width`` is that of a loop, or ONE or STEP."""
     table = numbers.table(energy=kind in {"energy", "closed_energy"}, drives=drives, frame=frame)
     body = "" if frame is None else numbers.frames[frame][0]
     name = f"{kind}/{'drives' if drives else ''}/{body}/{width}"
@@ -131,7 +138,7 @@ def _from_disk(key: str, width: int) -> Compiled | None:
         return None
     header, code = entry
     try:
-        (address,) = load_object(code, [LOOP if width else ENTRY])
+        (address,) = load_object(code, [LOOP if width > 0 else ENTRY])
         return _compiled(address, header)
     except (KeyError, TypeError, ValueError, RuntimeError, OSError):
         return None
@@ -164,6 +171,7 @@ def _build(
     from servotwin.equations.derivation import Derivation
     from servotwin.equations.programs import LOOP_PROGRAMS, PROGRAMS
     from servotwin.kernels.emit import Plan, emit_entry, emit_loop
+    from servotwin.kernels.emit_step import emit_step
     from servotwin.kernels.machine import compile_object
 
     options: dict[str, Any] = {}
@@ -173,7 +181,10 @@ def _build(
         options["drives"] = True
     program = {**PROGRAMS, **LOOP_PROGRAMS, **CLOSED_PROGRAMS}[kind](Derivation(numbers, table), **options)
     plan = Plan.of(program)
-    text = emit_loop(program, plan, LOOP, width) if width else emit_entry(program, plan, ENTRY)
+    if width > 0:
+        text = emit_loop(program, plan, LOOP, width)
+    else:
+        text = (emit_step if width == STEP else emit_entry)(program, plan, ENTRY)
     code = compile_object(text)
     entries = [e for block in program.outputs for e in block.entries]
     header = {
@@ -184,7 +195,7 @@ def _build(
         **_parameter_program(plan.graph, plan.consts),
     }
     write_entry(_disk_key(key), header, code)
-    (address,) = load_object(code, [LOOP if width else ENTRY])
+    (address,) = load_object(code, [LOOP if width > 0 else ENTRY])
     return _compiled(address, header)
 
 

@@ -19,6 +19,7 @@ from servotwin.drives.thermal import heat
 from servotwin.dynamics.recursive.jit import helper, kernel_of, part
 from servotwin.kernels.address import call_law, call_piece
 from servotwin.simulation.fast import bus_voltage
+from servotwin.simulation.march import next_edge
 from servotwin.simulation.plant import (
     DC,
     ELECTRIC,
@@ -251,22 +252,19 @@ def plant(
         if not world.redo:
             return
         world.exact = 0
-    if world.advance_piece == 0:
-        world.status = WANTING
-        return
     world.windows = 0  # of the plain window in a row
     intervals, t = 0, 0.0
+    if world.march_piece != 0 and world.simple and not zoomed:
+        call_piece(
+            world.march_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, start, span
+        )
+        t = world.reached
+    elif world.advance_piece == 0:
+        world.status = WANTING
+    if world.status == WANTING:
+        return
     while span - t > 1e-15:
-        following = span
-        for j in range(world.m):
-            while world.place[j] < world.edges[j] and world.times[j, world.place[j]] - start <= t + 1e-15:
-                world.place[j] += 1
-            motors[j].s_a = world.level_a[j, world.place[j]]
-            motors[j].s_b = world.level_b[j, world.place[j]]
-            world.volt[j] = motors[j].s_a * world.u_bus
-            world.push[j] = world.volt[j] * world.slope[j]
-            if world.place[j] < world.edges[j]:
-                following = min(following, world.times[j, world.place[j]] - start)
+        following = next_edge(world, motors, start, t, span)
         if zoomed:
             look_closer(world, motors, axes, timing, zoom_out, start + t)
         call_piece(

@@ -11,7 +11,8 @@ import numpy as np
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import FREE, STOP, Kind, zeros
 from servotwin.errors import UnsupportedError
-from servotwin.kernels.hub import Entry, entry
+from servotwin.equations.derivation import Numbers
+from servotwin.kernels.hub import Entry, entry, step_entry
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.controller_data import axis_records, bus_voltage_of, controller_of, timing_record
@@ -131,8 +132,9 @@ def build_machine(
     )
     attach_drives(machine, solver)
     attach_model(machine, model)
+    attach_step(machine, plant)
     stand_still(machine, plant, model, x)
-    attach_pieces(machine, every=every_piece or solver.method != "fast")
+    attach_pieces(machine, every=every_piece)
     return machine
 
 
@@ -166,11 +168,12 @@ def attach_drives(machine: Machine, solver: Solver) -> None:
 
 
 def attach_pieces(machine: Machine, *, every: bool) -> None:
-    """Tell the record where the compiled pieces are: the plain window alone, or all of them.
+    """Tell the record where the compiled pieces are: what a plain robot needs, or all of them.
 
     Compiling takes seconds; most runs of plain robots never need the others.
     """
-    names = ["plain"] if machine.world["plain"][0] else []
+    world = machine.world[0]
+    names = (["plain"] if world["method"] == 1 else ["march"]) if world["plain"] else []
     if every or not names:
         names += ["advance", "fast", "constrained", "switch"]
     for name, address in addresses(names, meanwhile=lambda: machine.run(0)).items():
@@ -238,12 +241,29 @@ def world_record(
 
 def arm_entries(plant: Robot, motors: Any) -> tuple[Entry, Entry]:
     """Forward dynamics with the rotors behind stiff gears, and M, h of the arm alone."""
-    stiff = np.where(motors["flexible"] < 0, motors["J"], 0.0)
-    mechanism = plant.mechanism.with_(rotors=replace(plant.mechanism.rotors, J_m=stiff))
-    numbers = Robot(mechanism, road="auto").numbers
+    numbers = arm_numbers(plant, motors)
     if plant.closed:
         return entry("closed_drift", numbers, drives=True), entry("closed_motion_terms", numbers)
     return entry("accel", numbers, drives=True), entry("motion", numbers)
+
+
+def arm_numbers(plant: Robot, motors: Any) -> Numbers:
+    """The arm with those rotors that turn with its joints."""
+    stiff = np.where(motors["flexible"] < 0, motors["J"], 0.0)
+    mechanism = plant.mechanism.with_(rotors=replace(plant.mechanism.rotors, J_m=stiff))
+    return Robot(mechanism, road="auto").numbers
+
+
+def attach_step(machine: Machine, plant: Robot) -> None:
+    """The generated RK4 step of a plain robot."""
+    world = machine.world[0]
+    if not world["plain"] or world["method"] == 1:
+        return
+    step = step_entry(arm_numbers(plant, machine.motors))
+    world["step_entry"], world["step_data"] = step.address, step.data.ctypes.data
+    world["march_at"] = address_of(machine.world, "march")
+    world["march_size"] = machine.world["march"].strides[1]
+    machine.kept.append(step)
 
 
 def attach_model(machine: Machine, model: Robot) -> None:

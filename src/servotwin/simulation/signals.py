@@ -11,6 +11,7 @@ from servotwin.simulation.loop import HEAD, PER_ROW
 from servotwin.simulation.machine import Machine
 from servotwin.simulation.result import joint_signal
 
+SMALL = 10_000_000  # pairs of points that are compared directly, sooner than SciPy is imported
 MOTOR_COLUMNS = {
     "angle_rad": 0,
     "speed_rad_per_s": 1,
@@ -89,13 +90,11 @@ def path_errors(tip: Array, wanted: Array) -> tuple[Array, Array]:
 
 def distance_to_path(points: Array, path: Array) -> Array:
     """Distance of each point from the polygon through ``path`` near its own place in it (k,)."""
-    from scipy.spatial import cKDTree
-
     moved = np.concatenate([[True], np.linalg.norm(np.diff(path, axis=0), axis=1) > 1e-12])
     corners = path[moved]
     if len(corners) < 2:
         return np.asarray(np.linalg.norm(points - corners[0], axis=1))
-    _, nearest = cKDTree(corners).query(points)
+    nearest = nearest_corner(points, corners)
     best = np.full(len(points), np.inf)
     for shift in (-1, 0):
         first = np.clip(nearest + shift, 0, len(corners) - 2)
@@ -104,6 +103,17 @@ def distance_to_path(points: Array, path: Array) -> Array:
         part = np.clip(np.einsum("ij,ij->i", points - a, edge) / np.einsum("ij,ij->i", edge, edge), 0.0, 1.0)
         best = np.minimum(best, np.linalg.norm(points - a - part[:, None] * edge, axis=1))
     return best
+
+
+def nearest_corner(points: Array, corners: Array) -> Array:
+    """Index of the corner nearest to each point (k,)."""
+    if len(points) * len(corners) > SMALL:
+        from scipy.spatial import cKDTree
+
+        return np.asarray(cKDTree(corners).query(points)[1])
+    middle = corners.mean(axis=0)  # differences of squares keep their digits near the origin
+    c = corners - middle
+    return np.argmin(np.einsum("ij,ij->i", c, c) - 2.0 * (points - middle) @ c.T, axis=1)
 
 
 def make_zoom(machine: Machine, plant: Robot) -> dict[str, Array]:

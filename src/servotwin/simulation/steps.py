@@ -14,12 +14,8 @@ from servotwin.drives.records import FREE, MOTOR, POWER, STOP
 from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import call_address, call_piece, records_at
 from servotwin.simulation.plant import (
-    ELECTRIC,
-    FRICTION,
     PACKAGES,
-    SQUARE,
     STUCK,
-    TORQUE,
     accelerate,
     assemble,
     constraints,
@@ -69,50 +65,6 @@ def step(world: Any, power: Any, motors: Any, stops: Any, t: float, h: float) ->
     for i in range(world.n_y):
         worst = max(worst, abs(world.ys[i]) / (1.0 + abs(world.y1[i])))
     return worst
-
-
-@helper
-def plain_rk4(world: Any, h: float) -> None:
-    """RK4 ``step`` of DC motors behind stiff gears without dry friction, on a stiff bus: the same, written out.
-
-    The integrals of voltage and torque follow from that of the current.
-    """
-    n = world.n
-    for s in range(4):
-        a = 0.0 if s == 0 else (h if s == 3 else 0.5 * h)
-        for j in range(n):
-            # the slopes of the stage before stand in row s, those of this stage go to row s + 1
-            v = world.y[n + j] + a * world.k[s, n + j]
-            i = world.y[2 * n + j] + a * world.k[s, 2 * n + j]
-            world.inputs[j] = world.y[j] + a * world.k[s, j]
-            world.inputs[n + j] = v
-            world.inputs[2 * n + j] = world.pull[j] * i - world.drag[j] * v
-            world.k[s + 1, j] = v
-            world.k[s + 1, 2 * n + j] = world.push[j] - world.decay[j] * i - world.back[j] * v  # eq:dc-motor
-            world.k[s, 3 * n + j] = i
-        call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
-        for j in range(n):
-            world.k[s + 1, n + j] = world.outputs[j]
-    sixth = h / 6.0
-    for j in range(n):
-        v1, v2, v3, v4 = world.k[1, j], world.k[2, j], world.k[3, j], world.k[4, j]
-        i1, i2, i3, i4 = (
-            world.k[0, 3 * n + j],
-            world.k[1, 3 * n + j],
-            world.k[2, 3 * n + j],
-            world.k[3, 3 * n + j],
-        )
-        for group in range(3):
-            at = group * n + j
-            total = world.k[1, at] + 2.0 * (world.k[2, at] + world.k[3, at]) + world.k[4, at]
-            world.y1[at] = world.y[at] + sixth * total
-        charge = sixth * (i1 + 2.0 * (i2 + i3) + i4)
-        square = sixth * (i1 * i1 + 2.0 * (i2 * i2 + i3 * i3) + i4 * i4)
-        sweep = sixth * (v1 * v1 + 2.0 * (v2 * v2 + v3 * v3) + v4 * v4)
-        world.z1[ELECTRIC * n + j] = world.z[ELECTRIC * n + j] + world.volt[j] * charge
-        world.z1[SQUARE * n + j] = world.z[SQUARE * n + j] + square
-        world.z1[TORQUE * n + j] = world.z[TORQUE * n + j] + world.emf[j] * charge
-        world.z1[FRICTION * n + j] = world.z[FRICTION * n + j] + world.drag[j] * sweep
 
 
 @helper
@@ -251,8 +203,7 @@ def accept(world: Any) -> None:
     """Take the step."""
     for i in range(world.n_y):
         world.y[i] = world.y1[i]
-    count = (FRICTION + 1) * world.n if world.plain and world.simple else world.n_z
-    for i in range(count):
+    for i in range(world.n_z):
         world.z[i] = world.z1[i]
 
 
@@ -272,11 +223,7 @@ def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: floa
             world.status = STALLED if finite(world) else DIVERGED
             return
         h = min(h, span - done)
-        if world.plain and world.simple:
-            error = 0.0
-            plain_rk4(world, h)
-        else:
-            error = step(world, power, motors, stops, t + done, h)
+        error = step(world, power, motors, stops, t + done, h)
         if world.adaptive and not searching and error > world.tolerance and h > SHORTEST:
             h *= max(0.2, 0.9 * (world.tolerance / error) ** 0.2)
             continue

@@ -9,12 +9,14 @@ from collections.abc import Callable
 
 from servotwin.dynamics.recursive.jit import Piece
 from servotwin.simulation.fast import fast_window
+from servotwin.simulation.march import march
 from servotwin.simulation.plain import plain_window
 from servotwin.simulation.plant import constrained
 from servotwin.simulation.steps import advance, switch
 
 PIECES: dict[str, Piece] = {
     "plain": plain_window,
+    "march": march,
     "advance": advance,
     "fast": fast_window,
     "constrained": constrained,

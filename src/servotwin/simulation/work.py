@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.kernels.emit_step import march_size
+
 STAGES = 7
 MAX_EDGES = 6
 MAX_JOINTS = 16  # joints, and motors
@@ -21,12 +23,13 @@ _ROWS = 2 * MAX_JOINTS
 
 _WHOLES = (
     "n n_x m elastic at_theta at_w at_bus n_y n_z diagonal simple smooth plain exact "
-    "windows world_at power_at motors_at stops_at advance_piece fast_piece plain_piece constrained_piece switch_piece "
+    "windows world_at power_at motors_at stops_at advance_piece fast_piece plain_piece march_piece constrained_piece "
+    "switch_piece step_entry step_data march_at march_size "
     "accel accel_data motion motion_data inputs_at outputs_at signals_at memory_at command_at model_at "
     "now period_start intervals_max status events rows row_every row_next zoom_from zoom_to zoom_rows "
     "method adaptive steps averaged redo"
 )
-_REALS = "u_bus tolerance error error_sum missed impact_J per_span per_cube"
+_REALS = "u_bus tolerance error error_sum missed impact_J per_span per_cube reached"
 _ARRAYS = {
     "y": (MAX_STATES,),  # state
     "z": (MAX_INTEGRALS,),  # integrals of powers
@@ -44,6 +47,7 @@ _ARRAYS = {
     "k": (STAGES, MAX_STATES),
     "inputs": (MAX_FREE + 2 * MAX_JOINTS,),  # arguments of the robot's kernels
     "outputs": (MAX_JOINTS * MAX_JOINTS + MAX_JOINTS + MAX_FREE,),
+    "march": (2, march_size(MAX_JOINTS)),  # before and after a generated step
     "A": (MAX_JOINTS, MAX_JOINTS),
     "C": (_ROWS, MAX_JOINTS),  # constraints
     "X": (_ROWS * MAX_JOINTS,),
@@ -66,16 +70,14 @@ _ARRAYS = {
     "a0": (MAX_JOINTS,),  # torque a0 + a1 t of the motors over a window, as the exact currents give it
     "a1": (MAX_JOINTS,),
     # motors of the plain road, side by side, in joint speeds: gear, constant, torque per current, friction per
-    # speed, and the current's rate per voltage now, per current, per speed; voltage now
+    # speed, and the current's rate per current, per speed, per voltage
     "ratio": (MAX_JOINTS,),
     "emf": (MAX_JOINTS,),
     "pull": (MAX_JOINTS,),
     "drag": (MAX_JOINTS,),
-    "push": (MAX_JOINTS,),
     "decay": (MAX_JOINTS,),
     "back": (MAX_JOINTS,),
     "slope": (MAX_JOINTS,),
-    "volt": (MAX_JOINTS,),
     # the plain window, see plain.py: K / L, L / R, 1 / R, 1 / ratio, window functions, moments of voltage and of
     # the answer to it, B and D of the motors, drift, speed line and curvature of the window
     "back_emf": (MAX_JOINTS,),

@@ -9,16 +9,37 @@ counts as missing: the kernel is compiled and saved again.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import pickle
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from numba import njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined,unused-ignore]
+
+
+def _spare_scipy() -> None:
+    """Let numba load without importing SciPy, a quarter of the start of a process.
+
+    Numba asks only whether SciPy's BLAS can be imported; whoever compiles linear algebra imports it then.
+    """
+    name = "scipy.linalg.cython_blas"
+    if name in sys.modules or importlib.util.find_spec("scipy") is None:
+        return
+    sys.modules[name] = ModuleType(name)
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        del sys.modules[name]
+
+
+_spare_scipy()
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

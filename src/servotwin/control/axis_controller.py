@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from servotwin.control.gains import GAIN_SHIFT
+from servotwin.control.integrator import integrated
 from servotwin.control.records import Saturation
 from servotwin.dynamics.recursive.jit import helper
 
 SPEED_COMMAND = int(Saturation.SPEED_COMMAND)
-GAIN_SHIFT = 8  # integer gains count in 1/256
 
 
 @helper
@@ -39,9 +40,7 @@ def position_loop(axis: Any, T: float) -> None:
     axis.w_command = min(max(w, -axis.w_max), axis.w_max)
     if axis.w_command != w:
         axis.saturation |= SPEED_COMMAND
-    # the integrator stops while more of it would only saturate further
-    if axis.w_command == w or error * w < 0.0:
-        if axis.fixed:
-            axis.acc_x += axis.ki_x * int(error)
-        else:
-            axis.sum_x += axis.K_xi * T * error
+    if axis.fixed:
+        axis.acc_x = integrated(axis.acc_x, axis.ki_x * int(error), error, w, axis.w_command)
+    else:
+        axis.sum_x = integrated(axis.sum_x, axis.K_xi * T * error, error, w, axis.w_command)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields
 # It costs atan(1/5) = 11 deg of phase at the crossover. 4 / bandwidth would cost 14 deg and leave less than 55 deg
 # of phase margin at 150 rad/s and 1 ms when every loop computes for a period: docs/theory/servo-loops.md.
 INTEGRAL_TIME_FACTOR = 5.0
-GAIN_ONE = 256  # a fixed-point gain of this value is 1
+GAIN_SHIFT = 8  # fixed-point gains count in 1/256
+GAIN_ONE = 1 << GAIN_SHIFT  # a fixed-point gain of this value is 1
 FULL_SCALE = 2**15  # the current limit and the bus voltage as integers
 
 

@@ -65,7 +65,7 @@ _REALS = (
     "m_a m_b next_a next_b"
 )
 _WHOLES = (
-    "count last_count fixed kp_x ki_x kp_n ki_n kp_i ki_i acc_x acc_n acc_i "
+    "count last_count fixed kp_x ki_x kp_n ki_n kp_i ki_i acc_x acc_n acc_i acc_d "
     "sensing saturation seen_saturation command_bits"
 )
 AXIS = np.dtype([(name, _REAL) for name in _REALS.split()] + [(name, _WHOLE) for name in _WHOLES.split()])

@@ -1,10 +1,6 @@
-r"""The servo driver: speed loop, current loop and modulation of one motor.
+"""The servo driver: speed loop, current loop and modulation of one motor.
 
-Both loops are PI with the integrator updated after the output, from the error that the realised
-(limited) output stands for, so that it never winds up:
-
-.. math:: y_k = K_p e_k + x_k, \quad \bar y_k = \mathrm{sat}(y_k), \quad
-          x_{k+1} = x_k + K_i T \Bigl(e_k + \frac{\bar y_k - y_k}{K_p}\Bigr)              (eq:anti-windup)
+All loops are PI; what their integrators do at a limit: ``integrator``.
 """
 
 from __future__ import annotations
@@ -12,19 +8,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from servotwin.control.gains import FULL_SCALE, GAIN_SHIFT
+from servotwin.control.integrator import integrated
 from servotwin.control.records import Saturation, Sensing
 from servotwin.dynamics.recursive.jit import helper
 
 VOLTAGE, CURRENT = int(Saturation.VOLTAGE), int(Saturation.CURRENT)
 FILTERED = int(Sensing.FILTERED)
 INVERSE_TIME = int(Sensing.INVERSE_TIME)
-FULL = 32768  # integer of the current limit and of the bus voltage
-GAIN_SHIFT = 8
 SPEED_SHIFT = 4
 # Integer speeds count in parts of a pulse per period: with whole pulses an axis near its target would stop
 # where the position loop asks for less than half a pulse in a period, a dozen pulses away.
 SPEED_PARTS = 1 << SPEED_SHIFT
 SQRT3 = math.sqrt(3.0)
+FULL_CIRCLE = int(FULL_SCALE / SQRT3)  # integer of the largest voltage vector
 
 
 @helper
@@ -46,25 +43,29 @@ def part_of(product: int) -> int:
 
 
 @helper
+def whole(value: float, full: float) -> int:
+    """A quantity as the integer that counts in parts of its full scale, rounded."""
+    return math.floor(value / full * FULL_SCALE + 0.5)
+
+
+@helper
 def speed_loop(axis: Any, T: float) -> None:
     """Current command [A] from commanded and measured speed."""
     if axis.fixed:
         scale = axis.counts_per_rad * T * SPEED_PARTS
-        error = math.floor(axis.w_ref * scale + 0.5) - math.floor(axis.w_meas * scale + 0.5)
-        ahead = math.floor(axis.i_feedforward / axis.i_max * FULL)
-        wanted = ((part_of(axis.kp_n * error) + axis.acc_n) >> GAIN_SHIFT) + ahead
-        given = min(max(wanted, -FULL), FULL)
-        if given == wanted or error * wanted < 0:
-            axis.acc_n += part_of(axis.ki_n * error)
-        axis.i_ref = given * axis.i_max / FULL
+        e = math.floor(axis.w_ref * scale + 0.5) - math.floor(axis.w_meas * scale + 0.5)
+        ahead = math.floor(axis.i_feedforward / axis.i_max * FULL_SCALE)
+        wanted = ((part_of(axis.kp_n * e) + axis.acc_n) >> GAIN_SHIFT) + ahead
+        given = min(max(wanted, -FULL_SCALE), FULL_SCALE)
+        axis.acc_n = integrated(axis.acc_n, part_of(axis.ki_n * e), e, wanted, given)
+        axis.i_ref = given * axis.i_max / FULL_SCALE
         if given != wanted:
             axis.saturation |= CURRENT
         return
     error = axis.w_ref - axis.w_meas
     i = axis.K_n * error + axis.sum_n + axis.i_feedforward
     axis.i_ref = min(max(i, -axis.i_max), axis.i_max)
-    back = (axis.i_ref - i) / axis.K_n if axis.K_n > 0.0 else 0.0
-    axis.sum_n += axis.K_ni * T * (error + back)  # eq:anti-windup
+    axis.sum_n = integrated(axis.sum_n, axis.K_ni * T * error, error, i, axis.i_ref)
     if axis.i_ref != i:
         axis.saturation |= CURRENT
 
@@ -74,19 +75,17 @@ def current_loop(axis: Any, T: float) -> None:
     """Voltage command [V] of a DC motor from commanded and measured current."""
     error = axis.i_ref - axis.i_meas
     if axis.fixed:
-        e = math.floor(error / axis.i_max * FULL + 0.5)
+        e = whole(error, axis.i_max)
         wanted = (axis.kp_i * e + axis.acc_i) >> GAIN_SHIFT
-        given = min(max(wanted, -FULL), FULL)
-        if given == wanted or e * wanted < 0:
-            axis.acc_i += axis.ki_i * e
-        axis.u_ref = given * axis.u_max / FULL
+        given = min(max(wanted, -FULL_SCALE), FULL_SCALE)
+        axis.acc_i = integrated(axis.acc_i, axis.ki_i * e, e, wanted, given)
+        axis.u_ref = given * axis.u_max / FULL_SCALE
         if given != wanted:
             axis.saturation |= VOLTAGE
         return
     u = axis.K_i * error + axis.sum_i
     axis.u_ref = min(max(u, -axis.u_max), axis.u_max)
-    back = (axis.u_ref - u) / axis.K_i if axis.K_i > 0.0 else 0.0
-    axis.sum_i += axis.K_ii * T * (error + back)  # eq:anti-windup
+    axis.sum_i = integrated(axis.sum_i, axis.K_ii * T * error, error, u, axis.u_ref)
     if axis.u_ref != u:
         axis.saturation |= VOLTAGE
 
@@ -105,17 +104,38 @@ def field_oriented_loop(axis: Any, T: float, angle: float) -> tuple[float, float
     """
     w_e = axis.pole_pairs_hat * axis.w_meas
     e_d, e_q = -axis.i_d_meas, axis.i_ref - axis.i_meas
-    u_d = axis.K_i * e_d + axis.sum_d - w_e * axis.L_q_hat * axis.i_meas  # eq:foc
-    u_q = axis.K_i * e_q + axis.sum_i + w_e * (axis.L_d_hat * axis.i_d_meas + axis.psi_hat)
-    size, most = math.hypot(u_d, u_q), axis.u_max / SQRT3
-    factor = most / size if size > most else 1.0
-    if factor < 1.0:
-        axis.saturation |= VOLTAGE
-    v_d, v_q = factor * u_d, factor * u_q
-    back_d = (v_d - u_d) / axis.K_i if axis.K_i > 0.0 else 0.0
-    back_q = (v_q - u_q) / axis.K_i if axis.K_i > 0.0 else 0.0
-    axis.sum_d += axis.K_ii * T * (e_d + back_d)  # eq:anti-windup
-    axis.sum_i += axis.K_ii * T * (e_q + back_q)
+    ahead_d = -w_e * axis.L_q_hat * axis.i_meas
+    ahead_q = w_e * (axis.L_d_hat * axis.i_d_meas + axis.psi_hat)
+    if axis.fixed:
+        v_d, v_q = whole_vector(axis, e_d, e_q, ahead_d, ahead_q)
+    else:
+        u_d = axis.K_i * e_d + axis.sum_d + ahead_d  # eq:foc
+        u_q = axis.K_i * e_q + axis.sum_i + ahead_q
+        size, most = math.hypot(u_d, u_q), axis.u_max / SQRT3
+        factor = most / size if size > most else 1.0
+        v_d, v_q = factor * u_d, factor * u_q
+        axis.sum_d = integrated(axis.sum_d, axis.K_ii * T * e_d, e_d, u_d, v_d)
+        axis.sum_i = integrated(axis.sum_i, axis.K_ii * T * e_q, e_q, u_q, v_q)
+        if factor < 1.0:
+            axis.saturation |= VOLTAGE
     axis.u_ref = v_q
     c, s = math.cos(angle), math.sin(angle)
     return c * v_d - s * v_q, s * v_d + c * v_q
+
+
+@helper
+def whole_vector(
+    axis: Any, error_d: float, error_q: float, ahead_d: float, ahead_q: float
+) -> tuple[float, float]:
+    """Voltages d and q [V] of eq:foc from integers; only the length of the vector is a floating-point root."""
+    e_d, e_q = whole(error_d, axis.i_max), whole(error_q, axis.i_max)
+    u_d = ((axis.kp_i * e_d + axis.acc_d) >> GAIN_SHIFT) + whole(ahead_d, axis.u_max)  # eq:foc
+    u_q = ((axis.kp_i * e_q + axis.acc_i) >> GAIN_SHIFT) + whole(ahead_q, axis.u_max)
+    size = math.ceil(math.hypot(u_d, u_q))
+    v_d, v_q = u_d, u_q
+    if size > FULL_CIRCLE:
+        v_d, v_q = u_d * FULL_CIRCLE // size, u_q * FULL_CIRCLE // size
+        axis.saturation |= VOLTAGE
+    axis.acc_d = integrated(axis.acc_d, axis.ki_i * e_d, e_d, u_d, v_d)
+    axis.acc_i = integrated(axis.acc_i, axis.ki_i * e_q, e_q, u_q, v_q)
+    return v_d * axis.u_max / FULL_SCALE, v_q * axis.u_max / FULL_SCALE

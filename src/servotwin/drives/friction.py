@@ -14,10 +14,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from servotwin.drives.records import FREE
+from servotwin.drives.records import FREE, STUCK
 from servotwin.dynamics.recursive.jit import helper
-
-STUCK = 0
 
 
 @helper

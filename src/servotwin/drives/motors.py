@@ -54,6 +54,21 @@ def rotor_voltage(motor: Any, theta: float, s_a: float, s_b: float, u_bus: float
 
 
 @helper
+def stator_currents(motor: Any, theta: float, i_d: float, i_q: float) -> tuple[float, float]:
+    """Current vector seen from the stator: alpha, which is the current of phase a, and beta [A]."""
+    angle = motor.pole_pairs * theta
+    c, s = math.cos(angle), math.sin(angle)
+    return c * i_d - s * i_q, s * i_d + c * i_q
+
+
+@helper
+def note_peaks(motor: Any, i: float, tau: float) -> None:
+    """Keep the largest current [A] and torque [N m] so far."""
+    motor.i_peak = max(motor.i_peak, abs(i))
+    motor.tau_peak = max(motor.tau_peak, abs(tau))
+
+
+@helper
 def pmsm_current_rates(
     motor: Any, u_d: float, u_q: float, i_d: float, i_q: float, w: float
 ) -> tuple[float, float]:

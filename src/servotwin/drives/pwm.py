@@ -18,6 +18,8 @@ from typing import Any
 from servotwin.dynamics.recursive.jit import helper
 
 SQRT3 = math.sqrt(3.0)
+FULL = 1.0 - 1e-12  # a modulation that reaches this is full but for rounding: its leg does not switch
+NEVER = math.inf
 
 
 @helper
@@ -36,15 +38,40 @@ def leg_edges(m: float, T: float, i: float, dead: float, storage: float) -> tupl
 
     .. math:: t_\mathrm{rise} = (1-m)\,T/4 + (t_d, i > 0;\ t_s, i < 0), \quad
               t_\mathrm{fall} = T - (1-m)\,T/4 + (t_s, i > 0;\ t_d, i < 0)          (eq:pwm-dead-time)
+
+    A leg at full command has no edges that could be late: it is high (0, T) or low (T, T) throughout.
     """
+    if m >= FULL:
+        return 0.0, T
+    if m <= -FULL:
+        return T, T
     rise, fall = (1.0 - m) * T / 4, T - (1.0 - m) * T / 4  # eq:pwm-intervals
     if i > 0.0:
         rise, fall = rise + dead, fall + storage  # eq:pwm-dead-time
     elif i < 0.0:
         rise, fall = rise + storage, fall + dead
+    if fall > T:  # what reaches beyond the period shortens the pause at the beginning of the next one
+        rise, fall = max(rise - (fall - T), 0.0), T
     # a pulse shorter than the delays is swallowed
-    fall = min(fall, T)
     return (rise, fall) if rise < fall else (T, T)
+
+
+@helper
+def leg_mean(m: float, T: float, i: float, dead: float, storage: float) -> float:
+    r"""Mean of a leg over the period, from -1 (low) to 1 (high), as the edges of ``leg_edges`` give it.
+
+    .. math:: \bar m = m - 2\,\mathrm{sign}(i)\,(t_d - t_s)/T, \quad |\bar m| \le 1       (eq:pwm-mean)
+    """
+    if i == 0.0 or abs(m) >= FULL:
+        return m
+    lost = 2.0 * (dead - storage) / T  # eq:pwm-mean
+    return min(max(m - lost if i > 0.0 else m + lost, -1.0), 1.0)
+
+
+@helper
+def due(done: int, rise: float, fall: float) -> float:
+    """The next edge of a leg that has ``done`` so many of its two."""
+    return rise if done == 0 else (fall if done == 1 else NEVER)
 
 
 @helper
@@ -61,9 +88,8 @@ def h_bridge(
     done_a, done_b = 0, 0  # edges behind: 1 while the leg is high
     a[row, 0] = 0.0
     for k in range(4):
-        next_a = rise_a if done_a == 0 else fall_a
-        next_b = rise_b if done_b == 0 else fall_b
-        if done_b == 2 or (done_a < 2 and next_a <= next_b):
+        next_a, next_b = due(done_a, rise_a, fall_a), due(done_b, rise_b, fall_b)
+        if next_a <= next_b:
             times[row, k] = next_a
             done_a += 1
         else:
@@ -74,40 +100,72 @@ def h_bridge(
 
 
 @helper
-def three_phase(m_a: float, m_b: float, T: float, times: Any, a: Any, b: Any, row: int) -> int:
-    r"""Edges of a three-phase bridge for a voltage vector (in bus voltages), symmetric about T/2.
+def phases(a: float, b: float) -> tuple[float, float, float]:
+    """The three phases of a vector with the components alpha and beta."""
+    return a, -0.5 * a + 0.5 * SQRT3 * b, -0.5 * a - 0.5 * SQRT3 * b
+
+
+@helper
+def vector(x_0: float, x_1: float, x_2: float) -> tuple[float, float]:
+    """Components alpha and beta of three phases; what they have in common drops out."""
+    return (2.0 * x_0 - x_1 - x_2) / 3.0, (x_1 - x_2) / SQRT3
+
+
+@helper
+def leg_modulations(m_a: float, m_b: float) -> tuple[float, float, float]:
+    r"""Modulations (-1 to 1) of three legs for a voltage vector in bus voltages.
 
     The phases' commands are shifted by the mean of their extremes, which uses the whole bus
     (space-vector modulation): amplitudes up to :math:`u/\sqrt 3`.
     """
-    p0 = m_a
-    p1 = -0.5 * m_a + 0.5 * SQRT3 * m_b
-    p2 = -0.5 * m_a - 0.5 * SQRT3 * m_b
-    shift = 0.5 - 0.5 * (max(p0, p1, p2) + min(p0, p1, p2))
-    d0 = min(max(p0 + shift, 0.0), 1.0)
-    d1 = min(max(p1 + shift, 0.0), 1.0)
-    d2 = min(max(p2 + shift, 0.0), 1.0)
-    # phases in falling order of duty: the longest pulse rises first and falls last
-    o0, o1, o2 = 0, 1, 2
-    if d1 > d0:
-        d0, d1, o0, o1 = d1, d0, o1, o0
-    if d2 > d1:
-        d1, d2, o1, o2 = d2, d1, o2, o1
-    if d1 > d0:
-        d0, d1, o0, o1 = d1, d0, o1, o0
-    times[row, 0], times[row, 1], times[row, 2] = (1.0 - d0) * T / 2, (1.0 - d1) * T / 2, (1.0 - d2) * T / 2
-    times[row, 3], times[row, 4], times[row, 5] = (1.0 + d2) * T / 2, (1.0 + d1) * T / 2, (1.0 + d0) * T / 2
-    h0 = h1 = h2 = 0.0
-    for k in range(7):
-        a[row, k] = (2.0 * h0 - h1 - h2) / 3.0
-        b[row, k] = (h1 - h2) / SQRT3
-        if k < 6:
-            phase = (o0, o1, o2, o2, o1, o0)[k]
-            level = 1.0 if k < 3 else 0.0
-            if phase == 0:
-                h0 = level
-            elif phase == 1:
-                h1 = level
-            else:
-                h2 = level
+    p_0, p_1, p_2 = phases(m_a, m_b)
+    shift = 0.5 * (max(p_0, p_1, p_2) + min(p_0, p_1, p_2))
+    m_0 = min(max(2.0 * (p_0 - shift), -1.0), 1.0)
+    m_1 = min(max(2.0 * (p_1 - shift), -1.0), 1.0)
+    m_2 = min(max(2.0 * (p_2 - shift), -1.0), 1.0)
+    return m_0, m_1, m_2
+
+
+@helper
+def three_phase_mean(
+    m_a: float, m_b: float, T: float, i_a: float, i_b: float, dead: float, storage: float
+) -> tuple[float, float]:
+    """Mean of the voltage vector over the period (in bus voltages), after what the legs lose (eq:pwm-mean)."""
+    if dead == storage:
+        return m_a, m_b
+    m_0, m_1, m_2 = leg_modulations(m_a, m_b)
+    i_0, i_1, i_2 = phases(i_a, i_b)
+    return vector(
+        0.5 * leg_mean(m_0, T, i_0, dead, storage),
+        0.5 * leg_mean(m_1, T, i_1, dead, storage),
+        0.5 * leg_mean(m_2, T, i_2, dead, storage),
+    )
+
+
+@helper
+def three_phase(
+    m_a: float, m_b: float, T: float, i_a: float, i_b: float, dead: float, storage: float,
+    times: Any, a: Any, b: Any, row: int,
+) -> int:  # fmt: skip
+    """Edges of a three-phase bridge for a voltage vector (in bus voltages); ``i_a``, ``i_b``: current vector."""
+    m_0, m_1, m_2 = leg_modulations(m_a, m_b)
+    i_0, i_1, i_2 = phases(i_a, i_b)
+    rise_0, fall_0 = leg_edges(m_0, T, i_0, dead, storage)
+    rise_1, fall_1 = leg_edges(m_1, T, i_1, dead, storage)
+    rise_2, fall_2 = leg_edges(m_2, T, i_2, dead, storage)
+    done_0, done_1, done_2 = 0, 0, 0
+    a[row, 0] = b[row, 0] = 0.0
+    for k in range(6):
+        next_0, next_1 = due(done_0, rise_0, fall_0), due(done_1, rise_1, fall_1)
+        next_2 = due(done_2, rise_2, fall_2)
+        times[row, k] = min(next_0, next_1, next_2)
+        if next_0 <= next_1 and next_0 <= next_2:
+            done_0 += 1
+        elif next_1 <= next_2:
+            done_1 += 1
+        else:
+            done_2 += 1
+        a[row, k + 1], b[row, k + 1] = vector(
+            1.0 if done_0 == 1 else 0.0, 1.0 if done_1 == 1 else 0.0, 1.0 if done_2 == 1 else 0.0
+        )
     return 6

@@ -22,7 +22,7 @@ class Kind(IntEnum):
     IDEAL = 3
 
 
-FREE = 2  # mode of a shaft without dry friction; otherwise -1, +1 (slides) or 0 (stuck)
+FREE, STUCK = 2, 0  # modes of a shaft: without dry friction; held by it; otherwise it slides, -1 or +1
 
 _REAL, _WHOLE = np.float64, np.int64
 
@@ -44,16 +44,18 @@ MOTOR = _dtype(
     "s_a s_b torque_command "
     # now: angle, speed, its derivatives at the start of the window, torque, transmitted torque, what friction must hold
     "theta w w_dot w_ddot tau net transmitted slack "
-    # extremes so far
-    "i_peak tau_peak tau_mean_peak w_peak T_peak",
-    "kind mode flexible current_at brake_closed contact open",
+    # extremes so far; integral of the applied voltage since the last recorded row
+    "i_peak tau_peak tau_mean_peak w_peak T_peak volt_seconds",
+    # charge_at: where the integral of a synchronous motor's i_q stands; has_constant: K is stated, not a stand-in
+    "kind mode flexible current_at charge_at has_constant brake_closed contact open",
 )
 
 POWER = _dtype(
     "u_source R_supply C u_on u_off R_brake dead_time storage_time", "two_level capacitor braking enabled"
 )
 
-STOP = _dtype("low high reaction", "state")
+# state: -1, +1 while a joint lies at its low or high end; touched: it has met one since the last window
+STOP = _dtype("low high reaction", "state touched")
 
 SENSOR = _dtype(
     "counts_per_rad current_range current_offset current_noise last_edge_time last_speed",

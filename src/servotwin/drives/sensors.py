@@ -41,10 +41,12 @@ def read_count(sensor: Any, theta: float) -> int:
 
 @helper
 def quantise(value: float, span: float, bits: int) -> float:
-    """A converter with ``bits`` over -span..span; 0 bits: only the range counts."""
+    """A converter with ``bits`` over -span..span; 0 bits: only the range counts, 1 bit: only the sign."""
     value = min(max(value, -span), span)
     if bits <= 0:
         return value
+    if bits == 1:
+        return span if value >= 0.0 else -span
     steps = 2.0 ** (bits - 1) - 1.0
     return math.floor(value / span * steps + 0.5) * span / steps
 

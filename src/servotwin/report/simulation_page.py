@@ -164,8 +164,10 @@ def _motors(page: Page, shown: View) -> None:
     planes = [Figure(drives.torque_speed(shown, i), f"Motor {names[i]}: torque and speed") for i in order]
     page.figures(planes, columns=2 if len(planes) > 1 else 1)
     page.section("Currents and temperatures")
-    figures = [Figure(drives.currents(shown, i), f"Motor {names[i]}: current") for i in order]
-    page.figures(figures, columns=2 if len(figures) > 1 else 1)
+    known = [i for i in order if f"motor_{names[i]}_current_A" in shown.result.signals]
+    figures = [Figure(drives.currents(shown, i), f"Motor {names[i]}: current") for i in known]
+    if figures:
+        page.figures(figures, columns=2 if len(figures) > 1 else 1)
     page.figures([Figure(drives.temperatures(shown), "Windings")])
 
 

@@ -145,6 +145,7 @@ def fill_winding(record: Any, motor: Motor, kind: Kind, bridge: float) -> None:
     record["R"] = record["R_ref"] = motor.resistance or 0.0
     record["R_bridge"] = bridge if kind is not Kind.IDEAL else 0.0
     record["L"], record["K"] = motor.inductance or 0.0, K
+    record["has_constant"] = int(motor.torque_constant is not None)
     if kind is Kind.PMSM:
         pole_pairs = motor.pole_pairs or 1
         record["L_d"] = motor.inductance_d or motor.inductance or 0.0

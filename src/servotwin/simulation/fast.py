@@ -14,9 +14,11 @@ that the currents saw is compared with the speed that came out; where it matters
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from servotwin.drives.exact import dc_interval, pmsm_interval
+from servotwin.drives.motors import note_peaks, pmsm_torque
 from servotwin.drives.records import MOTOR, POWER, STOP
 from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import call_piece, records_at
@@ -57,7 +59,7 @@ def window_currents(world: Any, motors: Any, u: float, start: float, span: float
         k = motor.current_at
         i = world.y[k] if k >= 0 else 0.0
         i_q = world.y[k + 1] if motor.kind == PMSM else 0.0
-        torque = moment = square = energy = passed = 0.0
+        torque = moment = square = energy = charge = passed = 0.0
         R, L, K = motor.R + motor.R_bridge, motor.L, motor.K
         edges = 0 if mean else world.edges[j]
         for s in range(edges + 1):
@@ -70,14 +72,14 @@ def window_currents(world: Any, motors: Any, u: float, start: float, span: float
             level_b = world.mean_b[j] if mean else world.level_b[j, s]
             w = motor.w + passed * (motor.w_dot + passed * motor.w_ddot / 2)
             slope = motor.w_dot + motor.w_ddot * passed
-            first = lever = i2 = gained = 0.0
+            first = lever = i2 = gained = i_q_passed = 0.0
             if motor.kind == DC:
                 if not motor.open:
                     i, first, lever, i2 = dc_interval(R, L, K, level * u, i, w, slope, motor.w_ddot, tau)
                     gained = level * u * first
                     first, lever = K * first, K * lever
             elif motor.kind == PMSM and not motor.open:
-                i, i_q, first, lever, i2, gained, _ = pmsm_interval(
+                i, i_q, first, lever, i2, gained, i_q_passed = pmsm_interval(
                     motor, level, level_b, u, i, i_q, passed, tau
                 )
             elif motor.kind == REDUCED and not motor.open:
@@ -86,19 +88,27 @@ def window_currents(world: Any, motors: Any, u: float, start: float, span: float
                 lever = tau * tau * (i / 2 + tau * (rate / 3 + tau * bend / 8))
                 third = (rate * rate + i * bend) / 3 + tau * (rate * bend / 4 + tau * bend * bend / 20)
                 i2 = tau * (i * i + tau * (i * rate + tau * third))
+                if not mean:
+                    note_peaks(motor, i, K * i)
+                    i += tau * (rate + tau * bend / 2)
                 gained = level * u * first
                 first, lever = K * first, K * lever
             torque, moment = torque + first, moment + lever + passed * first
-            square, energy = square + i2, energy + gained
+            square, energy, charge = square + i2, energy + gained, charge + i_q_passed
             if not mean:
-                motor.i_peak = max(motor.i_peak, abs(i_q) if motor.kind == PMSM else abs(i))
+                if motor.kind == PMSM:
+                    note_peaks(motor, math.hypot(i, i_q), pmsm_torque(motor, i, i_q))
+                else:
+                    note_peaks(motor, i, K * i)
             passed += tau
         if motor.kind == IDEAL and not motor.open:
             torque, moment = motor.torque_command * span, motor.torque_command * span * span / 2
+            note_peaks(motor, motor.torque_command / K, motor.torque_command)
         if k >= 0:
             world.next_i[k] = i
             if motor.kind == PMSM:
                 world.next_i[k + 1] = i_q
+                world.window[motor.charge_at] = charge
         world.a1[j] = 12.0 / span**3 * (moment - torque * span / 2)  # eq:moment-match
         world.a0[j] = torque / span - world.a1[j] * span / 2
         world.window[ELECTRIC * world.m + j] = energy
@@ -206,6 +216,7 @@ def fast_window(
             world.y[k] = world.next_i[k]
             if motors[j].kind == PMSM:
                 world.y[k + 1] = world.next_i[k + 1]
+                world.z[motors[j].charge_at] += world.window[motors[j].charge_at]
         if motors[j].kind == IDEAL:
             turned = shaft(world, motors, world.y, j)[0] - motors[j].theta
             world.window[ELECTRIC * world.m + j] = world.window[TORQUE * world.m + j] / span * turned

@@ -103,7 +103,8 @@ class MachinePlant:
         motors, axes = self.machine.motors, self.machine.axes
         motors["open"] = motors["brake_closed"] = 0
         motors["mode"][self._free] = FREE
-        for name in ("sum_x", "sum_n", "sum_i", "sum_d", "acc_x", "acc_n", "acc_i", "i_ref", "w_command"):
+        integrators = ("sum_x", "sum_n", "sum_i", "sum_d", "acc_x", "acc_n", "acc_i", "acc_d")
+        for name in (*integrators, "i_ref", "w_command"):
             axes[name] = 0
         for name in ("from_counts", "to_counts", "counts_ref"):
             axes[name] = counts

@@ -11,41 +11,25 @@ from typing import Any
 
 from servotwin.control.axis_controller import interpolate, position_loop
 from servotwin.control.model_based import computed_torque, feed_forward
-from servotwin.control.records import Law, Level
+from servotwin.control.records import Law, Level, Saturation, Sensing
 from servotwin.control.servo_driver import current_loop, field_oriented_loop, measure_speed, speed_loop
-from servotwin.drives.pwm import carrier, h_bridge, three_phase
+from servotwin.drives.motors import stator_currents
+from servotwin.drives.pwm import h_bridge, leg_mean, three_phase, three_phase_mean
 from servotwin.drives.sensors import inverse_time_speed, quantise, read_count, read_current, uniform
-from servotwin.drives.thermal import heat
 from servotwin.dynamics.recursive.jit import helper, kernel_of, part
 from servotwin.kernels.address import call_law, call_piece
-from servotwin.simulation.fast import bus_voltage
 from servotwin.simulation.march import next_edge
-from servotwin.simulation.plant import (
-    DC,
-    ELECTRIC,
-    IDEAL,
-    PACKAGES,
-    PMSM,
-    REDUCED,
-    SQUARE,
-    STUCK,
-    TORQUE,
-    shaft,
-)
-from servotwin.simulation.steps import ASKING, DIVERGED, WANTING, speed
-from servotwin.simulation.work import PER_MOTOR
+from servotwin.simulation.plant import IDEAL, PACKAGES, PMSM
+from servotwin.simulation.recording import NANO, book, look_closer, record, watch_peaks
+from servotwin.simulation.steps import ASKING, NO_NUMBER, WANTING
 
-NANO = 1e-9
-NEVER = 1 << 62
 SPEED, CURRENT, VOLTAGE = int(Level.SPEED), int(Level.CURRENT), int(Level.VOLTAGE)
 CASCADE, COMPUTED = int(Law.CASCADE), int(Law.COMPUTED_TORQUE)
 EXTERNAL, COMPILED = int(Law.EXTERNAL), int(Law.COMPILED)
+MOST_VOLTAGE, MOST_CURRENT = int(Saturation.VOLTAGE), int(Saturation.CURRENT)
+MOST_SPEED = int(Saturation.SPEED_COMMAND)
+INVERSE_TIME = int(Sensing.INVERSE_TIME)
 MAIN, AXIS, DRIVER, BRIDGE, LAW = range(5)
-MOST_SPEED = 1e7  # rad/s: nothing mechanical turns faster, so the run has diverged
-BIT_STOP, BIT_STUCK = 8, 16
-# columns of a recorded row: time, bus voltage, energy of the source, bus power; per joint x and qd; per motor:
-PER_ROW = 12
-HEAD = 4
 
 
 @kernel_of(*PACKAGES)
@@ -65,6 +49,7 @@ def run(
             user_law(world, timing, axes, sensors, motors, tasks)
             if timing.law == EXTERNAL:
                 world.status = ASKING
+            if world.status != 0:
                 return
         if now == tasks[DRIVER, 0]:
             speed_controller(timing, axes, sensors, motors, tasks, random, now)
@@ -137,6 +122,9 @@ def user_law(world: Any, timing: Any, axes: Any, sensors: Any, motors: Any, task
     if timing.law == COMPILED:
         call_law(timing.law_at, world.now * NANO, world.signals_at, world.memory_at, world.command_at)
         for j in range(m):
+            if world.command[j] != world.command[j]:
+                world.status = NO_NUMBER
+                return
             give_command(timing, axes[j], world.command[j])
     tasks[LAW, 3] += 1
     tasks[LAW, 0] = tasks[LAW, 3] * tasks[LAW, 1]
@@ -147,13 +135,13 @@ def give_command(timing: Any, axis: Any, value: float) -> None:
     """Hand the command of a user's law to the loop below it."""
     if timing.level == SPEED:
         axis.w_command = min(max(value, -axis.w_max), axis.w_max)
-        axis.saturation |= 4 if axis.w_command != value else 0
+        axis.saturation |= MOST_SPEED if axis.w_command != value else 0
     elif timing.level == CURRENT:
         axis.i_ref = min(max(value, -axis.i_max), axis.i_max)
-        axis.saturation |= 2 if axis.i_ref != value else 0
+        axis.saturation |= MOST_CURRENT if axis.i_ref != value else 0
     else:
         axis.u_ref = min(max(value, -axis.u_max), axis.u_max)
-        axis.saturation |= 1 if axis.u_ref != value else 0
+        axis.saturation |= MOST_VOLTAGE if axis.u_ref != value else 0
 
 
 @part
@@ -165,7 +153,7 @@ def speed_controller(
         axis, motor = axes[j], motors[j]
         axis.count = read_count(sensors[j], motor.theta)
         timed = 0.0
-        if axis.sensing == 1:
+        if axis.sensing == INVERSE_TIME:
             timed = inverse_time_speed(sensors[j], motor.theta, motor.w, now * NANO)
         measure_speed(axis, timing.T_speed, timed)
         axis.last_count = axis.count
@@ -184,7 +172,7 @@ def current_controller(
     world.period_start = world.now
     for j in range(axes.shape[0]):
         axis, motor, sensor = axes[j], motors[j], sensors[j]
-        k, i = motor.current_at, 0.0
+        k = motor.current_at
         if motor.kind == PMSM:
             axis.i_d_meas = read_current(sensor, world.y[k], random)
             axis.i_meas = read_current(sensor, world.y[k + 1], random)
@@ -193,9 +181,10 @@ def current_controller(
             )
             u_a, u_b = field_oriented_loop(axis, T, angle)
             m_a, m_b = u_a / axis.u_max, u_b / axis.u_max
+            i_a, i_b = stator_currents(motor, motor.theta, world.y[k], world.y[k + 1])
         else:
-            i = world.y[k] if k >= 0 else motor.tau / motor.K
-            axis.i_meas = read_current(sensor, i, random)
+            i_a, i_b = world.y[k] if k >= 0 else motor.tau / motor.K, 0.0
+            axis.i_meas = read_current(sensor, i_a, random)
             if timing.level != VOLTAGE:
                 current_loop(axis, T)
             m_a, m_b = axis.u_ref / axis.u_max, 0.0
@@ -204,32 +193,33 @@ def current_controller(
             m_b, axis.next_b = axis.next_b, m_b
         axis.m_a, axis.m_b = m_a, m_b
         motor.torque_command = axis.K_hat * axis.i_ref
-        switch_pattern(world, power, motor, j, m_a, m_b, i, T)
+        switch_pattern(world, power, motor, j, m_a, m_b, i_a, i_b, T)
     tasks[BRIDGE, 3] += 1
     tasks[BRIDGE, 0] = tasks[BRIDGE, 3] * tasks[BRIDGE, 1]
 
 
 @part
 def switch_pattern(
-    world: Any, power: Any, motor: Any, j: int, m_a: float, m_b: float, i: float, T: float
+    world: Any, power: Any, motor: Any, j: int, m_a: float, m_b: float, i_a: float, i_b: float, T: float
 ) -> None:
-    """Edges and levels of motor j over the period that begins now."""
-    p = power[0]
+    """Edges and levels of motor j over the period that begins now, and their mean."""
+    dead, storage = power[0].dead_time, power[0].storage_time
     world.place[j] = 0
+    if motor.kind == PMSM:
+        world.mean_a[j], world.mean_b[j] = three_phase_mean(m_a, m_b, T, i_a, i_b, dead, storage)
+    else:
+        world.mean_a[j], world.mean_b[j] = leg_mean(m_a, T, i_a, dead, storage), 0.0
     if world.averaged or motor.kind == IDEAL:
-        lost = 0.0
-        if motor.kind != PMSM and i != 0.0:  # mean of what dead and storage time do to both legs
-            lost = 2.0 * (p.dead_time - p.storage_time) / T * (1.0 if i > 0.0 else -1.0)
         world.edges[j] = 0
-        world.level_a[j, 0] = min(max(m_a - lost, -1.0), 1.0)
-        world.level_b[j, 0] = m_b
+        world.level_a[j, 0], world.level_b[j, 0] = world.mean_a[j], world.mean_b[j]
     elif motor.kind == PMSM:
-        world.edges[j] = three_phase(m_a, m_b, T, world.times, world.level_a, world.level_b, j)
+        world.edges[j] = three_phase(
+            m_a, m_b, T, i_a, i_b, dead, storage, world.times, world.level_a, world.level_b, j
+        )
     else:
         world.edges[j] = h_bridge(
-            m_a, T, i, p.dead_time, p.storage_time, p.two_level, world.times, world.level_a, j
+            m_a, T, i_a, dead, storage, power[0].two_level, world.times, world.level_a, j
         )
-    world.mean_a[j], world.mean_b[j] = (world.level_a[j, 0], m_b) if world.edges[j] == 0 else (m_a, m_b)
     motor.s_a, motor.s_b = world.level_a[j, 0], world.level_b[j, 0]
 
 
@@ -265,6 +255,7 @@ def plant(
         return
     while span - t > 1e-15:
         following = next_edge(world, motors, start, t, span)
+        watch_peaks(world, motors)
         if zoomed:
             look_closer(world, motors, axes, timing, zoom_out, start + t)
         call_piece(
@@ -278,116 +269,7 @@ def plant(
         )
         if zoomed:
             look_closer(world, motors, axes, timing, zoom_out, start + following)
-        for j in range(world.m):
-            motor = motors[j]
-            if motor.current_at >= 0:
-                motor.i_peak = max(
-                    motor.i_peak, abs(world.y[motor.current_at + (1 if motor.kind == PMSM else 0)])
-                )
+        watch_peaks(world, motors)
         t = following
         intervals += 1
     world.intervals_max = max(world.intervals_max, intervals)
-
-
-@part
-def look_closer(world: Any, motors: Any, axes: Any, timing: Any, zoom_out: Any, since: float) -> None:
-    """A row of the zoom: time, carrier, and voltage, current, modulation of every motor."""
-    row = world.zoom_rows
-    if row >= zoom_out.shape[0]:
-        return
-    zoom_out[row, 0] = world.period_start * NANO + since
-    zoom_out[row, 1] = carrier(since / timing.T_current)
-    u = bus_voltage(world)
-    for j in range(world.m):
-        motor = motors[j]
-        k = motor.current_at + (1 if motor.kind == PMSM else 0)
-        zoom_out[row, 2 + 3 * j] = motor.s_a * u
-        zoom_out[row, 3 + 3 * j] = world.y[k] if motor.current_at >= 0 else motor.tau / motor.K
-        zoom_out[row, 4 + 3 * j] = axes[j].m_a
-    world.zoom_rows += 1
-
-
-@part
-def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: Any, dt: float) -> None:
-    """After a window: shafts as the sensors see them, heat, braking resistor, extremes, saturation."""
-    for j in range(world.m):
-        motor, axis = motors[j], axes[j]
-        e = motor.flexible
-        motor.theta = world.y[world.at_theta + e] if e >= 0 else shaft(world, motors, world.y, j)[0]
-        w = speed(world, motors, world.y, j)
-        if not world.exact:
-            motor.w_dot, motor.w_ddot = (w - motor.w) / dt, 0.0
-        motor.w = w
-        i2 = world.z[SQUARE * world.m + j] - world.z_mark[SQUARE * world.m + j]
-        world.heat[j, 0] += motor.R * i2
-        world.heat[j, 1] += motor.R_bridge * i2
-        heat(motor, motor.R * i2, dt)
-        mean = (world.z[TORQUE * world.m + j] - world.z_mark[TORQUE * world.m + j]) / dt
-        if motor.kind == REDUCED:
-            motor.tau = mean  # without inductance the current jumps at every edge: the sensor sees its mean
-        motor.tau_mean_peak = max(motor.tau_mean_peak, abs(mean))
-        motor.tau_peak = max(motor.tau_peak, motor.i_peak * motor.K if motor.kind == DC else abs(mean))
-        motor.w_peak = max(motor.w_peak, abs(w))
-        world.decay[j] = (motor.R + motor.R_bridge) * world.slope[j]
-        if motor.mode == STUCK:
-            axis.saturation |= BIT_STUCK
-        axis.seen_saturation |= axis.saturation
-        axis.saturation = 0
-        if not abs(w) < MOST_SPEED:
-            world.status = DIVERGED
-    for i in range(world.n_z):
-        world.z_mark[i] = world.z[i]
-    held = False
-    for i in range(world.n):
-        if stops[i].state != 0:
-            held = True
-            if world.diagonal:
-                axes[i].seen_saturation |= BIT_STOP
-    world.simple = 1 if world.smooth and not held else 0
-    if world.at_bus >= 0 and power[0].R_brake > 0.0:
-        u = world.y[world.at_bus]
-        if u > power[0].u_on:
-            power[0].braking = 1
-        elif u < power[0].u_off:
-            power[0].braking = 0
-
-
-@part
-def record(world: Any, motors: Any, sensors: Any, axes: Any, rows_out: Any) -> None:
-    """A row of the result; torques, currents and voltages are means since the row before."""
-    row, n_x, m = world.rows, world.n_x, world.m
-    dt = world.row_every * NANO
-    rows_out[row, 0] = world.now * NANO
-    rows_out[row, 1] = bus_voltage(world)
-    energy = taken = 0.0
-    for j in range(m):
-        energy += world.z[ELECTRIC * m + j]
-        taken += world.z_row[ELECTRIC * m + j]
-    if world.at_bus >= 0:
-        energy, taken = world.z[PER_MOTOR * m], world.z_row[PER_MOTOR * m]
-    rows_out[row, 2], rows_out[row, 3] = energy, (energy - taken) / dt
-    for i in range(n_x + world.n):
-        rows_out[row, HEAD + i] = world.y[i]
-    for j in range(m):
-        motor, axis = motors[j], axes[j]
-        c = HEAD + n_x + world.n + PER_ROW * j
-        torque = (world.z[TORQUE * world.m + j] - world.z_row[TORQUE * world.m + j]) / dt
-        rows_out[row, c] = motor.theta
-        rows_out[row, c + 1] = motor.w
-        rows_out[row, c + 2] = torque / motor.K
-        rows_out[row, c + 3] = axis.i_ref
-        rows_out[row, c + 4] = torque
-        rows_out[row, c + 5] = axis.m_a * bus_voltage(world) if motor.kind != PMSM else axis.u_ref
-        rows_out[row, c + 6] = motor.T_w
-        rows_out[row, c + 7] = read_count(sensors[j], motor.theta)
-        rows_out[row, c + 8] = axis.seen_saturation
-        rows_out[row, c + 9] = axis.counts_ref / axis.counts_per_rad
-        rows_out[row, c + 10] = axis.w_path
-        rows_out[row, c + 11] = axis.w_meas
-        axis.seen_saturation = 0
-    for i in range(world.n_z):
-        world.z_row[i] = world.z[i]
-    world.rows += 1
-    world.row_next += world.row_every
-    if world.rows >= rows_out.shape[0]:
-        world.row_next = NEVER

@@ -8,20 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.control.gains import FULL_SCALE, GAIN_SHIFT
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import FREE, STOP, Kind, zeros
-from servotwin.errors import UnsupportedError
 from servotwin.equations.derivation import Numbers
+from servotwin.errors import UnsupportedError
 from servotwin.kernels.hub import Entry, entry, step_entry
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.controller_data import axis_records, bus_voltage_of, controller_of, timing_record
 from servotwin.simulation.drive_data import current_limit, motor_records, owners, power_record, sensor_records
-from servotwin.simulation.loop import AXIS, BRIDGE, DRIVER, HEAD, LAW, MAIN, NEVER, PER_ROW, run
+from servotwin.simulation.loop import AXIS, BRIDGE, DRIVER, LAW, MAIN, run
+from servotwin.simulation.recording import HEAD, NEVER, PER_ROW
 from servotwin.simulation.scenario_parts import Solver
 from servotwin.simulation.steps import WANTING
 from servotwin.simulation.warm import addresses
-from servotwin.simulation.work import MAX_FREE, MAX_JOINTS, PER_MOTOR, WORLD, address_of, tableau
+from servotwin.simulation.work import MAX_FREE, MAX_JOINTS, PER_BUS, PER_MOTOR, WORLD, address_of, tableau
 
 STOP_MARGIN = 0.05  # end stops lie beyond the position limits by this part of the stroke
 OPEN_END = 1e9
@@ -215,7 +217,9 @@ def world_record(
     has_bus = truth.power is not None and truth.power.capacitance is not None
     w["at_bus"] = at if has_bus else -1
     w["n_y"] = at + has_bus
-    w["n_z"] = PER_MOTOR * m + 3
+    synchronous = motors["kind"] == Kind.PMSM
+    w["n_z"] = PER_MOTOR * m + PER_BUS + int(synchronous.sum())
+    motors["charge_at"] = np.where(synchronous, PER_MOTOR * m + PER_BUS + np.cumsum(synchronous) - 1, -1)
     w["u_bus"] = bus_voltage_of(truth)
     N = plant.mechanism.rotors.N
     w["diagonal"] = int(np.array_equal(N, np.diag(np.diag(N))))
@@ -349,7 +353,16 @@ def stand_still(machine: Machine, plant: Robot, model: Robot, x: Array) -> None:
         rest = i - ahead[j] / axis["K_hat"]
         axis["sum_n"], axis["i_ref"] = rest, i
         axis["sum_i"] = (motor["R"] + motor["R_bridge"]) * i
-        axis["m_a"] = axis["next_a"] = axis["sum_i"] / axis["u_max"]
+        hold_voltage(axis, synchronous=motor["kind"] == Kind.PMSM)
         if axis["fixed"]:
-            axis["acc_n"] = round(rest / axis["i_max"] * 32768) << 8
-            axis["acc_i"] = round(axis["sum_i"] / axis["u_max"] * 32768) << 8
+            axis["acc_n"] = round(rest / axis["i_max"] * FULL_SCALE) << GAIN_SHIFT
+            axis["acc_i"] = round(axis["sum_i"] / axis["u_max"] * FULL_SCALE) << GAIN_SHIFT
+
+
+def hold_voltage(axis: Any, *, synchronous: bool) -> None:
+    """Modulation at rest: the voltage over the resistance, of three phases along q, turned with the rotor."""
+    m = axis["sum_i"] / axis["u_max"]
+    angle = axis["pole_pairs_hat"] * axis["count"] / axis["counts_per_rad"]
+    m_a, m_b = (-m * np.sin(angle), m * np.cos(angle)) if synchronous else (m, 0.0)
+    axis["m_a"] = axis["next_a"] = m_a
+    axis["m_b"] = axis["next_b"] = m_b

@@ -27,13 +27,12 @@ from servotwin.drives.motors import (
     pmsm_torque,
     rotor_voltage,
 )
-from servotwin.drives.records import FREE, MOTOR, STOP, Kind
+from servotwin.drives.records import FREE, MOTOR, STOP, STUCK, Kind
 from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import call_address, call_piece, records_at
-from servotwin.simulation.work import PER_MOTOR, WORLD
+from servotwin.simulation.work import PER_BUS, PER_MOTOR, WORLD
 
 DC, REDUCED, PMSM, IDEAL = int(Kind.DC), int(Kind.DC_REDUCED), int(Kind.PMSM), int(Kind.IDEAL)
-STUCK = 0
 ELECTRIC, SQUARE, TORQUE, FRICTION, GEAR = range(PER_MOTOR)
 HERE = Path(__file__).resolve().parent
 PACKAGES = (
@@ -68,7 +67,7 @@ def electric(
         if k >= 0:
             dy[k] = 0.0
             if motor.kind == PMSM:
-                dy[k + 1] = 0.0
+                dy[k + 1] = dz[motor.charge_at] = 0.0
         return world.a0[j] + world.a1[j] * t  # type: ignore[no-any-return]
     if motor.kind == DC:
         u, i = motor.s_a * u_bus, y[k]
@@ -84,6 +83,7 @@ def electric(
             dy[k] = dy[k + 1] = 0.0
         power = 1.5 * (u_d * i_d + u_q * i_q)
         dz[ELECTRIC * world.m + j], dz[SQUARE * world.m + j] = power, 1.5 * (i_d * i_d + i_q * i_q)
+        dz[motor.charge_at] = i_q
         tau = pmsm_torque(motor, i_d, i_q)
         load = power / u_bus
     elif motor.kind == REDUCED:
@@ -112,7 +112,7 @@ def rates(world: Any, power: Any, motors: Any, stops: Any, t: float, y: Any, dy:
         inputs[n_x + n + i] = 0.0
     if world.at_bus >= 0:
         dy[world.at_bus] = 0.0
-        for i in range(PER_MOTOR * m, PER_MOTOR * m + 3):
+        for i in range(PER_MOTOR * m, PER_MOTOR * m + PER_BUS):
             dz[i] = 0.0
     for j in range(m):
         motor = motors[j]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from servotwin.control.records import Saturation
 from servotwin.mechanism.model import Array
 
 if TYPE_CHECKING:
@@ -12,7 +13,13 @@ if TYPE_CHECKING:
     from servotwin.simulation.scenario import Scenario
 
 # Bits of the signal motor_M_saturation, and the words for them in summaries, events and reports.
-SATURATION = {1: "voltage limit", 2: "current limit", 4: "speed command limit", 8: "end stop", 16: "stuck"}
+SATURATION = {
+    Saturation.VOLTAGE: "voltage limit",
+    Saturation.CURRENT: "current limit",
+    Saturation.SPEED_COMMAND: "speed command limit",
+    Saturation.END_STOP: "end stop",
+    Saturation.STUCK: "stuck",
+}
 
 
 @dataclass(frozen=True)

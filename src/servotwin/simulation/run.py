@@ -11,7 +11,7 @@ import numpy as np
 
 from servotwin.control.axis_data import axis_model, timing_of
 from servotwin.control.loops import check_loops
-from servotwin.control.records import Law
+from servotwin.control.records import Law, Saturation
 from servotwin.control.user_laws import LEVELS, CompiledLaw, PythonLaw, Signals
 from servotwin.drives.records import Kind
 from servotwin.errors import InputError, SimulationError
@@ -27,7 +27,7 @@ from servotwin.simulation.machine import Machine, build_machine
 from servotwin.simulation.result import Event, Result
 from servotwin.simulation.scenario import Scenario, plan_scenario, read_scenario
 from servotwin.simulation.signals import joint_kinds, make_signals, make_zoom
-from servotwin.simulation.steps import ASKING, DIVERGED
+from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER
 from servotwin.simulation.summary import axis_summaries, events_of, saturation_warnings, tip_errors
 
 CHUNK = 200_000_000  # ns between two looks at the clock, the progress bar and Ctrl-C
@@ -189,9 +189,9 @@ def answer(machine: Machine, law: PythonLaw) -> None:
     if command.shape != (m,):
         raise InputError(f"the law returned the shape {command.shape}; expected ({m},)", field="controller")
     field, most, bit = {
-        "speed": ("w_command", "w_max", 4),
-        "current": ("i_ref", "i_max", 2),
-        "voltage": ("u_ref", "u_max", 1),
+        "speed": ("w_command", "w_max", Saturation.SPEED_COMMAND),
+        "current": ("i_ref", "i_max", Saturation.CURRENT),
+        "voltage": ("u_ref", "u_max", Saturation.VOLTAGE),
     }[law.level]
     limited = np.clip(command, -axes[most], axes[most])
     axes[field] = limited
@@ -238,6 +238,8 @@ def failure_text(status: int, at: float, run: Run) -> str:
             f"{name}: diverged at {at:.6g} s: a motor left all bounds of speed; look at the gains (servotwin tune) and "
             "at the data of motors and loads"
         )
+    if status == NO_NUMBER:
+        return f"{name}: stopped at {at:.6g} s: the control law returned a value that is not a number"
     return (
         f"{name}: stalled at {at:.6g} s: too many events in one PWM interval; look at friction, stiffness and play, or "
         "raise solver.steps"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from servotwin.drives.records import Kind
 from servotwin.mechanism.model import Array
 from servotwin.motion.point_moves import Reference
 from servotwin.robot.robot import Robot
-from servotwin.simulation.loop import HEAD, PER_ROW
 from servotwin.simulation.machine import Machine
+from servotwin.simulation.recording import HEAD, PER_ROW
 from servotwin.simulation.result import joint_signal
 
 SMALL = 10_000_000  # pairs of points that are compared directly, sooner than SciPy is imported
@@ -41,6 +42,8 @@ def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Refere
     for j, name in enumerate(plant.mechanism.rotors.names):
         at = HEAD + n_x + n + PER_ROW * j
         for column, offset in MOTOR_COLUMNS.items():
+            if column in unknown(machine, j):
+                continue
             values = rows[:, at + offset]
             whole = column in ("count", "saturation")
             signals[f"motor_{name}_{column}"] = values.astype(np.int64) if whole else values
@@ -51,6 +54,14 @@ def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Refere
     )
     signals.update(tip_signals(plant, model, q, q_ref))
     return {name: np.ascontiguousarray(values) for name, values in signals.items()}
+
+
+def unknown(machine: Machine, j: int) -> tuple[str, ...]:
+    """Quantities that motor j does not have: an ideal one has no winding, without a constant no current either."""
+    motor = machine.motors[j]
+    if motor["kind"] != Kind.IDEAL:
+        return ()
+    return ("voltage_V",) if motor["has_constant"] else ("voltage_V", "current_A", "current_ref_A")
 
 
 def joint_kinds(robot: Robot) -> tuple[bool, ...]:
@@ -123,6 +134,8 @@ def make_zoom(machine: Machine, plant: Robot) -> dict[str, Array]:
         return {}
     zoom = {"time_s": rows[:, 0].copy(), "carrier": rows[:, 1].copy()}
     for j, name in enumerate(plant.mechanism.rotors.names):
+        if machine.motors["kind"][j] == Kind.IDEAL:
+            continue  # no bridge, no pulses
         for offset, column in enumerate(("voltage_V", "current_A", "modulation")):
             zoom[f"motor_{name}_{column}"] = rows[:, 2 + 3 * j + offset].copy()
     return zoom

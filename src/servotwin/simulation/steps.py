@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.drives.friction import breakaway_direction
-from servotwin.drives.records import FREE, MOTOR, POWER, STOP
+from servotwin.drives.records import FREE, MOTOR, POWER, STOP, STUCK
 from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import call_address, call_piece, records_at
 from servotwin.simulation.plant import (
     PACKAGES,
-    STUCK,
     accelerate,
     assemble,
     constraints,
@@ -29,7 +28,8 @@ SLOWEST = 1e-9  # rad/s at the motor: slower than this is rest
 SHORTEST = 1e-12  # s: events closer than this are one
 LARGEST = 1e6  # rad, rad/s, A: beyond, a run has diverged
 MOST_ROUNDS = 400  # events and rejected steps in one interval
-DIVERGED, STALLED, ASKING, WANTING = 1, 2, 3, 4
+# why a run stops: it has; a law in Python, or a piece that is not compiled yet, is wanted; a law gave no number
+DIVERGED, STALLED, ASKING, WANTING, NO_NUMBER = 1, 2, 3, 4, 5
 
 
 @helper
@@ -117,6 +117,7 @@ def switch(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float
         stop = stops[i]
         if stop.state == 0 and (world.y[i] < stop.low or world.y[i] > stop.high):
             stop.state = -1 if world.y[i] < stop.low else 1
+            stop.touched = 1
             stop.reaction = 0.0
             world.y[i] = stop.low if stop.state < 0 else stop.high
             world.simple = 0

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.control.records import Saturation
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import Kind
 from servotwin.mechanism.model import Array
@@ -19,7 +20,6 @@ from servotwin.simulation.result import SATURATION, Event, joint_signal
 
 BAND = 5e-5  # m: the tool has settled once it stays this close to its target (Lee 1989: 0.05 mm)
 MOST_EVENTS = 500
-STUCK_BIT = 16
 
 
 def axis_summaries(
@@ -44,6 +44,8 @@ def axis_summaries(
         rms = math.sqrt(max(square, 0.0) / phases / duration) if duration > 0 else 0.0
         ideal = record["kind"] == Kind.IDEAL
         rms_torque = float(np.sqrt(np.mean(torque**2))) if ideal and len(torque) else K * rms
+        rms = rms_torque / K if ideal else rms
+        amperes = bool(record["has_constant"])  # without a torque constant nobody knows the current
         limit = current_limit(description, owner)
         found.append(
             {
@@ -56,8 +58,8 @@ def axis_summaries(
                 "peak_rating_N_m": data.peak_torque or (K * limit if math.isfinite(limit) else None),
                 "peak_speed_rad_per_s": float(record["w_peak"]),
                 "rated_speed_rad_per_s": data.rated_speed,
-                "peak_current_A": float(record["i_peak"]),
-                "rms_current_A": rms,
+                "peak_current_A": float(record["i_peak"]) if amperes else None,
+                "rms_current_A": rms if amperes else None,
                 "peak_winding_temperature_degC": float(record["T_peak"]),
                 "temperature_limit_degC": data.thermal.limit if data.thermal is not None else None,
                 **joint_errors(signals, joints[j], prismatic[j]),
@@ -136,7 +138,7 @@ def saturation_warnings(axes: Sequence[dict[str, Any]]) -> list[str]:
     for axis in axes:
         kinds: dict[str, list[dict[str, Any]]] = {}
         for entry in axis["saturation"]:
-            if entry["kind"] != SATURATION[STUCK_BIT]:
+            if entry["kind"] != SATURATION[Saturation.STUCK]:
                 kinds.setdefault(entry["kind"], []).append(entry)
         for kind, entries in kinds.items():
             total = sum(entry["to_s"] - entry["from_s"] for entry in entries)

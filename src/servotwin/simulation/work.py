@@ -18,7 +18,8 @@ MAX_JOINTS = 16  # joints, and motors
 MAX_FREE = 48  # joints and passive joints
 MAX_STATES = MAX_FREE + 5 * MAX_JOINTS + 4
 PER_MOTOR = 5  # quadratures of a motor: electrical energy, i^2, torque, friction, gear
-MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + 3  # and: source, braking resistor, supply resistance
+PER_BUS = 3  # source, braking resistor, supply resistance; behind them i_q of every synchronous motor
+MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + MAX_JOINTS
 _ROWS = 2 * MAX_JOINTS
 
 _WHOLES = (

@@ -12,6 +12,7 @@ from hypothesis import strategies as draw
 from numba import njit
 
 from servotwin.control.axis_controller import interpolate, position_loop
+from servotwin.control.gains import FULL_SCALE, GAIN_ONE
 from servotwin.control.records import AXIS, Saturation, Sensing, zeros
 from servotwin.control.servo_driver import current_loop, field_oriented_loop, measure_speed, speed_loop
 from servotwin.drives.records import SENSOR
@@ -123,33 +124,78 @@ def test_interpolation_is_a_straight_line_between_the_main_controllers_points() 
 
 
 @given(draw.floats(-100, 100), draw.floats(-100, 100), draw.floats(-30, 30))
-def test_speed_loop_is_pi_with_the_integrator_of_the_realised_output(
-    w_ref: float, w: float, kept: float
-) -> None:
+def test_speed_loop_is_pi_whose_integrator_stops_at_the_limit(w_ref: float, w: float, kept: float) -> None:
     axes = one(K_n=0.4, K_ni=9.0, w_ref=w_ref, w_meas=w, sum_n=kept, i_feedforward=0.3)
     _speed(axes, 1e-3)
     wanted = 0.4 * (w_ref - w) + kept + 0.3
     given_ = min(max(wanted, -20.0), 20.0)
     assert axes["i_ref"][0] == pytest.approx(given_, rel=1e-12, abs=1e-12)
     # eq:anti-windup
-    assert axes["sum_n"][0] == pytest.approx(
-        kept + 9.0 * 1e-3 * (w_ref - w + (given_ - wanted) / 0.4), rel=1e-11, abs=1e-11
-    )
+    moves = abs(wanted) <= 20.0 or (w_ref - w) * wanted < 0.0
+    more = 9.0 * 1e-3 * (w_ref - w) if moves else 0.0
+    assert axes["sum_n"][0] == pytest.approx(kept + more, rel=1e-11, abs=1e-11)
     assert bool(axes["saturation"][0] & Saturation.CURRENT) == (
         axes["i_ref"][0] != pytest.approx(wanted, rel=1e-13)
     )
 
 
-def test_an_integrator_that_was_driven_into_the_limit_comes_back_at_once() -> None:
-    """A second far beyond the limit: without eq:anti-windup the integrator would hold 8000 A."""
-    axes = one(K_n=0.4, K_ni=40.0, w_ref=200.0)
-    for _ in range(1000):
-        _speed(axes, 1e-3)
-    assert axes["i_ref"][0] == 20.0
-    assert axes["sum_n"][0] == pytest.approx(20.0, rel=1e-9)
-    axes["w_ref"] = -5.0
-    _speed(axes, 1e-3)
-    assert axes["i_ref"][0] == pytest.approx(20.0 - 0.4 * 5.0, rel=1e-9)
+FIXED = {"fixed": 1, "kp_n": 494, "ki_n": 150, "kp_i": 85, "ki_i": 10, "kp_x": 7680, "ki_x": 26}
+LOOPS = {
+    "speed": (_speed, {"K_n": 0.4, "K_ni": 40.0}, "w_ref", 200.0, "i_ref", 20.0, ("sum_n", "acc_n", 20.0)),
+    "current": (_current, {"K_i": 1.0, "K_ii": 600.0}, "i_ref", 20.0, "u_ref", 60.0, ("sum_i", "acc_i", 60.0)),
+    "position": (
+        _position, {"K_x": 30.0, "K_xi": 100.0}, "counts_ref", 1e4, "w_command", 400.0, ("sum_x", "acc_x", None),
+    ),
+    "field oriented": (
+        lambda axes, T: _oriented(axes, T, 0.3), {"K_i": 1.0, "K_ii": 600.0}, "i_ref", 20.0, "u_ref",
+        60.0 / math.sqrt(3.0), ("sum_i", "acc_i", 60.0),
+    ),
+}  # fmt: skip
+
+
+def kept_of(axes: Any, integrator: tuple[str, str, float | None]) -> float:
+    """The integrator in units of the loop's output; that of the position loop in pulses per second."""
+    real, whole, full = integrator
+    if not axes["fixed"][0]:
+        return float(axes[real][0])
+    return float(axes[whole][0]) / GAIN_ONE * (full / FULL_SCALE if full else 1.0)
+
+
+@pytest.mark.parametrize("proportional", [True, False])
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("name", LOOPS)
+def test_no_loop_winds_up_however_long_it_is_limited(name: str, fixed: bool, proportional: bool) -> None:
+    """A second beyond the limit, with and without a proportional part; then the error turns.
+
+    The integrator may pass the limit by one step; when the error turns, it goes back at once.
+    """
+    call, gains, command, value, output, limit, integrator = LOOPS[name]
+    axes = one(**gains, **(FIXED if fixed else {}))
+    if not proportional:
+        for field in ("K_n", "K_i", "K_x", "kp_n", "kp_i", "kp_x"):
+            axes[field] = 0
+    T = 2e-4 if output == "u_ref" else 1e-3
+    axes[command] = value
+    most, before = 0.0, 0.0
+    for _ in range(5000):
+        call(axes, T)
+        step, before = abs(kept_of(axes, integrator) - before), kept_of(axes, integrator)
+        most = max(most, step)
+    top = limit * COUNTS if name == "position" else limit
+    assert axes[output][0] == pytest.approx(limit, rel=1e-4)
+    assert kept_of(axes, integrator) <= top + most
+    assert kept_of(axes, integrator) >= (0.0 if proportional else 0.99 * top)
+    axes[command] = -value
+    for _ in range(math.ceil(2.0 * top / most) + 3):  # from limit to limit, and no longer
+        call(axes, T)
+    assert axes[output][0] == pytest.approx(-limit, rel=1e-4)
+
+
+def test_the_flux_current_loop_does_not_wind_up_either() -> None:
+    axes = one(K_ii=600.0, i_d_meas=-15.0)
+    for _ in range(5000):
+        _oriented(axes, 2e-4, 0.3)
+    assert 60.0 / math.sqrt(3.0) <= axes["sum_d"][0] <= 60.0 / math.sqrt(3.0) + 600.0 * 2e-4 * 15.0
 
 
 def test_current_loop_is_pi_within_the_bus_voltage() -> None:
@@ -161,7 +207,7 @@ def test_current_loop_is_pi_within_the_bus_voltage() -> None:
     _current(axes, 2e-4)
     assert axes["u_ref"][0] == 60.0
     assert axes["saturation"][0] == Saturation.VOLTAGE
-    assert axes["sum_i"][0] == pytest.approx(500.0 * 2e-4 * (3.0 + (60.0 - 300.0) / 100.0), rel=1e-12)
+    assert axes["sum_i"][0] == 0.0  # eq:anti-windup
 
 
 @given(draw.floats(-15, 15), draw.floats(-15, 15))
@@ -193,6 +239,24 @@ def test_field_oriented_loop_turns_its_voltage_and_stays_in_the_circle() -> None
     assert axes["saturation"][0] == Saturation.VOLTAGE
 
 
+@given(draw.floats(-15, 15), draw.floats(-15, 15), draw.floats(-5, 5), draw.floats(-300, 300))
+def test_fixed_point_field_oriented_loop_follows_the_float_one(
+    i_ref: float, i: float, i_d: float, w: float
+) -> None:
+    """Same integers as the DC loop; the coupling and the back-EMF are rounded to 1/32768 of the bus."""
+    K_p, K_i, T = 60 / 20 * 85 / 256, 60 / 20 * 10 / 256 / 2e-4, 2e-4  # what the integers stand for
+    motor = {"pole_pairs_hat": 4, "psi_hat": 0.02, "L_d_hat": 1e-3, "L_q_hat": 2e-3}
+    state = {"i_ref": i_ref, "i_meas": i, "i_d_meas": i_d, "w_meas": w}
+    floats = one(K_i=K_p, K_ii=K_i, **motor, **state)
+    fixed = one(fixed=1, kp_i=85, ki_i=10, **motor, **state)
+    for _ in range(5):
+        wanted, found = _oriented(floats, T, 0.7), _oriented(fixed, T, 0.7)
+    # half a count of either error through 85/256 and five times 10/256, and of everything that is rounded
+    assert np.hypot(*np.subtract(found, wanted)) < 5 * 60.0 / FULL_SCALE
+    assert fixed["saturation"][0] == floats["saturation"][0]
+    assert math.hypot(*found) <= 60.0 / math.sqrt(3.0) + 2 * 60.0 / FULL_SCALE
+
+
 # --- sensors ----------------------------------------------------------------------------------------
 
 
@@ -205,6 +269,11 @@ def test_encoder_is_off_by_at_most_half_a_count(theta: float) -> None:
     assert abs(_count(sensors, theta) + 7 - theta * COUNTS) <= 0.5 + 1e-6
     sensors["stuck"] = 1
     assert _count(sensors, theta + 1.0) == sensors["count"][0]
+
+
+@given(draw.floats(-12.0, 12.0))
+def test_converter_of_one_bit_tells_the_sign(value: float) -> None:
+    assert _quantise(value, 10.0, 1) == (10.0 if value >= 0.0 else -10.0)
 
 
 @given(draw.floats(-12.0, 12.0), draw.integers(2, 20))

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from servotwin.control.user_laws import PythonLaw
-from servotwin.simulation.loop import AXIS, BRIDGE, DRIVER, HEAD, MAIN, PER_ROW
+from servotwin.simulation.loop import AXIS, BRIDGE, DRIVER, MAIN
+from servotwin.simulation.recording import HEAD, PER_ROW
 from servotwin.simulation.run import carry_out
 from tests import small_drives as small
 from tests.small_drives import DC, RATIO, K

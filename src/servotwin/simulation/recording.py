@@ -1,0 +1,208 @@
+"""What is written down of a run: extremes, heat, saturation after every window, rows of the result, the zoom."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from servotwin.control.records import Saturation
+from servotwin.drives.motors import (
+    dc_reduced_current,
+    note_peaks,
+    pmsm_torque,
+    rotor_voltage,
+    stator_currents,
+)
+from servotwin.drives.pwm import carrier, leg_modulations
+from servotwin.drives.records import STUCK
+from servotwin.drives.sensors import read_count
+from servotwin.drives.thermal import heat
+from servotwin.dynamics.recursive.jit import helper, part
+from servotwin.simulation.fast import bus_voltage
+from servotwin.simulation.plant import DC, ELECTRIC, PMSM, REDUCED, SQUARE, TORQUE, shaft
+from servotwin.simulation.steps import DIVERGED, speed
+from servotwin.simulation.work import PER_MOTOR
+
+NANO = 1e-9
+NEVER = 1 << 62
+MOST_SPEED = 1e7  # rad/s: nothing mechanical turns faster, so the run has diverged
+AT_STOP, HELD = int(Saturation.END_STOP), int(Saturation.STUCK)
+# columns of a recorded row: time, bus voltage, energy of the source, bus power; per joint x and qd; per motor:
+PER_ROW = 12
+HEAD = 4
+
+
+@helper
+def angle(world: Any, motors: Any, j: int) -> float:
+    """Angle of motor j."""
+    e = motors[j].flexible
+    return world.y[world.at_theta + e] if e >= 0 else shaft(world, motors, world.y, j)[0]
+
+
+@helper
+def reduced_current(world: Any, motors: Any, j: int) -> float:
+    """Current of a motor without inductance at this instant [A]."""
+    motor = motors[j]
+    if motor.open:
+        return 0.0
+    return dc_reduced_current(motor, motor.s_a * bus_voltage(world), speed(world, motors, world.y, j))
+
+
+@part
+def watch_peaks(world: Any, motors: Any) -> None:
+    """Extremes of currents and torques at this instant; the current of a synchronous motor is its amplitude."""
+    for j in range(world.m):
+        motor = motors[j]
+        k = motor.current_at
+        if motor.kind == DC:
+            note_peaks(motor, world.y[k], motor.K * world.y[k])
+        elif motor.kind == PMSM:
+            i_d, i_q = world.y[k], world.y[k + 1]
+            note_peaks(motor, math.hypot(i_d, i_q), pmsm_torque(motor, i_d, i_q))
+        elif motor.kind == REDUCED:
+            i = reduced_current(world, motors, j)
+            note_peaks(motor, i, motor.K * i)
+        elif not motor.open:
+            note_peaks(motor, motor.torque_command / motor.K, motor.torque_command)
+
+
+@part
+def look_closer(world: Any, motors: Any, axes: Any, timing: Any, zoom_out: Any, since: float) -> None:
+    """A row of the zoom: time, carrier, and voltage, current, modulation of every motor.
+
+    A synchronous motor shows its phase a: voltage to the star point, current, command of the leg.
+    """
+    row = world.zoom_rows
+    if row >= zoom_out.shape[0]:
+        return
+    zoom_out[row, 0] = world.period_start * NANO + since
+    zoom_out[row, 1] = carrier(since / timing.T_current)
+    u = bus_voltage(world)
+    for j in range(world.m):
+        motor, axis = motors[j], axes[j]
+        k, modulation = motor.current_at, axis.m_a
+        if motor.kind == PMSM:
+            theta = angle(world, motors, j)
+            i = stator_currents(motor, theta, world.y[k], world.y[k + 1])[0]
+            modulation = leg_modulations(axis.m_a, axis.m_b)[0]
+        elif motor.kind == DC:
+            i = world.y[k]
+        elif motor.kind == REDUCED:
+            i = reduced_current(world, motors, j)
+        else:
+            i = 0.0 if motor.open else motor.torque_command / motor.K
+        zoom_out[row, 2 + 3 * j] = 0.0 if motor.open else motor.s_a * u
+        zoom_out[row, 3 + 3 * j] = i
+        zoom_out[row, 4 + 3 * j] = modulation
+    world.zoom_rows += 1
+
+
+@helper
+def mean_voltage(world: Any, motor: Any, j: int, dt: float) -> float:
+    """Voltage that the bridge gives in the mean of the present period [V]; of three phases the q component."""
+    u = bus_voltage(world)
+    if motor.kind == PMSM:
+        middle = motor.theta - 0.5 * dt * motor.w
+        return rotor_voltage(motor, middle, world.mean_a[j], world.mean_b[j], u)[1]
+    return world.mean_a[j] * u  # type: ignore[no-any-return]
+
+
+@helper
+def look_at_stops(world: Any, stops: Any, axes: Any) -> bool:
+    """Tell every motor that turns a joint at its stop; true if there is one."""
+    held = False
+    for i in range(world.n):
+        if stops[i].state == 0 and not stops[i].touched:
+            continue
+        held = held or stops[i].state != 0
+        stops[i].touched = 0
+        for j in range(world.m):
+            if world.N[j, i] != 0.0:
+                axes[j].seen_saturation |= AT_STOP
+    return held
+
+
+@part
+def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: Any, dt: float) -> None:
+    """After a window: shafts as the sensors see them, heat, braking resistor, extremes, saturation."""
+    for j in range(world.m):
+        motor, axis = motors[j], axes[j]
+        motor.theta = angle(world, motors, j)
+        w = speed(world, motors, world.y, j)
+        if not world.exact:
+            motor.w_dot, motor.w_ddot = (w - motor.w) / dt, 0.0
+        motor.w = w
+        i2 = world.z[SQUARE * world.m + j] - world.z_mark[SQUARE * world.m + j]
+        world.heat[j, 0] += motor.R * i2
+        world.heat[j, 1] += motor.R_bridge * i2
+        heat(motor, motor.R * i2, dt)
+        mean = (world.z[TORQUE * world.m + j] - world.z_mark[TORQUE * world.m + j]) / dt
+        if motor.kind == REDUCED:
+            motor.tau = mean  # without inductance the current jumps at every edge: the sensor sees its mean
+        motor.tau_mean_peak = max(motor.tau_mean_peak, abs(mean))
+        if motor.kind == DC:
+            motor.tau_peak = motor.i_peak * motor.K  # plain roads note the current alone
+        if not motor.open:
+            motor.volt_seconds += mean_voltage(world, motor, j, dt) * dt
+        motor.w_peak = max(motor.w_peak, abs(w))
+        world.decay[j] = (motor.R + motor.R_bridge) * world.slope[j]
+        if motor.mode == STUCK:
+            axis.saturation |= HELD
+        axis.seen_saturation |= axis.saturation
+        axis.saturation = 0
+        if not abs(w) < MOST_SPEED:
+            world.status = DIVERGED
+    for i in range(world.n_z):
+        world.z_mark[i] = world.z[i]
+    held = look_at_stops(world, stops, axes)
+    world.simple = 1 if world.smooth and not held else 0
+    if world.at_bus >= 0 and power[0].R_brake > 0.0:
+        u = world.y[world.at_bus]
+        if u > power[0].u_on:
+            power[0].braking = 1
+        elif u < power[0].u_off:
+            power[0].braking = 0
+
+
+@part
+def record(world: Any, motors: Any, sensors: Any, axes: Any, rows_out: Any) -> None:
+    """A row of the result; torques, currents and voltages are means since the row before."""
+    row, n_x, m = world.rows, world.n_x, world.m
+    dt = world.row_every * NANO
+    rows_out[row, 0] = world.now * NANO
+    rows_out[row, 1] = bus_voltage(world)
+    energy = taken = 0.0
+    for j in range(m):
+        energy += world.z[ELECTRIC * m + j]
+        taken += world.z_row[ELECTRIC * m + j]
+    if world.at_bus >= 0:
+        energy, taken = world.z[PER_MOTOR * m], world.z_row[PER_MOTOR * m]
+    rows_out[row, 2], rows_out[row, 3] = energy, (energy - taken) / dt
+    for i in range(n_x + world.n):
+        rows_out[row, HEAD + i] = world.y[i]
+    for j in range(m):
+        motor, axis = motors[j], axes[j]
+        c = HEAD + n_x + world.n + PER_ROW * j
+        torque = (world.z[TORQUE * world.m + j] - world.z_row[TORQUE * world.m + j]) / dt
+        rows_out[row, c] = motor.theta
+        rows_out[row, c + 1] = motor.w
+        rows_out[row, c + 2] = torque / motor.K
+        if motor.kind == PMSM:
+            rows_out[row, c + 2] = (world.z[motor.charge_at] - world.z_row[motor.charge_at]) / dt
+        rows_out[row, c + 3] = axis.i_ref
+        rows_out[row, c + 4] = torque
+        rows_out[row, c + 5] = motor.volt_seconds / dt
+        motor.volt_seconds = 0.0
+        rows_out[row, c + 6] = motor.T_w
+        rows_out[row, c + 7] = read_count(sensors[j], motor.theta)
+        rows_out[row, c + 8] = axis.seen_saturation
+        rows_out[row, c + 9] = axis.counts_ref / axis.counts_per_rad
+        rows_out[row, c + 10] = axis.w_path
+        rows_out[row, c + 11] = axis.w_meas
+        axis.seen_saturation = 0
+    for i in range(world.n_z):
+        world.z_row[i] = world.z[i]
+    world.rows += 1
+    world.row_next += world.row_every
+    if world.rows >= rows_out.shape[0]:
+        world.row_next = NEVER

@@ -10,8 +10,8 @@ import numpy as np
 
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import FREE, STOP, Kind, zeros
-from servotwin.errors import UnsupportedError
 from servotwin.equations.derivation import Numbers
+from servotwin.errors import UnsupportedError
 from servotwin.kernels.hub import Entry, entry, step_entry
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot

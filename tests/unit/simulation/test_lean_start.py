@@ -29,7 +29,7 @@ def test_exponential_of_nothing_is_one() -> None:
 
 def test_nearest_corner_is_that_of_a_search_tree() -> None:
     random = np.random.default_rng(5)
-    corners = np.cumsum(random.normal(size=(400, 3)), axis=0) + [1e3, 0.0, 0.0]
+    corners = np.cumsum(random.normal(size=(400, 3)), axis=0) + np.array([1e3, 0.0, 0.0])
     points = corners[::2] + 0.3 * random.normal(size=(200, 3))
     np.testing.assert_array_equal(nearest_corner(points, corners), cKDTree(corners).query(points)[1])
 

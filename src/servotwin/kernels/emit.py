@@ -58,10 +58,12 @@ class Body:
         self.slots = {node: slot for slot, node in enumerate(plan.consts)}
 
     def fresh(self) -> str:
+        """A new value name."""
         self.count += 1
         return f"%w{self.width}v{self.count}"
 
     def line(self, text: str) -> str:
+        """Append an instruction; the name of its value."""
         name = self.fresh()
         self.lines.append(f"  {name} = {text}")
         return name
@@ -97,6 +99,7 @@ class Body:
         return vector
 
     def value(self, node: int) -> str:
+        """The value of a node of the graph."""
         name = self.names.get(node)
         if name is None:
             graph = self.plan.graph
@@ -111,11 +114,13 @@ class Body:
         return value if self.width == 1 else self.broadcast(value)
 
     def broadcast(self, value: str) -> str:
+        """The same number in every lane."""
         first = self.line(f"insertelement {self.real} poison, double {value}, i32 0")
         mask = f"<{self.width} x i32> zeroinitializer"
         return self.line(f"shufflevector {self.real} {first}, {self.real} poison, {mask}")
 
     def compute(self) -> None:
+        """All nodes in order."""
         graph = self.plan.graph
         pairs: dict[int, tuple[str, str]] = {}
         for node in self.plan.order:
@@ -138,6 +143,7 @@ class Body:
                 self.names[node] = pairs[angle][0 if op == Op.SIN else 1]
 
     def store_outputs(self, rows: Sequence[Sequence[str]], shapes: Sequence[tuple[int, ...]]) -> None:
+        """Write the results; ``rows`` as for the inputs."""
         for k, nodes in enumerate(self.plan.outputs):
             walks = [self._walk(pointer, f"out{k}", shapes[k]) for pointer in rows[k]]
             for node, lanes in zip(nodes, zip(*walks, strict=True), strict=True):

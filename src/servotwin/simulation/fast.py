@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from servotwin.drives.exact import dc_interval, pmsm_interval
+from servotwin.drives.exact import ELECTRICAL_STEP, dc_interval, pmsm_interval
 from servotwin.drives.motors import note_peaks, pmsm_torque
 from servotwin.drives.records import MOTOR, POWER, STOP
 from servotwin.dynamics.recursive.jit import helper, part, piece
@@ -80,7 +80,7 @@ def window_currents(world: Any, motors: Any, u: float, start: float, span: float
                     first, lever = K * first, K * lever
             elif motor.kind == PMSM and not motor.open:
                 i, i_q, first, lever, i2, gained, i_q_passed = pmsm_interval(
-                    motor, level, level_b, u, i, i_q, passed, tau
+                    motor, level, level_b, u, i, i_q, passed, tau, span if mean else ELECTRICAL_STEP
                 )
             elif motor.kind == REDUCED and not motor.open:
                 i, rate, bend = (level * u - K * w) / R, -K * slope / R, -K * motor.w_ddot / R

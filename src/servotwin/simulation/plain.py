@@ -284,6 +284,10 @@ def take(world: Any, motors: Any, span: float) -> None:
         )
         world.y[j], world.y[n + j], world.y[2 * n + j] = world.y1[j], world.y1[n + j], i1
         motor.w_dot, motor.w_ddot = alpha + jerk * span, jerk
+        # against the midpoint rule that the step of the arm contains
+        A1, A2, A3 = world.k[1, n + j], world.k[2, n + j], world.k[3, n + j]
+        worst = max(abs(v1 - 3.0 * v2 + 2.0 * v3), abs(A1 - 3.0 * A2 + 2.0 * A3))
+        world.error = max(world.error, 2.0 / 9.0 * span * worst)
 
 
 @helper

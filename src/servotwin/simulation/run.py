@@ -274,7 +274,7 @@ def collect(run: Run, wall: float, faults: list[tuple[float, str, str]], *, comp
         "axes": axes,
         "warnings": [*run.warnings, *saturation_warnings(axes)],
         "intervals_per_current_period_max": intervals(machine, scenario),
-        "estimated_step_error": float(machine.world["error"][0]),
+        "estimated_step_error": None if scenario.solver.method == "rk4" else float(machine.world["error"][0]),
     }
     return Result(
         scenario=scenario,

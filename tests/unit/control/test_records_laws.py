@@ -186,7 +186,7 @@ def test_no_loop_winds_up_however_long_it_is_limited(name: str, fixed: bool, pro
     assert kept_of(axes, integrator) <= top + most
     assert kept_of(axes, integrator) >= (0.0 if proportional else 0.99 * top)
     axes[command] = -value
-    for _ in range(math.ceil(2.0 * top / most) + 3):  # from limit to limit, and no longer
+    for _ in range(math.ceil(2.0 * top / max(most, 1e-3 * top)) + 3):  # from limit to limit, and no longer
         call(axes, T)
     assert axes[output][0] == pytest.approx(-limit, rel=1e-4)
 

@@ -251,7 +251,6 @@ def test_fixed_point_synchronous_robot_stays_close_to_floating_point(tmp_path: P
     move = {"move": [{"to": {"A": "1 rad"}, "dwell": "0.3 s"}], "solver": {"method": "fast"}}
     runs = {}
     for arithmetic in ("float", "fixed"):
-        # both with the integers' speed loop apart: the current loop alone is compared by its voltage
         machine = small.robot({"controller": {"arithmetic": arithmetic}}, axes={"A": axis})
         run = small.prepared(tmp_path, machine, move)
         runs[arithmetic] = carry_out(run, lambda part: None).signals

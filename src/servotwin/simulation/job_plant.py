@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from servotwin.control.exchange import Command
+from servotwin.description.motors import owners
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import FREE
 from servotwin.mechanism.model import Array
-from servotwin.simulation.drive_data import owners
 from servotwin.simulation.faults import close_brake, open_winding
 from servotwin.simulation.machine import Machine
 

@@ -44,7 +44,7 @@ MAIN, AXIS, DRIVER, BRIDGE, LAW = range(5)
 MOST_SPEED = 1e7  # rad/s: nothing mechanical turns faster, so the run has diverged
 BIT_STOP, BIT_STUCK = 8, 16
 # columns of a recorded row: time, bus voltage, energy of the source, bus power; per joint x and qd; per motor:
-PER_ROW = 12
+PER_ROW = 13
 HEAD = 4
 
 
@@ -384,6 +384,7 @@ def record(world: Any, motors: Any, sensors: Any, axes: Any, rows_out: Any) -> N
         rows_out[row, c + 9] = axis.counts_ref / axis.counts_per_rad
         rows_out[row, c + 10] = axis.w_path
         rows_out[row, c + 11] = axis.w_meas
+        rows_out[row, c + 12] = axis.w_ref / axis.w_max * axis.command_voltage
         axis.seen_saturation = 0
     for i in range(world.n_z):
         world.z_row[i] = world.z[i]

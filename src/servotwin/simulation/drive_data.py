@@ -190,7 +190,7 @@ def check_bus(
     if power.braking_resistor is not None:
         resistances["power.braking_resistor.resistance"] = power.braking_resistor.resistance
     for path, R in resistances.items() if method != "fast" else ():
-        if R is not None and R * C < step:  # eq:bus-step
+        if R is not None and step > R * C:  # eq:bus-step
             raise refuse(
                 description,
                 path,

@@ -384,7 +384,7 @@ def record(world: Any, motors: Any, sensors: Any, axes: Any, rows_out: Any) -> N
         rows_out[row, c + 9] = axis.counts_ref / axis.counts_per_rad
         rows_out[row, c + 10] = axis.w_path
         rows_out[row, c + 11] = axis.w_meas
-        rows_out[row, c + 12] = axis.w_ref / axis.w_max * axis.command_voltage
+        rows_out[row, c + 12] = axis.w_ref / axis.w_max * axis.command_voltage  # eq:speed-command
         axis.seen_saturation = 0
     for i in range(world.n_z):
         world.z_row[i] = world.z[i]

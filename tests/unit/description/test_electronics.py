@@ -212,7 +212,11 @@ def test_time_text_is_exact(ns: int, text: str) -> None:
             " expected at most 999.999 us",
         ),
         ("controller.command_bits", "1", "1 bit is a sign without a value; expected 0 for none, or 2 to 32"),
-        ("controller.gains.A.integers.speed_integral", "9984/128", "'9984/128' is not over 256; expected such as"),
+        (
+            "controller.gains.A.integers.speed_integral",
+            "9984/128",
+            "'9984/128' is not over 256; expected such as",
+        ),
         ("controller.gains.A.integers.speed_integral", "1.5", "'1.5' is not a whole number"),
         ("controller.gains.A.integers.speed_integral", "-3", "expected a whole number from 0"),
         (

@@ -93,7 +93,8 @@ def test_pmsm_needs_both_inductances(tmp_path: Path, inductances: dict[str, str]
 
 
 @pytest.mark.parametrize(
-    "inductances", [{"inductance": "1 mH"}, {"inductance": "0 H", "inductance_d": "1 mH", "inductance_q": "1 mH"}]
+    "inductances",
+    [{"inductance": "1 mH"}, {"inductance": "0 H", "inductance_d": "1 mH", "inductance_q": "1 mH"}],
 )
 def test_pmsm_runs_with_an_inductance_for_each_axis(tmp_path: Path, inductances: dict[str, str]) -> None:
     motor = {key: value for key, value in PMSM.items() if not key.startswith("inductance")} | inductances
@@ -123,7 +124,9 @@ def test_bus_that_settles_within_a_step_is_refused(tmp_path: Path, method: str) 
 
 def test_braking_resistor_that_empties_the_bus_within_a_step_is_refused(tmp_path: Path) -> None:
     machine = bus("1 mF", "1 ohm", braking_resistor={"resistance": "0.1 ohm", "on": "80 V", "off": "70 V"})
-    assert "power.braking_resistor.resistance: 0.1 ohm with 1000 uF" in refusal(tmp_path, machine, solved("rk4"))
+    assert "power.braking_resistor.resistance: 0.1 ohm with 1000 uF" in refusal(
+        tmp_path, machine, solved("rk4")
+    )
 
 
 @pytest.mark.parametrize("method", ["fast", "rk4"])
@@ -253,7 +256,9 @@ def test_tuning_says_what_the_command_voltage_means(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("period", [0.0, -1e-3, 1e-10, 4.9e-10, 1.5e-9, math.nan, math.inf])
 def test_law_without_a_whole_number_of_nanoseconds_is_refused(period: float) -> None:
-    with pytest.raises(InputError, match=r"period: .* expected a whole number of nanoseconds, 1e-9 s or more"):
+    with pytest.raises(
+        InputError, match=r"period: .* expected a whole number of nanoseconds, 1e-9 s or more"
+    ):
         PythonLaw(lambda _time, _signals: [0.0], period)
     with pytest.raises(InputError, match="whole number of nanoseconds"):
         CompiledLaw(lambda *_: None, period, 1)

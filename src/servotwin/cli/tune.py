@@ -85,6 +85,7 @@ def _print(tuning: Tuning) -> None:
         print_heading("The same as integers over 256")
         rows = [(axis.motor, *(str(getattr(axis.integers, n)) for n in names)) for axis in fixed]
         print_table(("axis", "K_x", "K_pn", "K_in", "K_pi", "K_ii"), rows)
+    _print_commands(tuning)
     print_heading("Margins")
     headings = (
         "axis",
@@ -103,6 +104,21 @@ def _print(tuning: Tuning) -> None:
         for loop in case.loops.all
     ]
     print_table(headings, margins, text_columns=3)
+
+
+def _print_commands(tuning: Tuning) -> None:
+    print_heading("Speed command between axis controller and servo driver")
+    columns = ("axis", "range [V]", "largest speed [rad/s]", "one step [rad/s]")
+    rows = [
+        (
+            axis.motor,
+            f"{axis.command.voltage:g}",
+            f"{axis.command.speed:.4g}",
+            "-" if axis.command.step is None else f"{axis.command.step:.4g}",
+        )
+        for axis in tuning.axes
+    ]
+    print_table(columns, rows)
 
 
 def _cells(loop: Loop) -> tuple[str, str, str, str]:

@@ -1,24 +1,48 @@
-"""From a robot's description to the numbers that the loops are computed with."""
+"""From a robot's description to the numbers that its loops run with: the one place for tuning and simulation."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import fields
 
-from servotwin.control.gains import Gains, Scaling, axis_gains
-from servotwin.control.sampled import AxisModel, Timing
-from servotwin.description.schema import Controller, Motor, RobotDescription
-from servotwin.errors import InputError, UnsupportedError
+import numpy as np
+
+from servotwin.control.gains import GAIN_ONE, Gains, Scaling, axis_gains, fixed_gains, gain_units
+from servotwin.control.sampled import Array, AxisModel, Timing
+from servotwin.description.checks import motor_names
+from servotwin.description.motors import (
+    dq_inductances,
+    known_current_limit,
+    motor_of,
+    owner_by_motor,
+    owners,
+    required_current_limit,
+)
+from servotwin.description.problems import refuse
+from servotwin.description.schema import Controller, RobotDescription
+
+HEADROOM = 1.2  # largest speed command over what the joints' speed limits need
+TOP_SPEED = 300.0  # rad/s: largest speed command of a motor whose limits nobody states
 
 
 def controller_of(description: RobotDescription) -> Controller:
     """The controller of a robot file, or an error that says that there is none."""
     if description.controller is None:
-        raise InputError(
-            f"{description.name} has no controller; expected periods and bandwidths of its loops, as in gsis-scara",
-            field="controller",
+        raise refuse(
+            description,
+            "controller",
+            "missing: the loops need their periods and bandwidths; expected main_period, axis_period, "
+            "speed_period, current_period, position_bandwidth, speed_bandwidth, current_bandwidth",
         )
     return description.controller
+
+
+def bus_voltage_of(description: RobotDescription) -> float:
+    """Voltage of the bus [V]; ideal motors do without one, and 1 V stands for it."""
+    if description.power is not None:
+        return description.power.bus_voltage
+    if all(motor_of(description, owner)[2] == "ideal" for owner in owners(description)):
+        return 1.0
+    raise refuse(description, "power.bus_voltage", "missing: what feeds the motors; expected such as '75 V'")
 
 
 def timing_of(controller: Controller) -> Timing:
@@ -32,83 +56,149 @@ def timing_of(controller: Controller) -> Timing:
     )
 
 
-def axis_model(description: RobotDescription, motor: str, J_load: float) -> AxisModel:
-    """Motor data of a robot file with a load of inertia ``J_load`` at the motor shaft [kg m2]."""
-    axis = description.axes.get(motor)
-    data = axis.motor if axis is not None and axis.motor is not None else Motor()
-    if data.kind in ("hydraulic", "ideal"):
-        raise UnsupportedError(f"axes.{motor}.motor: a motor of kind '{data.kind}' has no current loop")
-    pmsm = data.kind == "pmsm"
-    K_t = _stated(data, motor, "torque_constant", "N*m/A")
-    L = data.inductance_q if pmsm and data.inductance_q is not None else data.inductance
-    if L is None and data.kind != "dc-reduced":
-        _stated(data, motor, "inductance", "H")
-    # Field-oriented control takes the back-EMF out; the driver of a DC motor leaves it to its current loop.
-    K_b = 0.0 if pmsm else data.voltage_constant if data.voltage_constant is not None else K_t
-    model = AxisModel(
-        R=_stated(data, motor, "resistance", "ohm"),
-        L=0.0 if data.kind == "dc-reduced" or L is None else L,
-        K_t=K_t,
-        K_b=K_b,
-        J_m=data.rotor_inertia or 0.0,
-        J_load=J_load,
-        friction=data.viscous_friction or 0.0,
+def gear_ratios(N: Array) -> Array:
+    """What turns the stiffness of each motor's gear to its shaft (m,): the largest entry of its row of N."""
+    return np.asarray(np.abs(N).max(axis=1))
+
+
+def axis_model(description: RobotDescription, owner: str, ratio: float, J: float) -> AxisModel:
+    """The motor of an axis behind a gear of this ratio, with the inertia ``J`` of rotor and load [kg m2].
+
+    An ideal motor has no winding: R and L are zero, and one ampere is one newton metre unless a torque
+    constant says otherwise.
+    """
+    axis, motor, kind = motor_of(description, owner)
+    K, J_m = motor.torque_constant or 1.0, motor.rotor_inertia or 0.0
+    windings = {"dc": motor.inductance or 0.0, "pmsm": dq_inductances(motor)[1]}
+    gear = axis.gear if axis.gear is not None and axis.gear.stiffness is not None else None
+    return AxisModel(
+        R=(motor.resistance or 0.0) if kind != "ideal" else 0.0,
+        L=windings.get(kind, 0.0),
+        K_t=K,
+        # Field-oriented control takes the back-EMF out; the driver of a DC motor leaves it to its current loop,
+        # and torque and voltage constant are one number (eq:dc-motor).
+        K_b=K if kind in ("dc", "dc-reduced") else 0.0,
+        J_m=J_m,
+        J_load=max(J - J_m, 0.0),
+        friction=motor.viscous_friction or 0.0,
+        stiffness=(gear.stiffness or 0.0) / ratio**2 if gear is not None else None,
+        damping=(gear.damping or 0.0) / ratio**2 if gear is not None else 0.0,
     )
-    gear = axis.gear if axis is not None else None
-    n = gear.motor_per_joint if gear is not None else None
-    if gear is None or n is None or gear.stiffness is None or not model.J_m:
-        return model
-    return replace(model, stiffness=gear.stiffness / n**2, damping=(gear.damping or 0.0) / n**2)
 
 
-def _stated(data: Motor, motor: str, field: str, unit: str) -> float:
-    value: float | None = getattr(data, field)
-    if value is None:
-        raise InputError(f"not stated; the loops need it in {unit}", field=f"axes.{motor}.motor.{field}")
-    return value
+def axis_models(description: RobotDescription, N: Array, J: Array) -> list[AxisModel]:
+    """Every motor with its load: transmission N (m, n), inertias J at the shafts (m,) [kg m2]."""
+    ratios = gear_ratios(N)
+    return [
+        axis_model(description, owner, float(ratio), float(inertia))
+        for owner, ratio, inertia in zip(owners(description), ratios, J, strict=True)
+    ]
 
 
-def gains_of(controller: Controller, motor: str, model: AxisModel, **bandwidths: float) -> Gains:
+def gains_of(
+    description: RobotDescription, motor: str, model: AxisModel, **bandwidths: float | None
+) -> Gains:
     """Gains of an axis: of the bandwidths, unless the file states them under ``controller.gains``.
 
-    ``bandwidths`` (current_bandwidth, speed_bandwidth, position_bandwidth,
-    speed_integral_time) replace those of the controller; a gain that the file
-    states does not stand against a bandwidth asked for here.
+    ``bandwidths`` (current_bandwidth, speed_bandwidth, position_bandwidth)
+    replace those of the controller; a gain that the file states does not stand
+    against a bandwidth asked for here.
     """
-    wanted = {
-        key: bandwidths.get(key, getattr(controller, key))
-        for key in ("current_bandwidth", "speed_bandwidth", "position_bandwidth")
-    }
+    controller = controller_of(description)
+    asked = {key: value for key, value in bandwidths.items() if value is not None}
+    names = ("current_bandwidth", "speed_bandwidth", "position_bandwidth")
     designed = axis_gains(
         model.R,
         model.L,
         model.K_t,
         model.J,
-        integral_time=bandwidths.get("speed_integral_time", controller.speed_integral_time),
-        **wanted,
+        integral_time=controller.speed_integral_time,
+        **{name: asked.get(name, getattr(controller, name)) for name in names},
     )
-    stated = controller.gains.get(motor)
+    loops = {name.split("_")[0] for name in asked}
+    stated = _stated_gains(description, motor)
+    kept = {name: value for name, value in stated.items() if name.split("_")[0] not in loops}
+    return Gains(**{f.name: kept.get(f.name, getattr(designed, f.name)) for f in fields(Gains)})
+
+
+def _stated_gains(description: RobotDescription, motor: str) -> dict[str, float]:
+    """The gains of ``controller.gains``; integers over 256 in SI units (eq:fixed-point)."""
+    stated = controller_of(description).gains.get(motor)
     if stated is None:
-        return designed
-    values: dict[str, Any] = {f.name: getattr(stated, f.name) for f in fields(Gains)}
-    asked = {key.split("_")[0] for key in bandwidths}
-    kept = {k: v for k, v in values.items() if v is not None and k.split("_")[0] not in asked}
-    return replace(designed, **kept)
+        return {}
+    found = {f.name: getattr(stated, f.name) for f in fields(Gains)}
+    if stated.integers is not None:
+        units = gain_units(required_scaling(description, motor))
+        for f in fields(Gains):
+            integer = getattr(stated.integers, f.name)
+            if integer is not None:
+                found[f.name] = integer / GAIN_ONE * getattr(units, f.name)  # eq:fixed-point
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def scaling_of(description: RobotDescription, motor: str) -> Scaling | None:
-    """Scaling of integer gains; None where encoder, current limit or bus voltage are not stated."""
-    axis = description.axes.get(motor)
-    if axis is None or axis.motor is None or axis.encoder is None or description.power is None:
+    """Scaling of integer gains; None where encoder, current limit or bus voltage are not known."""
+    axis = description.axes.get(owner_by_motor(description)[motor])
+    if axis is None or axis.motor is None or axis.encoder is None or known_current_limit(axis.motor) is None:
         return None
-    if axis.motor.current_limit is None:
+    if description.power is None and axis.motor.kind != "ideal":
         return None
+    return required_scaling(description, motor)
+
+
+def required_scaling(description: RobotDescription, motor: str) -> Scaling:
+    """Scaling of integer gains, or an error that names what it lacks."""
+    owner = owner_by_motor(description)[motor]
+    limit = required_current_limit(description, owner, ": integers count currents in parts of it")
+    encoder = description.axes[owner].encoder
+    if encoder is None:
+        raise refuse(
+            description,
+            f"axes.{owner}.encoder",
+            "missing: integers count its pulses; expected '{lines: 1000}'",
+        )
     controller = controller_of(description)
     return Scaling(
-        counts_per_turn=axis.encoder.counts,
-        current_limit=axis.motor.current_limit,
-        bus_voltage=description.power.bus_voltage,
+        counts_per_turn=encoder.counts,
+        current_limit=limit,
+        bus_voltage=bus_voltage_of(description),
         axis_period=controller.axis_period,
         speed_period=controller.speed_period,
         current_period=controller.current_period,
     )
+
+
+def word_warnings(description: RobotDescription, motor: str, gains: Gains) -> list[str]:
+    """Integer gains that the words of a fixed-point controller do not hold, one line each."""
+    controller = controller_of(description)
+    if controller.arithmetic != "fixed":
+        return []
+    integers = fixed_gains(gains, required_scaling(description, motor))
+    most = 2 ** (controller.word_bits - 1) - 1
+    return [
+        f"axis {motor}: integer gain {f.name} {getattr(integers, f.name)} is beyond {most}, the most that "
+        f"controller.word_bits = {controller.word_bits} holds"
+        for f in fields(integers)
+        if getattr(integers, f.name) > most
+    ]
+
+
+def speed_limits(description: RobotDescription, N: Array, qd_max: Array) -> Array:
+    """Largest speed command of each motor [rad/s] (m,): what ``command_voltage`` stands for."""
+    needed = np.abs(N) @ np.where(np.isfinite(qd_max), qd_max, 0.0)
+    top = []
+    for owner, speed in zip(owners(description), needed, strict=True):
+        _, motor, _ = motor_of(description, owner)
+        top.append(HEADROOM * speed if speed > 0.0 else motor.max_speed or motor.rated_speed or TOP_SPEED)
+    return np.array(top)
+
+
+def robot_gains(
+    description: RobotDescription, N: Array, J: Array, **bandwidths: float | None
+) -> list[tuple[AxisModel, Gains]]:
+    """Model and gains of every motor, from inertias J at the shafts (m,) [kg m2]."""
+    models = axis_models(description, N, J)
+    return [
+        (model, gains_of(description, motor, model, **bandwidths))
+        for motor, model in zip(motor_names(description), models, strict=True)
+    ]

@@ -55,6 +55,8 @@ _REALS = (
     "i_max w_max u_max counts_per_rad J_hat K_hat f_hat L_d_hat L_q_hat psi_hat pole_pairs_hat filter "
     # feed-forward shares
     "share_velocity share_acceleration "
+    # voltage of the speed command that means w_max
+    "command_voltage "
     # command of the main controller: at the last and the next of its instants, with speed and acceleration
     "from_counts to_counts from_speed to_speed from_acceleration to_acceleration "
     # interpolated: counts, speed [rad/s], acceleration [rad/s2]

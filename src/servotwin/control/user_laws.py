@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from servotwin.control.records import Level
+from servotwin.description.fields import is_period
 from servotwin.errors import InputError
 
 Array = Any
@@ -83,7 +82,10 @@ class CompiledLaw:
 
 def check(period: float, level: str) -> None:
     """Complain about a law that cannot run."""
-    if not (np.isfinite(period) and period > 0.0):
-        raise InputError(f"{period} s is no period; expected a positive time in seconds", field="period")
+    if not is_period(period):
+        raise InputError(
+            f"{period:g} s is no period; expected a whole number of nanoseconds, 1e-9 s or more, such as 1.6e-3",
+            field="period",
+        )
     if level not in LEVELS:
         raise InputError(f"'{level}' is not accepted; expected one of {', '.join(LEVELS)}", field="level")

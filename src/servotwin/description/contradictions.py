@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterator
 
 from servotwin.description.checks import inertia_problems
+from servotwin.description.motors import owners
 from servotwin.description.nodes import Node, one_line
 from servotwin.description.problems import find
 from servotwin.description.schema import Motor, RobotDescription
 
-CONSTANTS = 0.05  # torque and voltage constant of one DC motor are the same number in SI
+CONSTANTS = 0.05  # torque and voltage constant of one motor follow from each other in SI
+PHASE = 2.0 / 3.0  # amplitude of a phase's back-EMF over the torque per amplitude of the q current
 OUTPUT = 0.10  # data sheets round speed, torque and power
 PEAK = 0.05  # the same for a torque and the current that makes it
 
@@ -28,6 +30,13 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
         if axis.motor is not None:
             for field, text in _of_motor(axis.motor):
                 yield f"axes.{name}.{field}", text
+    power = description.power
+    if power is not None and power.supply_resistance and power.capacitance is None:
+        yield (
+            "power.supply_resistance",
+            f"{power.supply_resistance:.4g} ohm has no effect without a capacitance: the bus is a stiff"
+            " voltage then, and a voltage drop is not modelled",
+        )
     if description.power is not None:
         for name, needed in _voltages(description).items():
             there = description.power.bus_voltage
@@ -40,15 +49,7 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
 
 
 def _of_motor(motor: Motor) -> Iterator[tuple[str, str]]:
-    K_t, K_e = motor.torque_constant, motor.voltage_constant
-    # a pmsm's constants depend on whether currents and voltages are peak, rms, phase or line values
-    comparable = motor.kind not in ("pmsm", "hydraulic")
-    if K_t and K_e and comparable and abs(K_t / K_e - 1.0) > CONSTANTS:
-        yield (
-            "motor.torque_constant",
-            f"{K_t:.4g} N*m/A differs from the voltage_constant {K_e:.4g} V*s/rad"
-            f" by {abs(K_t / K_e - 1.0):.0%}; the two are one constant in SI",
-        )
+    yield from _of_constants(motor)
     output, torque, speed = motor.rated_output, motor.rated_torque, motor.rated_speed
     if output and torque and speed and abs(torque * speed / output - 1.0) > OUTPUT:
         yield (
@@ -58,6 +59,25 @@ def _of_motor(motor: Motor) -> Iterator[tuple[str, str]]:
         )
 
     yield from _of_peaks(motor)
+
+
+def _of_constants(motor: Motor) -> Iterator[tuple[str, str]]:
+    K_t, K_e = motor.torque_constant, motor.voltage_constant
+    if not K_t or not K_e or motor.kind == "hydraulic":
+        return
+    if motor.kind == "pmsm":
+        if abs(K_e / (PHASE * K_t) - 1.0) > CONSTANTS:
+            yield (
+                "motor.voltage_constant",
+                f"{K_e:.4g} V*s/rad is not two thirds of the torque_constant, {PHASE * K_t:.4g} V*s/rad;"
+                " expected amplitudes of a phase, not RMS or line values",
+            )
+    elif abs(K_t / K_e - 1.0) > CONSTANTS:
+        yield (
+            "motor.torque_constant",
+            f"{K_t:.4g} N*m/A differs from the voltage_constant {K_e:.4g} V*s/rad"
+            f" by {abs(K_t / K_e - 1.0):.0%}; the two are one constant in SI",
+        )
 
 
 def _of_peaks(motor: Motor) -> Iterator[tuple[str, str]]:
@@ -91,10 +111,10 @@ def _ratio(description: RobotDescription, name: str) -> float | None:
     gear, transmission = description.axes[name].gear, description.transmission
     if transmission is None:
         return (gear.motor_per_joint if gear else None) or (None if description.axes[name].prismatic else 1.0)
-    joints = description.joint_names
-    if name not in transmission.motors or name not in joints:
+    joints, rows = description.joint_names, owners(description)
+    if name not in rows or name not in joints:
         return None
-    return transmission.matrix[transmission.motors.index(name)][joints.index(name)]
+    return transmission.matrix[rows.index(name)][joints.index(name)]
 
 
 def _back_emf(motor: Motor | None) -> float | None:
@@ -104,7 +124,7 @@ def _back_emf(motor: Motor | None) -> float | None:
     if motor.kind != "pmsm":
         return motor.voltage_constant or motor.torque_constant
     K_t = motor.torque_constant
-    phase = motor.voltage_constant or (2.0 / 3.0 * K_t if K_t else None)
+    phase = motor.voltage_constant or (PHASE * K_t if K_t else None)
     # space-vector modulation reaches a phase amplitude of the bus voltage over sqrt(3)
     return math.sqrt(3.0) * phase if phase else None
 

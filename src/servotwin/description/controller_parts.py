@@ -6,16 +6,27 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from servotwin.description.fields import Choice, Measure, Part, Period, Whole, nanoseconds, problem
+from servotwin.description.fields import (
+    Bits,
+    Choice,
+    Measure,
+    Over256,
+    Part,
+    Period,
+    Whole,
+    nanoseconds,
+    problem,
+)
 
 Share = Annotated[float, Measure("", minimum=0.0, maximum=1.0)]
 OptionalGain = float | None
+OptionalInteger = Annotated[int | None, Over256()]
 
 
 class CurrentSensor(Part):
     """The measurement of the motor current."""
 
-    bits: Annotated[int, Whole(0, 32)] = Field(
+    bits: Annotated[int, Bits()] = Field(
         default=12, description="bits of its converter; 0 for no quantisation"
     )
     range: Annotated[float | None, Measure("A", above=0.0)] = Field(
@@ -34,6 +45,27 @@ class Feedforward(Part):
     acceleration: Share = Field(default=0.0, description="share of the torque of the reflected inertia")
     torque: Share = Field(default=0.0, description="share of the inverse dynamics of the model")
     gravity: Share = Field(default=0.0, description="share of the model's gravity torque")
+
+
+class IntegerGains(Part):
+    """Gains of one motor as integers over 256, in the units of the fixed-point controller."""
+
+    position: OptionalInteger = Field(default=None, description="counts per second per count, over 256")
+    position_integral: OptionalInteger = Field(
+        default=None, description="the same, added up every axis_period, over 256"
+    )
+    speed_proportional: OptionalInteger = Field(
+        default=None, description="1/32768 of the current limit per count in a speed_period, over 256"
+    )
+    speed_integral: OptionalInteger = Field(
+        default=None, description="the same, added up every speed_period, over 256"
+    )
+    current_proportional: OptionalInteger = Field(
+        default=None, description="part of the bus voltage per part of the current limit, over 256"
+    )
+    current_integral: OptionalInteger = Field(
+        default=None, description="the same, added up every current_period, over 256"
+    )
 
 
 class Gains(Part):
@@ -57,6 +89,18 @@ class Gains(Part):
     current_integral: Annotated[OptionalGain, Measure("V/(A*s)", minimum=0.0)] = Field(
         default=None, description="voltage per current error and time"
     )
+    integers: IntegerGains | None = Field(
+        default=None, description="gains as integers over 256, instead of those with units"
+    )
+
+    @model_validator(mode="after")
+    def _stated_once(self) -> Gains:
+        for name in IntegerGains.model_fields if self.integers is not None else ():
+            if getattr(self, name) is not None and getattr(self.integers, name) is not None:
+                raise problem(
+                    f"{name} is stated with its unit as well; expected one of them", f"integers.{name}"
+                )
+        return self
 
 
 class Controller(Part):
@@ -71,11 +115,16 @@ class Controller(Part):
     arithmetic: Annotated[str, Choice(("float", "fixed"))] = Field(
         default="float", description="numbers of the axis controller and servo drivers"
     )
+    word_bits: Annotated[int, Whole(8, 64)] = Field(
+        default=32,
+        description="word length of the integers of fixed arithmetic; a gain beyond it is warned of",
+    )
     computation_delay: Annotated[int, Whole(0, 1)] = Field(
         default=0, description="current periods from the measurement until the voltage acts"
     )
     jitter: Annotated[float, Measure("s", minimum=0.0)] = Field(
-        default=0.0, description="largest lateness of the main controller's points"
+        default=0.0,
+        description="largest lateness of main controller, position and speed loop; below the shortest of their periods",
     )
     law: Annotated[str, Choice(("cascade", "computed-torque"))] = Field(
         default="cascade", description="position, speed and current loops, or inverse dynamics"
@@ -98,11 +147,12 @@ class Controller(Part):
     speed_filter: Annotated[float | None, Measure("s", above=0.0)] = Field(
         default=None, description="time constant of the speed filter"
     )
-    command_bits: Annotated[int, Whole(0, 32)] = Field(
+    command_bits: Annotated[int, Bits()] = Field(
         default=12, description="bits of the speed command's converters; 0 for no quantisation"
     )
     command_voltage: Annotated[float, Measure("V", above=0.0)] = Field(
-        default=10.0, description="voltage of the speed command that means the largest motor speed"
+        default=10.0,
+        description="range of the converters: the speed command's voltage for the largest motor speed",
     )
     current_sensor: CurrentSensor = Field(
         default_factory=CurrentSensor, description="measurement of the motor currents"
@@ -140,9 +190,22 @@ class Controller(Part):
             self._check_divides(f"{long}_period", f"{short}_period")
         if self.speed_sensing == "filtered" and self.speed_filter is None:
             raise problem("the filtered sensing needs speed_filter, such as '2 ms'", "speed_sensing")
-        if self.jitter >= self.main_period:
-            raise problem(f"{self.jitter:g} s is not below the main_period {self.main_period:g} s", "jitter")
+        self._check_jitter()
         return self
+
+    def _check_jitter(self) -> None:
+        """Complain about a lateness in which a task would be overtaken by its own next run."""
+        name = min(
+            ("main_period", "axis_period", "speed_period"), key=lambda name: float(getattr(self, name))
+        )
+        shortest: int = getattr(self, f"{name}_ns")
+        late = nanoseconds(self.jitter)
+        if late >= shortest:
+            raise problem(
+                f"{time_text(late)} is not below the {name} {time_text(shortest)},"
+                f" the shortest of what is late; expected at most {time_text(shortest - 1)}",
+                "jitter",
+            )
 
     def _check_divides(self, long: str, short: str) -> None:
         """Complain unless the period ``short`` fits into ``long`` a whole number of times."""

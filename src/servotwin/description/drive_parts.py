@@ -225,7 +225,9 @@ class Encoder(Part):
     bits: Annotated[int | None, Whole(1, 40)] = Field(
         default=None, description="bits per turn, instead of lines"
     )
-    index: Annotated[bool, Flag()] = Field(default=True, description="one index pulse per turn")
+    index: Annotated[bool, Flag()] = Field(
+        default=True, description="one index pulse per turn: where homing starts to count; a run starts homed"
+    )
 
     @model_validator(mode="after")
     def _one_form(self) -> Encoder:

@@ -157,6 +157,38 @@ class Whole(Reader):
 
 
 @dataclass(frozen=True)
+class Bits(Whole):
+    """Bits of a converter; 0 for none."""
+
+    maximum: int = 32
+
+    def read(self, raw: object) -> int:
+        """The number; one of the bits is the sign."""
+        bits = super().read(raw)
+        if bits == 1:
+            raise problem(f"1 bit is a sign without a value; expected 0 for none, or 2 to {self.maximum}")
+        return bits
+
+
+@dataclass(frozen=True)
+class Over256(Whole):
+    """The numerator of an integer gain over 256, written '9984' or '9984/256'."""
+
+    maximum: int = 2**63 - 1
+
+    def read(self, raw: object) -> int:
+        """The numerator; any other fraction would be misread as a number of its own."""
+        if not isinstance(raw, str):
+            return super().read(raw)
+        if "/" not in raw:
+            return super().read(raw)
+        over = re.fullmatch(r"\s*(\d+)\s*/\s*256\s*", raw)
+        if over is None:
+            raise problem(f"{quoted(raw)} is not over 256; expected such as '9984' or '9984/256'")
+        return super().read(over.group(1))
+
+
+@dataclass(frozen=True)
 class Words(Reader):
     """A line of text; with ``pattern``, a name of that form."""
 
@@ -244,6 +276,12 @@ def nanoseconds(seconds: float) -> int:
     return round(seconds * NANOSECONDS)
 
 
+def is_period(seconds: float) -> bool:
+    """True for a whole number of nanoseconds, 1 or more, up to a millionth of it."""
+    ns = seconds * NANOSECONDS
+    return math.isfinite(ns) and round(ns) >= 1 and abs(ns - round(ns)) <= 1e-6 * ns
+
+
 @dataclass(frozen=True)
 class Period(Reader):
     """A sampling period [s]: a whole number of nanoseconds, so that clocks never drift apart."""
@@ -253,10 +291,7 @@ class Period(Reader):
     def read(self, raw: object) -> float:
         """The period [s]."""
         value = float(Measure("s", above=0.0, maximum=self.longest).read(raw))
-        if (
-            nanoseconds(value) < 1
-            or abs(value * NANOSECONDS - nanoseconds(value)) > 1e-6 * value * NANOSECONDS
-        ):
+        if not is_period(value):
             raise problem(
                 f"{quoted(raw)} is not a whole number of nanoseconds; expected one, such as '0.2 ms'"
             )

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from servotwin.description.fields import Celsius, Choice, Flag, Measure, Part, Period, Whole, Words
+from servotwin.description.fields import Celsius, Choice, Flag, Measure, Over256, Part, Period, Whole, Words
 from servotwin.description.schema import GravityReader, RobotDescription
 from servotwin.description.units import expectation
 
@@ -143,8 +143,10 @@ def _kind(kind: object) -> Schema | None:
     if isinstance(kind, GravityReader):
         return {"anyOf": [{"$ref": "#/$defs/quantity"}, {"$ref": "#/$defs/vector"}]}
     if isinstance(kind, Whole):
-        bounds = {"type": "integer", "minimum": kind.minimum, "maximum": kind.maximum}
-        return _with_source({"anyOf": [bounds, _EXPRESSION]})
+        forms = [{"type": "integer", "minimum": kind.minimum, "maximum": kind.maximum}, _EXPRESSION]
+        if isinstance(kind, Over256):
+            forms.append({"type": "string", "pattern": r"^\s*\d+\s*/\s*256\s*$"})
+        return _with_source({"anyOf": forms})
     if isinstance(kind, Flag):
         return _with_source({"anyOf": [{"type": "boolean"}, _EXPRESSION]})
     if isinstance(kind, Celsius | Period):

@@ -47,7 +47,8 @@ class Power(Part):
         description="voltage of the intermediate circuit without load"
     )
     supply_resistance: Annotated[float | None, Measure("ohm", minimum=0.0)] = Field(
-        default=None, description="inner resistance of the source; default none, a stiff source"
+        default=None,
+        description="resistance between source and capacitor; required with a capacitance, no effect without",
     )
     capacitance: Annotated[float | None, Measure("F", above=0.0)] = Field(
         default=None, description="capacitance of the intermediate circuit; default a stiff voltage"
@@ -60,6 +61,10 @@ class Power(Part):
     @model_validator(mode="after")
     def _consistent(self) -> Power:
         resistor = self.braking_resistor
+        if self.capacitance is not None and not self.supply_resistance:
+            given = "missing" if self.supply_resistance is None else "0 ohm"
+            text = f"{given}: a stiff source would charge the capacitance without limit"
+            raise problem(f"{text}; expected a resistance above zero, such as '0.3 ohm'", "supply_resistance")
         if resistor is not None and resistor.off <= self.bus_voltage:
             text = f"{resistor.off:g} V is not above the bus_voltage {self.bus_voltage:g} V"
             raise problem(f"{text}, so that it would stay on for ever; expected more", "braking_resistor.off")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from servotwin.description.nodes import Node, join, one_line, quoted
 from servotwin.errors import InputError
+
+if TYPE_CHECKING:
+    from servotwin.description.schema import RobotDescription
 
 _EXPECTED = {
     "dict_type": "a mapping",
@@ -69,3 +72,10 @@ def find(tree: Node, names: list[str]) -> Node:
         else:
             break
     return node
+
+
+def refuse(description: RobotDescription, path: str, text: str) -> InputError:
+    """An error at a field of a description, or at the nearest part of it that is stated."""
+    if description.tree is None:
+        return InputError(text, field=path)
+    return find(description.tree, [path]).error(text, path)

@@ -1,10 +1,4 @@
-r"""The inertia that each motor turns, over all poses and loads of a robot.
-
-.. math:: D = \mathrm{diag}(J_m) + N^{-T} M(q) N^{-1}                      (eq:motor-inertia)
-
-is the mass matrix at the motor shafts. Motor i turns D_ii while the other
-motors hold still, and 1 / (D^-1)_ii, which is less, while they let go.
-"""
+"""The least and the largest inertia that each motor turns, over all poses and loads of a robot."""
 
 from __future__ import annotations
 
@@ -13,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from servotwin.errors import KinematicsError, UnsupportedError
+from servotwin.errors import KinematicsError
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
+from servotwin.robot.shafts import motor_inertia
 
 SAMPLES = 4000  # poses of the first look
 ROUNDS, ROUND_SAMPLES = 8, 200  # then closer and closer around the best pose
@@ -28,18 +23,6 @@ class Extreme:
     J: float  # rotor and load [kg m2]
     q: Array  # (n,) pose
     payload: float  # [kg]
-
-
-def motor_inertia(robot: Robot, q: Array, *, held: bool) -> Array:
-    """Inertia at the motors (..., motors) [kg m2], rotors included; other motors held or let go."""
-    rotors = robot.mechanism.rotors
-    if rotors.N.shape != (robot.n, robot.n) or np.linalg.matrix_rank(rotors.N) < robot.n:
-        raise UnsupportedError(f"{robot.name}: tuning needs one motor for every joint")
-    to_motor = np.linalg.inv(rotors.N)
-    D = to_motor.T @ robot.inertia(q) @ to_motor + np.diag(rotors.J_m)  # eq:motor-inertia
-    if held:
-        return np.asarray(np.diagonal(D, axis1=-2, axis2=-1))
-    return np.asarray(1.0 / np.diagonal(np.linalg.inv(D), axis1=-2, axis2=-1))
 
 
 def lightest(robot: Robot, payload: float) -> list[Extreme]:

@@ -7,17 +7,26 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from servotwin.control.axis_data import axis_model, controller_of, gains_of, scaling_of, timing_of
+from servotwin.control.axis_data import (
+    controller_of,
+    robot_gains,
+    scaling_of,
+    speed_limits,
+    timing_of,
+    word_warnings,
+)
 from servotwin.control.axis_run import axis_run
 from servotwin.control.gains import FixedGains, Gains, Scaling, default_integral_time, fixed_gains
 from servotwin.control.loops import AxisLoops, axis_loops, loop_warnings
 from servotwin.control.sampled import AxisModel, Timing
-from servotwin.description.schema import Payload, RobotDescription
-from servotwin.design.inertia_range import Extreme, heaviest, lightest, motor_inertia
-from servotwin.errors import InputError
+from servotwin.description.motors import motor_of, owners
+from servotwin.description.schema import Controller, Payload, RobotDescription
+from servotwin.design.inertia_range import Extreme, heaviest, lightest
+from servotwin.errors import InputError, UnsupportedError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
+from servotwin.robot.shafts import motor_inertia
 
 LOADS = ("lightest", "design", "heaviest")
 
@@ -37,6 +46,15 @@ class Case:
 
 
 @dataclass(frozen=True)
+class SpeedCommand:
+    """What the voltage between axis controller and servo driver means."""
+
+    speed: float  # largest motor speed [rad/s]
+    voltage: float  # that stands for it [V]
+    step: float | None  # one step of the converters [rad/s]; None without quantisation
+
+
+@dataclass(frozen=True)
 class AxisTuning:
     """Gains of one axis and its loops with every load."""
 
@@ -44,6 +62,7 @@ class AxisTuning:
     gains: Gains
     scaling: Scaling | None
     integers: FixedGains | None
+    command: SpeedCommand
     cases: tuple[Case, ...]  # in the order of LOADS
     warnings: tuple[str, ...]
 
@@ -98,14 +117,16 @@ def tune(
     robot, empty, full, payload, most = _loaded(description, payload_max)
     pose = robot.q_home if q is None else np.asarray(q, dtype=np.float64)
     at_pose = motor_inertia(robot, pose, held=True)
+    _check_kinds(description)
     lights, heavies = lightest(empty, 0.0), heaviest(full, most)
     timing = timing_of(controller)
+    N = robot.mechanism.rotors.N
+    designs = robot_gains(description, N, at_pose, **asked)
+    commands = _commands(controller, speed_limits(description, N, robot.limits.qd_max))
     axes = []
     for i, motor in enumerate(robot.mechanism.rotors.names):
-        design = axis_model(description, motor, float(at_pose[i]) - float(robot.mechanism.rotors.J_m[i]))
-        gains = gains_of(controller, motor, design, **asked)
         places = lights[i], Extreme(float(at_pose[i]), pose, payload), heavies[i]
-        axes.append(_axis(description, motor, design, gains, timing, places))
+        axes.append(_axis(description, motor, *designs[i], timing, places, commands[i]))
     speed = asked.get("speed_bandwidth", controller.speed_bandwidth)
     return Tuning(
         robot=robot,
@@ -129,6 +150,22 @@ def _checked(**bandwidths: float | None) -> dict[str, float]:
         if not (math.isfinite(value) and value > 0.0):
             raise InputError(f"{value:g} rad/s is not a bandwidth; expected a positive number", field=name)
     return asked
+
+
+def _check_kinds(description: RobotDescription) -> None:
+    """Complain about motors without loops to tune."""
+    for owner in owners(description):
+        if motor_of(description, owner)[2] == "ideal":
+            raise UnsupportedError(f"axes.{owner}.motor: a motor of kind 'ideal' has no current loop to tune")
+
+
+def _commands(controller: Controller, speeds: Array) -> list[SpeedCommand]:
+    """The converters of every motor, from its largest speed command [rad/s]."""
+    steps = 2 ** (controller.command_bits - 1) - 1 if controller.command_bits > 0 else 0
+    return [
+        SpeedCommand(float(w), controller.command_voltage, float(w) / steps if steps else None)
+        for w in speeds
+    ]
 
 
 def _loaded(
@@ -156,9 +193,10 @@ def _axis(
     gains: Gains,
     timing: Timing,
     places: tuple[Extreme, Extreme, Extreme],
+    command: SpeedCommand,
 ) -> AxisTuning:
     cases = []
-    warnings: list[str] = []
+    warnings = word_warnings(description, motor, gains)
     for load, place in zip(LOADS, places, strict=True):
         model = replace(design, J_load=max(place.J - design.J_m, 0.0))
         case = Case(load, place, model, axis_loops(model, gains, timing))
@@ -167,4 +205,4 @@ def _axis(
         warnings += loop_warnings(motor, case.loops, f"{where} ({place.J:.3g} kg m2)")
     scaling = scaling_of(description, motor)
     integers = fixed_gains(gains, scaling) if scaling is not None else None
-    return AxisTuning(motor, gains, scaling, integers, tuple(cases), tuple(warnings))
+    return AxisTuning(motor, gains, scaling, integers, command, tuple(cases), tuple(warnings))

@@ -15,6 +15,7 @@ import numpy as np
 
 from servotwin.description.frames import joint_direction, joint_frame, link_frame
 from servotwin.description.inertia import link_inertia, payload_inertia
+from servotwin.description.motors import owners
 from servotwin.description.schema import RobotDescription
 from servotwin.mechanism.model import (
     BASE,
@@ -188,25 +189,23 @@ def _limits(description: RobotDescription) -> Limits:
 def _rotors(description: RobotDescription) -> Rotors:
     """Motors, their ratios and rotor inertias; a motor without a stated inertia counts zero.
 
-    Rows of a transmission take the motor of the axis with the row's name, or
-    else of the joint in the same place of q.
+    Rows of a transmission take the motors of their ``owners``.
     """
     joints, axes = description.joint_names, description.axes
     if description.transmission is not None:
         names = description.transmission.motors
         N = np.array(description.transmission.matrix).reshape(len(names), len(joints))
-        same_place = joints if len(joints) == len(names) else names
-        owners = [name if name in axes else other for name, other in zip(names, same_place, strict=True)]
+        carriers = owners(description)
     else:
         driven = [n for n in joints if axes[n].motor is not None or axes[n].gear is not None]
-        names, owners, N = tuple(driven), driven, np.zeros((len(driven), len(joints)))
+        names, carriers, N = tuple(driven), driven, np.zeros((len(driven), len(joints)))
         for i, name in enumerate(driven):
             gear = axes[name].gear
             ratio = gear.motor_per_joint if gear is not None else None
             # a motor without gear drives a turning joint directly; none turns a sliding one (hydraulic)
             direct = 0.0 if axes[name].prismatic else 1.0
             N[i, joints.index(name)] = direct if ratio is None else ratio
-    motors = [axes[owner].motor if owner in axes else None for owner in owners]
+    motors = [axes[name].motor if name in axes else None for name in carriers]
 
     def stated(name: str) -> Array:
         return np.array([(getattr(motor, name) or 0.0) if motor is not None else 0.0 for motor in motors])

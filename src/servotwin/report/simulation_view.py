@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.description.motors import owner_by_motor
 from servotwin.description.schema import Motor, RobotDescription
 from servotwin.mechanism.model import Array
 from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits
@@ -82,8 +83,12 @@ class View:
 
     def motor(self, name: str) -> Motor:
         """The data of a motor; all fields empty where the description has none."""
-        axis = self.description.axes.get(name)
+        axis = self.description.axes.get(self._owners.get(name, name))
         return axis.motor if axis is not None and axis.motor is not None else Motor()
+
+    @cached_property
+    def _owners(self) -> dict[str, str]:
+        return owner_by_motor(self.description)
 
     def peak_rating(self, name: str) -> float | None:
         """Torque that motor and drive give at most [N m]."""

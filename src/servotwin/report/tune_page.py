@@ -75,6 +75,11 @@ def _axis_data(axis: AxisTuning, keys: list[str]) -> dict[str, Any]:
         "motor": axis.motor,
         "gains": {unit_key(name, GAIN_UNITS[name]): value for name, value in asdict(axis.gains).items()},
         "integers_over_256": asdict(axis.integers) if axis.integers is not None else None,
+        "speed_command": {
+            "voltage_V": axis.command.voltage,
+            "speed_rad_per_s": axis.command.speed,
+            "step_rad_per_s": axis.command.step,
+        },
         "loads": [
             {
                 "load": case.load,
@@ -165,15 +170,33 @@ def _gains(page: Page, tuning: Tuning) -> None:
     columns = ["axis", *(f"{name.replace('_', ' ')} [{plain_unit(GAIN_UNITS[name])}]" for name in _SHOWN)]
     rows = [[axis.motor, *(f"{getattr(axis.gains, name):.4g}" for name in _SHOWN)] for axis in tuning.axes]
     page.table(columns, rows)
+    _commands(page, tuning)
     fixed = [axis for axis in tuning.axes if axis.integers is not None]
     if not fixed:
         return
     page.paragraph(
         "As integers over 256: position error in encoder counts, speed error in counts per speed period, current "
-        "in 1/32768 of the driver's limit, voltage in 1/32768 of the bus. Integral parts add up once per period. "
+        "in 1/32768 of the driver's limit, voltage in 1/32768 of the bus. Integral parts add up once per period; the "
+        "speed loop itself computes in sixteenths of a count. "
         "An integer that is more than 5 % away from its gain is marked."
     )
     page.table(["axis", *(name.replace("_", " ") for name in _SHOWN)], [_integer_row(axis) for axis in fixed])
+
+
+def _commands(page: Page, tuning: Tuning) -> None:
+    page.paragraph(
+        "The axis controller hands its speed command to the servo driver as a voltage: the largest voltage means the "
+        "largest speed, and the converters round it to steps."
+    )
+    columns = ["axis", "range [V]", "largest speed [rad/s]", "one step [rad/s]"]
+    commands = [(axis.motor, axis.command) for axis in tuning.axes]
+    page.table(
+        columns,
+        [
+            [motor, f"{c.voltage:g}", f"{c.speed:.4g}", "-" if c.step is None else f"{c.step:.4g}"]
+            for motor, c in commands
+        ],
+    )
 
 
 def _integer_row(axis: AxisTuning) -> list[str | Cell]:

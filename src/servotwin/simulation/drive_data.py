@@ -6,114 +6,32 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from servotwin.description.checks import motor_names
-from servotwin.description.problems import find
-from servotwin.description.schema import Axis, Motor, RobotDescription
+from servotwin.control.axis_data import gear_ratios
+from servotwin.description.motors import (
+    dq_inductances,
+    known_current_limit,
+    motor_of,
+    owners,
+    required_current_limit,
+)
+from servotwin.description.problems import refuse
+from servotwin.description.schema import Axis, Motor, Power, RobotDescription
 from servotwin.drives.records import FREE, MOTOR, POWER, SENSOR, Kind, zeros
-from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
+from servotwin.simulation.scenario_parts import Solver
 
 AMBIENT = 25.0  # degC
 FASTEST_STIFFNESS = 1e-4  # s: an elastic gear must not swing faster than steps of the PWM period can follow
-OVERLOAD = 3.0  # current limit over rated current where none is stated
+BUS_SWING = 0.25  # largest change of the bus voltage within a step, of the source's voltage
 KINDS = {"dc": Kind.DC, "dc-reduced": Kind.DC_REDUCED, "pmsm": Kind.PMSM, "ideal": Kind.IDEAL}
-NEEDED = {
-    Kind.DC: ("torque_constant", "resistance", "inductance"),
-    Kind.DC_REDUCED: ("torque_constant", "resistance"),
-    Kind.PMSM: ("torque_constant", "resistance", "pole_pairs"),
-    Kind.IDEAL: (),
-}
-EXAMPLES = {
-    "torque_constant": "'0.12 N*m/A'",
-    "resistance": "'0.4 ohm'",
-    "inductance": "'0.6 mH'",
-    "pole_pairs": "'4'",
-    "rotor_inertia": "'1.5e-4 kg*m^2'",
-    "current_limit": "'16 A'",
-}
 
 
-def owners(description: RobotDescription) -> list[str]:
-    """The axis that carries each motor's data, in the order of the motors."""
-    names, joints = motor_names(description), description.joint_names
-    places = joints if len(joints) == len(names) else names
-    return [name if name in description.axes else place for name, place in zip(names, places, strict=True)]
-
-
-def refuse(description: RobotDescription, path: str, text: str) -> InputError:
-    """An error at a field of the robot file, or at the nearest part of it that is stated."""
-    if description.tree is None:
-        return InputError(text, field=path)
-    parts = path.split(".")
-    while parts:
-        try:
-            origin = find(description.tree, [".".join(parts)]).origin
-        except (KeyError, ValueError, IndexError):
-            parts.pop()
-            continue
-        return InputError(text, file=str(origin.file), line=origin.line, field=path)
-    return InputError(text, field=path)
-
-
-def motor_of(description: RobotDescription, name: str) -> tuple[Axis, Motor, Kind]:
-    """The axis, motor and electrical model behind a motor name, with everything the model needs."""
-    axis = description.axes.get(name)
-    path = f"axes.{name}.motor"
-    if axis is None or axis.motor is None:
-        raise refuse(
-            description,
-            path,
-            "missing: a simulation needs the data of every motor; expected a motor with torque_constant, "
-            "resistance and inductance, or 'kind: ideal'",
-        )
-    motor = axis.motor
-    if motor.kind == "hydraulic":
-        raise refuse(
-            description, f"{path}.kind", "'hydraulic' cannot be simulated yet; expected " + ", ".join(KINDS)
-        )
-    kind = KINDS[motor.kind or "dc"]
-    for field in NEEDED[kind]:
-        if getattr(motor, field) is None:
-            raise refuse(
-                description,
-                f"{path}.{field}",
-                f"missing: a {motor.kind or 'dc'} motor needs it; expected {EXAMPLES[field]}",
-            )
-    if kind is Kind.DC and not motor.inductance:
-        raise refuse(
-            description,
-            f"{path}.inductance",
-            "0 H leaves no current to integrate; expected more, or 'kind: dc-reduced'",
-        )
-    if not motor.rotor_inertia and axis.gear is not None and axis.gear.stiffness is not None:
-        raise refuse(
-            description,
-            f"{path}.rotor_inertia",
-            f"missing: behind an elastic gear the rotor moves by itself; expected {EXAMPLES['rotor_inertia']}",
-        )
-    return axis, motor, kind
-
-
-def current_limit(description: RobotDescription, name: str) -> float:
-    """Limit of the driver's current [A]; three times the rated current where none is stated."""
-    _, motor, kind = motor_of(description, name)
-    K = motor.torque_constant or 1.0
-    if motor.current_limit is not None:
-        return motor.current_limit
-    if motor.peak_torque is not None:
-        return motor.peak_torque / K
-    rated = motor.rated_current or (motor.rated_torque / K if motor.rated_torque else None)
-    if rated is None:
-        if kind is Kind.IDEAL:
-            return math.inf
-        raise refuse(
-            description,
-            f"axes.{name}.motor.current_limit",
-            f"missing, and neither peak nor rated torque tell it; expected {EXAMPLES['current_limit']}",
-        )
-    return OVERLOAD * rated
+def current_limit(description: RobotDescription, owner: str) -> float:
+    """Limit of the driver's current [A]; an ideal motor needs none."""
+    _, motor, kind = motor_of(description, owner)
+    if kind == "ideal" and known_current_limit(motor) is None:
+        return math.inf
+    return required_current_limit(description, owner, "")
 
 
 def motor_records(description: RobotDescription, N: Array) -> Any:
@@ -122,15 +40,14 @@ def motor_records(description: RobotDescription, N: Array) -> Any:
     records = zeros(MOTOR, len(names))
     power = description.power
     bridge = power.bridge.on_resistance if power is not None else 0.0
-    elastic = 0
+    elastic, ratios = 0, gear_ratios(N)
     for j, name in enumerate(names):
-        axis, motor, kind = motor_of(description, name)
-        record = records[j]
+        axis, motor, word = motor_of(description, name)
+        record, kind = records[j], KINDS[word]
         record["kind"] = kind
         fill_winding(record, motor, kind, bridge)
         fill_friction(record, axis, motor)
-        ratio = float(np.max(np.abs(N[j])))
-        elastic += fill_gear(record, description, name, ratio, elastic)
+        elastic += fill_gear(record, description, name, float(ratios[j]), elastic)
         fill_thermal(record, motor)
         smooth = not (record["tau_c"] or record["tau_s"] or record["eta"] < 1.0) or (
             record["flexible"] >= 0 and not (record["tau_c"] or record["tau_s"])
@@ -148,8 +65,7 @@ def fill_winding(record: Any, motor: Motor, kind: Kind, bridge: float) -> None:
     record["has_constant"] = int(motor.torque_constant is not None)
     if kind is Kind.PMSM:
         pole_pairs = motor.pole_pairs or 1
-        record["L_d"] = motor.inductance_d or motor.inductance or 0.0
-        record["L_q"] = motor.inductance_q or motor.inductance or 0.0
+        record["L_d"], record["L_q"] = dq_inductances(motor)
         record["pole_pairs"], record["psi"] = pole_pairs, K / (1.5 * pole_pairs)
 
 
@@ -226,8 +142,10 @@ def sensor_records(description: RobotDescription, limits: Sequence[float]) -> An
     return records
 
 
-def power_record(description: RobotDescription) -> Any:
-    """Source, bus, braking resistor, bridges."""
+def power_record(
+    description: RobotDescription, solver: Solver, current_period: float, limits: Sequence[float]
+) -> Any:
+    """Source, bus, braking resistor, bridges; ``limits`` of the motors' currents [A]."""
     record = zeros(POWER, 1)
     power = description.power
     if power is None:
@@ -235,14 +153,48 @@ def power_record(description: RobotDescription) -> Any:
     record["u_source"], record["enabled"] = power.bus_voltage, 1
     record["dead_time"], record["storage_time"] = power.bridge.dead_time, power.bridge.storage_time
     record["two_level"] = int(power.bridge.modulation == "two-level")
-    if power.capacitance is not None:
-        record["capacitor"], record["C"] = 1, power.capacitance
-        record["R_supply"] = power.supply_resistance or 1e-3
-        if power.braking_resistor is not None:
-            resistor = power.braking_resistor
-            record["R_brake"], record["u_on"], record["u_off"] = (
-                resistor.resistance,
-                resistor.on,
-                resistor.off,
-            )
+    if power.capacitance is None:
+        return record
+    if solver.method != "adaptive":  # which takes steps as small as it needs
+        steps = 1 if solver.method == "fast" else solver.steps
+        check_bus(description, power, solver.method, current_period / steps, limits)
+    record["capacitor"], record["C"] = 1, power.capacitance
+    record["R_supply"] = power.supply_resistance
+    resistor = power.braking_resistor
+    if resistor is not None:
+        record["R_brake"], record["u_on"], record["u_off"] = resistor.resistance, resistor.on, resistor.off
     return record
+
+
+def check_bus(
+    description: RobotDescription, power: Power, method: str, step: float, limits: Sequence[float]
+) -> None:
+    r"""Complain about a bus whose voltage would move faster than steps of h = ``step`` [s] can follow.
+
+    .. math:: R\,C \ge h, \qquad \frac{h}{C} \sum_j I_{max,j} \le \frac{u_s}{4}                  (eq:bus-step)
+
+    R: resistance of supply and braking resistor, for methods of fixed step; the fast one carries the voltage
+    over a window by energies, whatever R is.
+    """
+    C, total = power.capacitance or 0.0, sum(limit for limit in limits if math.isfinite(limit))
+    other = "solver.method adaptive" if method == "fast" else "more solver.steps or solver.method adaptive"
+    least_C = step * total / (BUS_SWING * power.bus_voltage)  # eq:bus-step
+    if least_C > C:
+        raise refuse(
+            description,
+            "power.capacitance",
+            f"{1e6 * C:.4g} uF: the current limits of the motors, {total:.4g} A together, move its voltage by "
+            f"{step * total / C:.4g} V within a step of {1e6 * step:.4g} us; expected at least "
+            f"{1e6 * least_C:.4g} uF, or {other}",
+        )
+    resistances = {"power.supply_resistance": power.supply_resistance}
+    if power.braking_resistor is not None:
+        resistances["power.braking_resistor.resistance"] = power.braking_resistor.resistance
+    for path, R in resistances.items() if method != "fast" else ():
+        if R is not None and step > R * C:  # eq:bus-step
+            raise refuse(
+                description,
+                path,
+                f"{R:.4g} ohm with {1e6 * C:.4g} uF settle within {1e6 * R * C:.4g} us, faster than a step of "
+                f"{1e6 * step:.4g} us can follow; expected at least {step / C:.4g} ohm, or {other}",
+            )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from servotwin.description.checks import motor_names
+from servotwin.description.motors import owner_by_motor
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import FREE, Kind
-from servotwin.simulation.drive_data import owners
 from servotwin.simulation.machine import Machine
 from servotwin.simulation.scenario import Scenario
 from servotwin.simulation.scenario_parts import Fault
@@ -23,7 +22,7 @@ def fault_times(scenario: Scenario) -> list[tuple[int, Fault]]:
             continue
         times.append((round(fault.at * 1e9), fault))
         if fault.kind == "power-off":
-            for motor, owner in zip(motor_names(description), owners(description), strict=True):
+            for motor, owner in owner_by_motor(description).items():
                 if description.axes[owner].brake is not None:
                     closing = Fault.model_construct(at=fault.at, axis=motor, kind="brake-closes", value=None)
                     times.append((brake_closes(description, motor, fault.at), closing))
@@ -32,8 +31,7 @@ def fault_times(scenario: Scenario) -> list[tuple[int, Fault]]:
 
 def brake_closes(description: RobotDescription, motor: str, at: float) -> int:
     """When the brake of a motor has closed [ns] that lost its voltage at the time ``at`` [s]."""
-    owner = dict(zip(motor_names(description), owners(description), strict=True))[motor]
-    brake = description.axes[owner].brake
+    brake = description.axes[owner_by_motor(description)[motor]].brake
     return round((at + (brake.delay if brake is not None else 0.0)) * 1e9)
 
 

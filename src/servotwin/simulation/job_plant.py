@@ -8,10 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from servotwin.control.exchange import Command
+from servotwin.description.checks import motor_names
+from servotwin.description.motors import owners
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import FREE
 from servotwin.mechanism.model import Array
-from servotwin.simulation.drive_data import owners
 from servotwin.simulation.faults import close_brake, open_winding
 from servotwin.simulation.machine import Machine
 
@@ -51,9 +52,9 @@ class MachinePlant:
 
     def __init__(self, machine: Machine, truth: RobotDescription, *, recording: bool = True) -> None:
         self.machine, self.recording = machine, recording
-        self._owners = owners(truth)
-        self._brakes = [truth.axes[name].brake for name in self._owners]
-        motors = [truth.axes[name].motor for name in self._owners]
+        self._names, carriers = motor_names(truth), owners(truth)
+        self._brakes = [truth.axes[name].brake for name in carriers]
+        motors = [truth.axes[name].motor for name in carriers]
         limits = [m.thermal.limit if m is not None and m.thermal is not None else None for m in motors]
         self._hottest = np.array([math.inf if limit is None else limit for limit in limits])
         self._free = machine.motors["mode"] == FREE
@@ -68,7 +69,7 @@ class MachinePlant:
         hot = machine.motors["T_w"] > self._hottest
         if not hot.any():
             return q, ""
-        return q, f"overload: the winding of motor {self._owners[int(np.argmax(hot))]} is too hot"
+        return q, f"overload: the winding of motor {self._names[int(np.argmax(hot))]} is too hot"
 
     def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
         """See ``Plant``."""

@@ -11,6 +11,7 @@ from typing import cast
 
 import numpy as np
 
+from servotwin.control.axis_data import controller_of
 from servotwin.control.exchange import Feedback
 from servotwin.control.main_controller import MainController
 from servotwin.control.states import Event, Mode, State
@@ -25,7 +26,6 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.limits import limits_of
 from servotwin.motion.point_moves import Reference
 from servotwin.robot.robot import Robot
-from servotwin.simulation.controller_data import controller_of
 from servotwin.simulation.energy import stored
 from servotwin.simulation.io_script import IoScript, Surroundings, read_io_script
 from servotwin.simulation.job_log import Change, Commands, JobLog, log_entries

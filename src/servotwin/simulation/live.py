@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.control.alarms import watch_of
+from servotwin.control.axis_data import controller_of
 from servotwin.control.exchange import Command, Feedback, PointStore, Reply, Settings
 from servotwin.control.main_controller import MainController
 from servotwin.control.states import Event
@@ -18,7 +19,6 @@ from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits, limits_of
 from servotwin.robot.robot import Robot
-from servotwin.simulation.controller_data import controller_of
 from servotwin.simulation.job_plant import IdealPlant, MachinePlant, Plant
 from servotwin.simulation.machine import build_machine
 from servotwin.simulation.scenario_parts import Solver

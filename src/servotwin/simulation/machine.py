@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.control.axis_data import bus_voltage_of, controller_of
 from servotwin.control.gains import FULL_SCALE, GAIN_SHIFT
+from servotwin.description.motors import owners
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import FREE, STOP, Kind, zeros
 from servotwin.equations.derivation import Numbers
@@ -16,8 +18,8 @@ from servotwin.errors import UnsupportedError
 from servotwin.kernels.hub import Entry, entry, step_entry
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
-from servotwin.simulation.controller_data import axis_records, bus_voltage_of, controller_of, timing_record
-from servotwin.simulation.drive_data import current_limit, motor_records, owners, power_record, sensor_records
+from servotwin.simulation.controller_data import axis_records, timing_record
+from servotwin.simulation.drive_data import current_limit, motor_records, power_record, sensor_records
 from servotwin.simulation.loop import AXIS, BRIDGE, DRIVER, LAW, MAIN, run
 from servotwin.simulation.recording import HEAD, NEVER, PER_ROW
 from servotwin.simulation.scenario_parts import Solver
@@ -119,7 +121,7 @@ def build_machine(
     machine = Machine(
         world,
         timing_record(belief),
-        power_record(truth),
+        power_record(truth, solver, controller_of(belief).current_period, limits),
         motors,
         sensors,
         axes,

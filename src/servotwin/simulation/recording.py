@@ -28,7 +28,7 @@ NEVER = 1 << 62
 MOST_SPEED = 1e7  # rad/s: nothing mechanical turns faster, so the run has diverged
 AT_STOP, HELD = int(Saturation.END_STOP), int(Saturation.STUCK)
 # columns of a recorded row: time, bus voltage, energy of the source, bus power; per joint x and qd; per motor:
-PER_ROW = 12
+PER_ROW = 13
 HEAD = 4
 
 
@@ -199,6 +199,7 @@ def record(world: Any, motors: Any, sensors: Any, axes: Any, rows_out: Any) -> N
         rows_out[row, c + 9] = axis.counts_ref / axis.counts_per_rad
         rows_out[row, c + 10] = axis.w_path
         rows_out[row, c + 11] = axis.w_meas
+        rows_out[row, c + 12] = axis.w_ref / axis.w_max * axis.command_voltage  # eq:speed-command
         axis.seen_saturation = 0
     for i in range(world.n_z):
         world.z_row[i] = world.z[i]

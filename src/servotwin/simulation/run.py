@@ -9,17 +9,24 @@ from os import PathLike
 
 import numpy as np
 
-from servotwin.control.axis_data import axis_model, timing_of
+from servotwin.control.axis_data import (
+    axis_models,
+    controller_of,
+    robot_gains,
+    timing_of,
+    word_warnings,
+)
 from servotwin.control.loops import check_loops
 from servotwin.control.records import Law, Saturation
 from servotwin.control.user_laws import LEVELS, CompiledLaw, PythonLaw, Signals
+from servotwin.description.checks import motor_names
+from servotwin.description.motors import motor_of, owners
 from servotwin.drives.records import Kind
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.motion.point_moves import Reference
 from servotwin.robot.robot import Robot
-from servotwin.simulation.controller_data import axis_gains_of, controller_of, shaft_inertia
-from servotwin.simulation.drive_data import owners
+from servotwin.robot.shafts import motor_inertia
 from servotwin.simulation.energy import account, stored
 from servotwin.simulation.faults import apply_fault, fault_times
 from servotwin.simulation.loop import LAW
@@ -141,19 +148,18 @@ def set_zoom(machine: Machine, scenario: Scenario, current_ns: int) -> None:
 
 
 def loop_warnings(scenario: Scenario, model: Robot) -> list[str]:
-    """Loops that are unstable or nearly so at the pose where the run begins."""
+    """Loops that are unstable or nearly so at the pose where the run begins; gains that do not fit their words."""
     description = scenario.description
-    control = controller_of(description)
-    N = model.mechanism.rotors.N
+    timing, N = timing_of(controller_of(description)), model.mechanism.rotors.N
     q = np.array([scenario.start[name] for name in model.joint_names])
-    inertia, gains = shaft_inertia(model, N, q), axis_gains_of(description, model, N, model.mechanism.q_home)
+    at_start = axis_models(description, N, motor_inertia(model, q, held=True))
+    designs = robot_gains(description, N, motor_inertia(model, model.mechanism.q_home, held=True))
     lines: list[str] = []
-    for j, name in enumerate(owners(description)):
-        motor = description.axes[name].motor
-        if motor is None or motor.kind in ("ideal", "hydraulic"):
-            continue
-        axis = axis_model(description, name, float(inertia[j]))
-        lines += check_loops(name, axis, gains[j], timing_of(control), "at the start")
+    for j, (name, owner) in enumerate(zip(motor_names(description), owners(description), strict=True)):
+        gains = designs[j][1]
+        lines += word_warnings(description, name, gains)
+        if motor_of(description, owner)[2] != "ideal":
+            lines += check_loops(name, at_start[j], gains, timing, "at the start")
     return lines
 
 

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from servotwin.description.checks import motor_names
 from servotwin.description.compose import Files, resolve
 from servotwin.description.load import read_description
+from servotwin.description.motors import owner_by_motor
 from servotwin.description.nodes import Node, Origin, one_line, quoted
 from servotwin.description.problems import find, input_error
 from servotwin.description.schema import RobotDescription
@@ -220,7 +221,7 @@ def _checked(tree: Node, path: Path) -> Scenario:
     context = {
         "prismatic": {name: known.axes[name].prismatic for name in known.joint_names},
         "motors": motor_names(known),
-        "brakes": [name for name, axis in truth.axes.items() if axis.brake is not None],
+        "brakes": _brakes(truth),
     }
     try:
         read = ScenarioFile.model_validate(tree.plain(), context=context)
@@ -245,6 +246,14 @@ def _checked(tree: Node, path: Path) -> Scenario:
     )
     _check_motion(scenario, tree)
     return scenario
+
+
+def _brakes(truth: RobotDescription) -> dict[str, tuple[str, bool]]:
+    """By motor: the axis that carries its data, and whether that has a brake."""
+    carriers = owner_by_motor(truth)
+    return {
+        m: (name, name in truth.axes and truth.axes[name].brake is not None) for m, name in carriers.items()
+    }
 
 
 def _header(tree: Node) -> str:

@@ -152,10 +152,9 @@ class Fault(Part):
         if self.axis is None:
             raise problem(f"'axis' is missing; expected one of {', '.join(motors[:12])}")
         known(self.axis, motors, "a motor", "axis")
-        if self.kind == "brake-closes" and self.axis not in context.get("brakes", []):
-            text = (
-                f"motor {quoted(self.axis)} has no brake; expected axes.{self.axis}.brake in the robot file"
-            )
+        owner, braked = context.get("brakes", {}).get(self.axis, (self.axis, False))
+        if self.kind == "brake-closes" and not braked:
+            text = f"motor {quoted(self.axis)} has no brake; expected axes.{owner}.brake in the robot file"
             raise problem(text, "axis")
         return self
 

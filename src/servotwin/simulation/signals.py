@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from servotwin.control.records import Law, Level
 from servotwin.drives.records import Kind
 from servotwin.mechanism.model import Array
 from servotwin.motion.point_moves import Reference
@@ -24,6 +25,7 @@ MOTOR_COLUMNS = {
     "count": 7,
     "saturation": 8,
 }
+COMMAND_COLUMN = 12  # voltage of the speed command, as the servo driver read it
 
 
 def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Reference) -> dict[str, Array]:
@@ -47,6 +49,8 @@ def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Refere
             values = rows[:, at + offset]
             whole = column in ("count", "saturation")
             signals[f"motor_{name}_{column}"] = values.astype(np.int64) if whole else values
+        if commands_speed(machine):
+            signals[f"motor_{name}_speed_command_V"] = rows[:, at + COMMAND_COLUMN]
     signals["bus_voltage_V"], signals["bus_energy_J"], signals["bus_power_W"] = (
         rows[:, 1],
         rows[:, 2],
@@ -62,6 +66,12 @@ def unknown(machine: Machine, j: int) -> tuple[str, ...]:
     if motor["kind"] != Kind.IDEAL:
         return ()
     return ("voltage_V",) if motor["has_constant"] else ("voltage_V", "current_A", "current_ref_A")
+
+
+def commands_speed(machine: Machine) -> bool:
+    """True if the servo drivers get speeds; currents and voltages are commanded past the speed loop."""
+    timing = machine.timing[0]
+    return bool(timing["level"] == Level.SPEED and timing["law"] != Law.COMPUTED_TORQUE)
 
 
 def joint_kinds(robot: Robot) -> tuple[bool, ...]:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from servotwin.control.records import Saturation
+from servotwin.description.motors import owners
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import Kind
 from servotwin.mechanism.model import Array
 from servotwin.motion.point_moves import Reference
-from servotwin.simulation.drive_data import current_limit, owners
+from servotwin.simulation.drive_data import current_limit
 from servotwin.simulation.machine import Machine
 from servotwin.simulation.plant import SQUARE
 from servotwin.simulation.result import SATURATION, Event, joint_signal

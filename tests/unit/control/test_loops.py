@@ -206,5 +206,5 @@ def test_axis_model_without_resistance_names_the_field():
     motor = description.axes["A"].motor.model_copy(update={"resistance": None})
     axis = description.axes["A"].model_copy(update={"motor": motor})
     changed = description.model_copy(update={"axes": {**description.axes, "A": axis}})
-    with pytest.raises(InputError, match=r"axes\.A\.motor\.resistance: not stated"):
-        axis_model(changed, "A", 4e-4)
+    with pytest.raises(InputError, match=r"axes\.A\.motor\.resistance: missing"):
+        axis_model(changed, "A", 100.0, 4e-4)

@@ -119,6 +119,7 @@ def test_fields_are_read_to_si(tmp_path: Path) -> None:
         "axes.A.brake": "{torque: 2 N*m, delay: 30 ms}",
         "axes.A.encoder": "{lines: 500, index: false}",
         "power.capacitance": "4700 uF",
+        "power.supply_resistance": "300 mohm",
         "power.braking_resistor": "{resistance: 5 ohm, on: 90 V, off: 85 V}",
         "power.bridge.on_resistance": "40 mohm",
         "power.bridge.dead_time": "2 us",
@@ -142,6 +143,7 @@ def test_fields_are_read_to_si(tmp_path: Path) -> None:
     assert (thermal.reference_temperature, thermal.limit) == (25.0, pytest.approx(155.0))
     assert (axis.brake.torque, axis.brake.delay) == (2.0, 0.03)
     assert (axis.encoder.index, axis.encoder.counts) == (False, 2000)
+    assert power.supply_resistance == 0.3
     assert (power.capacitance, power.bridge.on_resistance, power.bridge.dead_time) == (4.7e-3, 0.04, 2e-6)
     gains = controller.gains["A"]
     assert (gains.position, gains.speed_proportional, gains.current_integral) == (20.0, 0.8, 3.0)
@@ -203,7 +205,37 @@ def test_time_text_is_exact(ns: int, text: str) -> None:
         ("controller.gains.Q.position", "3 1/s", "controller.gains.Q: 'Q' is not a motor; expected one of A"),
         ("controller.gains.A.position", "3", "'3' has no unit; expected a frequency"),
         ("controller.speed_sensing", "filtered", "the filtered sensing needs speed_filter, such as '2 ms'"),
-        ("controller.jitter", "20 ms", "0.02 s is not below the main_period 0.016 s"),
+        (
+            "controller.jitter",
+            "1 ms",
+            "controller.jitter: 1 ms is not below the speed_period 1 ms, the shortest of what is late;"
+            " expected at most 999.999 us",
+        ),
+        ("controller.command_bits", "1", "1 bit is a sign without a value; expected 0 for none, or 2 to 32"),
+        (
+            "controller.gains.A.integers.speed_integral",
+            "9984/128",
+            "'9984/128' is not over 256; expected such as",
+        ),
+        ("controller.gains.A.integers.speed_integral", "1.5", "'1.5' is not a whole number"),
+        ("controller.gains.A.integers.speed_integral", "-3", "expected a whole number from 0"),
+        (
+            "controller.gains.A",
+            "{position: 3 1/s, integers: {position: 256}}",
+            "controller.gains.A.integers.position: position is stated with its unit as well; expected one of them",
+        ),
+        ("controller.word_bits", "7", "7 is out of range; expected a whole number from 8 to 64"),
+        (
+            "power.capacitance",
+            "1 mF",
+            "power.supply_resistance: missing: a stiff source would charge the capacitance without limit;"
+            " expected a resistance above zero, such as '0.3 ohm'",
+        ),
+        (
+            "power",
+            "{bus_voltage: 75 V, capacitance: 1 mF, supply_resistance: 0 ohm}",
+            "power.supply_resistance: 0 ohm: a stiff source",
+        ),
         ("power.bus_voltage", "75 A", "'75 A' is a current; expected a voltage"),
         ("power.capacitance", "4700", "'4700' has no unit; expected a capacitance, such as '4700 uF'"),
         (
@@ -297,6 +329,14 @@ def test_fixed_joint_has_no_brake(tmp_path: Path) -> None:
             {"power.bus_voltage": "12 V", "axes.A.motor.kind": "pmsm"},  # sqrt(3) * 2/3 * 10.47 V
             "axis A needs 12.09 V",
         ),
+        (
+            {"axes.A.motor.kind": "pmsm", "axes.A.motor.voltage_constant": "0.1 V*s/rad"},  # K_t is 0.1 N m/A
+            "axes.A.motor.voltage_constant: 0.1 V*s/rad is not two thirds of the torque_constant, 0.06667 V*s/rad",
+        ),
+        (
+            {"power.supply_resistance": "0.3 ohm"},
+            "power.supply_resistance: 0.3 ohm has no effect without a capacitance",
+        ),
     ],
 )
 def test_contradiction_is_one_line_of_warning(tmp_path: Path, changes: dict[str, str], expected: str) -> None:
@@ -311,6 +351,9 @@ def test_contradiction_is_one_line_of_warning(tmp_path: Path, changes: dict[str,
         {"power.bus_voltage": "11 V"},
         {"power.bus_voltage": "1 V", "axes.A.motor.kind": "ideal"},
         {"axes.A.motor.peak_torque": "0.6 N*m", "axes.A.motor.current_limit": "6 A"},
+        {"axes.A.motor.kind": "pmsm", "axes.A.motor.voltage_constant": "0.0667 V*s/rad"},
+        {"power.supply_resistance": "0.3 ohm", "power.capacitance": "1 mF"},
+        {"power.supply_resistance": "0 ohm"},
     ],
 )
 def test_consistent_values_are_no_warning(tmp_path: Path, changes: dict[str, str]) -> None:

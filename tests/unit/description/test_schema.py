@@ -433,9 +433,11 @@ def test_motor_that_contradicts_itself_gets_a_warning(tmp_path: Path) -> None:
         "robot.yaml:6: axes.A.motor.rated_output: 100 W differs from rated_torque times rated_speed, 120 W"
         in second
     )
-    assert describe(
+    other, same = describe(
         tmp_path, axis(f"dh: {{}}\n    {motor.replace('motor: {', 'motor: {kind: pmsm, ')}")
-    ).warnings == [second]
+    ).warnings
+    assert "axes.A.motor.voltage_constant: 0.11 V*s/rad is not two thirds of the torque_constant" in other
+    assert same == second
 
 
 def test_motor_within_tolerance_gets_no_warning(tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ import pytest
 
 from servotwin.control.gains import speed_gains
 from servotwin.description.load import read_description
-from servotwin.design.inertia_range import heaviest, lightest, motor_inertia
+from servotwin.design.inertia_range import heaviest, lightest
 from servotwin.design.tuning import LOADS, tune
 from servotwin.errors import InputError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.load import load_robot
 from servotwin.robot.robot import Robot
+from servotwin.robot.shafts import motor_inertia
 
 EXACT = 1e-9
 

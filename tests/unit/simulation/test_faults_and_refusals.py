@@ -296,15 +296,3 @@ def test_a_voltage_law_is_either_obeyed_or_refused_for_a_synchronous_motor(tmp_p
     except ServotwinError as error:
         said = str(error)
     assert "voltage" in said or current == pytest.approx(2.0 / small.R, rel=0.05)
-
-
-@pytest.mark.parametrize("jitter", ["1.5 ms", "0.9 ms"])
-def test_jitter_of_about_a_period_is_refused_or_harmless(tmp_path: Path, jitter: str) -> None:
-    said, moved = "", math.nan
-    try:
-        result = small.run_case(tmp_path, robot(controller={"jitter": jitter}), small.rest(0.1))
-        assert len(result.signals["time_s"]) == 100
-        moved = np.abs(result.signals["joint_A_position_rad"]).max()
-    except InputError as error:
-        said = str(error)
-    assert "jitter" in said or moved < 1e-3

@@ -56,14 +56,14 @@ def dc_interval(
 @helper
 def pmsm_interval(
     motor: Any, s_a: float, s_b: float, u_bus: float, i_d: float, i_q: float, start: float, tau: float
-) -> tuple[float, float, float, float, float, float, float]:
+) -> tuple[float, float, float, float, float, float]:
     """The same for dq currents, by RK4 in short steps; ``start`` is the time since the window began.
 
-    Returns i_d, i_q, the integrals of torque, torque x time since ``start``, i^2, electrical power, i_q.
+    Returns i_d, i_q, the integrals of torque, torque x time since ``start``, i^2, electrical power.
     """
     steps = int(tau / ELECTRICAL_STEP) + 1
     h = tau / steps
-    torque = moment = square = power = charge = 0.0
+    torque = moment = square = power = 0.0
     for k in range(steps):
         x_d, x_q = i_d, i_q
         new_d, new_q = i_d, i_q
@@ -81,13 +81,12 @@ def pmsm_interval(
             moment += weight * turn * local
             square += weight * 1.5 * (x_d * x_d + x_q * x_q)
             power += weight * 1.5 * (u_d * x_d + u_q * x_q)
-            charge += weight * x_q
             new_d += weight * r_d
             new_q += weight * r_q
             ahead = 0.5 * h if stage < 2 else h
             x_d, x_q = i_d + ahead * r_d, i_q + ahead * r_q
         i_d, i_q = new_d, new_q
-    return i_d, i_q, torque, moment, square, power, charge
+    return i_d, i_q, torque, moment, square, power
 
 
 @helper

@@ -49,9 +49,7 @@ MOTOR = _dtype(
     "kind mode flexible current_at brake_closed contact open",
 )
 
-POWER = _dtype(
-    "u_source R_supply C u_on u_off R_brake dead_time storage_time", "two_level capacitor braking enabled"
-)
+POWER = _dtype("u_source R_supply C u_on u_off R_brake dead_time storage_time", "two_level braking")
 
 STOP = _dtype("low high reaction", "state")
 

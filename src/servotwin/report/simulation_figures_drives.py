@@ -52,7 +52,7 @@ class Envelope(NamedTuple):
 
 
 def envelope(view: View, name: str, w_top: float, points: int = 241) -> Envelope | None:
-    r"""Torque against speed within current and voltage; None where neither is known.
+    r"""Torque against speed within current and voltage of the drive that ran; None where neither is known.
 
     .. math:: |K_b \omega + R i| \le U, \quad \tau = K_t i
 
@@ -190,7 +190,7 @@ def currents(view: View, i: int) -> go.Figure:
     name = view.result.motors[i]
     actual, wanted = (view.motor_signal(name, f"current_{kind}A") for kind in ("", "ref_"))
     size = max(float(np.max(np.abs(actual))), float(np.max(np.abs(wanted))), 1e-9)
-    limit = view.motor(name).current_limit
+    limit = view.current_limit(name)
     figure = go.Figure(layout=layout(HEIGHT, yaxis=axis("current [A]")))
     if limit and limit < FAR * size:
         figure.update_layout(yaxis_range=[-1.12 * max(limit, size), 1.12 * max(limit, size)])

@@ -40,7 +40,8 @@ def switching(view: View, i: int) -> go.Figure:
         yaxis3=axis("current [A]", domain=(0.0, 0.32), anchor="x", **_current_range(current)),
     )
     points = view.points
-    if "carrier" in zoom:
+    phases = view.motor(name).kind == "pmsm"  # a vector is modulated, not a voltage that a carrier meets
+    if "carrier" in zoom and not phases:
         thin = {"width": 1.2}
         figure.add_trace(
             line(us, zoom["carrier"], "carrier", SOFT, points, line=thin, hovertemplate="%{y:.3f}")
@@ -48,8 +49,9 @@ def switching(view: View, i: int) -> go.Figure:
     if f"motor_{name}_modulation" in zoom:
         command = zoom[f"motor_{name}_modulation"]
         step = {"shape": "hv", "width": 2}
-        figure.add_trace(line(us, command, "command", INK, points, line=step, hovertemplate="%{y:.3f}"))
-        if _three_level(view):  # the second half bridge is switched by the mirrored command
+        word = "command, alpha" if phases else "command"
+        figure.add_trace(line(us, command, word, INK, points, line=step, hovertemplate="%{y:.3f}"))
+        if _three_level(view) and not phases:  # the second half bridge is switched by the mirrored command
             dotted = {"shape": "hv", "width": 1.2, "dash": "dot"}
             figure.add_trace(line(us, -command, "mirrored", INK, points, line=dotted, hoverinfo="skip"))
     style = {"yaxis": "y2", "hovertemplate": "%{y:.1f} V", "showlegend": False}
@@ -60,8 +62,8 @@ def switching(view: View, i: int) -> go.Figure:
 
 
 def _three_level(view: View) -> bool:
-    bridge = getattr(getattr(view.description, "power", None), "bridge", None)
-    return getattr(bridge, "modulation", "three-level") == "three-level"
+    power = view.truth.power
+    return power is None or power.bridge.modulation == "three-level"
 
 
 def _current_range(current: np.ndarray) -> dict[str, list[float]]:

@@ -231,11 +231,11 @@ def power_record(description: RobotDescription) -> Any:
     power = description.power
     if power is None:
         return record
-    record["u_source"], record["enabled"] = power.bus_voltage, 1
+    record["u_source"] = power.bus_voltage
     record["dead_time"], record["storage_time"] = power.bridge.dead_time, power.bridge.storage_time
     record["two_level"] = int(power.bridge.modulation == "two-level")
     if power.capacitance is not None:
-        record["capacitor"], record["C"] = 1, power.capacitance
+        record["C"] = power.capacitance
         record["R_supply"] = power.supply_resistance or 1e-3
         if power.braking_resistor is not None:
             resistor = power.braking_resistor

@@ -77,7 +77,7 @@ def window_currents(world: Any, motors: Any, u: float, start: float, span: float
                     gained = level * u * first
                     first, lever = K * first, K * lever
             elif motor.kind == PMSM and not motor.open:
-                i, i_q, first, lever, i2, gained, _ = pmsm_interval(
+                i, i_q, first, lever, i2, gained = pmsm_interval(
                     motor, level, level_b, u, i, i_q, passed, tau
                 )
             elif motor.kind == REDUCED and not motor.open:
@@ -177,7 +177,7 @@ def fast_window(
         world.y0[i] = world.y[i]
     for i in range(world.n_z):
         world.z0[i] = world.z[i]
-    error, error_sum, events = world.error, world.error_sum, world.events
+    error, events = world.error, world.events
     stops = records_at(stops_at, world.n, STOP)
     save_modes(world, motors, stops)
     impact_J, simple = world.impact_J, world.simple
@@ -192,7 +192,7 @@ def fast_window(
             world.y[i] = world.y0[i]
         for i in range(world.n_z):
             world.z[i] = world.z0[i]
-        world.error, world.error_sum = error, error_sum
+        world.error = error
         if (
             happened
         ):  # something stuck, slipped or met a stop: this window is for the method that sees every edge

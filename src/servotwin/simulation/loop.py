@@ -19,7 +19,7 @@ from servotwin.drives.thermal import heat
 from servotwin.dynamics.recursive.jit import helper, kernel_of, part
 from servotwin.kernels.address import call_law, call_piece
 from servotwin.simulation.fast import bus_voltage
-from servotwin.simulation.march import next_edge
+from servotwin.simulation.march import count_intervals, next_edge
 from servotwin.simulation.plant import (
     DC,
     ELECTRIC,
@@ -205,6 +205,7 @@ def current_controller(
         axis.m_a, axis.m_b = m_a, m_b
         motor.torque_command = axis.K_hat * axis.i_ref
         switch_pattern(world, power, motor, j, m_a, m_b, i, T)
+    count_intervals(world, T)
     tasks[BRIDGE, 3] += 1
     tasks[BRIDGE, 0] = tasks[BRIDGE, 3] * tasks[BRIDGE, 1]
 
@@ -253,7 +254,7 @@ def plant(
             return
         world.exact = 0
     world.windows = 0  # of the plain window in a row
-    intervals, t = 0, 0.0
+    t = 0.0
     if world.march_piece != 0 and world.simple and not zoomed:
         call_piece(
             world.march_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, start, span
@@ -285,8 +286,6 @@ def plant(
                     motor.i_peak, abs(world.y[motor.current_at + (1 if motor.kind == PMSM else 0)])
                 )
         t = following
-        intervals += 1
-    world.intervals_max = max(world.intervals_max, intervals)
 
 
 @part

@@ -9,20 +9,9 @@ from servotwin.motion.point_moves import Reference
 from servotwin.robot.robot import Robot
 from servotwin.simulation.loop import HEAD, PER_ROW
 from servotwin.simulation.machine import Machine
-from servotwin.simulation.result import joint_signal
+from servotwin.simulation.result import BUS_SIGNALS, MOTOR_SIGNALS, TIP_SIGNALS, joint_signal
 
 SMALL = 10_000_000  # pairs of points that are compared directly, sooner than SciPy is imported
-MOTOR_COLUMNS = {
-    "angle_rad": 0,
-    "speed_rad_per_s": 1,
-    "current_A": 2,
-    "current_ref_A": 3,
-    "torque_N_m": 4,
-    "voltage_V": 5,
-    "winding_temperature_degC": 6,
-    "count": 7,
-    "saturation": 8,
-}
 
 
 def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Reference) -> dict[str, Array]:
@@ -40,15 +29,11 @@ def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Refere
             signals[joint_signal(name, quantity, prismatic=sliding[i], reference=True)] = wanted[:, i]
     for j, name in enumerate(plant.mechanism.rotors.names):
         at = HEAD + n_x + n + PER_ROW * j
-        for column, offset in MOTOR_COLUMNS.items():
+        for offset, column in enumerate(MOTOR_SIGNALS):
             values = rows[:, at + offset]
             whole = column in ("count", "saturation")
             signals[f"motor_{name}_{column}"] = values.astype(np.int64) if whole else values
-    signals["bus_voltage_V"], signals["bus_energy_J"], signals["bus_power_W"] = (
-        rows[:, 1],
-        rows[:, 2],
-        rows[:, 3],
-    )
+    signals |= {name: rows[:, 1 + i] for i, name in enumerate(BUS_SIGNALS)}
     signals.update(tip_signals(plant, model, q, q_ref))
     return {name: np.ascontiguousarray(values) for name, values in signals.items()}
 
@@ -63,9 +48,7 @@ def joint_kinds(robot: Robot) -> tuple[bool, ...]:
 def tip_signals(plant: Robot, model: Robot, q: Array, q_ref: Array) -> dict[str, Array]:
     """Where the tool is, where it should be, and the difference along and across the commanded path."""
     if not len(q):
-        empty = np.zeros(0)
-        names = [f"tip_{word}{axis}_m" for word in ("", "ref_") for axis in "xyz"]
-        return dict.fromkeys([*names, "tip_error_along_m", "tip_error_across_m"], empty)
+        return dict.fromkeys(TIP_SIGNALS, np.zeros(0))
     tip, wanted = plant.fkine(q)[:, :3, 3], model.fkine(q_ref)[:, :3, 3]
     along, across = path_errors(tip, wanted)
     signals = {f"tip_{axis}_m": tip[:, i] for i, axis in enumerate("xyz")}
@@ -113,7 +96,7 @@ def nearest_corner(points: Array, corners: Array) -> Array:
         return np.asarray(cKDTree(corners).query(points)[1])
     middle = corners.mean(axis=0)  # differences of squares keep their digits near the origin
     c = corners - middle
-    return np.argmin(np.einsum("ij,ij->i", c, c) - 2.0 * (points - middle) @ c.T, axis=1)
+    return np.asarray(np.argmin(np.einsum("ij,ij->i", c, c) - 2.0 * (points - middle) @ c.T, axis=1))
 
 
 def make_zoom(machine: Machine, plant: Robot) -> dict[str, Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from servotwin.mechanism.model import Array
 from servotwin.report.page_style import INK, SOFT, axis, layout
 from servotwin.report.simulation_view import View
 from servotwin.report.traces import colour, line
@@ -43,9 +44,7 @@ def switching(view: View, i: int) -> go.Figure:
     phases = view.motor(name).kind == "pmsm"  # a vector is modulated, not a voltage that a carrier meets
     if "carrier" in zoom and not phases:
         thin = {"width": 1.2}
-        figure.add_trace(
-            line(us, zoom["carrier"], "carrier", SOFT, points, line=thin, hovertemplate="%{y:.3f}")
-        )
+        figure.add_trace(line(*carrier(view), "carrier", SOFT, points, line=thin, hovertemplate="%{y:.3f}"))
     if f"motor_{name}_modulation" in zoom:
         command = zoom[f"motor_{name}_modulation"]
         step = {"shape": "hv", "width": 2}
@@ -59,6 +58,20 @@ def switching(view: View, i: int) -> go.Figure:
     style = {"yaxis": "y3", "hovertemplate": "%{y:.4f} A", "showlegend": False}
     figure.add_trace(line(us, current, "current", colour(i), points, **style))
     return figure
+
+
+def carrier(view: View) -> tuple[Array, Array]:
+    """Corners of the triangle that the commands are compared with: times since the zoom began [us], values.
+
+    The zoom has rows at the edges of the bridges, not where the triangle turns.
+    """
+    zoom, control = view.result.zoom, view.description.controller
+    start, end = span(view)
+    if control is None:
+        return 1e6 * (zoom["time_s"] - start), zoom["carrier"]
+    corners = np.arange(round(2.0 * (end - start) / control.current_period) + 1, dtype=np.float64)
+    first = float(zoom["carrier"][0])  # a zoom begins with a period
+    return 0.5e6 * control.current_period * corners, np.where(corners % 2 == 0, first, -first)
 
 
 def _three_level(view: View) -> bool:

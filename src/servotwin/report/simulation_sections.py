@@ -85,8 +85,10 @@ def motors(page: Page, shown: View) -> None:
     """Torques against ratings, the plane of torque and speed, currents and temperatures."""
     page.section(
         "Motors",
-        "Torque in the air gap. The shaded band between the dashed lines is what a motor gives continuously, solid "
-        "lines are its peak; coloured columns are times at a limit, those less than 50 ms apart as one.",
+        f"Torque in the air gap, means over {1e3 * shown.result.scenario.record.every:g} ms; the peaks of the table "
+        "are instantaneous, with the ripple of the current. The shaded band between the dashed lines is what a motor "
+        "gives continuously, solid lines are its peak; coloured columns are times at a limit, those less than 50 ms "
+        "apart as one.",
     )
     names = shown.result.motors
     order = sorted(range(len(names)), key=lambda i: -_use(shown, names[i]))

@@ -9,7 +9,8 @@ impulse and the same moment as the pulsed torque,
 
 so that speed and angle at the end of the window are those of the pulsed torque up to the change of the
 inertia within the window. A third-order step with an embedded second-order one carries the arm. The speed
-that the currents saw is compared with the speed that came out; where it matters, the window is redone.
+that the currents saw is compared with the speed that came out; where it matters, the window is redone. A window
+in which something sticks, slips or meets a stop is taken back and left to ``loop``, which goes from edge to edge.
 """
 
 from __future__ import annotations

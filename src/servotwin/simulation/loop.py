@@ -255,7 +255,7 @@ def plant(
         world.exact = 0
     world.windows = 0  # of the plain window in a row
     t = 0.0
-    if world.march_piece != 0 and world.simple and not zoomed:
+    if world.march_piece != 0 and world.plain and world.simple and not zoomed:
         call_piece(
             world.march_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, start, span
         )

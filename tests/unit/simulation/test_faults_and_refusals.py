@@ -25,10 +25,18 @@ def robot(axis: small.Tree | None = None, **changes: Any) -> small.Tree:
     return small.robot(changes, axes={"A": axis or small.axis()})
 
 
-def broken(folder: Path, kind: str, machine: small.Tree | None = None, law: Any = None, **fault: Any) -> Any:
+def broken(
+    folder: Path,
+    kind: str,
+    machine: small.Tree | None = None,
+    law: Any = None,
+    *,
+    method: str = "fast",
+    **fault: Any,
+) -> Any:
     """A run of 0.3 s at rest with a fault at 0.1 s."""
     whole = {"at": "0.1 s", "kind": kind, **fault}
-    scenario = {**small.rest(0.3), "faults": [whole], "solver": {"method": "fast"}}
+    scenario = {**small.rest(0.3), "faults": [whole], "solver": {"method": method}}
     return small.run_case(folder, machine or robot(FLAT), scenario, law)
 
 
@@ -41,11 +49,12 @@ def before(result: Any) -> np.ndarray:
 
 @pytest.mark.parametrize("motor", [DC, small.PMSM])
 @pytest.mark.parametrize(("kind", "axis"), [("winding-open", {"axis": "A"}), ("power-off", {})])
+@pytest.mark.parametrize("method", ["fast", "rk4"])
 def test_an_open_winding_lets_the_arm_fall(
-    tmp_path: Path, motor: dict[str, Any], kind: str, axis: Any
+    tmp_path: Path, motor: dict[str, Any], kind: str, axis: Any, method: str
 ) -> None:
     machine = robot(small.axis(origin=small.HORIZONTAL, motor=motor))
-    result = broken(tmp_path, kind, machine, **axis)
+    result = broken(tmp_path, kind, machine, method=method, **axis)
     q, i = result.signals["joint_A_position_rad"], result.signals["motor_A_current_A"]
     assert np.abs(q[before(result)]).max() < 1e-4
     assert q[-1] < -0.1

@@ -168,6 +168,7 @@ def settling(view: View) -> go.Figure:
         )
     if settled is not None:
         note = {"text": f"settled after {1e3 * settled:.0f} ms", "font": {"size": 12, "color": SOFT}}
+        note["bgcolor"] = "rgba(255, 255, 255, 0.8)"  # curves may pass behind
         figure.add_vline(x=1e3 * settled, line={"color": INK, "width": 1, "dash": "dash"})
         side = "left" if settled < 0.5 * shown else "right"
         figure.add_annotation(

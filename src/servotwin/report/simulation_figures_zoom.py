@@ -32,16 +32,20 @@ def switching(view: View, i: int) -> go.Figure:
     us = 1e6 * (zoom["time_s"] - start)
     time = axis("time [µs]", anchor="y3", range=[0.0, 1e6 * (end - start)])
     figure = go.Figure(layout=layout(HEIGHT, xaxis=time))
+    phases = three_phase(view, i)
     volts, current = zoom[f"motor_{name}_voltage_V"], zoom[f"motor_{name}_current_A"]
     bus = max(float(np.max(np.abs(volts))), 1e-9)
     switched = [float(volts.min()) - 0.15 * bus, float(volts.max()) + 0.15 * bus]
     figure.update_layout(
         yaxis=axis("modulation", domain=(0.71, 1.0), anchor="x", range=[-1.1, 1.1]),
-        yaxis2=axis("voltage [V]", domain=(0.38, 0.65), anchor="x", range=switched),
-        yaxis3=axis("current [A]", domain=(0.0, 0.32), anchor="x", **_current_range(current)),
+        yaxis2=axis(
+            f"voltage{', alpha' if phases else ''} [V]", domain=(0.38, 0.65), anchor="x", range=switched
+        ),
+        yaxis3=axis(
+            f"current{', q' if phases else ''} [A]", domain=(0.0, 0.32), anchor="x", **_current_range(current)
+        ),
     )
     points = view.points
-    phases = view.motor(name).kind == "pmsm"  # a vector is modulated, not a voltage that a carrier meets
     if "carrier" in zoom and not phases:
         thin = {"width": 1.2}
         figure.add_trace(line(*carrier(view), "carrier", SOFT, points, line=thin, hovertemplate="%{y:.3f}"))
@@ -58,6 +62,11 @@ def switching(view: View, i: int) -> go.Figure:
     style = {"yaxis": "y3", "hovertemplate": "%{y:.4f} A", "showlegend": False}
     figure.add_trace(line(us, current, "current", colour(i), points, **style))
     return figure
+
+
+def three_phase(view: View, i: int) -> bool:
+    """Whether a motor has three phases: a vector is modulated then, not a voltage that a carrier meets."""
+    return view.motor(view.result.motors[i]).kind == "pmsm"
 
 
 def carrier(view: View) -> tuple[Array, Array]:

@@ -163,10 +163,16 @@ def switching_text(shown: View) -> str:
     when = f"{1e6 * (end - start):.0f} µs from t = {start:.6g} s"
     if shown.result.summary.get("pwm") == "averaged":
         return f"{when}: the run has the mean voltage of the pulses, not their edges."
-    return (
-        f"{when}, edge by edge: where command and carrier cross, the bridge switches, and the current follows the "
-        "voltage through the inductance."
-    )
+    vectors = [fine.three_phase(shown, i) for i in fine.zoomed_motors(shown)]
+    text = f"{when}, edge by edge"
+    if not all(vectors):
+        text += ": where command and carrier cross, the bridge switches, and the current follows the voltage"
+    if any(vectors):
+        text += (
+            ". Bridges of three phases switch vectors: shown are their components alpha, along the axis of the first "
+            "phase, and the current q, which makes the torque"
+        )
+    return f"{text}."
 
 
 def happened(page: Page, shown: View) -> None:

@@ -42,7 +42,8 @@ def simulate(
     ``scenario`` is the name of one that ships, the path of a scenario file, or a ``Scenario``; ``overrides``
     changes its fields (``{"solver.method": "rk4", "set.variables.load": "2 kg"}``). A ``controller`` of the
     user's takes the place of position and speed loops. ``progress`` is called with the part done, 0 to 1.
-    A run that diverges raises SimulationError with ``.partial``; Ctrl-C gives a result that is not ``complete``.
+    A run that diverges, or whose law fails, raises SimulationError with ``.partial``; Ctrl-C gives a result that is
+    not ``complete``.
     """
     if not isinstance(scenario, Scenario):
         scenario = read_scenario(scenario, overrides)

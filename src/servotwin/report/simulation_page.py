@@ -32,7 +32,11 @@ def _subtitle(shown: View) -> str:
 def _messages(page: Page, shown: View) -> None:
     """What a reader must know before anything else."""
     if not shown.result.complete:
-        page.warning(f"The run did not come to its end: everything here stops at {shown.duration:.4g} s.")
+        why = shown.result.summary.get("failure")
+        page.warning(
+            f"The run did not come to its end: everything here stops at {shown.duration:.4g} s"
+            f"{f' ({why})' if why else ''}."
+        )
     if len(shown.t) < LEAST_ROWS:
         rows = "Only one" if len(shown.t) else "No"
         every = 1e3 * shown.result.scenario.record.every
@@ -42,7 +46,7 @@ def _messages(page: Page, shown: View) -> None:
 
 
 def _cards(shown: View) -> list[Card]:
-    numbers = shown.result.summary
+    numbers, complete = shown.result.summary, shown.result.complete
     cards = []
     factor = _number(numbers, "real_time_factor")
     if factor is not None:
@@ -52,9 +56,9 @@ def _cards(shown: View) -> list[Card]:
     if final is not None:
         remark = "" if most is None else f"{1e3 * most:.3g} mm at most on the way"
         value, unit = _length(final)
-        cards.append(Card("Tip error at rest", value, unit, remark))
+        cards.append(Card("Tip error at rest" if complete else "Tip error at last", value, unit, remark))
     cards += _torque_card(numbers)
-    if "settling_s" in numbers:
+    if "settling_s" in numbers and complete:
         settled = _number(numbers, "settling_s")
         band = _number(numbers, "settling_band_m")
         within = "" if band is None else f" to {1e3 * band:.3g} mm"

@@ -180,7 +180,7 @@ def happened(page: Page, shown: View) -> None:
     rows = tables.event_rows(shown)
     page.section("Limits and events")
     if not rows:
-        page.paragraph("No limit was met, and nothing else happened.")
+        page.paragraph("No limit was met, and no fault happened.")
         return
     page.table(("from", "to", "axis", "what"), rows[: tables.MOST_EVENTS], text_columns=4)
     if len(rows) > tables.MOST_EVENTS:

@@ -149,23 +149,23 @@ def carry_out(run: Run, progress: Callable[[float], None]) -> Result:
     """Run to the end, to a failure, or to Ctrl-C."""
     machine, world = run.machine, run.machine.world[0]
     happened: list[tuple[float, str, str]] = []
-    complete, refused = True, None
+    failure, refused = None, None
     began = time.perf_counter()
     try:
         go_on(run, progress, happened)
     except KeyboardInterrupt:
-        complete = False
+        failure = "interrupted"
     except LawError as error:
-        refused = error
+        failure, refused = f"{run.scenario.name}: {error}", error
     wall = time.perf_counter() - began - machine.compile_s
     failed = int(world["status"])
     if failed == ASKING:  # the law was asked and did not answer; the machine stands well before that instant
         failed = 0
-    result = collect(run, wall, happened, complete=complete and failed == 0 and refused is None)
-    if refused is not None:
-        raise SimulationError(f"{run.scenario.name}: {refused}", result) from refused.__cause__
     if failed:
-        raise SimulationError(failure_text(failed, int(world["now"]) * 1e-9, run), result)
+        failure = failure_text(failed, int(world["now"]) * 1e-9, run)
+    result = collect(run, wall, happened, complete=failure is None, failure=failure)
+    if failure is not None and (failed or refused is not None):
+        raise SimulationError(failure, result) from getattr(refused, "__cause__", None)
     return result
 
 
@@ -201,8 +201,15 @@ def failure_text(status: int, at: float, run: Run) -> str:
     )
 
 
-def collect(run: Run, wall: float, faults: list[tuple[float, str, str]], *, complete: bool) -> Result:
-    """The result of a run that has ended."""
+def collect(
+    run: Run,
+    wall: float,
+    faults: list[tuple[float, str, str]],
+    *,
+    complete: bool,
+    failure: str | None = None,
+) -> Result:
+    """The result of a run that has ended; ``failure`` says why before its time."""
     machine, plant, scenario = run.machine, run.plant, run.scenario
     with np.errstate(all="ignore"):  # a run that diverged has left numbers behind that are none
         signals = make_signals(machine, plant, run.model, run.reference)
@@ -220,6 +227,7 @@ def collect(run: Run, wall: float, faults: list[tuple[float, str, str]], *, comp
         "method": scenario.solver.method,
         "pwm": scenario.solver.pwm,
         "seed": scenario.seed,
+        "failure": failure,
         "simulated_s": now,
         "wall_s": wall,
         "compile_s": run.compile_s + machine.compile_s,

@@ -128,7 +128,9 @@ def tip_errors(signals: dict[str, Array], reference: Reference) -> dict[str, Any
     outside = np.flatnonzero(error > BAND)
     settled = None
     arrival = float(reference.arrivals[-1])
-    if not len(outside):
+    if float(t[-1]) < arrival:  # ended on the way
+        settled = None
+    elif not len(outside):
         settled = 0.0
     elif outside[-1] + 1 < len(t):
         settled = max(float(t[outside[-1] + 1]) - arrival, 0.0)

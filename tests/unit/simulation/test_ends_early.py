@@ -48,6 +48,10 @@ def test_a_run_that_diverges_is_written_with_its_report(
     assert ("instant was recorded" in page) == (rows < 2)
     assert ("Following error" in page) == (rows >= 2)
     assert "How it was computed" in page
+    assert str(error) == error.partial.summary["failure"]
+    assert "diverged at 0.001 s: a motor left all bounds of speed" in page
+    assert "Tip error at rest" not in page
+    assert "Settling</div>" not in page
 
 
 def interrupted(calls: int) -> PythonLaw:
@@ -67,9 +71,18 @@ def interrupted(calls: int) -> PythonLaw:
 def test_ctrl_c_within_a_law_gives_the_part_that_was_simulated(tmp_path: Path, calls: int) -> None:
     result = small.run_case(tmp_path, PLAIN, SHORT, interrupted(calls))
     assert not result.complete
+    assert result.summary["failure"] == "interrupted"
     assert result.summary["simulated_s"] == pytest.approx((calls - 1) * 1e-3, abs=1e-12)
     assert len(result.signals["time_s"]) == calls - 1
     assert write_result(result, tmp_path / "out").page is not None
+
+
+def test_a_run_that_ended_on_the_way_has_not_settled(tmp_path: Path) -> None:
+    move = {"move": [{"to": {"A": "1e-6 rad"}, "dwell": "0.1 s"}], "solver": {"method": "fast"}}
+    result = small.run_case(tmp_path, PLAIN, move, interrupted(100))
+    assert len(result.signals["time_s"]) == 99
+    assert result.summary["settling_s"] is None
+    assert small.run_case(tmp_path, PLAIN, move).summary["settling_s"] == 0.0
 
 
 def failing(folder: Path, compute: Any) -> SimulationError:

@@ -58,6 +58,18 @@ CONTROLLER = {
 }
 HORIZONTAL: Tree = {"rpy": ["90 deg", "0 deg", "0 deg"]}  # the joint's axis lies flat: gravity pulls
 
+# a weight of 20 kg that the motor lifts
+LIFT: Tree = {
+    "type": "prismatic",
+    "origin": {},
+    "axis": [0, 0, 1],
+    "limits": {"position": ["-0.5 m", "0.5 m"], "speed": "0.4 m/s"},
+    "link": {"mass": "20 kg"},
+    "gear": {"ratio": "600 rad/m"},
+    "motor": DC,
+    "encoder": FINE,
+}
+
 
 def axis(**changes: Any) -> Tree:
     """A revolute axis about the vertical with a DC motor."""

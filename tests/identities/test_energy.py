@@ -51,16 +51,6 @@ def test_larger_robots_keep_their_energy(tmp_path: Path, text: str) -> None:
     assert result.summary["tip_error_final_m"] < 1e-3
 
 
-LIFT = {
-    "type": "prismatic",
-    "origin": {},
-    "axis": [0, 0, 1],
-    "limits": {"position": ["-0.5 m", "0.5 m"], "speed": "0.4 m/s"},
-    "link": {"mass": "20 kg"},
-    "gear": {"ratio": "600 rad/m"},
-    "motor": DC,
-    "encoder": small.FINE,
-}
 DRY = {
     **DC,
     "coulomb_friction": "0.02 N*m",
@@ -77,7 +67,7 @@ REGENERATION = {
 
 
 def lift(**changes: Any) -> small.Tree:
-    return small.robot(axes={"A": small.merged(LIFT, changes)})
+    return small.robot(axes={"A": small.merged(small.LIFT, changes)})
 
 
 def flat(**changes: Any) -> small.Tree:

@@ -61,12 +61,19 @@ def test_the_papers_own_method_and_others_give_the_same_run(method: str) -> None
     assert np.abs(fast - other).max() < 5 * 2 * math.pi / 4000 / 100
 
 
-def test_four_motors_cut_the_current_period_into_seventeen_intervals() -> None:
-    """Section III.4, Fig. 5: 4 n + 1 fine time intervals."""
-    found = result(
-        "scara-full-range", ("solver.method", "rk4"), ("move.0.dwell", "0 s"), ("move.1.dwell", "0 s")
-    )
-    assert found.summary["intervals_per_current_period_max"] == 17
+@pytest.mark.parametrize("method", ["rk4", "fast"])
+@pytest.mark.parametrize(
+    ("modulation", "pwm", "intervals"),
+    [("three-level", "switched", 17), ("two-level", "switched", 9), ("three-level", "averaged", 1)],
+)
+def test_four_motors_cut_the_current_period_into_as_many_intervals_as_the_paper_says(
+    method: str, modulation: str, pwm: str, intervals: int
+) -> None:
+    """Section III.4, Fig. 5: 4 n + 1 fine time intervals; a bridge of two levels has half of the edges."""
+    changes = ("solver.method", method), ("solver.pwm", pwm), ("set.power.bridge.modulation", modulation)
+    rest = ("move.0.dwell", "0 s"), ("move.1.dwell", "0 s")
+    found = result("scara-full-range", *changes, *rest)
+    assert found.summary["intervals_per_current_period_max"] == intervals
 
 
 # --- section V, Fig. 7: torques of the full-range move ----------------------------------------------
@@ -107,12 +114,19 @@ def difference(name: str, speed: str, signal: str) -> np.ndarray:
 
 @pytest.mark.parametrize("signal", ["joint_A_position_rad", "joint_A_velocity_rad_per_s"])
 def test_robot_and_simulator_differ_more_at_high_speed(signal: str) -> None:
-    """Fig. 9 and 10: small at low speed, large at high speed, yet small beside the motion."""
+    """Fig. 9 and 10: small at low speed, large at high speed, yet small beside the motion.
+
+    What the wrong masses and viscous friction add grows with acceleration and speed, five times here. Breaking
+    away from dry friction (the first 0.1 s) and the noise of the current sensor (a mean over 20 ms) do not.
+    """
     low = difference("scara-perturbed-low-speed", "20 %", signal)
     high = difference("scara-perturbed-high-speed", "100 %", signal)
-    assert np.sqrt(np.mean(high**2)) > 1.2 * np.sqrt(np.mean(low**2))
-    assert np.abs(high).max() > np.abs(low).max()
-    assert np.abs(high).max() < 0.01
+    moving = [np.convolve(d, np.full(20, 0.05), "valid")[100:-300] for d in (low, high)]
+    slow, quick = (float(np.sqrt(np.mean(d**2))) for d in moving)
+    assert quick > 2.0 * slow
+    assert np.abs(moving[1]).max() > 1.2 * np.abs(moving[0]).max()
+    motion = {"joint_A_position_rad": math.radians(100.0), "joint_A_velocity_rad_per_s": math.radians(200.0)}
+    assert np.abs(high).max() < 2e-3 * motion[signal]
 
 
 # --- Table 1 and section V: repeatability -----------------------------------------------------------

@@ -71,16 +71,17 @@ def check(
 
 @app.command()
 def schema(
+    kind: Annotated[str, typer.Argument(metavar="[robot|scenario]", help="Of which files.")] = "robot",
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write to a file instead.")] = None,
     json: Annotated[bool, typer.Option("--json", help="The schema is JSON in any case.")] = False,
 ) -> None:
-    """Print the JSON Schema of robot files.
+    """Print the JSON Schema of robot or scenario files.
 
     Editors use it to complete and check what is typed.
     """
     from servotwin.cli.files import schema as run
 
-    run(out, json=json)
+    run(kind, out, json=json)
 
 
 @app.command()
@@ -383,4 +384,4 @@ def demo(
     """
     from servotwin.cli.demo import demo as run
 
-    run(out, overrides, json=json)
+    raise typer.Exit(run(out, overrides, json=json))

@@ -4,50 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.output import print_json, print_line, working
-from servotwin.cli.simulate import LONG, progress_bar, scenario_overrides
+from servotwin.cli.simulate import DONE, LONG, how_it_ended, run_scenario, scenario_overrides
 
 if TYPE_CHECKING:
     from servotwin.simulation.result import Result
 
 SCENARIOS = ("scara-a-axis-100deg", "scara-full-range")
+PAGE, SUMMARY = "report.html", "summary.json"
 
 
-def demo(out: str, overrides: Sequence[str] | None, *, json: bool) -> None:
-    """Simulate the moves of Lee 1989, write their reports and one over both, and say where it is."""
+def demo(out: str, overrides: Sequence[str] | None, *, json: bool) -> int:
+    """Simulate the moves of Lee 1989, write their reports and one over both, and say where it is; the exit code."""
     changes = scenario_overrides(overrides, None, None, None)
     with working("loading the simulator"):
-        from servotwin import simulate
-        from servotwin.report.files import make_folder, write_bytes, write_json
+        from servotwin.report.files import make_folder
         from servotwin.simulation.scenario import read_scenario
 
         folder = make_folder(out)
         chosen = [read_scenario(name, changes) for name in SCENARIOS]
     results: list[Result] = []
     for scenario in chosen:
-        with progress_bar(f"simulating {scenario.name}") as progress:
-            results.append(simulate(scenario, progress=progress))
-    with working("drawing the reports"):
-        from servotwin.report.demo_page import demo_page, findings
-        from servotwin.report.simulation_files import json_ready, write_result
-
-        links = {}
-        for result in results:
-            files = write_result(result, folder / result.scenario.name)
-            if files.page is not None:
-                links[result.scenario.title] = f"{result.scenario.name}/{files.page.name}"
-        numbers = findings(results[0], results[1])
-        page = write_bytes(Path(folder) / "report.html", demo_page(results[0], results[1], links).encode())
-        summary = write_json(Path(folder) / "summary.json", json_ready(numbers))
+        place = folder / scenario.name
+        result, failure = run_scenario(scenario, place)
+        results.append(result)
+        if failure is not None or not result.complete:
+            _write_runs(results, folder)
+            for earlier in (PAGE, SUMMARY):  # of another demo
+                (folder / earlier).unlink(missing_ok=True)
+            return how_it_ended(result, failure, place)
+    page, summary, numbers = _write_demo(results, folder)
     if json:
-        print_json({"report": str(page), "summary": str(summary), **json_ready(numbers)})
-        return
-    _print(results, page, summary)
+        print_json({"report": str(page), "summary": str(summary), **numbers})
+    else:
+        _print(results, page, summary)
+    return DONE
+
+
+def _write_runs(results: Sequence[Result], folder: Path) -> dict[str, str]:
+    """Write every run with its report; the reports by title, as seen from the folder."""
+    from servotwin.report.simulation_files import write_result
+
+    links = {}
+    with working("drawing the reports"):
+        for result in results:
+            name = result.scenario.name
+            page = write_result(result, folder / name).page
+            if page is not None:
+                links[result.scenario.title or name] = f"{name}/{page.name}"
+    return links
+
+
+def _write_demo(results: Sequence[Result], folder: Path) -> tuple[Path, Path, dict[str, Any]]:
+    """The page over both runs and its numbers."""
+    from servotwin.report.demo_page import demo_page, findings
+    from servotwin.report.files import write_bytes, write_json
+    from servotwin.report.simulation_files import json_ready
+
+    links = _write_runs(results, folder)
+    numbers = json_ready(findings(results[0], results[1]))
+    with working("drawing the page over both"):
+        page = write_bytes(folder / PAGE, demo_page(results[0], results[1], links).encode())
+    return page, write_json(folder / SUMMARY, numbers), numbers
 
 
 def _print(results: Sequence[Result], page: Path, summary: Path) -> None:
+    from servotwin.report.demo_page import stroke
+
     single, full = (result.summary for result in results)
     for axis in full["axes"]:
         print_line(
@@ -56,7 +81,7 @@ def _print(results: Sequence[Result], page: Path, summary: Path) -> None:
         )
     peak = single["axes"][0]["joint_peak_speed"] * 57.29577951308232
     print_line(
-        f"A axis 0 to 100 deg: peak {peak:.1f} deg/s, tip error at rest {1e3 * single['tip_error_final_m']:.3f} mm"
+        f"{stroke(results[0])}: peak {peak:.1f} deg/s, tip error at rest {1e3 * single['tip_error_final_m']:.3f} mm"
     )
     wall, simulated = (single[key] + full[key] for key in ("wall_s", "simulated_s"))
     print_line(f"speed: {simulated / wall:.0f} times real time ({simulated:.3g} s in {wall:.2g} s)")

@@ -65,15 +65,23 @@ def _try_out(mechanism: Mechanism) -> None:
         robot.fkine(robot.q_home)
 
 
-def schema(out: str | None, *, json: bool) -> None:
-    """Print the JSON Schema of robot files, or write it."""
+def schema(kind: str, out: str | None, *, json: bool) -> None:
+    """Print the JSON Schema of robot or scenario files, or write it."""
     from servotwin.description.json_schema import json_schema
     from servotwin.description.write import atomic_write_text
 
+    if kind == "robot":
+        found = json_schema()
+    elif kind == "scenario":
+        from servotwin.simulation.scenario_schema import scenario_schema
+
+        found = scenario_schema()
+    else:
+        raise InputError(f"'{one_line(kind)}' has no schema; expected robot or scenario")
     if out is None:
-        print_json(json_schema())
+        print_json(found)
         return
-    atomic_write_text(out, json_module.dumps(json_schema(), indent=2) + "\n")
+    atomic_write_text(out, json_module.dumps(found, indent=2) + "\n")
     if json:
         print_json({"output": out})
     else:

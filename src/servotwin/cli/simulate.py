@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.output import number, print_json, print_line, print_note, print_table, working
-from servotwin.errors import InputError
+from servotwin.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
     from servotwin.report.simulation_files import ResultFiles
     from servotwin.simulation.result import Result
+    from servotwin.simulation.scenario import Scenario
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 LONG = 2.0  # s of compiling that are worth a line
@@ -58,35 +60,44 @@ def simulate(
             field="NAME-OR-FILE",
         )
     changes = scenario_overrides(overrides, plant, method, pwm)
-    from servotwin.errors import SimulationError
-    from servotwin.simulation.scenario import read_scenario
-
     with working("reading the scenario"):
+        from servotwin.simulation.scenario import read_scenario
+
         chosen = read_scenario(scenario, changes)
     folder = out or f"out/{chosen.name}"
-    failure = None
-    with progress_bar(f"simulating {chosen.name}") as progress:
-        from servotwin import simulate as run
-        from servotwin.report.files import make_folder
-
-        make_folder(folder)  # a place that cannot be written is said before the work is done
-        try:
-            result = run(chosen, progress=progress)
-        except SimulationError as error:
-            failure, result = error, error.partial
+    result, failure = run_scenario(chosen, folder)
     with working("writing the result"):
         from servotwin.report.simulation_files import write_result
 
         files = write_result(result, folder, report=report)
     _print_result(result, files, json=json)
+    return how_it_ended(result, failure, folder)
+
+
+def run_scenario(scenario: Scenario, folder: str | Path) -> tuple[Result, SimulationError | None]:
+    """What there is of a run, and why there is no more of it."""
+    with progress_bar(f"simulating {scenario.name}") as progress:
+        from servotwin import simulate as run
+        from servotwin.report.files import make_folder
+
+        make_folder(folder)  # a place that cannot be written is said before the work is done
+        try:
+            return run(scenario, progress=progress), None
+        except SimulationError as error:
+            if error.partial is None:
+                raise
+            return error.partial, error
+
+
+def how_it_ended(result: Result, failure: SimulationError | None, folder: str | Path) -> int:
+    """The exit code of a run; says why there is less of it than was asked for."""
     sys.stdout.flush()  # what comes now is the last line, wherever both streams go
     if failure is not None:
         print_note(f"{failure} (what there is of the run: {folder})")
         return FAILED
     if not result.complete:
-        print_note(
-            f"interrupted at {result.signals['time_s'][-1]:.4g} s; the result up to there is in {folder}"
-        )
+        at = result.summary["simulated_s"]
+        print_note(f"interrupted at {at:.4g} s; the result up to there is in {folder}")
         return INTERRUPTED
     return DONE
 

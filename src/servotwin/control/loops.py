@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -233,19 +234,33 @@ def _bandwidth(w: Array, response: Complex, crossings: list[tuple[float, float]]
     return float(w[k - 1] * (w[k] / w[k - 1]) ** share)
 
 
-def check_loops(axis: str, model: AxisModel, gains: Gains, timing: Timing, where: str = "") -> list[str]:
+def check_loops(
+    axis: str,
+    model: AxisModel,
+    gains: Gains,
+    timing: Timing,
+    where: str = "",
+    running: Sequence[str] = ("current", "speed", "position"),
+) -> list[str]:
     """Warnings, one line each, about loops that oscillate, nearly do, or do not nest; [] if all is well.
 
-    ``where`` says which load the model stands for, such as 'lightest load'.
+    ``where`` says which load the model stands for, such as 'lightest load'; ``running`` names the loops
+    that are closed.
     """
-    return loop_warnings(axis, axis_loops(model, gains, timing), where)
+    return loop_warnings(axis, axis_loops(model, gains, timing), where, running)
 
 
-def loop_warnings(axis: str, loops: AxisLoops, where: str = "") -> list[str]:
+def loop_warnings(
+    axis: str,
+    loops: AxisLoops,
+    where: str = "",
+    running: Sequence[str] = ("current", "speed", "position"),
+) -> list[str]:
     """The warnings of ``check_loops`` for loops that are at hand."""
     place = f"axis {axis}, {where}, " if where else f"axis {axis}, "
     found = []
-    for loop in loops.all:
+    judged = [loop for loop in loops.all if loop.name in running]
+    for loop in judged:
         margin = _margin_text(loop)
         if not loop.stable:
             found.append(f"{place}{loop.name} loop: unstable ({margin})")
@@ -253,7 +268,7 @@ def loop_warnings(axis: str, loops: AxisLoops, where: str = "") -> list[str]:
         if loop.phase_margin is not None and loop.phase_margin < LOWEST_PHASE_MARGIN:
             limit = math.degrees(LOWEST_PHASE_MARGIN)
             found.append(f"{place}{loop.name} loop: {margin}; expected at least {limit:.0f} deg")
-    for inner, outer in ((loops.current, loops.speed), (loops.speed, loops.position)):
+    for inner, outer in pairwise(judged):
         if not inner.stable or inner.crossover is None or outer.crossover is None:
             continue
         if inner.crossover >= NESTING * outer.crossover:

@@ -23,6 +23,11 @@ _TEXT = {"type": "string"}
 
 def json_schema() -> Schema:
     """The schema of a robot file."""
+    return file_schema(RobotDescription, "ServoTwin robot description")
+
+
+def file_schema(model: type[Part], title: str) -> Schema:
+    """The schema of a file that is composed as robot files are: ``extends``, ``variables`` and expressions."""
     definitions: dict[str, Schema] = {
         "quantity": _with_source({"type": ["string", "number"], "examples": ["350 mm", "= a1/2", "100"]}),
         "vector": _with_source({"type": "array", "items": {"$ref": "#/$defs/quantity"}}),
@@ -30,7 +35,7 @@ def json_schema() -> Schema:
         "variable": _variable(),
         "choose": _choose(),
     }
-    top = _model(RobotDescription, definitions)
+    top = _model(model, definitions)
     top["properties"]["extends"] = {
         **_TEXT,
         "description": "catalogue name or file that this one builds on; own keys win, an empty key deletes",
@@ -44,7 +49,7 @@ def json_schema() -> Schema:
     top["required"] = ["format"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "ServoTwin robot description",
+        "title": title,
         **top,
         "$defs": definitions,
     }
@@ -171,6 +176,8 @@ def _type(annotation: Any, definitions: dict[str, Schema]) -> Schema:
     if origin is dict:
         items = _type(arguments[1], definitions)
         return {"type": ["object", "null"], "properties": _everywhere(), "additionalProperties": items}
+    if annotation is Any:
+        return {}
     if origin is Literal:
         return {"enum": list(arguments)}
     if isinstance(annotation, type) and issubclass(annotation, Part):

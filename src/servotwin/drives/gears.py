@@ -41,13 +41,6 @@ def torsion_torque(motor: Any, twist: float, rate: float) -> float:
 
 
 @helper
-def spring_energy(motor: Any, twist: float) -> float:
-    """Energy in the torsion [J]."""
-    beyond = max(abs(twist) - motor.half_play, 0.0)
-    return 0.5 * motor.stiffness * beyond * beyond  # type: ignore[no-any-return]
-
-
-@helper
 def lossy_torque(motor: Any, tau_s: float, w_load: float) -> float:
     """What of the torsion torque reaches the load [N m]."""
     if motor.eta >= 1.0:

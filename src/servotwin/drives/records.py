@@ -50,9 +50,7 @@ MOTOR = _dtype(
     "kind mode flexible current_at charge_at has_constant brake_closed contact open",
 )
 
-POWER = _dtype(
-    "u_source R_supply C u_on u_off R_brake dead_time storage_time", "two_level capacitor braking enabled"
-)
+POWER = _dtype("u_source R_supply C u_on u_off R_brake dead_time storage_time", "two_level braking")
 
 # state: -1, +1 while a joint lies at its low or high end; touched: it has met one since the last window
 STOP = _dtype("low high reaction", "state touched")

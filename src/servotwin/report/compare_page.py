@@ -139,7 +139,7 @@ def _row(found: SignalComparison, own: float | None) -> list[str | Cell]:
         f"{factor * numbers.max:.4g}",
         f"{numbers.max_at_s:.3f}",
         f"{factor * numbers.mean:.3g}",
-        "-" if numbers.nrmse is None else f"{100 * numbers.nrmse:.2f}\u00a0%",
+        "-" if numbers.nrmse is None else f"{100 * numbers.nrmse:.3g}\u00a0%",
         "-" if numbers.correlation is None else f"{numbers.correlation:.6f}",
         "-" if own is None else f"{1e3 * own:.3f}",
         str(numbers.samples),
@@ -157,7 +157,7 @@ def _cards(comparison: Comparison) -> list[Card]:
             worst = max(found, key=lambda item: item.metrics.nrmse or 0.0)
             unit, factor = shown_unit(worst)
             remark = f"{title(worst)}, RMS {factor * worst.metrics.rms:.3g} {unit}"
-            value = f"{100 * (worst.metrics.nrmse or 0.0):.2f}"
+            value = f"{100 * (worst.metrics.nrmse or 0.0):.2g}"
             cards.append(Card(f"Largest {kind} difference", value, "% NRMSE", remark))
     return cards
 

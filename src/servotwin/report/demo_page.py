@@ -8,13 +8,19 @@ from typing import Any
 import numpy as np
 
 from servotwin import __version__
-from servotwin.report import simulation_figures_drives as drives
 from servotwin.report import simulation_figures_motion as motion
 from servotwin.report import simulation_figures_zoom as fine
-from servotwin.report import simulation_tables as tables
 from servotwin.report.page import Card, Figure, Page
+from servotwin.report.simulation_sections import (
+    pwm_words,
+    switching_text,
+    tip_errors,
+    torque_speed,
+    torques,
+)
 from servotwin.report.simulation_view import View, view
 from servotwin.simulation.result import Result
+from servotwin.simulation.scenario import Scenario
 
 FIRST = 0  # the A axis, and its motor
 
@@ -24,9 +30,12 @@ def demo_page(one_axis: Result, full_range: Result, links: dict[str, str]) -> st
     single, full = view(one_axis), view(full_range)
     page = Page(
         "GSIS SCARA, simulated from the transistor to the tip",
-        "Arm, DC motors, gears, encoders, PWM and the three nested controllers of Lee, Lee and Lim (1989), "
-        "at maximum speed and payload.",
+        "Arm, motors, gears, encoders, PWM and controllers of Lee, Lee and Lim (1989), "
+        f"{conditions(full_range.scenario)}.",
     )
+    for result in (one_axis, full_range):
+        for line in result.summary.get("warnings", []):
+            page.warning(f"{result.scenario.name}: {line}")
     page.cards(_cards(single, full))
     _selection(page, full)
     _profiles(page, single)
@@ -38,6 +47,23 @@ def demo_page(one_axis: Result, full_range: Result, links: dict[str, str]) -> st
     return page.html(
         f"ServoTwin {__version__}. Numbers: summary.json and signals.parquet beside the reports."
     )
+
+
+def conditions(scenario: Scenario) -> str:
+    """Speed and load of a scenario in words, such as 'at 100 % speed with a load of 4 kg'."""
+    speeds = sorted({round(100 * move.speed, 3) for move in scenario.moves})
+    payload = scenario.description.payload
+    mass = payload.mass if payload is not None else 0.0
+    load = f"with a load of {mass:.4g} kg" if mass else "without a load"
+    return f"at {' to '.join(f'{speed:g}' for speed in (*speeds[:1], *speeds[1:][-1:]))} % speed {load}"
+
+
+def stroke(result: Result) -> str:
+    """Where the first joint goes, such as 'A axis, 0 to 100 deg'."""
+    scenario, joint = result.scenario, result.joints[FIRST]
+    places = [scenario.start[joint], *(move.to[joint] for move in scenario.moves if joint in move.to)]
+    factor, unit = (1e3, "mm") if result.prismatic[FIRST] else (180.0 / np.pi, "deg")
+    return f"{joint} axis, {' to '.join(f'{factor * place:.4g}' for place in places)} {unit}"
 
 
 def findings(one_axis: Result, full_range: Result) -> dict[str, Any]:
@@ -66,82 +92,59 @@ def _cards(single: View, full: View) -> list[Card]:
     rated, most = numbers["motor_A_rated_torque_N_m"], numbers["motor_A_peak_rating_N_m"]
     error = 1e3 * numbers["tip_error_final_m"]
     speed = float(np.degrees(numbers["peak_speed_rad_per_s"]))
+    motor = f"Motor {full.result.motors[FIRST]}, full range"
+    far = f"peak, {100 * peak / most:.0f} % of what it can give"
+    hot = "good" if rms < rated else "warn"
+    close = "good" if error < 0.05 else "warn"
+    fast = f"{numbers['simulated_s']:.3g} s, {pwm_words(full)}, in {numbers['wall_s']:.2g} s"
     return [
-        Card(
-            "Motor A, full range",
-            f"{peak:.2f}",
-            "N m",
-            f"peak, {100 * peak / most:.0f} % of what it can give",
-        ),
-        Card(
-            "Motor A, full range",
-            f"{rms:.2f}",
-            "N m",
-            f"RMS, rated {rated:.2f}",
-            "good" if rms < rated else "warn",
-        ),
-        Card("A axis, 0 to 100 deg", f"{speed:.1f}", "deg/s", "peak speed; Table 1: 200"),
-        Card(
-            "Tip error at rest", f"{error:.3f}", "mm", "paper: below 0.05", "good" if error < 0.05 else "warn"
-        ),
-        Card(
-            "Faster than real time",
-            f"{numbers['real_time_factor']:.0f}",
-            "times",
-            f"{numbers['simulated_s']:.3g} s, every edge of the PWM, in {numbers['wall_s']:.2g} s",
-        ),
+        Card(motor, f"{peak:.2f}", "N m", far),
+        Card(motor, f"{rms:.2f}", "N m", f"RMS, rated {rated:.2f}", hot),
+        Card(stroke(single.result), f"{speed:.1f}", "deg/s", "peak speed; Table 1: 200"),
+        Card("Tip error at rest", f"{error:.3f}", "mm", "paper: below 0.05", close),
+        Card("Faster than real time", f"{numbers['real_time_factor']:.0f}", "times", fast),
     ]
 
 
 def _selection(page: Page, full: View) -> None:
     page.section(
         "Which motors?",
-        "All axes move through their whole range and back at maximum speed with 4 kg. The shaded band is what a "
-        "motor gives continuously, the dashed lines what it can give for a moment (figure 7 of the paper).",
+        f"All axes move through their range and back {conditions(full.result.scenario)}. The shaded band between the "
+        "dashed lines is what a motor gives continuously, solid lines are what it can give for a moment (figure 7 of "
+        "the paper).",
     )
-    names = full.result.motors
-    page.figures([Figure(drives.motor_torque(full, FIRST, 340), f"Motor {names[FIRST]}: torque")])
-    rest = [i for i in range(len(names)) if i != FIRST]
-    page.figures([Figure(drives.motor_torque(full, i), f"Motor {names[i]}: torque") for i in rest], columns=3)
-    page.table(tables.MOTOR_COLUMNS, [tables.motor_row(full, name) for name in names])
+    torques(page, full, range(len(full.result.motors)))
     page.figures(
-        [
-            Figure(drives.torque_speed(full, FIRST), f"Motor {names[FIRST]}: torque and speed"),
-            Figure(motion.tip_path(full), "Path of the tool from above"),
-        ],
+        [torque_speed(full, FIRST), Figure(motion.tip_path(full), "Path of the tool from above")],
         columns=2,
     )
 
 
 def _profiles(page: Page, single: View) -> None:
+    scenario, control = single.result.scenario, single.description.controller
+    ramps = sorted({move.ramp for move in scenario.moves})
+    clocks = ""
+    if control is not None:
+        main, axis = 1e3 * control.main_period, 1e3 * control.axis_period
+        clocks = f"commanded every {main:g} ms, interpolated every {axis:g} ms, "
     page.section(
         "How does it move?",
-        "A axis from 0 to 100 deg: velocity with ramps of 0.25 s, commanded every 16 ms, interpolated every 1.6 ms, "
-        "and what the arm made of it (figure 8).",
+        f"{stroke(single.result)}, {conditions(scenario)}: velocity with ramps of "
+        f"{' and '.join(f'{ramp:g}' for ramp in ramps)} s, {clocks}and what the arm made of it (figure 8).",
     )
     page.figures([Figure(motion.joint_motion(single, FIRST), f"Joint {single.result.joints[FIRST]}")])
 
 
 def _tip(page: Page, single: View) -> None:
     page.section(
-        "How accurate is it?", "Error of the tool in x and y on the way and after arrival (figure 11)."
+        "How accurate is it?", "Error of the tool in x, y and z on the way and after arrival (figure 11)."
     )
-    page.figures(
-        [
-            Figure(motion.tip_error(single), "Error in base axes"),
-            Figure(motion.settling(single), "Settling", "The scale shows the end; larger errors leave it"),
-        ],
-        columns=2,
-    )
+    page.figures(tip_errors(single), columns=2)
 
 
 def _switching(page: Page, single: View) -> None:
     if not single.result.zoom:
         return
-    start, end = fine.span(single)
-    page.section(
-        "What do the transistors do?",
-        f"{1e6 * (end - start):.0f} µs from t = {start:.4g} s: carrier and command, pulses of the bridge, current.",
-    )
-    names = single.result.motors
-    page.figures([Figure(fine.switching(single, FIRST), f"Motor {names[FIRST]}")])
+    page.section("What do the transistors do?", switching_text(single))
+    motor = single.result.motors[FIRST]
+    page.figures([Figure(fine.switching(single, FIRST), f"Motor {motor}")])

@@ -10,11 +10,11 @@ import numpy as np
 from servotwin import __version__
 from servotwin.mechanism.model import BoolArray
 from servotwin.report import job_figures as figures
-from servotwin.report import simulation_page as drives
 from servotwin.report.animation import animation_fragment
 from servotwin.report.job_view import MOVES, JobStory, Line, Step, by_line
 from servotwin.report.page import Card, Cell, Figure, Page
-from servotwin.report.simulation_view import View, view
+from servotwin.report.simulation_sections import drive_sections
+from servotwin.report.simulation_view import view
 
 MOST_STEPS = 400  # rows of the table of every step
 COLUMNS = (
@@ -44,7 +44,6 @@ STEP_COLUMNS = (
 
 def job_page(story: JobStory, payload: str = "") -> str:
     """The page as HTML; ``payload``: a word on what the tool carries."""
-    shown = view(story.result)
     page = Page(f"Job {story.name}", _subtitle(story))
     _messages(page, story)
     lines = by_line(story.steps, story.source)
@@ -53,7 +52,7 @@ def job_page(story: JobStory, payload: str = "") -> str:
     _instructions(page, story, lines)
     _path(page, story)
     _times(page, story)
-    _drives(page, shown)
+    drive_sections(page, view(story.result))
     if story.source:
         page.section("The job")
         page.fragment(f'<pre class="table" style="padding: 12px 16px">{escape(story.source)}</pre>')
@@ -75,7 +74,7 @@ def _messages(page: Page, story: JobStory) -> None:
         lines.insert(0, f"The job did not come to its end: it stopped after {float(story.t[-1]):.4g} s.")
     lines += [str(line) for line in story.result.summary.get("warnings", [])]
     for text in lines:
-        page.fragment(f'<p class="note" style="border-left-color: var(--warn)">{escape(text)}</p>')
+        page.warning(text)
 
 
 def _cards(story: JobStory, lines: Sequence[Line]) -> list[Card]:
@@ -240,17 +239,3 @@ def _times(page: Page, story: JobStory) -> None:
             ("at", "what", ""),
             [[f"{time:.3f} s", Cell(kind, "strong"), text] for time, kind, text in sorted(rows)],
         )
-
-
-def _drives(page: Page, shown: View) -> None:
-    """The sections of every simulated run."""
-    for section in (
-        drives._joints,
-        drives._tip,
-        drives._motors,
-        drives._supply,
-        drives._switching,
-        drives._happened,
-        drives._origins,
-    ):
-        section(page, shown)

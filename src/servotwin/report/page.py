@@ -84,6 +84,10 @@ class Page:
         """A remark set apart from the text."""
         self._parts.append(f'<p class="note">{escape(text)}</p>')
 
+    def warning(self, text: str) -> None:
+        """A remark that a reader must not miss."""
+        self._parts.append(f'<p class="note warn">{escape(text)}</p>')
+
     def cards(self, cards: Iterable[Card]) -> None:
         """A row of single numbers."""
         body = "".join(

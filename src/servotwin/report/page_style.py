@@ -26,6 +26,8 @@ h3 {{ font-size: 15px; margin: 0; }}
 p {{ max-width: 80ch; margin: 8px 0 14px; }}
 .note {{ border-left: 3px solid var(--accent); padding: 2px 0 2px 14px; color: var(--soft);
   font-size: 15px; }}
+.note.warn {{ border-left-color: var(--warn); }}
+.note + .cards {{ margin-top: 22px; }}
 .cards {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 14px;
   margin: 0 0 8px; }}
 .card {{ background: #fff; border: 1px solid var(--line); border-top: 3px solid var(--accent);

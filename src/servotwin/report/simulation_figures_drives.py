@@ -52,7 +52,7 @@ class Envelope(NamedTuple):
 
 
 def envelope(view: View, name: str, w_top: float, points: int = 241) -> Envelope | None:
-    r"""Torque against speed within current and voltage; None where neither is known.
+    r"""Torque against speed within current and voltage of the drive that ran; None where neither is known.
 
     .. math:: |K_b \omega + R i| \le U, \quad \tau = K_t i
 
@@ -93,15 +93,15 @@ def _voltage_limits(view: View, name: str, w: Array) -> tuple[Array | None, Arra
     )
 
 
-def _ideal_speed(view: View, name: str) -> float | None:
-    """Speed [rad/s] at which the back-EMF takes the whole supply voltage."""
+def _widest_speed(view: View, name: str) -> float | None:
+    """Speed [rad/s] up to which the envelope reaches: where a DC motor brakes with its peak torque."""
     motor, U = view.motor(name), view.bus_voltage
-    K_b = motor.voltage_constant or motor.torque_constant
-    if U is None or K_b is None:
+    K_t, K_b = motor.torque_constant, motor.voltage_constant or motor.torque_constant
+    if U is None or K_b is None or not K_t:
         return None
-    if motor.kind == "pmsm" and motor.torque_constant:
-        return float(1.5 * U / np.sqrt(3.0) / motor.torque_constant)
-    return U / K_b
+    if motor.kind == "pmsm":
+        return float(1.5 * U / np.sqrt(3.0) / K_t)
+    return (U + (motor.resistance or 0.0) * (view.peak_rating(name) or 0.0) / K_t) / K_b
 
 
 def torque_speed(view: View, i: int) -> go.Figure:
@@ -111,9 +111,9 @@ def torque_speed(view: View, i: int) -> go.Figure:
     w, torque = view.motor_signal(name, "speed_rad_per_s"), view.motor_signal(name, "torque_N_m")
     rated, rated_speed = summary.get("rated_torque_N_m"), summary.get("rated_speed_rad_per_s")
     w_top = 1.25 * max(float(np.max(np.abs(w))), rated_speed or 0.0, 1.0)
-    ideal = _ideal_speed(view, name)
-    if ideal is not None and ideal < SPEEDS * w_top:
-        w_top = max(w_top, 1.08 * ideal)  # the whole of the envelope
+    widest = _widest_speed(view, name)
+    if widest is not None and widest < SPEEDS * w_top:
+        w_top = max(w_top, 1.03 * widest)  # the whole of the envelope
     limits = envelope(view, name, w_top)
     peak = view.peak_rating(name)
     tau_top = 1.15 * max(float(np.max(np.abs(torque))), peak or 0.0, rated or 0.0, 1e-9)
@@ -190,7 +190,7 @@ def currents(view: View, i: int) -> go.Figure:
     name = view.result.motors[i]
     actual, wanted = (view.motor_signal(name, f"current_{kind}A") for kind in ("", "ref_"))
     size = max(float(np.max(np.abs(actual))), float(np.max(np.abs(wanted))), 1e-9)
-    limit = view.motor(name).current_limit
+    limit = view.current_limit(name)
     figure = go.Figure(layout=layout(HEIGHT, yaxis=axis("current [A]")))
     if limit and limit < FAR * size:
         figure.update_layout(yaxis_range=[-1.12 * max(limit, size), 1.12 * max(limit, size)])

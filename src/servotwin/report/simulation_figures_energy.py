@@ -45,7 +45,7 @@ def bus_voltage(view: View) -> go.Figure:
     swing = max(float(np.ptp(signal)), 1.0)
     low, high = float(signal.min()) - 0.25 * swing, float(signal.max()) + 0.25 * swing
     figure = go.Figure(layout=layout(300, showlegend=False))
-    resistor = getattr(getattr(view.description, "power", None), "braking_resistor", None)
+    resistor = getattr(view.truth.power, "braking_resistor", None)
     for word in ("on", "off"):
         threshold = getattr(resistor, word, None)
         if threshold is not None and low < threshold < high + swing:

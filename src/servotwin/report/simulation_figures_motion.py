@@ -153,6 +153,7 @@ def settling(view: View) -> go.Figure:
     if window.sum() < 2:
         return figure
     ms = 1e3 * (t[window] - start)
+    figure.update_xaxes(range=[float(ms[0]), float(ms[-1])])
     hover = {"hovertemplate": "%{y:.4f} mm"}
     for k, name in enumerate("xyz"):
         figure.add_trace(line(ms, error[window, k], name, colour(k), view.points, **hover))
@@ -167,6 +168,16 @@ def settling(view: View) -> go.Figure:
         )
     if settled is not None:
         note = {"text": f"settled after {1e3 * settled:.0f} ms", "font": {"size": 12, "color": SOFT}}
+        note["bgcolor"] = "rgba(255, 255, 255, 0.8)"  # curves may pass behind
         figure.add_vline(x=1e3 * settled, line={"color": INK, "width": 1, "dash": "dash"})
-        figure.add_annotation(x=1e3 * settled, y=0.98, yref="paper", xanchor="left", showarrow=False, **note)
+        side = "left" if settled < 0.5 * shown else "right"
+        figure.add_annotation(
+            x=1e3 * settled,
+            y=0.98,
+            yref="paper",
+            xanchor=side,
+            xshift=4 if side == "left" else -4,
+            showarrow=False,
+            **note,
+        )
     return figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from servotwin.mechanism.model import Array
 from servotwin.report.page_style import INK, SOFT, axis, layout
 from servotwin.report.simulation_view import View
 from servotwin.report.traces import colour, line
@@ -31,25 +32,29 @@ def switching(view: View, i: int) -> go.Figure:
     us = 1e6 * (zoom["time_s"] - start)
     time = axis("time [µs]", anchor="y3", range=[0.0, 1e6 * (end - start)])
     figure = go.Figure(layout=layout(HEIGHT, xaxis=time))
+    phases = three_phase(view, i)
     volts, current = zoom[f"motor_{name}_voltage_V"], zoom[f"motor_{name}_current_A"]
     bus = max(float(np.max(np.abs(volts))), 1e-9)
     switched = [float(volts.min()) - 0.15 * bus, float(volts.max()) + 0.15 * bus]
     figure.update_layout(
         yaxis=axis("modulation", domain=(0.71, 1.0), anchor="x", range=[-1.1, 1.1]),
-        yaxis2=axis("voltage [V]", domain=(0.38, 0.65), anchor="x", range=switched),
-        yaxis3=axis("current [A]", domain=(0.0, 0.32), anchor="x", **_current_range(current)),
+        yaxis2=axis(
+            f"voltage{', alpha' if phases else ''} [V]", domain=(0.38, 0.65), anchor="x", range=switched
+        ),
+        yaxis3=axis(
+            f"current{', q' if phases else ''} [A]", domain=(0.0, 0.32), anchor="x", **_current_range(current)
+        ),
     )
     points = view.points
-    if "carrier" in zoom:
+    if "carrier" in zoom and not phases:
         thin = {"width": 1.2}
-        figure.add_trace(
-            line(us, zoom["carrier"], "carrier", SOFT, points, line=thin, hovertemplate="%{y:.3f}")
-        )
+        figure.add_trace(line(*carrier(view), "carrier", SOFT, points, line=thin, hovertemplate="%{y:.3f}"))
     if f"motor_{name}_modulation" in zoom:
         command = zoom[f"motor_{name}_modulation"]
         step = {"shape": "hv", "width": 2}
-        figure.add_trace(line(us, command, "command", INK, points, line=step, hovertemplate="%{y:.3f}"))
-        if _three_level(view):  # the second half bridge is switched by the mirrored command
+        word = "command, alpha" if phases else "command"
+        figure.add_trace(line(us, command, word, INK, points, line=step, hovertemplate="%{y:.3f}"))
+        if _three_level(view) and not phases:  # the second half bridge is switched by the mirrored command
             dotted = {"shape": "hv", "width": 1.2, "dash": "dot"}
             figure.add_trace(line(us, -command, "mirrored", INK, points, line=dotted, hoverinfo="skip"))
     style = {"yaxis": "y2", "hovertemplate": "%{y:.1f} V", "showlegend": False}
@@ -59,9 +64,28 @@ def switching(view: View, i: int) -> go.Figure:
     return figure
 
 
+def three_phase(view: View, i: int) -> bool:
+    """Whether a motor has three phases: a vector is modulated then, not a voltage that a carrier meets."""
+    return view.motor(view.result.motors[i]).kind == "pmsm"
+
+
+def carrier(view: View) -> tuple[Array, Array]:
+    """Corners of the triangle that the commands are compared with: times since the zoom began [us], values.
+
+    The zoom has rows at the edges of the bridges, not where the triangle turns.
+    """
+    zoom, control = view.result.zoom, view.description.controller
+    start, end = span(view)
+    if control is None:
+        return 1e6 * (zoom["time_s"] - start), zoom["carrier"]
+    corners = np.arange(round(2.0 * (end - start) / control.current_period) + 1, dtype=np.float64)
+    first = float(zoom["carrier"][0])  # a zoom begins with a period
+    return 0.5e6 * control.current_period * corners, np.where(corners % 2 == 0, first, -first)
+
+
 def _three_level(view: View) -> bool:
-    bridge = getattr(getattr(view.description, "power", None), "bridge", None)
-    return getattr(bridge, "modulation", "three-level") == "three-level"
+    power = view.truth.power
+    return power is None or power.bridge.modulation == "three-level"
 
 
 def _current_range(current: np.ndarray) -> dict[str, list[float]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +11,7 @@ from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.report.files import make_folder, write_bytes, write_json, write_parquet
 from servotwin.report.labels import finite
-from servotwin.simulation.result import Result
+from servotwin.simulation.result import Result, matching_signals, no_such_signal
 from servotwin.simulation.stored import PAGE, SIGNALS, SUMMARY, ZOOM
 
 
@@ -63,14 +62,9 @@ def wanted_signals(result: Result) -> dict[str, Array]:
     if not patterns:
         return result.signals
     for pattern in patterns:
-        if not fnmatch.filter(result.signals, pattern):
-            some = ", ".join(list(result.signals)[1:4])
-            raise InputError(
-                f"no signal is called '{pattern}'; expected names or patterns such as {some}",
-                file=str(result.scenario.path) if result.scenario.path else None,
-                field="record.signals",
-            )
-    chosen = {name for pattern in patterns for name in fnmatch.filter(result.signals, pattern)}
+        if not matching_signals(pattern, result.signals):
+            raise InputError(no_such_signal(pattern, list(result.signals)), field="record.signals")
+    chosen = {name for pattern in patterns for name in matching_signals(pattern, result.signals)}
     return {name: values for name, values in result.signals.items() if name == "time_s" or name in chosen}
 
 

@@ -13,10 +13,10 @@ MOTOR_COLUMNS = (
     "peak torque [N\u00a0m]",
     "RMS torque [N\u00a0m]",
     "rated torque [N\u00a0m]",
-    "peak / limit",
-    "RMS / rated",
+    "peak\u00a0/ limit",
+    "RMS\u00a0/ rated",
     "peak speed [rpm]",
-    "speed / rated",
+    "speed\u00a0/ rated",
     "peak current [A]",
     "RMS current [A]",
     "winding [°C]",
@@ -73,9 +73,10 @@ def event_rows(shown: View) -> list[list[str | Cell]]:
     rows: list[tuple[float, list[str | Cell]]] = []
     limits = set()
     for name in shown.result.motors:
-        for kind, start, end in shown.saturation(name):
+        for kind, start, end, times in shown.limits_met(name):
             limits.add((name, kind))
-            rows.append((start, [f"{start:.4f} s", f"{end:.4f} s", Cell(name, "strong"), kind]))
+            what = f"{kind}, {times} times" if times > 1 else kind
+            rows.append((start, [f"{start:.4f} s", f"{end:.4f} s", Cell(name, "strong"), what]))
     for event in shown.result.events:
         if (event.axis, event.what) not in limits:  # stands there with its end already
             row: list[str | Cell] = [f"{event.time_s:.4f} s", "", Cell(event.axis, "strong"), event.what]

@@ -25,7 +25,7 @@ SHOWN_EVENTS = 8  # marks in a figure
 
 @dataclass(frozen=True)
 class View:
-    """A result with the description of its robot."""
+    """A result with the description of its robot, as the controller knows it and as it is."""
 
     result: Result
     description: RobotDescription
@@ -37,8 +37,11 @@ class View:
 
     @property
     def duration(self) -> float:
-        """Length of the run [s]."""
-        return float(self.t[-1] - self.t[0])
+        """Length of the run [s], up to where it came."""
+        simulated = self.result.summary.get("simulated_s")
+        if simulated is None:
+            simulated = self.t[-1] if len(self.t) else 0.0
+        return float(simulated)
 
     @property
     def points(self) -> int:
@@ -81,37 +84,46 @@ class View:
         axes: list[dict[str, Any]] = self.result.summary.get("axes", [])
         return next((axis for axis in axes if axis.get("motor") == motor), {})
 
-    def motor(self, name: str) -> Motor:
-        """The data of a motor; all fields empty where the description has none."""
-        axis = self.description.axes.get(self._owners.get(name, name))
-        return axis.motor if axis is not None and axis.motor is not None else Motor()
+    @property
+    def truth(self) -> RobotDescription:
+        """The robot as it is, which has run."""
+        return self.result.scenario.plant_description
 
-    @cached_property
-    def _owners(self) -> dict[str, str]:
-        return owner_by_motor(self.description)
+    def motor(self, name: str) -> Motor:
+        """The data of a motor as it is; all fields empty where the description has none."""
+        return _motor(self.truth, name)
+
+    def current_limit(self, name: str) -> float | None:
+        """The largest current [A] that the driver gives, which the controller sets; None if it is not stated."""
+        return _motor(self.description, name).current_limit
 
     def peak_rating(self, name: str) -> float | None:
         """Torque that motor and drive give at most [N m]."""
         stated: float | None = self.axis(name).get("peak_rating_N_m")
-        motor = self.motor(name)
-        if stated is None and motor.torque_constant is not None and motor.current_limit is not None:
-            return motor.torque_constant * motor.current_limit
+        K, limit = self.motor(name).torque_constant, self.current_limit(name)
+        if stated is None and K is not None and limit is not None:
+            return K * limit
         return stated
 
     @cached_property
     def bus_voltage(self) -> float | None:
         """Voltage of the supply [V]: the stated one, or the largest seen."""
-        power = getattr(self.description, "power", None)
-        stated: float | None = getattr(power, "bus_voltage", None)
-        if stated is not None:
-            return stated
+        if self.truth.power is not None:
+            return self.truth.power.bus_voltage
         seen = self.result.signals.get("bus_voltage_V")
         return float(np.max(seen)) if seen is not None and len(seen) else None
 
     def saturation(self, motor: str) -> list[tuple[str, float, float]]:
         """Intervals (kind, from, to) in which a motor met a limit."""
+        return [(kind, start, end) for kind, start, end, _ in self.limits_met(motor)]
+
+    def limits_met(self, motor: str) -> list[tuple[str, float, float, int]]:
+        """The same with how often the limit was met within."""
         found = self.axis(motor).get("saturation", [])
-        return [(str(item["kind"]), float(item["from_s"]), float(item["to_s"])) for item in found]
+        return [
+            (str(item["kind"]), float(item["from_s"]), float(item["to_s"]), int(item.get("times", 1)))
+            for item in found
+        ]
 
     def incidents(self, axis: str | None = None) -> list[tuple[float, str]]:
         """Events that are no limits of the drive, such as faults; of one axis, or of all."""
@@ -136,3 +148,9 @@ class View:
 def view(result: Result) -> View:
     """The result with the description of its robot as the controller knows it."""
     return View(result, result.scenario.description)
+
+
+def _motor(description: RobotDescription, name: str) -> Motor:
+    """The data of the motor ``name``, which may stand at a joint of another name."""
+    axis = description.axes.get(owner_by_motor(description).get(name, name))
+    return axis.motor if axis is not None and axis.motor is not None else Motor()

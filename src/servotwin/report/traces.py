@@ -89,7 +89,7 @@ def bands(figure: go.Figure, intervals: Iterable[tuple[str, float, float]], dura
                 }
             )  # fmt: skip
         marker = {"symbol": "square", "size": 11, "color": ink, "opacity": 0.4}
-        name = kind if kind in ("end stop", "stuck") else f"{kind} limit"
+        name = next(k for k, _, _ in found if band_key(k) == kind)  # as the tables call it
         figure.add_trace(
             go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=name, hoverinfo="skip")
         )

@@ -61,8 +61,9 @@ def axis_records(
 
 def speed_filter(control: Controller) -> float:
     """Part of the new value that the speed filter takes at every sample."""
-    constant = control.speed_filter or 2.0 * control.speed_period
-    return 1.0 - math.exp(-control.speed_period / constant)
+    if control.speed_filter is None:
+        return 1.0
+    return 1.0 - math.exp(-control.speed_period / control.speed_filter)
 
 
 def fill_fixed(axis: Any, gains: Gains, scaling: Scaling) -> None:

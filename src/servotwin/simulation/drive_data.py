@@ -150,7 +150,7 @@ def power_record(
     power = description.power
     if power is None:
         return record
-    record["u_source"], record["enabled"] = power.bus_voltage, 1
+    record["u_source"] = power.bus_voltage
     record["dead_time"], record["storage_time"] = power.bridge.dead_time, power.bridge.storage_time
     record["two_level"] = int(power.bridge.modulation == "two-level")
     if power.capacitance is None:
@@ -158,8 +158,7 @@ def power_record(
     if solver.method != "adaptive":  # which takes steps as small as it needs
         steps = 1 if solver.method == "fast" else solver.steps
         check_bus(description, power, solver.method, current_period / steps, limits)
-    record["capacitor"], record["C"] = 1, power.capacitance
-    record["R_supply"] = power.supply_resistance
+    record["C"], record["R_supply"] = power.capacitance, power.supply_resistance
     resistor = power.braking_resistor
     if resistor is not None:
         record["R_brake"], record["u_on"], record["u_off"] = resistor.resistance, resistor.on, resistor.off

@@ -32,7 +32,7 @@ def stored(machine: Machine, plant: Robot) -> dict[str, float]:
         if motor["flexible"] >= 0:
             w = y[int(world["at_w"]) + motor["flexible"]]
             twist = y[int(world["at_theta"]) + motor["flexible"]] - theta_l[j]
-            spring += 0.5 * motor["stiffness"] * max(abs(twist) - motor["half_play"], 0.0) ** 2
+            spring += spring_energy(motor, twist)
         kinetic_rotors += 0.5 * motor["J"] * w**2
         magnetic += magnetic_energy(motor, y)
     capacitor = 0.0
@@ -45,6 +45,11 @@ def stored(machine: Machine, plant: Robot) -> dict[str, float]:
         "spring_J": float(spring),
         "capacitor_J": float(capacitor),
     }
+
+
+def spring_energy(motor: np.void, twist: float) -> float:
+    """Energy in the torsion of an elastic gear, beyond its play [J]."""
+    return float(0.5 * motor["stiffness"] * max(abs(twist) - motor["half_play"], 0.0) ** 2)
 
 
 def magnetic_energy(motor: np.void, y: Array) -> float:

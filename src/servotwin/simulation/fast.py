@@ -9,7 +9,8 @@ impulse and the same moment as the pulsed torque,
 
 so that speed and angle at the end of the window are those of the pulsed torque up to the change of the
 inertia within the window. A third-order step with an embedded second-order one carries the arm. The speed
-that the currents saw is compared with the speed that came out; where it matters, the window is redone.
+that the currents saw is compared with the speed that came out; where it matters, the window is redone. A window
+in which something sticks, slips or meets a stop is taken back and left to ``loop``, which goes from edge to edge.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def fast_window(
         world.y0[i] = world.y[i]
     for i in range(world.n_z):
         world.z0[i] = world.z[i]
-    error, error_sum, events = world.error, world.error_sum, world.events
+    error, events = world.error, world.events
     stops = records_at(stops_at, world.n, STOP)
     save_modes(world, motors, stops)
     impact_J, simple = world.impact_J, world.simple
@@ -202,7 +203,7 @@ def fast_window(
             world.y[i] = world.y0[i]
         for i in range(world.n_z):
             world.z[i] = world.z0[i]
-        world.error, world.error_sum = error, error_sum
+        world.error = error
         if (
             happened
         ):  # something stuck, slipped or met a stop: this window is for the method that sees every edge

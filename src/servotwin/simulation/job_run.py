@@ -26,6 +26,7 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.limits import limits_of
 from servotwin.motion.point_moves import Reference
 from servotwin.robot.robot import Robot
+from servotwin.simulation.advice import run_warnings
 from servotwin.simulation.energy import stored
 from servotwin.simulation.io_script import IoScript, Surroundings, read_io_script
 from servotwin.simulation.job_log import Change, Commands, JobLog, log_entries
@@ -33,7 +34,7 @@ from servotwin.simulation.job_plant import IdealPlant, MachinePlant, Plant
 from servotwin.simulation.live import make_controller
 from servotwin.simulation.machine import build_machine
 from servotwin.simulation.result import Result
-from servotwin.simulation.run import Run, collect, failure_text, loop_warnings, record_period
+from servotwin.simulation.run import Run, collect, failure_text, record_period
 from servotwin.simulation.scenario import Scenario
 from servotwin.simulation.scenario_parts import Record, Solver
 
@@ -241,7 +242,7 @@ def run_job(
     wall = time.perf_counter() - began
     run = Run(
         scenario, model, plant, cast(Reference, played.commands), machine, None,
-        [*belief.warnings, *loop_warnings(scenario, model)], int(machine.world["now"][0]), before, compiled,
+        run_warnings(scenario, model, plant), int(machine.world["now"][0]), before, compiled,
     )  # fmt: skip
     noted = [
         (c.time_s, "controller", f"{c.kind}: {c.text}")

@@ -18,7 +18,7 @@ from servotwin.drives.pwm import h_bridge, leg_mean, three_phase, three_phase_me
 from servotwin.drives.sensors import inverse_time_speed, quantise, read_count, read_current, uniform
 from servotwin.dynamics.recursive.jit import helper, kernel_of, part
 from servotwin.kernels.address import call_law, call_piece
-from servotwin.simulation.march import next_edge
+from servotwin.simulation.march import count_intervals, next_edge
 from servotwin.simulation.plant import IDEAL, PACKAGES, PMSM
 from servotwin.simulation.recording import NANO, book, look_closer, record, watch_peaks
 from servotwin.simulation.steps import ASKING, NO_NUMBER, WANTING
@@ -194,6 +194,7 @@ def current_controller(
         axis.m_a, axis.m_b = m_a, m_b
         motor.torque_command = axis.K_hat * axis.i_ref
         switch_pattern(world, power, motor, j, m_a, m_b, i_a, i_b, T)
+    count_intervals(world, T)
     tasks[BRIDGE, 3] += 1
     tasks[BRIDGE, 0] = tasks[BRIDGE, 3] * tasks[BRIDGE, 1]
 
@@ -243,7 +244,7 @@ def plant(
             return
         world.exact = 0
     world.windows = 0  # of the plain window in a row
-    intervals, t = 0, 0.0
+    t = 0.0
     if world.plain and world.simple and world.march_piece != 0 and not zoomed:
         call_piece(
             world.march_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, start, span
@@ -271,5 +272,3 @@ def plant(
             look_closer(world, motors, axes, timing, zoom_out, start + following)
         watch_peaks(world, motors)
         t = following
-        intervals += 1
-    world.intervals_max = max(world.intervals_max, intervals)

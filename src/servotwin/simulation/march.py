@@ -18,6 +18,7 @@ from servotwin.simulation.work import WORLD
 
 STATES = 3  # blocks of n: position, speed, current (see kernels.emit_step)
 INTEGRALS = 4
+CLOSE = 1e-15  # s: edges closer than this are one
 
 
 @helper
@@ -26,7 +27,7 @@ def next_edge(world: Any, motors: Any, start: float, t: float, span: float) -> f
     following = span
     for j in range(world.m):
         place = world.place[j]
-        while place < world.edges[j] and world.times[j, place] - start <= t + 1e-15:
+        while place < world.edges[j] and world.times[j, place] - start <= t + CLOSE:
             place += 1
         if place < world.edges[j]:
             following = min(following, world.times[j, place] - start)
@@ -34,6 +35,34 @@ def next_edge(world: Any, motors: Any, start: float, t: float, span: float) -> f
         motors[j].s_a = world.level_a[j, place]
         motors[j].s_b = world.level_b[j, place]
     return following
+
+
+@helper
+def count_intervals(world: Any, T: float) -> None:
+    """Note into how many intervals the edges of all bridges cut this period, if it is the most so far."""
+    made = 1
+    for j in range(world.m):
+        made += world.edges[j]
+    if made <= world.intervals_max:
+        return
+    made = 1
+    for j in range(world.m):
+        for k in range(world.edges[j]):
+            at = world.times[j, k]
+            if CLOSE < at < T - CLOSE and not switched_before(world, j, k):
+                made += 1
+    world.intervals_max = max(world.intervals_max, made)
+
+
+@helper
+def switched_before(world: Any, motor: int, edge: int) -> bool:
+    """True if an edge that stands before this one in the table falls on the same instant."""
+    at = world.times[motor, edge]
+    for j in range(motor + 1):
+        for k in range(edge if j == motor else world.edges[j]):
+            if abs(world.times[j, k] - at) <= CLOSE:
+                return True
+    return False
 
 
 @helper
@@ -87,7 +116,7 @@ def march(world_at: int, power_at: int, motors_at: int, stops_at: int, start: fl
     n, steps = world.n, world.steps
     volts = 1 + (STATES + INTEGRALS) * n
     take_over(world)
-    side, intervals, t = 0, 0, 0.0
+    side, t = 0, 0.0
     while span - t > 1e-15:
         following = next_edge(world, motors, start, t, span)
         for j in range(n):
@@ -113,7 +142,5 @@ def march(world_at: int, power_at: int, motors_at: int, stops_at: int, start: fl
         for j in range(n):
             motors[j].i_peak = max(motors[j].i_peak, abs(world.march[side, 1 + 2 * n + j]))
         t = following
-        intervals += 1
     give_back(world, side)
     world.reached = span
-    world.intervals_max = max(world.intervals_max, intervals)

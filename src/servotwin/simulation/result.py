@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from servotwin.control.records import Saturation
+from servotwin.description.nodes import quoted
+from servotwin.description.units import did_you_mean
 from servotwin.mechanism.model import Array
 
 if TYPE_CHECKING:
@@ -20,6 +24,26 @@ SATURATION = {
     Saturation.END_STOP: "end stop",
     Saturation.STUCK: "stuck",
 }
+
+# Signals of a motor in the order of a recorded row.
+MOTOR_SIGNALS = (
+    "angle_rad",
+    "speed_rad_per_s",
+    "current_A",
+    "current_ref_A",
+    "torque_N_m",
+    "voltage_V",
+    "winding_temperature_degC",
+    "count",
+    "saturation",
+)
+SPEED_COMMAND = "speed_command_V"  # of motors whose drivers get speeds
+BUS_SIGNALS = ("bus_voltage_V", "bus_energy_J", "bus_power_W")
+TIP_SIGNALS = (
+    *(f"tip_{word}{axis}_m" for word in ("", "ref_") for axis in "xyz"),
+    "tip_error_along_m",
+    "tip_error_across_m",
+)
 
 
 @dataclass(frozen=True)
@@ -62,3 +86,28 @@ def joint_signal(joint: str, quantity: str, *, prismatic: bool, reference: bool 
     """
     unit = ("m" if prismatic else "rad") + ("_per_s" if quantity == "velocity" else "")
     return f"joint_{joint}_{quantity}_{'ref_' if reference else ''}{unit}"
+
+
+def signal_names(joints: Sequence[str], prismatic: Sequence[bool], motors: Sequence[str]) -> list[str]:
+    """The names of all signals of a run, in their order."""
+    names = ["time_s"]
+    for joint, slides in zip(joints, prismatic, strict=True):
+        for quantity in ("position", "velocity"):
+            for reference in (False, True):
+                names.append(joint_signal(joint, quantity, prismatic=slides, reference=reference))
+    names += [f"motor_{motor}_{signal}" for motor in motors for signal in (*MOTOR_SIGNALS, SPEED_COMMAND)]
+    return [*names, *BUS_SIGNALS, *TIP_SIGNALS]
+
+
+def matching_signals(pattern: str, names: Iterable[str]) -> list[str]:
+    """The signals that a name or pattern such as ``motor_A_*`` means."""
+    return [name for name in names if fnmatchcase(name, pattern)]
+
+
+def no_such_signal(pattern: str, names: Sequence[str]) -> str:
+    """What to say of a pattern that no signal has."""
+    some = ", ".join(names[1:4])
+    return (
+        f"no signal is called {quoted(pattern)}; expected names or patterns such as {some}"
+        f"{did_you_mean(pattern, list(names))}"
+    )

@@ -9,37 +9,25 @@ from os import PathLike
 
 import numpy as np
 
-from servotwin.control.axis_data import (
-    axis_models,
-    controller_of,
-    robot_gains,
-    timing_of,
-    word_warnings,
-)
-from servotwin.control.loops import check_loops
-from servotwin.control.records import Law, Saturation
-from servotwin.control.user_laws import LEVELS, CompiledLaw, PythonLaw, Signals
-from servotwin.description.checks import motor_names
-from servotwin.description.motors import motor_of, owners
-from servotwin.drives.records import Kind
+from servotwin.control.axis_data import controller_of
+from servotwin.control.user_laws import PythonLaw
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.motion.point_moves import Reference
 from servotwin.robot.robot import Robot
-from servotwin.robot.shafts import motor_inertia
+from servotwin.simulation.advice import late_faults, run_warnings
 from servotwin.simulation.energy import account, stored
 from servotwin.simulation.faults import apply_fault, fault_times
-from servotwin.simulation.loop import LAW
 from servotwin.simulation.machine import Machine, build_machine
-from servotwin.simulation.result import Event, Result
+from servotwin.simulation.own_law import LawError, UserLaw, answer, attach_law
+from servotwin.simulation.result import Event, Result, signal_names
 from servotwin.simulation.scenario import Scenario, plan_scenario, read_scenario
 from servotwin.simulation.signals import joint_kinds, make_signals, make_zoom
 from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER
 from servotwin.simulation.summary import axis_summaries, events_of, saturation_warnings, tip_errors
 
 CHUNK = 200_000_000  # ns between two looks at the clock, the progress bar and Ctrl-C
-MOST_ROWS = 20_000_000
-UserLaw = PythonLaw | CompiledLaw
+MOST_BYTES = 2_000_000_000  # of the signals of one run
 
 
 def simulate(
@@ -54,7 +42,8 @@ def simulate(
     ``scenario`` is the name of one that ships, the path of a scenario file, or a ``Scenario``; ``overrides``
     changes its fields (``{"solver.method": "rk4", "set.variables.load": "2 kg"}``). A ``controller`` of the
     user's takes the place of position and speed loops. ``progress`` is called with the part done, 0 to 1.
-    A run that diverges raises SimulationError with ``.partial``; Ctrl-C gives a result that is not ``complete``.
+    A run that diverges, or whose law fails, raises SimulationError with ``.partial``; Ctrl-C gives a result that is
+    not ``complete``.
     """
     if not isinstance(scenario, Scenario):
         scenario = read_scenario(scenario, overrides)
@@ -89,11 +78,7 @@ def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
     control = controller_of(belief)
     every = record_period(scenario, control.current_period_ns)
     duration = -(-round(reference.duration * 1e9) // every) * every
-    if duration // every > MOST_ROWS:
-        raise InputError(
-            f"{duration // every} samples; expected at most {MOST_ROWS}: record less often",
-            field="record.every",
-        )
+    check_size(scenario, model, duration // every)
     began = time.perf_counter()
     q = np.array([scenario.start[name] for name in model.joint_names])
     machine = build_machine(
@@ -106,7 +91,7 @@ def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
     if law is not None:
         attach_law(machine, law)
     compiled = time.perf_counter() - began
-    warnings = [*belief.warnings, *loop_warnings(scenario, model)]
+    warnings = [*run_warnings(scenario, model, plant, law), *late_faults(scenario, duration)]
     return Run(
         scenario, model, plant, reference, machine, law, warnings, duration, stored(machine, plant), compiled
     )
@@ -124,6 +109,19 @@ def record_period(scenario: Scenario, current_ns: int) -> int:
             field="record.every",
         )
     return every
+
+
+def check_size(scenario: Scenario, model: Robot, rows: int) -> None:
+    """Complain about a result that would not fit into memory."""
+    columns = len(signal_names(model.joint_names, joint_kinds(model), model.mechanism.rotors.names))
+    size = 8 * rows * columns
+    if size > MOST_BYTES:
+        raise InputError(
+            f"{rows} samples of {columns} signals are {1e-9 * size:.3g} GB; expected at most "
+            f"{1e-9 * MOST_BYTES:g} GB: record less often",
+            file=str(scenario.path) if scenario.path else None,
+            field="record.every",
+        )
 
 
 def set_table(machine: Machine, reference: Reference, period: float) -> None:
@@ -147,93 +145,46 @@ def set_zoom(machine: Machine, scenario: Scenario, current_ns: int) -> None:
     machine.zoom = np.zeros((periods * (6 * len(machine.motors) + 3) * 2, machine.zoom.shape[1]))
 
 
-def loop_warnings(scenario: Scenario, model: Robot) -> list[str]:
-    """Loops that are unstable or nearly so at the pose where the run begins; gains that do not fit their words."""
-    description = scenario.description
-    timing, N = timing_of(controller_of(description)), model.mechanism.rotors.N
-    q = np.array([scenario.start[name] for name in model.joint_names])
-    at_start = axis_models(description, N, motor_inertia(model, q, held=True))
-    designs = robot_gains(description, N, motor_inertia(model, model.mechanism.q_home, held=True))
-    lines: list[str] = []
-    for j, (name, owner) in enumerate(zip(motor_names(description), owners(description), strict=True)):
-        gains = designs[j][1]
-        lines += word_warnings(description, name, gains)
-        if motor_of(description, owner)[2] != "ideal":
-            lines += check_loops(name, at_start[j], gains, timing, "at the start")
-    return lines
-
-
-def attach_law(machine: Machine, law: UserLaw) -> None:
-    """Put a control law of the user's in the place of position and speed loops."""
-    timing, tasks = machine.timing[0], machine.tasks
-    timing["level"] = LEVELS[law.level]
-    if law.level == "voltage" and (machine.motors["kind"] == Kind.PMSM).any():
-        raise InputError(
-            "'voltage' is not there for synchronous motors, whose driver turns it with the rotor; expected speed "
-            "or current",
-            field="level",
-        )
-    tasks[LAW] = (0, round(law.period * 1e9), 0, 0)
-    if isinstance(law, PythonLaw):
-        timing["law"] = Law.EXTERNAL
-        return
-    m = len(machine.motors)
-    if law.motors != m:
-        raise InputError(f"the law is for {law.motors} motors; expected {m}", field="motors")
-    timing["law"] = Law.COMPILED
-    memory = np.zeros(max(law.memory, 1))
-    timing["law_at"], machine.world["memory_at"][0] = law.compiled.address, memory.ctypes.data
-    machine.kept += [law.compiled, memory]
-
-
-def answer(machine: Machine, law: PythonLaw) -> None:
-    """Let a Python law see its signals and hand over its commands."""
-    world, axes = machine.world[0], machine.axes
-    m = len(machine.motors)
-    rows = world["signals"][: 6 * m].reshape(6, m).copy()
-    command = np.asarray(law.compute(int(world["now"]) * 1e-9, Signals(*rows)), dtype=np.float64)
-    if command.shape != (m,):
-        raise InputError(f"the law returned the shape {command.shape}; expected ({m},)", field="controller")
-    field, most, bit = {
-        "speed": ("w_command", "w_max", Saturation.SPEED_COMMAND),
-        "current": ("i_ref", "i_max", Saturation.CURRENT),
-        "voltage": ("u_ref", "u_max", Saturation.VOLTAGE),
-    }[law.level]
-    limited = np.clip(command, -axes[most], axes[most])
-    axes[field] = limited
-    axes["saturation"] |= np.where(limited != command, bit, 0)
-    world["status"] = 0
-
-
 def carry_out(run: Run, progress: Callable[[float], None]) -> Result:
     """Run to the end, to a failure, or to Ctrl-C."""
     machine, world = run.machine, run.machine.world[0]
-    faults = fault_times(run.scenario)
     happened: list[tuple[float, str, str]] = []
-    complete = True
+    failure, refused = None, None
     began = time.perf_counter()
     try:
-        while world["now"] < run.duration_ns and world["status"] == 0:
-            while faults and faults[0][0] <= world["now"]:
-                at, fault = faults.pop(0)
-                apply_fault(machine, fault, run.plant.mechanism.rotors.names)
-                happened.append((at * 1e-9, fault.axis or "supply", f"fault: {fault.kind}"))
-            until = min(
-                run.duration_ns, int(world["now"]) + CHUNK, faults[0][0] if faults else run.duration_ns
-            )
-            machine.advance(until)
-            while world["status"] == ASKING and isinstance(run.law, PythonLaw):
-                answer(machine, run.law)
-                machine.advance(until)
-            progress(int(world["now"]) / max(run.duration_ns, 1))
+        go_on(run, progress, happened)
     except KeyboardInterrupt:
-        complete = False
+        failure = "interrupted"
+    except LawError as error:
+        failure, refused = f"{run.scenario.name}: {error}", error
     wall = time.perf_counter() - began - machine.compile_s
     failed = int(world["status"])
-    result = collect(run, wall, happened, complete=complete and failed == 0)
+    if failed == ASKING:  # the law was asked and did not answer; the machine stands well before that instant
+        failed = 0
     if failed:
-        raise SimulationError(failure_text(failed, int(world["now"]) * 1e-9, run), result)
+        failure = failure_text(failed, int(world["now"]) * 1e-9, run)
+    result = collect(run, wall, happened, complete=failure is None, failure=failure)
+    if failure is not None and (failed or refused is not None):
+        raise SimulationError(failure, result) from getattr(refused, "__cause__", None)
     return result
+
+
+def go_on(run: Run, progress: Callable[[float], None], happened: list[tuple[float, str, str]]) -> None:
+    """Let the machine run to its end or failure; notes the faults that ``happened``."""
+    machine, world = run.machine, run.machine.world[0]
+    motors = run.plant.mechanism.rotors.names
+    faults = fault_times(run.scenario)
+    while world["now"] < run.duration_ns and world["status"] == 0:
+        while faults and faults[0][0] <= world["now"]:
+            at, fault = faults.pop(0)
+            apply_fault(machine, fault, motors)
+            happened.append((at * 1e-9, fault.axis or "supply", f"fault: {fault.kind}"))
+        until = min(run.duration_ns, int(world["now"]) + CHUNK, faults[0][0] if faults else run.duration_ns)
+        machine.advance(until)
+        while world["status"] == ASKING and isinstance(run.law, PythonLaw):
+            answer(machine, run.law, motors)
+            machine.advance(until)
+        progress(int(world["now"]) / max(run.duration_ns, 1))
 
 
 def failure_text(status: int, at: float, run: Run) -> str:
@@ -252,8 +203,15 @@ def failure_text(status: int, at: float, run: Run) -> str:
     )
 
 
-def collect(run: Run, wall: float, faults: list[tuple[float, str, str]], *, complete: bool) -> Result:
-    """The result of a run that has ended."""
+def collect(
+    run: Run,
+    wall: float,
+    faults: list[tuple[float, str, str]],
+    *,
+    complete: bool,
+    failure: str | None = None,
+) -> Result:
+    """The result of a run that has ended; ``failure`` says why before its time."""
     machine, plant, scenario = run.machine, run.plant, run.scenario
     with np.errstate(all="ignore"):  # a run that diverged has left numbers behind that are none
         signals = make_signals(machine, plant, run.model, run.reference)
@@ -271,6 +229,7 @@ def collect(run: Run, wall: float, faults: list[tuple[float, str, str]], *, comp
         "method": scenario.solver.method,
         "pwm": scenario.solver.pwm,
         "seed": scenario.seed,
+        "failure": failure,
         "simulated_s": now,
         "wall_s": wall,
         "compile_s": run.compile_s + machine.compile_s,
@@ -279,7 +238,7 @@ def collect(run: Run, wall: float, faults: list[tuple[float, str, str]], *, comp
         "energy": account(machine, plant, run.before, moved),
         "axes": axes,
         "warnings": [*run.warnings, *saturation_warnings(axes)],
-        "intervals_per_current_period_max": intervals(machine, scenario),
+        "intervals_per_current_period_max": int(machine.world["intervals_max"][0]),
         "estimated_step_error": None if scenario.solver.method == "rk4" else float(machine.world["error"][0]),
     }
     return Result(
@@ -294,12 +253,3 @@ def collect(run: Run, wall: float, faults: list[tuple[float, str, str]], *, comp
         events=events,
         complete=complete,
     )
-
-
-def intervals(machine: Machine, scenario: Scenario) -> int:
-    """Most intervals that the edges of all motors cut one current period into."""
-    seen = int(machine.world["intervals_max"][0])
-    if seen or scenario.solver.pwm == "averaged":
-        return max(seen, 1)
-    edges = {int(Kind.DC): 4, int(Kind.DC_REDUCED): 4, int(Kind.PMSM): 6}
-    return 1 + sum(edges.get(int(kind), 0) for kind in machine.motors["kind"])

@@ -26,6 +26,7 @@ from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, Limits
 from servotwin.motion.point_moves import PointMove, Reference, plan_moves
+from servotwin.simulation.result import matching_signals, no_such_signal, signal_names
 from servotwin.simulation.scenario_parts import FORMAT, Fault, Move, Record, ScenarioFile, Solver
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
@@ -245,6 +246,7 @@ def _checked(tree: Node, path: Path) -> Scenario:
         plant_description=truth,
     )
     _check_motion(scenario, tree)
+    _check_record(scenario, tree)
     return scenario
 
 
@@ -323,6 +325,17 @@ def _check_motion(scenario: Scenario, tree: Node) -> None:
         _check_time(fault.at, f"faults.{i}.at", reference.duration, tree)
     if scenario.record.zoom is not None:
         _check_time(scenario.record.zoom.at, "record.zoom.at", reference.duration, tree)
+
+
+def _check_record(scenario: Scenario, tree: Node) -> None:
+    """Complain about signals that the run will not have, before it is run."""
+    robot = scenario.plant_description
+    joints = robot.joint_names
+    names = signal_names(joints, [robot.axes[name].prismatic for name in joints], motor_names(robot))
+    for i, pattern in enumerate(scenario.record.signals):
+        if not matching_signals(pattern, names):
+            place = f"record.signals.{i}"
+            raise find(tree, [place]).error(no_such_signal(pattern, names), place)
 
 
 def _check_time(time: float, place: str, duration: float, tree: Node) -> None:

@@ -11,20 +11,9 @@ from servotwin.motion.point_moves import Reference
 from servotwin.robot.robot import Robot
 from servotwin.simulation.machine import Machine
 from servotwin.simulation.recording import HEAD, PER_ROW
-from servotwin.simulation.result import joint_signal
+from servotwin.simulation.result import BUS_SIGNALS, MOTOR_SIGNALS, SPEED_COMMAND, TIP_SIGNALS, joint_signal
 
 SMALL = 10_000_000  # pairs of points that are compared directly, sooner than SciPy is imported
-MOTOR_COLUMNS = {
-    "angle_rad": 0,
-    "speed_rad_per_s": 1,
-    "current_A": 2,
-    "current_ref_A": 3,
-    "torque_N_m": 4,
-    "voltage_V": 5,
-    "winding_temperature_degC": 6,
-    "count": 7,
-    "saturation": 8,
-}
 COMMAND_COLUMN = 12  # voltage of the speed command, as the servo driver read it
 
 
@@ -43,19 +32,15 @@ def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Refere
             signals[joint_signal(name, quantity, prismatic=sliding[i], reference=True)] = wanted[:, i]
     for j, name in enumerate(plant.mechanism.rotors.names):
         at = HEAD + n_x + n + PER_ROW * j
-        for column, offset in MOTOR_COLUMNS.items():
+        for offset, column in enumerate(MOTOR_SIGNALS):
             if column in unknown(machine, j):
                 continue
             values = rows[:, at + offset]
             whole = column in ("count", "saturation")
             signals[f"motor_{name}_{column}"] = values.astype(np.int64) if whole else values
         if commands_speed(machine):
-            signals[f"motor_{name}_speed_command_V"] = rows[:, at + COMMAND_COLUMN]
-    signals["bus_voltage_V"], signals["bus_energy_J"], signals["bus_power_W"] = (
-        rows[:, 1],
-        rows[:, 2],
-        rows[:, 3],
-    )
+            signals[f"motor_{name}_{SPEED_COMMAND}"] = rows[:, at + COMMAND_COLUMN]
+    signals |= {name: rows[:, 1 + i] for i, name in enumerate(BUS_SIGNALS)}
     signals.update(tip_signals(plant, model, q, q_ref))
     return {name: np.ascontiguousarray(values) for name, values in signals.items()}
 
@@ -84,9 +69,7 @@ def joint_kinds(robot: Robot) -> tuple[bool, ...]:
 def tip_signals(plant: Robot, model: Robot, q: Array, q_ref: Array) -> dict[str, Array]:
     """Where the tool is, where it should be, and the difference along and across the commanded path."""
     if not len(q):
-        empty = np.zeros(0)
-        names = [f"tip_{word}{axis}_m" for word in ("", "ref_") for axis in "xyz"]
-        return dict.fromkeys([*names, "tip_error_along_m", "tip_error_across_m"], empty)
+        return dict.fromkeys(TIP_SIGNALS, np.zeros(0))
     tip, wanted = plant.fkine(q)[:, :3, 3], model.fkine(q_ref)[:, :3, 3]
     along, across = path_errors(tip, wanted)
     signals = {f"tip_{axis}_m": tip[:, i] for i, axis in enumerate("xyz")}

@@ -245,7 +245,6 @@ def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: floa
             continue
         accept(world)
         world.error = max(world.error, error)
-        world.error_sum += error
         done += h
         if beyond:
             call_piece(world.switch_piece, world_at, power_at, motors_at, stops_at, 0.0, 0.0)

@@ -14,12 +14,12 @@ from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import Kind
 from servotwin.mechanism.model import Array
 from servotwin.motion.point_moves import Reference
-from servotwin.simulation.drive_data import current_limit
 from servotwin.simulation.machine import Machine
 from servotwin.simulation.plant import SQUARE
 from servotwin.simulation.result import SATURATION, Event, joint_signal
 
 BAND = 5e-5  # m: the tool has settled once it stays this close to its target (Lee 1989: 0.05 mm)
+AGAIN = 0.05  # s: a limit that is met again sooner is told as one
 MOST_EVENTS = 500
 
 
@@ -47,7 +47,7 @@ def axis_summaries(
         rms_torque = float(np.sqrt(np.mean(torque**2))) if ideal and len(torque) else K * rms
         rms = rms_torque / K if ideal else rms
         amperes = bool(record["has_constant"])  # without a torque constant nobody knows the current
-        limit = current_limit(description, owner)
+        limit = float(machine.axes["i_max"][j])  # of the driver, as the controller sets it
         found.append(
             {
                 "motor": motor,
@@ -86,15 +86,25 @@ def joint_errors(signals: dict[str, Array], joint: str, sliding: bool) -> dict[s
 
 
 def saturation_intervals(signals: dict[str, Array], motor: str) -> list[dict[str, Any]]:
-    """When which limit was active."""
+    """When which limit was active; what comes back within ``AGAIN`` is one interval with the ``times`` it came.
+
+    ``active_s`` is the time at the limit, without the pauses between.
+    """
     t, word = signals["time_s"], signals[f"motor_{motor}_saturation"].astype(np.int64)
-    found = []
+    found: list[dict[str, Any]] = []
     for bit, kind in SATURATION.items():
+        last_of_kind: dict[str, Any] | None = None
         active = np.concatenate([[False], (word & bit) != 0, [False]])
         edges = np.flatnonzero(active[1:] != active[:-1])
         for first, last in zip(edges[::2], edges[1::2], strict=True):
-            begin = t[first - 1] if first > 0 else 0.0
-            found.append({"kind": kind, "from_s": float(begin), "to_s": float(t[last - 1])})
+            begin, end = float(t[first - 1]) if first > 0 else 0.0, float(t[last - 1])
+            if last_of_kind is not None and begin - last_of_kind["to_s"] < AGAIN:
+                last_of_kind["to_s"] = end
+                last_of_kind["times"] += 1
+                last_of_kind["active_s"] += end - begin
+                continue
+            last_of_kind = {"kind": kind, "from_s": begin, "to_s": end, "times": 1, "active_s": end - begin}
+            found.append(last_of_kind)
     return sorted(found, key=lambda entry: entry["from_s"])
 
 
@@ -120,7 +130,9 @@ def tip_errors(signals: dict[str, Array], reference: Reference) -> dict[str, Any
     outside = np.flatnonzero(error > BAND)
     settled = None
     arrival = float(reference.arrivals[-1])
-    if not len(outside):
+    if float(t[-1]) < arrival:  # ended on the way
+        settled = None
+    elif not len(outside):
         settled = 0.0
     elif outside[-1] + 1 < len(t):
         settled = max(float(t[outside[-1] + 1]) - arrival, 0.0)
@@ -142,11 +154,12 @@ def saturation_warnings(axes: Sequence[dict[str, Any]]) -> list[str]:
             if entry["kind"] != SATURATION[Saturation.STUCK]:
                 kinds.setdefault(entry["kind"], []).append(entry)
         for kind, entries in kinds.items():
-            total = sum(entry["to_s"] - entry["from_s"] for entry in entries)
-            first = entries[0]
+            total = sum(entry["active_s"] for entry in entries)
+            times = sum(entry["times"] for entry in entries)
+            often = f", {times} times" if times > 1 else ""
             lines.append(
-                f"motor {axis['motor']}: {kind} for {1e3 * total:.3g} ms in all, first from "
-                f"{first['from_s']:.4g} s to {first['to_s']:.4g} s"
+                f"motor {axis['motor']}: {kind} for {1e3 * total:.3g} ms in all{often}, between "
+                f"{entries[0]['from_s']:.4g} s and {entries[-1]['to_s']:.4g} s"
             )
         limit = axis["temperature_limit_degC"]
         if limit is not None and axis["peak_winding_temperature_degC"] > limit:

@@ -1,9 +1,10 @@
-"""``simulate``: options, exit codes and what is printed; the run itself is a made-up one."""
+"""``simulate``: options, exit codes and what is printed, with made-up runs and with real ones."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ from typing import Any
 import pytest
 
 import servotwin
-import servotwin.errors
 from servotwin.cli import simulate as command
-from servotwin.errors import InputError, ServotwinError
+from servotwin.cli.main import main
+from servotwin.errors import InputError, SimulationError
 from servotwin.simulation.result import Result
+from servotwin.simulation.stored import read_result
 from synthetic_result import synthetic_result
+from tests import small_drives as small
 
 SCENARIO = "scara-a-axis-100deg"
 
@@ -101,17 +104,9 @@ def test_interrupted_run_is_written_and_said(
 
 
 def test_diverged_run_is_written_and_said(
-    run: Callable[[Any], list[Any]],
-    result: Result,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    run: Callable[[Any], list[Any]], result: Result, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Diverged(ServotwinError):
-        partial = replace(result, complete=False)
-
-    monkeypatch.setattr(servotwin.errors, "SimulationError", Diverged, raising=False)
-    run(Diverged("the run diverged at 0.3 s"))
+    run(SimulationError("the run diverged at 0.3 s", replace(result, complete=False)))
     assert command.simulate(SCENARIO, str(tmp_path), None, None) == 1
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == f"the run diverged at 0.3 s (what there is of the run: {tmp_path})"
@@ -139,3 +134,67 @@ def test_folder_that_cannot_be_written_is_refused_before_the_run(
     with pytest.raises(InputError, match="cannot be written"):
         command.simulate(SCENARIO, str(tmp_path / "file"), None, None)
     assert asked == []
+
+
+# --- real runs, from the command line to the files --------------------------------------------------
+
+TURN = {"move": [{"to": {"A": "0.2 rad"}, "ramp": "50 ms", "dwell": "0.2 s"}], "solver": {"method": "fast"}}
+
+
+def test_a_scenario_file_runs_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = small.write_case(tmp_path, small.robot(), TURN)
+    out = tmp_path / "deep" / "out"
+    assert main(["simulate", str(path), "--out", str(out), "--set", "record.signals=[joint_*, bus_*]"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert printed.out.splitlines()[-1] == f"report: {out / 'report.html'}"
+    saved = read_result(out)
+    assert saved.complete
+    assert saved.signals["joint_A_position_rad"][-1] == pytest.approx(0.2, abs=1e-3)
+    assert set(saved.signals) == {
+        "time_s", "bus_voltage_V", "bus_energy_J", "bus_power_W",
+        *(f"joint_A_{q}_{u}" for q, u in (("position", "rad"), ("velocity", "rad_per_s"))),
+        *(f"joint_A_{q}_ref_{u}" for q, u in (("position", "rad"), ("velocity", "rad_per_s"))),
+    }  # fmt: skip
+    assert abs(saved.summary["energy"]["balance_error_relative"]) < 1e-6
+    assert "Following error" in (out / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("every", ["1 ms", "0.5 s"])
+def test_ctrl_c_writes_what_there_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, every: str
+) -> None:
+    """Somebody presses Ctrl-C when the bar moves for the first time; with rows before that, and without."""
+    monkeypatch.setattr(command, "progress_bar", ctrl_c_at_the_first_step)
+    path = small.write_case(tmp_path, small.robot(), {**small.rest(0.5, every=every), "solver": {}})
+    assert main(["simulate", str(path), "--out", str(tmp_path / "out")]) == 130
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[-1].startswith("interrupted at 0.2 s; the result up to there is in")
+    assert "did not come to its end" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_signal_that_does_not_exist_is_told_before_anything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = small.write_case(tmp_path, small.robot(), TURN)
+    command_line = [
+        "simulate",
+        str(path),
+        "--out",
+        str(tmp_path / "out"),
+        "--set",
+        "record.signals=[motor_B_*]",
+    ]
+    assert main(command_line) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+@contextmanager
+def ctrl_c_at_the_first_step(text: str) -> Iterator[Callable[[float], None]]:
+    def press(part: float) -> None:
+        raise KeyboardInterrupt
+
+    yield press

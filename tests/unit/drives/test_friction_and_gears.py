@@ -13,8 +13,9 @@ from numba import njit
 
 from servotwin.control.user_laws import PythonLaw
 from servotwin.drives.friction import dry_torque, friction_torque, holding_slack
-from servotwin.drives.gears import lossy_torque, spring_energy, torsion_torque
+from servotwin.drives.gears import lossy_torque, torsion_torque
 from servotwin.drives.records import MOTOR, zeros
+from servotwin.simulation.energy import spring_energy
 from servotwin.simulation.run import carry_out
 from tests import small_drives as small
 from tests.small_drives import DC, LOAD, RATIO, J, K
@@ -111,17 +112,6 @@ def test_friction_terms_are_those_of_the_formula() -> None:
 
 # --- gears with losses ------------------------------------------------------------------------------
 
-LIFT = {
-    "type": "prismatic",
-    "origin": {},
-    "axis": [0, 0, 1],
-    "limits": {"position": ["-0.5 m", "0.5 m"], "speed": "0.4 m/s"},
-    "link": {"mass": "20 kg"},
-    "gear": {"ratio": "600 rad/m"},
-    "motor": IDEAL,
-    "encoder": small.FINE,
-}
-
 
 @pytest.mark.parametrize(("efficiency", "falls"), [(0.3, False), (0.8, True)])
 @pytest.mark.parametrize("method", ["rk4", "fast"])
@@ -130,7 +120,7 @@ def test_a_weight_runs_back_through_a_good_gear_and_not_through_a_bad_one(
 ) -> None:
     """Friction of the shaft and the loss of the gear hold the weight: eta m g / N < tau_c."""
     motor = {**IDEAL, "coulomb_friction": "0.1 N*m"}
-    lift = small.merged(LIFT, {"gear": {"efficiency": efficiency}, "motor": motor})
+    lift = small.merged(small.LIFT, {"gear": {"efficiency": efficiency}, "motor": motor})
     result, machine = run(tmp_path, lift, 0.2, torque(lambda _time: 0.0), method=method)
     if not falls:
         assert set(result.signals["joint_A_position_m"]) == {0.0}
@@ -144,7 +134,7 @@ def test_a_weight_runs_back_through_a_good_gear_and_not_through_a_bad_one(
 def test_lifting_costs_and_lowering_gives_what_the_efficiency_says(tmp_path: Path, direction: float) -> None:
     """Torque at constant speed: m g / (N eta) upwards, eta m g / N downwards."""
     lift = small.merged(
-        LIFT, {"gear": {"efficiency": 0.8}, "motor": {**DC, "viscous_friction": "0 N*m*s/rad"}}
+        small.LIFT, {"gear": {"efficiency": 0.8}, "motor": {**DC, "viscous_friction": "0 N*m*s/rad"}}
     )
     scenario = {
         "move": [{"to": {"A": f"{0.3 * direction} m"}, "dwell": "0.1 s"}],
@@ -161,20 +151,21 @@ def test_lifting_costs_and_lowering_gives_what_the_efficiency_says(tmp_path: Pat
 
 
 @njit
-def _gear(motors: Any, twist: float, rate: float, w: float) -> tuple[float, float, float]:
+def _gear(motors: Any, twist: float, rate: float, w: float) -> tuple[float, float]:
     spring = torsion_torque(motors[0], twist, rate)
-    return spring, spring_energy(motors[0], twist), lossy_torque(motors[0], spring, w)
+    return spring, lossy_torque(motors[0], spring, w)
 
 
 def test_torsion_begins_behind_the_play_and_never_pulls() -> None:
     motors = zeros(MOTOR, 1)
     for name, value in {"stiffness": 10.0, "damping": 0.1, "half_play": 0.02, "eta": 1.0}.items():
         motors[name] = value
-    assert _gear(motors, 0.01, 5.0, 0.0) == (0.0, 0.0, 0.0)
-    spring, energy, passed = _gear(motors, -0.05, 0.0, 3.0)
+    assert _gear(motors, 0.01, 5.0, 0.0) == (0.0, 0.0)
+    assert spring_energy(motors[0], 0.01) == 0.0
+    spring, passed = _gear(motors, -0.05, 0.0, 3.0)
     assert spring == pytest.approx(-0.3, rel=1e-12)
     assert passed == spring
-    assert energy == pytest.approx(0.5 * 10.0 * 0.03**2, rel=1e-12)
+    assert spring_energy(motors[0], -0.05) == pytest.approx(0.5 * 10.0 * 0.03**2, rel=1e-12)
     assert _gear(motors, 0.021, -5.0, 0.0)[0] == 0.0  # flanks part quicker than the spring follows
 
 
@@ -184,9 +175,9 @@ def test_loss_of_an_elastic_gear_always_takes_power() -> None:
         motors[name] = value
     for twist in (-0.1, 0.2):
         for w in (-50.0, -0.1, 0.1, 50.0):
-            spring, _, passed = _gear(motors, twist, 0.0, w)
+            spring, passed = _gear(motors, twist, 0.0, w)
             assert (spring - passed) * w >= 0.0
-    spring, _, passed = _gear(motors, 0.1, 0.0, 50.0)
+    spring, passed = _gear(motors, 0.1, 0.0, 50.0)
     assert passed == pytest.approx(0.7 * spring, rel=1e-9)
 
 

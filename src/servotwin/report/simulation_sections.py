@@ -1,0 +1,211 @@
+"""The sections that every report on a simulated run has: joints, tip, motors, supply, switching, events, origins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from servotwin.report import simulation_figures_drives as drives
+from servotwin.report import simulation_figures_energy as supplies
+from servotwin.report import simulation_figures_motion as motion
+from servotwin.report import simulation_figures_zoom as fine
+from servotwin.report import simulation_tables as tables
+from servotwin.report.page import Figure, Page
+from servotwin.report.simulation_view import View
+
+LEAST_ROWS = 2  # fewer are no line
+PWM = {"switched": "with every edge of the PWM", "averaged": "with the mean voltage of the PWM"}
+
+
+def drive_sections(page: Page, shown: View) -> None:
+    """Everything about arm and drives; without figures if there is nothing that one could show."""
+    if len(shown.t) >= LEAST_ROWS:
+        joints(page, shown)
+        tip(page, shown)
+        motors(page, shown)
+        supply(page, shown)
+        switching(page, shown)
+    happened(page, shown)
+    origins(page, shown)
+
+
+def pwm_words(shown: View) -> str:
+    """How the pulses were simulated, after 'with'."""
+    return PWM.get(str(shown.result.summary.get("pwm", "")), "")
+
+
+def joints(page: Page, shown: View) -> None:
+    """Commanded and actual positions and speeds, those that move first."""
+    page.section("Joints", "What was commanded (dotted), and what the arm did.")
+    moving = set(shown.moving)
+    order = sorted(range(shown.joint_count), key=lambda i: i not in moving)
+    figures = [_joint_figure(shown, i) for i in order]
+    first = 1 if len(moving) == 1 else len(figures) % 2  # so that no place beside a figure stays empty
+    if first:
+        page.figures(figures[:first])
+    if figures[first:]:
+        page.figures(figures[first:], columns=3 if len(figures[first:]) % 3 == 0 else 2)
+    page.figures(
+        [Figure(motion.following_error(shown), "Following error", "Commanded minus actual position")]
+    )
+
+
+def _joint_figure(shown: View, i: int) -> Figure:
+    caption = "" if i in shown.moving else "Commanded to stand still"
+    return Figure(motion.joint_motion(shown, i), f"Joint {shown.result.joints[i]}", caption)
+
+
+def tip(page: Page, shown: View) -> None:
+    """The tool against its path, on the way and at the end."""
+    page.section(
+        "Tip",
+        "Where the tool is against where the commanded joint positions would put it. Along its path the "
+        "error is lateness; across, it is a wrong path.",
+    )
+    error, rest = tip_errors(shown)
+    page.figures(
+        [
+            Figure(motion.tip_path(shown), "Path from above"),
+            error,
+            Figure(motion.tip_path_error(shown), "Error along and across the path"),
+            rest,
+        ],
+        columns=2,
+    )
+
+
+def tip_errors(shown: View) -> tuple[Figure, Figure]:
+    """The error of the tool over the whole run, and around the end of the command."""
+    return (
+        Figure(motion.tip_error(shown), "Error in base axes"),
+        Figure(motion.settling(shown), "Settling", "The scale shows the end; larger errors leave it"),
+    )
+
+
+def motors(page: Page, shown: View) -> None:
+    """Torques against ratings, the plane of torque and speed, currents and temperatures."""
+    page.section(
+        "Motors",
+        f"Torque in the air gap, means over {1e3 * shown.result.scenario.record.every:g} ms; the peaks of the table "
+        "are instantaneous, with the ripple of the current. The shaded band between the dashed lines is what a motor "
+        "gives continuously, solid lines are its peak; coloured columns are times at a limit, those less than 50 ms "
+        "apart as one.",
+    )
+    names = shown.result.motors
+    order = sorted(range(len(names)), key=lambda i: -_use(shown, names[i]))
+    torques(page, shown, order)
+    page.note(
+        "Marked are peaks against what motor and drive give at most, RMS torques and speeds against ratings."
+    )
+    planes = [torque_speed(shown, i) for i in order]
+    page.figures(planes, columns=2 if len(planes) > 1 else 1)
+    page.section("Currents and temperatures")
+    known = [i for i in order if f"motor_{names[i]}_current_A" in shown.result.signals]
+    figures = [Figure(drives.currents(shown, i), f"Motor {names[i]}: current") for i in known]
+    if figures:
+        page.figures(figures, columns=2 if len(figures) > 1 else 1)
+    page.figures([Figure(drives.temperatures(shown), "Windings")])
+
+
+def torques(page: Page, shown: View, order: Sequence[int]) -> None:
+    """Torque of every motor over time, the first one large, and the table of all motors."""
+    names = shown.result.motors
+    heights = [340, *(drives.HEIGHT for _ in order[1:])]
+    figures = [
+        Figure(drives.motor_torque(shown, i, height), f"Motor {names[i]}: torque")
+        for i, height in zip(order, heights, strict=True)
+    ]
+    page.figures(figures[:1])
+    if figures[1:]:
+        page.figures(figures[1:], columns=min(3, len(figures) - 1))
+    page.table(tables.MOTOR_COLUMNS, [tables.motor_row(shown, name) for name in names])
+
+
+def torque_speed(shown: View, i: int) -> Figure:
+    """The run of a motor in the plane of torque and speed."""
+    return Figure(drives.torque_speed(shown, i), f"Motor {shown.result.motors[i]}: torque and speed")
+
+
+def _use(shown: View, name: str) -> float:
+    """How much of its rating a motor uses; motors without a rating come last."""
+    axis = shown.axis(name)
+    rated = axis.get("rated_torque_N_m") or shown.peak_rating(name)
+    return float(axis.get("peak_torque_N_m", 0.0) / rated) if rated else 0.0
+
+
+def supply(page: Page, shown: View) -> None:
+    """What the source gave, and where it went."""
+    page.section("Supply", "What the drives take from the source; negative where motors give back.")
+    page.figures(
+        [
+            Figure(supplies.power(shown), "Power"),
+            Figure(supplies.bus_voltage(shown), "Bus voltage"),
+            Figure(supplies.energy(shown), "Energy"),
+        ],
+        columns=3,
+    )
+    numbers = shown.result.summary.get("energy")
+    if numbers:
+        caption = "From the start to the end of the run: losses in orange, change of what is stored in blue"
+        page.figures([Figure(supplies.energy_bars(numbers), "Where the energy went", caption)])
+
+
+def switching(page: Page, shown: View) -> None:
+    """Single pulse periods of every motor, if the run has recorded them."""
+    if not shown.result.zoom:
+        return
+    page.section("Switching", switching_text(shown))
+    names = shown.result.motors
+    figures = [Figure(fine.switching(shown, i), f"Motor {names[i]}") for i in fine.zoomed_motors(shown)]
+    page.figures(figures, columns=2 if len(figures) > 1 else 1)
+
+
+def switching_text(shown: View) -> str:
+    """What the zoom shows, in words."""
+    start, end = fine.span(shown)
+    when = f"{1e6 * (end - start):.0f} µs from t = {start:.6g} s"
+    if shown.result.summary.get("pwm") == "averaged":
+        return f"{when}: the run has the mean voltage of the pulses, not their edges."
+    vectors = [fine.three_phase(shown, i) for i in fine.zoomed_motors(shown)]
+    text = f"{when}, edge by edge"
+    if not all(vectors):
+        text += ": where command and carrier cross, the bridge switches, and the current follows the voltage"
+    if any(vectors):
+        text += (
+            ". Bridges of three phases switch vectors: shown are their components alpha, along the axis of the first "
+            "phase, and the current q, which makes the torque"
+        )
+    return f"{text}."
+
+
+def happened(page: Page, shown: View) -> None:
+    """Limits that were met, faults, and other events."""
+    rows = tables.event_rows(shown)
+    page.section("Limits and events")
+    if not rows:
+        page.paragraph("No limit was met, and no fault happened.")
+        return
+    page.table(("from", "to", "axis", "what"), rows[: tables.MOST_EVENTS], text_columns=4)
+    if len(rows) > tables.MOST_EVENTS:
+        page.note(f"{len(rows) - tables.MOST_EVENTS} more are in summary.json.")
+
+
+def origins(page: Page, shown: View) -> None:
+    """Scenario and solver, what differs in truth, what is assumed."""
+    page.section("How it was computed")
+    page.table(("what", "value"), tables.run_rows(shown), text_columns=2)
+    differences = tables.plant_rows(shown)
+    if differences:
+        page.details(
+            f"{len(differences)} values differ in truth from what the controller believes"
+            if len(differences) > 1
+            else "One value differs in truth from what the controller believes",
+            ("field", "believed", "true"),
+            differences,
+        )
+    assumed = shown.description.assumptions()
+    if assumed:
+        page.details(
+            f"{len(assumed)} values of the robot file are assumed", ("field", "value", "why"), assumed
+        )
+    for name, citation in shown.description.references.items():
+        page.paragraph(f"[{name}] {citation}")

@@ -1,0 +1,101 @@
+"""What is wrong with a run before it begins: one line each, for summary, report and terminal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from servotwin.control.axis_data import axis_models, controller_of, robot_gains, timing_of, word_warnings
+from servotwin.control.computed_run import computed_torque_warnings
+from servotwin.control.loops import check_loops
+from servotwin.control.user_laws import CompiledLaw, PythonLaw
+from servotwin.description.checks import motor_names
+from servotwin.description.controller_parts import Controller
+from servotwin.description.motors import motor_of, owners
+from servotwin.robot.robot import Robot
+from servotwin.robot.shafts import motor_inertia
+from servotwin.simulation.faults import fault_times
+from servotwin.simulation.scenario import Scenario
+
+# The loops that stay those of the servo driver below a law, by what the law commands.
+BELOW = {"speed": ("current", "speed"), "current": ("current",), "voltage": ()}
+CASCADE = ("current", "speed", "position")
+
+
+def run_warnings(
+    scenario: Scenario, model: Robot, plant: Robot, law: PythonLaw | CompiledLaw | None = None
+) -> list[str]:
+    """Warnings of both robot files, and about feed-forward and loops."""
+    known, true = scenario.description.warnings, scenario.plant_description.warnings
+    control = controller_of(scenario.description)
+    return [
+        *known,
+        *(f"the robot as it is: {line}" for line in true if line not in known),
+        *feed_forward_warnings(control, law),
+        *loop_warnings(scenario, model, plant, law),
+    ]
+
+
+def loops_that_run(control: Controller, law: PythonLaw | CompiledLaw | None) -> tuple[str, ...]:
+    """The loops of the cascade that are closed in a run."""
+    if law is not None:
+        return BELOW[law.level]
+    return CASCADE if control.law == "cascade" else BELOW["current"]
+
+
+def loop_warnings(
+    scenario: Scenario, model: Robot, plant: Robot, law: PythonLaw | CompiledLaw | None = None
+) -> list[str]:
+    """Loops that run and are unstable, or nearly so, at the pose where the run begins.
+
+    The gains are the controller's; what they act on is the robot as it is.
+    """
+    known, true = scenario.description, scenario.plant_description
+    control = controller_of(known)
+    running = loops_that_run(control, law)
+    N, N_true = model.mechanism.rotors.N, plant.mechanism.rotors.N
+    q = np.array([scenario.start[name] for name in model.joint_names])
+    as_is = axis_models(true, N_true, motor_inertia(plant, q, held=True))
+    believed = axis_models(known, N, motor_inertia(model, q, held=True))
+    designs = robot_gains(known, N, motor_inertia(model, model.mechanism.q_home, held=True))
+    timing = timing_of(control)
+    lines: list[str] = []
+    for j, (name, owner) in enumerate(zip(motor_names(true), owners(true), strict=True)):
+        gains = designs[j][1]
+        lines += word_warnings(known, name, gains)
+        if motor_of(true, owner)[2] == "ideal" or not running:
+            continue
+        lines += check_loops(name, as_is[j], gains, timing, "at the start", running)
+        if law is None and control.law == "computed-torque":
+            bandwidth = control.position_bandwidth
+            lines += computed_torque_warnings(name, as_is[j], believed[j], gains, timing, bandwidth)
+    return lines
+
+
+def feed_forward_warnings(control: Controller, law: PythonLaw | CompiledLaw | None) -> list[str]:
+    """Shares of the feed-forward that count the same torque twice, or that nobody uses."""
+    feed = control.feedforward
+    if law is None and control.law == "computed-torque":
+        used = [name for name in ("velocity", "acceleration", "torque", "gravity") if getattr(feed, name)]
+        text = f"controller.feedforward: {', '.join(used)} without effect: computed torque contains all of it"
+        return [text] if used else []
+    if "speed" not in loops_that_run(control, law):
+        return []
+    lines = []
+    for first, second, what in (("acceleration", "torque", "the inertia"), ("torque", "gravity", "gravity")):
+        shares = getattr(feed, first), getattr(feed, second)
+        if min(shares) > 0.0 and sum(shares) > 1.0 + 1e-9:
+            lines.append(
+                f"controller.feedforward: {first} {100 * shares[0]:.4g} % and {second} {100 * shares[1]:.4g} % both "
+                f"contain {what}, {100 * sum(shares):.4g} % of it in all; expected 100 % at most together"
+            )
+    return lines
+
+
+def late_faults(scenario: Scenario, duration_ns: int) -> list[str]:
+    """Faults that the run does not live to see."""
+    return [
+        f"fault {fault.kind} of {fault.axis or 'the supply'} at {fault.at:.6g} s would act at {at * 1e-9:.6g} s, not "
+        f"before the end of the run at {duration_ns * 1e-9:.6g} s: without effect"
+        for at, fault in fault_times(scenario)
+        if at >= duration_ns
+    ]

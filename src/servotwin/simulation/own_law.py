@@ -1,0 +1,79 @@
+"""A control law of the user's in the place of position and speed loops."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from servotwin.control.records import Law, Saturation
+from servotwin.control.user_laws import LEVELS, CompiledLaw, PythonLaw, Signals
+from servotwin.drives.records import Kind
+from servotwin.errors import InputError
+from servotwin.mechanism.model import Array
+from servotwin.simulation.loop import LAW
+from servotwin.simulation.machine import Machine
+
+UserLaw = PythonLaw | CompiledLaw
+
+
+class LawError(Exception):
+    """A law has raised, or its answer cannot be used; the text says which and when."""
+
+
+def attach_law(machine: Machine, law: UserLaw) -> None:
+    """Put a control law of the user's in the place of position and speed loops."""
+    timing, tasks = machine.timing[0], machine.tasks
+    timing["level"] = LEVELS[law.level]
+    if law.level == "voltage" and (machine.motors["kind"] == Kind.PMSM).any():
+        raise InputError(
+            "'voltage' is not there for synchronous motors, whose driver turns it with the rotor; expected speed "
+            "or current",
+            field="level",
+        )
+    tasks[LAW] = (0, round(law.period * 1e9), 0, 0)
+    if isinstance(law, PythonLaw):
+        timing["law"] = Law.EXTERNAL
+        return
+    m = len(machine.motors)
+    if law.motors != m:
+        raise InputError(f"the law is for {law.motors} motors; expected {m}", field="motors")
+    timing["law"] = Law.COMPILED
+    memory = np.zeros(max(law.memory, 1))
+    timing["law_at"], machine.world["memory_at"][0] = law.compiled.address, memory.ctypes.data
+    machine.kept += [law.compiled, memory]
+
+
+def answer(machine: Machine, law: PythonLaw, motors: tuple[str, ...]) -> None:
+    """Let a Python law see its signals and hand over its commands."""
+    world, axes = machine.world[0], machine.axes
+    command = ask(law, int(world["now"]) * 1e-9, world["signals"], motors)
+    field, most, bit = {
+        "speed": ("w_command", "w_max", Saturation.SPEED_COMMAND),
+        "current": ("i_ref", "i_max", Saturation.CURRENT),
+        "voltage": ("u_ref", "u_max", Saturation.VOLTAGE),
+    }[law.level]
+    limited = np.clip(command, -axes[most], axes[most])
+    axes[field] = limited
+    axes["saturation"] |= np.where(limited != command, bit, 0)
+    world["status"] = 0
+
+
+def ask(law: PythonLaw, time: float, signals: Array, motors: tuple[str, ...]) -> Array:
+    """The commands (m,) of a law at an instant; LawError where it gives none that a drive could follow."""
+    m = len(motors)
+    rows = signals[: 6 * m].reshape(6, m).copy()
+    try:
+        command = np.asarray(law.compute(time, Signals(*rows)), dtype=np.float64)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise LawError(f"the control law failed at {time:.6g} s: {said}") from error
+    if command.shape != (m,):
+        raise LawError(
+            f"the control law returned the shape {command.shape} at {time:.6g} s; expected ({m},), one command "
+            "for each motor"
+        )
+    if np.isnan(command).any():
+        which = ", ".join(name for name, value in zip(motors, command, strict=True) if np.isnan(value))
+        raise LawError(
+            f"the control law returned a value that is not a number at {time:.6g} s for motor {which}"
+        )
+    return command

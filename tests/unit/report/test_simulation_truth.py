@@ -1,0 +1,76 @@
+"""What the report draws is what ran: the plant's limits, a carrier that meets its commands at the edges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import servotwin as st
+from servotwin.description.load import read_description
+from servotwin.report import simulation_figures_drives as drives
+from servotwin.report.simulation_figures_zoom import carrier, switching
+from servotwin.report.simulation_page import simulation_page
+from servotwin.report.simulation_view import View, view
+from synthetic_result import synthetic_result
+
+
+def differing(**true: str) -> View:
+    """A run whose plant differs from what the controller knows."""
+    result = synthetic_result(51)
+    changes = {key.replace("__", "."): value for key, value in true.items()}
+    truth = read_description("gsis-scara", changes)
+    return view(replace(result, scenario=replace(result.scenario, plant_description=truth)))
+
+
+def test_envelope_is_that_of_the_plant_and_the_current_limit_that_of_the_controller() -> None:
+    shown = differing(
+        power__bus_voltage="60 V",
+        axes__A__motor__resistance="1.6 ohm",
+        axes__A__motor__current_limit="5 A",
+    )
+    assert shown.bus_voltage == 60.0
+    limits = drives.envelope(shown, "A", 700.0)
+    assert limits is not None
+    assert limits.voltage_upper is not None
+    K_t = shown.description.axes["A"].motor.torque_constant  # type: ignore[union-attr]
+    assert K_t is not None
+    standstill = limits.voltage_upper[len(limits.w) // 2]
+    assert standstill == pytest.approx(K_t * 60.0 / 1.6)
+    assert shown.current_limit("A") == pytest.approx(16.1, abs=0.1)
+
+
+def test_the_whole_envelope_is_in_the_picture() -> None:
+    shown = differing()
+    for i, name in enumerate(shown.result.motors):
+        figure = drives.torque_speed(shown, i)
+        w_top = figure.layout.xaxis.range[1] * np.pi / 30.0
+        limits = drives.envelope(shown, name, w_top)
+        assert limits is not None
+        assert limits.upper[-1] < -0.999 * (shown.peak_rating(name) or 0.0), name  # nothing is cut off
+
+
+def test_the_bridge_switches_where_carrier_and_command_meet() -> None:
+    result = st.simulate("scara-a-axis-100deg", {"move.0.dwell": "0 s"})
+    shown = view(result)
+    us, triangle = carrier(shown)
+    assert set(triangle) == {1.0, -1.0}
+    t = 1e6 * (result.zoom["time_s"] - result.zoom["time_s"][0])
+    volts, command = result.zoom["motor_A_voltage_V"], result.zoom["motor_A_modulation"]
+    edges = np.flatnonzero(np.diff(volts) != 0.0)
+    assert len(edges) == 20  # four in each of five periods
+    at = np.interp(t[edges + 1], us, triangle)
+    np.testing.assert_allclose(np.abs(at), np.abs(command[edges + 1]), atol=1e-6)
+    drawn = next(trace for trace in switching(shown, 0).data if trace.name == "carrier")
+    assert (min(drawn.y), max(drawn.y)) == (-1.0, 1.0)
+
+
+def test_a_limit_that_chatters_is_one_row_with_its_count() -> None:
+    result = synthetic_result(51)
+    axes = result.summary["axes"]
+    axes[0]["saturation"] = [
+        {"kind": "speed command limit", "from_s": 0.2, "to_s": 0.9, "times": 37, "active_s": 0.1}
+    ]
+    page = simulation_page(replace(result, summary={**result.summary, "axes": axes}))
+    assert "speed command limit, 37 times" in page

@@ -12,6 +12,7 @@ standing still is always within reach. Theory: docs/theory/time-scaling.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -57,13 +58,22 @@ FIRM = Pace(slope=50.0, bend=math.inf)  # stop: what the limits of acceleration 
 
 
 class Cursor:
-    """A place on a trajectory, and the rate at which it advances."""
+    """A place on a trajectory, and the rate at which it advances.
 
-    def __init__(self, trajectory: Planned, acceleration: Array, rate: float = 1.0) -> None:
+    ``steepest``: largest slope of the rate [1/s] that the tool allows at q (n,) with q' (n,); None: any.
+    """
+
+    def __init__(
+        self,
+        trajectory: Planned,
+        acceleration: Array,
+        steepest: Callable[[Array, Array], float] | None = None,
+    ) -> None:
         self.trajectory = trajectory
         self.acceleration = np.asarray(acceleration) * (1.0 + SLACK)
+        self.steepest = steepest
         self.time = 0.0
-        self.rate, self.slope = rate, 0.0
+        self.rate, self.slope = 0.0, 0.0
         self._here = self._sample(0.0)
         self._ahead: list[
             tuple[float, Motion]
@@ -91,6 +101,8 @@ class Cursor:
         end = self.trajectory.duration
         if self.time >= end:
             return self._standing(), T
+        if self.time == 0.0:  # at its begin the motion stands, whatever the rate
+            self.rate, self.slope = wanted, 0.0
         slope = self._within_limits(self._slope(T, wanted, pace))
         for halving in range(HALVINGS + 1):
             rate = min(max(self.rate + slope * T, 0.0), 1.0)
@@ -144,10 +156,13 @@ class Cursor:
 
     def _within_limits(self, slope: float) -> float:
         """The slope, as far as no axis accelerates beyond its limit here."""
-        _, qd, qdd = self._here
+        q, qd, qdd = self._here
         moving = np.abs(qd) > 1e-12
         if slope == 0.0 or not moving.any():
             return slope
+        if self.steepest is not None:
+            most_slope = self.steepest(q, qd)
+            slope = min(max(slope, -most_slope), most_slope)
         v, a, most = qd[moving], self.rate**2 * qdd[moving], self.acceleration[moving]
         ends = np.sort(np.stack([(-most - a) / v, (most - a) / v]), axis=0)
         low, high = min(float(ends[0].max()), 0.0), max(float(ends[1].min()), 0.0)

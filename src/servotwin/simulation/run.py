@@ -16,7 +16,6 @@ from servotwin.control.user_laws import LEVELS, CompiledLaw, PythonLaw, Signals
 from servotwin.drives.records import Kind
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
-from servotwin.motion.point_moves import Reference
 from servotwin.robot.robot import Robot
 from servotwin.simulation.controller_data import axis_gains_of, controller_of, shaft_inertia
 from servotwin.simulation.drive_data import owners
@@ -26,7 +25,7 @@ from servotwin.simulation.loop import LAW
 from servotwin.simulation.machine import Machine, build_machine
 from servotwin.simulation.result import Event, Result
 from servotwin.simulation.scenario import Scenario, plan_scenario, read_scenario
-from servotwin.simulation.signals import joint_kinds, make_signals, make_zoom
+from servotwin.simulation.signals import Reference, joint_kinds, make_signals, make_zoom
 from servotwin.simulation.steps import ASKING, DIVERGED
 from servotwin.simulation.summary import axis_summaries, events_of, saturation_warnings, tip_errors
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from servotwin.mechanism.model import Array
-from servotwin.motion.point_moves import Reference
 from servotwin.robot.robot import Robot
 from servotwin.simulation.loop import HEAD, PER_ROW
 from servotwin.simulation.machine import Machine
@@ -23,6 +25,21 @@ MOTOR_COLUMNS = {
     "count": 7,
     "saturation": 8,
 }
+
+
+class Reference(Protocol):
+    """A motion that was commanded: planned as a whole, or handed out by a main controller."""
+
+    @property
+    def duration(self) -> float:
+        """[s]"""
+
+    @property
+    def arrivals(self) -> Array:
+        """When its moves have reached their targets (m,) [s]."""
+
+    def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """Position, velocity, acceleration (k, n) at t (k,) [s]."""
 
 
 def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Reference) -> dict[str, Array]:

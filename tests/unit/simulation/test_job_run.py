@@ -34,7 +34,7 @@ SCRIPT = parse_io_script(HEAD + "events: [{when: {OUT1: on}, after: 1 s, set: {I
 
 
 def test_job_on_the_plant_follows_its_commands() -> None:
-    result, log = run_job(SHORT, settings=SETTINGS, io_script=SCRIPT)
+    result, log, *_ = run_job(SHORT, settings=SETTINGS, io_script=SCRIPT)
     assert result.complete
     assert log.finished
     assert log.state == "ready"
@@ -62,7 +62,7 @@ def test_job_on_the_plant_follows_its_commands() -> None:
 
 def test_commands_of_rehearsal_and_run_are_the_same() -> None:
     """Nothing of the plant enters the commands of a job that runs without alarm."""
-    result, log = run_job(SHORT, settings=SETTINGS, io_script=SCRIPT)
+    result, log, *_ = run_job(SHORT, settings=SETTINGS, io_script=SCRIPT)
     rehearsed, commands, player = rehearse(SHORT, settings=SETTINGS, io_script=SCRIPT)
     assert [(e.text, e.start_s, e.end_s) for e in rehearsed.entries] == [
         (e.text, e.start_s, e.end_s) for e in log.entries
@@ -87,7 +87,7 @@ events:
   - {at: 1.3 s, press: dance party}
 """.replace("dance party", "run")
     )
-    result, log = run_job(SHORT, settings=SETTINGS, io_script=slow)
+    result, log, *_ = run_job(SHORT, settings=SETTINGS, io_script=slow)
     assert log.finished
     keys = [c.text for c in log.changes if c.kind == "key"]
     assert keys[:3] == ["override", "pause", "resume"]
@@ -98,7 +98,7 @@ events:
 
 def test_emergency_stop_takes_the_current() -> None:
     script = parse_io_script(HEAD + "events: [{at: 0.35 s, press: emergency stop}]")
-    result, log = run_job(program("MOVEJ P3"), settings=SETTINGS, io_script=script)
+    result, log, *_ = run_job(program("MOVEJ P3"), settings=SETTINGS, io_script=script)
     assert result.complete
     assert not log.finished
     assert log.state == "emergency"
@@ -112,7 +112,7 @@ def test_axis_that_is_stuck_raises_a_following_error() -> None:
     stuck = JobSettings(
         solver=SETTINGS.solver, start=START, plant={"axes.A.motor.coulomb_friction": "50 N*m"}
     )
-    result, log = run_job(program("MOVEJ P3"), settings=stuck)
+    result, log, *_ = run_job(program("MOVEJ P3"), settings=stuck)
     assert log.state == "fault"
     assert log.alarms[0].startswith("following error: axis A")
     assert any("following error" in event.what for event in result.events)
@@ -123,7 +123,7 @@ def test_interrupted_run_gives_what_there_is() -> None:
         if part > 0.3:
             raise KeyboardInterrupt
 
-    result, log = run_job(program("MOVEJ P3"), settings=SETTINGS, progress=interrupt)
+    result, log, *_ = run_job(program("MOVEJ P3"), settings=SETTINGS, progress=interrupt)
     assert not result.complete
     assert not log.finished
     assert len(result.signals["time_s"])

@@ -367,6 +367,7 @@ class MainController:
             case State.PAUSING | State.STOPPING | State.HALTING:
                 motion, at_rest = reference.slowing(GENTLE if self.state is State.PAUSING else FIRM)
                 if at_rest:
+                    reference.now_ns = now_ns + self.period_ns
                     self._fire(Event.AT_REST)
                 return motion
         return reference.resting()

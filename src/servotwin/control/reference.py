@@ -10,7 +10,7 @@ from servotwin.control.alarms import BoolArray, shown
 from servotwin.control.exchange import ProgramSource, Settings
 from servotwin.control.jogging import Jog, LineJog, joint_step
 from servotwin.control.playback import Playback
-from servotwin.control.time_scaling import GENTLE, Cursor, Motion, Pace, Planned
+from servotwin.control.time_scaling import GENTLE, Cursor, Motion, Pace, Planned, ToolLimit
 from servotwin.description.frames import Array
 from servotwin.errors import InputError
 from servotwin.motion.limits import MotionLimits
@@ -138,13 +138,12 @@ class Reference:
 
     def cursor_of(self, trajectory: Planned) -> Cursor:
         """The begin of a planned motion."""
-        bounded = np.isfinite(self.limits.tool_acceleration)
-        return Cursor(trajectory, self.limits.acceleration, self._steepest if bounded else None)
+        most = self.limits.tool_acceleration
+        tool = ToolLimit(self._tool_pace, most) if np.isfinite(most) else None
+        return Cursor(trajectory, self.limits.acceleration, tool)
 
-    def _steepest(self, q: Array, dq: Array) -> float:
-        """Largest slope of the rate [1/s] at which the tool brakes within its limit of acceleration."""
-        pace = float(np.linalg.norm(self.robot.jacob0(q)[:3] @ dq))
-        return self.limits.tool_acceleration / max(pace, 1e-12)
+    def _tool_pace(self, q: Array, qd: Array) -> float:
+        return float(np.linalg.norm(self.robot.jacob0(q)[:3] @ qd))
 
     def start_job(self, program: ProgramSource, outputs: Mapping[str, bool]) -> None:
         """Begin a job at its first instruction."""

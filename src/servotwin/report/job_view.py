@@ -36,11 +36,11 @@ class Done:
     length_m: float | None = None
     top_speed: float | None = None
     deviation_m: float | None = None
-    pulse_deviation_m: float | None = None
     chord_error_m: float | None = None
     reached: tuple[tuple[str, str, float], ...] = ()
     slowed: float = 1.0
     X_tool: Array | None = None
+    pulse_deviation_m: float | None = None
     file: str = ""
     complete: bool = True
 

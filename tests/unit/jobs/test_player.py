@@ -105,3 +105,41 @@ def test_point_that_cannot_be_written_is_not_taught(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         store.record("here", Q, replace_old=False)
     assert "here" not in store.points
+
+
+def test_joint_move_after_blended_lines_starts_from_where_they_end() -> None:
+    """Its pose is reached in more than one way; the way nearest to the end of the lines is taken."""
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        turn = rng.uniform(-20.0, 20.0)
+        text = (
+            "MOVEL P2 SPEED 0.3 m/s BLEND 5 mm\nMOVEL P1 SPEED 0.3 m/s BLEND 5 mm\n"
+            f"MOVEJ P1 OFFSET {turn:.3f} mm, 0 mm, 0 mm"
+        )
+        source = player(text)
+        task = source.next(Q, {}, single=False, timed_out=False)
+        assert isinstance(task, MotionTask)
+        plan = source.plans[0]
+        end = task.trajectory.sample(np.array([plan.trajectory.duration]))[0][0]
+        before = plan_of(plan.requests[:2])
+        np.testing.assert_allclose(end, SCARA.ikine(plan.moves[2].targets[0].X, q0=before), atol=1e-9)
+
+
+def plan_of(requests: tuple[object, ...]) -> np.ndarray:
+    from servotwin.motion.planner import plan
+
+    made = plan(SCARA, Q, list(requests), LIMITS, period=0.016)  # type: ignore[arg-type]
+    return made.sample(np.array([made.duration]))[0][0]
+
+
+def test_taught_points_are_renamed_in_the_job_beside_them(tmp_path: Path) -> None:
+    file, job = tmp_path / "pick.points.yaml", tmp_path / "pick.job"
+    job.write_text("MOVEJ P1   # P1\nMOVEL P2\n")
+    store = TaughtPoints(points(), SCARA.joint_names, SLIDING, file)
+    store.rename("P1", "corner")
+    assert job.read_text() == "MOVEJ corner   # P1\nMOVEL P2\n"
+    assert "corner" in read_points(file)
+    job.write_text("MOVEJ\n")
+    with pytest.raises(InputError, match=r"pick\.job:1"):
+        store.rename("corner", "P1")
+    assert "corner" in read_points(file)

@@ -30,7 +30,7 @@ class MoveFacts:
 
     ``length_m``: way of the tool point; ``top_speed`` [m/s] in the commands; ``deviation_m``: of the commanded points
     from the line, circle or spline (None for a joint move), before they are rounded to pulses;
-    ``pulse_deviation_m``: of the commanded pulses; ``chord_error_m``: of the points in between, which the axis
+    ``pulse_deviation_m``: of the commanded pulses, if they are known; ``chord_error_m``: of the points in between, which the axis
     controllers interpolate linearly in the joints; ``slowed``: factor of the time if the move was made to fit;
     ``X_tool``: the tool point in the robot's tool frame, None for the robot's own.
     """
@@ -52,10 +52,10 @@ def move_facts(entry: LogEntry, commands: Commands, player: Player) -> MoveFacts
     move = plan.moves[entry.owner]
     tool = None if move.tool is None else move.X_tool
     seen = _Move(entry, commands, plan, player.robot, tool)
-    exact, rounded = (seen.deviation(q) for q in (commands.q, commands.q_pulses))
+    rounded = None if commands.q_pulses is None else seen.deviation(commands.q_pulses)
     slowed = plan.trajectory.slowed
     return MoveFacts(
-        seen.length(), seen.top_speed(), exact, rounded, seen.chord_error(),
+        seen.length(), seen.top_speed(), seen.deviation(commands.q), rounded, seen.chord_error(),
         slowed[entry.owner] if entry.owner < len(slowed) else 1.0, tool,
     )  # fmt: skip
 

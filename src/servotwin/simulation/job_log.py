@@ -83,15 +83,15 @@ class JobLog:
 class Commands:
     """The references that were handed out: times (k,) [s], and q, qd, qdd (k, n).
 
-    ``q_pulses`` (k, n): what the pulses stand for that the axis controllers were given; q where the encoders are
-    not known. ``motion`` (k,), ``motion_time`` (k,) [s]: the planned motion and the place on it, see ``Command``.
+    ``q_pulses`` (k, n): what the pulses stand for that the axis controllers were given; None where the encoders
+    are not known. ``motion`` (k,), ``motion_time`` (k,) [s]: the planned motion and the place on it, see ``Command``.
     """
 
     t: Array
     q: Array
     qd: Array
     qdd: Array
-    q_pulses: Array
+    q_pulses: Array | None
     motion: IntArray
     motion_time: Array
 

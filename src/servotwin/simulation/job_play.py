@@ -115,7 +115,7 @@ def _commands(controller: MainController, begin: Array, given: Sequence[Command]
         q,
         np.array([rest, *(command.qd for command in given)]),
         np.array([rest, *(command.qdd for command in given)]),
-        q if pulses is None else pulses.joints(pulses.counts(q)),
+        None if pulses is None else pulses.joints(pulses.counts(q)),
         np.array([-1, *(command.motion for command in given)]),
         np.array([0.0, *(command.motion_time for command in given)]),
     )

@@ -130,7 +130,7 @@ def nearest_corner(points: Array, corners: Array) -> Array:
         return np.asarray(cKDTree(corners).query(points)[1])
     middle = corners.mean(axis=0)  # differences of squares keep their digits near the origin
     c = corners - middle
-    return np.argmin(np.einsum("ij,ij->i", c, c) - 2.0 * (points - middle) @ c.T, axis=1)
+    return np.asarray(np.argmin(np.einsum("ij,ij->i", c, c) - 2.0 * (points - middle) @ c.T, axis=1))
 
 
 def make_zoom(machine: Machine, plant: Robot) -> dict[str, Array]:

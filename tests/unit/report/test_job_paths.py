@@ -54,6 +54,7 @@ def test_pulses_are_off_the_path_by_what_rounding_can_move_the_tool(name: str) -
     exact = max(step.deviation_m or 0.0 for step in lines)
     rounded = max(step.pulse_deviation_m or 0.0 for step in lines)
     assert exact < 1e-8
+    assert commands.q_pulses is not None
     gap = np.abs(commands.q_pulses - commands.q)
     reach = np.abs(player.robot.jacob0(commands.q))[:, :3] @ gap[..., None]
     assert 1e-6 < rounded <= float(np.linalg.norm(reach[..., 0], axis=1).max()) + exact + 1e-9

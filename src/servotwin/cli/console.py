@@ -43,16 +43,20 @@ def console(
     from servotwin.cli.keys import keyboard
 
     signal.signal(signal.SIGHUP, _gone)  # a connection that breaks: the arm comes to rest first
-    with (
-        keyboard() as keys,
-        Live(console=Console(highlight=False), screen=True, auto_refresh=False) as live,
-    ):
-        drive(
-            session,
-            keys.read,
-            time.monotonic_ns,
-            lambda shown: live.update(screen(shown), refresh=True),
-        )
+    try:
+        with (
+            keyboard() as keys,
+            Live(console=Console(highlight=False), screen=True, auto_refresh=False) as live,
+        ):
+            drive(
+                session,
+                keys.read,
+                time.monotonic_ns,
+                lambda shown: live.update(screen(shown), refresh=True),
+            )
+    except OSError:
+        if not session.done:  # a terminal that is gone cannot be put back
+            raise
 
 
 def _gone(number: int, frame: object) -> None:

@@ -10,7 +10,7 @@ import termios
 import tty
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 NAMES = {"\r": "enter", "\n": "enter", "\x7f": "backspace", "\x08": "backspace", "\x1b": "esc"}
@@ -86,4 +86,5 @@ def keyboard(stream: TextIO | None = None) -> Iterator[Keyboard]:
         tty.setcbreak(fd)
         yield Keyboard(fd)
     finally:
-        termios.tcsetattr(fd, termios.TCSADRAIN, before)
+        with suppress(termios.error):  # a terminal that is gone has no settings
+            termios.tcsetattr(fd, termios.TCSADRAIN, before)

@@ -428,6 +428,27 @@ def test_in_a_real_terminal_it_draws_takes_keys_and_restores_the_settings(job: P
         os.close(slave)
 
 
+def test_real_terminal_that_is_closed_ends_the_console_without_a_word(job: Path) -> None:
+    master, slave = pty.openpty()
+    program = f"from servotwin.cli.console import console; console('gsis-scara', {str(job)!r}, None, None)"
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "110", "LINES": "40"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=slave, stdout=slave, stderr=subprocess.PIPE, env=environment
+    )
+    try:
+        for keys, word in ((b"", "DISABLED"), (b"p", "READY"), (b"mmg", "RUNNING")):
+            os.write(master, keys)
+            assert word in _until(master, word)
+        os.close(slave)
+        os.close(master)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 0
+        assert said == b""
+    finally:
+        process.kill()
+        process.wait()
+
+
 def _until(fd: int, word: str, limit: float = 60.0) -> str:
     seen, end = "", time.monotonic() + limit
     while word not in seen and time.monotonic() < end:

@@ -11,9 +11,10 @@ from operators import JOB, LIMITS, SCARA, Q, player, points
 from servotwin.control.alarms import AlarmKind
 from servotwin.control.exchange import AlarmTask, EndTask, InputTask, MotionTask, OutputTask, WaitTask
 from servotwin.errors import InputError
+from servotwin.jobs.language import parse
 from servotwin.jobs.player import Player, TaughtPoints
 from servotwin.jobs.points_file import read_points
-from servotwin.jobs.program import job_names, load_program
+from servotwin.jobs.program import Program, job_names, load_program
 from servotwin.motion.limits import limits_of
 
 SLIDING = [False, False, True, False]
@@ -107,29 +108,18 @@ def test_point_that_cannot_be_written_is_not_taught(tmp_path: Path) -> None:
     assert "here" not in store.points
 
 
-def test_joint_move_after_blended_lines_starts_from_where_they_end() -> None:
-    """Its pose is reached in more than one way; the way nearest to the end of the lines is taken."""
-    rng = np.random.default_rng(3)
-    for _ in range(5):
-        turn = rng.uniform(-20.0, 20.0)
-        text = (
-            "MOVEL P2 SPEED 0.3 m/s BLEND 5 mm\nMOVEL P1 SPEED 0.3 m/s BLEND 5 mm\n"
-            f"MOVEJ P1 OFFSET {turn:.3f} mm, 0 mm, 0 mm"
-        )
-        source = player(text)
-        task = source.next(Q, {}, single=False, timed_out=False)
-        assert isinstance(task, MotionTask)
-        plan = source.plans[0]
-        end = task.trajectory.sample(np.array([plan.trajectory.duration]))[0][0]
-        before = plan_of(plan.requests[:2])
-        np.testing.assert_allclose(end, SCARA.ikine(plan.moves[2].targets[0].X, q0=before), atol=1e-9)
-
-
-def plan_of(requests: tuple[object, ...]) -> np.ndarray:
-    from servotwin.motion.planner import plan
-
-    made = plan(SCARA, Q, list(requests), LIMITS, period=0.016)  # type: ignore[arg-type]
-    return made.sample(np.array([made.duration]))[0][0]
+def test_joint_move_after_a_blended_line_starts_from_where_the_line_ends() -> None:
+    """The line turns W on from 170 to 190 deg, though its target was taught at -170: no way back of a whole turn."""
+    near = np.radians([25.0, 45.0, 0.0, -170.0]) + np.array([0.0, 0.0, 0.05, 0.0])
+    taught = points().record("T", SCARA.joint_names, near, sliding=SLIDING)
+    text = "MOVEL T SPEED 0.1 m/s BLEND 2 mm\nMOVEJ T OFFSET 10 mm, 0 mm, 0 mm"
+    source = Player(Program(parse(text, "test.job"), taught), SCARA, LIMITS, fit=True)
+    start = np.radians([20.0, 40.0, 0.0, 170.0]) + np.array([0.0, 0.0, 0.05, 0.0])
+    task = source.next(start, {}, single=False, timed_out=False)
+    assert isinstance(task, MotionTask), task
+    w = np.degrees(task.trajectory.sample(np.linspace(0.0, task.trajectory.duration, 200))[0][:, 3])
+    assert w.min() > 165.0
+    assert w[-1] == pytest.approx(190.0, abs=15.0)
 
 
 def test_taught_points_are_renamed_in_the_job_beside_them(tmp_path: Path) -> None:

@@ -234,7 +234,7 @@ def test_script_reacts_to_outputs_each_time() -> None:
         (HEAD + "events: [{at: 1 s, press: pause, percent: 20}]", "override"),
         (HEAD + "events: [{at: 1 s, circuit: ajar}]", "open or closed"),
         (HEAD + "events: [{when: {OUT1: on, OUT2: on}, set: {IN1: on}}]", "one output"),
-        (HEAD + "inputs: {INN1: on}", "no input 'INN1'; expected IN1 to IN16"),
+        (HEAD + "inputs: {INN1: on}", "no input 'INN1'; expected IN1 to IN16; did you mean 'IN1'"),
         (HEAD + "events: [{at: 1 s, set: {OUT1: on}}]", "no input 'OUT1'"),
         (HEAD + "events: [{when: {IN1: on}, set: {IN1: on}}]", "no output 'IN1'"),
     ],

@@ -108,17 +108,20 @@ def test_point_that_cannot_be_written_is_not_taught(tmp_path: Path) -> None:
     assert "here" not in store.points
 
 
-def test_joint_move_after_a_blended_line_starts_from_where_the_line_ends() -> None:
-    """The line turns W on from 170 to 190 deg, though its target was taught at -170: no way back of a whole turn."""
+def test_joint_move_after_blended_lines_starts_from_where_they_end() -> None:
+    """The lines turn W on from -60 over 60 to 190 deg, though that was taught as -170: no way back of a whole turn."""
     near = np.radians([25.0, 45.0, 0.0, -170.0]) + np.array([0.0, 0.0, 0.05, 0.0])
+    half = np.radians([20.0, 45.0, 0.0, 60.0]) + np.array([0.0, 0.0, 0.05, 0.0])
     taught = points().record("T", SCARA.joint_names, near, sliding=SLIDING)
-    text = "MOVEL T SPEED 0.1 m/s BLEND 2 mm\nMOVEJ T OFFSET 10 mm, 0 mm, 0 mm"
+    taught = taught.record("H", SCARA.joint_names, half, sliding=SLIDING)
+    lines = "MOVEL H SPEED 0.1 m/s BLEND 2 mm\nMOVEL T SPEED 0.1 m/s BLEND 2 mm\n"
+    text = f"{lines}MOVEJ T OFFSET 10 mm, 0 mm, 0 mm"
     source = Player(Program(parse(text, "test.job"), taught), SCARA, LIMITS, fit=True)
-    start = np.radians([20.0, 40.0, 0.0, 170.0]) + np.array([0.0, 0.0, 0.05, 0.0])
+    start = np.radians([20.0, 40.0, 0.0, -60.0]) + np.array([0.0, 0.0, 0.05, 0.0])
     task = source.next(start, {}, single=False, timed_out=False)
     assert isinstance(task, MotionTask), task
     w = np.degrees(task.trajectory.sample(np.linspace(0.0, task.trajectory.duration, 200))[0][:, 3])
-    assert w.min() > 165.0
+    assert w.min() > -61.0
     assert w[-1] == pytest.approx(190.0, abs=15.0)
 
 

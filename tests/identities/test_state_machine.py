@@ -28,7 +28,9 @@ def check(before: Command, now: Command, *, dead_man: bool = True) -> None:
     moved = now.q != before.q
     if now.mode is Mode.TEACH and not dead_man and before.enable:
         assert now.state not in (State.JOGGING, State.MOVING)
-        assert before.qd.any() or not moved.any(), "an arm that stood began to move without the enabling switch"
+        assert before.qd.any() or not moved.any(), (
+            "an arm that stood began to move without the enabling switch"
+        )
     if not now.enable:
         assert not now.qd.any()
         assert not now.qdd.any()

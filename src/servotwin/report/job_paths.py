@@ -30,9 +30,9 @@ class MoveFacts:
 
     ``length_m``: way of the tool point; ``top_speed`` [m/s] in the commands; ``deviation_m``: of the commanded points
     from the line, circle or spline (None for a joint move), before they are rounded to pulses;
-    ``pulse_deviation_m``: of the commanded pulses, if they are known; ``chord_error_m``: of the points in between, which the axis
-    controllers interpolate linearly in the joints; ``slowed``: factor of the time if the move was made to fit;
-    ``X_tool``: the tool point in the robot's tool frame, None for the robot's own.
+    ``pulse_deviation_m``: of the commanded pulses, if they are known; ``chord_error_m``: of the points in between,
+    which the axis controllers interpolate linearly in the joints; ``slowed``: factor of the time if the move was made
+    to fit; ``X_tool``: the tool point in the robot's tool frame, None for the robot's own.
     """
 
     length_m: float

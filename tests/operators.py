@@ -152,6 +152,7 @@ def random_key(rng: np.random.Generator, programs: list[Any]) -> tuple[Event | s
         Event.MODE: lambda: {"mode": [*Mode, "nonsense"][rng.choice(4, p=[0.4, 0.05, 0.5, 0.05])]},
         Event.JOG: lambda: {"jog": random_jog(rng)},
         Event.NUDGE: lambda: {"jog": random_jog(rng)},
+        Event.GO_TO: lambda: {"name": names[rng.integers(6)]},
         Event.LOAD: lambda: {"program": programs[rng.integers(len(programs))]},
         Event.OVERRIDE: lambda: {"percent": [1, 5, 30, 100, 0, 101, 2.5, True][rng.integers(8)]},
         Event.RECORD: lambda: {"name": names[rng.integers(6)], "replace_old": bool(rng.integers(2))},

@@ -23,9 +23,14 @@ JOBS = [
 ]
 
 
-def check(before: Command, now: Command) -> None:
-    """What holds from one period to the next."""
+def check(before: Command, now: Command, *, dead_man: bool = True) -> None:
+    """What holds from one period to the next; ``dead_man``: the enabling switch in this period."""
     moved = now.q != before.q
+    if now.mode is Mode.TEACH and not dead_man and before.enable:
+        assert now.state not in (State.JOGGING, State.MOVING)
+        assert before.qd.any() or not moved.any(), (
+            "an arm that stood began to move without the enabling switch"
+        )
     if not now.enable:
         assert not now.qd.any()
         assert not now.qdd.any()
@@ -57,8 +62,10 @@ def random_feedback(rng: np.random.Generator, bench: Bench) -> dict[str, Any]:
         return {"drive_fault": "overload"}
     if odd < 0.045:
         return {"circuit_closed": False}
-    if odd < 0.06:
+    if odd < 0.10:
         return {"dead_man": False}
+    if odd < 0.105:
+        return [{"q": "x"}, {"q": None}, {"inputs": None}, {"qd": "x"}][rng.integers(4)]
     return {}
 
 
@@ -80,8 +87,9 @@ def test_controller_pressed_at_random_keeps_to_its_rules(seed: int) -> None:
             reply = bench.press(event, **arguments)
             assert reply.accepted or reply.reason
             for k in range(int(rng.choice([1, 1, 2, 5, 12]))):
-                now = bench.step(**random_feedback(rng, bench))
-                check(last, now)
+                feedback = random_feedback(rng, bench)
+                now = bench.step(**feedback)
+                check(last, now, dead_man=feedback.get("dead_man", True))
                 if k == 0 and event is Event.EMERGENCY_STOP:
                     assert now.state is State.EMERGENCY
                     assert not now.enable

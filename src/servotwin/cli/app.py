@@ -8,15 +8,13 @@ import typer
 
 from servotwin import __version__
 from servotwin.cli.app_jobs import add_commands
-from servotwin.cli.options import Json, Position, RobotName, Set
+from servotwin.cli.options import PLAIN, Folder, Json, NoReport, Plant, Position, RobotName, Set
 
 app = typer.Typer(
     name="servotwin",
     help="Industrial robots described once: kinematics, dynamics, drives.",
     epilog="Quantities carry units: '30 deg', '50 mm', '4 kg'. Every command has --help and --json.",
-    add_completion=False,
-    rich_markup_mode=None,  # help is plain text, so that it needs no further library and appears at once
-    pretty_exceptions_enable=False,
+    **PLAIN,
 )
 
 
@@ -260,26 +258,16 @@ def simulate(
         str | None,
         typer.Argument(metavar="SCENARIO", help="Name of a scenario (see --list), or path of a .yaml file."),
     ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="FOLDER", help="Where the result goes; default out/NAME."),
-    ] = None,
+    out: Folder = None,
     overrides: Set = None,
-    plant: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--plant",
-            metavar="FIELD=VALUE",
-            help="Change the robot in truth only, unknown to the controller; may be repeated.",
-        ),
-    ] = None,
+    plant: Plant = None,
     method: Annotated[
         str | None,
         typer.Option("--method", metavar="METHOD", help="fast, rk4, modified-euler or adaptive."),
     ] = None,
     pwm: Annotated[str | None, typer.Option("--pwm", metavar="PWM", help="switched or averaged.")] = None,
     every: Annotated[bool, typer.Option("--list", help="List the scenarios instead.")] = False,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Signals and summary only.")] = False,
+    no_report: NoReport = False,
     json: Json = False,
 ) -> None:
     """Simulate arm, drives and controller together.

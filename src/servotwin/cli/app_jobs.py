@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from servotwin.cli.options import Json, Position, RobotName, RobotOption, Set, Start
+from servotwin.cli.options import (
+    PLAIN,
+    Folder,
+    Json,
+    NoReport,
+    Plant,
+    Position,
+    RobotName,
+    RobotOption,
+    Set,
+    Start,
+)
 
 JobName = Annotated[
     str,
@@ -29,9 +40,8 @@ Changes = Annotated[
 ]
 PointName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the point.")]
 
-_PLAIN = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
-job_app = typer.Typer(name="job", help="Check, format, plan and run job programs.", **_PLAIN)  # type: ignore[arg-type]
-teach_app = typer.Typer(name="teach", help="Record, list and edit taught points.", **_PLAIN)  # type: ignore[arg-type]
+job_app = typer.Typer(name="job", help="Check, format, plan and run job programs.", **PLAIN)
+teach_app = typer.Typer(name="teach", help="Record, list and edit taught points.", **PLAIN)
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -111,10 +121,7 @@ def plan(
 def run_job(
     job: JobName,
     robot: RobotOption = None,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="FOLDER", help="Where the result goes; default out/NAME."),
-    ] = None,
+    out: Folder = None,
     q: Start = None,
     io: Script = None,
     fit: Fit = False,
@@ -125,15 +132,8 @@ def run_job(
         typer.Option("--gripper", metavar="OUTPUT", help="Output that holds the part, for the animation."),
     ] = "",
     overrides: Set = None,
-    plant: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--plant",
-            metavar="FIELD=VALUE",
-            help="Change the robot in truth only, unknown to the controller; may be repeated.",
-        ),
-    ] = None,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Signals and summary only.")] = False,
+    plant: Plant = None,
+    no_report: NoReport = False,
     json: Json = False,
 ) -> None:
     """Simulate a job on arm, drives and controllers.

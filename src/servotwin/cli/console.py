@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -41,16 +42,25 @@ def console(
     from servotwin.cli.console_screen import screen
     from servotwin.cli.keys import keyboard
 
-    with (
-        keyboard() as keys,
-        Live(console=Console(highlight=False), screen=True, auto_refresh=False) as live,
-    ):
-        drive(
-            session,
-            keys.read,
-            time.monotonic_ns,
-            lambda shown: live.update(screen(shown), refresh=True),
-        )
+    signal.signal(signal.SIGHUP, _gone)  # a connection that breaks: the arm comes to rest first
+    try:
+        with (
+            keyboard() as keys,
+            Live(console=Console(highlight=False), screen=True, auto_refresh=False) as live,
+        ):
+            drive(
+                session,
+                keys.read,
+                time.monotonic_ns,
+                lambda shown: live.update(screen(shown), refresh=True),
+            )
+    except OSError:
+        if not session.done:  # a terminal that is gone cannot be put back
+            raise
+
+
+def _gone(number: int, frame: object) -> None:
+    raise EOFError
 
 
 def drive(
@@ -58,21 +68,28 @@ def drive(
     read_keys: Callable[[float], list[str]],
     clock_ns: Callable[[], int],
     draw: Callable[[Session], None],
+    sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Keys, time and picture in turn until the operator leaves or the terminal is gone."""
+    """Keys, time and picture in turn until the operator leaves or the terminal is gone.
+
+    The arm is at rest without power then.
+    """
     period = session.controller.period_ns * 1e-9
     drawn = -1
-    while not session.done:
-        try:
+    try:
+        while not session.done:
             pressed = read_keys(min(period, REFRESH))
-        except EOFError:
-            return
-        session.tick(clock_ns())
-        for key in pressed:
-            session.key(key)
-        if pressed or clock_ns() - drawn >= REFRESH * 1e9:
-            drawn = clock_ns()
-            draw(session)
+            session.tick(clock_ns())
+            for key in pressed:
+                session.key(key)
+            if pressed or clock_ns() - drawn >= REFRESH * 1e9:
+                drawn = clock_ns()
+                draw(session)
+    except (EOFError, OSError, KeyboardInterrupt):  # nobody sees or steers the arm any more
+        session.leave()
+        while not session.done:
+            sleep(period)
+            session.tick(clock_ns())
 
 
 def make_session(
@@ -90,6 +107,7 @@ def make_session(
     """
     from servotwin.cli.console_session import Session
     from servotwin.cli.teach import taught_points
+    from servotwin.jobs.check import sliding_of
     from servotwin.jobs.player import Player
     from servotwin.jobs.points_file import points_path
     from servotwin.jobs.program import SHIPPED, load_program, locate
@@ -97,11 +115,10 @@ def make_session(
 
     live = LiveRobot(robot, changes, drives=drives)
     model = live.robot
-    sliding = [unit == "m" for unit in model.joint_units]
 
     def load(name: str) -> tuple[Program, Player]:
         program = load_program(name)
-        for problem in program.check(model.joint_names, None, sliding):
+        for problem in program.check(model.joint_names, None, sliding_of(model.joint_units)):
             if problem.error:
                 raise problem.exception()
         return program, Player(program, model, live.limits, period=live.period_ns * 1e-9)

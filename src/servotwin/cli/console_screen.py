@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -20,8 +21,8 @@ AROUND = 3  # lines of a job before and after the one under way
 MOST_POINTS = 12
 HELP = (
     "1..{n} and {minus} jog +/-   f frame   s step   space stop   esc EMERGENCY STOP   z reset   p power   m mode",
-    "a record   A replace   d delete   n rename   h home   l load   g run   b pause/resume   k single step   "
-    "+ - override   v input   Q leave",
+    "a record   A replace   d delete   n rename   G go to point   h home   l load   g run   b pause/resume   "
+    "k single step   + - override   v input   Q stop and leave",
 )
 
 
@@ -33,7 +34,7 @@ def screen(session: Session) -> RenderableType:
     parts += [Text(), _positions(session)]
     if session.points is not None:
         parts.append(_points(session))
-    if session.source:
+    if session.sources:
         parts += [Text(), _job(session)]
     signals = _signals(session)
     if signals:
@@ -106,12 +107,14 @@ def _points(session: Session) -> Text:
 
 
 def _job(session: Session) -> Group:
-    """The lines of the job around the one under way."""
-    line = session.live.command.line
+    """The lines around the one under way, of the job or of the file that it calls."""
+    line, file = session.live.command.line, session.live.command.file
+    called = file if file in session.sources else ""
+    source = session.sources[called]
     middle = (line or 1) - 1
-    first = max(0, min(middle - AROUND, len(session.source) - 2 * AROUND - 1))
-    shown: list[RenderableType] = []
-    for i, text in enumerate(session.source[first : first + 2 * AROUND + 1], first + 1):
+    first = max(0, min(middle - AROUND, len(source) - 2 * AROUND - 1))
+    shown: list[RenderableType] = [Text(Path(called).name, style="dim")] if called else []
+    for i, text in enumerate(source[first : first + 2 * AROUND + 1], first + 1):
         here = i == line
         mark = ">" if here else " "
         line_text = Text(f"{mark}{i:4d}  {text}", style="bold" if here else "dim")

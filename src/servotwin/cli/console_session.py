@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from servotwin.control.exchange import Reply
 from servotwin.control.jogging import Frame, Jog
-from servotwin.control.states import Event, Mode, State
+from servotwin.control.states import MAY_MOVE, POWERED, Event, Mode, State
 from servotwin.errors import ServotwinError
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ class Session:
         self.message = "press p for power"
         self.prompt: Prompt | None = None
         self.program: Program | None = None
-        self.source: list[str] = []
-        self.done = False
+        self.sources: dict[str, list[str]] = {}  # lines of the job ('') and of the files it calls
+        self.done = self.leaving = False
         self._job = ""
         self._stale = False  # points were taught since the job was loaded
         self._held: Held | None = None
@@ -92,6 +92,11 @@ class Session:
             self._hold(self._next_ns)
             self.live.step()
             self._next_ns += self.live.period_ns
+        if self.leaving and self.controller.state not in MAY_MOVE:
+            if self.controller.state in POWERED:
+                self._press(Event.DISABLE)
+                self.live.step()
+            self.done = True
 
     def _hold(self, now_ns: int) -> None:
         """Keep a jog alive while its key is held, and end it when it is not."""
@@ -107,6 +112,12 @@ class Session:
     # --- keys -------------------------------------------------------------------------------------
     def key(self, key: str) -> None:
         """Take a key: a character, or 'esc', 'enter', 'backspace', 'up', 'down'."""
+        if key == "esc" or (key == " " and self.controller.state in MAY_MOVE):
+            self.prompt = None  # a stop is never taken for something else
+            self._keys[key]()
+            return
+        if self.leaving:
+            return
         if self.prompt is not None:
             self._typed(key)
             return
@@ -125,10 +136,11 @@ class Session:
         return {
             "p": lambda: press(Event.ENABLE if self.controller.state is State.DISABLED else Event.DISABLE),
             " ": self._stop,
-            "esc": lambda: press(Event.EMERGENCY_STOP),
+            "esc": self._emergency_stop,
             "z": lambda: press(Event.RESET),
             "m": lambda: press(Event.MODE, mode=_next(MODES, self.controller.mode)),
             "h": lambda: press(Event.HOME),
+            "G": lambda: self._ask("go to point", lambda name: press(Event.GO_TO, name=name)),
             "g": self._run,
             "b": lambda: press(Event.RESUME if self.controller.state is State.PAUSED else Event.PAUSE),
             "k": lambda: press(Event.SINGLE_STEP),
@@ -138,11 +150,11 @@ class Session:
             "s": self._next_step,
             "a": lambda: self._ask("record as", self._record),
             "A": lambda: self._ask("replace point", lambda name: self._record(name, replace_old=True)),
-            "d": lambda: self._ask("delete point", lambda name: press(Event.DELETE, name=name)),
+            "d": lambda: self._ask("delete point", self._delete),
             "n": lambda: self._ask("rename point (old new)", self._rename),
             "l": lambda: self._ask("load job", self.load_job),
             "v": lambda: self._ask("switch input", self._switch),
-            "Q": self._leave,
+            "Q": self.leave,
         }
 
     def _press(self, event: Event, **arguments: object) -> Reply:
@@ -155,12 +167,19 @@ class Session:
             self.message = ""
         return reply
 
-    def _leave(self) -> None:
-        self.done = True
+    def leave(self) -> None:
+        """Stop, take the power and end; ``done`` says when the arm is at rest."""
+        self.leaving, self.prompt = True, None
+        if self.controller.state in MAY_MOVE:
+            self._stop()
 
     def _stop(self) -> None:
         self._held = None
         self._press(Event.STOP)
+
+    def _emergency_stop(self) -> None:
+        self._held = None
+        self._press(Event.EMERGENCY_STOP)
 
     # --- jogging ----------------------------------------------------------------------------------
     @property
@@ -203,9 +222,7 @@ class Session:
     def _typed(self, key: str) -> None:
         prompt = self.prompt
         assert prompt is not None
-        if key == "esc":
-            self.prompt = None
-        elif key == "enter":
+        if key == "enter":
             self.prompt = None
             if prompt.text.strip():
                 prompt.answer(prompt.text.strip())
@@ -223,6 +240,18 @@ class Session:
         old, _, new = text.partition(" ")
         if self._press(Event.RENAME, name=old, new_name=new.strip()):
             self._stale = True
+            if self._job:
+                self.load_job(self._job)  # which names it so from now on
+            self.message = f"{old} is now {new.strip()}"
+
+    def _delete(self, name: str) -> None:
+        from servotwin.jobs.edit import mentions
+
+        if self._press(Event.DELETE, name=name):
+            self._stale = True
+            path = None if self.points is None else self.points.path
+            used = [] if path is None else mentions(path, name)
+            self.message = f"deleted {name}" + (f"; still used: {', '.join(used)}" if used else "")
 
     def _switch(self, name: str) -> None:
         from servotwin.jobs.check import Signals
@@ -240,6 +269,8 @@ class Session:
         if self.load is None:
             self.message = "no jobs here"
             return
+        from servotwin.jobs.program import sources_of
+
         try:
             program, player = self.load(name)
         except ServotwinError as error:
@@ -251,7 +282,7 @@ class Session:
         if self._press(Event.LOAD, program=player):
             self.program, self._job, self._stale = program, name, False
             file = Path(program.job.file)
-            self.source = file.read_text(encoding="utf-8-sig").splitlines() if file.is_file() else []
+            self.sources = {f: text.splitlines() for f, text in sources_of(program).items()}
             if mode is Mode.TEACH:
                 self._press(Event.MODE, mode=mode)
             self.message = f"loaded {file.name or name}"

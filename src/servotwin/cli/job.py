@@ -62,20 +62,23 @@ def _checked(job: str, robot: str | None, changes: Mapping[str, str]) -> dict[st
     try:
         program = load_program(job)
         name = robot or program.robot
-        joints, sliding = _axes(name, changes) if name else (None, None)
-        problems = [_problem_data(problem) for problem in program.check(joints, None, sliding)]
+        problems = [_problem_data(problem) for problem in found_problems(program, name, changes)]
     except ServotwinError as error:
         problems = [_error_data(error)]
     bad = any(problem["error"] for problem in problems)
     return {"job": job, "robot": name, "ok": not bad, "problems": problems}
 
 
-def _axes(robot: str, changes: Mapping[str, str]) -> tuple[tuple[str, ...], list[bool]]:
+def found_problems(program: Program, robot: str, changes: Mapping[str, str]) -> list[Problem]:
+    """What is wrong or odd about a job on a robot; without its name points are not compared."""
     from servotwin.description.load import read_description
 
+    if not robot:
+        return program.check()
     description = read_description(robot, dict(changes))
     names = tuple(description.joint_names)
-    return names, [description.axes[name].prismatic for name in names]
+    sliding = [description.axes[name].prismatic for name in names]
+    return program.check(names, None, sliding, robot=(robot, description.name))
 
 
 def _problem_data(problem: Problem) -> dict[str, Any]:

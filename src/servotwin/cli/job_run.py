@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantities
+from servotwin.cli.job import found_problems
 from servotwin.cli.output import print_json, print_line, print_note, print_table, working
 from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar
-from servotwin.errors import InputError, SimulationError
+from servotwin.errors import InputError
 
 if TYPE_CHECKING:
     from servotwin.jobs.program import Program
     from servotwin.report.job_files import JobFiles
-    from servotwin.report.job_story import PlannedMove
     from servotwin.report.job_view import Done, JobStory
     from servotwin.robot.robot import Robot
+    from servotwin.simulation.job_log import JobLog
     from servotwin.simulation.job_run import JobSettings
 
 REFUSED = 2
@@ -39,20 +40,23 @@ def plan(
     changes = read_overrides(overrides)
     with working("planning"):
         from servotwin.jobs.program import load_program
-        from servotwin.report.job_story import instructions, planned_moves
+        from servotwin.report.job_story import instructions
         from servotwin.simulation.job_run import rehearse
 
         program = load_program(job)
+        warnings = _warnings(program, robot, changes)
         settings = _settings(program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit)
-        log, _, player = rehearse(program, None, robot, changes, io_script=io, settings=settings)
-        moves = planned_moves(player.plans, player.robot, player.limits, player.period)
-        done = instructions(log, moves)
+        log, commands, player = rehearse(program, None, robot, changes, io_script=io, settings=settings)
+        done = instructions(log, commands, player)
+    for line in warnings:
+        print_note(line)
     if json:
         data = {
             "job": log.job,
             "robot": player.robot.name,
             "duration_s": log.cycle_time_s if log.finished else None,
             "finished": log.finished,
+            "reason": log.reason or None,
             "alarms": list(log.alarms),
             "main_period_s": player.period,
             "instructions": [_plan_data(step) for step in done],
@@ -61,8 +65,14 @@ def plan(
     else:
         print_table(PLAN_COLUMNS, [_plan_row(step) for step in done], text_columns=3)
         print_line()
-        _print_plan_end(log.finished, log.cycle_time_s, moves, player.robot)
-    return _ended(log.finished, log.alarms, settings.time_limit)
+        _print_plan_end(log, done, player.robot)
+    return _ended(log)
+
+
+def _warnings(program: Program, robot: str | None, changes: Mapping[str, str]) -> list[str]:
+    """What is odd about a job though it can run; errors are raised when it starts."""
+    name = robot or program.robot
+    return [str(p) for p in found_problems(program, name, changes) if not p.error] if name else []
 
 
 PLAN_COLUMNS = (
@@ -74,6 +84,7 @@ PLAN_COLUMNS = (
     "way [mm]",
     "top speed [m/s]",
     "deviation [um]",
+    "by pulses [um]",
     "chord error [um]",
 )
 
@@ -85,14 +96,15 @@ def _plan_row(step: Done) -> list[str]:
     if step.slowed > 1.0 + 1e-9:
         words.append(f"slowed {step.slowed:.3g} times")
     return [
-        str(step.line),
-        step.text,
+        step.place,
+        step.said,
         ", ".join(words),
         f"{step.begin_s:.3f}",
         f"{step.end_s - step.begin_s:.3f}",
         _scaled(step.length_m, 1e3, 1),
         _scaled(step.top_speed, 1.0, 3),
         _scaled(step.deviation_m, 1e6, 3),
+        _scaled(step.pulse_deviation_m, 1e6, 1),
         _scaled(step.chord_error_m, 1e6, 1),
     ]
 
@@ -103,8 +115,10 @@ def _scaled(value: float | None, factor: float, places: int) -> str:
 
 def _plan_data(step: Done) -> dict[str, Any]:
     return {
+        "file": step.file or None,
         "line": step.line,
         "instruction": step.text,
+        "complete": step.complete,
         "start_s": step.begin_s,
         "duration_s": step.end_s - step.begin_s,
         "length_m": step.length_m,
@@ -113,29 +127,33 @@ def _plan_data(step: Done) -> dict[str, Any]:
             {"what": what, "axis": axis or None, "share": share} for what, axis, share in step.reached
         ],
         "deviation_m": step.deviation_m,
+        "pulse_deviation_m": step.pulse_deviation_m,
         "chord_error_m": step.chord_error_m,
         "slowed": step.slowed,
     }
 
 
-def _print_plan_end(finished: bool, cycle: float | None, moves: Sequence[PlannedMove], robot: Robot) -> None:
-    if finished and cycle is not None:
-        print_line(f"cycle time on {robot.name}: {cycle:.3f} s")
-    chords = [move.report.chord_error_m for move in moves]
+def _print_plan_end(log: JobLog, done: Sequence[Done], robot: Robot) -> None:
+    if log.finished and log.cycle_time_s is not None:
+        print_line(f"cycle time on {robot.name}: {log.cycle_time_s:.3f} s")
+    chords = [step.chord_error_m for step in done if step.chord_error_m is not None]
     if chords:
         print_line(f"commands are off the path by {1e6 * max(chords):.1f} um at most between their samples")
+    rounded = [step.pulse_deviation_m for step in done if step.pulse_deviation_m is not None]
+    if rounded:
+        print_line(f"whole pulses are off the path by {1e6 * max(rounded):.1f} um at most")
 
 
-def _ended(finished: bool, alarms: Sequence[str], time_limit: float) -> int:
+def _ended(log: JobLog) -> int:
     """Say why a job did not come to its end; the exit code."""
     sys.stdout.flush()
-    for text in alarms:
+    for text in log.alarms:
         print_note(text)
-    if finished:
+    if log.finished:
         return DONE
-    if not alarms:
-        print_note(f"the job did not end within {time_limit:g} s")
-    return REFUSED if any(text.startswith("program error") for text in alarms) else FAILED
+    if log.reason not in log.alarms:
+        print_note(log.reason)
+    return REFUSED if any(text.startswith("program error") for text in log.alarms) else FAILED
 
 
 # --- run -------------------------------------------------------------------------------------------
@@ -160,52 +178,41 @@ def run(
     """Simulate a job on arm, drives and controllers, write the report and say where it is; the exit code."""
     changes, hidden = read_overrides(overrides), _hidden(plant)
     with working("reading the job"):
-        from servotwin.jobs.program import load_program
+        from servotwin.jobs.program import load_program, sources_of
         from servotwin.report.files import make_folder
-        from servotwin.report.job_story import planned_moves, story_of
-        from servotwin.simulation.job_run import rehearse, run_job
+        from servotwin.report.job_files import write_job_result
+        from servotwin.report.job_story import story_of
+        from servotwin.simulation.job_run import JobFailedError, run_job
 
         program = load_program(job)
+        for line in _warnings(program, robot, changes):
+            print_note(line)
         settings = _settings(
             program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit, plant=hidden
         )
-        _, _, player = rehearse(program, None, robot, changes, io_script=io, settings=settings)
         folder = out or f"out/{Path(program.job.file).stem}"
         make_folder(folder)  # a place that cannot be written is said before the work is done
-    try:
-        with progress_bar(f"simulating {Path(program.job.file).stem}") as progress:
-            result, log = run_job(
-                program, None, robot, changes, io_script=io, settings=settings, progress=progress
-            )
-    except SimulationError as error:
-        return _diverged(error, folder)
+    failure: JobFailedError | None = None
+    with progress_bar(f"simulating {Path(program.job.file).stem}") as progress:
+        try:
+            ran = run_job(program, None, robot, changes, io_script=io, settings=settings, progress=progress)
+        except JobFailedError as error:
+            failure, ran = error, error.run
+    if failure is not None and not len(ran.result.signals.get("time_s", ())):
+        print_note(f"{failure} (nothing was recorded before)")
+        return FAILED
     with working("writing the result"):
-        from servotwin.report.job_files import write_job_result
-
-        moves = planned_moves(player.plans, player.robot, player.limits, player.period)
-        story = story_of(result, log, moves, source=_source(program), gripper=gripper)
+        story = story_of(ran, sources=sources_of(program), gripper=gripper)
         files = write_job_result(story, folder, report=report)
+    if failure is not None:
+        print_note(f"{failure} (what there is of the run: {folder})")
+        return FAILED
     _print_run(story, files, json=json)
-    if not result.complete:
+    if not ran.result.complete:
         sys.stdout.flush()
         print_note(f"interrupted at {story.t[-1]:.4g} s; the result up to there is in {folder}")
         return INTERRUPTED
-    return _ended(log.finished, log.alarms, settings.time_limit)
-
-
-def _diverged(error: Any, folder: str) -> int:
-    """Keep what there is of a run that failed."""
-    from servotwin.report.simulation_files import write_result
-
-    if error.partial is not None:
-        write_result(error.partial, folder)
-    print_note(f"{error} (what there is of the run: {folder})")
-    return FAILED
-
-
-def _source(program: Program) -> str:
-    path = Path(program.job.file)
-    return path.read_text(encoding="utf-8-sig") if path.is_file() else ""
+    return _ended(ran.log)
 
 
 def _print_run(story: JobStory, files: JobFiles, *, json: bool) -> None:
@@ -220,11 +227,11 @@ def _print_run(story: JobStory, files: JobFiles, *, json: bool) -> None:
         return
     rows = [
         [
-            str(line.line), line.text, str(len(line.steps)), f"{line.time_s:.3f}",
+            line.place, line.said, str(len(line.steps)), f"{line.time_s:.3f}",
             _scaled(line.energy_J, 1.0, 2), _scaled(line.largest("off_path_m"), 1e3, 3),
-            _scaled(line.largest("chord_error_m"), 1e6, 1),
+            _scaled(line.largest("chord_error_m"), 1e6, 1), _scaled(line.largest("pulse_deviation_m"), 1e6, 1),
         ]
-        for line in by_line(story.steps, story.source)
+        for line in by_line(story.steps, story.sources)
     ]  # fmt: skip
     print_table(RUN_COLUMNS, rows, text_columns=2)
     print_line()
@@ -254,6 +261,7 @@ RUN_COLUMNS = (
     "energy [J]",
     "off the path [mm]",
     "chord error [um]",
+    "by pulses [um]",
 )
 
 
@@ -278,7 +286,8 @@ def _settings(
 ) -> JobSettings:
     """The options as settings of the run."""
     from servotwin.robot.load import load_robot
-    from servotwin.simulation.job_run import TIME_LIMIT, JobSettings
+    from servotwin.simulation.job_play import TIME_LIMIT
+    from servotwin.simulation.job_run import JobSettings
 
     start: dict[str, float] = {}
     if q is not None:

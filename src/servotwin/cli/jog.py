@@ -159,7 +159,7 @@ def planned_step(robot: Robot, description: Any, q: Array, step: Jog) -> Traject
     reference = Reference(robot, limits_of(robot, description), period, Settings())
     reference.hold(q)
     try:
-        reference.start_nudge(step, 1.0)
+        reference.start_nudge(step)
     except PathError as error:
         raise InputError(str(error).partition(", ")[2], field="jog") from None  # there is but one move
     assert reference.cursor is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,3 +27,20 @@ RobotOption = Annotated[
     str | None,
     typer.Option("--robot", metavar="ROBOT", help="The robot; default the one of the points file."),
 ]
+Folder = Annotated[
+    str | None, typer.Option("--out", metavar="FOLDER", help="Where the result goes; default out/NAME.")
+]
+Plant = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plant",
+        metavar="FIELD=VALUE",
+        help="Change the robot in truth only, unknown to the controller; may be repeated.",
+    ),
+]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Signals and summary only.")]
+PLAIN: dict[str, Any] = {  # help is plain text, so that it needs no further library and appears at once
+    "add_completion": False,
+    "rich_markup_mode": None,
+    "pretty_exceptions_enable": False,
+}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import load, read_positions
-from servotwin.cli.output import print_json, print_line, print_table
+from servotwin.cli.output import print_json, print_line, print_note, print_table
 from servotwin.description.nodes import one_line, quoted
 from servotwin.description.units import did_you_mean, parse_quantity
 from servotwin.errors import InputError
@@ -38,13 +38,13 @@ def read_store(file: str, *, new: bool = False) -> Points:
 
 def taught_points(file: str, robot: Robot) -> TaughtPoints:
     """The points of a file with what writes them; a new file is made for this robot."""
+    from servotwin.jobs.check import sliding_of
     from servotwin.jobs.player import TaughtPoints
 
     points = read_store(file, new=True)
     if not points.robot:
         points = replace(points, robot=robot.name)
-    sliding = [unit == "m" for unit in robot.joint_units]
-    return TaughtPoints(points, robot.joint_names, sliding, file)
+    return TaughtPoints(points, robot.joint_names, sliding_of(robot.joint_units), file)
 
 
 def record(
@@ -63,6 +63,7 @@ def record(
     """Keep joint positions, or the pose of the tool there, under a name."""
     from datetime import datetime
 
+    from servotwin.jobs.check import sliding_of
     from servotwin.jobs.points_file import write_points
 
     points = read_store(file, new=True)
@@ -80,9 +81,14 @@ def record(
     else:
         if tool is not None:
             raise InputError("joint positions have no tool; expected --tool with --pose", field="--tool")
-        sliding = [unit == "m" for unit in model.joint_units]
         points = points.record(
-            name, model.joint_names, values, sliding=sliding, note=note, at=at, replace_old=replace_old
+            name,
+            model.joint_names,
+            values,
+            sliding=sliding_of(model.joint_units),
+            note=note,
+            at=at,
+            replace_old=replace_old,
         )
     write_points(points, file)
     _done(file, points, f"recorded {name}", name, json=json)
@@ -102,13 +108,27 @@ def list_points(file: str, *, json: bool) -> None:
 
 
 def rename(file: str, old: str, new: str, *, json: bool) -> None:
-    """Call a point something else."""
-    _changed(file, read_store(file).renamed(old, new), f"{old} is now {new}", new, json=json)
+    """Call a point something else, in the job beside it too."""
+    from servotwin.description.write import atomic_write_text
+    from servotwin.jobs.edit import renamed_beside
+    from servotwin.jobs.points_file import write_points
+
+    points = read_store(file).renamed(old, new)
+    job = renamed_beside(file, old, new)
+    write_points(points, file)
+    if job is not None:
+        atomic_write_text(*job)
+    also = "" if job is None else f", in {one_line(job[0], 200)} too"
+    _done(file, points, f"{old} is now {new}{also}", new, json=json)
 
 
 def delete(file: str, name: str, *, json: bool) -> None:
-    """Forget a point."""
+    """Forget a point; what still names it is said."""
+    from servotwin.jobs.edit import mentions
+
     _changed(file, read_store(file).without(name), f"deleted {name}", None, json=json)
+    for place in mentions(file, name):
+        print_note(f"warning: {place}: uses {name}, which is deleted")
 
 
 def edit(file: str, name: str, changes: Sequence[str], *, json: bool) -> None:

@@ -73,6 +73,7 @@ class Watch:
     following: Array
     margin: Array
     speed: Array
+    units: tuple[str, ...]  # of each axis: rad or m
 
     def look(self, q: Array, qd: Array, q_ref: Array, outside: BoolArray, now_ns: int) -> list[Alarm]:
         """Alarms of this instant; axes that already stood ``outside`` when power came may find their way back."""
@@ -81,18 +82,28 @@ class Watch:
         if not ((lag > self.following) | beyond | (pace > self.speed)).any():
             return []
         found = []
-        for i in np.flatnonzero(lag > self.following):
-            text = (
-                f"axis {self.names[i]} is {lag[i]:.4g} from its reference, more than {self.following[i]:.4g}"
-            )
+        for i in map(int, np.flatnonzero(lag > self.following)):
+            far, most = self._shown(lag, i), self._shown(self.following, i)
+            text = f"axis {self.names[i]} is {far} from its reference; expected at most {most}"
             found.append(Alarm(AlarmKind.FOLLOWING_ERROR, text, now_ns, self.names[i]))
-        for i in np.flatnonzero(beyond & ~outside):
-            text = f"axis {self.names[i]} stands at {q[i]:.6g}, beyond its limit"
+        for i in map(int, np.flatnonzero(beyond & ~outside)):
+            low, high = self._shown(self.limits.q_min, i), self._shown(self.limits.q_max, i)
+            text = f"axis {self.names[i]} stands at {self._shown(q, i)}; expected {low} to {high}"
             found.append(Alarm(AlarmKind.POSITION_LIMIT, text, now_ns, self.names[i]))
-        for i in np.flatnonzero(pace > self.speed):
-            text = f"axis {self.names[i]} moves at {pace[i]:.4g} per second, more than {self.speed[i]:.4g}"
+        for i in map(int, np.flatnonzero(pace > self.speed)):
+            fast, most = self._shown(pace, i, "/s"), self._shown(self.speed, i, "/s")
+            text = f"axis {self.names[i]} moves at {fast}; expected at most {most}"
             found.append(Alarm(AlarmKind.SPEED, text, now_ns, self.names[i]))
         return found
+
+    def _shown(self, values: Array, i: int, per: str = "") -> str:
+        return shown(float(values[i]), self.units[i], per)
+
+
+def shown(value: float, unit: str, per: str = "") -> str:
+    """A value [rad, m, or ``per`` time] as people read it: degrees and millimetres."""
+    factor, name = (1e3, "mm") if unit == "m" else (180.0 / np.pi, "deg")
+    return f"{factor * value:.5g} {name}{per}"
 
 
 def watch_of(
@@ -102,13 +113,17 @@ def watch_of(
     *,
     following: Array | None = None,
     overspeed: float = 1.3,
+    units: tuple[str, ...] = (),
 ) -> Watch:
     r"""The usual bounds: twice the lag of a position loop at full speed, half a percent beyond a position limit.
 
     .. math:: e_\mathrm{max} = 2 V / K_p                                                   (eq:following-bound)
+
+    ``units``: rad or m for each axis, rad if they are not given.
     """
     stroke = np.where(np.isfinite(limits.q_max - limits.q_min), limits.q_max - limits.q_min, 0.0)
     lag = 2.0 * limits.speed / position_bandwidth  # eq:following-bound
     return Watch(
-        names, limits, lag if following is None else following, 0.005 * stroke, overspeed * limits.speed
-    )
+        names, limits, lag if following is None else following, 0.005 * stroke, overspeed * limits.speed,
+        units or ("rad",) * len(names),
+    )  # fmt: skip

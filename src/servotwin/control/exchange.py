@@ -7,23 +7,24 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from servotwin.control.alarms import Alarm, AlarmKind
+from servotwin.control.pulses import IntArray
 from servotwin.control.states import Mode, State
 from servotwin.control.time_scaling import Planned
 from servotwin.description.frames import Array
+from servotwin.robot.robot import Robot
 
 
 @dataclass(frozen=True)
 class Feedback:
     """What the controller sees at an instant.
 
-    ``q`` (n,) counted joint positions [rad, m]; ``qd`` (n,) speeds if they are known; ``counts`` (m,) of the
-    encoders, for display; ``drive_fault``: what a drive reports, empty if all are well; ``circuit_closed``:
-    emergency stop buttons and doors; ``dead_man``: the enabling switch that teaching needs.
+    ``q`` (n,) counted joint positions [rad, m]; ``qd`` (n,) speeds if they are known; ``drive_fault``: what a
+    drive reports, empty if all are well; ``circuit_closed``: emergency stop buttons and doors; ``dead_man``:
+    the enabling switch that teaching needs.
     """
 
     q: Array
     qd: Array | None = None
-    counts: Array | None = None
     drive_fault: str = ""
     inputs: Mapping[str, bool] = field(default_factory=dict)
     circuit_closed: bool = True
@@ -34,11 +35,15 @@ class Feedback:
 class Command:
     """What the controller wants: the reference for the instant one period ahead, power, brakes, outputs.
 
-    ``q``, ``qd``, ``qdd`` (n,); ``line`` of the job that is under way, ``instruction``: how many
-    instructions were begun since the job was started.
+    ``counts`` (m,): the reference in pulses of the encoders, which is what the axis controllers are given; None
+    if the controller knows no encoders. ``q``, ``qd``, ``qdd`` (n,): the same before it is rounded to pulses, and
+    its derivatives. ``file`` and ``line`` of the job that is under way, ``instruction``: how many instructions
+    were begun since the job was started; ``motion``, ``motion_time``: which of its planned motions is under way
+    or was the last (-1: none yet), and where on it the reference is [s].
     """
 
     time_ns: int  # of the instant that the reference is for
+    counts: IntArray | None
     q: Array
     qd: Array
     qdd: Array
@@ -48,8 +53,11 @@ class Command:
     state: State
     mode: Mode
     alarms: tuple[Alarm, ...]
+    file: str
     line: int | None
     instruction: int
+    motion: int
+    motion_time: float
     override: int
 
 
@@ -89,16 +97,20 @@ class PointStore(Protocol):
     def rename(self, old: str, new: str) -> None:
         """Call a point something else."""
 
+    def position(self, name: str, robot: Robot, q: Array) -> Array:
+        """The joint positions (n,) of a point, those nearest to q (n,) where it has several."""
+
 
 # --- what a job asks for, one task at a time -------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Label:
-    """The instruction that a task comes from."""
+    """The instruction that a task comes from; ``file``: the job file it stands in."""
 
     line: int
     text: str
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,8 +170,8 @@ Task = MotionTask | WaitTask | OutputTask | InputTask | AlarmTask | EndTask
 class ProgramSource(Protocol):
     """A job that is ready to be played back (``servotwin.jobs.player.Player``)."""
 
-    def start(self) -> None:
-        """Go back to the first instruction."""
+    def start(self, outputs: Mapping[str, bool]) -> None:
+        """Go back to the first instruction; ``outputs`` are switched as they were left."""
 
     def next(self, q: Array, inputs: Mapping[str, bool], *, single: bool, timed_out: bool) -> Task:
         """The next task of an arm that stands at q (n,).
@@ -171,9 +183,17 @@ class ProgramSource(Protocol):
 
 @dataclass(frozen=True)
 class Entry:
-    """An instruction that was carried out: from when to when."""
+    """An instruction that was carried out: from when to when.
+
+    ``complete`` False: it was interrupted then. ``motion``: which planned motion of the job it is part of, -1
+    for none, and ``owner`` which of the moves of that motion.
+    """
 
     line: int
     text: str
     begin_ns: int
     end_ns: int
+    file: str = ""
+    complete: bool = True
+    motion: int = -1
+    owner: int = 0

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from servotwin.control.alarms import shown
 from servotwin.control.time_scaling import Motion
 from servotwin.description.frames import Array
 from servotwin.errors import InputError, KinematicsError
@@ -60,6 +61,13 @@ class Jog:
             )
         if self.frame != "joint" and direction[:3].any() and direction[3:].any():
             raise InputError("shift and turn at once; expected one of them", field="jog")
+        if self.frame != "joint" and self.length is not None:
+            turn = float(np.linalg.norm(direction[3:])) * abs(length)
+            if turn >= math.pi:
+                raise InputError(
+                    f"a turn of the tool by {shown(turn, 'rad')}; expected less than half a turn, 180 deg",
+                    field="jog",
+                )
         return direction
 
 
@@ -137,6 +145,9 @@ class LineJog:
         dq, ddq, _ = self._rates(q)
         size = np.maximum(np.abs(dq), 1e-12)
         growth = float((SHARE * self.limits.acceleration / size).min())
+        if self.unit[:3].any():
+            growth = min(growth, self.limits.tool_acceleration)
+            wanted = min(wanted, self.limits.tool_speed)
         bent = np.sqrt(SHARE * self.limits.acceleration / np.maximum(np.abs(ddq), 1e-12))
         top = float(min((TOP * self.limits.speed / size).min(), bent.min()))
         slow = max(self.pace - growth * T, 0.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,18 @@ from servotwin.control.exchange import (
     Settings,
 )
 from servotwin.control.jogging import Jog
-from servotwin.control.playback import Outcome
+from servotwin.control.measured import Measured
+from servotwin.control.playback import Outcome, Playback
+from servotwin.control.pulses import Pulses
 from servotwin.control.reference import Reference
 from servotwin.control.states import INTERNAL, MAY_MOVE, POWERED, TRANSITIONS, Event, Mode, State, refusal
 from servotwin.control.time_scaling import FIRM, GENTLE, Motion
+from servotwin.description.frames import Array
 from servotwin.errors import InputError, ServotwinError
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.requests import MoveJ, Speed
 from servotwin.robot.robot import Robot
 
-NANO = 1e-9
 MOST_ALARMS = 100
 
 
@@ -40,7 +43,8 @@ class MainController:
     """Modes teach, program and play back over one table of states.
 
     ``limits`` of the robot's motion; ``period_ns`` between two calls of ``step``; ``watch``: what measured
-    positions are held against. ``points`` keeps what is taught.
+    positions are held against; ``pulses``: the encoders, without which commands have no counts. ``points`` keeps
+    what is taught. ``finished``: the job that was run last came to its end.
     """
 
     def __init__(
@@ -50,24 +54,25 @@ class MainController:
         period_ns: int,
         *,
         watch: Watch | None = None,
+        pulses: Pulses | None = None,
         settings: Settings | None = None,
         points: PointStore | None = None,
     ) -> None:
         self.robot, self.limits, self.period_ns = robot, limits, period_ns
-        self.watch = watch or watch_of(robot.joint_names, limits)
+        self.watch = watch or watch_of(robot.joint_names, limits, units=tuple(robot.joint_units))
         self.settings = settings or Settings()
-        self.points = points
+        self.pulses, self.points = pulses, points
         self.reference = Reference(robot, limits, period_ns, self.settings)
         self.state, self.mode = State.DISABLED, Mode.TEACH
         self.override = 100
         self.outputs: dict[str, bool] = {}
         self.alarms: list[Alarm] = []
         self.program: ProgramSource | None = None
+        self.finished = False
         self.journal: list[Entry] = []  # what was carried out of the job under way, or of the last one
-        self._q_meas, self._qd_meas = np.zeros(robot.n), np.zeros(robot.n)
+        self.measured = Measured(robot.n)
         self._outside = np.zeros(robot.n, dtype=np.bool_)
         self._now_ns: int | None = None  # of the last step
-        self._feedback: Feedback | None = None
         self._enabled_ns: int | None = None
         self._held_ns = 0
         self._handlers: dict[Event, Callable[..., None]] = {
@@ -76,6 +81,7 @@ class MainController:
             Event.JOG: self._on_jog,
             Event.NUDGE: self._on_nudge,
             Event.HOME: self._on_home,
+            Event.GO_TO: self._on_go_to,
             Event.LOAD: self._on_load,
             Event.RUN: self._on_run,
             Event.SINGLE_STEP: self._on_single_step,
@@ -90,8 +96,8 @@ class MainController:
     def press(self, event: Event | str, **arguments: Any) -> Reply:
         """Take an event of the operator, or refuse it with a reason; what it changes shows at the next step.
 
-        Arguments: MODE ``mode``; JOG, NUDGE ``jog`` (a ``Jog``); LOAD ``program``; OVERRIDE ``percent``;
-        RECORD ``name`` and ``replace_old``; DELETE ``name``; RENAME ``name``, ``new_name``.
+        Arguments: MODE ``mode``; JOG, NUDGE ``jog`` (a ``Jog``); GO_TO ``name``; LOAD ``program``; OVERRIDE
+        ``percent``; RECORD ``name`` and ``replace_old``; DELETE ``name``; RENAME ``name``, ``new_name``.
         """
         try:
             event = Event(event)
@@ -106,6 +112,9 @@ class MainController:
             reason = self._handled(event, arguments)
         if reason is not None:
             return Reply(False, self.state, reason)
+        playback = self.reference.playback
+        if event is Event.RESUME and playback is not None and playback.stepping:
+            event = Event.RESUME_STEP
         self._fire(event)
         return Reply(True, self.state)
 
@@ -120,7 +129,7 @@ class MainController:
             return f"'{event.value}': {error}"
         try:
             handler(**arguments)
-        except ServotwinError as error:
+        except (ServotwinError, OSError) as error:
             return str(error)
         return None
 
@@ -137,7 +146,7 @@ class MainController:
             self.reference.drop()
 
     def _on_enable(self) -> None:
-        if self._feedback is None:
+        if self.measured.feedback is None:
             raise InputError("no measured positions yet; expected a step before")
         self._all_well("enable")
         for i in self._moving():
@@ -145,7 +154,7 @@ class MainController:
 
     def _moving(self) -> list[int]:
         """Axes that are not at rest by their measured speeds."""
-        fast = np.abs(self._qd_meas) > self.settings.rest_share * self.limits.speed
+        fast = np.abs(self.measured.qd) > self.settings.rest_share * self.limits.speed
         return [int(i) for i in np.flatnonzero(fast)]
 
     def _on_reset(self) -> None:
@@ -153,10 +162,11 @@ class MainController:
         self.alarms.clear()
 
     def _all_well(self, what: str) -> None:
-        if self._feedback is not None and not self._feedback.circuit_closed:
+        seen = self.measured.feedback
+        if seen is not None and not seen.circuit_closed:
             raise InputError(f"the safety circuit is open; expected it closed before '{what}'")
-        if self._feedback is not None and self._feedback.drive_fault:
-            raise InputError(f"a drive reports '{self._feedback.drive_fault}'; expected none before '{what}'")
+        if seen is not None and seen.drive_fault:
+            raise InputError(f"a drive reports '{seen.drive_fault}'; expected none before '{what}'")
 
     def _on_mode(self, mode: Mode | str) -> None:
         try:
@@ -171,17 +181,30 @@ class MainController:
 
     def _on_nudge(self, jog: Jog) -> None:
         self._check_jog(jog)
-        self.reference.start_nudge(jog, self._rate)
+        self.reference.start_nudge(jog)
 
     def _check_jog(self, jog: object) -> None:
         if not isinstance(jog, Jog):
             raise InputError(f"{jog!r}; expected a Jog", field="jog")
-        if self._feedback is None or not self._feedback.dead_man:
-            raise InputError("the enabling switch is not held; expected it held for every jog")
+        self._check_held()
+
+    def _check_held(self) -> None:
+        """Nothing moves in mode teach unless the enabling switch is held."""
+        if self.mode is Mode.TEACH and not self.measured.held:
+            raise InputError(
+                "the enabling switch is not held; expected it held for every motion while teaching"
+            )
 
     def _on_home(self) -> None:
-        request = MoveJ(self.robot.q_home, Speed("fraction", self.settings.jog_share))
-        self.reference.start_plan(request, self._rate)
+        self._move_to(self.robot.q_home)
+
+    def _on_go_to(self, name: str) -> None:
+        self._move_to(self._store(name).position(name, self.robot, self.reference.q))
+
+    def _move_to(self, q: Array) -> None:
+        """Plan the operator's motion to q (n,) at the speed of jogs."""
+        self._check_held()
+        self.reference.start_plan(MoveJ(q, Speed("fraction", self.settings.jog_share)))
 
     def _on_load(self, program: ProgramSource) -> None:
         if not hasattr(program, "next") or not hasattr(program, "start"):
@@ -191,9 +214,14 @@ class MainController:
     def _on_run(self) -> None:
         if self.program is None:
             raise InputError("no job is loaded; expected 'load' first")
-        self.reference.start_job(self.program)
+        try:
+            self.reference.start_job(self.program, self.outputs)
+        except Exception as error:  # noqa: BLE001 - whatever a program source does must not stop the controller
+            alarm = _program_error(error, self._now_ns or 0)
+            self._raise(alarm)
+            raise InputError(alarm.text) from None
         assert self.reference.playback is not None
-        self.journal = self.reference.playback.journal
+        self.journal, self.finished = self.reference.playback.journal, False
 
     def _on_single_step(self) -> None:
         if self.reference.playback is None:
@@ -202,9 +230,9 @@ class MainController:
         self.reference.playback.begin_step()
 
     def _on_override(self, percent: object) -> None:
-        if isinstance(percent, bool) or not isinstance(percent, int) or not 1 <= percent <= 100:
+        if isinstance(percent, bool) or not isinstance(percent, Integral) or not 1 <= int(percent) <= 100:
             raise InputError(f"{percent!r}; expected a whole number from 1 to 100", field="override")
-        self.override = percent
+        self.override = int(percent)
 
     def _store(self, *names: object) -> PointStore:
         if self.points is None:
@@ -215,9 +243,9 @@ class MainController:
         return self.points
 
     def _on_record(self, name: str, *, replace_old: bool = False) -> None:
-        if self._feedback is None:
+        if self.measured.feedback is None:
             raise InputError("no measured positions yet; expected a step before")
-        q = self.reference.q if self.state in POWERED else self._q_meas
+        q = self.reference.q if self.state in POWERED else self.measured.q
         self._store(name).record(name, q.copy(), replace_old=bool(replace_old))
 
     def _on_delete(self, name: str) -> None:
@@ -229,13 +257,25 @@ class MainController:
     # --- every period -----------------------------------------------------------------------------
     def step(self, now_ns: int, feedback: Feedback) -> Command:
         """What is to be done in the period that begins at ``now_ns``, seen from the measurements at that instant."""
-        self._measure(now_ns, feedback)
-        self._look(now_ns, feedback)
-        self._move(now_ns, feedback)
-        self._now_ns = now_ns
-        reference, playback = self.reference, self.reference.playback
+        self.reference.now_ns = now_ns
+        first = self.measured.feedback is None
+        wrong = self.measured.take(now_ns, feedback)
+        if wrong:
+            self._raise(Alarm(AlarmKind.FEEDBACK, wrong, now_ns))
+        elif first:
+            self.reference.hold(self.measured.q)
+        if isinstance(feedback, Feedback):
+            self._look(now_ns, feedback)
+            self._move(now_ns, feedback)
+        self._now_ns, self.reference.now_ns = now_ns, now_ns + self.period_ns
+        return self._command(now_ns + self.period_ns, self.reference, self.reference.playback)
+
+    def _command(self, time_ns: int, reference: Reference, playback: Playback | None) -> Command:
+        label = None if playback is None else playback.label
+        motion, motion_time = reference.place if playback is None else playback.place
         return Command(
-            time_ns=now_ns + self.period_ns,
+            time_ns=time_ns,
+            counts=None if self.pulses is None else self.pulses.counts(reference.q),
             q=reference.q.copy(),
             qd=reference.qd.copy(),
             qdd=reference.qdd.copy(),
@@ -245,8 +285,11 @@ class MainController:
             state=self.state,
             mode=self.mode,
             alarms=tuple(self.alarms),
-            line=playback.label.line if playback is not None and playback.label is not None else None,
+            file="" if label is None else label.file,
+            line=None if label is None else label.line,
             instruction=0 if playback is None else playback.instruction,
+            motion=motion,
+            motion_time=motion_time,
             override=self.override,
         )
 
@@ -254,29 +297,14 @@ class MainController:
     def _rate(self) -> float:
         return self.override / 100.0
 
-    def _measure(self, now_ns: int, feedback: Feedback) -> None:
-        """Measured positions and speeds; what is none leaves the last ones standing."""
-        q = np.asarray(feedback.q, dtype=np.float64)
-        if q.shape != (self.robot.n,) or not np.isfinite(q).all():
-            self._raise(Alarm(AlarmKind.FEEDBACK, "positions that are none were measured", now_ns))
-            return
-        first = self._feedback is None
-        if feedback.qd is not None and np.shape(feedback.qd) == q.shape and np.isfinite(feedback.qd).all():
-            self._qd_meas = np.asarray(feedback.qd, dtype=np.float64)
-        elif not first and self._now_ns is not None and now_ns > self._now_ns:
-            self._qd_meas = (q - self._q_meas) / ((now_ns - self._now_ns) * NANO)
-        self._q_meas, self._feedback = q.copy(), feedback
-        if first:
-            self.reference.hold(q)
-
     def _look(self, now_ns: int, feedback: Feedback) -> None:
         """Safety circuit, drives, and the measured positions."""
         if not feedback.circuit_closed and self.state is not State.EMERGENCY:
             self._fire(Event.CIRCUIT_OPEN)
         if feedback.drive_fault and self.state not in (State.FAULT, State.EMERGENCY):
-            self._raise(Alarm(AlarmKind.OVERLOAD, feedback.drive_fault, now_ns))
+            self._raise(Alarm(AlarmKind.OVERLOAD, str(feedback.drive_fault), now_ns))
         if self.state in POWERED and self._enabled_ns is not None:
-            q, qd = self._q_meas, self._qd_meas
+            q, qd = self.measured.q, self.measured.qd
             for alarm in self.watch.look(q, qd, self.reference.q, self._outside, now_ns):
                 self._raise(alarm)
 
@@ -295,9 +323,10 @@ class MainController:
             self._take_over(now_ns)
             return
         motion = self._motion(now_ns, feedback)
-        axis = self.reference.fault_of(motion)
-        if axis is not None:
-            text = f"the motion would take axis {axis} beyond its limits"
+        fault = self.reference.fault_of(motion)
+        if fault is not None:
+            axis, how = fault
+            text = f"the motion would take axis {axis} beyond its limits: to {how}"
             self._raise(Alarm(AlarmKind.REFERENCE, text, now_ns, axis))
             motion = self.reference.braking()
         self.reference.become(motion)
@@ -309,7 +338,7 @@ class MainController:
             self._raise(Alarm(AlarmKind.SPEED, f"axis {name} moved while the power came", now_ns, name))
         if self.state is State.ENABLING:
             self._enabled_ns = now_ns
-            self._outside = self.reference.take_over(self._q_meas)
+            self._outside = self.reference.take_over(self.measured.q)
 
     def _motion(self, now_ns: int, feedback: Feedback) -> Motion:
         """What the state asks for."""
@@ -338,6 +367,7 @@ class MainController:
             case State.PAUSING | State.STOPPING | State.HALTING:
                 motion, at_rest = reference.slowing(GENTLE if self.state is State.PAUSING else FIRM)
                 if at_rest:
+                    reference.now_ns = now_ns + self.period_ns
                     self._fire(Event.AT_REST)
                 return motion
         return reference.resting()
@@ -345,14 +375,23 @@ class MainController:
     def _playing(self, now_ns: int, feedback: Feedback) -> Motion:
         playback, single = self.reference.playback, self.state is State.STEPPING
         assert playback is not None
-        motion, outcome = playback.advance(
-            now_ns, self.reference.q, self._rate, GENTLE, feedback.inputs, self.outputs, single=single
-        )
+        try:
+            motion, outcome = playback.advance(
+                now_ns, self.reference.q, self._rate, GENTLE, feedback.inputs, self.outputs, single=single
+            )
+        except Exception as error:  # noqa: BLE001 - whatever a program source does must not stop the controller
+            self._raise(_program_error(error, now_ns))
+            return self.reference.braking()
         if outcome is Outcome.STEP_DONE:
             self._fire(Event.STEP_DONE)
         elif outcome is Outcome.FINISHED:
+            self.finished = True
             self._fire(Event.FINISHED)
         elif outcome is Outcome.ALARM and playback.alarm is not None:
             task = playback.alarm
             self._raise(Alarm(task.kind, task.text, now_ns, line=task.label.line))
         return motion
+
+
+def _program_error(error: Exception, now_ns: int) -> Alarm:
+    return Alarm(AlarmKind.PROGRAM_ERROR, f"the job fails: {type(error).__name__}: {error}", now_ns)

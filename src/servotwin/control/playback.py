@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
+from typing import get_args
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from servotwin.control.exchange import (
     Task,
     WaitTask,
 )
-from servotwin.control.time_scaling import Cursor, Motion, Pace
+from servotwin.control.time_scaling import Cursor, Motion, Pace, Planned
 from servotwin.description.frames import Array
 
 TASKS_PER_PERIOD = 64
@@ -37,12 +38,24 @@ class Outcome(Enum):
 
 
 class Playback:
-    """The job under way. ``journal`` holds what was carried out, ``alarm`` why it cannot go on."""
+    """The job under way. ``journal`` holds what was carried out, ``alarm`` why it cannot go on.
 
-    def __init__(self, source: ProgramSource, acceleration: Array, period_ns: int) -> None:
-        self.source, self.acceleration, self.period_ns = source, acceleration, period_ns
+    ``cursor_of`` begins a planned motion; ``outputs`` are as the last job left them. ``stepping``: what is under
+    way was begun by a single step. ``place``: the last planned motion and the time on it [s]; (-1, 0): none yet.
+    """
+
+    def __init__(
+        self,
+        source: ProgramSource,
+        cursor_of: Callable[[Planned], Cursor],
+        period_ns: int,
+        outputs: Mapping[str, bool],
+    ) -> None:
+        self.source, self.cursor_of, self.period_ns = source, cursor_of, period_ns
         self.journal: list[Entry] = []
         self.instruction = 0
+        self.place = (-1, 0.0)
+        self.stepping = False
         self.label: Label | None = None
         self.alarm: AlarmTask | None = None
         self.cursor: Cursor | None = None
@@ -51,17 +64,23 @@ class Playback:
         self._elapsed = 0.0  # s in a wait
         self._owner = -1
         self._stepped = False
-        source.start()
+        source.start(dict(outputs))
 
     def begin_step(self) -> None:
         """The next instruction is the only one until STEP_DONE."""
-        self._stepped = False
+        self._stepped, self.stepping = False, True
+
+    def close(self, now_ns: int) -> None:
+        """Give the job up: the instruction under way ends here, incomplete."""
+        self._note(now_ns, complete=False)
+        self._task, self._begun_ns, self.cursor = None, None, None
 
     def slow(self, T: float, wanted: float, pace: Pace) -> Motion | None:
         """A period in which nothing begins: only the motion under way goes on; None if there is none."""
         if self.cursor is None:
             return None
         motion, _ = self.cursor.advance(T, wanted, pace)
+        self.place = (self.place[0], self.cursor.time)
         return motion
 
     @property
@@ -94,8 +113,9 @@ class Playback:
         for _ in range(TASKS_PER_PERIOD):
             if self._task is None:
                 if single and self._stepped:
+                    self.stepping = False
                     return motion, Outcome.STEP_DONE
-                self._fetch(motion[0], inputs, wanted, single=single, timed_out=timed_out)
+                self._fetch(motion[0], inputs, single=single, timed_out=timed_out)
                 timed_out = False
             task = self._task
             at_ns = now_ns + round((T - left) / NANO)
@@ -122,14 +142,15 @@ class Playback:
         return motion, Outcome.GOING
 
     # --- tasks ------------------------------------------------------------------------------------
-    def _fetch(
-        self, q: Array, inputs: Mapping[str, bool], rate: float, *, single: bool, timed_out: bool
-    ) -> None:
+    def _fetch(self, q: Array, inputs: Mapping[str, bool], *, single: bool, timed_out: bool) -> None:
         task = self.source.next(q, inputs, single=single, timed_out=timed_out)
+        if not isinstance(task, get_args(Task)):
+            raise TypeError(f"{type(task).__name__} is no task")
         self._task, self._elapsed, self._begun_ns = task, 0.0, None
         self.cursor = None
         if isinstance(task, MotionTask):
-            self.cursor = Cursor(task.trajectory, self.acceleration, rate)
+            self.cursor = self.cursor_of(task.trajectory)
+            self.place = (self.place[0] + 1, 0.0)
 
     def _begin(self, at_ns: int) -> None:
         """Note the begin of the task, once."""
@@ -143,9 +164,17 @@ class Playback:
         else:
             self.label = self._task.label
 
+    def _note(self, end_ns: int, *, complete: bool = True) -> None:
+        """Write the instruction under way down."""
+        label, moves = self.label, isinstance(self._task, MotionTask)
+        if label is not None and self._begun_ns is not None:
+            part = (self.place[0], self._owner) if moves else (-1, 0)
+            self.journal.append(
+                Entry(label.line, label.text, self._begun_ns, end_ns, label.file, complete, *part)
+            )
+
     def _finish(self, at_ns: int) -> None:
-        if self.label is not None and self._begun_ns is not None:
-            self.journal.append(Entry(self.label.line, self.label.text, self._begun_ns, at_ns))
+        self._note(at_ns)
         self._task, self._begun_ns = None, None
         self.cursor = None
         self._stepped = True
@@ -156,9 +185,10 @@ class Playback:
         cursor = self.cursor
         assert cursor is not None
         motion, after = cursor.advance(left, wanted, pace)
+        self.place = (self.place[0], cursor.time)
         end_ns = now_ns + self.period_ns - round(after / NANO)
         if cursor.owner != self._owner and self.label is not None and self._begun_ns is not None:
-            self.journal.append(Entry(self.label.line, self.label.text, self._begun_ns, end_ns))
+            self._note(end_ns)
             self._begun_ns, self._owner = end_ns, cursor.owner
             self.label = task.labels[self._owner]
             self.instruction += 1

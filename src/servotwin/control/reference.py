@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from servotwin.control.alarms import BoolArray
+from servotwin.control.alarms import BoolArray, shown
 from servotwin.control.exchange import ProgramSource, Settings
 from servotwin.control.jogging import Jog, LineJog, joint_step
 from servotwin.control.playback import Playback
-from servotwin.control.time_scaling import GENTLE, Cursor, Motion, Pace
+from servotwin.control.time_scaling import GENTLE, Cursor, Motion, Pace, Planned, ToolLimit
 from servotwin.description.frames import Array
 from servotwin.errors import InputError
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.online import OnlinePlanner
 from servotwin.motion.planner import plan
 from servotwin.motion.requests import MoveJ, MoveL, Speed
 from servotwin.motion.rotations import turned
+from servotwin.motion.trajectory import Trajectory
 from servotwin.robot.robot import Robot
 
 NANO = 1e-9
 TOUCH = 1e-4  # rad, m: an arm that stands this little beyond a limit is told to stand at it
 SLACK = 1e-6  # of a limit, for rounding
 ROUNDING = 1e-10  # rad, m
+STILL = 1e-12  # rad/s, m/s: what a planner leaves of a speed when it has come to rest
+WATCHED = 0.02  # beyond a limit of acceleration: the mean over a period of what rounds within the limit
+TURNING = 1e-6  # share by which a turn may be quicker than asked for
 
 
 class Reference:
@@ -38,6 +45,11 @@ class Reference:
         self.jog: Jog | None = None
         self.speeds = np.zeros(robot.n)  # of a jog by joints, in shares of the jogging speed
         self.playback: Playback | None = None
+        self.place = (-1, 0.0)  # see Playback.place, of the last job
+        self.now_ns = 0  # when what is dropped ends
+        self.online: OnlinePlanner | None = None
+        if np.isfinite(limits.jerk).any():
+            self.online = OnlinePlanner(limits, self.T, self.q)
 
     @property
     def T(self) -> float:
@@ -46,6 +58,9 @@ class Reference:
 
     def drop(self) -> None:
         """Nothing moves it any more."""
+        if self.playback is not None:
+            self.playback.close(self.now_ns)
+            self.place = self.playback.place
         self.cursor = self.line = self.jog = self.playback = None
         self.speeds = np.zeros(self.robot.n)
 
@@ -76,7 +91,7 @@ class Reference:
         if jog.frame == "joint":
             self.speeds = direction
 
-    def start_nudge(self, jog: Jog, rate: float) -> None:
+    def start_nudge(self, jog: Jog) -> None:
         """Plan a step of a given length."""
         direction = jog.checked(self.robot.n)
         if jog.length is None:
@@ -84,27 +99,55 @@ class Reference:
         step = direction * jog.length
         share = Speed("fraction", jog.speed * self.settings.jog_share)
         if jog.frame == "joint":
-            self.start_plan(MoveJ(self.q + step, share), rate)
+            self.start_plan(MoveJ(self.q + step, share))
             return
         X = self.robot.fkine(self.q)
         R = X[:3, :3] if jog.frame == "tool" else np.eye(3)
         target = X.copy()
         target[:3, 3] += R @ step[:3]
         target[:3, :3] = turned(R @ step[3:]) @ X[:3, :3]
-        speed = Speed("m/s", jog.speed * self.settings.jog_speed) if step[:3].any() else share
-        self.start_plan(MoveL(target, speed), rate)
+        if step[:3].any():
+            self.start_plan(MoveL(target, Speed("m/s", jog.speed * self.settings.jog_speed)))
+        else:
+            self._start_turn(target, share.value, jog.speed * self.settings.jog_turn)
 
-    def start_plan(self, request: MoveJ | MoveL, rate: float) -> None:
+    def _start_turn(self, target: Array, share: float, most: float) -> None:
+        """Plan a turn of the tool that is nowhere quicker than ``most`` [rad/s].
+
+        The top of a plan falls with its share of the axes' speeds, but not below what the share is lowered to.
+        """
+        while True:
+            trajectory = self._planned(MoveL(target, Speed("fraction", share)))
+            q, qd, _ = trajectory.sample(np.arange(0.0, trajectory.duration + self.T, 0.25 * self.T))
+            twist = np.einsum("kij,kj->ki", self.robot.jacob0(q), qd)
+            top = float(np.linalg.norm(twist[:, 3:], axis=1).max())
+            if top <= most * (1.0 + TURNING):
+                break
+            share *= most / top
+        self.cursor = self.cursor_of(trajectory)
+
+    def start_plan(self, request: MoveJ | MoveL) -> None:
         """Plan a motion of the operator's."""
+        self.cursor = self.cursor_of(self._planned(request))
+
+    def _planned(self, request: MoveJ | MoveL) -> Trajectory:
         try:
-            trajectory = plan(self.robot, self.q, [request], self.limits, fit=True, period=self.T)
+            return plan(self.robot, self.q, [request], self.limits, fit=True, period=self.T)
         except (ValueError, np.linalg.LinAlgError) as error:
             raise InputError(f"no motion leads there ({error})") from None
-        self.cursor = Cursor(trajectory, self.limits.acceleration, rate)
 
-    def start_job(self, program: ProgramSource) -> None:
+    def cursor_of(self, trajectory: Planned) -> Cursor:
+        """The begin of a planned motion."""
+        most = self.limits.tool_acceleration
+        tool = ToolLimit(self._tool_pace, most) if np.isfinite(most) else None
+        return Cursor(trajectory, self.limits.acceleration, tool)
+
+    def _tool_pace(self, q: Array, qd: Array) -> float:
+        return float(np.linalg.norm(self.robot.jacob0(q)[:3] @ qd))
+
+    def start_job(self, program: ProgramSource, outputs: Mapping[str, bool]) -> None:
         """Begin a job at its first instruction."""
-        self.playback = Playback(program, self.limits.acceleration, self.period_ns)
+        self.playback = Playback(program, self.cursor_of, self.period_ns, outputs)
 
     # --- every period -------------------------------------------------------------------------------
     def resting(self) -> Motion:
@@ -121,16 +164,27 @@ class Reference:
         assert self.jog is not None
         share = self.jog.speed * rate
         if self.line is None:
-            wanted = self.speeds * (share * self.settings.jog_share) * self.limits.speed
-            return joint_step(self.q, self.qd, wanted, self.limits, self.T)
+            return self._joints(self.speeds * (share * self.settings.jog_share) * self.limits.speed)
         shift = self.line.unit[:3].any()
         wanted_pace = share * (self.settings.jog_speed if shift else self.settings.jog_turn)
         return self.line.step(self.q, self.qd, wanted_pace, self.T)
 
     def braking(self) -> Motion:
         """Every joint brakes for itself."""
-        self.cursor = self.line = self.playback = None
-        return joint_step(self.q, self.qd, np.zeros(self.robot.n), self.limits, self.T)
+        self.drop()
+        return self._joints(np.zeros(self.robot.n))
+
+    def _joints(self, wanted: Array) -> Motion:
+        """A period of joints that go towards speeds (n,), each for itself; with limits of jerk where there are."""
+        if self.online is not None:
+            try:
+                self.online.reset(self.q, self.qd, self.qdd)
+                self.online.towards(wanted)
+                q, qd, qdd = self.online.step()
+                return q, np.where(np.abs(qd) < STILL, 0.0, qd), qdd
+            except InputError:  # no way within the limits of jerk: braking comes first
+                pass
+        return joint_step(self.q, self.qd, wanted, self.limits, self.T)
 
     def slowing(self, pace: Pace) -> tuple[Motion, bool]:
         """A period towards rest, on the path if there is one; whether it is reached."""
@@ -144,14 +198,26 @@ class Reference:
         motion = self.braking()
         return motion, not motion[1].any()
 
-    def fault_of(self, motion: Motion) -> str | None:
-        """The axis that a motion would take beyond its limits, or further beyond them; None if it is allowed."""
+    def fault_of(self, motion: Motion) -> tuple[str, str] | None:
+        """The axis that a motion would take beyond its limits, or further beyond them, and how; None if it is allowed.
+
+        The acceleration is watched as it is stated and as the mean that the speeds give.
+        """
         q, qd, qdd = motion
         low, high = self._range()
-        good = (q >= low - ROUNDING) & (q <= high + ROUNDING)
-        good &= np.abs(qd) <= self.limits.speed * (1.0 + SLACK)
-        good &= np.isfinite(qdd)
-        return None if good.all() else self.robot.joint_names[int(np.argmin(good))]
+        hardest = np.maximum(np.abs(qdd), np.abs(qd - self.qd) / self.T)
+        most = (1.0 + WATCHED) * self.limits.acceleration
+        for values, bad, bound, per in (
+            (q, ~((q >= low - ROUNDING) & (q <= high + ROUNDING)), np.where(q > high, high, low), ""),
+            (qd, ~(np.abs(qd) <= self.limits.speed * (1.0 + SLACK)), self.limits.speed, "/s"),
+            (hardest, ~(hardest <= most), self.limits.acceleration, "/s2"),
+        ):
+            if bad.any():
+                i = int(np.argmax(bad))
+                unit = self.robot.joint_units[i]
+                asked, limit = shown(float(values[i]), unit, per), shown(float(bound[i]), unit, per)
+                return self.robot.joint_names[i], f"{asked}; the limit is {limit}"
+        return None
 
     def _range(self) -> tuple[Array, Array]:
         return np.minimum(self.limits.q_min, self.q), np.maximum(self.limits.q_max, self.q)

@@ -48,6 +48,7 @@ class Event(Enum):
     RELEASE = "release"
     NUDGE = "nudge"  # a jog of a given length
     HOME = "home"
+    GO_TO = "go to point"
     LOAD = "load"
     RUN = "run"
     PAUSE = "pause"
@@ -64,6 +65,7 @@ class Event(Enum):
     BRAKES_OPEN = "brakes open"
     AT_REST = "at rest"
     STEP_DONE = "step done"
+    RESUME_STEP = "resume step"  # a resume of what a single step began
     FINISHED = "finished"
     SOFT_ALARM = "soft alarm"
     HARD_ALARM = "hard alarm"
@@ -75,6 +77,7 @@ INTERNAL: Final = frozenset(
         Event.BRAKES_OPEN,
         Event.AT_REST,
         Event.STEP_DONE,
+        Event.RESUME_STEP,
         Event.FINISHED,
         Event.SOFT_ALARM,
         Event.HARD_ALARM,
@@ -98,7 +101,6 @@ POWERED: Final = frozenset(
 )
 # States in which the reference may move; all are reached through ENABLE only.
 MAY_MOVE: Final = POWERED - {State.ENABLING, State.READY, State.PAUSED, State.ALARM}
-PLAYING: Final = frozenset((State.RUNNING, State.STEPPING, State.PAUSING, State.PAUSED))
 
 S, E = State, Event
 _ROWS: dict[State, dict[Event, State]] = {
@@ -120,6 +122,7 @@ _ROWS: dict[State, dict[Event, State]] = {
         E.RELEASE: S.READY,
         E.NUDGE: S.MOVING,
         E.HOME: S.MOVING,
+        E.GO_TO: S.MOVING,
         E.LOAD: S.READY,
         E.RUN: S.RUNNING,
         E.SINGLE_STEP: S.STEPPING,
@@ -161,6 +164,7 @@ _ROWS: dict[State, dict[Event, State]] = {
     },
     S.PAUSING: {
         E.RESUME: S.RUNNING,
+        E.RESUME_STEP: S.STEPPING,
         E.STOP: S.STOPPING,
         E.OVERRIDE: S.PAUSING,
         E.AT_REST: S.PAUSED,
@@ -168,6 +172,7 @@ _ROWS: dict[State, dict[Event, State]] = {
     },
     S.PAUSED: {
         E.RESUME: S.RUNNING,
+        E.RESUME_STEP: S.STEPPING,
         E.SINGLE_STEP: S.STEPPING,
         E.STOP: S.READY,
         E.DISABLE: S.DISABLED,
@@ -197,6 +202,7 @@ MODES_OF: Final = MappingProxyType(
     {
         Event.JOG: (Mode.TEACH,),
         Event.NUDGE: (Mode.TEACH,),
+        Event.GO_TO: (Mode.TEACH,),
         Event.RECORD: (Mode.TEACH,),
         Event.DELETE: (Mode.TEACH, Mode.PROGRAM),
         Event.RENAME: (Mode.TEACH, Mode.PROGRAM),

@@ -12,6 +12,7 @@ standing still is always within reach. Theory: docs/theory/time-scaling.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,6 +23,7 @@ from servotwin.description.frames import Array
 Motion = tuple[Array, Array, Array]  # q, qd, qdd (n,) each
 SLACK = 1e-6  # of a limit, for the rounding of a plan that uses it fully
 HALVINGS = 8
+INSTANT = 1e-4  # s, for the acceleration of the tool
 BATCH = 32  # instants that are sampled at once while the rate is constant
 
 
@@ -56,14 +58,23 @@ GENTLE = Pace(slope=4.0, bend=40.0)  # override and pause: from full speed to re
 FIRM = Pace(slope=50.0, bend=math.inf)  # stop: what the limits of acceleration allow
 
 
-class Cursor:
-    """A place on a trajectory, and the rate at which it advances."""
+@dataclass(frozen=True)
+class ToolLimit:
+    """``pace``: speed of the tool point for q (n,), qd (n,) [m/s]; ``acceleration`` [m/s2] along its path at most."""
 
-    def __init__(self, trajectory: Planned, acceleration: Array, rate: float = 1.0) -> None:
+    pace: Callable[[Array, Array], float]
+    acceleration: float
+
+
+class Cursor:
+    """A place on a trajectory, and the rate at which it advances; ``tool``: what its change of pace is held against."""
+
+    def __init__(self, trajectory: Planned, acceleration: Array, tool: ToolLimit | None = None) -> None:
         self.trajectory = trajectory
         self.acceleration = np.asarray(acceleration) * (1.0 + SLACK)
+        self.tool = tool
         self.time = 0.0
-        self.rate, self.slope = rate, 0.0
+        self.rate, self.slope = 0.0, 0.0
         self._here = self._sample(0.0)
         self._ahead: list[
             tuple[float, Motion]
@@ -91,7 +102,9 @@ class Cursor:
         end = self.trajectory.duration
         if self.time >= end:
             return self._standing(), T
-        slope = self._within_limits(self._slope(T, wanted, pace))
+        if self.time == 0.0:  # at its begin the motion stands, whatever the rate
+            self.rate, self.slope = wanted, 0.0
+        slope = self._within_limits(self._slope(T, wanted, pace), T)
         for halving in range(HALVINGS + 1):
             rate = min(max(self.rate + slope * T, 0.0), 1.0)
             time = self.time + 0.5 * (self.rate + rate) * T
@@ -142,13 +155,24 @@ class Cursor:
             return gap / T
         return min(max(slope, -self.rate / T), (1.0 - self.rate) / T)
 
-    def _within_limits(self, slope: float) -> float:
+    def _within_limits(self, slope: float, T: float) -> float:
         """The slope, as far as no axis accelerates beyond its limit here."""
         _, qd, qdd = self._here
         moving = np.abs(qd) > 1e-12
         if slope == 0.0 or not moving.any():
             return slope
         v, a, most = qd[moving], self.rate**2 * qdd[moving], self.acceleration[moving]
+        if self.tool is not None:
+            for time in (self.time, self.time + self.rate * T):  # at both ends of the period
+                pace, bend = self._tool_pace(self.tool, time)
+                v, a = np.append(v, pace), np.append(a, self.rate**2 * bend)
+                most = np.append(most, self.tool.acceleration)
         ends = np.sort(np.stack([(-most - a) / v, (most - a) / v]), axis=0)
         low, high = min(float(ends[0].max()), 0.0), max(float(ends[1].min()), 0.0)
         return min(max(slope, low), high)
+
+    def _tool_pace(self, tool: ToolLimit, time: float) -> tuple[float, float]:
+        """Speed [m/s] and acceleration [m/s2] of the tool along its path, at the rate 1."""
+        here, there = self._sample(time), self._sample(time + INSTANT)
+        pace = tool.pace(here[0], here[1])
+        return max(pace, 1e-12), (tool.pace(there[0], there[1]) - pace) / INSTANT

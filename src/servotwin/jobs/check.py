@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from servotwin.description.nodes import quoted
 from servotwin.description.units import did_you_mean
@@ -68,6 +69,8 @@ class _Checker:
     def problems(self) -> Iterator[Problem]:
         yield from self._duplicates(s.Sub, "subprogram")
         yield from self._duplicates(s.Pallet, "pallet")
+        if all(isinstance(statement, s.Nothing | s.Sub | s.Pallet) for statement in self.job.body):
+            yield self.problem(s.Place(1, 1), "an empty job: it has no instruction", error=False)
         for statement in self.all:
             yield from self._statement(statement)
         yield from self._loops_left(self.job.body, loop=False, sub=False)
@@ -101,6 +104,7 @@ class _Checker:
             case s.Pallet():
                 corners = (statement.origin, statement.row, statement.column)
                 yield from (p for c in corners if c is not None for p in self._point(c, at))
+                yield from self._corners(statement)
             case s.SetOutput() if statement.output not in self.signals.outputs:
                 yield self.unknown("output", statement.output, self.signals.outputs, at)
             case s.WaitFor() if statement.signal not in self.signals.inputs:
@@ -119,6 +123,22 @@ class _Checker:
                 yield from self._condition(statement.condition, at)
             case s.Let() | s.Inc():
                 yield from self._assignment(statement)
+
+    def _corners(self, pallet: s.Pallet) -> Iterator[Problem]:
+        """Corners that are one and the same place."""
+        far = {"ROW": pallet.row, "COLUMN": pallet.column}
+        named = {"ORIGIN": pallet.origin, **{word: name for word, name in far.items() if name is not None}}
+        for (one, first), (other, second) in combinations(named.items(), 2):
+            if first == second or (first in self.points and self._place(first) == self._place(second)):
+                text = f"{one} and {other} of pallet {quoted(pallet.name)} are the same place; expected two corners"
+                yield self.problem(s.place_of(second, pallet.place), text)
+
+    def _place(self, name: str) -> object:
+        """Where a point is, for comparisons; None if it is not known."""
+        if name not in self.points:
+            return None
+        point = self.points[name]
+        return (point.joints, point.pose, point.frame)
 
     @property
     def _in_points(self) -> str:
@@ -250,6 +270,6 @@ def used_points(job: s.Job) -> dict[str, list[s.Place]]:
     return found
 
 
-def sliding_of(units: Mapping[str, str] | Sequence[str]) -> tuple[bool, ...]:
+def sliding_of(units: Sequence[str]) -> tuple[bool, ...]:
     """Which axes are measured in lengths, from ``robot.joint_units``."""
-    return tuple(unit == "m" for unit in (units.values() if isinstance(units, Mapping) else units))
+    return tuple(unit == "m" for unit in units)

@@ -1,41 +1,49 @@
-"""Changes of a job as a whole."""
+"""Points that are renamed or deleted, in the text of the job that names them."""
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+import re
+from pathlib import Path
 
-from servotwin.jobs import syntax as s
+from servotwin.description.nodes import read_text
+from servotwin.errors import InputError, ServotwinError
+from servotwin.jobs.check import used_points
+from servotwin.jobs.language import parse, read_job
 from servotwin.jobs.points import check_name
+from servotwin.jobs.points_file import job_path
 
-_OF_POINTS = {
-    s.PointTarget: ("point",),
-    s.Spline: ("points",),
-    s.Pallet: ("origin", "row", "column"),
-}
-T = TypeVar("T")
+_LINE_END = re.compile(r"(\r\n|\r|\n)")
 
 
-def rename_point(job: s.Job, old: str, new: str) -> s.Job:
-    """The job with every mention of the point ``old`` as ``new``; all else, comments too, stays."""
+def rename_point(text: str, old: str, new: str, file: str = "job") -> str:
+    """The text of a job with every mention of the point ``old`` as ``new``; all else stays as it is written."""
     check_name(new)
-    return _renamed(job, old, new)
+    parts = _LINE_END.split(text)  # lines and their ends in turn
+    places = used_points(parse(text, file)).get(old, [])
+    for place in sorted({(p.line, p.column) for p in places}, reverse=True):
+        line, begin = 2 * (place[0] - 1), place[1] - 1
+        end = begin + len(old)
+        if parts[line][begin:end] != old:
+            raise InputError(f"point {old} is not where it was read", file=file, line=place[0])
+        parts[line] = parts[line][:begin] + new + parts[line][end:]
+    return "".join(parts)
 
 
-def _renamed(part: T, old: str, new: str) -> T:
-    """A copy of a part of a job, the point renamed in it and in all below it."""
-    if isinstance(part, tuple):
-        return tuple(_renamed(item, old, new) for item in part)  # type: ignore[return-value]
-    if not is_dataclass(part) or isinstance(part, type):
-        return part
-    named = _OF_POINTS.get(type(part), ())
-    changes: dict[str, Any] = {}
-    for field in fields(part):
-        value = getattr(part, field.name)
-        if field.name in named:
-            names = value if isinstance(value, tuple) else (value,)
-            given = tuple(new if name == old else name for name in names)
-            changes[field.name] = given if isinstance(value, tuple) else given[0]
-        else:
-            changes[field.name] = _renamed(value, old, new)
-    return replace(part, **changes)
+def renamed_beside(points: str | Path, old: str, new: str) -> tuple[Path, str] | None:
+    """The job beside a points file and its text with a point renamed; None if there is none that names it."""
+    path = job_path(points)
+    if path is None:
+        return None
+    text = read_text(path)
+    renamed = rename_point(text, old, new, str(path))
+    return None if renamed == text else (path, renamed)
+
+
+def mentions(points: str | Path, name: str) -> list[str]:
+    """Where the job beside a points file names a point: 'pick.job:3'; empty if it cannot be read."""
+    path = job_path(points)
+    try:
+        places = [] if path is None else used_points(read_job(path)).get(name, [])
+    except ServotwinError:
+        return []
+    return [f"{path}:{line}" for line in sorted({place.line for place in places})]

@@ -51,13 +51,16 @@ class Interpreter:
 
     ``advance`` gives the next request; ``step`` does one instruction, which may
     ask for nothing. ``current`` is where the last instruction stands and
-    ``upcoming`` where the next one does. ``variables`` and ``outputs`` may be looked at.
+    ``upcoming`` where the next one does. ``variables`` and ``outputs`` may be looked at;
+    ``outputs`` begin as they are given.
     """
 
-    def __init__(self, program: Program, robot: Kinematics) -> None:
+    def __init__(
+        self, program: Program, robot: Kinematics, outputs: Mapping[str, bool] | None = None
+    ) -> None:
         self.program, self.robot = program, robot
         self.variables: dict[str, int] = {}
-        self.outputs: dict[str, bool] = {}
+        self.outputs = dict(outputs or {})
         self.current = r.Where(program.job.file, 1, 1)
         self.ended = False
         self._places: dict[tuple[int, str], int] = {}  # of the pallets, by file and name
@@ -112,8 +115,8 @@ class Interpreter:
 
     def fork(self) -> Interpreter:
         """An interpreter in the same state that goes its own way: to look ahead."""
-        other = Interpreter(self.program, self.robot)
-        other.variables, other.outputs = dict(self.variables), dict(self.outputs)
+        other = Interpreter(self.program, self.robot, self.outputs)
+        other.variables = dict(self.variables)
         other.current, other.ended = self.current, self.ended
         other._places, other._waiting = dict(self._places), self._waiting
         modes = {id(level.modes): replace(level.modes) for level in self._levels}

@@ -18,14 +18,13 @@ from servotwin.errors import InputError
 from servotwin.jobs.layout import format_job
 from servotwin.jobs.problems import JobError
 from servotwin.jobs.syntax import Job, Place
-from servotwin.jobs.words import KEYWORDS
+from servotwin.jobs.words import GRAMMAR, KEYWORDS
 
 if TYPE_CHECKING:
     from lark import Lark, Token
 
 __all__ = ["format_job", "parse", "read_job", "write_job"]
 
-GRAMMAR = Path(__file__).with_name("job.lark")
 MAX_LINE = 2000  # characters
 MAX_TEXT = MAX_BYTES
 

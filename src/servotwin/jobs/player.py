@@ -25,13 +25,16 @@ from servotwin.control.exchange import (
     WaitTask,
 )
 from servotwin.description.frames import Array
+from servotwin.description.write import atomic_write_text
 from servotwin.errors import ServotwinError
 from servotwin.jobs import requests as r
+from servotwin.jobs.edit import renamed_beside
 from servotwin.jobs.interpreter import Interpreter
 from servotwin.jobs.planning import joint_target, planner_request
 from servotwin.jobs.points import Points
 from servotwin.jobs.points_file import write_points
 from servotwin.jobs.program import Program
+from servotwin.jobs.resolve import Resolver
 from servotwin.motion import requests as m
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import MotionLimits
@@ -73,9 +76,9 @@ class Player:
         self.interpreter = Interpreter(program, robot)
         self._ahead: r.Request | None = None
 
-    def start(self) -> None:
-        """Go back to the first instruction."""
-        self.interpreter = Interpreter(self.program, self.robot)
+    def start(self, outputs: Mapping[str, bool] | None = None) -> None:
+        """Go back to the first instruction; ``outputs`` are switched as they were left."""
+        self.interpreter = Interpreter(self.program, self.robot, outputs)
         self._ahead = None
         self.plans = []
 
@@ -112,19 +115,27 @@ class Player:
         at = first  # the move that is to blame if it cannot be done
         try:
             asked: list[m.Request] = []
-            stands = q
             for move in moves:
-                if asked:
-                    stands = joint_target(at.targets[-1], self.robot, stands)
                 at = move
+                stands = self._end(q, asked, move)
                 asked.append(planner_request(move, self.robot, stands, self.limits.tool_acceleration))
-            trajectory = plan(self.robot, q, asked, self.limits, fit=self.fit, period=self.period)
+            trajectory = self._plan(q, asked)
         except PathError as error:
             return self._refusal(moves[min(error.index, len(moves) - 1)], _without_number(error))
         except (ServotwinError, ValueError, np.linalg.LinAlgError) as error:
             return self._refusal(at, str(error))
         self.plans.append(Planned(tuple(moves), tuple(asked), trajectory))
         return MotionTask(trajectory, tuple(label_of(move) for move in moves))
+
+    def _plan(self, q: Array, asked: Sequence[m.Request]) -> Trajectory:
+        return plan(self.robot, q, asked, self.limits, fit=self.fit, period=self.period)
+
+    def _end(self, q: Array, asked: Sequence[m.Request], then: r.Motion) -> Array:
+        """Where the arm stands after the moves before ``then``: only a MOVEJ to a pose asks for it."""
+        if not asked or then.kind != "MOVEJ" or then.targets[0].q is not None:
+            return q
+        before = self._plan(q, asked)
+        return np.asarray(before.sample(np.array([before.duration]))[0][0])
 
     def _refusal(self, move: r.Motion, text: str) -> AlarmTask:
         return AlarmTask(AlarmKind.PROGRAM_ERROR, f"{move.where}: {text}", label_of(move))
@@ -150,7 +161,7 @@ def label_of(request: r.Request) -> Label:
             text = "ALARM"
         case r.End():
             text = "END"
-    return Label(request.where.line, text)
+    return Label(request.where.line, text, request.where.file)
 
 
 class TaughtPoints:
@@ -180,8 +191,17 @@ class TaughtPoints:
         self._keep(self.points.without(name))
 
     def rename(self, old: str, new: str) -> None:
-        """Call a point something else."""
-        self._keep(self.points.renamed(old, new))
+        """Call a point something else, in the job beside it too."""
+        points = self.points.renamed(old, new)
+        job = None if self.path is None else renamed_beside(self.path, old, new)
+        self._keep(points)
+        if job is not None:
+            atomic_write_text(*job)
+
+    def position(self, name: str, robot: Robot, q: Array) -> Array:
+        """The joint positions (n,) of a point, those nearest to q (n,) if it is a pose."""
+        taught = Resolver(self.points, robot).taught(name, None, None)
+        return joint_target(r.Target(name, taught.X_base_tip, taught.q), robot, q)
 
     def _keep(self, points: Points) -> None:
         """Write first: what cannot be written was not taught."""

@@ -18,10 +18,9 @@ from servotwin.description.nodes import quoted
 from servotwin.description.quantities import PLAIN, Quantity
 from servotwin.description.units import did_you_mean, read_quantity
 from servotwin.errors import InputError
-from servotwin.jobs.words import KEYWORDS
+from servotwin.jobs.words import KEYWORDS, is_unit
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*")
-_UNITS = ("m", "mm", "um", "cm", "inch", "s", "ms", "min", "deg", "rad")
 _OF_YAML = ("source", "assumed", "value")  # words with a meaning of their own in the files
 _LARGEST = 1e4  # of any coordinate, in SI
 RECORD_STEP = 1e-6  # mm and deg: far below what an encoder sees, short enough to read
@@ -209,7 +208,7 @@ def check_name(name: str) -> str:
     accepted = "expected letters, digits, _ and -, beginning with a letter, such as P1 or above-box"
     if not _NAME.fullmatch(name) or len(name) > 60:
         raise InputError(f"{quoted(name)} is not a name; {accepted}")
-    if name.upper() in KEYWORDS or name in _UNITS or name in _OF_YAML:
+    if name.upper() in KEYWORDS or is_unit(name) or name in _OF_YAML:
         raise InputError(f"{quoted(name)} has a meaning of its own; {accepted}")
     return name
 

@@ -30,6 +30,13 @@ _PLAIN = re.compile(
 _WIDTH = 100
 
 
+def job_path(points: str | Path) -> Path | None:
+    """The job file that stands beside a points file; None if there is none."""
+    path = Path(points)
+    job = path.with_name(path.name.removesuffix(SUFFIX) + ".job")
+    return job if path.name.endswith(SUFFIX) and job.is_file() else None
+
+
 def points_path(job: str | Path) -> Path:
     """The points file of a job file."""
     path = Path(job)
@@ -38,15 +45,13 @@ def points_path(job: str | Path) -> Path:
 
 def read_points(path: str | Path) -> Points:
     """The points in a file."""
-    if not _is_file(path):
-        raise InputError("no such file; expected a points file", file=one_line(path, 200))
-    return parse_points(read_text(path), str(path))
+    return parse_points(text_of(path, "points file"), str(path))
 
 
 def parse_points(text: str, file: str = "points") -> Points:
     """The points in YAML ``text``; ``file`` is the name shown in messages."""
     tree = parse_yaml(text, file)
-    fields = _mapping(tree, "", _SECTIONS)
+    fields = mapping_of(tree, "", _SECTIONS)
     stated = fields.get("format")
     if stated is None or stated.value != FORMAT:
         raise (stated or tree).error(f"expected {FORMAT}", "format")
@@ -76,14 +81,19 @@ def points_text(points: Points) -> str:
 # --- reading ---------------------------------------------------------------------------------------
 
 
-def _is_file(path: str | Path) -> bool:
+def text_of(path: str | Path, what: str) -> str:
+    """The text of a file; ``what`` it is expected to be if it is not there."""
     try:
-        return Path(path).is_file()
+        there = Path(path).is_file()
     except (OSError, ValueError):
-        return False
+        there = False
+    if not there:
+        raise InputError(f"no such file; expected a {what}", file=one_line(path, 200))
+    return read_text(path)
 
 
-def _mapping(node: Node, at: str, known: tuple[str, ...] = ()) -> dict[str, Node]:
+def mapping_of(node: Node, at: str, known: tuple[str, ...] = ()) -> dict[str, Node]:
+    """The fields of a mapping in a file; an InputError for others than the ``known`` ones."""
     if not isinstance(node.value, dict):
         raise node.error("expected a mapping" + (f" with {', '.join(known)}" if known else ""), at)
     for key, child in node.value.items():
@@ -99,7 +109,7 @@ def _named(fields: dict[str, Node], section: str) -> list[tuple[str, Node, str]]
     if node is None or node.value is None:
         return []
     found = []
-    for name, child in _mapping(node, section).items():
+    for name, child in mapping_of(node, section).items():
         try:
             found.append((check_name(name), child, f"{section}.{name}"))
         except InputError as error:
@@ -138,7 +148,7 @@ def _joint(node: Node, at: str) -> tuple[float, bool]:
 
 
 def _pose(node: Node, at: str) -> Pose:
-    return _pose_of(_mapping(node, at, _COORDINATES), node, at)
+    return _pose_of(mapping_of(node, at, _COORDINATES), node, at)
 
 
 def _pose_of(fields: dict[str, Node], node: Node, at: str) -> Pose:
@@ -151,7 +161,7 @@ def _pose_of(fields: dict[str, Node], node: Node, at: str) -> Pose:
 
 
 def _point(node: Node, at: str, frames: dict[str, Pose]) -> Point:
-    fields = _mapping(node, at, ("joints", *_COORDINATES, "frame", *_NOTES))
+    fields = mapping_of(node, at, ("joints", *_COORDINATES, "frame", *_NOTES))
     note, recorded = (_text(fields.get(key), f"{at}.{key}") for key in _NOTES)
     frame = _text(fields.get("frame"), f"{at}.frame") or None
     if frame is not None and frame != "base" and frame not in frames:
@@ -162,7 +172,7 @@ def _point(node: Node, at: str, frames: dict[str, Pose]) -> Point:
         also = next((key for key in (*_COORDINATES, "frame") if key in fields), None)
         if also is not None:
             raise fields[also].error("expected joints or a pose, not both", f"{at}.{also}")
-        joints = _mapping(fields["joints"], f"{at}.joints")
+        joints = mapping_of(fields["joints"], f"{at}.joints")
         read = {k: _joint(v, f"{at}.joints.{k}") for k, v in joints.items()}
         sliding = frozenset(k for k, (_, slides) in read.items() if slides)
         try:

@@ -16,7 +16,7 @@ from servotwin.jobs.language import read_job
 from servotwin.jobs.points import Points
 from servotwin.jobs.points_file import points_path, read_points
 from servotwin.jobs.problems import JobError, Problem
-from servotwin.jobs.syntax import CallFile, Job, place_of
+from servotwin.jobs.syntax import CallFile, Job, Place, place_of
 
 SHIPPED = Path(__file__).with_name("examples")
 SUFFIX = ".job"
@@ -40,11 +40,16 @@ class Program:
         joints: Sequence[str] | None = None,
         signals: Signals | None = None,
         sliding: Sequence[bool] | None = None,
+        *,
+        robot: Sequence[str] = (),
     ) -> list[Problem]:
-        """The problems of this job and of the files it calls."""
+        """The problems of this job and of the files it calls; ``robot``: names of the robot that is to run it."""
         found = check(self.job, self.points, joints, signals, sliding=sliding)
+        if self.robot and robot and self.robot not in robot:
+            text = f"the points were taught with {quoted(self.robot)}; this is {quoted(robot[-1])}"
+            found.append(Problem(self.points.file or self.job.file, Place(1, 1), text, error=False))
         for program in self.called.values():
-            found += [p for p in program.check(joints, signals, sliding) if p not in found]
+            found += [p for p in program.check(joints, signals, sliding, robot=robot) if p not in found]
         return found
 
 
@@ -93,6 +98,24 @@ def _load(path: Path, above: tuple[Path, ...]) -> Program:
             raise JobError(message, file=str(path), place=at)
         called[statement.path] = _load(target, (*above, here))
     return Program(job, _points(path), called)
+
+
+def sources_of(program: Program) -> dict[str, str]:
+    """The texts of a job and of the files it calls, by file; the job itself is ''."""
+    found = {"": _text(program.job.file)}
+    for called in _called(program):
+        found[called.job.file] = _text(called.job.file)
+    return found
+
+
+def _called(program: Program) -> list[Program]:
+    direct = list(program.called.values())
+    return direct + [inner for called in direct for inner in _called(called)]
+
+
+def _text(file: str) -> str:
+    path = Path(file)
+    return path.read_text(encoding="utf-8-sig") if file and path.is_file() else ""
 
 
 def _points(path: Path) -> Points:

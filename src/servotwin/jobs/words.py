@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from pathlib import Path
+
+GRAMMAR = Path(__file__).with_name("job.lark")
 KEYWORDS = frozenset(
     str.split(
         """
@@ -25,3 +30,16 @@ MAX_DEPTH = 20  # blocks within blocks
 MAX_COUNT = 1_000_000  # of a REPEAT
 MAX_PLACES = 100_000  # of a pallet
 MAX_WHOLE = 2**31 - 1  # of a variable
+
+
+@cache
+def _unit() -> re.Pattern[str]:
+    """What the grammar takes for a unit."""
+    found = re.search(r"^UNIT\S*: /(.*)/$", GRAMMAR.read_text(encoding="utf-8"), re.MULTILINE)
+    assert found is not None
+    return re.compile(found[1])
+
+
+def is_unit(name: str) -> bool:
+    """Whether a word is a unit of the language, behind a number."""
+    return _unit().fullmatch(name) is not None

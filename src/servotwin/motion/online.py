@@ -88,6 +88,7 @@ class OnlinePlanner:
         target = np.asarray(q, dtype=np.float64)
         if target.shape == (self.n,) and ((target < self.limits.q_min) | (target > self.limits.q_max)).any():
             raise InputError(f"the target {target.tolist()} lies beyond the limits of position")
+        self._input.per_dof_control_interface = None
         self._input.control_interface = self._ruckig.ControlInterface.Position
         self._input.synchronization = self._ruckig.Synchronization.Time
         self._input.target_position = self._list("q", target)
@@ -97,11 +98,28 @@ class OnlinePlanner:
 
     def to_velocity(self, qd: ArrayLike) -> None:
         """Go at this velocity (n,) from now on, without regard to limits of position; zero stops."""
+        self._input.per_dof_control_interface = None
         self._input.control_interface = self._ruckig.ControlInterface.Velocity
         self._input.synchronization = self._ruckig.Synchronization.No  # each joint stops as soon as it can
         self._input.target_velocity = self._list("qd", qd)
         self._input.target_acceleration = [0.0] * self.n
         self._finished = False
+
+    def towards(self, qd: ArrayLike) -> None:
+        """Go at this velocity (n,) from now on, each joint for itself, and come to rest at the limits of position."""
+        wanted = np.array(self._list("qd", qd))
+        q = np.array(self._input.current_position)
+        end = np.where(wanted > 0.0, self.limits.q_max, self.limits.q_min)
+        ahead = np.where(wanted > 0.0, end > q, end < q)
+        bounded = (wanted != 0.0) & np.isfinite(end) & ahead
+        self.to_velocity(np.where(ahead, wanted, 0.0))
+        interface = self._ruckig.ControlInterface
+        self._input.per_dof_control_interface = [
+            interface.Position if stops else interface.Velocity for stops in bounded
+        ]
+        self._input.target_position = np.where(bounded, end, q).tolist()
+        self._input.target_velocity = np.where(bounded | ~ahead, 0.0, wanted).tolist()
+        self._input.max_velocity = np.where(bounded, np.abs(wanted), self.limits.speed).tolist()
 
     def stopping_distance(self) -> Array:
         """The way (n,) that every joint still needs to come to rest from the present state."""

@@ -107,15 +107,3 @@ Request = MoveJ | MoveL | MoveC | Spline | Rest
 def in_base(X: Array, work: Array | None) -> Array:
     """A pose given in the work frame, in the base: X_base_point = X_base_work X_work_point."""
     return np.asarray(X, dtype=np.float64) if work is None else np.asarray(work @ X, dtype=np.float64)
-
-
-def flange_pose(X: Array, *, tool: Array | None = None, work: Array | None = None) -> Array:
-    """Where the robot's own tool frame stands if the tool point stands at X of the work frame."""
-    base = in_base(X, work)
-    return base if tool is None else np.asarray(base @ np.linalg.inv(tool))
-
-
-def point_pose(X_flange: Array, *, tool: Array | None = None, work: Array | None = None) -> Array:
-    """The tool point in the work frame if the robot's own tool frame stands at X_flange: for recording points."""
-    X = X_flange if tool is None else X_flange @ tool
-    return np.asarray(X if work is None else np.linalg.inv(work) @ X)

@@ -18,7 +18,7 @@ from servotwin.errors import KinematicsError, ShapeError
 from servotwin.mechanism.model import BASE, Array, BoolArray
 from servotwin.report.labels import joint_units
 from servotwin.report.skeleton import Skeleton, body_poses, skeleton
-from servotwin.report.tool_path import nearest_on_path
+from servotwin.report.tool_path import nearest_on_path, tip_of
 from servotwin.robot.robot import Robot
 
 RATE = 60.0  # frames per second at most: what a screen shows
@@ -131,10 +131,10 @@ def _data(
     if q_ref is not None:
         commanded = _at(times, t, q_ref)
         ghost = drawn.positions(body_poses(robot, commanded)) if arm else points
-        wanted = _tip(robot, commanded, tool)
+        wanted = tip_of(robot, commanded, tool)
         # Against every sample of the path: the chords between frames would look like deviations.
         fine = slice(None, None, math.ceil(len(t) / FINE))
-        foot = nearest_on_path(tip, times, _tip(robot, q_ref[fine], tool), t[fine])
+        foot = nearest_on_path(tip, times, tip_of(robot, q_ref[fine], tool), t[fine])
         everything += [ghost.reshape(-1, 3), wanted]
     cloud = np.concatenate(everything if arm else everything[1::2])
     low, high = cloud.min(axis=0), cloud.max(axis=0)
@@ -171,11 +171,6 @@ def _data(
         "joints": _joints(drawn, points[0], radius),
         "floor": _floor(low, high, size, min(low[2], 0.0) if arm else low[2]),
     }
-
-
-def _tip(robot: Robot, q: Array, tool: Array | None) -> Array:
-    X = robot.fkine(q)
-    return np.asarray((X if tool is None else X @ tool)[:, :3, 3])
 
 
 def _at(times: Array, t: Array, q: Array) -> Array:

@@ -47,7 +47,7 @@ def timeline(story: JobStory) -> go.Figure:
     for kind, ink in KIND_COLOURS.items():
         chosen = [d for d in story.done if d.word == kind][:MOST_BARS]
         blocks = [
-            (d.begin_s, max(d.end_s, d.begin_s + 2e-3 * end), f"line {d.line}: {d.text}") for d in chosen
+            (d.begin_s, max(d.end_s, d.begin_s + 2e-3 * end), f"line {d.place}: {d.said}") for d in chosen
         ]
         figure.add_trace(_blocks("instruction", blocks, ink, kind, legend=True))
     for state in dict.fromkeys(what for _, what in story.states):
@@ -92,7 +92,7 @@ def _blocks(
 def shares(lines: Sequence[Line]) -> go.Figure:
     """Time and energy of the lines of the job, the costly ones first."""
     chosen = sorted(lines, key=lambda line: -line.time_s)[:MOST_LINES]
-    labels = [f"{line.line}: {_cut(line.text, 34)}" for line in chosen]
+    labels = [f"{line.place}: {_cut(line.said, 34)}" for line in chosen]
     figure = go.Figure()
     for place, values, unit in (
         ("x", [line.time_s for line in chosen], "s"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
 import numpy as np
 
@@ -29,6 +30,7 @@ COLUMNS = (
     "top speed [m/s]",
     "off the path [mm]",
     "chord error [µm]",
+    "by pulses [µm]",
 )
 STEP_COLUMNS = (
     "from",
@@ -46,16 +48,17 @@ def job_page(story: JobStory, payload: str = "") -> str:
     """The page as HTML; ``payload``: a word on what the tool carries."""
     page = Page(f"Job {story.name}", _subtitle(story))
     _messages(page, story)
-    lines = by_line(story.steps, story.source)
+    lines = by_line(story.steps, story.sources)
     page.cards(_cards(story, lines))
     _arm(page, story, payload)
     _instructions(page, story, lines)
     _path(page, story)
     _times(page, story)
     drive_sections(page, view(story.result))
-    if story.source:
-        page.section("The job")
-        page.fragment(f'<pre class="table" style="padding: 12px 16px">{escape(story.source)}</pre>')
+    for file, text in story.sources.items():
+        if text:
+            page.section(f"The file {Path(file).name}" if file else "The job")
+            page.fragment(f'<pre class="table" style="padding: 12px 16px">{escape(text)}</pre>')
     return page.html(
         f"ServoTwin {__version__}. The numbers of this page are in summary.json, instructions.json and "
         "signals.parquet, in SI units."
@@ -71,7 +74,8 @@ def _messages(page: Page, story: JobStory) -> None:
     """What a reader must know before anything else."""
     lines = [f"{time:.3f} s: {text}" for time, text in story.alarms]
     if not story.finished:
-        lines.insert(0, f"The job did not come to its end: it stopped after {float(story.t[-1]):.4g} s.")
+        why = f": {story.reason}" if story.reason else ""
+        lines.insert(0, f"The job did not come to its end, but to {float(story.t[-1]):.4g} s{why}.")
     lines += [str(line) for line in story.result.summary.get("warnings", [])]
     for text in lines:
         page.warning(text)
@@ -99,7 +103,7 @@ def _cards(story: JobStory, lines: Sequence[Line]) -> list[Card]:
                 "Off the path",
                 f"{1e3 * worst:.3f}",
                 "mm",
-                f"at most, in line {step.done.line}; lateness aside",
+                f"at most, in line {step.done.place}; lateness aside",
             )
         )
     chords = [step.done.chord_error_m for step in story.steps if step.done.chord_error_m is not None]
@@ -111,6 +115,12 @@ def _cards(story: JobStory, lines: Sequence[Line]) -> list[Card]:
                 "µm",
                 "of the commands between their samples, at most",
             )
+        )
+    rounded = [step.done.pulse_deviation_m for step in story.steps]
+    known = [value for value in rounded if value is not None]
+    if known:
+        cards.append(
+            Card("By pulses", f"{1e6 * max(known):.1f}", "µm", "of whole pulses from the path, at most")
         )
     moving = sum(step.time_s for step in story.steps if step.done.word in MOVES)
     if story.cycle_s > 0.0:
@@ -139,7 +149,7 @@ def _arm(page: Page, story: JobStory, payload: str) -> None:
         "Drag to look from elsewhere, click and turn the wheel to come nearer. Orange is the way of the tool, "
         "dotted what was commanded.",
     )
-    marks = [(done.begin_s, f"line {done.line}: {done.text}") for done in story.done]
+    marks = [(done.begin_s, f"line {done.place}: {done.said}") for done in story.done]
     held = carried(story)
     word = payload or ("part" if held is not None else "")
     page.fragment(
@@ -155,7 +165,8 @@ def _instructions(page: Page, story: JobStory, lines: Sequence[Line]) -> None:
         "Instructions",
         "What every line of the job took. Off the path is the largest distance of the tool from the commanded "
         "path, whatever its lateness; the chord error is what the commands themselves leave out between their "
-        "samples. The limits are those of the plan, then those that the drives met.",
+        "samples; by pulses is how far rounding to whole pulses takes them from the path. The limits are those of the "
+        "commands, then those that the drives met.",
     )
     if not lines:
         page.paragraph("No instruction was carried out.")
@@ -177,8 +188,8 @@ def _line_row(line: Line, cycle: float) -> list[str | Cell]:
     slowed = max(step.done.slowed for step in line.steps)
     limits = line.limits() + (f", slowed {slowed:.3g} times" if slowed > 1.0 + 1e-9 else "")
     return [
-        Cell(str(line.line), "strong"),
-        _whole(line.text),
+        Cell(line.place, "strong"),
+        _whole(line.said),
         limits,
         str(len(line.steps)),
         f"{line.time_s:.3f}",
@@ -188,6 +199,7 @@ def _line_row(line: Line, cycle: float) -> list[str | Cell]:
         _number(line.largest("top_speed"), 1.0, 3) if moves else "",
         _number(line.largest("off_path_m"), 1e3, 3) if moves else "",
         _number(line.largest("chord_error_m"), 1e6, 1) if moves else "",
+        _number(line.largest("pulse_deviation_m"), 1e6, 1) if moves else "",
     ]
 
 
@@ -201,8 +213,8 @@ def _step_row(step: Step) -> list[str | Cell]:
     return [
         f"{done.begin_s:.3f} s",
         f"{done.end_s:.3f} s",
-        Cell(str(done.line), "strong"),
-        _whole(done.text),
+        Cell(done.place, "strong"),
+        _whole(done.said),
         _number(step.energy_J, 1.0, 2),
         _number(step.off_path_m, 1e3, 3),
         _number(done.chord_error_m, 1e6, 1),
@@ -222,7 +234,7 @@ def _path(page: Page, story: JobStory) -> None:
     page.fragment(
         animation_fragment(
             story.result.robot, story.t, story.q, story.q_ref, tool=story.X_tool, arm=False, heading="Path in space",
-            marks=[(done.begin_s, f"line {done.line}: {done.text}") for done in story.done],
+            marks=[(done.begin_s, f"line {done.place}: {done.said}") for done in story.done],
         )
     )  # fmt: skip
     page.figures([Figure(figures.tool_speed(story), "Speed of the tool")])

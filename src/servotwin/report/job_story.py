@@ -1,90 +1,45 @@
-"""From the log of a run and the plans of its moves to what the report tells."""
+"""From the log of a run, its commands and plans to what the report tells."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
 
-from servotwin.mechanism.model import Array
-from servotwin.motion.limits import MotionLimits
-from servotwin.motion.reports import SegmentReport, report
-from servotwin.report.job_view import MOVES, Changes, Done, JobStory
-from servotwin.robot.robot import Robot
-from servotwin.simulation.job_log import JobLog, LogEntry
-from servotwin.simulation.result import Result
-
-if TYPE_CHECKING:
-    from servotwin.jobs.player import Planned
+from servotwin.jobs.player import Player
+from servotwin.report.job_paths import move_facts
+from servotwin.report.job_view import Changes, Done, JobStory
+from servotwin.simulation.job_log import Commands, JobLog, LogEntry
+from servotwin.simulation.job_run import JobRun
 
 
-class PlannedMove(NamedTuple):
-    """A move of the job: its line, what the planner says of it, its tool point in the robot's tool frame."""
-
-    line: int
-    kind: str
-    report: SegmentReport
-    X_tool: Array | None
+def instructions(log: JobLog, commands: Commands, player: Player) -> tuple[Done, ...]:
+    """What was carried out, each move with what its commands say."""
+    main = player.program.job.file
+    return tuple(_done(entry, commands, player, main) for entry in log.entries)
 
 
-def planned_moves(
-    plans: Sequence[Planned], robot: Robot, limits: MotionLimits, period: float
-) -> list[PlannedMove]:
-    """The moves of all plans in the order of time."""
-    found = []
-    for planned in plans:
-        told = {item.index: item for item in report(planned.trajectory, robot, limits, period)}
-        for i, move in enumerate(planned.moves):
-            if i in told:
-                tool = None if move.tool is None else move.X_tool
-                found.append(PlannedMove(move.where.line, move.kind, told[i], tool))
-    return found
-
-
-def instructions(log: JobLog, moves: Sequence[PlannedMove] = ()) -> tuple[Done, ...]:
-    """What was carried out, each move with its plan; plans of moves that were not carried out are passed over."""
-    rest = list(moves)
-    found = []
-    for entry in log.entries:
-        plan = None
-        if entry.text.split(" ", 1)[0] in MOVES:
-            while rest and plan is None:
-                candidate = rest.pop(0)
-                plan = candidate if candidate.line == entry.line else None
-        found.append(_done(entry, plan))
-    return tuple(found)
-
-
-def _done(entry: LogEntry, plan: PlannedMove | None) -> Done:
+def _done(entry: LogEntry, commands: Commands, player: Player, main: str) -> Done:
     reached = []
     for k, what in ((1, "speed"), (2, "acceleration")):
         if entry.limits:
             worst = max(entry.limits, key=lambda item: float(item[k]))
             reached.append((what, worst[0], float(worst[k])))
-    basic = (entry.line, entry.text, entry.start_s, entry.end_s)
-    if plan is None:
-        return Done(*basic, reached=tuple(reached))
-    told = plan.report
+    facts = move_facts(entry, commands, player)
+    moved = {} if facts is None else vars(facts)
     return Done(
-        *basic,
-        told.length_m,
-        told.top_tool_speed,
-        None if plan.kind == "MOVEJ" else told.deviation_m,
-        told.chord_error_m,
-        tuple(reached),
-        told.slowed,
-        plan.X_tool,
+        entry.line,
+        entry.text,
+        entry.start_s,
+        entry.end_s,
+        reached=tuple(reached),
+        file="" if entry.file == main else entry.file,
+        complete=entry.complete,
+        **moved,
     )
 
 
-def story_of(
-    result: Result,
-    log: JobLog,
-    moves: Sequence[PlannedMove] = (),
-    *,
-    source: str = "",
-    gripper: str = "",
-) -> JobStory:
-    """The story of a simulated job; ``gripper``: the output that holds the payload."""
+def story_of(run: JobRun, *, sources: Mapping[str, str] | None = None, gripper: str = "") -> JobStory:
+    """The story of a simulated job; ``sources``: see ``sources_of``; ``gripper``: the output that holds the payload."""
+    result, log = run.result, run.log
     alarms = [
         (event.time_s, event.what.removeprefix("alarm: "))
         for event in result.events
@@ -93,14 +48,15 @@ def story_of(
     return JobStory(
         log.job,
         result,
-        instructions(log, moves),
-        source,
+        instructions(log, run.commands, run.player),
+        dict(sources or {}),
         ((0.0, "running"), *_texts(log, "state")),
         tuple(alarms),
         _signals(log, "input"),
         _signals(log, "output"),
         log.finished,
         gripper,
+        log.reason,
     )
 
 

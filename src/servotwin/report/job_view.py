@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from servotwin.mechanism.model import Array
-from servotwin.report.tool_path import nearest_on_path
+from servotwin.report.tool_path import path_deviation, tip_of
 from servotwin.simulation.result import Result, joint_signal
 
 MOST_SAMPLES = 8000  # of the path, for deviations
@@ -21,11 +22,11 @@ Changes = tuple[tuple[float, str], ...]  # from when [s] on, what
 
 @dataclass(frozen=True)
 class Done:
-    """An instruction that was carried out, and what the planner knew of it.
+    """An instruction that was carried out, and what its commands say; for the moves see ``job_paths.MoveFacts``.
 
     ``reached``: the largest share of a limit, such as ('speed', 'A', 0.98); the axis is empty for the tool.
-    ``chord_error_m``: of the commands between the samples of the main controller. ``X_tool``: the tool point in
-    the robot's tool frame, None for the robot's own.
+    ``file`` is empty for the job itself, the name of the file for what it calls; ``complete`` False: it was
+    interrupted.
     """
 
     line: int
@@ -39,11 +40,24 @@ class Done:
     reached: tuple[tuple[str, str, float], ...] = ()
     slowed: float = 1.0
     X_tool: Array | None = None
+    pulse_deviation_m: float | None = None
+    file: str = ""
+    complete: bool = True
 
     @property
     def word(self) -> str:
         """The instruction's keyword."""
         return self.text.split(" ", 1)[0]
+
+    @property
+    def place(self) -> str:
+        """Where it stands: the line, with the file if that is not the job itself."""
+        return place_text(self.file, self.line)
+
+    @property
+    def said(self) -> str:
+        """Its text, and whether it was interrupted."""
+        return self.text if self.complete else f"{self.text} (interrupted)"
 
 
 @dataclass(frozen=True)
@@ -53,13 +67,14 @@ class JobStory:
     name: str
     result: Result
     done: tuple[Done, ...]
-    source: str = ""  # text of the job
+    sources: Mapping[str, str] = field(default_factory=dict)  # texts by file; '' is the job itself
     states: Changes = ()
     alarms: Changes = ()
     inputs: Mapping[str, tuple[tuple[float, bool], ...]] = field(default_factory=dict)
     outputs: Mapping[str, tuple[tuple[float, bool], ...]] = field(default_factory=dict)
     finished: bool = True
     gripper: str = ""  # output that holds the payload
+    reason: str = ""  # why it did not come to its end
 
     @property
     def t(self) -> Array:
@@ -120,12 +135,9 @@ class JobStory:
         keep = slice(None, None, -(-len(self.t) // MOST_SAMPLES))
         good = np.isfinite(self.q[keep]).all(axis=1) & np.isfinite(self.q_ref[keep]).all(axis=1)
         t = self.t[keep][good]
-        actual, wanted = (self._tip(values[keep][good], X_tool) for values in (self.q, self.q_ref))
-        return t, np.linalg.norm(actual - nearest_on_path(actual, t, wanted, t), axis=1)
-
-    def _tip(self, q: Array, X_tool: Array | None) -> Array:
-        X = self.result.robot.fkine(q)
-        return np.asarray((X if X_tool is None else X @ X_tool)[:, :3, 3])
+        robot = self.result.robot
+        actual, wanted = (tip_of(robot, values[keep][good], X_tool) for values in (self.q, self.q_ref))
+        return t, path_deviation(t, actual, wanted)
 
     def _energy(self, done: Done) -> float | None:
         taken = self.result.signals.get("bus_energy_J")
@@ -175,8 +187,10 @@ class Step:
         """The step for JSON, SI units in the names."""
         done = self.done
         return {
+            "file": done.file or None,
             "line": done.line,
             "instruction": done.text,
+            "complete": done.complete,
             "begin_s": done.begin_s,
             "end_s": done.end_s,
             "time_s": self.time_s,
@@ -185,6 +199,7 @@ class Step:
             "top_tool_speed_m_per_s": done.top_speed,
             "off_path_max_m": self.off_path_m,
             "command_deviation_m": done.deviation_m,
+            "pulse_deviation_m": done.pulse_deviation_m,
             "chord_error_m": done.chord_error_m,
             "slowed": done.slowed,
             "limits_reached": [
@@ -201,6 +216,17 @@ class Line:
     line: int
     text: str
     steps: tuple[Step, ...]
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it stands: the line, with the file if that is not the job itself."""
+        return place_text(self.file, self.line)
+
+    @property
+    def said(self) -> str:
+        """Its text, and whether it was interrupted."""
+        return self.text if all(step.done.complete for step in self.steps) else f"{self.text} (interrupted)"
 
     @property
     def time_s(self) -> float:
@@ -237,16 +263,22 @@ def limit_text(what: str, axis: str, share: float) -> str:
     return f"{axis} {what} {100 * share:.0f} %".strip().replace(" ", "\u00a0")
 
 
-def by_line(steps: Iterable[Step], source: str = "") -> list[Line]:
-    """The steps by the line they come from; the text is that of the job if it is known."""
-    written = source.splitlines()
-    found: dict[tuple[int, str], list[Step]] = {}
+def place_text(file: str, line: int) -> str:
+    """A line of the job, or of a file that it calls: '12', 'sub.job:3'."""
+    return f"{Path(file).name}:{line}" if file else str(line)
+
+
+def by_line(steps: Iterable[Step], sources: Mapping[str, str] | None = None) -> list[Line]:
+    """The steps by the line they come from; the text is that of its file if it is known."""
+    written = {file: text.splitlines() for file, text in (sources or {}).items()}
+    found: dict[tuple[str, int, str], list[Step]] = {}
     for step in steps:
-        line = step.done.line
-        here = written[line - 1].partition("#")[0].strip() if 0 < line <= len(written) else ""
+        file, line = step.done.file, step.done.line
+        lines = written.get(file, [])
+        here = lines[line - 1].partition("#")[0].strip() if 0 < line <= len(lines) else ""
         text = here if here.upper().startswith(step.done.word) else step.done.text
-        found.setdefault((line, text), []).append(step)
-    return [Line(line, text, tuple(items)) for (line, text), items in sorted(found.items())]
+        found.setdefault((file, line, text), []).append(step)
+    return [Line(line, text, tuple(items), file) for (file, line, text), items in sorted(found.items())]
 
 
 def spans(changes: Sequence[tuple[float, Any]], end: float) -> list[tuple[float, float, Any]]:

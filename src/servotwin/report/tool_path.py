@@ -5,6 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+
+
+def tip_of(robot: Robot, q: Array, X_tool: Array | None) -> Array:
+    """Tool points (k, 3) at q (k, n); ``X_tool``: the tool in the robot's tool frame, None for the robot's own."""
+    X = robot.fkine(q)
+    return np.asarray((X if X_tool is None else X @ X_tool)[:, :3, 3])
+
+
+def path_distance(points: Array, path: Array) -> Array:
+    """Distance (k,) of points (k, 3) from a polyline (m, 3)."""
+    times = np.zeros(len(points)), np.zeros(len(path))
+    return np.asarray(np.linalg.norm(points - nearest_on_path(points, times[0], path, times[1]), axis=1))
 
 
 def nearest_on_path(points: Array, t: Array, path: Array, t_path: Array, lag: float = 0.5) -> Array:

@@ -21,12 +21,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from servotwin.control.states import INTERNAL, Event
-from servotwin.description.nodes import Node, parse_yaml, quoted, read_text
+from servotwin.description.nodes import Node, parse_yaml, quoted
 from servotwin.description.units import did_you_mean, expectation, parse_quantity
 from servotwin.errors import InputError
+from servotwin.jobs.check import Signals
+from servotwin.jobs.points_file import mapping_of, text_of
 
 FORMAT = "servotwin-io/1"
 KEYS = ("format", "inputs", "events")
+SIGNALS = Signals()
 EVENT_KEYS = ("at", "when", "after", "set", "press", "percent", "circuit")
 WORDS = {"on": True, "off": False, "true": True, "false": False, "1": True, "0": False}
 # Keys that make sense without further arguments, and the override.
@@ -114,17 +117,17 @@ class Surroundings:
 
 def read_io_script(path: str | Path) -> IoScript:
     """The script in a file."""
-    return parse_io_script(read_text(path), str(path))
+    return parse_io_script(text_of(path, "script of inputs and keys (.yaml)"), str(path))
 
 
 def parse_io_script(text: str, file: str = "io") -> IoScript:
     """The script in YAML ``text``; ``file`` is the name shown in messages."""
     tree = parse_yaml(text, file)
-    fields = _mapping(tree, "", KEYS)
+    fields = mapping_of(tree, "", KEYS)
     stated = fields.get("format")
     if stated is None or stated.value != FORMAT:
         raise (stated or tree).error(f"expected {FORMAT}", "format")
-    inputs = _switches(fields["inputs"], "inputs") if "inputs" in fields else {}
+    inputs = _switches(fields["inputs"], "inputs", SIGNALS.inputs) if "inputs" in fields else {}
     events = fields.get("events")
     if events is None or events.value is None:
         return IoScript(inputs)
@@ -134,12 +137,12 @@ def parse_io_script(text: str, file: str = "io") -> IoScript:
 
 
 def _action(node: Node, at: str) -> Action:
-    fields = _mapping(node, at, EVENT_KEYS)
+    fields = mapping_of(node, at, EVENT_KEYS)
     if ("at" in fields) == ("when" in fields):
         raise node.error("expected either 'at' or 'when'", at)
     when = None
     if "when" in fields:
-        switches = _switches(fields["when"], f"{at}.when")
+        switches = _switches(fields["when"], f"{at}.when", SIGNALS.outputs)
         if len(switches) != 1:
             raise fields["when"].error("expected one output, such as {OUT1: on}", f"{at}.when")
         when = next(iter(switches.items()))
@@ -152,7 +155,7 @@ def _action(node: Node, at: str) -> Action:
         if fields["circuit"].value not in ("open", "closed"):
             raise fields["circuit"].error("expected open or closed", f"{at}.circuit")
         circuit = fields["circuit"].value == "closed"
-    inputs = _switches(fields["set"], f"{at}.set") if "set" in fields else {}
+    inputs = _switches(fields["set"], f"{at}.set", SIGNALS.inputs) if "set" in fields else {}
     if not inputs and press is None and circuit is None:
         raise node.error("nothing happens; expected set, press or circuit", at)
     return Action(
@@ -166,21 +169,15 @@ def _action(node: Node, at: str) -> Action:
     )
 
 
-def _mapping(node: Node, at: str, known: tuple[str, ...]) -> dict[str, Node]:
+def _switches(node: Node, at: str, known: tuple[str, ...]) -> dict[str, bool]:
     if not isinstance(node.value, dict):
-        raise node.error(f"expected a mapping with {', '.join(known)}", at)
-    for key, child in node.value.items():
-        if key not in known:
-            hint = did_you_mean(key, list(known))
-            raise child.error(f"unknown field {quoted(key)}; expected {', '.join(known)}{hint}", at)
-    return node.value
-
-
-def _switches(node: Node, at: str) -> dict[str, bool]:
-    if not isinstance(node.value, dict):
-        raise node.error("expected names with on or off, such as {IN1: on}", at)
+        raise node.error(f"expected names with on or off, such as {{{known[0]}: on}}", at)
     found = {}
     for name, child in node.value.items():
+        if name not in known:
+            hint = did_you_mean(name, list(known))
+            kind = "input" if known == SIGNALS.inputs else "output"
+            raise child.error(f"no {kind} {quoted(name)}; expected {known[0]} to {known[-1]}{hint}", at)
         word = WORDS.get(child.value.lower()) if isinstance(child.value, str) else None
         if word is None:
             raise child.error(f"{quoted(child.plain())}; expected on or off", f"{at}.{name}")

@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from servotwin.control.exchange import Entry
+from servotwin.control.pulses import IntArray
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits
 
@@ -30,6 +32,7 @@ class LogEntry:
 
     ``energy_J`` taken from the source; ``path_deviation_m``: largest distance of the tool from the commanded
     path; ``limits``: per axis the largest shares of its limits of speed and acceleration in the commands.
+    ``complete`` False: it was interrupted. ``motion``, ``owner``: see ``control.exchange.Entry``.
     """
 
     index: int
@@ -40,6 +43,10 @@ class LogEntry:
     energy_J: float | None = None
     path_deviation_m: float | None = None
     limits: tuple[tuple[str, float, float], ...] = ()
+    file: str = ""
+    complete: bool = True
+    motion: int = -1
+    owner: int = 0
 
     @property
     def duration_s(self) -> float:
@@ -49,7 +56,7 @@ class LogEntry:
 
 @dataclass(frozen=True)
 class JobLog:
-    """A job that was run. ``finished``: it came to its end; otherwise ``alarms`` or ``changes`` say why not."""
+    """A job that was run. ``finished``: it came to its end; otherwise ``reason`` says why not."""
 
     job: str
     entries: tuple[LogEntry, ...]
@@ -59,6 +66,7 @@ class JobLog:
     cycle_time_s: float | None
     energy_J: float | None
     state: str  # of the controller at the end
+    reason: str = ""
 
     def plain(self) -> dict[str, Any]:
         """As texts and numbers, ready for JSON."""
@@ -73,12 +81,19 @@ class JobLog:
 
 @dataclass(frozen=True)
 class Commands:
-    """The references that were handed out: times (k,) [s], and q, qd, qdd (k, n)."""
+    """The references that were handed out: times (k,) [s], and q, qd, qdd (k, n).
+
+    ``q_pulses`` (k, n): what the pulses stand for that the axis controllers were given; None where the encoders
+    are not known. ``motion`` (k,), ``motion_time`` (k,) [s]: the planned motion and the place on it, see ``Command``.
+    """
 
     t: Array
     q: Array
     qd: Array
     qdd: Array
+    q_pulses: Array | None
+    motion: IntArray
+    motion_time: Array
 
     @property
     def duration(self) -> float:
@@ -91,14 +106,14 @@ class Commands:
         moving = np.flatnonzero((self.qd != 0.0).any(axis=1))
         return np.array([self.t[min(moving[-1] + 1, len(self.t) - 1)] if len(moving) else 0.0])
 
-    def sample(self, t: Array) -> tuple[Array, Array, Array]:
+    def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """Linear in between, as the axis controllers interpolate."""
-        n = self.q.shape[1]
-        return (
-            np.stack([np.interp(t, self.t, self.q[:, i]) for i in range(n)], axis=1),
-            np.stack([np.interp(t, self.t, self.qd[:, i]) for i in range(n)], axis=1),
-            np.stack([np.interp(t, self.t, self.qdd[:, i]) for i in range(n)], axis=1),
+        times = np.asarray(t, dtype=np.float64)
+        q, qd, qdd = (
+            np.stack([np.interp(times, self.t, column) for column in table.T], axis=1)
+            for table in (self.q, self.qd, self.qdd)
         )
+        return q, qd, qdd
 
 
 def log_entries(
@@ -130,6 +145,10 @@ def log_entries(
                 energy,
                 deviation,
                 _shares(commands, limits, names, start, end),
+                entry.file,
+                entry.complete,
+                entry.motion,
+                entry.owner,
             )
         )
     return tuple(found)

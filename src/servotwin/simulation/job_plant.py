@@ -12,6 +12,7 @@ from servotwin.description.checks import motor_names
 from servotwin.description.motors import owners
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import FREE
+from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.faults import close_brake, open_winding
 from servotwin.simulation.machine import Machine
@@ -74,7 +75,9 @@ class MachinePlant:
     def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
         """See ``Plant``."""
         machine, N = self.machine, self._N
-        counts = np.rint(N @ command.q * machine.axes["counts_per_rad"])
+        if command.counts is None:
+            raise InputError("commands without pulses; expected a controller that knows the encoders")
+        counts = command.counts.astype(np.float64)
         machine.table = np.ascontiguousarray(
             np.stack([counts, N @ command.qd, N @ command.qdd], axis=-1)[None]
         )

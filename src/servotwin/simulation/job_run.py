@@ -7,16 +7,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple
 
 import numpy as np
 
 from servotwin.control.axis_data import controller_of
-from servotwin.control.exchange import Feedback
 from servotwin.control.main_controller import MainController
-from servotwin.control.states import Event, Mode, State
 from servotwin.description.load import read_description
 from servotwin.errors import InputError, SimulationError
+from servotwin.jobs.check import sliding_of
 from servotwin.jobs.player import Player
 from servotwin.jobs.points import Points
 from servotwin.jobs.program import Program, load_program
@@ -24,13 +23,13 @@ from servotwin.jobs.syntax import Job
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import limits_of
-from servotwin.motion.point_moves import Reference
 from servotwin.robot.robot import Robot
 from servotwin.simulation.advice import run_warnings
 from servotwin.simulation.energy import stored
-from servotwin.simulation.io_script import IoScript, Surroundings, read_io_script
-from servotwin.simulation.job_log import Change, Commands, JobLog, log_entries
-from servotwin.simulation.job_plant import IdealPlant, MachinePlant, Plant
+from servotwin.simulation.io_script import IoScript, read_io_script
+from servotwin.simulation.job_log import Commands, JobLog, log_entries
+from servotwin.simulation.job_plant import IdealPlant, MachinePlant
+from servotwin.simulation.job_play import SETTLE, TIME_LIMIT, Played, get_ready, play
 from servotwin.simulation.live import make_controller
 from servotwin.simulation.machine import build_machine
 from servotwin.simulation.result import Result
@@ -39,9 +38,6 @@ from servotwin.simulation.scenario import Scenario
 from servotwin.simulation.scenario_parts import Record, Solver
 
 ROWS = 50_000  # room for recorded rows, made larger when it is full
-SETTLE = 0.25  # s after the end of a job
-COAST = 1.0  # s after the power is gone
-TIME_LIMIT = 600.0  # s of simulated time
 NANO = 1e-9
 
 
@@ -60,120 +56,29 @@ class JobSettings:
     time_limit: float = TIME_LIMIT
 
 
-@dataclass
-class Played:
-    """What came of playing a job: the commands, what changed, whether it was neither interrupted nor failed."""
+class Rehearsal(NamedTuple):
+    """A job on an arm that follows exactly: the log, the commands, and the player with its plans."""
 
+    log: JobLog
     commands: Commands
-    changes: list[Change]
-    finished_ns: int | None  # when the job came to its end
-    complete: bool
+    player: Player
 
 
-def get_ready(controller: MainController, q: Array, player: Player, override: int = 100) -> None:
-    """Power on before the time zero, the job loaded and started."""
-    T = controller.period_ns
-    now = -T * (4 + controller.settings.brake_ns // T)
-    controller.step(now, Feedback(q))
-    replies = [controller.press(Event.ENABLE)]
-    while now < -T:
-        now += T
-        controller.step(now, Feedback(q))
-    replies.append(controller.press(Event.MODE, mode=Mode.PLAY))
-    replies.append(controller.press(Event.OVERRIDE, percent=override))
-    replies.append(controller.press(Event.LOAD, program=player))
-    replies.append(controller.press(Event.RUN))
-    for reply in replies:
-        if not reply:
-            raise InputError(f"the controller does not start: {reply.reason}")
+class JobRun(NamedTuple):
+    """A job on the simulated drives: the result, the log, the commands, and the player with its plans."""
+
+    result: Result
+    log: JobLog
+    commands: Commands
+    player: Player
 
 
-def play(
-    controller: MainController,
-    plant: Plant,
-    script: IoScript | None,
-    *,
-    settle: float = SETTLE,
-    time_limit: float = TIME_LIMIT,
-    progress: Callable[[float], None] | None = None,
-    expected: float = math.nan,
-) -> Played:
-    """Step the controller and its plant until the job is done or cannot go on."""
-    T = controller.period_ns
-    around = Surroundings(script)
-    changes: list[Change] = []
-    rows = [(controller.reference.q.copy(), *(np.zeros(controller.robot.n),) * 2)]
-    state, ended, finished, now = controller.state, None, None, 0
-    complete = True
-    try:
-        while now < time_limit / NANO and (ended is None or now < ended):
-            q, fault = plant.feedback()
-            _act(controller, around, changes, now)
-            command = controller.step(
-                now, Feedback(q, drive_fault=fault, inputs=around.inputs, circuit_closed=around.circuit)
-            )
-            rows.append((command.q, command.qd, command.qdd))
-            for name, on in around.outputs(now, command.outputs):
-                changes.append(Change(now * NANO, "output", f"{name} {'ON' if on else 'OFF'}"))
-            if command.state is not state:
-                changes.append(Change(now * NANO, "state", command.state.value))
-                if command.state is State.READY and state in (State.RUNNING, State.STEPPING):
-                    finished = now
-                state = command.state
-                ended = _end(state, now, settle)
-            if not plant.carry_on(command, now, now + T):
-                complete = False
-                break
-            now += T
-            if ended is None and not around.pending:
-                stalled = _stalled(controller, around)
-                if stalled:
-                    changes.append(Change(now * NANO, "stalled", stalled))
-                    ended = now + round(settle / NANO)
-            if progress is not None and expected > 0.0:
-                progress(min(now * NANO / expected, 1.0))
-        if ended is None and complete:
-            changes.append(Change(now * NANO, "time limit", f"{time_limit:g} s"))
-    except KeyboardInterrupt:
-        complete = False
-    t = np.arange(len(rows), dtype=np.float64) * (T * NANO)
-    q_all, qd_all, qdd_all = (np.array(column) for column in zip(*rows, strict=True))
-    return Played(Commands(t, q_all, qd_all, qdd_all), changes, finished, complete)
+class JobFailedError(SimulationError):
+    """The simulation of a job could not be carried to its end; ``run`` is what there is of it."""
 
-
-def _act(controller: MainController, around: Surroundings, changes: list[Change], now: int) -> None:
-    """Inputs and keys whose time has come."""
-    for action in around.due(now):
-        for name, on in action.inputs.items():
-            changes.append(Change(now * NANO, "input", f"{name} {'ON' if on else 'OFF'}"))
-        if action.circuit is not None:
-            changes.append(Change(now * NANO, "circuit", "closed" if action.circuit else "open"))
-        if action.press is None:
-            continue
-        arguments = {} if action.percent is None else {"percent": action.percent}
-        reply = controller.press(action.press, **arguments)
-        text = action.press if reply else f"{action.press} refused: {reply.reason}"
-        changes.append(Change(now * NANO, "key", text))
-
-
-def _stalled(controller: MainController, around: Surroundings) -> str:
-    """What a job waits for that will never come; empty if it goes on."""
-    if controller.state is State.PAUSED:
-        return "paused, and nothing presses resume"
-    playback = controller.reference.playback
-    task = playback.awaited if playback is not None else None
-    if task is None or around.inputs.get(task.signal, False) == task.on:
-        return ""
-    return f"waits for {task.signal} {'ON' if task.on else 'OFF'}, which nothing switches"
-
-
-def _end(state: State, now: int, settle: float) -> int | None:
-    """When the run ends [ns] that has come to a state; None while it goes on."""
-    if state in (State.READY, State.ALARM):
-        return now + round(settle / NANO)
-    if state in (State.FAULT, State.EMERGENCY, State.DISABLED):
-        return now + round(COAST / NANO)
-    return None
+    def __init__(self, message: str, run: JobRun) -> None:
+        self.run = run
+        super().__init__(message, run.result)
 
 
 def rehearse(
@@ -184,7 +89,7 @@ def rehearse(
     *,
     io_script: IoScript | str | Path | None = None,
     settings: JobSettings | None = None,
-) -> tuple[JobLog, Commands, Player]:
+) -> Rehearsal:
     """A job on an arm that follows exactly: how long it takes and what it commands, without a simulation."""
     chosen = settings or JobSettings()
     program = _program(job, points)
@@ -195,7 +100,7 @@ def rehearse(
         controller, IdealPlant(_start_pose(scenario, model)), _script(io_script), settle=0.0,
         time_limit=chosen.time_limit,
     )  # fmt: skip
-    return _log(scenario, controller, played, None), played.commands, player
+    return Rehearsal(_log(scenario, controller, played, None), played.commands, player)
 
 
 def run_job(
@@ -207,13 +112,13 @@ def run_job(
     io_script: IoScript | str | Path | None = None,
     settings: JobSettings | None = None,
     progress: Callable[[float], None] | None = None,
-) -> tuple[Result, JobLog]:
+) -> JobRun:
     """Simulate a job on arm, drives and controller.
 
     ``job``: the name of one that ships, the path of a file (its points next to it), a ``Program``, or a ``Job``
     with its ``points``; ``robot``: catalogue name or file, default the one that the points were taught with;
-    ``overrides``: changes of the robot file. A run that diverges raises SimulationError with ``.partial``;
-    Ctrl-C gives a result that is not ``complete``.
+    ``overrides``: changes of the robot file. With ``progress`` the job is rehearsed first, to know how long it
+    takes. A run that diverges raises JobFailedError with ``.run``; Ctrl-C gives a result that is not ``complete``.
     """
     chosen, script = settings or JobSettings(), _script(io_script)
     program = _program(job, points)
@@ -224,7 +129,7 @@ def run_job(
     belief, truth = scenario.description, scenario.plant_description
     model = Robot(build_mechanism(belief), title=belief.title)
     plant = Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
-    controller, _ = _start(program, scenario, model, chosen)
+    controller, player = _start(program, scenario, model, chosen)
     q = _start_pose(scenario, model)
     began = time.perf_counter()
     machine = build_machine(
@@ -241,7 +146,7 @@ def run_job(
     )  # fmt: skip
     wall = time.perf_counter() - began
     run = Run(
-        scenario, model, plant, cast(Reference, played.commands), machine, None,
+        scenario, model, plant, played.commands, machine, None,
         run_warnings(scenario, model, plant), int(machine.world["now"][0]), before, compiled,
     )  # fmt: skip
     noted = [
@@ -255,8 +160,9 @@ def run_job(
     result.summary["job"] = log.plain()
     failed = int(machine.world["status"][0])
     if failed:
-        raise SimulationError(failure_text(failed, int(machine.world["now"][0]) * NANO, run), result)
-    return result, log
+        text = failure_text(failed, int(machine.world["now"][0]) * NANO, run)
+        raise JobFailedError(text, JobRun(result, log, played.commands, player))
+    return JobRun(result, log, played.commands, player)
 
 
 def _log(scenario: Scenario, controller: MainController, played: Played, result: Result | None) -> JobLog:
@@ -271,9 +177,10 @@ def _log(scenario: Scenario, controller: MainController, played: Played, result:
         tuple(played.changes),
         tuple(str(alarm) for alarm in controller.alarms),
         finished is not None and played.complete,
-        None if finished is None or not entries else entries[-1].end_s,
+        None if finished is None or not entries else entries[-1].end_s - entries[0].start_s,
         energy,
         controller.state.value,
+        played.reason,
     )
 
 
@@ -293,8 +200,7 @@ def _start(
 ) -> tuple[MainController, Player]:
     """A controller under power with the job begun."""
     description = scenario.description
-    sliding = [description.axes[name].prismatic for name in model.joint_names]
-    for problem in program.check(model.joint_names, None, sliding):
+    for problem in program.check(model.joint_names, None, sliding_of(model.joint_units)):
         if problem.error:
             raise problem.exception()
     limits = limits_of(model, description)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ from servotwin.control.alarms import watch_of
 from servotwin.control.axis_data import controller_of
 from servotwin.control.exchange import Command, Feedback, PointStore, Reply, Settings
 from servotwin.control.main_controller import MainController
+from servotwin.control.pulses import Pulses
 from servotwin.control.states import Event
 from servotwin.description.load import read_description
+from servotwin.description.motors import owners
 from servotwin.description.schema import RobotDescription
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
@@ -25,16 +28,35 @@ from servotwin.simulation.scenario_parts import Solver
 
 
 def make_controller(
-    robot: Robot, limits: MotionLimits, description: RobotDescription, **more: Any
+    robot: Robot,
+    limits: MotionLimits,
+    description: RobotDescription,
+    *,
+    points: PointStore | None = None,
+    hold_ns: int = Settings.hold_ns,
 ) -> MainController:
-    """The main controller of a robot with a ``controller`` section."""
+    """The main controller of a robot with a ``controller`` section; ``hold_ns``: see ``Settings``."""
     control = controller_of(description)
     delays = [axis.brake.delay for axis in description.axes.values() if axis.brake is not None]
-    settings = Settings(brake_ns=round(max(delays, default=0.0) * 1e9))
-    watch = watch_of(robot.joint_names, limits, control.position_bandwidth)
     return MainController(
-        robot, limits, control.main_period_ns, **{"watch": watch, "settings": settings, **more}
+        robot,
+        limits,
+        control.main_period_ns,
+        watch=watch_of(robot.joint_names, limits, control.position_bandwidth, units=tuple(robot.joint_units)),
+        pulses=pulses_of(robot, description),
+        settings=Settings(hold_ns=hold_ns, brake_ns=round(max(delays, default=0.0) * 1e9)),
+        points=points,
     )
+
+
+def pulses_of(robot: Robot, description: RobotDescription) -> Pulses | None:
+    """The encoders of a robot as its controller knows them; None if one is not described."""
+    N = robot.mechanism.rotors.N
+    encoders = [description.axes[name].encoder for name in owners(description)]
+    if N.shape[0] != N.shape[1] or not encoders or any(encoder is None for encoder in encoders):
+        return None
+    per_turn = np.array([encoder.counts for encoder in encoders if encoder is not None])
+    return Pulses(np.asarray(N, dtype=np.float64), per_turn / (2.0 * math.pi))
 
 
 class LiveRobot:
@@ -58,10 +80,8 @@ class LiveRobot:
         self.description = description
         self.robot = Robot(build_mechanism(description), title=description.title)
         self.limits = limits_of(self.robot, description)
-        delays = [axis.brake.delay for axis in description.axes.values() if axis.brake is not None]
-        settings = Settings(hold_ns=hold_ns, brake_ns=round(max(delays, default=0.0) * 1e9))
         self.controller = make_controller(
-            self.robot, self.limits, description, points=points, settings=settings
+            self.robot, self.limits, description, points=points, hold_ns=hold_ns
         )
         start = self.robot.q_home if q is None else np.asarray(q, dtype=np.float64)
         self.plant: Plant = IdealPlant(start)

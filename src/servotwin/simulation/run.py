@@ -13,7 +13,6 @@ from servotwin.control.axis_data import controller_of
 from servotwin.control.user_laws import PythonLaw
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
-from servotwin.motion.point_moves import Reference
 from servotwin.robot.robot import Robot
 from servotwin.simulation.advice import late_faults, run_warnings
 from servotwin.simulation.energy import account, stored
@@ -22,7 +21,7 @@ from servotwin.simulation.machine import Machine, build_machine
 from servotwin.simulation.own_law import LawError, UserLaw, answer, attach_law
 from servotwin.simulation.result import Event, Result, signal_names
 from servotwin.simulation.scenario import Scenario, plan_scenario, read_scenario
-from servotwin.simulation.signals import joint_kinds, make_signals, make_zoom
+from servotwin.simulation.signals import Reference, joint_kinds, make_signals, make_zoom
 from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER
 from servotwin.simulation.summary import axis_summaries, events_of, saturation_warnings, tip_errors
 

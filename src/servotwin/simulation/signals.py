@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from servotwin.control.records import Law, Level
 from servotwin.drives.records import Kind
 from servotwin.mechanism.model import Array
-from servotwin.motion.point_moves import Reference
 from servotwin.robot.robot import Robot
 from servotwin.simulation.machine import Machine
 from servotwin.simulation.recording import HEAD, PER_ROW
@@ -15,6 +17,21 @@ from servotwin.simulation.result import BUS_SIGNALS, MOTOR_SIGNALS, SPEED_COMMAN
 
 SMALL = 10_000_000  # pairs of points that are compared directly, sooner than SciPy is imported
 COMMAND_COLUMN = 12  # voltage of the speed command, as the servo driver read it
+
+
+class Reference(Protocol):
+    """A motion that was commanded: planned as a whole, or handed out by a main controller."""
+
+    @property
+    def duration(self) -> float:
+        """[s]"""
+
+    @property
+    def arrivals(self) -> Array:
+        """When its moves have reached their targets (m,) [s]."""
+
+    def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """Position, velocity, acceleration (k, n) at t (k,) [s]."""
 
 
 def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Reference) -> dict[str, Array]:

@@ -13,10 +13,10 @@ from servotwin.description.motors import owners
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import Kind
 from servotwin.mechanism.model import Array
-from servotwin.motion.point_moves import Reference
 from servotwin.simulation.machine import Machine
 from servotwin.simulation.plant import SQUARE
 from servotwin.simulation.result import SATURATION, Event, joint_signal
+from servotwin.simulation.signals import Reference
 
 BAND = 5e-5  # m: the tool has settled once it stays this close to its target (Lee 1989: 0.05 mm)
 AGAIN = 0.05  # s: a limit that is met again sooner is told as one

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -136,9 +137,9 @@ def test_prompt_can_be_left_and_corrected(bench: Bench) -> None:
     bench.press("a", "x", "y", "backspace")
     assert bench.session.prompt is not None
     assert bench.session.prompt.text == "x"
-    bench.press("esc")
+    bench.press("backspace", "enter")  # nothing is typed: nothing is done
     assert bench.session.prompt is None
-    assert bench.state is State.DISABLED  # that escape was for the prompt
+    assert bench.state is State.DISABLED
 
 
 def test_job_runs_to_its_end_and_shows_its_line(bench: Bench) -> None:
@@ -229,6 +230,130 @@ def test_other_robots_have_their_keys(name: str) -> None:
     assert "no points file" in bench.session.message
 
 
+def test_emergency_stop_is_taken_while_a_question_is_open(bench: Bench) -> None:
+    bench.press("p", "m", "m")
+    bench.press("g", pause=1.5)
+    bench.press("v", "I")
+    assert bench.session.prompt is not None
+    bench.press("esc", pause=0.016)
+    assert bench.session.prompt is None
+    assert bench.state is State.EMERGENCY
+    assert not bench.session.live.command.enable
+
+
+def test_space_stops_a_job_while_a_question_is_open(bench: Bench) -> None:
+    bench.press("p", "m", "m")
+    bench.press("g", pause=1.5)
+    bench.press("v", "I", " ", pause=0.016)
+    assert bench.session.prompt is None
+    assert bench.state is State.STOPPING
+    bench.wait(1.0)
+    assert bench.state is State.READY
+    bench.press("v", "a", " ", "b")  # an arm that stands: the space is typed
+    assert bench.session.prompt is not None
+    assert bench.session.prompt.text == "a b"
+
+
+def test_leaving_stops_the_arm_and_takes_the_power_first(bench: Bench) -> None:
+    bench.press("p", "m", "m")
+    bench.press("g", pause=1.5)
+    bench.press("Q", pause=0.016)
+    assert not bench.session.done
+    assert bench.state is State.STOPPING
+    bench.press("g", "b", "1")  # nothing is taken any more
+    bench.wait(1.0)
+    assert bench.session.done
+    assert bench.state is State.DISABLED
+    assert not bench.session.live.command.enable
+
+
+@pytest.mark.parametrize("error", [EOFError, OSError, KeyboardInterrupt])
+def test_terminal_that_is_gone_stops_the_arm(bench: Bench, error: type[BaseException]) -> None:
+    bench.press("p", "m", "m")
+    bench.press("g", pause=1.5)
+    before = bench.q
+
+    def gone(timeout: float) -> list[str]:
+        raise error
+
+    def clock() -> int:
+        bench.now += TICK
+        return bench.now
+
+    drive(bench.session, gone, clock, lambda s: None, lambda seconds: None)
+    assert bench.session.done
+    assert bench.state is State.DISABLED
+    assert (bench.q != before).any()  # it came to rest on its path
+
+
+def test_go_to_point_leads_to_it_by_one_key(bench: Bench) -> None:
+    bench.press("p")
+    bench.press("G")
+    bench.type("east")
+    bench.wait(6.0)
+    assert bench.state is State.READY
+    points = bench.session.program.points  # type: ignore[union-attr]
+    assert points["east"].frame is not None  # a pose in a work frame
+    X = points.frame_matrix(points["east"].frame) @ points["east"].pose.matrix  # type: ignore[union-attr]
+    np.testing.assert_allclose(bench.session.robot.fkine(bench.q)[:3, 3], X[:3, 3], atol=1e-8)
+    bench.press("G")
+    bench.type("nowhere")
+    assert "no point 'nowhere'" in bench.session.message
+
+
+def test_renamed_point_is_renamed_in_the_job_and_a_used_one_is_not_deleted_silently(
+    bench: Bench, job: Path
+) -> None:
+    bench.press("n")
+    bench.type("east right")
+    assert "MOVEC VIA south TO right" in job.read_text()
+    assert "TO right" in screen_text(bench.session)
+    bench.press("p", "m", "m")
+    bench.press("g", pause=14.0)
+    assert bench.state is State.READY
+    assert not bench.session.controller.alarms
+    bench.press("m", "d")
+    bench.type("right")
+    assert "still used" in bench.session.message
+    assert "scara-circle.job:" in bench.session.message
+
+
+def test_called_file_is_shown_while_it_runs(job: Path) -> None:
+    main = job.with_name("main.job")
+    main.write_text('MOVEJ ready SPEED 50%\nCALL "scara-circle.job"\n')
+    shutil.copy(job.with_name("scara-circle.points.yaml"), main.with_name("main.points.yaml"))
+    bench = Bench(make_session("gsis-scara", str(main), None, {}))
+    bench.press("p", "m", "m")
+    bench.press("g", pause=4.0)
+    shown = screen_text(bench.session)
+    assert "scara-circle.job" in shown
+    assert ">   5    MOVEC" in shown
+
+
+def test_sequence_that_comes_in_parts_is_one_key() -> None:
+    from servotwin.cli.keys import Keyboard
+
+    reading, writing = os.pipe()
+    try:
+        keys = Keyboard(reading)
+        os.write(writing, b"\x1b[1;")
+
+        def later() -> None:
+            os.write(writing, b"5A\xc3")
+
+        timer = threading.Timer(0.005, later)
+        timer.start()
+        assert keys.read(1.0) == ["up"]
+        timer.join()
+        os.write(writing, b"\xa9")
+        assert keys.read(1.0) == ["é"]
+        os.write(writing, b"\x1b")
+        assert keys.read(1.0) == ["esc"]
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
 def test_any_keys_never_crash_and_never_move_without_power(bench: Bench) -> None:
     rng = random.Random(7)
     often = [*PLUS[:6], *MINUS[:6], *"pzmgbks", "enter"]
@@ -254,29 +379,25 @@ def test_loop_ends_when_the_operator_leaves_or_the_terminal_is_gone(bench: Bench
         bench.now += TICK
         return bench.now
 
-    drive(bench.session, lambda timeout: next(script), clock, lambda s: pictures.append(screen_text(s)))
+    drive(bench.session, lambda timeout: next(script, []), clock, lambda s: pictures.append(screen_text(s)))
     assert bench.session.done
-    assert "READY" in pictures[-1] or "MOVING" in pictures[-1]
+    assert bench.state is State.DISABLED
+    assert any("MOVING" in picture for picture in pictures)
 
     def gone(timeout: float) -> list[str]:
         raise EOFError
 
-    bench.session.done = False
-    drive(bench.session, gone, clock, lambda s: None)
+    bench.session.done = bench.session.leaving = False
+    drive(bench.session, gone, clock, lambda s: None, lambda seconds: None)
+    assert bench.session.done
 
 
 def test_keys_of_terminals_are_told_apart() -> None:
-    assert split_keys("aB \x1b[A\x1b[1;5B\r\x7f\x1b") == [
-        "a",
-        "B",
-        " ",
-        "up",
-        "down",
-        "enter",
-        "backspace",
-        "esc",
-    ]
-    assert split_keys("\x1b[3~\x00é") == ["é"]
+    keys = ["a", "B", " ", "up", "down", "enter", "backspace"]
+    assert split_keys("aB \x1b[A\x1b[1;5B\r\x7f\x1b") == (keys, "\x1b")
+    assert split_keys("\x1b[3~\x00é") == (["é"], "")
+    assert split_keys("\x1bx") == (["esc", "x"], "")
+    assert split_keys("x\x1b[1;") == (["x"], "\x1b[1;")
 
 
 def test_without_a_terminal_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -305,6 +426,27 @@ def test_in_a_real_terminal_it_draws_takes_keys_and_restores_the_settings(job: P
         process.wait()
         os.close(master)
         os.close(slave)
+
+
+def test_real_terminal_that_is_closed_ends_the_console_without_a_word(job: Path) -> None:
+    master, slave = pty.openpty()
+    program = f"from servotwin.cli.console import console; console('gsis-scara', {str(job)!r}, None, None)"
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "110", "LINES": "40"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=slave, stdout=slave, stderr=subprocess.PIPE, env=environment
+    )
+    try:
+        for keys, word in ((b"", "DISABLED"), (b"p", "READY"), (b"mmg", "RUNNING")):
+            os.write(master, keys)
+            assert word in _until(master, word)
+        os.close(slave)
+        os.close(master)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 0
+        assert said == b""
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _until(fd: int, word: str, limit: float = 60.0) -> str:

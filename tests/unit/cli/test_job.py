@@ -13,9 +13,9 @@ import pytest
 
 from servotwin.cli import job as command
 from servotwin.cli import job_run
-from servotwin.errors import InputError, SimulationError
+from servotwin.errors import InputError
 from servotwin.jobs.program import SHIPPED, job_names
-from servotwin.report.job_story import instructions, story_of
+from servotwin.report.job_story import story_of
 from servotwin.simulation import job_run as engine
 from servotwin.simulation.job_log import Change, JobLog, LogEntry
 from servotwin.simulation.result import Event
@@ -164,6 +164,12 @@ def made_up_log(**changes: Any) -> JobLog:
     return replace(log, **changes)
 
 
+def made_up_run(**changes: Any) -> engine.JobRun:
+    rehearsed = engine.rehearse("scara-line")
+    made = engine.JobRun(synthetic_result(201), made_up_log(), rehearsed.commands, rehearsed.player)
+    return made._replace(**changes)
+
+
 @pytest.fixture
 def simulated(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[dict[str, Any]]]:
     """Replace the simulation by one that gives ``outcome`` back or raises it; what it was asked."""
@@ -187,7 +193,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[dict[str,
 def test_run_writes_the_report_and_names_it_last(
     simulated: Callable[[Any], list[dict[str, Any]]], tmp_path: Path, capsys: Capture
 ) -> None:
-    asked = simulated((synthetic_result(201), made_up_log()))
+    asked = simulated(made_up_run())
     code = job_run.run(
         "scara-line", None, str(tmp_path / "out"), None, ["axes.A.link.mass=18 kg"], override=50
     )
@@ -208,7 +214,7 @@ def test_run_writes_the_report_and_names_it_last(
 def test_run_as_json_is_json_alone(
     simulated: Callable[[Any], list[dict[str, Any]]], tmp_path: Path, capsys: Capture
 ) -> None:
-    simulated((synthetic_result(201), made_up_log()))
+    simulated(made_up_run())
     assert job_run.run("scara-line", None, str(tmp_path), None, None, report=False, json=True) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["report"] is None
@@ -219,15 +225,17 @@ def test_alarm_interruption_and_divergence_have_their_exit_codes(
     simulated: Callable[[Any], list[dict[str, Any]]], tmp_path: Path, capsys: Capture
 ) -> None:
     stopped = made_up_log(finished=False, alarms=("following error: axis A",), state="fault")
-    simulated((synthetic_result(201), stopped))
+    simulated(made_up_run(log=stopped))
     assert job_run.run("scara-line", None, str(tmp_path), None, None, report=False) == 1
     assert "following error: axis A" in capsys.readouterr().err
-    simulated((synthetic_result(201, complete=False), made_up_log(finished=False)))
+    simulated(made_up_run(result=synthetic_result(201, complete=False), log=made_up_log(finished=False)))
     assert job_run.run("scara-line", None, str(tmp_path), None, None, report=False) == 130
     assert "interrupted" in capsys.readouterr().err
-    simulated(SimulationError("diverged at 0.3 s", synthetic_result(201)))
-    assert job_run.run("scara-line", None, str(tmp_path), None, None) == 1
+    failed = made_up_run(log=made_up_log(finished=False, reason="the simulation failed after 0.3 s"))
+    simulated(engine.JobFailedError("diverged at 0.3 s", failed))
+    assert job_run.run("scara-line", None, str(tmp_path / "failed"), None, None) == 1
     assert "diverged at 0.3 s (what there is of the run:" in capsys.readouterr().err
+    assert "the simulation failed after 0.3 s" in (tmp_path / "failed" / "report.html").read_text()
     with pytest.raises(InputError, match="--plant"):
         job_run.run("scara-line", None, str(tmp_path), None, ["mass"])
 
@@ -237,25 +245,9 @@ def test_alarm_interruption_and_divergence_have_their_exit_codes(
 
 def test_story_tells_states_signals_and_alarms_with_their_times() -> None:
     result = replace(synthetic_result(201), events=(Event(0.9, "A", "alarm: following error: axis A"),))
-    story = story_of(result, made_up_log())
+    story = story_of(made_up_run(result=result))
     assert story.outputs == {"OUT1": ((0.5, True),)}
     assert story.inputs == {"IN1": ((0.7, True),)}
     assert story.states == ((0.0, "running"), (1.4, "ready"))
     assert story.alarms == ((0.9, "following error: axis A"),)
     assert story.cycle_s == pytest.approx(1.4)
-
-
-def test_moves_get_the_plans_of_their_lines() -> None:
-    log, _, player = engine.rehearse("scara-line")
-    from servotwin.report.job_story import planned_moves
-
-    moves = planned_moves(player.plans, player.robot, player.limits, player.period)
-    done = instructions(log, moves)
-    planned = [step for step in done if step.length_m is not None]
-    assert len(planned) == len(moves) == sum(step.word.startswith(("MOVE", "SPLINE")) for step in done)
-    for step, move in zip(planned, moves, strict=True):
-        assert step.line == move.line
-        # The journal counts whole periods where a move ends at rest.
-        assert step.end_s - step.begin_s == pytest.approx(move.report.duration, abs=0.016)
-    skipped = instructions(log, moves[1:])  # a plan that was not carried out, or one that is missing
-    assert len(skipped) == len(done)

@@ -111,7 +111,6 @@ def test_subprogram_that_is_never_called_is_a_warning() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "REPEAT FOREVER\nIF IN1 ON\nMOVEJ P1\nELSE\nWAIT 0.1 s\nEND\nEND",
         "REPEAT FOREVER\nWAITFOR IN1 ON\nEND",
         "REPEAT FOREVER\nIF IN1 ON\nBREAK\nEND\nWAIT 1 s\nEND\nMOVEJ P1",
@@ -157,3 +156,17 @@ def test_used_points_are_listed_with_their_places() -> None:
         "P3": [2],
         "P4": [4],
     }
+
+
+def test_job_without_instructions_is_said_but_runs() -> None:
+    for text in ("", "# nothing\n", "SUB a\n  MOVEJ P1\nEND\n"):
+        assert any("empty job" in p.message and not p.error for p in found(text)), text
+
+
+@pytest.mark.parametrize("corners", ["ORIGIN P1 ROW P1", "ORIGIN P1 ROW same"])
+def test_pallet_whose_corners_are_one_place_is_refused(corners: str) -> None:
+    points = POINTS.with_point("same", POINTS["P1"])
+    problems = check(parse(f"PALLET box ROWS 2 {corners}\nMOVEJ PALLET box", "a.job"), points)
+    assert [p.message for p in problems if p.error] == [
+        "ORIGIN and ROW of pallet 'box' are the same place; expected two corners"
+    ]

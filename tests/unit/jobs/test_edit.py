@@ -6,7 +6,6 @@ import pytest
 
 from servotwin.errors import InputError
 from servotwin.jobs.edit import rename_point
-from servotwin.jobs.language import format_job, parse
 
 TEXT = """\
 # P1 is the corner
@@ -30,14 +29,16 @@ END
 def test_renamed_point_is_renamed_in_moves_splines_and_pallets() -> None:
     expected = TEXT.replace("ORIGIN P1 ROW P1", "ORIGIN corner ROW corner").replace("VIA P1", "VIA corner")
     expected = expected.replace("P2 P1 P10", "P2 corner P10").replace("MOVEJ P1", "MOVEJ corner")
-    assert format_job(rename_point(parse(TEXT), "P1", "corner")) == expected
+    assert rename_point(TEXT, "P1", "corner") == expected
 
 
-def test_places_of_lines_are_kept() -> None:
-    job = parse("\nMOVEJ P1")
-    assert rename_point(job, "P1", "P2").body[0].place == job.body[0].place
+def test_all_that_is_not_the_point_stays_as_it_is_written() -> None:
+    text = "movej   P1 speed 50%#P1\r\n\n\tMOVEL P1   # P1, then P1\r\nMOVEJ P11"
+    wanted = "movej   corner speed 50%#P1\r\n\n\tMOVEL corner   # P1, then P1\r\nMOVEJ P11"
+    assert rename_point(text, "P1", "corner") == wanted
+    assert rename_point(text, "nowhere", "corner") == text
 
 
 def test_name_that_cannot_be_one_is_refused() -> None:
     with pytest.raises(InputError, match="meaning of its own"):
-        rename_point(parse(TEXT), "P1", "END")
+        rename_point(TEXT, "P1", "END")

@@ -11,9 +11,10 @@ from operators import JOB, LIMITS, SCARA, Q, player, points
 from servotwin.control.alarms import AlarmKind
 from servotwin.control.exchange import AlarmTask, EndTask, InputTask, MotionTask, OutputTask, WaitTask
 from servotwin.errors import InputError
+from servotwin.jobs.language import parse
 from servotwin.jobs.player import Player, TaughtPoints
 from servotwin.jobs.points_file import read_points
-from servotwin.jobs.program import job_names, load_program
+from servotwin.jobs.program import Program, job_names, load_program
 from servotwin.motion.limits import limits_of
 
 SLIDING = [False, False, True, False]
@@ -105,3 +106,33 @@ def test_point_that_cannot_be_written_is_not_taught(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         store.record("here", Q, replace_old=False)
     assert "here" not in store.points
+
+
+def test_joint_move_after_blended_lines_starts_from_where_they_end() -> None:
+    """The lines turn W on from -60 over 60 to 190 deg, though that was taught as -170: no way back of a whole turn."""
+    near = np.radians([25.0, 45.0, 0.0, -170.0]) + np.array([0.0, 0.0, 0.05, 0.0])
+    half = np.radians([20.0, 45.0, 0.0, 60.0]) + np.array([0.0, 0.0, 0.05, 0.0])
+    taught = points().record("T", SCARA.joint_names, near, sliding=SLIDING)
+    taught = taught.record("H", SCARA.joint_names, half, sliding=SLIDING)
+    lines = "MOVEL H SPEED 0.1 m/s BLEND 2 mm\nMOVEL T SPEED 0.1 m/s BLEND 2 mm\n"
+    text = f"{lines}MOVEJ T OFFSET 10 mm, 0 mm, 0 mm"
+    source = Player(Program(parse(text, "test.job"), taught), SCARA, LIMITS, fit=True)
+    start = np.radians([20.0, 40.0, 0.0, -60.0]) + np.array([0.0, 0.0, 0.05, 0.0])
+    task = source.next(start, {}, single=False, timed_out=False)
+    assert isinstance(task, MotionTask), task
+    w = np.degrees(task.trajectory.sample(np.linspace(0.0, task.trajectory.duration, 200))[0][:, 3])
+    assert w.min() > -61.0
+    assert w[-1] == pytest.approx(190.0, abs=15.0)
+
+
+def test_taught_points_are_renamed_in_the_job_beside_them(tmp_path: Path) -> None:
+    file, job = tmp_path / "pick.points.yaml", tmp_path / "pick.job"
+    job.write_text("MOVEJ P1   # P1\nMOVEL P2\n")
+    store = TaughtPoints(points(), SCARA.joint_names, SLIDING, file)
+    store.rename("P1", "corner")
+    assert job.read_text() == "MOVEJ corner   # P1\nMOVEL P2\n"
+    assert "corner" in read_points(file)
+    job.write_text("MOVEJ\n")
+    with pytest.raises(InputError, match=r"pick\.job:1"):
+        store.rename("corner", "P1")
+    assert "corner" in read_points(file)

@@ -28,7 +28,7 @@ def story(samples: int = 701, **changes: object) -> JobStory:
         "pick",
         synthetic_result(samples),
         done,
-        SOURCE,
+        {"": SOURCE},
         ((0.0, "disabled"), (0.02, "enabling"), (0.1, "running"), (1.4, "ready")),
         (),
         {"IN1": ((0.0, False), (0.6, True))},
@@ -71,7 +71,7 @@ def test_energies_of_instructions_add_up_to_the_cycle() -> None:
 
 
 def test_steps_of_a_line_stand_together_with_the_text_of_the_job() -> None:
-    lines = by_line(story().steps, SOURCE)
+    lines = by_line(story().steps, {"": SOURCE})
     assert [(line.line, line.text, len(line.steps)) for line in lines] == [
         (2, "MOVEJ P1 SPEED 50%", 2),
         (3, "MOVEL P2", 1),
@@ -83,6 +83,26 @@ def test_steps_of_a_line_stand_together_with_the_text_of_the_job() -> None:
     assert "A\u00a0speed\u00a0100\u00a0%" in lines[0].limits()
     assert "A voltage limit" in lines[0].limits()  # the synthetic run meets it at 0.40 s
     assert lines[1].limits() == "tool\u00a0speed\u00a050\u00a0%"
+
+
+def test_steps_of_a_called_file_have_the_text_of_that_file() -> None:
+    called = (Done(2, "MOVEJ P9", 0.2, 0.3, file="/jobs/sub.job"), Done(2, "MOVEJ P1", 0.3, 0.4))
+    texts = {"": SOURCE, "/jobs/sub.job": "# part\nMOVEJ P9 SPEED 5%\n"}
+    lines = by_line(story(done=called).steps, texts)
+    assert [(line.place, line.text) for line in lines] == [
+        ("2", "MOVEJ P1 SPEED 50%"),
+        ("sub.job:2", "MOVEJ P9 SPEED 5%"),
+    ]
+
+
+def test_interrupted_instruction_is_marked() -> None:
+    told = story(
+        done=(Done(3, "MOVEL P2", 0.5, 0.9, complete=False),), finished=False, reason="'stop' was pressed"
+    )
+    assert told.steps[0].numbers()["complete"] is False
+    text = Text(job_page(told)).all.replace("\u00a0", " ")
+    assert "MOVEL P2 (interrupted)" in text
+    assert "'stop' was pressed" in text
 
 
 def test_a_late_arm_is_not_off_its_path() -> None:
@@ -121,7 +141,9 @@ def test_job_without_instructions_has_a_page() -> None:
 
 def test_text_of_the_job_is_escaped() -> None:
     evil = "<script>alert('x')</script>"
-    told = story(source=evil, name=evil, alarms=((0.5, evil),), outputs={evil: ((0.2, True),)})
+    told = story(
+        sources={"": evil, evil: evil}, name=evil, alarms=((0.5, evil),), outputs={evil: ((0.2, True),)}
+    )
     assert "<script>alert" not in job_page(told)
 
 

@@ -34,7 +34,7 @@ SCRIPT = parse_io_script(HEAD + "events: [{when: {OUT1: on}, after: 1 s, set: {I
 
 
 def test_job_on_the_plant_follows_its_commands() -> None:
-    result, log = run_job(SHORT, settings=SETTINGS, io_script=SCRIPT)
+    result, log, *_ = run_job(SHORT, settings=SETTINGS, io_script=SCRIPT)
     assert result.complete
     assert log.finished
     assert log.state == "ready"
@@ -62,7 +62,7 @@ def test_job_on_the_plant_follows_its_commands() -> None:
 
 def test_commands_of_rehearsal_and_run_are_the_same() -> None:
     """Nothing of the plant enters the commands of a job that runs without alarm."""
-    result, log = run_job(SHORT, settings=SETTINGS, io_script=SCRIPT)
+    result, log, *_ = run_job(SHORT, settings=SETTINGS, io_script=SCRIPT)
     rehearsed, commands, player = rehearse(SHORT, settings=SETTINGS, io_script=SCRIPT)
     assert [(e.text, e.start_s, e.end_s) for e in rehearsed.entries] == [
         (e.text, e.start_s, e.end_s) for e in log.entries
@@ -87,7 +87,7 @@ events:
   - {at: 1.3 s, press: dance party}
 """.replace("dance party", "run")
     )
-    result, log = run_job(SHORT, settings=SETTINGS, io_script=slow)
+    result, log, *_ = run_job(SHORT, settings=SETTINGS, io_script=slow)
     assert log.finished
     keys = [c.text for c in log.changes if c.kind == "key"]
     assert keys[:3] == ["override", "pause", "resume"]
@@ -98,7 +98,7 @@ events:
 
 def test_emergency_stop_takes_the_current() -> None:
     script = parse_io_script(HEAD + "events: [{at: 0.35 s, press: emergency stop}]")
-    result, log = run_job(program("MOVEJ P3"), settings=SETTINGS, io_script=script)
+    result, log, *_ = run_job(program("MOVEJ P3"), settings=SETTINGS, io_script=script)
     assert result.complete
     assert not log.finished
     assert log.state == "emergency"
@@ -112,7 +112,7 @@ def test_axis_that_is_stuck_raises_a_following_error() -> None:
     stuck = JobSettings(
         solver=SETTINGS.solver, start=START, plant={"axes.A.motor.coulomb_friction": "50 N*m"}
     )
-    result, log = run_job(program("MOVEJ P3"), settings=stuck)
+    result, log, *_ = run_job(program("MOVEJ P3"), settings=stuck)
     assert log.state == "fault"
     assert log.alarms[0].startswith("following error: axis A")
     assert any("following error" in event.what for event in result.events)
@@ -123,7 +123,7 @@ def test_interrupted_run_gives_what_there_is() -> None:
         if part > 0.3:
             raise KeyboardInterrupt
 
-    result, log = run_job(program("MOVEJ P3"), settings=SETTINGS, progress=interrupt)
+    result, log, *_ = run_job(program("MOVEJ P3"), settings=SETTINGS, progress=interrupt)
     assert not result.complete
     assert not log.finished
     assert len(result.signals["time_s"])
@@ -150,6 +150,55 @@ def test_job_that_waits_for_nothing_ends() -> None:
     log, commands, _ = rehearse(program("REPEAT FOREVER\nMOVEJ P2\nMOVEJ P1\nEND"), settings=endless)
     assert log.changes[-1].kind == "time limit"
     assert commands.duration == pytest.approx(3.0, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "events", "reason"),
+    [
+        ("MOVEJ P2\nWAITFOR IN3 ON", "", "the job waits for IN3 ON, which nothing switches"),
+        ("MOVEJ P2", "{at: 0.1 s, press: pause}", "the job is paused, and nothing presses resume"),
+        ("MOVEJ P2", "{at: 0.1 s, press: stop}", "'stop' was pressed after 0.112 s"),
+        ("WAIT 1 s", "{at: 0.1 s, press: stop}", "'stop' was pressed after 0.112 s"),
+        ("MOVEJ P2", "{at: 0.1 s, press: emergency stop}", "'emergency stop' was pressed after 0.112 s"),
+        ("MOVEJ P2", "{at: 0.1 s, circuit: open}", "the safety circuit was opened after 0.112 s"),
+        ('MOVEJ P2\nALARM "empty"', "", "program error: test.job:2:1: empty"),
+        ("REPEAT FOREVER\nMOVEJ P2\nMOVEJ P1\nEND", "", "the job did not end within 3 s"),
+    ],
+)
+def test_job_that_does_not_end_says_why(text: str, events: str, reason: str) -> None:
+    script = parse_io_script(HEAD + f"events: [{events}]")
+    log, _, _ = rehearse(program(text), settings=JobSettings(start=START, time_limit=3.0), io_script=script)
+    assert not log.finished
+    assert log.reason == reason
+
+
+@pytest.mark.parametrize("key", ["stop", "emergency stop"])
+def test_interrupted_instruction_is_in_the_log(key: str) -> None:
+    script = parse_io_script(HEAD + f"events: [{{at: 0.35 s, press: {key}}}]")
+    log, commands, _ = rehearse(program("MOVEJ P1\nMOVEJ P3"), settings=SETTINGS, io_script=script)
+    assert [(entry.text, entry.complete) for entry in log.entries][-1] == ("MOVEJ P3", False)
+    last = log.entries[-1]
+    assert last.end_s >= 0.352
+    after = commands.t > last.end_s
+    assert not commands.qd[after].any()
+
+
+def test_script_that_is_not_there_is_said() -> None:
+    with pytest.raises(InputError, match="no such file; expected a script of inputs"):
+        rehearse(SHORT, settings=SETTINGS, io_script="nofile.yaml")
+
+
+def test_plant_is_given_the_pulses_of_the_controller() -> None:
+    live = LiveRobot("gsis-scara", q=np.array(list(START.values())))
+    pulses = live.controller.pulses
+    assert pulses is not None
+    command = live.step()
+    assert command.counts is not None
+    assert command.counts.dtype == np.int64
+    # within half a pulse of every encoder
+    motors = command.q @ pulses.N.T * pulses.per_rad
+    assert np.abs(command.counts - motors).max() <= 0.5
+    np.testing.assert_array_equal(pulses.counts(pulses.joints(command.counts)), command.counts)
 
 
 # --- the script -------------------------------------------------------------------------------------
@@ -185,6 +234,9 @@ def test_script_reacts_to_outputs_each_time() -> None:
         (HEAD + "events: [{at: 1 s, press: pause, percent: 20}]", "override"),
         (HEAD + "events: [{at: 1 s, circuit: ajar}]", "open or closed"),
         (HEAD + "events: [{when: {OUT1: on, OUT2: on}, set: {IN1: on}}]", "one output"),
+        (HEAD + "inputs: {INN1: on}", "no input 'INN1'; expected IN1 to IN16; did you mean 'IN1'"),
+        (HEAD + "events: [{at: 1 s, set: {OUT1: on}}]", "no input 'OUT1'"),
+        (HEAD + "events: [{when: {IN1: on}, set: {IN1: on}}]", "no output 'IN1'"),
     ],
 )
 def test_script_with_a_mistake_is_refused_in_one_line(text: str, message: str) -> None:

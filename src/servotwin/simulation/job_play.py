@@ -1,0 +1,175 @@
+"""Play a job back: the main controller and what it acts on, one period after the other, until the job is done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from servotwin.control.exchange import Command, Feedback
+from servotwin.control.main_controller import MainController
+from servotwin.control.states import Event, Mode, State
+from servotwin.errors import InputError
+from servotwin.jobs.player import Player
+from servotwin.mechanism.model import Array
+from servotwin.simulation.io_script import IoScript, Surroundings
+from servotwin.simulation.job_log import Change, Commands
+from servotwin.simulation.job_plant import Plant
+
+SETTLE = 0.25  # s after the end of a job
+COAST = 1.0  # s after the power is gone
+TIME_LIMIT = 600.0  # s of simulated time
+NANO = 1e-9
+ENDING = (Event.STOP.value, Event.EMERGENCY_STOP.value, Event.DISABLE.value)  # keys that end a job
+
+
+@dataclass
+class Played:
+    """What came of playing a job: the commands, what changed, whether it was neither interrupted nor failed."""
+
+    commands: Commands
+    changes: list[Change]
+    finished_ns: int | None  # when the job came to its end
+    complete: bool
+    reason: str  # why the job did not come to its end
+
+
+def get_ready(controller: MainController, q: Array, player: Player, override: int = 100) -> None:
+    """Power on before the time zero, the job loaded and started."""
+    T = controller.period_ns
+    now = -T * (4 + controller.settings.brake_ns // T)
+    controller.step(now, Feedback(q))
+    replies = [controller.press(Event.ENABLE)]
+    while now < -T:
+        now += T
+        controller.step(now, Feedback(q))
+    replies.append(controller.press(Event.MODE, mode=Mode.PLAY))
+    replies.append(controller.press(Event.OVERRIDE, percent=override))
+    replies.append(controller.press(Event.LOAD, program=player))
+    replies.append(controller.press(Event.RUN))
+    for reply in replies:
+        if not reply:
+            raise InputError(f"the controller does not start: {reply.reason}")
+
+
+def play(
+    controller: MainController,
+    plant: Plant,
+    script: IoScript | None,
+    *,
+    settle: float = SETTLE,
+    time_limit: float = TIME_LIMIT,
+    progress: Callable[[float], None] | None = None,
+    expected: float = math.nan,
+) -> Played:
+    """Step the controller and its plant until the job is done or cannot go on."""
+    T = controller.period_ns
+    around = Surroundings(script)
+    changes: list[Change] = []
+    begin, given = controller.reference.q.copy(), list[Command]()
+    state, ended, finished, now = controller.state, None, None, 0
+    complete = True
+    try:
+        while now < time_limit / NANO and (ended is None or now < ended):
+            q, fault = plant.feedback()
+            _act(controller, around, changes, now)
+            command = controller.step(
+                now, Feedback(q, drive_fault=fault, inputs=around.inputs, circuit_closed=around.circuit)
+            )
+            given.append(command)
+            for name, on in around.outputs(now, command.outputs):
+                changes.append(Change(now * NANO, "output", f"{name} {'ON' if on else 'OFF'}"))
+            if command.state is not state:
+                changes.append(Change(now * NANO, "state", command.state.value))
+                state, finished = command.state, now if controller.finished else None
+                ended = _end(state, now, settle)
+            if not plant.carry_on(command, now, now + T):
+                complete = False
+                break
+            now += T
+            if ended is None and not around.pending:
+                stalled = _stalled(controller, around)
+                if stalled:
+                    changes.append(Change(now * NANO, "stalled", stalled))
+                    ended = now + round(settle / NANO)
+            if progress is not None and expected > 0.0:
+                progress(min(now * NANO / expected, 1.0))
+        if ended is None and complete:
+            changes.append(Change(now * NANO, "time limit", f"{time_limit:g} s"))
+    except KeyboardInterrupt:
+        complete = False
+        changes.append(Change(now * NANO, "interrupted", f"{now * NANO:.4g} s"))
+    reason = "" if finished is not None and complete else _reason(controller, changes, now)
+    return Played(_commands(controller, begin, given), changes, finished, complete, reason)
+
+
+def _commands(controller: MainController, begin: Array, given: Sequence[Command]) -> Commands:
+    """All commands as columns; they begin where the reference stood."""
+    rest = np.zeros_like(begin)
+    q = np.array([begin, *(command.q for command in given)])
+    pulses = controller.pulses
+    return Commands(
+        np.arange(len(q), dtype=np.float64) * (controller.period_ns * NANO),
+        q,
+        np.array([rest, *(command.qd for command in given)]),
+        np.array([rest, *(command.qdd for command in given)]),
+        None if pulses is None else pulses.joints(pulses.counts(q)),
+        np.array([-1, *(command.motion for command in given)]),
+        np.array([0.0, *(command.motion_time for command in given)]),
+    )
+
+
+def _reason(controller: MainController, changes: Sequence[Change], now: int) -> str:
+    """Why a job did not come to its end."""
+    for change in reversed(changes):
+        match change.kind:
+            case "interrupted":
+                return f"interrupted after {change.text}"
+            case "stalled":
+                return f"the job {change.text}"
+            case "time limit":
+                return f"the job did not end within {change.text}"
+            case "circuit" if change.text == "open":
+                return f"the safety circuit was opened after {change.time_s:.4g} s"
+            case "key" if change.text in ENDING:
+                return f"'{change.text}' was pressed after {change.time_s:.4g} s"
+    if controller.alarms:
+        return str(controller.alarms[0])
+    return f"the simulation failed after {now * NANO:.4g} s"
+
+
+def _act(controller: MainController, around: Surroundings, changes: list[Change], now: int) -> None:
+    """Inputs and keys whose time has come."""
+    for action in around.due(now):
+        for name, on in action.inputs.items():
+            changes.append(Change(now * NANO, "input", f"{name} {'ON' if on else 'OFF'}"))
+        if action.circuit is not None:
+            changes.append(Change(now * NANO, "circuit", "closed" if action.circuit else "open"))
+        if action.press is None:
+            continue
+        arguments = {} if action.percent is None else {"percent": action.percent}
+        reply = controller.press(action.press, **arguments)
+        text = action.press if reply else f"{action.press} refused: {reply.reason}"
+        changes.append(Change(now * NANO, "key", text))
+
+
+def _stalled(controller: MainController, around: Surroundings) -> str:
+    """What a job waits for that will never come; empty if it goes on."""
+    if controller.state is State.PAUSED:
+        return "is paused, and nothing presses resume"
+    playback = controller.reference.playback
+    task = playback.awaited if playback is not None else None
+    if task is None or around.inputs.get(task.signal, False) == task.on:
+        return ""
+    return f"waits for {task.signal} {'ON' if task.on else 'OFF'}, which nothing switches"
+
+
+def _end(state: State, now: int, settle: float) -> int | None:
+    """When the run ends [ns] that has come to a state; None while it goes on."""
+    if state in (State.READY, State.ALARM):
+        return now + round(settle / NANO)
+    if state in (State.FAULT, State.EMERGENCY, State.DISABLED):
+        return now + round(COAST / NANO)
+    return None

@@ -1,0 +1,92 @@
+"""What the commands of a job say of its moves, whatever the pace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from operators import points
+from servotwin.jobs.language import parse
+from servotwin.jobs.program import Program, load_program
+from servotwin.motion.reports import report
+from servotwin.report.job_story import instructions
+from servotwin.simulation.io_script import parse_io_script
+from servotwin.simulation.job_run import JobSettings, rehearse
+
+LINE = "PROFILE trapezoid\nMOVEJ P1\nMOVEL P2 SPEED 0.4 m/s ACC 2 m/s2\nWAIT 0.1 s\nMOVEJ P1"
+
+
+def program(text: str) -> Program:
+    return Program(parse(text, "test.job"), points())
+
+
+def test_at_full_pace_the_commands_say_what_the_planner_says() -> None:
+    log, commands, player = rehearse(program(LINE))
+    done = {step.text: step for step in instructions(log, commands, player)}
+    told = report(player.plans[1].trajectory, player.robot, player.limits, player.period)[0]
+    line = done["MOVEL P2"]
+    assert line.length_m == pytest.approx(told.length_m, rel=1e-6)
+    assert line.top_speed == pytest.approx(0.4, rel=1e-6)
+    assert line.deviation_m == pytest.approx(told.deviation_m, abs=1e-9)
+    # the samples of the job do not begin with the move, so that the largest chord is another one
+    assert line.chord_error_m == pytest.approx(told.chord_error_m, rel=0.1)
+    assert done["WAIT 0.1 s"].length_m is None
+    assert done["MOVEJ P1"].deviation_m is None
+
+
+def test_at_half_the_pace_speed_is_half_and_chord_error_a_quarter() -> None:
+    facts = []
+    for percent in (100, 50):
+        log, commands, player = rehearse(program(LINE), settings=JobSettings(override=percent))
+        facts.append({step.text: step for step in instructions(log, commands, player)}["MOVEL P2"])
+    full, half = facts
+    assert half.top_speed == pytest.approx(0.5 * full.top_speed, rel=1e-6)
+    assert half.length_m == pytest.approx(full.length_m, rel=1e-6)
+    assert half.chord_error_m == pytest.approx(0.25 * full.chord_error_m, rel=0.2)
+
+
+@pytest.mark.parametrize("name", ["scara-line", "puma-line"])
+def test_pulses_are_off_the_path_by_what_rounding_can_move_the_tool(name: str) -> None:
+    log, commands, player = rehearse(name)
+    lines = [step for step in instructions(log, commands, player) if step.word == "MOVEL"]
+    exact = max(step.deviation_m or 0.0 for step in lines)
+    rounded = max(step.pulse_deviation_m or 0.0 for step in lines)
+    assert exact < 1e-8
+    assert commands.q_pulses is not None
+    gap = np.abs(commands.q_pulses - commands.q)
+    reach = np.abs(player.robot.jacob0(commands.q))[:, :3] @ gap[..., None]
+    assert 1e-6 < rounded <= float(np.linalg.norm(reach[..., 0], axis=1).max()) + exact + 1e-9
+
+
+def test_interrupted_move_is_told_up_to_where_it_came() -> None:
+    script = parse_io_script("format: servotwin-io/1\nevents: [{at: 0.6 s, press: stop}]")
+    log, commands, player = rehearse(
+        program("MOVEL P2 SPEED 0.1 m/s"), settings=JobSettings(start=START), io_script=script
+    )
+    (step,) = instructions(log, commands, player)
+    tip = player.robot.fkine(commands.q)[:, :3, 3]
+    assert not step.complete
+    assert step.said == "MOVEL P2 (interrupted)"
+    assert step.length_m == pytest.approx(float(np.linalg.norm(tip[-1] - tip[0])), rel=1e-6)
+
+
+START = dict(zip(("A", "B", "Z", "W"), [0.35, 0.7, 0.05, 0.17], strict=True))
+
+
+def test_instructions_of_a_called_file_name_it(tmp_path: Path) -> None:
+    from servotwin.jobs.points_file import write_points
+
+    (tmp_path / "main.job").write_text('MOVEJ P1\nCALL "sub.job"\nMOVEJ P1\n')
+    (tmp_path / "sub.job").write_text("MOVEJ P2\n")
+    for name in ("main", "sub"):
+        write_points(points(), tmp_path / f"{name}.points.yaml")
+    log, commands, player = rehearse(load_program(tmp_path / "main.job"), settings=JobSettings(start=START))
+    done = instructions(log, commands, player)
+    assert [(step.place, step.text) for step in done] == [
+        ("1", "MOVEJ P1"),
+        ("2", "CALL"),
+        ("sub.job:1", "MOVEJ P2"),
+        ("3", "MOVEJ P1"),
+    ]

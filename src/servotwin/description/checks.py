@@ -339,3 +339,10 @@ def motor_names(robot: RobotDescription) -> list[str]:
     if robot.transmission is not None:
         return list(robot.transmission.motors)
     return list(robot.joint_names)
+
+
+def motor_owners(robot: RobotDescription) -> list[str]:
+    """The axis that carries each motor's data, in the order of the motors."""
+    names, joints = motor_names(robot), robot.joint_names
+    places = joints if len(joints) == len(names) else names
+    return [name if name in robot.axes else place for name, place in zip(names, places, strict=True)]

@@ -11,6 +11,7 @@ import numpy as np
 
 from servotwin.description.schema import Motor, RobotDescription
 from servotwin.mechanism.model import Array
+from servotwin.motion.envelope import DriveLimits, drive_limits
 from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits
 from servotwin.report.traces import POINTS
 from servotwin.simulation.result import Result, joint_signal
@@ -85,23 +86,15 @@ class View:
         axis = self.description.axes.get(name)
         return axis.motor if axis is not None and axis.motor is not None else Motor()
 
+    def drive(self, name: str) -> DriveLimits:
+        """What motor and supply can give, as arrays (1,)."""
+        return drive_limits([self.motor(name)], self.description.power)
+
     def peak_rating(self, name: str) -> float | None:
         """Torque that motor and drive give at most [N m]."""
         stated: float | None = self.axis(name).get("peak_rating_N_m")
-        motor = self.motor(name)
-        if stated is None and motor.torque_constant is not None and motor.current_limit is not None:
-            return motor.torque_constant * motor.current_limit
-        return stated
-
-    @cached_property
-    def bus_voltage(self) -> float | None:
-        """Voltage of the supply [V]: the stated one, or the largest seen."""
-        power = getattr(self.description, "power", None)
-        stated: float | None = getattr(power, "bus_voltage", None)
-        if stated is not None:
-            return stated
-        seen = self.result.signals.get("bus_voltage_V")
-        return float(np.max(seen)) if seen is not None and len(seen) else None
+        most = float(self.drive(name).torque[0])
+        return most if stated is None and np.isfinite(most) else stated
 
     def saturation(self, motor: str) -> list[tuple[str, float, float]]:
         """Intervals (kind, from, to) in which a motor met a limit."""

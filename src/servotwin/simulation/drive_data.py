@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.description.checks import motor_names
+from servotwin.description.checks import motor_owners
 from servotwin.description.problems import find
 from servotwin.description.schema import Axis, Motor, RobotDescription
 from servotwin.drives.records import FREE, MOTOR, POWER, SENSOR, Kind, zeros
@@ -17,7 +17,6 @@ from servotwin.mechanism.model import Array
 
 AMBIENT = 25.0  # degC
 FASTEST_STIFFNESS = 1e-4  # s: an elastic gear must not swing faster than steps of the PWM period can follow
-OVERLOAD = 3.0  # current limit over rated current where none is stated
 KINDS = {"dc": Kind.DC, "dc-reduced": Kind.DC_REDUCED, "pmsm": Kind.PMSM, "ideal": Kind.IDEAL}
 NEEDED = {
     Kind.DC: ("torque_constant", "resistance", "inductance"),
@@ -35,11 +34,7 @@ EXAMPLES = {
 }
 
 
-def owners(description: RobotDescription) -> list[str]:
-    """The axis that carries each motor's data, in the order of the motors."""
-    names, joints = motor_names(description), description.joint_names
-    places = joints if len(joints) == len(names) else names
-    return [name if name in description.axes else place for name, place in zip(names, places, strict=True)]
+owners = motor_owners  # the name that simulations know it by
 
 
 def refuse(description: RobotDescription, path: str, text: str) -> InputError:
@@ -99,13 +94,8 @@ def motor_of(description: RobotDescription, name: str) -> tuple[Axis, Motor, Kin
 def current_limit(description: RobotDescription, name: str) -> float:
     """Limit of the driver's current [A]; three times the rated current where none is stated."""
     _, motor, kind = motor_of(description, name)
-    K = motor.torque_constant or 1.0
-    if motor.current_limit is not None:
-        return motor.current_limit
-    if motor.peak_torque is not None:
-        return motor.peak_torque / K
-    rated = motor.rated_current or (motor.rated_torque / K if motor.rated_torque else None)
-    if rated is None:
+    most = motor.largest_current
+    if most is None:
         if kind is Kind.IDEAL:
             return math.inf
         raise refuse(
@@ -113,7 +103,7 @@ def current_limit(description: RobotDescription, name: str) -> float:
             f"axes.{name}.motor.current_limit",
             f"missing, and neither peak nor rated torque tell it; expected {EXAMPLES['current_limit']}",
         )
-    return OVERLOAD * rated
+    return most
 
 
 def motor_records(description: RobotDescription, N: Array) -> Any:

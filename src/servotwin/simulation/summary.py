@@ -11,8 +11,9 @@ import numpy as np
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import Kind
 from servotwin.mechanism.model import Array
+from servotwin.motion.envelope import drive_limits
 from servotwin.motion.point_moves import Reference
-from servotwin.simulation.drive_data import current_limit, owners
+from servotwin.simulation.drive_data import owners
 from servotwin.simulation.machine import Machine
 from servotwin.simulation.plant import SQUARE
 from servotwin.simulation.result import SATURATION, Event, joint_signal
@@ -44,7 +45,7 @@ def axis_summaries(
         rms = math.sqrt(max(square, 0.0) / phases / duration) if duration > 0 else 0.0
         ideal = record["kind"] == Kind.IDEAL
         rms_torque = float(np.sqrt(np.mean(torque**2))) if ideal and len(torque) else K * rms
-        limit = current_limit(description, owner)
+        most = float(drive_limits([data], description.power).torque[0])
         found.append(
             {
                 "motor": motor,
@@ -53,7 +54,7 @@ def axis_summaries(
                 "peak_torque_mean_N_m": float(record["tau_mean_peak"]),
                 "rms_torque_N_m": rms_torque,
                 "rated_torque_N_m": data.rated_torque,
-                "peak_rating_N_m": data.peak_torque or (K * limit if math.isfinite(limit) else None),
+                "peak_rating_N_m": most if math.isfinite(most) else None,
                 "peak_speed_rad_per_s": float(record["w_peak"]),
                 "rated_speed_rad_per_s": data.rated_speed,
                 "peak_current_A": float(record["i_peak"]),

@@ -43,7 +43,9 @@ def plan(
         from servotwin.simulation.job_run import rehearse
 
         program = load_program(job)
-        settings = _settings(program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit)
+        settings = job_settings(
+            program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit
+        )
         log, _, player = rehearse(program, None, robot, changes, io_script=io, settings=settings)
         moves = planned_moves(player.plans, player.robot, player.limits, player.period)
         done = instructions(log, moves)
@@ -62,7 +64,7 @@ def plan(
         print_table(PLAN_COLUMNS, [_plan_row(step) for step in done], text_columns=3)
         print_line()
         _print_plan_end(log.finished, log.cycle_time_s, moves, player.robot)
-    return _ended(log.finished, log.alarms, settings.time_limit)
+    return ended(log.finished, log.alarms, settings.time_limit)
 
 
 PLAN_COLUMNS = (
@@ -126,7 +128,7 @@ def _print_plan_end(finished: bool, cycle: float | None, moves: Sequence[Planned
         print_line(f"commands are off the path by {1e6 * max(chords):.1f} um at most between their samples")
 
 
-def _ended(finished: bool, alarms: Sequence[str], time_limit: float) -> int:
+def ended(finished: bool, alarms: Sequence[str], time_limit: float) -> int:
     """Say why a job did not come to its end; the exit code."""
     sys.stdout.flush()
     for text in alarms:
@@ -166,7 +168,7 @@ def run(
         from servotwin.simulation.job_run import rehearse, run_job
 
         program = load_program(job)
-        settings = _settings(
+        settings = job_settings(
             program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit, plant=hidden
         )
         _, _, player = rehearse(program, None, robot, changes, io_script=io, settings=settings)
@@ -190,7 +192,7 @@ def run(
         sys.stdout.flush()
         print_note(f"interrupted at {story.t[-1]:.4g} s; the result up to there is in {folder}")
         return INTERRUPTED
-    return _ended(log.finished, log.alarms, settings.time_limit)
+    return ended(log.finished, log.alarms, settings.time_limit)
 
 
 def _diverged(error: Any, folder: str) -> int:
@@ -265,7 +267,7 @@ def _hidden(pairs: Sequence[str] | None) -> dict[str, str]:
         raise InputError(error.message, field="--plant") from None
 
 
-def _settings(
+def job_settings(
     program: Program,
     robot: str | None,
     changes: Mapping[str, str],

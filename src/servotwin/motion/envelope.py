@@ -45,10 +45,14 @@ class DriveLimits:
         and dry friction take. A braking motor has :math:`\tau \omega < 0`: back-EMF and voltage drop oppose each
         other, and only the current limits it.
         """
+        by_current, by_voltage, by_speed = self.parts(tau, w)
+        return np.asarray(np.maximum(np.maximum(by_current, by_voltage), by_speed))  # eq:drive-share
+
+    def parts(self, tau: Array, w: Array) -> tuple[Array, Array, Array]:
+        """The shares of current, voltage and speed, each (..., m)."""
         i = tau / self.constant
         u = np.hypot(self.resistance * i + self.emf * w, self.reactance * w * i)
-        by_current = np.abs(tau) / self.torque
-        return np.asarray(np.maximum(np.maximum(by_current, u / self.voltage), np.abs(w) / self.speed))
+        return np.abs(tau) / self.torque, u / self.voltage, np.abs(w) / self.speed
 
     def torques(self, w: Array) -> tuple[Array, Array]:
         r"""Least and largest torque (..., m) [N m] at speeds (..., m): the edges of the envelope, nan beyond it.
@@ -120,14 +124,15 @@ class Envelope:
                   p = N^{-T} \tau - J_m \dot\omega_m, \quad \omega_m = N \dot q               (eq:motor-torque)
 
         with the inverse dynamics tau of arm and rotors, the factor g of the gear (eq:gear-efficiency) and the
-        friction of the shaft (eq:stribeck). A shaft at rest slides in the direction that it is accelerated in.
+        friction of the shaft (eq:stribeck). In the instant in which a shaft rests, friction may act either way and
+        is not counted.
         """
         rotors = self.robot.mechanism.rotors
-        w, wd = qd @ rotors.N.T, qdd @ rotors.N.T
+        w = qd @ rotors.N.T
         tau = self.robot.rne(q, qd, qdd, drives=True) @ np.linalg.inv(rotors.N)
-        way = np.where(w != 0.0, np.sign(w), np.sign(wd))
+        way = np.sign(w)
         if (self.efficiency < 1.0).any():
-            own = rotors.J_m * wd
+            own = rotors.J_m * (qdd @ rotors.N.T)
             passed = tau - own
             loss = np.where(passed * way > 0.0, 1.0 / self.efficiency, self.efficiency)
             tau = np.where(way == 0.0, 1.0, loss) * passed + own  # eq:motor-torque

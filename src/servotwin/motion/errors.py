@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
 from servotwin.errors import ServotwinError
-from servotwin.robot.robot import Robot
 
 
 class PathError(ServotwinError):
@@ -13,8 +10,8 @@ class PathError(ServotwinError):
 
     ``index`` of the request in the plan (0-based), ``place`` along its path as a share of it (0 to 1),
     ``place_m`` the same in metres if it is a path of the tool, ``axis`` the name of the joint, and
-    ``what``: 'workspace', 'singularity', 'position', 'speed', 'acceleration', 'torque', 'motor torque',
-    'motor voltage', 'motor speed', 'tool speed', 'tool acceleration' or 'time'.
+    ``what``: 'workspace', 'singularity', 'position', 'speed', 'acceleration', 'torque', 'tool speed',
+    'tool acceleration' or 'time'.
     """
 
     def __init__(
@@ -35,12 +32,3 @@ class PathError(ServotwinError):
             else f"{1e3 * place_m:.6g} mm along the path"
         )
         super().__init__(f"move {index + 1}, {where}: {message}")
-
-
-def beyond_limits(robot: Robot, axis: int, value: float, low: float, high: float) -> str:
-    """The text about a joint that would leave its range, in the units of the shop floor."""
-    scale, unit = (1e3, "mm") if robot.joint_units[axis] == "m" else (180.0 / math.pi, "deg")
-    return (
-        f"axis {robot.joint_names[axis]} would stand at {scale * value:.6g} {unit}, beyond its limits;"
-        f" allowed are {scale * low:.6g} to {scale * high:.6g} {unit}"
-    )

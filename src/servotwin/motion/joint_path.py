@@ -41,6 +41,8 @@ class JointPath:
 
     def at(self, s: Array) -> tuple[Array, Array, Array]:
         """q, q' and q'' (k, n) at s (k,)."""
+        if self.s.size == 2:
+            return polynomial(self._coefficients[0], s - self.s[0])
         i = np.minimum(np.maximum(np.searchsorted(self.s, s, side="right") - 1, 0), self.s.size - 2)
         return polynomial(self._coefficients[i], s - self.s[i])
 

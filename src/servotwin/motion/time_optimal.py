@@ -11,6 +11,7 @@ largest speed is then taken forwards (Pham and Pham 2018). Theory: docs/theory/p
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.motion.errors import PathError, beyond_limits
+from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.laws import Slowed
 from servotwin.motion.limits import MotionLimits
@@ -171,8 +172,12 @@ def _check_positions(robot: Robot, way: JointPath, s: Array, q: Array, limits: M
     if beyond.max() <= ON_LIMIT:
         return
     k, axis = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
-    text = beyond_limits(robot, int(axis), float(q[k, axis]), limits.q_min[axis], limits.q_max[axis])
-    raise PathError(text, index=0, what="position", axis=robot.joint_names[axis], place=float(s[k] / s[-1]))
+    scale, unit = (1e3, "mm") if robot.joint_units[axis] == "m" else (180.0 / math.pi, "deg")
+    stands, low, high = (scale * float(x) for x in (q[k, axis], limits.q_min[axis], limits.q_max[axis]))
+    name = robot.joint_names[axis]
+    allowed = f"allowed are {low:.6g} to {high:.6g} {unit}"
+    text = f"axis {name} would stand at {stands:.6g} {unit}, beyond its limits; {allowed}"
+    raise PathError(text, index=0, what="position", axis=name, place=float(s[k] / s[-1]))
 
 
 def _halved(s: Array) -> Array:

@@ -129,7 +129,8 @@ def job() -> Row:
         while not isinstance(task := player.next(q, {}, single=False, timed_out=False), EndTask):
             if not isinstance(task, MotionTask):
                 raise TypeError(f"a move of the benchmark cannot be planned: {task}")
-            q = task.trajectory.sample(np.array([task.trajectory.duration]))[0][0]
+            last = task.trajectory.segments[-1]
+            q = last.sample(np.array([last.duration]))[0][0]
         return sum(len(planned.moves) for planned in player.plans)
 
     if ours() != JOB:

@@ -51,12 +51,17 @@ class Tracker:
         size = arm_size(self.robot)
         return np.array([1.0 / size] * 3 + [1.0 if self.oriented else 0.0] * 3)
 
+    @cached_property
+    def _back(self) -> Array | None:
+        """The robot's tool frame in that of the tool point; None if they are the same."""
+        return None if np.array_equal(self.X_tool, np.eye(4)) else np.linalg.inv(self.X_tool)
+
     def target(self, curve: Curve, s: Array) -> tuple[Array, Array, Array]:
         """Pose (k, 4, 4), first and second rate (k, 6) of the robot's tool frame on the curve."""
         X, (one, two) = curve.pose(s), curve.rates(s)
-        if np.array_equal(self.X_tool, np.eye(4)):
+        back = self._back
+        if back is None:
             return X, np.asarray(one), two
-        back = np.linalg.inv(self.X_tool)
         arm = X[:, :3, :3] @ back[:3, 3]
         w, alpha = one[:, 3:], two[:, 3:]
         spin = cross(w, arm)

@@ -43,8 +43,11 @@ class JointPath:
         """q, q' and q'' (k, n) at s (k,)."""
         if self.s.size == 2:
             return polynomial(self._coefficients[0], s - self.s[0])
-        i = np.minimum(np.maximum(np.searchsorted(self.s, s, side="right") - 1, 0), self.s.size - 2)
-        return polynomial(self._coefficients[i], s - self.s[i])
+        from servotwin.motion.tracking import polynomials_at
+
+        out = np.empty((3, len(s), self.q.shape[1]))
+        polynomials_at(self.s, self._coefficients, np.asarray(s, dtype=np.float64), out[0], out[1], out[2])
+        return out[0], out[1], out[2]
 
     def part(self, s_from: float, s_to: float) -> JointPath:
         """The same path between two parameters, counted from zero."""

@@ -1,4 +1,4 @@
-r"""Inverse kinematics along a path, the compiled part of ``follow``: Newton's method and the rates of the joints.
+r"""The compiled part of joint paths: inverse kinematics along a curve, and the values between its points.
 
 The kernels of a robot are called by their addresses, so that one loop serves all robots with up to six joints.
 """
@@ -175,3 +175,22 @@ def solve_points(
         if march and k > 0 and not joined_to(s, q, dq, ddq, k):
             return k
     return m
+
+
+@kernel_of(Path(address_module.__file__).parent)
+def polynomials_at(knots: Array, c: Array, s: Array, q: Array, dq: Array, ddq: Array) -> None:
+    """Values, first and second rates (k, n) at s (k,) of the quintics c (m - 1, 6, n) between knots (m,)."""
+    for k in range(len(s)):
+        i, beyond = 0, len(knots) - 1
+        while beyond - i > 1:
+            middle = (i + beyond) // 2
+            if s[k] >= knots[middle]:
+                i = middle
+            else:
+                beyond = middle
+        u = s[k] - knots[i]
+        for j in range(q.shape[1]):
+            c0, c1, c2, c3, c4, c5 = c[i, 0, j], c[i, 1, j], c[i, 2, j], c[i, 3, j], c[i, 4, j], c[i, 5, j]
+            q[k, j] = ((((c5 * u + c4) * u + c3) * u + c2) * u + c1) * u + c0
+            dq[k, j] = (((5.0 * c5 * u + 4.0 * c4) * u + 3.0 * c3) * u + 2.0 * c2) * u + c1
+            ddq[k, j] = ((20.0 * c5 * u + 12.0 * c4) * u + 6.0 * c3) * u + 2.0 * c2

@@ -54,7 +54,9 @@ class Tracker:
     @cached_property
     def _back(self) -> Array | None:
         """The robot's tool frame in that of the tool point; None if they are the same."""
-        return None if np.array_equal(self.X_tool, np.eye(4)) else np.linalg.inv(self.X_tool)
+        return (
+            None if np.array_equal(self.X_tool, np.eye(4)) else np.asarray(np.linalg.inv(self.X_tool), float)
+        )
 
     def target(self, curve: Curve, s: Array) -> tuple[Array, Array, Array]:
         """Pose (k, 4, 4), first and second rate (k, 6) of the robot's tool frame on the curve."""

@@ -34,10 +34,15 @@ class JointPath:
     @cached_property
     def _coefficients(self) -> Array:
         """(m - 1, 6, n)"""
-        h = np.diff(self.s)[:, None]
-        before = self.q[:-1], self.dq[:-1], self.ddq[:-1]
-        after = self.q[1:], self.dq[1:], self.ddq[1:]
-        return np.ascontiguousarray(quintic_through(before, after, h).swapaxes(0, 1))
+        if self.s.size == 2:
+            one, two = ((self.q[k], self.dq[k], self.ddq[k]) for k in (0, 1))
+            return quintic_through(one, two, float(self.s[1] - self.s[0]))[None]
+        from servotwin.motion.tracking import quintics
+
+        c = np.empty((self.s.size - 1, 6, self.q.shape[1]))
+        q, dq, ddq = (np.ascontiguousarray(x) for x in (self.q, self.dq, self.ddq))
+        quintics(self.s, q, dq, ddq, c)
+        return c
 
     def at(self, s: Array) -> tuple[Array, Array, Array]:
         """q, q' and q'' (k, n) at s (k,)."""

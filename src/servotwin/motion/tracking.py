@@ -178,6 +178,21 @@ def solve_points(
 
 
 @kernel_of(Path(address_module.__file__).parent)
+def quintics(knots: Array, q: Array, dq: Array, ddq: Array, c: Array) -> None:
+    """Coefficients c (m - 1, 6, n) of the quintics with values, first and second rates (m, n) at knots (m,)."""
+    for i in range(len(knots) - 1):
+        h = knots[i + 1] - knots[i]
+        for j in range(q.shape[1]):
+            p = q[i + 1, j] - q[i, j] - h * (dq[i, j] + 0.5 * h * ddq[i, j])
+            v = h * (dq[i + 1, j] - dq[i, j] - h * ddq[i, j])
+            a = h * h * (ddq[i + 1, j] - ddq[i, j])
+            c[i, 0, j], c[i, 1, j], c[i, 2, j] = q[i, j], dq[i, j], 0.5 * ddq[i, j]
+            c[i, 3, j] = (10.0 * p - 4.0 * v + 0.5 * a) / h**3  # eq:blend
+            c[i, 4, j] = (-15.0 * p + 7.0 * v - a) / h**4
+            c[i, 5, j] = (6.0 * p - 3.0 * v + 0.5 * a) / h**5
+
+
+@kernel_of(Path(address_module.__file__).parent)
 def polynomials_at(knots: Array, c: Array, s: Array, q: Array, dq: Array, ddq: Array) -> None:
     """Values, first and second rates (k, n) at s (k,) of the quintics c (m - 1, 6, n) between knots (m,)."""
     for k in range(len(s)):

@@ -156,6 +156,8 @@ def _slowed(robot: Robot, segment: PathSegment, limits: MotionLimits, drives: bo
             return slower
         k *= used.factor()  # eq:stretch-torque
         slower = replace(segment, law=Slowed(law, k))
+        if limits.envelope is None:
+            return slower  # without voltage and friction the shares fall exactly so
     j, column = np.unravel_index(int(np.argmax(used.values)), used.values.shape)
     what, axis = used.names[column]
     text = f"{axis or 'the tool'} would need {100 * used.values[j, column]:.4g} % of its {what}, however slow"

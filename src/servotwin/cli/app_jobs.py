@@ -35,6 +35,13 @@ TimeLimit = Annotated[
     str | None,
     typer.Option("--time-limit", metavar="TIME", help="Stop a job that takes longer; default '600 s'."),
 ]
+TimeOptimal = Annotated[
+    bool,
+    typer.Option(
+        "--time-optimal",
+        help="Compare with the quickest motion along the same paths that motors and joints can do.",
+    ),
+]
 Changes = Annotated[
     list[str], typer.Argument(metavar="CHANGE...", help="'x=10 mm' sets, 'x+=1 mm' shifts a field.")
 ]
@@ -102,6 +109,7 @@ def plan(
     fit: Fit = False,
     override: Override = 100,
     time_limit: TimeLimit = None,
+    time_optimal: TimeOptimal = False,
     overrides: Set = None,
     json: Json = False,
 ) -> None:
@@ -109,6 +117,13 @@ def plan(
 
     Duration, limits reached, deviation and chord error of every instruction.
     """
+    if time_optimal:
+        from servotwin.cli.job_optimal import plan as run_optimal
+
+        code = run_optimal(
+            job, robot, overrides, q=q, io=io, fit=fit, override=override, time_limit=time_limit, json=json
+        )
+        raise typer.Exit(code)
     from servotwin.cli.job_run import plan as run
 
     code = run(

@@ -45,7 +45,9 @@ def plan(
 
         program = load_program(job)
         warnings = _warnings(program, robot, changes)
-        settings = _settings(program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit)
+        settings = job_settings(
+            program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit
+        )
         log, commands, player = rehearse(program, None, robot, changes, io_script=io, settings=settings)
         done = instructions(log, commands, player)
     for line in warnings:
@@ -66,7 +68,7 @@ def plan(
         print_table(PLAN_COLUMNS, [_plan_row(step) for step in done], text_columns=3)
         print_line()
         _print_plan_end(log, done, player.robot)
-    return _ended(log)
+    return ended(log)
 
 
 def _warnings(program: Program, robot: str | None, changes: Mapping[str, str]) -> list[str]:
@@ -144,7 +146,7 @@ def _print_plan_end(log: JobLog, done: Sequence[Done], robot: Robot) -> None:
         print_line(f"whole pulses are off the path by {1e6 * max(rounded):.1f} um at most")
 
 
-def _ended(log: JobLog) -> int:
+def ended(log: JobLog) -> int:
     """Say why a job did not come to its end; the exit code."""
     sys.stdout.flush()
     for text in log.alarms:
@@ -187,7 +189,7 @@ def run(
         program = load_program(job)
         for line in _warnings(program, robot, changes):
             print_note(line)
-        settings = _settings(
+        settings = job_settings(
             program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit, plant=hidden
         )
         folder = out or f"out/{Path(program.job.file).stem}"
@@ -212,7 +214,7 @@ def run(
         sys.stdout.flush()
         print_note(f"interrupted at {story.t[-1]:.4g} s; the result up to there is in {folder}")
         return INTERRUPTED
-    return _ended(ran.log)
+    return ended(ran.log)
 
 
 def _print_run(story: JobStory, files: JobFiles, *, json: bool) -> None:
@@ -273,7 +275,7 @@ def _hidden(pairs: Sequence[str] | None) -> dict[str, str]:
         raise InputError(error.message, field="--plant") from None
 
 
-def _settings(
+def job_settings(
     program: Program,
     robot: str | None,
     changes: Mapping[str, str],

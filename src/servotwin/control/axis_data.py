@@ -11,7 +11,6 @@ from servotwin.control.sampled import Array, AxisModel, Timing
 from servotwin.description.checks import motor_names
 from servotwin.description.motors import (
     dq_inductances,
-    known_current_limit,
     motor_of,
     owner_by_motor,
     owners,
@@ -139,7 +138,7 @@ def _stated_gains(description: RobotDescription, motor: str) -> dict[str, float]
 def scaling_of(description: RobotDescription, motor: str) -> Scaling | None:
     """Scaling of integer gains; None where encoder, current limit or bus voltage are not known."""
     axis = description.axes.get(owner_by_motor(description)[motor])
-    if axis is None or axis.motor is None or axis.encoder is None or known_current_limit(axis.motor) is None:
+    if axis is None or axis.motor is None or axis.encoder is None or axis.motor.largest_current is None:
         return None
     if description.power is None and axis.motor.kind != "ideal":
         return None

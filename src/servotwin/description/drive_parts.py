@@ -38,6 +38,20 @@ class Limits(Part):
         return self
 
 
+class ToolLimits(Part):
+    """What the tool point may do along its path; what is missing is unlimited."""
+
+    speed: Annotated[float | None, Measure("m/s", above=0.0)] = Field(
+        default=None, description="largest speed of the tool point"
+    )
+    acceleration: Annotated[float | None, Measure("m/s^2", above=0.0)] = Field(
+        default=None, description="largest acceleration of the tool point"
+    )
+    jerk: Annotated[float | None, Measure("m/s^3", above=0.0)] = Field(
+        default=None, description="largest jerk of the tool point"
+    )
+
+
 class Gear(Part):
     """The transmission between a motor and its joint."""
 
@@ -77,6 +91,7 @@ class Gear(Part):
         return 2.0 * math.pi / self.lead if self.lead is not None else self.ratio
 
 
+OVERLOAD = 3.0  # current limit over rated current where none is stated
 COPPER = 0.00393  # 1/K; temperature coefficient of the resistance of annealed copper at 20 degC (IEC 60028)
 
 
@@ -206,6 +221,17 @@ class Motor(Part):
     leakage: Annotated[float | None, Measure("m^3/(s*Pa)", minimum=0.0)] = Field(
         default=None, description="leakage flow per pressure (hydraulic)"
     )
+
+    @property
+    def largest_current(self) -> float | None:
+        """Limit of the driver's current [A]: as stated, of the peak torque, or three times the rated one."""
+        K = self.torque_constant or 1.0
+        if self.current_limit is not None:
+            return self.current_limit
+        if self.peak_torque is not None:
+            return self.peak_torque / K
+        rated = self.rated_current or (self.rated_torque / K if self.rated_torque else None)
+        return None if rated is None else OVERLOAD * rated
 
 
 class Brake(Part):

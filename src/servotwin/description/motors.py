@@ -7,7 +7,6 @@ from servotwin.description.problems import refuse
 from servotwin.description.schema import Axis, Motor, RobotDescription
 from servotwin.errors import InputError
 
-OVERLOAD = 3.0  # current limit over rated current where none is stated
 NEEDED = {
     "dc": ("torque_constant", "resistance", "inductance"),
     "dc-reduced": ("torque_constant", "resistance"),
@@ -96,20 +95,9 @@ def dq_inductances(motor: Motor) -> tuple[float, float]:
     return motor.inductance_d or motor.inductance or 0.0, motor.inductance_q or motor.inductance or 0.0
 
 
-def known_current_limit(motor: Motor) -> float | None:
-    """Limit of the driver's current [A]: stated, or what the peak torque takes, or three times the rated current."""
-    K = motor.torque_constant or 1.0
-    if motor.current_limit is not None:
-        return motor.current_limit
-    if motor.peak_torque is not None:
-        return motor.peak_torque / K
-    rated = motor.rated_current or (motor.rated_torque / K if motor.rated_torque else None)
-    return None if rated is None else OVERLOAD * rated
-
-
 def required_current_limit(description: RobotDescription, owner: str, why: str) -> float:
-    """The same, or an error that says for what (``why``) it is needed."""
-    limit = known_current_limit(motor_of(description, owner)[1])
+    """Limit of the driver's current [A], or an error that says for what (``why``) it is needed."""
+    limit = motor_of(description, owner)[1].largest_current
     if limit is None:
         raise refuse(
             description,

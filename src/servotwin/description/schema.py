@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 
 from servotwin.description import checks
 from servotwin.description.controller_parts import Controller
-from servotwin.description.drive_parts import Brake, Encoder, Gear, Limits, Motor
+from servotwin.description.drive_parts import Brake, Encoder, Gear, Limits, Motor, ToolLimits
 from servotwin.description.fields import Choice, Measure, Part, Reader, Whole, Words, problem, read_parts
 from servotwin.description.nodes import Node, Origin, one_line
 from servotwin.description.parts import (
@@ -53,6 +53,7 @@ __all__ = [
     "RobotDescription",
     "Tensor",
     "Tool",
+    "ToolLimits",
     "Transmission",
 ]
 
@@ -118,9 +119,10 @@ class Axis(Part):
 
 
 class Tool(Placement):
-    """The tool frame in the link frame of its axis."""
+    """The tool frame in the link frame of its axis, and what its origin, the tool point, may do."""
 
     parent: OptionalName = Field(default=None, description="axis that carries the tool; default the last one")
+    limits: ToolLimits = Field(default_factory=ToolLimits, description="limits of the tool point")
 
 
 class Payload(Part):

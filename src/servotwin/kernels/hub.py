@@ -101,9 +101,9 @@ def kernel(
     return Kernel(kind, call, consts, compiled)
 
 
-def entry(kind: str, numbers: Numbers, *, drives: bool = False) -> Entry:
+def entry(kind: str, numbers: Numbers, *, frame: str | None = None, drives: bool = False) -> Entry:
     """The same for one evaluation at a time, callable by address; all arguments packed into two arrays."""
-    compiled, consts = _compiled_for(kind, numbers, None, drives, ONE)
+    compiled, consts = _compiled_for(kind, numbers, frame, drives, ONE)
     return Entry(compiled.address, consts, compiled.inputs, compiled.outputs)
 
 

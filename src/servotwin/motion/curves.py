@@ -15,7 +15,7 @@ import numpy as np
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.motion.rotations import turn_between, turned, turning_rates
+from servotwin.motion.rotations import turn_between, turned, turned_from, turning_rates
 
 STILL = 1e-9  # m and rad: what is shorter is no way
 FLAT = 1e-6  # sine between the chords of three points that lie on one line
@@ -70,7 +70,7 @@ class Line:
     def pose(self, s: Array) -> Array:
         """See ``Curve``."""
         p = self.X_from[:3, 3] + s[:, None] * self.direction
-        return _poses(p, self.X_from[:3, :3] @ turned(s[:, None] * self.turn))  # eq:line
+        return _poses(p, turned_from(self.X_from[:3, :3], self.turn, s))  # eq:line
 
     def rates(self, s: Array) -> tuple[Array, Array]:
         """See ``Curve``."""
@@ -113,7 +113,7 @@ class Circle:
         """See ``Curve``."""
         phi = s[:, None] / self.radius
         p = self.centre + self.radius * (np.cos(phi) * self.axes[0] + np.sin(phi) * self.axes[1])  # eq:circle
-        return _poses(p, self.X_from[:3, :3] @ turned(s[:, None] * self.turn))
+        return _poses(p, turned_from(self.X_from[:3, :3], self.turn, s))
 
     def rates(self, s: Array) -> tuple[Array, Array]:
         """See ``Curve``."""

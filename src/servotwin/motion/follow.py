@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from servotwin.errors import KinematicsError, ServotwinError, UnreachableError
+from servotwin.kernels.hub import Entry, entry
 from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.curves import Curve
 from servotwin.motion.errors import PathError
@@ -23,11 +24,11 @@ from servotwin.robot.robot import Robot
 
 INTERVALS = 8  # of a curve at first
 ACCURACY = 1e-8  # m (and rad times the size of the arm): between the points
-PLACE, TILT = 1e-8, 1e-5  # m, rad: a solved point; arms with fewer than six joints meet the nearest tilt
 SINGULAR = 1e-3  # smallest singular value of the Jacobian, lengths in sizes of the arm
 FINEST = 4096  # intervals of a curve
 CLOSEST = 1e-6  # of the curve: points that near to each other that do not hang together are no path
-STEPS = 12
+STEPS, PLACE, TILT = 12, 1e-8, 1e-5  # of Newton's method; m, rad: a solved point (see ``tracking``)
+COMPILED = 6  # joints of an arm at most that is followed by compiled code
 Rates = tuple[Array, Array, Array]  # q', q'' and the smallest singular value
 _DAMPING = 1e-14 * np.eye(6)
 
@@ -50,12 +51,19 @@ class Tracker:
         size = arm_size(self.robot)
         return np.array([1.0 / size] * 3 + [1.0 if self.oriented else 0.0] * 3)
 
+    @cached_property
+    def _back(self) -> Array | None:
+        """The robot's tool frame in that of the tool point; None if they are the same."""
+        return (
+            None if np.array_equal(self.X_tool, np.eye(4)) else np.asarray(np.linalg.inv(self.X_tool), float)
+        )
+
     def target(self, curve: Curve, s: Array) -> tuple[Array, Array, Array]:
         """Pose (k, 4, 4), first and second rate (k, 6) of the robot's tool frame on the curve."""
         X, (one, two) = curve.pose(s), curve.rates(s)
-        if np.array_equal(self.X_tool, np.eye(4)):
+        back = self._back
+        if back is None:
             return X, np.asarray(one), two
-        back = np.linalg.inv(self.X_tool)
         arm = X[:, :3, :3] @ back[:3, 3]
         w, alpha = one[:, 3:], two[:, 3:]
         spin = cross(w, arm)
@@ -100,6 +108,36 @@ class Tracker:
         size = arm_size(self.robot)
         return np.asarray(size * np.abs(self.weights * self._error(X, q)).max(axis=1))
 
+    def march(self, s: Array, X: Array, one: Array, two: Array, q: Array) -> tuple[Array, Rates, int]:
+        """Positions (m, n) from the given first one (n,) on, their rates, and how many of them hang together."""
+        if entries_of(self.robot) is None:
+            return _track(self, s, X, one, two, q)
+        guess = np.zeros((s.size, q.size))
+        guess[0] = q
+        return self._solved(True, s, X, one, two, guess)
+
+    def correct(self, X: Array, one: Array, two: Array, guess: Array) -> tuple[Array, Rates]:
+        """Positions near guesses (m, n) and their rates, point by point."""
+        if entries_of(self.robot) is None:
+            q, _ = self.solve(X, guess)
+            return q, self.rates(q, one, two)
+        return self._solved(False, np.zeros(len(X)), X, one, two, guess)[:2]
+
+    def _solved(
+        self, march: bool, s: Array, X: Array, one: Array, two: Array, q: Array
+    ) -> tuple[Array, Rates, int]:
+        """The compiled form of both."""
+        from servotwin.motion.tracking import solve_points
+
+        found = entries_of(self.robot)
+        assert found is not None
+        m, n = q.shape
+        dq, ddq, squares = np.zeros((m, n)), np.zeros((m, n)), np.zeros((m, n, n))
+        X, one, two = (np.ascontiguousarray(x) for x in (X, one, two))
+        done = solve_points(found[0], self.weights, march, s, X, one, two, q, dq, ddq, squares)
+        sigma = np.sqrt(np.maximum(np.linalg.eigvalsh(squares)[:, 0], 0.0))
+        return q, (dq, ddq, sigma), int(done)
+
     def _error(self, X: Array, q: Array) -> Array:
         Y = self.robot.fkine(q)
         out = np.empty((q.shape[0], 6))
@@ -113,21 +151,31 @@ def arm_size(robot: Robot) -> float:
     return max(0.1, float(np.linalg.norm(robot.fkine(robot.q_home)[:3, 3])))
 
 
+@lru_cache(maxsize=16)
+def entries_of(robot: Robot) -> tuple[NDArray[np.int64], tuple[Entry, ...]] | None:
+    """Addresses (6,) of fkine, jacob0 and jacob0_dot with their data, and what keeps them alive; None for loops."""
+    if robot.closed or not 0 < robot.n <= COMPILED:
+        return None
+    tool = robot.mechanism.tool
+    held = tuple(entry(kind, robot.numbers, frame=tool) for kind in ("fkine", "jacob0", "jacob0_dot"))
+    places = [[one.address, one.data.ctypes.data] for one in held]
+    return np.array(places, dtype=np.int64).ravel(), held
+
+
 def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> JointPath:
     """The joint path along the curve from q_start (n,), which must stand at its beginning.
 
     Points are added until the tool is within ``ACCURACY`` of the curve everywhere in between. PathError
     says where the path leaves the workspace or meets a singularity.
     """
-    _, first, second = tracker.target(curve, np.zeros(1))
-    dq, _, sigma = tracker.rates(np.asarray(q_start)[None], first, second)
-    if sigma[0] < SINGULAR:  # no way leads out of it along the curve
-        _singular(tracker, curve, 0.0, dq[0], index)
     spans = max(2, -(-INTERVALS // (curve.knots.size - 1)))
-    s = np.unique(np.concatenate([np.linspace(a, b, spans + 1) for a, b in pairwise(curve.knots)]))
+    inner = curve.knots[:-1, None] + np.diff(curve.knots)[:, None] * (np.arange(spans) / spans)
+    s = np.append(inner, curve.knots[-1])
     while True:
         X, one, two = tracker.target(curve, s)
-        q, rates, solved = _track(tracker, s, X, one, two, q_start)
+        q, rates, solved = tracker.march(s, X, one, two, q_start)
+        if rates[2][0] < SINGULAR:  # no way leads out of it along the curve
+            _singular(tracker, curve, 0.0, rates[0][0], index)
         if solved == s.size:
             break
         near, far = s[solved - 1], s[solved]
@@ -139,23 +187,27 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
         k = int(np.argmin(sigma))
         if sigma[k] < SINGULAR:
             _singular(tracker, curve, float(s[k]), dq[k], index)
-        path = JointPath(s, q, dq, ddq)
         middle = 0.5 * (s[:-1] + s[1:])
-        X_mid, one_mid, two_mid = tracker.target(curve, middle)
-        guess = path.at(middle)[0]
-        miss = tracker.miss(X_mid, guess)
+        X, one, two = tracker.target(curve, middle)
+        guess = _halfway(s, q, dq, ddq)
+        miss = tracker.miss(X, guess)
         if miss.max() < ACCURACY or s.size > FINEST:
-            return path
+            return JointPath(s, q, dq, ddq)
         far = (miss >= 0.1 * ACCURACY) & (np.diff(s) > CLOSEST * CLOSEST * curve.length)
         if not far.any():
-            return path
-        q_far, _ = tracker.solve(X_mid[far], guess[far])
+            return JointPath(s, q, dq, ddq)
+        q_far, rates_far = tracker.correct(X[far], one[far], two[far], guess[far])
         order = np.argsort(np.concatenate([s, middle[far]]), kind="stable")
-        s, q, one, two = (
-            np.concatenate(pair)[order]
-            for pair in ((s, middle[far]), (q, q_far), (one, one_mid[far]), (two, two_mid[far]))
-        )
-        rates = tracker.rates(q, one, two)
+        s, q = np.concatenate([s, middle[far]])[order], np.concatenate([q, q_far])[order]
+        dq, ddq, sigma = (np.concatenate(pair)[order] for pair in zip(rates, rates_far, strict=True))
+        rates = dq, ddq, sigma
+
+
+def _halfway(s: Array, q: Array, dq: Array, ddq: Array) -> Array:
+    """The quintics of a path in the middle of its intervals (m - 1, n)."""
+    h = np.diff(s)[:, None]
+    turn, bend = h * (dq[:-1] - dq[1:]), h * h * (ddq[:-1] + ddq[1:])
+    return 0.5 * (q[:-1] + q[1:]) + 5.0 / 32.0 * turn + bend / 64.0
 
 
 def _track(

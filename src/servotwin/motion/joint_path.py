@@ -34,15 +34,25 @@ class JointPath:
     @cached_property
     def _coefficients(self) -> Array:
         """(m - 1, 6, n)"""
-        h = np.diff(self.s)[:, None]
-        before = self.q[:-1], self.dq[:-1], self.ddq[:-1]
-        after = self.q[1:], self.dq[1:], self.ddq[1:]
-        return np.ascontiguousarray(quintic_through(before, after, h).swapaxes(0, 1))
+        if self.s.size == 2:
+            one, two = ((self.q[k], self.dq[k], self.ddq[k]) for k in (0, 1))
+            return quintic_through(one, two, float(self.s[1] - self.s[0]))[None]
+        from servotwin.motion.tracking import quintics
+
+        c = np.empty((self.s.size - 1, 6, self.q.shape[1]))
+        q, dq, ddq = (np.ascontiguousarray(x) for x in (self.q, self.dq, self.ddq))
+        quintics(self.s, q, dq, ddq, c)
+        return c
 
     def at(self, s: Array) -> tuple[Array, Array, Array]:
         """q, q' and q'' (k, n) at s (k,)."""
-        i = np.minimum(np.maximum(np.searchsorted(self.s, s, side="right") - 1, 0), self.s.size - 2)
-        return polynomial(self._coefficients[i], s - self.s[i])
+        if self.s.size == 2:
+            return polynomial(self._coefficients[0], s - self.s[0])
+        from servotwin.motion.tracking import polynomials_at
+
+        out = np.empty((3, len(s), self.q.shape[1]))
+        polynomials_at(self.s, self._coefficients, np.asarray(s, dtype=np.float64), out[0], out[1], out[2])
+        return out[0], out[1], out[2]
 
     def part(self, s_from: float, s_to: float) -> JointPath:
         """The same path between two parameters, counted from zero."""

@@ -10,6 +10,7 @@ import numpy as np
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
+from servotwin.motion.envelope import Envelope, envelope_of
 from servotwin.motion.point_moves import RAMP
 from servotwin.motion.profiles import PEAK
 from servotwin.robot.robot import Robot
@@ -19,7 +20,8 @@ from servotwin.robot.robot import Robot
 class MotionLimits:
     """Per joint (n,) in rad, m and s, infinite where there is no limit; of the tool point in m and s.
 
-    ``torque`` [N m, N] is checked along a path where it is finite.
+    ``torque`` [N m, N] of the joints is checked along a path where it is finite, the torques and speeds of the
+    motors where there is an ``envelope``.
     """
 
     q_min: Array
@@ -30,6 +32,8 @@ class MotionLimits:
     torque: Array
     tool_speed: float = math.inf
     tool_acceleration: float = math.inf
+    tool_jerk: float = math.inf
+    envelope: Envelope | None = None
 
 
 def limits_of(
@@ -39,16 +43,21 @@ def limits_of(
     ramp: float = RAMP,
     tool_speed: float = math.inf,
     tool_acceleration: float = math.inf,
-    torque: bool = False,
+    tool_jerk: float = math.inf,
+    torque: bool | None = None,
+    envelope: bool = True,
 ) -> MotionLimits:
-    r"""The limits of a robot; ``description``, its file, adds those of jerk.
+    r"""The limits of a robot; ``description``, its file, adds those of jerk, of the tool and of the motors.
 
     A joint without limit of acceleration gets the one with which a cubic ramp to full speed lasts ``ramp`` [s]:
 
     .. math:: a = 1.5 V / T_r                                                         (eq:usual-acceleration)
 
-    ``torque``: also check the joint torques against the effort limits of the robot file.
+    The tool may do what both its file and the arguments allow. ``torque``: the joint torques are checked
+    against the effort limits of the robot, by default if its file is given; ``envelope``: the motors against
+    what they and their supply can give, if the file says so.
     """
+    torque = description is not None if torque is None else torque
     limits = robot.limits
     for name, speed in zip(robot.joint_names, limits.qd_max, strict=True):
         if not math.isfinite(speed):
@@ -63,7 +72,20 @@ def limits_of(
             axis = description.axes[name].limits
             if axis.jerk is not None:
                 jerk[k] = axis.jerk
-    effort = limits.tau_max if torque else np.full(robot.n, np.inf)
+    tool = np.array([tool_speed, tool_acceleration, tool_jerk])
+    if description is not None and description.tool is not None:
+        stated = description.tool.limits
+        own = (stated.speed, stated.acceleration, stated.jerk)
+        tool = np.minimum(tool, [math.inf if value is None else value for value in own])
     return MotionLimits(
-        limits.q_min, limits.q_max, limits.qd_max, a, jerk, effort, tool_speed, tool_acceleration
+        limits.q_min,
+        limits.q_max,
+        limits.qd_max,
+        a,
+        jerk,
+        limits.tau_max if torque else np.full(robot.n, np.inf),
+        float(tool[0]),
+        float(tool[1]),
+        float(tool[2]),
+        envelope_of(robot, description) if envelope and description is not None else None,
     )

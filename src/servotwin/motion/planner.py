@@ -20,6 +20,7 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.blends import Corner, corner_between
 from servotwin.motion.demands import HOLDS, check_positions, refuse, worst_demand
 from servotwin.motion.errors import PathError
+from servotwin.motion.joint_move import simple_move
 from servotwin.motion.laws import Profile, Slowed, Uniform, make_profile, ramped
 from servotwin.motion.legs import Leg, leg_of
 from servotwin.motion.limits import MotionLimits
@@ -56,6 +57,12 @@ def plan(
     slowed = [1.0] * len(requests)
     chain: list[Leg] = []
     for index, request in enumerate(requests):
+        short = None if chain else simple_move(request, q, limits)
+        if short is not None:
+            segments.append(short)
+            owners.append(index)
+            q = short.path.q[-1]
+            continue
         leg = leg_of(robot, request, index, q, limits, fit)
         if leg is None:
             _close(chain, limits, fit, period, segments, owners, slowed)

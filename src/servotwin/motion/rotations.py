@@ -5,6 +5,8 @@ Theory: docs/theory/paths.md.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from servotwin.dynamics.ik.pose import rotation_vector
@@ -44,6 +46,17 @@ def turned(w: Array) -> Array:
     b = np.where(tiny, 0.5 - theta**2 / 24.0, 2.0 * half * half)
     W = skew(w)
     return np.asarray(_EYE + a * W + b * (W @ W))  # eq:turn
+
+
+def turned_from(R: Array, w: Array, s: Array) -> Array:
+    """Orientations (k, 3, 3) of R (3, 3) after the turns s w, s (k,), about one axis: w (3,) in the axes of R."""
+    rate = math.sqrt(float(w @ w))
+    if rate == 0.0:
+        return np.broadcast_to(R, (s.size, 3, 3))
+    K = R @ skew(w / rate)
+    angle = (rate * s)[:, None, None]
+    half = np.sin(0.5 * angle)
+    return np.asarray(R + np.sin(angle) * K + 2.0 * half * half * (K @ skew(w / rate)))  # eq:turn
 
 
 def turn_between(R_from: Array, R_to: Array) -> Array:

@@ -1,4 +1,4 @@
-r"""The quickest way along a given path under the torques of the joints, from the dynamic model.
+r"""The quickest way along a given path under the torques of joints and motors, from the dynamic model.
 
 Along q(s) the torques are linear in the acceleration and the squared speed of the parameter:
 
@@ -11,6 +11,7 @@ largest speed is then taken forwards (Pham and Pham 2018). Theory: docs/theory/p
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -24,12 +25,18 @@ from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.laws import Slowed
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.path_limits import PathLimits, path_limits, shares_of
 from servotwin.motion.trajectory import PathSegment, Trajectory, joined
 from servotwin.robot.robot import Robot
 
 GRID = 200
 INSIDE = np.array([0.0, 0.25, 0.5, 0.75, 0.999])  # shares of an interval at which limits are asked for
 FASTEST = 1e8  # of sd^2, where no limit bounds it
+STALLED = 1e-7  # of the largest sd: a motion that is slower at two neighbouring points stands still
+ON_LIMIT = 1e-9  # rad, m: positions this little beyond a limit stand on it
+HOLDS = 1.0 + 1e-6
+PASSES = 6  # with what the motors can give at their speeds
+ROUNDS = 20  # of slowing down what is exceeded between the points of the grid
 
 
 @dataclass(frozen=True)
@@ -89,43 +96,90 @@ def time_optimal(
 ) -> Trajectory:
     """The quickest motion along a path (or a spline through waypoints (k, n)), at rest at both ends.
 
-    ``torque_max`` (n,) [N m, N] at the joints, default ``limits.torque``; speeds and, where finite,
-    accelerations of ``limits`` hold too. ``drives``: the rotors are accelerated as well.
+    ``torque_max`` (n,) [N m, N] at the joints, default ``limits.torque``; all other limits hold too, where they
+    are finite, save those of jerk. ``drives``: the rotors are accelerated as well. PathError where a joint would
+    leave its range, or where its torques cannot hold or move the arm.
     """
     way = path if isinstance(path, JointPath) else path_through(path, grid)
+    if torque_max is not None:
+        limits = replace(limits, torque=np.broadcast_to(np.asarray(torque_max, dtype=float), (robot.n,)))
     s = way.s if way.s.size > grid else np.union1d(way.s, np.linspace(0.0, way.length, grid + 1))
     s = _halved(s)
     q, dq, ddq = way.at(s)
-    tau_max = np.broadcast_to(limits.torque if torque_max is None else torque_max, (robot.n,)).astype(
-        np.float64
-    )
-    rows, room = _constraints(robot, q, dq, ddq, tau_max, limits.acceleration, drives)
-    x_max = 1.0 / np.maximum(np.max(np.abs(dq) / limits.speed, axis=1), FASTEST**-0.5) ** 2
-    x, stuck = _kernel()(s, rows, room, x_max)
+    _check_positions(robot, way, s, q, limits)
+    bounds = path_limits(robot, q, dq, ddq, limits, drives)
+    x, stuck = _solve(s, bounds)
     if stuck >= 0:
         text = "the joints cannot hold or follow the path there with the torques they have"
         raise PathError(text, index=0, what="torque", place=float(s[2 * stuck] / s[-1]))
     segment = PathSegment("optimal", way, _law(s[::2], x))
-    k = _excess(robot, segment, tau_max, limits, drives)
-    return joined([replace(segment, law=Slowed(segment.law, k)) if k > 1.0 else segment], [0], (1.0,))
+    return joined([_slowed(robot, segment, limits, drives)], [0], (1.0,))
 
 
-def _excess(robot: Robot, segment: PathSegment, tau_max: Array, limits: MotionLimits, drives: bool) -> float:
-    r"""How many times slower the motion must be so that limits hold between the points of the grid as well.
+def _solve(s: Array, bounds: PathLimits) -> tuple[Array, int]:
+    """sd^2 (m,) at the points of the grid, and the point at which there is none, else -1.
+
+    What the motors can give depends on their speed: it is taken from the solution before.
+    """
+    # One scale for all rows: a torque in N m and an acceleration in rad/s2 are compared in the kernel.
+    scale = np.maximum(np.abs(bounds.rows).max(axis=-1), 1e-12)
+    rows = bounds.rows / scale[..., None]
+    x_max = 1.0 / np.maximum(bounds.slowness, FASTEST**-0.5) ** 2
+    x, stuck = _kernel()(s, rows, bounds.room / scale, x_max)
+    if bounds.turning is None or stuck >= 0:
+        return x, int(stuck)
+    pace = np.zeros(s.size)
+    for _ in range(PASSES):
+        sd = np.sqrt(np.maximum(x, 0.0))
+        # The middle of two values settles where the values themselves would swing to and fro.
+        pace = 0.5 * (pace + np.interp(s, s[::2], sd)) if pace.any() else np.interp(s, s[::2], sd)
+        better, stuck = _kernel()(s, rows, bounds.at_pace(pace) / scale, x_max)
+        if stuck >= 0:
+            break  # the motion is slowed down instead
+        x = better
+    return x, -1
+
+
+def _slowed(robot: Robot, segment: PathSegment, limits: MotionLimits, drives: bool) -> PathSegment:
+    r"""The motion slowed down until limits hold between the points of the grid as well.
 
     .. math:: k \ge \frac{|\dot q_i|}{V_i}, \quad
               k^2 \ge \frac{\pm(\tau_i - g_i)}{\tau_{\max,i} \mp g_i}                       (eq:stretch-torque)
     """
-    law = segment.law
+    law, k, slower = segment.law, 1.0, segment
     assert isinstance(law, GridLaw)
-    t = (law.t[:-1, None] + np.diff(law.t)[:, None] * INSIDE).ravel()
-    q, qd, qdd = segment.sample(t)
-    zero = np.zeros_like(q)
-    g = robot.rne(q, zero, zero, drives=drives)
-    moving = robot.rne(q, qd, qdd, drives=drives) - g
-    squares = np.maximum(moving / (tau_max - g), -moving / (tau_max + g)).max()  # eq:stretch-torque
-    squares = max(float(squares), float((np.abs(qdd) / limits.acceleration).max()))
-    return max(float((np.abs(qd) / limits.speed).max()), float(np.sqrt(squares)))
+    at = (law.t[:-1, None] + np.diff(law.t)[:, None] * INSIDE).ravel()
+    for _ in range(ROUNDS):
+        q, qd, qdd = slower.sample(k * at)
+        used = shares_of(robot, q, qd, qdd, limits, drives)
+        if used.values.max() <= HOLDS:
+            return slower
+        k *= used.factor()  # eq:stretch-torque
+        slower = replace(segment, law=Slowed(law, k))
+        if limits.envelope is None:
+            return slower  # without voltage and friction the shares fall exactly so
+    j, column = np.unravel_index(int(np.argmax(used.values)), used.values.shape)
+    what, axis = used.names[column]
+    text = f"{axis or 'the tool'} would need {100 * used.values[j, column]:.4g} % of its {what}, however slow"
+    raise PathError(text, index=0, what=what, axis=axis, place=float(j) / at.size)
+
+
+def _check_positions(robot: Robot, way: JointPath, s: Array, q: Array, limits: MotionLimits) -> None:
+    """PathError at the place where a joint is farthest outside of its range."""
+    near = np.minimum(q - limits.q_min, limits.q_max - q).min()
+    if near < np.abs(np.diff(q, axis=0)).max():  # it may be passed between two points
+        s = np.linspace(0.0, way.length, 8 * s.size)
+        q = way.at(s)[0]
+    beyond = np.maximum(limits.q_min - q, q - limits.q_max)
+    if beyond.max() <= ON_LIMIT:
+        return
+    k, axis = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
+    scale, unit = (1e3, "mm") if robot.joint_units[axis] == "m" else (180.0 / math.pi, "deg")
+    stands, low, high = (scale * float(x) for x in (q[k, axis], limits.q_min[axis], limits.q_max[axis]))
+    name = robot.joint_names[axis]
+    allowed = f"allowed are {low:.6g} to {high:.6g} {unit}"
+    text = f"axis {name} would stand at {stands:.6g} {unit}, beyond its limits; {allowed}"
+    raise PathError(text, index=0, what="position", axis=name, place=float(s[k] / s[-1]))
 
 
 def _halved(s: Array) -> Array:
@@ -137,29 +191,12 @@ def _halved(s: Array) -> Array:
 
 def _law(s: Array, x: Array) -> GridLaw:
     sd = np.sqrt(np.maximum(x, 0.0))
-    t = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / np.maximum(sd[1:] + sd[:-1], 1e-9))])
-    return GridLaw(s, sd, t)
-
-
-def _constraints(
-    robot: Robot, q: Array, dq: Array, ddq: Array, tau_max: Array, acceleration: Array, drives: bool
-) -> tuple[Array, Array]:
-    """Rows (m, r, 2) of (sdd, sd^2) and what they may be at most (m, r)."""
-    zero = np.zeros_like(q)
-    g = robot.rne(q, zero, zero, drives=drives)
-    a = robot.rne(q, zero, dq, drives=drives) - g
-    b = robot.rne(q, dq, ddq, drives=drives) - g  # eq:path-torque
-    held = np.isfinite(tau_max)
-    pushed = np.isfinite(acceleration)
-    first = np.concatenate([a[:, held], dq[:, pushed]], axis=1)
-    second = np.concatenate([b[:, held], ddq[:, pushed]], axis=1)
-    rest = np.concatenate([g[:, held], zero[:, pushed]], axis=1)
-    most = np.concatenate([tau_max[held], acceleration[pushed]])
-    rows = np.stack([np.concatenate([first, -first], 1), np.concatenate([second, -second], 1)], axis=-1)
-    room = np.concatenate([most - rest, most + rest], axis=1)
-    # One scale for all rows: a torque in N m and an acceleration in rad/s2 are compared in the kernel.
-    scale = np.maximum(np.abs(rows).max(axis=-1), 1e-12)
-    return rows / scale[..., None], room / scale
+    mean = 0.5 * (sd[1:] + sd[:-1])
+    k = int(np.argmin(mean))
+    if not mean[k] > STALLED * sd.max():
+        text = "the motion would come to a stop there: the torques only just hold the arm"
+        raise PathError(text, index=0, what="torque", place=float(s[k] / s[-1]))
+    return GridLaw(s, sd, np.concatenate([[0.0], np.cumsum(np.diff(s) / mean)]))
 
 
 @lru_cache(maxsize=1)

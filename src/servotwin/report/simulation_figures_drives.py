@@ -52,56 +52,26 @@ class Envelope(NamedTuple):
 
 
 def envelope(view: View, name: str, w_top: float, points: int = 241) -> Envelope | None:
-    r"""Torque against speed within current and voltage of the drive that ran; None where neither is known.
-
-    .. math:: |K_b \omega + R i| \le U, \quad \tau = K_t i
-
-    for a DC motor; for a permanent-magnet machine with the phase voltage
-    amplitude U/sqrt(3) and the drop :math:`p \omega L i` in quadrature.
-    """
+    """Torque against speed within current and voltage of the drive that ran (eq:torque-speed); None if unknown."""
     w = np.linspace(-w_top, w_top, points)
-    peak = view.peak_rating(name)
-    high, low = _voltage_limits(view, name, w)
-    if peak is None and high is None:
+    drive = view.drive(name)
+    if not np.isfinite([drive.torque, drive.voltage]).any():
         return None
-    cap = np.full(points, np.inf if peak is None else peak)
-    upper = cap if high is None else np.minimum(cap, high)
-    lower = -cap if low is None else np.maximum(-cap, low)
+    lower, upper = (edge[:, 0] for edge in drive.torques(w[:, None]))
+    if not np.isfinite(drive.voltage[0]):
+        return Envelope(w, upper, lower, None, None)
+    low, high = (edge[:, 0] for edge in drive.voltage_torques(w[:, None]))
     return Envelope(w, upper, lower, high, low)
-
-
-def _voltage_limits(view: View, name: str, w: Array) -> tuple[Array | None, Array | None]:
-    """Largest and least torque that the supply voltage drives at speeds (k,); None if data is missing."""
-    motor, U = view.motor(name), view.bus_voltage
-    K_t, R, K_b = motor.torque_constant, motor.resistance, motor.voltage_constant
-    if U is None or K_t is None or R is None:
-        return None, None
-    if motor.kind == "pmsm":
-        U = U / np.sqrt(3.0)
-        K_b = 2.0 / 3.0 * K_t  # amplitude of a phase; power 3/2 u i = K_t i w
-        L = getattr(motor, "inductance_q", None) or motor.inductance or 0.0
-        x = (motor.pole_pairs or 1) * w * L
-    else:
-        K_b = K_b if K_b is not None else K_t
-        x = np.zeros_like(w)
-    # (R i + K_b w)^2 + (x i)^2 = U^2
-    a, b, c = R**2 + x**2, R * K_b * w, (K_b * w) ** 2 - U**2
-    root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
-    possible = b**2 - a * c >= 0.0
-    return np.where(possible, K_t * (-b + root) / a, np.nan), np.where(
-        possible, K_t * (-b - root) / a, np.nan
-    )
 
 
 def _widest_speed(view: View, name: str) -> float | None:
     """Speed [rad/s] up to which the envelope reaches: where a DC motor brakes with its peak torque."""
-    motor, U = view.motor(name), view.bus_voltage
-    K_t, K_b = motor.torque_constant, motor.voltage_constant or motor.torque_constant
-    if U is None or K_b is None or not K_t:
+    drive = view.drive(name)
+    U, K_b, most = float(drive.voltage[0]), float(drive.emf[0]), float(drive.torque[0])
+    if not np.isfinite(U):
         return None
-    if motor.kind == "pmsm":
-        return float(1.5 * U / np.sqrt(3.0) / K_t)
-    return (U + (motor.resistance or 0.0) * (view.peak_rating(name) or 0.0) / K_t) / K_b
+    braking = 0.0 if drive.reactance[0] > 0.0 or not np.isfinite(most) else drive.resistance[0] * most
+    return (U + float(braking / drive.constant[0])) / K_b
 
 
 def torque_speed(view: View, i: int) -> go.Figure:

@@ -12,6 +12,7 @@ import numpy as np
 from servotwin.description.motors import owner_by_motor
 from servotwin.description.schema import Motor, RobotDescription
 from servotwin.mechanism.model import Array
+from servotwin.motion.envelope import DriveLimits, drive_limits
 from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits
 from servotwin.report.traces import POINTS
 from servotwin.simulation.result import Result, joint_signal
@@ -94,24 +95,19 @@ class View:
         return _motor(self.truth, name)
 
     def current_limit(self, name: str) -> float | None:
-        """The largest current [A] that the driver gives, which the controller sets; None if it is not stated."""
-        return _motor(self.description, name).current_limit
+        """The largest current [A] that the driver gives, which the controller sets; None if nothing tells it."""
+        return _motor(self.description, name).largest_current
+
+    def drive(self, name: str) -> DriveLimits:
+        """What motor and supply, as they are, can give within the controller's limits, as arrays (1,)."""
+        motor = self.motor(name).model_copy(update={"current_limit": self.current_limit(name)})
+        return drive_limits([motor], self.truth.power)
 
     def peak_rating(self, name: str) -> float | None:
         """Torque that motor and drive give at most [N m]."""
         stated: float | None = self.axis(name).get("peak_rating_N_m")
-        K, limit = self.motor(name).torque_constant, self.current_limit(name)
-        if stated is None and K is not None and limit is not None:
-            return K * limit
-        return stated
-
-    @cached_property
-    def bus_voltage(self) -> float | None:
-        """Voltage of the supply [V]: the stated one, or the largest seen."""
-        if self.truth.power is not None:
-            return self.truth.power.bus_voltage
-        seen = self.result.signals.get("bus_voltage_V")
-        return float(np.max(seen)) if seen is not None and len(seen) else None
+        most = float(self.drive(name).torque[0])
+        return most if stated is None and np.isfinite(most) else stated
 
     def saturation(self, motor: str) -> list[tuple[str, float, float]]:
         """Intervals (kind, from, to) in which a motor met a limit."""

@@ -330,10 +330,19 @@ class Robot(ClosedChain):
             return RecursiveRoad(self.mechanism)
         return self._road
 
+    @cached_property
+    def _tool_inverse(self) -> InverseKinematics:
+        """The inverse kinematics of the tool, which is asked for again and again."""
+        return self._prepared(self.mechanism.tool, None)
+
     def _inverse(self, frame: str | None, mask: ArrayLike | None) -> InverseKinematics:
+        if mask is None and frame in (None, self.mechanism.tool):
+            return self._tool_inverse
+        return self._prepared(self._frame(frame), mask)
+
+    def _prepared(self, name: str, mask: ArrayLike | None) -> InverseKinematics:
         from servotwin.dynamics.ik import InverseKinematics
 
-        name = self._frame(frame)
         road = self._road
 
         def fk(q: Array) -> Array:

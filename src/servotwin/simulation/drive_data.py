@@ -9,7 +9,6 @@ from typing import Any
 from servotwin.control.axis_data import gear_ratios
 from servotwin.description.motors import (
     dq_inductances,
-    known_current_limit,
     motor_of,
     owners,
     required_current_limit,
@@ -29,7 +28,7 @@ KINDS = {"dc": Kind.DC, "dc-reduced": Kind.DC_REDUCED, "pmsm": Kind.PMSM, "ideal
 def current_limit(description: RobotDescription, owner: str) -> float:
     """Limit of the driver's current [A]; an ideal motor needs none."""
     _, motor, kind = motor_of(description, owner)
-    if kind == "ideal" and known_current_limit(motor) is None:
+    if kind == "ideal" and motor.largest_current is None:
         return math.inf
     return required_current_limit(description, owner, "")
 

@@ -47,7 +47,8 @@ def axis_summaries(
         rms_torque = float(np.sqrt(np.mean(torque**2))) if ideal and len(torque) else K * rms
         rms = rms_torque / K if ideal else rms
         amperes = bool(record["has_constant"])  # without a torque constant nobody knows the current
-        limit = float(machine.axes["i_max"][j])  # of the driver, as the controller sets it
+        # within the current of the driver, as the controller limits it
+        peak = min(K * float(machine.axes["i_max"][j]), data.peak_torque or math.inf)
         found.append(
             {
                 "motor": motor,
@@ -56,7 +57,7 @@ def axis_summaries(
                 "peak_torque_mean_N_m": float(record["tau_mean_peak"]),
                 "rms_torque_N_m": rms_torque,
                 "rated_torque_N_m": data.rated_torque,
-                "peak_rating_N_m": data.peak_torque or (K * limit if math.isfinite(limit) else None),
+                "peak_rating_N_m": peak if math.isfinite(peak) else None,
                 "peak_speed_rad_per_s": float(record["w_peak"]),
                 "rated_speed_rad_per_s": data.rated_speed,
                 "peak_current_A": float(record["i_peak"]) if amperes else None,

@@ -100,20 +100,20 @@ def test_many_bands_are_joined(shown: View) -> None:
 
 
 def test_envelope_is_that_of_the_circuit(shown: View) -> None:
-    motor, U = shown.motor("A"), shown.bus_voltage
-    assert U is not None
+    motor = shown.motor("A")
+    assert shown.description.power is not None
+    U = shown.description.power.bus_voltage
     limits = drives.envelope(shown, "A", 700.0)
     assert limits is not None
     assert limits.voltage_upper is not None
     assert motor.resistance is not None
     assert motor.torque_constant is not None
-    assert motor.voltage_constant is not None
     # at standstill the voltage drives U / R, and current limits the torque long before
     middle = len(limits.w) // 2
     assert limits.voltage_upper[middle] == pytest.approx(motor.torque_constant * U / motor.resistance)
     assert limits.upper[middle] == pytest.approx(3 * 0.637, rel=2e-3)
-    # no torque where the back-EMF is the supply voltage
-    at_top = np.interp(U / motor.voltage_constant, limits.w, limits.voltage_upper)
+    # no torque where the back-EMF is the supply voltage; K is one number (eq:dc-motor)
+    at_top = np.interp(U / motor.torque_constant, limits.w, limits.voltage_upper)
     assert at_top == pytest.approx(0.0, abs=1e-9)
 
 

@@ -30,7 +30,7 @@ def test_envelope_is_that_of_the_plant_and_the_current_limit_that_of_the_control
         axes__A__motor__resistance="1.6 ohm",
         axes__A__motor__current_limit="5 A",
     )
-    assert shown.bus_voltage == 60.0
+    assert shown.drive("A").voltage[0] == 60.0
     limits = drives.envelope(shown, "A", 700.0)
     assert limits is not None
     assert limits.voltage_upper is not None

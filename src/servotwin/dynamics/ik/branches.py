@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -16,16 +16,21 @@ SAME = 1e-6  # branches closer than this in every joint are one
 AT_LIMIT = 1e-9  # positions this little outside a limit are moved onto it
 
 
-def polished(chain: ToolChain, q: Array, T: Array, mask: Array) -> tuple[Array, float]:
-    """q after a few Newton steps on the pose error, as long as they help, and what error is left."""
-    error = mask * pose_error(T, chain.fkine(q))
+def polished(
+    fk: Callable[[Array], Array], jac: Callable[[Array], Array], q: Array, T: Array, mask: Array
+) -> tuple[Array, float]:
+    """q after a few Newton steps on the pose error, as long as they help, and what error is left.
+
+    ``fk(q) -> (4, 4)`` and ``jac(q) -> (6, n)`` of the frame.
+    """
+    error = mask * pose_error(T, fk(q))
     for _ in range(5):
         if np.linalg.norm(error) < 1e-13:
             break
         # Directions that hardly move the tool (singular positions) are left alone.
-        step, *_ = np.linalg.lstsq(mask[:, None] * chain.jacobian(q), error, rcond=1e-7)
+        step, *_ = np.linalg.lstsq(mask[:, None] * jac(q), error, rcond=1e-7)
         refined = q + step
-        left = mask * pose_error(T, chain.fkine(refined))
+        left = mask * pose_error(T, fk(refined))
         if np.linalg.norm(left) >= np.linalg.norm(error):
             break
         q, error = refined, left

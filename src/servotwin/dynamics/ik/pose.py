@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.model import Array
 
+NEARLY = 1e-9  # deviation whose square is below the last digit
 RIGID = 1e-6  # largest deviation of a given rotation matrix from orthonormality
 
 
@@ -31,8 +32,11 @@ def checked_poses(T: ArrayLike) -> Array:
             "the pose is not a rigid transform: its upper left 3 x 3 block must be a rotation matrix "
             "and its last row 0 0 0 1"
         )
-    U, _, Vt = np.linalg.svd(R)
-    poses[..., :3, :3] = U @ Vt
+    for _ in range(
+        2 if skewness > NEARLY else 1
+    ):  # Newton's method for the nearest rotation squares the error
+        R = 0.5 * (3.0 * R - R @ (np.swapaxes(R, -1, -2) @ R))
+    poses[..., :3, :3] = R
     poses[..., 3, :] = (0.0, 0.0, 0.0, 1.0)
     return poses
 
@@ -60,9 +64,11 @@ def rotation(u: Array, angle: float) -> Array:
 
 def rotation_vector(R: Array) -> Array:
     """Axis times angle of a turn, (3,), angle in 0 .. pi; accurate at both ends."""
-    axis = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-    sine, cosine = float(np.linalg.norm(axis)), 0.5 * (float(np.trace(R)) - 1.0)
-    angle = float(np.arctan2(sine, cosine))
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R.tolist()
+    x, y, z = 0.5 * (zy - yz), 0.5 * (xz - zx), 0.5 * (yx - xy)
+    axis = np.array([x, y, z])
+    sine, cosine = math.sqrt(x * x + y * y + z * z), 0.5 * (xx + yy + zz - 1.0)
+    angle = math.atan2(sine, cosine)
     if sine > 1e-6 or cosine > 0.0:
         return axis * (angle / sine) if sine > 0.0 else axis
     # Near half a turn the antisymmetric part vanishes; the symmetric part is 2 a a^T - I.

@@ -174,7 +174,7 @@ class InverseKinematics:
             return distinct(raw, self.period)
         # Arms with fewer than six joints meet a slightly wrong pose as well as they can.
         tolerance = REPRODUCED if len(self.chain.moving) >= 6 else 10.0 * POSE * max(self.chain.size, 1.0)
-        pairs = [polished(self.chain, q, T, self.mask) for q in raw]
+        pairs = [polished(self.fk, self.jac, q, T, self.mask) for q in raw]
         kept = distinct([q for q, error in pairs if error <= tolerance], self.period)
         if not kept:
             raise UnreachableError(f"{self.chain.name}: the pose lies just outside the workspace")

@@ -1,0 +1,211 @@
+r"""The compiled part of joint paths: inverse kinematics along a curve, and the values between its points.
+
+The kernels of a robot are called by their addresses, so that one loop serves all robots with up to six joints.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from servotwin.dynamics.recursive.jit import helper, kernel_of
+from servotwin.kernels import address as address_module
+from servotwin.kernels.address import call_address
+from servotwin.mechanism.model import Array
+
+STEPS = 12
+LONGEST = 0.5  # rad, m: of a step
+LAST = 1e-7  # rad, m: a step after which the next one would be below the last digit
+DAMPING = 1e-14  # so little that only exactly singular positions feel it
+PLACE, TILT = 1e-8, 1e-5  # m, rad: a solved point; arms with fewer than six joints meet the nearest tilt
+NEAR, FARTHEST = 0.02, 1.0  # of a step, rad or m: how well neighbours agree, and how far apart they may be
+
+
+@helper
+def pose_error(goal: Array, Y: Array, error: Array) -> None:
+    """Shift and small turn (6,) from a pose Y to the goal, both (4, 4), the turn sin(angle) long."""
+    for i in range(3):
+        error[i] = goal[i, 3] - Y[i, 3]
+        a, b = (i + 1) % 3, (i + 2) % 3
+        turn = 0.0
+        for k in range(3):
+            turn += goal[b, k] * Y[a, k] - goal[a, k] * Y[b, k]
+        error[3 + i] = 0.5 * turn
+
+
+@helper
+def factored(J: Array, weights: Array, A: Array, L: Array) -> None:
+    """The normal matrix A = J^T W^2 J (n, n) and its Cholesky factor L, damped."""
+    n = J.shape[1]
+    for i in range(n):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(6):
+                total += weights[k] * weights[k] * J[k, i] * J[k, j]
+            A[i, j] = A[j, i] = total
+    for i in range(n):
+        for j in range(i + 1):
+            total = A[i, j] + (DAMPING if i == j else 0.0)
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = math.sqrt(max(total, DAMPING * DAMPING)) if i == j else total / L[j, j]
+
+
+@helper
+def least_squares(J: Array, weights: Array, L: Array, x: Array, y: Array) -> None:
+    """y (n,) with J y = x (6,) as well as possible."""
+    n = J.shape[1]
+    for i in range(n):
+        total = 0.0
+        for k in range(6):
+            total += weights[k] * weights[k] * J[k, i] * x[k]
+        for k in range(i):
+            total -= L[i, k] * y[k]
+        y[i] = total / L[i, i]
+    for i in range(n - 1, -1, -1):
+        total = y[i]
+        for k in range(i + 1, n):
+            total -= L[k, i] * y[k]
+        y[i] = total / L[i, i]
+
+
+@helper
+def joined_to(s: Array, q: Array, dq: Array, ddq: Array, k: int) -> bool:
+    r"""Whether point k continues the one before it, by the rates of both.
+
+    .. math:: q_1 - q_0 = \tfrac{h}{2} (q'_0 + q'_1) + \tfrac{h^2}{12} (q''_0 - q''_1) + O(h^5)   (eq:same-branch)
+    """
+    h = s[k] - s[k - 1]
+    gap = size = 0.0
+    for i in range(q.shape[1]):
+        step = q[k, i] - q[k - 1, i]
+        expected = 0.5 * h * (dq[k - 1, i] + dq[k, i]) + h * h / 12.0 * (ddq[k - 1, i] - ddq[k, i])
+        gap, size = max(gap, abs(step - expected)), max(size, abs(step))
+    return gap < NEAR * size + 1e-6 and size < FARTHEST  # eq:same-branch
+
+
+@helper
+def newton(
+    entries: Any,
+    at: int,
+    X: Array,
+    weights: Array,
+    inputs: Array,
+    Y: Array,
+    J: Array,
+    A: Array,
+    L: Array,
+    step: Array,
+    error: Array,
+) -> bool:
+    """Newton's method from the first joints of ``inputs`` to the pose X; whether it arrives."""
+    n, Y_at, J_at = J.shape[1], Y.ctypes.data, J.ctypes.data
+    for _ in range(STEPS):
+        call_address(entries[0], at, Y_at, entries[1])
+        call_address(entries[2], at, J_at, entries[3])
+        pose_error(X, Y, error)
+        factored(J, weights, A, L)
+        least_squares(J, weights, L, error, step)
+        longest = 0.0
+        for i in range(n):
+            longest = max(longest, abs(step[i]))
+            inputs[i] += min(max(step[i], -LONGEST), LONGEST)
+        if not longest >= LAST:
+            break
+    call_address(entries[0], at, Y_at, entries[1])
+    pose_error(X, Y, error)
+    arrived = True
+    for i in range(6):
+        if weights[i] != 0.0 and not abs(error[i]) < (PLACE if i < 3 else TILT):
+            arrived = False
+    return arrived
+
+
+@kernel_of(Path(address_module.__file__).parent)
+def solve_points(
+    entries: Any,
+    weights: Array,
+    march: bool,
+    s: Array,
+    X: Array,
+    one: Array,
+    two: Array,
+    q: Array,
+    dq: Array,
+    ddq: Array,
+    squares: Array,
+) -> int:
+    """Joint positions, first and second rates (m, n) and J^T W^2 J (m, n, n) at m poses and their rates.
+
+    ``entries`` (6,): addresses of fkine, jacob0, jacob0_dot, each with its data. With ``march`` the first position
+    is given, every other is predicted from the one before it, must arrive and must continue it; otherwise q
+    holds the guesses. Returns how many points, from the first, are done.
+    """
+    m, n = len(q), q.shape[1]
+    inputs, Y, J, J_rate = np.zeros(2 * n), np.zeros((4, 4)), np.zeros((6, n)), np.zeros((6, n))
+    A, L, step, error = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(6)
+    at, J_at, rate_at = inputs.ctypes.data, J.ctypes.data, J_rate.ctypes.data
+    for k in range(m):
+        if march and k > 0:
+            h = s[k] - s[k - 1]
+            for i in range(n):
+                bend = min(max(0.5 * h * h * ddq[k - 1, i], -LONGEST), LONGEST)
+                q[k, i] = q[k - 1, i] + h * dq[k - 1, i] + bend
+        inputs[:n] = q[k]
+        if not march or k > 0:
+            arrived = newton(entries, at, X[k], weights, inputs, Y, J, A, L, step, error)
+            if march and not arrived:
+                return k
+            q[k] = inputs[:n]
+        # eq:path-inverse
+        call_address(entries[2], at, J_at, entries[3])
+        factored(J, weights, A, L)
+        squares[k] = A
+        least_squares(J, weights, L, one[k], dq[k])
+        inputs[n:] = dq[k]
+        call_address(entries[4], at, rate_at, entries[5])
+        for i in range(6):
+            error[i] = two[k, i]
+            for j in range(n):
+                error[i] -= J_rate[i, j] * dq[k, j]
+        least_squares(J, weights, L, error, ddq[k])
+        if march and k > 0 and not joined_to(s, q, dq, ddq, k):
+            return k
+    return m
+
+
+@kernel_of(Path(address_module.__file__).parent)
+def quintics(knots: Array, q: Array, dq: Array, ddq: Array, c: Array) -> None:
+    """Coefficients c (m - 1, 6, n) of the quintics with values, first and second rates (m, n) at knots (m,)."""
+    for i in range(len(knots) - 1):
+        h = knots[i + 1] - knots[i]
+        for j in range(q.shape[1]):
+            p = q[i + 1, j] - q[i, j] - h * (dq[i, j] + 0.5 * h * ddq[i, j])
+            v = h * (dq[i + 1, j] - dq[i, j] - h * ddq[i, j])
+            a = h * h * (ddq[i + 1, j] - ddq[i, j])
+            c[i, 0, j], c[i, 1, j], c[i, 2, j] = q[i, j], dq[i, j], 0.5 * ddq[i, j]
+            c[i, 3, j] = (10.0 * p - 4.0 * v + 0.5 * a) / h**3  # eq:blend
+            c[i, 4, j] = (-15.0 * p + 7.0 * v - a) / h**4
+            c[i, 5, j] = (6.0 * p - 3.0 * v + 0.5 * a) / h**5
+
+
+@kernel_of(Path(address_module.__file__).parent)
+def polynomials_at(knots: Array, c: Array, s: Array, q: Array, dq: Array, ddq: Array) -> None:
+    """Values, first and second rates (k, n) at s (k,) of the quintics c (m - 1, 6, n) between knots (m,)."""
+    for k in range(len(s)):
+        i, beyond = 0, len(knots) - 1
+        while beyond - i > 1:
+            middle = (i + beyond) // 2
+            if s[k] >= knots[middle]:
+                i = middle
+            else:
+                beyond = middle
+        u = s[k] - knots[i]
+        for j in range(q.shape[1]):
+            c0, c1, c2, c3, c4, c5 = c[i, 0, j], c[i, 1, j], c[i, 2, j], c[i, 3, j], c[i, 4, j], c[i, 5, j]
+            q[k, j] = ((((c5 * u + c4) * u + c3) * u + c2) * u + c1) * u + c0
+            dq[k, j] = (((5.0 * c5 * u + 4.0 * c4) * u + 3.0 * c3) * u + 2.0 * c2) * u + c1
+            ddq[k, j] = ((20.0 * c5 * u + 12.0 * c4) * u + 6.0 * c3) * u + 2.0 * c2

@@ -45,7 +45,7 @@ def plan(
         program = load_program(job)
         settings = _settings(program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit)
         log, _, player = rehearse(program, None, robot, changes, io_script=io, settings=settings)
-        moves = planned_moves(player.plans, player.robot, player.limits, player.period)
+        moves = planned_moves(player.plans, player.robot, player.limits, player.period, player.substeps)
         done = instructions(log, moves)
     if json:
         data = {
@@ -84,6 +84,8 @@ def _plan_row(step: Done) -> list[str]:
     words = [limit_text(*item).replace("\u00a0", " ") for item in step.reached]
     if step.slowed > 1.0 + 1e-9:
         words.append(f"slowed {step.slowed:.3g} times")
+    if step.note:
+        words.append(step.note)
     return [
         str(step.line),
         step.text,
@@ -115,6 +117,8 @@ def _plan_data(step: Done) -> dict[str, Any]:
         "deviation_m": step.deviation_m,
         "chord_error_m": step.chord_error_m,
         "slowed": step.slowed,
+        "blend_m": step.blend_m,
+        "note": step.note,
     }
 
 
@@ -182,7 +186,7 @@ def run(
     with working("writing the result"):
         from servotwin.report.job_files import write_job_result
 
-        moves = planned_moves(player.plans, player.robot, player.limits, player.period)
+        moves = planned_moves(player.plans, player.robot, player.limits, player.period, player.substeps)
         story = story_of(result, log, moves, source=_source(program), gripper=gripper)
         files = write_job_result(story, folder, report=report)
     _print_run(story, files, json=json)

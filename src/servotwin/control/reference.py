@@ -97,7 +97,7 @@ class Reference:
     def start_plan(self, request: MoveJ | MoveL, rate: float) -> None:
         """Plan a motion of the operator's."""
         try:
-            trajectory = plan(self.robot, self.q, [request], self.limits, fit=True, period=self.T)
+            trajectory = plan(self.robot, self.q, [request], self.limits, fit=True)
         except (ValueError, np.linalg.LinAlgError) as error:
             raise InputError(f"no motion leads there ({error})") from None
         self.cursor = Cursor(trajectory, self.limits.acceleration, rate)

@@ -36,6 +36,7 @@ from servotwin.motion import requests as m
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.planner import plan
+from servotwin.motion.reports import SUBSTEPS
 from servotwin.motion.trajectory import Trajectory
 from servotwin.robot.robot import Robot
 
@@ -55,7 +56,8 @@ class Player:
     """A program on a robot, ready to be played back; fulfils ``control.exchange.ProgramSource``.
 
     ``fit``: moves that ask too much of an axis are slowed down instead of refused; ``plans`` keeps what was
-    planned since the start.
+    planned since the start. ``period`` [s] of the main controller and ``substeps`` of the axis controllers in it
+    are kept for reports of the plans.
     """
 
     def __init__(
@@ -66,9 +68,10 @@ class Player:
         *,
         fit: bool = False,
         period: float = 0.016,
+        substeps: int = SUBSTEPS,
     ) -> None:
         self.program, self.robot, self.limits = program, robot, limits
-        self.fit, self.period = fit, period
+        self.fit, self.period, self.substeps = fit, period, substeps
         self.plans: list[Planned] = []
         self.interpreter = Interpreter(program, robot)
         self._ahead: r.Request | None = None
@@ -117,8 +120,8 @@ class Player:
                 if asked:
                     stands = joint_target(at.targets[-1], self.robot, stands)
                 at = move
-                asked.append(planner_request(move, self.robot, stands, self.limits.tool_acceleration))
-            trajectory = plan(self.robot, q, asked, self.limits, fit=self.fit, period=self.period)
+                asked.append(planner_request(move, self.robot, stands))
+            trajectory = plan(self.robot, q, asked, self.limits, fit=self.fit)
         except PathError as error:
             return self._refusal(moves[min(error.index, len(moves) - 1)], _without_number(error))
         except (ServotwinError, ValueError, np.linalg.LinAlgError) as error:

@@ -28,6 +28,7 @@ SINGULAR = 1e-3  # smallest singular value of the Jacobian, lengths in sizes of 
 FINEST = 4096  # intervals of a curve
 CLOSEST = 1e-6  # of the curve: points that near to each other that do not hang together are no path
 STEPS = 12
+SETTLED = 1e-7  # rad, m: the last step of Newton's method
 Rates = tuple[Array, Array, Array]  # q', q'' and the smallest singular value
 _DAMPING = 1e-14 * np.eye(6)
 
@@ -74,12 +75,13 @@ class Tracker:
         weights = self.weights
         for _ in range(STEPS):
             step = _solve(weights[:, None] * self.robot.jacob0(q), weights * self._error(X, q))
-            size = np.abs(step).max()
+            sizes = np.abs(step).max(axis=1)
             q = q + np.minimum(np.maximum(step, -0.5), 0.5)
-            if size < 1e-7:  # the next step would be below the last digit
+            if sizes.max() < SETTLED:  # the next step would be below the last digit
                 break
         left = np.abs(self._error(X, q) * (weights != 0.0))
-        return q, (left[:, :3].max(axis=1) < PLACE) & (left[:, 3:].max(axis=1) < TILT)
+        near = (left[:, :3].max(axis=1) < PLACE) & (left[:, 3:].max(axis=1) < TILT)
+        return q, near & (sizes < SETTLED)
 
     def rates(self, q: Array, one: Array, two: Array) -> Rates:
         r"""q', q'' (k, n) and the smallest singular value (k,) of the weighted Jacobian.
@@ -117,7 +119,8 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
     """The joint path along the curve from q_start (n,), which must stand at its beginning.
 
     Points are added until the tool is within ``ACCURACY`` of the curve everywhere in between. PathError
-    says where the path leaves the workspace or meets a singularity.
+    says where the path leaves the workspace or meets a singularity, or comes so near to one that the joints cannot
+    follow it that closely.
     """
     _, first, second = tracker.target(curve, np.zeros(1))
     dq, _, sigma = tracker.rates(np.asarray(q_start)[None], first, second)
@@ -144,12 +147,14 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
         X_mid, one_mid, two_mid = tracker.target(curve, middle)
         guess = path.at(middle)[0]
         miss = tracker.miss(X_mid, guess)
-        if miss.max() < ACCURACY or s.size > FINEST:
+        if miss.max() < ACCURACY:
             return path
-        far = (miss >= 0.1 * ACCURACY) & (np.diff(s) > CLOSEST * CLOSEST * curve.length)
-        if not far.any():
-            return path
-        q_far, _ = tracker.solve(X_mid[far], guess[far])
+        far = miss >= 0.1 * ACCURACY
+        q_far, arrived = tracker.solve(X_mid[far], guess[far])
+        short = np.diff(s)[far] <= CLOSEST * CLOSEST * curve.length
+        if s.size > FINEST or short.any() or not arrived.all():
+            k = int(np.argmax(miss))
+            _singular(tracker, curve, float(middle[k]), dq[k], index)
         order = np.argsort(np.concatenate([s, middle[far]]), kind="stable")
         s, q, one, two = (
             np.concatenate(pair)[order]

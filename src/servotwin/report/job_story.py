@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.reports import SegmentReport, report
+from servotwin.motion.reports import SUBSTEPS, SegmentReport, report
 from servotwin.report.job_view import MOVES, Changes, Done, JobStory
 from servotwin.robot.robot import Robot
 from servotwin.simulation.job_log import JobLog, LogEntry
@@ -27,12 +27,12 @@ class PlannedMove(NamedTuple):
 
 
 def planned_moves(
-    plans: Sequence[Planned], robot: Robot, limits: MotionLimits, period: float
+    plans: Sequence[Planned], robot: Robot, limits: MotionLimits, period: float, substeps: int = SUBSTEPS
 ) -> list[PlannedMove]:
-    """The moves of all plans in the order of time."""
+    """The moves of all plans in the order of time; ``substeps`` of the axis controllers in a ``period`` [s]."""
     found = []
     for planned in plans:
-        told = {item.index: item for item in report(planned.trajectory, robot, limits, period)}
+        told = {item.index: item for item in report(planned.trajectory, robot, limits, period, substeps)}
         for i, move in enumerate(planned.moves):
             if i in told:
                 tool = None if move.tool is None else move.X_tool
@@ -73,6 +73,8 @@ def _done(entry: LogEntry, plan: PlannedMove | None) -> Done:
         tuple(reached),
         told.slowed,
         plan.X_tool,
+        told.blend_m,
+        told.note,
     )
 
 

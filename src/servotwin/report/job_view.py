@@ -25,7 +25,8 @@ class Done:
 
     ``reached``: the largest share of a limit, such as ('speed', 'A', 0.98); the axis is empty for the tool.
     ``chord_error_m``: of the commands between the samples of the main controller. ``X_tool``: the tool point in
-    the robot's tool frame, None for the robot's own.
+    the robot's tool frame, None for the robot's own. ``blend_m``: radius of the blend at its end, 0 if it ends at
+    rest; ``note``: what became of a blend that is not as it was asked for.
     """
 
     line: int
@@ -39,6 +40,8 @@ class Done:
     reached: tuple[tuple[str, str, float], ...] = ()
     slowed: float = 1.0
     X_tool: Array | None = None
+    blend_m: float | None = None
+    note: str = ""
 
     @property
     def word(self) -> str:
@@ -187,6 +190,8 @@ class Step:
             "command_deviation_m": done.deviation_m,
             "chord_error_m": done.chord_error_m,
             "slowed": done.slowed,
+            "blend_m": done.blend_m,
+            "note": done.note,
             "limits_reached": [
                 {"what": what, "axis": axis or None, "share": share} for what, axis, share in done.reached
             ],

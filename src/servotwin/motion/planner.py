@@ -31,6 +31,7 @@ from servotwin.robot.robot import Robot
 ROUNDS = 12  # of fitting a chain before all of it is slowed alike
 MARGIN = 1.0 + 1e-7  # a fitted motion stays this much inside its limits, for rounding
 FORCE_MARGIN = 1.0 + 1e-4  # the same of torques, whose largest value is sampled
+SLIGHT = 1.0 + 1e-6  # of a limit: the joints follow a curve of the tool no more exactly than that
 SHRUNK = 0.99  # of the radius asked for: a smaller blend is mentioned
 SLOWEST = 1e4  # times; what does not fit then never does
 
@@ -113,7 +114,8 @@ def _close(chain: list[Leg], passed: list[int], limits: MotionLimits, fit: bool,
             made.add(RestSegment(segment.path.q[0], 0.0), waiting.pop(0))
         check_duration(segment.duration, leg.index)
         made.add(segment, leg.index)
-        made.slowed[leg.index] = max(made.slowed[leg.index], leg.slowed)
+        if leg.slowed > SLIGHT:
+            made.slowed[leg.index] = max(made.slowed[leg.index], leg.slowed)
     for index in waiting:
         made.add(RestSegment(chain[-1].path.q[-1], 0.0), index)
     for leg, corner in zip(chain, [*corners, None], strict=True):
@@ -147,10 +149,15 @@ def _alone(leg: Leg, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]
         worst = worst_demand(leg, segment, limits)
         if worst.share <= HOLDS:
             return leg, segment
-        if fit or (leg.free and worst.what not in FORCES):
+        if _may_slow(leg, worst, fit):
             return _until_it_holds(leg, segment, limits)
         leg = _softened(leg, segment, worst)
     raise refuse(leg, segment, worst)
+
+
+def _may_slow(leg: Leg, worst: Demand, fit: bool) -> bool:
+    """Whether a leg may be slowed without a question."""
+    return fit or (leg.free and worst.what not in FORCES) or worst.share <= SLIGHT
 
 
 def _tool_bounded(limits: MotionLimits) -> bool:
@@ -223,7 +230,7 @@ def _chain(
             if worst.share <= HOLDS:
                 continue
             at = _position(legs, leg)
-            if fit or (leg.free and worst.what not in FORCES):
+            if _may_slow(leg, worst, fit):
                 slower = legs[at].slower(min(_slowing(worst), SLOWEST))
                 better[at] = min(better[at], slower, key=lambda one: one.speed)
             else:

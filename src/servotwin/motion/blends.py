@@ -143,7 +143,10 @@ def _most(
     """
     cells = _cells(path)
     q, dq, ddq = path.at(cells.at)
-    peaks = [(cells.largest(dq / limits.speed).size, 1.0), (cells.largest(ddq / limits.acceleration).size, 2.0)]
+    peaks = [
+        (cells.largest(dq / limits.speed).size, 1.0),
+        (cells.largest(ddq / limits.acceleration).size, 2.0),
+    ]
     if np.isfinite(limits.jerk).any():
         peaks.append((cells.largest(cells.slopes(ddq) / limits.jerk).size, 3.0))
     steepest, tool_jerk = limits.tool_acceleration, getattr(limits, "tool_jerk", np.inf)

@@ -67,7 +67,7 @@ def worst_demand(leg: Leg, segment: PathSegment, limits: MotionLimits) -> Demand
 def _kinematic(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells) -> list[Demand]:
     q, qd, qdd = segment.sample(cells.at)
     names = leg.tracker.robot.joint_names
-    peaks = [
+    peaks: list[tuple[str, Peak, tuple[str | None, ...]]] = [
         ("speed", cells.largest(qd / limits.speed), names),
         ("acceleration", cells.largest(qdd / limits.acceleration), names),
     ]

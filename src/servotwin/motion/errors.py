@@ -46,7 +46,9 @@ class Demand:
     axis: str | None
     place: float
     doubt: float = 0.0
-    slower: float | None = None  # what a torque would need, since gravity and friction do not fall with the speed
+    slower: float | None = (
+        None  # what a torque would need, since gravity and friction do not fall with the speed
+    )
 
     @property
     def factor(self) -> float:

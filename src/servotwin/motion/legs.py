@@ -196,7 +196,9 @@ def _curve_leg(
     if given is None:
         speed = min(speed, bends.quickest(profile, share, flowing=flowing))
         steepest = share * float(bends.ramps(np.array([speed]))[0])
-    jerk = min(bends.jerk(speed, steepest), getattr(limits, "tool_jerk", math.inf) if curve.metric else math.inf)
+    jerk = min(
+        bends.jerk(speed, steepest), getattr(limits, "tool_jerk", math.inf) if curve.metric else math.inf
+    )
     ramp = ramp_limits(profile, speed, steepest, None if math.isinf(jerk) else jerk)
     return Leg(
         index,

@@ -99,7 +99,10 @@ class Bends:
 
     def _time(self, profile: ProfileKind, v: Array, a: Array, share: float, flowing: bool) -> Array:
         if profile == "quintic" and not flowing:
-            by_speed, by_push = QUINTIC_SPEED * self.length / v, np.sqrt(QUINTIC_ACCELERATION * self.length / a)
+            by_speed, by_push = (
+                QUINTIC_SPEED * self.length / v,
+                np.sqrt(QUINTIC_ACCELERATION * self.length / a),
+            )
             return np.asarray(np.maximum(by_speed, by_push))
         free = 1.0 / (share * self.ramps(np.zeros(1))[0]) if flowing else 0.0
         ramp = 1.0 if profile == "trapezoid" else 1.5
@@ -125,7 +128,7 @@ class Bends:
             if share <= 1.0 + 1e-9:
                 continue
             least = min(least, float((1.0 / per_unit[shares > 1.0].max()) ** (1.0 / power)))
-            demand = Demand(what, share, axes[column], float(self.s[k]) / self.length)
+            demand = Demand(what, share, axes[int(column)], float(self.s[k]) / self.length)
             worst = demand if worst is None or demand.factor > worst.factor else worst
         return None if worst is None else (worst, least)
 

@@ -12,13 +12,13 @@ from servotwin.control.exchange import Settings
 from servotwin.control.reference import Reference
 from servotwin.errors import InputError
 from servotwin.motion.errors import PathError
+from servotwin.motion.follow import Tracker
 from servotwin.motion.laws import make_profile
 from servotwin.motion.limits import limits_of
 from servotwin.motion.planner import plan
 from servotwin.motion.reports import report
 from servotwin.motion.requests import MoveC, MoveJ, MoveL, Rest, Speed, Spline
 from servotwin.motion.tool_point import point_motion, point_places
-from servotwin.motion.follow import Tracker
 
 SCARA = np.array([0.3, 0.9, 0.05, 0.2])
 PUMA = np.array([0.0, 0.8, -2.6, 0.2, 0.9, 0.0])
@@ -90,7 +90,9 @@ def test_asked_speed_is_reached_where_axes_and_way_allow_it(scara) -> None:
     limits = limits_of(scara)
     q, X = across(scara)
     way = plan(scara, q, [MoveL(X, Speed("m/s", 0.4))], limits)
-    assert report(way, scara, limits)[0].top_tool_speed == pytest.approx(0.4, rel=1e-6)  # the joints follow the line to 1e-8 m
+    assert report(way, scara, limits)[0].top_tool_speed == pytest.approx(
+        0.4, rel=1e-6
+    )  # the joints follow the line to 1e-8 m
 
 
 def test_speed_of_the_tool_may_be_its_limit(scara) -> None:
@@ -210,7 +212,7 @@ def test_moves_that_take_for_ever_are_refused_in_one_line(scara, speed) -> None:
     X = shifted(scara, SCARA, 0.0, -0.1, 0.0)
     moves = [MoveL(X, speed), MoveJ(SCARA + 0.3, speed)]
     for move in moves:
-        with pytest.raises(PathError, match="the move would take .* s; expected at most 3600 s"):
+        with pytest.raises(PathError, match=r"the move would take .* s; expected at most 3600 s"):
             plan(scara, SCARA, [move], limits_of(scara))
 
 
@@ -247,7 +249,8 @@ def test_fitted_moves_are_played_back_without_a_fault(puma) -> None:
         try:
             reference.start_plan(move, 1.0)
         except PathError as error:
-            assert error.what in ("workspace", "singularity", "position")
+            if error.what not in ("workspace", "singularity", "position"):
+                raise
             continue
         played += 1
         while not reference.cursor.done:

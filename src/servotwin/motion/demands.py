@@ -24,7 +24,7 @@ from servotwin.motion.trajectory import PathSegment
 
 Shares = Callable[[Array, Array, Array], Array]  # of (k, n) positions, velocities, accelerations
 
-PARTS = 3  # cells of a piece of a law at least
+PARTS = 2  # cells of a piece of a law at least
 LEAST = 8  # cells of a segment at least
 HOLDS = 1.0 + 1e-9
 DOUBT = 1e-7  # of a limit: what is less certain is sampled more closely

@@ -31,9 +31,11 @@ _X = -np.cos((2 * np.arange(NODES) + 1) * np.pi / (2 * NODES))
 _COEFFICIENTS = np.linalg.inv(chebyshev.chebvander(_X, NODES - 1))  # (coefficient, node)
 _GRID = np.linspace(-1.0, 1.0, DENSE)
 _DENSE = chebyshev.chebvander(_GRID, NODES - 1)
-_RATE = np.zeros((NODES, NODES))  # coefficients of the derivative: c @ _RATE
-_RATE[:, :-1] = chebyshev.chebder(np.eye(NODES)).T
-_SLOPES = chebyshev.chebvander(_X, NODES - 1) @ _RATE.T @ _COEFFICIENTS  # (node, node)
+_SLOPES = chebyshev.chebvander(_X, NODES - 2) @ chebyshev.chebder(_COEFFICIENTS)  # (node, node)
+_ORDER = np.arange(NODES)
+_POWERS = np.zeros((NODES, NODES))  # (Chebyshev's polynomial, coefficients of its powers)
+for _k in range(NODES):
+    _POWERS[_k, : _k + 1] = chebyshev.cheb2poly(np.eye(NODES)[_k, : _k + 1])
 
 
 @dataclass(frozen=True)
@@ -101,15 +103,16 @@ class Cells:
 
 def _summits(c: Array, x: Array) -> tuple[Array, Array]:
     """Where the polynomials c (k, NODES) are largest in size near x (k,), and how large: Newton's method."""
-    first = c @ _RATE
-    second = first @ _RATE
+    value = c @ _POWERS
+    first = value[:, 1:] * _ORDER[1:]
+    second = first[:, 1:] * _ORDER[1:-1]
     at = x
     for _ in range(3):
-        basis = chebyshev.chebvander(at, NODES - 1)
-        slope, bend = (basis * first).sum(axis=1), (basis * second).sum(axis=1)
-        step = np.where(bend != 0.0, -slope / np.where(bend != 0.0, bend, 1.0), 0.0)
+        power = at[:, None] ** _ORDER
+        slope, bend = (power[:, :-1] * first).sum(axis=1), (power[:, :-2] * second).sum(axis=1)
+        step = np.divide(-slope, bend, out=np.zeros_like(slope), where=bend != 0.0)
         at = np.minimum(np.maximum(at + step, np.maximum(x - STRIDE, -1.0)), np.minimum(x + STRIDE, 1.0))
-    return at, np.abs((chebyshev.chebvander(at, NODES - 1) * c).sum(axis=1))
+    return at, np.abs((at[:, None] ** _ORDER * value).sum(axis=1))
 
 
 def cells_between(*edges: Array) -> Cells:

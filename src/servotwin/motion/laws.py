@@ -182,7 +182,7 @@ def times_at(law: Profile, s: Array) -> Array:
         return s / law.speed
     grid = np.linspace(0.0, law.duration, TABLE)
     t, step = np.interp(s, law.sample(grid)[0], grid), grid[1]
-    for _ in range(3):
+    for _ in range(2):
         way, speed, _ = law.sample(t)
         gap = np.where(speed > 0.0, (s - way) / np.where(speed > 0.0, speed, 1.0), 0.0)
         t = np.minimum(np.maximum(t + np.minimum(np.maximum(gap, -step), step), 0.0), law.duration)

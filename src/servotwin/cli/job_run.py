@@ -97,6 +97,8 @@ def _plan_row(step: Done) -> list[str]:
     words = [limit_text(*item).replace("\u00a0", " ") for item in step.reached]
     if step.slowed > 1.0 + 1e-9:
         words.append(f"slowed {step.slowed:.3g} times")
+    if step.note:
+        words.append(step.note)
     return [
         step.place,
         step.said,
@@ -132,6 +134,8 @@ def _plan_data(step: Done) -> dict[str, Any]:
         "pulse_deviation_m": step.pulse_deviation_m,
         "chord_error_m": step.chord_error_m,
         "slowed": step.slowed,
+        "blend_m": step.blend_m,
+        "note": step.note,
     }
 
 

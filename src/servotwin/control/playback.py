@@ -187,9 +187,10 @@ class Playback:
         motion, after = cursor.advance(left, wanted, pace)
         self.place = (self.place[0], cursor.time)
         end_ns = now_ns + self.period_ns - round(after / NANO)
-        if cursor.owner != self._owner and self.label is not None and self._begun_ns is not None:
+        # A move that goes nowhere begins and ends at the same instant.
+        while self._owner < cursor.owner and self.label is not None and self._begun_ns is not None:
             self._note(end_ns)
-            self._begun_ns, self._owner = end_ns, cursor.owner
+            self._begun_ns, self._owner = end_ns, self._owner + 1
             self.label = task.labels[self._owner]
             self.instruction += 1
         if cursor.done:

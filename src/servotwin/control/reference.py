@@ -132,7 +132,7 @@ class Reference:
 
     def _planned(self, request: MoveJ | MoveL) -> Trajectory:
         try:
-            return plan(self.robot, self.q, [request], self.limits, fit=True, period=self.T)
+            return plan(self.robot, self.q, [request], self.limits, fit=True)
         except (ValueError, np.linalg.LinAlgError) as error:
             raise InputError(f"no motion leads there ({error})") from None
 

@@ -177,6 +177,10 @@ class _Checker:
                 yield from self._point(target.point, move.place)
             elif target.pallet not in self.pallets:
                 yield self.unknown("pallet", target.pallet, self.pallets, move.place)
+        manner = move.manner
+        if manner.time is not None and manner.blend is not None and manner.blend.si > 0.0:
+            message = "TIME and BLEND in one move; expected SPEED instead of TIME, or no BLEND"
+            yield self.problem(move.place, message)
         if isinstance(move, s.MoveC) and move.via == move.target:
             yield self.problem(move.place, "a circle through one point twice; expected VIA and TO to differ")
         if isinstance(move, s.Spline):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import get_args
 
-import numpy as np
-
 from servotwin.description.frames import Array
 from servotwin.errors import InputError, UnreachableError
 from servotwin.jobs.requests import Motion, Rate, Target
@@ -14,14 +12,12 @@ from servotwin.motion.laws import ProfileKind
 from servotwin.robot.robot import Robot
 
 _SPEEDS = {"share": "fraction", "tool": "m/s", "time": "s"}
-DEFAULT_PROFILE: ProfileKind = "cubic-ramp"
 
 
-def planner_request(motion: Motion, robot: Robot, q: Array, tool_acceleration: float = np.inf) -> m.Request:
+def planner_request(motion: Motion, robot: Robot, q: Array) -> m.Request:
     """The planner's request for a motion that begins at q (n,).
 
-    A MOVEJ to a pose takes the joint position nearest to q. ``tool_acceleration``
-    [m/s2] is what a share such as ACC 50% of a tool move is a share of.
+    A MOVEJ to a pose takes the joint position nearest to q.
     """
     kind = _SPEEDS[motion.speed.kind]
     speed = m.Speed(kind, motion.speed.value)  # type: ignore[arg-type]
@@ -31,13 +27,13 @@ def planner_request(motion: Motion, robot: Robot, q: Array, tool_acceleration: f
     if motion.kind == "MOVEJ":
         share = motion.acceleration.value if motion.acceleration is not None else None
         return m.MoveJ(joint_target(motion.targets[0], robot, q), speed, share, motion.blend, profile, tool)
-    acceleration = _tool_acceleration(motion.acceleration, tool_acceleration)
+    acceleration, share = _tool_acceleration(motion.acceleration)
     how = (speed, acceleration, motion.blend, profile, tool)
     if motion.kind == "MOVEL":
-        return m.MoveL(tips[0], *how)
+        return m.MoveL(tips[0], *how, acceleration_share=share)
     if motion.kind == "MOVEC":
-        return m.MoveC(tips[0], tips[1], *how)
-    return m.Spline(tips, *how)
+        return m.MoveC(tips[0], tips[1], *how, acceleration_share=share)
+    return m.Spline(tips, *how, acceleration_share=share)
 
 
 def joint_target(target: Target, robot: Robot, q: Array) -> Array:
@@ -50,18 +46,17 @@ def joint_target(target: Target, robot: Robot, q: Array) -> Array:
         raise UnreachableError(f"{target.name}: {error}") from None
 
 
-def _profile(name: str | None) -> ProfileKind:
+def _profile(name: str | None) -> ProfileKind | None:
     for known in get_args(ProfileKind):
         if name == known:
             return known  # type: ignore[no-any-return]
     if name is not None:
         raise InputError(f"no profile '{name}'; expected one of {', '.join(get_args(ProfileKind))}")
-    return DEFAULT_PROFILE
+    return None
 
 
-def _tool_acceleration(rate: Rate | None, most: float) -> float | None:
+def _tool_acceleration(rate: Rate | None) -> tuple[float | None, float]:
+    """Acceleration [m/s2] of a tool move, if it is stated so, and else the share of what axes and tool allow."""
     if rate is None:
-        return None
-    if rate.kind != "share":
-        return rate.value
-    return rate.value * most if np.isfinite(most) else None
+        return None, 1.0
+    return (None, rate.value) if rate.kind == "share" else (rate.value, 1.0)

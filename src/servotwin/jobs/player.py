@@ -39,6 +39,7 @@ from servotwin.motion import requests as m
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.planner import plan
+from servotwin.motion.reports import SUBSTEPS
 from servotwin.motion.trajectory import Trajectory
 from servotwin.robot.robot import Robot
 
@@ -58,7 +59,8 @@ class Player:
     """A program on a robot, ready to be played back; fulfils ``control.exchange.ProgramSource``.
 
     ``fit``: moves that ask too much of an axis are slowed down instead of refused; ``plans`` keeps what was
-    planned since the start.
+    planned since the start. ``period`` [s] of the main controller and ``substeps`` of the axis controllers in it
+    are kept for reports of the plans.
     """
 
     def __init__(
@@ -69,9 +71,10 @@ class Player:
         *,
         fit: bool = False,
         period: float = 0.016,
+        substeps: int = SUBSTEPS,
     ) -> None:
         self.program, self.robot, self.limits = program, robot, limits
-        self.fit, self.period = fit, period
+        self.fit, self.period, self.substeps = fit, period, substeps
         self.plans: list[Planned] = []
         self.interpreter = Interpreter(program, robot)
         self._ahead: r.Request | None = None
@@ -118,7 +121,7 @@ class Player:
             for move in moves:
                 at = move
                 stands = self._end(q, asked, move)
-                asked.append(planner_request(move, self.robot, stands, self.limits.tool_acceleration))
+                asked.append(planner_request(move, self.robot, stands))
             trajectory = self._plan(q, asked)
         except PathError as error:
             return self._refusal(moves[min(error.index, len(moves) - 1)], _without_number(error))
@@ -128,7 +131,7 @@ class Player:
         return MotionTask(trajectory, tuple(label_of(move) for move in moves))
 
     def _plan(self, q: Array, asked: Sequence[m.Request]) -> Trajectory:
-        return plan(self.robot, q, asked, self.limits, fit=self.fit, period=self.period)
+        return plan(self.robot, q, asked, self.limits, fit=self.fit)
 
     def _end(self, q: Array, asked: Sequence[m.Request], then: r.Motion) -> Array:
         """Where the arm stands after the moves before ``then``: only a MOVEJ to a pose asks for it."""

@@ -12,16 +12,20 @@ import numpy as np
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.curves import Blend, Curve, quintic_through
+from servotwin.motion.demands import INSIDE, outside
 from servotwin.motion.errors import PathError
+from servotwin.motion.extremes import Cells
 from servotwin.motion.follow import follow
 from servotwin.motion.joint_path import JointPath
-from servotwin.motion.legs import Leg, point_rates
+from servotwin.motion.legs import Leg
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.rotations import skew, turn_between, turning_rates
+from servotwin.motion.tool_point import point_motion, point_places
 
 MOST = 0.49  # of a leg that a blend at one of its ends may use
 SPEED = 2.0  # the quintic lasts as long as d1 + d2 at constant speed: a straight corner stays one
 SHRINKS = 14
+CELLS = 8  # of a blend at least, for its largest rates
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Corner:
     """A blend over u from 0 to 1, and where it leaves and joins the legs.
 
     The rates of the legs' parameters at its ends are ``rates[0] ud`` and ``rates[1] ud``; ``ud`` [1/s]
-    is at most ``speed``.
+    is at most ``speed``. The tool point stays within ``radius`` [m] of the corner.
     """
 
     path: JointPath
@@ -38,43 +42,50 @@ class Corner:
     rates: tuple[float, float]
     speed: float
     curve: Curve | None
+    radius: float
 
 
 def corner_between(one: Leg, two: Leg, limits: MotionLimits) -> Corner | None:
     """The blend of radius ``one.blend`` [m], or None where none fits."""
     radius = one.blend
-    place = _tool_points(one, one.path.q[-1:])[0]
+    place = point_places(one.tracker, one.path.q[-1:])[0]
     room = _room(one, place, radius, last=True), _room(two, place, radius, last=False)
     # Both legs keep their speed if the ways are in the ratio of the speeds.
     scale = min(room[0] / one.speed, room[1] / two.speed)
+    if scale <= 0.0:
+        return None
     for _ in range(SHRINKS):
         d1, d2 = scale * one.speed, scale * two.speed
-        corner = _rounded(one, two, d1, d2, limits)
-        if corner is not None:
-            points = _tool_points(one, corner.path.at(np.linspace(0.0, 1.0, 33))[0])
-            if np.linalg.norm(points - place, axis=1).max() <= radius * (1.0 + 1e-12):
-                return corner
+        leave, join, rates = one.length - d1, d2, (SPEED * d1, SPEED * d2)
+        path, curve = _rounded(one, two, leave, join, rates)
+        cells = _cells(path)
+        away = np.sum((point_places(one.tracker, path.at(cells.at)[0]) - place) ** 2, axis=1, keepdims=True)
+        peak = cells.largest(away)
+        used = float(np.sqrt(peak.size - peak.doubt))
+        if used <= radius * (1.0 + 1e-10) and outside(path, limits)[0] <= INSIDE:
+            speed = _most(path, curve, one, two, rates, limits)
+            return Corner(path, leave, join, rates, speed, curve, min(used, radius))
         scale *= 0.7
     return None
 
 
-def _rounded(one: Leg, two: Leg, d1: float, d2: float, limits: MotionLimits) -> Corner | None:
-    leave, join = one.length - d1, d2
-    rates = SPEED * d1, SPEED * d2
+def _cells(path: JointPath) -> Cells:
+    cells = Cells(path.s)
+    return cells if cells.edges.size > CELLS else cells.halved()
+
+
+def _rounded(
+    one: Leg, two: Leg, leave: float, join: float, rates: tuple[float, float]
+) -> tuple[JointPath, Curve | None]:
+    """The blend between two places of the legs, with the curve of the tool if it has one."""
     path, curve = _in_space(one, two, leave, join, rates)
-    if path is None:
-        before = _scaled(one.path.at(np.array([leave])), rates[0])
-        after = _scaled(two.path.at(np.array([join])), rates[1])
-        (q0, dq0, ddq0), (q1, dq1, ddq1) = before, after
-        knots = np.linspace(0.0, 1.0, 9)
-        whole = JointPath(
-            np.array([0.0, 1.0]),
-            np.concatenate([q0, q1]),
-            np.concatenate([dq0, dq1]),
-            np.concatenate([ddq0, ddq1]),
-        )
-        path = JointPath(knots, *whole.at(knots))
-    return Corner(path, leave, join, rates, _most(path, curve, one, two, rates, limits), curve)
+    if path is not None:
+        return path, curve
+    before = _scaled(one.path.at(np.array([leave])), rates[0])
+    after = _scaled(two.path.at(np.array([join])), rates[1])
+    ends = (np.concatenate(pair) for pair in zip(before, after, strict=True))
+    knots = np.linspace(0.0, 1.0, CELLS + 1)
+    return JointPath(knots, *JointPath(np.array([0.0, 1.0]), *ends).at(knots)), None
 
 
 def _in_space(
@@ -125,25 +136,29 @@ def _scaled(ends: tuple[Array, Array, Array], rate: float) -> tuple[Array, Array
 def _most(
     path: JointPath, curve: Curve | None, one: Leg, two: Leg, rates: tuple[float, float], limits: MotionLimits
 ) -> float:
-    r"""The largest constant rate of u: legs, axes and tool.
+    r"""The largest constant rate of u: legs, axes and tool, here for the joints.
 
-    .. math:: \dot u \le \min_{i,u}\left(\frac{V_i}{|q_i'|}, \sqrt{\frac{a_i}{|q_i''|}}, \sqrt{\frac{a}{|p''|}}\right)
-                                                                                         (eq:blend-pace)
+    .. math:: \dot u \le \min_{i,u}\left(\frac{V_i}{|q_i'|}, \sqrt{\frac{a_i}{|q_i''|}},
+              \sqrt[3]{\frac{j_i}{|q_i'''|}}\right)                                         (eq:blend-pace)
     """
-    u = np.linspace(0.0, 1.0, 65)
-    q, dq, ddq = path.at(u)
-    speed = min(one.speed / rates[0], two.speed / rates[1])
-    for ratio, power in ((np.abs(dq) / limits.speed, 1.0), (np.abs(ddq) / limits.acceleration, 0.5)):
-        worst = float(ratio.max())
-        speed = min(speed, (0.995 / worst) ** power) if worst > 0.0 else speed
+    cells = _cells(path)
+    q, dq, ddq = path.at(cells.at)
+    peaks = [
+        (cells.largest(dq / limits.speed).size, 1.0),
+        (cells.largest(ddq / limits.acceleration).size, 2.0),
+    ]
+    if np.isfinite(limits.jerk).any():
+        peaks.append((cells.largest(cells.slopes(ddq) / limits.jerk).size, 3.0))
+    steepest, tool_jerk = limits.tool_acceleration, getattr(limits, "tool_jerk", np.inf)
     if curve is not None:
-        bend = float(np.linalg.norm(curve.rates(u)[1][:, :3], axis=1).max())
-        most = min(one.ramp.acceleration, two.ramp.acceleration, limits.tool_acceleration)
-        speed = min(speed, np.sqrt(0.995 * most / bend)) if bend > 0.0 else speed  # eq:blend-pace
-    if np.isfinite(limits.tool_speed):
-        fastest = float(np.linalg.norm(point_rates(one.tracker, q, dq), axis=1).max())
-        speed = min(speed, 0.995 * limits.tool_speed / fastest) if fastest > 0.0 else speed
-    return float(speed)
+        steepest = min(one.ramp.acceleration, two.ramp.acceleration, steepest)
+    if np.isfinite([limits.tool_speed, steepest, tool_jerk]).any():
+        v, a = point_motion(one.tracker, q, dq, ddq)
+        tool = ((v, limits.tool_speed, 2.0), (a, steepest, 4.0), (cells.slopes(a), tool_jerk, 6.0))
+        for x, most, power in tool:
+            peaks.append((cells.largest(np.sum((x / most) ** 2, axis=1, keepdims=True)).size, power))
+    speeds = [peak ** (-1.0 / power) for peak, power in peaks if peak > 0.0]  # eq:blend-pace
+    return float(min(one.speed / rates[0], two.speed / rates[1], *speeds))
 
 
 def _room(leg: Leg, place: Array, radius: float, *, last: bool) -> float:
@@ -152,7 +167,7 @@ def _room(leg: Leg, place: Array, radius: float, *, last: bool) -> float:
         return min(radius, MOST * leg.length)
     d = MOST * leg.length * np.linspace(0.0, 1.0, 33)
     q = leg.path.at(leg.length - d if last else d)[0]
-    away = np.linalg.norm(_tool_points(leg, q) - place, axis=1)
+    away = np.linalg.norm(point_places(leg.tracker, q) - place, axis=1)
     outside = away > radius
     if not outside.any():
         return float(d[-1])
@@ -160,7 +175,3 @@ def _room(leg: Leg, place: Array, radius: float, *, last: bool) -> float:
     return (
         float(d[k - 1] + (d[k] - d[k - 1]) * (radius - away[k - 1]) / (away[k] - away[k - 1])) if k else 0.0
     )
-
-
-def _tool_points(leg: Leg, q: Array) -> Array:
-    return np.asarray((leg.tracker.robot.fkine(q) @ leg.tracker.X_tool)[:, :3, 3])

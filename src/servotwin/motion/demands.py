@@ -1,105 +1,194 @@
-"""What a motion asks of the axes and of the tool, as shares of what they can do."""
+r"""What a motion asks of the axes and of the tool, as shares of what they can do.
+
+Speeds, accelerations and jerks are smooth between the corners of the law and the points of the path, so that
+their largest values are known between the samples as well (``extremes``). Theory: docs/theory/paths.md.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
 from servotwin.mechanism.model import Array
-from servotwin.motion.errors import PathError
-from servotwin.motion.laws import Ramped
-from servotwin.motion.legs import Leg, point_rates
+from servotwin.motion.errors import Demand, PathError, refusal
+from servotwin.motion.extremes import NODES, Cells, Peak, cells_between
+from servotwin.motion.joint_path import JointPath
+from servotwin.motion.laws import breaks, times_at
+from servotwin.motion.legs import Leg
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.tool_point import point_motion
 from servotwin.motion.trajectory import PathSegment
 
-SAMPLES = 65  # of one segment at least, ends of its ramps added
-MOST_SAMPLES = 20_000
-SMOOTH = 17  # points of a path that has no sharp turns
-SHARES = np.linspace(0.0, 1.0, 17)  # of a ramp
-WITHIN = np.array([0.0, 0.25, 0.5, 0.75])  # an interval of the path
+Shares = Callable[[Array, Array, Array], Array]  # of (k, n) positions, velocities, accelerations
+
+PARTS = 2  # cells of a piece of a law at least
+LEAST = 8  # cells of a segment at least
 HOLDS = 1.0 + 1e-9
-INSIDE = 1e-9  # rad, m: positions this little beyond a limit stand on it
+DOUBT = 1e-7  # of a limit: what is less certain is sampled more closely
+HALVINGS = 4
+FINE = 33  # samples of a cell in which a torque is largest
+AT_REST = 1e-3  # of the speed: what is needed then is needed for gravity and friction
+INSIDE = 5e-11  # rad, m: positions this little beyond a limit stand on it
+FORCES = ("torque", "motor torque")  # which do not fall to nothing when a motion is slowed
 
 
-@dataclass(frozen=True)
-class Demand:
-    """The largest share of a limit that a motion uses: of what, by which axis, where (share of the path)."""
-
-    what: str
-    share: float
-    axis: str | None
-    place: float
-
-    @property
-    def factor(self) -> float:
-        """How many times slower the motion must be to hold the limit."""
-        return math.sqrt(self.share) if "acceleration" in self.what else self.share
+def cells_of(segment: PathSegment) -> Cells:
+    """The time of a segment in cells in which its motion is smooth."""
+    corners = breaks(segment.law)
+    pieces = [np.linspace(a, b, PARTS + 1) for a, b in pairwise(corners) if b > a]
+    inner = segment.path.s[1:-1]
+    if inner.size:
+        pieces.append(times_at(segment.law, inner))
+    cells = cells_between(corners, *pieces)
+    while cells.edges.size <= LEAST:
+        cells = cells.halved()
+    return cells
 
 
-def times_of(segment: PathSegment, period: float) -> Array:
-    """Instants (k,) of a segment that show its extremes, not further apart than ``period`` [s]."""
-    count = min(max(SAMPLES, math.ceil(segment.duration / period) + 1), MOST_SAMPLES)
-    parts = [np.linspace(0.0, segment.duration, count)]
-    law = segment.law
-    if isinstance(law, Ramped):
-        rise, flat, fall = law.times
-        edges, tiny = np.array([rise, rise + flat]), 1e-9 * law.duration
-        # The acceleration has its corners at the shares beta and 1 - beta of a jerk-limited ramp.
-        corners = [T * np.array([beta, 1.0 - beta]) for T, beta in zip((rise, fall), law.betas, strict=True)]
-        parts += [edges - tiny, edges + tiny, SHARES * rise, rise + flat + SHARES * fall]
-        parts += [corners[0], rise + flat + corners[1]]
-    t = np.sort(np.minimum(np.maximum(np.concatenate(parts), 0.0), segment.duration))
-    s = segment.path.s
-    if s.size <= SMOOTH:
-        return t
-    # The points of the path are close together where it turns sharply.
-    inner = (s[:-1, None] + np.diff(s)[:, None] * WITHIN).ravel()
-    return np.sort(np.concatenate([t, np.interp(inner, segment.law.sample(t)[0], t)]))
+def demands(leg: Leg, segment: PathSegment, limits: MotionLimits) -> list[Demand]:
+    """The largest share of every kind of limit, between samples as well as at them."""
+    cells = cells_of(segment)
+    for _ in range(HALVINGS):
+        found = _kinematic(leg, segment, limits, cells)
+        if all(demand.doubt <= DOUBT or demand.share < 0.99 for demand in found):
+            break
+        cells = cells.halved()
+    return found + _forces(leg, segment, limits, cells)
 
 
-def demands(leg: Leg, segment: PathSegment, limits: MotionLimits, period: float) -> list[Demand]:
-    """The largest share of every kind of limit, over samples of the segment."""
-    t = times_of(segment, period)
-    q, qd, qdd = segment.sample(t)
-    s = segment.law.sample(t)[0] / max(segment.law.length, 1e-300)
+def worst_demand(leg: Leg, segment: PathSegment, limits: MotionLimits) -> Demand:
+    """The demand that would slow the motion most."""
+    return max(demands(leg, segment, limits), key=lambda demand: demand.factor)
+
+
+def _kinematic(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells) -> list[Demand]:
+    q, qd, qdd = segment.sample(cells.at)
     names = leg.tracker.robot.joint_names
-    found = [
-        _largest("speed", np.abs(qd) / limits.speed, s, names),
-        _largest("acceleration", np.abs(qdd) / limits.acceleration, s, names),
+    peaks: list[tuple[str, Peak, tuple[str | None, ...]]] = [
+        ("speed", cells.largest(qd / limits.speed), names),
+        ("acceleration", cells.largest(qdd / limits.acceleration), names),
     ]
+    if np.isfinite(limits.jerk).any():
+        peaks.append(("jerk", cells.largest(cells.slopes(qdd) / limits.jerk), names))
+    tool_jerk = getattr(limits, "tool_jerk", math.inf)
+    if math.isfinite(min(limits.tool_speed, limits.tool_acceleration, tool_jerk)):
+        v, a = point_motion(leg.tracker, q, qd, qdd)
+        rows = [("tool speed", v, limits.tool_speed), ("tool acceleration", a, limits.tool_acceleration)]
+        if math.isfinite(tool_jerk):
+            rows.append(("tool jerk", cells.slopes(a), tool_jerk))
+        peaks += [(what, _length(cells, x / most), (None,)) for what, x, most in rows if math.isfinite(most)]
+    return [
+        Demand(what, peak.size, axes[peak.column], _share(segment, peak.place), peak.doubt)
+        for what, peak, axes in peaks
+    ]
+
+
+def _length(cells: Cells, x: Array) -> Peak:
+    """The peak of the length of vectors (k, 3); its square is smooth."""
+    peak = cells.largest(np.sum(x * x, axis=1, keepdims=True))
+    size = math.sqrt(peak.size)
+    return Peak(size, 0, peak.place, 0.5 * peak.doubt / size if size > 0.0 else 0.0)
+
+
+def _forces(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells) -> list[Demand]:
+    """Torques, which friction makes jump: the samples, then more of them around the largest."""
+    robot, envelope = leg.tracker.robot, limits.envelope
+    kinds: list[tuple[str, Shares, tuple[str, ...]]] = []
     if np.isfinite(limits.torque).any():
-        tau = leg.tracker.robot.rne(q, qd, qdd, drives=True)
-        found.append(_largest("torque", np.abs(tau) / limits.torque, s, names))
-    if math.isfinite(limits.tool_speed):
-        v = np.linalg.norm(point_rates(leg.tracker, q, qd), axis=1)
-        found.append(_largest("tool speed", v[:, None] / limits.tool_speed, s, (None,)))
+
+        def torques(*state: Array) -> Array:
+            return np.asarray(np.abs(robot.rne(*state, drives=True)) / limits.torque)
+
+        kinds.append(("torque", torques, robot.joint_names))
+    if envelope is not None:
+        kinds.append(("motor torque", envelope.shares, envelope.names))
+    if not kinds:
+        return []
+    state, found = segment.sample(cells.at), []
+    for what, shares, names in kinds:
+        k = int(np.argmax(shares(*state).max(axis=1))) // NODES
+        around = cells.edges[max(k - 1, 0)], cells.edges[min(k + 2, cells.edges.size - 1)]
+        t = np.linspace(*around, 3 * FINE)
+        near = shares(*segment.sample(t))
+        i, column = (int(x) for x in np.unravel_index(int(np.argmax(near)), near.shape))
+        slower = _slower(shares, segment.sample(t[i : i + 1]), column)
+        place = _share(segment, float(t[i]))
+        found.append(Demand(what, float(near[i, column]), names[column], place, 0.0, slower))
     return found
+
+
+def _slower(shares: Shares, state: tuple[Array, Array, Array], column: int) -> float:
+    """How many times slower a motion must be there: what falls with its speed falls by a power of 1 to 2."""
+    q, qd, qdd = state
+    now, later, rest = (
+        float(shares(q, qd * share, qdd * share**2)[0, column]) for share in (1.0, 0.5, AT_REST)
+    )
+    if now <= 1.0:
+        return now
+    if rest >= 1.0 or now <= rest:
+        return math.inf
+    power = math.log2((now - rest) / (later - rest)) if later > rest else 2.0
+    return float(((now - rest) / (1.0 - rest)) ** (1.0 / min(max(power, 1.0), 2.0)))
+
+
+def _share(segment: PathSegment, t: float) -> float:
+    """The share of the path that is behind at an instant."""
+    return float(segment.law.sample(np.array([t]))[0][0]) / max(segment.law.length, 1e-300)
+
+
+def outside(path: JointPath, limits: MotionLimits) -> tuple[float, int, float]:
+    """How far [rad, m] a path leaves the ranges of the joints most, by which joint, at which parameter.
+
+    Between two points every joint follows a quintic, which the nodes of a cell give exactly.
+    """
+    ends = np.maximum(limits.q_min - path.q, path.q - limits.q_max)
+    k, axis = np.unravel_index(int(np.argmax(ends)), ends.shape)
+    worst = float(ends[k, axis]), int(axis), float(path.s[k])
+    # A joint that is further from its limits than it moves between two points does not reach them.
+    near = np.nonzero(-ends.max(axis=0) <= np.abs(np.diff(path.q, axis=0)).max(axis=0))[0]
+    if path.s.size == 2 or not near.size:
+        return worst
+    cells = Cells(path.s)
+    q = path.at(cells.at)[0]
+    for joint in near:
+        low, high = limits.q_min[joint], limits.q_max[joint]
+        for limit, sign in ((low, -1.0), (high, 1.0)):
+            if not math.isfinite(limit):
+                continue
+            beyond = sign * (q[:, joint : joint + 1] - limit)
+            # Shifted so that the largest value is the one of the largest size.
+            shift = float(-beyond.min())
+            peak = cells.largest(beyond + shift)
+            size = peak.size - peak.doubt - shift
+            if size > worst[0]:
+                worst = size, int(joint), peak.place
+    return worst
 
 
 def check_positions(leg: Leg, limits: MotionLimits) -> None:
     """PathError where a joint would leave its range, extremes between the points of the path included."""
-    q = leg.path.q
-    near = np.minimum(q - limits.q_min, limits.q_max - q).min()
-    if leg.curve is not None and near < np.abs(np.diff(q, axis=0)).max():
-        q = leg.path.at(np.linspace(0.0, leg.length, 4 * q.shape[0] + 1))[0]
-    low, high = limits.q_min - q, q - limits.q_max
-    worst = np.maximum(low, high)
-    if worst.max() <= INSIDE:
+    beyond, axis, s = outside(leg.path, limits)
+    if beyond <= INSIDE:
         return
-    k, axis = np.unravel_index(int(np.argmax(worst)), worst.shape)
     robot = leg.tracker.robot
+    stands = float(leg.path.at(np.array([s]))[0][0, axis])
     scale, unit = (1e3, "mm") if robot.joint_units[axis] == "m" else (180.0 / math.pi, "deg")
     ends = scale * limits.q_min[axis], scale * limits.q_max[axis]
     text = (
-        f"axis {robot.joint_names[axis]} would stand at {scale * q[k, axis]:.6g} {unit}, beyond its limits;"
+        f"axis {robot.joint_names[axis]} would stand at {scale * stands:.6g} {unit}, beyond its limits;"
         f" allowed are {ends[0]:.6g} to {ends[1]:.6g} {unit}"
     )
-    share = float(k) / max(q.shape[0] - 1, 1)
-    place_m = share * leg.length if leg.curve is not None and leg.curve.metric else None
+    place_m = s if leg.curve is not None and leg.curve.metric else None
     raise PathError(
-        text, index=leg.index, what="position", axis=robot.joint_names[axis], place=share, place_m=place_m
+        text,
+        index=leg.index,
+        what="position",
+        axis=robot.joint_names[axis],
+        place=s / leg.length,
+        place_m=place_m,
     )
 
 
@@ -108,19 +197,4 @@ def refuse(leg: Leg, segment: PathSegment, demand: Demand) -> PathError:
     place_m = None
     if segment.curve is not None and segment.curve.metric:
         place_m = segment.offset + demand.place * segment.law.length
-    who = "the tool" if demand.axis is None else f"axis {demand.axis}"
-    what = demand.what.removeprefix("tool ")
-    text = f"{who} would need {100.0 * demand.share:.4g} % of its largest {what}; slow the move down or ask for a fit"
-    return PathError(
-        text, index=leg.index, what=demand.what, axis=demand.axis, place=demand.place, place_m=place_m
-    )
-
-
-def _largest(what: str, shares: Array, s: Array, names: tuple[str | None, ...]) -> Demand:
-    k, axis = np.unravel_index(int(np.argmax(shares)), shares.shape)
-    return Demand(what, float(shares[k, axis]), names[axis], float(s[k]))
-
-
-def worst_demand(leg: Leg, segment: PathSegment, limits: MotionLimits, period: float) -> Demand:
-    """The demand that would slow the motion most."""
-    return max(demands(leg, segment, limits, period), key=lambda demand: demand.factor)
+    return refusal(leg.index, demand, place_m)

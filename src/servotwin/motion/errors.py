@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 from servotwin.errors import ServotwinError
 
 
@@ -10,8 +13,8 @@ class PathError(ServotwinError):
 
     ``index`` of the request in the plan (0-based), ``place`` along its path as a share of it (0 to 1),
     ``place_m`` the same in metres if it is a path of the tool, ``axis`` the name of the joint, and
-    ``what``: 'workspace', 'singularity', 'position', 'speed', 'acceleration', 'torque', 'tool speed',
-    'tool acceleration' or 'time'.
+    ``what``: 'workspace', 'singularity', 'position', 'speed', 'acceleration', 'jerk', 'torque', 'motor torque',
+    'tool speed', 'tool acceleration', 'tool jerk' or 'time'.
     """
 
     def __init__(
@@ -32,3 +35,43 @@ class PathError(ServotwinError):
             else f"{1e3 * place_m:.6g} mm along the path"
         )
         super().__init__(f"move {index + 1}, {where}: {message}")
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The largest share of a limit that a motion uses: of what, by which axis, where (share of the path)."""
+
+    what: str
+    share: float
+    axis: str | None
+    place: float
+    doubt: float = 0.0
+    slower: float | None = (
+        None  # what a torque would need, since gravity and friction do not fall with the speed
+    )
+
+    @property
+    def factor(self) -> float:
+        """How many times slower the motion must be to hold the limit."""
+        if self.slower is not None:
+            return self.slower
+        if self.what.endswith("jerk"):
+            return math.cbrt(self.share)
+        return math.sqrt(self.share) if self.what.endswith("acceleration") else self.share
+
+
+def refusal(index: int, demand: Demand, place_m: float | None) -> PathError:
+    """The complaint about a demand of a request at a place of its path."""
+    percent, what = f"{100.0 * demand.share:.4g} %", demand.what.removeprefix("tool ")
+    who = "the tool" if demand.axis is None else f"axis {demand.axis}"
+    text = f"{who} would need {percent} of its largest {what}"
+    if demand.what == "motor torque":
+        text = f"the move would need {percent} of the torque of motor {demand.axis} at its speed"
+    return PathError(
+        f"{text}; slow the move down or ask for a fit",
+        index=index,
+        what=demand.what,
+        axis=demand.axis,
+        place=demand.place,
+        place_m=place_m,
+    )

@@ -28,6 +28,7 @@ SINGULAR = 1e-3  # smallest singular value of the Jacobian, lengths in sizes of 
 FINEST = 4096  # intervals of a curve
 CLOSEST = 1e-6  # of the curve: points that near to each other that do not hang together are no path
 STEPS, PLACE, TILT = 12, 1e-8, 1e-5  # of Newton's method; m, rad: a solved point (see ``tracking``)
+SETTLED = 1e-7  # rad, m: the last step of Newton's method
 COMPILED = 6  # joints of an arm at most that is followed by compiled code
 Rates = tuple[Array, Array, Array]  # q', q'' and the smallest singular value
 _DAMPING = 1e-14 * np.eye(6)
@@ -82,12 +83,13 @@ class Tracker:
         weights = self.weights
         for _ in range(STEPS):
             step = _solve(weights[:, None] * self.robot.jacob0(q), weights * self._error(X, q))
-            size = np.abs(step).max()
+            sizes = np.abs(step).max(axis=1)
             q = q + np.minimum(np.maximum(step, -0.5), 0.5)
-            if size < 1e-7:  # the next step would be below the last digit
+            if sizes.max() < SETTLED:  # the next step would be below the last digit
                 break
         left = np.abs(self._error(X, q) * (weights != 0.0))
-        return q, (left[:, :3].max(axis=1) < PLACE) & (left[:, 3:].max(axis=1) < TILT)
+        near = (left[:, :3].max(axis=1) < PLACE) & (left[:, 3:].max(axis=1) < TILT)
+        return q, near & (sizes < SETTLED)
 
     def rates(self, q: Array, one: Array, two: Array) -> Rates:
         r"""q', q'' (k, n) and the smallest singular value (k,) of the weighted Jacobian.
@@ -116,12 +118,13 @@ class Tracker:
         guess[0] = q
         return self._solved(True, s, X, one, two, guess)
 
-    def correct(self, X: Array, one: Array, two: Array, guess: Array) -> tuple[Array, Rates]:
-        """Positions near guesses (m, n) and their rates, point by point."""
+    def correct(self, X: Array, one: Array, two: Array, guess: Array) -> tuple[Array, Rates, bool]:
+        """Positions near guesses (m, n) and their rates, point by point; whether all of them were found."""
         if entries_of(self.robot) is None:
-            q, _ = self.solve(X, guess)
-            return q, self.rates(q, one, two)
-        return self._solved(False, np.zeros(len(X)), X, one, two, guess)[:2]
+            q, arrived = self.solve(X, guess)
+            return q, self.rates(q, one, two), bool(arrived.all())
+        q, rates, done = self._solved(False, np.zeros(len(X)), X, one, two, guess)
+        return q, rates, done == len(X)
 
     def _solved(
         self, march: bool, s: Array, X: Array, one: Array, two: Array, q: Array
@@ -166,7 +169,8 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
     """The joint path along the curve from q_start (n,), which must stand at its beginning.
 
     Points are added until the tool is within ``ACCURACY`` of the curve everywhere in between. PathError
-    says where the path leaves the workspace or meets a singularity.
+    says where the path leaves the workspace or meets a singularity, or comes so near to one that the joints cannot
+    follow it that closely.
     """
     spans = max(2, -(-INTERVALS // (curve.knots.size - 1)))
     inner = curve.knots[:-1, None] + np.diff(curve.knots)[:, None] * (np.arange(spans) / spans)
@@ -191,12 +195,14 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
         X, one, two = tracker.target(curve, middle)
         guess = _halfway(s, q, dq, ddq)
         miss = tracker.miss(X, guess)
-        if miss.max() < ACCURACY or s.size > FINEST:
+        if miss.max() < ACCURACY:
             return JointPath(s, q, dq, ddq)
-        far = (miss >= 0.1 * ACCURACY) & (np.diff(s) > CLOSEST * CLOSEST * curve.length)
-        if not far.any():
-            return JointPath(s, q, dq, ddq)
-        q_far, rates_far = tracker.correct(X[far], one[far], two[far], guess[far])
+        far = miss >= 0.1 * ACCURACY
+        q_far, rates_far, arrived = tracker.correct(X[far], one[far], two[far], guess[far])
+        short = np.diff(s)[far] <= CLOSEST * CLOSEST * curve.length
+        if s.size > FINEST or short.any() or not arrived:
+            k = int(np.argmax(miss))
+            _singular(tracker, curve, float(middle[k]), dq[k], index)
         order = np.argsort(np.concatenate([s, middle[far]]), kind="stable")
         s, q = np.concatenate([s, middle[far]])[order], np.concatenate([q, q_far])[order]
         dq, ddq, sigma = (np.concatenate(pair)[order] for pair in zip(rates, rates_far, strict=True))

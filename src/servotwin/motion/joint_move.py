@@ -8,9 +8,8 @@ import numpy as np
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.joint_path import straight
-from servotwin.motion.laws import SHAPES, ramped
+from servotwin.motion.laws import ramp_limits, ramped
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.ramps import RampLimits
 from servotwin.motion.requests import MoveJ, Request
 from servotwin.motion.trajectory import PathSegment
 
@@ -47,10 +46,9 @@ def simple_move(request: Request, q: Array, limits: MotionLimits) -> PathSegment
     if not longest > NOWHERE or rates[0] <= 0.0 or rates[1] <= 0.0:
         return None
     speed, acceleration = request.speed.value / rates[0], (request.acceleration or 1.0) / rates[1]
-    jerk = 1.0 / rates[2] if rates[2] > 0.0 and request.profile != "trapezoid" else math.inf
-    if request.profile == "s-curve" and math.isinf(jerk):
-        jerk = 2.0 * acceleration**2 / speed  # eq:usual-jerk
-    law = ramped(1.0, 0.0, 0.0, speed, RampLimits(SHAPES[request.profile], acceleration, jerk))
+    jerk = 1.0 / rates[2] if rates[2] > 0.0 else None
+    profile = request.profile or ("cubic-ramp" if jerk is None else "s-curve")
+    law = ramped(1.0, 0.0, 0.0, speed, ramp_limits(profile, speed, acceleration, jerk))
     return PathSegment("joint", straight(q, target), law)
 
 

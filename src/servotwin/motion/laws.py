@@ -26,6 +26,7 @@ SHAPES: dict[str, Shape] = {
 QUINTIC_SPEED = 15.0 / 8.0  # largest rates of 10 x^3 - 15 x^4 + 6 x^5
 QUINTIC_ACCELERATION = 10.0 / math.sqrt(3.0)
 QUINTIC_JERK = 60.0
+TABLE = 65  # points of a law from which Newton's method finds an instant
 
 
 class Profile(Protocol):
@@ -161,6 +162,33 @@ class Slowed:
         return s, sd / k, sdd / (k * k)
 
 
+def breaks(law: Profile) -> Array:
+    """The instants (m,) [s] between which a law is smooth, its begin and end included."""
+    if isinstance(law, Slowed):
+        return law.factor * breaks(law.law)
+    if not isinstance(law, Ramped):
+        return np.array([0.0, law.duration])
+    rise, flat, fall = law.times
+    if law.shape != "jerk-limited":
+        return np.array([0.0, rise, rise + flat, law.duration])
+    up, down = (T * beta for T, beta in zip((rise, fall), law.betas, strict=True))
+    end = law.duration
+    return np.array([0.0, up, rise - up, rise, rise + flat, rise + flat + down, end - down, end])
+
+
+def times_at(law: Profile, s: Array) -> Array:
+    """The instants (k,) [s] at which a law has come the ways s (k,), which lie between its ends."""
+    if isinstance(law, Uniform):
+        return s / law.speed
+    grid = np.linspace(0.0, law.duration, TABLE)
+    t, step = np.interp(s, law.sample(grid)[0], grid), grid[1]
+    for _ in range(2):
+        way, speed, _ = law.sample(t)
+        gap = np.where(speed > 0.0, (s - way) / np.where(speed > 0.0, speed, 1.0), 0.0)
+        t = np.minimum(np.maximum(t + np.minimum(np.maximum(gap, -step), step), 0.0), law.duration)
+    return np.asarray(t)
+
+
 def make_profile(
     kind: ProfileKind,
     length: float,
@@ -171,8 +199,8 @@ def make_profile(
 ) -> Profile:
     r"""The quickest law of its kind from rest to rest along ``length`` within the limits.
 
-    ``speed``, ``acceleration`` and ``jerk`` are in units of the length and above zero; a trapezoid has no
-    limit of jerk; the other kinds have none if it is not given, except the S-curve, which then takes
+    ``speed``, ``acceleration`` and ``jerk`` are in units of the length and above zero. A trapezoid with a limit
+    of jerk is an S-curve; without one the jerk is unlimited, except that of the S-curve, which then takes
 
     .. math:: j = 2 a^2 / V                                                           (eq:usual-jerk)
 
@@ -185,15 +213,21 @@ def make_profile(
     _check_numbers(kind, length, speed, acceleration, jerk, ramp)
     if kind == "quintic":
         return _quintic(length, speed, acceleration, math.inf if jerk is None else jerk)
-    j = math.inf if jerk is None or kind == "trapezoid" else jerk
-    if kind == "s-curve" and jerk is None:
-        j = 2.0 * acceleration**2 / speed  # eq:usual-jerk
-    law = ramped(length, 0.0, 0.0, speed, RampLimits(SHAPES[kind], acceleration, j))
+    law = ramped(length, 0.0, 0.0, speed, ramp_limits(kind, speed, acceleration, jerk))
     if kind == "cubic-ramp" and ramp is not None and law.times[0] < ramp:
         top = min(speed, length / ramp)
         flat = length / top - ramp if top > 0.0 else 0.0
         return Ramped(length, 0.0, top, 0.0, "cubic", (ramp, max(flat, 0.0), ramp), (0.5, 0.5))
     return law
+
+
+def ramp_limits(kind: ProfileKind, speed: float, acceleration: float, jerk: float | None) -> RampLimits:
+    """The ramps of a kind of profile, see ``make_profile``."""
+    if kind == "trapezoid" and jerk is not None:
+        kind = "s-curve"
+    if kind == "s-curve" and jerk is None:
+        jerk = 2.0 * acceleration**2 / speed  # eq:usual-jerk
+    return RampLimits(SHAPES[kind], acceleration, math.inf if jerk is None else jerk)
 
 
 def _quintic(length: float, speed: float, acceleration: float, jerk: float) -> Quintic:

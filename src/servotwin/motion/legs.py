@@ -14,19 +14,22 @@ from servotwin.dynamics.ik.pose import checked_poses
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.model import Array
 from servotwin.motion.curves import Curve, circle, line
-from servotwin.motion.errors import PathError
+from servotwin.motion.errors import PathError, refusal
+from servotwin.motion.extremes import Cells
 from servotwin.motion.follow import Tracker, follow
 from servotwin.motion.joint_path import JointPath, straight
-from servotwin.motion.laws import SHAPES, ProfileKind
+from servotwin.motion.laws import ProfileKind, ramp_limits
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.pace import BEND_SHARE, Bends, bends_of
 from servotwin.motion.ramps import RampLimits
 from servotwin.motion.requests import Cartesian, MoveC, MoveJ, MoveL, Request, Rest, Speed, in_base
-from servotwin.motion.rotations import cross
 from servotwin.motion.spline_curve import spline
+from servotwin.motion.tool_point import point_rates
 from servotwin.robot.robot import Robot
 
 NOWHERE = 1e-12  # rad, m: a joint move this short takes no time
-BEND_SHARE = 0.5  # of the acceleration that the bend of a path may take where speed and ramps are free
+LONGEST = 3600.0  # s; of one move
+TOOL_CELLS = 12  # of a joint move, in which the speed of the tool is smooth
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Leg:
     """The path of one request and its pace, in units of the path's parameter (1 for a joint move, m for a curve).
 
     ``free``: the pace is what the axes allow rather than a number that was asked for, so that it may be
-    lowered without complaint. ``time`` [s] if the duration was asked for.
+    lowered without complaint; ``soft``: that holds for the ramps only. ``time`` [s] if the duration was asked for.
     """
 
     index: int
@@ -47,6 +50,7 @@ class Leg:
     tracker: Tracker
     curve: Curve | None = None
     free: bool = True
+    soft: bool = False
     time: float | None = None
     slowed: float = 1.0
 
@@ -63,11 +67,28 @@ class Leg:
         slowed = 1.0 if self.free else self.slowed * factor
         return replace(self, speed=self.speed / factor, ramp=ramp, slowed=slowed)
 
+    def softer(self, factor: float) -> Leg:
+        """The same with ramps of 1/factor of the acceleration."""
+        ramp = replace(
+            self.ramp, acceleration=self.ramp.acceleration / factor, jerk=self.ramp.jerk / factor**2
+        )
+        return replace(self, ramp=ramp)
+
 
 def leg_of(
-    robot: Robot, request: Request, index: int, q: Array, limits: MotionLimits, fit: bool
+    robot: Robot,
+    request: Request,
+    index: int,
+    q: Array,
+    limits: MotionLimits,
+    fit: bool,
+    *,
+    flowing: bool = False,
 ) -> Leg | None:
-    """The leg of a request from q (n,), its ends checked; None if it goes nowhere."""
+    """The leg of a request from q (n,), its ends checked; None if it goes nowhere.
+
+    ``flowing``: it is blended with the one before it or behind it.
+    """
     if isinstance(request, Rest):
         return None
     oriented = robot.n > 3
@@ -79,7 +100,7 @@ def leg_of(
     if curve.length == 0.0:
         return None
     path = follow(tracker, curve, q, index)
-    return _curve_leg(request, index, curve, path, limits, tracker, fit)
+    return _curve_leg(request, index, curve, path, limits, tracker, fit, flowing)
 
 
 def _joint_leg(move: MoveJ, index: int, q: Array, limits: MotionLimits, tracker: Tracker) -> Leg | None:
@@ -100,33 +121,37 @@ def _joint_leg(move: MoveJ, index: int, q: Array, limits: MotionLimits, tracker:
         for most in (limits.speed, limits.acceleration, limits.jerk)
     )
     share = 1.0 if move.acceleration is None else _share(move.acceleration, index)
-    speed, time = _joint_speed(move.speed, speed, path, limits, tracker)
-    ramp = _ramp(move.profile, speed, acceleration * share, jerk)
-    return Leg(index, "joint", path, speed, ramp, move.profile, move.blend, tracker, time=time)
+    speed = _joint_speed(move.speed, speed, path, tracker)
+    time = _asked_time(move.speed, path.length, speed, index)
+    profile = _profile(move.profile, jerk, limits)
+    ramp = ramp_limits(profile, speed, acceleration * share, None if math.isinf(jerk) else jerk)
+    return Leg(index, "joint", path, speed, ramp, profile, move.blend, tracker, time=time)
 
 
-def _joint_speed(
-    speed: Speed, most: float, path: JointPath, limits: MotionLimits, tracker: Tracker
-) -> tuple[float, float | None]:
-    """Rate of the parameter [1/s] and the time asked for [s], if any."""
-    tool_speed = min(limits.tool_speed, speed.value if speed.kind == "m/s" else math.inf)
-    if math.isfinite(tool_speed):
-        q, dq, _ = path.at(np.linspace(0.0, 1.0, 33))
-        rate = np.linalg.norm(point_rates(tracker, q, dq), axis=1).max()
-        most = min(most, 0.999 * tool_speed / rate) if rate > 0.0 else most
-    return (most * speed.value if speed.kind == "fraction" else most), (
-        speed.value if speed.kind == "s" else None
-    )
+def _joint_speed(speed: Speed, most: float, path: JointPath, tracker: Tracker) -> float:
+    """Rate of the parameter [1/s]; a speed in m/s is the largest one of the tool point."""
+    if speed.kind == "fraction":
+        return most * speed.value
+    if speed.kind == "s":
+        return most
+    cells = Cells(np.linspace(path.s[0], path.s[-1], TOOL_CELLS + 1))
+    q, dq, _ = path.at(cells.at)
+    square = cells.largest(np.sum(point_rates(tracker, q, dq) ** 2, axis=1, keepdims=True)).size
+    return min(most, speed.value / math.sqrt(square)) if square > 0.0 else most
 
 
-def point_rates(tracker: Tracker, q: Array, dq: Array) -> Array:
-    """Rates (k, 3) of the tool point for rates dq (k, n) of the joints."""
-    twist = np.einsum("kij,kj->ki", tracker.robot.jacob0(q), dq)
-    offset = tracker.X_tool[:3, 3]
-    if not offset.any():
-        return np.asarray(twist[:, :3])
-    arm = tracker.robot.fkine(q)[:, :3, :3] @ offset
-    return np.asarray(twist[:, :3] + cross(twist[:, 3:], arm))
+def _asked_time(speed: Speed, length: float, pace: float, index: int) -> float | None:
+    """The duration that was asked for [s], if any; PathError if the move would take for ever."""
+    time = speed.value if speed.kind == "s" else None
+    check_duration(length / pace if time is None else time, index)
+    return time
+
+
+def check_duration(time: float, index: int) -> None:
+    """PathError for a move of this duration [s] that nobody waits for."""
+    if not time <= LONGEST:
+        text = f"the move would take {time:.4g} s; expected at most {LONGEST:g} s"
+        raise PathError(text, index=index, what="time")
 
 
 def _curve(move: Cartesian, index: int, X_from: Array) -> Curve:
@@ -149,48 +174,61 @@ def _curve_leg(
     limits: MotionLimits,
     tracker: Tracker,
     fit: bool,
+    flowing: bool,
 ) -> Leg:
-    r"""The pace along a curve: what is asked for, or what the axes allow.
-
-    .. math:: \dot s \le \min_{i,s} \frac{V_i}{|q_i'|}, \quad
-              \ddot s \le \min_{i,s} \frac{a_i - |q_i''| \dot s^2}{|q_i'|}               (eq:curve-pace)
-    """
-    s = np.union1d(path.s, 0.5 * (path.s[:-1] + path.s[1:]))
-    _, dq, ddq = (np.abs(x) for x in path.at(s))
-    tool_speed = limits.tool_speed if curve.metric else math.inf
-    tool_acceleration = limits.tool_acceleration if curve.metric else math.inf
+    """The pace along a curve: what is asked for, or what the axes allow."""
+    bends = bends_of(path, curve, limits)
+    profile = _profile(move.profile, math.inf if not bends.jerky else 0.0, limits)
+    share = _share(move.acceleration_share, index)
     asked, free = move.speed, move.speed.kind != "m/s" or not curve.metric
+    top = limits.tool_acceleration if curve.metric else math.inf
+    given = move.acceleration if curve.metric else None
+    if given is not None:
+        _check_acceleration(given, top, index, fit)
+    steepest = float(bends.ramps(np.zeros(1))[0]) * share if given is None else min(given, top)
+    slowed = 1.0
     if free:
-        by_axes, by_bend = float((dq / limits.speed).max()), float((ddq / limits.acceleration).max())
-        speed = min(1.0 / by_axes, math.sqrt(BEND_SHARE / by_bend) if by_bend > 0.0 else math.inf, tool_speed)
-        speed *= asked.value if asked.kind == "fraction" else 1.0
+        speed = bends.most(BEND_SHARE) * (asked.value if asked.kind == "fraction" else 1.0)
     else:
-        speed = asked.value
-    if speed > tool_speed * (1.0 + 1e-9):
-        if not fit:
-            text = f"{speed:g} m/s is more than the tool's {tool_speed:g} m/s"
-            raise PathError(text, index=index, what="tool speed", place_m=0.0)
-        speed = tool_speed
-    room = np.maximum(limits.acceleration - ddq * speed**2, 0.1 * limits.acceleration)
-    by_axes = float(1.0 / (dq / room).max())  # eq:curve-pace
-    acceleration = min(by_axes, tool_acceleration) if move.acceleration is None else move.acceleration
-    _check_acceleration(acceleration, tool_acceleration, index, fit)
-    jerk = float(1.0 / (dq / limits.jerk).max()) if np.isfinite(limits.jerk).any() else math.inf
-    ramp = _ramp(move.profile, speed, min(acceleration, tool_acceleration), jerk)
-    time = asked.value if asked.kind == "s" else None
+        speed = _asked_speed(asked.value, bends, steepest, index, tracker, fit)
+        slowed = asked.value / speed
+    time = _asked_time(asked, path.length, speed, index)
+    if given is None:
+        speed = min(speed, bends.quickest(profile, share, flowing=flowing))
+        steepest = share * float(bends.ramps(np.array([speed]))[0])
+    jerk = min(bends.jerk(speed, steepest), limits.tool_jerk if curve.metric else math.inf)
+    ramp = ramp_limits(profile, speed, steepest, None if math.isinf(jerk) else jerk)
     return Leg(
         index,
         curve.kind,
         path,
         speed,
         ramp,
-        move.profile,
+        profile,
         move.blend,
         tracker,
         curve,
-        free or time is not None,
-        time,
+        free=free,
+        soft=given is None,
+        time=time,
+        slowed=slowed,
     )
+
+
+def _asked_speed(v: float, bends: Bends, a: float, index: int, tracker: Tracker, fit: bool) -> float:
+    """The speed along a curve that was asked for, or with ``fit`` what there is of it; PathError says who has less."""
+    if v > bends.tool_speed * (1.0 + 1e-9):
+        if not fit:
+            text = f"{v:g} m/s is more than the tool's {bends.tool_speed:g} m/s"
+            raise PathError(text, index=index, what="tool speed", place_m=0.0)
+        v = bends.tool_speed
+    found = bends.too_quick(v, a, tracker.robot.joint_names)
+    if found is None:
+        return v
+    demand, least = found
+    if not fit:
+        raise refusal(index, demand, demand.place * bends.length)
+    return least
 
 
 def _check_acceleration(acceleration: float, most: float, index: int, fit: bool) -> None:
@@ -203,12 +241,12 @@ def _check_acceleration(acceleration: float, most: float, index: int, fit: bool)
         raise PathError(text, index=index, what="tool acceleration", place_m=0.0)
 
 
-def _ramp(profile: ProfileKind, speed: float, acceleration: float, jerk: float) -> RampLimits:
-    if profile == "trapezoid":
-        jerk = math.inf
-    elif profile == "s-curve" and math.isinf(jerk):
-        jerk = 2.0 * acceleration**2 / speed  # eq:usual-jerk
-    return RampLimits(SHAPES[profile], acceleration, jerk)
+def _profile(asked: ProfileKind | None, jerk: float, limits: MotionLimits) -> ProfileKind:
+    """The profile of a move: where a jerk is limited the S-curve takes the place of none and of the trapezoid."""
+    limited = math.isfinite(min(jerk, limits.tool_jerk))
+    if limited and asked in (None, "trapezoid"):
+        return "s-curve"
+    return asked or "cubic-ramp"
 
 
 def _share(value: float, index: int) -> float:

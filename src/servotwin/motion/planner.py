@@ -18,20 +18,23 @@ from numpy.typing import ArrayLike
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.model import Array
 from servotwin.motion.blends import Corner, corner_between
-from servotwin.motion.demands import HOLDS, check_positions, refuse, worst_demand
-from servotwin.motion.errors import PathError
+from servotwin.motion.demands import FORCES, HOLDS, check_positions, refuse, worst_demand
+from servotwin.motion.errors import Demand, PathError
 from servotwin.motion.joint_move import simple_move
 from servotwin.motion.laws import Profile, Slowed, Uniform, make_profile, ramped
-from servotwin.motion.legs import Leg, leg_of
+from servotwin.motion.legs import Leg, check_duration, leg_of
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.ramps import reachable_speed
 from servotwin.motion.requests import Request, Rest
 from servotwin.motion.trajectory import PathSegment, RestSegment, Segment, Trajectory, joined
 from servotwin.robot.robot import Robot
 
-PERIOD = 0.016  # s; of the main controller
 ROUNDS = 12  # of fitting a chain before all of it is slowed alike
-MARGIN = 1.0 + 2e-4  # a fitted motion stays this much inside its limits, for what happens between the samples
+MARGIN = 1.0 + 1e-7  # a fitted motion stays this much inside its limits, for rounding
+FORCE_MARGIN = 1.0 + 1e-4  # the same of torques, whose largest value is sampled
+SLIGHT = 1.0 + 1e-6  # of a limit: the joints follow a curve of the tool no more exactly than that
+SHRUNK = 0.99  # of the radius asked for: a smaller blend is mentioned
+SLOWEST = 1e4  # times; what does not fit then never does
 
 
 def plan(
@@ -41,43 +44,57 @@ def plan(
     limits: MotionLimits,
     *,
     fit: bool = False,
-    period: float = PERIOD,
 ) -> Trajectory:
     """The motion from q_start (n,) [rad, m], at rest, through all requests.
 
     PathError, before anything moves, where a path leaves the workspace, meets a singularity, or asks more of
     an axis or of the tool than it can do; with ``fit`` the last is slowed down instead until it holds
-    (``Trajectory.slowed`` says by how much). Limits are checked at least at every ``period`` [s].
+    (``Trajectory.slowed`` says by how much).
     """
     q = np.array(q_start, dtype=np.float64)
     if q.shape != (robot.n,) or not np.isfinite(q).all():
         raise ShapeError(f"q_start has the shape {q.shape}; expected ({robot.n},), finite")
-    segments: list[Segment] = []
-    owners: list[int] = []
-    slowed = [1.0] * len(requests)
+    made = _Made(len(requests))
     chain: list[Leg] = []
+    passed: list[int] = []  # moves that go nowhere, between two legs of the chain
     for index, request in enumerate(requests):
+        blend = 0.0 if isinstance(request, Rest) else request.blend
         short = None if chain else simple_move(request, q, limits)
         if short is not None:
-            segments.append(short)
-            owners.append(index)
+            made.add(short, index)
             q = short.path.q[-1]
             continue
-        leg = leg_of(robot, request, index, q, limits, fit)
+        leg = leg_of(robot, request, index, q, limits, fit, flowing=bool(chain) or blend > 0.0)
         if leg is None:
-            _close(chain, limits, fit, period, segments, owners, slowed)
-            segments.append(_resting(request, q, index))
-            owners.append(index)
+            if chain and blend > 0.0:
+                passed.append(index)
+                continue
+            _close(chain, passed, limits, fit, made)
+            made.add(_resting(request, q, index), index)
             continue
         check_positions(leg, limits)
         chain.append(leg)
         q = leg.path.q[-1]
         if leg.blend <= 0.0:
-            _close(chain, limits, fit, period, segments, owners, slowed)
-    _close(chain, limits, fit, period, segments, owners, slowed)
-    if not segments:
-        segments, owners = [RestSegment(q, 0.0)], [0]
-    return joined(segments, owners, tuple(slowed))
+            _close(chain, passed, limits, fit, made)
+    _close(chain, passed, limits, fit, made)
+    if not made.segments:
+        made.add(RestSegment(q, 0.0), 0)
+    return joined(made.segments, made.owners, tuple(made.slowed), tuple(made.blends), tuple(made.notes))
+
+
+class _Made:
+    """The segments so far and what is said of each request."""
+
+    def __init__(self, count: int) -> None:
+        self.segments: list[Segment] = []
+        self.owners: list[int] = []
+        self.slowed, self.blends, self.notes = [1.0] * count, [0.0] * count, [""] * count
+
+    def add(self, segment: Segment, index: int) -> None:
+        """The next segment, of a request."""
+        self.segments.append(segment)
+        self.owners.append(index)
 
 
 def _resting(request: Request, q: Array, index: int) -> RestSegment:
@@ -88,66 +105,101 @@ def _resting(request: Request, q: Array, index: int) -> RestSegment:
     return RestSegment(q.copy(), time)
 
 
-def _close(
-    chain: list[Leg],
-    limits: MotionLimits,
-    fit: bool,
-    period: float,
-    segments: list[Segment],
-    owners: list[int],
-    slowed: list[float],
-) -> None:
+def _close(chain: list[Leg], passed: list[int], limits: MotionLimits, fit: bool, made: _Made) -> None:
     """Time the legs collected so far and append their segments."""
     if not chain:
         return
+    corners: list[Corner | None] = []
     if len(chain) == 1:
-        pieces = [_alone(chain[0], limits, fit, period)]
+        pieces = [_alone(chain[0], limits, fit)]
     else:
-        pieces = _chain(chain, limits, fit, period)
+        pieces, corners = _chain(chain, limits, fit)
+    waiting = list(passed)
     for leg, segment in pieces:
-        segments.append(segment)
-        owners.append(leg.index)
-        slowed[leg.index] = max(slowed[leg.index], leg.slowed)
+        while waiting and waiting[0] < leg.index:
+            made.add(RestSegment(segment.path.q[0], 0.0), waiting.pop(0))
+        check_duration(segment.duration, leg.index)
+        made.add(segment, leg.index)
+        if leg.slowed > SLIGHT:
+            made.slowed[leg.index] = max(made.slowed[leg.index], leg.slowed)
+    for index in waiting:
+        made.add(RestSegment(chain[-1].path.q[-1], 0.0), index)
+    for leg, corner in zip(chain, [*corners, None], strict=True):
+        made.blends[leg.index] = corner.radius if corner else 0.0
+        made.notes[leg.index] = _blend_note(leg, corner, last=leg is chain[-1])
     chain.clear()
+    passed.clear()
+
+
+def _blend_note(leg: Leg, corner: Corner | None, *, last: bool) -> str:
+    """What became of a blend that is not as it was asked for."""
+    asked = f"a blend of {1e3 * leg.blend:.4g} mm"
+    if leg.blend <= 0.0 or (corner is not None and corner.radius > SHRUNK * leg.blend):
+        return ""
+    if corner is not None:
+        return f"{asked} was made smaller, {1e3 * corner.radius:.3g} mm"
+    why = "no move follows at once" if last else "none fits between these moves"
+    return f"{asked} was left out: {why}"
 
 
 # --- one leg from rest to rest ----------------------------------------------------------------------
-def _alone(leg: Leg, limits: MotionLimits, fit: bool, period: float) -> tuple[Leg, PathSegment]:
-    jerk = None if math.isinf(leg.ramp.jerk) else leg.ramp.jerk
-    law = make_profile(leg.profile, leg.length, leg.speed, leg.ramp.acceleration, jerk)
-    segment = _segment(leg, leg, law)
-    if leg.time is not None:
-        return _timed(leg, segment, limits, fit, period)
-    if leg.kind == "joint" and not np.isfinite(limits.torque).any():
-        return leg, segment  # within its limits by construction
-    worst = worst_demand(leg, segment, limits, period)
-    if worst.share <= HOLDS:
-        return leg, segment
-    if not (fit or (leg.free and worst.what in ("speed", "acceleration"))):
+def _alone(leg: Leg, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]:
+    for _ in range(ROUNDS):
+        jerk = None if math.isinf(leg.ramp.jerk) else leg.ramp.jerk
+        law = make_profile(leg.profile, leg.length, leg.speed, leg.ramp.acceleration, jerk)
+        segment = _segment(leg, leg, law)
+        if leg.time is not None:
+            return _timed(leg, segment, limits, fit)
+        if leg.kind == "joint" and not (_forced(limits) or _tool_bounded(limits)):
+            return leg, segment  # within its limits by construction
+        worst = worst_demand(leg, segment, limits)
+        if worst.share <= HOLDS:
+            return leg, segment
+        if _may_slow(leg, worst, fit):
+            return _until_it_holds(leg, segment, limits)
+        leg = _softened(leg, segment, worst)
+    raise refuse(leg, segment, worst)
+
+
+def _may_slow(leg: Leg, worst: Demand, fit: bool) -> bool:
+    """Whether a leg may be slowed without a question."""
+    return fit or (leg.free and worst.what not in FORCES) or worst.share <= SLIGHT
+
+
+def _tool_bounded(limits: MotionLimits) -> bool:
+    return math.isfinite(
+        min(limits.tool_speed, limits.tool_acceleration, getattr(limits, "tool_jerk", math.inf))
+    )
+
+
+def _softened(leg: Leg, segment: PathSegment, worst: Demand) -> Leg:
+    """The leg with gentler ramps if those are its own choice; PathError otherwise."""
+    if not leg.soft or not worst.what.endswith(("acceleration", "jerk")):
         raise refuse(leg, segment, worst)
-    return _until_it_holds(leg, segment, limits, period)
+    return leg.softer(worst.share * MARGIN)
 
 
-def _until_it_holds(
-    leg: Leg, segment: PathSegment, limits: MotionLimits, period: float
-) -> tuple[Leg, PathSegment]:
+def _until_it_holds(leg: Leg, segment: PathSegment, limits: MotionLimits) -> tuple[Leg, PathSegment]:
     """Slow the whole law; speeds go with 1/k, accelerations with 1/k^2."""
     law, factor = segment.law, 1.0
     for _ in range(ROUNDS):
-        worst = worst_demand(leg, segment, limits, period)
+        worst = worst_demand(leg, segment, limits)
         if worst.share <= HOLDS:
-            return replace(leg, slowed=1.0 if leg.free else factor), segment
-        # What gravity takes of a torque does not shrink with the speed.
-        factor *= worst.factor * MARGIN
+            return replace(leg, slowed=1.0 if leg.free else leg.slowed * factor), segment
+        factor *= _slowing(worst)
+        if factor > SLOWEST:
+            break
         segment = replace(segment, law=Slowed(law, factor))
     raise refuse(leg, segment, worst)
 
 
-def _timed(
-    leg: Leg, segment: PathSegment, limits: MotionLimits, fit: bool, period: float
-) -> tuple[Leg, PathSegment]:
+def _slowing(worst: Demand) -> float:
+    return worst.factor * (FORCE_MARGIN if worst.what in FORCES else MARGIN)
+
+
+def _timed(leg: Leg, segment: PathSegment, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]:
     """A leg whose duration was asked for: the quickest one, stretched."""
-    quickest, fastest = _until_it_holds(leg, segment, limits, period)
+    quickest, fastest = _until_it_holds(leg, segment, limits)
     assert leg.time is not None
     factor = leg.time / fastest.duration
     if factor >= 1.0 - 1e-12:
@@ -164,51 +216,55 @@ def _segment(leg: Leg, source: Leg, law: Profile, offset: float = 0.0) -> PathSe
 
 
 # --- legs with blends between them ------------------------------------------------------------------
-def _chain(chain: list[Leg], limits: MotionLimits, fit: bool, period: float) -> list[tuple[Leg, PathSegment]]:
-    legs = [
-        leg if leg.time is None else replace(leg, speed=min(leg.speed, leg.length / leg.time))
-        for leg in chain
-    ]
+def _chain(
+    chain: list[Leg], limits: MotionLimits, fit: bool
+) -> tuple[list[tuple[Leg, PathSegment]], list[Corner | None]]:
+    """The pieces of legs that are blended, and their corners."""
+    for leg in chain:
+        if leg.time is not None:
+            text = f"a duration of {leg.time:g} s and a blend to the next move or from the one before; expected a speed"
+            raise PathError(f"{text}, or no blend", index=leg.index, what="time")
+    legs = list(chain)
     corners = [corner_between(one, two, limits) for one, two in pairwise(legs)]
-    factors = [1.0] * len(legs)
     for _ in range(ROUNDS):
         pieces = _pieces(legs, corners)
-        holds = True
+        better = list(legs)
         for leg, segment in pieces:
-            if segment.kind == "blend" and not np.isfinite(limits.torque).any():
+            if segment.kind == "blend" and not _forced(limits):
                 continue  # its rate is within the limits by construction
-            worst = worst_demand(leg, segment, limits, period)
+            worst = worst_demand(leg, segment, limits)
             if worst.share <= HOLDS:
                 continue
-            if not (fit or (leg.free and worst.what in ("speed", "acceleration"))):
-                raise refuse(leg, segment, worst)
-            holds = False
             at = _position(legs, leg)
-            factors[at] = max(factors[at], worst.factor * MARGIN)
-        if holds:
-            return pieces
-        legs = [
-            leg.slower(factor) if factor > 1.0 else leg for leg, factor in zip(legs, factors, strict=True)
-        ]
-        factors = [1.0] * len(legs)
-    return _all_slower(pieces, limits, period)
+            if _may_slow(leg, worst, fit):
+                slower = legs[at].slower(min(_slowing(worst), SLOWEST))
+                better[at] = min(better[at], slower, key=lambda one: one.speed)
+            else:
+                better[at] = _softened(legs[at], segment, worst)
+        if all(one is other for one, other in zip(legs, better, strict=True)):
+            return pieces, corners
+        legs = better
+    return _all_slower(pieces, limits), corners
+
+
+def _forced(limits: MotionLimits) -> bool:
+    """Whether torques are limited, which nothing keeps by construction."""
+    return bool(np.isfinite(limits.torque).any()) or getattr(limits, "envelope", None) is not None
 
 
 def _position(legs: list[Leg], leg: Leg) -> int:
     return next(k for k, other in enumerate(legs) if other.index == leg.index)
 
 
-def _all_slower(
-    pieces: list[tuple[Leg, PathSegment]], limits: MotionLimits, period: float
-) -> list[tuple[Leg, PathSegment]]:
+def _all_slower(pieces: list[tuple[Leg, PathSegment]], limits: MotionLimits) -> list[tuple[Leg, PathSegment]]:
     """Every piece slowed alike, so that the speeds still meet."""
     factor, slower = 1.0, pieces
     for _ in range(ROUNDS):
-        worst = [(worst_demand(leg, segment, limits, period), leg, segment) for leg, segment in slower]
+        worst = [(worst_demand(leg, segment, limits), leg, segment) for leg, segment in slower]
         demand, leg, segment = max(worst, key=lambda entry: entry[0].factor)
         if demand.share <= HOLDS:
             return slower
-        factor *= demand.factor * MARGIN
+        factor *= min(_slowing(demand), SLOWEST)
         slower = [
             (replace(one, slowed=one.slowed * factor), replace(piece, law=Slowed(piece.law, factor)))
             for one, piece in pieces

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from servotwin.motion.rotations import cross
 from servotwin.motion.trajectory import PathSegment, Trajectory
 from servotwin.robot.robot import Robot
 
-SUBSTEPS = 10  # axis controller periods in one of the main controller: 16 ms / 1.6 ms
+SUBSTEPS = 10  # axis controller periods in one of the main controller, where none are stated: 16 ms / 1.6 ms
+CHUNK = 500  # periods of the main controller that are looked at together
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class SegmentReport:
 
     ``length_m``: way of the tool point; ``top_tool_speed`` [m/s]; ``deviation_m``: of the commanded points from
     the line, circle, spline or blend; ``chord_error_m``: of the points in between, which the axis controllers
-    interpolate linearly in the joints; ``slowed``: factor of the time if the move was made to fit.
+    interpolate linearly in the joints; ``slowed``: factor of the time if the move was made to fit; ``blend_m``:
+    the radius of its blend, 0 if it ends at rest; ``note``: what else became of what was asked for.
     """
 
     index: int
@@ -48,6 +50,8 @@ class SegmentReport:
     deviation_m: float
     chord_error_m: float
     slowed: float
+    blend_m: float = 0.0
+    note: str = ""
 
 
 def report(
@@ -61,41 +65,79 @@ def report(
 
     ``period`` [s] of the main controller; ``substeps`` of the axis controller within it.
     """
-    fine = period / substeps
     count = max(1, math.ceil(trajectory.duration / period - 1e-9))
-    t: Array = np.arange(count * substeps + 1, dtype=np.float64) * fine
-    q, qd, qdd = trajectory.sample(t)
-    which = _owner(trajectory, t)
-    points, rates = _points(trajectory, robot, t, q, qd)
-    across = _chord_errors(trajectory, robot, t, q, points, rates, substeps)
-    speeds = np.linalg.norm(rates, axis=1)
-    ways = np.concatenate([[0.0], np.linalg.norm(np.diff(points, axis=0), axis=1)])
+    seen: dict[int, _Seen] = {}
+    for first in range(0, count, CHUNK):
+        _look(trajectory, robot, limits, period / substeps, substeps, first, min(first + CHUNK, count), seen)
     deviations = _deviations(trajectory, robot, period)
     out = []
     for index, (start, end) in enumerate(trajectory.spans()):
         if math.isnan(start):
             continue
-        here = which == index
+        what = seen.get(index, _Seen())
         out.append(
             SegmentReport(
                 index=index,
                 kind=_kind(trajectory, index),
                 start=start,
                 duration=end - start,
-                length_m=float(ways[here].sum()),
-                top_tool_speed=float(speeds[here].max(initial=0.0)),
-                reached=_reached(robot.joint_names, qd[here], qdd[here], speeds[here], limits),
+                length_m=what.length,
+                top_tool_speed=what.speed,
+                reached=tuple(what.reached.values()),
                 deviation_m=deviations.get(index, 0.0),
-                chord_error_m=float(across[here].max(initial=0.0)),
-                slowed=trajectory.slowed[index] if index < len(trajectory.slowed) else 1.0,
+                chord_error_m=what.chord,
+                slowed=trajectory.slowed[index] if trajectory.slowed else 1.0,
+                blend_m=trajectory.blends[index] if trajectory.blends else 0.0,
+                note=trajectory.notes[index] if trajectory.notes else "",
             )
         )
     return out
 
 
-def _owner(trajectory: Trajectory, t: Array) -> Array:
-    i = np.clip(np.searchsorted(trajectory.starts, t, side="right") - 1, 0, None)
-    return np.asarray(trajectory.owners)[i]
+@dataclass
+class _Seen:
+    """What was seen of a request so far."""
+
+    length: float = 0.0
+    speed: float = 0.0
+    chord: float = 0.0
+    reached: dict[str, Reached] = field(default_factory=dict)
+
+
+def _look(
+    trajectory: Trajectory,
+    robot: Robot,
+    limits: MotionLimits,
+    fine: float,
+    substeps: int,
+    first: int,
+    last: int,
+    seen: dict[int, _Seen],
+) -> None:
+    """Look at the periods ``first`` to ``last`` of the main controller."""
+    t: Array = np.arange(first * substeps, last * substeps + 1, dtype=np.float64) * fine
+    which = _segment_at(trajectory, t)
+    if all(trajectory.segments[i].kind == "rest" for i in np.unique(which)):
+        return
+    q, qd, qdd = trajectory.sample(t)
+    points, rates, pushes = _points(trajectory, robot, t, q, qd, qdd, limits)
+    across = _chord_errors(trajectory, robot, t, q, points, rates, substeps)
+    speeds = np.linalg.norm(rates, axis=1)
+    ways = np.concatenate([[0.0], np.linalg.norm(np.diff(points, axis=0), axis=1)])
+    owners = np.asarray(trajectory.owners)[which]
+    for index in np.unique(owners):
+        here = owners == index
+        what = seen.setdefault(int(index), _Seen())
+        what.length += float(ways[here].sum())
+        what.speed = max(what.speed, float(speeds[here].max()))
+        what.chord = max(what.chord, float(across[here].max()))
+        for item in _reached(robot.joint_names, qd[here], qdd[here], speeds[here], pushes[here], limits):
+            held = what.reached.get(item.what)
+            what.reached[item.what] = item if held is None or item.share > held.share else held
+
+
+def _segment_at(trajectory: Trajectory, t: Array) -> Array:
+    return np.clip(np.searchsorted(trajectory.starts, t, side="right") - 1, 0, None)
 
 
 def _kind(trajectory: Trajectory, index: int) -> str:
@@ -111,15 +153,23 @@ def _tools(trajectory: Trajectory, t: Array) -> Array:
             for segment in trajectory.segments
         ]
     )
-    i = np.clip(np.searchsorted(trajectory.starts, t, side="right") - 1, 0, None)
-    return np.asarray(offsets[i])
+    return np.asarray(offsets[_segment_at(trajectory, t)])
 
 
-def _points(trajectory: Trajectory, robot: Robot, t: Array, q: Array, qd: Array) -> tuple[Array, Array]:
-    """The tool points (k, 3) and their velocities."""
-    X, twist = robot.fkine(q), np.einsum("kij,kj->ki", robot.jacob0(q), qd)
+def _points(
+    trajectory: Trajectory, robot: Robot, t: Array, q: Array, qd: Array, qdd: Array, limits: MotionLimits
+) -> tuple[Array, Array, Array]:
+    """The tool points (k, 3), their velocities, and their accelerations if those are limited, else zero."""
+    X, J = robot.fkine(q), robot.jacob0(q)
+    twist = np.einsum("kij,kj->ki", J, qd)
     arm = np.einsum("kij,kj->ki", X[:, :3, :3], _tools(trajectory, t))
-    return X[:, :3, 3] + arm, twist[:, :3] + cross(twist[:, 3:], arm)
+    spin = cross(twist[:, 3:], arm)
+    points, rates = X[:, :3, 3] + arm, twist[:, :3] + spin
+    if not math.isfinite(limits.tool_acceleration):
+        return points, rates, np.zeros_like(points)
+    turning = np.einsum("kij,kj->ki", robot.jacob0_dot(q, qd), qd)
+    push = np.einsum("kij,kj->ki", J, qdd) + turning  # eq:tool-rates
+    return points, rates, push[:, :3] + cross(push[:, 3:], arm) + cross(twist[:, 3:], spin)
 
 
 def _chord_errors(
@@ -160,16 +210,18 @@ def _deviations(trajectory: Trajectory, robot: Robot, period: float) -> dict[int
 
 
 def _reached(
-    names: Sequence[str], qd: Array, qdd: Array, speeds: Array, limits: MotionLimits
+    names: Sequence[str], qd: Array, qdd: Array, speeds: Array, pushes: Array, limits: MotionLimits
 ) -> tuple[Reached, ...]:
     out = []
-    if qd.size:
-        for what, shares in (
-            ("speed", np.abs(qd) / limits.speed),
-            ("acceleration", np.abs(qdd) / limits.acceleration),
-        ):
-            k = int(np.argmax(shares.max(axis=0)))
-            out.append(Reached(what, names[k], float(shares[:, k].max())))
-        if math.isfinite(limits.tool_speed):
-            out.append(Reached("tool speed", None, float(speeds.max() / limits.tool_speed)))
+    for what, shares in (
+        ("speed", np.abs(qd) / limits.speed),
+        ("acceleration", np.abs(qdd) / limits.acceleration),
+    ):
+        k = int(np.argmax(shares.max(axis=0)))
+        out.append(Reached(what, names[k], float(shares[:, k].max())))
+    if math.isfinite(limits.tool_speed):
+        out.append(Reached("tool speed", None, float(speeds.max() / limits.tool_speed)))
+    if math.isfinite(limits.tool_acceleration):
+        most = float(np.linalg.norm(pushes, axis=1).max())
+        out.append(Reached("tool acceleration", None, most / limits.tool_acceleration))
     return tuple(out)

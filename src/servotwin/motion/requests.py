@@ -33,14 +33,15 @@ class MoveJ:
     """All joints straight to ``target`` q (n,), starting and ending together.
 
     ``acceleration``: share (0 to 1] of each joint's largest; ``blend`` [m]: radius about the target within
-    which the motion may already turn to the next request.
+    which the motion may already turn to the next request; ``profile``: by default cubic ramps, or an S-curve where
+    a jerk is limited, as which a trapezoid is carried out then, too.
     """
 
     target: Array
     speed: Speed = field(default_factory=Speed)
     acceleration: float | None = None
     blend: float = 0.0
-    profile: ProfileKind = "cubic-ramp"
+    profile: ProfileKind | None = None
     tool: Array | None = None
     kind: str = "joint"
 
@@ -49,7 +50,8 @@ class MoveJ:
 class MoveL:
     """The tool point on a straight line to ``target`` (4, 4), a pose in the work frame.
 
-    ``acceleration`` [m/s2] along the path. ``tool`` (4, 4): the tool point in the robot's tool frame;
+    ``acceleration`` [m/s2] along the path; without it ``acceleration_share`` (0 to 1] of what axes and tool
+    allow. ``tool`` (4, 4): the tool point in the robot's tool frame;
     ``work`` (4, 4): the work frame in the base; both default to no change.
     """
 
@@ -57,9 +59,10 @@ class MoveL:
     speed: Speed = field(default_factory=Speed)
     acceleration: float | None = None
     blend: float = 0.0
-    profile: ProfileKind = "cubic-ramp"
+    profile: ProfileKind | None = None
     tool: Array | None = None
     work: Array | None = None
+    acceleration_share: float = 1.0
     kind: str = "line"
 
 
@@ -72,9 +75,10 @@ class MoveC:
     speed: Speed = field(default_factory=Speed)
     acceleration: float | None = None
     blend: float = 0.0
-    profile: ProfileKind = "cubic-ramp"
+    profile: ProfileKind | None = None
     tool: Array | None = None
     work: Array | None = None
+    acceleration_share: float = 1.0
     kind: str = "circle"
 
 
@@ -86,9 +90,10 @@ class Spline:
     speed: Speed = field(default_factory=Speed)
     acceleration: float | None = None
     blend: float = 0.0
-    profile: ProfileKind = "cubic-ramp"
+    profile: ProfileKind | None = None
     tool: Array | None = None
     work: Array | None = None
+    acceleration_share: float = 1.0
     kind: str = "spline"
 
 

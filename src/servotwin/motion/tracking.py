@@ -142,7 +142,7 @@ def solve_points(
 
     ``entries`` (6,): addresses of fkine, jacob0, jacob0_dot, each with its data. With ``march`` the first position
     is given, every other is predicted from the one before it, must arrive and must continue it; otherwise q
-    holds the guesses. Returns how many points, from the first, are done.
+    holds the guesses. Returns how many points, from the first, are done: all, or up to one that was not found.
     """
     m, n = len(q), q.shape[1]
     inputs, Y, J, J_rate = np.zeros(2 * n), np.zeros((4, 4)), np.zeros((6, n)), np.zeros((6, n))
@@ -157,7 +157,7 @@ def solve_points(
         inputs[:n] = q[k]
         if not march or k > 0:
             arrived = newton(entries, at, X[k], weights, inputs, Y, J, A, L, step, error)
-            if march and not arrived:
+            if not arrived:
                 return k
             q[k] = inputs[:n]
         # eq:path-inverse

@@ -75,7 +75,9 @@ class Trajectory:
     """Segments in order, continuous in position and velocity, at rest before and after.
 
     ``starts`` (m,) [s]; ``owners``: index of the request of each segment (a blend belongs to the one
-    before it); ``slowed``: per request the factor of its time if it was made to fit (1: as asked).
+    before it). Per request: ``slowed``, the factor of its time if it was made to fit (1: as asked); ``blends``,
+    the radius [m] of the ball about its target that its blend uses (0: it ends at rest); ``notes``, what else
+    became of what was asked for.
     """
 
     segments: tuple[Segment, ...]
@@ -83,6 +85,8 @@ class Trajectory:
     owners: tuple[int, ...]
     duration: float
     slowed: tuple[float, ...] = ()
+    blends: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """Position, velocity, acceleration (k, n) at the times t (k,) [s]."""
@@ -109,8 +113,14 @@ class Trajectory:
         return out
 
 
-def joined(segments: list[Segment], owners: list[int], slowed: tuple[float, ...] = ()) -> Trajectory:
+def joined(
+    segments: list[Segment],
+    owners: list[int],
+    slowed: tuple[float, ...] = (),
+    blends: tuple[float, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Trajectory:
     """Segments one after the other."""
     durations = np.array([segment.duration for segment in segments])
     starts = np.concatenate([[0.0], np.cumsum(durations)[:-1]])
-    return Trajectory(tuple(segments), starts, tuple(owners), float(durations.sum()), slowed)
+    return Trajectory(tuple(segments), starts, tuple(owners), float(durations.sum()), slowed, blends, notes)

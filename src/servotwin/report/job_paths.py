@@ -13,11 +13,9 @@ import numpy as np
 from servotwin.control.pulses import IntArray
 from servotwin.jobs.player import Planned, Player
 from servotwin.mechanism.model import Array, BoolArray
-from servotwin.motion.reports import SUBSTEPS
 from servotwin.motion.rotations import cross
 from servotwin.motion.trajectory import PathSegment, Trajectory
 from servotwin.report.tool_path import path_distance, tip_of
-from servotwin.robot.robot import Robot
 from servotwin.simulation.job_log import Commands, LogEntry
 
 FINE = 8  # points of the path for each step of the axis controllers where two moves meet
@@ -32,7 +30,8 @@ class MoveFacts:
     from the line, circle or spline (None for a joint move), before they are rounded to pulses;
     ``pulse_deviation_m``: of the commanded pulses, if they are known; ``chord_error_m``: of the points in between,
     which the axis controllers interpolate linearly in the joints; ``slowed``: factor of the time if the move was made
-    to fit; ``X_tool``: the tool point in the robot's tool frame, None for the robot's own.
+    to fit; ``X_tool``: the tool point in the robot's tool frame, None for the robot's own; ``blend_m``: radius of the
+    blend at its end, 0 if it ends at rest; ``note``: what became of a blend that is not as it was asked for.
     """
 
     length_m: float
@@ -42,6 +41,8 @@ class MoveFacts:
     chord_error_m: float
     slowed: float
     X_tool: Array | None
+    blend_m: float
+    note: str
 
 
 def move_facts(entry: LogEntry, commands: Commands, player: Player) -> MoveFacts | None:
@@ -51,12 +52,13 @@ def move_facts(entry: LogEntry, commands: Commands, player: Player) -> MoveFacts
     plan = player.plans[entry.motion]
     move = plan.moves[entry.owner]
     tool = None if move.tool is None else move.X_tool
-    seen = _Move(entry, commands, plan, player.robot, tool)
+    seen = _Move(entry, commands, plan, player, tool)
     rounded = None if commands.q_pulses is None else seen.deviation(commands.q_pulses)
-    slowed = plan.trajectory.slowed
+    path = plan.trajectory
     return MoveFacts(
         seen.length(), seen.top_speed(), seen.deviation(commands.q), rounded, seen.chord_error(),
-        slowed[entry.owner] if entry.owner < len(slowed) else 1.0, tool,
+        path.slowed[entry.owner] if path.slowed else 1.0, tool,
+        path.blends[entry.owner] if path.blends else 0.0, path.notes[entry.owner] if path.notes else "",
     )  # fmt: skip
 
 
@@ -65,9 +67,10 @@ class _Move:
     where they lead on the planned motion."""
 
     def __init__(
-        self, entry: LogEntry, commands: Commands, plan: Planned, robot: Robot, tool: Array | None
+        self, entry: LogEntry, commands: Commands, plan: Planned, player: Player, tool: Array | None
     ) -> None:
-        self.commands, self.robot, self.tool = commands, robot, tool
+        self.commands, self.robot, self.tool = commands, player.robot, tool
+        self.steps = player.substeps
         self.trajectory: Trajectory = plan.trajectory
         self.motion, self.owner = entry.motion, entry.owner
         first = max(int(np.searchsorted(commands.t, entry.start_s + 1e-9, side="right")) - 1, 0)
@@ -89,9 +92,9 @@ class _Move:
         place = np.clip(np.searchsorted(self.trajectory.starts, s, side="right") - 1, 0, None)
         return np.asarray(np.asarray(self.trajectory.owners)[place] == self.owner)
 
-    def _fine(self, which: IntArray | slice, steps: int = SUBSTEPS) -> Array:
+    def _fine(self, which: IntArray | slice, finer: int = 1) -> Array:
         """Times of the motion (periods, steps + 1) from the begin to the end of periods."""
-        begin, end = self.s[which, 0, None], self.s[which, 1, None]
+        begin, end, steps = self.s[which, 0, None], self.s[which, 1, None], finer * self.steps
         return np.asarray(begin + (end - begin) * np.linspace(0.0, 1.0, steps + 1))
 
     def _on_path(self, s: Array) -> Array:
@@ -153,7 +156,7 @@ class _Move:
 
     def _between(self, k: IntArray) -> Array:
         """Tool points (periods, steps + 1, 3) as the axis controllers interpolate."""
-        share = np.linspace(0.0, 1.0, SUBSTEPS + 1)[:, None]
+        share = np.linspace(0.0, 1.0, self.steps + 1)[:, None]
         q, then = self.commands.q[k][:, None], self.commands.q[k + 1][:, None]
         joints = q + share * (then - q)
         shape = joints.shape
@@ -163,7 +166,7 @@ class _Move:
         """The same where this move meets another within a period: distance from its own part of the path, or from the
         other command."""
         k = int(self.k[i])
-        own = self._on_path(self._fine(slice(i, i + 1), FINE * SUBSTEPS))[0]
+        own = self._on_path(self._fine(slice(i, i + 1), FINE))[0]
         ends = tip_of(self.robot, self.commands.q[[k, k + 1]], self.tool)
         path = np.concatenate([ends[:1], own, ends[1:]])
         return float(path_distance(self._between(self.k[i : i + 1])[0], path).max())

@@ -41,6 +41,8 @@ class Done:
     slowed: float = 1.0
     X_tool: Array | None = None
     pulse_deviation_m: float | None = None
+    blend_m: float | None = None
+    note: str = ""
     file: str = ""
     complete: bool = True
 
@@ -202,6 +204,8 @@ class Step:
             "pulse_deviation_m": done.pulse_deviation_m,
             "chord_error_m": done.chord_error_m,
             "slowed": done.slowed,
+            "blend_m": done.blend_m,
+            "note": done.note,
             "limits_reached": [
                 {"what": what, "axis": axis or None, "share": share} for what, axis, share in done.reached
             ],

@@ -204,8 +204,11 @@ def _start(
         if problem.error:
             raise problem.exception()
     limits = limits_of(model, description)
-    period = controller_of(description).main_period
-    player = Player(program, model, limits, fit=chosen.fit, period=period)
+    control = controller_of(description)
+    substeps = control.main_period_ns // control.axis_period_ns
+    player = Player(
+        program, model, limits, fit=chosen.fit, period=control.main_period, substeps=int(substeps)
+    )
     controller = make_controller(model, limits, description)
     get_ready(controller, _start_pose(scenario, model), player, chosen.override)
     return controller, player

@@ -119,7 +119,7 @@ def test_motions_become_requests_of_the_planner() -> None:
     )
     assert isinstance(above, m.MoveJ)
     assert isinstance(down, m.MoveL)
-    assert (down.speed, down.acceleration, down.profile) == (m.Speed("m/s", 0.2), 2.0, "cubic-ramp")
+    assert (down.speed, down.acceleration, down.profile) == (m.Speed("m/s", 0.2), 2.0, None)
     # the pose of the tip: the table and the point on it
     np.testing.assert_allclose(down.target[:3, 3], [0.36, 0.26, -0.205], atol=1e-12)
 
@@ -132,23 +132,28 @@ def test_unreachable_target_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "kind", "acceleration"),
+    ("line", "kind", "acceleration", "share"),
     [
-        ("MOVEJ east ACC 50%", m.MoveJ, 0.5),
-        ("MOVEL east ACC 50%", m.MoveL, 4.0),
-        ("MOVEC VIA north TO west ACC 3 m/s2", m.MoveC, 3.0),
-        ("SPLINE north west", m.Spline, None),
+        ("MOVEJ east ACC 50%", m.MoveJ, 0.5, None),
+        ("MOVEL east ACC 50%", m.MoveL, None, 0.5),
+        ("MOVEC VIA north TO west ACC 3 m/s2", m.MoveC, 3.0, 1.0),
+        ("MOVEC VIA north TO west ACC 30%", m.MoveC, None, 0.3),
+        ("SPLINE north west", m.Spline, None, 1.0),
+        ("SPLINE north west ACC 20%", m.Spline, None, 0.2),
     ],
 )
-def test_every_kind_of_move_has_its_request(line: str, kind: type, acceleration: float | None) -> None:
+def test_every_kind_of_move_has_its_request(
+    line: str, kind: type, acceleration: float | None, share: float | None
+) -> None:
     robot = robot_of("gsis-scara")
     program = replace(load_program("scara-circle"), job=parse(f"{line} PROFILE s-curve"))
     motion = Interpreter(program, robot).advance()
     assert isinstance(motion, r.Motion)
-    request = planner_request(motion, robot, robot.q_home, tool_acceleration=8.0)
+    request = planner_request(motion, robot, robot.q_home)
     assert type(request) is kind
     assert not isinstance(request, m.Rest)
     assert (request.acceleration, request.profile) == (acceleration, "s-curve")
+    assert getattr(request, "acceleration_share", None) == share
 
 
 def test_unknown_profile_is_refused() -> None:

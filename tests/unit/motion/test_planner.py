@@ -52,7 +52,6 @@ def test_line_test_of_kim_2018_takes_the_analytic_time(palletizer) -> None:
         palletizer.ikine(A),
         [MoveL(B, Speed("m/s", 0.5), acceleration=1.0, profile="trapezoid")],
         limits,
-        period=1e-3,
     )
     assert way.duration == pytest.approx(1.0 / 0.5 + 0.5 / 1.0, rel=1e-12)
     q, _, _ = way.sample(np.arange(0.0, way.duration, 1e-3))

@@ -1,0 +1,161 @@
+r"""How quickly a curve may be traversed: what its bends leave of the accelerations for the ramps.
+
+Theory: docs/theory/paths.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from servotwin.mechanism.model import Array
+from servotwin.motion.curves import Curve
+from servotwin.motion.errors import Demand
+from servotwin.motion.joint_path import JointPath
+from servotwin.motion.laws import QUINTIC_ACCELERATION, QUINTIC_SPEED, ProfileKind
+from servotwin.motion.limits import MotionLimits
+
+BEND_SHARE = 0.5  # of the acceleration that the bend of a path may take where the speed is free
+GRID = 32  # speeds that are compared at once
+LEFT = 0.05  # of the jerk that a ramp keeps at least; the finished motion is checked
+
+
+@dataclass(frozen=True)
+class Bends:
+    """What a path asks of the axes (k, n) and of the tool (k,) at its points and between them, as shares.
+
+    ``first``: of the speed for a unit of sd; ``push`` and ``bend``: of the acceleration for a unit of sdd and of
+    sd^2; ``tool_push`` and ``tool_bend``: the same of the tool, zero where it has no limit.
+    """
+
+    s: Array
+    first: Array
+    push: Array
+    bend: Array
+    jolt: Array  # of the jerk, for a unit of sddd, of 3 sd sdd, and of sd^3
+    bend_jolt: Array
+    twist: Array
+    tool_push: float
+    tool_bend: Array
+    tool_speed: float
+
+    @property
+    def length(self) -> float:
+        """Of the path."""
+        return float(self.s[-1])
+
+    @cached_property
+    def jerky(self) -> bool:
+        """Whether a jerk is limited."""
+        return bool(self.jolt.any())
+
+    def most(self, share: float) -> float:
+        """The largest constant speed at which bends take this share of what there is."""
+        bounds = [1.0 / float(self.first.max()), self.tool_speed]
+        for worst, power in (
+            (max(float(self.bend.max()), float(self.tool_bend.max())), 1 / 2),
+            (float(self.twist.max()), 1 / 3),
+        ):
+            bounds.append((share / worst) ** power if worst > 0.0 else math.inf)
+        return min(bounds)
+
+    def ramps(self, v: Array) -> Array:
+        r"""The largest acceleration (k,) along the path beside the bends at the speeds v (k,).
+
+        .. math:: \ddot s \le \min_{i,s} \frac{a_i - |q_i''| \dot s^2}{|q_i'|}               (eq:curve-pace)
+        """
+        x = (v * v)[:, None]
+        left = np.maximum(1.0 - self.bend.ravel() * x, 1e-12)
+        need = (self.push.ravel() / left).max(axis=1)  # eq:curve-pace
+        if self.tool_push > 0.0:
+            beside = np.sqrt(np.maximum(1.0 - (self.tool_bend.max() * v * v) ** 2, 1e-12))
+            need = np.maximum(need, self.tool_push / beside)
+        return np.asarray(1.0 / need)
+
+    def jerk(self, v: float, a: float) -> float:
+        """The largest jerk along the path beside the bends at the speed v with ramps of the acceleration a."""
+        if not self.jerky:
+            return math.inf
+        left = 1.0 - self.twist * v**3 - 3.0 * self.bend_jolt * v * a
+        return float(1.0 / (self.jolt / np.maximum(left, LEFT)).max())
+
+    def quickest(self, profile: ProfileKind, share: float, *, flowing: bool) -> float:
+        """The speed that takes the least time with ramps of this share of what is left beside the bends.
+
+        More speed leaves less acceleration for the ramps. The time over the speed is convex; the result is on its
+        falling side, so that a smaller speed always takes longer. ``flowing``: the path does not begin and
+        end at rest, only what the bends add to the ramps counts.
+        """
+        low, high = 0.0, self.most(1.0)
+        for _ in range(2):
+            v = low + (high - low) * np.arange(1, GRID + 1) / GRID
+            i = int(np.argmin(self._time(profile, v, share * self.ramps(v), share, flowing)))
+            low, high = (float(v[i - 1]) if i else low), float(v[min(i + 1, GRID - 1)])
+        return low if i < GRID - 1 else high
+
+    def _time(self, profile: ProfileKind, v: Array, a: Array, share: float, flowing: bool) -> Array:
+        if profile == "quintic" and not flowing:
+            by_speed, by_push = (
+                QUINTIC_SPEED * self.length / v,
+                np.sqrt(QUINTIC_ACCELERATION * self.length / a),
+            )
+            return np.asarray(np.maximum(by_speed, by_push))
+        free = 1.0 / (share * self.ramps(np.zeros(1))[0]) if flowing else 0.0
+        ramp = 1.0 if profile == "trapezoid" else 1.5
+        return np.asarray(self.length / v + ramp * v * (1.0 / a - free))
+
+    def too_quick(self, v: float, a: float, names: Sequence[str]) -> tuple[Demand, float] | None:
+        """The largest demand above 1 of a motion at the speed v, and the speed that is not too quick; None if
+        v is not. The speed builds up from the ends with the acceleration a at most.
+        """
+        x = np.minimum(v * v, 2.0 * a * np.minimum(self.s, self.length - self.s))
+        kinds: list[tuple[str, Array, float, Sequence[str | None]]] = [
+            ("speed", self.first, 1.0, names),
+            ("acceleration", self.bend, 2.0, names),
+            ("jerk", self.twist, 3.0, names),
+            ("tool acceleration", self.tool_bend[:, None], 2.0, (None,)),
+        ]
+        worst: Demand | None = None
+        least = v
+        for what, per_unit, power, axes in kinds:
+            shares = per_unit * x[:, None] ** (0.5 * power)
+            k, column = np.unravel_index(int(np.argmax(shares)), shares.shape)
+            share = float(shares[k, column])
+            if share <= 1.0 + 1e-9:
+                continue
+            least = min(least, float((1.0 / per_unit[shares > 1.0].max()) ** (1.0 / power)))
+            demand = Demand(what, share, axes[int(column)], float(self.s[k]) / self.length)
+            worst = demand if worst is None or demand.factor > worst.factor else worst
+        return None if worst is None else (worst, least)
+
+
+def bends_of(path: JointPath, curve: Curve, limits: MotionLimits) -> Bends:
+    """What a path asks at its points and half-way between them."""
+    s = np.sort(np.concatenate([path.s, 0.5 * (path.s[:-1] + path.s[1:])]))
+    _, dq, bend = path.at(s)
+    first, second, third = np.abs(dq), np.abs(bend), np.zeros_like(dq)
+    if np.isfinite(limits.jerk).any():
+        third = np.abs(np.diff(bend, axis=0) / np.diff(s)[:, None])
+        third = np.maximum(np.vstack([third, third[-1:]]), np.vstack([third[:1], third]))
+    tool_push, tool_bend, tool_speed = 0.0, np.zeros(s.size), math.inf
+    if curve.metric:
+        tool_speed = limits.tool_speed
+        if math.isfinite(limits.tool_acceleration):
+            tool_push = 1.0 / limits.tool_acceleration
+            tool_bend = tool_push * np.linalg.norm(curve.rates(s)[1][:, :3], axis=1)
+    return Bends(
+        s,
+        first / limits.speed,
+        first / limits.acceleration,
+        second / limits.acceleration,
+        first / limits.jerk,
+        second / limits.jerk,
+        third / limits.jerk,
+        tool_push,
+        tool_bend,
+        tool_speed,
+    )

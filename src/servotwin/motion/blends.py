@@ -149,7 +149,7 @@ def _most(
     ]
     if np.isfinite(limits.jerk).any():
         peaks.append((cells.largest(cells.slopes(ddq) / limits.jerk).size, 3.0))
-    steepest, tool_jerk = limits.tool_acceleration, getattr(limits, "tool_jerk", np.inf)
+    steepest, tool_jerk = limits.tool_acceleration, limits.tool_jerk
     if curve is not None:
         steepest = min(one.ramp.acceleration, two.ramp.acceleration, steepest)
     if np.isfinite([limits.tool_speed, steepest, tool_jerk]).any():

@@ -73,7 +73,7 @@ def _kinematic(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cell
     ]
     if np.isfinite(limits.jerk).any():
         peaks.append(("jerk", cells.largest(cells.slopes(qdd) / limits.jerk), names))
-    tool_jerk = getattr(limits, "tool_jerk", math.inf)
+    tool_jerk = limits.tool_jerk
     if math.isfinite(min(limits.tool_speed, limits.tool_acceleration, tool_jerk)):
         v, a = point_motion(leg.tracker, q, qd, qdd)
         rows = [("tool speed", v, limits.tool_speed), ("tool acceleration", a, limits.tool_acceleration)]

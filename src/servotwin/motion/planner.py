@@ -167,9 +167,7 @@ def _may_slow(leg: Leg, worst: Demand, fit: bool) -> bool:
 
 
 def _tool_bounded(limits: MotionLimits) -> bool:
-    return math.isfinite(
-        min(limits.tool_speed, limits.tool_acceleration, getattr(limits, "tool_jerk", math.inf))
-    )
+    return math.isfinite(min(limits.tool_speed, limits.tool_acceleration, limits.tool_jerk))
 
 
 def _softened(leg: Leg, segment: PathSegment, worst: Demand) -> Leg:
@@ -249,7 +247,7 @@ def _chain(
 
 def _forced(limits: MotionLimits) -> bool:
     """Whether torques are limited, which nothing keeps by construction."""
-    return bool(np.isfinite(limits.torque).any()) or getattr(limits, "envelope", None) is not None
+    return bool(np.isfinite(limits.torque).any()) or limits.envelope is not None
 
 
 def _position(legs: list[Leg], leg: Leg) -> int:

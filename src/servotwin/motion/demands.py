@@ -29,6 +29,7 @@ LEAST = 8  # cells of a segment at least
 HOLDS = 1.0 + 1e-9
 DOUBT = 1e-7  # of a limit: what is less certain is sampled more closely
 HALVINGS = 4
+EASY = 0.8  # of a torque: what the samples stay below is not looked at more closely
 FINE = 33  # samples of a cell in which a torque is largest
 AT_REST = 1e-3  # of the speed: what is needed then is needed for gravity and friction
 INSIDE = 5e-11  # rad, m: positions this little beyond a limit stand on it
@@ -109,14 +110,17 @@ def _forces(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells) 
         return []
     state, found = segment.sample(cells.at), []
     for what, shares, names in kinds:
-        k = int(np.argmax(shares(*state).max(axis=1))) // NODES
-        around = cells.edges[max(k - 1, 0)], cells.edges[min(k + 2, cells.edges.size - 1)]
-        t = np.linspace(*around, 3 * FINE)
-        near = shares(*segment.sample(t))
+        near, t = shares(*state), cells.at
+        if near.max() > EASY:
+            k = int(np.argmax(near.max(axis=1))) // NODES
+            t = np.linspace(
+                cells.edges[max(k - 1, 0)], cells.edges[min(k + 2, cells.edges.size - 1)], 3 * FINE
+            )
+            near = shares(*segment.sample(t))
         i, column = (int(x) for x in np.unravel_index(int(np.argmax(near)), near.shape))
-        slower = _slower(shares, segment.sample(t[i : i + 1]), column)
-        place = _share(segment, float(t[i]))
-        found.append(Demand(what, float(near[i, column]), names[column], place, 0.0, slower))
+        share, place = float(near[i, column]), _share(segment, float(t[i]))
+        slower = _slower(shares, segment.sample(t[i : i + 1]), column) if share > 1.0 else share
+        found.append(Demand(what, share, names[column], place, 0.0, slower))
     return found
 
 

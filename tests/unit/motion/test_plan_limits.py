@@ -258,3 +258,27 @@ def test_fitted_moves_are_played_back_without_a_fault(puma) -> None:
             assert reference.fault_of(motion) is None
             reference.become(motion)
     assert played > 200
+
+
+class Motors:
+    """Motors that hold 60 % of their torque at rest, and need the rest for half of the accelerations."""
+
+    names = ("M1", "M2", "M3", "M4")
+
+    def __init__(self, acceleration: np.ndarray) -> None:
+        self.acceleration = acceleration
+
+    def shares(self, q, qd, qdd):
+        return 0.6 + 0.8 * np.abs(qdd) / self.acceleration
+
+
+def test_torques_of_motors_are_asked_for_and_fitted(scara) -> None:
+    limits = limits_of(scara)
+    object.__setattr__(limits, "envelope", Motors(limits.acceleration))
+    move = MoveJ(SCARA + np.array([1.0, 0.0, 0.0, 0.0]))
+    with pytest.raises(PathError, match="140 % of the torque of motor M1 at its speed") as caught:
+        plan(scara, SCARA, [move], limits)
+    assert (caught.value.what, caught.value.axis) == ("motor torque", "M1")
+    way = plan(scara, SCARA, [move], limits, fit=True)
+    worst = limits.envelope.shares(*dense(way)).max()
+    assert 0.99 < worst <= 1.0 + 1e-9

@@ -61,6 +61,7 @@ def plan(
         blend = 0.0 if isinstance(request, Rest) else request.blend
         short = None if chain else simple_move(request, q, limits)
         if short is not None:
+            check_duration(short.duration, index)
             made.add(short, index)
             q = short.path.q[-1]
             continue

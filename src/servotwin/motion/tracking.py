@@ -117,7 +117,7 @@ def newton(
             break
     call_address(entries[0], at, Y_at, entries[1])
     pose_error(X, Y, error)
-    arrived = True
+    arrived = longest < LAST
     for i in range(6):
         if weights[i] != 0.0 and not abs(error[i]) < (PLACE if i < 3 else TILT):
             arrived = False
@@ -141,8 +141,8 @@ def solve_points(
     """Joint positions, first and second rates (m, n) and J^T W^2 J (m, n, n) at m poses and their rates.
 
     ``entries`` (6,): addresses of fkine, jacob0, jacob0_dot, each with its data. With ``march`` the first position
-    is given, every other is predicted from the one before it, must arrive and must continue it; otherwise q
-    holds the guesses. Returns how many points, from the first, are done: all, or up to one that was not found.
+    is given, every other is predicted from the one before it and must continue it; otherwise q holds the guesses.
+    All must arrive. Returns how many points, from the first, are done.
     """
     m, n = len(q), q.shape[1]
     inputs, Y, J, J_rate = np.zeros(2 * n), np.zeros((4, 4)), np.zeros((6, n)), np.zeros((6, n))

@@ -27,7 +27,7 @@ def test_json_has_both_durations_and_what_limits(capsys: Capture) -> None:
 def test_weaker_motor_makes_it_slower_and_is_named(capsys: Capture) -> None:
     times = []
     for change in (None, ["axes.A.motor.current_limit=4 A"]):
-        assert job_optimal.plan("scara-line", None, change, json=True) == 0
+        assert job_optimal.plan("scara-line", None, change, fit=True, json=True) == 0
         times.append(json.loads(capsys.readouterr().out))
     assert times[1]["time_optimal_duration_s"] > times[0]["time_optimal_duration_s"]
     limited = times[1]["paths"][1]["limited_by"][0]

@@ -46,7 +46,8 @@ def test_correction_is_that_of_numpy(name: str) -> None:
     tracker, s, (X, one, two), start = targets(name)
     q_true = tracker.march(s, X, one, two, start)[0]
     guess = q_true + 1e-3 * np.random.default_rng(0).uniform(-1, 1, q_true.shape)
-    q, rates = tracker.correct(X, one, two, guess.copy())
+    q, rates, arrived = tracker.correct(X, one, two, guess.copy())
+    assert arrived
     np.testing.assert_allclose(q, q_true, rtol=0, atol=1e-10)
     for found, expected in zip(rates, tracker.rates(q_true, one, two), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())

@@ -328,7 +328,9 @@ def tune(
     payload: Annotated[
         str | None,
         typer.Option(
-            "--payload", metavar="MASS", help="Largest payload to check, '4 kg'; default the file's."
+            "--payload",
+            metavar="MASS",
+            help="Largest payload to check, '4 kg'; default payload.largest of the file.",
         ),
     ] = None,
     current: Annotated[

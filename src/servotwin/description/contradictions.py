@@ -37,6 +37,9 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
             f"{power.supply_resistance:.4g} ohm has no effect without a capacitance: the bus is a stiff"
             " voltage then, and a voltage drop is not modelled",
         )
+    load = description.payload
+    if load is not None and load.largest is not None and load.mass > load.largest * (1.0 + 1e-9):
+        yield "payload.mass", f"{load.mass:.4g} kg is more than the largest payload, {load.largest:.4g} kg"
     if description.power is not None:
         for name, needed in _voltages(description).items():
             there = description.power.bus_voltage

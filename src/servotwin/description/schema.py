@@ -131,6 +131,9 @@ class Payload(Part):
     mass: Annotated[float, Measure("kg", minimum=0.0)] = Field(default=0.0, description="mass")
     center: Position = Field(default=ZERO, description="mass centre")
     inertia: Inertia | None = Field(default=None, description="moments of inertia; default a point mass")
+    largest: Annotated[float, Measure("kg", above=0.0)] | None = Field(
+        default=None, description="largest mass that the robot is made for; servo loops are checked up to it"
+    )
 
 
 class Coupling(Part):

@@ -105,7 +105,7 @@ def tune(
     """Gains at a pose (default: home) for bandwidths (default: the file's), and the margins they leave.
 
     The lightest load is the empty robot, the heaviest one carries
-    ``payload_max`` [kg] (default: the payload of the file) where it stands on
+    ``payload_max`` [kg] (default: the largest of the file, or its payload) where it stands on
     the tool in the file.
     """
     controller = controller_of(description)
@@ -173,7 +173,7 @@ def _loaded(
 ) -> tuple[Robot, Robot, Robot, float, float]:
     """The robot as described, empty and fully loaded; its payload and the largest one [kg]."""
     stated = description.payload or Payload()
-    most = stated.mass if payload_max is None else payload_max
+    most = max(stated.mass, stated.largest or 0.0) if payload_max is None else payload_max
     if not (math.isfinite(most) and most >= 0.0):
         raise InputError(f"{most:g} kg is not a mass; expected zero or more", field="payload")
 

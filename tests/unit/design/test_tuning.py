@@ -134,3 +134,20 @@ def test_impossible_bandwidths_are_refused(value):
 def test_negative_payload_is_refused():
     with pytest.raises(InputError, match="payload"):
         tune(read_description("gsis-scara"), payload_max=-1.0)
+
+
+def test_loops_are_checked_up_to_the_largest_payload_of_the_file(scara):
+    """Table 1 of Lee 1989: 4 kg; a heavier load that is stated counts more."""
+    found = tune(read_description("gsis-scara"))
+    assert found.payload_max == pytest.approx(4.0)
+    assert found.axes[0].cases[-1].model.J_load == pytest.approx(scara.axes[0].cases[-1].model.J_load)
+    assert tune(read_description("gsis-scara", {"variables.load": "6 kg"})).payload_max == pytest.approx(6.0)
+
+
+def test_payload_beyond_the_largest_is_warned_of():
+    assert not any("payload" in line for line in read_description("gsis-scara").warnings)
+    (line,) = [
+        w for w in read_description("gsis-scara", {"variables.load": "6 kg"}).warnings if "payload" in w
+    ]
+    assert "payload.mass" in line
+    assert "6 kg is more than the largest payload, 4 kg" in line

@@ -22,14 +22,15 @@ from servotwin.motion.limits import MotionLimits
 from servotwin.motion.tool_point import point_motion
 from servotwin.motion.trajectory import PathSegment
 
-Shares = Callable[[Array, Array, Array], Array]  # of (k, n) positions, velocities, accelerations
+State = tuple[Array, Array, Array]  # positions, velocities, accelerations (k, n)
+Shares = Callable[[Array, Array, Array], Array]  # of a state
 
 PARTS = 2  # cells of a piece of a law at least
 LEAST = 8  # cells of a segment at least
 HOLDS = 1.0 + 1e-9
 DOUBT = 1e-7  # of a limit: what is less certain is sampled more closely
 HALVINGS = 4
-EASY = 0.8  # of a torque: what the samples stay below is not looked at more closely
+EASY = 0.8  # of a limit: what stays below is not looked at more closely
 FINE = 33  # samples of a cell in which a torque is largest
 AT_REST = 1e-3  # of the speed: what is needed then is needed for gravity and friction
 INSIDE = 5e-11  # rad, m: positions this little beyond a limit stand on it
@@ -53,11 +54,12 @@ def demands(leg: Leg, segment: PathSegment, limits: MotionLimits) -> list[Demand
     """The largest share of every kind of limit, between samples as well as at them."""
     cells = cells_of(segment)
     for _ in range(HALVINGS):
-        found = _kinematic(leg, segment, limits, cells)
+        state = segment.sample(cells.at)
+        found = _kinematic(leg, segment, limits, cells, state)
         if all(demand.doubt <= DOUBT or demand.share < 0.99 for demand in found):
             break
         cells = cells.halved()
-    return found + _forces(leg, segment, limits, cells)
+    return found + _forces(leg, segment, limits, cells, state)
 
 
 def worst_demand(leg: Leg, segment: PathSegment, limits: MotionLimits) -> Demand:
@@ -65,12 +67,14 @@ def worst_demand(leg: Leg, segment: PathSegment, limits: MotionLimits) -> Demand
     return max(demands(leg, segment, limits), key=lambda demand: demand.factor)
 
 
-def _kinematic(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells) -> list[Demand]:
-    q, qd, qdd = segment.sample(cells.at)
+def _kinematic(
+    leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells, state: State
+) -> list[Demand]:
+    q, qd, qdd = state
     names = leg.tracker.robot.joint_names
     peaks: list[tuple[str, Peak, tuple[str | None, ...]]] = [
-        ("speed", cells.largest(qd / limits.speed), names),
-        ("acceleration", cells.largest(qdd / limits.acceleration), names),
+        ("speed", cells.largest(qd / limits.speed, EASY), names),
+        ("acceleration", cells.largest(qdd / limits.acceleration, EASY), names),
     ]
     if np.isfinite(limits.jerk).any():
         peaks.append(("jerk", cells.largest(cells.slopes(qdd) / limits.jerk), names))
@@ -94,7 +98,7 @@ def _length(cells: Cells, x: Array) -> Peak:
     return Peak(size, 0, peak.place, 0.5 * peak.doubt / size if size > 0.0 else 0.0)
 
 
-def _forces(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells) -> list[Demand]:
+def _forces(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells, state: State) -> list[Demand]:
     """Torques, which friction makes jump: the samples, then more of them around the largest."""
     robot, envelope = leg.tracker.robot, limits.envelope
     kinds: list[tuple[str, Shares, tuple[str, ...]]] = []
@@ -108,7 +112,7 @@ def _forces(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells) 
         kinds.append(("motor torque", envelope.shares, envelope.names))
     if not kinds:
         return []
-    state, found = segment.sample(cells.at), []
+    found = []
     for what, shares, names in kinds:
         near, t = shares(*state), cells.at
         if near.max() > EASY:
@@ -124,7 +128,7 @@ def _forces(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells) 
     return found
 
 
-def _slower(shares: Shares, state: tuple[Array, Array, Array], column: int) -> float:
+def _slower(shares: Shares, state: State, column: int) -> float:
     """How many times slower a motion must be there: what falls with its speed falls by a power of 1 to 2."""
     q, qd, qdd = state
     now, later, rest = (

@@ -71,15 +71,16 @@ class Cells:
         half = 0.5 * np.diff(self.edges)[:, None, None]
         return np.asarray((_SLOPES @ self._split(values) / half).reshape(values.shape))
 
-    def largest(self, values: Array) -> Peak:
-        """The peak of the size of a function (m * NODES, k)."""
+    def largest(self, values: Array, ignore: float = 0.0) -> Peak:
+        """The peak of the size of a function (m * NODES, k); one surely below ``ignore`` is only sampled."""
         size = np.abs(values)
         k, column = np.unravel_index(int(np.argmax(size)), size.shape)
         least = float(size[k, column])
         peak = Peak(least, int(column), float(self.at[k]), 0.0)
         c = _COEFFICIENTS @ self._split(values)
         # Few cells can hold more than the largest sample: those whose coefficients add up to more.
-        cells, columns = np.nonzero(np.abs(c).sum(axis=1) > least * (1.0 + 1e-12))
+        most = np.abs(c).sum(axis=1)
+        cells, columns = np.nonzero(most > max(least * (1.0 + 1e-12), ignore))
         if not cells.size:
             return peak
         c = c[cells, :, columns]
@@ -108,11 +109,18 @@ def _summits(c: Array, x: Array) -> tuple[Array, Array]:
     second = first[:, 1:] * _ORDER[1:-1]
     at = x
     for _ in range(3):
-        power = at[:, None] ** _ORDER
-        slope, bend = (power[:, :-1] * first).sum(axis=1), (power[:, :-2] * second).sum(axis=1)
+        slope, bend = _horner(first, at), _horner(second, at)
         step = np.divide(-slope, bend, out=np.zeros_like(slope), where=bend != 0.0)
         at = np.minimum(np.maximum(at + step, np.maximum(x - STRIDE, -1.0)), np.minimum(x + STRIDE, 1.0))
-    return at, np.abs((at[:, None] ** _ORDER * value).sum(axis=1))
+    return at, np.abs(_horner(value, at))
+
+
+def _horner(c: Array, x: Array) -> Array:
+    """Polynomials with coefficients c (k, n) of rising powers, at x (k,)."""
+    total = c[:, -1]
+    for i in range(c.shape[1] - 2, -1, -1):
+        total = total * x + c[:, i]
+    return total
 
 
 def cells_between(*edges: Array) -> Cells:

@@ -67,23 +67,14 @@ class Ramped:
         clock = np.clip(t, 0.0, self.duration)
         late = clock > T_up + 0.5 * T_flat
         # The second half is measured back from the end, so that it is met to the last bit.
-        done, v_rise, a_rise = self._side(clock, self.v_from, T_up, self.betas[0])
-        left, v_fall, a_fall = self._side(self.duration - clock, self.v_to, T_down, self.betas[1])
-        return (
-            np.where(late, self.length - left, done),
-            np.where(late, v_fall, v_rise),
-            np.where(late, -a_fall, a_rise),
-        )
-
-    def _side(self, t: Array, v: float, T: float, beta: float) -> tuple[Array, Array, Array]:
-        """Way, speed and acceleration from rest side ``v`` up to ``top`` and on."""
-        if T == 0.0:
-            return self.top * t, np.full_like(t, self.top), np.zeros_like(t)
-        ramp = np.minimum(t, T)
-        F, f, rate = shape_values(self.shape, ramp / T, beta)
-        change = self.top - v
-        way = T * change * F + v * ramp + self.top * (t - ramp)  # eq:ramp-shape
-        return way, v + change * f, np.where(t < T, change / T, 0.0) * rate
+        since = np.where(late, self.duration - clock, clock)
+        v = np.where(late, self.v_to, self.v_from)
+        T = np.where(late, T_down, T_up)
+        ramp, change, per = np.minimum(since, T), self.top - v, 1.0 / np.where(T > 0.0, T, 1.0)
+        F, f, rate = shape_values(self.shape, ramp * per, np.where(late, self.betas[1], self.betas[0]))
+        way = T * change * F + v * ramp + self.top * (since - ramp)  # eq:ramp-shape
+        push = np.where(since < T, change * per, 0.0) * rate
+        return np.where(late, self.length - way, way), v + change * f, np.where(late, -push, push)
 
 
 def ramped(length: float, v_from: float, v_to: float, v_most: float, limits: RampLimits) -> Ramped:

@@ -64,8 +64,8 @@ def ramp_length(v_from: float, v_to: float, limits: RampLimits) -> float:
     return 0.5 * (v_from + v_to) * ramp_time(v_to - v_from, limits)  # eq:ramp-way
 
 
-def shape_values(shape: Shape, x: Array, beta: float) -> tuple[Array, Array, Array]:
-    """F, f and f' of a ramp at the shares x (k,) in 0 .. 1."""
+def shape_values(shape: Shape, x: Array, beta: Array | float) -> tuple[Array, Array, Array]:
+    """F, f and f' of ramps at the shares x (k,) in 0 .. 1; ``beta`` (k,) or one for all, see ``jerk_share``."""
     if shape == "linear":
         return 0.5 * x * x, x, np.ones_like(x)
     if shape == "cubic":

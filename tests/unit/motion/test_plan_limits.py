@@ -247,7 +247,7 @@ def test_fitted_moves_are_played_back_without_a_fault(puma) -> None:
         reference = Reference(puma, limits, 16_000_000, Settings())
         reference.hold(q)
         try:
-            reference.start_plan(move, 1.0)
+            reference.start_plan(move)
         except PathError as error:
             if error.what not in ("workspace", "singularity", "position"):
                 raise

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from servotwin.control.axis_data import axis_model, timing_of
+from servotwin.control.axis_data import controller_of, robot_gains, timing_of
 from servotwin.control.computed_run import computed_torque_run, stable_bandwidth
 from servotwin.control.user_laws import PythonLaw
+from servotwin.robot.shafts import motor_inertia
 from servotwin.simulation.advice import run_warnings
-from servotwin.simulation.controller_data import axis_gains_of, controller_of, shaft_inertia
 from servotwin.simulation.result import Result
 from servotwin.simulation.run import prepare
 from servotwin.simulation.scenario import read_scenario
@@ -87,8 +87,7 @@ def limit(folder: Path, clocks: dict[str, str], **more: Any) -> float:
     run = prepare(read_scenario(path))
     description, N = run.scenario.description, run.model.mechanism.rotors.N
     q = run.model.mechanism.q_home
-    axis = axis_model(description, "A", float(shaft_inertia(run.model, N, q)[0]))
-    gains = axis_gains_of(description, run.model, N, q)[0]
+    axis, gains = robot_gains(description, N, motor_inertia(run.model, q, held=True))[0]
     return stable_bandwidth(axis, axis, gains, timing_of(controller_of(description)))
 
 
@@ -124,8 +123,7 @@ def test_slow_computed_torque_is_a_critically_damped_second_order_system(tmp_pat
     run = small.prepared(tmp_path, small.robot({"controller": QUICK}))
     description, N = run.scenario.description, run.model.mechanism.rotors.N
     q = run.model.mechanism.q_home
-    axis = axis_model(description, "A", float(shaft_inertia(run.model, N, q)[0]))
-    gains = axis_gains_of(description, run.model, N, q)[0]
+    axis, gains = robot_gains(description, N, motor_inertia(run.model, q, held=True))[0]
     timing = timing_of(controller_of(description))
     free = replace(axis, K_b=0.0)  # back-EMF that grows leaves an error in the current, as more inertia would
     t, angle = computed_torque_run(free, axis, gains, timing, 5.0).step_response("position", 1.0)

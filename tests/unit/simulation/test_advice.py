@@ -56,11 +56,10 @@ def test_a_current_loop_is_judged_below_a_law_of_currents_and_not_below_one_of_v
 
 
 def test_the_loops_are_judged_on_the_robot_as_it_is(tmp_path: Path) -> None:
-    """A torque constant above the believed one is as much more gain."""
+    """A winding of less inductance than believed is as much more gain of the current loop."""
     assert not warned(tmp_path)
-    strong = {"axes.A.motor.torque_constant": "0.9 N*m/A", "axes.A.motor.voltage_constant": "0.12 V*s/rad"}
-    found = warned(tmp_path, plant=strong)
-    assert any(line.startswith("axis A, at the start, current loop crosses over at") for line in found)
+    found = warned(tmp_path, plant={"axes.A.motor.inductance": "0.05 mH"})
+    assert any(line.startswith("axis A, at the start, current loop: unstable") for line in found)
 
 
 def test_warnings_of_the_true_robot_are_told(tmp_path: Path) -> None:

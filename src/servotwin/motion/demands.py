@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.errors import Demand, PathError, refusal
-from servotwin.motion.extremes import NODES, Cells, Peak, cells_between
+from servotwin.motion.extremes import Cells, Peak, cells_between
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.laws import breaks, times_at
 from servotwin.motion.legs import Leg
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.peaks import NODES
 from servotwin.motion.tool_point import point_motion
 from servotwin.motion.trajectory import PathSegment
 
@@ -51,7 +53,7 @@ def cells_of(segment: PathSegment) -> Cells:
 
 
 def demands(leg: Leg, segment: PathSegment, limits: MotionLimits) -> list[Demand]:
-    """The largest share of every kind of limit, between samples as well as at them."""
+    """The largest share of every kind of limit, between samples as well as at them; the place is its instant [s]."""
     cells = cells_of(segment)
     for _ in range(HALVINGS):
         state = segment.sample(cells.at)
@@ -64,7 +66,8 @@ def demands(leg: Leg, segment: PathSegment, limits: MotionLimits) -> list[Demand
 
 def worst_demand(leg: Leg, segment: PathSegment, limits: MotionLimits) -> Demand:
     """The demand that would slow the motion most."""
-    return max(demands(leg, segment, limits), key=lambda demand: demand.factor)
+    worst = max(demands(leg, segment, limits), key=lambda demand: demand.factor)
+    return replace(worst, place=_share(segment, worst.place))
 
 
 def _kinematic(
@@ -85,10 +88,7 @@ def _kinematic(
         if math.isfinite(tool_jerk):
             rows.append(("tool jerk", cells.slopes(a), tool_jerk))
         peaks += [(what, _length(cells, x / most), (None,)) for what, x, most in rows if math.isfinite(most)]
-    return [
-        Demand(what, peak.size, axes[peak.column], _share(segment, peak.place), peak.doubt)
-        for what, peak, axes in peaks
-    ]
+    return [Demand(what, peak.size, axes[peak.column], peak.place, peak.doubt) for what, peak, axes in peaks]
 
 
 def _length(cells: Cells, x: Array) -> Peak:
@@ -122,7 +122,7 @@ def _forces(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells, 
             )
             near = shares(*segment.sample(t))
         i, column = (int(x) for x in np.unravel_index(int(np.argmax(near)), near.shape))
-        share, place = float(near[i, column]), _share(segment, float(t[i]))
+        share, place = float(near[i, column]), float(t[i])
         slower = _slower(shares, segment.sample(t[i : i + 1]), column) if share > 1.0 else share
         found.append(Demand(what, share, names[column], place, 0.0, slower))
     return found

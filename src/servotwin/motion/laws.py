@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol, get_args
 
 import numpy as np
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.motion.ramps import RampLimits, Shape, jerk_share, peak_speed, ramp_time, shape_values
+from servotwin.motion.ramp_samples import CUBIC, JERK_LIMITED, LINEAR, sample_ramps
+from servotwin.motion.ramps import RampLimits, Shape, jerk_share, peak_speed, ramp_time
 
 ProfileKind = Literal["cubic-ramp", "trapezoid", "s-curve", "quintic"]
 SHAPES: dict[str, Shape] = {
@@ -23,6 +25,7 @@ SHAPES: dict[str, Shape] = {
     "s-curve": "jerk-limited",
     "quintic": "cubic",  # where a quintic does not rest at both ends
 }
+KINDS: dict[Shape, int] = {"linear": LINEAR, "cubic": CUBIC, "jerk-limited": JERK_LIMITED}
 QUINTIC_SPEED = 15.0 / 8.0  # largest rates of 10 x^3 - 15 x^4 + 6 x^5
 QUINTIC_ACCELERATION = 10.0 / math.sqrt(3.0)
 QUINTIC_JERK = 60.0
@@ -63,18 +66,15 @@ class Ramped:
 
     def sample(self, t: Array) -> tuple[Array, Array, Array]:
         """See ``Profile``."""
-        T_up, T_flat, T_down = self.times
-        clock = np.clip(t, 0.0, self.duration)
-        late = clock > T_up + 0.5 * T_flat
-        # The second half is measured back from the end, so that it is met to the last bit.
-        since = np.where(late, self.duration - clock, clock)
-        v = np.where(late, self.v_to, self.v_from)
-        T = np.where(late, T_down, T_up)
-        ramp, change, per = np.minimum(since, T), self.top - v, 1.0 / np.where(T > 0.0, T, 1.0)
-        F, f, rate = shape_values(self.shape, ramp * per, np.where(late, self.betas[1], self.betas[0]))
-        way = T * change * F + v * ramp + self.top * (since - ramp)  # eq:ramp-shape
-        push = np.where(since < T, change * per, 0.0) * rate
-        return np.where(late, self.length - way, way), v + change * f, np.where(late, -push, push)
+        t = np.ascontiguousarray(t, dtype=np.float64)
+        s, v, a = np.empty_like(t), np.empty_like(t), np.empty_like(t)
+        sample_ramps(*self._numbers, t, s, v, a)
+        return s, v, a
+
+    @cached_property
+    def _numbers(self) -> tuple[int, Array, Array, Array]:
+        given = np.array([self.length, self.v_from, self.top, self.v_to])
+        return KINDS[self.shape], given, np.array(self.times), np.array(self.betas)
 
 
 def ramped(length: float, v_from: float, v_to: float, v_most: float, limits: RampLimits) -> Ramped:

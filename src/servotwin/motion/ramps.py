@@ -15,10 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
-from servotwin.mechanism.model import Array
-
 Shape = Literal["linear", "cubic", "jerk-limited"]
 
 
@@ -62,22 +58,6 @@ def jerk_share(change: float, limits: RampLimits) -> float:
 def ramp_length(v_from: float, v_to: float, limits: RampLimits) -> float:
     r"""The way [m] of a ramp, :math:`s = T (v_0 + v_1)/2` whatever its shape   (eq:ramp-way)."""
     return 0.5 * (v_from + v_to) * ramp_time(v_to - v_from, limits)  # eq:ramp-way
-
-
-def shape_values(shape: Shape, x: Array, beta: Array | float) -> tuple[Array, Array, Array]:
-    """F, f and f' of ramps at the shares x (k,) in 0 .. 1; ``beta`` (k,) or one for all, see ``jerk_share``."""
-    if shape == "linear":
-        return 0.5 * x * x, x, np.ones_like(x)
-    if shape == "cubic":
-        return x**3 * (1.0 - 0.5 * x), x * x * (3.0 - 2.0 * x), 6.0 * x * (1.0 - x)
-    # eq:ramp-shape with the trapezoid of acceleration, of height 1/(1 - beta)
-    top, late = 1.0 / (1.0 - beta), x > 0.5
-    y = np.where(late, 1.0 - x, x)
-    first = y < beta
-    F = np.where(first, y**3 / (6.0 * beta), 0.5 * y * (y - beta) + beta * beta / 6.0) * top
-    f = np.where(first, y * y / (2.0 * beta), y - 0.5 * beta) * top
-    rate = np.where(first, y / beta, 1.0) * top
-    return np.where(late, x - 0.5 + F, F), np.where(late, 1.0 - f, f), rate
 
 
 def reachable_speed(v_from: float, length: float, v_most: float, limits: RampLimits) -> float:

@@ -76,8 +76,8 @@ def _print(results: Sequence[Result], page: Path, summary: Path) -> None:
     single, full = (result.summary for result in results)
     for axis in full["axes"]:
         print_line(
-            f"full range, motor {axis['motor']}: peak {axis['peak_torque_mean_N_m']:.3f} N m, "
-            f"RMS {axis['rms_torque_N_m']:.3f} N m, rated {axis['rated_torque_N_m']:.3f} N m"
+            f"full range, motor {axis['motor']}: peak {axis['peak_torque_mean_N_m']:.3f} N m, with ripple "
+            f"{axis['peak_torque_N_m']:.3f} N m, RMS {axis['rms_torque_N_m']:.3f} N m, rated {axis['rated_torque_N_m']:.3f} N m"
         )
     peak = single["axes"][0]["joint_peak_speed"] * 57.29577951308232
     print_line(

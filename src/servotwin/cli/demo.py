@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,13 +76,16 @@ def _print(results: Sequence[Result], page: Path, summary: Path) -> None:
 
     single, full = (result.summary for result in results)
     for axis in full["axes"]:
-        print_line(
-            f"full range, motor {axis['motor']}: peak {axis['peak_torque_mean_N_m']:.3f} N m, with ripple "
-            f"{axis['peak_torque_N_m']:.3f} N m, RMS {axis['rms_torque_N_m']:.3f} N m, rated {axis['rated_torque_N_m']:.3f} N m"
+        mean, peak, rms, rated = (
+            f"{axis[key]:.3f} N m"
+            for key in ("peak_torque_mean_N_m", "peak_torque_N_m", "rms_torque_N_m", "rated_torque_N_m")
         )
-    peak = single["axes"][0]["joint_peak_speed"] * 57.29577951308232
+        print_line(
+            f"full range, motor {axis['motor']}: peak {mean}, with ripple {peak}, RMS {rms}, rated {rated}"
+        )
+    top = math.degrees(single["axes"][0]["joint_peak_speed"])
     print_line(
-        f"{stroke(results[0])}: peak {peak:.1f} deg/s, tip error at rest {1e3 * single['tip_error_final_m']:.3f} mm"
+        f"{stroke(results[0])}: peak {top:.1f} deg/s, tip error at rest {1e3 * single['tip_error_final_m']:.3f} mm"
     )
     wall, simulated = (single[key] + full[key] for key in ("wall_s", "simulated_s"))
     print_line(f"speed: {simulated / wall:.0f} times real time ({simulated:.3g} s in {wall:.2g} s)")

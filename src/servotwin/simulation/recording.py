@@ -122,6 +122,15 @@ def look_at_stops(world: Any, stops: Any, axes: Any) -> bool:
     return held
 
 
+@helper
+def sliding(world: Any, motors: Any) -> bool:
+    """True if no motor behind a stiff gear sticks, or loses in its gear: the arm obeys its equation as it stands."""
+    for j in range(world.m):
+        if motors[j].flexible < 0 and (motors[j].mode == STUCK or motors[j].eta < 1.0):
+            return False
+    return True
+
+
 @part
 def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: Any, dt: float) -> None:
     """After a window: shafts as the sensors see them, heat, braking resistor, extremes, saturation."""
@@ -155,7 +164,7 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
     for i in range(world.n_z):
         world.z_mark[i] = world.z[i]
     held = look_at_stops(world, stops, axes)
-    world.simple = 1 if world.smooth and not held else 0
+    world.simple = 1 if sliding(world, motors) and not held else 0
     if world.at_bus >= 0 and power[0].R_brake > 0.0:
         u = world.y[world.at_bus]
         if u > power[0].u_on:

@@ -1,7 +1,7 @@
 r"""Runge-Kutta steps of the plant, cut exactly where something happens.
 
 A step that would carry a sliding shaft through standstill, a joint beyond its stop, a stuck shaft beyond what
-stiction holds or a gear through the edge of its play is halved in on that instant; there the mode changes
+stiction holds or a gear through the edge of its play is cut at that instant, found by false position; there the mode changes
 and the next step begins.
 """
 
@@ -26,6 +26,7 @@ from servotwin.simulation.work import WORLD
 
 SLOWEST = 1e-9  # rad/s at the motor: slower than this is rest
 SHORTEST = 1e-12  # s: events closer than this are one
+FAR = 1e9  # from all events
 LARGEST = 1e6  # rad, rad/s, A: beyond, a run has diverged
 MOST_ROUNDS = 400  # events and rejected steps in one interval
 # why a run stops: it has; a law in Python, or a piece that is not compiled yet, is wanted; a law gave no number
@@ -92,6 +93,42 @@ def crossed(world: Any, motors: Any, stops: Any) -> bool:
 
 
 @helper
+def margin(world: Any, motors: Any, stops: Any, y: Any) -> float:
+    """How far the state y is from the next event, in its own unit; negative beyond one.
+
+    What stuck shafts and stops must hold is that of the last evaluation.
+    """
+    least = FAR
+    for i in range(world.n):
+        stop = stops[i]
+        if stop.state == 0:
+            least = min(least, y[i] - stop.low, stop.high - y[i])
+        else:
+            least = min(least, -stop.state * stop.reaction)
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.mode == STUCK:
+            least = min(least, motor.slack)
+        elif motor.mode != FREE:
+            least = min(least, motor.mode * speed(world, motors, y, j))
+        if motor.half_play > 0.0:
+            twist = y[world.at_theta + motor.flexible] - shaft(world, motors, y, j)[0]
+            inside = motor.half_play - abs(twist)
+            least = min(least, inside if motor.contact == 0 else motor.contact * twist - motor.half_play)
+    return least
+
+
+@helper
+def between(low: float, high: float, inside: float, outside: float) -> float:
+    """Where to look for an event next: on the line between its margins at both ends if they are known."""
+    width = high - low
+    if not (inside > 0.0 and outside < 0.0):
+        return low + 0.5 * width
+    near = 0.4 * SHORTEST  # not on an end: the event is soon between two points that close
+    return min(max(low + width * inside / (inside - outside), low + near), high - near)
+
+
+@helper
 def speed(world: Any, motors: Any, y: Any, j: int) -> float:
     """Speed of motor j."""
     e = motors[j].flexible
@@ -139,6 +176,7 @@ def switch(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float
             w = speed(world, motors, world.y, j)
             if motor.mode * w <= 0.0:
                 motor.mode, motor.slack = STUCK, 0.0
+                world.simple = 0
                 if motor.flexible >= 0:
                     world.y[world.at_w + motor.flexible] = 0.0
                 elif world.diagonal:
@@ -216,6 +254,7 @@ def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: floa
     stops = records_at(stops_at, world.n, STOP)
     done, rounds = 0.0, 0
     low, high, searching = 0.0, 0.0, False
+    inside, outside, last = 0.0, 0.0, 0
     regular = span if world.exact else span / world.steps
     h = regular
     while span - done > SHORTEST:
@@ -229,10 +268,15 @@ def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: floa
             h *= max(0.2, 0.9 * (world.tolerance / error) ** 0.2)
             continue
         beyond = crossed(world, motors, stops)
-        if searching:
-            low, high = (low, h) if beyond else (h, high)
+        if searching:  # by the rule of Illinois: the end that stays twice counts half
+            if beyond:
+                high, outside = h, margin(world, motors, stops, world.y1)
+                inside, last = (0.5 * inside if last > 0 else inside), 1
+            else:
+                low, inside = h, margin(world, motors, stops, world.y1)
+                outside, last = (0.5 * outside if last < 0 else outside), -1
             if high - low > SHORTEST:
-                h = 0.5 * (low + high)
+                h = between(low, high, inside, outside)
                 continue
             if not beyond:
                 h = high
@@ -240,8 +284,10 @@ def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: floa
                 continue
             searching = False
         elif beyond:
-            low, high, searching = 0.0, h, True
-            h = 0.5 * h
+            low, high, searching, last = 0.0, h, True, 0
+            inside = margin(world, motors, stops, world.y)
+            outside = margin(world, motors, stops, world.y1)
+            h = between(low, high, inside, outside)
             continue
         accept(world)
         world.error = max(world.error, error)

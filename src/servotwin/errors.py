@@ -32,6 +32,8 @@ class InputError(ServotwinError):
         place = file or ""
         if place and line:
             place += f":{line}"
+        elif field and place.startswith("--") and f".{field}".endswith(f".{place.split(' ')[-1]}"):
+            field = None  # an option that names the field already
         super().__init__(": ".join(part for part in (place, field, message) if part))
 
 

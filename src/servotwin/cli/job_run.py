@@ -11,6 +11,7 @@ from servotwin.cli.arguments import read_overrides, read_positions, read_quantit
 from servotwin.cli.job import found_problems
 from servotwin.cli.output import print_json, print_line, print_note, print_table, working
 from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar
+from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
@@ -184,6 +185,7 @@ def run(
     """Simulate a job on arm, drives and controllers, write the report and say where it is; the exit code."""
     changes, hidden = read_overrides(overrides), _hidden(plant)
     with working("reading the job"):
+        from servotwin.jobs.check import Signals
         from servotwin.jobs.program import load_program, sources_of
         from servotwin.report.files import make_folder
         from servotwin.report.job_files import write_job_result
@@ -191,6 +193,9 @@ def run(
         from servotwin.simulation.job_run import JobFailedError, run_job
 
         program = load_program(job)
+        if gripper and gripper not in Signals().outputs:
+            known = ", ".join(Signals().outputs)
+            raise InputError(f"no output {quoted(gripper)}; expected one of {known}", field="--gripper")
         for line in _warnings(program, robot, changes):
             print_note(line)
         settings = job_settings(
@@ -293,13 +298,13 @@ def job_settings(
     """The options as settings of the run."""
     from servotwin.robot.load import load_robot
     from servotwin.simulation.job_play import TIME_LIMIT
-    from servotwin.simulation.job_run import JobSettings
+    from servotwin.simulation.job_run import JobSettings, no_robot
 
     start: dict[str, float] = {}
     if q is not None:
         name = robot or program.robot
         if not name:
-            raise InputError("the points do not say for which robot they are; expected one", field="--robot")
+            raise no_robot(program)
         model = load_robot(name, dict(changes))
         start = dict(zip(model.joint_names, map(float, read_positions("--q", q, model)), strict=True))
     limit = TIME_LIMIT

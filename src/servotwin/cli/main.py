@@ -58,6 +58,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except _UsageError as error:
         context = getattr(error, "ctx", None)
         place = context.command_path if context is not None else "servotwin"
+        place = place.replace("{", "").replace("}", "")  # typer's mark of an argument before a subcommand
         return _refuse(f"{error.format_message()} (see '{place} --help')")
 
 

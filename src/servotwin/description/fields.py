@@ -88,18 +88,29 @@ class Measure(Reader):
                 value = parse_quantity(text, unit, angle_optional=self.angle_optional)
             except ValueError as error:
                 raise problem(str(error)) from None
-        self._check_range(value, raw)
+        self._check_range(value, raw, unit)
         return value
 
-    def _check_range(self, value: float, raw: object) -> None:
+    def _check_range(self, value: float, raw: object, unit: str) -> None:
         if abs(value) > LARGEST:
             raise problem(f"{quoted(raw)} is beyond all machines; expected at most {LARGEST:g} in SI units")
         if value < self.minimum:
-            raise problem(f"{quoted(raw)} is too small; expected at least {self.minimum:g}")
+            raise problem(f"{quoted(raw)} is too small; expected at least {_bound(self.minimum, raw, unit)}")
         if value <= self.above:
-            raise problem(f"{quoted(raw)} is too small; expected more than {self.above:g}")
+            raise problem(f"{quoted(raw)} is too small; expected more than {_bound(self.above, raw, unit)}")
         if value > self.maximum:
-            raise problem(f"{quoted(raw)} is too large; expected at most {self.maximum:g}")
+            raise problem(f"{quoted(raw)} is too large; expected at most {_bound(self.maximum, raw, unit)}")
+
+
+def _bound(value: float, raw: object, unit: str) -> str:
+    """A bound as the field would be written: in percent where percent were given, else in SI.
+
+    >>> _bound(1.0, "120 %", ""), _bound(0.0, "-1 ms", "s"), _bound(100.0, "1 h", "s")
+    ('100 %', '0', '100 s')
+    """
+    if isinstance(raw, str) and raw.rstrip().endswith("%"):
+        return f"{100.0 * value:g} %"
+    return f"{value:g} {unit}" if unit and value else f"{value:g}"
 
 
 def _below(at: str, read: Callable[..., Any], *arguments: Any) -> Any:

@@ -62,9 +62,9 @@ class _Checker:
 
     def unknown(self, kind: str, name: str, known: Collection[str], at: s.Place, where: str = "") -> Problem:
         hint = did_you_mean(name, sorted(known))
-        listed = ", ".join(sorted(known)[:12]) or "none is defined"
-        message = f"no {kind} {quoted(name)}{where}; expected one of {listed}{hint}"
-        return self.problem(s.place_of(name, at), message if known else f"no {kind} {quoted(name)}{where}")
+        listed = ", ".join(sorted(known)[:12])
+        accepted = f"expected one of {listed}{hint}" if known else f"there is no {kind} at all"
+        return self.problem(s.place_of(name, at), f"no {kind} {quoted(name)}{where}; {accepted}")
 
     def problems(self) -> Iterator[Problem]:
         yield from self._duplicates(s.Sub, "subprogram")

@@ -115,9 +115,9 @@ class Points:
 
     def missing(self, kind: str, name: str, known: Mapping[str, object]) -> InputError:
         """The error for an unknown name."""
-        return InputError(
-            f"no {kind} {quoted(name)}{did_you_mean(name, list(known))}", file=self.file or None
-        )
+        listed = f"expected one of {', '.join(list(known)[:12])}" if known else f"there is no {kind} at all"
+        hint = did_you_mean(name, list(known))
+        return InputError(f"no {kind} {quoted(name)}; {listed}{hint}", file=self.file or None)
 
     # --- edits ------------------------------------------------------------------------------------
     def with_point(self, name: str, point: Point, *, replace_old: bool = False) -> Points:

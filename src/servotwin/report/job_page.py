@@ -163,8 +163,8 @@ def _arm(page: Page, story: JobStory, payload: str) -> None:
 def _instructions(page: Page, story: JobStory, lines: Sequence[Line]) -> None:
     page.section(
         "Instructions",
-        "What every line of the job took. Off the path is the largest distance of the tool from the commanded "
-        "path, whatever its lateness; the chord error is what the commands themselves leave out between their "
+        "What every line of the job took, all its times together. Off the path is the largest distance of the tool "
+        "from the commanded path, whatever its lateness; the chord error is what the commands leave out between their "
         "samples; by pulses is how far rounding to whole pulses takes them from the path. The limits are those of the "
         "commands, then those that the drives met.",
     )

@@ -8,6 +8,7 @@ from servotwin.report.page import Cell
 from servotwin.report.simulation_view import RPM, View
 
 MOST_EVENTS = 60
+STUCK = "stuck"  # kind of an interval in which friction holds a shaft
 MOTOR_COLUMNS = (
     "motor",
     "peak torque [N\u00a0m]",
@@ -69,11 +70,16 @@ def _joint_length(shown: View, axis: dict[str, Any], key: str) -> str:
 
 
 def event_rows(shown: View) -> list[list[str | Cell]]:
-    """Times at limits and single events, in the order of time."""
+    """Times at limits and single events, in the order of time; a shaft at rest, which is neither, has one row."""
     rows: list[tuple[float, list[str | Cell]]] = []
     limits = set()
     for name in shown.result.motors:
-        for kind, start, end, times in shown.limits_met(name):
+        met = shown.limits_met(name)
+        stuck = [entry for entry in met if entry[0] == STUCK]
+        if stuck:
+            whole = (STUCK, stuck[0][1], stuck[-1][2], sum(entry[3] for entry in stuck))
+            met = [*(entry for entry in met if entry[0] != STUCK), whole]
+        for kind, start, end, times in met:
             limits.add((name, kind))
             what = f"{kind}, {times} times" if times > 1 else kind
             rows.append((start, [f"{start:.4f} s", f"{end:.4f} s", Cell(name, "strong"), what]))

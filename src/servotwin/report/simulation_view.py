@@ -122,8 +122,8 @@ class View:
         ]
 
     def incidents(self, axis: str | None = None) -> list[tuple[float, str]]:
-        """Events that are no limits of the drive, such as faults; of one axis, or of all."""
-        quiet = ("voltage limit", "current limit", "speed")
+        """Events that are no limits of the drive and no shaft at rest, such as faults; of one axis, or of all."""
+        quiet = ("voltage limit", "current limit", "speed", "stuck")
         return [
             (event.time_s, event.what if axis else f"{event.axis} {event.what}".strip())
             for event in self.result.events

@@ -218,16 +218,21 @@ def _start_pose(scenario: Scenario, model: Robot) -> Array:
     return np.array([scenario.start[name] for name in model.joint_names])
 
 
+def no_robot(program: Program) -> InputError:
+    """The error for a job of which nothing says what robot it is for."""
+    file = program.points.file
+    if file and not Path(file).exists():
+        return InputError("no such file; expected points beside the job, or --robot", file=file)
+    return InputError("the points do not say for which robot they are; expected --robot", file=file or None)
+
+
 def job_scenario(
     program: Program, robot: str | Path | None, overrides: Mapping[str, str] | None, chosen: JobSettings
 ) -> Scenario:
     """The run of a job as a scenario without moves, which results and reports know how to treat."""
     name = str(robot or program.robot)
     if not name:
-        raise InputError(
-            "the points do not say for which robot they are; expected --robot",
-            file=program.points.file or None,
-        )
+        raise no_robot(program)
     changes, hidden = dict(overrides or {}), dict(chosen.plant)
     known = read_description(name, changes)
     truth = read_description(name, {**changes, **hidden}) if hidden else known

@@ -166,7 +166,8 @@ def _changed(tree: Node, of_robot: Mapping[str, str]) -> Node:
         if not isinstance(node.value, dict):
             continue  # the schema says what is expected there
         flat = dict(_flat(node, ""))
-        flat.update({k: Node(v, Origin(f"--set {one_line(prefix + k, 120)}")) for k, v in more.items()})
+        option = "--plant" if head[0] == "plant" else "--set"
+        flat.update({k: Node(v, Origin(f"{option} {one_line(k, 120)}")) for k, v in more.items()})
         if flat:
             tree = _put(tree, head, Node(flat, node.origin))
     return tree

@@ -81,7 +81,7 @@ class Solver(Part):
     pwm: Annotated[str, Choice(("switched", "averaged"))] = Field(
         default="switched", description="whether every pulse is simulated, or its mean voltage"
     )
-    tolerance: Annotated[float, Measure("", above=0.0, maximum=0.1)] = Field(
+    tolerance: Annotated[float, Measure("", minimum=1e-15, maximum=0.1)] = Field(
         default=1e-8, description="relative tolerance of the adaptive method"
     )
     steps: Annotated[int, Whole(1, 10_000)] = Field(

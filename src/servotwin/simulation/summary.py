@@ -158,8 +158,9 @@ def saturation_warnings(axes: Sequence[dict[str, Any]]) -> list[str]:
             total = sum(entry["active_s"] for entry in entries)
             times = sum(entry["times"] for entry in entries)
             often = f", {times} times" if times > 1 else ""
+            long = f"{total:.3g} s" if total >= 1.0 else f"{1e3 * total:.3g} ms"
             lines.append(
-                f"motor {axis['motor']}: {kind} for {1e3 * total:.3g} ms in all{often}, between "
+                f"motor {axis['motor']}: {kind} for {long} in all{often}, between "
                 f"{entries[0]['from_s']:.4g} s and {entries[-1]['to_s']:.4g} s"
             )
         limit = axis["temperature_limit_degC"]

@@ -141,6 +141,10 @@ def test_job_without_end_is_stopped(folder: Path, capsys: Capture) -> None:
     assert "did not end within 3 s" in capsys.readouterr().err
     with pytest.raises(InputError, match="--time-limit"):
         job_run.plan(str(job), "gsis-scara", None, time_limit="3 mm")
+    for q in ("0 deg", None):
+        with pytest.raises(InputError, match=r"ever\.points\.yaml: no such file; expected points .* --robot"):
+            job_run.plan(str(job), None, None, q=q)
+    (folder / "ever.points.yaml").write_text("format: servotwin-points/1\n")
     with pytest.raises(InputError, match="which robot"):
         job_run.plan(str(job), None, None, q="0 deg")
 
@@ -251,3 +255,8 @@ def test_story_tells_states_signals_and_alarms_with_their_times() -> None:
     assert story.states == ((0.0, "running"), (1.4, "ready"))
     assert story.alarms == ((0.9, "following error: axis A"),)
     assert story.cycle_s == pytest.approx(1.4)
+
+
+def test_run_with_a_gripper_that_is_no_output_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--gripper: no output 'OUT99'; expected one of OUT1, OUT2"):
+        job_run.run("scara-line", None, str(tmp_path), None, None, gripper="OUT99")

@@ -85,6 +85,7 @@ def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> N
     [
         (["nonsense"], ["nonsense", "--help"]),
         (["info"], ["ROBOT", "servotwin info --help"]),
+        (["teach", "a.points.yaml", "record", "P1"], ["--q", "'servotwin teach POINTS record --help'"]),
         (["fkine", "gsis-scara"], ["--q"]),
         (["fkine", "gsis-scara", "--bogus"], ["--bogus"]),
         (["info", "gsis-scra"], ["gsis-scra", "did you mean 'gsis-scara'"]),

@@ -201,7 +201,7 @@ def test_time_text_is_exact(ns: int, text: str) -> None:
         ("controller.speed_bandwidth", "", "controller: 'speed_bandwidth' is missing; it is required here"),
         ("controller.law", "pid", "'pid' is not accepted; expected one of cascade, computed-torque"),
         ("controller.computation_delay", "2", "2 is out of range; expected a whole number from 0 to 1"),
-        ("controller.feedforward.torque", "120 %", "'120 %' is too large; expected at most 1"),
+        ("controller.feedforward.torque", "120 %", "'120 %' is too large; expected at most 100 %"),
         ("controller.gains.Q.position", "3 1/s", "controller.gains.Q: 'Q' is not a motor; expected one of A"),
         ("controller.gains.A.position", "3", "'3' has no unit; expected a frequency"),
         ("controller.speed_sensing", "filtered", "the filtered sensing needs speed_filter, such as '2 ms'"),

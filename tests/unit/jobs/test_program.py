@@ -48,7 +48,9 @@ def test_problems_of_called_files_are_found(tmp_path: Path) -> None:
     main = write(tmp_path, main='CALL "sub.job"', sub="MOVEJ P1")
     (problem,) = load_program(main).check()
     assert problem.file.endswith("sub.job")
-    assert str(problem.exception()).endswith("no point 'P1' in " + str(tmp_path / "sub.points.yaml"))
+    assert str(problem.exception()).endswith(
+        f"no point 'P1' in {tmp_path / 'sub.points.yaml'}; there is no point at all"
+    )
 
 
 @pytest.mark.parametrize(

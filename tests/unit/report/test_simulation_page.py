@@ -13,6 +13,7 @@ from plotly.offline import get_plotlyjs
 from servotwin.report import simulation_figures_drives as drives
 from servotwin.report.simulation_figures_energy import energy_bars
 from servotwin.report.simulation_page import simulation_page
+from servotwin.report.simulation_tables import event_rows
 from servotwin.report.simulation_view import View, view
 from servotwin.report.traces import BAND_LIMIT, bands, thinned
 from servotwin.simulation.result import Event, Result
@@ -60,6 +61,19 @@ def test_page_of_a_long_run_stays_small_and_keeps_peaks() -> None:
 def test_partial_run_is_said_at_the_top(result: Result) -> None:
     own = own_part(simulation_page(replace(result, complete=False)))
     assert own.index("did not come to its end") < own.index('class="cards"')
+
+
+def test_shaft_that_rests_often_takes_one_row_and_no_mark(result: Result) -> None:
+    rests = [
+        {"kind": "stuck", "from_s": 0.1 * k, "to_s": 0.1 * k + 0.05, "active_s": 0.05, "times": 2}
+        for k in range(1, 6)
+    ]
+    axes = [{**axis, "saturation": rests} for axis in result.summary["axes"]]
+    names = [axis["motor"] for axis in axes]
+    events = tuple(Event(rest["from_s"], name, "stuck") for name in names for rest in rests)
+    shown = view(replace(result, summary={**result.summary, "axes": axes}, events=events))
+    assert shown.incidents() == shown.incidents(names[0]) == []
+    assert [row[-1] for row in event_rows(shown)] == len(names) * ["stuck, 10 times"]
 
 
 def test_text_of_the_user_is_escaped(result: Result) -> None:

@@ -213,3 +213,6 @@ def test_a_limit_that_is_met_again_at_once_is_one_interval_with_a_count() -> Non
     first, second = saturation_warnings([axis])
     assert first == "motor A: speed command limit for 70 ms in all, 21 times, between 0.1 s and 0.65 s"
     assert second == "motor A: current limit for 1 ms in all, between 0.12 s and 0.121 s"
+    for entry in found:
+        entry["active_s"] *= 100.0
+    assert saturation_warnings([axis])[0].startswith("motor A: speed command limit for 7 s in all")

@@ -237,7 +237,10 @@ def test_example_of_the_documents_is_accepted(tmp_path: Path) -> None:
         ),
         (SHORT + "  - {to: {Z: 151 mm}}", "scenario.yaml:6: move.1.to.Z: move 1 takes axis Z to 151 mm"),
         (SHORT + "  - {speed: 3 %}", "scenario.yaml:6: move.1: 'to' is missing"),
-        (SHORT + "  - {to: {A: 1 deg}, speed: 101 %}", "move.1.speed: '101 %' is too large"),
+        (
+            SHORT + "  - {to: {A: 1 deg}, speed: 101 %}",
+            "move.1.speed: '101 %' is too large; expected at most 100 %",
+        ),
         (SHORT + "  - {to: {A: 1 deg}, speed: 0 %}", "move.1.speed: '0 %' is too small"),
         (SHORT + "  - {to: {A: 1 deg}, ramp: -1 s}", "move.1.ramp: '-1 s' is too small"),
         (SHORT + "  - {to: {A: 1 deg}, dwell: 1}", "move.1.dwell: '1' has no unit; expected a time"),
@@ -248,7 +251,7 @@ def test_example_of_the_documents_is_accepted(tmp_path: Path) -> None:
         (SHORT + "solver: {method: rk5}", "solver.method: 'rk5' is not accepted; expected one of fast, rk4"),
         (SHORT + "solver: {method: modified-eulr}", "did you mean 'modified-euler'?"),
         (SHORT + "solver: {metod: rk4}", "solver.metod: unknown field; expected one of method, pwm"),
-        (SHORT + "solver: {tolerance: 0}", "solver.tolerance: '0' is too small"),
+        (SHORT + "solver: {tolerance: 0}", "solver.tolerance: '0' is too small; expected at least 1e-15"),
         (SHORT + "record: {every: -1 ms}", "record.every: '-1 ms' is too small"),
         (SHORT + "record: {zoom: {at: 9 s}}", "record.zoom.at: '9 s' is after the end at 0.5 s"),
         (SHORT + "seed: -1", "seed: -1 is out of range"),
@@ -304,9 +307,10 @@ def test_scenario_that_cannot_be_accepted_says_why(tmp_path: Path, text: str, ex
     ("override", "value", "expected"),
     [
         ("move.3.speed", "10 %", "--set move.3.speed: '3' is not an item; expected 0 to 0"),
-        ("move", "[]", "--set move: move: 0 moves; expected 1 to"),
-        ("set.axes.A.gear.ratio", "x", "--set set.axes.A.gear.ratio: set.axes.A.gear.ratio: 'x'"),
-        ("move.0.speed", "50 mm", "--set move.0.speed: move.0.speed: '50 mm' is a length"),
+        ("move", "[]", "--set move: 0 moves; expected 1 to"),
+        ("set.axes.A.gear.ratio", "x", "--set axes.A.gear.ratio: 'x'"),
+        ("plant.set.axes.A.link.mass", "1 m", "--plant axes.A.link.mass: '1 m' is a length"),
+        ("move.0.speed", "50 mm", "--set move.0.speed: '50 mm' is a length"),
     ],
 )
 def test_override_that_cannot_be_accepted_says_why(

@@ -135,7 +135,8 @@ def test_robot_and_simulator_differ_more_at_high_speed(signal: str) -> None:
 def repeatability(counting: str, *more: tuple[str, str]) -> float:
     """ISO 9283 RP of the pose [m]: mean distance from the barycentre plus three deviations."""
     changes = [(f"set.axes.{name}.encoder.counting", counting) for name in "ABZW"]
-    signals = result("scara-repeatability", *changes, *more).signals
+    found = result("scara-repeatability", *changes, *more)
+    signals = found.signals
     tip = np.stack([signals[f"tip_{a}_m"] for a in "xyz"], axis=1)
     wanted = np.stack([signals[f"tip_ref_{a}_m"] for a in "xyz"], axis=1)
     there = np.append(np.linalg.norm(wanted - wanted[-1], axis=1) < 1e-9, False)
@@ -143,7 +144,11 @@ def repeatability(counting: str, *more: tuple[str, str]) -> float:
     ends = ends[signals["time_s"][ends] > 0.5]
     assert len(ends) == 20
     distance = np.linalg.norm(tip[ends] - tip[ends].mean(axis=0), axis=1)
-    return float(distance.mean() + 3.0 * distance.std(ddof=1))
+    spread = float(distance.mean() + 3.0 * distance.std(ddof=1))
+    told = found.summary["repeatability"][0]
+    assert told["visits"] == 20
+    assert told["repeatability_m"] == pytest.approx(spread, rel=1e-12)
+    return spread
 
 
 def test_counting_all_edges_gives_the_papers_repeatability_and_counting_one_does_not() -> None:

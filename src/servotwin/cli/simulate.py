@@ -208,6 +208,11 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
         lines.append(f"tip error: {1e3 * final:.4g} mm at the end, {1e3 * most:.4g} mm at most")
     if numbers.get("settling_s") is not None:
         lines.append(f"settled {1e3 * numbers['settling_s']:.3g} ms after the end of the command")
+    for place in (numbers.get("repeatability") or [])[:1]:
+        accuracy, spread = 1e3 * place["accuracy_m"], 1e3 * place["repeatability_m"]
+        lines.append(
+            f"pose visited {place['visits']} times: accuracy {accuracy:.2g} mm, repeatability {spread:.2g} mm"
+        )
     balance = (numbers.get("energy") or {}).get("balance_error_relative")
     if balance is not None:
         lines.append(f"energy balance: {abs(balance):.1e} of the energy moved is unaccounted for")

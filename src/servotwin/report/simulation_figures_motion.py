@@ -12,6 +12,7 @@ from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits
 from servotwin.report.page_style import COLOURS, INK, SOFT, axis, layout
 from servotwin.report.simulation_view import View
 from servotwin.report.traces import DOTTED, bands, colour, line, marks, thinned
+from servotwin.simulation.visits import Visits
 
 MM = 1000.0
 CLOSE = 0.35  # s, most that the picture of the settling shows
@@ -102,6 +103,39 @@ def tip_path(view: View) -> go.Figure:
     for name, k, symbol in (("start", 0, "circle"), ("end", -1, "square")):
         marker = {"symbol": symbol, "size": 10, "color": COLOURS[1], "line": {"color": "#fff", "width": 1.5}}
         x, y = actual[[k], :2].T.astype(np.float32)
+        figure.add_trace(go.Scatter(x=x, y=y, name=name, mode="markers", marker=marker, hovertemplate=hover))
+    return figure
+
+
+def visits(seen: Visits) -> go.Figure:
+    """Where the tool rested around a target, from above, with the circle of its repeatability."""
+    UM = 1e6
+    offsets = UM * (seen.places - seen.target)
+    mean, radius = offsets.mean(axis=0), UM * seen.repeatability
+    reach = 1.15 * max(float(np.abs(mean[:2]).max()) + radius, float(np.abs(offsets[:, :2]).max()), 0.1)
+    figure = go.Figure(
+        layout=layout(
+            380,
+            hovermode="closest",
+            xaxis=axis("x - target [µm]", constrain="domain", range=[-reach, reach]),
+            yaxis=axis("y - target [µm]", scaleanchor="x", constrain="domain", range=[-reach, reach]),
+        )
+    )
+    turn = np.linspace(0.0, 2.0 * np.pi, 121)
+    figure.add_trace(
+        go.Scatter(
+            x=mean[0] + radius * np.cos(turn), y=mean[1] + radius * np.sin(turn), name="RP", mode="lines",
+            line={"color": SOFT, "dash": "dash"}, hoverinfo="skip",
+        )
+    )  # fmt: skip
+    hover = "x %{x:.2f} µm, y %{y:.2f} µm"
+    for name, points, symbol, tint in (
+        ("visits", offsets, "circle", COLOURS[0]),
+        ("mean", mean[None], "cross", COLOURS[1]),
+        ("target", np.zeros((1, 3)), "x", INK),
+    ):
+        marker = {"symbol": symbol, "size": 9, "color": tint, "line": {"color": "#fff", "width": 1}}
+        x, y = points[:, :2].T
         figure.add_trace(go.Scatter(x=x, y=y, name=name, mode="markers", marker=marker, hovertemplate=hover))
     return figure
 

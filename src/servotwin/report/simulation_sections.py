@@ -11,6 +11,7 @@ from servotwin.report import simulation_figures_zoom as fine
 from servotwin.report import simulation_tables as tables
 from servotwin.report.page import Figure, Page
 from servotwin.report.simulation_view import View
+from servotwin.simulation.visits import visits_of
 
 LEAST_ROWS = 2  # fewer are no line
 PWM = {"switched": "with every edge of the PWM", "averaged": "with the mean voltage of the PWM"}
@@ -21,6 +22,7 @@ def drive_sections(page: Page, shown: View) -> None:
     if len(shown.t) >= LEAST_ROWS:
         joints(page, shown)
         tip(page, shown)
+        repeatability(page, shown)
         motors(page, shown)
         supply(page, shown)
         switching(page, shown)
@@ -78,6 +80,36 @@ def tip_errors(shown: View) -> tuple[Figure, Figure]:
     return (
         Figure(motion.tip_error(shown), "Error in base axes"),
         Figure(motion.settling(shown), "Settling", "The scale shows the end; larger errors leave it"),
+    )
+
+
+def repeatability(page: Page, shown: View) -> None:
+    """Where the tool came to rest at targets that were visited often; nothing if there are none."""
+    found = visits_of(shown.result.signals)
+    if not found:
+        return
+    page.section(
+        "Repeatability",
+        "Where the tool stood each time it left a target again, after ISO 9283: accuracy AP is the distance of the "
+        "mean from the target, repeatability RP the mean distance from the mean plus three standard deviations.",
+    )
+    rows = [
+        (
+            ", ".join(f"{1e3 * x:.1f}" for x in one.target),
+            f"{len(one.places)}",
+            f"{one.rest:.2f}",
+            f"{1e3 * one.accuracy:.4f}",
+            f"{1e3 * one.repeatability:.4f}",
+        )
+        for one in found
+    ]
+    page.table(("target x, y, z [mm]", "visits", "rest [s]", "AP [mm]", "RP [mm]"), rows)
+    page.figures(
+        [
+            Figure(
+                motion.visits(found[0]), "The most visited target", "Circle: RP about the mean of all visits"
+            )
+        ]
     )
 
 

@@ -24,6 +24,7 @@ from servotwin.simulation.scenario import Scenario, plan_scenario, read_scenario
 from servotwin.simulation.signals import Reference, joint_kinds, make_signals, make_zoom
 from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER
 from servotwin.simulation.summary import axis_summaries, events_of, saturation_warnings, tip_errors
+from servotwin.simulation.visits import visit_summary
 
 CHUNK = 200_000_000  # ns between two looks at the clock, the progress bar and Ctrl-C
 MOST_BYTES = 2_000_000_000  # of the signals of one run
@@ -234,6 +235,7 @@ def collect(
         "compile_s": run.compile_s + machine.compile_s,
         "real_time_factor": now / wall if wall > 0.0 else None,
         **tip_errors(signals, run.reference),
+        "repeatability": visit_summary(signals),
         "energy": account(machine, plant, run.before, moved),
         "axes": axes,
         "warnings": [*run.warnings, *saturation_warnings(axes)],

@@ -1,8 +1,8 @@
 r"""Runge-Kutta steps of the plant, cut exactly where something happens.
 
 A step that would carry a sliding shaft through standstill, a joint beyond its stop, a stuck shaft beyond what
-stiction holds or a gear through the edge of its play is cut at that instant, found by false position; there the mode changes
-and the next step begins.
+stiction holds or a gear through the edge of its play is cut at that instant, which false position finds; there the
+mode changes and the next step begins.
 """
 
 from __future__ import annotations

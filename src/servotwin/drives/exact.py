@@ -162,3 +162,18 @@ def decayed(x: float) -> float:
     top = (1.0 / 40320.0 - h / 362880.0) + h2 * (1.0 / 3628800.0 - h / 39916800.0) + h4 / 479001600.0
     p = low + h4 * (mid + h4 * top)
     return p * p
+
+
+@helper
+def ripple_shape(duty: float) -> float:
+    r"""How much a ripple of straight lines swings beyond its third moment, two equal pulses in a window.
+
+    With :math:`\rho` the ripple beside its line, over a window of length 1 about its middle, and d the share of time
+    under voltage,
+
+    .. math:: c(d) = \int \Bigl(\int \rho\Bigr)^2 \Big/ \Bigl(\int \tfrac{t^3}{6} \rho\Bigr)^2
+              = \frac{7680\,(11 + 22 d - 20 d^2 + 2 d^3 + d^4)}{(1 + d)^2 (3 + d^2)^2}       (eq:ripple-shape)
+    """
+    d2 = duty * duty
+    below = (1.0 + duty) * (3.0 + d2)
+    return 7680.0 * (11.0 + duty * (22.0 - 20.0 * duty + 2.0 * d2) + d2 * d2) / (below * below)

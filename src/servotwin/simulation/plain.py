@@ -17,18 +17,23 @@ The moments of v follow from those of the voltage, because :math:`L \dot v = u -
 .. math:: R \int v = \int u - L (v_S - v_0), \qquad
           R \int v\,t^k = \int u\,t^k - L \Bigl(v_S S^k - k \int v\,t^{k-1}\Bigr)    (eq:voltage-moments)
 
-The motors accelerate by nearly :math:`\beta + B\,\tau`, with the inverse inertia :math:`B = N M^{-1} N^T` of a
-moment ago and a drift that hardly changes from window to window. For the torque line of eq:moment-match
+The motors accelerate by nearly :math:`\beta + B\,\tau`, with the inverse inertia :math:`B = N M^{-1} N^T`, which is
+looked at now and then and goes on along a straight line between, and a drift that hardly changes from window to
+window. For the torque line of eq:moment-match
 
 .. math:: \alpha = \beta_0 + B a_0, \qquad j = \beta_1 + B a_1                         (eq:motor-mobility)
 
-gives the speed before the arm moves, so that one step of the arm is enough; what it made of the torque is
-put right by the same linear relations. The stages of that step take the speed from straight lines; with
-:math:`D = \partial\ddot\theta / \partial\dot\theta`, accelerations :math:`A_1, A_2, A_3` at 0, S/2, 3S/4 mean
+gives the speed before the arm moves, so that one step of the arm is enough; what it made of the torque is put right by
+the same linear relations. That step is the classic one of fourth order: the pulses make the line steep, and a step of
+third order would lose the terms of order :math:`S^4` that the slope a_1 has in common with Coriolis forces and with the
+change of the inertia. Its accelerations :math:`A_1` at the beginning, :math:`A_2` and :math:`A_3` in the middle,
+:math:`A_4` at the end hold
 
-.. math:: A_2 = \alpha + \tfrac S2 j + \tfrac{S^2}{8} e, \quad
-          A_3 = \alpha + \tfrac{3S}{4} j + \tfrac{9 S^2}{32} e + \tfrac{3 S^2}{8} D j, \quad
-          s = e + D j                                                                (eq:stage-curvature)
+.. math:: \tfrac12(A_2 + A_3) = \alpha + \tfrac S2 j + \tfrac{S^2}{8} s, \qquad
+          A_4 = \alpha + S j + \tfrac{S^2}{2} s                                     (eq:arm-acceleration)
+
+because what the middle speeds lack, :math:`v + \tfrac S2 \alpha`, and have too much,
+:math:`v + \tfrac S2 \alpha + \tfrac{S^2}{4} j`, is the same.
 
 The torque beside its line has no impulse and no moment, but higher moments
 :math:`b_k = \int \tfrac{(t - S/2)^k}{k!} (\tau - a_0 - a_1 t)`. They shake the speed within the window, and the
@@ -41,10 +46,14 @@ currents answer:
     \Delta\!\int (S-t)\, i = -\tfrac KL B \Bigl(\tfrac{1 - e^{-\lambda S/2}}{\lambda} b_2
         - e^{-\lambda S/2} (b_3 + \lambda b_4)\Bigr)                                    (eq:ripple-feedback)
 
-(the ripple of a symmetric pattern is odd about the middle, so that b_2 and b_3 count alike). The copper loss closes
-the balance of the window's energy,
+(the ripple of a symmetric pattern is odd about the middle, so that b_2 and b_3 count alike). Without that
+answer the copper loss closes the balance of the window's energy; with it :math:`2 R \int i\,\Delta i` is added, to
+which the ripple of straight lines, with the share d of the window under voltage, gives the last term:
 
-.. math:: R \int i^2 = \int u i - \tfrac L2 (i_S^2 - i_0^2) - K \int \omega i           (eq:window-energy)
+.. math::
+
+    R \int i^2 &= \int u i - \tfrac L2 (i_S^2 - i_0^2) - K \int \omega i                    (eq:window-energy) \\
+    2 R \int (i - \text{line})\,\Delta i &= \frac{2\lambda}{S^5}\, c(d)\, b_3\, (B\,b_3)       (eq:ripple-square)
 """
 
 from __future__ import annotations
@@ -52,15 +61,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from servotwin.drives.exact import decayed, window_functions
+from servotwin.drives.exact import decayed, ripple_shape, window_functions
 from servotwin.drives.records import MOTOR, STOP
 from servotwin.dynamics.recursive.jit import helper, piece
 from servotwin.kernels.address import call_address, records_at
 from servotwin.simulation.plant import ELECTRIC, FRICTION, PACKAGES, SQUARE, TORQUE
 from servotwin.simulation.work import WORLD
 
-TINY = 1e-3  # rad/s or m/s: step of a difference quotient
-REFRESH = 16  # windows between two looks at the inverse inertia
+REFRESH = 32  # windows between two looks at the inverse inertia
 SAME = 1e-18  # s: intervals that differ by less share their exponential
 
 
@@ -162,6 +170,7 @@ def ripple(world: Any, motors: Any, span: float) -> None:
     n, G = world.n, world.G
     s2 = span * span
     s3, s4 = s2 * span, s2 * s2
+    per_fifth = 1.0 / (s4 * span)
     for j in range(n):
         w, alpha, jerk, kl = motors[j].w, world.alpha[j], world.jerk[j], world.back_emf[j]
         I1 = kl * (w * G[j, 1] + alpha * G[j, 2] + jerk * G[j, 3])
@@ -193,14 +202,18 @@ def ripple(world: Any, motors: Any, span: float) -> None:
         Q = -kl * half * (shake2 + rate * (shake3 + rate * shake4))
         later = -kl * (shake2 * g0 - half * (shake3 + rate * shake4))
         world.ripple[j, 0], world.ripple[j, 1] = Q, span * Q - later
+        shape = ripple_shape(abs(world.U[j, 0]) * world.per_span / world.u_bus)
+        world.ripple_square[j] = (
+            2.0 * shape * world.beside[j, 1] * shake3 * per_fifth / motors[j].L
+        )  # eq:ripple-square
 
 
 @helper
 def move_arm(world: Any, h: float) -> None:
-    """Third-order step of the arm under the torque lines; leaves y1, and the stages' slopes in k[1] to k[3]."""
+    """Classic step of the arm under the torque lines; leaves y1, and the stages' slopes in k[1] to k[4]."""
     n = world.n
-    for s in range(3):
-        a = 0.0 if s == 0 else (0.5 * h if s == 1 else 0.75 * h)
+    for s in range(4):
+        a = 0.0 if s == 0 else (h if s == 3 else 0.5 * h)
         for j in range(n):
             v = world.y[n + j] + a * world.k[s, n + j]
             world.inputs[j] = world.y[j] + a * world.k[s, j]
@@ -211,9 +224,9 @@ def move_arm(world: Any, h: float) -> None:
         for j in range(n):
             world.k[s + 1, n + j] = world.outputs[j]
     for j in range(n):
-        A1, A2, A3 = world.k[1, n + j], world.k[2, n + j], world.k[3, n + j]
-        world.y1[j] = world.y[j] + h * (world.k[1, j] + h * (A1 + 2.0 * A2) / 6.0)
-        world.y1[n + j] = world.y[n + j] + h * (2.0 * A1 + 3.0 * A2 + 4.0 * A3) / 9.0
+        A1, A23, A4 = world.k[1, n + j], world.k[2, n + j] + world.k[3, n + j], world.k[4, n + j]
+        world.y1[j] = world.y[j] + h * (world.k[1, j] + h * (A1 + A23) / 6.0)
+        world.y1[n + j] = world.y[n + j] + h * (A1 + 2.0 * A23 + A4) / 6.0
 
 
 @helper
@@ -222,18 +235,12 @@ def put_right(world: Any, motors: Any, span: float) -> None:
     n, G = world.n, world.G
     per = world.per_span
     for j in range(n):
-        world.expected[j] = world.jerk[j]
-    for j in range(n):
-        ratio, A1, A2, A3 = world.ratio[j], world.k[1, n + j], world.k[2, n + j], world.k[3, n + j]
+        ratio, A1, A4 = world.ratio[j], world.k[1, n + j], world.k[4, n + j]
+        rise = 0.5 * (world.k[2, n + j] + world.k[3, n + j]) - A1  # eq:arm-acceleration
+        whole = A4 - A1
         alpha = ratio * A1
-        jerk = 2.0 * ratio * (A2 - A1) * per
-        bent = 0.0  # the curvature that the stages' speeds do not have, eq:stage-curvature
-        for k in range(n):
-            bent += world.D[j, k] * world.expected[k]
-        explicit = ratio * (A3 - A1 - 1.5 * (A2 - A1)) * (32.0 / 3.0) * per * per - 4.0 * bent
-        jerk -= 0.25 * span * explicit
-        snap = bent + explicit
-        world.bent[j] = bent
+        jerk = ratio * (4.0 * rise - whole) * per
+        snap = ratio * 4.0 * (whole - 2.0 * rise) * per * per
         d_alpha, d_jerk = alpha - world.alpha[j], jerk - world.jerk[j]
         world.alpha[j], world.jerk[j], world.snap[j] = alpha, jerk, snap
         I1 = world.back_emf[j] * (d_alpha * G[j, 2] + d_jerk * G[j, 3] + snap * G[j, 4])
@@ -250,9 +257,7 @@ def put_right(world: Any, motors: Any, span: float) -> None:
         world.alpha[j] += alpha
         world.jerk[j] += jerk
         world.y1[n + j] += span * (alpha + 0.5 * span * jerk) * world.unratio[j]
-        world.y1[j] += (
-            span * span * (alpha / 2.0 + span * (jerk / 6.0 + span * world.bent[j] / 24.0)) * world.unratio[j]
-        )
+        world.y1[j] += span * span * (alpha / 2.0 + span * jerk / 6.0) * world.unratio[j]
 
 
 @helper
@@ -265,35 +270,45 @@ def take(world: Any, motors: Any, span: float) -> None:
         w, alpha, jerk = motor.w, world.alpha[j], world.jerk[j]
         i0 = world.y[2 * n + j]
         emf = world.back_emf[j] * (w * G[j, 0] + alpha * G[j, 1] + jerk * G[j, 2] + world.snap[j] * G[j, 3])
-        i1 = world.pulse_end[j] - emf - world.decay[j] * world.ripple[j, 0]
+        calm = world.pulse_end[j] - emf  # current at the end but for the answer to the ripple
+        i1 = calm - world.decay[j] * world.ripple[j, 0]
         a2 = -0.5 * K * jerk * conductance
         a1 = -(K * alpha + 2.0 * L * a2) * conductance
         a0 = -(K * w + L * a1) * conductance
-        U0, Q, M1 = world.U[j, 0], world.Q[j], world.M1[j]
-        electric = world.pulse_work[j] - a0 * world.pulse_decay[j] + U0 * world.ripple[j, 0] * world.per_span
-        electric += a0 * U0 + a1 * world.U[j, 1] + a2 * world.U[j, 2]
-        turning = K * (w * Q + alpha * M1 + 0.5 * jerk * world.M2[j]) - world.a1[j] * world.shake[j]
-        world.z[ELECTRIC * n + j] += electric
-        world.z[SQUARE * n + j] += (
-            electric - 0.5 * L * (i1 - i0) * (i1 + i0) - turning
+        Q, M1, dQ, dM1 = world.Q[j], world.M1[j], world.ripple[j, 0], world.ripple[j, 1]
+        electric = world.pulse_work[j] - a0 * world.pulse_decay[j]
+        electric += a0 * world.U[j, 0] + a1 * world.U[j, 1] + a2 * world.U[j, 2]
+        turning = K * (w * Q + alpha * M1 + 0.5 * jerk * world.M2[j])
+        calm_turning = turning - K * (w * dQ + alpha * dM1)
+        turning -= world.a1[j] * world.shake[j]
+        square = (
+            electric - 0.5 * L * (calm - i0) * (calm + i0) - calm_turning
         ) * conductance  # eq:window-energy
-        world.z[TORQUE * n + j] += K * Q
-        v1, v2, v3 = world.k[1, j], world.k[2, j], world.k[3, j]
-        world.z[FRICTION * n + j] += (
-            world.drag[j] * span * (2.0 * v1 * v1 + 3.0 * v2 * v2 + 4.0 * v3 * v3) / 9.0
+        square += (
+            2.0 * (Q * dQ * world.per_span + world.a1[j] / K * (dM1 - 0.5 * span * dQ))
+            + world.ripple_square[j]
         )
+        world.z[SQUARE * n + j] += square
+        world.z[ELECTRIC * n + j] += square / conductance + 0.5 * L * (i1 - i0) * (i1 + i0) + turning
+        world.z[TORQUE * n + j] += K * Q
+        v1, v2, v3, v4 = world.k[1, j], world.k[2, j], world.k[3, j], world.k[4, j]
+        squares = v1 * v1 + 2.0 * (v2 * v2 + v3 * v3) + v4 * v4
+        world.z[FRICTION * n + j] += world.drag[j] * span * squares / 6.0
         world.y[j], world.y[n + j], world.y[2 * n + j] = world.y1[j], world.y1[n + j], i1
         motor.w_dot, motor.w_ddot = alpha + jerk * span, jerk
         # against the midpoint rule that the step of the arm contains
-        A1, A2, A3 = world.k[1, n + j], world.k[2, n + j], world.k[3, n + j]
-        worst = max(abs(v1 - 3.0 * v2 + 2.0 * v3), abs(A1 - 3.0 * A2 + 2.0 * A3))
-        world.error = max(world.error, 2.0 / 9.0 * span * worst)
+        A1, A4 = world.k[1, n + j], world.k[4, n + j]
+        bent = A1 - world.k[2, n + j] - world.k[3, n + j] + A4
+        worst = max(abs(v1 - v2 - v3 + v4), abs(bent))
+        world.error = max(world.error, span * worst / 6.0)
 
 
 @helper
 def look_at_inertia(world: Any) -> None:
-    """B of eq:motor-mobility where the arm is now: its acceleration is affine in the torque."""
+    """B of eq:motor-mobility where the arm is now, for its acceleration is affine in the torque; how fast B changes."""
     n = world.n
+    per = 1.0 / world.since if world.since > 0.0 else 0.0
+    world.since = 0.0
     for j in range(2 * n):
         world.inputs[j] = world.y[j]
     for j in range(n):
@@ -304,16 +319,19 @@ def look_at_inertia(world: Any) -> None:
     for k in range(n):
         world.inputs[2 * n + k] = world.ratio[k]
         call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
-        for j in range(n):
-            world.B[j, k] = world.ratio[j] * (world.outputs[j] - world.qdd[j])
-        world.inputs[n + k] += TINY
-        world.inputs[2 * n + k] = -TINY * world.drag[k]
-        call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
-        world.inputs[n + k] = world.y[n + k]
         world.inputs[2 * n + k] = 0.0
-        scale = 1.0 / (TINY * world.ratio[k])
         for j in range(n):
-            world.D[j, k] = world.ratio[j] * (world.outputs[j] - world.qdd[j]) * scale
+            B = world.ratio[j] * (world.outputs[j] - world.qdd[j])
+            world.B_rate[j, k] = (B - world.B_seen[j, k]) * per
+            world.B[j, k] = world.B_seen[j, k] = B
+
+
+@helper
+def carry_on(world: Any, span: float) -> None:
+    """B of the next window along its line."""
+    for j in range(world.n):
+        for k in range(world.n):
+            world.B[j, k] += world.B_rate[j, k] * span
 
 
 @helper
@@ -332,6 +350,7 @@ def look_ahead(world: Any, span: float) -> None:
 def begin(world: Any, motors: Any) -> None:
     """First window: what is known when no window came before."""
     n = world.n
+    world.since = 0.0
     look_at_inertia(world)
     for j in range(n):
         world.a0[j], world.a1[j] = motors[j].K * world.y[2 * n + j], 0.0
@@ -368,6 +387,9 @@ def plain_window(
             return
     put_right(world, motors, span)
     take(world, motors, span)
+    world.since += span
     if world.windows % REFRESH == 0:
         look_at_inertia(world)
+    else:
+        carry_on(world, span)
     look_ahead(world, span)

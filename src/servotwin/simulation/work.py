@@ -30,7 +30,7 @@ _WHOLES = (
     "now period_start intervals_max status events rows row_every row_next zoom_from zoom_to zoom_rows "
     "method adaptive steps averaged redo"
 )
-_REALS = "u_bus tolerance error missed impact_J per_span per_cube reached"
+_REALS = "u_bus tolerance error missed impact_J per_span per_cube reached since"
 _ARRAYS = {
     "y": (MAX_STATES,),  # state
     "z": (MAX_INTEGRALS,),  # integrals of powers
@@ -80,7 +80,7 @@ _ARRAYS = {
     "back": (MAX_JOINTS,),
     "slope": (MAX_JOINTS,),
     # the plain window, see plain.py: K / L, L / R, 1 / R, 1 / ratio, window functions, moments of voltage and of
-    # the answer to it, B and D of the motors, drift, speed line and curvature of the window
+    # the answer to it, B of the motors, as last seen, and its rate, drift, speed line and curvature of the window
     "back_emf": (MAX_JOINTS,),
     "slow": (MAX_JOINTS,),
     "conductance": (MAX_JOINTS,),
@@ -89,13 +89,12 @@ _ARRAYS = {
     "U": (MAX_JOINTS, 3),
     "V": (MAX_JOINTS, 5),
     "B": (MAX_JOINTS, MAX_JOINTS),
-    "D": (MAX_JOINTS, MAX_JOINTS),
+    "B_seen": (MAX_JOINTS, MAX_JOINTS),
+    "B_rate": (MAX_JOINTS, MAX_JOINTS),
     "drift": (MAX_JOINTS, 2),
     "alpha": (MAX_JOINTS,),
     "jerk": (MAX_JOINTS,),
     "snap": (MAX_JOINTS,),
-    "bent": (MAX_JOINTS,),
-    "expected": (MAX_JOINTS,),
     "was": (MAX_JOINTS, 2),  # torque line before it is put right
     "pulse_end": (MAX_JOINTS,),
     "pulse_work": (MAX_JOINTS,),
@@ -106,6 +105,7 @@ _ARRAYS = {
     "beside": (MAX_JOINTS, 3),  # moments of the torque beside its line, what they do to speed and current
     "shake": (MAX_JOINTS,),
     "ripple": (MAX_JOINTS, 2),
+    "ripple_square": (MAX_JOINTS,),
     "model_buffer": (6 * MAX_JOINTS,),
     "signals": (6 * MAX_JOINTS,),
     "command": (MAX_JOINTS,),

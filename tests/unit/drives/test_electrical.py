@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numba import njit
+from scipy.integrate import cumulative_trapezoid
 from scipy.linalg import expm
 
 from servotwin.control.user_laws import PythonLaw
+from servotwin.drives.exact import ripple_shape
 from servotwin.drives.motors import pmsm_current_rates, pmsm_torque
 from servotwin.drives.records import MOTOR, zeros
 from servotwin.drives.thermal import heat
@@ -137,6 +139,19 @@ def test_ripple_of_two_levels_is_larger(tmp_path: Path, m: float) -> None:
     wanted = ripple(2 * BUS, (1 + m) / 2, 2e-4)
     assert np.ptp(zoom["motor_A_current_A"]) == pytest.approx(wanted, rel=1e-6)
     assert set(np.round(zoom["motor_A_voltage_V"], 9)) == {-BUS, BUS}
+
+
+@pytest.mark.parametrize("duty", [0.05, 0.4, 0.9])
+def test_shape_of_the_ripple_is_that_of_its_integrals(duty: float) -> None:
+    """Straight lines under two pulses, drawn and integrated point by point."""
+    t = np.linspace(-0.5, 0.5, 200001)
+    rises = np.abs(np.abs(t) - 0.25) < duty / 4
+    ripple = cumulative_trapezoid(np.where(rises, 1 - duty, -duty), t, initial=0.0)
+    ripple -= ripple[len(t) // 2]
+    beside = ripple - 12 * np.trapezoid(t * ripple, t) * t
+    swing = np.trapezoid(cumulative_trapezoid(beside, t, initial=0.0) ** 2, t)
+    expected = swing / np.trapezoid(t**3 / 6 * beside, t) ** 2
+    assert njit(lambda d: ripple_shape(d))(duty) == pytest.approx(expected, rel=1e-3)
 
 
 def test_voltage_switches_where_carrier_and_modulation_meet(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from servotwin.simulation.plant import (
     TORQUE,
     shaft,
 )
-from servotwin.simulation.steps import speed
+from servotwin.simulation.steps import acceleration_at_start, speed
 from servotwin.simulation.work import PER_MOTOR, WORLD
 
 REDO = (
@@ -139,19 +139,6 @@ def look_back(world: Any, motors: Any, span: float) -> float:
         worst = max(worst, off * gain)
         motor.w_dot, motor.w_ddot = w_dot, w_ddot
     return worst
-
-
-@helper
-def acceleration_at_start(world: Any, motor: Any, j: int) -> float:
-    """Acceleration of a motor in the first stage of the last step."""
-    if motor.flexible >= 0:
-        return world.k[0, world.at_w + motor.flexible]  # type: ignore[no-any-return]
-    if world.diagonal:
-        return world.N[j, j] * world.k[0, world.n_x + j]  # type: ignore[no-any-return]
-    total = 0.0
-    for i in range(world.n):
-        total += world.N[j, i] * world.k[0, world.n_x + i]
-    return total
 
 
 @helper

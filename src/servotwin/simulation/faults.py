@@ -62,7 +62,7 @@ def open_winding(machine: Machine, j: int) -> None:
     """Interrupt a motor's current; the energy in its inductance goes into the bridge."""
     motor, y = machine.motors[j], machine.y
     motor["open"] = 1
-    machine.world["plain"][0] = 0
+    machine.world["plain"][0] = machine.world["rubs"][0] = 0
     at = int(motor["current_at"])
     if at < 0:
         return
@@ -83,4 +83,4 @@ def close_brake(machine: Machine, j: int) -> None:
         motor["mode"] = int(motor["w"] > 0.0) - int(motor["w"] < 0.0)
         motor["slack"] = 0.0
     world = machine.world
-    world["smooth"][0] = world["simple"][0] = world["plain"][0] = 0
+    world["smooth"][0] = world["simple"][0] = world["plain"][0] = world["windows"][0] = 0

@@ -235,7 +235,12 @@ def plant(
     world.exact = 1 if world.method == 1 and not zoomed else 0
     if world.exact:
         world.redo = 0
-        piece = world.plain_piece if world.plain and world.simple else world.fast_piece
+        if world.plain and world.simple:
+            piece = world.plain_piece
+        elif world.rubs and not world.held:
+            piece = world.rubbing_piece
+        else:
+            piece, world.windows = world.fast_piece, 0
         if piece == 0:
             world.status = WANTING
             return

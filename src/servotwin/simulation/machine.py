@@ -153,14 +153,18 @@ def attach_drives(machine: Machine, solver: Solver) -> None:
     ):
         world[f"{name}_at"] = array.ctypes.data
     m = len(motors)
-    world["plain"] = int(
-        world["smooth"] and world["diagonal"] and world["at_bus"] < 0 and world["n_x"] == world["n"]
-        and bool((motors["kind"] == Kind.DC).all()) and world["elastic"] == 0 and solver.method in ("rk4", "fast")
-    )  # fmt: skip
+    world["separate"] = int(
+        world["diagonal"]
+        and world["n_x"] == world["n"]
+        and world["elastic"] == 0
+        and (motors["eta"] >= 1.0).all()
+    )
     # the plain window divides by R T / L four times: too many digits are lost where the winding hardly decays
     decay = (motors["R"] + motors["R_bridge"]) / np.where(motors["L"] > 0.0, motors["L"], np.inf)
-    if solver.method == "fast" and bool((decay * machine.timing["T_current"][0] < LEAST_DECAY).any()):
-        world["plain"] = 0
+    decays = solver.method != "fast" or (decay * machine.timing["T_current"][0] >= LEAST_DECAY).all()
+    direct = world["separate"] and world["at_bus"] < 0 and (motors["kind"] == Kind.DC).all() and decays
+    world["plain"] = int(direct and world["smooth"] and solver.method in ("rk4", "fast"))
+    world["rubs"] = int(direct and solver.method == "fast")
     ratio = np.diag(machine.N)
     slope = 1.0 / np.where(motors["L"] > 0.0, motors["L"], 1.0)
     world["ratio"][:m], world["emf"][:m], world["slope"][:m] = ratio, motors["K"], slope
@@ -179,6 +183,7 @@ def attach_pieces(machine: Machine, *, every: bool) -> None:
     world = machine.world[0]
     names = (["plain"] if world["method"] == 1 else ["march"]) if world["plain"] else []
     if every or not names:
+        names += ["rubbing"] if world["rubs"] else []
         names += ["advance", "fast", "constrained", "switch"]
     for name, address in addresses(names, meanwhile=lambda: machine.run(0)).items():
         machine.world[f"{name}_piece"] = address

@@ -65,6 +65,7 @@ from servotwin.drives.exact import decayed, ripple_shape, window_functions
 from servotwin.drives.records import MOTOR, STOP
 from servotwin.dynamics.recursive.jit import helper, piece
 from servotwin.kernels.address import call_address, records_at
+from servotwin.simulation.mobility import carry_on, expect, look_ahead, look_at_inertia
 from servotwin.simulation.plant import ELECTRIC, FRICTION, PACKAGES, SQUARE, TORQUE
 from servotwin.simulation.work import WORLD
 
@@ -92,6 +93,7 @@ def answer_to_pulses(world: Any, motor: Any, j: int, start: float, span: float) 
         end = span if s == edges else min(span, world.times[j, s] - start)
         tau = end - t
         if tau <= 0.0:
+            world.at_edges[j, s] = v
             continue
         if abs(tau - t_a) < SAME:
             E = E_a
@@ -106,6 +108,7 @@ def answer_to_pulses(world: Any, motor: Any, j: int, start: float, span: float) 
         final = u * conductance
         v_new, h_new = final + (v - final) * E, h * E
         v, h, t, v_old, h_old, t_old = v_new, h_new, end, v, h, t
+        world.at_edges[j, s] = v
         peak = max(peak, abs(v - still * (1.0 - h) - bend * t * t))
         if u == 0.0:
             continue
@@ -129,18 +132,6 @@ def answer_to_pulses(world: Any, motor: Any, j: int, start: float, span: float) 
     M3 = (U3 - L * (v * s2 * span - 3.0 * M2)) * conductance
     world.V[j, 0], world.V[j, 1], world.V[j, 2], world.V[j, 3] = Q, M1, M2, M3
     world.V[j, 4] = (U4 - L * (v * s2 * s2 - 4.0 * M3)) * conductance
-
-
-@helper
-def expect(world: Any) -> None:
-    """Speeds from the torque lines (eq:motor-mobility)."""
-    n = world.n
-    for j in range(n):
-        alpha, jerk = world.drift[j, 0], world.drift[j, 1]
-        for k in range(n):
-            alpha += world.B[j, k] * world.a0[k]  # eq:motor-mobility
-            jerk += world.B[j, k] * world.a1[k]
-        world.alpha[j], world.jerk[j] = alpha, jerk
 
 
 @helper
@@ -301,49 +292,6 @@ def take(world: Any, motors: Any, span: float) -> None:
         bent = A1 - world.k[2, n + j] - world.k[3, n + j] + A4
         worst = max(abs(v1 - v2 - v3 + v4), abs(bent))
         world.error = max(world.error, span * worst / 6.0)
-
-
-@helper
-def look_at_inertia(world: Any) -> None:
-    """B of eq:motor-mobility where the arm is now, for its acceleration is affine in the torque; how fast B changes."""
-    n = world.n
-    per = 1.0 / world.since if world.since > 0.0 else 0.0
-    world.since = 0.0
-    for j in range(2 * n):
-        world.inputs[j] = world.y[j]
-    for j in range(n):
-        world.inputs[2 * n + j] = 0.0
-    call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
-    for j in range(n):
-        world.qdd[j] = world.outputs[j]
-    for k in range(n):
-        world.inputs[2 * n + k] = world.ratio[k]
-        call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
-        world.inputs[2 * n + k] = 0.0
-        for j in range(n):
-            B = world.ratio[j] * (world.outputs[j] - world.qdd[j])
-            world.B_rate[j, k] = (B - world.B_seen[j, k]) * per
-            world.B[j, k] = world.B_seen[j, k] = B
-
-
-@helper
-def carry_on(world: Any, span: float) -> None:
-    """B of the next window along its line."""
-    for j in range(world.n):
-        for k in range(world.n):
-            world.B[j, k] += world.B_rate[j, k] * span
-
-
-@helper
-def look_ahead(world: Any, span: float) -> None:
-    """Drift of eq:motor-mobility in the next window, from this one."""
-    n = world.n
-    for j in range(n):
-        alpha, jerk = world.alpha[j], world.jerk[j]
-        for k in range(n):
-            alpha -= world.B[j, k] * world.a0[k]
-            jerk -= world.B[j, k] * world.a1[k]
-        world.drift[j, 0], world.drift[j, 1] = alpha + jerk * span, jerk
 
 
 @helper

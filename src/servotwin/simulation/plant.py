@@ -16,8 +16,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from servotwin.drives.friction import friction_torque, holding_slack
 from servotwin.drives.gears import lossy_torque, torsion_torque
 from servotwin.drives.motors import (
@@ -30,6 +28,7 @@ from servotwin.drives.motors import (
 from servotwin.drives.records import FREE, MOTOR, STOP, STUCK, Kind
 from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import call_address, call_piece, records_at
+from servotwin.simulation.held import factor, held_acceleration, solve, sort_joints
 from servotwin.simulation.work import PER_BUS, PER_MOTOR, WORLD
 
 DC, REDUCED, PMSM, IDEAL = int(Kind.DC), int(Kind.DC_REDUCED), int(Kind.PMSM), int(Kind.IDEAL)
@@ -188,9 +187,17 @@ def constrained(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
     motors, stops = records_at(motors_at, world.m, MOTOR), records_at(stops_at, world.n, STOP)
     y, dy, dz = world.ys, world.dy, world.dz
     n, n_x = world.n, world.n_x
-    call_address(world.motion, world.inputs_at, world.outputs_at, world.motion_data)
     for i in range(n):
         dy[i] = y[n_x + i]
+    if world.separate and not stopped(world, stops):
+        for j in range(n):
+            world.force[j] = motors[j].net
+        sort_joints(world, motors)
+        held_acceleration(world, motors)
+        for i in range(n):
+            dy[n_x + i] = world.qdd[i]
+        return
+    call_address(world.motion, world.inputs_at, world.outputs_at, world.motion_data)
     for i in range(n, n_x):
         dy[i] = world.outputs[n * n + i]
     for _ in range(FEW):
@@ -208,6 +215,15 @@ def constrained(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
     for i in range(n):
         dy[n_x + i] = world.qdd[i]
     reactions(world, motors, stops, y, dz, count)
+
+
+@helper
+def stopped(world: Any, stops: Any) -> bool:
+    """True if a joint is at its end stop."""
+    for i in range(world.n):
+        if stops[i].state != 0:
+            return True
+    return False
 
 
 @part
@@ -252,37 +268,6 @@ def constraints(world: Any, motors: Any, stops: Any) -> int:
             world.row_of[count] = j
             count += 1
     return count
-
-
-@part
-def factor(A: Any, n: int) -> None:
-    """Cholesky factor in the lower triangle of A."""
-    for j in range(n):
-        d = A[j, j]
-        for k in range(j):
-            d -= A[j, k] * A[j, k]
-        d = np.sqrt(d)
-        A[j, j] = d
-        for i in range(j + 1, n):
-            s = A[i, j]
-            for k in range(j):
-                s -= A[i, k] * A[j, k]
-            A[i, j] = s / d
-
-
-@part
-def solve(A: Any, n: int, x: Any, at: int) -> None:
-    """Solve with the factor; x[at:at+n] is overwritten."""
-    for i in range(n):
-        s = x[at + i]
-        for k in range(i):
-            s -= A[i, k] * x[at + k]
-        x[at + i] = s / A[i, i]
-    for i in range(n - 1, -1, -1):
-        s = x[at + i]
-        for k in range(i + 1, n):
-            s -= A[k, i] * x[at + k]
-        x[at + i] = s / A[i, i]
 
 
 @part

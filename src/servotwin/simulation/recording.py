@@ -164,6 +164,7 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
     for i in range(world.n_z):
         world.z_mark[i] = world.z[i]
     held = look_at_stops(world, stops, axes)
+    world.held = 1 if held else 0
     world.simple = 1 if sliding(world, motors) and not held else 0
     if world.at_bus >= 0 and power[0].R_brake > 0.0:
         u = world.y[world.at_bus]

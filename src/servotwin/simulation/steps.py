@@ -1,7 +1,7 @@
 r"""Runge-Kutta steps of the plant, cut exactly where something happens.
 
 A step that would carry a sliding shaft through standstill, a joint beyond its stop, a stuck shaft beyond what
-stiction holds or a gear through the edge of its play is cut at that instant, which false position finds; there the
+stiction holds or a gear through the edge of its play is cut at that instant, which is closed in on; there the
 mode changes and the next step begins.
 """
 
@@ -49,6 +49,9 @@ def step(world: Any, power: Any, motors: Any, stops: Any, t: float, h: float) ->
                 for i in range(world.n_y):
                     world.ys[i] += a * world.k[r, i]
         rates(world, power, motors, stops, t + world.rk_c[which, s] * h, world.ys, world.dy, world.dz)
+        if s == 0 and not world.smooth:
+            for j in range(world.m):
+                world.slack[j] = motors[j].slack
         weight = h * world.rk_b[which, s]
         for i in range(world.n_y):
             world.k[s, i] = world.dy[i]
@@ -118,14 +121,58 @@ def margin(world: Any, motors: Any, stops: Any, y: Any) -> float:
     return least
 
 
+@part
+def first_guess(world: Any, motors: Any, stops: Any, outside: float, h: float) -> tuple[float, float]:
+    """The margin at the beginning of a step that went too far, and where to look for the event first.
+
+    On the line between the margins at both ends. A shaft that started from rest in this step is on its way back: its
+    speed is taken for a parabola.
+    """
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.mode == STUCK:
+            motor.slack = world.slack[j]
+    inside = margin(world, motors, stops, world.y)
+    if inside > 0.0 and outside < 0.0:
+        return inside, off_the_ends(0.0, h, h * inside / (inside - outside))
+    soonest = h
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.mode not in (FREE, STUCK):
+            rise, end = (
+                motor.mode * acceleration_at_start(world, motor, j),
+                motor.mode * speed(world, motors, world.y1, j),
+            )
+            if end < 0.0 < rise and motor.mode * speed(world, motors, world.y, j) <= 0.0:
+                soonest = min(soonest, rise * h * h / (rise * h - end))
+    return inside, off_the_ends(0.0, h, soonest if soonest < h else 0.5 * h)
+
+
 @helper
-def between(low: float, high: float, inside: float, outside: float) -> float:
-    """Where to look for an event next: on the line between its margins at both ends if they are known."""
-    width = high - low
-    if not (inside > 0.0 and outside < 0.0):
-        return low + 0.5 * width
-    near = 0.4 * SHORTEST  # not on an end: the event is soon between two points that close
-    return min(max(low + width * inside / (inside - outside), low + near), high - near)
+def closer(x1: float, f1: float, x2: float, f2: float, x3: float, f3: float) -> float:
+    """Where to look next: x1 is the last point, x2 the other side of the event, x3 the point that x1 replaced.
+
+    On the parabola through the three as a function of the margin, where that is safe, else in the middle (rule of
+    Chandrupatla).
+    """
+    part = 0.5
+    xi, phi = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
+    if f1 * f2 < 0.0 and phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi:
+        part = f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
+    return off_the_ends(min(x1, x2), max(x1, x2), x1 + part * (x2 - x1))
+
+
+@helper
+def hit(inside: float, here: float, apart: float) -> bool:
+    """True if the line from a margin inside, ``apart`` seconds ago, was crossed less than SHORTEST ago."""
+    return inside > 0.0 and -here * apart <= 0.25 * SHORTEST * (inside - here)
+
+
+@helper
+def off_the_ends(low: float, high: float, x: float) -> float:
+    """Not on an end: the event is soon between two points that close."""
+    near = 0.4 * SHORTEST
+    return min(max(x, low + near), high - near)
 
 
 @helper
@@ -133,6 +180,19 @@ def speed(world: Any, motors: Any, y: Any, j: int) -> float:
     """Speed of motor j."""
     e = motors[j].flexible
     return y[world.at_w + e] if e >= 0 else shaft(world, motors, y, j)[1]
+
+
+@helper
+def acceleration_at_start(world: Any, motor: Any, j: int) -> float:
+    """Acceleration of a motor in the first stage of the last step."""
+    if motor.flexible >= 0:
+        return world.k[0, world.at_w + motor.flexible]  # type: ignore[no-any-return]
+    if world.diagonal:
+        return world.N[j, j] * world.k[0, world.n_x + j]  # type: ignore[no-any-return]
+    total = 0.0
+    for i in range(world.n):
+        total += world.N[j, i] * world.k[0, world.n_x + i]
+    return total
 
 
 @helper
@@ -254,7 +314,7 @@ def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: floa
     stops = records_at(stops_at, world.n, STOP)
     done, rounds = 0.0, 0
     low, high, searching = 0.0, 0.0, False
-    inside, outside, last = 0.0, 0.0, 0
+    inside, outside = 0.0, 0.0
     regular = span if world.exact else span / world.steps
     h = regular
     while span - done > SHORTEST:
@@ -268,15 +328,16 @@ def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: floa
             h *= max(0.2, 0.9 * (world.tolerance / error) ** 0.2)
             continue
         beyond = crossed(world, motors, stops)
-        if searching:  # by the rule of Illinois: the end that stays twice counts half
+        if searching:
+            here = margin(world, motors, stops, world.y1)
             if beyond:
-                high, outside = h, margin(world, motors, stops, world.y1)
-                inside, last = (0.5 * inside if last > 0 else inside), 1
+                following = closer(h, here, low, inside, high, outside)
+                high, outside = h, here
             else:
-                low, inside = h, margin(world, motors, stops, world.y1)
-                outside, last = (0.5 * outside if last < 0 else outside), -1
-            if high - low > SHORTEST:
-                h = between(low, high, inside, outside)
+                following = closer(h, here, high, outside, low, inside)
+                low, inside = h, here
+            if high - low > SHORTEST and not (beyond and hit(inside, here, h - low)):
+                h = following
                 continue
             if not beyond:
                 h = high
@@ -284,10 +345,9 @@ def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: floa
                 continue
             searching = False
         elif beyond:
-            low, high, searching, last = 0.0, h, True, 0
-            inside = margin(world, motors, stops, world.y)
+            low, high, searching = 0.0, h, True
             outside = margin(world, motors, stops, world.y1)
-            h = between(low, high, inside, outside)
+            inside, h = first_guess(world, motors, stops, outside, h)
             continue
         accept(world)
         world.error = max(world.error, error)

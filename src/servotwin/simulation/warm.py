@@ -12,10 +12,12 @@ from servotwin.simulation.fast import fast_window
 from servotwin.simulation.march import march
 from servotwin.simulation.plain import plain_window
 from servotwin.simulation.plant import constrained
+from servotwin.simulation.rubbing import rubbing_window
 from servotwin.simulation.steps import advance, switch
 
 PIECES: dict[str, Piece] = {
     "plain": plain_window,
+    "rubbing": rubbing_window,
     "march": march,
     "advance": advance,
     "fast": fast_window,

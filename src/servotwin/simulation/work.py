@@ -23,9 +23,9 @@ MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + MAX_JOINTS
 _ROWS = 2 * MAX_JOINTS
 
 _WHOLES = (
-    "n n_x m elastic at_theta at_w at_bus n_y n_z diagonal simple smooth plain exact "
-    "windows world_at power_at motors_at stops_at advance_piece fast_piece plain_piece march_piece constrained_piece "
-    "switch_piece step_entry step_data march_at march_size "
+    "n n_x m elastic at_theta at_w at_bus n_y n_z diagonal simple smooth separate plain rubs held moving exact "
+    "windows world_at power_at motors_at stops_at advance_piece fast_piece plain_piece rubbing_piece march_piece "
+    "constrained_piece switch_piece step_entry step_data march_at march_size "
     "accel accel_data motion motion_data inputs_at outputs_at signals_at memory_at command_at model_at "
     "now period_start intervals_max status events rows row_every row_next zoom_from zoom_to zoom_rows "
     "method adaptive steps averaged redo"
@@ -63,6 +63,7 @@ _ARRAYS = {
     "mean_a": (MAX_JOINTS,),  # their mean over the period
     "mean_b": (MAX_JOINTS,),
     "saved": (_ROWS, 4),  # modes of motors and stops before a window that may be redone
+    "slack": (MAX_JOINTS,),  # of stuck shafts when a step began
     "heat": (MAX_JOINTS, 2),  # copper and bridge losses [J]
     "rk_a": (2, STAGES, STAGES),  # schemes: 0 for everything, 1 for the arm of the fast method
     "rk_b": (2, STAGES),
@@ -96,6 +97,7 @@ _ARRAYS = {
     "jerk": (MAX_JOINTS,),
     "snap": (MAX_JOINTS,),
     "was": (MAX_JOINTS, 2),  # torque line before it is put right
+    "at_edges": (MAX_JOINTS, MAX_EDGES + 1),  # the answer to the pulses at the end of every interval
     "pulse_end": (MAX_JOINTS,),
     "pulse_work": (MAX_JOINTS,),
     "pulse_decay": (MAX_JOINTS,),
@@ -106,6 +108,7 @@ _ARRAYS = {
     "shake": (MAX_JOINTS,),
     "ripple": (MAX_JOINTS, 2),
     "ripple_square": (MAX_JOINTS,),
+    "rubbed": (MAX_JOINTS,),  # work of dry friction in a window
     "model_buffer": (6 * MAX_JOINTS,),
     "signals": (6 * MAX_JOINTS,),
     "command": (MAX_JOINTS,),

@@ -1,0 +1,163 @@
+r"""The plain window for motors with dry friction: some shafts slide, some stick, and none changes its mind.
+
+DC motors, each behind its own stiff gear without loss, on a stiff bus. While the modes of all shafts stay as they are,
+friction is a smooth torque (eq:stribeck), and the window of ``plain`` holds with two changes: friction acts in every
+stage of the arm's step, and what sticks stands still (eq:held-arm), as long as stiction holds the torque at every edge.
+The inverse inertia of eq:motor-mobility is that of the joints that move. A window in which a shaft would turn round or
+let go is taken back and left to the method that goes from edge to edge.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from servotwin.drives.friction import dry_torque, holding_slack
+from servotwin.drives.records import FREE, MOTOR, STOP, STUCK
+from servotwin.dynamics.recursive.jit import helper, part, piece
+from servotwin.kernels.address import records_at
+from servotwin.simulation.held import free_inertia, held_acceleration, solve, sort_joints
+from servotwin.simulation.mobility import carry_on, expect, look_ahead, new_B, since_last_look
+from servotwin.simulation.plain import REFRESH, answer_to_pulses, put_right, ripple, take, torque_lines
+from servotwin.simulation.plant import FRICTION, PACKAGES
+from servotwin.simulation.work import WORLD
+
+
+@part
+def move_rubbing_arm(world: Any, motors: Any, h: float) -> bool:
+    """``move_arm`` with friction; false if a shaft turns round on the way."""
+    n = world.n
+    steady = True
+    for j in range(n):
+        world.rubbed[j] = 0.0
+    for s in range(4):
+        a = 0.0 if s == 0 else (h if s == 3 else 0.5 * h)
+        weight = h / 6.0 if s in (0, 3) else h / 3.0
+        for j in range(n):
+            motor = motors[j]
+            v = world.y[n + j] + a * world.k[s, n + j]
+            world.inputs[j] = world.y[j] + a * world.k[s, j]
+            world.inputs[n + j] = world.k[s + 1, j] = v
+            w = world.ratio[j] * v
+            torque = world.a0[j] + world.a1[j] * a - motor.f * w
+            if motor.mode not in (FREE, STUCK):
+                dry = motor.mode * dry_torque(motor, w)
+                steady = steady and motor.mode * w >= 0.0
+                torque -= dry
+                world.rubbed[j] += weight * dry * w
+            world.force[j] = torque
+        held_acceleration(world, motors)
+        for j in range(n):
+            world.k[s + 1, n + j] = world.qdd[j]
+    for j in range(n):
+        A1, A23, A4 = world.k[1, n + j], world.k[2, n + j] + world.k[3, n + j], world.k[4, n + j]
+        world.y1[j] = world.y[j] + h * (world.k[1, j] + h * (A1 + A23) / 6.0)
+        world.y1[n + j] = world.y[n + j] + h * (A1 + 2.0 * A23 + A4) / 6.0
+    return steady
+
+
+@part
+def look_at_free_inertia(world: Any, motors: Any) -> None:
+    """B of eq:motor-mobility for the joints that move; nothing for the others."""
+    n, per = world.n, since_last_look(world)
+    for j in range(2 * n):
+        world.inputs[j] = world.y[j]
+    free_inertia(world, motors)
+    for k in range(n):
+        for j in range(n):
+            world.qdd[j] = 0.0
+        if motors[k].mode != STUCK:
+            for r in range(world.moving):
+                world.X[r] = world.ratio[k] if world.row_of[r] == k else 0.0
+            solve(world.A, world.moving, world.X, 0)
+            for r in range(world.moving):
+                world.qdd[world.row_of[r]] = world.X[r]
+        for j in range(n):
+            new_B(world, j, k, world.ratio[j] * world.qdd[j], per)
+
+
+@part
+def begin_rubbing(world: Any, motors: Any) -> None:
+    """First window after something has changed: accelerations from the currents that flow now."""
+    n = world.n
+    sort_joints(world, motors)
+    world.since = 0.0
+    look_at_free_inertia(world, motors)
+    for j in range(n):
+        motor = motors[j]
+        w = world.ratio[j] * world.y[n + j]
+        world.a0[j], world.a1[j] = motor.K * world.y[2 * n + j], 0.0
+        world.force[j] = world.a0[j] - motor.f * w
+        if motor.mode not in (FREE, STUCK):
+            world.force[j] -= motor.mode * dry_torque(motor, w)
+    held_acceleration(world, motors)
+    for j in range(n):
+        world.alpha[j], world.jerk[j] = world.ratio[j] * world.qdd[j], 0.0
+    look_ahead(world, 0.0)
+
+
+@helper
+def stick_on(world: Any, motors: Any) -> bool:
+    """True if stiction holds the torque of every stuck shaft at every edge: no back-EMF, so v is the current."""
+    n = world.n
+    for j in range(n):
+        motor = motors[j]
+        if motor.mode != STUCK:
+            continue
+        if holding_slack(motor, motor.K * world.y[2 * n + j], motor.transmitted) < 0.0:
+            return False
+        for s in range(world.edges[j] + 1):
+            if holding_slack(motor, motor.K * world.at_edges[j, s], motor.transmitted) < 0.0:
+                return False
+    return True
+
+
+@helper
+def stays_so(world: Any, motors: Any, stops: Any) -> bool:
+    """True if at the end of the window every shaft slides as before and no joint is beyond its stop."""
+    n = world.n
+    for j in range(n):
+        if world.y1[j] < stops[j].low or world.y1[j] > stops[j].high:
+            return False
+        if motors[j].mode not in (FREE, STUCK) and motors[j].mode * world.ratio[j] * world.y1[n + j] < 0.0:
+            return False
+    return True
+
+
+@piece(*PACKAGES)
+def rubbing_window(
+    world_at: int, power_at: int, motors_at: int, stops_at: int, start: float, span: float
+) -> None:
+    """``plain_window`` with dry friction."""
+    world = records_at(world_at, 1, WORLD)[0]
+    motors, stops = records_at(motors_at, world.m, MOTOR), records_at(stops_at, world.n, STOP)
+    n = world.n
+    if world.windows == 0:
+        begin_rubbing(world, motors)
+    world.windows += 1
+    world.per_span = 1.0 / span
+    world.per_cube = 12.0 * world.per_span * world.per_span * world.per_span
+    expect(world)
+    for j in range(n):
+        answer_to_pulses(world, motors[j], j, start, span)
+        world.ripple[j, 0] = world.ripple[j, 1] = 0.0
+    torque_lines(world, motors, span)
+    ripple(world, motors, span)
+    expect(world)
+    torque_lines(world, motors, span)
+    steady = move_rubbing_arm(world, motors, span) and stick_on(world, motors)
+    if steady:
+        put_right(world, motors, span)
+        steady = stays_so(world, motors, stops)
+    if not steady:
+        world.redo = 1
+        world.windows = 0
+        return
+    take(world, motors, span)
+    for j in range(n):
+        world.z[FRICTION * n + j] += world.rubbed[j]
+    world.since += span
+    if world.windows % REFRESH == 0:
+        look_at_free_inertia(world, motors)
+    else:
+        carry_on(world, span)
+    look_ahead(world, span)

@@ -34,7 +34,7 @@ from servotwin.simulation.plant import (
     TORQUE,
     shaft,
 )
-from servotwin.simulation.steps import acceleration_at_start, speed
+from servotwin.simulation.steps import acceleration_in, speed
 from servotwin.simulation.work import PER_MOTOR, WORLD
 
 REDO = (
@@ -126,7 +126,7 @@ def look_back(world: Any, motors: Any, span: float) -> float:
     worst = 0.0
     for j in range(world.m):
         motor = motors[j]
-        w_dot = acceleration_at_start(world, motor, j)
+        w_dot = acceleration_in(world, motor, j, 0)
         w_ddot = 2.0 * (speed(world, motors, world.y, j) - motor.w - w_dot * span) / (span * span)
         off = abs(w_dot - motor.w_dot) + abs(w_ddot - motor.w_ddot) * span
         gain = 0.0

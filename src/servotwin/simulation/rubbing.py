@@ -23,10 +23,9 @@ from servotwin.simulation.work import WORLD
 
 
 @part
-def move_rubbing_arm(world: Any, motors: Any, h: float) -> bool:
-    """``move_arm`` with friction; false if a shaft turns round on the way."""
+def move_rubbing_arm(world: Any, motors: Any, h: float) -> None:
+    """``move_arm`` with friction."""
     n = world.n
-    steady = True
     for j in range(n):
         world.rubbed[j] = 0.0
     for s in range(4):
@@ -41,7 +40,6 @@ def move_rubbing_arm(world: Any, motors: Any, h: float) -> bool:
             torque = world.a0[j] + world.a1[j] * a - motor.f * w
             if motor.mode not in (FREE, STUCK):
                 dry = motor.mode * dry_torque(motor, w)
-                steady = steady and motor.mode * w >= 0.0
                 torque -= dry
                 world.rubbed[j] += weight * dry * w
             world.force[j] = torque
@@ -52,7 +50,6 @@ def move_rubbing_arm(world: Any, motors: Any, h: float) -> bool:
         A1, A23, A4 = world.k[1, n + j], world.k[2, n + j] + world.k[3, n + j], world.k[4, n + j]
         world.y1[j] = world.y[j] + h * (world.k[1, j] + h * (A1 + A23) / 6.0)
         world.y1[n + j] = world.y[n + j] + h * (A1 + 2.0 * A23 + A4) / 6.0
-    return steady
 
 
 @part
@@ -95,30 +92,51 @@ def begin_rubbing(world: Any, motors: Any) -> None:
     look_ahead(world, 0.0)
 
 
-@helper
-def stick_on(world: Any, motors: Any) -> bool:
-    """True if stiction holds the torque of every stuck shaft at every edge: no back-EMF, so v is the current."""
+@part
+def stick_on(world: Any, motors: Any, span: float) -> bool:
+    """True if stiction holds every stuck shaft at every edge, whatever the ripple of the others does to its load.
+
+    A shaft at rest has no back-EMF, so that its current is the answer to the pulses.
+    """
     n = world.n
     for j in range(n):
         motor = motors[j]
         if motor.mode != STUCK:
             continue
-        if holding_slack(motor, motor.K * world.y[2 * n + j], motor.transmitted) < 0.0:
+        sway = 0.0  # of the load: the arm's inertia, left over from the last stage, times the ripple of accelerations
+        for r in range(world.moving):
+            i = world.row_of[r]
+            sway += abs(world.outputs[n * j + i] * world.unratio[i]) * shaking(world, i)
+        sway *= abs(world.unratio[j]) * span
+        if holding_slack(motor, motor.K * world.y[2 * n + j], motor.transmitted) < sway:
             return False
         for s in range(world.edges[j] + 1):
-            if holding_slack(motor, motor.K * world.at_edges[j, s], motor.transmitted) < 0.0:
+            if holding_slack(motor, motor.K * world.at_edges[j, s], motor.transmitted) < sway:
                 return False
     return True
 
 
 @helper
-def stays_so(world: Any, motors: Any, stops: Any) -> bool:
-    """True if at the end of the window every shaft slides as before and no joint is beyond its stop."""
+def shaking(world: Any, j: int) -> float:
+    """Largest jerk that the torque lines can give to motor j; the ripple beside them is no steeper on the whole."""
+    total = 0.0
+    for k in range(world.n):
+        total += abs(world.B[j, k] * world.a1[k])
+    return total
+
+
+@helper
+def stays_so(world: Any, motors: Any, stops: Any, span: float) -> bool:
+    """True if every sliding shaft moves on by more than the ripple shakes it and no joint is beyond its stop."""
     n = world.n
     for j in range(n):
         if world.y1[j] < stops[j].low or world.y1[j] > stops[j].high:
             return False
-        if motors[j].mode not in (FREE, STUCK) and motors[j].mode * world.ratio[j] * world.y1[n + j] < 0.0:
+        if motors[j].mode in (FREE, STUCK):
+            continue
+        shaken = 0.25 * span * span * (abs(world.drift[j, 1]) + shaking(world, j))
+        forward = motors[j].mode * world.ratio[j]
+        if min(forward * world.y[n + j], forward * world.k[2, j], forward * world.y1[n + j]) < shaken:
             return False
     return True
 
@@ -144,10 +162,11 @@ def rubbing_window(
     ripple(world, motors, span)
     expect(world)
     torque_lines(world, motors, span)
-    steady = move_rubbing_arm(world, motors, span) and stick_on(world, motors)
+    move_rubbing_arm(world, motors, span)
+    steady = stick_on(world, motors, span)
     if steady:
         put_right(world, motors, span)
-        steady = stays_so(world, motors, stops)
+        steady = stays_so(world, motors, stops, span)
     if not steady:
         world.redo = 1
         world.windows = 0

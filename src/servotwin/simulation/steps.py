@@ -140,12 +140,38 @@ def first_guess(world: Any, motors: Any, stops: Any, outside: float, h: float) -
         motor = motors[j]
         if motor.mode not in (FREE, STUCK):
             rise, end = (
-                motor.mode * acceleration_at_start(world, motor, j),
+                motor.mode * acceleration_in(world, motor, j, 0),
                 motor.mode * speed(world, motors, world.y1, j),
             )
             if end < 0.0 < rise and motor.mode * speed(world, motors, world.y, j) <= 0.0:
                 soonest = min(soonest, rise * h * h / (rise * h - end))
     return inside, off_the_ends(0.0, h, soonest if soonest < h else 0.5 * h)
+
+
+@part
+def lowest(world: Any, motors: Any, h: float) -> float:
+    """When a sliding shaft that moves on at both ends of a step has turned round twice in between, or h.
+
+    Its speed is the cubic with the speeds at both ends and the accelerations there (in the last stage at the end).
+    """
+    last = world.rk_n[world.exact] - 1
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.mode in (FREE, STUCK):
+            continue
+        fall = motor.mode * acceleration_in(world, motor, j, 0) * h
+        rise = motor.mode * acceleration_in(world, motor, j, last) * h
+        if fall < 0.0 < rise:
+            part = fall / (fall - rise)
+            w0, w1 = (
+                motor.mode * speed(world, motors, world.y, j),
+                motor.mode * speed(world, motors, world.y1, j),
+            )
+            back = 1.0 - part
+            ends = w0 * back * back * (1.0 + 2.0 * part) + w1 * part * part * (3.0 - 2.0 * part)
+            if ends + part * back * (back * fall - part * rise) < 0.0:
+                return part * h
+    return h
 
 
 @helper
@@ -183,15 +209,15 @@ def speed(world: Any, motors: Any, y: Any, j: int) -> float:
 
 
 @helper
-def acceleration_at_start(world: Any, motor: Any, j: int) -> float:
-    """Acceleration of a motor in the first stage of the last step."""
+def acceleration_in(world: Any, motor: Any, j: int, stage: int) -> float:
+    """Acceleration of a motor in a stage of the last step."""
     if motor.flexible >= 0:
-        return world.k[0, world.at_w + motor.flexible]  # type: ignore[no-any-return]
+        return world.k[stage, world.at_w + motor.flexible]  # type: ignore[no-any-return]
     if world.diagonal:
-        return world.N[j, j] * world.k[0, world.n_x + j]  # type: ignore[no-any-return]
+        return world.N[j, j] * world.k[stage, world.n_x + j]  # type: ignore[no-any-return]
     total = 0.0
     for i in range(world.n):
-        total += world.N[j, i] * world.k[0, world.n_x + i]
+        total += world.N[j, i] * world.k[stage, world.n_x + i]
     return total
 
 
@@ -314,7 +340,7 @@ def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: floa
     stops = records_at(stops_at, world.n, STOP)
     done, rounds = 0.0, 0
     low, high, searching = 0.0, 0.0, False
-    inside, outside = 0.0, 0.0
+    inside, outside, looked = 0.0, 0.0, False
     regular = span if world.exact else span / world.steps
     h = regular
     while span - done > SHORTEST:
@@ -345,10 +371,16 @@ def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: floa
                 continue
             searching = False
         elif beyond:
-            low, high, searching = 0.0, h, True
+            low, high, searching, looked = 0.0, h, True, False
             outside = margin(world, motors, stops, world.y1)
             inside, h = first_guess(world, motors, stops, outside, h)
             continue
+        elif not (world.smooth or looked):
+            dip = lowest(world, motors, h)
+            if dip < h:  # a shaft may have turned round twice: look there
+                h, looked = dip, True
+                continue
+        looked = False
         accept(world)
         world.error = max(world.error, error)
         done += h

@@ -135,16 +135,19 @@ def first_guess(world: Any, motors: Any, stops: Any, outside: float, h: float) -
     inside = margin(world, motors, stops, world.y)
     if inside > 0.0 and outside < 0.0:
         return inside, off_the_ends(0.0, h, h * inside / (inside - outside))
-    soonest = h
+    soonest = h if inside >= 0.0 else 0.5 * SHORTEST  # an edge, or another shaft, made it so at once
     for j in range(world.m):
         motor = motors[j]
-        if motor.mode not in (FREE, STUCK):
-            rise, end = (
-                motor.mode * acceleration_in(world, motor, j, 0),
-                motor.mode * speed(world, motors, world.y1, j),
-            )
-            if end < 0.0 < rise and motor.mode * speed(world, motors, world.y, j) <= 0.0:
-                soonest = min(soonest, rise * h * h / (rise * h - end))
+        if motor.mode in (FREE, STUCK) or motor.mode * speed(world, motors, world.y, j) > 0.0:
+            continue
+        rise, end = (
+            motor.mode * acceleration_in(world, motor, j, 0),
+            motor.mode * speed(world, motors, world.y1, j),
+        )
+        if rise <= 0.0:
+            soonest = 0.5 * SHORTEST
+        elif end < 0.0:
+            soonest = min(soonest, rise * h * h / (rise * h - end))
     return inside, off_the_ends(0.0, h, soonest if soonest < h else 0.5 * h)
 
 

@@ -165,15 +165,22 @@ def decayed(x: float) -> float:
 
 
 @helper
-def ripple_shape(duty: float) -> float:
-    r"""How much a ripple of straight lines swings beyond its third moment, two equal pulses in a window.
+def ripple_shape(mean: float, pulses: int) -> float:
+    r"""How much a ripple of straight lines swings beyond its third moment, for this mean voltage in bus voltages.
 
     With :math:`\rho` the ripple beside its line, over a window of length 1 about its middle, and d the share of time
-    under voltage,
+    under the higher voltage, c is :math:`\int (\int \rho)^2 / (\int \tfrac{t^3}{6} \rho)^2`:
 
-    .. math:: c(d) = \int \Bigl(\int \rho\Bigr)^2 \Big/ \Bigl(\int \tfrac{t^3}{6} \rho\Bigr)^2
-              = \frac{7680\,(11 + 22 d - 20 d^2 + 2 d^3 + d^4)}{(1 + d)^2 (3 + d^2)^2}       (eq:ripple-shape)
+    .. math:: c_2(d) = \frac{7680\,(11 + 22 d - 20 d^2 + 2 d^3 + d^4)}{(1 + d)^2 (3 + d^2)^2}, \qquad
+              c_1(d) = \frac{1920\,(1 + 4 d + d^2)}{(1 + d)^4}                                 (eq:ripple-shape)
+
+    for two equal pulses in a window (three levels) and for one in its middle (two levels).
     """
-    d2 = duty * duty
-    below = (1.0 + duty) * (3.0 + d2)
-    return 7680.0 * (11.0 + duty * (22.0 - 20.0 * duty + 2.0 * d2) + d2 * d2) / (below * below)
+    if pulses == 1:
+        d = 0.5 * (1.0 + mean)
+        below = (1.0 + d) * (1.0 + d)
+        return 1920.0 * (1.0 + d * (4.0 + d)) / (below * below)
+    d = abs(mean)
+    d2 = d * d
+    below = (1.0 + d) * (3.0 + d2)
+    return 7680.0 * (11.0 + d * (22.0 - 20.0 * d + 2.0 * d2) + d2 * d2) / (below * below)

@@ -141,17 +141,19 @@ def test_ripple_of_two_levels_is_larger(tmp_path: Path, m: float) -> None:
     assert set(np.round(zoom["motor_A_voltage_V"], 9)) == {-BUS, BUS}
 
 
-@pytest.mark.parametrize("duty", [0.05, 0.4, 0.9])
-def test_shape_of_the_ripple_is_that_of_its_integrals(duty: float) -> None:
-    """Straight lines under two pulses, drawn and integrated point by point."""
+@pytest.mark.parametrize("pulses", [1, 2])
+@pytest.mark.parametrize("mean", [-0.6, 0.05, 0.4, 0.9])
+def test_shape_of_the_ripple_is_that_of_its_integrals(pulses: int, mean: float) -> None:
+    """Straight lines under one or two pulses, drawn and integrated point by point."""
     t = np.linspace(-0.5, 0.5, 200001)
-    rises = np.abs(np.abs(t) - 0.25) < duty / 4
+    duty = abs(mean) if pulses == 2 else 0.5 * (1 + mean)
+    rises = np.abs(np.abs(t) - 0.25) < duty / 4 if pulses == 2 else np.abs(t) < duty / 2
     ripple = cumulative_trapezoid(np.where(rises, 1 - duty, -duty), t, initial=0.0)
     ripple -= ripple[len(t) // 2]
     beside = ripple - 12 * np.trapezoid(t * ripple, t) * t
     swing = np.trapezoid(cumulative_trapezoid(beside, t, initial=0.0) ** 2, t)
     expected = swing / np.trapezoid(t**3 / 6 * beside, t) ** 2
-    assert ripple_shape.py_func(duty) == pytest.approx(expected, rel=1e-3)
+    assert ripple_shape.py_func(mean, pulses) == pytest.approx(expected, rel=1e-3)
 
 
 def test_voltage_switches_where_carrier_and_modulation_meet(tmp_path: Path) -> None:

@@ -63,6 +63,14 @@ def test_fast_full_range_move_is_that_of_converged_rk4_pulse_by_pulse(
     np.testing.assert_array_equal(counts(fast), counts(exact))
 
 
+def test_fast_move_with_dry_friction_is_that_of_rk4_through_every_start_and_stop() -> None:
+    """Noise, Coulomb friction at every motor, some thousand events in a second."""
+    fast = result("scara-perturbed-high-speed")
+    exact = result("scara-perturbed-high-speed", ("solver.method", "rk4"), ("solver.steps", "4"))
+    assert tip_difference(fast, exact).max() < 1e-3 * MICROMETRE
+    np.testing.assert_array_equal(counts(fast), counts(exact))
+
+
 def test_energies_of_the_fast_method_are_those_of_converged_rk4() -> None:
     """Copper losses and what the motors take, although most of the current of a light axis is ripple."""
     fast, exact = result("scara-full-range"), result("scara-full-range", *CONVERGED)

@@ -171,6 +171,8 @@ def fast_window(
     world = records_at(world_at, 1, WORLD)[0]
     power, motors = records_at(power_at, 1, POWER), records_at(motors_at, world.m, MOTOR)
     u = bus_voltage(world)
+    if world.at_bus >= 0:
+        u += 0.5 * world.bus_step  # in the middle of the window, as the bus went in the last one
     for i in range(world.n_y):
         world.y0[i] = world.y[i]
     for i in range(world.n_z):
@@ -232,7 +234,7 @@ def bus_window(world: Any, power: Any, span: float) -> None:
             high = u1
         else:
             low = u1
-    world.y[at] = u1
+    world.y[at], world.bus_step = u1, u1 - u0
     world.z[base] += p.u_source * supply * span
     world.z[base + 1] += middle * resistor * span
     world.z[base + 2] += (p.u_source - middle) * supply * span

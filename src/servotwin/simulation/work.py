@@ -30,7 +30,7 @@ _WHOLES = (
     "now period_start intervals_max status events rows row_every row_next zoom_from zoom_to zoom_rows "
     "method adaptive steps averaged redo"
 )
-_REALS = "u_bus tolerance error missed impact_J per_span per_cube reached since"
+_REALS = "u_bus tolerance error missed impact_J per_span per_cube reached since bus_step"
 _ARRAYS = {
     "y": (MAX_STATES,),  # state
     "z": (MAX_INTEGRALS,),  # integrals of powers

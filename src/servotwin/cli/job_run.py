@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from servotwin.cli.arguments import read_overrides, read_positions, read_quantities
+from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
 from servotwin.cli.job import found_problems
 from servotwin.cli.output import print_json, print_line, print_note, print_table, working
 from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar
 from servotwin.description.nodes import quoted
+from servotwin.description.units import expectation
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
@@ -309,9 +310,8 @@ def job_settings(
         start = dict(zip(model.joint_names, map(float, read_positions("--q", q, model)), strict=True))
     limit = TIME_LIMIT
     if time_limit is not None:
-        limit = float(read_quantities("--time-limit", time_limit, ["time"], ["s"])[0])
+        limit = read_quantity("--time-limit", time_limit, "s", example="600 s")
         if not limit > 0.0:
-            raise InputError(
-                f"'{time_limit}'; expected a time above zero, such as '60 s'", field="--time-limit"
-            )
+            text = f"{quoted(time_limit)} is not above zero; expected {expectation('s', '600 s')}"
+            raise InputError(text, field="--time-limit")
     return JobSettings(start=start, plant=dict(plant or {}), override=override, fit=fit, time_limit=limit)

@@ -210,9 +210,6 @@ def run(
             ran = run_job(program, None, robot, changes, io_script=io, settings=settings, progress=progress)
         except JobFailedError as error:
             failure, ran = error, error.run
-    if failure is not None and not len(ran.result.signals.get("time_s", ())):
-        print_note(f"{failure} (nothing was recorded before)")
-        return FAILED
     with working("writing the result"):
         story = story_of(ran, sources=sources_of(program), gripper=gripper)
         files = write_job_result(story, folder, report=report)
@@ -222,7 +219,7 @@ def run(
     _print_run(story, files, json=json)
     if not ran.result.complete:
         sys.stdout.flush()
-        print_note(f"interrupted at {story.t[-1]:.4g} s; the result up to there is in {folder}")
+        print_note(f"interrupted at {story.end_s:.4g} s; the result up to there is in {folder}")
         return INTERRUPTED
     return ended(ran.log)
 

@@ -213,10 +213,11 @@ def run(
     with working("writing the result"):
         story = story_of(ran, sources=sources_of(program), gripper=gripper)
         files = write_job_result(story, folder, report=report)
+    _print_run(story, files, json=json)
     if failure is not None:
+        sys.stdout.flush()
         print_note(f"{failure} (what there is of the run: {folder})")
         return FAILED
-    _print_run(story, files, json=json)
     if not ran.result.complete:
         sys.stdout.flush()
         print_note(f"interrupted at {story.end_s:.4g} s; the result up to there is in {folder}")

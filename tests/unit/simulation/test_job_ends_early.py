@@ -54,8 +54,12 @@ def test_command_writes_what_there_is_of_a_job_that_fails_at_once(
 ) -> None:
     out, plant = job.parent / "out", [f"{field}={value}" for field, value in LIGHT.items()]
     robot = str(job.with_name("robot.yaml"))
+    assert command.run(str(job), robot, str(out), None, plant, json=True) == command.FAILED
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["failure"].startswith("go: diverged at")
+    assert f"(what there is of the run: {out})" in printed.err
     assert command.run(str(job), robot, str(out), None, plant) == command.FAILED
-    assert f"(what there is of the run: {out})" in capsys.readouterr().err
+    assert "cycle time: 0.000 s" in capsys.readouterr().out
     assert "did not come to its end" in (out / "report.html").read_text()
 
 

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import servotwin
+from measured_plans import deviation
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import limits_of
 from servotwin.motion.planner import plan
-from servotwin.motion.reports import report
 from servotwin.motion.requests import MoveC, MoveJ, MoveL, Speed, Spline
 
 PERIODS = {"gsis-scara": 0.016, "palletizer-4": 0.001, "puma560": 0.016}
@@ -111,7 +111,7 @@ def test_any_plan_that_fits_holds_every_limit_at_every_sample(job) -> None:
     gaps = np.abs(np.diff(q, axis=0) - 0.5 * step * (qd[1:] + qd[:-1]))
     assert np.all(gaps < 0.3 * step**2 * limits.acceleration + 1e-7)
     assert np.all(np.abs(np.diff(qd, axis=0)) <= 1.01 * step * limits.acceleration + 1e-5)
-    assert max((r.deviation_m for r in report(way, robot, limits, period)), default=0.0) < 1e-6
+    assert deviation(way, robot, period) < 1e-6
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)

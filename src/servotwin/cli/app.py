@@ -13,7 +13,7 @@ from servotwin.cli.options import PLAIN, Folder, Json, NoReport, Plant, Position
 app = typer.Typer(
     name="servotwin",
     help="Industrial robots described once: kinematics, dynamics, drives.",
-    epilog="Quantities carry units: '30 deg', '50 mm', '4 kg'. Every command has --help and --json.",
+    epilog="Quantities carry units: '30 deg', '50 mm', '4 kg'. Every command has --help, and all but console --json.",
     **PLAIN,
 )
 

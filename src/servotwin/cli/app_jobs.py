@@ -17,6 +17,8 @@ from servotwin.cli.options import (
     RobotOption,
     Set,
     Start,
+    jog_percent,
+    override_percent,
 )
 
 JobName = Annotated[
@@ -29,7 +31,10 @@ Script = Annotated[
 ]
 Fit = Annotated[bool, typer.Option("--fit", help="Slow down moves that ask too much, instead of refusing.")]
 Override = Annotated[
-    int, typer.Option("--override", metavar="PERCENT", min=1, max=100, help="Pace of the whole job.")
+    int,
+    typer.Option(
+        "--override", metavar="PERCENT", parser=override_percent, help="Pace of the whole job, 1 to 100 %."
+    ),
 ]
 TimeLimit = Annotated[
     str | None,
@@ -288,7 +293,10 @@ def jog(
         str | None, typer.Option("--record", metavar="NAME", help="Record where the step ends.")
     ] = None,
     speed: Annotated[
-        float, typer.Option("--speed", metavar="PERCENT", help="Share of the jogging speed.")
+        float,
+        typer.Option(
+            "--speed", metavar="PERCENT", parser=jog_percent, help="Share of the jogging speed, up to 100 %."
+        ),
     ] = 100.0,
     overrides: Set = None,
     json: Json = False,

@@ -10,13 +10,15 @@ import numpy as np
 from servotwin.cli.output import working
 from servotwin.description.nodes import one_line, quoted
 from servotwin.description.quantities import dimension_name
-from servotwin.description.units import dimension_of, parse_quantity
+from servotwin.description.units import dimension_of, expectation, parse_quantity
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.report.labels import joint_units
 
 if TYPE_CHECKING:
     from servotwin.robot.robot import Robot
+
+LARGEST = 1e9  # in SI units: more than any position, speed, mass, force or time of an arm
 
 
 def load(name: str, overrides: Sequence[str] | None) -> Robot:
@@ -41,6 +43,21 @@ def read_overrides(pairs: Sequence[str] | None) -> dict[str, str]:
     return changes
 
 
+def read_quantity(option: str, text: str, unit: str, *, name: str = "", example: str = "") -> float:
+    """The quantity of an option in SI; a refusal names ``name`` and gives ``example``."""
+    place = f"{name}: " if name else ""
+    try:
+        value = parse_quantity(text, unit, example=example)
+    except ValueError as error:
+        raise InputError(f"{place}{error}", field=option) from None
+    if abs(value) > LARGEST:
+        raise InputError(
+            f"{place}{quoted(text)} is beyond all machines; expected {expectation(unit, example)}",
+            field=option,
+        )
+    return value
+
+
 def read_quantities(option: str, text: str, names: Sequence[str], units: Sequence[str]) -> Array:
     """The comma-separated quantities of an option in SI, (n,), one for each of ``names`` in ``units``."""
     items = [item.strip() for item in text.split(",")]
@@ -50,13 +67,12 @@ def read_quantities(option: str, text: str, names: Sequence[str], units: Sequenc
         )
         given = "1 value" if len(items) == 1 else f"{len(items)} values"
         raise InputError(f"{given}; expected {len(names)}: {expected}", field=option)
-    values = []
-    for item, name, unit in zip(items, names, units, strict=True):
-        try:
-            values.append(parse_quantity(item, unit))
-        except ValueError as error:
-            raise InputError(f"{name}: {error}", field=option) from None
-    return np.array(values)
+    return np.array(
+        [
+            read_quantity(option, item, unit, name=name)
+            for item, name, unit in zip(items, names, units, strict=True)
+        ]
+    )
 
 
 def read_positions(option: str, text: str, robot: Robot) -> Array:

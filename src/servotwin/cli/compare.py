@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from servotwin.cli.arguments import read_quantity
 from servotwin.cli.output import print_json, print_line, print_note, print_table, working
 from servotwin.description.nodes import quoted
-from servotwin.description.units import parse_quantity
 from servotwin.errors import InputError
 
 
@@ -56,9 +56,9 @@ def read_shift(text: str) -> float | None:
     if text.strip() == "0":
         return 0.0
     try:
-        return parse_quantity(text, "s")
-    except ValueError as error:
-        raise InputError(f"{error}, or auto", field="--shift") from None
+        return read_quantity("--shift", text, "s", example="12 ms")
+    except InputError as error:
+        raise InputError(f"{error.message}, or auto", field="--shift") from None
 
 
 def read_columns(pairs: Sequence[str] | None) -> dict[str, str]:

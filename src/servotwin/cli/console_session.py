@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from servotwin.cli.console_words import refused
 from servotwin.control.exchange import Reply
 from servotwin.control.jogging import Frame, Jog
 from servotwin.control.states import MAY_MOVE, POWERED, Event, Mode, State
@@ -103,7 +104,7 @@ class Session:
         held = self._held
         if held is None:
             return
-        if now_ns <= held.until_ns and self._tell(self.controller.press(Event.JOG, jog=held.jog), quiet=True):
+        if now_ns <= held.until_ns and self._try(Event.JOG, jog=held.jog):
             return
         self._held = None
         if self.controller.state is State.JOGGING:
@@ -158,13 +159,17 @@ class Session:
         }
 
     def _press(self, event: Event, **arguments: object) -> Reply:
-        return self._tell(self.controller.press(event, **arguments))
-
-    def _tell(self, reply: Reply, *, quiet: bool = False) -> Reply:
-        if not reply:
-            self.message = reply.reason
-        elif not quiet:
+        reply = self._try(event, **arguments)
+        if reply:
             self.message = ""
+        return reply
+
+    def _try(self, event: Event, **arguments: object) -> Reply:
+        """Press a key; a refusal is said in the operator's words."""
+        state = self.controller.state
+        reply = self.controller.press(event, **arguments)
+        if not reply:
+            self.message = refused(self.controller, event, state, reply.reason, self.frame)
         return reply
 
     def leave(self) -> None:

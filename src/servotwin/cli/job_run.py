@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from servotwin.cli.arguments import read_overrides, read_positions, read_quantities
+from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
 from servotwin.cli.job import found_problems
 from servotwin.cli.output import print_json, print_line, print_note, print_table, working
 from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar
 from servotwin.description.nodes import quoted
+from servotwin.description.units import expectation
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
@@ -209,19 +210,17 @@ def run(
             ran = run_job(program, None, robot, changes, io_script=io, settings=settings, progress=progress)
         except JobFailedError as error:
             failure, ran = error, error.run
-    if failure is not None and not len(ran.result.signals.get("time_s", ())):
-        print_note(f"{failure} (nothing was recorded before)")
-        return FAILED
     with working("writing the result"):
         story = story_of(ran, sources=sources_of(program), gripper=gripper)
         files = write_job_result(story, folder, report=report)
+    _print_run(story, files, json=json)
     if failure is not None:
+        sys.stdout.flush()
         print_note(f"{failure} (what there is of the run: {folder})")
         return FAILED
-    _print_run(story, files, json=json)
     if not ran.result.complete:
         sys.stdout.flush()
-        print_note(f"interrupted at {story.t[-1]:.4g} s; the result up to there is in {folder}")
+        print_note(f"interrupted at {story.end_s:.4g} s; the result up to there is in {folder}")
         return INTERRUPTED
     return ended(ran.log)
 
@@ -309,9 +308,8 @@ def job_settings(
         start = dict(zip(model.joint_names, map(float, read_positions("--q", q, model)), strict=True))
     limit = TIME_LIMIT
     if time_limit is not None:
-        limit = float(read_quantities("--time-limit", time_limit, ["time"], ["s"])[0])
+        limit = read_quantity("--time-limit", time_limit, "s", example="600 s")
         if not limit > 0.0:
-            raise InputError(
-                f"'{time_limit}'; expected a time above zero, such as '60 s'", field="--time-limit"
-            )
+            text = f"{quoted(time_limit)} is not above zero; expected {expectation('s', '600 s')}"
+            raise InputError(text, field="--time-limit")
     return JobSettings(start=start, plant=dict(plant or {}), override=override, fit=fit, time_limit=limit)

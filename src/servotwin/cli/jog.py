@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from servotwin.cli.arguments import read_overrides, read_positions
+from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
+from servotwin.cli.options import jog_percent
 from servotwin.cli.output import fixed, print_json, print_line, print_table, working
 from servotwin.description.nodes import quoted
-from servotwin.description.units import did_you_mean, parse_quantity
+from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.mechanism.urdf_export import roll_pitch_yaw
@@ -103,9 +104,7 @@ def read_step(
     """The step that the options describe: one joint, or one direction of the tool."""
     from servotwin.control.jogging import Jog
 
-    if not 0.0 < speed <= 100.0:
-        raise InputError(f"{speed:g}; expected a percentage above 0, up to 100", field="--speed")
-    share = speed / 100.0
+    share = jog_percent(speed) / 100.0
     given = {axis: text for axis, text in shifts.items() if text is not None}
     if (joint is None) == (not given) or len(given) > 1:
         wanted = "--joint with --by, or one of --x, --y, --z, --rx, --ry, --rz"
@@ -138,12 +137,9 @@ def _joint(robot: Robot, name: str) -> int:
 
 
 def _quantity(option: str, text: str, unit: str) -> float:
-    try:
-        value = parse_quantity(text, unit)
-    except ValueError as error:
-        raise InputError(str(error), field=option) from None
+    value = read_quantity(option, text, unit)
     if value == 0.0:
-        raise InputError("a step of zero; expected one that moves", field=option)
+        raise InputError(f"{quoted(text)} is a step of zero; expected one that moves", field=option)
     return value
 
 
@@ -151,7 +147,6 @@ def planned_step(robot: Robot, description: Any, q: Array, step: Jog) -> Traject
     """The motion that the controller would make of a step from q (n,)."""
     from servotwin.control.exchange import Settings
     from servotwin.control.reference import Reference
-    from servotwin.motion.errors import PathError
     from servotwin.motion.limits import limits_of
 
     control = description.controller
@@ -160,8 +155,8 @@ def planned_step(robot: Robot, description: Any, q: Array, step: Jog) -> Traject
     reference.hold(q)
     try:
         reference.start_nudge(step)
-    except PathError as error:
-        raise InputError(str(error).partition(", ")[2], field="jog") from None  # there is but one move
+    except InputError as error:
+        raise InputError(error.message, field="jog") from None
     assert reference.cursor is not None
     trajectory: Trajectory = reference.cursor.trajectory  # type: ignore[assignment]
     return trajectory

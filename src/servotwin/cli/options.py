@@ -6,6 +6,39 @@ from typing import Annotated, Any
 
 import typer
 
+from servotwin.errors import InputError
+
+
+def override_percent(text: str | int) -> int:
+    """The whole percentage of ``--override``."""
+    percent = _percent(text)
+    if percent is None or not percent.is_integer() or not 1.0 <= percent <= 100.0:
+        raise InputError(
+            f"'{text}' is not accepted; expected a whole percentage from 1 to 100, such as '50 %'",
+            field="--override",
+        )
+    return int(percent)
+
+
+def jog_percent(text: str | float) -> float:
+    """The percentage of ``--speed`` of a jog."""
+    percent = _percent(text)
+    if percent is None or not 0.0 < percent <= 100.0:
+        raise InputError(
+            f"'{text}' is not accepted; expected a percentage above 0 and up to 100, such as '50 %'",
+            field="--speed",
+        )
+    return percent
+
+
+def _percent(text: str | float) -> float | None:
+    """The number before a percent sign, which may be left out; None if there is none."""
+    try:
+        return float(str(text).strip().removesuffix("%"))
+    except ValueError:
+        return None
+
+
 RobotName = Annotated[
     str, typer.Argument(metavar="ROBOT", help="Name in the catalogue, or path of a .yaml or .urdf file.")
 ]

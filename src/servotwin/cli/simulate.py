@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.output import number, print_json, print_line, print_note, print_table, working
+from servotwin.description.nodes import quoted
 from servotwin.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ def scenario_overrides(
     overrides: Sequence[str] | None, plant: Sequence[str] | None, method: str | None, pwm: str | None
 ) -> dict[str, str]:
     """The options as changes of the scenario file: ``--set`` of either file, ``--plant`` of the truth alone."""
+    from servotwin.simulation.scenario_parts import METHODS, PWM
+
     changes = {}
     for field, value in read_overrides(overrides).items():
         own = field.split(".")[0] in SCENARIO_FIELDS
@@ -117,10 +120,16 @@ def scenario_overrides(
             raise InputError(text, field="--plant")
         changes[f"plant.set.{field.strip()}"] = value.strip()
     if method is not None:
-        changes["solver.method"] = method
+        changes["solver.method"] = _choice("--method", method, METHODS)
     if pwm is not None:
-        changes["solver.pwm"] = pwm
+        changes["solver.pwm"] = _choice("--pwm", pwm, PWM)
     return changes
+
+
+def _choice(option: str, text: str, known: Sequence[str]) -> str:
+    if text not in known:
+        raise InputError(f"{quoted(text)} is not accepted; expected one of {', '.join(known)}", field=option)
+    return text
 
 
 @contextmanager

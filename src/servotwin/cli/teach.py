@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from servotwin.cli.arguments import load, read_positions
+from servotwin.cli.arguments import load, read_positions, read_quantity
 from servotwin.cli.output import print_json, print_line, print_note, print_table
 from servotwin.description.nodes import one_line, quoted
-from servotwin.description.units import did_you_mean, parse_quantity
+from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _edited(points: Points, point: Point, change: str) -> Point:
         if joint not in point.joints:
             raise _unknown(joint, (*point.joints, "note"))
         unit = "m" if joint in point.sliding else "rad"
-        value = _quantity(joint, text, unit) + (point.joints[joint] if shift else 0.0)
+        value = read_quantity(joint, text, unit) + (point.joints[joint] if shift else 0.0)
         return replace(point, joints={**point.joints, joint: value})
     assert point.pose is not None
     if field == "frame":
@@ -189,15 +189,8 @@ def _parts(change: str) -> tuple[str, bool, str]:
 
 
 def _moved(pose: Pose, field: str, text: str, *, shift: bool) -> Pose:
-    value = _quantity(field, text, "m" if field in LENGTHS else "rad")
+    value = read_quantity(field, text, "m" if field in LENGTHS else "rad")
     return replace(pose, **{field: value + (getattr(pose, field) if shift else 0.0)})
-
-
-def _quantity(field: str, text: str, unit: str) -> float:
-    try:
-        return parse_quantity(text, unit)
-    except ValueError as error:
-        raise InputError(str(error), field=field) from None
 
 
 def _unknown(field: str, known: Sequence[str]) -> InputError:

@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from servotwin.cli.arguments import read_overrides, read_positions, read_quantities
+from servotwin.cli.arguments import outside_limits, read_overrides, read_positions, read_quantity
 from servotwin.cli.output import print_heading, print_json, print_line, print_note, print_table, working
+from servotwin.description.nodes import quoted
+from servotwin.errors import InputError
 
 if TYPE_CHECKING:
     from servotwin.control.loops import Loop
@@ -30,11 +32,11 @@ def tune(
     from servotwin.description.load import read_description
 
     changes = read_overrides(overrides)
-    most = _one("--payload", payload, "mass", "kg")
+    most = _payload(payload)
     asked = {
-        "current_bandwidth": _one("--current", current, "bandwidth", "rad/s"),
-        "speed_bandwidth": _one("--speed", speed, "bandwidth", "rad/s"),
-        "position_bandwidth": _one("--position", position, "bandwidth", "1/s"),
+        "current_bandwidth": _bandwidth("current", current, "rad/s", "1200 rad/s"),
+        "speed_bandwidth": _bandwidth("speed", speed, "rad/s", "150 rad/s"),
+        "position_bandwidth": _bandwidth("position", position, "1/s", "30 1/s"),
     }
     with working(f"tuning {name}"):
         from servotwin.design.tuning import tune as compute
@@ -53,13 +55,35 @@ def tune(
         _print(tuning)
         for what, where in places.items():
             print_line(f"{what + ':':<9}{where}")
+    beyond = outside_limits(tuning.robot, tuning.q)
+    if beyond:
+        print_note(f"note: outside the limits: {', '.join(beyond)}")
     for line in tuning.warnings:
         print_note(f"warning: {line}")
 
 
-def _one(option: str, text: str | None, name: str, unit: str) -> float | None:
-    """The quantity of an option in SI."""
-    return None if text is None else float(read_quantities(option, text, (name,), (unit,))[0])
+def _bandwidth(loop: str, text: str | None, unit: str, example: str) -> float | None:
+    """The bandwidth of a loop's option in SI, above zero."""
+    if text is None:
+        return None
+    name = f"bandwidth of the {loop} loop"
+    value = read_quantity(f"--{loop}", text, unit, name=name, example=example)
+    if not value > 0.0:
+        wanted = f"more than zero, such as '{example}'"
+        raise InputError(f"{name}: {quoted(text)} is none; expected {wanted}", field=f"--{loop}")
+    return value
+
+
+def _payload(text: str | None) -> float | None:
+    """The mass of ``--payload`` [kg], zero or more."""
+    if text is None:
+        return None
+    value = read_quantity("--payload", text, "kg", name="largest payload", example="4 kg")
+    if value < 0.0:
+        raise InputError(
+            f"{quoted(text)} is negative; expected zero or more, such as '4 kg'", field="--payload"
+        )
+    return value
 
 
 def _write(tuning: Tuning, out: str) -> dict[str, str]:

@@ -111,9 +111,9 @@ class LineJog:
         reached = robot.jacob0(q) @ dq
         rows = slice(None) if self.tracker.oriented else slice(0, 3)
         if sigma < SINGULAR:
-            raise InputError("the arm is in a singular position; expected a jog by joints", field="jog")
+            raise InputError("the arm is in a singular position, where the tool follows no line")
         if np.abs(reached - unit)[rows].max() > 1e-6:
-            raise InputError("the tool of this robot cannot move so; expected another direction", field="jog")
+            raise InputError("the tool of this robot cannot move so")
 
     def _rates(self, q: Array) -> tuple[Array, Array, float]:
         """q', q'' (n,) per unit of the way, and the distance from singular positions."""

@@ -147,10 +147,10 @@ class MainController:
 
     def _on_enable(self) -> None:
         if self.measured.feedback is None:
-            raise InputError("no measured positions yet; expected a step before")
-        self._all_well("enable")
+            raise InputError("no measured positions yet; wait for the first period")
+        self._all_well()
         for i in self._moving():
-            raise InputError(f"axis {self.robot.joint_names[i]} still moves; expected an arm at rest")
+            raise InputError(f"axis {self.robot.joint_names[i]} still moves; wait until the arm stands")
 
     def _moving(self) -> list[int]:
         """Axes that are not at rest by their measured speeds."""
@@ -158,15 +158,15 @@ class MainController:
         return [int(i) for i in np.flatnonzero(fast)]
 
     def _on_reset(self) -> None:
-        self._all_well("reset")
+        self._all_well()
         self.alarms.clear()
 
-    def _all_well(self, what: str) -> None:
+    def _all_well(self) -> None:
         seen = self.measured.feedback
         if seen is not None and not seen.circuit_closed:
-            raise InputError(f"the safety circuit is open; expected it closed before '{what}'")
+            raise InputError("the safety circuit is open; close it first")
         if seen is not None and seen.drive_fault:
-            raise InputError(f"a drive reports '{seen.drive_fault}'; expected none before '{what}'")
+            raise InputError(f"a drive reports '{seen.drive_fault}'; clear its cause first")
 
     def _on_mode(self, mode: Mode | str) -> None:
         try:
@@ -191,9 +191,7 @@ class MainController:
     def _check_held(self) -> None:
         """Nothing moves in mode teach unless the enabling switch is held."""
         if self.mode is Mode.TEACH and not self.measured.held:
-            raise InputError(
-                "the enabling switch is not held; expected it held for every motion while teaching"
-            )
+            raise InputError("the enabling switch is not held; hold it for every motion while teaching")
 
     def _on_home(self) -> None:
         self._move_to(self.robot.q_home)
@@ -213,7 +211,7 @@ class MainController:
 
     def _on_run(self) -> None:
         if self.program is None:
-            raise InputError("no job is loaded; expected 'load' first")
+            raise InputError("no job is loaded; load one first")
         try:
             self.reference.start_job(self.program, self.outputs)
         except Exception as error:  # noqa: BLE001 - whatever a program source does must not stop the controller
@@ -236,7 +234,7 @@ class MainController:
 
     def _store(self, *names: object) -> PointStore:
         if self.points is None:
-            raise InputError("there is no points file; expected a job with points")
+            raise InputError("there is no points file; name one")
         for name in names:
             if not isinstance(name, str):
                 raise InputError(f"{name!r} is not a name; expected a text", field="name")
@@ -244,7 +242,7 @@ class MainController:
 
     def _on_record(self, name: str, *, replace_old: bool = False) -> None:
         if self.measured.feedback is None:
-            raise InputError("no measured positions yet; expected a step before")
+            raise InputError("no measured positions yet; wait for the first period")
         q = self.reference.q if self.state in POWERED else self.measured.q
         self._store(name).record(name, q.copy(), replace_old=bool(replace_old))
 

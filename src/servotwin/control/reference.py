@@ -13,6 +13,7 @@ from servotwin.control.playback import Playback
 from servotwin.control.time_scaling import GENTLE, Cursor, Motion, Pace, Planned, ToolLimit
 from servotwin.description.frames import Array
 from servotwin.errors import InputError
+from servotwin.motion.errors import PathError
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.online import OnlinePlanner
 from servotwin.motion.planner import plan
@@ -84,7 +85,7 @@ class Reference:
         held = self.jog
         if held is not None:
             if held.frame != jog.frame or (jog.frame != "joint" and held.direction != jog.direction):
-                raise InputError("another jog is under way; expected the key to be released first")
+                raise InputError("another key still jogs the arm; let it go first")
         elif jog.frame != "joint":
             self.line = LineJog(self.robot, self.limits, self.q, direction, jog.frame)
         self.jog = jog
@@ -133,6 +134,8 @@ class Reference:
     def _planned(self, request: MoveJ | MoveL) -> Trajectory:
         try:
             return plan(self.robot, self.q, [request], self.limits, fit=True)
+        except PathError as error:  # one move: its number and the place on its path say nothing
+            raise InputError(error.message) from None
         except (ValueError, np.linalg.LinAlgError) as error:
             raise InputError(f"no motion leads there ({error})") from None
 

@@ -115,6 +115,8 @@ def unit(name: str) -> Quantity:
         return table[name]
     if name[-1:] in ("2", "3", "4") and name[:-1] in table:
         return table[name[:-1]] ** Quantity(float(name[-1]))
+    if name.lower() in ("nan", "inf", "infinity"):
+        raise ValueError("not a finite number")
     found = _from_pint(name)
     if found is not None:
         return found
@@ -189,27 +191,30 @@ def read_quantity(text: str) -> Quantity:
     return value
 
 
-def parse_quantity(text: str, unit: str, *, angle_optional: bool = False) -> float:
+def parse_quantity(text: str, unit: str, *, angle_optional: bool = False, example: str = "") -> float:
     """The SI value of ``text``, which must have the dimension of ``unit`` (empty: a plain number).
 
     ``angle_optional`` also accepts the dimension without its angle, as in
-    ``N*m*s`` for ``N*m*s/rad``.
+    ``N*m*s`` for ``N*m*s/rad``. ``example``: what a refusal gives as one; else a usual unit is named.
 
     >>> parse_quantity("350 mm", "m")
     0.35
     """
     wanted = dimension_of(unit)
+    if not text.strip():
+        raise ValueError(f"no value is given; expected {expectation(unit, example)}")
     try:
         quantity = read_quantity(text)
     except ValueError as error:
-        raise ValueError(f"{quoted(text)}: {error}; expected {expectation(unit)}") from None
+        raise ValueError(f"{quoted(text)}: {error}; expected {expectation(unit, example)}") from None
     got = quantity.dimension
     if got == wanted or (angle_optional and got[:5] == wanted[:5] and got[5] == 0):
         return quantity.value
     if got == PLAIN:
-        example = f"{text.strip()} {EXAMPLES.get(unit, unit)}"
-        raise ValueError(f"{quoted(text)} has no unit; expected {expectation(unit, example)}")
-    raise ValueError(f"{quoted(text)} is {dimension_name(got)}; expected {expectation(unit)}")
+        usual = example.partition(" ")[2] or EXAMPLES.get(unit, unit)
+        fitting = example if example and not quantity.value > 0.0 else f"{text.strip()} {usual}"
+        raise ValueError(f"{quoted(text)} has no unit; expected {expectation(unit, fitting)}")
+    raise ValueError(f"{quoted(text)} is {dimension_name(got)}; expected {expectation(unit, example)}")
 
 
 # the unit people use for a field measured in the SI unit on the left

@@ -39,10 +39,10 @@ from servotwin.motion import requests as m
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.planner import plan
-from servotwin.motion.reports import SUBSTEPS
 from servotwin.motion.trajectory import Trajectory
 from servotwin.robot.robot import Robot
 
+SUBSTEPS = 10  # axis controller periods in one of the main controller, where none are stated: 16 ms / 1.6 ms
 MOST_BLENDED = 200  # moves in one plan: a loop of blends for ever comes to rest after so many
 
 

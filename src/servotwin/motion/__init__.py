@@ -2,7 +2,7 @@
 
 ``profiles`` and ``point_moves`` plan the moves of scenarios. Jobs are planned by ``planner.plan`` from the
 ``requests`` MoveJ, MoveL, MoveC, Spline and Rest within the ``limits`` of a robot; the result is a
-``trajectory``, about which ``reports.report`` tells duration, limits reached and chord error. Below it:
+``trajectory``. Below it:
 
     requests -> legs (curves -> follow -> joint_path) -> blends -> laws (ramps) -> demands -> trajectory
 

@@ -60,13 +60,24 @@ class Demand:
         return math.sqrt(self.share) if self.what.endswith("acceleration") else self.share
 
 
+def share_text(share: float) -> str:
+    """A share of a limit in the words that stand before it.
+
+    >>> share_text(1.4), share_text(266.1), share_text(26610.0)
+    ('140 % of', '266 times', '26600 times')
+    """
+    if share < 10.0:
+        return f"{100.0 * share:.4g} % of"
+    return f"{float(f'{share:.3g}'):.15g} times" if share < 1e6 else "more than a million times"
+
+
 def refusal(index: int, demand: Demand, place_m: float | None) -> PathError:
     """The complaint about a demand of a request at a place of its path."""
-    percent, what = f"{100.0 * demand.share:.4g} %", demand.what.removeprefix("tool ")
+    share, what = share_text(demand.share), demand.what.removeprefix("tool ")
     who = "the tool" if demand.axis is None else f"axis {demand.axis}"
-    text = f"{who} would need {percent} of its largest {what}"
+    text = f"{who} would need {share} its largest {what}"
     if demand.what == "motor torque":
-        text = f"the move would need {percent} of the torque of motor {demand.axis} at its speed"
+        text = f"the move would need {share} the torque of motor {demand.axis} at its speed"
     return PathError(
         f"{text}; slow the move down or ask for a fit",
         index=index,

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.motion.errors import PathError
+from servotwin.motion.errors import PathError, share_text
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.laws import Slowed
 from servotwin.motion.limits import MotionLimits
@@ -160,7 +160,7 @@ def _slowed(robot: Robot, segment: PathSegment, limits: MotionLimits, drives: bo
             return slower  # without voltage and friction the shares fall exactly so
     j, column = np.unravel_index(int(np.argmax(used.values)), used.values.shape)
     what, axis = used.names[column]
-    text = f"{axis or 'the tool'} would need {100 * used.values[j, column]:.4g} % of its {what}, however slow"
+    text = f"{axis or 'the tool'} would need {share_text(used.values[j, column])} its {what}, however slow"
     raise PathError(text, index=0, what=what, axis=axis, place=float(j) / at.size)
 
 

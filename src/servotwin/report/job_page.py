@@ -14,7 +14,7 @@ from servotwin.report import job_figures as figures
 from servotwin.report.animation import animation_fragment
 from servotwin.report.job_view import MOVES, JobStory, Line, Step, by_line
 from servotwin.report.page import Card, Cell, Figure, Page
-from servotwin.report.simulation_sections import drive_sections
+from servotwin.report.simulation_sections import LEAST_ROWS, drive_sections, say_if_empty
 from servotwin.report.simulation_view import view
 
 MOST_STEPS = 400  # rows of the table of every step
@@ -49,11 +49,14 @@ def job_page(story: JobStory, payload: str = "") -> str:
     page = Page(f"Job {story.name}", _subtitle(story))
     _messages(page, story)
     lines = by_line(story.steps, story.sources)
-    page.cards(_cards(story, lines))
-    _arm(page, story, payload)
+    drawn = len(story.t) >= LEAST_ROWS
+    if drawn:
+        page.cards(_cards(story, lines))
+        _arm(page, story, payload)
     _instructions(page, story, lines)
-    _path(page, story)
-    _times(page, story)
+    if drawn:
+        _path(page, story)
+        _times(page, story)
     drive_sections(page, view(story.result))
     for file, text in story.sources.items():
         if text:
@@ -75,10 +78,11 @@ def _messages(page: Page, story: JobStory) -> None:
     lines = [f"{time:.3f} s: {text}" for time, text in story.alarms]
     if not story.finished:
         why = f": {story.reason}" if story.reason else ""
-        lines.insert(0, f"The job did not come to its end, but to {float(story.t[-1]):.4g} s{why}.")
+        lines.insert(0, f"The job did not come to its end, but to {story.end_s:.4g} s{why}.")
     lines += [str(line) for line in story.result.summary.get("warnings", [])]
     for text in lines:
         page.warning(text)
+    say_if_empty(page, view(story.result))
 
 
 def _cards(story: JobStory, lines: Sequence[Line]) -> list[Card]:

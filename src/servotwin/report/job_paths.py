@@ -138,7 +138,11 @@ class _Move:
         return worst
 
     def chord_error(self) -> float:
-        """Largest distance of the linearly interpolated joints from the path [m]; see eq:chord-error."""
+        r"""Largest distance across the path of the linearly interpolated joints from it [m].
+
+        .. math:: e = \left| (I - t t^T) \left(p(q_k + \lambda (q_{k+1} - q_k)) - p(t_k + \lambda T)\right) \right|
+                                                                                          (eq:chord-error)
+        """
         worst = 0.0
         inside = np.flatnonzero(self.inside).astype(np.int64)
         if len(inside):

@@ -84,6 +84,12 @@ class JobStory:
         return self.result.signals["time_s"]
 
     @property
+    def end_s(self) -> float:
+        """Up to when the run went [s], whether it was recorded up to there or not."""
+        last = float(self.t[-1]) if len(self.t) else 0.0
+        return float(self.result.summary.get("simulated_s", last))
+
+    @property
     def cycle_s(self) -> float:
         """Time from the begin of the first instruction to the end of the last [s]."""
         return self.done[-1].end_s - self.done[0].begin_s if self.done else 0.0
@@ -134,7 +140,7 @@ class JobStory:
 
     def _deviation(self, X_tool: Array | None) -> tuple[Array, Array]:
         """Instants, and the distance of the tool from the commanded path [m]."""
-        keep = slice(None, None, -(-len(self.t) // MOST_SAMPLES))
+        keep = slice(None, None, max(1, -(-len(self.t) // MOST_SAMPLES)))
         good = np.isfinite(self.q[keep]).all(axis=1) & np.isfinite(self.q_ref[keep]).all(axis=1)
         t = self.t[keep][good]
         robot = self.result.robot
@@ -143,7 +149,7 @@ class JobStory:
 
     def _energy(self, done: Done) -> float | None:
         taken = self.result.signals.get("bus_energy_J")
-        if taken is None:
+        if taken is None or not len(taken):
             return None
         first, last = np.interp([done.begin_s, done.end_s], self.t, taken)
         return float(last - first)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from servotwin.report.page_style import STYLE
+from servotwin.report.page_style import CARDS_IN_ROW, STYLE
 
 # The browser itself then refuses to fetch anything, whatever a script inside the page may try.
 _POLICY = (
@@ -89,13 +90,10 @@ class Page:
         self._parts.append(f'<p class="note warn">{escape(text)}</p>')
 
     def cards(self, cards: Iterable[Card]) -> None:
-        """A row of single numbers."""
-        body = "".join(
-            f'<div class="card {escape(card.mark)}"><div class="label">{escape(card.label)}</div>'
-            f'<div class="value">{escape(card.value)} <span class="unit">{escape(card.unit)}</span></div>'
-            f'<div class="remark">{escape(card.remark)}</div></div>'
-            for card in cards
-        )
+        """Single numbers in rows of the same length, as far as their count allows."""
+        listed = list(cards)
+        places = zip(*(row_lengths(len(listed), most) for most in CARDS_IN_ROW), strict=True)
+        body = "".join(_card(card, rows) for card, rows in zip(listed, places, strict=True))
         self._parts.append(f'<div class="cards">{body}</div>')
 
     def figures(self, figures: Sequence[Figure], columns: int = 1) -> None:
@@ -144,6 +142,30 @@ class Page:
         )
         caption = f"<p>{escape(figure.caption)}</p>" if figure.caption else ""
         return f"<figure><figcaption><h3>{escape(figure.heading)}</h3>{caption}</figcaption>{plot}</figure>"
+
+
+def row_lengths(count: int, most: int) -> list[int]:
+    """For each of ``count`` cards how many stand in its row, if a row takes ``most``.
+
+    As few rows as possible, the longer ones first; they differ by one card at most.
+
+    >>> row_lengths(7, 6)
+    [4, 4, 4, 4, 3, 3, 3]
+    """
+    rows = max(1, math.ceil(count / most))
+    length, longer = divmod(count, rows)
+    sizes = [length + 1] * longer + [length] * (rows - longer)
+    return [size for size in sizes for _ in range(size)]
+
+
+def _card(card: Card, rows: Sequence[int]) -> str:
+    """A card; ``rows``: how many stand in its row, for each of ``CARDS_IN_ROW``."""
+    style = "; ".join(f"--of-{most}: {row}" for most, row in zip(CARDS_IN_ROW, rows, strict=True))
+    return (
+        f'<div class="card {escape(card.mark)}" style="{style}"><div class="label">{escape(card.label)}</div>'
+        f'<div class="value">{escape(card.value)} <span class="unit">{escape(card.unit)}</span></div>'
+        f'<div class="remark">{escape(card.remark)}</div></div>'
+    )
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str | Cell]], text_columns: int) -> str:

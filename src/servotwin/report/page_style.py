@@ -10,6 +10,12 @@ SOFT = "#5a6675"
 LINE = "#dde2e8"
 # Okabe and Ito's colours, which colour-blind readers can tell apart (jfly.uni-koeln.de/color, 2008).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#a4508b", "#56b4e9", "#e69f00")
+# Most cards in a row, and the width of the window [px] from which a row takes so many.
+CARDS_IN_ROW = {2: 360, 3: 580, 4: 760, 5: 930, 6: 1100}
+_CARD_ROWS = "\n".join(
+    f"@media (min-width: {width}px) {{ .card {{ --row: var(--of-{most}); }} }}"
+    for most, width in CARDS_IN_ROW.items()
+)
 
 STYLE = f"""
 :root {{ --ink: {INK}; --soft: {SOFT}; --line: {LINE}; --accent: {COLOURS[0]};
@@ -28,10 +34,11 @@ p {{ max-width: 80ch; margin: 8px 0 14px; }}
   font-size: 15px; }}
 .note.warn {{ border-left-color: var(--warn); }}
 .note + .cards {{ margin-top: 22px; }}
-.cards {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 14px;
-  margin: 0 0 8px; }}
-.card {{ background: #fff; border: 1px solid var(--line); border-top: 3px solid var(--accent);
+.cards {{ display: flex; flex-wrap: wrap; gap: 14px; margin: 0 0 8px; }}
+.card {{ --row: 1; flex: 1 1 calc((100% - (var(--row) - 1) * 14px) / var(--row) - 0.1px); min-width: 0;
+  background: #fff; border: 1px solid var(--line); border-top: 3px solid var(--accent);
   border-radius: 6px; padding: 12px 16px; }}
+{_CARD_ROWS}
 .card.warn {{ border-top-color: var(--warn); }}
 .card.good {{ border-top-color: var(--good); }}
 .card .label, .card .remark {{ color: var(--soft); font-size: 14px; line-height: 1.4; }}

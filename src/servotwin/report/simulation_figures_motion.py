@@ -55,13 +55,13 @@ def following_error(view: View) -> go.Figure:
     kinds = [kind for kind in (REVOLUTE, PRISMATIC) if any(view.units(i) is kind for i in _all(view))]
     spans = {1: [(0.0, 1.0)], 2: [(0.40, 1.0), (0.0, 0.30)]}[len(kinds)]
     figure = go.Figure(layout=layout(360))
-    for k, (kind, span) in enumerate(zip(kinds, spans, strict=True)):
-        suffix = "" if k == 0 else str(k + 1)
+    suffixes = ("", "2")
+    for kind, span, suffix in zip(kinds, spans, suffixes, strict=False):
         title = axis(f"error [{kind.shown}]", domain=span, anchor="x")
         figure.update_layout({f"yaxis{suffix}": title})
-        for i in _all(view):
-            if view.units(i) is kind:
-                figure.add_trace(_error_line(view, i, kind, f"y{suffix}"))
+    for i in _all(view):  # in the order of the axes, whichever plot they stand in: so the legend lists them
+        kind = view.units(i)
+        figure.add_trace(_error_line(view, i, kind, f"y{suffixes[kinds.index(kind)]}"))
     figure.update_xaxes(anchor=f"y{len(kinds)}" if len(kinds) > 1 else "y")
     marks(figure, view.incidents(), 0.31 if len(kinds) > 1 else 0.01)
     return figure

@@ -6,7 +6,7 @@ from typing import Any
 
 from servotwin import __version__
 from servotwin.report.page import Card, Page
-from servotwin.report.simulation_sections import LEAST_ROWS, drive_sections, pwm_words
+from servotwin.report.simulation_sections import LEAST_ROWS, drive_sections, pwm_words, say_if_empty
 from servotwin.report.simulation_view import View, view
 from servotwin.simulation.result import Result
 
@@ -37,10 +37,7 @@ def _messages(page: Page, shown: View) -> None:
             f"The run did not come to its end: everything here stops at {shown.duration:.4g} s"
             f"{f' ({why})' if why else ''}."
         )
-    if len(shown.t) < LEAST_ROWS:
-        rows = "Only one" if len(shown.t) else "No"
-        every = 1e3 * shown.result.scenario.record.every
-        page.warning(f"{rows} instant was recorded (record.every: {every:g} ms): there is nothing to draw.")
+    say_if_empty(page, shown)
     for line in shown.result.summary.get("warnings", []):
         page.warning(str(line))
 

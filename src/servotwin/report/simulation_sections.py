@@ -30,6 +30,14 @@ def drive_sections(page: Page, shown: View) -> None:
     origins(page, shown)
 
 
+def say_if_empty(page: Page, shown: View) -> None:
+    """A warning if too little was recorded for figures."""
+    if len(shown.t) < LEAST_ROWS:
+        rows = "Only one" if len(shown.t) else "No"
+        every = 1e3 * shown.result.scenario.record.every
+        page.warning(f"{rows} instant was recorded (record.every: {every:g} ms): there is nothing to draw.")
+
+
 def pwm_words(shown: View) -> str:
     """How the pulses were simulated, after 'with'."""
     return PWM.get(str(shown.result.summary.get("pwm", "")), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -155,14 +155,18 @@ def run_job(
         if c.kind in ("key", "circuit")
     ]
     noted += [(a.time_ns * NANO, a.axis or "controller", f"alarm: {a}") for a in controller.alarms]
-    result = collect(run, wall, noted, complete=played.complete)
+    failed = int(machine.world["status"][0])
+    failure = None if played.complete else "interrupted"
+    if failed:
+        failure = failure_text(failed, int(machine.world["now"][0]) * NANO, run)
+        played = replace(played, reason=failure)
+    result = collect(run, wall, noted, complete=played.complete, failure=failure)
     log = _log(scenario, controller, played, result)
     result.summary["job"] = log.plain()
-    failed = int(machine.world["status"][0])
+    ran = JobRun(result, log, played.commands, player)
     if failed:
-        text = failure_text(failed, int(machine.world["now"][0]) * NANO, run)
-        raise JobFailedError(text, JobRun(result, log, played.commands, player))
-    return JobRun(result, log, played.commands, player)
+        raise JobFailedError(str(failure), ran)
+    return ran
 
 
 def _log(scenario: Scenario, controller: MainController, played: Played, result: Result | None) -> JobLog:

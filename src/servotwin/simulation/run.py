@@ -225,6 +225,7 @@ def collect(
     events: tuple[Event, ...] = events_of(axes, faults)
     summary = {
         "scenario": scenario.name,
+        "title": scenario.title,
         "robot": plant.name,
         "method": scenario.solver.method,
         "pwm": scenario.solver.pwm,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,10 +97,23 @@ def read_scenario(
     own, of_robot = _split(overrides or {})
     files = Files(find_scenario)
     try:
-        tree = resolve(files.read(path), own, files=files)
+        written = files.read(path)
+        tree = resolve(written, own, files=files)
     except RecursionError:
         raise InputError("nested too deeply", file=str(path)) from None
-    return _checked(_changed(tree, of_robot), path)
+    scenario = _checked(_changed(tree, of_robot), path)
+    own_title = _variant_title(written, path)
+    return scenario if own_title is None or "title" in own else replace(scenario, title=own_title)
+
+
+def _variant_title(written: Node, path: Path) -> str | None:
+    """The title of a file that extends another one and has none itself; None if that is not so."""
+    fields = written.value if isinstance(written.value, dict) else {}
+    if "extends" not in fields or "title" in fields:
+        return None
+    name = fields["name"].value if "name" in fields else path.stem
+    base = fields["extends"].value
+    return f"{name} (extends {Path(base).stem})" if isinstance(base, str) else str(name)
 
 
 def scenario_names() -> list[str]:

@@ -72,13 +72,15 @@ class Move(Part):
         return read_positions(raw, info)
 
 
+METHODS = ("fast", "rk4", "modified-euler", "adaptive")
+PWM = ("switched", "averaged")
+
+
 class Solver(Part):
     """How the equations are integrated."""
 
-    method: Annotated[str, Choice(("fast", "rk4", "modified-euler", "adaptive"))] = Field(
-        default="fast", description="integration method"
-    )
-    pwm: Annotated[str, Choice(("switched", "averaged"))] = Field(
+    method: Annotated[str, Choice(METHODS)] = Field(default="fast", description="integration method")
+    pwm: Annotated[str, Choice(PWM)] = Field(
         default="switched", description="whether every pulse is simulated, or its mean voltage"
     )
     tolerance: Annotated[float, Measure("", minimum=1e-15, maximum=0.1)] = Field(

@@ -74,7 +74,7 @@ def bench(job: Path) -> Bench:
 def test_nothing_moves_before_power(bench: Bench) -> None:
     bench.press(*PLUS[:4], *MINUS[:4], "h", "g", "k", pause=0.1)
     np.testing.assert_array_equal(bench.q, bench.session.robot.q_home)
-    assert "not taken while disabled" in bench.session.message
+    assert "the drives have no power; press p for power" in bench.session.message
     assert "DISABLED" in screen_text(bench.session)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import servotwin as st
+from measured_plans import top_tool_speed
 from servotwin.control.exchange import Settings
 from servotwin.control.reference import Reference
 from servotwin.errors import InputError
@@ -16,7 +17,6 @@ from servotwin.motion.follow import Tracker
 from servotwin.motion.laws import make_profile
 from servotwin.motion.limits import limits_of
 from servotwin.motion.planner import plan
-from servotwin.motion.reports import report
 from servotwin.motion.requests import MoveC, MoveJ, MoveL, Rest, Speed, Spline
 from servotwin.motion.tool_point import point_motion, point_places
 
@@ -90,9 +90,7 @@ def test_asked_speed_is_reached_where_axes_and_way_allow_it(scara) -> None:
     limits = limits_of(scara)
     q, X = across(scara)
     way = plan(scara, q, [MoveL(X, Speed("m/s", 0.4))], limits)
-    assert report(way, scara, limits)[0].top_tool_speed == pytest.approx(
-        0.4, rel=1e-6
-    )  # the joints follow the line to 1e-8 m
+    assert top_tool_speed(way, scara) == pytest.approx(0.4, rel=1e-6)  # the joints follow the line to 1e-8 m
 
 
 def test_speed_of_the_tool_may_be_its_limit(scara) -> None:
@@ -214,26 +212,6 @@ def test_moves_that_take_for_ever_are_refused_in_one_line(scara, speed) -> None:
     for move in moves:
         with pytest.raises(PathError, match=r"the move would take .* s; expected at most 3600 s"):
             plan(scara, SCARA, [move], limits_of(scara))
-
-
-def test_long_moves_are_reported_without_much_memory(scara) -> None:
-    limits = limits_of(scara)
-    way = plan(scara, SCARA, [MoveJ(SCARA + 0.01, Speed("s", 60.0)), Rest(3000.0)], limits)
-    told = report(way, scara, limits)
-    assert [item.duration for item in told] == pytest.approx([60.0, 3000.0])
-    points = scara.fkine(np.array([SCARA, SCARA + 0.01]))[:, :3, 3]
-    assert told[0].length_m == pytest.approx(np.linalg.norm(np.diff(points, axis=0)), rel=1e-4)
-
-
-def test_reports_do_not_depend_on_how_they_are_cut(puma, monkeypatch) -> None:
-    limits = limits_of(puma)
-    way = plan(puma, PUMA, [MoveL(shifted(puma, PUMA, 0.0, 0.1, 0.0), Speed("m/s", 0.05))], limits)
-    whole = report(way, puma, limits)[0]
-    monkeypatch.setattr("servotwin.motion.reports.CHUNK", 7)
-    parts = report(way, puma, limits)[0]
-    for name in ("length_m", "top_tool_speed", "chord_error_m", "deviation_m"):
-        assert getattr(parts, name) == pytest.approx(getattr(whole, name), rel=1e-9)
-    assert [(r.what, r.axis) for r in parts.reached] == [(r.what, r.axis) for r in whole.reached]
 
 
 def test_fitted_moves_are_played_back_without_a_fault(puma) -> None:

@@ -1,4 +1,4 @@
-"""What a plan says of itself: blends used or left out, moves that go nowhere, exact paths, chord errors."""
+"""What a plan says of itself: blends used or left out, moves that go nowhere, exact paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from servotwin.motion.errors import PathError
 from servotwin.motion.follow import Tracker, follow
 from servotwin.motion.limits import limits_of
 from servotwin.motion.planner import plan
-from servotwin.motion.reports import report
 from servotwin.motion.requests import MoveC, MoveL, Rest, Speed
 
 Q = np.array([0.3, 0.9, 0.05, 0.2])
@@ -34,21 +33,21 @@ def shifted(robot, *step):
 def test_blend_that_is_used_is_reported_with_its_radius(scara) -> None:
     limits = limits_of(scara)
     requests = [MoveL(shifted(scara, 0.0, -0.1, 0.0), blend=0.01), MoveL(shifted(scara, -0.1, -0.1, 0.0))]
-    told = report(plan(scara, Q, requests, limits), scara, limits)
-    assert [item.blend_m for item in told] == pytest.approx([0.01, 0.0])
-    assert [item.note for item in told] == ["", ""]
+    way = plan(scara, Q, requests, limits)
+    assert way.blends == pytest.approx((0.01, 0.0))
+    assert way.notes == ("", "")
 
 
 def test_blend_that_does_not_fit_or_has_nothing_to_blend_into_is_mentioned(scara) -> None:
     limits = limits_of(scara)
     corner, end = shifted(scara, 0.0, -0.01, 0.0), shifted(scara, -0.1, -0.01, 0.0)
     slow = Speed("m/s", 0.1)
-    told = report(plan(scara, Q, [MoveL(corner, slow, blend=0.05), MoveL(end, slow)], limits), scara, limits)
-    assert told[0].blend_m == pytest.approx(0.0049)  # 49 % of the way to the corner
-    assert told[0].note.startswith("a blend of 50 mm was made smaller, 4.9")
-    told = report(plan(scara, Q, [MoveL(corner, blend=0.05), Rest(0.1)], limits), scara, limits)
-    assert told[0].blend_m == 0.0
-    assert told[0].note == "a blend of 50 mm was left out: no move follows at once"
+    way = plan(scara, Q, [MoveL(corner, slow, blend=0.05), MoveL(end, slow)], limits)
+    assert way.blends[0] == pytest.approx(0.0049)  # 49 % of the way to the corner
+    assert way.notes[0].startswith("a blend of 50 mm was made smaller, 4.9")
+    way = plan(scara, Q, [MoveL(corner, blend=0.05), Rest(0.1)], limits)
+    assert way.blends[0] == 0.0
+    assert way.notes[0] == "a blend of 50 mm was left out: no move follows at once"
 
 
 def test_blend_does_not_leave_the_range_of_a_joint(scara) -> None:
@@ -80,10 +79,9 @@ def test_move_that_goes_nowhere_stays_in_the_plan_and_in_the_blend(scara) -> Non
     without = plan(scara, Q, [MoveL(corner, blend=0.01), MoveL(end)], limits)
     way = plan(scara, Q, [MoveL(corner, blend=0.01), MoveL(corner, blend=0.01), MoveL(end)], limits)
     assert way.duration == pytest.approx(without.duration, rel=1e-12)
-    told = report(way, scara, limits)
-    assert [item.index for item in told] == [0, 1, 2]
-    assert told[1].duration == 0.0
-    assert told[1].start == pytest.approx(told[2].start)
+    spans = way.spans()
+    assert len(spans) == 3
+    assert spans[1][1] == spans[1][0] == pytest.approx(spans[2][0])
     # Without a blend of its own it is where the arm comes to rest.
     stop = plan(scara, Q, [MoveL(corner, blend=0.01), MoveL(corner), MoveL(end)], limits)
     assert [s.kind for s in stop.segments] == ["line", "rest", "line"]
@@ -112,13 +110,3 @@ def test_point_that_newton_has_not_settled_on_did_not_arrive(scara, monkeypatch)
     monkeypatch.setattr(following, "TILT", 1.0)
     _, arrived = tracker.solve(X, Q[None] + 0.1)
     assert not arrived.any()
-
-
-def test_chord_error_is_taken_at_the_periods_of_the_axis_controller(scara) -> None:
-    """With one axis period in a main period every point is a commanded one."""
-    limits = limits_of(scara)
-    way = plan(scara, Q, [MoveL(shifted(scara, 0.0, -0.2, 0.0), Speed("m/s", 0.3), 1.0)], limits)
-    chords = {n: report(way, scara, limits, 0.016, n)[0].chord_error_m for n in (1, 2, 10)}
-    assert chords[1] == pytest.approx(0.0, abs=1e-12)
-    assert chords[2] == pytest.approx(chords[10], rel=0.02)  # half-way between two commands it is largest
-    assert chords[10] > 1e-6

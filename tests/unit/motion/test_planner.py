@@ -1,4 +1,4 @@
-"""Plans: durations known beforehand, refusals with place and axis, frames, speeds, fitting, reports."""
+"""Plans: durations known beforehand, refusals with place and axis, frames, speeds, fitting."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import servotwin as st
+from measured_plans import deviation, top_tool_speed
 from servotwin.errors import InputError, ShapeError
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import limits_of
 from servotwin.motion.planner import plan
-from servotwin.motion.reports import report
 from servotwin.motion.requests import MoveC, MoveJ, MoveL, Rest, Speed, Spline
 from servotwin.motion.rotations import turned
 
@@ -82,9 +82,9 @@ def test_speeds_in_percent_metres_and_seconds(scara) -> None:
     timed = plan(scara, SCARA, [MoveL(X, Speed("s", 3.0))], limits)
     assert timed.duration == pytest.approx(3.0, rel=1e-12)
     metres = plan(scara, SCARA, [MoveL(X, Speed("m/s", 0.1), acceleration=1.0)], limits)
-    assert report(metres, scara, limits)[0].top_tool_speed == pytest.approx(0.1, rel=1e-6)
+    assert top_tool_speed(metres, scara) == pytest.approx(0.1, rel=1e-6)
     joints = plan(scara, SCARA, [MoveJ(np.array([1.0, 0.5, 0.0, 0.0]), Speed("m/s", 0.2))], limits)
-    assert 0.19 < report(joints, scara, limits)[0].top_tool_speed <= 0.2
+    assert 0.19 < top_tool_speed(joints, scara) <= 0.2
     joints = plan(scara, SCARA, [MoveJ(np.array([1.0, 0.5, 0.0, 0.0]), Speed("s", 2.0))], limits)
     assert joints.duration == pytest.approx(2.0, rel=1e-12)
 
@@ -175,7 +175,7 @@ def test_tool_and_work_frames_are_transforms(scara) -> None:
     across = (points - start) - ((points - start) @ along)[:, None] * along
     assert np.abs(across).max() < 1e-8
     np.testing.assert_allclose(points[-1], end, atol=1e-9)
-    assert report(way, scara, limits_of(scara))[0].deviation_m < 1e-8
+    assert deviation(way, scara) < 1e-8
 
 
 def test_circle_and_spline_are_met_at_every_sample(puma) -> None:
@@ -193,26 +193,9 @@ def test_circle_and_spline_are_met_at_every_sample(puma) -> None:
     ]
     limits = limits_of(puma)
     way = plan(puma, q, requests, limits)
-    reports = report(way, puma, limits)
-    assert [r.kind for r in reports] == ["circle", "spline"]
-    for r in reports:
-        assert r.deviation_m < 1e-7
-        assert 0.0 < r.chord_error_m < 1e-3
+    assert [segment.kind for segment in way.segments] == ["circle", "spline"]
+    assert deviation(way, puma) < 1e-7
     np.testing.assert_allclose(way.sample([way.duration])[0][0], q, atol=1e-9)  # back on the same branch
-
-
-def test_chord_error_falls_with_the_square_of_the_period(scara) -> None:
-    X = scara.fkine(SCARA + np.array([0.5, 0.1, 0.0, 0.0]))
-    limits = limits_of(scara)
-    way = plan(scara, SCARA, [MoveL(X, Speed("m/s", 0.3), 1.0)], limits)
-    coarse, fine = (report(way, scara, limits, period)[0].chord_error_m for period in (0.032, 0.016))
-    assert coarse / fine == pytest.approx(4.0, rel=0.05)
-
-
-def test_joint_move_has_no_chord_error(scara) -> None:
-    limits = limits_of(scara)
-    way = plan(scara, SCARA, [MoveJ(np.array([-0.5, 1.2, 0.1, 0.0]))], limits)
-    assert report(way, scara, limits)[0].chord_error_m < 1e-6  # second order across a curved path of the tool
 
 
 def test_rests_and_moves_that_go_nowhere(scara) -> None:
@@ -228,14 +211,14 @@ def test_rests_and_moves_that_go_nowhere(scara) -> None:
 def test_tool_speed_limit_slows_joint_moves_and_refuses_lines(scara) -> None:
     limits = limits_of(scara, tool_speed=0.25, tool_acceleration=2.0)
     way = plan(scara, SCARA, [MoveJ(np.array([-1.0, 0.5, 0.0, 0.0]))], limits)
-    assert report(way, scara, limits)[0].top_tool_speed <= 0.25 * (1 + 1e-9)
+    assert top_tool_speed(way, scara) <= 0.25 * (1 + 1e-9)
     X = scara.fkine(SCARA + np.array([0.2, 0.1, 0.0, 0.0]))
     with pytest.raises(PathError, match=r"0.5 m/s is more than the tool's 0.25 m/s"):
         plan(scara, SCARA, [MoveL(X, Speed("m/s", 0.5))], limits)
     with pytest.raises(PathError, match="5 m/s2 is more than the tool's 2 m/s2"):
         plan(scara, SCARA, [MoveL(X, Speed("m/s", 0.2), 5.0)], limits)
     way = plan(scara, SCARA, [MoveL(X, Speed("m/s", 0.5), 5.0)], limits, fit=True)
-    assert report(way, scara, limits)[0].top_tool_speed <= 0.25 * (1 + 1e-9)
+    assert top_tool_speed(way, scara) <= 0.25 * (1 + 1e-9)
 
 
 def test_torque_limits_are_checked_where_they_are_asked_for(puma) -> None:

@@ -157,3 +157,14 @@ def test_payload_is_carried_while_the_output_is_on() -> None:
 
 def test_changes_become_intervals() -> None:
     assert spans(((0.0, "a"), (1.0, "b"), (1.0, "c")), 3.0) == [(0.0, 1.0, "a"), (1.0, 3.0, "c")]
+
+
+def test_page_of_instructions_without_any_recorded_instant() -> None:
+    told = story(finished=False, reason="diverged at 0.5 s")
+    nothing = {name: values[:0] for name, values in told.result.signals.items()}
+    told = replace(told, result=replace(told.result, signals=nothing, complete=False))
+    page = job_page(told)
+    assert "The job did not come to its end, but to 1.4 s: diverged at 0.5 s." in page
+    assert "No instant was recorded" in page
+    assert "MOVEJ" in page
+    assert [step.energy_J for step in told.steps] == [None] * len(told.done)

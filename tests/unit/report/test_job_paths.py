@@ -10,9 +10,9 @@ import pytest
 from operators import points
 from servotwin.jobs.language import parse
 from servotwin.jobs.program import Program, load_program
-from servotwin.motion.reports import report
 from servotwin.report.job_story import instructions
 from servotwin.simulation.io_script import parse_io_script
+from servotwin.simulation.job_log import JobLog
 from servotwin.simulation.job_run import JobSettings, rehearse
 
 LINE = "PROFILE trapezoid\nMOVEJ P1\nMOVEL P2 SPEED 0.4 m/s ACC 2 m/s2\nWAIT 0.1 s\nMOVEJ P1"
@@ -22,18 +22,59 @@ def program(text: str) -> Program:
     return Program(parse(text, "test.job"), points())
 
 
-def test_at_full_pace_the_commands_say_what_the_planner_says() -> None:
+def test_line_is_told_as_the_geometry_of_its_commands_has_it() -> None:
+    """Of a straight line all is known: its length, and how far interpolated joints leave it."""
     log, commands, player = rehearse(program(LINE))
     done = {step.text: step for step in instructions(log, commands, player)}
-    told = report(player.plans[1].trajectory, player.robot, player.limits, player.period)[0]
-    line = done["MOVEL P2"]
-    assert line.length_m == pytest.approx(told.length_m, rel=1e-6)
+    line, robot = done["MOVEL P2"], player.robot
+    begin, end = robot.fkine(player.plans[1].trajectory.sample([0.0, 1e9])[0])[:, :3, 3]
+    assert line.length_m == pytest.approx(float(np.linalg.norm(end - begin)), rel=1e-6)
     assert line.top_speed == pytest.approx(0.4, rel=1e-6)
-    assert line.deviation_m == pytest.approx(told.deviation_m, abs=1e-9)
-    # the samples of the job do not begin with the move, so that the largest chord is another one
-    assert line.chord_error_m == pytest.approx(told.chord_error_m, rel=0.1)
+    assert line.deviation_m is not None
+    assert line.deviation_m < 1e-8
+    within = commands.motion[:-1] == commands.motion[1:]
+    k = np.flatnonzero(within & (commands.motion[:-1] == line_motion(log)))
+    share = np.linspace(0.0, 1.0, player.substeps + 1)[:, None, None]
+    between = commands.q[k] + share * (commands.q[k + 1] - commands.q[k])
+    tip = robot.fkine(between.reshape(-1, robot.n))[:, :3, 3] - begin
+    along = (end - begin) / np.linalg.norm(end - begin)
+    across = tip - (tip @ along)[:, None] * along
+    assert line.chord_error_m == pytest.approx(
+        np.linalg.norm(across, axis=1).max(), rel=1e-3
+    )  # 1e-8 m of 20 um
     assert done["WAIT 0.1 s"].length_m is None
     assert done["MOVEJ P1"].deviation_m is None
+
+
+def line_motion(log: JobLog) -> int:
+    """The number of the line's motion among the commands."""
+    return next(entry.motion for entry in log.entries if entry.text == "MOVEL P2")
+
+
+def chord(period: str = "16 ms", substeps: int | None = None, text: str = "MOVEL P2") -> float:
+    """Chord error [m] of an instruction."""
+    log, commands, player = rehearse(program(LINE), overrides={"controller.main_period": period})
+    player.substeps = substeps or player.substeps
+    done = {step.text: step for step in instructions(log, commands, player)}
+    error = done[text].chord_error_m
+    assert error is not None
+    return error
+
+
+def test_chord_error_falls_with_the_square_of_the_period() -> None:
+    assert chord("16 ms") / chord("8 ms") == pytest.approx(4.0, rel=0.1)
+
+
+def test_chord_error_is_taken_at_the_periods_of_the_axis_controller() -> None:
+    """With one axis period in a main period every point is a commanded one."""
+    assert chord(substeps=1) < 1e-8
+    assert chord(substeps=2) == pytest.approx(
+        chord(), rel=0.02
+    )  # half-way between two commands it is largest
+
+
+def test_joint_move_has_no_chord_error_to_speak_of() -> None:
+    assert chord(text="MOVEJ P1") < 1e-2 * chord()  # joints that are interpolated linearly are on its path
 
 
 def test_at_half_the_pace_speed_is_half_and_chord_error_a_quarter() -> None:

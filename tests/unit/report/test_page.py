@@ -6,9 +6,11 @@ from html.parser import HTMLParser
 
 import numpy as np
 import plotly.graph_objects as go
+import pytest
 from plotly.offline import get_plotlyjs
 
-from servotwin.report.page import Card, Cell, Figure, Page
+from servotwin.report.page import Card, Cell, Figure, Page, row_lengths
+from servotwin.report.page_style import CARDS_IN_ROW
 
 EVIL = "<script>alert('x')</script> & \"quotes\""
 
@@ -63,3 +65,24 @@ def test_plot_library_is_included_once_and_only_with_figures() -> None:
 
 def test_page_is_the_same_every_time() -> None:
     assert page_of_everything("text") == page_of_everything("text")
+
+
+@pytest.mark.parametrize("count", range(14))
+def test_rows_of_cards_differ_by_one_card_at_most(count: int) -> None:
+    for most in CARDS_IN_ROW:
+        lengths = row_lengths(count, most)
+        assert len(lengths) == count
+        assert max(lengths, default=0) <= most
+        assert max(lengths, default=0) - min(lengths, default=0) <= 1
+        for length in set(lengths):
+            assert lengths.count(length) % length == 0  # whole rows
+
+
+def test_seven_cards_stand_as_four_and_three_on_a_wide_page() -> None:
+    page = Page("cards")
+    page.cards([Card(f"number {k}", "1", "mm") for k in range(7)])
+    styles = [a["style"] for tag, a in Tags(page.html()).found if str(a.get("class")).startswith("card ")]
+    assert len(styles) == 7
+    for most in (4, 5, 6):  # windows of 760 px and more
+        rows = [int(str(style).split(f"--of-{most}: ")[1].split(";")[0]) for style in styles]
+        assert rows == [4, 4, 4, 4, 3, 3, 3]

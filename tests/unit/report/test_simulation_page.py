@@ -11,6 +11,7 @@ from hypothesis import strategies as some
 from plotly.offline import get_plotlyjs
 
 from servotwin.report import simulation_figures_drives as drives
+from servotwin.report import simulation_figures_motion as motion
 from servotwin.report.simulation_figures_energy import energy_bars
 from servotwin.report.simulation_page import simulation_page
 from servotwin.report.simulation_tables import event_rows
@@ -134,3 +135,12 @@ def test_envelope_is_that_of_the_circuit(shown: View) -> None:
 def test_energy_bars_end_at_what_was_taken(result: Result) -> None:
     bar = energy_bars(result.summary["energy"]).data[0]
     assert bar.base[-1] + bar.x[-1] == pytest.approx(bar.x[0], rel=1e-3)  # bars too small to see are left out
+
+
+def test_every_legend_of_axes_follows_the_order_of_the_robot(shown: View) -> None:
+    joints = list(shown.result.joints)
+    assert joints == ["A", "B", "Z", "W"]  # a sliding joint between turning ones
+    figure = motion.following_error(shown)
+    assert [trace.name for trace in figure.data] == joints
+    assert [trace.yaxis for trace in figure.data] == ["y", "y", "y2", "y"]
+    assert [trace.name for trace in drives.temperatures(shown).data][:4] == joints

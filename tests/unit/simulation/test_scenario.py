@@ -11,6 +11,7 @@ import pytest
 
 import servotwin as st
 from servotwin.errors import InputError
+from servotwin.report.simulation_page import simulation_page
 from servotwin.simulation.scenario import (
     SCENARIOS,
     plan_scenario,
@@ -347,3 +348,31 @@ def test_robot_file_in_place_of_a_scenario_is_recognised() -> None:
 def test_axis_without_speed_limit_is_refused(tmp_path: Path) -> None:
     text = SHORT + "set: {axes.A.limits.speed: ''}"
     assert "move.0.to.A: axis A has no speed limit; expected axes.A.limits.speed" in message(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("own", "title"),
+    [
+        ("name: own\n", "own (extends scara-full-range)"),
+        ("", "variant (extends scara-full-range)"),
+        ("name: own\ntitle: Slow and heavy\n", "Slow and heavy"),
+    ],
+)
+def test_scenario_that_extends_another_one_does_not_keep_its_title(
+    tmp_path: Path, own: str, title: str
+) -> None:
+    text = f"format: servotwin-scenario/1\n{own}extends: scara-full-range\n"
+    path = write(tmp_path, text, "variant.yaml")
+    assert read_scenario(path).title == title
+    assert read_scenario(path, {"title": "Given"}).title == "Given"
+    assert read_scenario("scara-full-range").title != title
+
+
+def test_title_of_a_variant_stands_in_summary_and_report(tmp_path: Path) -> None:
+    text = (
+        "format: servotwin-scenario/1\nname: own\nextends: scara-full-range\n"
+        "start: {A: 0 deg, B: 0 deg, Z: 0 mm, W: 0 deg}\nmove: [{to: {A: 1 deg}}]\nrecord: {every: 5 ms}\n"
+    )
+    result = st.simulate(write(tmp_path, text))
+    assert result.summary["title"] == "own (extends scara-full-range)"
+    assert "<h1>own (extends scara-full-range)</h1>" in simulation_page(result)

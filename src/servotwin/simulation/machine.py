@@ -164,7 +164,7 @@ def attach_drives(machine: Machine, solver: Solver) -> None:
     decays = solver.method != "fast" or (decay * machine.timing["T_current"][0] >= LEAST_DECAY).all()
     direct = world["separate"] and world["at_bus"] < 0 and (motors["kind"] == Kind.DC).all() and decays
     world["plain"] = int(direct and world["smooth"] and solver.method in ("rk4", "fast"))
-    world["rubs"] = int(direct and solver.method == "fast")
+    world["rubs"] = int(direct and not world["smooth"] and solver.method == "fast")
     ratio = np.diag(machine.N)
     slope = 1.0 / np.where(motors["L"] > 0.0, motors["L"], 1.0)
     world["ratio"][:m], world["emf"][:m], world["slope"][:m] = ratio, motors["K"], slope

@@ -21,12 +21,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from servotwin.drives.motors import pmsm_current_rates, pmsm_torque, rotor_voltage
 from servotwin.dynamics.recursive.jit import helper
 
 SMALL = 0.75  # lambda S up to which series are used
-SMALL_TURN = 0.6  # rad: below, the series of sine and cosine are exact
-ELECTRICAL_STEP = 2.5e-5  # s: longest step of the dq currents between edges
 
 
 @helper
@@ -52,70 +49,6 @@ def dc_interval(
     )
     square = tau * powers + 2 * c * (a0 * E0 + a1 * E1 + a2 * E2) + c * c * E0 * (1.0 + decay) / 2
     return end, first, moment, square
-
-
-@helper
-def pmsm_interval(
-    motor: Any,
-    s_a: float,
-    s_b: float,
-    u_bus: float,
-    i_d: float,
-    i_q: float,
-    start: float,
-    tau: float,
-    longest: float,
-) -> tuple[float, float, float, float, float, float, float]:
-    """The same for dq currents, by RK4 in steps up to ``longest``; ``start`` is the time since the window began.
-
-    Returns i_d, i_q, the integrals of torque, torque x time since ``start``, i^2, electrical power, i_q.
-    """
-    steps = int(tau / longest) + 1
-    h = tau / steps
-    first = shaft_angle(motor, start)
-    v_d, v_q = rotor_voltage(motor, first, s_a, s_b, u_bus)
-    torque = moment = square = power = charge = 0.0
-    for k in range(steps):
-        x_d, x_q = i_d, i_q
-        new_d, new_q = i_d, i_q
-        for stage in range(4):
-            c = 0.0 if stage == 0 else (1.0 if stage == 3 else 0.5)
-            weight = h / 6.0 if stage in (0, 3) else h / 3.0
-            local = (k + c) * h
-            t = start + local
-            cos, sin = turn_by(motor.pole_pairs * (shaft_angle(motor, t) - first))
-            u_d, u_q = cos * v_d + sin * v_q, cos * v_q - sin * v_d
-            w = motor.w + t * (motor.w_dot + t * motor.w_ddot / 2)
-            r_d, r_q = pmsm_current_rates(motor, u_d, u_q, x_d, x_q, w)
-            turn = pmsm_torque(motor, x_d, x_q)
-            torque += weight * turn
-            moment += weight * turn * local
-            square += weight * 1.5 * (x_d * x_d + x_q * x_q)
-            power += weight * 1.5 * (u_d * x_d + u_q * x_q)
-            charge += weight * x_q
-            new_d += weight * r_d
-            new_q += weight * r_q
-            ahead = 0.5 * h if stage < 2 else h
-            x_d, x_q = i_d + ahead * r_d, i_q + ahead * r_q
-        i_d, i_q = new_d, new_q
-    return i_d, i_q, torque, moment, square, power, charge
-
-
-@helper
-def shaft_angle(motor: Any, t: float) -> float:
-    """Angle of the motor t seconds after the window began, as expected."""
-    return motor.theta + t * (motor.w + t * (motor.w_dot / 2 + t * motor.w_ddot / 6))  # type: ignore[no-any-return]
-
-
-@helper
-def turn_by(x: float) -> tuple[float, float]:
-    """cos x and sin x, by their series for the small angles within a PWM interval."""
-    if abs(x) > SMALL_TURN:
-        return math.cos(x), math.sin(x)
-    y = x * x
-    cos = 1.0 - y / 2 * (1.0 - y / 12 * (1.0 - y / 30 * (1.0 - y / 56 * (1.0 - y / 90 * (1.0 - y / 132)))))
-    sin = x * (1.0 - y / 6 * (1.0 - y / 20 * (1.0 - y / 42 * (1.0 - y / 72 * (1.0 - y / 110)))))
-    return cos, sin
 
 
 @helper

@@ -18,9 +18,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from servotwin.drives.exact import ELECTRICAL_STEP, dc_interval, pmsm_interval
+from servotwin.drives.exact import dc_interval
 from servotwin.drives.motors import note_peaks, pmsm_torque
 from servotwin.drives.records import MOTOR, POWER, STOP
+from servotwin.drives.synchronous import pmsm_copper, pmsm_interval
 from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import call_piece, records_at
 from servotwin.simulation.plant import (
@@ -59,18 +60,23 @@ def window_currents(world: Any, motors: Any, u: float, start: float, span: float
         motor = motors[j]
         k = motor.current_at
         i = world.y[k] if k >= 0 else 0.0
-        i_q = world.y[k + 1] if motor.kind == PMSM else 0.0
+        i_q = flux_d = flux_q = g_d = g_q = cos = sin = c = s = 0.0
+        if motor.kind == PMSM:
+            i_q, g_d, g_q = world.y[k + 1], 1.0 / motor.L_d, 1.0 / motor.L_q
+            flux_d, flux_q = motor.L_d * i + motor.psi, motor.L_q * i_q
+            cos, sin = math.cos(motor.pole_pairs * motor.theta), math.sin(motor.pole_pairs * motor.theta)
+            c, s = cos, sin
         torque = moment = square = energy = charge = passed = 0.0
         R, L, K = motor.R + motor.R_bridge, motor.L, motor.K
         edges = 0 if mean else world.edges[j]
-        for s in range(edges + 1):
-            begin = start if s == 0 else max(start, world.times[j, s - 1])
-            end = start + span if s == edges else min(start + span, world.times[j, s])
+        for e in range(edges + 1):
+            begin = start if e == 0 else max(start, world.times[j, e - 1])
+            end = start + span if e == edges else min(start + span, world.times[j, e])
             tau = end - begin
             if tau <= 0.0:
                 continue
-            level = world.mean_a[j] if mean else world.level_a[j, s]
-            level_b = world.mean_b[j] if mean else world.level_b[j, s]
+            level = world.mean_a[j] if mean else world.level_a[j, e]
+            level_b = world.mean_b[j] if mean else world.level_b[j, e]
             w = motor.w + passed * (motor.w_dot + passed * motor.w_ddot / 2)
             slope = motor.w_dot + motor.w_ddot * passed
             first = lever = i2 = gained = i_q_passed = 0.0
@@ -80,9 +86,13 @@ def window_currents(world: Any, motors: Any, u: float, start: float, span: float
                     gained = level * u * first
                     first, lever = K * first, K * lever
             elif motor.kind == PMSM and not motor.open:
-                i, i_q, first, lever, i2, gained, i_q_passed = pmsm_interval(
-                    motor, level, level_b, u, i, i_q, passed, tau, span if mean else ELECTRICAL_STEP
-                )
+                flux_d, flux_q, c, s, first, lever, second, _, gained, i_q_passed = pmsm_interval(
+                    world.points, R, g_d, g_q, motor.psi, motor.pole_pairs, motor.w, motor.w_dot, motor.w_ddot,
+                    cos, sin, c, s, level * u, level_b * u, flux_d, flux_q, passed, tau, passed,
+                )  # fmt: skip
+                before_d, before_q, i, i_q = i, i_q, (flux_d - motor.psi) * g_d, flux_q * g_q
+                work = w * first + slope * lever + motor.w_ddot * second
+                i2 = pmsm_copper(R, motor.L_d, motor.L_q, gained, work, i, i_q, before_d, before_q)
             elif motor.kind == REDUCED and not motor.open:
                 i, rate, bend = (level * u - K * w) / R, -K * slope / R, -K * motor.w_ddot / R
                 first = tau * (i + tau * (rate / 2 + tau * bend / 6))

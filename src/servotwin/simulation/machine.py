@@ -165,6 +165,8 @@ def attach_drives(machine: Machine, solver: Solver) -> None:
     direct = world["separate"] and world["at_bus"] < 0 and (motors["kind"] == Kind.DC).all() and decays
     world["plain"] = int(direct and world["smooth"] and solver.method in ("rk4", "fast"))
     world["rubs"] = int(direct and not world["smooth"] and solver.method == "fast")
+    if synchronous(machine):
+        world["plain"] = 1
     ratio = np.diag(machine.N)
     slope = 1.0 / np.where(motors["L"] > 0.0, motors["L"], 1.0)
     world["ratio"][:m], world["emf"][:m], world["slope"][:m] = ratio, motors["K"], slope
@@ -175,6 +177,13 @@ def attach_drives(machine: Machine, solver: Solver) -> None:
     world["back"][:m] = motors["K"] * ratio * slope
 
 
+def synchronous(machine: Machine) -> bool:
+    """Whether the window written out for synchronous motors serves this robot: all of them, stiff and smooth."""
+    world, kinds = machine.world[0], machine.motors["kind"]
+    stiff = world["smooth"] and world["diagonal"] and world["elastic"] == 0 and world["n_x"] == world["n"]
+    return bool(world["method"] == 1 and stiff and world["at_bus"] < 0 and (kinds == Kind.PMSM).all())
+
+
 def attach_pieces(machine: Machine, *, every: bool) -> None:
     """Tell the record where the compiled pieces are: what a plain robot needs, or all of them.
 
@@ -182,11 +191,13 @@ def attach_pieces(machine: Machine, *, every: bool) -> None:
     """
     world = machine.world[0]
     names = (["plain"] if world["method"] == 1 else ["march"]) if world["plain"] else []
+    if synchronous(machine):
+        names = ["synchronous"]
     if every or not names:
         names += ["rubbing"] if world["rubs"] else []
         names += ["advance", "fast", "constrained", "switch"]
     for name, address in addresses(names, meanwhile=lambda: machine.run(0)).items():
-        machine.world[f"{name}_piece"] = address
+        machine.world["plain_piece" if name == "synchronous" else f"{name}_piece"] = address
 
 
 def square_transmission(robot: Robot) -> Array:

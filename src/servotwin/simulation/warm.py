@@ -14,10 +14,12 @@ from servotwin.simulation.plain import plain_window
 from servotwin.simulation.plant import constrained
 from servotwin.simulation.rubbing import rubbing_window
 from servotwin.simulation.steps import advance, switch
+from servotwin.simulation.synchronous import synchronous_window
 
 PIECES: dict[str, Piece] = {
     "plain": plain_window,
     "rubbing": rubbing_window,
+    "synchronous": synchronous_window,
     "march": march,
     "advance": advance,
     "fast": fast_window,

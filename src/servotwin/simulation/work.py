@@ -98,6 +98,11 @@ _ARRAYS = {
     "snap": (MAX_JOINTS,),
     "was": (MAX_JOINTS, 2),  # torque line before it is put right
     "at_edges": (MAX_JOINTS, MAX_EDGES + 1),  # the answer to the pulses at the end of every interval
+    "points": (2, 4),  # fluxes of a synchronous motor at the points of a step
+    "cos": (MAX_JOINTS,),  # of a synchronous motor's electrical angle when the window began
+    "sin": (MAX_JOINTS,),
+    "missing": (MAX_JOINTS, 2),  # of impulse and moment of its torque in the guess
+    "seen": (MAX_JOINTS, 2),  # acceleration and jerk under which the fluxes of a synchronous motor were found
     "pulse_end": (MAX_JOINTS,),
     "pulse_work": (MAX_JOINTS,),
     "pulse_decay": (MAX_JOINTS,),

@@ -13,6 +13,7 @@ from servotwin.drives.friction import breakaway_direction
 from servotwin.drives.records import FREE, MOTOR, POWER, STOP, STUCK
 from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import call_address, call_piece, records_at
+from servotwin.simulation.held import solve
 from servotwin.simulation.plant import (
     PACKAGES,
     accelerate,
@@ -20,7 +21,6 @@ from servotwin.simulation.plant import (
     constraints,
     rates,
     shaft,
-    solve,
 )
 from servotwin.simulation.work import WORLD
 
@@ -173,7 +173,7 @@ def lowest(world: Any, motors: Any, h: float) -> float:
             back = 1.0 - part
             ends = w0 * back * back * (1.0 + 2.0 * part) + w1 * part * part * (3.0 - 2.0 * part)
             if ends + part * back * (back * fall - part * rise) < 0.0:
-                return part * h
+                return part * h  # type: ignore[no-any-return]
     return h
 
 

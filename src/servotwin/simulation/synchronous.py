@@ -169,7 +169,7 @@ def ripple(world: Any, motors: Any, span: float) -> None:
         Q = -stiffness * half * (shake2 + rate * shake3)  # eq:ripple-feedback
         later = -stiffness * (shake2 * g0 - half * shake3)
         world.ripple[j, 0], world.ripple[j, 1] = Q, span * Q - later
-        shape = 2.0 * ripple_shape(world.U[j, 2] * world.per_span) * per_fifth
+        shape = 2.0 * ripple_shape(world.U[j, 2] * world.per_span, 2) * per_fifth
         world.ripple_square[j] = shape * world.beside[j, 1] * shake3 / motors[j].L_q  # eq:ripple-square
 
 

@@ -216,6 +216,10 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
     balance = (numbers.get("energy") or {}).get("balance_error_relative")
     if balance is not None:
         lines.append(f"energy balance: {abs(balance):.1e} of the energy moved is unaccounted for")
+    from servotwin.simulation.limits_met import bus_words
+
+    words = bus_words(numbers.get("bus"))
+    lines += [words] if words else []
     if numbers.get("real_time_factor") is not None:
         lines.append(
             f"speed: {numbers['real_time_factor']:.3g} times real time "

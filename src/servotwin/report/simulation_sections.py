@@ -11,6 +11,7 @@ from servotwin.report import simulation_figures_zoom as fine
 from servotwin.report import simulation_tables as tables
 from servotwin.report.page import Figure, Page
 from servotwin.report.simulation_view import View
+from servotwin.simulation.limits_met import bus_words
 from servotwin.simulation.visits import visits_of
 
 LEAST_ROWS = 2  # fewer are no line
@@ -175,6 +176,9 @@ def supply(page: Page, shown: View) -> None:
         ],
         columns=3,
     )
+    words = bus_words(shown.result.summary.get("bus"))
+    if words:
+        page.note(f"{words}.")
     numbers = shown.result.summary.get("energy")
     if numbers:
         caption = "From the start to the end of the run: losses in orange, change of what is stored in blue"

@@ -6,6 +6,7 @@ from typing import Any
 
 from servotwin.report.page import Cell
 from servotwin.report.simulation_view import RPM, View
+from servotwin.simulation.limits_met import excess_size
 
 MOST_EVENTS = 60
 STUCK = "stuck"  # kind of an interval in which friction holds a shaft
@@ -75,6 +76,7 @@ def event_rows(shown: View) -> list[list[str | Cell]]:
     limits = set()
     for name in shown.result.motors:
         met = shown.limits_met(name)
+        sizes = {entry["kind"]: excess_size(entry) for entry in shown.axis(name).get("exceeded", [])}
         stuck = [entry for entry in met if entry[0] == STUCK]
         if stuck:
             whole = (STUCK, stuck[0][1], stuck[-1][2], sum(entry[3] for entry in stuck))
@@ -82,6 +84,7 @@ def event_rows(shown: View) -> list[list[str | Cell]]:
         for kind, start, end, times in met:
             limits.add((name, kind))
             what = f"{kind}, {times} times" if times > 1 else kind
+            what += f"; at most {sizes[kind]}" if kind in sizes else ""
             rows.append((start, [f"{start:.4f} s", f"{end:.4f} s", Cell(name, "strong"), what]))
     for event in shown.result.events:
         if (event.axis, event.what) not in limits:  # stands there with its end already

@@ -122,12 +122,14 @@ class View:
         ]
 
     def incidents(self, axis: str | None = None) -> list[tuple[float, str]]:
-        """Events that are no limits of the drive and no shaft at rest, such as faults; of one axis, or of all."""
+        """Events that are no limits and no shaft at rest, such as faults; of one axis, or of all."""
         quiet = ("voltage limit", "current limit", "speed", "stuck")
         return [
             (event.time_s, event.what if axis else f"{event.axis} {event.what}".strip())
             for event in self.result.events
-            if not event.what.startswith(quiet) and (axis is None or event.axis in (axis, ""))
+            if not event.what.startswith(quiet)
+            and not event.what.endswith("exceeded")
+            and (axis is None or event.axis in (axis, ""))
         ][:SHOWN_EVENTS]
 
     @cached_property

@@ -131,12 +131,14 @@ def motors(page: Page, shown: View) -> None:
     )
     planes = [torque_speed(shown, i) for i in order]
     page.figures(planes, columns=2 if len(planes) > 1 else 1)
-    page.section("Currents and temperatures")
+    warm = any(shown.has_temperature(name) for name in names)
+    page.section("Currents and temperatures" if warm else "Currents")
     known = [i for i in order if f"motor_{names[i]}_current_A" in shown.result.signals]
     figures = [Figure(drives.currents(shown, i), f"Motor {names[i]}: current") for i in known]
     if figures:
         page.figures(figures, columns=2 if len(figures) > 1 else 1)
-    page.figures([Figure(drives.temperatures(shown), "Windings")])
+    if warm:
+        page.figures([Figure(drives.temperatures(shown), "Windings")])
 
 
 def torques(page: Page, shown: View, order: Sequence[int]) -> None:

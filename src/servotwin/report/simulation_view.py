@@ -69,6 +69,10 @@ class View:
         """A signal of a motor (k,), such as ``torque_N_m``."""
         return self.result.signals[f"motor_{name}_{quantity}"]
 
+    def has_temperature(self, name: str) -> bool:
+        """True if a motor has thermal data, without which nobody knows its temperature."""
+        return f"motor_{name}_winding_temperature_degC" in self.result.signals
+
     @cached_property
     def moving(self) -> list[int]:
         """Numbers of the joints that are commanded to move."""

@@ -62,7 +62,10 @@ def axis_summaries(
                 "rated_speed_rad_per_s": data.rated_speed,
                 "peak_current_A": float(record["i_peak"]) if amperes else None,
                 "rms_current_A": rms if amperes else None,
-                "peak_winding_temperature_degC": float(record["T_peak"]),
+                # without thermal data nobody knows the temperature
+                "peak_winding_temperature_degC": float(record["T_peak"])
+                if data.thermal is not None
+                else None,
                 "temperature_limit_degC": data.thermal.limit if data.thermal is not None else None,
                 **joint_errors(signals, joints[j], prismatic[j]),
                 "joint_peak_speed": float(machine.stops["speed_peak"][j]),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from servotwin.report.simulation_page import simulation_page
-from servotwin.report.simulation_tables import event_rows
+from servotwin.report.simulation_tables import event_rows, motor_row
 from servotwin.report.simulation_view import view
 from servotwin.report.traces import BAND_COLOURS, band_key
 from servotwin.simulation.result import SATURATION, Event, Result
@@ -55,6 +55,17 @@ def test_an_exceeded_limit_is_a_row_with_its_size_and_no_incident(result: Result
     assert row[0] == "0.3000 s"
     assert row[-1] == "joint speed exceeded; at most 212 deg/s, 106 % of limits.speed (200 deg/s)"
     assert shown.incidents() == []
+
+
+def test_motors_without_thermal_data_have_no_picture_of_their_windings(result: Result) -> None:
+    cold = {name: values for name, values in result.signals.items() if "temperature" not in name}
+    own = simulation_page(replace(result, signals=cold))
+    assert "Windings" not in own
+    assert "Currents and temperatures" not in own
+    one = replace(result, signals={**cold, **{k: v for k, v in result.signals.items() if "A_winding" in k}})
+    assert "Windings" in simulation_page(one)
+    row = motor_row(view(changed(result, peak_winding_temperature_degC=None)), "A")
+    assert row[10] == "-"
 
 
 def test_the_supply_section_has_the_extremes_of_the_bus(result: Result) -> None:

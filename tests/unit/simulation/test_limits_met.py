@@ -268,3 +268,16 @@ def test_a_highest_voltage_below_what_the_bus_has_is_refused(
 
 
 # --- balance, temperature, settling, divergence -----------------------------------------------------
+
+
+def test_without_thermal_data_there_is_no_temperature(tmp_path: Path) -> None:
+    cold = run_case(tmp_path, arm(), MOVE)
+    assert cold.summary["axes"][0]["peak_winding_temperature_degC"] is None
+    assert "motor_A_winding_temperature_degC" not in cold.signals
+    thermal = {
+        "winding_to_housing": "0.5 K/W", "housing_to_ambient": "1 K/W",
+        "winding_capacity": "20 J/K", "housing_capacity": "500 J/K",
+    }  # fmt: skip
+    warm = run_case(tmp_path, arm(thermal=thermal), MOVE)
+    peak = warm.signals["motor_A_winding_temperature_degC"].max()
+    assert warm.summary["axes"][0]["peak_winding_temperature_degC"] == pytest.approx(peak, abs=1e-2)

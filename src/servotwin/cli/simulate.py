@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -208,6 +209,7 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
         lines.append(f"tip error: {1e3 * final:.4g} mm at the end, {1e3 * most:.4g} mm at most")
     if numbers.get("settling_s") is not None:
         lines.append(f"settled {1e3 * numbers['settling_s']:.3g} ms after the end of the command")
+    lines += _slowest_joint(numbers)
     for place in (numbers.get("repeatability") or [])[:1]:
         accuracy, spread = 1e3 * place["accuracy_m"], 1e3 * place["repeatability_m"]
         lines.append(
@@ -228,3 +230,25 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
     if numbers.get("compile_s", 0.0) > LONG:
         lines.append(f"compiled in {numbers['compile_s']:.1f} s, once on this machine")
     return lines
+
+
+def _slowest_joint(numbers: Mapping[str, Any]) -> list[str]:
+    """The joint that settled last, or those that did not, with the band that it should stay in."""
+    axes = [axis for axis in numbers.get("axes", []) if axis.get("joint_settling_band") is not None]
+    if not axes or numbers.get("failure") is not None:
+        return []
+    late = [axis for axis in axes if axis["joint_settling_s"] is None]
+    if late:
+        names = ", ".join(f"{axis['joint']} (within {_band(axis)})" for axis in late)
+        return [f"joints that did not settle: {names}"]
+    last = max(axes, key=lambda axis: float(axis["joint_settling_s"]))
+    return [
+        f"joints settled {1e3 * last['joint_settling_s']:.3g} ms after the end of the command, "
+        f"{last['joint']} last (within {_band(last)})"
+    ]
+
+
+def _band(axis: Mapping[str, Any]) -> str:
+    """The band in which a joint counts as settled, with its unit."""
+    band = float(axis["joint_settling_band"])
+    return f"{math.degrees(band):.2g} deg" if axis["joint_error_unit"] == "rad" else f"{1e3 * band:.3g} mm"

@@ -23,6 +23,7 @@ MOTOR_COLUMNS = (
     "RMS current [A]",
     "winding [°C]",
     "largest following error",
+    "settled after [ms]",
     "error at the end",
 )
 
@@ -44,6 +45,7 @@ def motor_row(shown: View, name: str) -> list[str | Cell]:
         _value(axis, "rms_current_A", ".2f"),
         _value(axis, "peak_winding_temperature_degC", ".1f"),
         _joint_length(shown, axis, "joint_error_max"),
+        _value(axis, "joint_settling_s", ".0f", 1e3),
         _joint_length(shown, axis, "joint_error_final"),
     ]
 

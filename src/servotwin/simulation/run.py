@@ -221,8 +221,9 @@ def collect(
     sliding = joint_kinds(plant)
     motors = plant.mechanism.rotors.names
     axes = axis_summaries(
-        machine, scenario.plant_description, signals, plant.joint_names, sliding, motors, now
-    )
+        machine, scenario.plant_description, signals, plant.joint_names, sliding, motors, now,
+        float(run.reference.arrivals[-1]),
+    )  # fmt: skip
     moved = float(np.abs(np.diff(signals["bus_energy_J"], prepend=0.0)).sum())
     events: tuple[Event, ...] = events_of(axes, faults)
     energy = account(machine, plant, run.before, moved)

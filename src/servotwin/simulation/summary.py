@@ -19,6 +19,7 @@ from servotwin.simulation.result import Event, joint_signal
 from servotwin.simulation.signals import Reference
 
 BAND = 5e-5  # m: the tool has settled once it stays this close to its target (Lee 1989: 0.05 mm)
+JOINT_BAND = {"rad": 5e-4, "m": BAND}  # the same of a joint
 MOST_EVENTS = 500
 
 
@@ -30,8 +31,12 @@ def axis_summaries(
     prismatic: Sequence[bool],
     motors: Sequence[str],
     duration: float,
+    arrival: float,
 ) -> list[dict[str, Any]]:
-    """Torques, speeds, currents, temperatures, errors, saturation and excesses of every axis."""
+    """Torques, speeds, currents, temperatures, errors, saturation and excesses of every axis.
+
+    ``arrival`` [s]: when the last move has reached its target.
+    """
     found = []
     for j, (motor, owner) in enumerate(zip(motors, owners(description), strict=True)):
         data, record = description.axes[owner].motor, machine.motors[j]
@@ -67,7 +72,7 @@ def axis_summaries(
                 if data.thermal is not None
                 else None,
                 "temperature_limit_degC": data.thermal.limit if data.thermal is not None else None,
-                **joint_errors(signals, joints[j], prismatic[j]),
+                **joint_errors(signals, joints[j], prismatic[j], arrival),
                 "joint_peak_speed": float(machine.stops["speed_peak"][j]),
                 "joint_peak_speed_unit": "m/s" if prismatic[j] else "rad/s",
                 "saturation": intervals,
@@ -80,8 +85,8 @@ def axis_summaries(
     return found
 
 
-def joint_errors(signals: dict[str, Array], joint: str, sliding: bool) -> dict[str, Any]:
-    """Following errors of a joint with their unit."""
+def joint_errors(signals: dict[str, Array], joint: str, sliding: bool, arrival: float) -> dict[str, Any]:
+    """Following errors of a joint with their unit, and how long it took to settle after the last arrival."""
     q = signals[joint_signal(joint, "position", prismatic=sliding)]
     wanted = signals[joint_signal(joint, "position", prismatic=sliding, reference=True)]
     error, unit = q - wanted, "m" if sliding else "rad"
@@ -89,6 +94,8 @@ def joint_errors(signals: dict[str, Array], joint: str, sliding: bool) -> dict[s
         "joint_error_final": float(error[-1]) if len(error) else None,
         "joint_error_max": float(np.abs(error).max()) if len(error) else None,
         "joint_error_unit": unit,
+        "joint_settling_s": settling_time(signals["time_s"], np.abs(error), JOINT_BAND[unit], arrival),
+        "joint_settling_band": JOINT_BAND[unit],
     }
 
 

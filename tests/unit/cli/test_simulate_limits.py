@@ -6,6 +6,18 @@ from typing import Any
 
 from servotwin.cli.simulate import _lines
 
+AXIS = {"joint": "A", "joint_settling_s": 0.1, "joint_settling_band": 5e-4, "joint_error_unit": "rad"}
+SLIDE = {"joint": "Z", "joint_settling_s": 0.2, "joint_settling_band": 5e-5, "joint_error_unit": "m"}
+
+
+def test_the_joint_that_settles_last_is_named_with_its_band() -> None:
+    assert _lines({"axes": [AXIS, SLIDE]}) == [
+        "joints settled 200 ms after the end of the command, Z last (within 0.05 mm)"
+    ]
+    late = AXIS | {"joint_settling_s": None}
+    assert _lines({"axes": [late, SLIDE]}) == ["joints that did not settle: A (within 0.029 deg)"]
+    assert _lines({"axes": [late], "failure": "interrupted"}) == []
+
 
 def test_a_bus_that_moves_is_worth_a_line() -> None:
     bus: dict[str, Any] = {"voltage_min_V": 58.0, "voltage_max_V": 66.25}

@@ -281,3 +281,17 @@ def test_without_thermal_data_there_is_no_temperature(tmp_path: Path) -> None:
     warm = run_case(tmp_path, arm(thermal=thermal), MOVE)
     peak = warm.signals["motor_A_winding_temperature_degC"].max()
     assert warm.summary["axes"][0]["peak_winding_temperature_degC"] == pytest.approx(peak, abs=1e-2)
+
+
+def test_a_joint_settles_once_it_stays_in_its_band(tmp_path: Path) -> None:
+    scenario = {"move": [{**MOVE["move"][0], "dwell": "0.5 s"}], "record": FINE["record"]}
+    result = run_case(tmp_path, arm(), scenario)
+    numbers = result.summary["axes"][0]
+    assert (numbers["joint_settling_band"], numbers["joint_error_unit"]) == (5e-4, "rad")
+    t = result.signals["time_s"]
+    error = np.abs(result.signals["joint_A_position_rad"] - result.signals["joint_A_position_ref_rad"])
+    reference = result.signals["joint_A_position_ref_rad"]
+    arrival = t[np.flatnonzero(reference < 1.2 - 1e-12)[-1] + 1]
+    settled = t[np.flatnonzero(error > 5e-4)[-1] + 1] - arrival
+    assert settled > 0.05
+    assert numbers["joint_settling_s"] == pytest.approx(settled, abs=2 * TICK)

@@ -16,7 +16,7 @@ from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.robot import Robot
 from servotwin.simulation.advice import late_faults, run_warnings
 from servotwin.simulation.drive_data import highest_voltage
-from servotwin.simulation.energy import account, stored
+from servotwin.simulation.energy import account, balance_warnings, stored
 from servotwin.simulation.faults import apply_fault, fault_times
 from servotwin.simulation.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
 from servotwin.simulation.machine import Machine, build_machine
@@ -233,6 +233,7 @@ def collect(
         power = scenario.plant_description.power
         warnings += excess_warnings(axes)
         warnings += bus_warnings(bus, highest_voltage(power)[1] if power is not None else "")
+        warnings += balance_warnings(energy, scenario.solver)
     summary = {
         "scenario": scenario.name,
         "robot": plant.name,

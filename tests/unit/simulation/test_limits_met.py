@@ -270,6 +270,20 @@ def test_a_highest_voltage_below_what_the_bus_has_is_refused(
 # --- balance, temperature, settling, divergence -----------------------------------------------------
 
 
+def test_a_bad_energy_balance_is_told_with_what_to_take(tmp_path: Path) -> None:
+    machine = robot({"power": {"bridge": {"modulation": "two-level"}}})
+    poor = run_case(tmp_path, machine, MOVE)
+    wrong = abs(poor.summary["energy"]["balance_error_relative"])
+    assert wrong > 1e-5
+    assert poor.summary["warnings"] == [
+        f"energy balance: {wrong:.1e} of the energy moved is unaccounted for with solver.method rk4, more than 1e-05; "
+        "take solver.method fast or adaptive, or more solver.steps than 1"
+    ]
+    good = run_case(tmp_path, machine, MOVE, solver__method="adaptive", solver__tolerance="1e-9")
+    assert abs(good.summary["energy"]["balance_error_relative"]) < 1e-5
+    assert good.summary["warnings"] == []
+
+
 def test_without_thermal_data_there_is_no_temperature(tmp_path: Path) -> None:
     cold = run_case(tmp_path, arm(), MOVE)
     assert cold.summary["axes"][0]["peak_winding_temperature_degC"] is None

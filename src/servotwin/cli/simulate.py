@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 LONG = 2.0  # s of compiling that are worth a line
 RPM = 9.549296585513721  # turns per minute in one rad/s
+SENSIBLE = 1e5  # values and percentages beyond are those of a run that diverged
 # Fields of a scenario file; every other name is a field of the robot file.
 SCENARIO_FIELDS = frozenset(
     ("title", "robot", "set", "plant", "start", "move", "repeat", "solver", "seed", "record", "faults")
@@ -187,18 +188,25 @@ def _axis_row(axis: Mapping[str, Any]) -> list[str]:
 
     def share(key: str) -> str:
         value = axis.get(key)
-        return f"{100 * value / rated:.0f} %" if rated and value is not None else "-"
+        return f"{_sensible(100 * value / rated, '.0f')} %" if rated and value is not None else "-"
 
     return [
         str(axis.get("motor", "")),
-        number(axis.get("peak_torque_N_m"), 4),
-        number(axis.get("rms_torque_N_m"), 4),
+        _sensible(axis.get("peak_torque_N_m"), ".4g"),
+        _sensible(axis.get("rms_torque_N_m"), ".4g"),
         number(rated, 4),
         share("peak_torque_N_m"),
         share("rms_torque_N_m"),
-        "-" if speed is None else f"{RPM * speed:.0f}",
-        number(axis.get("peak_current_A"), 4),
+        "-" if speed is None else _sensible(RPM * speed, ".0f"),
+        _sensible(axis.get("peak_current_A"), ".4g"),
     ]
+
+
+def _sensible(value: float | None, pattern: str) -> str:
+    """A number of the table; what only a run that diverged can show is cut."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    return format(value + 0.0, pattern) if abs(value) < SENSIBLE else f"> {SENSIBLE:.0f}"
 
 
 def _lines(numbers: Mapping[str, Any]) -> list[str]:
@@ -216,7 +224,7 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
             f"pose visited {place['visits']} times: accuracy {accuracy:.2g} mm, repeatability {spread:.2g} mm"
         )
     balance = (numbers.get("energy") or {}).get("balance_error_relative")
-    if balance is not None:
+    if balance is not None and abs(balance) < 1.0:  # a run that diverged has none
         lines.append(f"energy balance: {abs(balance):.1e} of the energy moved is unaccounted for")
     from servotwin.simulation.limits_met import bus_words
 

@@ -9,6 +9,7 @@ from servotwin.report.simulation_view import RPM, View
 from servotwin.simulation.limits_met import excess_size
 
 MOST_EVENTS = 60
+SENSIBLE = 1e5  # values and percentages beyond are those of a run that diverged
 STUCK = "stuck"  # kind of an interval in which friction holds a shaft
 MOTOR_COLUMNS = (
     "motor",
@@ -52,14 +53,17 @@ def motor_row(shown: View, name: str) -> list[str | Cell]:
 
 def _value(axis: dict[str, Any], key: str, pattern: str, factor: float = 1.0) -> str:
     value = axis.get(key)
-    return "-" if value is None else format(factor * value, pattern)
+    if value is None:
+        return "-"
+    return format(factor * value, pattern) if abs(factor * value) < SENSIBLE else f"> {SENSIBLE:.0f}"
 
 
 def _share(value: float | None, limit: float | None) -> Cell:
     if value is None or not limit:
         return Cell("-")
     share = value / limit
-    return Cell(f"{100 * share:.0f}\u00a0%", "warn" if share > 1.0 + 1e-9 else "good")
+    text = f"{100 * share:.0f}" if abs(100 * share) < SENSIBLE else f"> {SENSIBLE:.0f}"
+    return Cell(f"{text}\u00a0%", "warn" if share > 1.0 + 1e-9 else "good")
 
 
 def _joint_length(shown: View, axis: dict[str, Any], key: str) -> str:

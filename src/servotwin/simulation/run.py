@@ -14,7 +14,7 @@ from servotwin.control.user_laws import PythonLaw
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.robot import Robot
-from servotwin.simulation.advice import late_faults, run_warnings
+from servotwin.simulation.advice import coarse_steps, late_faults, run_warnings
 from servotwin.simulation.drive_data import highest_voltage
 from servotwin.simulation.energy import account, balance_warnings, stored
 from servotwin.simulation.faults import apply_fault, fault_times
@@ -194,8 +194,9 @@ def failure_text(status: int, at: float, run: Run) -> str:
     name = run.scenario.name
     if status == DIVERGED:
         return (
-            f"{name}: diverged at {at:.6g} s: a motor left all bounds of speed; look at the gains (servotwin tune) and "
-            "at the data of motors and loads"
+            f"{name}: diverged at {at:.6g} s: a motor left all bounds of speed; "
+            f"{coarse_steps(run.machine, run.scenario.solver, run.plant.mechanism.rotors.names)}look at the gains "
+            "(servotwin tune) and at the data of motors and loads"
         )
     if status == NO_NUMBER:
         return f"{name}: stopped at {at:.6g} s: the control law returned a value that is not a number"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from plotly.offline import get_plotlyjs
 
 from servotwin.report.simulation_page import simulation_page
 from servotwin.report.simulation_tables import event_rows, motor_row
@@ -73,3 +74,15 @@ def test_the_supply_section_has_the_extremes_of_the_bus(result: Result) -> None:
     assert "bus voltage: 36.51 V to 73.48 V; braking resistor 540 W at most, 57 W in the mean." in page
     stiff = BUS | {"voltage_min_V": 73.4}
     assert "bus voltage: " not in simulation_page(replace(result, summary={**result.summary, "bus": stiff}))
+
+
+def test_a_run_that_diverged_shows_no_absurd_numbers(result: Result) -> None:
+    wild = changed(result, peak_torque_N_m=2.4e12, peak_speed_rad_per_s=1e7, peak_current_A=4e13)
+    wild.summary["energy"] = {**wild.summary["energy"], "balance_error_relative": 9.8e16}
+    row = [getattr(cell, "text", cell) for cell in motor_row(view(wild), "A")]
+    assert row[1] == row[6] == row[8] == "> 100000"
+    assert row[4] == "> 100000\u00a0%"
+    own = simulation_page(wild).replace(get_plotlyjs(), "")
+    assert "Tip error at rest" in own
+    assert "Highest torque" not in own
+    assert "Energy balance" not in own

@@ -309,3 +309,20 @@ def test_a_joint_settles_once_it_stays_in_its_band(tmp_path: Path) -> None:
     settled = t[np.flatnonzero(error > 5e-4)[-1] + 1] - arrival
     assert settled > 0.05
     assert numbers["joint_settling_s"] == pytest.approx(settled, abs=2 * TICK)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")
+def test_a_run_whose_steps_are_too_long_says_so_when_it_diverges(tmp_path: Path) -> None:
+    thermal = {
+        "winding_to_housing": "0.5 K/W", "housing_to_ambient": "1 K/W", "limit": "130 degC",
+        "winding_capacity": "20 J/K", "housing_capacity": "500 J/K", "temperature_coefficient": "0.0039 1/K",
+    }  # fmt: skip
+    quick = arm(inductance="2 uH", thermal=thermal)
+    with pytest.raises(st.SimulationError) as caught:
+        run_case(tmp_path, quick, MOVE, solver__method="modified-euler")
+    text = str(caught.value)
+    assert "the current of motor A settles within 4 us (L/R), too fast for steps of modified-euler" in text
+    assert "of up to 200 us: take solver.method fast or adaptive, or at least 25 solver.steps" in text
+    assert "servotwin tune" in text
+    partial = caught.value.partial
+    assert not [line for line in partial.summary["warnings"] if "degC" in line or "% of" in line]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 LONG = 2.0  # s of compiling that are worth a line
 RPM = 9.549296585513721  # turns per minute in one rad/s
+SENSIBLE = 1e5  # values and percentages beyond are those of a run that diverged
 # Fields of a scenario file; every other name is a field of the robot file.
 SCENARIO_FIELDS = frozenset(
     ("title", "robot", "set", "plant", "start", "move", "repeat", "solver", "seed", "record", "faults")
@@ -195,18 +197,25 @@ def _axis_row(axis: Mapping[str, Any]) -> list[str]:
 
     def share(key: str) -> str:
         value = axis.get(key)
-        return f"{100 * value / rated:.0f} %" if rated and value is not None else "-"
+        return f"{_sensible(100 * value / rated, '.0f')} %" if rated and value is not None else "-"
 
     return [
         str(axis.get("motor", "")),
-        number(axis.get("peak_torque_N_m"), 4),
-        number(axis.get("rms_torque_N_m"), 4),
+        _sensible(axis.get("peak_torque_N_m"), ".4g"),
+        _sensible(axis.get("rms_torque_N_m"), ".4g"),
         number(rated, 4),
         share("peak_torque_N_m"),
         share("rms_torque_N_m"),
-        "-" if speed is None else f"{RPM * speed:.0f}",
-        number(axis.get("peak_current_A"), 4),
+        "-" if speed is None else _sensible(RPM * speed, ".0f"),
+        _sensible(axis.get("peak_current_A"), ".4g"),
     ]
+
+
+def _sensible(value: float | None, pattern: str) -> str:
+    """A number of the table; what only a run that diverged can show is cut."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    return format(value + 0.0, pattern) if abs(value) < SENSIBLE else f"> {SENSIBLE:.0f}"
 
 
 def _lines(numbers: Mapping[str, Any]) -> list[str]:
@@ -217,14 +226,19 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
         lines.append(f"tip error: {1e3 * final:.4g} mm at the end, {1e3 * most:.4g} mm at most")
     if numbers.get("settling_s") is not None:
         lines.append(f"settled {1e3 * numbers['settling_s']:.3g} ms after the end of the command")
+    lines += _slowest_joint(numbers)
     for place in (numbers.get("repeatability") or [])[:1]:
         accuracy, spread = 1e3 * place["accuracy_m"], 1e3 * place["repeatability_m"]
         lines.append(
             f"pose visited {place['visits']} times: accuracy {accuracy:.2g} mm, repeatability {spread:.2g} mm"
         )
     balance = (numbers.get("energy") or {}).get("balance_error_relative")
-    if balance is not None:
+    if balance is not None and abs(balance) < 1.0:  # a run that diverged has none
         lines.append(f"energy balance: {abs(balance):.1e} of the energy moved is unaccounted for")
+    from servotwin.simulation.limits_met import bus_words
+
+    words = bus_words(numbers.get("bus"))
+    lines += [words] if words else []
     if numbers.get("real_time_factor") is not None:
         lines.append(
             f"speed: {numbers['real_time_factor']:.3g} times real time "
@@ -233,3 +247,25 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
     if numbers.get("compile_s", 0.0) > LONG:
         lines.append(f"compiled in {numbers['compile_s']:.1f} s, once on this machine")
     return lines
+
+
+def _slowest_joint(numbers: Mapping[str, Any]) -> list[str]:
+    """The joint that settled last, or those that did not, with the band that it should stay in."""
+    axes = [axis for axis in numbers.get("axes", []) if axis.get("joint_settling_band") is not None]
+    if not axes or numbers.get("failure") is not None:
+        return []
+    late = [axis for axis in axes if axis["joint_settling_s"] is None]
+    if late:
+        names = ", ".join(f"{axis['joint']} (within {_band(axis)})" for axis in late)
+        return [f"joints that did not settle: {names}"]
+    last = max(axes, key=lambda axis: float(axis["joint_settling_s"]))
+    return [
+        f"joints settled {1e3 * last['joint_settling_s']:.3g} ms after the end of the command, "
+        f"{last['joint']} last (within {_band(last)})"
+    ]
+
+
+def _band(axis: Mapping[str, Any]) -> str:
+    """The band in which a joint counts as settled, with its unit."""
+    band = float(axis["joint_settling_band"])
+    return f"{math.degrees(band):.2g} deg" if axis["joint_error_unit"] == "rad" else f"{1e3 * band:.3g} mm"

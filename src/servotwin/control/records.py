@@ -38,14 +38,21 @@ class Sensing(IntEnum):
 
 
 class Saturation(IntEnum):
-    """Bits of the saturation word."""
+    """Bits of the saturation word: limits that loops meet, what holds a shaft, limits that are exceeded."""
 
     VOLTAGE = 1
     CURRENT = 2
     SPEED_COMMAND = 4
     END_STOP = 8
     STUCK = 16
+    MOTOR_SPEED = 32
+    PEAK_TORQUE = 64
+    JOINT_SPEED = 128
+    EFFORT = 256
 
+
+KINDS = len(Saturation)
+SPANS = 256  # of one limit that are kept apart; later ones are counted with the last
 
 _REAL, _WHOLE = np.float64, np.int64
 _REALS = (
@@ -68,9 +75,15 @@ _REALS = (
 )
 _WHOLES = (
     "count last_count fixed kp_x ki_x kp_n ki_n kp_i ki_i acc_x acc_n acc_i acc_d "
-    "sensing saturation seen_saturation command_bits"
+    # limits that the loops met at their last samples, all that were in force in a window, and since the last row
+    "sensing saturation met seen_saturation command_bits"
 )
-AXIS = np.dtype([(name, _REAL) for name in _REALS.split()] + [(name, _WHOLE) for name in _WHOLES.split()])
+AXIS = np.dtype(
+    [(name, _REAL) for name in _REALS.split()]
+    + [(name, _WHOLE) for name in _WHOLES.split()]
+    # spans of every limit: from, to [ns], times, time at the limit [ns]; how many there are
+    + [("spans", _WHOLE, (KINDS, SPANS, 4)), ("span_count", _WHOLE, (KINDS,))]
+)
 TIMING = np.dtype(
     [(name, _REAL) for name in ("T_main", "T_axis", "T_speed", "T_current")]
     + [(name, _REAL) for name in ("share_torque", "share_gravity", "K_p", "K_d")]

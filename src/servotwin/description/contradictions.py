@@ -15,6 +15,8 @@ CONSTANTS = 0.05  # torque and voltage constant of one motor follow from each ot
 PHASE = 2.0 / 3.0  # amplitude of a phase's back-EMF over the torque per amplitude of the q current
 OUTPUT = 0.10  # data sheets round speed, torque and power
 PEAK = 0.05  # the same for a torque and the current that makes it
+SPEED = 0.01  # the same for the speeds of a joint and its motor
+RPM = 30.0 / math.pi  # turns per minute in one rad/s
 
 
 def contradictions(description: RobotDescription) -> Iterator[str]:
@@ -30,6 +32,7 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
         if axis.motor is not None:
             for field, text in _of_motor(axis.motor):
                 yield f"axes.{name}.{field}", text
+    yield from _of_speeds(description)
     power = description.power
     if power is not None and power.supply_resistance and power.capacitance is None:
         yield (
@@ -96,6 +99,18 @@ def _of_peaks(motor: Motor) -> Iterator[tuple[str, str]]:
     rest, sliding = motor.static_friction, motor.coulomb_friction
     if rest is not None and sliding is not None and rest < sliding:
         yield "motor.static_friction", f"{rest:.4g} N*m is below the coulomb_friction {sliding:.4g} N*m"
+
+
+def _of_speeds(description: RobotDescription) -> Iterator[tuple[str, str]]:
+    """Joints whose speed limit turns their motor faster than it may."""
+    for name, axis in description.axes.items():
+        most, speed, ratio = axis.motor and axis.motor.max_speed, axis.limits.speed, _ratio(description, name)
+        if most and speed is not None and ratio is not None and abs(ratio) * speed > most * (1.0 + SPEED):
+            yield (
+                f"axes.{name}.limits.speed",
+                f"the motor of axis {name} turns at {RPM * abs(ratio) * speed:.4g} rpm at this speed, above its"
+                f" max_speed {RPM * most:.4g} rpm",
+            )
 
 
 def _voltages(description: RobotDescription) -> dict[str, float]:

@@ -56,6 +56,9 @@ class Power(Part):
     braking_resistor: BrakingResistor | None = Field(
         default=None, description="resistor that limits the voltage of braking axes"
     )
+    max_voltage: Annotated[float | None, Measure("V", above=0.0)] = Field(
+        default=None, description="highest voltage that the intermediate circuit stands"
+    )
     bridge: Bridge = Field(default_factory=Bridge, description="the bridges, all alike")
 
     @model_validator(mode="after")
@@ -65,6 +68,11 @@ class Power(Part):
             given = "missing" if self.supply_resistance is None else "0 ohm"
             text = f"{given}: a stiff source would charge the capacitance without limit"
             raise problem(f"{text}; expected a resistance above zero, such as '0.3 ohm'", "supply_resistance")
+        least = resistor.on if resistor is not None else self.bus_voltage
+        if self.max_voltage is not None and self.max_voltage < least:
+            word = "bus_voltage" if resistor is None else "voltage that switches the braking resistor on,"
+            text = f"{self.max_voltage:g} V is below the {word} {least:g} V; expected more"
+            raise problem(text, "max_voltage")
         if resistor is not None and resistor.off <= self.bus_voltage:
             text = f"{resistor.off:g} V is not above the bus_voltage {self.bus_voltage:g} V"
             raise problem(f"{text}, so that it would stay on for ever; expected more", "braking_resistor.off")

@@ -42,18 +42,28 @@ MOTOR = _dtype(
     "T_w T_h T_ref T_ambient R_wh R_ha C_w C_h alpha "
     # applied: switch state per volt of the bus (alpha, beta for three phases), torque of an ideal drive
     "s_a s_b torque_command "
-    # now: angle, speed, its derivatives at the start of the window, torque, transmitted torque, what friction must hold
-    "theta w w_dot w_ddot tau net transmitted slack "
+    # now: angle, speed, its derivatives at the start of the window, torque, its mean over the window, transmitted
+    # torque, what friction must hold
+    "theta w w_dot w_ddot tau tau_mean net transmitted slack "
     # extremes so far; integral of the applied voltage since the last recorded row
-    "i_peak tau_peak tau_mean_peak w_peak T_peak volt_seconds",
+    "i_peak tau_peak tau_mean_peak w_peak T_peak volt_seconds "
+    # what the data sheet allows, infinite where it is silent
+    "w_limit tau_limit",
     # charge_at: where the integral of a synchronous motor's i_q stands; has_constant: K is stated, not a stand-in
     "kind mode flexible current_at charge_at has_constant brake_closed contact open",
 )
 
-POWER = _dtype("u_source R_supply C u_on u_off R_brake dead_time storage_time", "two_level braking")
+POWER = _dtype(
+    "u_source R_supply C u_on u_off R_brake dead_time storage_time "
+    # voltage that the bus should not exceed; extremes so far, and the highest voltage with the resistor on
+    "u_limit u_low u_high u_braking",
+    # off: all bridges; over: times above u_limit, from, to, total [ns]
+    "two_level braking off over_times over_from over_to over_ns",
+)
 
 # state: -1, +1 while a joint lies at its low or high end; touched: it has met one since the last window
-STOP = _dtype("low high reaction", "state touched")
+# limits of the joint and the largest values so far; has_effort: a torque or force limit is stated
+STOP = _dtype("low high reaction speed_limit effort_limit speed_peak effort_peak", "state touched has_effort")
 
 SENSOR = _dtype(
     "counts_per_rad current_range current_offset current_noise last_edge_time last_speed",

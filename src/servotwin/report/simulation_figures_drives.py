@@ -175,9 +175,11 @@ def currents(view: View, i: int) -> go.Figure:
 
 
 def temperatures(view: View) -> go.Figure:
-    """Winding temperatures, against the limits that are near."""
+    """Winding temperatures of motors with thermal data, against the limits that are near."""
     figure = go.Figure(layout=layout(HEIGHT, yaxis=axis("winding temperature [°C]")))
     for i, name in enumerate(view.result.motors):
+        if not view.has_temperature(name):
+            continue
         values = view.motor_signal(name, "winding_temperature_degC")
         style = {"hovertemplate": "%{y:.2f} °C"}
         figure.add_trace(line(view.t, values, name, colour(i), view.points, **style))

@@ -35,7 +35,7 @@ def joint_motion(view: View, i: int, height: int = 420) -> go.Figure:
         dotted = {**style, "line": DOTTED, "showlegend": first}
         figure.add_trace(line(view.t, wanted, "commanded", INK, view.points, **dotted))
     figure.update_xaxes(anchor="y2")
-    limits = [item for item in view.saturation(name) if item[0].startswith(("end", "stuck"))]
+    limits = [item for item in view.saturation(name) if item[0].startswith(("end", "stuck", "joint"))]
     bands(figure, limits, view.duration)
     marks(figure, view.incidents(name), 0.46)
     return figure

@@ -7,6 +7,7 @@ from typing import Any
 from servotwin import __version__
 from servotwin.report.page import Card, Page
 from servotwin.report.simulation_sections import LEAST_ROWS, drive_sections, pwm_words, say_if_empty
+from servotwin.report.simulation_tables import SENSIBLE
 from servotwin.report.simulation_view import View, view
 from servotwin.simulation.result import Result
 
@@ -64,7 +65,7 @@ def _cards(shown: View) -> list[Card]:
         else:
             cards.append(Card("Settling", f"{1e3 * settled:.0f}", "ms", f"after the command ends{within}"))
     balance = _number(numbers.get("energy", {}), "balance_error_relative")
-    if balance is not None:
+    if balance is not None and abs(balance) < 1.0:  # a run that diverged has none
         mark = "good" if abs(balance) < 1e-6 else "warn"
         cards.append(
             Card("Energy balance", f"{abs(balance):.0e}", "", "of the energy moved is unaccounted for", mark)
@@ -79,6 +80,8 @@ def _torque_card(numbers: dict[str, Any]) -> list[Card]:
         if rated:
             worst = max(rated, key=lambda axis: float(axis["peak_torque_N_m"] / axis[key]))
             share = worst["peak_torque_N_m"] / worst[key]
+            if not 100.0 * share < SENSIBLE:
+                return []
             mark = "warn" if share > 1.0 + 1e-9 else "good"
             remark = f"motor {worst['motor']}, {100 * share:.0f}\u00a0% of {word} torque"
             return [Card("Highest torque", f"{worst['peak_torque_N_m']:.3g}", "N m", remark, mark)]

@@ -11,6 +11,7 @@ from servotwin.report import simulation_figures_zoom as fine
 from servotwin.report import simulation_tables as tables
 from servotwin.report.page import Figure, Page
 from servotwin.report.simulation_view import View
+from servotwin.simulation.limits_met import bus_words
 from servotwin.simulation.visits import visits_of
 
 LEAST_ROWS = 2  # fewer are no line
@@ -138,12 +139,14 @@ def motors(page: Page, shown: View) -> None:
     )
     planes = [torque_speed(shown, i) for i in order]
     page.figures(planes, columns=2 if len(planes) > 1 else 1)
-    page.section("Currents and temperatures")
+    warm = any(shown.has_temperature(name) for name in names)
+    page.section("Currents and temperatures" if warm else "Currents")
     known = [i for i in order if f"motor_{names[i]}_current_A" in shown.result.signals]
     figures = [Figure(drives.currents(shown, i), f"Motor {names[i]}: current") for i in known]
     if figures:
         page.figures(figures, columns=2 if len(figures) > 1 else 1)
-    page.figures([Figure(drives.temperatures(shown), "Windings")])
+    if warm:
+        page.figures([Figure(drives.temperatures(shown), "Windings")])
 
 
 def torques(page: Page, shown: View, order: Sequence[int]) -> None:
@@ -183,6 +186,9 @@ def supply(page: Page, shown: View) -> None:
         ],
         columns=3,
     )
+    words = bus_words(shown.result.summary.get("bus"))
+    if words:
+        page.note(f"{words}.")
     numbers = shown.result.summary.get("energy")
     if numbers:
         caption = "From the start to the end of the run: losses in orange, change of what is stored in blue"

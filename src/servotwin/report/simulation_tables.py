@@ -6,8 +6,10 @@ from typing import Any
 
 from servotwin.report.page import Cell
 from servotwin.report.simulation_view import RPM, View
+from servotwin.simulation.limits_met import excess_size
 
 MOST_EVENTS = 60
+SENSIBLE = 1e5  # values and percentages beyond are those of a run that diverged
 STUCK = "stuck"  # kind of an interval in which friction holds a shaft
 MOTOR_COLUMNS = (
     "motor",
@@ -22,6 +24,7 @@ MOTOR_COLUMNS = (
     "RMS current [A]",
     "winding [°C]",
     "largest following error",
+    "settled after [ms]",
     "error at the end",
 )
 
@@ -43,20 +46,24 @@ def motor_row(shown: View, name: str) -> list[str | Cell]:
         _value(axis, "rms_current_A", ".2f"),
         _value(axis, "peak_winding_temperature_degC", ".1f"),
         _joint_length(shown, axis, "joint_error_max"),
+        _value(axis, "joint_settling_s", ".0f", 1e3),
         _joint_length(shown, axis, "joint_error_final"),
     ]
 
 
 def _value(axis: dict[str, Any], key: str, pattern: str, factor: float = 1.0) -> str:
     value = axis.get(key)
-    return "-" if value is None else format(factor * value, pattern)
+    if value is None:
+        return "-"
+    return format(factor * value, pattern) if abs(factor * value) < SENSIBLE else f"> {SENSIBLE:.0f}"
 
 
 def _share(value: float | None, limit: float | None) -> Cell:
     if value is None or not limit:
         return Cell("-")
     share = value / limit
-    return Cell(f"{100 * share:.0f}\u00a0%", "warn" if share > 1.0 + 1e-9 else "good")
+    text = f"{100 * share:.0f}" if abs(100 * share) < SENSIBLE else f"> {SENSIBLE:.0f}"
+    return Cell(f"{text}\u00a0%", "warn" if share > 1.0 + 1e-9 else "good")
 
 
 def _joint_length(shown: View, axis: dict[str, Any], key: str) -> str:
@@ -75,6 +82,7 @@ def event_rows(shown: View) -> list[list[str | Cell]]:
     limits = set()
     for name in shown.result.motors:
         met = shown.limits_met(name)
+        sizes = {entry["kind"]: excess_size(entry) for entry in shown.axis(name).get("exceeded", [])}
         stuck = [entry for entry in met if entry[0] == STUCK]
         if stuck:
             whole = (STUCK, stuck[0][1], stuck[-1][2], sum(entry[3] for entry in stuck))
@@ -82,6 +90,7 @@ def event_rows(shown: View) -> list[list[str | Cell]]:
         for kind, start, end, times in met:
             limits.add((name, kind))
             what = f"{kind}, {times} times" if times > 1 else kind
+            what += f"; at most {sizes[kind]}" if kind in sizes else ""
             rows.append((start, [f"{start:.4f} s", f"{end:.4f} s", Cell(name, "strong"), what]))
     for event in shown.result.events:
         if (event.axis, event.what) not in limits:  # stands there with its end already

@@ -69,6 +69,10 @@ class View:
         """A signal of a motor (k,), such as ``torque_N_m``."""
         return self.result.signals[f"motor_{name}_{quantity}"]
 
+    def has_temperature(self, name: str) -> bool:
+        """True if a motor has thermal data, without which nobody knows its temperature."""
+        return f"motor_{name}_winding_temperature_degC" in self.result.signals
+
     @cached_property
     def moving(self) -> list[int]:
         """Numbers of the joints that are commanded to move."""
@@ -122,12 +126,14 @@ class View:
         ]
 
     def incidents(self, axis: str | None = None) -> list[tuple[float, str]]:
-        """Events that are no limits of the drive and no shaft at rest, such as faults; of one axis, or of all."""
+        """Events that are no limits and no shaft at rest, such as faults; of one axis, or of all."""
         quiet = ("voltage limit", "current limit", "speed", "stuck")
         return [
             (event.time_s, event.what if axis else f"{event.axis} {event.what}".strip())
             for event in self.result.events
-            if not event.what.startswith(quiet) and (axis is None or event.axis in (axis, ""))
+            if not event.what.startswith(quiet)
+            and not event.what.endswith("exceeded")
+            and (axis is None or event.axis in (axis, ""))
         ][:SHOWN_EVENTS]
 
     @cached_property

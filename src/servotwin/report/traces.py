@@ -19,6 +19,10 @@ BAND_COLOURS = {
     "speed": "#56b4e9",
     "end stop": "#1b2430",
     "stuck": "#8a94a0",
+    "motor speed": "#0072b2",
+    "peak torque": "#d55e00",
+    "joint speed": "#009e73",
+    "joint effort": "#cc3311",
 }
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
 from servotwin.control.axis_data import axis_models, controller_of, robot_gains, timing_of, word_warnings
@@ -11,14 +14,18 @@ from servotwin.control.user_laws import CompiledLaw, PythonLaw
 from servotwin.description.checks import motor_names
 from servotwin.description.controller_parts import Controller
 from servotwin.description.motors import motor_of, owners
+from servotwin.drives.records import Kind
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
 from servotwin.simulation.faults import fault_times
+from servotwin.simulation.machine import Machine
 from servotwin.simulation.scenario import Scenario
+from servotwin.simulation.scenario_parts import Solver
 
 # The loops that stay those of the servo driver below a law, by what the law commands.
 BELOW = {"speed": ("current", "speed"), "current": ("current",), "voltage": ()}
 CASCADE = ("current", "speed", "position")
+STABLE = {"modified-euler": 2.0, "rk4": 2.785}  # largest decay in a step that the method still damps
 
 
 def run_warnings(
@@ -89,6 +96,30 @@ def feed_forward_warnings(control: Controller, law: PythonLaw | CompiledLaw | No
                 f"contain {what}, {100 * sum(shares):.4g} % of it in all; expected 100 % at most together"
             )
     return lines
+
+
+def coarse_steps(machine: Machine, solver: Solver, motors: Sequence[str]) -> str:
+    r"""Why steps of fixed length may be what diverged, with a remedy; empty if they are short enough.
+
+    .. math:: \frac{R}{L}\,h \le s                                                          (eq:stable-step)
+
+    h: longest step, a current period over ``solver.steps``; s: where the method stops to damp a decay.
+    """
+    limit = STABLE.get(solver.method)
+    if limit is None:
+        return ""
+    h = float(machine.timing["T_current"][0]) / solver.steps
+    records = machine.motors
+    L = np.where(records["kind"] == Kind.PMSM, np.minimum(records["L_d"], records["L_q"]), records["L"])
+    rates = np.divide(records["R_ref"] + records["R_bridge"], L, out=np.zeros(len(L)), where=L > 0.0)
+    j = int(np.argmax(rates))
+    if h * rates[j] <= limit:  # eq:stable-step
+        return ""
+    return (
+        f"the current of motor {motors[j]} settles within {1e6 / rates[j]:.3g} us (L/R), too fast for steps of "
+        f"{solver.method} of up to {1e6 * h:.3g} us: take solver.method fast or adaptive, or at least "
+        f"{math.ceil(solver.steps * h * rates[j] / limit)} solver.steps; else "
+    )
 
 
 def late_faults(scenario: Scenario, duration_ns: int) -> list[str]:

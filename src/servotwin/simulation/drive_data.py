@@ -22,6 +22,8 @@ from servotwin.simulation.scenario_parts import Solver
 AMBIENT = 25.0  # degC
 FASTEST_STIFFNESS = 1e-4  # s: an elastic gear must not swing faster than steps of the PWM period can follow
 BUS_SWING = 0.25  # largest change of the bus voltage within a step, of the source's voltage
+SOURCE_MARGIN = 1.2  # a bus above its source by this factor is worth a warning,
+RESISTOR_MARGIN = 1.1  # as is one above the voltage that switches its braking resistor on
 KINDS = {"dc": Kind.DC, "dc-reduced": Kind.DC_REDUCED, "pmsm": Kind.PMSM, "ideal": Kind.IDEAL}
 
 
@@ -48,6 +50,7 @@ def motor_records(description: RobotDescription, N: Array) -> Any:
         fill_friction(record, axis, motor)
         elastic += fill_gear(record, description, name, float(ratios[j]), elastic)
         fill_thermal(record, motor)
+        record["w_limit"], record["tau_limit"] = motor.max_speed or math.inf, motor.peak_torque or math.inf
         smooth = not (record["tau_c"] or record["tau_s"] or record["eta"] < 1.0) or (
             record["flexible"] >= 0 and not (record["tau_c"] or record["tau_s"])
         )
@@ -146,10 +149,12 @@ def power_record(
 ) -> Any:
     """Source, bus, braking resistor, bridges; ``limits`` of the motors' currents [A]."""
     record = zeros(POWER, 1)
+    record["u_limit"] = math.inf
     power = description.power
     if power is None:
         return record
-    record["u_source"] = power.bus_voltage
+    record["u_source"] = record["u_low"] = record["u_high"] = power.bus_voltage
+    record["u_limit"] = highest_voltage(power)[0]
     record["dead_time"], record["storage_time"] = power.bridge.dead_time, power.bridge.storage_time
     record["two_level"] = int(power.bridge.modulation == "two-level")
     if power.capacitance is None:
@@ -162,6 +167,15 @@ def power_record(
     if resistor is not None:
         record["R_brake"], record["u_on"], record["u_off"] = resistor.resistance, resistor.on, resistor.off
     return record
+
+
+def highest_voltage(power: Power) -> tuple[float, str]:
+    """The voltage that the bus should not exceed [V], and what it is: as stated, or above resistor or source."""
+    if power.max_voltage is not None:
+        return power.max_voltage, "power.max_voltage"
+    if power.braking_resistor is not None:
+        return RESISTOR_MARGIN * power.braking_resistor.on, f"{RESISTOR_MARGIN:g} times braking_resistor.on"
+    return SOURCE_MARGIN * power.bus_voltage, f"{SOURCE_MARGIN:g} times bus_voltage"
 
 
 def check_bus(

@@ -16,7 +16,11 @@ from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.machine import Machine
 from servotwin.simulation.plant import ELECTRIC, FRICTION, GEAR
+from servotwin.simulation.scenario_parts import Solver
 from servotwin.simulation.work import PER_MOTOR
+
+WORST_BALANCE = 1e-5  # part of the energy moved that may be unaccounted for
+LEAST_ENERGY = 1e-9  # J: less is rounding
 
 
 def stored(machine: Machine, plant: Robot) -> dict[str, float]:
@@ -60,6 +64,22 @@ def magnetic_energy(motor: np.void, y: Array) -> float:
     if motor["kind"] == Kind.PMSM:
         return float(0.75 * (motor["L_d"] * y[at] ** 2 + motor["L_q"] * y[at + 1] ** 2))
     return float(0.5 * motor["L"] * y[at] ** 2)
+
+
+def balance_warnings(numbers: dict[str, float], solver: Solver) -> list[str]:
+    """A line if a run is not integrated well enough, with what to change."""
+    wrong = abs(numbers["balance_error_relative"])
+    if not wrong > WORST_BALANCE or abs(numbers["balance_error_J"]) < LEAST_ENERGY:
+        return []
+    remedy = "solver.method adaptive"
+    if solver.method == "adaptive":
+        remedy = f"a smaller solver.tolerance than {solver.tolerance:g}"
+    elif solver.method != "fast":
+        remedy = f"solver.method fast or adaptive, or more solver.steps than {solver.steps}"
+    return [
+        f"energy balance: {wrong:.1e} of the energy moved is unaccounted for with solver.method {solver.method}, more "
+        f"than {WORST_BALANCE:g}; take {remedy}"
+    ]
 
 
 def account(machine: Machine, plant: Robot, before: dict[str, float], moved: float) -> dict[str, float]:

@@ -42,6 +42,7 @@ def apply_fault(machine: Machine, fault: Fault, motors: Sequence[str]) -> None:
         machine.world["u_bus"][0] = machine.power["u_source"][0] = value
         return
     if fault.kind == "power-off":
+        machine.power["off"] = 1
         for j in range(len(motors)):
             open_winding(machine, j)
         return

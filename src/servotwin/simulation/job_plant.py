@@ -94,6 +94,7 @@ class MachinePlant:
 
     def _power_off(self, now_ns: int) -> None:
         self._powered = False
+        self.machine.power["off"] = 1
         for j, brake in enumerate(self._brakes):
             open_winding(self.machine, j)
             if brake is not None:
@@ -103,6 +104,7 @@ class MachinePlant:
     def _power_on(self, counts: Array) -> None:
         """Windings closed, brakes open; the loops begin at the reference with empty integrators."""
         self._powered = True
+        self.machine.power["off"] = 0
         self._closing.clear()
         motors, axes = self.machine.motors, self.machine.axes
         motors["open"] = motors["brake_closed"] = 0

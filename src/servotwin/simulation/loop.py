@@ -60,7 +60,7 @@ def run(
         if world.status == WANTING:
             return
         world.now = end
-        book(world, power, motors, sensors, stops, axes, (end - now) * NANO)
+        book(world, power, motors, sensors, stops, axes, now)
         if end == world.row_next:
             record(world, motors, sensors, axes, rows_out)
 
@@ -98,7 +98,10 @@ def axis_controller(
         interpolate(axes[j], part)
         axes[j].count = read_count(sensors[j], motors[j].theta)
         if timing.law == CASCADE:
+            axes[j].saturation &= ~MOST_SPEED
             position_loop(axes[j], timing.T_axis)
+        elif timing.law == COMPUTED:
+            axes[j].saturation &= ~MOST_CURRENT
     if timing.feeds:
         feed_forward(timing, axes, inverse, world.model_buffer, world.model_at)
     if timing.law == COMPUTED:
@@ -135,13 +138,14 @@ def give_command(timing: Any, axis: Any, value: float) -> None:
     """Hand the command of a user's law to the loop below it."""
     if timing.level == SPEED:
         axis.w_command = min(max(value, -axis.w_max), axis.w_max)
-        axis.saturation |= MOST_SPEED if axis.w_command != value else 0
+        bit, limited = MOST_SPEED, axis.w_command != value
     elif timing.level == CURRENT:
         axis.i_ref = min(max(value, -axis.i_max), axis.i_max)
-        axis.saturation |= MOST_CURRENT if axis.i_ref != value else 0
+        bit, limited = MOST_CURRENT, axis.i_ref != value
     else:
         axis.u_ref = min(max(value, -axis.u_max), axis.u_max)
-        axis.saturation |= MOST_VOLTAGE if axis.u_ref != value else 0
+        bit, limited = MOST_VOLTAGE, axis.u_ref != value
+    axis.saturation = (axis.saturation & ~bit) | (bit if limited else 0)
 
 
 @part
@@ -159,6 +163,7 @@ def speed_controller(
         axis.last_count = axis.count
         if timing.level == SPEED and timing.law != COMPUTED:
             axis.w_ref = quantise(axis.w_command, axis.w_max, axis.command_bits)
+            axis.saturation &= ~MOST_CURRENT
             speed_loop(axis, timing.T_speed)
     next_instant(tasks, DRIVER, random)
 
@@ -179,6 +184,7 @@ def current_controller(
             angle = axis.pole_pairs_hat * (
                 read_count(sensor, motor.theta) / axis.counts_per_rad + axis.w_meas * T * (0.5 + timing.delay)
             )
+            axis.saturation &= ~MOST_VOLTAGE
             u_a, u_b = field_oriented_loop(axis, T, angle)
             m_a, m_b = u_a / axis.u_max, u_b / axis.u_max
             i_a, i_b = stator_currents(motor, motor.theta, world.y[k], world.y[k + 1])
@@ -186,6 +192,7 @@ def current_controller(
             i_a, i_b = world.y[k] if k >= 0 else motor.tau / motor.K, 0.0
             axis.i_meas = read_current(sensor, i_a, random)
             if timing.level != VOLTAGE:
+                axis.saturation &= ~MOST_VOLTAGE
                 current_loop(axis, T)
             m_a, m_b = axis.u_ref / axis.u_max, 0.0
         if timing.delay:

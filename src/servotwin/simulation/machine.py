@@ -304,12 +304,14 @@ def attach_model(machine: Machine, model: Robot) -> None:
 
 
 def stop_records(plant: Robot) -> Any:
-    """End stops a little beyond the position limits."""
+    """End stops a little beyond the position limits, and the other limits of the joints."""
     low, high = plant.limits.q_min, plant.limits.q_max
     stops = zeros(STOP, len(low))
     margin = np.where(np.isfinite(high - low), STOP_MARGIN * (high - low), 0.0)
     stops["low"] = np.where(np.isfinite(low), low - margin, -OPEN_END)
     stops["high"] = np.where(np.isfinite(high), high + margin, OPEN_END)
+    stops["speed_limit"], stops["effort_limit"] = plant.limits.qd_max, plant.limits.tau_max
+    stops["has_effort"] = np.isfinite(plant.limits.tau_max)
     return stops
 
 

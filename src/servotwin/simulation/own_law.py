@@ -53,7 +53,7 @@ def answer(machine: Machine, law: PythonLaw, motors: tuple[str, ...]) -> None:
     }[law.level]
     limited = np.clip(command, -axes[most], axes[most])
     axes[field] = limited
-    axes["saturation"] |= np.where(limited != command, bit, 0)
+    axes["saturation"] = (axes["saturation"] & ~int(bit)) | np.where(limited != command, bit, 0)
     world["status"] = 0
 
 

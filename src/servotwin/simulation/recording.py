@@ -21,6 +21,7 @@ from servotwin.dynamics.recursive.jit import helper, part
 from servotwin.simulation.fast import bus_voltage
 from servotwin.simulation.plant import DC, ELECTRIC, PMSM, REDUCED, SQUARE, TORQUE, shaft
 from servotwin.simulation.steps import DIVERGED, speed
+from servotwin.simulation.watch import OF_LOOPS, note_limits, too_much, watch_bus, watch_joints
 from servotwin.simulation.work import PER_MOTOR
 
 NANO = 1e-9
@@ -118,8 +119,20 @@ def look_at_stops(world: Any, stops: Any, axes: Any) -> bool:
         stops[i].touched = 0
         for j in range(world.m):
             if world.N[j, i] != 0.0:
-                axes[j].seen_saturation |= AT_STOP
+                axes[j].met |= AT_STOP
     return held
+
+
+@helper
+def look_at_bus(world: Any, power: Any, start: int) -> None:
+    """Extremes of the bus voltage since ``start`` [ns]; the braking resistor is switched by it."""
+    u = bus_voltage(world)
+    watch_bus(power, u, start, world.now)
+    if world.at_bus >= 0 and power.R_brake > 0.0:
+        if u > power.u_on:
+            power.braking = 1
+        elif u < power.u_off:
+            power.braking = 0
 
 
 @helper
@@ -132,8 +145,10 @@ def sliding(world: Any, motors: Any) -> bool:
 
 
 @part
-def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: Any, dt: float) -> None:
-    """After a window: shafts as the sensors see them, heat, braking resistor, extremes, saturation."""
+def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: Any, start: int) -> None:
+    """After a window since ``start`` [ns]: shafts as the sensors see them, heat, bus, extremes, limits met."""
+    dt = (world.now - start) * NANO
+    in_force = 0 if power[0].off else OF_LOOPS  # loops whose bridges are off limit nothing
     for j in range(world.m):
         motor, axis = motors[j], axes[j]
         motor.theta = angle(world, motors, j)
@@ -148,6 +163,7 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
         mean = (world.z[TORQUE * world.m + j] - world.z_mark[TORQUE * world.m + j]) / dt
         if motor.kind == REDUCED:
             motor.tau = mean  # without inductance the current jumps at every edge: the sensor sees its mean
+        motor.tau_mean = mean
         motor.tau_mean_peak = max(motor.tau_mean_peak, abs(mean))
         if motor.kind == DC:
             motor.tau_peak = motor.i_peak * motor.K  # plain roads note the current alone
@@ -155,23 +171,19 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
             motor.volt_seconds += mean_voltage(world, motor, j, dt) * dt
         motor.w_peak = max(motor.w_peak, abs(w))
         world.decay[j] = (motor.R + motor.R_bridge) * world.slope[j]
+        axis.met = (axis.saturation & in_force) | too_much(motor, w, mean)
         if motor.mode == STUCK:
-            axis.saturation |= HELD
-        axis.seen_saturation |= axis.saturation
-        axis.saturation = 0
+            axis.met |= HELD
         if not abs(w) < MOST_SPEED:
             world.status = DIVERGED
     for i in range(world.n_z):
         world.z_mark[i] = world.z[i]
     held = look_at_stops(world, stops, axes)
+    watch_joints(world, motors, stops, axes)
+    note_limits(axes, start, world.now)
     world.held = 1 if held else 0
     world.simple = 1 if sliding(world, motors) and not held else 0
-    if world.at_bus >= 0 and power[0].R_brake > 0.0:
-        u = world.y[world.at_bus]
-        if u > power[0].u_on:
-            power[0].braking = 1
-        elif u < power[0].u_off:
-            power[0].braking = 0
+    look_at_bus(world, power[0], start)
 
 
 @part

@@ -23,6 +23,10 @@ SATURATION = {
     Saturation.SPEED_COMMAND: "speed command limit",
     Saturation.END_STOP: "end stop",
     Saturation.STUCK: "stuck",
+    Saturation.MOTOR_SPEED: "motor speed exceeded",
+    Saturation.PEAK_TORQUE: "peak torque exceeded",
+    Saturation.JOINT_SPEED: "joint speed exceeded",
+    Saturation.EFFORT: "joint effort exceeded",
 }
 
 # Signals of a motor in the order of a recorded row.

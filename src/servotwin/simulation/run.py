@@ -14,16 +14,18 @@ from servotwin.control.user_laws import PythonLaw
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.robot import Robot
-from servotwin.simulation.advice import late_faults, run_warnings
-from servotwin.simulation.energy import account, stored
+from servotwin.simulation.advice import coarse_steps, late_faults, run_warnings
+from servotwin.simulation.drive_data import highest_voltage
+from servotwin.simulation.energy import account, balance_warnings, stored
 from servotwin.simulation.faults import apply_fault, fault_times
+from servotwin.simulation.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
 from servotwin.simulation.machine import Machine, build_machine
 from servotwin.simulation.own_law import LawError, UserLaw, answer, attach_law
 from servotwin.simulation.result import Event, Result, signal_names
 from servotwin.simulation.scenario import Scenario, plan_scenario, read_scenario
 from servotwin.simulation.signals import Reference, joint_kinds, make_signals, make_zoom
 from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER
-from servotwin.simulation.summary import axis_summaries, events_of, saturation_warnings, tip_errors
+from servotwin.simulation.summary import axis_summaries, events_of, tip_errors
 from servotwin.simulation.visits import visit_summary
 
 CHUNK = 200_000_000  # ns between two looks at the clock, the progress bar and Ctrl-C
@@ -192,8 +194,9 @@ def failure_text(status: int, at: float, run: Run) -> str:
     name = run.scenario.name
     if status == DIVERGED:
         return (
-            f"{name}: diverged at {at:.6g} s: a motor left all bounds of speed; look at the gains (servotwin tune) and "
-            "at the data of motors and loads"
+            f"{name}: diverged at {at:.6g} s: a motor left all bounds of speed; "
+            f"{coarse_steps(run.machine, run.scenario.solver, run.plant.mechanism.rotors.names)}look at the gains "
+            "(servotwin tune) and at the data of motors and loads"
         )
     if status == NO_NUMBER:
         return f"{name}: stopped at {at:.6g} s: the control law returned a value that is not a number"
@@ -219,10 +222,19 @@ def collect(
     sliding = joint_kinds(plant)
     motors = plant.mechanism.rotors.names
     axes = axis_summaries(
-        machine, scenario.plant_description, signals, plant.joint_names, sliding, motors, now
-    )
+        machine, scenario.plant_description, signals, plant.joint_names, sliding, motors, now,
+        float(run.reference.arrivals[-1]),
+    )  # fmt: skip
     moved = float(np.abs(np.diff(signals["bus_energy_J"], prepend=0.0)).sum())
     events: tuple[Event, ...] = events_of(axes, faults)
+    energy = account(machine, plant, run.before, moved)
+    bus = bus_summary(machine, energy["brake_resistor_J"], now)
+    warnings = [*run.warnings, *limit_warnings(axes)]
+    if machine.world["status"][0] != DIVERGED:  # which leaves all limits behind
+        power = scenario.plant_description.power
+        warnings += excess_warnings(axes)
+        warnings += bus_warnings(bus, highest_voltage(power)[1] if power is not None else "")
+        warnings += balance_warnings(energy, scenario.solver)
     summary = {
         "scenario": scenario.name,
         "title": scenario.title,
@@ -237,9 +249,10 @@ def collect(
         "real_time_factor": now / wall if wall > 0.0 else None,
         **tip_errors(signals, run.reference),
         "repeatability": visit_summary(signals),
-        "energy": account(machine, plant, run.before, moved),
+        "energy": energy,
+        "bus": bus,
         "axes": axes,
-        "warnings": [*run.warnings, *saturation_warnings(axes)],
+        "warnings": warnings,
         "intervals_per_current_period_max": int(machine.world["intervals_max"][0]),
         "estimated_step_error": None if scenario.solver.method == "rk4" else float(machine.world["error"][0]),
     }

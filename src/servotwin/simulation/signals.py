@@ -63,11 +63,17 @@ def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Refere
 
 
 def unknown(machine: Machine, j: int) -> tuple[str, ...]:
-    """Quantities that motor j does not have: an ideal one has no winding, without a constant no current either."""
+    """Quantities that motor j does not have.
+
+    An ideal one has no winding, without a constant no current either; without thermal data nobody knows the
+    temperature.
+    """
     motor = machine.motors[j]
+    cold = () if motor["C_w"] > 0.0 else ("winding_temperature_degC",)
     if motor["kind"] != Kind.IDEAL:
-        return ()
-    return ("voltage_V",) if motor["has_constant"] else ("voltage_V", "current_A", "current_ref_A")
+        return cold
+    currents = () if motor["has_constant"] else ("current_A", "current_ref_A")
+    return (*cold, "voltage_V", *currents)
 
 
 def commands_speed(machine: Machine) -> bool:

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.control.records import Saturation
 from servotwin.description.motors import owners
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import Kind
 from servotwin.mechanism.model import Array
+from servotwin.simulation.limits_met import excess_of_rms, excesses, saturation_intervals
 from servotwin.simulation.machine import Machine
 from servotwin.simulation.plant import SQUARE
-from servotwin.simulation.result import SATURATION, Event, joint_signal
+from servotwin.simulation.result import Event, joint_signal
 from servotwin.simulation.signals import Reference
 
 BAND = 5e-5  # m: the tool has settled once it stays this close to its target (Lee 1989: 0.05 mm)
-AGAIN = 0.05  # s: a limit that is met again sooner is told as one
+JOINT_BAND = {"rad": 5e-4, "m": BAND}  # the same of a joint
 MOST_EVENTS = 500
 
 
@@ -31,8 +31,12 @@ def axis_summaries(
     prismatic: Sequence[bool],
     motors: Sequence[str],
     duration: float,
+    arrival: float,
 ) -> list[dict[str, Any]]:
-    """Torques, speeds, currents, temperatures, errors and saturation of every axis."""
+    """Torques, speeds, currents, temperatures, errors, saturation and excesses of every axis.
+
+    ``arrival`` [s]: when the last move has reached its target.
+    """
     found = []
     for j, (motor, owner) in enumerate(zip(motors, owners(description), strict=True)):
         data, record = description.axes[owner].motor, machine.motors[j]
@@ -49,6 +53,7 @@ def axis_summaries(
         amperes = bool(record["has_constant"])  # without a torque constant nobody knows the current
         # within the current of the driver, as the controller limits it
         peak = min(K * float(machine.axes["i_max"][j]), data.peak_torque or math.inf)
+        intervals = saturation_intervals(machine.axes[j])
         found.append(
             {
                 "motor": motor,
@@ -62,51 +67,36 @@ def axis_summaries(
                 "rated_speed_rad_per_s": data.rated_speed,
                 "peak_current_A": float(record["i_peak"]) if amperes else None,
                 "rms_current_A": rms if amperes else None,
-                "peak_winding_temperature_degC": float(record["T_peak"]),
+                # without thermal data nobody knows the temperature
+                "peak_winding_temperature_degC": float(record["T_peak"])
+                if data.thermal is not None
+                else None,
                 "temperature_limit_degC": data.thermal.limit if data.thermal is not None else None,
-                **joint_errors(signals, joints[j], prismatic[j]),
-                "saturation": saturation_intervals(signals, motor),
+                **joint_errors(signals, joints[j], prismatic[j], arrival),
+                "joint_peak_speed": float(machine.stops["speed_peak"][j]),
+                "joint_peak_speed_unit": "m/s" if prismatic[j] else "rad/s",
+                "saturation": intervals,
+                "exceeded": [
+                    *excesses(machine, j, prismatic[j], intervals),
+                    *excess_of_rms(rms_torque, data.rated_torque, duration),
+                ],
             }
         )
     return found
 
 
-def joint_errors(signals: dict[str, Array], joint: str, sliding: bool) -> dict[str, Any]:
-    """Following errors and peak speed of a joint, with their unit."""
+def joint_errors(signals: dict[str, Array], joint: str, sliding: bool, arrival: float) -> dict[str, Any]:
+    """Following errors of a joint with their unit, and how long it took to settle after the last arrival."""
     q = signals[joint_signal(joint, "position", prismatic=sliding)]
     wanted = signals[joint_signal(joint, "position", prismatic=sliding, reference=True)]
-    qd = signals[joint_signal(joint, "velocity", prismatic=sliding)]
-    error = q - wanted
+    error, unit = q - wanted, "m" if sliding else "rad"
     return {
         "joint_error_final": float(error[-1]) if len(error) else None,
         "joint_error_max": float(np.abs(error).max()) if len(error) else None,
-        "joint_error_unit": "m" if sliding else "rad",
-        "joint_peak_speed": float(np.abs(qd).max()) if len(qd) else None,
-        "joint_peak_speed_unit": "m/s" if sliding else "rad/s",
+        "joint_error_unit": unit,
+        "joint_settling_s": settling_time(signals["time_s"], np.abs(error), JOINT_BAND[unit], arrival),
+        "joint_settling_band": JOINT_BAND[unit],
     }
-
-
-def saturation_intervals(signals: dict[str, Array], motor: str) -> list[dict[str, Any]]:
-    """When which limit was active; what comes back within ``AGAIN`` is one interval with the ``times`` it came.
-
-    ``active_s`` is the time at the limit, without the pauses between.
-    """
-    t, word = signals["time_s"], signals[f"motor_{motor}_saturation"].astype(np.int64)
-    found: list[dict[str, Any]] = []
-    for bit, kind in SATURATION.items():
-        last_of_kind: dict[str, Any] | None = None
-        active = np.concatenate([[False], (word & bit) != 0, [False]])
-        edges = np.flatnonzero(active[1:] != active[:-1])
-        for first, last in zip(edges[::2], edges[1::2], strict=True):
-            begin, end = float(t[first - 1]) if first > 0 else 0.0, float(t[last - 1])
-            if last_of_kind is not None and begin - last_of_kind["to_s"] < AGAIN:
-                last_of_kind["to_s"] = end
-                last_of_kind["times"] += 1
-                last_of_kind["active_s"] += end - begin
-                continue
-            last_of_kind = {"kind": kind, "from_s": begin, "to_s": end, "times": 1, "active_s": end - begin}
-            found.append(last_of_kind)
-    return sorted(found, key=lambda entry: entry["from_s"])
 
 
 def events_of(axes: Sequence[dict[str, Any]], faults: Sequence[tuple[float, str, str]]) -> tuple[Event, ...]:
@@ -115,6 +105,16 @@ def events_of(axes: Sequence[dict[str, Any]], faults: Sequence[tuple[float, str,
     for axis in axes:
         found += [Event(entry["from_s"], axis["motor"], entry["kind"]) for entry in axis["saturation"]]
     return tuple(sorted(found, key=lambda event: event.time_s)[:MOST_EVENTS])
+
+
+def settling_time(t: Array, error: Array, band: float, arrival: float) -> float | None:
+    """Time [s] from ``arrival`` until an error stays within its band; None if the record ends before."""
+    if not len(t) or float(t[-1]) < arrival:  # ended on the way
+        return None
+    outside = np.flatnonzero(error > band)
+    if not len(outside):
+        return 0.0
+    return max(float(t[outside[-1] + 1]) - arrival, 0.0) if outside[-1] + 1 < len(t) else None
 
 
 def tip_errors(signals: dict[str, Array], reference: Reference) -> dict[str, Any]:
@@ -128,45 +128,10 @@ def tip_errors(signals: dict[str, Array], reference: Reference) -> dict[str, Any
             "settling_band_m": BAND,
         }
     error = np.sqrt(sum((signals[f"tip_{a}_m"] - signals[f"tip_ref_{a}_m"]) ** 2 for a in "xyz"))
-    outside = np.flatnonzero(error > BAND)
-    settled = None
-    arrival = float(reference.arrivals[-1])
-    if float(t[-1]) < arrival:  # ended on the way
-        settled = None
-    elif not len(outside):
-        settled = 0.0
-    elif outside[-1] + 1 < len(t):
-        settled = max(float(t[outside[-1] + 1]) - arrival, 0.0)
     return {
         "tip_error_final_m": float(error[-1]),
         "tip_error_max_m": float(error.max()),
         "tip_error_across_max_m": float(signals["tip_error_across_m"].max()),
-        "settling_s": settled,
+        "settling_s": settling_time(t, error, BAND, float(reference.arrivals[-1])),
         "settling_band_m": BAND,
     }
-
-
-def saturation_warnings(axes: Sequence[dict[str, Any]]) -> list[str]:
-    """One line for every limit that a motor ran into."""
-    lines = []
-    for axis in axes:
-        kinds: dict[str, list[dict[str, Any]]] = {}
-        for entry in axis["saturation"]:
-            if entry["kind"] != SATURATION[Saturation.STUCK]:
-                kinds.setdefault(entry["kind"], []).append(entry)
-        for kind, entries in kinds.items():
-            total = sum(entry["active_s"] for entry in entries)
-            times = sum(entry["times"] for entry in entries)
-            often = f", {times} times" if times > 1 else ""
-            long = f"{total:.3g} s" if total >= 1.0 else f"{1e3 * total:.3g} ms"
-            lines.append(
-                f"motor {axis['motor']}: {kind} for {long} in all{often}, between "
-                f"{entries[0]['from_s']:.4g} s and {entries[-1]['to_s']:.4g} s"
-            )
-        limit = axis["temperature_limit_degC"]
-        if limit is not None and axis["peak_winding_temperature_degC"] > limit:
-            lines.append(
-                f"motor {axis['motor']}: winding at {axis['peak_winding_temperature_degC']:.0f} degC, above its limit "
-                f"of {limit:.0f} degC"
-            )
-    return lines

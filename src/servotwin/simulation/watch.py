@@ -1,0 +1,86 @@
+"""Limits that a run meets or exceeds, kept window by window: since when, until when, how often, how long.
+
+A limit that a loop meets is in force until the next sample of that loop, so nothing here depends on how often
+rows are recorded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from servotwin.control.records import KINDS, SPANS, Saturation
+from servotwin.dynamics.recursive.jit import helper, part
+
+AGAIN = 50_000_000  # ns: a limit that is met again sooner is told as one
+BEYOND = (
+    1.01  # a limit of motor or joint is exceeded from here: servos swing a little around what they follow
+)
+FAST_MOTOR, STRONG_MOTOR = int(Saturation.MOTOR_SPEED), int(Saturation.PEAK_TORQUE)
+FAST_JOINT, STRONG_JOINT = int(Saturation.JOINT_SPEED), int(Saturation.EFFORT)
+OF_LOOPS = int(Saturation.VOLTAGE | Saturation.CURRENT | Saturation.SPEED_COMMAND)
+
+
+@helper
+def too_much(motor: Any, w: float, torque: float) -> int:
+    """Bits of the limits that a motor exceeds with its speed and its mean torque of a window."""
+    word = FAST_MOTOR if abs(w) > BEYOND * motor.w_limit else 0
+    return word | STRONG_MOTOR if abs(torque) > BEYOND * motor.tau_limit else word
+
+
+@part
+def watch_joints(world: Any, motors: Any, stops: Any, axes: Any) -> None:
+    """Speed of every joint, and the mean torque of its motors where a limit is stated, against their limits."""
+    for i in range(world.n):
+        joint = stops[i]
+        speed = abs(world.y[world.n_x + i])
+        joint.speed_peak = max(joint.speed_peak, speed)
+        if speed > BEYOND * joint.speed_limit:
+            axes[i].met |= FAST_JOINT
+        if joint.has_effort:
+            effort = 0.0
+            for j in range(world.m):
+                effort += world.N[j, i] * motors[j].tau_mean
+            joint.effort_peak = max(joint.effort_peak, abs(effort))
+            if abs(effort) > BEYOND * joint.effort_limit:
+                axes[i].met |= STRONG_JOINT
+
+
+@part
+def note_spans(axis: Any, word: int, start: int, end: int) -> None:
+    """Enter a window [ns] in the spans of the limits of a word; one that goes on, or comes again soon, grows."""
+    for kind in range(KINDS):
+        if not (word >> kind) & 1:
+            continue
+        k = axis.span_count[kind] - 1
+        if k >= 0 and (k == SPANS - 1 or start - axis.spans[kind, k, 1] < AGAIN):
+            axis.spans[kind, k, 2] += 1 if axis.spans[kind, k, 1] != start else 0
+        else:
+            k += 1
+            axis.span_count[kind] = k + 1
+            axis.spans[kind, k, 0] = start
+            axis.spans[kind, k, 2] = 1
+        axis.spans[kind, k, 1] = end
+        axis.spans[kind, k, 3] += end - start
+
+
+@helper
+def note_limits(axes: Any, start: int, end: int) -> None:
+    """Enter a window [ns] in the spans of every limit that was in force on an axis."""
+    for j in range(axes.shape[0]):
+        if axes[j].met:
+            axes[j].seen_saturation |= axes[j].met
+            note_spans(axes[j], axes[j].met, start, end)
+
+
+@helper
+def watch_bus(power: Any, u: float, start: int, end: int) -> None:
+    """Extremes of the bus voltage, also while the braking resistor is on, and times above its limit."""
+    power.u_low, power.u_high = min(power.u_low, u), max(power.u_high, u)
+    if power.braking:
+        power.u_braking = max(power.u_braking, u)
+    if u > power.u_limit:
+        if power.over_times == 0:
+            power.over_from = start
+        power.over_times += 1 if power.over_times == 0 or power.over_to != start else 0
+        power.over_to = end
+        power.over_ns += end - start

@@ -2,7 +2,7 @@ r"""Legs whose transistors rest for the dead time: what the diodes do with the c
 
 While neither transistor of a leg conducts, the current i that leaves it decides its voltage: i > 0 flows through the
 lower diode and the leg is low, i < 0 through the upper one and it is high. Where the current reaches zero both diodes
-block, and the leg floats at the voltage that keeps it zero, the motor's back-EMF, as long as this lies between the rails:
+block, and the leg floats at the voltage that keeps it zero, the back-EMF e, as long as this lies between the rails:
 
 .. math:: s = s_{low}\ (i > 0), \quad s_{high}\ (i < 0), \quad
               \min(\max(e / u_{bus}, s_{low}), s_{high})\ (i = 0)                          (eq:pwm-diodes)
@@ -35,7 +35,9 @@ from servotwin.dynamics.recursive.jit import helper, part
 
 HIGH, OFF, LOW = 1, 0, -1
 SAME = 1e-13  # parts of a period: instants that differ by less are one
-Leg = tuple[float, float, float, float]  # commanded rise and fall, and for how long its side is kept after each
+Leg = tuple[
+    float, float, float, float
+]  # commanded rise and fall, and for how long its side is kept after each
 
 
 @helper
@@ -58,10 +60,13 @@ def side_of(leg: Leg, t: float, T: float, dead: float) -> int:
     """Which transistor of a leg conducts, or could, just after the instant t."""
     rise, fall, kept_low, kept_high = leg
     t += SAME * T
+    if rise <= t < rise + kept_low:
+        return LOW
+    if fall <= t < fall + kept_high or t < fall - T + kept_high:
+        return HIGH
     if rise <= t < fall:
-        return LOW if t < rise + kept_low else (OFF if t < rise + dead else HIGH)
-    since = fall - T if t < rise else fall
-    return HIGH if t < since + kept_high else (OFF if t < since + dead else LOW)
+        return OFF if t < rise + dead else HIGH
+    return OFF if t < (fall - T if t < rise else fall) + dead else LOW
 
 
 @helper
@@ -130,11 +135,13 @@ def begin_vector(t: float, s_a: float, s_b: float, edges: int, times: Any, a: An
 @helper
 def mean_level(times: Any, a: Any, row: int, edges: int, T: float) -> float:
     """Mean of a pattern over its period."""
-    total, begin = 0.0, 0.0
+    total: float = 0.0
+    begin: float = 0.0
     for k in range(edges):
         total += a[row, k] * (times[row, k] - begin)
         begin = times[row, k]
-    return (total + a[row, edges] * (T - begin)) / T
+    total += a[row, edges] * (T - begin)
+    return total / T
 
 
 @part
@@ -220,7 +227,9 @@ def three_phase_with_diodes(
     leg_2 = leg_of(m_2, T, x_2, dead, storage)
     t, edges = 0.0, 0
     while t < T:
-        end = min(next_change(leg_0, t, T, dead), next_change(leg_1, t, T, dead), next_change(leg_2, t, T, dead))
+        end = min(
+            next_change(leg_0, t, T, dead), next_change(leg_1, t, T, dead), next_change(leg_2, t, T, dead)
+        )
         sides = side_of(leg_0, t, T, dead), side_of(leg_1, t, T, dead), side_of(leg_2, t, T, dead)
         s_0, s_1, s_2 = three_levels(sides, (x_0, x_1, x_2), e)
         star = (s_0 + s_1 + s_2) / 3.0

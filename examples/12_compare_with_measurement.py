@@ -1,7 +1,8 @@
 """A measured run beside a simulated one: write a log as a robot would, read it back, find the delay and the difference.
 
-The robot of the scenario scara-perturbed-high-speed is heavier than its model and has dry friction; here it plays the
-one that was measured. What the model lacks shows in the current, hardly in the position: the servos see to that.
+The robot of the scenario scara-perturbed-high-speed carries a load that its model does not know, has weaker magnets and
+more friction; here it plays the one that was measured. What the model lacks shows in the current, hardly in the
+position: the servos see to that.
 """
 
 import tempfile
@@ -48,5 +49,5 @@ for axis in found.axes:
         print(f"{part.signal:27} RMS {m.rms:.3g} {part.unit}, at most {m.max:.3g}, NRMSE {m.nrmse:.4%}")
 for part in found.others:
     m = part.metrics
-    print(f"{part.signal:27} RMS {m.rms:.3g} {part.unit}, mean {m.mean:.3g}: friction that the model lacks")
+    print(f"{part.signal:27} RMS {m.rms:.3g} {part.unit}, mean {m.mean:.3g}: torque that the model lacks")
 print("check:", abs(found.shift_s - 7.3e-3) < 1e-4)

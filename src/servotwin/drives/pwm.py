@@ -7,7 +7,8 @@ that is nothing, bus, nothing, bus, nothing during
 
 .. math:: T_1 = T_5 = (1-|m|)\,T/4, \quad T_2 = T_4 = |m|\,T/2, \quad T_3 = (1-|m|)\,T/2   (eq:pwm-intervals)
 
-(Lee 1989, figure 4). The two-level bridge drives leg B by the complement of leg A.
+(Lee 1989, figure 4). The two-level bridge drives leg B by the complement of leg A. Transistors switch at
+once here; ``dead_time`` makes the patterns of those that do not.
 """
 
 from __future__ import annotations
@@ -29,43 +30,13 @@ def carrier(part: float) -> float:
 
 
 @helper
-def leg_edges(m: float, T: float, i: float, dead: float, storage: float) -> tuple[float, float]:
-    r"""When a leg rises and falls; ``i`` is the current that leaves it.
-
-    A transistor that carries the current conducts on for its storage time after it is switched off; the
-    other current path waits for the dead time to end. So an edge that takes the current from a transistor
-    to a diode comes late by the storage time, one from a diode to a transistor late by the dead time:
-
-    .. math:: t_\mathrm{rise} = (1-m)\,T/4 + (t_d, i > 0;\ t_s, i < 0), \quad
-              t_\mathrm{fall} = T - (1-m)\,T/4 + (t_s, i > 0;\ t_d, i < 0)          (eq:pwm-dead-time)
-
-    A leg at full command has no edges that could be late: it is high (0, T) or low (T, T) throughout.
-    """
+def leg_edges(m: float, T: float) -> tuple[float, float]:
+    """When a leg rises and falls (eq:pwm-intervals); at full command it is high (0, T) or low (T, T) throughout."""
     if m >= FULL:
         return 0.0, T
     if m <= -FULL:
         return T, T
-    rise, fall = (1.0 - m) * T / 4, T - (1.0 - m) * T / 4  # eq:pwm-intervals
-    if i > 0.0:
-        rise, fall = rise + dead, fall + storage  # eq:pwm-dead-time
-    elif i < 0.0:
-        rise, fall = rise + storage, fall + dead
-    if fall > T:  # what reaches beyond the period shortens the pause at the beginning of the next one
-        rise, fall = max(rise - (fall - T), 0.0), T
-    # a pulse shorter than the delays is swallowed
-    return (rise, fall) if rise < fall else (T, T)
-
-
-@helper
-def leg_mean(m: float, T: float, i: float, dead: float, storage: float) -> float:
-    r"""Mean of a leg over the period, from -1 (low) to 1 (high), as the edges of ``leg_edges`` give it.
-
-    .. math:: \bar m = m - 2\,\mathrm{sign}(i)\,(t_d - t_s)/T, \quad |\bar m| \le 1       (eq:pwm-mean)
-    """
-    if i == 0.0 or abs(m) >= FULL:
-        return m
-    lost = 2.0 * (dead - storage) / T  # eq:pwm-mean
-    return min(max(m - lost if i > 0.0 else m + lost, -1.0), 1.0)
+    return (1.0 - m) * T / 4, T - (1.0 - m) * T / 4  # eq:pwm-intervals
 
 
 @helper
@@ -75,16 +46,14 @@ def due(done: int, rise: float, fall: float) -> float:
 
 
 @helper
-def h_bridge(
-    m: float, T: float, i: float, dead: float, storage: float, two_level: int, times: Any, a: Any, row: int
-) -> int:
+def h_bridge(m: float, T: float, two_level: int, times: Any, a: Any, row: int) -> int:
     """Edges of one motor in ``times[row]``, the voltage (in bus voltages) between them in ``a[row]``; their number."""
-    rise_a, fall_a = leg_edges(m, T, i, dead, storage)
+    rise_a, fall_a = leg_edges(m, T)
     if two_level:
         times[row, 0], times[row, 1] = rise_a, fall_a
         a[row, 0], a[row, 1], a[row, 2] = -1.0, 1.0, -1.0
         return 2
-    rise_b, fall_b = leg_edges(-m, T, -i, dead, storage)
+    rise_b, fall_b = leg_edges(-m, T)
     done_a, done_b = 0, 0  # edges behind: 1 while the leg is high
     a[row, 0] = 0.0
     for k in range(4):
@@ -127,32 +96,12 @@ def leg_modulations(m_a: float, m_b: float) -> tuple[float, float, float]:
 
 
 @helper
-def three_phase_mean(
-    m_a: float, m_b: float, T: float, i_a: float, i_b: float, dead: float, storage: float
-) -> tuple[float, float]:
-    """Mean of the voltage vector over the period (in bus voltages), after what the legs lose (eq:pwm-mean)."""
-    if dead == storage:
-        return m_a, m_b
+def three_phase(m_a: float, m_b: float, T: float, times: Any, a: Any, b: Any, row: int) -> int:
+    """Edges of a three-phase bridge for a voltage vector (in bus voltages)."""
     m_0, m_1, m_2 = leg_modulations(m_a, m_b)
-    i_0, i_1, i_2 = phases(i_a, i_b)
-    return vector(
-        0.5 * leg_mean(m_0, T, i_0, dead, storage),
-        0.5 * leg_mean(m_1, T, i_1, dead, storage),
-        0.5 * leg_mean(m_2, T, i_2, dead, storage),
-    )
-
-
-@helper
-def three_phase(
-    m_a: float, m_b: float, T: float, i_a: float, i_b: float, dead: float, storage: float,
-    times: Any, a: Any, b: Any, row: int,
-) -> int:  # fmt: skip
-    """Edges of a three-phase bridge for a voltage vector (in bus voltages); ``i_a``, ``i_b``: current vector."""
-    m_0, m_1, m_2 = leg_modulations(m_a, m_b)
-    i_0, i_1, i_2 = phases(i_a, i_b)
-    rise_0, fall_0 = leg_edges(m_0, T, i_0, dead, storage)
-    rise_1, fall_1 = leg_edges(m_1, T, i_1, dead, storage)
-    rise_2, fall_2 = leg_edges(m_2, T, i_2, dead, storage)
+    rise_0, fall_0 = leg_edges(m_0, T)
+    rise_1, fall_1 = leg_edges(m_1, T)
+    rise_2, fall_2 = leg_edges(m_2, T)
     done_0, done_1, done_2 = 0, 0, 0
     a[row, 0] = b[row, 0] = 0.0
     for k in range(6):

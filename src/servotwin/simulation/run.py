@@ -27,6 +27,7 @@ from servotwin.simulation.signals import Reference, joint_kinds, make_signals, m
 from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER
 from servotwin.simulation.summary import axis_summaries, events_of, tip_errors
 from servotwin.simulation.visits import visit_summary
+from servotwin.simulation.work import MAX_EDGES
 
 CHUNK = 200_000_000  # ns between two looks at the clock, the progress bar and Ctrl-C
 MOST_BYTES = 2_000_000_000  # of the signals of one run
@@ -144,7 +145,7 @@ def set_zoom(machine: Machine, scenario: Scenario, current_ns: int) -> None:
     first = int(zoom.at * 1e9 // current_ns) * current_ns
     periods = max(1, round(zoom.span * 1e9 / current_ns))
     machine.world["zoom_from"][0], machine.world["zoom_to"][0] = first, first + periods * current_ns
-    machine.zoom = np.zeros((periods * (6 * len(machine.motors) + 3) * 2, machine.zoom.shape[1]))
+    machine.zoom = np.zeros((periods * (MAX_EDGES * len(machine.motors) + 3) * 2, machine.zoom.shape[1]))
 
 
 def carry_out(run: Run, progress: Callable[[float], None]) -> Result:

@@ -13,7 +13,7 @@ import numpy as np
 from servotwin.kernels.emit_step import march_size
 
 STAGES = 7
-MAX_EDGES = 6
+MAX_EDGES = 24  # of a motor in a period: six, and what dead time and the zeros of the current make of each
 MAX_JOINTS = 16  # joints, and motors
 MAX_FREE = 48  # joints and passive joints
 MAX_STATES = MAX_FREE + 5 * MAX_JOINTS + 4

@@ -102,9 +102,9 @@ def test_perturbed_scenarios_differ_in_truth_only() -> None:
     assert (known.link.mass, true.link.mass) == (16.81, 17.65)
     assert known.motor is not None
     assert true.motor is not None
-    assert (known.motor.coulomb_friction, true.motor.coulomb_friction) == (None, 0.03)
+    assert (known.motor.coulomb_friction, true.motor.coulomb_friction) == (None, 0.015)
     assert low.plant_description.controller is not None
-    assert low.plant_description.controller.current_sensor.noise == 0.05
+    assert low.plant_description.controller.current_sensor.noise == 0.02
 
 
 def st_description(name: str):

@@ -153,6 +153,7 @@ def attach_drives(machine: Machine, solver: Solver) -> None:
     ):
         world[f"{name}_at"] = array.ctypes.data
     m = len(motors)
+    world["pulses"] = 1 if machine.power["two_level"][0] else 2  # of a bridge in a window
     world["separate"] = int(
         world["diagonal"]
         and world["n_x"] == world["n"]

@@ -193,8 +193,7 @@ def ripple(world: Any, motors: Any, span: float) -> None:
         Q = -kl * half * (shake2 + rate * (shake3 + rate * shake4))
         later = -kl * (shake2 * g0 - half * (shake3 + rate * shake4))
         world.ripple[j, 0], world.ripple[j, 1] = Q, span * Q - later
-        pulses = 1 if world.edges[j] == 2 else 2
-        shape = ripple_shape(world.U[j, 0] * world.per_span / world.u_bus, pulses)
+        shape = ripple_shape(world.U[j, 0] * world.per_span / world.u_bus, world.pulses)
         world.ripple_square[j] = (
             2.0 * shape * world.beside[j, 1] * shake3 * per_fifth / motors[j].L
         )  # eq:ripple-square

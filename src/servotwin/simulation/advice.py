@@ -39,6 +39,7 @@ def run_warnings(
         *(f"the robot as it is: {line}" for line in true if line not in known),
         *feed_forward_warnings(control, law),
         *loop_warnings(scenario, model, plant, law),
+        *method_warnings(scenario),
     ]
 
 
@@ -76,6 +77,23 @@ def loop_warnings(
             bandwidth = control.position_bandwidth
             lines += computed_torque_warnings(name, as_is[j], believed[j], gains, timing, bandwidth)
     return lines
+
+
+def method_warnings(scenario: Scenario) -> list[str]:
+    """What the method of the run does not see of this robot."""
+    if scenario.solver.method != "fast" or scenario.solver.pwm != "switched":
+        return []
+    true = scenario.plant_description
+    lossy = [
+        name
+        for name, axis in true.axes.items()
+        if axis.gear is not None and (axis.gear.efficiency or 1.0) < 1.0 and axis.gear.stiffness is None
+    ]
+    text = (
+        f"gear.efficiency of {', '.join(lossy)}: the fast method does not see the ripple in the power through a stiff "
+        "gear and takes its loss some percent too small; solver.method: adaptive sees it"
+    )
+    return [text] if lossy else []
 
 
 def feed_forward_warnings(control: Controller, law: PythonLaw | CompiledLaw | None) -> list[str]:

@@ -155,6 +155,19 @@ def test_feed_forward_beside_computed_torque_is_told_to_be_idle(tmp_path: Path) 
     ]
 
 
+@pytest.mark.parametrize(
+    ("solver", "told"),
+    [({}, True), ({"method": "adaptive"}, False), ({"pwm": "averaged"}, False)],
+)
+def test_fast_method_tells_that_it_does_not_see_ripple_through_lossy_gears(
+    tmp_path: Path, solver: dict[str, str], told: bool
+) -> None:
+    machine = small.robot({"axes": {"A": {"gear": {"efficiency": 0.8}}}})
+    run = small.prepared(tmp_path, machine, {**small.rest(0.01), "solver": solver})
+    found = [line for line in run_warnings(run.scenario, run.model, run.plant) if "efficiency" in line]
+    assert len(found) == told
+
+
 def test_shipped_scenarios_are_not_warned_of() -> None:
     for name in ("scara-a-axis-100deg", "scara-perturbed-high-speed"):
         run = prepare(read_scenario(name))

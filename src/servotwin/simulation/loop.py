@@ -15,7 +15,14 @@ from servotwin.control.records import Law, Level, Saturation, Sensing
 from servotwin.control.servo_driver import current_loop, field_oriented_loop, measure_speed, speed_loop
 from servotwin.drives.motors import stator_currents
 from servotwin.drives.pwm import h_bridge, leg_mean, three_phase, three_phase_mean
-from servotwin.drives.sensors import inverse_time_speed, quantise, read_count, read_current, uniform
+from servotwin.drives.sensors import (
+    inverse_time_speed,
+    quantise,
+    read_count,
+    read_current,
+    read_phase_currents,
+    uniform,
+)
 from servotwin.dynamics.recursive.jit import helper, kernel_of, part
 from servotwin.kernels.address import call_law, call_piece
 from servotwin.simulation.march import count_intervals, next_edge
@@ -174,14 +181,12 @@ def current_controller(
         axis, motor, sensor = axes[j], motors[j], sensors[j]
         k = motor.current_at
         if motor.kind == PMSM:
-            axis.i_d_meas = read_current(sensor, world.y[k], random)
-            axis.i_meas = read_current(sensor, world.y[k + 1], random)
-            angle = axis.pole_pairs_hat * (
-                read_count(sensor, motor.theta) / axis.counts_per_rad + axis.w_meas * T * (0.5 + timing.delay)
-            )
-            u_a, u_b = field_oriented_loop(axis, T, angle)
-            m_a, m_b = u_a / axis.u_max, u_b / axis.u_max
             i_a, i_b = stator_currents(motor, motor.theta, world.y[k], world.y[k + 1])
+            angle = axis.pole_pairs_hat * read_count(sensor, motor.theta) / axis.counts_per_rad
+            axis.i_d_meas, axis.i_meas = read_phase_currents(sensor, i_a, i_b, angle, random)
+            ahead = axis.pole_pairs_hat * axis.w_meas * T * (0.5 + timing.delay)
+            u_a, u_b = field_oriented_loop(axis, T, angle + ahead)
+            m_a, m_b = u_a / axis.u_max, u_b / axis.u_max
         else:
             i_a, i_b = world.y[k] if k >= 0 else motor.tau / motor.K, 0.0
             axis.i_meas = read_current(sensor, i_a, random)

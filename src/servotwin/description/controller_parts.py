@@ -24,7 +24,7 @@ OptionalInteger = Annotated[int | None, Over256()]
 
 
 class CurrentSensor(Part):
-    """The measurement of the motor current."""
+    """The measurement of the motor current; a synchronous motor has two, in its phases a and b."""
 
     bits: Annotated[int, Bits()] = Field(
         default=12, description="bits of its converter; 0 for no quantisation"
@@ -121,6 +121,12 @@ class Controller(Part):
     )
     computation_delay: Annotated[int, Whole(0, 1)] = Field(
         default=0, description="current periods from the measurement until the voltage acts"
+    )
+    speed_delay: Annotated[int, Whole(0, 1)] = Field(
+        default=0, description="speed periods from the measurement until the current command acts"
+    )
+    axis_delay: Annotated[int, Whole(0, 1)] = Field(
+        default=0, description="axis periods from the measurement until the axis controller's commands act"
     )
     jitter: Annotated[float, Measure("s", minimum=0.0)] = Field(
         default=0.0,

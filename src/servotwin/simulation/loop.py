@@ -110,7 +110,21 @@ def axis_controller(
         feed_forward(timing, axes, inverse, world.model_buffer, world.model_at)
     if timing.law == COMPUTED:
         computed_torque(timing, axes, inverse, world.model_buffer, world.model_at)
+    if timing.axis_delay:
+        for j in range(axes.shape[0]):
+            let_wait(timing, axes[j])
     next_instant(tasks, AXIS, random)
+
+
+@helper
+def let_wait(timing: Any, axis: Any) -> None:
+    """What the axis controller computed a period ago acts; what it has computed now waits."""
+    if timing.law == CASCADE:
+        axis.w_command, axis.next_w = axis.next_w, axis.w_command
+    elif timing.law == COMPUTED:
+        axis.i_ref, axis.next_i = axis.next_i, axis.i_ref
+    if timing.feeds:
+        axis.i_feedforward, axis.next_feedforward = axis.next_feedforward, axis.i_feedforward
 
 
 @part
@@ -167,6 +181,8 @@ def speed_controller(
         if timing.level == SPEED and timing.law != COMPUTED:
             axis.w_ref = quantise(axis.w_command, axis.w_max, axis.command_bits)
             speed_loop(axis, timing.T_speed)
+            if timing.speed_delay:
+                axis.i_ref, axis.next_i = axis.next_i, axis.i_ref
     next_instant(tasks, DRIVER, random)
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.output import number, print_json, print_line, print_note, print_table, working
+from servotwin.description.nodes import Origin
+from servotwin.description.placed import Placed
 from servotwin.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
@@ -103,23 +105,24 @@ def how_it_ended(result: Result, failure: SimulationError | None, folder: str | 
 
 
 def scenario_overrides(
-    overrides: Sequence[str] | None, plant: Sequence[str] | None, method: str | None, pwm: str | None
+    overrides: Sequence[str] | None,
+    plant: Sequence[str] | None,
+    method: str | None = None,
+    pwm: str | None = None,
 ) -> dict[str, str]:
     """The options as changes of the scenario file: ``--set`` of either file, ``--plant`` of the truth alone."""
     changes = {}
     for field, value in read_overrides(overrides).items():
         own = field.split(".")[0] in SCENARIO_FIELDS
         changes[field if own else f"set.{field}"] = value
-    for pair in plant or ():
-        field, equals, value = pair.partition("=")
-        if not equals or not field.strip():
-            text = f"'{pair}' is not field=value, such as axes.A.link.mass=18 kg"
-            raise InputError(text, field="--plant")
-        changes[f"plant.set.{field.strip()}"] = value.strip()
-    if method is not None:
-        changes["solver.method"] = method
-    if pwm is not None:
-        changes["solver.pwm"] = pwm
+    for field, value in read_overrides(plant, "--plant").items():
+        changes[f"plant.set.{field}"] = value
+    for option, field, text in (
+        ("--method", "solver.method", method),
+        ("--pwm", "solver.pwm", pwm),
+    ):
+        if text is not None:
+            changes[field] = Placed(text, Origin(option))
     return changes
 
 

@@ -7,20 +7,23 @@ from collections.abc import Iterator
 
 from servotwin.description.checks import inertia_problems
 from servotwin.description.motors import owners
-from servotwin.description.nodes import Node, one_line
+from servotwin.description.nodes import Origin, one_line
 from servotwin.description.problems import find
 from servotwin.description.schema import Motor, RobotDescription
+from servotwin.errors import located
 
 CONSTANTS = 0.05  # torque and voltage constant of one motor follow from each other in SI
 PHASE = 2.0 / 3.0  # amplitude of a phase's back-EMF over the torque per amplitude of the q current
 OUTPUT = 0.10  # data sheets round speed, torque and power
+RATED = 0.20  # friction and iron losses take current and voltage too, and data sheets round
 PEAK = 0.05  # the same for a torque and the current that makes it
 
 
 def contradictions(description: RobotDescription) -> Iterator[str]:
     """One line for each contradiction, with its place."""
     for path, text in _found(description):
-        yield f"{_place(description.tree, path)}{path}: {text}"
+        origin = find(description.tree, [path]).origin if description.tree is not None else Origin("")
+        yield located(text, one_line(origin.file, 200), origin.line, path)
 
 
 def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
@@ -30,13 +33,7 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
         if axis.motor is not None:
             for field, text in _of_motor(axis.motor):
                 yield f"axes.{name}.{field}", text
-    power = description.power
-    if power is not None and power.supply_resistance and power.capacitance is None:
-        yield (
-            "power.supply_resistance",
-            f"{power.supply_resistance:.4g} ohm has no effect without a capacitance: the bus is a stiff"
-            " voltage then, and a voltage drop is not modelled",
-        )
+    yield from _of_power(description)
     load = description.payload
     if load is not None and load.largest is not None and load.mass > load.largest * (1.0 + 1e-9):
         yield "payload.mass", f"{load.mass:.4g} kg is more than the largest payload, {load.largest:.4g} kg"
@@ -51,6 +48,28 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
                 )
 
 
+def _of_power(description: RobotDescription) -> Iterator[tuple[str, str]]:
+    power = description.power
+    if power is None:
+        return
+    if power.supply_resistance and power.capacitance is None:
+        yield (
+            "power.supply_resistance",
+            f"{power.supply_resistance:.4g} ohm has no effect without a capacitance: the bus is a stiff"
+            " voltage then, and a voltage drop is not modelled",
+        )
+    bridge = power.bridge
+    synchronous = [
+        name for name, axis in description.axes.items() if axis.motor and axis.motor.kind == "pmsm"
+    ]
+    if bridge.modulation == "two-level" and synchronous:
+        yield (
+            "power.bridge.modulation",
+            f"two-level has no effect on the synchronous motors of axes {', '.join(synchronous[:12])}: a bridge of"
+            " three legs has one pattern",
+        )
+
+
 def _of_motor(motor: Motor) -> Iterator[tuple[str, str]]:
     yield from _of_constants(motor)
     output, torque, speed = motor.rated_output, motor.rated_torque, motor.rated_speed
@@ -60,7 +79,6 @@ def _of_motor(motor: Motor) -> Iterator[tuple[str, str]]:
             f"{output:.4g} W differs from rated_torque times rated_speed, {torque * speed:.4g} W,"
             f" by {abs(torque * speed / output - 1.0):.0%}",
         )
-
     yield from _of_peaks(motor)
 
 
@@ -130,11 +148,3 @@ def _back_emf(motor: Motor | None) -> float | None:
     phase = motor.voltage_constant or (PHASE * K_t if K_t else None)
     # space-vector modulation reaches a phase amplitude of the bus voltage over sqrt(3)
     return math.sqrt(3.0) * phase if phase else None
-
-
-def _place(tree: Node | None, path: str) -> str:
-    if tree is None:
-        return ""
-    origin = find(tree, [path]).origin
-    line = f":{origin.line}" if origin.line else ""
-    return f"{one_line(origin.file, 200)}{line}: "

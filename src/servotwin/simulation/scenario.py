@@ -19,14 +19,16 @@ from servotwin.description.checks import motor_names
 from servotwin.description.compose import Files, resolve
 from servotwin.description.load import read_description
 from servotwin.description.motors import owner_by_motor
-from servotwin.description.nodes import Node, Origin, one_line, quoted
+from servotwin.description.nodes import Node, one_line, quoted
+from servotwin.description.overrides import override_origin
+from servotwin.description.placed import Placed, override_text
 from servotwin.description.problems import find, input_error
 from servotwin.description.schema import RobotDescription
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, Limits
 from servotwin.motion.point_moves import PointMove, Reference, plan_moves
-from servotwin.simulation.result import matching_signals, no_such_signal, signal_names
+from servotwin.simulation.scenario_checks import check_scenario
 from servotwin.simulation.scenario_parts import FORMAT, Fault, Move, Record, ScenarioFile, Solver
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
@@ -85,13 +87,13 @@ class Scenario:
 
 
 def read_scenario(
-    name_or_path: str | os.PathLike[str], overrides: Mapping[str, str] | None = None
+    name_or_path: str | os.PathLike[str], overrides: Mapping[str, str | None] | None = None
 ) -> Scenario:
     """The scenario with this name, or in this .yaml or .yml file.
 
     ``overrides`` maps dotted paths to texts, such as ``{"solver.method": "rk4"}``,
-    ``{"set.variables.load": "2 kg"}`` or ``{"move.0.speed": "50 %"}``. Anything that
-    cannot be accepted raises InputError with one clear line.
+    ``{"set.variables.load": "2 kg"}`` or ``{"move.0.speed": "50 %"}``; None removes a
+    part. Anything that cannot be accepted raises InputError with one clear line.
     """
     path = locate(name_or_path)
     own, of_robot = _split(overrides or {})
@@ -150,11 +152,12 @@ def plan_scenario(scenario: Scenario, joints: tuple[str, ...], limits: Limits) -
 # --- the file and its overrides --------------------------------------------------------------------
 
 
-def _split(overrides: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def _split(overrides: Mapping[str, str | None]) -> tuple[dict[str, str], dict[str, str]]:
     """The overrides of the scenario's own fields, and those of its changes of the robot file."""
     heads = tuple(".".join(head) + "." for head in CHANGES)
-    of_robot = {str(k): str(v) for k, v in overrides.items() if str(k).startswith(heads)}
-    return {str(k): str(v) for k, v in overrides.items() if str(k) not in of_robot}, of_robot
+    texts = {str(k): override_text(v) for k, v in overrides.items()}
+    of_robot = {k: v for k, v in texts.items() if k.startswith(heads)}
+    return {k: v for k, v in texts.items() if k not in of_robot}, of_robot
 
 
 def _changed(tree: Node, of_robot: Mapping[str, str]) -> Node:
@@ -166,8 +169,7 @@ def _changed(tree: Node, of_robot: Mapping[str, str]) -> Node:
         if not isinstance(node.value, dict):
             continue  # the schema says what is expected there
         flat = dict(_flat(node, ""))
-        option = "--plant" if head[0] == "plant" else "--set"
-        flat.update({k: Node(v, Origin(f"{option} {one_line(k, 120)}")) for k, v in more.items()})
+        flat.update({k: Node(v, override_origin(prefix + k, v)) for k, v in more.items()})
         if flat:
             tree = _put(tree, head, Node(flat, node.origin))
     return tree
@@ -246,8 +248,7 @@ def _checked(tree: Node, path: Path) -> Scenario:
         description=known,
         plant_description=truth,
     )
-    _check_motion(scenario, tree)
-    _check_record(scenario, tree)
+    check_scenario(scenario, plan_scenario, tree)
     return scenario
 
 
@@ -297,49 +298,23 @@ def _robot(tree: Node, robot: str, *heads: tuple[str, ...]) -> RobotDescription:
             if not isinstance(child.value, str | None):
                 raise child.error("expected a value as in the robot file", ".".join((*head, key)))
             places[key] = (".".join((*head, key)), child)
+    texts = {key: str(child.value or "") for key, (_, child) in places.items()}
     try:
-        return read_description(robot, {key: str(child.value or "") for key, (_, child) in places.items()})
+        return read_description(
+            robot, {key: Placed(text, places[key][1].origin) for key, text in texts.items()}
+        )
     except InputError as error:
-        for key, (field_name, child) in places.items():
-            if error.file == f"--set {one_line(key, 120)}":
-                raise child.error(error.message, field_name) from None
+        for key, message in _refused(robot, texts):
+            raise places[key][1].error(message, places[key][0]) from None
         if error.file is None:  # no such robot
             raise find(tree, ["robot"]).error(error.message, "robot") from None
         raise
 
 
-def _check_motion(scenario: Scenario, tree: Node) -> None:
-    """Plan the moves once, so that what is wrong with them is said with file and line."""
-    joints = scenario.description.joint_names
-    axes = [scenario.description.axes[name] for name in joints]
-    free = (-np.inf, np.inf)
-    span = np.array([axis.limits.position or free for axis in axes])
-    speed = np.array([axis.limits.speed or np.inf for axis in axes])
-    growth = np.array([axis.limits.acceleration or np.inf for axis in axes])
-    limits = Limits(span[:, 0], span[:, 1], speed, growth, np.full(len(axes), np.inf))
+def _refused(robot: str, texts: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The change that is not accepted, and why; several may stand on one line, so each gets a place of its own."""
     try:
-        reference = plan_scenario(scenario, joints, limits)
+        read_description(robot, texts)
     except InputError as error:
-        place = error.field or ""
-        raise find(tree, [place]).error(error.message, place) from None
-    for i, fault in enumerate(scenario.faults):
-        _check_time(fault.at, f"faults.{i}.at", reference.duration, tree)
-    if scenario.record.zoom is not None:
-        _check_time(scenario.record.zoom.at, "record.zoom.at", reference.duration, tree)
-
-
-def _check_record(scenario: Scenario, tree: Node) -> None:
-    """Complain about signals that the run will not have, before it is run."""
-    robot = scenario.plant_description
-    joints = robot.joint_names
-    names = signal_names(joints, [robot.axes[name].prismatic for name in joints], motor_names(robot))
-    for i, pattern in enumerate(scenario.record.signals):
-        if not matching_signals(pattern, names):
-            place = f"record.signals.{i}"
-            raise find(tree, [place]).error(no_such_signal(pattern, names), place)
-
-
-def _check_time(time: float, place: str, duration: float, tree: Node) -> None:
-    if time > duration:
-        node = find(tree, [place])
-        raise node.error(f"{quoted(node.plain())} is after the end at {duration:.6g} s; expected less", place)
+        return [(key, error.message) for key in texts if error.file == override_origin(key, "").file]
+    return []

@@ -48,11 +48,15 @@ def simulate(
     *,
     method: str | None = None,
     pwm: str | None = None,
+    law: Sequence[str | None] = (),
     every: bool = False,
     report: bool = True,
     json: bool = False,
 ) -> int:
-    """Run a scenario, write its result and say where it is; the exit code."""
+    """Run a scenario, write its result and say where it is; the exit code.
+
+    ``law`` holds the options --law, --period and --level.
+    """
     if every:
         list_scenarios(json=json)
         return DONE
@@ -61,7 +65,7 @@ def simulate(
             "no scenario is given; expected a name of 'servotwin simulate --list' or a .yaml file",
             field="NAME-OR-FILE",
         )
-    changes = scenario_overrides(overrides, plant, method, pwm)
+    changes = scenario_overrides(overrides, plant, method, pwm, *law)
     with working("reading the scenario"):
         from servotwin.simulation.scenario import read_scenario
 
@@ -109,17 +113,23 @@ def scenario_overrides(
     plant: Sequence[str] | None,
     method: str | None = None,
     pwm: str | None = None,
+    law: str | None = None,
+    period: str | None = None,
+    level: str | None = None,
 ) -> dict[str, str]:
     """The options as changes of the scenario file: ``--set`` of either file, ``--plant`` of the truth alone."""
     changes = {}
     for field, value in read_overrides(overrides).items():
-        own = field.split(".")[0] in SCENARIO_FIELDS
+        own = field.split(".")[0] in SCENARIO_FIELDS or field == "payload"
         changes[field if own else f"set.{field}"] = value
     for field, value in read_overrides(plant, "--plant").items():
         changes[f"plant.set.{field}"] = value
     for option, field, text in (
         ("--method", "solver.method", method),
         ("--pwm", "solver.pwm", pwm),
+        ("--law", "controller.law", law),
+        ("--period", "controller.period", period),
+        ("--level", "controller.level", level),
     ):
         if text is not None:
             changes[field] = Placed(text, Origin(option))

@@ -18,6 +18,7 @@ from servotwin.robot.robot import Robot
 from servotwin.simulation.advice import late_faults, run_warnings
 from servotwin.simulation.energy import account, stored
 from servotwin.simulation.faults import apply_fault, fault_times
+from servotwin.simulation.law_file import load_law
 from servotwin.simulation.machine import Machine, build_machine
 from servotwin.simulation.own_law import LawError, answer, attach_law
 from servotwin.simulation.result import Event, Result
@@ -87,13 +88,27 @@ def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
     )  # fmt: skip
     set_table(machine, reference, control.main_period)
     set_zoom(machine, scenario, control.current_period_ns)
-    if law is not None:
-        attach_law(machine, law)
+    law = own_law(scenario, law, machine)
     compiled = time.perf_counter() - began
     warnings = [*run_warnings(scenario, model, plant, law), *late_faults(scenario, duration)]
     return Run(
         scenario, model, plant, reference, machine, law, warnings, duration, stored(machine, plant), compiled
     )
+
+
+def own_law(scenario: Scenario, law: UserLaw | None, machine: Machine) -> UserLaw | None:
+    """The law of the call or of the scenario, put in its place; None if the controller's own loops run."""
+    if law is not None:
+        attach_law(machine, law)
+        return law
+    if scenario.law is None:
+        return None
+    named = load_law(scenario.law, len(machine.motors))
+    try:
+        attach_law(machine, named)
+    except InputError as error:
+        raise scenario.law.error(error.message, error.field or "law") from error
+    return named
 
 
 def set_table(machine: Machine, reference: Reference, period: float) -> None:

@@ -28,6 +28,7 @@ from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, Limits
 from servotwin.motion.point_moves import PointMove, Reference, plan_moves
+from servotwin.simulation.law_file import LawFile, law_file
 from servotwin.simulation.scenario_checks import check_scenario
 from servotwin.simulation.scenario_parts import FORMAT, Fault, Move, Record, ScenarioFile, Solver
 
@@ -44,7 +45,8 @@ class Scenario:
     ``robot`` is what ``load_robot`` takes: a catalogue name or a path. ``set``
     are overrides of the robot file that everybody knows, ``plant_set`` those
     that only the truth has. ``start`` holds every joint [rad, m]. ``description``
-    is the robot as the controller knows it, ``plant_description`` as it is.
+    is the robot as the controller knows it, ``plant_description`` as it is; ``law`` a control law
+    of the user's, if there is one.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Scenario:
     path: Path | None
     description: RobotDescription = field(repr=False, compare=False)
     plant_description: RobotDescription = field(repr=False, compare=False)
+    law: LawFile | None = None
 
     @property
     def truth_set(self) -> dict[str, str]:
@@ -76,6 +79,7 @@ class Scenario:
             "robot": self.robot,
             "set": dict(self.set),
             "plant": {"set": dict(self.plant_set)},
+            "controller": None if self.law is None else self.law.plain(),
             "start": dict(self.start),
             "move": [move.model_dump() for move in self.moves],
             "repeat": self.repeat,
@@ -169,10 +173,27 @@ def _changed(tree: Node, of_robot: Mapping[str, str]) -> Node:
         if not isinstance(node.value, dict):
             continue  # the schema says what is expected there
         flat = dict(_flat(node, ""))
+        if head == ("set",):
+            flat = _with_payload(tree, flat)
         flat.update({k: Node(v, override_origin(prefix + k, v)) for k, v in more.items()})
         if flat:
             tree = _put(tree, head, Node(flat, node.origin))
     return tree
+
+
+def _with_payload(tree: Node, flat: dict[str, Node]) -> dict[str, Node]:
+    """The changes ``flat`` with the short form ``payload`` among them: a mass, or a mapping of its fields."""
+    if not _has(tree, ("payload",)):
+        return flat
+    node = find(tree, ["payload"])
+    if isinstance(node.value, list):
+        raise node.error("a list stands here; expected a mass, such as '2 kg', or a mapping", "payload")
+    stated = [key for key in flat if key.split(".")[0] == "payload"]
+    if stated and node.origin.line:
+        raise node.error(f"set.{stated[0]} is stated as well; expected one of them", "payload")
+    kept = {key: child for key, child in flat.items() if key not in stated}
+    short = dict(_flat(node, "payload")) if isinstance(node.value, dict) else {"payload.mass": node}
+    return {**kept, **short}
 
 
 def _has(tree: Node, path: tuple[str, ...]) -> bool:
@@ -247,6 +268,7 @@ def _checked(tree: Node, path: Path) -> Scenario:
         path=path,
         description=known,
         plant_description=truth,
+        law=None if read.controller is None else law_file(read.controller, find(tree, ["controller"])),
     )
     check_scenario(scenario, plan_scenario, tree)
     return scenario
@@ -292,12 +314,14 @@ def _robot_of(name: str, tree: Node, path: Path) -> str:
 def _robot(tree: Node, robot: str, *heads: tuple[str, ...]) -> RobotDescription:
     """The robot with the changes at the paths ``heads``; problems point at the scenario."""
     places: dict[str, tuple[str, Node]] = {}
+    short = _has(tree, ("payload",))
     for head in heads:
         node = find(tree, list(head)) if _has(tree, head) else Node({}, tree.origin)
         for key, child in node.children():
             if not isinstance(child.value, str | None):
                 raise child.error("expected a value as in the robot file", ".".join((*head, key)))
-            places[key] = (".".join((*head, key)), child)
+            below = () if short and head == ("set",) and key.startswith("payload.") else head
+            places[key] = (".".join((*below, key)), child)
     texts = {key: str(child.value or "") for key, (_, child) in places.items()}
     try:
         return read_description(

@@ -201,9 +201,13 @@ def test_faults_are_read_in_si(tmp_path: Path) -> None:
 
 def test_example_of_the_documents_is_accepted(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
-    block, record = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    block, own, record = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert read_scenario(write(tmp_path, block)).repeat == 2
     assert read_scenario(write(tmp_path, SHORT + record)).record.signals == ("joint_A_*", "tip_error_along_m")
+    (tmp_path / "mylaw.py").touch()
+    law = read_scenario(write(tmp_path, SHORT + own)).law
+    assert law is not None
+    assert (law.name, law.period, law.level) == ("follow", 1.6e-3, "speed")
     assert all(f"`{name}`" in page for name in scenario_names())
 
 

@@ -148,7 +148,9 @@ def plan_scenario(scenario: Scenario, joints: tuple[str, ...], limits: Limits) -
     target: Array = q
     for move in scenario.moves:
         target = np.array([move.to.get(name, target[i]) for i, name in enumerate(joints)])
-        moves.append(PointMove(target, move.speed, move.ramp, move.dwell, move.together))
+        share, tops = (move.speed, None) if isinstance(move.speed, float) else (1.0, move.speed)
+        rates = None if tops is None else np.array([tops.get(name, np.inf) for name in joints])
+        moves.append(PointMove(target, share, move.ramp, move.dwell, move.together, rates))
     sliding = [axes[name].prismatic for name in joints]
     return plan_moves(q, moves, limits, names=joints, prismatic=sliding, repeat=scenario.repeat)
 

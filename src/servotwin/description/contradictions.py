@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 
 from servotwin.description.checks import inertia_problems
+from servotwin.description.controller_parts import time_text
+from servotwin.description.fields import nanoseconds
 from servotwin.description.motors import owners
 from servotwin.description.nodes import Origin, one_line
 from servotwin.description.problems import find
@@ -59,6 +61,16 @@ def _of_power(description: RobotDescription) -> Iterator[tuple[str, str]]:
             " voltage then, and a voltage drop is not modelled",
         )
     bridge = power.bridge
+    if bridge.storage_time > bridge.dead_time:
+        stored, dead, both = (
+            time_text(nanoseconds(t))
+            for t in (bridge.storage_time, bridge.dead_time, bridge.storage_time - bridge.dead_time)
+        )
+        yield (
+            "power.bridge.storage_time",
+            f"{stored} is longer than the dead_time {dead}: for {both} at every switching both transistors of a leg"
+            " conduct and short the bus (shoot-through), which is not modelled",
+        )
     synchronous = [
         name for name, axis in description.axes.items() if axis.motor and axis.motor.kind == "pmsm"
     ]

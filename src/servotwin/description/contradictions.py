@@ -91,6 +91,7 @@ def _of_motor(motor: Motor) -> Iterator[tuple[str, str]]:
             f"{output:.4g} W differs from rated_torque times rated_speed, {torque * speed:.4g} W,"
             f" by {abs(torque * speed / output - 1.0):.0%}",
         )
+    yield from _of_ratings(motor)
     yield from _of_peaks(motor)
 
 
@@ -111,6 +112,30 @@ def _of_constants(motor: Motor) -> Iterator[tuple[str, str]]:
             f"{K_t:.4g} N*m/A differs from the voltage_constant {K_e:.4g} V*s/rad"
             f" by {abs(K_t / K_e - 1.0):.0%}; the two are one constant in SI",
         )
+
+
+def _of_ratings(motor: Motor) -> Iterator[tuple[str, str]]:
+    """Rated current and voltage beside what rated torque and speed take."""
+    K_t, torque, speed = motor.torque_constant, motor.rated_torque, motor.rated_speed
+    if not K_t or motor.kind in ("hydraulic", "ideal"):
+        return
+    current = torque / K_t if torque else None
+    stated = motor.rated_current
+    if stated and current and abs(current / stated - 1.0) > RATED:
+        amplitude = "; expected the amplitude of a phase, not RMS" if motor.kind == "pmsm" else ""
+        yield (
+            "motor.rated_current",
+            f"{stated:.4g} A differs from rated_torque over torque_constant, {current:.4g} A,"
+            f" by {abs(current / stated - 1.0):.0%}{amplitude}",
+        )
+    if motor.rated_voltage and speed and motor.kind != "pmsm":
+        needed = K_t * speed + (motor.resistance or 0.0) * (current or stated or 0.0)
+        if abs(needed / motor.rated_voltage - 1.0) > RATED:
+            yield (
+                "motor.rated_voltage",
+                f"{motor.rated_voltage:.4g} V differs from back-EMF and resistance at rated speed and torque,"
+                f" {needed:.4g} V, by {abs(needed / motor.rated_voltage - 1.0):.0%}",
+            )
 
 
 def _of_peaks(motor: Motor) -> Iterator[tuple[str, str]]:

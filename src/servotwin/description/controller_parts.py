@@ -238,4 +238,4 @@ def time_text(ns: int) -> str:
             # whole digits and up to nine decimals, no rounding
             text = f"{ns // size}.{ns % size:0{len(str(size)) - 1}d}".rstrip("0").rstrip(".")
             return f"{text} {unit}"
-    return f"{ns} ns"
+    return f"{ns} ns" if ns else "0 s"

@@ -343,6 +343,10 @@ def test_fixed_joint_has_no_brake(tmp_path: Path) -> None:
             " both transistors of a leg conduct and short the bus (shoot-through), which is not modelled",
         ),
         (
+            {"power.bridge.storage_time": "3 us"},
+            "power.bridge.storage_time: 3 us is longer than the dead_time 0 s: for 3 us at every switching",
+        ),
+        (
             {"axes.A.motor.kind": "pmsm", "power.bridge.modulation": "two-level"},
             "power.bridge.modulation: two-level has no effect on the synchronous motors of axes A",
         ),

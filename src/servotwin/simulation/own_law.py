@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 
 from servotwin.control.records import Law, Saturation
@@ -48,7 +51,9 @@ def compiled_address(law: CompiledLaw) -> int:
         lines = [line for line in str(error).splitlines() if line.strip()]
         told = next((line for line in lines if "non-precise" not in line and "pipeline" not in line), "")
         said = " ".join(f"{type(error).__name__}: {told}".split())[:200]
-        raise InputError(f"numba cannot compile it: {said}", field="law") from error
+        place = re.search(r'File "([^"]+)", line (\d+)', str(error))
+        where = f", {Path(place[1]).name}:{place[2]}" if place else ""
+        raise InputError(f"numba cannot compile it{where}: {said}", field="law") from error
 
 
 def answer(machine: Machine, law: PythonLaw, motors: tuple[str, ...]) -> None:

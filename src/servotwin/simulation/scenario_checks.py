@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from servotwin.description.checks import motor_names
-from servotwin.description.controller_parts import time_text
 from servotwin.description.fields import nanoseconds
 from servotwin.description.nodes import Node, quoted
 from servotwin.description.problems import find
@@ -69,8 +68,8 @@ def row_period(every_s: float, period: int) -> int:
     if every % period:
         nearest = max(1, round(every / period)) * period
         raise InputError(
-            f"{time_text(every)} is not a multiple of the current period, {time_text(period)}; expected such as "
-            f"'{time_text(nearest)}'",
+            f"{every * 1e-6:g} ms is not a multiple of the current period, {period * 1e-6:g} ms; expected such as "
+            f"'{nearest * 1e-6:g} ms'",
             field="record.every",
         )
     return every

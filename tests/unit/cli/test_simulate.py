@@ -208,7 +208,7 @@ def ctrl_c_at_the_first_step(text: str) -> Iterator[Callable[[float], None]]:
         (["--pwm", "foo"], "--pwm: 'foo' is not accepted; expected one of switched, averaged"),
         (
             ["--set", "record.every=0.35 ms"],
-            "--set record.every: 350 us is not a multiple of the current period",
+            "--set record.every: 0.35 ms is not a multiple of the current period",
         ),
         (["--set", "axes.A.gear.ratio=x"], "--set axes.A.gear.ratio: 'x'"),
         (["--plant", "axes.A.link.mass=1 m"], "--plant axes.A.link.mass: '1 m' is a length"),

@@ -127,7 +127,7 @@ def test_reading_a_scenario_does_not_run_its_law(tmp_path: Path) -> None:
         ),
         (
             {"law": "mylaw.py:untyped", "period": "1 ms"},
-            "controller.law: numba cannot compile it: TypingError",
+            "controller.law: numba cannot compile it, mylaw.py:22: TypingError: Unknown attribute 'position'",
         ),
     ],
 )

@@ -9,6 +9,23 @@ class ServotwinError(Exception):
     """Base of every error that ServoTwin raises on purpose; its text is one clear line."""
 
 
+def located(message: str, file: str | None, line: int | None, field: str | None) -> str:
+    """``file:line: field: message`` with the parts that are known.
+
+    ``file`` may also be an option or override, which has no line and may name the field already.
+
+    >>> located("8 is odd", "--set gear.ratio", None, "axes.A.gear.ratio")
+    '--set gear.ratio: 8 is odd'
+    """
+    place = file or ""
+    what, _, path = place.partition(" ")
+    if place and line:
+        place += f":{line}"
+    elif field and (what.startswith("--") or what == "override"):
+        field = None if not path or f".{field}".endswith(f".{path}") else field
+    return ": ".join(part for part in (place, field, message) if part)
+
+
 class InputError(ServotwinError):
     """Something the user wrote cannot be accepted.
 
@@ -29,12 +46,7 @@ class InputError(ServotwinError):
         self.file = file
         self.line = line
         self.field = field
-        place = file or ""
-        if place and line:
-            place += f":{line}"
-        elif field and place.startswith("--") and f".{field}".endswith(f".{place.split(' ')[-1]}"):
-            field = None  # an option that names the field already
-        super().__init__(": ".join(part for part in (place, field, message) if part))
+        super().__init__(located(message, file, line, field))
 
 
 class SimulationError(ServotwinError):

@@ -266,6 +266,17 @@ def simulate(
         typer.Option("--method", metavar="METHOD", help="fast, rk4, modified-euler or adaptive."),
     ] = None,
     pwm: Annotated[str | None, typer.Option("--pwm", metavar="PWM", help="switched or averaged.")] = None,
+    law: Annotated[
+        str | None,
+        typer.Option("--law", metavar="FILE.py:NAME", help="Control law of your own; its code is run."),
+    ] = None,
+    period: Annotated[
+        str | None, typer.Option("--period", metavar="TIME", help="How often the law is called, '1.6 ms'.")
+    ] = None,
+    level: Annotated[
+        str | None,
+        typer.Option("--level", metavar="LEVEL", help="What the law commands: speed, current or voltage."),
+    ] = None,
     every: Annotated[bool, typer.Option("--list", help="List the scenarios instead.")] = False,
     no_report: NoReport = False,
     json: Json = False,
@@ -277,8 +288,9 @@ def simulate(
     from servotwin.cli.simulate import simulate as run
 
     code = run(
-        scenario, out, overrides, plant, method=method, pwm=pwm, every=every, report=not no_report, json=json
-    )
+        scenario, out, overrides, plant,
+        method=method, pwm=pwm, law=(law, period, level), every=every, report=not no_report, json=json,
+    )  # fmt: skip
     raise typer.Exit(code)
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from servotwin.cli.output import working
-from servotwin.description.nodes import one_line, quoted
+from servotwin.description.nodes import Origin, one_line, quoted
+from servotwin.description.placed import Placed
 from servotwin.description.quantities import dimension_name
 from servotwin.description.units import dimension_of, expectation, parse_quantity
 from servotwin.errors import InputError
@@ -30,16 +31,15 @@ def load(name: str, overrides: Sequence[str] | None) -> Robot:
         return load_robot(name, changes)
 
 
-def read_overrides(pairs: Sequence[str] | None) -> dict[str, str]:
+def read_overrides(pairs: Sequence[str] | None, option: str = "--set") -> dict[str, str]:
     """The mapping of ``--set field=value`` options; later ones win."""
-    changes = {}
+    changes: dict[str, str] = {}
     for pair in pairs or ():
         field, equals, value = pair.partition("=")
         if not equals or not field.strip():
-            raise InputError(
-                f"{quoted(pair)} is not field=value, such as axes.A.gear.ratio=80", field="--set"
-            )
-        changes[field.strip()] = value.strip()
+            raise InputError(f"{quoted(pair)} is not field=value, such as axes.A.gear.ratio=80", field=option)
+        place = Origin(f"{option} {one_line(field.strip(), 120)}")
+        changes[field.strip()] = Placed(value.strip(), place)
     return changes
 
 

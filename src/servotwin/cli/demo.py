@@ -19,7 +19,7 @@ PAGE, SUMMARY = "report.html", "summary.json"
 
 def demo(out: str, overrides: Sequence[str] | None, *, json: bool) -> int:
     """Simulate the moves of Lee 1989, write their reports and one over both, and say where it is; the exit code."""
-    changes = scenario_overrides(overrides, None, None, None)
+    changes = scenario_overrides(overrides, None)
     with working("loading the simulator"):
         from servotwin.report.files import make_folder
         from servotwin.simulation.scenario import read_scenario

@@ -184,7 +184,7 @@ def run(
     json: bool = False,
 ) -> int:
     """Simulate a job on arm, drives and controllers, write the report and say where it is; the exit code."""
-    changes, hidden = read_overrides(overrides), _hidden(plant)
+    changes, hidden = read_overrides(overrides), read_overrides(plant, "--plant")
     with working("reading the job"):
         from servotwin.jobs.check import Signals
         from servotwin.jobs.program import load_program, sources_of
@@ -273,14 +273,6 @@ RUN_COLUMNS = (
     "chord error [um]",
     "by pulses [um]",
 )
-
-
-def _hidden(pairs: Sequence[str] | None) -> dict[str, str]:
-    """The ``--plant`` options: what is different in truth."""
-    try:
-        return read_overrides(pairs)
-    except InputError as error:
-        raise InputError(error.message, field="--plant") from None
 
 
 def job_settings(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.output import number, print_json, print_line, print_note, print_table, working
-from servotwin.description.nodes import quoted
+from servotwin.description.nodes import Origin, quoted
+from servotwin.description.placed import Placed
 from servotwin.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
@@ -49,11 +50,15 @@ def simulate(
     *,
     method: str | None = None,
     pwm: str | None = None,
+    law: Sequence[str | None] = (),
     every: bool = False,
     report: bool = True,
     json: bool = False,
 ) -> int:
-    """Run a scenario, write its result and say where it is; the exit code."""
+    """Run a scenario, write its result and say where it is; the exit code.
+
+    ``law`` holds the options --law, --period and --level.
+    """
     if every:
         list_scenarios(json=json)
         return DONE
@@ -62,7 +67,7 @@ def simulate(
             "no scenario is given; expected a name of 'servotwin simulate --list' or a .yaml file",
             field="NAME-OR-FILE",
         )
-    changes = scenario_overrides(overrides, plant, method, pwm)
+    changes = scenario_overrides(overrides, plant, method, pwm, *law)
     with working("reading the scenario"):
         from servotwin.simulation.scenario import read_scenario
 
@@ -106,25 +111,34 @@ def how_it_ended(result: Result, failure: SimulationError | None, folder: str | 
 
 
 def scenario_overrides(
-    overrides: Sequence[str] | None, plant: Sequence[str] | None, method: str | None, pwm: str | None
+    overrides: Sequence[str] | None,
+    plant: Sequence[str] | None,
+    method: str | None = None,
+    pwm: str | None = None,
+    law: str | None = None,
+    period: str | None = None,
+    level: str | None = None,
 ) -> dict[str, str]:
     """The options as changes of the scenario file: ``--set`` of either file, ``--plant`` of the truth alone."""
     from servotwin.simulation.scenario_parts import METHODS, PWM
 
     changes = {}
     for field, value in read_overrides(overrides).items():
-        own = field.split(".")[0] in SCENARIO_FIELDS
+        own = field.split(".")[0] in SCENARIO_FIELDS or field == "payload"
         changes[field if own else f"set.{field}"] = value
-    for pair in plant or ():
-        field, equals, value = pair.partition("=")
-        if not equals or not field.strip():
-            text = f"'{pair}' is not field=value, such as axes.A.link.mass=18 kg"
-            raise InputError(text, field="--plant")
-        changes[f"plant.set.{field.strip()}"] = value.strip()
+    for field, value in read_overrides(plant, "--plant").items():
+        changes[f"plant.set.{field}"] = value
     if method is not None:
         changes["solver.method"] = _choice("--method", method, METHODS)
     if pwm is not None:
         changes["solver.pwm"] = _choice("--pwm", pwm, PWM)
+    for option, field, text in (
+        ("--law", "controller.law", law),
+        ("--period", "controller.period", period),
+        ("--level", "controller.level", level),
+    ):
+        if text is not None:
+            changes[field] = Placed(text, Origin(option))
     return changes
 
 

@@ -51,6 +51,8 @@ def timing_of(controller: Controller) -> Timing:
         speed_ns=controller.speed_period_ns,
         axis_ns=controller.axis_period_ns,
         current_delay=controller.computation_delay,
+        speed_delay=controller.speed_delay,
+        axis_delay=controller.axis_delay,
         speed_filter=(controller.speed_filter or 0.0) if controller.speed_sensing == "filtered" else 0.0,
     )
 

@@ -26,8 +26,9 @@ def computed_torque_run(
     winding = sampled_axis(model, timing.T_current)
     loop = closed(winding, gains.current_proportional, gains.current_integral, timing.current_delay)
     n = len(loop.A)
-    before, measured, i_ref, theta_ref = range(n, n + 4)
-    unit = np.eye(n + 4)
+    waiting = timing.axis_delay
+    before, measured, i_ref, theta_ref = n, n + 1, n + 2, n + 3 + waiting
+    unit = np.eye(n + 4 + waiting)
     current, speed, axis = unit.copy(), unit.copy(), unit.copy()
     current[:n, :n], current[:n, i_ref] = loop.A, loop.B
     counted = (unit[ANGLE] - unit[before]) / timing.T_speed  # eq:counted-speed
@@ -35,7 +36,9 @@ def computed_torque_run(
     speed[before], speed[measured] = unit[ANGLE], pole * unit[measured] + (1.0 - pole) * counted
     error = unit[theta_ref] - unit[ANGLE]
     wanted = bandwidth**2 * error - 2.0 * bandwidth * unit[measured]  # eq:computed-torque
-    axis[i_ref] = (believed.J * wanted + believed.friction * unit[measured]) / believed.K_t
+    for k in range(i_ref, i_ref + waiting):  # commands that wait, oldest first
+        axis[k] = unit[k + 1]
+    axis[i_ref + waiting] = (believed.J * wanted + believed.friction * unit[measured]) / believed.K_t
     return AxisRun(axis, speed, current, timing, {"current": i_ref, "position": theta_ref})
 
 

@@ -71,7 +71,9 @@ _REALS = (
     # integrators, commands and measurements
     "sum_x sum_n sum_i sum_d w_command w_ref i_feedforward i_ref w_meas i_meas i_d_meas u_ref "
     # modulation now and the one that waits for the next period (d and q or alpha and beta for three phases)
-    "m_a m_b next_a next_b"
+    "m_a m_b next_a next_b "
+    # commands that wait for the next period of their loop: speed, current and the current fed forward
+    "next_w next_i next_feedforward"
 )
 _WHOLES = (
     "count last_count fixed kp_x ki_x kp_n ki_n kp_i ki_i acc_x acc_n acc_i acc_d "
@@ -89,7 +91,10 @@ TIMING = np.dtype(
     + [(name, _REAL) for name in ("share_torque", "share_gravity", "K_p", "K_d")]
     + [
         (name, _WHOLE)
-        for name in ("ratio", "tick", "delay", "law", "level", "model", "model_data", "law_at", "feeds")
+        for name in (
+            *("ratio", "tick", "delay", "speed_delay", "axis_delay"),
+            *("law", "level", "model", "model_data", "law_at", "feeds"),
+        )
     ]
 )
 

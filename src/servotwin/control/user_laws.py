@@ -80,6 +80,9 @@ class CompiledLaw:
         return call
 
 
+UserLaw = PythonLaw | CompiledLaw
+
+
 def check(period: float, level: str) -> None:
     """Complain about a law that cannot run."""
     if not is_period(period):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from servotwin.description import inertia as inertias
-from servotwin.description.fields import Measure, problem, read_at
+from servotwin.description.controller_parts import time_text
+from servotwin.description.fields import Measure, nanoseconds, problem, read_at
 from servotwin.description.nodes import join, quoted
 from servotwin.description.units import did_you_mean
 
@@ -327,9 +328,10 @@ def _check_electronics(robot: RobotDescription) -> None:
         lost = bridge.dead_time + bridge.storage_time
         # each of the two legs switches twice in a period
         if lost >= controller.current_period / 4:
-            text = f"dead and storage time together, {lost:g} s, leave no pulse of the current_period"
+            both, period = time_text(nanoseconds(lost)), time_text(controller.current_period_ns)
             raise problem(
-                f"{text} {controller.current_period:g} s; expected less than a quarter of it",
+                f"dead and storage time together, {both}, leave no pulse of the current_period {period};"
+                " expected less than a quarter of it",
                 "power.bridge.dead_time",
             )
 

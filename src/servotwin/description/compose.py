@@ -34,7 +34,7 @@ MAX_EXTENDS = 20
 
 def resolve(
     node: Node,
-    overrides: Mapping[str, str] | None = None,
+    overrides: Mapping[str, str | None] | None = None,
     find: Find | None = None,
     files: Files | None = None,
 ) -> Node:

@@ -6,14 +6,18 @@ import math
 from collections.abc import Iterator
 
 from servotwin.description.checks import inertia_problems
+from servotwin.description.controller_parts import time_text
+from servotwin.description.fields import nanoseconds
 from servotwin.description.motors import owners
-from servotwin.description.nodes import Node, one_line
+from servotwin.description.nodes import Origin, one_line
 from servotwin.description.problems import find
 from servotwin.description.schema import Motor, RobotDescription
+from servotwin.errors import located
 
 CONSTANTS = 0.05  # torque and voltage constant of one motor follow from each other in SI
 PHASE = 2.0 / 3.0  # amplitude of a phase's back-EMF over the torque per amplitude of the q current
 OUTPUT = 0.10  # data sheets round speed, torque and power
+RATED = 0.20  # friction and iron losses take current and voltage too, and data sheets round
 PEAK = 0.05  # the same for a torque and the current that makes it
 SPEED = 0.01  # the same for the speeds of a joint and its motor
 RPM = 30.0 / math.pi  # turns per minute in one rad/s
@@ -22,7 +26,8 @@ RPM = 30.0 / math.pi  # turns per minute in one rad/s
 def contradictions(description: RobotDescription) -> Iterator[str]:
     """One line for each contradiction, with its place."""
     for path, text in _found(description):
-        yield f"{_place(description.tree, path)}{path}: {text}"
+        origin = find(description.tree, [path]).origin if description.tree is not None else Origin("")
+        yield located(text, one_line(origin.file, 200), origin.line, path)
 
 
 def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
@@ -33,13 +38,7 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
             for field, text in _of_motor(axis.motor):
                 yield f"axes.{name}.{field}", text
     yield from _of_speeds(description)
-    power = description.power
-    if power is not None and power.supply_resistance and power.capacitance is None:
-        yield (
-            "power.supply_resistance",
-            f"{power.supply_resistance:.4g} ohm has no effect without a capacitance: the bus is a stiff"
-            " voltage then, and a voltage drop is not modelled",
-        )
+    yield from _of_power(description)
     load = description.payload
     if load is not None and load.largest is not None and load.mass > load.largest * (1.0 + 1e-9):
         yield "payload.mass", f"{load.mass:.4g} kg is more than the largest payload, {load.largest:.4g} kg"
@@ -54,6 +53,38 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
                 )
 
 
+def _of_power(description: RobotDescription) -> Iterator[tuple[str, str]]:
+    power = description.power
+    if power is None:
+        return
+    if power.supply_resistance and power.capacitance is None:
+        yield (
+            "power.supply_resistance",
+            f"{power.supply_resistance:.4g} ohm has no effect without a capacitance: the bus is a stiff"
+            " voltage then, and a voltage drop is not modelled",
+        )
+    bridge = power.bridge
+    if bridge.storage_time > bridge.dead_time:
+        stored, dead, both = (
+            time_text(nanoseconds(t))
+            for t in (bridge.storage_time, bridge.dead_time, bridge.storage_time - bridge.dead_time)
+        )
+        yield (
+            "power.bridge.storage_time",
+            f"{stored} is longer than the dead_time {dead}: for {both} at every switching both transistors of a leg"
+            " conduct and short the bus (shoot-through), which is not modelled",
+        )
+    synchronous = [
+        name for name, axis in description.axes.items() if axis.motor and axis.motor.kind == "pmsm"
+    ]
+    if bridge.modulation == "two-level" and synchronous:
+        yield (
+            "power.bridge.modulation",
+            f"two-level has no effect on the synchronous motors of axes {', '.join(synchronous[:12])}: a bridge of"
+            " three legs has one pattern",
+        )
+
+
 def _of_motor(motor: Motor) -> Iterator[tuple[str, str]]:
     yield from _of_constants(motor)
     output, torque, speed = motor.rated_output, motor.rated_torque, motor.rated_speed
@@ -63,7 +94,7 @@ def _of_motor(motor: Motor) -> Iterator[tuple[str, str]]:
             f"{output:.4g} W differs from rated_torque times rated_speed, {torque * speed:.4g} W,"
             f" by {abs(torque * speed / output - 1.0):.0%}",
         )
-
+    yield from _of_ratings(motor)
     yield from _of_peaks(motor)
 
 
@@ -84,6 +115,30 @@ def _of_constants(motor: Motor) -> Iterator[tuple[str, str]]:
             f"{K_t:.4g} N*m/A differs from the voltage_constant {K_e:.4g} V*s/rad"
             f" by {abs(K_t / K_e - 1.0):.0%}; the two are one constant in SI",
         )
+
+
+def _of_ratings(motor: Motor) -> Iterator[tuple[str, str]]:
+    """Rated current and voltage beside what rated torque and speed take."""
+    K_t, torque, speed = motor.torque_constant, motor.rated_torque, motor.rated_speed
+    if not K_t or motor.kind in ("hydraulic", "ideal"):
+        return
+    current = torque / K_t if torque else None
+    stated = motor.rated_current
+    if stated and current and abs(current / stated - 1.0) > RATED:
+        amplitude = "; expected the amplitude of a phase, not RMS" if motor.kind == "pmsm" else ""
+        yield (
+            "motor.rated_current",
+            f"{stated:.4g} A differs from rated_torque over torque_constant, {current:.4g} A,"
+            f" by {abs(current / stated - 1.0):.0%}{amplitude}",
+        )
+    if motor.rated_voltage and speed and motor.kind != "pmsm":
+        needed = K_t * speed + (motor.resistance or 0.0) * (current or stated or 0.0)
+        if abs(needed / motor.rated_voltage - 1.0) > RATED:
+            yield (
+                "motor.rated_voltage",
+                f"{motor.rated_voltage:.4g} V differs from back-EMF and resistance at rated speed and torque,"
+                f" {needed:.4g} V, by {abs(needed / motor.rated_voltage - 1.0):.0%}",
+            )
 
 
 def _of_peaks(motor: Motor) -> Iterator[tuple[str, str]]:
@@ -145,11 +200,3 @@ def _back_emf(motor: Motor | None) -> float | None:
     phase = motor.voltage_constant or (PHASE * K_t if K_t else None)
     # space-vector modulation reaches a phase amplitude of the bus voltage over sqrt(3)
     return math.sqrt(3.0) * phase if phase else None
-
-
-def _place(tree: Node | None, path: str) -> str:
-    if tree is None:
-        return ""
-    origin = find(tree, [path]).origin
-    line = f":{origin.line}" if origin.line else ""
-    return f"{one_line(origin.file, 200)}{line}: "

@@ -24,7 +24,7 @@ OptionalInteger = Annotated[int | None, Over256()]
 
 
 class CurrentSensor(Part):
-    """The measurement of the motor current."""
+    """The measurement of the motor current; a synchronous motor has two, in its phases a and b."""
 
     bits: Annotated[int, Bits()] = Field(
         default=12, description="bits of its converter; 0 for no quantisation"
@@ -121,6 +121,12 @@ class Controller(Part):
     )
     computation_delay: Annotated[int, Whole(0, 1)] = Field(
         default=0, description="current periods from the measurement until the voltage acts"
+    )
+    speed_delay: Annotated[int, Whole(0, 1)] = Field(
+        default=0, description="speed periods from the measurement until the current command acts"
+    )
+    axis_delay: Annotated[int, Whole(0, 1)] = Field(
+        default=0, description="axis periods from the measurement until the axis controller's commands act"
     )
     jitter: Annotated[float, Measure("s", minimum=0.0)] = Field(
         default=0.0,
@@ -232,4 +238,4 @@ def time_text(ns: int) -> str:
             # whole digits and up to nine decimals, no rounding
             text = f"{ns // size}.{ns % size:0{len(str(size)) - 1}d}".rstrip("0").rstrip(".")
             return f"{text} {unit}"
-    return f"{ns} ns"
+    return f"{ns} ns" if ns else "0 s"

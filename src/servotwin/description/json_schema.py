@@ -170,7 +170,8 @@ def _type(annotation: Any, definitions: dict[str, Schema]) -> Schema:
     if origin is Annotated:
         return _kind(arguments[1]) or _type(arguments[0], definitions)
     if origin in (Union, types.UnionType):
-        return _type(next(a for a in arguments if a is not type(None)), definitions)
+        forms = [_type(a, definitions) for a in arguments if a is not type(None)]
+        return forms[0] if len(forms) == 1 else {"anyOf": forms}
     if origin is tuple:
         return _with_source({"type": "array", "items": _type(arguments[0], definitions)})
     if origin is dict:

@@ -21,11 +21,11 @@ PARTS = "parts"
 
 
 def read_description(
-    name_or_path: str | os.PathLike[str], overrides: Mapping[str, str] | None = None
+    name_or_path: str | os.PathLike[str], overrides: Mapping[str, str | None] | None = None
 ) -> RobotDescription:
     """The description with this catalogue name, or in this .yaml, .yml or .urdf file.
 
-    ``overrides`` maps dotted paths to texts, such as ``{"axes.A.gear.ratio": "80"}``.
+    ``overrides`` maps dotted paths to texts, such as ``{"axes.A.gear.ratio": "80"}``; None removes.
     Anything that cannot be accepted raises InputError with one clear line.
     """
     files = Files(find_in_catalogue)

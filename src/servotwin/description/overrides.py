@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from servotwin.description.nodes import Node, Origin, one_line, parse_yaml, quoted
+from servotwin.description.placed import Placed, override_text
 from servotwin.description.units import did_you_mean
 
 MAX_PARTS = 30
@@ -35,13 +36,18 @@ class Override:
         return Time.INCLUDE if self.path[-1] == "include" else Time.VALUE
 
 
-def parse_overrides(overrides: Mapping[str, str]) -> list[Override]:
+def override_origin(field: str, text: str) -> Origin:
+    """Where an override was written, for messages."""
+    return text.origin if isinstance(text, Placed) else Origin(f"override {one_line(field, 120)}")
+
+
+def parse_overrides(overrides: Mapping[str, str | None]) -> list[Override]:
     """The overrides of a mapping from dotted path to text; texts in [] or {} are read as YAML."""
-    return [_parse(str(field), str(text)) for field, text in overrides.items()]
+    return [_parse(str(field), override_text(text)) for field, text in overrides.items()]
 
 
 def _parse(field: str, text: str) -> Override:
-    origin = Origin(f"--set {one_line(field, 120)}")
+    origin = override_origin(field, text)
     path = tuple(part.strip() for part in field.split("."))
     blank = Node(None, origin)
     if not all(path) or len(path) > MAX_PARTS:
@@ -54,7 +60,7 @@ def _parse(field: str, text: str) -> Override:
 
 def _moved(node: Node, origin: Origin) -> Node:
     """``node`` with the place of ``origin`` and its own sources."""
-    here = Origin(origin.file, 0, node.origin.source, node.origin.assumed)
+    here = Origin(origin.file, origin.line, node.origin.source, node.origin.assumed)
     if isinstance(node.value, dict):
         return Node({key: _moved(child, origin) for key, child in node.value.items()}, here)
     if isinstance(node.value, list):

@@ -10,6 +10,7 @@ import numpy as np
 from servotwin.dynamics.recursive.jit import helper
 
 UNIT = 2.0**-53
+SQRT3 = math.sqrt(3.0)
 
 
 @helper
@@ -57,6 +58,24 @@ def read_current(sensor: Any, i: float, random: Any) -> float:
     if sensor.current_noise > 0.0:
         i += sensor.current_noise * normal(random)
     return quantise(i + sensor.current_offset, sensor.current_range, sensor.current_bits)
+
+
+@helper
+def read_phase_currents(
+    sensor: Any, i_alpha: float, i_beta: float, angle: float, random: Any
+) -> tuple[float, float]:
+    r"""Currents d and q [A] of a synchronous motor as its driver sees them.
+
+    Two sensors stand in the phases a and b, each with the errors of ``sensor``; phase c follows from the
+    star point, and the controller's own electrical ``angle`` turns the vector to the rotor:
+
+    .. math:: i_\alpha = i_a, \quad i_\beta = (i_a + 2 i_b)/\sqrt 3                  (eq:phase-currents)
+    """
+    i_a = read_current(sensor, i_alpha, random)
+    i_b = read_current(sensor, 0.5 * (SQRT3 * i_beta - i_alpha), random)
+    i_beta = (i_a + 2.0 * i_b) / SQRT3  # eq:phase-currents
+    c, s = math.cos(angle), math.sin(angle)
+    return c * i_a + s * i_beta, c * i_beta - s * i_a
 
 
 @helper

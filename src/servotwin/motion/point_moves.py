@@ -26,7 +26,8 @@ class PointMove:
     ``speed`` is the share (0 to 1] of each joint's largest speed; ``ramp`` [s]
     the time to reach it, made longer where the largest acceleration of a joint
     demands it; ``dwell`` [s] the rest afterwards. With ``together`` the joints
-    also end together: the quicker ones move slower.
+    also end together: the quicker ones move slower. ``rates`` (n,) [rad/s, m/s] are largest speeds of this
+    move, in the place of the share.
     """
 
     target: Array
@@ -34,6 +35,11 @@ class PointMove:
     ramp: float = RAMP
     dwell: float = 0.0
     together: bool = True
+    rates: Array | None = None
+
+    def tops(self, limits: Limits) -> Array:
+        """Largest speeds of the joints in this move (n,) [rad/s, m/s]; infinite where none is known."""
+        return self.speed * limits.qd_max if self.rates is None else self.rates
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ def plan_moves(
     rows = []
     clock = 0.0
     for i, move in enumerate([*moves] * repeat):
-        _check_speeds(move.target - q, i % len(moves), limits, labels)
+        _check_speeds(move, move.target - q, i % len(moves), limits, labels, sliding)
         tops, ramps, lasting = _profile(move.target - q, move, limits)
         rows.append((clock, lasting, q, move.target, tops, ramps))
         clock += lasting + move.dwell
@@ -113,7 +119,7 @@ def plan_moves(
 
 def _profile(stroke: Array, move: PointMove, limits: Limits) -> tuple[Array, Array, float]:
     """Top speeds, ramps (n,) and duration of one move."""
-    speed = move.speed * np.where(stroke == 0.0, 1.0, limits.qd_max)
+    speed = np.where(stroke == 0.0, 1.0, move.tops(limits))
     ramp = np.maximum(move.ramp, ramp_within(stroke, speed, limits.qdd_max))
     if move.together:
         ramp = np.full_like(ramp, ramp.max())
@@ -143,11 +149,31 @@ def _check_moves(
             _check_inside(float(move.target[k]), span, prismatic[k], text, f"move.{i}.to.{name}")
 
 
-def _check_speeds(stroke: Array, i: int, limits: Limits, names: Sequence[str]) -> None:
+def _check_speeds(
+    move: PointMove, stroke: Array, i: int, limits: Limits, names: Sequence[str], prismatic: Sequence[bool]
+) -> None:
+    tops = move.tops(limits)
     for k, name in enumerate(names):
-        if stroke[k] != 0.0 and not math.isfinite(limits.qd_max[k]):
-            text = f"axis {name} has no speed limit; expected axes.{name}.limits.speed in the robot file"
+        if stroke[k] == 0.0:
+            continue
+        scale, unit = _shop_units(prismatic[k])
+        if not math.isfinite(tops[k]):
+            text = (
+                f"axis {name} has no speed limit; expected a speed of this move, such as 'speed: 100 {unit}/s', or "
+                f"axes.{name}.limits.speed in the robot file"
+            )
             raise InputError(text, field=f"move.{i}.to.{name}")
+        if tops[k] > limits.qd_max[k] * (1.0 + SLACK):
+            text = (
+                f"{tops[k] * scale:.6g} {unit}/s is beyond the speed limit of axis {name}; expected at most "
+                f"{limits.qd_max[k] * scale:.6g} {unit}/s"
+            )
+            raise InputError(text, field=f"move.{i}.speed.{name}")
+
+
+def _shop_units(slides: bool) -> tuple[float, str]:
+    """Per SI unit, and name, of what people on the shop floor count in."""
+    return (1e3, "mm") if slides else (180.0 / math.pi, "deg")
 
 
 def _check_inside(value: float, span: tuple[float, float], slides: bool, text: str, field: str) -> None:
@@ -156,7 +182,7 @@ def _check_inside(value: float, span: tuple[float, float], slides: bool, text: s
     slack = SLACK * (high - low) if math.isfinite(high - low) else 0.0
     if low - slack <= value <= high + slack:
         return
-    scale, unit = (1e3, "mm") if slides else (180.0 / math.pi, "deg")
+    scale, unit = _shop_units(slides)
     raise InputError(
         f"{text} {value * scale:.6g} {unit}, beyond its limits;"
         f" expected {low * scale:.6g} to {high * scale:.6g} {unit}",

@@ -51,10 +51,12 @@ def demo_page(one_axis: Result, full_range: Result, links: dict[str, str]) -> st
 
 def conditions(scenario: Scenario) -> str:
     """Speed and load of a scenario in words, such as 'at 100 % speed with a load of 4 kg'."""
-    speeds = sorted({round(100 * move.speed, 3) for move in scenario.moves})
+    speeds = sorted({round(100 * move.speed, 3) for move in scenario.moves if isinstance(move.speed, float)})
     payload = scenario.description.payload
     mass = payload.mass if payload is not None else 0.0
     load = f"with a load of {mass:.4g} kg" if mass else "without a load"
+    if not speeds:
+        return load
     return f"at {' to '.join(f'{speed:g}' for speed in (*speeds[:1], *speeds[1:][-1:]))} % speed {load}"
 
 

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from servotwin.description.placed import override_text
 from servotwin.errors import RobotWarning, ServotwinError
 from servotwin.kernels.cache import read_entry, source_digest, write_entry
 from servotwin.mechanism.model import Mechanism
@@ -42,7 +43,7 @@ def load_robot(
     changes: Any = {} if overrides is None else overrides
     if not isinstance(changes, Mapping) or not all(isinstance(k, str) for k in changes):
         raise ServotwinError("overrides must map fields to values, such as {'axes.A.gear.ratio': '80'}")
-    checked = load_checked(robot, {field: str(value) for field, value in changes.items()})
+    checked = load_checked(robot, {field: override_text(value) for field, value in changes.items()})
     for line in checked.warnings:
         warnings.warn(line, RobotWarning, stacklevel=2)
     return Robot(checked.mechanism, road=road, title=checked.title, warnings=checked.warnings)
@@ -76,7 +77,8 @@ def _key(robot: str | Path, overrides: Mapping[str, str]) -> str:
     path = Path(robot)
     if path.suffix.lower() in {".yaml", ".yml", ".urdf"}:
         place = str(path.absolute())
-    parts = [place, sorted(overrides.items()), _loader_version()]
+    changes = sorted((field, text, str(getattr(text, "origin", ""))) for field, text in overrides.items())
+    parts = [place, changes, _loader_version()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -89,6 +89,7 @@ def timing_record(description: RobotDescription) -> Any:
     record["T_speed"], record["T_current"] = control.speed_period, control.current_period
     record["ratio"] = control.main_period_ns // control.axis_period_ns
     record["delay"] = control.computation_delay
+    record["speed_delay"], record["axis_delay"] = control.speed_delay, control.axis_delay
     record["law"] = Law.COMPUTED_TORQUE if control.law == "computed-torque" else Law.CASCADE
     feed = control.feedforward
     record["share_torque"], record["share_gravity"] = feed.torque, feed.gravity

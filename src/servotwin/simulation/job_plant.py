@@ -110,7 +110,7 @@ class MachinePlant:
         motors["open"] = motors["brake_closed"] = 0
         motors["mode"][self._free] = FREE
         integrators = ("sum_x", "sum_n", "sum_i", "sum_d", "acc_x", "acc_n", "acc_i", "acc_d")
-        for name in (*integrators, "i_ref", "w_command"):
+        for name in (*integrators, "i_ref", "w_command", "next_i", "next_w", "next_feedforward"):
             axes[name] = 0
         for name in ("from_counts", "to_counts", "counts_ref"):
             axes[name] = counts

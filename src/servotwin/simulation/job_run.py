@@ -33,8 +33,9 @@ from servotwin.simulation.job_play import SETTLE, TIME_LIMIT, Played, get_ready,
 from servotwin.simulation.live import make_controller
 from servotwin.simulation.machine import build_machine
 from servotwin.simulation.result import Result
-from servotwin.simulation.run import Run, collect, failure_text, record_period
+from servotwin.simulation.run import Run, collect, failure_text
 from servotwin.simulation.scenario import Scenario
+from servotwin.simulation.scenario_checks import row_period
 from servotwin.simulation.scenario_parts import Record, Solver
 
 ROWS = 50_000  # room for recorded rows, made larger when it is full
@@ -134,7 +135,7 @@ def run_job(
     began = time.perf_counter()
     machine = build_machine(
         belief, truth, model, plant, q, chosen.solver, seed=chosen.seed, rows=ROWS,
-        row_every_ns=record_period(scenario, controller_of(belief).current_period_ns),
+        row_every_ns=row_period(chosen.record.every, controller_of(belief).current_period_ns),
     )  # fmt: skip
     machine.advance(0)  # compiles, or reads the compiled loop from disk
     compiled = time.perf_counter() - began

@@ -16,7 +16,14 @@ from servotwin.control.servo_driver import current_loop, field_oriented_loop, me
 from servotwin.drives.dead_time import h_bridge_with_diodes, mean_level, three_phase_with_diodes
 from servotwin.drives.motors import stator_currents
 from servotwin.drives.pwm import h_bridge, three_phase
-from servotwin.drives.sensors import inverse_time_speed, quantise, read_count, read_current, uniform
+from servotwin.drives.sensors import (
+    inverse_time_speed,
+    quantise,
+    read_count,
+    read_current,
+    read_phase_currents,
+    uniform,
+)
 from servotwin.dynamics.recursive.jit import helper, kernel_of, part
 from servotwin.kernels.address import call_law, call_piece
 from servotwin.simulation.fast import bus_voltage
@@ -108,7 +115,21 @@ def axis_controller(
         feed_forward(timing, axes, inverse, world.model_buffer, world.model_at)
     if timing.law == COMPUTED:
         computed_torque(timing, axes, inverse, world.model_buffer, world.model_at)
+    if timing.axis_delay:
+        for j in range(axes.shape[0]):
+            let_wait(timing, axes[j])
     next_instant(tasks, AXIS, random)
+
+
+@helper
+def let_wait(timing: Any, axis: Any) -> None:
+    """What the axis controller computed a period ago acts; what it has computed now waits."""
+    if timing.law == CASCADE:
+        axis.w_command, axis.next_w = axis.next_w, axis.w_command
+    elif timing.law == COMPUTED:
+        axis.i_ref, axis.next_i = axis.next_i, axis.i_ref
+    if timing.feeds:
+        axis.i_feedforward, axis.next_feedforward = axis.next_feedforward, axis.i_feedforward
 
 
 @part
@@ -167,6 +188,8 @@ def speed_controller(
             axis.w_ref = quantise(axis.w_command, axis.w_max, axis.command_bits)
             axis.saturation &= ~MOST_CURRENT
             speed_loop(axis, timing.T_speed)
+            if timing.speed_delay:
+                axis.i_ref, axis.next_i = axis.next_i, axis.i_ref
     next_instant(tasks, DRIVER, random)
 
 
@@ -181,15 +204,13 @@ def current_controller(
         axis, motor, sensor = axes[j], motors[j], sensors[j]
         k = motor.current_at
         if motor.kind == PMSM:
-            axis.i_d_meas = read_current(sensor, world.y[k], random)
-            axis.i_meas = read_current(sensor, world.y[k + 1], random)
-            angle = axis.pole_pairs_hat * (
-                read_count(sensor, motor.theta) / axis.counts_per_rad + axis.w_meas * T * (0.5 + timing.delay)
-            )
-            axis.saturation &= ~MOST_VOLTAGE
-            u_a, u_b = field_oriented_loop(axis, T, angle)
-            m_a, m_b = u_a / axis.u_max, u_b / axis.u_max
             i_a, i_b = stator_currents(motor, motor.theta, world.y[k], world.y[k + 1])
+            angle = axis.pole_pairs_hat * read_count(sensor, motor.theta) / axis.counts_per_rad
+            axis.i_d_meas, axis.i_meas = read_phase_currents(sensor, i_a, i_b, angle, random)
+            ahead = axis.pole_pairs_hat * axis.w_meas * T * (0.5 + timing.delay)
+            axis.saturation &= ~MOST_VOLTAGE
+            u_a, u_b = field_oriented_loop(axis, T, angle + ahead)
+            m_a, m_b = u_a / axis.u_max, u_b / axis.u_max
         else:
             i_a, i_b = world.y[k] if k >= 0 else motor.tau / motor.K, 0.0
             axis.i_meas = read_current(sensor, i_a, random)

@@ -372,7 +372,8 @@ def stand_still(machine: Machine, plant: Robot, model: Robot, x: Array) -> None:
         axis["count"] = axis["last_count"] = count
         axis["counts_ref"] = axis["from_counts"] = axis["to_counts"] = theta[j] * sensor["counts_per_rad"]
         rest = i - ahead[j] / axis["K_hat"]
-        axis["sum_n"], axis["i_ref"] = rest, i
+        axis["sum_n"], axis["i_ref"], axis["next_i"] = rest, i, i
+        axis["i_feedforward"] = axis["next_feedforward"] = i - rest
         axis["sum_i"] = (motor["R"] + motor["R_bridge"]) * i
         hold_voltage(axis, synchronous=motor["kind"] == Kind.PMSM)
         if axis["fixed"]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 
 from servotwin.control.records import Law, Saturation
-from servotwin.control.user_laws import LEVELS, CompiledLaw, PythonLaw, Signals
+from servotwin.control.user_laws import LEVELS, CompiledLaw, PythonLaw, Signals, UserLaw
 from servotwin.drives.records import Kind
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.loop import LAW
 from servotwin.simulation.machine import Machine
-
-UserLaw = PythonLaw | CompiledLaw
 
 
 class LawError(Exception):
@@ -38,8 +39,21 @@ def attach_law(machine: Machine, law: UserLaw) -> None:
         raise InputError(f"the law is for {law.motors} motors; expected {m}", field="motors")
     timing["law"] = Law.COMPILED
     memory = np.zeros(max(law.memory, 1))
-    timing["law_at"], machine.world["memory_at"][0] = law.compiled.address, memory.ctypes.data
+    timing["law_at"], machine.world["memory_at"][0] = compiled_address(law), memory.ctypes.data
     machine.kept += [law.compiled, memory]
+
+
+def compiled_address(law: CompiledLaw) -> int:
+    """Where the loop calls a compiled law; InputError where numba cannot compile it."""
+    try:
+        return int(law.compiled.address)
+    except Exception as error:
+        lines = [line for line in str(error).splitlines() if line.strip()]
+        told = next((line for line in lines if "non-precise" not in line and "pipeline" not in line), "")
+        said = " ".join(f"{type(error).__name__}: {told}".split())[:200]
+        place = re.search(r'File "([^"]+)", line (\d+)', str(error))
+        where = f", {Path(place[1]).name}:{place[2]}" if place else ""
+        raise InputError(f"numba cannot compile it{where}: {said}", field="law") from error
 
 
 def answer(machine: Machine, law: PythonLaw, motors: tuple[str, ...]) -> None:

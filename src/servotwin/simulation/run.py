@@ -10,7 +10,8 @@ from os import PathLike
 import numpy as np
 
 from servotwin.control.axis_data import controller_of
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.user_laws import PythonLaw, UserLaw
+from servotwin.description.fields import nanoseconds
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.robot import Robot
@@ -18,10 +19,11 @@ from servotwin.simulation.advice import coarse_steps, late_faults, run_warnings
 from servotwin.simulation.drive_data import highest_voltage
 from servotwin.simulation.energy import account, balance_warnings, stored
 from servotwin.simulation.faults import apply_fault, fault_times
+from servotwin.simulation.law_file import load_law
 from servotwin.simulation.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
 from servotwin.simulation.machine import Machine, build_machine
-from servotwin.simulation.own_law import LawError, UserLaw, answer, attach_law
-from servotwin.simulation.result import Event, Result, signal_names
+from servotwin.simulation.own_law import LawError, answer, attach_law
+from servotwin.simulation.result import Event, Result
 from servotwin.simulation.scenario import Scenario, plan_scenario, read_scenario
 from servotwin.simulation.signals import Reference, joint_kinds, make_signals, make_zoom
 from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER
@@ -30,12 +32,11 @@ from servotwin.simulation.visits import visit_summary
 from servotwin.simulation.work import MAX_EDGES
 
 CHUNK = 200_000_000  # ns between two looks at the clock, the progress bar and Ctrl-C
-MOST_BYTES = 2_000_000_000  # of the signals of one run
 
 
 def simulate(
     scenario: str | PathLike[str] | Scenario,
-    overrides: Mapping[str, str] | None = None,
+    overrides: Mapping[str, str | None] | None = None,
     *,
     controller: UserLaw | None = None,
     progress: Callable[[float], None] | None = None,
@@ -43,10 +44,10 @@ def simulate(
     """Simulate arm, drives and controller together.
 
     ``scenario`` is the name of one that ships, the path of a scenario file, or a ``Scenario``; ``overrides``
-    changes its fields (``{"solver.method": "rk4", "set.variables.load": "2 kg"}``). A ``controller`` of the
-    user's takes the place of position and speed loops. ``progress`` is called with the part done, 0 to 1.
-    A run that diverges, or whose law fails, raises SimulationError with ``.partial``; Ctrl-C gives a result that is
-    not ``complete``.
+    changes its fields (``{"solver.method": "rk4", "set.variables.load": "2 kg"}``; None removes a part). A
+    ``controller`` of the user's takes the place of position and speed loops, and of a law that the file names.
+    ``progress`` is called with the part done, 0 to 1. A run that diverges, or whose law fails, raises
+    SimulationError with ``.partial``; Ctrl-C gives a result that is not ``complete``.
     """
     if not isinstance(scenario, Scenario):
         scenario = read_scenario(scenario, overrides)
@@ -79,9 +80,8 @@ def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
     plant = Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
     reference = plan_scenario(scenario, model.joint_names, model.limits)
     control = controller_of(belief)
-    every = record_period(scenario, control.current_period_ns)
+    every = nanoseconds(scenario.record.every)
     duration = -(-round(reference.duration * 1e9) // every) * every
-    check_size(scenario, model, duration // every)
     began = time.perf_counter()
     q = np.array([scenario.start[name] for name in model.joint_names])
     machine = build_machine(
@@ -91,8 +91,7 @@ def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
     )  # fmt: skip
     set_table(machine, reference, control.main_period)
     set_zoom(machine, scenario, control.current_period_ns)
-    if law is not None:
-        attach_law(machine, law)
+    law = own_law(scenario, law, machine)
     compiled = time.perf_counter() - began
     warnings = [*run_warnings(scenario, model, plant, law), *late_faults(scenario, duration)]
     return Run(
@@ -100,31 +99,19 @@ def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
     )
 
 
-def record_period(scenario: Scenario, current_ns: int) -> int:
-    """Time between two rows [ns]; rows are written when a current period ends."""
-    every = round(scenario.record.every * 1e9)
-    if every % current_ns:
-        nearest = max(1, round(every / current_ns)) * current_ns
-        raise InputError(
-            f"{every * 1e-6:g} ms is not a multiple of the current period, {current_ns * 1e-6:g} ms; expected such as "
-            f"'{nearest * 1e-6:g} ms'",
-            file=str(scenario.path) if scenario.path else None,
-            field="record.every",
-        )
-    return every
-
-
-def check_size(scenario: Scenario, model: Robot, rows: int) -> None:
-    """Complain about a result that would not fit into memory."""
-    columns = len(signal_names(model.joint_names, joint_kinds(model), model.mechanism.rotors.names))
-    size = 8 * rows * columns
-    if size > MOST_BYTES:
-        raise InputError(
-            f"{rows} samples of {columns} signals are {1e-9 * size:.3g} GB; expected at most "
-            f"{1e-9 * MOST_BYTES:g} GB: record less often",
-            file=str(scenario.path) if scenario.path else None,
-            field="record.every",
-        )
+def own_law(scenario: Scenario, law: UserLaw | None, machine: Machine) -> UserLaw | None:
+    """The law of the call or of the scenario, put in its place; None if the controller's own loops run."""
+    if law is not None:
+        attach_law(machine, law)
+        return law
+    if scenario.law is None:
+        return None
+    named = load_law(scenario.law, len(machine.motors))
+    try:
+        attach_law(machine, named)
+    except InputError as error:
+        raise scenario.law.error(error.message, error.field or "law") from error
+    return named
 
 
 def set_table(machine: Machine, reference: Reference, period: float) -> None:

@@ -19,14 +19,17 @@ from servotwin.description.checks import motor_names
 from servotwin.description.compose import Files, resolve
 from servotwin.description.load import read_description
 from servotwin.description.motors import owner_by_motor
-from servotwin.description.nodes import Node, Origin, one_line, quoted
+from servotwin.description.nodes import Node, one_line, quoted
+from servotwin.description.overrides import override_origin
+from servotwin.description.placed import Placed, override_text
 from servotwin.description.problems import find, input_error
 from servotwin.description.schema import RobotDescription
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, Limits
 from servotwin.motion.point_moves import PointMove, Reference, plan_moves
-from servotwin.simulation.result import matching_signals, no_such_signal, signal_names
+from servotwin.simulation.law_file import LawFile, law_file
+from servotwin.simulation.scenario_checks import check_scenario
 from servotwin.simulation.scenario_parts import FORMAT, Fault, Move, Record, ScenarioFile, Solver
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
@@ -42,7 +45,8 @@ class Scenario:
     ``robot`` is what ``load_robot`` takes: a catalogue name or a path. ``set``
     are overrides of the robot file that everybody knows, ``plant_set`` those
     that only the truth has. ``start`` holds every joint [rad, m]. ``description``
-    is the robot as the controller knows it, ``plant_description`` as it is.
+    is the robot as the controller knows it, ``plant_description`` as it is; ``law`` a control law
+    of the user's, if there is one.
     """
 
     name: str
@@ -60,6 +64,7 @@ class Scenario:
     path: Path | None
     description: RobotDescription = field(repr=False, compare=False)
     plant_description: RobotDescription = field(repr=False, compare=False)
+    law: LawFile | None = None
 
     @property
     def truth_set(self) -> dict[str, str]:
@@ -74,6 +79,7 @@ class Scenario:
             "robot": self.robot,
             "set": dict(self.set),
             "plant": {"set": dict(self.plant_set)},
+            "controller": None if self.law is None else self.law.plain(),
             "start": dict(self.start),
             "move": [move.model_dump() for move in self.moves],
             "repeat": self.repeat,
@@ -85,13 +91,13 @@ class Scenario:
 
 
 def read_scenario(
-    name_or_path: str | os.PathLike[str], overrides: Mapping[str, str] | None = None
+    name_or_path: str | os.PathLike[str], overrides: Mapping[str, str | None] | None = None
 ) -> Scenario:
     """The scenario with this name, or in this .yaml or .yml file.
 
     ``overrides`` maps dotted paths to texts, such as ``{"solver.method": "rk4"}``,
-    ``{"set.variables.load": "2 kg"}`` or ``{"move.0.speed": "50 %"}``. Anything that
-    cannot be accepted raises InputError with one clear line.
+    ``{"set.variables.load": "2 kg"}`` or ``{"move.0.speed": "50 %"}``; None removes a
+    part. Anything that cannot be accepted raises InputError with one clear line.
     """
     path = locate(name_or_path)
     own, of_robot = _split(overrides or {})
@@ -155,7 +161,9 @@ def plan_scenario(scenario: Scenario, joints: tuple[str, ...], limits: Limits) -
     target: Array = q
     for move in scenario.moves:
         target = np.array([move.to.get(name, target[i]) for i, name in enumerate(joints)])
-        moves.append(PointMove(target, move.speed, move.ramp, move.dwell, move.together))
+        share, tops = (move.speed, None) if isinstance(move.speed, float) else (1.0, move.speed)
+        rates = None if tops is None else np.array([tops.get(name, np.inf) for name in joints])
+        moves.append(PointMove(target, share, move.ramp, move.dwell, move.together, rates))
     sliding = [axes[name].prismatic for name in joints]
     return plan_moves(q, moves, limits, names=joints, prismatic=sliding, repeat=scenario.repeat)
 
@@ -163,11 +171,12 @@ def plan_scenario(scenario: Scenario, joints: tuple[str, ...], limits: Limits) -
 # --- the file and its overrides --------------------------------------------------------------------
 
 
-def _split(overrides: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def _split(overrides: Mapping[str, str | None]) -> tuple[dict[str, str], dict[str, str]]:
     """The overrides of the scenario's own fields, and those of its changes of the robot file."""
     heads = tuple(".".join(head) + "." for head in CHANGES)
-    of_robot = {str(k): str(v) for k, v in overrides.items() if str(k).startswith(heads)}
-    return {str(k): str(v) for k, v in overrides.items() if str(k) not in of_robot}, of_robot
+    texts = {str(k): override_text(v) for k, v in overrides.items()}
+    of_robot = {k: v for k, v in texts.items() if k.startswith(heads)}
+    return {k: v for k, v in texts.items() if k not in of_robot}, of_robot
 
 
 def _changed(tree: Node, of_robot: Mapping[str, str]) -> Node:
@@ -179,11 +188,27 @@ def _changed(tree: Node, of_robot: Mapping[str, str]) -> Node:
         if not isinstance(node.value, dict):
             continue  # the schema says what is expected there
         flat = dict(_flat(node, ""))
-        option = "--plant" if head[0] == "plant" else "--set"
-        flat.update({k: Node(v, Origin(f"{option} {one_line(k, 120)}")) for k, v in more.items()})
+        if head == ("set",):
+            flat = _with_payload(tree, flat)
+        flat.update({k: Node(v, override_origin(prefix + k, v)) for k, v in more.items()})
         if flat:
             tree = _put(tree, head, Node(flat, node.origin))
     return tree
+
+
+def _with_payload(tree: Node, flat: dict[str, Node]) -> dict[str, Node]:
+    """The changes ``flat`` with the short form ``payload`` among them: a mass, or a mapping of its fields."""
+    if not _has(tree, ("payload",)):
+        return flat
+    node = find(tree, ["payload"])
+    if isinstance(node.value, list):
+        raise node.error("a list stands here; expected a mass, such as '2 kg', or a mapping", "payload")
+    stated = [key for key in flat if key.split(".")[0] == "payload"]
+    if stated and node.origin.line:
+        raise node.error(f"set.{stated[0]} is stated as well; expected one of them", "payload")
+    kept = {key: child for key, child in flat.items() if key not in stated}
+    short = dict(_flat(node, "payload")) if isinstance(node.value, dict) else {"payload.mass": node}
+    return {**kept, **short}
 
 
 def _has(tree: Node, path: tuple[str, ...]) -> bool:
@@ -258,9 +283,9 @@ def _checked(tree: Node, path: Path) -> Scenario:
         path=path,
         description=known,
         plant_description=truth,
+        law=None if read.controller is None else law_file(read.controller, find(tree, ["controller"])),
     )
-    _check_motion(scenario, tree)
-    _check_record(scenario, tree)
+    check_scenario(scenario, plan_scenario, tree)
     return scenario
 
 
@@ -304,55 +329,31 @@ def _robot_of(name: str, tree: Node, path: Path) -> str:
 def _robot(tree: Node, robot: str, *heads: tuple[str, ...]) -> RobotDescription:
     """The robot with the changes at the paths ``heads``; problems point at the scenario."""
     places: dict[str, tuple[str, Node]] = {}
+    short = _has(tree, ("payload",))
     for head in heads:
         node = find(tree, list(head)) if _has(tree, head) else Node({}, tree.origin)
         for key, child in node.children():
             if not isinstance(child.value, str | None):
                 raise child.error("expected a value as in the robot file", ".".join((*head, key)))
-            places[key] = (".".join((*head, key)), child)
+            below = () if short and head == ("set",) and key.startswith("payload.") else head
+            places[key] = (".".join((*below, key)), child)
+    texts = {key: str(child.value or "") for key, (_, child) in places.items()}
     try:
-        return read_description(robot, {key: str(child.value or "") for key, (_, child) in places.items()})
+        return read_description(
+            robot, {key: Placed(text, places[key][1].origin) for key, text in texts.items()}
+        )
     except InputError as error:
-        for key, (field_name, child) in places.items():
-            if error.file == f"--set {one_line(key, 120)}":
-                raise child.error(error.message, field_name) from None
+        for key, message in _refused(robot, texts):
+            raise places[key][1].error(message, places[key][0]) from None
         if error.file is None:  # no such robot
             raise find(tree, ["robot"]).error(error.message, "robot") from None
         raise
 
 
-def _check_motion(scenario: Scenario, tree: Node) -> None:
-    """Plan the moves once, so that what is wrong with them is said with file and line."""
-    joints = scenario.description.joint_names
-    axes = [scenario.description.axes[name] for name in joints]
-    free = (-np.inf, np.inf)
-    span = np.array([axis.limits.position or free for axis in axes])
-    speed = np.array([axis.limits.speed or np.inf for axis in axes])
-    growth = np.array([axis.limits.acceleration or np.inf for axis in axes])
-    limits = Limits(span[:, 0], span[:, 1], speed, growth, np.full(len(axes), np.inf))
+def _refused(robot: str, texts: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The change that is not accepted, and why; several may stand on one line, so each gets a place of its own."""
     try:
-        reference = plan_scenario(scenario, joints, limits)
+        read_description(robot, texts)
     except InputError as error:
-        place = error.field or ""
-        raise find(tree, [place]).error(error.message, place) from None
-    for i, fault in enumerate(scenario.faults):
-        _check_time(fault.at, f"faults.{i}.at", reference.duration, tree)
-    if scenario.record.zoom is not None:
-        _check_time(scenario.record.zoom.at, "record.zoom.at", reference.duration, tree)
-
-
-def _check_record(scenario: Scenario, tree: Node) -> None:
-    """Complain about signals that the run will not have, before it is run."""
-    robot = scenario.plant_description
-    joints = robot.joint_names
-    names = signal_names(joints, [robot.axes[name].prismatic for name in joints], motor_names(robot))
-    for i, pattern in enumerate(scenario.record.signals):
-        if not matching_signals(pattern, names):
-            place = f"record.signals.{i}"
-            raise find(tree, [place]).error(no_such_signal(pattern, names), place)
-
-
-def _check_time(time: float, place: str, duration: float, tree: Node) -> None:
-    if time > duration:
-        node = find(tree, [place])
-        raise node.error(f"{quoted(node.plain())} is after the end at {duration:.6g} s; expected less", place)
+        return [(key, error.message) for key in texts if error.file == override_origin(key, "").file]
+    return []

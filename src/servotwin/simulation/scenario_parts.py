@@ -6,14 +6,27 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from servotwin.description.fields import Choice, Flag, Measure, Part, Whole, Words, problem, read_at
+from servotwin.control.user_laws import LEVELS
+from servotwin.description.fields import (
+    Choice,
+    Flag,
+    Measure,
+    Part,
+    Period,
+    Whole,
+    Words,
+    problem,
+    read_at,
+)
 from servotwin.description.nodes import quoted
-from servotwin.description.units import did_you_mean
+from servotwin.description.units import did_you_mean, parse_quantity
 from servotwin.motion.point_moves import RAMP
 
 FORMAT = "servotwin-scenario/1"
 MAX_REPEAT = 10_000
 POSITION = Measure("rad", linear="m")
+SPEED = Measure("rad/s", linear="m/s", above=0.0)
+SHARE = Measure("", above=0.0, maximum=1.0)
 
 # What `value` of a fault means: the unit it is measured in; None where it has none.
 FAULTS: dict[str, str | None] = {
@@ -40,6 +53,41 @@ def read_positions(raw: object, info: ValidationInfo) -> object:
     return read
 
 
+def read_speed(raw: object, moving: list[str], info: ValidationInfo) -> object:
+    """A share (0 to 1], or the speeds of the ``moving`` axes [rad/s, m/s]: one for all, or each its own."""
+    sliding: dict[str, bool] = (info.context or {}).get("prismatic", {})
+    if isinstance(raw, dict):
+        for name in raw:
+            known(name, moving, "an axis of this move", name)
+        for name in moving:
+            if name not in raw:
+                raise problem(f"the speed of axis {quoted(name)} is missing; expected all axes of this move")
+        return {name: read_at(name, SPEED, value, sliding[name]) for name, value in raw.items()}
+    if not isinstance(raw, str) or not is_speed(raw):
+        return SHARE.read(raw)
+    kinds = {sliding[name] for name in moving}
+    if len(kinds) > 1:
+        raise problem(
+            f"{quoted(raw)}: some axes turn and some slide; expected speeds by axis, {{A: 90 deg/s, ...}}"
+        )
+    return {name: SPEED.read_for(raw, sliding[name]) for name in moving}
+
+
+def is_speed(text: str) -> bool:
+    """Whether a text is an angle or a length per time.
+
+    >>> is_speed("90 deg/s"), is_speed("50 %")
+    (True, False)
+    """
+    for unit in ("rad/s", "m/s"):
+        try:
+            parse_quantity(text, unit)
+        except ValueError:
+            continue
+        return True
+    return False
+
+
 def known(name: str, names: list[str], what: str, at: str) -> None:
     """Complain at ``at`` unless ``name`` is one of ``names``."""
     if name not in names:
@@ -53,8 +101,8 @@ class Move(Part):
     """A move of some axes; the others stay."""
 
     to: dict[str, float] = Field(description="joint positions by axis")
-    speed: Annotated[float, Measure("", above=0.0, maximum=1.0)] = Field(
-        default=1.0, description="share of each axis' largest speed"
+    speed: float | dict[str, float] = Field(
+        default=1.0, description="share of each axis' largest speed, or a speed, for all axes or by axis"
     )
     ramp: Annotated[float, Measure("s", above=0.0, maximum=1e3)] = Field(
         default=RAMP, description="time to reach it; longer where an acceleration limit demands it"
@@ -70,6 +118,11 @@ class Move(Part):
     @classmethod
     def _read_to(cls, raw: object, info: ValidationInfo) -> object:
         return read_positions(raw, info)
+
+    @field_validator("speed", mode="before")
+    @classmethod
+    def _read_speed(cls, raw: object, info: ValidationInfo) -> object:
+        return read_speed(raw, list(info.data.get("to", {})), info)
 
 
 METHODS = ("fast", "rk4", "modified-euler", "adaptive")
@@ -167,6 +220,23 @@ class Plant(Part):
     set: dict[str, Any] = Field(default={}, description="changes of the robot file, by dotted path")
 
 
+class OwnLaw(Part):
+    """A control law of the user's in the place of position and speed loops; Python code that is run."""
+
+    law: Annotated[str, Words()] = Field(
+        description="FILE.py:NAME of a function or law, the file relative to this one"
+    )
+    period: Annotated[float | None, Period()] = Field(
+        default=None, description="how often it is called; required for a function"
+    )
+    level: Annotated[str | None, Choice(tuple(LEVELS))] = Field(
+        default=None, description="what it commands; default the current"
+    )
+    memory: Annotated[int | None, Whole(1, 1_000_000)] = Field(
+        default=None, description="numbers that a compiled law keeps from call to call; default 1"
+    )
+
+
 class ScenarioFile(Part):
     """A scenario file, as written."""
 
@@ -179,6 +249,10 @@ class ScenarioFile(Part):
     robot: Annotated[str, Words()] = Field(description="catalogue name, or robot file beside this one")
     set: dict[str, Any] = Field(default={}, description="changes of the robot file, by dotted path")
     plant: Plant = Field(default_factory=Plant, description="what is different in truth")
+    payload: Any = Field(
+        default=None, description="what the tool carries: its mass, or fields of the robot file's payload"
+    )
+    controller: OwnLaw | None = Field(default=None, description="a control law of the user's")
     start: dict[str, float] = Field(default={}, description="joint positions; default the robot's home")
     move: tuple[Move, ...] = Field(description="the moves, in order")
     repeat: Annotated[int, Whole(1, MAX_REPEAT)] = Field(

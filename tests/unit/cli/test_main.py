@@ -210,3 +210,9 @@ def test_internal_error_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("servotwin.cli.catalogue.robots", wrong)
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         main(["robots"])
+
+
+def test_package_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "servotwin", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, __version__ in done.stdout) == (0, True)

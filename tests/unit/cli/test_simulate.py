@@ -16,6 +16,7 @@ from servotwin.cli import simulate as command
 from servotwin.cli.main import main
 from servotwin.errors import InputError, SimulationError
 from servotwin.simulation.result import Result
+from servotwin.simulation.scenario import read_scenario
 from servotwin.simulation.stored import read_result
 from synthetic_result import synthetic_result
 from tests import small_drives as small
@@ -198,3 +199,35 @@ def ctrl_c_at_the_first_step(text: str) -> Iterator[Callable[[float], None]]:
         raise KeyboardInterrupt
 
     yield press
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--method", "foo"], "--method: 'foo' is not accepted; expected one of fast, rk4"),
+        (["--pwm", "foo"], "--pwm: 'foo' is not accepted; expected one of switched, averaged"),
+        (
+            ["--set", "record.every=0.35 ms"],
+            "--set record.every: 0.35 ms is not a multiple of the current period",
+        ),
+        (["--set", "axes.A.gear.ratio=x"], "--set axes.A.gear.ratio: 'x'"),
+        (["--plant", "axes.A.link.mass=1 m"], "--plant axes.A.link.mass: '1 m' is a length"),
+        (["--plant", "mass"], "--plant: 'mass' is not field=value"),
+        (
+            ["--set", "power.bridge.dead_time=60 us"],
+            "--set power.bridge.dead_time: dead and storage time together, 60 us, leave no pulse of the current_period"
+            " 200 us; expected less than a quarter of it",
+        ),
+    ],
+)
+def test_a_wrong_option_is_named_as_it_was_given(
+    capsys: pytest.CaptureFixture[str], options: list[str], expected: str
+) -> None:
+    assert main(["simulate", "scara-a-axis-100deg", *options]) == 2
+    assert capsys.readouterr().err.startswith(expected)
+
+
+def test_a_warning_about_an_option_names_the_field_once() -> None:
+    changes = command.scenario_overrides(["axes.A.motor.rated_output=9 W"], None)
+    (line,) = read_scenario("scara-a-axis-100deg", changes).description.warnings
+    assert line.startswith("--set axes.A.motor.rated_output: 9 W differs from rated_torque")

@@ -300,8 +300,8 @@ def test_overrides_of_list_items_texts_and_parts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [
-        ("axes.A.gear.ratio", "8 mm", "--set axes.A.gear.ratio: '8 mm' is a length"),
-        ("axes.Q.gear.ratio", "8", "--set axes.Q.gear.ratio: there is no axis 'Q'; there are: A, B"),
+        ("axes.A.gear.ratio", "8 mm", "override axes.A.gear.ratio: '8 mm' is a length"),
+        ("axes.Q.gear.ratio", "8", "override axes.Q.gear.ratio: there is no axis 'Q'; there are: A, B"),
         ("variables.x", "8", "there is no variable 'x'; there are: none"),
         ("axes.A.geer.ratio", "8", "axes.A.geer: unknown field"),
         ("axes.A.limits.position.2", "8 deg", "'2' is not an item; expected 0 to 1"),
@@ -309,8 +309,8 @@ def test_overrides_of_list_items_texts_and_parts(tmp_path: Path) -> None:
         ("", "8", "'' is not a path"),
         ("axes..A", "8", "'axes..A' is not a path"),
         ("axes.A.gear", "{ratio: [", "broken YAML"),
-        ("axes.A.gear", "{ratio: 3 mm}", "--set axes.A.gear: axes.A.gear.ratio: '3 mm' is a length"),
-        ("name", "Wrong Name", "--set name: 'Wrong Name' is not accepted"),
+        ("axes.A.gear", "{ratio: 3 mm}", "override axes.A.gear: axes.A.gear.ratio: '3 mm' is a length"),
+        ("name", "Wrong Name", "override name: 'Wrong Name' is not accepted"),
     ],
 )
 def test_override_that_cannot_be_accepted_says_why(

@@ -243,7 +243,7 @@ def test_time_text_is_exact(ns: int, text: str) -> None:
             "pulse",
             "'pulse' is not accepted; expected one of three-level, two-level",
         ),
-        ("power.bridge.dead_time", "60 us", "leave no pulse of the current_period 0.0002 s"),
+        ("power.bridge.dead_time", "60 us", "leave no pulse of the current_period 200 us"),
         (
             "power.braking_resistor",
             "{resistance: 5 ohm, on: 90 V, off: 95 V}",
@@ -337,6 +337,44 @@ def test_fixed_joint_has_no_brake(tmp_path: Path) -> None:
             {"power.supply_resistance": "0.3 ohm"},
             "power.supply_resistance: 0.3 ohm has no effect without a capacitance",
         ),
+        (
+            {"power.bridge.storage_time": "3 us", "power.bridge.dead_time": "1 us"},
+            "override power.bridge.storage_time: 3 us is longer than the dead_time 1 us: for 2 us at every switching"
+            " both transistors of a leg conduct and short the bus (shoot-through), which is not modelled",
+        ),
+        (
+            {"power.bridge.storage_time": "3 us"},
+            "power.bridge.storage_time: 3 us is longer than the dead_time 0 s: for 3 us at every switching",
+        ),
+        (
+            {"axes.A.motor.kind": "pmsm", "power.bridge.modulation": "two-level"},
+            "power.bridge.modulation: two-level has no effect on the synchronous motors of axes A",
+        ),
+        (
+            {
+                "axes.A.motor.rated_torque": "0.5 N*m",
+                "axes.A.motor.rated_current": "20 A",
+            },  # K_t is 0.1 N m/A
+            "axes.A.motor.rated_current: 20 A differs from rated_torque over torque_constant, 5 A, by 75%",
+        ),
+        (
+            {
+                "axes.A.motor.kind": "pmsm",
+                "axes.A.motor.rated_torque": "0.5 N*m",
+                "axes.A.motor.rated_current": "3.54 A",  # RMS
+            },
+            "5 A, by 41%; expected the amplitude of a phase, not RMS",
+        ),
+        (
+            {
+                "axes.A.motor.rated_torque": "0.5 N*m",
+                "axes.A.motor.rated_speed": "100 rad/s",
+                "axes.A.motor.resistance": "1 ohm",
+                "axes.A.motor.rated_voltage": "10 V",  # 10 V of back-EMF and 5 A times 1 ohm
+            },
+            "axes.A.motor.rated_voltage: 10 V differs from back-EMF and resistance at rated speed and torque, 15 V,"
+            " by 50%",
+        ),
     ],
 )
 def test_contradiction_is_one_line_of_warning(tmp_path: Path, changes: dict[str, str], expected: str) -> None:
@@ -354,6 +392,10 @@ def test_contradiction_is_one_line_of_warning(tmp_path: Path, changes: dict[str,
         {"axes.A.motor.kind": "pmsm", "axes.A.motor.voltage_constant": "0.0667 V*s/rad"},
         {"power.supply_resistance": "0.3 ohm", "power.capacitance": "1 mF"},
         {"power.supply_resistance": "0 ohm"},
+        {"power.bridge.storage_time": "2 us", "power.bridge.dead_time": "2 us"},
+        {"power.bridge.modulation": "two-level"},
+        {"axes.A.motor.rated_torque": "0.5 N*m", "axes.A.motor.rated_current": "5.9 A"},  # 15 %
+        {"axes.A.motor.rated_voltage": "11 V", "axes.A.motor.rated_speed": "100 rad/s"},
     ],
 )
 def test_consistent_values_are_no_warning(tmp_path: Path, changes: dict[str, str]) -> None:

@@ -97,8 +97,8 @@ def trembling(result: Result) -> float:
 
 @pytest.mark.parametrize(
     ("clocks", "more"),
-    [(QUICK, {}), (SLOW, {}), (SLOW, {"computation_delay": 1})],
-    ids=["quick", "slow", "late"],
+    [(QUICK, {}), (SLOW, {}), (SLOW, {"computation_delay": 1}), (SLOW, {"axis_delay": 1})],
+    ids=["quick", "slow", "late", "late axis controller"],
 )
 def test_computed_torque_oscillates_beyond_the_bandwidth_that_is_said(
     tmp_path: Path, clocks: dict[str, str], more: dict[str, Any]

@@ -202,9 +202,13 @@ def test_faults_are_read_in_si(tmp_path: Path) -> None:
 
 def test_example_of_the_documents_is_accepted(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
-    block, record = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    block, own, record = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert read_scenario(write(tmp_path, block)).repeat == 2
     assert read_scenario(write(tmp_path, SHORT + record)).record.signals == ("joint_A_*", "tip_error_along_m")
+    (tmp_path / "mylaw.py").touch()
+    law = read_scenario(write(tmp_path, SHORT + own)).law
+    assert law is not None
+    assert (law.name, law.period, law.level) == ("follow", 1.6e-3, "speed")
     assert all(f"`{name}`" in page for name in scenario_names())
 
 
@@ -307,11 +311,11 @@ def test_scenario_that_cannot_be_accepted_says_why(tmp_path: Path, text: str, ex
 @pytest.mark.parametrize(
     ("override", "value", "expected"),
     [
-        ("move.3.speed", "10 %", "--set move.3.speed: '3' is not an item; expected 0 to 0"),
-        ("move", "[]", "--set move: 0 moves; expected 1 to"),
-        ("set.axes.A.gear.ratio", "x", "--set axes.A.gear.ratio: 'x'"),
-        ("plant.set.axes.A.link.mass", "1 m", "--plant axes.A.link.mass: '1 m' is a length"),
-        ("move.0.speed", "50 mm", "--set move.0.speed: '50 mm' is a length"),
+        ("move.3.speed", "10 %", "override move.3.speed: '3' is not an item; expected 0 to 0"),
+        ("move", "[]", "override move: 0 moves; expected 1 to"),
+        ("set.axes.A.gear.ratio", "x", "override set.axes.A.gear.ratio: 'x'"),
+        ("plant.set.axes.A.link.mass", "1 m", "override plant.set.axes.A.link.mass: '1 m' is a length"),
+        ("move.0.speed", "50 mm", "override move.0.speed: '50 mm' is a length"),
     ],
 )
 def test_override_that_cannot_be_accepted_says_why(
@@ -347,7 +351,10 @@ def test_robot_file_in_place_of_a_scenario_is_recognised() -> None:
 
 def test_axis_without_speed_limit_is_refused(tmp_path: Path) -> None:
     text = SHORT + "set: {axes.A.limits.speed: ''}"
-    assert "move.0.to.A: axis A has no speed limit; expected axes.A.limits.speed" in message(tmp_path, text)
+    assert (
+        "move.0.to.A: axis A has no speed limit; expected a speed of this move, such as 'speed: 100 deg/s', or"
+        in (message(tmp_path, text))
+    )
 
 
 @pytest.mark.parametrize(
@@ -376,3 +383,27 @@ def test_title_of_a_variant_stands_in_summary_and_report(tmp_path: Path) -> None
     result = st.simulate(write(tmp_path, text))
     assert result.summary["title"] == "own (extends scara-full-range)"
     assert "<h1>own (extends scara-full-range)</h1>" in simulation_page(result)
+
+
+# --- where an override was written ------------------------------------------------------------------
+
+
+def test_none_from_python_removes_a_part() -> None:
+    assert read_scenario("scara-a-axis-100deg").record.zoom is not None
+    assert read_scenario("scara-a-axis-100deg", {"record.zoom": None}).record.zoom is None
+    assert read_scenario("scara-a-axis-100deg", {"set.payload": None}).description.payload is None
+
+
+def test_rows_that_do_not_fit_are_blamed_on_who_asked_for_them(tmp_path: Path) -> None:
+    expected = "0.35 ms is not a multiple of the current period, 0.2 ms; expected such as '0.4 ms'"
+    assert message(tmp_path, SHORT, {"record.every": "0.35 ms"}) == f"override record.every: {expected}"
+    found = message(tmp_path, SHORT + "record: {every: 0.35 ms}\n")
+    assert f":{len(SHORT.splitlines()) + 1}: record.every: {expected}" in found
+
+
+def test_warnings_of_a_change_name_its_line_in_the_scenario(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(SHORT + "set: {axes.A.motor.rated_output: 9 W}\n", encoding="utf-8")
+    (line,) = read_scenario(tmp_path / "s.yaml").description.warnings
+    assert line.startswith(
+        f"{tmp_path / 's.yaml'}:{len(SHORT.splitlines()) + 1}: axes.A.motor.rated_output: 9 W"
+    )

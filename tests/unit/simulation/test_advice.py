@@ -157,7 +157,11 @@ def test_feed_forward_beside_computed_torque_is_told_to_be_idle(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("solver", "told"),
-    [({}, True), ({"method": "adaptive"}, False), ({"pwm": "averaged"}, False)],
+    [
+        ({"method": "fast"}, True),
+        ({"method": "adaptive"}, False),
+        ({"method": "fast", "pwm": "averaged"}, False),
+    ],
 )
 def test_fast_method_tells_that_it_does_not_see_ripple_through_lossy_gears(
     tmp_path: Path, solver: dict[str, str], told: bool

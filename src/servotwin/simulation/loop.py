@@ -13,7 +13,6 @@ from servotwin.control.axis_controller import interpolate, position_loop
 from servotwin.control.model_based import computed_torque, feed_forward
 from servotwin.control.records import Law, Level, Saturation, Sensing
 from servotwin.control.servo_driver import current_loop, field_oriented_loop, measure_speed, speed_loop
-from servotwin.drives.dead_time import h_bridge_with_diodes, mean_level, three_phase_with_diodes
 from servotwin.drives.motors import stator_currents
 from servotwin.drives.pwm import h_bridge, three_phase
 from servotwin.drives.sensors import (
@@ -26,9 +25,8 @@ from servotwin.drives.sensors import (
 )
 from servotwin.dynamics.recursive.jit import helper, kernel_of, part
 from servotwin.kernels.address import call_law, call_piece
-from servotwin.simulation.fast import bus_voltage
 from servotwin.simulation.march import count_intervals, next_edge
-from servotwin.simulation.plant import DC, IDEAL, PACKAGES, PMSM
+from servotwin.simulation.plant import IDEAL, PACKAGES, PMSM
 from servotwin.simulation.recording import NANO, book, look_closer, record, watch_peaks
 from servotwin.simulation.steps import ASKING, NO_NUMBER, WANTING
 
@@ -237,7 +235,8 @@ def switch_pattern(
     world.place[j] = 0
     world.mean_a[j], world.mean_b[j] = m_a, m_b
     if motor.kind != IDEAL and (power[0].dead_time > 0.0 or power[0].storage_time > 0.0):
-        late_pattern(world, power[0], motor, j, m_a, m_b, i_a, i_b, T)
+        world.asked[0], world.asked[1], world.asked[2], world.asked[3] = m_a, m_b, i_a, i_b
+        call_piece(world.late_piece, world.world_at, world.power_at, world.motors_at, j, 0.0, T)
     elif motor.kind == PMSM:
         world.edges[j] = three_phase(m_a, m_b, T, world.times, world.level_a, world.level_b, j)
     else:
@@ -246,32 +245,6 @@ def switch_pattern(
         world.edges[j] = 0
         world.level_a[j, 0], world.level_b[j, 0] = world.mean_a[j], world.mean_b[j]
     motor.s_a, motor.s_b = world.level_a[j, 0], world.level_b[j, 0]
-
-
-@part
-def late_pattern(
-    world: Any, bridge: Any, motor: Any, j: int, m_a: float, m_b: float, i_a: float, i_b: float, T: float
-) -> None:
-    """``switch_pattern`` of a bridge with dead or storage time, with the current and the back-EMF of now."""
-    u, R = bus_voltage(world), motor.R + motor.R_bridge
-    dead, storage = bridge.dead_time, bridge.storage_time
-    if motor.kind == PMSM:
-        emf = motor.pole_pairs * motor.psi * motor.w / u
-        e_a, e_b = stator_currents(motor, motor.theta + 0.5 * T * motor.w, 0.0, emf)
-        slow = 0.5 * (motor.L_d + motor.L_q) / R
-        edges = three_phase_with_diodes(
-            m_a, m_b, T, i_a * R / u, i_b * R / u, e_a, e_b, slow, dead, storage,
-            world.times, world.level_a, world.level_b, j,
-        )  # fmt: skip
-        world.mean_b[j] = mean_level(world.times, world.level_b, j, edges, T)
-    else:
-        slow = motor.L / R if motor.kind == DC else 0.0
-        edges = h_bridge_with_diodes(
-            m_a, T, i_a * R / u, motor.K * motor.w / u, slow, dead, storage, bridge.two_level,
-            world.times, world.level_a, j,
-        )  # fmt: skip
-    world.mean_a[j] = mean_level(world.times, world.level_a, j, edges, T)
-    world.edges[j] = edges
 
 
 @part

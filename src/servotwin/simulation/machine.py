@@ -197,6 +197,8 @@ def attach_pieces(machine: Machine, *, every: bool) -> None:
     if every or not names:
         names += ["rubbing"] if world["rubs"] else []
         names += ["advance", "fast", "constrained", "switch"]
+    if machine.power["dead_time"][0] > 0.0 or machine.power["storage_time"][0] > 0.0:
+        names.append("late")
     for name, address in addresses(names, meanwhile=lambda: machine.run(0)).items():
         machine.world["plain_piece" if name == "synchronous" else f"{name}_piece"] = address
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from servotwin.dynamics.recursive.jit import Piece
 from servotwin.simulation.fast import fast_window
+from servotwin.simulation.late_pattern import late_pattern
 from servotwin.simulation.march import march
 from servotwin.simulation.plain import plain_window
 from servotwin.simulation.plant import constrained
@@ -21,12 +22,13 @@ PIECES: dict[str, Piece] = {
     "rubbing": rubbing_window,
     "synchronous": synchronous_window,
     "march": march,
+    "late": late_pattern,
     "advance": advance,
     "fast": fast_window,
     "constrained": constrained,
     "switch": switch,
 }
-ASIDE = ("constrained", "switch", "fast")  # what the other process compiles: about half of the work
+ASIDE = ("plain", "constrained", "switch", "fast")  # what the other process compiles beside the loop
 PATIENCE = 300.0  # s
 
 

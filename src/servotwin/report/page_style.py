@@ -54,10 +54,10 @@ figcaption p {{ color: var(--soft); font-size: 14px; line-height: 1.45; margin: 
   margin: 10px 0 16px; overflow-x: auto; }}
 .formula {{ padding: 7px 0; font-size: 17px; white-space: nowrap; }}
 .formula math {{ font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", math; }}
-table {{ border-collapse: collapse; width: 100%; font-size: 14.5px; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: 8px 11px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }}
+table {{ border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: 8px 9px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }}
 tbody tr:last-child td {{ border-bottom: 0; }}
-th {{ color: var(--soft); font-weight: 600; font-size: 13.5px; vertical-align: bottom; }}
+th {{ color: var(--soft); font-weight: 600; font-size: 13px; vertical-align: bottom; }}
 .number {{ text-align: right; }}
 td.number {{ white-space: nowrap; }}
 td.good {{ color: var(--good); font-weight: 600; }}

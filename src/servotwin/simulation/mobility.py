@@ -72,3 +72,26 @@ def look_ahead(world: Any, span: float) -> None:
             alpha -= world.B[j, k] * world.a0[k]
             jerk -= world.B[j, k] * world.a1[k]
         world.drift[j, 0], world.drift[j, 1] = alpha + jerk * span, jerk
+
+
+@helper
+def open_window(world: Any, span: float) -> None:
+    """One more window in a row, of this length."""
+    world.windows += 1
+    world.per_span = 1.0 / span
+    world.per_cube = 12.0 * world.per_span * world.per_span * world.per_span
+
+
+@helper
+def past_stop(world: Any, stops: Any) -> bool:
+    """True if a joint would end the window beyond its end stop."""
+    past = False
+    for i in range(world.n):
+        past = past or world.y1[i] < stops[i].low or world.y1[i] > stops[i].high
+    return past
+
+
+@helper
+def give_up(world: Any) -> None:
+    """Leave the window to the method that sees every edge and finds the instant of an event."""
+    world.redo, world.windows = 1, 0

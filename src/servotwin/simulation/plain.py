@@ -65,7 +65,15 @@ from servotwin.drives.exact import decayed, ripple_shape, window_functions
 from servotwin.drives.records import MOTOR, STOP
 from servotwin.dynamics.recursive.jit import helper, piece
 from servotwin.kernels.address import call_address, records_at
-from servotwin.simulation.mobility import carry_on, expect, look_ahead, look_at_inertia
+from servotwin.simulation.mobility import (
+    carry_on,
+    expect,
+    give_up,
+    look_ahead,
+    look_at_inertia,
+    open_window,
+    past_stop,
+)
 from servotwin.simulation.plant import ELECTRIC, FRICTION, PACKAGES, SQUARE, TORQUE
 from servotwin.simulation.work import WORLD
 
@@ -200,6 +208,19 @@ def ripple(world: Any, motors: Any, span: float) -> None:
 
 
 @helper
+def foretell(world: Any, motors: Any, start: float, span: float) -> None:
+    """Torque lines and speeds of the window that agree with each other, before the arm moves."""
+    expect(world)
+    for j in range(world.n):
+        answer_to_pulses(world, motors[j], j, start, span)
+        world.ripple[j, 0] = world.ripple[j, 1] = 0.0
+    torque_lines(world, motors, span)
+    ripple(world, motors, span)
+    expect(world)
+    torque_lines(world, motors, span)
+
+
+@helper
 def move_arm(world: Any, h: float) -> None:
     """Classic step of the arm under the torque lines; leaves y1, and the stages' slopes in k[1] to k[4]."""
     n = world.n
@@ -313,26 +334,14 @@ def plain_window(
     """``fast_window`` for the plain case."""
     world = records_at(world_at, 1, WORLD)[0]
     motors, stops = records_at(motors_at, world.m, MOTOR), records_at(stops_at, world.n, STOP)
-    n = world.n
     if world.windows == 0:
         begin(world, motors)
-    world.windows += 1
-    world.per_span = 1.0 / span
-    world.per_cube = 12.0 * world.per_span * world.per_span * world.per_span
-    expect(world)
-    for j in range(n):
-        answer_to_pulses(world, motors[j], j, start, span)
-        world.ripple[j, 0] = world.ripple[j, 1] = 0.0
-    torque_lines(world, motors, span)
-    ripple(world, motors, span)
-    expect(world)
-    torque_lines(world, motors, span)
+    open_window(world, span)
+    foretell(world, motors, start, span)
     move_arm(world, span)
-    for i in range(n):
-        if world.y1[i] < stops[i].low or world.y1[i] > stops[i].high:
-            world.redo = 1  # the method that sees every edge finds the instant of the impact
-            world.windows = 0
-            return
+    if past_stop(world, stops):
+        give_up(world)
+        return
     put_right(world, motors, span)
     take(world, motors, span)
     world.since += span

@@ -16,8 +16,16 @@ from servotwin.drives.records import FREE, MOTOR, STOP, STUCK
 from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import records_at
 from servotwin.simulation.held import free_inertia, held_acceleration, solve, sort_joints
-from servotwin.simulation.mobility import carry_on, expect, look_ahead, new_B, since_last_look
-from servotwin.simulation.plain import REFRESH, answer_to_pulses, put_right, ripple, take, torque_lines
+from servotwin.simulation.mobility import (
+    carry_on,
+    give_up,
+    look_ahead,
+    new_B,
+    open_window,
+    past_stop,
+    since_last_look,
+)
+from servotwin.simulation.plain import REFRESH, foretell, put_right, take
 from servotwin.simulation.plant import FRICTION, PACKAGES
 from servotwin.simulation.work import WORLD
 
@@ -129,9 +137,9 @@ def shaking(world: Any, j: int) -> float:
 def stays_so(world: Any, motors: Any, stops: Any, span: float) -> bool:
     """True if every sliding shaft moves on by more than the ripple shakes it and no joint is beyond its stop."""
     n = world.n
+    if past_stop(world, stops):
+        return False
     for j in range(n):
-        if world.y1[j] < stops[j].low or world.y1[j] > stops[j].high:
-            return False
         if motors[j].mode in (FREE, STUCK):
             continue
         shaken = 0.25 * span * span * (abs(world.drift[j, 1]) + shaking(world, j))
@@ -151,25 +159,15 @@ def rubbing_window(
     n = world.n
     if world.windows == 0:
         begin_rubbing(world, motors)
-    world.windows += 1
-    world.per_span = 1.0 / span
-    world.per_cube = 12.0 * world.per_span * world.per_span * world.per_span
-    expect(world)
-    for j in range(n):
-        answer_to_pulses(world, motors[j], j, start, span)
-        world.ripple[j, 0] = world.ripple[j, 1] = 0.0
-    torque_lines(world, motors, span)
-    ripple(world, motors, span)
-    expect(world)
-    torque_lines(world, motors, span)
+    open_window(world, span)
+    foretell(world, motors, start, span)
     move_rubbing_arm(world, motors, span)
     steady = stick_on(world, motors, span)
     if steady:
         put_right(world, motors, span)
         steady = stays_so(world, motors, stops, span)
     if not steady:
-        world.redo = 1
-        world.windows = 0
+        give_up(world)
         return
     take(world, motors, span)
     for j in range(n):

@@ -41,7 +41,15 @@ from servotwin.drives.records import MOTOR, STOP
 from servotwin.drives.synchronous import pmsm_copper, pmsm_interval, turn_by
 from servotwin.dynamics.recursive.jit import helper, piece
 from servotwin.kernels.address import records_at
-from servotwin.simulation.mobility import carry_on, expect, look_ahead, look_at_inertia
+from servotwin.simulation.mobility import (
+    carry_on,
+    expect,
+    give_up,
+    look_ahead,
+    look_at_inertia,
+    open_window,
+    past_stop,
+)
 from servotwin.simulation.plain import REFRESH, line, move_arm, put_right
 from servotwin.simulation.plant import ELECTRIC, FRICTION, PACKAGES, SQUARE, TORQUE
 from servotwin.simulation.work import WORLD
@@ -275,16 +283,12 @@ def synchronous_window(
     motors, stops = records_at(motors_at, world.m, MOTOR), records_at(stops_at, world.n, STOP)
     if world.windows == 0:
         begin(world, motors)
-    world.windows += 1
-    world.per_span = 1.0 / span
-    world.per_cube = 12.0 * world.per_span * world.per_span * world.per_span
+    open_window(world, span)
     foretell(world, motors, start, span)
     move_arm(world, span)
-    for i in range(world.n):
-        if world.y1[i] < stops[i].low or world.y1[i] > stops[i].high:
-            world.redo = 1  # the method that sees every edge finds the instant of the impact
-            world.windows = 0
-            return
+    if past_stop(world, stops):
+        give_up(world)
+        return
     put_right(world, motors, span)
     take(world, motors, span)
     remember(world)

@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: stamped by the whole package folder, forgiving about damage."""
+"""The cache of compiled kernels: stamped by the modules that a kernel is built from, forgiving about damage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from servotwin.dynamics.recursive.jit import package_stamp
+from servotwin.dynamics.recursive.jit import imported_modules, source_stamp
 
 HELPERS = """
 from servotwin.dynamics.recursive.jit import helper
@@ -44,7 +44,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def forget() -> None:
     for name in [name for name in sys.modules if name.startswith("kernel_package")]:
         del sys.modules[name]
-    package_stamp.cache_clear()
+    source_stamp.cache_clear()
+    imported_modules.cache_clear()
 
 
 def load() -> ModuleType:
@@ -72,6 +73,26 @@ def test_kernel_changed_helper_file_is_compiled_again(package: Path) -> None:
     helpers = package / "helpers.py"
     helpers.write_text(HELPERS.replace("FACTOR", "25.0"))
     assert load().scale(3.0) == 75.0
+
+
+def test_kernel_changed_module_that_is_not_imported_comes_from_cache(package: Path) -> None:
+    assert load().scale(3.0) == 6.0
+    (package / "report.py").write_text("TITLE = 'another module of the folder'")
+    second = load()
+    assert second.scale(3.0) == 6.0
+    assert hits(second) == 1
+
+
+def test_source_stamp_follows_imports_of_imports_and_of_names_in_packages(package: Path) -> None:
+    (package / "deep.py").write_text("FACTOR = 2.0\n")
+    (package / "helpers.py").write_text(
+        "from kernel_package import (\n    deep,\n)\n" + HELPERS.replace("FACTOR", "deep.FACTOR")
+    )
+    forget()
+    before = source_stamp(package / "kernels.py")
+    (package / "deep.py").write_text("FACTOR = 3.0\n")
+    forget()
+    assert source_stamp(package / "kernels.py") != before
 
 
 @pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])

@@ -6,13 +6,11 @@ The kernels of a robot are called by their addresses, so that one loop serves al
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from servotwin.dynamics.recursive.jit import helper, kernel_of
-from servotwin.kernels import address as address_module
+from servotwin.dynamics.recursive.jit import helper, kernel
 from servotwin.kernels.address import call_address
 from servotwin.mechanism.model import Array
 
@@ -124,7 +122,7 @@ def newton(
     return arrived
 
 
-@kernel_of(Path(address_module.__file__).parent)
+@kernel
 def solve_points(
     entries: Any,
     weights: Array,
@@ -177,7 +175,7 @@ def solve_points(
     return m
 
 
-@kernel_of(Path(address_module.__file__).parent)
+@kernel
 def quintics(knots: Array, q: Array, dq: Array, ddq: Array, c: Array) -> None:
     """Coefficients c (m - 1, 6, n) of the quintics with values, first and second rates (m, n) at knots (m,)."""
     for i in range(len(knots) - 1):
@@ -192,7 +190,7 @@ def quintics(knots: Array, q: Array, dq: Array, ddq: Array, c: Array) -> None:
             c[i, 5, j] = (6.0 * p - 3.0 * v + 0.5 * a) / h**5
 
 
-@kernel_of(Path(address_module.__file__).parent)
+@kernel
 def polynomials_at(knots: Array, c: Array, s: Array, q: Array, dq: Array, ddq: Array) -> None:
     """Values, first and second rates (k, n) at s (k,) of the quintics c (m - 1, 6, n) between knots (m,)."""
     for k in range(len(s)):

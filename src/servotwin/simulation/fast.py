@@ -28,7 +28,6 @@ from servotwin.simulation.plant import (
     DC,
     ELECTRIC,
     IDEAL,
-    PACKAGES,
     PMSM,
     REDUCED,
     SQUARE,
@@ -173,7 +172,7 @@ def restore_modes(world: Any, motors: Any, stops: Any) -> None:
         stops[i].state, stops[i].reaction = int(world.saved[world.m + i, 0]), world.saved[world.m + i, 1]
 
 
-@piece(*PACKAGES)
+@piece
 def fast_window(
     world_at: int, power_at: int, motors_at: int, stops_at: int, start: float, span: float
 ) -> None:

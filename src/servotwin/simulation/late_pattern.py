@@ -8,11 +8,11 @@ from servotwin.drives.records import MOTOR, POWER
 from servotwin.dynamics.recursive.jit import piece
 from servotwin.kernels.address import records_at
 from servotwin.simulation.fast import bus_voltage
-from servotwin.simulation.plant import DC, PACKAGES, PMSM
+from servotwin.simulation.plant import DC, PMSM
 from servotwin.simulation.work import WORLD
 
 
-@piece(*PACKAGES)
+@piece
 def late_pattern(world_at: int, power_at: int, motors_at: int, j: int, start: float, T: float) -> None:
     """Pattern of motor j with the current and the back-EMF of now; modulation and current stand in ``asked``."""
     world = records_at(world_at, 1, WORLD)[0]

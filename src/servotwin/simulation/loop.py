@@ -23,10 +23,10 @@ from servotwin.drives.sensors import (
     read_phase_currents,
     uniform,
 )
-from servotwin.dynamics.recursive.jit import helper, kernel_of, part
+from servotwin.dynamics.recursive.jit import helper, kernel, part
 from servotwin.kernels.address import call_law, call_piece
 from servotwin.simulation.march import count_intervals, next_edge
-from servotwin.simulation.plant import IDEAL, PACKAGES, PMSM
+from servotwin.simulation.plant import IDEAL, PMSM
 from servotwin.simulation.recording import NANO, book, look_closer, record, watch_peaks
 from servotwin.simulation.steps import ASKING, NO_NUMBER, WANTING
 
@@ -39,7 +39,7 @@ INVERSE_TIME = int(Sensing.INVERSE_TIME)
 MAIN, AXIS, DRIVER, BRIDGE, LAW = range(5)
 
 
-@kernel_of(*PACKAGES)
+@kernel
 def run(
     worlds: Any, timings: Any, power: Any, motors: Any, sensors: Any, axes: Any, stops: Any,
     tasks: Any, table: Any, inverse: Any, random: Any, rows_out: Any, zoom_out: Any, until: int,

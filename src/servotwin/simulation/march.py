@@ -12,7 +12,6 @@ from typing import Any
 from servotwin.drives.records import MOTOR, STOP
 from servotwin.dynamics.recursive.jit import helper, piece
 from servotwin.kernels.address import call_address, records_at
-from servotwin.simulation.plant import PACKAGES
 from servotwin.simulation.steps import WANTING
 from servotwin.simulation.work import WORLD
 
@@ -108,7 +107,7 @@ def stay_before(world: Any, side: int, t: float) -> None:
         world.reached = t
 
 
-@piece(*PACKAGES)
+@piece
 def march(world_at: int, power_at: int, motors_at: int, stops_at: int, start: float, span: float) -> None:
     """One window, interval by interval; ends early, at ``world.reached``, before an interval with an event."""
     world = records_at(world_at, 1, WORLD)[0]

@@ -74,7 +74,7 @@ from servotwin.simulation.mobility import (
     open_window,
     past_stop,
 )
-from servotwin.simulation.plant import ELECTRIC, FRICTION, PACKAGES, SQUARE, TORQUE
+from servotwin.simulation.plant import ELECTRIC, FRICTION, SQUARE, TORQUE
 from servotwin.simulation.work import WORLD
 
 REFRESH = 32  # windows between two looks at the inverse inertia
@@ -327,7 +327,7 @@ def begin(world: Any, motors: Any) -> None:
     look_ahead(world, 0.0)
 
 
-@piece(*PACKAGES)
+@piece
 def plain_window(
     world_at: int, power_at: int, motors_at: int, stops_at: int, start: float, span: float
 ) -> None:

@@ -13,7 +13,6 @@ multipliers.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from servotwin.drives.friction import friction_torque, holding_slack
@@ -33,12 +32,6 @@ from servotwin.simulation.work import PER_BUS, PER_MOTOR, WORLD
 
 DC, REDUCED, PMSM, IDEAL = int(Kind.DC), int(Kind.DC_REDUCED), int(Kind.PMSM), int(Kind.IDEAL)
 ELECTRIC, SQUARE, TORQUE, FRICTION, GEAR = range(PER_MOTOR)
-HERE = Path(__file__).resolve().parent
-PACKAGES = (
-    HERE.parent / "drives",
-    HERE.parent / "control",
-    HERE.parent / "kernels",
-)  # what pieces are made of
 FEW = 4  # rounds in which the direction of power through lossy gears settles
 
 
@@ -180,7 +173,7 @@ def bus_rate(world: Any, power: Any, y: Any, dy: Any, dz: Any) -> None:
     dz[PER_MOTOR * world.m + 2] = (power[0].u_source - u) * supply
 
 
-@piece(*PACKAGES)
+@piece
 def constrained(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float, span: float) -> None:
     """Accelerations of the arm with lossy gears, stuck shafts and end stops."""
     world = records_at(world_at, 1, WORLD)[0]

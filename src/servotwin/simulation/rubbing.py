@@ -26,7 +26,7 @@ from servotwin.simulation.mobility import (
     since_last_look,
 )
 from servotwin.simulation.plain import REFRESH, foretell, put_right, take
-from servotwin.simulation.plant import FRICTION, PACKAGES
+from servotwin.simulation.plant import FRICTION
 from servotwin.simulation.work import WORLD
 
 
@@ -149,7 +149,7 @@ def stays_so(world: Any, motors: Any, stops: Any, span: float) -> bool:
     return True
 
 
-@piece(*PACKAGES)
+@piece
 def rubbing_window(
     world_at: int, power_at: int, motors_at: int, stops_at: int, start: float, span: float
 ) -> None:

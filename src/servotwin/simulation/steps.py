@@ -15,7 +15,6 @@ from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import call_address, call_piece, records_at
 from servotwin.simulation.held import solve
 from servotwin.simulation.plant import (
-    PACKAGES,
     accelerate,
     assemble,
     constraints,
@@ -233,7 +232,7 @@ def contact(world: Any, motors: Any, y: Any, j: int) -> int:
     return -1 if twist < -motors[j].half_play else 0
 
 
-@piece(*PACKAGES)
+@piece
 def switch(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float, span: float) -> None:
     """Change the modes of everything that lies beyond its event, at the state y."""
     world = records_at(world_at, 1, WORLD)[0]
@@ -335,7 +334,7 @@ def accept(world: Any) -> None:
         world.z[i] = world.z1[i]
 
 
-@piece(*PACKAGES)
+@piece
 def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float, span: float) -> None:
     """Carry y and z over ``span`` seconds, beginning ``t`` seconds after the window."""
     world = records_at(world_at, 1, WORLD)[0]

@@ -51,7 +51,7 @@ from servotwin.simulation.mobility import (
     past_stop,
 )
 from servotwin.simulation.plain import REFRESH, line, move_arm, put_right
-from servotwin.simulation.plant import ELECTRIC, FRICTION, PACKAGES, SQUARE, TORQUE
+from servotwin.simulation.plant import ELECTRIC, FRICTION, SQUARE, TORQUE
 from servotwin.simulation.work import WORLD
 
 ROUNDS = 3  # most passes through the edges of a window
@@ -274,7 +274,7 @@ def begin(world: Any, motors: Any) -> None:
     look_ahead(world, 0.0)
 
 
-@piece(*PACKAGES)
+@piece
 def synchronous_window(
     world_at: int, power_at: int, motors_at: int, stops_at: int, start: float, span: float
 ) -> None:

@@ -1,9 +1,9 @@
 """How the functions of this package are compiled: by numba, cached on disk, one specialisation each.
 
 Numba's own cache watches only the file a function stands in. The kernels here
-are built from helpers of neighbouring files, so their entries are stamped with
-the contents of every module of the package folder. An entry that is damaged
-counts as missing: the kernel is compiled and saved again.
+are built from helpers of other files, so their entries are stamped with the
+contents of every module that theirs imports, directly or through others. An entry
+that is damaged counts as missing: the kernel is compiled and saved again.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import pickle
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -99,20 +100,11 @@ def allocator(function: Function) -> Function:
 
 def kernel(function: Function) -> Function:
     """A function called from Python or from other compiled loops; its machine code is kept on disk."""
-    return kernel_of()(function)
-
-
-def kernel_of(*folders: Path) -> Callable[[Function], Function]:
-    """The same for a function built from the modules of further package folders."""
-
-    def compile_lazily(function: Function) -> Function:
-        compiled: Any = njit(**OPTIONS)(function)
-        if compiled is not function:  # numba returns the function itself when it is switched off
-            with suppress(RuntimeError):  # no folder to write to: compile in every process
-                compiled._cache = PackageCache(function, folders)
-        return cast(Function, compiled)
-
-    return compile_lazily
+    compiled: Any = njit(**OPTIONS)(function)
+    if compiled is not function:  # numba returns the function itself when it is switched off
+        with suppress(RuntimeError):  # no folder to write to: compile in every process
+            compiled._cache = SourceCache(function)
+    return cast(Function, compiled)
 
 
 class Piece:
@@ -122,9 +114,8 @@ class Piece:
     Pieces are optimised once, and kept on disk one by one.
     """
 
-    def __init__(self, function: Callable[..., Any], folders: tuple[Path, ...]) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.folders = folders
 
     @cached_property
     def _callback(self) -> Any:
@@ -135,7 +126,7 @@ class Piece:
         options = OPTIONS | {"_nrt": False}
         compiled: Any = cast(Any, CFunc)(self.function, (arguments, types.void), locals={}, options=options)
         with suppress(RuntimeError):  # no folder to write to: compile in every process
-            compiled._cache = PackageCache(self.function, self.folders)
+            compiled._cache = SourceCache(self.function)
         return compiled
 
     @cached_property
@@ -151,17 +142,42 @@ class Piece:
         return callback._cache.load_overload(callback._sig, callback._targetdescr.target_context) is not None
 
 
-def piece(*folders: Path) -> Callable[[Callable[..., Any]], Piece]:
-    """Decorator for a ``Piece`` built from the modules of further package folders."""
-    return lambda function: Piece(function, folders)
+def piece(function: Callable[..., Any]) -> Piece:
+    """Decorator for a ``Piece``."""
+    return Piece(function)
+
+
+IMPORT = re.compile(r"^(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([\w.]+))", re.MULTILINE)
 
 
 @lru_cache
-def package_stamp(folder: Path) -> str:
-    """Digest of the names and contents of all modules of a package folder."""
+def imported_modules(path: Path, root: Path) -> frozenset[Path]:
+    """Modules below the folder ``root`` that a module imports at its top level."""
+    found = set()
+    for package, names, plain in IMPORT.findall(path.read_text(encoding="utf-8")):
+        place = root.joinpath(*(package or plain).split("."))
+        places = [place, *(place / name for name in re.findall(r"\w+", names))]
+        for candidate in places:
+            found |= {
+                file for file in (candidate.with_suffix(".py"), candidate / "__init__.py") if file.is_file()
+            }
+    return frozenset(found)
+
+
+@lru_cache
+def source_stamp(path: Path) -> str:
+    """Digest of a module and of all modules of its package that it is built from."""
+    package = path.parent
+    while (package.parent / "__init__.py").is_file():
+        package = package.parent
+    root, reached, waiting = package.parent, {path}, [path]
+    while waiting:
+        following = imported_modules(waiting.pop(), root) - reached
+        reached |= following
+        waiting += following
     digest = hashlib.sha256()
-    for module in sorted(folder.glob("*.py")):
-        digest.update(module.name.encode() + b"\0" + module.read_bytes() + b"\0")
+    for module in sorted(reached):
+        digest.update(str(module.relative_to(root)).encode() + b"\0" + module.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
@@ -187,17 +203,15 @@ class CheckedCacheFile(IndexDataCacheFile):  # type: ignore[misc,unused-ignore]
             file.write(hashlib.sha256(dumped).digest() + dumped)
 
 
-class PackageCache(FunctionCache):  # type: ignore[misc,unused-ignore]
-    """Numba's function cache, stamped by the whole package and forgiving about damaged entries."""
+class SourceCache(FunctionCache):  # type: ignore[misc,unused-ignore]
+    """Numba's function cache, stamped by all sources of a function and forgiving about damaged entries."""
 
-    def __init__(self, function: Callable[..., Any], folders: tuple[Path, ...] = ()) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        folder = Path(function.__code__.co_filename).parent
-        stamps = [package_stamp(path) for path in (folder, *folders)]
         self._cache_file = CheckedCacheFile(
             cache_path=self._cache_path,
             filename_base=self._impl.filename_base,
-            source_stamp="|".join(stamps),
+            source_stamp=source_stamp(Path(function.__code__.co_filename).resolve()),
         )
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -171,10 +171,10 @@ def run_job(
 
 
 def _log(scenario: Scenario, controller: MainController, played: Played, result: Result | None) -> JobLog:
-    signals = None if result is None else result.signals
+    followed = None if result is None else result.log
     robot = controller.robot
-    entries = log_entries(controller.journal, played.commands, controller.limits, robot.joint_names, signals)
-    energy = None if signals is None or not len(signals["time_s"]) else float(signals["bus_energy_J"][-1])
+    entries = log_entries(controller.journal, played.commands, controller.limits, robot.joint_names, followed)
+    energy = None if followed is None or not len(followed.time) else float(followed.energy[-1])
     finished = played.finished_ns
     return JobLog(
         scenario.name,

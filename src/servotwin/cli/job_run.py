@@ -180,6 +180,10 @@ def run(
     override: int = 100,
     time_limit: str | None = None,
     gripper: str = "",
+    method: str | None = None,
+    pwm: str | None = None,
+    seed: str | None = None,
+    record: str | None = None,
     report: bool = True,
     json: bool = False,
 ) -> int:
@@ -192,6 +196,7 @@ def run(
         from servotwin.report.job_files import write_job_result
         from servotwin.report.job_story import story_of
         from servotwin.simulation.job_run import JobFailedError, run_job
+        from servotwin.simulation.job_settings import with_simulation
 
         program = load_program(job)
         if gripper and gripper not in Signals().outputs:
@@ -201,6 +206,9 @@ def run(
             print_note(line)
         settings = job_settings(
             program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit, plant=hidden
+        )
+        settings = with_simulation(
+            settings, method=method, pwm=pwm, seed=seed, record=record, option="--"
         )
         folder = out or f"out/{Path(program.job.file).stem}"
         make_folder(folder)  # a place that cannot be written is said before the work is done

@@ -83,11 +83,9 @@ class Machine:
         self.log = longer(self.log, min(1 << needed.bit_length(), LONGEST_LOG))
 
     def close(self) -> None:
-        """Write the last rows of a run that is over, where they are not there yet."""
-        now = int(self.world["now"][0])
-        self.reserve(now)
+        """Write the last rows of a run that is over, where they are not there yet and have their room."""
         self.world["closing"] = 1
-        self.run(now)
+        self.run(int(self.world["now"][0]))
         self.world["closing"] = 0
 
     @property

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from servotwin.report.job_view import Done, JobStory
     from servotwin.robot.robot import Robot
     from servotwin.simulation.job_log import JobLog
-    from servotwin.simulation.job_run import JobSettings
+    from servotwin.simulation.job_settings import JobSettings
 
 REFUSED = 2
 
@@ -207,9 +207,7 @@ def run(
         settings = job_settings(
             program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit, plant=hidden
         )
-        settings = with_simulation(
-            settings, method=method, pwm=pwm, seed=seed, record=record, option="--"
-        )
+        settings = with_simulation(settings, method=method, pwm=pwm, seed=seed, record=record, option="--")
         folder = out or f"out/{Path(program.job.file).stem}"
         make_folder(folder)  # a place that cannot be written is said before the work is done
     failure: JobFailedError | None = None
@@ -297,7 +295,8 @@ def job_settings(
     """The options as settings of the run."""
     from servotwin.robot.load import load_robot
     from servotwin.simulation.job_play import TIME_LIMIT
-    from servotwin.simulation.job_run import JobSettings, no_robot
+    from servotwin.simulation.job_run import no_robot
+    from servotwin.simulation.job_settings import JobSettings
 
     start: dict[str, float] = {}
     if q is not None:

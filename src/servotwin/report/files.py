@@ -46,7 +46,9 @@ def write_json(path: Path, value: Any) -> Path:
     return write_bytes(path, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
 
 
-def write_parquet(path: Path, columns: Mapping[str, Array], sampling: Mapping[str, str] | None = None) -> Path:
+def write_parquet(
+    path: Path, columns: Mapping[str, Array], sampling: Mapping[str, str] | None = None
+) -> Path:
     """Write columns of equal length, named with their units, as an Apache Parquet table.
 
     ``sampling`` of a column, 'mean', 'any' or 'instant', becomes metadata of its field.

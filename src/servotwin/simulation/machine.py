@@ -29,7 +29,10 @@ from servotwin.simulation.work import MAX_FREE, MAX_JOINTS, PER_BUS, PER_MOTOR, 
 
 STOP_MARGIN = 0.05  # end stops lie beyond the position limits by this part of the stroke
 OPEN_END = 1e9
-FIRST_LOG, LONGEST_LOG = 1 << 10, 1 << 20  # rows of the log of the motion; powers of two, so that it can be halved
+FIRST_LOG, LONGEST_LOG = (
+    1 << 10,
+    1 << 20,
+)  # rows of the log of the motion; powers of two, so that it can be halved
 LEAST_DECAY = 0.005  # of a current within its period, for the written-out fast method
 
 

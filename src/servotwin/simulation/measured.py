@@ -114,7 +114,11 @@ def read_measured(
     averaged = _averaged(means, list(values))
     channels = {
         use.signal: Channel(
-            use.signal, names[use.index], use.unit, _last_known(time, values[use.signal])[last], use.signal in averaged
+            use.signal,
+            names[use.index],
+            use.unit,
+            _last_known(time, values[use.signal])[last],
+            use.signal in averaged,
         )
         for use in uses[1:]
     }
@@ -359,7 +363,9 @@ def _check_time(file: str, name: str, time: Array, lines: Sequence[int]) -> None
     back = np.flatnonzero(np.diff(time) < 0.0)
     if len(back):
         k = int(back[0]) + 1
-        text = f"{time[k]:.9g} s is before {time[k - 1]:.9g} s in the row above; expected times in their order"
+        text = (
+            f"{time[k]:.9g} s is before {time[k - 1]:.9g} s in the row above; expected times in their order"
+        )
         raise InputError(text, file=file, line=lines[k], field=name)
     if len(np.unique(time)) < MIN_ROWS:
         text = f"{len(np.unique(time))} instants; expected {MIN_ROWS} or more"

@@ -210,7 +210,7 @@ def source_energy(world: Any, z: Any) -> float:
 
 @part
 def record(world: Any, motors: Any, sensors: Any, axes: Any, rows_out: Any) -> None:
-    """A row of the result; torques, currents with their references, voltages and power are means since the row before."""
+    """A row of the result; torques, currents, their references, voltages and power are means since the row before."""
     row, n_x, m = world.rows, world.n_x, world.m
     dt = (world.now - world.row_from) * NANO
     energy = source_energy(world, world.z)

@@ -43,7 +43,7 @@ def mean_of_means(t: Array, x: Array, a: Array, b: Array) -> Array:
     """Means over (a, b] of a signal whose rows x (k,) are means up to t (k,), the first from zero on."""
     edges = np.concatenate([[0.0], t])
     total = np.concatenate([[0.0], np.cumsum(x * np.diff(edges))])
-    return (np.interp(b, edges, total) - np.interp(a, edges, total)) / (b - a)  # eq:row-means
+    return np.asarray((np.interp(b, edges, total) - np.interp(a, edges, total)) / (b - a))  # eq:row-means
 
 
 def mean_of_instants(t: Array, x: Array, a: Array, b: Array) -> Array:

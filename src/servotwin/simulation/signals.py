@@ -82,7 +82,8 @@ def integrators(machine: Machine, j: int) -> tuple[bool, bool, bool, bool]:
     position = timing["law"] == Law.CASCADE and bool(axis["K_xi"] or axis["ki_x"])
     turning = kind == Kind.PMSM  # its driver finds the voltage vector whatever is commanded
     current = turning or (kind != Kind.IDEAL and timing["level"] != Level.VOLTAGE)
-    return position, commands_speed(machine), bool(current), bool(turning)
+    speed = commands_speed(machine) and "current_ref_A" not in unknown(machine, j)
+    return position, speed, bool(current), bool(turning)
 
 
 def joint_kinds(robot: Robot) -> tuple[bool, ...]:

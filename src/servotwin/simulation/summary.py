@@ -14,8 +14,8 @@ from servotwin.drives.records import Kind
 from servotwin.mechanism.model import Array
 from servotwin.simulation.limits_met import excess_of_rms, excesses, saturation_intervals
 from servotwin.simulation.machine import Machine
-from servotwin.simulation.plant import SQUARE
 from servotwin.simulation.motion_log import MotionLog
+from servotwin.simulation.plant import SQUARE
 from servotwin.simulation.result import Event
 
 BAND = 5e-5  # m: the tool has settled once it stays this close to its target (Lee 1989: 0.05 mm)
@@ -107,13 +107,21 @@ def events_of(axes: Sequence[dict[str, Any]], faults: Sequence[tuple[float, str,
 
 
 def settling_time(t: Array, error: Array, band: float, arrival: float) -> float | None:
-    """Time [s] from ``arrival`` until an error stays within its band; None if the record ends before."""
+    """Time [s] from ``arrival`` until an error stays within its band, linear between the instants ``t``.
+
+    None if they end before.
+    """
     if not len(t) or float(t[-1]) < arrival:  # ended on the way
         return None
     outside = np.flatnonzero(error > band)
     if not len(outside):
         return 0.0
-    return max(float(t[outside[-1] + 1]) - arrival, 0.0) if outside[-1] + 1 < len(t) else None
+    k = int(outside[-1])
+    if k + 1 == len(t):
+        return None
+    before, after = float(error[k]), float(error[k + 1])
+    settled = float(t[k]) + (before - band) / (before - after) * float(t[k + 1] - t[k])
+    return max(settled - arrival, 0.0)
 
 
 def tip_errors(log: MotionLog, arrival: float) -> dict[str, Any]:

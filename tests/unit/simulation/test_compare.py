@@ -299,7 +299,9 @@ def test_means_that_were_measured_are_compared_over_the_same_times(tmp_path: Pat
     assert velocity is not None
     whole = abs(step / 1e-3 - round(step / 1e-3)) < 1e-9  # rows begin and end together: exact
     assert found.metrics.max < (1e-9 if whole else (WAVE * 1e-3) ** 2)
-    assert velocity.metrics.max < 1e-4  # the trapezoidal rule: h^2/12 of a second derivative of up to 1024 rad/s3
+    assert (
+        velocity.metrics.max < 1e-4
+    )  # the trapezoidal rule: h^2/12 of a second derivative of up to 1024 rad/s3
     numbers = comparison_summary(comparison, saved, record)
     assert [other["means"] for other in numbers["others"]] == [True]
 

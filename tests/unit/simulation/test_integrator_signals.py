@@ -22,7 +22,9 @@ def integrators(signals: dict[str, Any]) -> set[str]:
 
 @pytest.mark.parametrize("arithmetic", ["float", "fixed"])
 @pytest.mark.parametrize("motor", [small.DC, small.PMSM])
-def test_integrators_hold_what_gravity_asks_for(tmp_path: Path, motor: dict[str, Any], arithmetic: str) -> None:
+def test_integrators_hold_what_gravity_asks_for(
+    tmp_path: Path, motor: dict[str, Any], arithmetic: str
+) -> None:
     """At rest the speed integrator is the current m g r / (n K), that of the current loop R times it."""
     axis = small.axis(motor=motor, origin=small.HORIZONTAL)
     machine = small.robot({"controller": {"arithmetic": arithmetic}}, axes={"A": axis})
@@ -41,7 +43,10 @@ def test_integrators_hold_what_gravity_asks_for(tmp_path: Path, motor: dict[str,
 def test_speed_integrator_is_the_sum_of_the_speed_errors(tmp_path: Path) -> None:
     """x(t) = K_ni T sum of w_ref - w_meas while nothing is limited; recomputed from the speed command."""
     machine = small.robot({"controller": {"feedforward": {"velocity": "100 %"}}})
-    scenario = {"move": [{"to": {"A": "0.3 rad"}, "speed": "30 %"}], "solver": {"method": "fast", "pwm": "averaged"}}
+    scenario = {
+        "move": [{"to": {"A": "0.3 rad"}, "speed": "30 %"}],
+        "solver": {"method": "fast", "pwm": "averaged"},
+    }
     run = small.prepared(tmp_path, machine, scenario)
     from servotwin.simulation.run import carry_out
 

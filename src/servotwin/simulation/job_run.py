@@ -109,8 +109,8 @@ def run_job(
     with its ``points``; ``robot``: catalogue name or file, default the one that the points were taught with;
     ``overrides``: changes of the robot file; ``method``, ``pwm``, ``seed``, ``record`` (time between two rows, '2 ms'
     or seconds): as in scenario files, instead of those in ``settings``. With ``progress`` the job is rehearsed first,
-    to know how long it takes. A run that diverges raises JobFailedError with ``.run``; Ctrl-C gives a result that is not
-    ``complete``.
+    to know how long it takes. A run that diverges raises JobFailedError with ``.run``; Ctrl-C gives a result that is
+    not ``complete``.
     """
     chosen = with_simulation(settings or JobSettings(), method=method, pwm=pwm, seed=seed, record=record)
     script, program = _script(io_script), _program(job, points)

@@ -143,8 +143,8 @@ class JobStory:
         keep = slice(None, None, max(1, -(-len(self.t) // MOST_SAMPLES)))
         good = np.isfinite(self.q[keep]).all(axis=1) & np.isfinite(self.q_ref[keep]).all(axis=1)
         t = self.t[keep][good]
-        robot = self.result.robot
-        actual, wanted = (tip_of(robot, values[keep][good], X_tool) for values in (self.q, self.q_ref))
+        actual = tip_of(self.result.true_robot, self.q[keep][good], X_tool)
+        wanted = tip_of(self.result.robot, self.q_ref[keep][good], X_tool)
         return t, path_deviation(t, actual, wanted)
 
     def _energy(self, done: Done) -> float | None:

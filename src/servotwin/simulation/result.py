@@ -80,6 +80,12 @@ class Result:
     summary: dict[str, Any]
     events: tuple[Event, ...]
     complete: bool
+    plant: Robot | None = None  # the robot as it is, where the controller's model is another one
+
+    @property
+    def true_robot(self) -> Robot:
+        """The robot as it is, whose joints have moved."""
+        return self.robot if self.plant is None else self.plant
 
 
 def joint_signal(joint: str, quantity: str, *, prismatic: bool, reference: bool = False) -> str:

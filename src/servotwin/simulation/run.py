@@ -265,4 +265,5 @@ def collect(
         summary=summary,
         events=events,
         complete=complete,
+        plant=plant,
     )

@@ -144,8 +144,8 @@ class JobStory:
         keep = slice(None, None, max(1, -(-len(log.time) // MOST_SAMPLES)))
         good = np.isfinite(log.q[keep]).all(axis=1) & np.isfinite(log.q_ref[keep]).all(axis=1)
         t = log.time[keep][good]
-        robot = self.result.robot
-        actual, wanted = (tip_of(robot, values[keep][good], X_tool) for values in (log.q, log.q_ref))
+        actual = tip_of(self.result.true_robot, log.q[keep][good], X_tool)
+        wanted = tip_of(self.result.robot, log.q_ref[keep][good], X_tool)
         return t, path_deviation(t, actual, wanted)
 
     def _energy(self, done: Done) -> float | None:

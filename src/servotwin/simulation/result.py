@@ -93,6 +93,12 @@ class Result:
     events: tuple[Event, ...]
     complete: bool
     log: MotionLog
+    plant: Robot | None = None  # the robot as it is, where the controller's model is another one
+
+    @property
+    def true_robot(self) -> Robot:
+        """The robot as it is, whose joints have moved."""
+        return self.robot if self.plant is None else self.plant
 
 
 def sampling(signal: str) -> str:

@@ -250,19 +250,20 @@ def seen():
 
 write("AAAA")
 (out / "notes.txt").write_text("mine")
-found, mixed = [], 0
+found, mixed, now, other = [], 0, "AAAA", {"AAAA": "BBBB", "BBBB": "AAAA"}
 for _ in range(count):
     child = os.fork()
     if child == 0:
-        while True:
-            write("BBBB")
-            write("AAAA")
+        while True:  # always another result than the one that is there
+            write(other[now])
+            write(now)
     time.sleep(rng.uniform(0.0, longest))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     words = seen()
     mixed += len(words) != 1 or (out / "notes.txt").read_text() != "mine"
     found += words
+    now = words.pop()
 write("AAAA")
 left = [path.name for path in out.parent.iterdir() if path.name != out.name]
 print(json.dumps({"mixed": mixed, "A": found.count("AAAA"), "B": found.count("BBBB"), "left": left}))

@@ -248,7 +248,10 @@ def seen():
     return {(out / name).read_text() for name in ("summary.json", "signals.parquet", "report.html")}
 
 
+write("BBBB")  # what the first writing costs more is over
+began = time.perf_counter()
 write("AAAA")
+longest *= time.perf_counter() - began
 (out / "notes.txt").write_text("mine")
 found, mixed, now, other = [], 0, "AAAA", {"AAAA": "BBBB", "BBBB": "AAAA"}
 for _ in range(count):
@@ -271,12 +274,12 @@ print(json.dumps({"mixed": mixed, "A": found.count("AAAA"), "B": found.count("BB
 
 
 @pytest.mark.parametrize(
-    ("kind", "count", "longest"), [("report", 15, 0.7), ("exchange", 60, 0.02), ("renames", 60, 0.02)]
+    ("kind", "count", "longest"), [("report", 15, 2.5), ("exchange", 60, 3.0), ("renames", 60, 3.0)]
 )
 def test_process_killed_at_any_instant_leaves_one_of_both_results(
     tmp_path: Path, kind: str, count: int, longest: float
 ) -> None:
-    """Children that overwrite a result again and again are killed; nothing they could clean up with runs."""
+    """Children that overwrite a result again and again are killed within ``longest`` times what one writing takes."""
     script = tmp_path / "killed.py"
     script.write_text(textwrap.dedent(KILLED), encoding="utf-8")
     tests = str(Path(__file__).parents[2])

@@ -381,7 +381,7 @@ def test_repeatability_is_that_of_iso_9283_in_millimetres(result: Result) -> Non
         assert rounds_to(table.cell(row, "visits").text, 6)
         assert rounds_to(table.cell(row, "AP", "[mm]").text, MM * math.dist(mean, target))
         assert rounds_to(table.cell(row, "RP", "[mm]").text, MM * (gaps.mean() + 3.0 * spread))
-        assert abs(float(table.cell(row, "rest", "[s]").text) - 50 * step) <= step + 0.005
+        assert rounds_to(table.cell(row, "rest", "[s]").text, 50 * step)
     target, places = ends[0], stops[0::2]
     offsets = UM * (places - target)
     (figure,) = [item for item in page.figures if item.unit({}, "x") == "µm"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +20,7 @@ from servotwin.cli import job_optimal, job_run
 from servotwin.cli import simulate as command
 from servotwin.cli.main import main
 from servotwin.description.load import read_description
+from servotwin.robot.load import load_robot
 from servotwin.simulation import job_run as engine
 from servotwin.simulation.job_log import JobLog, LogEntry
 from servotwin.simulation.result import Result
@@ -258,3 +261,51 @@ def test_payload_and_leads_of_info_are_in_kilograms_and_millimetres(capsys: Capt
     changed = ("--set", "axes.Z.gear.ratio=null", "--set", "axes.Z.gear.lead=8 mm")
     text = printed(capsys, "info", "gsis-scara", *changed)
     assert numbers(printed_rows(text, "Z")[1][2]) == [8.0]
+
+
+# --- equations -------------------------------------------------------------------------------------
+
+
+def evaluated(text: str, values: dict[str, float]) -> dict[str, float]:
+    """The left sides of all printed equations whose right sides are known by now, in their order."""
+    known = dict(values)
+    functions = {"sin": math.sin, "cos": math.cos, "__builtins__": {}}
+    for name, right in re.findall(r"(?m)^  (\w+) = (.+)$", text):
+        code = re.sub(r"(?<=[\w)]) +(?=[\w(])", "*", right).replace("^", "**")
+        with contextlib.suppress(NameError, SyntaxError):
+            known[name] = float(eval(code, functions, known))  # noqa: S307 -- text of our own, no builtins
+    return known
+
+
+@pytest.mark.parametrize("name", ["gsis-scara", "met-two-link", "puma560"])
+def test_printed_equations_and_values_give_the_torques_of_the_robot(name: str, capsys: Capture) -> None:
+    """Symbols, constants and equations are read as printed and evaluated; the robot is computed recursively."""
+    text = printed(capsys, "equations", name)
+    robot = load_robot(name)
+    rng = np.random.default_rng(11)
+    q, qd, qdd = rng.uniform(-1.0, 1.0, (3, robot.n))
+    values = {
+        f"q{i + 1}{d}": float(x[i]) for x, d in ((q, ""), (qd, "d"), (qdd, "dd")) for i in range(robot.n)
+    }
+    section = text.partition("Symbols\n")[2].partition("Constants\n")[0]
+    for line in section.splitlines():
+        row = re.split(r"\s{2,}", line.strip())
+        if len(row) == 4 and row[0] != "symbol":
+            values[row[0]] = float(row[3])
+    known = evaluated(text, values)
+    stated = dict(re.findall(r"(?m)^  (K\d+) +([-+.\de]+)$", text))
+    assert stated
+    for constant, value in stated.items():
+        assert known[constant] == pytest.approx(float(value), rel=1e-7), constant
+    tau = robot.rne(q, qd, qdd)
+    scale = np.abs(tau).max()
+    assert [known[f"tau{i + 1}"] for i in range(robot.n)] == pytest.approx(list(tau), abs=1e-6 * scale)
+    M, X = robot.inertia(q), robot.fkine(q)
+    for i in range(robot.n):
+        for j in range(i, robot.n):
+            assert known.get(f"M{i + 1}{j + 1}", 0.0) == pytest.approx(M[i, j], abs=1e-6 * M.max())
+    for i in range(3):
+        for j in range(4):
+            assert known[f"T{i + 1}{j + 1}"] == pytest.approx(X[i, j], abs=1e-6)
+    energy = 0.5 * float(qd @ M @ qd)
+    assert known["T"] == pytest.approx(energy, rel=1e-6)

@@ -46,12 +46,7 @@ def hidden(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"{MARK}*"))
 
 
-def two_renames(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a file system that cannot exchange folders."""
-    monkeypatch.setattr(result_folder, "_exchange", lambda a, b: False)
-
-
-@pytest.mark.parametrize("way", ["exchange", "two renames", "one by one"])
+@pytest.mark.parametrize("way", ["exchange", "two renames", "no renames", "one by one"])
 def test_folder_holds_the_new_files_and_those_of_the_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
@@ -64,8 +59,10 @@ def test_folder_holds_the_new_files_and_those_of_the_user(
     (out / "gone").symlink_to("nowhere")
     (out / "empty").mkdir()
     inode = (out / "notes.txt").stat().st_ino
-    if way == "two renames":
-        two_renames(monkeypatch)
+    if way != "exchange":
+        monkeypatch.setattr(result_folder, "_exchange", lambda a, b: False)  # as on a network drive
+    if way == "no renames":
+        monkeypatch.setattr(result_folder, "_two_renames", lambda a, b: False)
     if way == "one by one":
         monkeypatch.chdir(out)
     put(out, "new", ("a", "sub/c"))
@@ -201,6 +198,26 @@ def test_reader_never_sees_two_runs(result: Result, tmp_path: Path, monkeypatch:
 
 def moved(result: Result, by: float) -> dict[str, np.ndarray]:
     return {**result.signals, "bus_power_W": result.signals["bus_power_W"] + by}
+
+
+def test_result_that_lost_its_name_between_two_renames_is_found_again(result: Result, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write_result(result, out, report=False)
+    aside = tmp_path / f"{result_folder._stem(out)}0123456789ab.old"
+    out.rename(aside)
+    assert read_result(out).summary["scenario"] == result.summary["scenario"]
+    assert not aside.exists()
+
+
+def test_note_in_a_folder_that_a_kill_left_behind_is_not_removed_with_it(tmp_path: Path) -> None:
+    put(tmp_path / "out", "new")
+    left = tmp_path / f"{result_folder._stem(tmp_path / 'out')}0123456789ab.old"
+    left.mkdir()
+    for name in ("notes.txt", "report.html"):
+        (left / name).write_text("old", encoding="utf-8")
+    put(tmp_path / "out", "newer")
+    assert texts(tmp_path / "out") == dict.fromkeys(OWN, "newer") | {"notes.txt": "old"}
+    assert hidden(tmp_path) == []
 
 
 # --- killed ----------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -31,6 +32,7 @@ MARK = ".servotwin-"  # begins the names of hidden folders
 NEW, OLD = ".new", ".old"  # their endings: only ever removed; an earlier folder that may have lost its name
 MOST_FOREIGN = 1000  # files of the user in a folder that is exchanged; one with more is a workplace
 ATTEMPTS = 20
+FORGOTTEN = 24 * 3600.0  # s after which a hidden folder counts as left behind where no lock tells
 RENAME_EXCHANGE = 2  # linux/fs.h
 AT_FDCWD = -100
 
@@ -108,7 +110,10 @@ def _hidden_folder(target: Path) -> tuple[Path, int]:
         except OSError:
             path = target / name
             path.mkdir()
-        lock = _locked(path)
+        try:
+            lock = _locked(path)
+        except OSError:  # a file system without locks
+            lock = os.open(path, os.O_RDONLY)
         if lock is not None and path.exists():  # no other process took it for a leftover
             shutil.copymode(target, path)
             return path, lock
@@ -116,13 +121,19 @@ def _hidden_folder(target: Path) -> tuple[Path, int]:
 
 
 def _locked(path: Path) -> int | None:
-    """The locked folder; None if a living process has it. The lock ends with its process, however that ends."""
+    """The locked folder; None if a living process has it, OSError if the file system has no locks.
+
+    A lock ends with its process, however that ends.
+    """
     descriptor = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         os.close(descriptor)
         return None
+    except OSError:
+        os.close(descriptor)
+        raise
     return descriptor
 
 
@@ -140,7 +151,11 @@ def _recover_one(path: Path, target: Path) -> None:
     if path.suffix == OLD and not target.exists():
         path.rename(target)
         return
-    lock = _locked(path)
+    try:
+        lock = _locked(path)
+    except OSError:
+        forgotten = time.time() - path.stat().st_mtime > FORGOTTEN
+        lock = os.open(path, os.O_RDONLY) if forgotten else None
     if lock is None:
         return
     if path.suffix == OLD:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -162,6 +163,25 @@ def test_two_living_processes_do_not_remove_each_others_folders(tmp_path: Path) 
         assert first.exists()
     assert texts(tmp_path / "out") == {"a": "first"}
     assert hidden(tmp_path) == []
+
+
+def test_file_system_without_locks_is_written_and_old_leftovers_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on network drives, which lock files and not folders."""
+
+    def refuse(descriptor: int, operation: int) -> None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    stem = result_folder._stem(tmp_path / "out")
+    young, old = (tmp_path / f"{stem}{name}.new" for name in ("young", "old"))
+    young.mkdir()
+    old.mkdir()
+    os.utime(old, (0.0, 0.0))
+    put(tmp_path / "out", "new")
+    assert texts(tmp_path / "out") == dict.fromkeys(OWN, "new")
+    assert hidden(tmp_path) == [young]  # may belong to a living process
 
 
 def test_run_of_another_kind_leaves_nothing_of_the_earlier_one(result: Result, tmp_path: Path) -> None:

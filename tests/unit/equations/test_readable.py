@@ -305,3 +305,35 @@ def test_sympy_closures_vanish_on_the_assembled_robot():
     s = np.array(objects["s"].subs(objects["values"]).subs(state).evalf(), dtype=float)
     assert np.abs(s).max() < 1e-12
     assert objects["S"].shape == (6, 9)
+
+
+@pytest.mark.parametrize("name", [*OPEN, "four-bar", "five-bar", "delta"])
+def test_general_regressor_gives_the_torques_although_constants_of_this_robot_are_zero(name):
+    robot = st.load_robot(name)
+    derived = st.derive(robot, general=True)
+    rng = np.random.default_rng(21)
+    q = robot.q_home + rng.uniform(-0.1, 0.1, (5, robot.n))
+    qd, qdd = rng.normal(size=(2, 5, robot.n))
+    pi = derived.base_parameters.values(derived.closed_form)
+    close(derived.regressor(q, qd, qdd) @ pi, robot.rne(q, qd, qdd))
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("four-bar", 5), ("five-bar", 7), ("delta-4", 7), ("palletizer-4-loops", 8), ("stewart", 37)],
+)
+def test_base_parameters_of_a_closed_chain_are_the_fewest_that_its_motions_need(name, count):
+    """Rank over other motions than those that the base parameters were found with."""
+    robot = st.load_robot(name)
+    derived = st.derive(robot)
+    assert len(derived.base_parameters.names) == count
+    rng = np.random.default_rng(22)
+    k = 40 + 4 * count // robot.n
+    q = robot.q_home + rng.uniform(-0.1, 0.1, (k, robot.n))
+    qd, qdd = rng.normal(size=(2, k, robot.n))
+    Y = derived.regressor(q, qd, qdd)
+    close(Y @ derived.base_parameters.values(derived.closed_form), robot.rne(q, qd, qdd), 1e-9)
+    W = Y.reshape(-1, count)
+    sizes = np.linalg.svd(W / np.linalg.norm(W, axis=0), compute_uv=False)
+    assert sizes[-1] > 1e-7 * sizes[0]
+    assert "P1 " in derived.text() and f"depend on {count} combinations" in derived.text()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,7 +12,7 @@ from servotwin.equations.readable import kinematics
 from servotwin.equations.readable.dialects import Dialect
 from servotwin.equations.readable.laurent import Poly
 from servotwin.equations.readable.model import Equations
-from servotwin.equations.readable.regressor import base_parameters
+from servotwin.equations.readable.regressor import BaseParameters
 from servotwin.equations.readable.writer import Writer
 from servotwin.mechanism.model import Rotors
 
@@ -39,6 +39,7 @@ class About:
     joints: tuple[str, ...]
     units: tuple[str, ...]
     tool: str
+    base: BaseParameters
     rotors: Rotors | None = None
     independent: tuple[int, ...] = ()  # closures that the others do not imply
     drives: bool = False  # the torques already count the rotors
@@ -273,14 +274,20 @@ class Document:
 
     def base(self) -> Section:
         """Base parameters."""
-        base = base_parameters(self.e)
+        base = self.about.base
         names = ", ".join(base.names)
-        out = Section("Base parameters", [f"The torques depend on {len(base.names)} combinations: {names}."])
+        out = Section("Base parameters")
+        count = f"depend on {len(base.names)} combinations: {names}."
+        if self.about.independent:
+            out.text = [f"Over the motions that the loops allow, the torques of the actuated joints {count}"]
+            out.columns = ["parameter", "sum of constants, with this robot's lengths and gravity"]
+            out.rows = [[self.d.symbol(name), _sum(base.sums[name])] for name in base.names]
+            return out
+        out.text = [f"The torques {count}"]
         out.columns = ["constant", "in base parameters, with this robot's lengths and gravity"]
         for name, parts in base.combination.items():
             if name not in base.names:
-                text = " + ".join(f"{value:.9g} {parameter}" for parameter, value in parts.items())
-                out.rows.append([self.d.symbol(name), text or "0"])
+                out.rows.append([self.d.symbol(name), _sum(parts)])
         return out
 
     def motor_space(self) -> Section:
@@ -341,3 +348,9 @@ class Document:
         out = Section("Operations of the generated code", columns=["function", "mul", "add", "other"])
         out.rows = [[name, str(mul), str(add), str(other)] for name, mul, add, other in self.about.operations]
         return out
+
+
+def _sum(parts: Mapping[str, float]) -> str:
+    """Numbers times names, added."""
+    words = [name if number == 1.0 else f"{number:.9g} {name}" for name, number in parts.items()]
+    return " + ".join(words) or "0"

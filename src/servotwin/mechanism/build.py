@@ -216,4 +216,5 @@ def _rotors(description: RobotDescription) -> Rotors:
         stated("rotor_inertia"),
         f_m=stated("viscous_friction"),
         tau_c=stated("coulomb_friction"),
+        kinds=tuple((motor.kind if motor is not None else None) or "dc" for motor in motors),
     )

@@ -83,6 +83,7 @@ class Rotors:
     """Rotors behind the transmission: ``theta_m = N @ q``; inertia ``J_m`` [kg m2] each.
 
     ``f_m`` [N m s/rad] viscous and ``tau_c`` [N m] dry friction at the motor, zero where none is stated.
+    ``kinds`` names the electrical models; where the description is silent a motor counts as 'dc'.
     """
 
     names: tuple[str, ...]
@@ -90,6 +91,11 @@ class Rotors:
     J_m: Array
     f_m: Array = field(default_factory=lambda: np.zeros(0))
     tau_c: Array = field(default_factory=lambda: np.zeros(0))
+    kinds: tuple[str, ...] = ()
+
+    def kind(self, k: int) -> str:
+        """Electrical model of motor k."""
+        return self.kinds[k] if self.kinds else "dc"
 
     @property
     def reflected_inertia(self) -> Array:

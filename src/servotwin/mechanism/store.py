@@ -39,6 +39,7 @@ def pack(mechanism: Mechanism) -> tuple[dict[str, Any], bytes]:
         "tool": m.tool,
         "family": m.family,
         "rotor_names": m.rotors.names,
+        "rotor_kinds": m.rotors.kinds,
         "frames": [(f.name, f.body) for f in m.frames],
         "loops": [(loop.name, loop.kind.value, loop.frame_a, loop.frame_b) for loop in m.loops],
         "arrays": {name: (str(a.dtype), a.shape) for name, a in arrays.items()},
@@ -72,7 +73,12 @@ def unpack(layout: dict[str, Any], numbers: bytes) -> Mechanism:
         coupling=Coupling(arrays["G"], arrays["q0"]),
         limits=Limits(*(arrays[name] for name in LIMITS)),
         rotors=Rotors(
-            tuple(layout["rotor_names"]), arrays["N"], arrays["J_m"], arrays["f_m"], arrays["tau_c"]
+            tuple(layout["rotor_names"]),
+            arrays["N"],
+            arrays["J_m"],
+            arrays["f_m"],
+            arrays["tau_c"],
+            tuple(layout["rotor_kinds"]),
         ),
         loops=tuple(LoopClosure(n, CutKind(kind), a, b) for n, kind, a, b in layout["loops"]),
         passive_names=tuple(layout["passive_names"]),

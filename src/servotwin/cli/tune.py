@@ -58,6 +58,8 @@ def tune(
     beyond = outside_limits(tuning.robot, tuning.q)
     if beyond:
         print_note(f"note: outside the limits: {', '.join(beyond)}")
+    for line in tuning.remarks:
+        print_note(f"note: {line}")
     for line in tuning.warnings:
         print_note(f"warning: {line}")
 

@@ -392,7 +392,9 @@ def test_motor_space_equations_of_a_synchronous_motor_balance_the_power_of_its_p
     magnetic = 1.5 * (at["L_d1"] * at["i_d1"] * rate_d + at["L_q1"] * at["i_q1"] * rate_q)
     assert given == pytest.approx(copper + magnetic + torque * at["w1"], rel=1e-12)
     still = {**at, "i_d1": 0.0}
-    assert eval(written["tau_e1"], still) == pytest.approx(1.5 * at["p1"] * at["psi1"] * at["i_q1"], rel=1e-12)
+    assert eval(written["tau_e1"], still) == pytest.approx(
+        1.5 * at["p1"] * at["psi1"] * at["i_q1"], rel=1e-12
+    )
 
 
 def test_motor_space_equations_say_of_every_motor_what_it_is(mixed):

@@ -26,6 +26,7 @@ from servotwin.mechanism.model import (
     Limits,
     LoopClosure,
     Mechanism,
+    Quantities,
     Rotors,
 )
 from servotwin.mechanism.spatial import (
@@ -65,6 +66,7 @@ def build_mechanism(description: RobotDescription) -> Mechanism:
     following = {coupling.joint for coupling in description.couplings}
     passive = tuple(name for name in tree.names if name not in following and name not in active)
     home = description.home
+    coupling = _coupling(description, tree.names, active + passive)
     return Mechanism(
         name=description.name,
         tree_joint_names=tuple(tree.names),
@@ -76,13 +78,14 @@ def build_mechanism(description: RobotDescription) -> Mechanism:
         tool=TOOL,
         gravity=np.array(description.gravity) + 0.0,
         joint_names=active,
-        coupling=_coupling(description, tree.names, active + passive),
+        coupling=coupling,
         limits=_limits(description),
         rotors=_rotors(description),
         loops=tuple(loops),
         passive_names=passive,
         passive_home=np.array([home.get(name, 0.0) for name in passive]),
         q_home=_home(description),
+        quantities=_quantities(description, coupling, tree.names),
         family=description.kinematics or "",
     )
 
@@ -184,6 +187,22 @@ def _limits(description: RobotDescription) -> Limits:
         qdd_max=largest([s.acceleration for s in stated]),
         tau_max=largest([s.effort for s in stated]),
     )
+
+
+def _quantities(description: RobotDescription, coupling: Coupling, names: list[str]) -> Quantities:
+    """Sums of joints as sums of the independent ones; joints that follow others count through them."""
+    stated, n = description.quantities, len(description.joint_names)
+    A, b = np.zeros((len(stated), n)), np.zeros(len(stated))
+    for k, quantity in enumerate(stated.values()):
+        b[k] = quantity.offset
+        for name, factor in quantity.of.items():
+            row = names.index(name)
+            A[k] += factor * coupling.G[row, :n]
+            b[k] += factor * coupling.q0[row]
+    ranges = [quantity.limits or (-math.inf, math.inf) for quantity in stated.values()]
+    low, high = (np.array([each[side] for each in ranges]) for side in (0, 1))
+    lengths = tuple(all(description.axes[name].prismatic for name in q.of) for q in stated.values())
+    return Quantities(tuple(stated), A, b, low, high, lengths)
 
 
 def _rotors(description: RobotDescription) -> Rotors:

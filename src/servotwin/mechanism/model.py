@@ -79,6 +79,30 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Quantities:
+    """Named angles and lengths that follow from the joints, and their ranges: z = A q + b, low <= z <= high.
+
+    The angle at which the bars of a parallelogram meet is one; limits hold for it as for a joint.
+    """
+
+    names: tuple[str, ...] = ()
+    A: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (k, n_q)
+    b: Array = field(default_factory=lambda: np.zeros(0))
+    low: Array = field(default_factory=lambda: np.zeros(0))
+    high: Array = field(default_factory=lambda: np.zeros(0))
+    lengths: tuple[bool, ...] = ()  # measured in m instead of rad
+
+    def values(self, q: Array) -> Array:
+        """z (..., k) at q (..., n_q)."""
+        return q @ self.A.T + self.b if self.names else np.zeros((*q.shape[:-1], 0))
+
+    def beyond(self, q: Array) -> Array:
+        """How far (..., k) every quantity is outside of its range at q (..., n_q); negative inside."""
+        z = self.values(q)
+        return np.maximum(self.low - z, z - self.high)
+
+
+@dataclass(frozen=True)
 class Rotors:
     """Rotors behind the transmission: ``theta_m = N @ q``; inertia ``J_m`` [kg m2] each.
 
@@ -126,6 +150,7 @@ class Mechanism:
     ] = ()  # closed chains: joints that the loops move; columns of G after those of q
     passive_home: Array = field(default_factory=lambda: np.zeros(0))  # their start values at q_home
     q_home: Array = field(default_factory=lambda: np.zeros(0))  # (n_q,) a natural pose; start of searches
+    quantities: Quantities = field(default_factory=Quantities)
     family: str = ""  # closed-form kinematics family: '', 'scara', 'palletizer', 'delta', 'spherical-wrist'
 
     @property
@@ -158,8 +183,11 @@ class Mechanism:
         rotors = replace(
             self.rotors, N=np.hstack([self.rotors.N, np.zeros((len(self.rotors.J_m), len(pad)))])
         )
+        wide = np.zeros((len(self.quantities.names), len(pad)))
+        A = np.hstack([self.quantities.A, wide]) if self.quantities.names else self.quantities.A
         return replace(
             self,
+            quantities=replace(self.quantities, A=A),
             joint_names=self.joint_names + self.passive_names,
             q_home=np.append(self.q_home, self.passive_home),
             limits=limits,

@@ -151,7 +151,7 @@ class RobotEquations:
     # --- numbers ----------------------------------------------------------------------------------
     @cached_property
     def base_parameters(self) -> BaseParameters:
-        """The fewest combinations of constants that the torques depend on; in closed chains those that the loops allow."""
+        """The fewest combinations of constants that the torques of all motions depend on (eq:regressor-closed)."""
         tree = base_parameters(self.closed_form)
         if not self.robot.closed or not tree.names:
             return tree

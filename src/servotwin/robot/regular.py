@@ -28,7 +28,9 @@ def held(robot: Robot, poses: Array) -> tuple[Array, Array]:
     """Poses (k, n) in which the loops close, and how firmly the actuated joints hold the passive ones (k,).
 
     The measure is ``Robot.singularity(q).passive``: 0 at a parallel singularity, 1 at best; 1 for an open chain.
+    Poses outside the ranges of the robot's quantities are left out.
     """
+    poses = poses[(robot.quantities.beyond(poses) <= 0.0).all(axis=-1)]
     if not robot.closed:
         return poses, np.ones(len(poses))
     kept, firm = [], []
@@ -51,4 +53,4 @@ def regular_poses(robot: Robot, rng: np.random.Generator, count: int, least: flo
         more, measure = held(robot, np.clip(near, low, high))
         poses, firm = np.vstack([poses, more]), np.append(firm, measure)
         wide *= 0.5
-    return poses[firm >= least * firm.max()][:count]
+    return np.asarray(poses[firm >= least * firm.max()][:count])

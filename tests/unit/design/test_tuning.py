@@ -220,7 +220,7 @@ def test_five_bar_is_judged_in_regular_poses_and_says_how_near_to_a_singularity(
         for case in axis.cases:
             if case.load != "lightest":  # there the other motor lets go
                 J = five_bar_inertia(case.at.q)[five_bar.axes.index(axis)]
-                assert case.at.J == pytest.approx(J, rel=1e-6)
+                assert pytest.approx(J, rel=1e-6) == case.at.J
             angle = float(five_bar_points(case.at.q)[2])
             assert keep * 0.99 < angle < math.pi - 0.99 * keep
             assert case.loops.position.stable
@@ -238,8 +238,8 @@ def test_heaviest_five_bar_is_that_of_a_grid_over_all_regular_poses(five_bar):
     regular = np.minimum(np.tan(angle / 2), 1 / np.tan(angle / 2)) >= 0.25
     most = J[regular].max(axis=0)
     for k, axis in enumerate(five_bar.axes):
-        assert axis.case("heaviest").at.J == pytest.approx(
-            most[k], rel=0.03
+        assert (
+            pytest.approx(most[k], rel=0.03) == axis.case("heaviest").at.J
         )  # a grid of 1 deg, a search of 1/500
 
 

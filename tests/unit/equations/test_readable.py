@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+import sympy
 from matplotlib.mathtext import MathTextParser
 
 import servotwin as st
@@ -337,7 +338,7 @@ def test_base_parameters_of_a_closed_chain_are_the_fewest_that_its_motions_need(
     W = Y.reshape(-1, count)
     sizes = np.linalg.svd(W / np.linalg.norm(W, axis=0), compute_uv=False)
     assert sizes[-1] > 1e-7 * sizes[0]
-    assert "P1 " in derived.text() and f"depend on {count} combinations" in derived.text()
+    assert f"depend on {count} combinations: P1" in derived.text()
 
 
 MIXED = """\
@@ -380,19 +381,23 @@ def motor_section(robot: st.Robot, dialect: str) -> document.Section:
     return document.Document(derived.closed_form, derived.about, DIALECTS[dialect]).motor_space()
 
 
+def value(text: str, at: dict[str, float]) -> float:
+    return float(sympy.sympify(text, locals={name: sympy.Symbol(name) for name in at}).subs(at))
+
+
 def test_motor_space_equations_of_a_synchronous_motor_balance_the_power_of_its_phases(mixed):
     """3/2 (v i) = 3/2 R i^2 + d/dt 3/4 (L_d i_d^2 + L_q i_q^2) + tau_e w, at any currents, voltages and speed."""
     written = dict(motor_section(mixed, "python").equations)
     rng = np.random.default_rng(3)
     names = ("v_d1", "v_q1", "i_d1", "i_q1", "w1", "R_a1", "L_d1", "L_q1", "psi1", "p1")
     at = dict(zip(names, rng.uniform(0.5, 2.0, len(names)), strict=True))
-    rate_d, rate_q, torque = (eval(written[name], dict(at)) for name in ("i_d1d", "i_q1d", "tau_e1"))
+    rate_d, rate_q, torque = (value(written[name], at) for name in ("i_d1d", "i_q1d", "tau_e1"))
     given = 1.5 * (at["v_d1"] * at["i_d1"] + at["v_q1"] * at["i_q1"])
     copper = 1.5 * at["R_a1"] * (at["i_d1"] ** 2 + at["i_q1"] ** 2)
     magnetic = 1.5 * (at["L_d1"] * at["i_d1"] * rate_d + at["L_q1"] * at["i_q1"] * rate_q)
     assert given == pytest.approx(copper + magnetic + torque * at["w1"], rel=1e-12)
     still = {**at, "i_d1": 0.0}
-    assert eval(written["tau_e1"], still) == pytest.approx(
+    assert value(written["tau_e1"], still) == pytest.approx(
         1.5 * at["p1"] * at["psi1"] * at["i_q1"], rel=1e-12
     )
 
@@ -406,8 +411,16 @@ def test_motor_space_equations_say_of_every_motor_what_it_is(mixed):
     assert not any(f"{name}{i}" in line for line in lines for name, i in (("I_a", 1), ("V_a", 1), ("I_a", 3)))
     assert [row[2] for row in section.rows] == ["pmsm", "dc-reduced", "ideal", "dc"]
     words = " ".join(section.text)
-    assert "the inductance counts zero" in words and "the torque that the driver asks for" in words
-    assert "(tau_e - friction - T_d)" in words and "p pole pairs" in words
-    assert r"\psi_{1}" in st.derive(mixed).latex() and "ψ" in st.derive(mixed).html_sections()
+    for part in (
+        "the inductance counts zero",
+        "the torque that the driver asks for",
+        "(tau_e - friction - T_d)",
+        "p pole pairs",
+    ):
+        assert part in words
+    assert r"\psi_{1}" in st.derive(mixed).latex()
+    assert "ψ" in st.derive(mixed).html_sections()
     scara = st.derive(st.load_robot("gsis-scara")).text()
-    assert "K_t1 I_a1 = J_m1 w1d" in scara and "(K_t I_a - friction - T_d)" in scara and "tau_e" not in scara
+    assert "K_t1 I_a1 = J_m1 w1d" in scara
+    assert "(K_t I_a - friction - T_d)" in scara
+    assert "tau_e" not in scara

@@ -18,6 +18,7 @@ import numpy as np
 from servotwin.dynamics.chain import Chain, Joint, Moments, Turn
 from servotwin.dynamics.vector import Scalar
 from servotwin.equations.graph import Expr, Graph
+from servotwin.errors import UnsupportedError
 from servotwin.mechanism.canonical import CanonicalTree, canonical_tree, exact_cos_sin
 from servotwin.mechanism.grouping import MOMENTS, moments
 from servotwin.mechanism.model import Array, CutKind, Mechanism, Rotors
@@ -52,6 +53,11 @@ class Numbers:
     @classmethod
     def of(cls, mechanism: Mechanism, cut: Cut | None = None, reflected: Rotors | None = None) -> Numbers:
         """Read a mechanism; ``cut`` says how its loops are closed, ``reflected`` whose rotors count."""
+        if mechanism.loops:
+            raise UnsupportedError(
+                f"{mechanism.name} has loops: take the numbers of the closed chain from Robot.numbers, or those of "
+                "its tree, cut open, from mechanism.opened"
+            )
         tree = canonical_tree(mechanism)
         frames = {}
         for frame in mechanism.frames:

@@ -99,7 +99,8 @@ class RobotEquations:
             notes.append(
                 f"The loops are cut open; passive joints: {passive}. Jacobian, energies, matrices, torques and "
                 "constants on this page are those of the opened tree in all these coordinates; the closures tie "
-                "them together. Dynamics in the actuated joints alone: Robot.rne and its like, and the numbered form."
+                "them together. Dynamics in the actuated joints alone: Robot.rne and its like, the numbered form, and "
+                "closed_torque of the Python module."
             )
         return About(
             title=self.robot.title or self.robot.name,
@@ -109,6 +110,7 @@ class RobotEquations:
             base=self.base_parameters,
             rotors=opened.rotors if np.any(opened.rotors.N) else None,
             independent=self._independent_closures() if self.robot.closed else (),
+            actuated=self.robot.n if self.robot.closed else 0,
             drives=self.drives,
             notes=tuple(notes),
             operations=tuple(self._counts()),
@@ -231,7 +233,11 @@ class RobotEquations:
         return render.mathematica(self.closed_form, self.about, _form(form))
 
     def python(self) -> str:
-        """A Python module with mass_matrix(q), coriolis_matrix(q, qd), gravity_torque(q)."""
+        """A Python module with mass_matrix(q), coriolis_matrix(q, qd), gravity_torque(q).
+
+        That of a closed chain has them for the opened tree, and close(actuated, start), projection(q),
+        closed_mass_matrix(q) and closed_torque(q, qd, qdd) for the chain itself.
+        """
         return render.python(self.closed_form, self.about)
 
     def numbered(self, language: str, functions: Sequence[str] | None = None, **options: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from servotwin.equations.readable.dialects import DIALECTS
 from servotwin.equations.readable.model import derive_tree
 from servotwin.errors import ServotwinError, UnsupportedError
 from servotwin.robot.robot import Robot
+from tests.closed_by_numpy import ClosedByNumpy
 from tests.random_trees import build_mechanism, random_mechanism
 
 OPEN = ["gsis-scara", "daiv-1", "daiv-1-simplified", "met-two-link", "palletizer-4", "puma560"]
@@ -424,3 +426,28 @@ def test_motor_space_equations_say_of_every_motor_what_it_is(mixed):
     assert "K_t1 I_a1 = J_m1 w1d" in scara
     assert "(K_t I_a - friction - T_d)" in scara
     assert "tau_e" not in scara
+
+
+@pytest.mark.parametrize("name", ["four-bar", "five-bar", "delta", "palletizer-4-loops"])
+def test_python_module_of_a_closed_chain_gives_the_torques_of_the_chain(name, tmp_path):
+    """Against the plain numpy version of the tests: walk from home, pseudo-inverse, virtual work."""
+    robot = st.load_robot(name)
+    witness = ClosedByNumpy(robot.mechanism, robot._road.tree)
+    (tmp_path / "chain.py").write_text(st.derive(robot).python())
+    module = runpy.run_path(str(tmp_path / "chain.py"))
+    rng = np.random.default_rng(31)
+    q, (qd, qdd) = robot.q_home + rng.uniform(-0.1, 0.1, robot.n), rng.normal(size=(2, robot.n))
+    x = module["close"](q, witness.home)
+    assert np.abs(witness.residual(x)).max() < 1e-12
+    close(module["closed_mass_matrix"](x), witness.inertia(q, False), 1e-9)
+    close(module["closed_torque"](x, qd, qdd), witness.rne(q, qd, qdd, False), 1e-9)
+
+
+def test_numbers_of_a_mechanism_with_loops_are_not_those_of_its_tree_by_accident():
+    robot = st.load_robot("five-bar")
+    with pytest.raises(
+        UnsupportedError, match=r"five-bar has loops: take the numbers .* from Robot\.numbers"
+    ):
+        Numbers.of(robot.mechanism)
+    assert Numbers.of(robot.mechanism.opened).cut is None
+    assert robot.numbers.cut is not None

@@ -43,6 +43,7 @@ class About:
     base: BaseParameters
     rotors: Rotors | None = None
     independent: tuple[int, ...] = ()  # closures that the others do not imply
+    actuated: int = 0  # closed chains: how many of the joints have motors; they come first
     drives: bool = False  # the torques already count the rotors
     notes: tuple[str, ...] = ()
     operations: tuple[tuple[str, int, int, int], ...] = ()  # function, mul, add, other

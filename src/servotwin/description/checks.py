@@ -233,6 +233,7 @@ def check_robot(robot: RobotDescription) -> None:
     _check_quantities(robot)
     _check_loops(robot)
     _check_transmission(robot)
+    _check_mounts(robot)
     _check_electronics(robot)
     if robot.tool is not None and robot.tool.parent is not None:
         known_axis(robot.tool.parent, robot.axes, "tool.parent")
@@ -359,6 +360,12 @@ def _check_transmission(robot: RobotDescription) -> None:
         if robot.transmission is None and axis.prismatic and ratio is None and moves_mass:
             text = "the rotor turns and the joint slides; expected gear: {lead: ...} or {ratio: ... rad/m}"
             raise problem(text, f"axes.{name}.motor.rotor_inertia")
+
+
+def _check_mounts(robot: RobotDescription) -> None:
+    for name, axis in robot.axes.items():
+        if axis.motor is not None and axis.motor.mount is not None:
+            known_axis(axis.motor.mount.link, robot.axes, f"axes.{name}.motor.mount.link", base=True)
 
 
 def _check_electronics(robot: RobotDescription) -> None:

@@ -235,6 +235,10 @@ class RobotDescription(Part):
     transmission: Transmission | None = Field(
         default=None, description="coupled motors, instead of gear ratios"
     )
+    rotor_coupling: Annotated[str, Choice(("reflected", "full"))] = Field(
+        default="reflected",
+        description="how rotors count: by their reflected inertia, or with the moments of their spin on moving links",
+    )
     power: Power | None = Field(default=None, description="supply, intermediate circuit and bridges")
     controller: Controller | None = Field(default=None, description="sampling periods, loops and converters")
     kinematics: Annotated[str | None, Choice(("scara", "palletizer", "delta", "spherical-wrist"))] = Field(

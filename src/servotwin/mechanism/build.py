@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from servotwin.description.frames import joint_direction, joint_frame, link_frame
 from servotwin.description.inertia import link_inertia, payload_inertia
 from servotwin.description.motors import owners
+from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.mechanism.model import (
     BASE,
@@ -80,7 +81,7 @@ def build_mechanism(description: RobotDescription) -> Mechanism:
         joint_names=active,
         coupling=coupling,
         limits=_limits(description),
-        rotors=_rotors(description),
+        rotors=_mounted(description, tree, _rotors(description)),
         loops=tuple(loops),
         passive_names=passive,
         passive_home=np.array([home.get(name, 0.0) for name in passive]),
@@ -203,6 +204,28 @@ def _quantities(description: RobotDescription, coupling: Coupling, names: list[s
     low, high = (np.array([each[side] for each in ranges]) for side in (0, 1))
     lengths = tuple(all(description.axes[name].prismatic for name in q.of) for q in stated.values())
     return Quantities(tuple(stated), A, b, low, high, lengths)
+
+
+def _mounted(description: RobotDescription, tree: _Tree, rotors: Rotors) -> Rotors:
+    """The rotors with the bodies that carry them and their axes, if their spin is to be coupled."""
+    if description.rotor_coupling != "full":
+        return rotors
+    bodies, axes = [], []
+    for name, J_m in zip(owners(description), rotors.J_m, strict=True):
+        motor = description.axes[name].motor if name in description.axes else None
+        mount = motor.mount if motor is not None else None
+        if mount is None:
+            if J_m:
+                text = "missing: rotor_coupling full needs the link that carries the motor and the rotor's axis; "
+                text += "expected mount: {link: base, axis: [0, 0, 1]}"
+                raise refuse(description, f"axes.{name}.motor.mount", text)
+            bodies.append(BASE)
+            axes.append(np.array([0.0, 0.0, 1.0]))
+            continue
+        carrier = tree.links[mount.link]
+        bodies.append(carrier.body)
+        axes.append(carrier.X_body_frame[:3, :3] @ (np.array(mount.axis) / np.linalg.norm(mount.axis)))
+    return replace(rotors, body=np.array(bodies, dtype=np.int64), axis=np.array(axes).reshape(-1, 3) + 0.0)
 
 
 def _rotors(description: RobotDescription) -> Rotors:

@@ -108,6 +108,8 @@ class Rotors:
 
     ``f_m`` [N m s/rad] viscous and ``tau_c`` [N m] dry friction at the motor, zero where none is stated.
     ``kinds`` names the electrical models; where the description is silent a motor counts as 'dc'.
+    ``body`` and ``axis`` say where a rotor is mounted and about which axis of that body it turns; they are
+    there if the coupling of the rotors' spin with the motion of the links counts (eq:rotor-energy).
     """
 
     names: tuple[str, ...]
@@ -116,6 +118,14 @@ class Rotors:
     f_m: Array = field(default_factory=lambda: np.zeros(0))
     tau_c: Array = field(default_factory=lambda: np.zeros(0))
     kinds: tuple[str, ...] = ()
+    body: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (k,), -1 is the base
+    axis: Array = field(default_factory=lambda: np.zeros((0, 3)))  # (k, 3) unit vectors in the bodies' frames
+
+    @property
+    def spinning(self) -> tuple[int, ...]:
+        """Rotors on moving bodies whose spin couples with the motion of these."""
+        moving = np.any(self.N != 0.0, axis=1) & (self.J_m > 0.0)
+        return tuple(k for k, body in enumerate(self.body.tolist()) if body >= 0 and moving[k])
 
     def kind(self, k: int) -> str:
         """Electrical model of motor k."""

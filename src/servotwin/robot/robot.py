@@ -41,7 +41,8 @@ class Robot(ClosedChain):
     ``joint_names``, in rad or m (``joint_units``) and their time derivatives,
     N m or N. Leading axes are free and broadcast against each other. All
     quantities are at the joint side; ``drives=True`` adds the inertia of the
-    motors' rotors, reflected through the transmission.
+    motors' rotors, reflected through the transmission, and with
+    ``rotor_coupling: full`` the moments of those that spin on moving links.
 
     >>> import servotwin as st
     >>> robot = st.load_robot("met-two-link")

@@ -45,6 +45,13 @@ class MotorEquations:
             )
             if torque == "tau_e" and {"dc", "dc-reduced"} & set(kinds):
                 out.append("tau_e of a dc motor is K_t I_a.")
+        if self.rotors.spinning:
+            names = ", ".join(self.rotors.names[k] for k in self.rotors.spinning)
+            out.append(
+                f"The rotors of {names} spin on moving links: to the torque at their shafts comes J_m a . dw_c/dt, and "
+                "the links receive J_m (dw_m/dt a + w_m w_c x a), with a the rotor's axis and w_c the link's angular "
+                "velocity. The mass matrix with the drives counts both."
+            )
         return out + [WORDS[kind] for kind in kinds if kind != "dc"]
 
     def of(self, k: int) -> list[Equation]:

@@ -6,6 +6,7 @@ a rotor that stands still on its link, is counted with the link by convention an
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import servotwin as st
+from servotwin.kernels.hub import entry
 from servotwin.mechanism.model import Rotors
 from servotwin.mechanism.spatial import rotation_from_z
 from tests.closed_by_numpy import ClosedByNumpy
@@ -175,3 +177,33 @@ def test_free_motion_with_spinning_rotors_keeps_its_energy(road):
     end = solve_ivp(rate, (0.0, 1.0), start, method="DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
     assert np.abs(end[:n] - start[:n]).max() > 0.3
     assert energy(end) == pytest.approx(energy(start), rel=1e-9)
+
+
+def called(compiled, *inputs) -> np.ndarray:
+    """What compiled loops get from an entry."""
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(compiled.address)
+    packed = np.concatenate([np.ravel(x) for x in inputs])
+    out = np.zeros(sum(int(np.prod(shape)) for shape in compiled.outputs))
+    function(packed.ctypes.data, out.ctypes.data, compiled.data.ctypes.data)
+    return out
+
+
+@pytest.mark.parametrize("name", ["chain", "five-bar"])
+def test_mass_and_bias_that_simulations_work_with_count_the_spin_and_not_the_reflected_inertia(name):
+    mechanism = random_chain(0) if name == "chain" else st.load_robot(name).mechanism
+    robot = st.Robot(spinning(mechanism, 9))
+    peer, n = Peer(robot), robot.n
+    rng = np.random.default_rng(10)
+    q, qd = robot.q_home + rng.uniform(-0.2, 0.2, n), rng.normal(size=n)
+    x, xd, T, drift = q, qd, np.eye(n), np.zeros(n)
+    if robot.closed:
+        witness = ClosedByNumpy(robot.mechanism, robot._road.tree)
+        x = witness.full(q)
+        T = witness.motion_map(x)
+        xd = T @ qd
+        drift = witness.drift(x, xd)
+    kind = "closed_motion_terms" if robot.closed else "motion"
+    out = called(entry(kind, robot.numbers), x, qd)
+    reflected = robot.mechanism.rotors.reflected_inertia
+    assert_close(out[: n * n].reshape(n, n) + reflected, T.T @ peer.inertia(x) @ T)
+    assert_close(out[n * n : n * n + n], T.T @ peer.rne(x, xd, drift))

@@ -11,7 +11,7 @@ from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.report.files import make_folder, write_bytes, write_json, write_parquet
 from servotwin.report.labels import finite
-from servotwin.simulation.result import Result, matching_signals, no_such_signal
+from servotwin.simulation.result import Result, matching_signals, no_such_signal, sampling
 from servotwin.simulation.stored import PAGE, SIGNALS, SUMMARY, ZOOM
 
 
@@ -40,7 +40,7 @@ def write_result(
     progress("writing the signals")
     chosen = wanted_signals(result)  # a mistake in the patterns is found before anything is written
     summary = write_json(target / SUMMARY, stored_summary(result))
-    signals = write_parquet(target / SIGNALS, chosen)
+    signals = write_parquet(target / SIGNALS, chosen, {name: sampling(name) for name in chosen})
     zoom, page = target / ZOOM, target / PAGE
     if result.zoom:
         write_parquet(zoom, result.zoom)

@@ -165,10 +165,27 @@ def _print_structure(data: dict[str, Any]) -> None:
         terms = " ".join(f"{factor:+g} {joint}" for joint, factor in coupling["of"].items())
         offset = f" {coupling['offset']:+g}" if coupling["offset"] else ""
         print_line(f"{coupling['joint']} = {terms.removeprefix('+')}{offset}")
+    if data["quantities"]:
+        print_heading("Quantities that follow from the joints")
+    for z in data["quantities"]:
+        print_line(_quantity(data, z))
     for loop in data["loops"]:
         print_line(f"{loop['name']}: {loop['type']} joint between {' and '.join(loop['between'])}")
     if data["mobility"]:
         print_line(data["mobility"]["text"])
+
+
+def _quantity(data: dict[str, Any], z: dict[str, Any]) -> str:
+    """Name, sum of joints and limits, in degrees or millimetres."""
+    sliding = {axis["name"]: axis["type"] == "prismatic" for axis in data["axes"]}
+    scale, unit = (1e3, "mm") if all(sliding[name] for name in z["of"]) else (180.0 / math.pi, "deg")
+    terms = " ".join(f"{factor:+g} {joint}" for joint, factor in z["of"].items()).removeprefix("+")
+    offset = f" {scale * z['offset']:+.6g} {unit}" if z["offset"] else ""
+    limits = ""
+    if z["limits"]:
+        low, high = (f"{scale * end:.6g}" for end in z["limits"])
+        limits = f", from {low} to {high} {unit}"
+    return f"{z['name']} = {terms}{offset}{limits}"
 
 
 def _print_transmission(data: dict[str, Any]) -> None:

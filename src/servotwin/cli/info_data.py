@@ -38,6 +38,10 @@ def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str,
         "couplings": [
             {"joint": c.joint, "of": dict(c.of), "offset": c.offset} for c in description.couplings
         ],
+        "quantities": [
+            {"name": name, "of": dict(z.of), "offset": z.offset, "limits": z.limits}
+            for name, z in description.quantities.items()
+        ],
         "loops": [
             {"name": loop.name, "type": loop.type, "between": [side.link for side in loop.between]}
             for loop in description.loops

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from servotwin.description.fields import Celsius, Choice, Flag, Measure, Part, Whole, problem
+from servotwin.description.parts import Name
 
 
 class Limits(Part):
@@ -128,6 +129,21 @@ class Thermal(Part):
         return self
 
 
+class Mount(Part):
+    """Where a motor is mounted: the link that carries it, and the rotor's axis."""
+
+    link: Name = Field(description="axis whose link carries the motor, or base")
+    axis: Annotated[tuple[float, float, float], Measure("", size=3)] = Field(
+        description="direction about which the rotor turns for positive motor angles, in the link's frame, any length"
+    )
+
+    @model_validator(mode="after")
+    def _direction(self) -> Mount:
+        if not any(self.axis):
+            raise problem("the zero vector has no direction; expected one such as [0, 0, 1]", "axis")
+        return self
+
+
 class Motor(Part):
     """The actuator of an axis, on its own (motor) side."""
 
@@ -197,6 +213,9 @@ class Motor(Part):
         default=None, description="pole pairs of a pmsm"
     )
     thermal: Thermal | None = Field(default=None, description="heating of the winding")
+    mount: Mount | None = Field(
+        default=None, description="link that carries the motor and the rotor's axis, for rotor_coupling: full"
+    )
     mass: Annotated[float | None, Measure("kg", minimum=0.0)] = Field(
         default=None, description="for information: the links carry the masses"
     )

@@ -50,6 +50,7 @@ __all__ = [
     "Payload",
     "Placement",
     "Power",
+    "Quantity",
     "RobotDescription",
     "Tensor",
     "Tool",
@@ -144,6 +145,22 @@ class Coupling(Part):
     offset: float = Field(default=0.0, description="its position when all of them are at zero")
 
 
+class Quantity(Part):
+    """An angle or length of the mechanism that follows from its joints: sum of factor * joint + offset."""
+
+    of: dict[str, float] = Field(description="the joints it follows from, with their factors")
+    offset: float = Field(default=0.0, description="its value when all of them are at zero")
+    limits: tuple[float, float] | None = Field(
+        default=None,
+        description="lowest and highest value; kept by motions as the position limits of joints are",
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Quantity:
+        checks.check_range(self.limits)
+        return self
+
+
 class LoopFrame(Placement):
     """One side of a cut joint, in the link frame of an axis or in the base."""
 
@@ -208,12 +225,19 @@ class RobotDescription(Part):
     tool: Tool | None = Field(default=None, description="the tool frame; default the last link's frame")
     payload: Payload | None = Field(default=None, description="what the tool carries")
     couplings: tuple[Coupling, ...] = Field(default=(), description="joints that follow others linearly")
+    quantities: dict[str, Quantity] = Field(
+        default={}, description="named angles and lengths that follow from the joints, with their limits"
+    )
     loops: tuple[Loop, ...] = Field(default=(), description="closed chains")
     active: tuple[Name, ...] | None = Field(
         default=None, description="the independent joints, the order of q"
     )
     transmission: Transmission | None = Field(
         default=None, description="coupled motors, instead of gear ratios"
+    )
+    rotor_coupling: Annotated[str, Choice(("reflected", "full"))] = Field(
+        default="reflected",
+        description="how rotors count: by their reflected inertia, or with the moments of their spin on moving links",
     )
     power: Power | None = Field(default=None, description="supply, intermediate circuit and bridges")
     controller: Controller | None = Field(default=None, description="sampling periods, loops and converters")
@@ -238,6 +262,11 @@ class RobotDescription(Part):
     @classmethod
     def _read_couplings(cls, raw: object, info: ValidationInfo) -> object:
         return checks.read_couplings(raw, info.data["axes"]) if "axes" in info.data else ()
+
+    @field_validator("quantities", mode="before")
+    @classmethod
+    def _read_quantities(cls, raw: object, info: ValidationInfo) -> object:
+        return checks.read_quantities(raw, info.data["axes"]) if "axes" in info.data else {}
 
     @field_validator("transmission", mode="before")
     @classmethod

@@ -21,10 +21,11 @@ from servotwin.control.loops import AxisLoops, axis_loops, loop_warnings
 from servotwin.control.sampled import AxisModel, Timing
 from servotwin.description.motors import motor_of, owners
 from servotwin.description.schema import Controller, Payload, RobotDescription
-from servotwin.design.inertia_range import Extreme, heaviest, lightest
+from servotwin.design.inertia_range import Extreme, Poses, heaviest, lightest
 from servotwin.errors import InputError, UnsupportedError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
+from servotwin.robot.regular import REGULAR
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
 
@@ -86,11 +87,36 @@ class Tuning:
     integral_time: float  # of the speed loop [s]
     timing: Timing
     axes: tuple[AxisTuning, ...]
+    poses: Poses  # that lightest and heaviest load were looked for in
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Of all axes, one line each."""
-        return tuple(line for axis in self.axes for line in axis.warnings)
+        lines = [line for axis in self.axes for line in axis.warnings]
+        regularity = self.poses.regularity(self.robot, self.q)
+        if regularity is not None and regularity < self.poses.least:
+            lines.insert(
+                0,
+                f"the design pose is near a parallel singularity: {regularity:.2g} of the best pose's distance; "
+                f"gains are proposed for {self.poses.least:g} or more",
+            )
+        return tuple(lines)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the margins do not cover: poses of a closed chain next to a parallel singularity."""
+        if not self.poses.left_out:
+            return ()
+        axis, worst = min(
+            ((axis.motor, axis.case("heaviest").at) for axis in self.axes),
+            key=lambda item: item[1].regularity or 0.0,
+        )
+        return (
+            f"{100.0 * self.poses.left_out:.0f} % of the poses in the joint ranges are not judged: there the "
+            f"actuated joints hold the passive ones less than {self.poses.least:g} times as well as at best, and the "
+            f"inertia grows without bound towards the singularity. Of the heaviest loads that of {axis} is nearest "
+            f"to one, {worst.regularity:.2f} of the best.",
+        )
 
 
 def tune(
@@ -101,12 +127,14 @@ def tune(
     current_bandwidth: float | None = None,
     speed_bandwidth: float | None = None,
     position_bandwidth: float | None = None,
+    regularity: float = REGULAR,
 ) -> Tuning:
     """Gains at a pose (default: home) for bandwidths (default: the file's), and the margins they leave.
 
     The lightest load is the empty robot, the heaviest one carries
     ``payload_max`` [kg] (default: the largest of the file, or its payload) where it stands on
-    the tool in the file.
+    the tool in the file. Poses of a closed chain in which the actuated joints hold the passive ones less than
+    ``regularity`` times as well as in its best pose are not judged: they are next to a parallel singularity.
     """
     controller = controller_of(description)
     asked = _checked(
@@ -118,14 +146,16 @@ def tune(
     pose = robot.q_home if q is None else np.asarray(q, dtype=np.float64)
     at_pose = motor_inertia(robot, pose, held=True)
     _check_kinds(description)
-    lights, heavies = lightest(empty, 0.0), heaviest(full, most)
+    poses = Poses.of(robot, _part(regularity))
+    lights, heavies = lightest(empty, 0.0, poses), heaviest(full, most, poses)
     timing = timing_of(controller)
     N = robot.mechanism.rotors.N
     designs = robot_gains(description, N, at_pose, **asked)
     commands = _commands(controller, speed_limits(description, N, robot.limits.qd_max))
     axes = []
     for i, motor in enumerate(robot.mechanism.rotors.names):
-        places = lights[i], Extreme(float(at_pose[i]), pose, payload), heavies[i]
+        here = Extreme(float(at_pose[i]), pose, payload, poses.regularity(robot, pose))
+        places = lights[i], here, heavies[i]
         axes.append(_axis(description, motor, *designs[i], timing, places, commands[i]))
     speed = asked.get("speed_bandwidth", controller.speed_bandwidth)
     return Tuning(
@@ -140,7 +170,15 @@ def tune(
         integral_time=controller.speed_integral_time or default_integral_time(speed),
         timing=timing,
         axes=tuple(axes),
+        poses=poses,
     )
+
+
+def _part(regularity: float) -> float:
+    """A number above 0 and up to 1."""
+    if not 0.0 < regularity <= 1.0:
+        raise InputError(f"{regularity:g} is not a part of the best; expected 0 to 1", field="regularity")
+    return regularity
 
 
 def _checked(**bandwidths: float | None) -> dict[str, float]:

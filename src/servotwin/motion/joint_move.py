@@ -27,6 +27,8 @@ def simple_move(request: Request, q: Array, limits: MotionLimits) -> PathSegment
     target = np.asarray(request.target, dtype=np.float64)
     if target.shape != q.shape:
         return None
+    if limits.quantities.names and (limits.quantities.beyond(np.stack([q, target])) > 0.0).any():
+        return None
     rates = [0.0, 0.0, 0.0]  # of speed, acceleration and jerk per unit of theirs
     longest = 0.0
     for row in zip(

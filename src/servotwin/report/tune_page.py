@@ -66,6 +66,8 @@ def tuning_data(tuning: Tuning) -> dict[str, Any]:
         "speed_period_s": tuning.timing.T_speed,
         "current_period_s": tuning.timing.T_current,
         "axes": [_axis_data(axis, keys) for axis in tuning.axes],
+        "poses_left_out": tuning.poses.left_out,
+        "remarks": list(tuning.remarks),
         "warnings": list(tuning.warnings),
     }
 
@@ -85,6 +87,7 @@ def _axis_data(axis: AxisTuning, keys: list[str]) -> dict[str, Any]:
                 "load": case.load,
                 "inertia_kg_m2": case.at.J,
                 "payload_kg": case.at.payload,
+                "regularity": case.at.regularity,
                 "pose": dict(zip(keys, case.at.q.tolist(), strict=True)),
                 "loops": [_loop_data(loop) for loop in case.loops.all],
             }
@@ -225,6 +228,8 @@ def _margins(page: Page, tuning: Tuning) -> None:
     columns += [f"crossover, {name} [rad/s]" for name in names]
     rows = [_margin_row(axis, case) for axis in tuning.axes for case in axis.cases]
     page.table(columns, rows, text_columns=2)
+    for line in tuning.remarks:
+        page.paragraph(line)
 
 
 def _margin_row(axis: AxisTuning, case: Case) -> list[str | Cell]:

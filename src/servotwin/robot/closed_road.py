@@ -291,7 +291,7 @@ class ClosedRoad:
         self, q: Any, qd: Any, tau: Array, qdd: Array, given_tau: BoolArray, drives: bool
     ) -> tuple[Array, Array]:
         """Torques and accelerations from some of each."""
-        h = self.rne(q, qd, np.zeros(self.n), False)
+        h = self.rne(q, qd, np.zeros(self.n), drives)
         return solve_partly(self.inertia(q, drives), h, tau, qdd, given_tau)
 
     def energy(self, q: Any, qd: Any) -> tuple[Array, Array]:

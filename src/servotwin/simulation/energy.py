@@ -43,12 +43,21 @@ def stored(machine: Machine, plant: Robot) -> dict[str, float]:
     if world["at_bus"] >= 0:
         capacitor = 0.5 * machine.power["C"][0] * y[int(world["at_bus"])] ** 2
     return {
-        "kinetic_J": float(kinetic) + kinetic_rotors,
+        "kinetic_J": float(kinetic) + kinetic_rotors + spin_energy(plant, q, qd),
         "potential_J": float(potential),
         "magnetic_J": float(magnetic),
         "spring_J": float(spring),
         "capacitor_J": float(capacitor),
     }
+
+
+def spin_energy(plant: Robot, q: Array, qd: Array) -> float:
+    """The part of the kinetic energy that couples rotors on moving links with these (eq:rotor-energy) [J]."""
+    rotors = plant.mechanism.rotors
+    if not rotors.spinning:
+        return 0.0
+    coupling = plant.inertia(q, drives=True) - plant.inertia(q) - rotors.reflected_inertia
+    return float(0.5 * qd @ coupling @ qd)
 
 
 def spring_energy(motor: np.void, twist: float) -> float:

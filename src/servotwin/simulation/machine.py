@@ -342,6 +342,12 @@ def arm_entries(plant: Robot, motors: Any) -> tuple[Entry, Entry]:
 def arm_numbers(plant: Robot, motors: Any) -> Numbers:
     """The arm with those rotors that turn with its joints."""
     stiff = np.where(motors["flexible"] < 0, motors["J"], 0.0)
+    elastic = [plant.mechanism.rotors.names[k] for k in plant.mechanism.rotors.spinning if not stiff[k]]
+    if elastic:
+        raise UnsupportedError(
+            f"{plant.name}: rotor_coupling full behind the elastic gears of {', '.join(elastic)} is not there yet; "
+            "leave out their stiffness, or take rotor_coupling: reflected"
+        )
     mechanism = plant.mechanism.with_(rotors=replace(plant.mechanism.rotors, J_m=stiff))
     return Robot(mechanism, road="auto").numbers
 

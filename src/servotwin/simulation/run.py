@@ -14,6 +14,7 @@ from servotwin.control.user_laws import PythonLaw, UserLaw
 from servotwin.description.fields import nanoseconds
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
+from servotwin.motion.point_moves import check_quantities
 from servotwin.robot.robot import Robot
 from servotwin.simulation.advice import coarse_steps, late_faults, run_warnings
 from servotwin.simulation.drive_data import highest_voltage
@@ -81,6 +82,7 @@ def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
     model = Robot(build_mechanism(belief), title=belief.title)
     plant = Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
     reference = plan_scenario(scenario, model.joint_names, model.limits)
+    check_quantities(reference, model.quantities)
     control = controller_of(belief)
     every = nanoseconds(scenario.record.every)
     period = control.current_period_ns

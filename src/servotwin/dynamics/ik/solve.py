@@ -16,6 +16,8 @@ from servotwin.dynamics.ik.branches import (
     limit_miss,
     polished,
     principal,
+    quantity_miss,
+    within,
 )
 from servotwin.dynamics.ik.delta import DeltaSolver
 from servotwin.dynamics.ik.geometry import ToolChain, tool_chain
@@ -33,7 +35,7 @@ from servotwin.dynamics.ik.pose import checked_poses
 from servotwin.dynamics.ik.scara import POSE, ScaraSolver
 from servotwin.dynamics.ik.spherical_wrist import SphericalWristSolver
 from servotwin.errors import ShapeError, UnreachableError, UnsupportedError
-from servotwin.mechanism.model import Array, BoolArray, Mechanism
+from servotwin.mechanism.model import Array, BoolArray, Mechanism, Quantities
 
 REPRODUCED = 1e-9  # m and rad: every branch of a closed form meets the pose this well
 ALL_STARTS = 100  # searches behind ``ikine_all`` where there is no closed form
@@ -126,7 +128,14 @@ class InverseKinematics:
         inside = [q for branch in found for q in equivalents(branch, low, high, self.period)]
         if not inside:
             raise UnreachableError(limit_miss(found, self.chain, low, high, self.period))
-        return np.array(inside)
+        return np.array(self._kept(inside))
+
+    def _kept(self, positions: list[Array]) -> list[Array]:
+        """Those positions at which all quantities are in their ranges; UnreachableError if there is none."""
+        kept = within(positions, self.mechanism.quantities)
+        if not kept:
+            raise UnreachableError(quantity_miss(positions, self.mechanism.quantities, self.chain.name))
+        return kept
 
     def nearest(
         self,
@@ -150,19 +159,22 @@ class InverseKinematics:
     def _nearest(self, T: Array, q_ref: Array, respect: bool, starts: int, seed: int) -> Array:
         low, high = self.limits(respect)
         period = self.period
+        quantities = self.mechanism.quantities if respect else Quantities()
         if self.solver is None:
             self._require_in_reach(T)
             q = ikine_numeric(
-                self.fk, self.jac, T, q0=q_ref, q_min=low, q_max=high, mask=self.mask,
+                self.fk, self.jac, T, q0=q_ref, q_min=low, q_max=high, mask=self.mask, quantities=quantities,
                 moving=self.moving, length=self.chain.size, starts=starts, seed=seed, name=self.chain.name,
             )  # fmt: skip
             closest = closest_equivalent(q, q_ref, low, high, period)
-            return q if closest is None else closest
+            return q if closest is None or not within([closest], quantities) else closest
         found = self._found(T, q_ref, respect)
         options = [closest_equivalent(q, q_ref, low, high, period) for q in found]
         inside = [q for q in options if q is not None]
         if not inside:
             raise UnreachableError(limit_miss(found, self.chain, low, high, period))
+        if quantities.names:  # a full turn further may be allowed where the nearest is not
+            inside = self._kept(inside + [q for each in found for q in equivalents(each, low, high, period)])
         return min(inside, key=lambda q: float(np.sum((q - q_ref) ** 2)))
 
     def _found(self, T: Array, q_ref: Array, respect: bool) -> list[Array]:

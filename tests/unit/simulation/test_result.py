@@ -78,6 +78,17 @@ def test_damaged_result_is_one_clear_line(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_result_of_less_than_two_instants_is_refused(result: Result, tmp_path: Path, rows: int) -> None:
+    signals = {name: values[:rows] for name, values in result.signals.items()}
+    write_result(replace(result, signals=signals), tmp_path, report=False)
+    if rows == 2:
+        assert len(read_result(tmp_path).signals["time_s"]) == 2
+        return
+    with pytest.raises(InputError, match="two instants or more"):
+        read_result(tmp_path)
+
+
 def test_folder_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist; expected a folder"):
         read_result(tmp_path / "none")

@@ -47,11 +47,18 @@ def write_json(path: Path, value: Any) -> Path:
     return write_bytes(path, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
 
 
-def write_parquet(path: Path, columns: Mapping[str, Array]) -> Path:
-    """Write columns of equal length, named with their units, as an Apache Parquet table."""
+def write_parquet(
+    path: Path, columns: Mapping[str, Array], sampling: Mapping[str, str] | None = None
+) -> Path:
+    """Write columns of equal length, named with their units, as an Apache Parquet table.
+
+    ``sampling`` of a column, 'mean', 'any' or 'instant', becomes metadata of its field.
+    """
     import pyarrow
     import pyarrow.parquet
 
     buffer = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table(dict(columns)), buffer)
+    table = pyarrow.table(dict(columns))
+    noted = [table.field(name).with_metadata({"sampling": kind}) for name, kind in (sampling or {}).items()]
+    pyarrow.parquet.write_table(table.cast(pyarrow.schema(noted)) if noted else table, buffer)
     return write_bytes(path, buffer.getvalue())

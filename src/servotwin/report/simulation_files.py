@@ -11,7 +11,7 @@ from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.report.files import write_bytes, write_json, write_parquet
 from servotwin.report.labels import finite
-from servotwin.simulation.result import Result, matching_signals, no_such_signal
+from servotwin.simulation.result import Result, matching_signals, no_such_signal, sampling
 from servotwin.simulation.result_folder import PAGE, RUN_FILES, SIGNALS, SUMMARY, ZOOM, replaced_folder
 
 
@@ -54,7 +54,8 @@ def put_run(result: Result, place: Path, progress: Callable[[str], None]) -> Non
     """Write numbers and signals into a folder that holds no result."""
     progress("writing the signals")
     write_json(place / SUMMARY, stored_summary(result))
-    write_parquet(place / SIGNALS, wanted_signals(result))
+    chosen = wanted_signals(result)
+    write_parquet(place / SIGNALS, chosen, {name: sampling(name) for name in chosen})
     if result.zoom:
         write_parquet(place / ZOOM, result.zoom)
 

@@ -131,6 +131,12 @@ def test_settling_is_drawn_from_the_end_of_the_command_in_milliseconds(result: R
 # --- motors ----------------------------------------------------------------------------------------
 
 
+def mean_speed(result: Result, motor: str) -> np.ndarray:
+    """Mean speed since the row before [rad/s], as torques are recorded; the first row has none before it."""
+    angle, t = signal(result, f"motor_{motor}_angle_rad"), signal(result, "time_s")
+    return np.append(signal(result, f"motor_{motor}_speed_rad_per_s")[0], np.diff(angle) / np.diff(t))
+
+
 def levels(figure: Figure) -> list[float]:
     """Heights of the horizontal lines, in order."""
     lines = [shape for shape in figure.layout.get("shapes", []) if shape["type"] == "line"]
@@ -161,7 +167,7 @@ def test_torque_is_drawn_between_its_ratings(result: Result, page: Seen, motor: 
 
 @pytest.mark.parametrize("motor", list(RATED))
 def test_torque_speed_plane_is_in_turns_per_minute(result: Result, page: Seen, motor: str) -> None:
-    w, torque = (signal(result, f"motor_{motor}_{name}") for name in ("speed_rad_per_s", "torque_N_m"))
+    w, torque = mean_speed(result, motor), signal(result, f"motor_{motor}_torque_N_m")
     figure = page.figure("rpm", "N m", RPM * w, torque)
     edge = RPM * next(a for a in result.summary["axes"] if a["motor"] == motor)["rated_speed_rad_per_s"]
     corners = {(s * edge, z * RATED[motor]) for s in (-1, 1) for z in (-1, 1)}
@@ -179,7 +185,7 @@ def test_torque_speed_plane_is_in_turns_per_minute(result: Result, page: Seen, m
 def test_envelope_is_current_and_supply_voltage_of_the_drive(result: Result, page: Seen) -> None:
     """Of a DC motor: tau <= K i_max and tau <= K (U - K w) / R, drawn against turns per minute."""
     motor = "A"
-    w, torque = (signal(result, f"motor_{motor}_{name}") for name in ("speed_rad_per_s", "torque_N_m"))
+    w, torque = mean_speed(result, motor), signal(result, f"motor_{motor}_torque_N_m")
     figure = page.figure("rpm", "N m", RPM * w, torque)
     data = result.scenario.plant_description.axes[motor].motor
     power = result.scenario.plant_description.power
@@ -425,7 +431,8 @@ def repeated(result: Result, rng: np.random.Generator) -> tuple[Result, np.ndarr
     signals = dict(result.signals)
     for i, axis in enumerate("xyz"):
         signals[f"tip_{axis}_m"], signals[f"tip_ref_{axis}_m"] = actual[:, i].copy(), wanted[:, i].copy()
-    return replace(result, signals=signals), ends, np.array(stops)
+    log = replace(result.log, tip=actual, tip_ref=wanted)
+    return replace(result, signals=signals, log=log), ends, np.array(stops)
 
 
 def test_repeatability_is_that_of_iso_9283_in_millimetres(result: Result) -> None:

@@ -12,6 +12,7 @@ import pytest
 from seen import Figure, Seen, numbers, rounds_to
 from servotwin.description.load import read_description
 from servotwin.report.simulation_page import simulation_page
+from servotwin.report.traces import thinned
 from servotwin.simulation.result import Result
 from synthetic_result import RATED, T, synthetic_result
 
@@ -473,3 +474,13 @@ def test_chatter_of_a_standing_axis_is_not_magnified(result: Result, page: Seen)
     low, high = figure.layout["yaxis"]["range"]
     assert high - low == pytest.approx(0.1)
     assert 0.5 * (low + high) == pytest.approx(0.5 * (min(y.min(), 0.0) + max(y.max(), 0.0)), abs=1e-9)
+
+
+def test_thinned_curve_keeps_its_first_and_last_instant_and_every_peak() -> None:
+    y = np.zeros(10_001)
+    y[[3000, 7000]] = 1.0, -2.0  # single samples; the ends are like all others
+    y[[1, -2]] = 0.5
+    keep = thinned([y], 200)
+    assert len(keep) <= 200
+    assert {0, 10_000, 3000, 7000, 1, 9_999} <= set(keep.tolist())
+    assert np.array_equal(keep, np.sort(keep))

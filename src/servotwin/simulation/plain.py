@@ -93,15 +93,14 @@ def answer_to_pulses(world: Any, motor: Any, j: int, start: float, span: float) 
     v, h = v0, 1.0
     U0 = U1 = U2 = U3 = U4 = work = homogeneous = 0.0
     still = motor.K * motor.w * conductance
-    bend = 0.5 * motor.K * world.alpha[j] / L
-    peak = motor.i_peak
+    most = abs(v0)
     t, t_a, t_b, E_a, E_b = 0.0, -1.0, -1.0, 1.0, 1.0
     edges = world.edges[j]
     for s in range(edges + 1):
         end = span if s == edges else min(span, world.times[j, s] - start)
         tau = end - t
         if tau <= 0.0:
-            world.at_edges[j, s] = v
+            world.at_edges[j, s], world.decay_at[j, s] = v, h
             continue
         if abs(tau - t_a) < SAME:
             E = E_a
@@ -116,8 +115,8 @@ def answer_to_pulses(world: Any, motor: Any, j: int, start: float, span: float) 
         final = u * conductance
         v_new, h_new = final + (v - final) * E, h * E
         v, h, t, v_old, h_old, t_old = v_new, h_new, end, v, h, t
-        world.at_edges[j, s] = v
-        peak = max(peak, abs(v - still * (1.0 - h) - bend * t * t))
+        world.at_edges[j, s], world.decay_at[j, s] = v, h
+        most = max(most, abs(v - still * (1.0 - h)))
         if u == 0.0:
             continue
         U0 += u * tau
@@ -130,7 +129,7 @@ def answer_to_pulses(world: Any, motor: Any, j: int, start: float, span: float) 
         U4 += u * tau * (m2 * (m2 + 2.0 * d2) + d2 * d2 / 5.0)
         work += u * (u * tau - L * (v - v_old)) * conductance
         homogeneous += u * (h_old - h)
-    motor.i_peak = peak
+    world.most[j, 0] = most
     world.pulse_end[j], world.pulse_work[j], world.pulse_decay[j] = v, work, homogeneous * slow
     world.U[j, 0], world.U[j, 1], world.U[j, 2] = U0, U1, U2
     Q = (U0 - L * (v - v0)) * conductance  # eq:voltage-moments
@@ -197,7 +196,7 @@ def ripple(world: Any, motors: Any, span: float) -> None:
         world.shake[j] = shake2
         rate, kl = world.decay[j], world.back_emf[j]
         half = math.sqrt(1.0 - rate * G[j, 0])
-        g0 = (1.0 - half) * world.slow[j]
+        g0 = G[j, 0] / (1.0 + half)
         Q = -kl * half * (shake2 + rate * (shake3 + rate * shake4))
         later = -kl * (shake2 * g0 - half * (shake3 + rate * shake4))
         world.ripple[j, 0], world.ripple[j, 1] = Q, span * Q - later
@@ -273,7 +272,29 @@ def put_right(world: Any, motors: Any, span: float) -> None:
 
 
 @helper
-def take(world: Any, motors: Any, span: float) -> None:
+def note_peak(world: Any, motor: Any, j: int, start: float, span: float, i1: float) -> None:
+    """The largest current of motor j at the edges of the window and its ends (eq:window-current up to an edge).
+
+    Most windows are far from it: what the speed adds to the answer at constant speed is bounded first.
+    """
+    w, alpha, jerk, kl = motor.w, world.alpha[j], world.jerk[j], world.back_emf[j]
+    more = span * span * (abs(alpha) / 2.0 + span * abs(jerk) / 6.0)
+    if world.most[j, 0] + kl * more <= motor.i_peak:
+        return
+    slow = world.slow[j]
+    most = max(abs(world.y[2 * world.n + j]), abs(i1))
+    for s in range(world.edges[j]):
+        t = min(span, world.times[j, s] - start)
+        if t > 0.0:
+            g0 = (1.0 - world.decay_at[j, s]) * slow
+            g1 = (t - g0) * slow
+            g2 = (0.5 * t * t - g1) * slow
+            most = max(most, abs(world.at_edges[j, s] - kl * (w * g0 + alpha * g1 + jerk * g2)))
+    motor.i_peak = max(motor.i_peak, most)
+
+
+@helper
+def take(world: Any, motors: Any, start: float, span: float) -> None:
     """Accept the window: state, currents, energies."""
     n, G = world.n, world.G
     for j in range(n):
@@ -284,6 +305,7 @@ def take(world: Any, motors: Any, span: float) -> None:
         emf = world.back_emf[j] * (w * G[j, 0] + alpha * G[j, 1] + jerk * G[j, 2] + world.snap[j] * G[j, 3])
         calm = world.pulse_end[j] - emf  # current at the end but for the answer to the ripple
         i1 = calm - world.decay[j] * world.ripple[j, 0]
+        note_peak(world, motor, j, start, span, i1)
         a2 = -0.5 * K * jerk * conductance
         a1 = -(K * alpha + 2.0 * L * a2) * conductance
         a0 = -(K * w + L * a1) * conductance
@@ -343,7 +365,7 @@ def plain_window(
         give_up(world)
         return
     put_right(world, motors, span)
-    take(world, motors, span)
+    take(world, motors, start, span)
     world.since += span
     if world.windows % REFRESH == 0:
         look_at_inertia(world)

@@ -19,9 +19,9 @@ from servotwin.drives.sensors import read_count
 from servotwin.drives.thermal import heat
 from servotwin.dynamics.recursive.jit import helper, part
 from servotwin.simulation.fast import bus_voltage
-from servotwin.simulation.plant import DC, ELECTRIC, PMSM, REDUCED, SQUARE, TORQUE, shaft
+from servotwin.simulation.plant import DC, ELECTRIC, IDEAL, PMSM, REDUCED, SQUARE, TORQUE, rotor
 from servotwin.simulation.steps import DIVERGED, speed
-from servotwin.simulation.watch import OF_LOOPS, note_limits, too_much, watch_bus, watch_joints
+from servotwin.simulation.watch import OF_LOOPS, note_limits, too_much, watch_bus, watch_joints, watch_resistor
 from servotwin.simulation.work import PER_MOTOR
 
 NANO = 1e-9
@@ -31,13 +31,6 @@ AT_STOP, HELD = int(Saturation.END_STOP), int(Saturation.STUCK)
 # columns of a recorded row: time, bus voltage, energy of the source, bus power; per joint x and qd; per motor:
 PER_ROW = 13
 HEAD = 4
-
-
-@helper
-def angle(world: Any, motors: Any, j: int) -> float:
-    """Angle of motor j."""
-    e = motors[j].flexible
-    return world.y[world.at_theta + e] if e >= 0 else shaft(world, motors, world.y, j)[0]
 
 
 @helper
@@ -83,7 +76,7 @@ def look_closer(world: Any, motors: Any, axes: Any, timing: Any, zoom_out: Any, 
         motor, axis = motors[j], axes[j]
         k, modulation = motor.current_at, axis.m_a
         if motor.kind == PMSM:
-            theta = angle(world, motors, j)
+            theta = rotor(world, motors, world.y, j)[0]
             i = stator_currents(motor, theta, world.y[k], world.y[k + 1])[0]
             modulation = leg_modulations(axis.m_a, axis.m_b)[0]
         elif motor.kind == DC:
@@ -133,6 +126,7 @@ def look_at_bus(world: Any, power: Any, start: int) -> None:
             power.braking = 1
         elif u < power.u_off:
             power.braking = 0
+    watch_resistor(power, u)
 
 
 @helper
@@ -144,6 +138,16 @@ def sliding(world: Any, motors: Any) -> bool:
     return True
 
 
+@helper
+def source_energy(world: Any, motors: Any, z: Any) -> float:
+    """What the source has given [J]: to the bus, or to the motors; an ideal motor takes nothing from a bus."""
+    energy = z[PER_MOTOR * world.m] if world.at_bus >= 0 else 0.0
+    for j in range(world.m):
+        if world.at_bus < 0 or motors[j].kind == IDEAL:
+            energy += z[ELECTRIC * world.m + j]
+    return energy
+
+
 @part
 def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: Any, start: int) -> None:
     """After a window since ``start`` [ns]: shafts as the sensors see them, heat, bus, extremes, limits met."""
@@ -151,7 +155,7 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
     in_force = 0 if power[0].off else OF_LOOPS  # loops whose bridges are off limit nothing
     for j in range(world.m):
         motor, axis = motors[j], axes[j]
-        motor.theta = angle(world, motors, j)
+        motor.theta = rotor(world, motors, world.y, j)[0]
         w = speed(world, motors, world.y, j)
         if not world.exact:
             motor.w_dot, motor.w_ddot = (w - motor.w) / dt, 0.0
@@ -176,6 +180,7 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
             axis.met |= HELD
         if not abs(w) < MOST_SPEED:
             world.status = DIVERGED
+    world.flowed += abs(source_energy(world, motors, world.z) - source_energy(world, motors, world.z_mark))
     for i in range(world.n_z):
         world.z_mark[i] = world.z[i]
     held = look_at_stops(world, stops, axes)

@@ -213,9 +213,8 @@ def collect(
         machine, scenario.plant_description, signals, plant.joint_names, sliding, motors, now,
         float(run.reference.arrivals[-1]),
     )  # fmt: skip
-    moved = float(np.abs(np.diff(signals["bus_energy_J"], prepend=0.0)).sum())
     events: tuple[Event, ...] = events_of(axes, faults)
-    energy = account(machine, plant, run.before, moved)
+    energy = account(machine, plant, run.before)
     bus = bus_summary(machine, energy["brake_resistor_J"], now)
     warnings = [*run.warnings, *limit_warnings(axes)]
     if machine.world["status"][0] != DIVERGED:  # which leaves all limits behind

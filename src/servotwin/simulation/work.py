@@ -30,7 +30,8 @@ _WHOLES = (
     "now period_start intervals_max status events rows row_every row_next zoom_from zoom_to zoom_rows "
     "method adaptive steps averaged pulses redo"
 )
-_REALS = "u_bus tolerance error missed impact_J per_span per_cube reached since bus_step"
+# flowed: energy from the source and back to it, window by window [J]
+_REALS = "u_bus tolerance error missed impact_J flowed per_span per_cube reached since bus_step"
 _ARRAYS = {
     "y": (MAX_STATES,),  # state
     "z": (MAX_INTEGRALS,),  # integrals of powers
@@ -99,7 +100,10 @@ _ARRAYS = {
     "snap": (MAX_JOINTS,),
     "was": (MAX_JOINTS, 2),  # torque line before it is put right
     "at_edges": (MAX_JOINTS, MAX_EDGES + 1),  # the answer to the pulses at the end of every interval
-    "points": (2, 4),  # fluxes of a synchronous motor at the points of a step
+    "decay_at": (MAX_JOINTS, MAX_EDGES + 1),  # what is left there of a current that flowed when the window began
+    "most": (MAX_JOINTS, 2),  # current and torque of a window that is not accepted yet
+    "unbalanced": (MAX_JOINTS,),  # energy that the fluxes of a synchronous motor leave over in a window
+    "points": (4, 4),  # fluxes and voltages of a synchronous motor at the points of a step
     "cos": (MAX_JOINTS,),  # of a synchronous motor's electrical angle when the window began
     "sin": (MAX_JOINTS,),
     "missing": (MAX_JOINTS, 2),  # of impulse and moment of its torque in the guess

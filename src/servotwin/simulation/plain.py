@@ -74,6 +74,7 @@ from servotwin.simulation.mobility import (
     open_window,
     past_stop,
 )
+from servotwin.simulation.plain_peaks import note_largest_currents
 from servotwin.simulation.plant import ELECTRIC, FRICTION, SQUARE, TORQUE
 from servotwin.simulation.work import WORLD
 
@@ -100,7 +101,7 @@ def answer_to_pulses(world: Any, motor: Any, j: int, start: float, span: float) 
         end = span if s == edges else min(span, world.times[j, s] - start)
         tau = end - t
         if tau <= 0.0:
-            world.at_edges[j, s], world.decay_at[j, s] = v, h
+            world.at_edges[j, s] = v
             continue
         if abs(tau - t_a) < SAME:
             E = E_a
@@ -115,7 +116,7 @@ def answer_to_pulses(world: Any, motor: Any, j: int, start: float, span: float) 
         final = u * conductance
         v_new, h_new = final + (v - final) * E, h * E
         v, h, t, v_old, h_old, t_old = v_new, h_new, end, v, h, t
-        world.at_edges[j, s], world.decay_at[j, s] = v, h
+        world.at_edges[j, s] = v
         most = max(most, abs(v - still * (1.0 - h)))
         if u == 0.0:
             continue
@@ -272,30 +273,9 @@ def put_right(world: Any, motors: Any, span: float) -> None:
 
 
 @helper
-def note_peak(world: Any, motor: Any, j: int, start: float, span: float, i1: float) -> None:
-    """The largest current of motor j at the edges of the window and its ends (eq:window-current up to an edge).
-
-    Most windows are far from it: what the speed adds to the answer at constant speed is bounded first.
-    """
-    w, alpha, jerk, kl = motor.w, world.alpha[j], world.jerk[j], world.back_emf[j]
-    more = span * span * (abs(alpha) / 2.0 + span * abs(jerk) / 6.0)
-    if world.most[j, 0] + kl * more <= motor.i_peak:
-        return
-    slow = world.slow[j]
-    most = max(abs(world.y[2 * world.n + j]), abs(i1))
-    for s in range(world.edges[j]):
-        t = min(span, world.times[j, s] - start)
-        if t > 0.0:
-            g0 = (1.0 - world.decay_at[j, s]) * slow
-            g1 = (t - g0) * slow
-            g2 = (0.5 * t * t - g1) * slow
-            most = max(most, abs(world.at_edges[j, s] - kl * (w * g0 + alpha * g1 + jerk * g2)))
-    motor.i_peak = max(motor.i_peak, most)
-
-
-@helper
 def take(world: Any, motors: Any, start: float, span: float) -> None:
     """Accept the window: state, currents, energies."""
+    note_largest_currents(world, motors, start, span)
     n, G = world.n, world.G
     for j in range(n):
         motor = motors[j]
@@ -305,7 +285,6 @@ def take(world: Any, motors: Any, start: float, span: float) -> None:
         emf = world.back_emf[j] * (w * G[j, 0] + alpha * G[j, 1] + jerk * G[j, 2] + world.snap[j] * G[j, 3])
         calm = world.pulse_end[j] - emf  # current at the end but for the answer to the ripple
         i1 = calm - world.decay[j] * world.ripple[j, 0]
-        note_peak(world, motor, j, start, span, i1)
         a2 = -0.5 * K * jerk * conductance
         a1 = -(K * alpha + 2.0 * L * a2) * conductance
         a0 = -(K * w + L * a1) * conductance

@@ -100,7 +100,6 @@ _ARRAYS = {
     "snap": (MAX_JOINTS,),
     "was": (MAX_JOINTS, 2),  # torque line before it is put right
     "at_edges": (MAX_JOINTS, MAX_EDGES + 1),  # the answer to the pulses at the end of every interval
-    "decay_at": (MAX_JOINTS, MAX_EDGES + 1),  # what is left there of a current that flowed when the window began
     "most": (MAX_JOINTS, 2),  # current and torque of a window that is not accepted yet
     "unbalanced": (MAX_JOINTS,),  # energy that the fluxes of a synchronous motor leave over in a window
     "points": (4, 4),  # fluxes and voltages of a synchronous motor at the points of a step

@@ -34,7 +34,7 @@ def stored(machine: Machine, plant: Robot) -> dict[str, float]:
     world, motors, y = machine.world[0], machine.motors, machine.y
     n = int(world["n"])
     q, qd = machine.x[:n], machine.qd
-    kinetic, potential = plant.energy(q, qd)
+    kinetic, potential = plant.energy_at(machine.x, qd)
     theta_l, w_l = machine.N @ q, machine.N @ qd
     kinetic_rotors = magnetic = spring = 0.0
     for j, motor in enumerate(motors):

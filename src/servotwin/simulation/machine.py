@@ -18,6 +18,7 @@ from servotwin.errors import UnsupportedError
 from servotwin.kernels.hub import Entry, entry, step_entry
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
+from servotwin.simulation.closure_watch import SOUND
 from servotwin.simulation.controller_data import axis_records, timing_record
 from servotwin.simulation.drive_data import current_limit, motor_records, power_record, sensor_records
 from servotwin.simulation.loop import AXIS, BRIDGE, DRIVER, LAW, MAIN, run
@@ -137,6 +138,7 @@ def build_machine(
     attach_drives(machine, solver)
     attach_model(machine, model)
     attach_step(machine, plant)
+    attach_closure(machine, plant)
     stand_still(machine, plant, model, x)
     attach_pieces(machine, every=every_piece)
     return machine
@@ -199,6 +201,8 @@ def attach_pieces(machine: Machine, *, every: bool) -> None:
         names += ["advance", "fast", "constrained", "switch"]
     if machine.power["dead_time"][0] > 0.0 or machine.power["storage_time"][0] > 0.0:
         names.append("late")
+    if world["n_x"] > world["n"]:
+        names.append("closure")
     for name, address in addresses(names, meanwhile=lambda: machine.run(0)).items():
         machine.world["plain_piece" if name == "synchronous" else f"{name}_piece"] = address
 
@@ -289,6 +293,20 @@ def attach_step(machine: Machine, plant: Robot) -> None:
     world["march_at"] = address_of(machine.world, "march")
     world["march_size"] = machine.world["march"].strides[1]
     machine.kept.append(step)
+
+
+def attach_closure(machine: Machine, plant: Robot) -> None:
+    """What looks after the loops of a closed chain (``closure_watch``)."""
+    if not plant.closed:
+        return
+    world = machine.world[0]
+    track = entry("closed_track", arm_numbers(plant, machine.motors))
+    (length,) = track.outputs[0]
+    buffer = np.zeros(int(world["n_x"]) + int(world["n"]) + 2 * length)
+    sound = zeros(SOUND, 1)
+    world["track"], world["track_data"] = track.address, track.data.ctypes.data
+    world["track_at"], world["track_n"], world["sound_at"] = buffer.ctypes.data, length, sound.ctypes.data
+    machine.kept += [track, buffer, sound]
 
 
 def attach_model(machine: Machine, model: Robot) -> None:

@@ -26,7 +26,7 @@ from servotwin.simulation.own_law import LawError, answer, attach_law
 from servotwin.simulation.result import Event, Result
 from servotwin.simulation.scenario import Scenario, plan_scenario, read_scenario
 from servotwin.simulation.signals import Reference, joint_kinds, make_signals, make_zoom
-from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER
+from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER, SINGULAR
 from servotwin.simulation.summary import axis_summaries, events_of, tip_errors
 from servotwin.simulation.visits import visit_summary
 from servotwin.simulation.work import MAX_EDGES
@@ -188,6 +188,17 @@ def failure_text(status: int, at: float, run: Run) -> str:
         )
     if status == NO_NUMBER:
         return f"{name}: stopped at {at:.6g} s: the control law returned a value that is not a number"
+    if status == SINGULAR:
+        joints = ", ".join(
+            f"{joint} {value:.4g} {unit}"
+            for joint, value, unit in zip(
+                run.plant.joint_names, run.machine.x, run.plant.joint_units, strict=False
+            )
+        )
+        return (
+            f"{name}: stopped at {at:.6g} s: {run.plant.name} came to a singular position ({joints}), where the "
+            "actuated joints no longer determine the passive ones; keep the motion away from it"
+        )
     return (
         f"{name}: stalled at {at:.6g} s: too many events in one PWM interval; look at friction, stiffness and play, or "
         "raise solver.steps"

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from servotwin.control.records import Law, Level
 from servotwin.drives.records import Kind
+from servotwin.errors import KinematicsError
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.machine import Machine
@@ -58,7 +59,8 @@ def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Refere
         if commands_speed(machine):
             signals[f"motor_{name}_{SPEED_COMMAND}"] = rows[:, at + COMMAND_COLUMN]
     signals |= {name: rows[:, 1 + i] for i, name in enumerate(BUS_SIGNALS)}
-    signals.update(tip_signals(plant, model, q, q_ref))
+    x = rows[:, HEAD : HEAD + n_x]
+    signals.update(tip_signals(plant, model, x, q_ref))
     return {name: np.ascontiguousarray(values) for name, values in signals.items()}
 
 
@@ -89,15 +91,34 @@ def joint_kinds(robot: Robot) -> tuple[bool, ...]:
     return tuple(bool(mechanism.prismatic[places[name]]) for name in mechanism.joint_names)
 
 
-def tip_signals(plant: Robot, model: Robot, q: Array, q_ref: Array) -> dict[str, Array]:
+def tip_signals(plant: Robot, model: Robot, x: Array, q_ref: Array) -> dict[str, Array]:
     """Where the tool is, where it should be, and the difference along and across the commanded path."""
-    if not len(q):
+    if not len(x):
         return dict.fromkeys(TIP_SIGNALS, np.zeros(0))
-    tip, wanted = plant.fkine(q)[:, :3, 3], model.fkine(q_ref)[:, :3, 3]
+    tip, wanted = plant.fkine_at(x)[:, :3, 3], commanded_tip(model, q_ref)
     along, across = path_errors(tip, wanted)
     signals = {f"tip_{axis}_m": tip[:, i] for i, axis in enumerate("xyz")}
     signals |= {f"tip_ref_{axis}_m": wanted[:, i] for i, axis in enumerate("xyz")}
     return signals | {"tip_error_along_m": along, "tip_error_across_m": across}
+
+
+def commanded_tip(model: Robot, q_ref: Array) -> Array:
+    """Where the tool should be (k, 3) [m].
+
+    A command that no closed loops can follow leaves the tool where it was commanded last.
+    """
+    try:
+        return model.fkine(q_ref)[:, :3, 3]
+    except KinematicsError:
+        places: list[Array] = []
+        for q in q_ref:
+            try:
+                places.append(model.fkine(q)[:3, 3])
+            except KinematicsError:
+                if not places:
+                    raise
+                places.append(places[-1])
+        return np.array(places)
 
 
 def path_errors(tip: Array, wanted: Array) -> tuple[Array, Array]:

@@ -23,8 +23,9 @@ SHORTEST = 1e-12  # s: events closer than this are one
 FAR = 1e9  # from all events
 LARGEST = 1e6  # rad, rad/s, A: beyond, a run has diverged
 MOST_ROUNDS = 400  # events and rejected steps in one interval
-# why a run stops: it has; a law in Python, or a piece that is not compiled yet, is wanted; a law gave no number
-DIVERGED, STALLED, ASKING, WANTING, NO_NUMBER = 1, 2, 3, 4, 5
+# why a run stops: it has; a law in Python, or a piece that is not compiled yet, is wanted; a law gave no number;
+# a closed chain came to a singularity
+DIVERGED, STALLED, ASKING, WANTING, NO_NUMBER, SINGULAR = 1, 2, 3, 4, 5, 6
 
 
 @helper

@@ -162,7 +162,8 @@ def attach_drives(machine: Machine, solver: Solver) -> None:
         and world["elastic"] == 0
         and (motors["eta"] >= 1.0).all()
     )
-    # the plain window divides by R T / L four times: too many digits are lost where the winding hardly decays
+    # the plain window divides by R T / L four times: too many digits are lost where the winding hardly decays; the
+    # general one goes from edge to edge by series that hold down to R = 0
     decay = (motors["R"] + motors["R_bridge"]) / np.where(motors["L"] > 0.0, motors["L"], np.inf)
     decays = solver.method != "fast" or (decay * machine.timing["T_current"][0] >= LEAST_DECAY).all()
     direct = world["separate"] and world["at_bus"] < 0 and (motors["kind"] == Kind.DC).all() and decays

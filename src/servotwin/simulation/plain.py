@@ -48,7 +48,9 @@ currents answer:
 
 (the ripple of a symmetric pattern is odd about the middle, so that b_2 and b_3 count alike). Without that
 answer the copper loss closes the balance of the window's energy; with it :math:`2 R \int i\,\Delta i` is added, to
-which the ripple of straight lines, with the share d of the window under voltage, gives the last term:
+which the ripple of straight lines, with the share d of the window under voltage, gives the last term. So that a wrong
+copper loss shows in the balance of the run, :math:`\int i^2` is also summed over the intervals (eq:exact-current) now
+and then, and in every window where R is so small that the difference of energies says little:
 
 .. math::
 
@@ -74,11 +76,12 @@ from servotwin.simulation.mobility import (
     open_window,
     past_stop,
 )
-from servotwin.simulation.plain_peaks import note_largest_currents
 from servotwin.simulation.plant import ELECTRIC, FRICTION, SQUARE, TORQUE
+from servotwin.simulation.window_intervals import interval_square, note_largest_currents
 from servotwin.simulation.work import WORLD
 
-REFRESH = 32  # windows between two looks at the inverse inertia
+REFRESH = 32  # windows between two looks at the inverse inertia, and at the copper loss
+HARDLY = 0.05  # lambda S up to which the copper loss, a small difference of energies, is summed over the intervals
 SAME = 1e-18  # s: intervals that differ by less share their exponential
 
 
@@ -294,15 +297,20 @@ def take(world: Any, motors: Any, start: float, span: float) -> None:
         turning = K * (w * Q + alpha * M1 + 0.5 * jerk * world.M2[j])
         calm_turning = turning - K * (w * dQ + alpha * dM1)
         turning -= world.a1[j] * world.shake[j]
-        square = (
-            electric - 0.5 * L * (calm - i0) * (calm + i0) - calm_turning
-        ) * conductance  # eq:window-energy
+        left = electric - 0.5 * L * (calm - i0) * (calm + i0) - calm_turning  # eq:window-energy
+        square, unbalanced = left * conductance, 0.0
+        if world.decay[j] * span < HARDLY:
+            square = interval_square(world, motor, j, start, span)
+            unbalanced = left - square / conductance
+        elif world.windows % REFRESH == 0:  # one window stands for all since the last look
+            unbalanced = REFRESH * (left - interval_square(world, motor, j, start, span) / conductance)
         square += (
             2.0 * (Q * dQ * world.per_span + world.a1[j] / K * (dM1 - 0.5 * span * dQ))
             + world.ripple_square[j]
         )
         world.z[SQUARE * n + j] += square
-        world.z[ELECTRIC * n + j] += square / conductance + 0.5 * L * (i1 - i0) * (i1 + i0) + turning
+        spent = square / conductance + 0.5 * L * (i1 - i0) * (i1 + i0) + turning
+        world.z[ELECTRIC * n + j] += spent + unbalanced
         world.z[TORQUE * n + j] += K * Q
         v1, v2, v3, v4 = world.k[1, j], world.k[2, j], world.k[3, j], world.k[4, j]
         squares = v1 * v1 + 2.0 * (v2 * v2 + v3 * v3) + v4 * v4

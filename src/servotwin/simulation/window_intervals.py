@@ -1,6 +1,6 @@
-r"""The largest current of a window of ``plain``, at its edges, where the exponential pieces of the current meet.
+r"""A window of ``plain`` looked at interval by interval: its largest current, and the square of its current.
 
-From edge to edge the current is that of eq:exact-current under the speed of the window. The ripple of all torques
+The exponential pieces of the current meet at the edges; there it is largest. From edge to edge the current is that of eq:exact-current under the speed of the window. The ripple of all torques
 :math:`\rho_k` beside their lines shakes the speed too, and by way of it the current:
 
 .. math:: \Delta i_j(t) = -\frac KL \sum_k B_{jk} \int_0^t\!\!\int_0^s \rho_k\,ds'\,ds                     (eq:edge-current)
@@ -66,3 +66,21 @@ def current_and_ripple(
         once += motor.K * first - tau * (level + 0.5 * a1 * tau)
         t += tau
     return i, twice
+
+
+@part
+def interval_square(world: Any, motor: Any, j: int, start: float, span: float) -> float:
+    """Integral of i^2 over the window, interval by interval, but for the answer to the ripple [A2 s]."""
+    R, alpha, jerk = motor.R + motor.R_bridge, world.alpha[j], world.jerk[j]
+    i, t, total = world.y[2 * world.n + j], 0.0, 0.0
+    edges = world.edges[j]
+    for s in range(edges + 1):
+        end = span if s == edges else min(span, world.times[j, s] - start)
+        tau = end - t
+        if tau <= 0.0:
+            continue
+        u, w = world.level_a[j, s] * world.u_bus, motor.w + t * (alpha + 0.5 * t * jerk)
+        i, _, _, square = dc_interval(R, motor.L, motor.K, u, i, w, alpha + jerk * t, jerk, tau)
+        total += square
+        t = end
+    return total

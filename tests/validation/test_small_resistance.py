@@ -19,7 +19,7 @@ MOTORS = {
     "synchronous": small.PMSM,
     "synchronous with dry friction": {**small.PMSM, "coulomb_friction": "0.02 N*m"},
 }
-RESISTANCES = (0.5, 0.025, 0.015, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
+RESISTANCES = (0.5, 0.062, 0.021, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
 
 
 def moved(folder: Path, kind: str, R: float, method: str, steps: int) -> Result:

@@ -18,7 +18,7 @@ and never pull. Flank :math:`\sigma = \pm1` touches from the instant at which bo
 is positive, until p is zero again. There :math:`k\,(\sigma\delta - b) = -d\,\sigma\dot\delta`: the spring is still
 twisted, and what it holds is lost with the flank,
 
-.. math:: E_\sigma = \frac{(d\,\dot\delta)^2}{2 k} \text{ if } \sigma\dot\delta < 0, \text{ else } 0      (eq:flank-loss)
+.. math:: E_\sigma = \frac{(d\,\dot\delta)^2}{2 k} \text{ if } \sigma\dot\delta < 0, \text{ else } 0   (eq:flank-loss)
 
 which also says what a flank holds that touches again before its spring is straight. Its losses act on
 the load's side as friction proportional to the torque, so that they never drive:
@@ -56,8 +56,8 @@ def wound(motor: Any, twist: float) -> float:
 @helper
 def flank_push(motor: Any, side: int, twist: float, rate: float) -> float:
     """Torque with which a flank, +1 or -1, pushes if it touches [N m]; negative where it would pull."""
-    push = motor.stiffness * (side * twist - motor.half_play) + motor.damping * side * rate  # eq:flank-push
-    return push  # type: ignore[no-any-return]
+    beyond = side * twist - motor.half_play
+    return motor.stiffness * beyond + motor.damping * side * rate  # type: ignore[no-any-return]  # eq:flank-push
 
 
 @helper
@@ -67,7 +67,7 @@ def flank_margin(motor: Any, twist: float, rate: float) -> float:
         return flank_push(motor, motor.contact, twist, rate)
     plus = max(motor.half_play - twist, -flank_push(motor, 1, twist, rate))
     minus = max(motor.half_play + twist, -flank_push(motor, -1, twist, rate))
-    return min(plus, minus)
+    return min(plus, minus)  # type: ignore[no-any-return]
 
 
 @helper

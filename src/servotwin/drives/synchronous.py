@@ -62,7 +62,7 @@ def flux_series(
     points: Any, D: float, Q: float, U: float, V: float, psi: float, a_d: float, a_q: float,
     W_0: float, W_1: float, W_2: float, terms: int,
 ) -> tuple[float, float]:  # fmt: skip
-    """Fluxes at the end of a step, in ``points`` those at its four points, below them voltages; rates times its length."""
+    """Fluxes at the end of a step, in ``points`` fluxes and voltages at its four points; rates times its length."""
     D_2, Q_2, U_2, V_2 = 0.0, 0.0, 0.0, 0.0
     D_1, Q_1, U_1, V_1 = D, Q, U, V
     D_0, Q_0 = U - a_d * (D - psi) + W_0 * Q, V - a_q * Q - W_0 * D

@@ -42,8 +42,11 @@ class ClosedChain:
 
         def _changed(self, mechanism: Mechanism) -> Robot: ...
         def _joint_array(self, name: str, value: ArrayLike) -> Array: ...
-        def fkine(self, q: ArrayLike, frame: str | None = None) -> Array: ...
-        def energy(self, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]: ...
+        def fkine(self, q: ArrayLike, frame: str | None = None) -> Array:
+            """See ``Robot``."""
+
+        def energy(self, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
+            """See ``Robot``."""
 
     @property
     def closed(self) -> bool:

@@ -68,7 +68,7 @@ def run(
             call_piece(
                 world.closure_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, 0.0, 0.0
             )
-        if world.status == WANTING or world.status == SINGULAR:
+        if world.status in (WANTING, SINGULAR):
             return
         world.now = end
         book(world, power, motors, sensors, stops, axes, now)

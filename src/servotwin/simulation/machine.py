@@ -30,7 +30,7 @@ from servotwin.simulation.work import MAX_FREE, MAX_JOINTS, PER_BUS, PER_MOTOR, 
 
 STOP_MARGIN = 0.05  # end stops lie beyond the position limits by this part of the stroke
 OPEN_END = 1e9
-LEAST_DECAY = 0.015  # of a current within its period, for the written-out fast method: eight digits of its ripple are left
+LEAST_DECAY = 0.015  # of a current within its period, for the written-out fast method with DC motors
 
 
 @dataclass

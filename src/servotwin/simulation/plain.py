@@ -81,7 +81,9 @@ from servotwin.simulation.window_intervals import interval_square, note_largest_
 from servotwin.simulation.work import WORLD
 
 REFRESH = 32  # windows between two looks at the inverse inertia, and at the copper loss
-HARDLY = 0.05  # lambda S up to which the copper loss, a small difference of energies, is summed over the intervals
+HARDLY = (
+    0.05  # lambda S up to which the copper loss, a small difference of energies, is summed over the intervals
+)
 SAME = 1e-18  # s: intervals that differ by less share their exponential
 
 

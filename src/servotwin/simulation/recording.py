@@ -21,7 +21,14 @@ from servotwin.dynamics.recursive.jit import helper, part
 from servotwin.simulation.fast import bus_voltage
 from servotwin.simulation.plant import DC, ELECTRIC, IDEAL, PMSM, REDUCED, SQUARE, TORQUE, rotor
 from servotwin.simulation.steps import DIVERGED, speed
-from servotwin.simulation.watch import OF_LOOPS, note_limits, too_much, watch_bus, watch_joints, watch_resistor
+from servotwin.simulation.watch import (
+    OF_LOOPS,
+    note_limits,
+    too_much,
+    watch_bus,
+    watch_joints,
+    watch_resistor,
+)
 from servotwin.simulation.work import PER_MOTOR
 
 NANO = 1e-9

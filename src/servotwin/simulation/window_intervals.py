@@ -1,9 +1,10 @@
 r"""A window of ``plain`` looked at interval by interval: its largest current, and the square of its current.
 
-The exponential pieces of the current meet at the edges; there it is largest. From edge to edge the current is that of eq:exact-current under the speed of the window. The ripple of all torques
-:math:`\rho_k` beside their lines shakes the speed too, and by way of it the current:
+The exponential pieces of the current meet at the edges; there it is largest. From edge to edge it is that of
+eq:exact-current under the speed of the window. The ripple of all torques :math:`\rho_k` beside their lines shakes the
+speed too, and by way of it the current:
 
-.. math:: \Delta i_j(t) = -\frac KL \sum_k B_{jk} \int_0^t\!\!\int_0^s \rho_k\,ds'\,ds                     (eq:edge-current)
+.. math:: \Delta i_j(t) = -\frac KL \sum_k B_{jk} \int_0^t\!\!\int_0^s \rho_k\,ds'\,ds               (eq:edge-current)
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ def largest_at_edges(world: Any, motors: Any, j: int, start: float, span: float)
                 i = at
         most = max(most, abs(i - world.back_emf[j] * shaken))  # eq:edge-current
         t_old = t
-    return most
+    return most  # type: ignore[no-any-return]
 
 
 @part
 def current_and_ripple(
     world: Any, motor: Any, k: int, start: float, span: float, until: float
 ) -> tuple[float, float]:
-    """Current of motor k at a time of the window [A]; its torque beside its line, twice integrated up to then [N m s2]."""
+    """Current of motor k at a time of the window [A]; twice integrated, its torque beside its line [N m s2]."""
     R, a0, a1 = motor.R + motor.R_bridge, world.a0[k], world.a1[k]
     i, t, once, twice = world.y[2 * world.n + k], 0.0, 0.0, 0.0
     alpha, jerk = world.alpha[k], world.jerk[k]

@@ -25,7 +25,8 @@ _ROWS = 2 * MAX_JOINTS
 _WHOLES = (
     "n n_x m elastic at_theta at_w at_bus n_y n_z diagonal simple smooth separate plain rubs held moving exact "
     "windows world_at power_at motors_at stops_at advance_piece fast_piece plain_piece rubbing_piece march_piece "
-    "late_piece constrained_piece switch_piece closure_piece track track_data track_at track_n sound_at step_entry step_data march_at march_size "
+    "late_piece constrained_piece switch_piece closure_piece track track_data track_at track_n sound_at "
+    "step_entry step_data march_at march_size "
     "accel accel_data motion motion_data inputs_at outputs_at signals_at memory_at command_at model_at "
     "now period_start intervals_max status events rows row_every row_next zoom_from zoom_to zoom_rows "
     "method adaptive steps averaged pulses redo"

@@ -27,7 +27,11 @@ def _by_series(R: float) -> list[float]:
     """End, integrals of i, i t, i^2 from sixty terms of the power series in fifty digits."""
     with mp.workdps(50):
         rate, slope = mp.mpf(R) / mp.mpf(L), 1 / mp.mpf(L)
-        force = [mp.mpf(GIVEN["u"]) - K * GIVEN["w0"], -mp.mpf(K) * GIVEN["alpha"], -mp.mpf(K) * GIVEN["jerk"] / 2]
+        force = [
+            mp.mpf(GIVEN["u"]) - K * GIVEN["w0"],
+            -mp.mpf(K) * GIVEN["alpha"],
+            -mp.mpf(K) * GIVEN["jerk"] / 2,
+        ]
         c = [mp.mpf(GIVEN["i0"])]
         for k in range(60):
             c.append(((slope * force[k] if k < 3 else 0) - rate * c[k]) / (k + 1))

@@ -235,8 +235,12 @@ def bounced(seconds: float) -> Any:
     return np.array(found)
 
 
-@pytest.mark.parametrize(("method", "steps", "most"), [("rk4", 1, 1e-7), ("rk4", 4, 1e-9), ("adaptive", 1, 1e-8)])
-def test_load_behind_play_moves_as_by_brute_force(tmp_path: Path, method: str, steps: int, most: float) -> None:
+@pytest.mark.parametrize(
+    ("method", "steps", "most"), [("rk4", 1, 1e-7), ("rk4", 4, 1e-9), ("adaptive", 1, 1e-8)]
+)
+def test_load_behind_play_moves_as_by_brute_force(
+    tmp_path: Path, method: str, steps: int, most: float
+) -> None:
     gear = {"ratio": RATIO, "stiffness": "4000 N*m/rad", "damping": "2 N*m*s/rad", "backlash": "0.2 deg"}
     law = torque(swinging, PERIOD)
     result, machine = run(tmp_path, small.axis(motor=IDEAL, gear=gear), 0.5, law, method=method, steps=steps)

@@ -23,7 +23,7 @@ def falling(folder: Path, solver: small.Tree) -> small.Result:
     axis = small.axis(
         origin=small.HORIZONTAL, motor=motor, gear={"ratio": 10}, limits={"position": ["-9 rad", "9 rad"]}
     )
-    slow = {name: "10 ms" for name in ("main_period", "axis_period", "speed_period", "current_period")}
+    slow = dict.fromkeys(("main_period", "axis_period", "speed_period", "current_period"), "10 ms")
     robot = small.robot({"controller": {**slow, "position_bandwidth": "2 1/s", "speed_bandwidth": "8 rad/s",
                                         "current_bandwidth": "30 rad/s"}}, axes={"A": axis})  # fmt: skip
     scenario = {

@@ -28,7 +28,8 @@ _WHOLES = (
     "late_piece constrained_piece switch_piece closure_piece track track_data track_at track_n sound_at "
     "step_entry step_data march_at march_size "
     "accel accel_data motion motion_data inputs_at outputs_at signals_at memory_at command_at model_at "
-    "now period_start intervals_max status events rows row_every row_next zoom_from zoom_to zoom_rows "
+    "now period_start intervals_max status events rows row_every row_next row_from log_rows log_every log_next closing "
+    "zoom_from zoom_to zoom_rows "
     "method adaptive steps averaged pulses redo"
 )
 # flowed: energy from the source and back to it, window by window [J]

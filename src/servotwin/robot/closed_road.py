@@ -296,7 +296,11 @@ class ClosedRoad:
 
     def energy(self, q: Any, qd: Any) -> tuple[Array, Array]:
         """Kinetic and potential energy."""
-        both = self.call("energy", self.full(q), qd)
+        return self.energy_at(self.full(q), qd)
+
+    def energy_at(self, x: Any, qd: Any) -> tuple[Array, Array]:
+        """The same from all coordinates."""
+        both = self.call("energy", x, qd)
         return both[..., 0], both[..., 1]
 
     def wrenches(self, q: Any, qd: Any, qdd: Any) -> Array:

@@ -159,6 +159,7 @@ def save_modes(world: Any, motors: Any, stops: Any) -> None:
         world.saved[j, 2], world.saved[j, 3] = motor.contact, motor.g
     for i in range(world.n):
         world.saved[world.m + i, 0], world.saved[world.m + i, 1] = stops[i].state, stops[i].reaction
+        world.saved[world.m + i, 2], world.saved[world.m + i, 3] = stops[i].mode, stops[i].slack
 
 
 @helper
@@ -170,6 +171,7 @@ def restore_modes(world: Any, motors: Any, stops: Any) -> None:
         motor.contact, motor.g = int(world.saved[j, 2]), world.saved[j, 3]
     for i in range(world.n):
         stops[i].state, stops[i].reaction = int(world.saved[world.m + i, 0]), world.saved[world.m + i, 1]
+        stops[i].mode, stops[i].slack = int(world.saved[world.m + i, 2]), world.saved[world.m + i, 3]
 
 
 @piece

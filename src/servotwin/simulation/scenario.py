@@ -161,11 +161,28 @@ def plan_scenario(scenario: Scenario, joints: tuple[str, ...], limits: Limits) -
     target: Array = q
     for move in scenario.moves:
         target = np.array([move.to.get(name, target[i]) for i, name in enumerate(joints)])
-        share, tops = (move.speed, None) if isinstance(move.speed, float) else (1.0, move.speed)
-        rates = None if tops is None else np.array([tops.get(name, np.inf) for name in joints])
-        moves.append(PointMove(target, share, move.ramp, move.dwell, move.together, rates))
+        (speed, rates), (acceleration, growths) = (
+            (rate, None)
+            if isinstance(rate, float)
+            else (1.0, np.array([rate.get(x, np.inf) for x in joints]))
+            for rate in (move.speed, move.acceleration)
+        )
+        moves.append(
+            PointMove(
+                target,
+                speed,
+                move.ramp,
+                move.dwell,
+                move.together,
+                rates,
+                move.profile,
+                acceleration,
+                growths,
+            )
+        )
     sliding = [axes[name].prismatic for name in joints]
-    return plan_moves(q, moves, limits, names=joints, prismatic=sliding, repeat=scenario.repeat)
+    jerk = [axes[name].limits.jerk or np.inf for name in joints]
+    return plan_moves(q, moves, limits, names=joints, prismatic=sliding, repeat=scenario.repeat, jerk=jerk)
 
 
 # --- the file and its overrides --------------------------------------------------------------------

@@ -179,7 +179,7 @@ CASES: dict[str, tuple[small.Tree, small.Tree]] = {
     "dead time, synchronous motors": (small.robot(LATE, axes=two(motor=small.PMSM)), BOTH),
     "dead time, dry friction, coupled axes": (small.robot({**LATE, **BELT}, axes=two(motor=DRY, gear=None)), BOTH),
     "breakaway level and a friction table": (flat(motor=TABLED), TURN),
-    "synchronous motor with a friction table": (flat(motor={**small.PMSM, **TABLED, "kind": "pmsm"}), TURN),
+    "synchronous motor with a friction table": (flat(motor=small.merged({**small.PMSM, **TABLED, "kind": "pmsm"}, {"viscous_friction": None})), TURN),
     "friction of the joint": (flat(friction=RUBS), TURN),
     "two joints that rub behind soft gears": (small.robot(axes=two(friction=RUBS, gear=SOFT)), BOTH),
     "synchronous motors, joints that rub behind soft gears": (
@@ -216,6 +216,12 @@ def test_energy_balances(tmp_path: Path, case: str, method: str) -> None:
     energy = result.summary["energy"]
     # the fast method lays a line through the torque of a period; the large ripple of two levels is none
     most = 2e-5 if method == "fast" and case.startswith("two levels") else MOST
+    # nor is a soft gear that an end stop makes swing a thing for steps of a period, with friction or without
+    most = (
+        5e-6
+        if method == "fast" and case == "two joints that rub behind soft gears, one hits its stop"
+        else most
+    )
     assert balance(result) < most, energy
     expected = {
         "coulomb, stiction and stribeck": "friction_J",

@@ -14,7 +14,7 @@ from servotwin.drives.friction import joint_friction_torque, joint_slack
 from servotwin.drives.records import FREE, STUCK
 from servotwin.dynamics.recursive.jit import helper
 
-AT_REST = 1e-12  # rad/s, m/s: after an impact slower than this is rest
+AT_REST = 1e-12  # rad/s, m/s: slower than this is rest, or the rounding of a joint that a stuck motor holds
 
 
 @helper
@@ -50,7 +50,7 @@ def joint_margin(joint: Any, qd: float) -> float:
     """How far a joint with friction is from letting go or from rest; large without friction."""
     if not joint.rubs or joint.mode == FREE or joint.state != 0:
         return 1e9
-    return joint.slack if joint.mode == STUCK else joint.mode * qd  # type: ignore[no-any-return]
+    return joint.slack if joint.mode == STUCK else joint.mode * qd + AT_REST  # type: ignore[no-any-return]
 
 
 @helper
@@ -63,7 +63,9 @@ def switch_joint(joint: Any, qd: float) -> bool:
             joint.mode = -1 if joint.holding > 0.0 else 1
             joint.slack = 0.0
         return False
-    if joint.mode * qd <= 0.0:
+    if (
+        joint.mode * qd + AT_REST < 0.0
+    ):  # not at rest: it may just have let go, or a stuck motor may hold it still
         joint.mode, joint.slack = STUCK, 0.0
         return True
     return False

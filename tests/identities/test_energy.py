@@ -62,6 +62,7 @@ TABLED = {
     "friction_table": [["0 rad/s", "0.02 N*m"], ["20 rad/s", "0.015 N*m"], ["200 rad/s", "0.03 N*m"]],
     "static_friction": "0.03 N*m",
 }
+TABLED_PMSM = small.merged({**small.PMSM, **TABLED, "kind": "pmsm"}, {"viscous_friction": None})
 RUBS = {"coulomb": "2 N*m", "static": "3 N*m", "viscous": "0.2 N*m*s/rad"}
 TURN = {"move": [{"to": {"A": "1 rad"}}, {"to": {"A": "0 rad"}, "dwell": "0.1 s"}]}
 UP_DOWN = {"move": [{"to": {"A": "0.2 m"}}, {"to": {"A": "-0.1 m"}, "dwell": "0.1 s"}]}
@@ -179,7 +180,7 @@ CASES: dict[str, tuple[small.Tree, small.Tree]] = {
     "dead time, synchronous motors": (small.robot(LATE, axes=two(motor=small.PMSM)), BOTH),
     "dead time, dry friction, coupled axes": (small.robot({**LATE, **BELT}, axes=two(motor=DRY, gear=None)), BOTH),
     "breakaway level and a friction table": (flat(motor=TABLED), TURN),
-    "synchronous motor with a friction table": (flat(motor=small.merged({**small.PMSM, **TABLED, "kind": "pmsm"}, {"viscous_friction": None})), TURN),
+    "synchronous motor with a friction table": (flat(motor=TABLED_PMSM), TURN),
     "friction of the joint": (flat(friction=RUBS), TURN),
     "two joints that rub behind soft gears": (small.robot(axes=two(friction=RUBS, gear=SOFT)), BOTH),
     "synchronous motors, joints that rub behind soft gears": (

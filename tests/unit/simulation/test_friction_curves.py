@@ -256,6 +256,17 @@ def test_joint_friction_behind_an_elastic_gear_sticks_and_slips_like_two_masses(
     assert abs(result.summary["energy"]["balance_error_J"]) < 1e-5 * lost
 
 
+def test_start_with_speed_twists_the_gear_by_what_the_joint_rubs(tmp_path: Path) -> None:
+    """Moving evenly, the spring carries 6 N m and 0.5 N m s/rad."""
+    gear = {"stiffness": f"{STIFFNESS} N*m/rad", "damping": f"{DAMPING} N*m*s/rad"}
+    axis = small.axis(gear=gear, friction=DRY_JOINT)
+    scenario = {**small.rest(0.1), "initial": {"speed": {"A": "1 rad/s"}}}
+    machine = small.prepared(tmp_path, small.robot(axes={"A": axis}), scenario).machine
+    twist = machine.motors["theta"][0] / RATIO - machine.x[0]
+    assert twist == pytest.approx(6.5 / STIFFNESS, rel=1e-9)
+    assert machine.stops["mode"][0] == 1
+
+
 def test_stuck_joint_behind_an_elastic_gear_stands_still_while_its_motor_swings(tmp_path: Path) -> None:
     gear = {"stiffness": f"{STIFFNESS} N*m/rad", "damping": f"{DAMPING} N*m*s/rad"}
     axis = small.axis(motor=IDEAL, gear=gear, friction={"coulomb": "50 N*m"})

@@ -19,7 +19,7 @@ from servotwin.simulation.job_run import run_job
 from servotwin.simulation.result import Result
 
 ANGLE = 1e-4  # rad: at 1 to 5 rad/s a delay of 20 us is as much; measured 2.6e-5
-CURRENT = 0.01  # of the largest current of the axis; measured 0.0013
+CURRENT = 0.01  # of the largest current of the axis; measured 0.0032
 AXES = range(1, 7)
 EVERY = 1e-4  # s
 # time [s], joint angles [rad], motor currents [A], friction of axes 1 to 6: slides forward, backward, or sticks

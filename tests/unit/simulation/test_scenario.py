@@ -372,7 +372,7 @@ def test_override_that_cannot_be_accepted_says_why(
     [
         (
             "scara-full-rang",
-            "no scenario 'scara-full-rang'; expected a .yaml file or one of scara-a-axis-100deg",
+            "no scenario 'scara-full-rang'; expected a .yaml file or one of double-pendulum-swing",
         ),
         ("missing.yaml", "missing.yaml: no such file; expected a scenario file"),
         ("folder/x.txt", "folder/x.txt: not a scenario file; expected .yaml or .yml"),

@@ -73,6 +73,10 @@ REACHES = {
     "axes.*.motor.coulomb_friction": "CP",
     "axes.*.motor.static_friction": "CP",
     "axes.*.motor.stribeck_speed": "CP",
+    "axes.*.motor.friction_table": "CP",
+    **dict.fromkeys(
+        [f"axes.*.friction.{name}" for name in ("viscous", "coulomb", "static", "stribeck_speed", "table")], "CP"
+    ),
     "axes.*.motor.current_limit": "CP",  # set in the driver; the range of its sensor follows where none is stated
     "axes.*.motor.pole_pairs": "CP",
     **dict.fromkeys(
@@ -188,8 +192,9 @@ SOFT = {
     "damping": "5 N*m*s/rad",
     "backlash": "1 mrad",
 }
-AXIS = {"limits": LIMITS, "link": LINK, "gear": SOFT, "motor": MOTOR, "encoder": {"lines": 2500, "counting": 4},
-        "brake": {"torque": "2 N*m", "delay": "30 ms"}}  # fmt: skip
+RUBS = {"viscous": "0.3 N*m*s/rad", "coulomb": "2 N*m", "static": "3 N*m", "stribeck_speed": "0.1 rad/s"}
+AXIS = {"limits": LIMITS, "link": LINK, "gear": SOFT, "friction": RUBS, "motor": MOTOR,
+        "encoder": {"lines": 2500, "counting": 4}, "brake": {"torque": "2 N*m", "delay": "30 ms"}}  # fmt: skip
 POWER = {
     "bus_voltage": "60 V", "supply_resistance": "0.4 ohm", "capacitance": "8 mF", "max_voltage": "90 V",
     "braking_resistor": {"resistance": "10 ohm", "on": "75 V", "off": "70 V"},
@@ -284,6 +289,10 @@ def robots() -> dict[str, small.Tree]:
         "origin": {"xyz": ["0.2 m", "0.1 m", "0.1 m"], "rpy": ["0.5 rad", "0.2 rad", "0.4 rad"]},
     }
     coupled = geared()
+    for axis in coupled["axes"].values():
+        axis["motor"] = {key: value for key, value in small.DC.items() if key != "viscous_friction"}
+        axis["motor"]["friction_table"] = [["0 rad/s", "0.02 N*m"], ["80 rad/s", "0.05 N*m"]]
+        axis["friction"] = {"table": [["0 rad/s", "1 N*m"], ["2 rad/s", "3 N*m"]]}
     coupled["axes"] = {**coupled["axes"], "C": {**follower, "link": LINK}}
     coupled["couplings"] = [{"joint": "C", "of": {"A": 0.5, "B": -1.0}, "offset": "0.1 rad"}]
     belt = geared(

@@ -70,6 +70,7 @@ def axis_model(description: RobotDescription, owner: str, ratio: float, J: float
     """
     axis, motor, kind = motor_of(description, owner)
     K, J_m = motor.torque_constant or 1.0, motor.rotor_inertia or 0.0
+    joint_viscous = axis.friction.viscous or 0.0 if axis.friction is not None else 0.0
     windings = {"dc": motor.inductance or 0.0, "pmsm": dq_inductances(motor)[1]}
     gear = axis.gear if axis.gear is not None and axis.gear.stiffness is not None else None
     return AxisModel(
@@ -81,7 +82,7 @@ def axis_model(description: RobotDescription, owner: str, ratio: float, J: float
         K_b=K if kind in ("dc", "dc-reduced") else 0.0,
         J_m=J_m,
         J_load=max(J - J_m, 0.0),
-        friction=motor.viscous_friction or 0.0,
+        friction=(motor.viscous_friction or 0.0) + joint_viscous / ratio**2,
         stiffness=(gear.stiffness or 0.0) / ratio**2 if gear is not None else None,
         damping=(gear.damping or 0.0) / ratio**2 if gear is not None else 0.0,
     )

@@ -65,7 +65,7 @@ def check_axis(axis: Axis) -> None:
 
 def _check_motion(axis: Axis) -> None:
     if axis.fixed:
-        for name in ("limits", "gear", "motor", "brake", "encoder"):
+        for name in ("limits", "friction", "gear", "motor", "brake", "encoder"):
             if name in axis.model_fields_set and getattr(axis, name) is not None:
                 raise problem(f"a fixed joint has no {name}; remove it or choose another type", name)
     if axis.type == "continuous" and axis.limits.position is not None:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from servotwin.description.checks import inertia_problems
 from servotwin.description.controller_parts import time_text
 from servotwin.description.fields import nanoseconds
+from servotwin.description.friction_curve import rest_torques
 from servotwin.description.motors import owners
 from servotwin.description.nodes import Origin, one_line
 from servotwin.description.problems import find
-from servotwin.description.schema import Motor, RobotDescription
+from servotwin.description.schema import Axis, Motor, RobotDescription
 from servotwin.errors import located
 
 CONSTANTS = 0.05  # torque and voltage constant of one motor follow from each other in SI
@@ -37,6 +38,8 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
         if axis.motor is not None:
             for field, text in _of_motor(axis.motor):
                 yield f"axes.{name}.{field}", text
+        for field, text in _of_joint_friction(axis):
+            yield f"axes.{name}.{field}", text
     yield from _of_speeds(description)
     yield from _of_power(description)
     load = description.payload
@@ -151,9 +154,21 @@ def _of_peaks(motor: Motor) -> Iterator[tuple[str, str]]:
             f"{motor.current_limit:.4g} A times the torque_constant is {motor.current_limit * K_t:.4g} N*m,"
             f" above the peak_torque {peak:.4g} N*m",
         )
-    rest, sliding = motor.static_friction, motor.coulomb_friction
+    table = motor.friction_table
+    sliding = max(rest_torques(table)) if table is not None else motor.coulomb_friction
+    name = "torque at rest of the friction_table," if table is not None else "coulomb_friction"
+    rest = motor.static_friction
     if rest is not None and sliding is not None and rest < sliding:
-        yield "motor.static_friction", f"{rest:.4g} N*m is below the coulomb_friction {sliding:.4g} N*m"
+        yield "motor.static_friction", f"{rest:.4g} N*m is below the {name} {sliding:.4g} N*m"
+
+
+def _of_joint_friction(axis: Axis) -> Iterator[tuple[str, str]]:
+    friction, unit = axis.friction, "N" if axis.prismatic else "N*m"
+    if friction is None or friction.static is None:
+        return
+    sliding = max(rest_torques(friction.table)) if friction.table is not None else friction.coulomb
+    if sliding is not None and friction.static < sliding:
+        yield "friction.static", f"{friction.static:.4g} {unit} is below what slides, {sliding:.4g} {unit}"
 
 
 def _of_speeds(description: RobotDescription) -> Iterator[tuple[str, str]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from servotwin.description.fields import Celsius, Choice, Flag, Measure, Part, Whole, problem
+from servotwin.description.fields import Celsius, Choice, Flag, Measure, Part, Points, Whole, problem
 from servotwin.description.parts import Name
 
 
@@ -90,6 +92,63 @@ class Gear(Part):
     def motor_per_joint(self) -> float | None:
         """Motor angle per joint angle [-] or joint travel [rad/m]; None if nothing is stated."""
         return 2.0 * math.pi / self.lead if self.lead is not None else self.ratio
+
+
+Table = tuple[tuple[float, float], ...]
+
+
+def check_table(table: Table | None, at: str, others: Sequence[str]) -> None:
+    """Complain about points that are no friction, or that stand beside other fields that say the same."""
+    if table is None:
+        return
+    if others:
+        raise problem(f"says what {others[0]} says as well; expected one of them", at)
+    both = any(speed < 0.0 for speed, _ in table)
+    for i, (speed, torque) in enumerate(table):
+        if speed * torque < 0.0 or (speed == 0.0 and torque < 0.0 and not both):
+            raise problem(
+                f"{torque:g} at the speed {speed:g} (SI) does not oppose the motion; expected the sign of the speed",
+                f"{at}.{i}",
+            )
+    rising = all(a[0] < b[0] or (a[0] == b[0] == 0.0 and a[1] < b[1]) for a, b in pairwise(table))
+    if not rising:
+        raise problem("speeds that do not rise from point to point; expected ascending ones", at)
+    if all(speed < 0.0 for speed, _ in table):
+        raise problem(
+            "no point forwards; expected positive speeds, which hold for both directions if they stand alone",
+            at,
+        )
+
+
+class Friction(Part):
+    """Friction of the joint itself, on its own side of the gear: bearings, seals, slideways."""
+
+    viscous: Annotated[
+        float | None, Measure("N*m*s/rad", linear="N*s/m", angle_optional=True, minimum=0.0)
+    ] = Field(default=None, description="friction torque or force per speed")
+    coulomb: Annotated[float | None, Measure("N*m", linear="N", minimum=0.0)] = Field(
+        default=None, description="friction torque or force independent of speed"
+    )
+    static: Annotated[float | None, Measure("N*m", linear="N", minimum=0.0)] = Field(
+        default=None, description="friction torque or force at rest; default that of Coulomb"
+    )
+    stribeck_speed: Annotated[float | None, Measure("rad/s", linear="m/s", minimum=0.0)] = Field(
+        default=None,
+        description="speed within which the friction falls from static to Coulomb; default 0: at once",
+    )
+    table: Annotated[Table | None, Points(Measure("rad/s", linear="m/s"), Measure("N*m", linear="N"))] = (
+        Field(
+            default=None,
+            description="points of speed and friction torque or force, instead of the Coulomb and viscous ones; "
+            "without negative speeds both directions are alike",
+        )
+    )
+
+    @model_validator(mode="after")
+    def _friction_once(self) -> Friction:
+        others = ("coulomb", "viscous", "stribeck_speed")
+        check_table(self.table, "table", [n for n in others if getattr(self, n) is not None])
+        return self
 
 
 OVERLOAD = 3.0  # current limit over rated current where none is stated
@@ -202,9 +261,14 @@ class Motor(Part):
     static_friction: Annotated[float | None, Measure("N*m", minimum=0.0)] = Field(
         default=None, description="friction torque at rest; default that of Coulomb"
     )
-    stribeck_speed: Annotated[float | None, Measure("rad/s", above=0.0)] = Field(
+    stribeck_speed: Annotated[float | None, Measure("rad/s", minimum=0.0)] = Field(
         default=None,
-        description="speed within which the friction falls from the static to the Coulomb torque",
+        description="speed within which the friction falls from the static to the Coulomb torque; default 0: at once",
+    )
+    friction_table: Annotated[Table | None, Points(Measure("rad/s"), Measure("N*m"))] = Field(
+        default=None,
+        description="points of speed and friction torque, instead of the Coulomb and viscous ones; without negative "
+        "speeds both directions are alike",
     )
     current_limit: Annotated[float | None, Measure("A", above=0.0)] = Field(
         default=None, description="limit of the servo driver's current"
@@ -240,6 +304,14 @@ class Motor(Part):
     leakage: Annotated[float | None, Measure("m^3/(s*Pa)", minimum=0.0)] = Field(
         default=None, description="leakage flow per pressure (hydraulic)"
     )
+
+    @model_validator(mode="after")
+    def _friction_once(self) -> Motor:
+        others = ("coulomb_friction", "viscous_friction", "stribeck_speed")
+        check_table(
+            self.friction_table, "friction_table", [n for n in others if getattr(self, n) is not None]
+        )
+        return self
 
     @property
     def largest_current(self) -> float | None:

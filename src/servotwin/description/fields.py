@@ -122,7 +122,51 @@ def _below(at: str, read: Callable[..., Any], *arguments: Any) -> Any:
         raise problem(context["text"], join(at, context["at"]) if context["at"] else at) from None
 
 
-def read_at(at: str, measure: Measure, raw: object, prismatic: bool) -> Any:
+@dataclass(frozen=True)
+class Points(Reader):
+    """A list of ``least`` to ``most`` points, each a list of two quantities."""
+
+    first: Measure
+    second: Measure
+    least: int = 1
+    most: int = 16
+
+    @property
+    def linear(self) -> str | None:
+        """Set if the quantities depend on the type of the joint."""
+        return self.first.linear
+
+    def read(self, raw: object) -> Any:
+        """The points, a tuple of pairs."""
+        return self.read_for(raw, prismatic=False)
+
+    def read_for(self, raw: object, prismatic: bool) -> Any:
+        """The points for a field of a prismatic or revolute joint."""
+        expected = f"{self.least} to {self.most} points, each [{self.words(prismatic)}]"
+        if not isinstance(raw, list | tuple):
+            raise problem(f"{quoted(raw)}; expected a list of {expected}")
+        if not self.least <= len(raw) <= self.most:
+            raise problem(f"{len(raw)} points; expected {expected}")
+        return tuple(_below(str(i), self._point, item, prismatic) for i, item in enumerate(raw))
+
+    def words(self, prismatic: bool = False) -> str:
+        """What the two quantities are."""
+        return ", ".join(
+            expectation(kind.linear if prismatic and kind.linear is not None else kind.unit)
+            for kind in (self.first, self.second)
+        )
+
+    def _point(self, raw: object, prismatic: bool) -> tuple[float, float]:
+        if not isinstance(raw, list | tuple) or len(raw) != 2:
+            given = f"{len(raw)} values" if isinstance(raw, list | tuple) else quoted(raw)
+            raise problem(f"{given}; expected a point [{self.words(prismatic)}]")
+        return (
+            _below("0", self.first.read_for, raw[0], prismatic),
+            _below("1", self.second.read_for, raw[1], prismatic),
+        )
+
+
+def read_at(at: str, measure: Measure | Points, raw: object, prismatic: bool) -> Any:
     """``measure.read_for`` of a value that stands at the path ``at``."""
     return _below(at, measure.read_for, raw, prismatic)
 
@@ -134,7 +178,7 @@ def read_parts(model: type[Part], raw: object, prismatic: bool) -> object:
     read = dict(raw)
     for name, info in model.model_fields.items():
         for kind in info.metadata:
-            if isinstance(kind, Measure) and kind.linear is not None and raw.get(name) is not None:
+            if isinstance(kind, Measure | Points) and kind.linear is not None and raw.get(name) is not None:
                 read[name] = read_at(name, kind, raw[name], prismatic)
     return read
 

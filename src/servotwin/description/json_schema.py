@@ -11,7 +11,18 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from servotwin.description.fields import Celsius, Choice, Flag, Measure, Over256, Part, Period, Whole, Words
+from servotwin.description.fields import (
+    Celsius,
+    Choice,
+    Flag,
+    Measure,
+    Over256,
+    Part,
+    Period,
+    Points,
+    Whole,
+    Words,
+)
 from servotwin.description.schema import GravityReader, RobotDescription
 from servotwin.description.units import expectation
 
@@ -124,6 +135,8 @@ def _description(info: FieldInfo) -> str:
             if kind.linear is not None:
                 accepted += f"; prismatic: {expectation(kind.linear)}"
             return f"{text} ({accepted})"
+        if isinstance(kind, Points):
+            return f"{text} (each [{kind.words()}])"
         if isinstance(kind, GravityReader):
             return f"{text} ({expectation('m/s^2')})"
         if isinstance(kind, Celsius):
@@ -158,9 +171,9 @@ def _kind(kind: object) -> Schema | None:
         return {"$ref": "#/$defs/quantity"}
     if isinstance(kind, Choice):
         return _with_source({"anyOf": [{"enum": list(kind.words)}, _EXPRESSION]})
-    if isinstance(kind, Words):
-        return {"$ref": "#/$defs/text"}
-    return None
+    if isinstance(kind, Points):
+        return _with_source({"type": "array", "items": {"$ref": "#/$defs/vector"}})
+    return {"$ref": "#/$defs/text"} if isinstance(kind, Words) else None
 
 
 def _type(annotation: Any, definitions: dict[str, Schema]) -> Schema:

@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 
 from servotwin.description import checks
 from servotwin.description.controller_parts import Controller
-from servotwin.description.drive_parts import Brake, Encoder, Gear, Limits, Motor, ToolLimits
+from servotwin.description.drive_parts import Brake, Encoder, Friction, Gear, Limits, Motor, ToolLimits
 from servotwin.description.fields import Choice, Measure, Part, Reader, Whole, Words, problem, read_parts
 from servotwin.description.nodes import Node, Origin, one_line
 from servotwin.description.parts import (
@@ -39,6 +39,7 @@ __all__ = [
     "Coupling",
     "DenavitHartenberg",
     "Encoder",
+    "Friction",
     "Gear",
     "Gyration",
     "Inertia",
@@ -88,6 +89,7 @@ class Axis(Part):
     )
     limits: Limits = Field(default_factory=Limits, description="joint limits")
     link: Link = Field(default_factory=Link, description="the body this joint moves; massless if absent")
+    friction: Friction | None = Field(default=None, description="friction of the joint, on its own side")
     gear: Gear | None = Field(default=None, description="transmission between motor and joint")
     motor: Motor | None = Field(default=None, description="actuator")
     brake: Brake | None = Field(default=None, description="holding brake on the motor shaft")
@@ -112,6 +114,11 @@ class Axis(Part):
     @classmethod
     def _read_gear(cls, raw: object, info: ValidationInfo) -> object:
         return read_parts(Gear, raw, info.data.get("type") == "prismatic")
+
+    @field_validator("friction", mode="before")
+    @classmethod
+    def _read_friction(cls, raw: object, info: ValidationInfo) -> object:
+        return read_parts(Friction, raw, info.data.get("type") == "prismatic")
 
     @model_validator(mode="after")
     def _consistent(self) -> Axis:

@@ -1,12 +1,13 @@
-r"""Friction of a shaft: viscous, Coulomb, Stribeck, stiction and a closed brake.
+r"""Friction of a shaft or joint: viscous, Coulomb, Stribeck, breakaway, a table over speed, and a closed brake.
 
 While the shaft slides in direction s = +-1 (its *mode*)
 
-.. math:: \tau_f = f\,\omega + s\,\bigl(\tau_c + (\tau_s - \tau_c)\,e^{-(\omega/\omega_s)^2}\bigr)   (eq:stribeck)
+.. math:: \tau_f = f\,\omega + s\,D_s(|\omega|), \qquad
+          D_s(v) = \tau_c + \sum_k \Delta_k\,e^{-(v/\omega_k)^2} + T_s(v)              (eq:friction-curve)
 
 opposes the motion. The mode is a state, not the sign of a small number: at zero speed the shaft sticks
 (mode 0), holds still exactly, and lets go when the torque it must hold leaves the range that stiction and
-gear allow. So there is nothing that could chatter.
+gear allow. So there is nothing that could chatter. The records of motors and of joints (STOP) carry the same fields.
 """
 
 from __future__ import annotations
@@ -14,29 +15,77 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from servotwin.drives.records import FREE, STUCK
+from servotwin.drives.records import FALLS, FREE, STUCK
 from servotwin.dynamics.recursive.jit import helper
+
+FORWARD, BACKWARD = 0, 1  # sides of a table
+
+
+@helper
+def table_torque(rub: Any, side: int, v: float) -> float:
+    """Torque T of the table of one direction at the speed v [N m]; 0 without one."""
+    last = rub.points[side] - 1
+    if last < 0:
+        return 0.0
+    if v <= rub.table_w[side, 0]:
+        return rub.table_tau[side, 0]  # type: ignore[no-any-return]
+    k = 0
+    while k < last - 1 and v > rub.table_w[side, k + 1]:
+        k += 1
+    if last == 0:
+        return rub.table_tau[side, 0]  # type: ignore[no-any-return]
+    tau = rub.table_tau[side, k]
+    rise = (rub.table_tau[side, k + 1] - tau) / (rub.table_w[side, k + 1] - rub.table_w[side, k])
+    if v > rub.table_w[side, last] and rise < 0.0:
+        return rub.table_tau[side, last]  # type: ignore[no-any-return]
+    return tau + rise * (v - rub.table_w[side, k])  # type: ignore[no-any-return]
+
+
+@helper
+def sliding_torque(rub: Any, way: int, w: float) -> float:
+    """Size D of the dry friction torque at speed w in the direction ``way`` [N m] (eq:friction-curve)."""
+    tau = rub.tau_c
+    for k in range(FALLS):
+        if rub.tau_fall[k] > 0.0:
+            ratio = w / rub.w_stribeck[k]
+            tau += rub.tau_fall[k] * math.exp(-ratio * ratio)  # eq:friction-curve
+    if way < 0:
+        return tau + table_torque(rub, BACKWARD, -w)  # type: ignore[no-any-return]
+    return tau + table_torque(rub, FORWARD, w)  # type: ignore[no-any-return]
+
+
+@helper
+def signed_dry_torque(rub: Any, w: float) -> float:
+    """Dry part of the friction that opposes the motion in the present mode [N m]; none where the shaft sticks.
+
+    A shaft that never sticks may still have a table, which begins at zero torque.
+    """
+    if rub.mode == STUCK:
+        return 0.0
+    if rub.mode == FREE:
+        return table_torque(rub, FORWARD, w) if w >= 0.0 else -table_torque(rub, BACKWARD, -w)
+    return rub.mode * sliding_torque(rub, rub.mode, w)  # type: ignore[no-any-return]
 
 
 @helper
 def dry_torque(motor: Any, w: float) -> float:
-    """Size of the dry friction torque at speed w [N m]."""
-    tau = motor.tau_c
-    if motor.tau_s > motor.tau_c:
-        ratio = w / motor.w_stribeck
-        tau += (motor.tau_s - motor.tau_c) * math.exp(-ratio * ratio)  # eq:stribeck
-    if motor.brake_closed:
-        tau += motor.brake_torque
-    return tau  # type: ignore[no-any-return]
+    """Dry friction of a motor's shaft in its present mode, a closed brake included [N m]."""
+    tau = signed_dry_torque(motor, w)
+    if motor.brake_closed and motor.mode not in (FREE, STUCK):
+        tau += motor.mode * motor.brake_torque
+    return tau
 
 
 @helper
 def friction_torque(motor: Any, w: float) -> float:
-    """Torque that opposes the motion in the present mode [N m]; a stuck shaft has its own equation."""
-    viscous = motor.f * w
-    if motor.mode in (FREE, STUCK):
-        return viscous  # type: ignore[no-any-return]
-    return viscous + motor.mode * dry_torque(motor, w)  # type: ignore[no-any-return]
+    """Torque that opposes the motion of a motor in its mode [N m]; a stuck shaft has its own equation."""
+    return motor.f * w + dry_torque(motor, w)  # type: ignore[no-any-return]
+
+
+@helper
+def joint_friction_torque(joint: Any, w: float) -> float:
+    """The same for a joint at the speed w [N m, N]."""
+    return joint.f * w + signed_dry_torque(joint, w)  # type: ignore[no-any-return]
 
 
 @helper
@@ -45,16 +94,26 @@ def holding_slack(motor: Any, tau_e: float, load: float) -> float:
 
     With p the torque that the gear passes on to hold the load, the shaft stays where
 
-    .. math:: p\,g_- - \tau_s \le \tau_e \le p\,g_+ + \tau_s                     (eq:stiction-cone)
+    .. math:: p\,g_- - \tau_s^- \le \tau_e \le p\,g_+ + \tau_s^+                     (eq:stiction-cone)
 
     with :math:`g_\pm` the factor of the gear for motion in either direction (eq:gear-efficiency).
     """
-    tau_s = max(motor.tau_s, motor.tau_c)
-    if motor.brake_closed:
-        tau_s += motor.brake_torque
+    brake = motor.brake_torque if motor.brake_closed else 0.0
     up = 1.0 / motor.eta if load > 0.0 else motor.eta
     down = motor.eta if load > 0.0 else 1.0 / motor.eta
-    return min(load * up + tau_s - tau_e, tau_e + tau_s - load * down)  # type: ignore[no-any-return]
+    forward = load * up + motor.tau_s[FORWARD] + brake - tau_e
+    return min(forward, tau_e + motor.tau_s[BACKWARD] + brake - load * down)  # type: ignore[no-any-return]
+
+
+@helper
+def joint_slack(joint: Any) -> float:
+    r"""How far a stuck joint is from moving [N m, N]: the torque r that holds it is at most the static one.
+
+    .. math:: -\tau_s^+ \le r \le \tau_s^-                                           (eq:joint-stiction)
+
+    A holding torque r > 0 keeps the joint from going backward.
+    """
+    return min(joint.tau_s[BACKWARD] - joint.holding, joint.tau_s[FORWARD] + joint.holding)  # type: ignore[no-any-return]
 
 
 @helper

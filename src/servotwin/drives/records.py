@@ -27,15 +27,36 @@ FREE, STUCK = 2, 0  # modes of a shaft: without dry friction; held by it; otherw
 _REAL, _WHOLE = np.float64, np.int64
 
 
-def _dtype(reals: str, wholes: str) -> np.dtype[Any]:
-    return np.dtype([(name, _REAL) for name in reals.split()] + [(name, _WHOLE) for name in wholes.split()])
+TABLE_POINTS = (
+    34  # of a direction: two tables of 16 on one shaft, and one point more that carries their ends on
+)
+FALLS = 2  # Stribeck curves on one shaft: of the motor and of the joint
+
+# friction of a shaft (eq:friction-curve): viscous, Coulomb; excesses that fall with speed and their Stribeck speeds;
+# static torque, points of the table (speeds, torques) and their number, forward and backward
+_FRICTION = [
+    ("f", _REAL),
+    ("tau_c", _REAL),
+    ("tau_fall", _REAL, (FALLS,)),
+    ("w_stribeck", _REAL, (FALLS,)),
+    ("tau_s", _REAL, (2,)),
+    ("table_w", _REAL, (2, TABLE_POINTS)),
+    ("table_tau", _REAL, (2, TABLE_POINTS)),
+    ("points", _WHOLE, (2,)),
+]
+
+
+def _dtype(reals: str, wholes: str, *, friction: bool = False) -> np.dtype[Any]:
+    fields: list[Any] = [(name, _REAL) for name in reals.split()]
+    fields += [(name, _WHOLE) for name in wholes.split()]
+    return np.dtype(fields + (_FRICTION if friction else []))
 
 
 MOTOR = _dtype(
     # winding: resistance now and at the reference temperature, both without the bridge; bridge resistance
     "R R_ref R_bridge L K L_d L_q psi pole_pairs "
-    # rotor, friction (viscous, Coulomb, static, Stribeck speed), brake
-    "J f tau_c tau_s w_stribeck brake_torque "
+    # rotor, brake
+    "J brake_torque "
     # gear: torsion at the motor side, half of the play, efficiency; g: motor torque per transmitted torque
     "stiffness damping half_play eta g "
     # thermal network
@@ -51,6 +72,7 @@ MOTOR = _dtype(
     "w_limit tau_limit",
     # charge_at: where the integral of a synchronous motor's i_q stands; has_constant: K is stated, not a stand-in
     "kind mode flexible current_at charge_at has_constant brake_closed contact open",
+    friction=True,
 )
 
 POWER = _dtype(
@@ -63,7 +85,12 @@ POWER = _dtype(
 
 # state: -1, +1 while a joint lies at its low or high end; touched: it has met one since the last window
 # limits of the joint and the largest values so far; has_effort: a torque or force limit is stated
-STOP = _dtype("low high reaction speed_limit effort_limit speed_peak effort_peak", "state touched has_effort")
+# rubs: the joint has friction of its own beside that of its motor; mode, slack and what friction holds as of a shaft
+STOP = _dtype(
+    "low high reaction speed_limit effort_limit speed_peak effort_peak slack holding",
+    "state touched has_effort rubs mode",
+    friction=True,
+)
 
 SENSOR = _dtype(
     # current_full_scale: the stated range, whose reading the controller converts by what it believes; 0: calibrated

@@ -8,7 +8,7 @@ from servotwin.description.frames import Array
 from servotwin.errors import InputError, UnreachableError
 from servotwin.jobs.requests import Motion, Rate, Target
 from servotwin.motion import requests as m
-from servotwin.motion.laws import ProfileKind
+from servotwin.motion.profiles import ProfileKind
 from servotwin.robot.robot import Robot
 
 _SPEEDS = {"share": "fraction", "tool": "m/s", "time": "s"}

@@ -252,11 +252,23 @@ def _rotors(description: RobotDescription) -> Rotors:
     def stated(name: str) -> Array:
         return np.array([(getattr(motor, name) or 0.0) if motor is not None else 0.0 for motor in motors])
 
+    def at_shaft(joint: str, motor: str) -> Array:
+        """What the joint states, seen by the motor that moves it alone, added to what the motor states."""
+        power = 2 if joint == "viscous" else 1
+        seen = stated(motor)
+        for j, row in enumerate(N):
+            moved = np.flatnonzero(row)
+            if len(moved) == 1 and np.count_nonzero(N[:, moved[0]]) == 1:
+                friction = axes[joints[moved[0]]].friction
+                value = getattr(friction, joint) if friction is not None else None
+                seen[j] += (value or 0.0) / abs(row[moved[0]]) ** power
+        return seen
+
     return Rotors(
         tuple(names),
         N,
         stated("rotor_inertia"),
-        f_m=stated("viscous_friction"),
-        tau_c=stated("coulomb_friction"),
+        f_m=at_shaft("viscous", "viscous_friction"),
+        tau_c=at_shaft("coulomb", "coulomb_friction"),
         kinds=tuple((motor.kind if motor is not None else None) or "dc" for motor in motors),
     )

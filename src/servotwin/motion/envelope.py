@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from servotwin.description.friction_curve import FrictionCurve, joint_curve, motor_curve
 from servotwin.description.motors import owners
 from servotwin.description.schema import Gear, Motor, Power, RobotDescription
 from servotwin.mechanism.model import Array
@@ -99,14 +100,13 @@ def _drive(motor: Motor, power: Power | None) -> tuple[float, ...]:
 class Envelope:
     """The motors of a robot: what a motion of its joints asks of them; ``names`` (m) in the order of the shares.
 
-    ``friction`` (4, m): viscous [N m s/rad], Coulomb and static [N m], Stribeck speed [rad/s];
-    ``efficiency`` (m,) of the gears.
+    ``friction`` (m) of the shafts, that of the joints included; ``efficiency`` (m,) of the gears.
     """
 
     robot: Robot
     names: tuple[str, ...]
     drive: DriveLimits
-    friction: Array
+    friction: tuple[FrictionCurve, ...]
     efficiency: Array
 
     def shares(self, q: Array, qd: Array, qdd: Array) -> Array:
@@ -124,8 +124,8 @@ class Envelope:
                   p = N^{-T} \tau - J_m \dot\omega_m, \quad \omega_m = N \dot q               (eq:motor-torque)
 
         with the inverse dynamics tau of arm and rotors, the factor g of the gear (eq:gear-efficiency) and the
-        friction of the shaft (eq:stribeck). In the instant in which a shaft rests, friction may act either way and
-        is not counted.
+        friction of the shaft (eq:friction-curve). In the instant in which a shaft rests, friction may act either way
+        and is not counted.
         """
         rotors = self.robot.mechanism.rotors
         w = qd @ rotors.N.T
@@ -136,9 +136,29 @@ class Envelope:
             passed = tau - own
             loss = np.where(passed * way > 0.0, 1.0 / self.efficiency, self.efficiency)
             tau = np.where(way == 0.0, 1.0, loss) * passed + own  # eq:motor-torque
-        viscous, dry, static, w_s = self.friction
-        stuck = (static - dry) * np.exp(-((w / w_s) ** 2))
-        return np.asarray(tau + viscous * w + way * (dry + stuck))
+        return np.asarray(tau + self.friction_torques(w))
+
+    def friction_torques(self, w: Array) -> Array:
+        """Friction torques of the shafts (..., m) [N m] at speeds (..., m); zero at rest."""
+        return np.stack([curve.torque(w[..., j]) for j, curve in enumerate(self.friction)], axis=-1)
+
+    def dry_torques(self, way: Array) -> Array:
+        """Sizes of the friction torques (..., m) [N m] at the slowest motion in the directions ``way`` (..., m)."""
+        return np.stack(
+            [
+                curve.coulomb + curve.of_tables(np.sign(way[..., j]) * 1e-300)
+                for j, curve in enumerate(self.friction)
+            ],
+            axis=-1,
+        )
+
+    def growing_torques(self, w: Array) -> Array:
+        """What friction torques (..., m) [N m] grow by up to the speeds (..., m); the Stribeck part is left out."""
+        sizes = [
+            curve.coulomb + curve.viscous * np.abs(w[..., j]) + curve.of_tables(w[..., j])
+            for j, curve in enumerate(self.friction)
+        ]
+        return np.asarray(np.stack(sizes, axis=-1) - self.dry_torques(w))
 
 
 def envelope_of(robot: Robot, description: RobotDescription) -> Envelope | None:
@@ -152,12 +172,15 @@ def envelope_of(robot: Robot, description: RobotDescription) -> Envelope | None:
     if not np.isfinite([drive.torque, drive.speed, drive.voltage]).any():
         return None
     gears = [(axis.gear if axis is not None else None) or Gear() for axis in axes]
-    friction = np.array([_friction(motor or Motor()) for motor in motors]).T
+    friction = tuple(_friction(description, N, j, motor) for j, motor in enumerate(motors))
     eta = np.array([gear.efficiency or 1.0 for gear in gears])
     return Envelope(robot, robot.mechanism.rotors.names, drive, friction, eta)
 
 
-def _friction(motor: Motor) -> tuple[float, float, float, float]:
-    dry = motor.coulomb_friction or 0.0
-    static = max(motor.static_friction or 0.0, dry)
-    return motor.viscous_friction or 0.0, dry, static, motor.stribeck_speed or 1.0
+def _friction(description: RobotDescription, N: Array, j: int, motor: Motor | None) -> FrictionCurve:
+    """Friction of a motor, and of the joint that it alone moves; elastic gears are taken as stiff."""
+    curve, joints = motor_curve(motor), np.flatnonzero(N[j])
+    if len(joints) != 1 or np.count_nonzero(N[:, joints[0]]) != 1:
+        return curve
+    friction = description.axes[description.joint_names[joints[0]]].friction
+    return curve + joint_curve(friction).at_motor(float(N[j, joints[0]]))

@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol, get_args
+from typing import Protocol, get_args
 
 import numpy as np
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
+from servotwin.motion.profiles import ProfileKind
 from servotwin.motion.ramp_samples import CUBIC, JERK_LIMITED, LINEAR, sample_ramps
 from servotwin.motion.ramps import RampLimits, Shape, jerk_share, peak_speed, ramp_time
 
-ProfileKind = Literal["cubic-ramp", "trapezoid", "s-curve", "quintic"]
 SHAPES: dict[str, Shape] = {
     "cubic-ramp": "cubic",
     "trapezoid": "linear",

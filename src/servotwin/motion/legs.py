@@ -18,9 +18,10 @@ from servotwin.motion.errors import PathError, refusal
 from servotwin.motion.extremes import Cells
 from servotwin.motion.follow import Tracker, follow
 from servotwin.motion.joint_path import JointPath, straight
-from servotwin.motion.laws import ProfileKind, ramp_limits
+from servotwin.motion.laws import ramp_limits
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.pace import BEND_SHARE, Bends, bends_of
+from servotwin.motion.profiles import ProfileKind
 from servotwin.motion.ramps import RampLimits
 from servotwin.motion.requests import Cartesian, MoveC, MoveJ, MoveL, Request, Rest, Speed, in_base
 from servotwin.motion.spline_curve import spline

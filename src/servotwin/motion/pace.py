@@ -16,8 +16,9 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.curves import Curve
 from servotwin.motion.errors import Demand
 from servotwin.motion.joint_path import JointPath
-from servotwin.motion.laws import QUINTIC_ACCELERATION, QUINTIC_SPEED, ProfileKind
+from servotwin.motion.laws import QUINTIC_ACCELERATION, QUINTIC_SPEED
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.profiles import ProfileKind
 
 BEND_SHARE = 0.5  # of the acceleration that the bend of a path may take where the speed is free
 GRID = 32  # speeds that are compared at once

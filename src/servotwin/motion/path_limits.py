@@ -41,7 +41,7 @@ class PathLimits:
         drive, held = self.envelope.drive, np.isfinite(self.envelope.drive.torque)
         w = np.abs(self.turning) * sd[:, None]
         low, high = drive.torques(w)
-        rubs = self.envelope.friction[0] * w
+        rubs = self.envelope.growing_torques(self.turning * sd[:, None])
         less = np.concatenate(
             [(drive.torque - high + rubs)[:, held], (drive.torque + low - rubs)[:, held]], axis=1
         )
@@ -106,7 +106,7 @@ def _of_motors(
     way = np.where((dq @ rotors.N.T) < 0.0, -1.0, 1.0)
     own = way * rotors.J_m * (dq @ rotors.N.T), way * rotors.J_m * (ddq @ rotors.N.T)
     load = way * (a @ unit) - own[0], way * (b @ unit) - own[1], way * (g @ unit)
-    eta, dry, most = envelope.efficiency, envelope.friction[1], envelope.drive.torque
+    eta, dry, most = envelope.efficiency, envelope.dry_torques(way), envelope.drive.torque
     along, against = [], []
     for passed, extra in zip(load, (*own, dry), strict=True):
         along.append(passed / eta + extra)  # the motor drives

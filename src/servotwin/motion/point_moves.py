@@ -6,14 +6,25 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.model import Array, Limits, Quantities
-from servotwin.motion.profiles import ramp_within, stroke_motion, stroke_time, top_speed
+from servotwin.motion.profiles import (
+    PEAK,
+    ProfileKind,
+    ramp_within,
+    ramp_within_jerk,
+    stroke_motion,
+    stroke_time,
+    top_speed,
+)
+
+if TYPE_CHECKING:
+    from servotwin.motion.point_laws import MoveLaws
 
 RAMP = 0.25  # s; the velocity ramp if none is stated
 LOOKS = 201  # instants of a move at which quantities are looked at; joints that end apart bend its path
@@ -25,23 +36,30 @@ SLACK = 1e-9  # of the range, so that a limit may be approached to the last digi
 class PointMove:
     """A move of all joints to ``target`` (n,) [rad, m].
 
-    ``speed`` is the share (0 to 1] of each joint's largest speed; ``ramp`` [s]
-    the time to reach it, made longer where the largest acceleration of a joint
-    demands it; ``dwell`` [s] the rest afterwards. With ``together`` the joints
-    also end together: the quicker ones move slower. ``rates`` (n,) [rad/s, m/s] are largest speeds of this
-    move, in the place of the share.
+    ``speed`` and ``acceleration`` are shares (0 to 1] of each joint's largest; ``rates`` (n,) [rad/s, m/s] and
+    ``growths`` (n,) [rad/s2, m/s2] are largest speeds and accelerations of this move in the place of the shares.
+    ``ramp`` [s] is the time to reach the speed, longer where an acceleration or jerk demands it; None is ``RAMP``
+    for cubic ramps, and for the other profiles no more than the limits demand. ``dwell`` [s] is the
+    rest afterwards. With ``together`` the joints also end together: the quicker ones move slower.
     """
 
     target: Array
     speed: float = 1.0
-    ramp: float = RAMP
+    ramp: float | None = None
     dwell: float = 0.0
     together: bool = True
     rates: Array | None = None
+    profile: ProfileKind = "cubic-ramp"
+    acceleration: float = 1.0
+    growths: Array | None = None
 
     def tops(self, limits: Limits) -> Array:
         """Largest speeds of the joints in this move (n,) [rad/s, m/s]; infinite where none is known."""
         return self.speed * limits.qd_max if self.rates is None else self.rates
+
+    def steepest(self, limits: Limits) -> Array:
+        """Largest accelerations of the joints in this move (n,) [rad/s2, m/s2]; infinite where none is known."""
+        return self.acceleration * limits.qdd_max if self.growths is None else self.growths
 
 
 @dataclass(frozen=True)
@@ -50,7 +68,8 @@ class Reference:
 
     ``start_times`` (m,) [s] when each move begins, ``durations`` (m,) [s] how long
     its motion lasts; ``q_from``, ``q_to`` (m, n) [rad, m]; ``tops`` (m, n) [rad/s, m/s]
-    and ``ramps`` (m, n) [s] of the profile; ``duration`` [s] of everything, dwells included.
+    and ``ramps`` (m, n) [s] of cubic ramps; ``duration`` [s] of everything, dwells included. Moves with another
+    profile follow ``laws[law_of[i]]``; ``law_of`` (m,) is -1 for cubic ramps.
     """
 
     start_times: Array
@@ -60,6 +79,8 @@ class Reference:
     tops: Array
     ramps: Array
     duration: float
+    laws: tuple[MoveLaws, ...] = ()
+    law_of: Array | None = None
 
     @cached_property
     def arrivals(self) -> Array:
@@ -75,6 +96,15 @@ class Reference:
         clock = (times - self.start_times[i])[:, np.newaxis]
         q_from, q_to = self.q_from[i], self.q_to[i]
         done, left, qd, qdd = stroke_motion(clock, q_to - q_from, self.tops[i], self.ramps[i])
+        if self.laws and self.law_of is not None:
+            from servotwin.motion.point_laws import sample_laws
+
+            for k in np.unique(self.law_of[i][self.law_of[i] >= 0]):
+                here = np.nonzero(self.law_of[i] == k)[0]
+                stroke = (q_to - q_from)[here]
+                done[here], left[here], qd[here], qdd[here] = sample_laws(
+                    self.laws[k], clock[here, 0], stroke
+                )
         near_end = np.abs(left) < np.abs(done)
         return np.where(near_end, q_to - left, q_from + done), qd, qdd
 
@@ -87,36 +117,68 @@ def plan_moves(
     names: Sequence[str] = (),
     prismatic: Sequence[bool] = (),
     repeat: int = 1,
+    jerk: ArrayLike = math.inf,
 ) -> Reference:
     r"""The motion from ``start`` (n,) through the targets of ``moves``, ``repeat`` times.
 
-    The joints of a move that end together keep the ramp and take the top speed
+    The joints of a move of cubic ramps that end together keep the ramp and take the top speed
 
     .. math:: V_i = |s_i| / (T - T_r), \quad T = \max_j T_j       (eq:stretched-top)
 
-    which makes the move a straight line in joint space. ``names`` and ``prismatic`` serve the
+    which makes the move a straight line in joint space; with the other profiles they share one law (eq:joint-pace).
+    ``jerk`` (n,) [rad/s3, m/s3]: largest jerks. ``names`` and ``prismatic`` serve the
     messages: a target beyond the limits, or a joint without speed limit, is an InputError.
     """
     q = np.array(start, dtype=np.float64)
     labels = list(names) or [str(i) for i in range(q.size)]
     sliding = list(prismatic) or [False] * q.size
+    jerks = np.broadcast_to(np.asarray(jerk, dtype=np.float64), q.shape)
     if not moves or len(moves) * repeat > MAX_MOVES:
         raise InputError(f"{len(moves) * repeat} moves; expected 1 to {MAX_MOVES}", field="move")
     for name, low, high, value, slides in zip(labels, limits.q_min, limits.q_max, q, sliding, strict=True):
         _check_inside(value, (low, high), slides, f"axis {name} starts at", f"start.{name}")
     _check_moves(moves, limits, labels, sliding)
+    plans: dict[tuple[int, bytes], _Timed] = {}  # a move that comes again from the same place is planned once
     rows = []
     clock = 0.0
     for i, move in enumerate([*moves] * repeat):
-        _check_speeds(move, move.target - q, i % len(moves), limits, labels, sliding)
-        tops, ramps, lasting = _profile(move.target - q, move, limits)
-        rows.append((clock, lasting, q, move.target, tops, ramps))
-        clock += lasting + move.dwell
+        stroke = move.target - q
+        key = i % len(moves), stroke.tobytes()
+        if key not in plans:
+            _check_rates(move, stroke, i % len(moves), limits, labels, sliding)
+            plans[key] = _timed(stroke, move, limits, jerks)
+        timed = plans[key]
+        rows.append((clock, timed, q, move.target))
+        clock += timed.lasting + move.dwell
         q = move.target
-    begins, lengths, q_from, q_to, all_tops, all_ramps = (
-        np.array(column) for column in zip(*rows, strict=True)
+    return _reference(rows, clock)
+
+
+@dataclass(frozen=True, eq=False)
+class _Timed:
+    """A planned stroke: tops and ramps (n,) of cubic ramps, or the laws of another profile."""
+
+    tops: Array
+    ramps: Array
+    lasting: float
+    laws: MoveLaws | None = None
+
+
+def _reference(rows: Sequence[tuple[float, _Timed, Array, Array]], duration: float) -> Reference:
+    begins, plans, q_from, q_to = zip(*rows, strict=True)
+    kept = list({id(plan): plan.laws for plan in plans if plan.laws is not None}.items())
+    place = {name: k for k, (name, _) in enumerate(kept)}
+    return Reference(
+        np.array(begins),
+        np.array([plan.lasting for plan in plans]),
+        np.array(q_from),
+        np.array(q_to),
+        np.array([plan.tops for plan in plans]),
+        np.array([plan.ramps for plan in plans]),
+        duration,
+        tuple(laws for _, laws in kept),
+        np.array([place.get(id(plan), -1) for plan in plans]),
     )
-    return Reference(begins, lengths, q_from, q_to, all_tops, all_ramps, clock)
 
 
 class PlannedMoves(Protocol):
@@ -156,18 +218,37 @@ def check_quantities(reference: PlannedMoves, quantities: Quantities) -> None:
         )
 
 
-def _profile(stroke: Array, move: PointMove, limits: Limits) -> tuple[Array, Array, float]:
-    """Top speeds, ramps (n,) and duration of one move."""
+def _timed(stroke: Array, move: PointMove, limits: Limits, jerk: Array) -> _Timed:
+    """The profile of one move."""
     speed = np.where(stroke == 0.0, 1.0, move.tops(limits))
-    ramp = np.maximum(move.ramp, ramp_within(stroke, speed, limits.qdd_max))
+    if move.profile != "cubic-ramp":
+        from servotwin.motion.point_laws import duration_of, move_laws
+
+        steepest = _accelerations(move, speed, limits)
+        laws = move_laws(move.profile, stroke, speed, steepest, jerk, move.together)
+        return _Timed(np.zeros_like(stroke), np.ones_like(stroke), duration_of(laws), laws)
+    ramp = np.maximum(move.ramp or RAMP, ramp_within(stroke, speed, move.steepest(limits)))
+    ramp = np.maximum(ramp, ramp_within_jerk(stroke, speed, jerk))
     if move.together:
         ramp = np.full_like(ramp, ramp.max())
     top = top_speed(stroke, speed, ramp)
-    times = stroke_time(stroke, top, ramp)
-    lasting = float(times.max())
+    lasting = float(stroke_time(stroke, top, ramp).max())
     if move.together and lasting > 0.0:
         top = np.abs(stroke) / (lasting - ramp)  # eq:stretched-top
-    return top, ramp, lasting
+    return _Timed(top, ramp, lasting)
+
+
+def _accelerations(move: PointMove, speed: Array, limits: Limits) -> Array:
+    """Largest accelerations (n,) of a profile without a ramp time of its own (eq:usual-acceleration).
+
+    A ``ramp`` that is stated bounds them by the speed over it, 1.5 times where they rise and fall within the ramp.
+    """
+    usual = PEAK * np.where(np.isfinite(limits.qd_max), limits.qd_max, speed) / RAMP
+    steepest = move.steepest(limits)
+    steepest = np.where(np.isfinite(steepest), steepest, usual)
+    if move.ramp is not None:
+        steepest = np.minimum(steepest, (1.0 if move.profile == "trapezoid" else PEAK) * speed / move.ramp)
+    return steepest
 
 
 def _check_moves(
@@ -178,20 +259,30 @@ def _check_moves(
             raise ShapeError(
                 f"move {i} has a target of shape {np.shape(move.target)}; expected ({len(names)},)"
             )
-        if not (0.0 < move.speed <= 1.0 and 0.0 < move.ramp < math.inf and 0.0 <= move.dwell < math.inf):
+        if not (
+            min(move.speed, move.acceleration) > 0.0
+            and max(move.speed, move.acceleration) <= 1.0
+            and (move.ramp is None or 0.0 < move.ramp < math.inf)
+            and 0.0 <= move.dwell < math.inf
+        ):
             raise InputError(
-                "expected 0 < speed <= 1, ramp above zero, dwell at least zero", field=f"move.{i}"
+                "expected 0 < speed <= 1, 0 < acceleration <= 1, ramp above zero, dwell at least zero",
+                field=f"move.{i}",
             )
+        if move.profile == "quintic" and move.ramp is not None:
+            text = "a quintic has no ramp; expected none, or another profile"
+            raise InputError(text, field=f"move.{i}.ramp")
         for k, name in enumerate(names):
             span = (float(limits.q_min[k]), float(limits.q_max[k]))
             text = f"move {i} takes axis {name} to"
             _check_inside(float(move.target[k]), span, prismatic[k], text, f"move.{i}.to.{name}")
 
 
-def _check_speeds(
+def _check_rates(
     move: PointMove, stroke: Array, i: int, limits: Limits, names: Sequence[str], prismatic: Sequence[bool]
 ) -> None:
-    tops = move.tops(limits)
+    """Complain about speeds and accelerations that are not known, or beyond the limits."""
+    tops, steepest = move.tops(limits), move.steepest(limits)
     for k, name in enumerate(names):
         if stroke[k] == 0.0:
             continue
@@ -202,12 +293,22 @@ def _check_speeds(
                 f"axes.{name}.limits.speed in the robot file"
             )
             raise InputError(text, field=f"move.{i}.to.{name}")
-        if tops[k] > limits.qd_max[k] * (1.0 + SLACK):
+        if move.acceleration < 1.0 and move.growths is None and not math.isfinite(limits.qdd_max[k]):
             text = (
-                f"{tops[k] * scale:.6g} {unit}/s is beyond the speed limit of axis {name}; expected at most "
-                f"{limits.qd_max[k] * scale:.6g} {unit}/s"
+                f"axis {name} has no acceleration limit of which this could be a share; expected an acceleration, "
+                f"such as '1000 {unit}/s2', or axes.{name}.limits.acceleration in the robot file"
             )
-            raise InputError(text, field=f"move.{i}.speed.{name}")
+            raise InputError(text, field=f"move.{i}.acceleration")
+        for what, per, value, most in (
+            ("speed", "/s", tops[k], limits.qd_max[k]),
+            ("acceleration", "/s2", steepest[k], limits.qdd_max[k]),
+        ):
+            if value > most * (1.0 + SLACK):
+                text = (
+                    f"{value * scale:.6g} {unit}{per} is beyond the {what} limit of axis {name}; expected at most "
+                    f"{most * scale:.6g} {unit}{per}"
+                )
+                raise InputError(text, field=f"move.{i}.{what}.{name}")
 
 
 def _shop_units(slides: bool) -> tuple[float, str]:

@@ -12,10 +12,13 @@ in its middle. The fall is the rise backwards in time. Theory: docs/theory/motio
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from servotwin.mechanism.model import Array
 
+ProfileKind = Literal["cubic-ramp", "trapezoid", "s-curve", "quintic"]
 PEAK = 1.5  # largest acceleration of a ramp over its mean V / T_r
 
 
@@ -54,6 +57,19 @@ def ramp_within(stroke: Array, speed: Array, acceleration: Array) -> Array:
     return np.asarray(
         np.minimum(PEAK * speed / acceleration, np.sqrt(PEAK * np.abs(stroke) / acceleration))
     )  # eq:ramp-within
+
+
+def ramp_within_jerk(stroke: Array, speed: Array, jerk: Array) -> Array:
+    r"""The shortest ramp [s] that keeps the jerk of a stroke, largest at the ends of the ramp, at or below ``jerk``.
+
+    .. math::
+        T_r = \min\left(\sqrt{\frac{6 V_\max}{j_\max}}, \sqrt[3]{\frac{6 |s|}{j_\max}}\right)  (eq:ramp-within-jerk)
+
+    The first where the stroke reaches ``speed``, the second where it does not; zero for an infinite ``jerk``.
+    """
+    return np.asarray(
+        np.minimum(np.sqrt(6.0 * speed / jerk), np.cbrt(6.0 * np.abs(stroke) / jerk))
+    )  # eq:ramp-within-jerk
 
 
 def stroke_motion(t: Array, stroke: Array, top: Array, ramp: Array) -> tuple[Array, Array, Array, Array]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.motion.laws import ProfileKind
+from servotwin.motion.profiles import ProfileKind
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ def _selection(page: Page, full: View) -> None:
 
 def _profiles(page: Page, single: View) -> None:
     scenario, control = single.result.scenario, single.description.controller
-    ramps = sorted({move.ramp for move in scenario.moves})
+    ramps = sorted({move.ramp for move in scenario.moves if move.ramp is not None})
     clocks = ""
     if control is not None:
         main, axis = 1e3 * control.main_period, 1e3 * control.axis_period

@@ -3,11 +3,12 @@ r"""Where the arm and its motors are in balance: gears twisted by what they carr
 The motors stand (or turn evenly) at angles theta; each elastic gear twists by delta = theta - N q until it carries
 its share p of what holds the arm:
 
-.. math:: k\,\mathrm{dz}(\delta) = p(q), \qquad p = N^{-T}\,\mathrm{rne}(q, \dot q, 0), \qquad
+.. math:: k\,\mathrm{dz}(\delta) = p(q), \qquad p = N^{-T}\,(\mathrm{rne}(q, \dot q, 0) + \tau_f), \qquad
           q = N^{-1}(\theta - \delta)                                                   (eq:start-balance)
 
 with dz the part of the twist beyond half of the play: the load decides which flank it lies on, and without load
-the gear stands in the middle of its play. Stiff gears do not twist. At rest rne is the gravity torque.
+the gear stands in the middle of its play. Stiff gears do not twist. At rest rne is the gravity torque. tau_f is the
+friction of joints that move; at rest it is not counted on.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.drives.friction import friction_torque
+from servotwin.drives.friction import friction_torque, joint_friction_torque
 from servotwin.drives.gears import LOSS_SPEED
 from servotwin.drives.records import FREE, STUCK
 from servotwin.dynamics.recursive.jit import kernel
@@ -46,9 +47,16 @@ class Balance:
 
 
 class Arm:
-    """The arm as it is behind its transmission ``N`` (n, n), near the pose ``q0``, joints moving at ``qd``."""
+    """The arm as it is behind its transmission ``N`` (n, n), near the pose ``q0``, joints moving at ``qd``.
 
-    def __init__(self, plant: Robot, motors: Any, N: Array, q0: Array, qd: Array) -> None:
+    ``stops``: records of the joints, with friction of their own.
+    """
+
+    def __init__(self, plant: Robot, motors: Any, stops: Any, N: Array, q0: Array, qd: Array) -> None:
+        sliding = stops.copy()
+        sliding["mode"] = modes(stops, qd)
+        self.rubs = np.zeros(len(qd))
+        joint_friction_of(sliding, np.ascontiguousarray(qd), self.rubs)
         self.plant, self.motors, self.N, self.q0, self.qd = plant, motors, N, q0, qd
         self.inverse = np.linalg.inv(N)
         self.w = N @ qd
@@ -64,7 +72,7 @@ class Arm:
         """Torque p (m,) that every gear passes on, counted at its motor."""
         moving = self.qd.any()
         tau = self.plant.rne(q, self.qd, np.zeros_like(q)) if moving else self.plant.gravload(q)
-        return np.asarray(self.inverse.T @ tau)
+        return np.asarray(self.inverse.T @ (tau + self.rubs))
 
     def torsion(self, load: Array) -> Array:
         """Torques of the elastic gears before their losses, which grow with the speed (eq:gear-loss)."""
@@ -161,7 +169,7 @@ def gear_factor(motors: Any, load: Array, w: Array) -> Array:
 
 
 def modes(motors: Any, w: Array) -> Array:
-    """Modes of the shafts at the speeds w (m,): without dry friction, stuck, or sliding in their direction."""
+    """Modes of shafts or joints at the speeds w (m,): without dry friction, stuck, or sliding in their direction."""
     return np.where(motors["mode"] == FREE, FREE, np.where(w == 0.0, STUCK, np.sign(w))).astype(np.int64)
 
 
@@ -170,3 +178,11 @@ def friction_of(motors: Any, w: Any, out: Any) -> None:
     """Friction torque of every motor at its speed."""
     for j in range(motors.shape[0]):
         out[j] = friction_torque(motors[j], w[j])
+
+
+@kernel
+def joint_friction_of(stops: Any, qd: Any, out: Any) -> None:
+    """Friction torque of every joint that rubs by itself, at its speed."""
+    for i in range(stops.shape[0]):
+        if stops[i].rubs:
+            out[i] = joint_friction_torque(stops[i], qd[i])

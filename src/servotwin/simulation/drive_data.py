@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from servotwin.control.axis_data import gear_ratios
+from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.motors import (
     dq_inductances,
     motor_of,
@@ -14,9 +15,10 @@ from servotwin.description.motors import (
     required_current_limit,
 )
 from servotwin.description.problems import refuse
-from servotwin.description.schema import Axis, Motor, Power, RobotDescription
-from servotwin.drives.records import FREE, MOTOR, POWER, SENSOR, Kind, zeros
+from servotwin.description.schema import Motor, Power, RobotDescription
+from servotwin.drives.records import FREE, MOTOR, POWER, SENSOR, STUCK, Kind, zeros
 from servotwin.mechanism.model import Array
+from servotwin.simulation.friction_data import shaft_curve
 from servotwin.simulation.scenario_parts import Solver
 
 AMBIENT = 25.0  # degC
@@ -48,14 +50,15 @@ def motor_records(description: RobotDescription, N: Array) -> Any:
         record, kind = records[j], KINDS[word]
         record["kind"] = kind
         fill_winding(record, motor, kind, bridge)
-        fill_friction(record, axis, motor)
+        record["J"] = motor.rotor_inertia or 0.0
+        record["brake_torque"] = axis.brake.torque if axis.brake is not None else 0.0
         elastic += fill_gear(record, description, name, float(ratios[j]), elastic)
+        curve = shaft_curve(description, N, j)
+        fill_friction(record, curve)
         fill_thermal(record, motor)
         record["w_limit"], record["tau_limit"] = motor.max_speed or math.inf, motor.peak_torque or math.inf
-        smooth = not (record["tau_c"] or record["tau_s"] or record["eta"] < 1.0) or (
-            record["flexible"] >= 0 and not (record["tau_c"] or record["tau_s"])
-        )
-        record["mode"] = FREE if smooth else 0
+        lossy = record["flexible"] < 0 and record["eta"] < 1.0
+        record["mode"] = STUCK if curve.dry or lossy else FREE
     return records
 
 
@@ -72,13 +75,15 @@ def fill_winding(record: Any, motor: Motor, kind: Kind, bridge: float) -> None:
         record["pole_pairs"], record["psi"] = pole_pairs, K / (1.5 * pole_pairs)
 
 
-def fill_friction(record: Any, axis: Axis, motor: Motor) -> None:
-    """Rotor, friction and brake."""
-    record["J"], record["f"] = motor.rotor_inertia or 0.0, motor.viscous_friction or 0.0
-    record["tau_c"] = motor.coulomb_friction or 0.0
-    record["tau_s"] = max(motor.static_friction or 0.0, record["tau_c"])
-    record["w_stribeck"] = motor.stribeck_speed or 1.0
-    record["brake_torque"] = axis.brake.torque if axis.brake is not None else 0.0
+def fill_friction(record: Any, curve: FrictionCurve) -> None:
+    """Friction of a shaft or joint (eq:friction-curve)."""
+    record["f"], record["tau_c"], record["tau_s"] = curve.viscous, curve.coulomb, curve.static
+    for k, (excess, w_s) in enumerate(curve.falls):
+        record["tau_fall"][k], record["w_stribeck"][k] = excess, w_s
+    for side, points in enumerate(curve.tables):
+        record["points"][side] = len(points)
+        for k, (w, tau) in enumerate(points):
+            record["table_w"][side, k], record["table_tau"][side, k] = w, tau
 
 
 def fill_gear(record: Any, description: RobotDescription, name: str, ratio: float, elastic: int) -> int:

@@ -161,6 +161,7 @@ def save_modes(world: Any, motors: Any, stops: Any) -> None:
     for i in range(world.n):
         stop, at = stops[i], world.m + i
         world.saved[at, 0], world.saved[at, 1], world.saved[at, 2] = stop.state, stop.reaction, stop.touched
+        world.saved[at, 3], world.saved[at, 4] = stop.mode, stop.slack
 
 
 @helper
@@ -174,6 +175,7 @@ def restore_modes(world: Any, motors: Any, stops: Any) -> None:
         stop, at = stops[i], world.m + i
         stop.state, stop.reaction = int(world.saved[at, 0]), world.saved[at, 1]
         stop.touched = int(world.saved[at, 2])
+        stop.mode, stop.slack = int(world.saved[at, 3]), world.saved[at, 4]
 
 
 @piece

@@ -13,7 +13,7 @@ from servotwin.description.checks import motor_names
 from servotwin.description.motors import motor_of, owners
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
-from servotwin.drives.records import FREE, STOP, Kind, zeros
+from servotwin.drives.records import FREE, STOP, STUCK, Kind, zeros
 from servotwin.equations.derivation import Numbers
 from servotwin.errors import UnsupportedError
 from servotwin.kernels.hub import Entry, entry, step_entry
@@ -21,7 +21,14 @@ from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.closure_watch import SOUND
 from servotwin.simulation.controller_data import axis_records, timing_record
-from servotwin.simulation.drive_data import current_limit, motor_records, power_record, sensor_records
+from servotwin.simulation.drive_data import (
+    current_limit,
+    fill_friction,
+    motor_records,
+    power_record,
+    sensor_records,
+)
+from servotwin.simulation.friction_data import joint_curves
 from servotwin.simulation.loop import AXIS, BRIDGE, DRIVER, LAW, MAIN, run
 from servotwin.simulation.recording import HEAD, LOG_PERIOD, NEVER, PER_LOG, PER_ROW
 from servotwin.simulation.scenario_parts import Solver
@@ -160,7 +167,7 @@ def build_machine(
         motors,
         sensors,
         axes,
-        stop_records(plant),
+        stop_records(plant, truth),
         task_table(belief),
         np.zeros((1, m, 3)),
         np.linalg.inv(model_N).astype(np.float64),
@@ -211,8 +218,10 @@ def attach_drives(machine: Machine, solver: Solver) -> None:
     decay = (motors["R"] + motors["R_bridge"]) / np.where(motors["L"] > 0.0, motors["L"], np.inf)
     decays = solver.method != "fast" or (decay * machine.timing["T_current"][0] >= LEAST_DECAY).all()
     direct = world["separate"] and world["at_bus"] < 0 and (motors["kind"] == Kind.DC).all() and decays
-    world["plain"] = int(direct and world["smooth"] and solver.method in ("rk4", "fast"))
-    world["rubs"] = int(direct and not world["smooth"] and solver.method == "fast")
+    linear = world["smooth"] and not motors["points"].any()  # friction in proportion to the speed
+    world["plain"] = int(direct and linear and solver.method in ("rk4", "fast"))
+    world["rubs"] = int(direct and not linear and solver.method == "fast")
+    world["joint_rubs"] = int(machine.stops["rubs"].any())
     if synchronous(machine):
         world["plain"] = 1
     ratio = np.diag(machine.N)
@@ -228,7 +237,8 @@ def attach_drives(machine: Machine, solver: Solver) -> None:
 def synchronous(machine: Machine) -> bool:
     """Whether the window written out for synchronous motors serves this robot: all of them, stiff and smooth."""
     world, kinds = machine.world[0], machine.motors["kind"]
-    stiff = world["smooth"] and world["diagonal"] and world["elastic"] == 0 and world["n_x"] == world["n"]
+    smooth = world["smooth"] and not machine.motors["points"].any()
+    stiff = smooth and world["diagonal"] and world["elastic"] == 0 and world["n_x"] == world["n"]
     return bool(world["method"] == 1 and stiff and world["at_bus"] < 0 and (kinds == Kind.PMSM).all())
 
 
@@ -317,6 +327,8 @@ def world_record(
     N = plant.mechanism.rotors.N
     w["diagonal"] = int(np.array_equal(N, np.diag(np.diag(N))))
     w["smooth"] = int((motors["mode"] == FREE).all() and (motors["half_play"] == 0.0).all())
+    if any(curve.dry for curve in joint_curves(truth, N)):
+        w["smooth"] = 0
     w["simple"] = w["smooth"]
     w["method"] = int(solver.method == "fast")
     w["adaptive"] = int(solver.method == "adaptive")
@@ -398,8 +410,8 @@ def attach_model(machine: Machine, model: Robot) -> None:
     machine.kept.append(rne)
 
 
-def stop_records(plant: Robot) -> Any:
-    """End stops a little beyond the position limits, and the other limits of the joints."""
+def stop_records(plant: Robot, truth: RobotDescription) -> Any:
+    """End stops a little beyond the position limits, the other limits of the joints, and their own friction."""
     low, high = plant.limits.q_min, plant.limits.q_max
     stops = zeros(STOP, len(low))
     margin = np.where(np.isfinite(high - low), STOP_MARGIN * (high - low), 0.0)
@@ -407,6 +419,9 @@ def stop_records(plant: Robot) -> Any:
     stops["high"] = np.where(np.isfinite(high), high + margin, OPEN_END)
     stops["speed_limit"], stops["effort_limit"] = plant.limits.qd_max, plant.limits.tau_max
     stops["has_effort"] = np.isfinite(plant.limits.tau_max)
+    for stop, curve in zip(stops, joint_curves(truth, plant.mechanism.rotors.N), strict=True):
+        fill_friction(stop, curve)
+        stop["rubs"], stop["mode"] = int(curve.some), STUCK if curve.dry else FREE
     return stops
 
 

@@ -28,6 +28,7 @@ from servotwin.drives.records import FREE, MOTOR, STOP, STUCK, Kind
 from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import call_address, call_piece, records_at
 from servotwin.simulation.held import factor, held_acceleration, solve, sort_joints
+from servotwin.simulation.joint_friction import held_joint, hold_joint, rub_joints
 from servotwin.simulation.work import PER_BUS, PER_MOTOR, WORLD
 
 DC, REDUCED, PMSM, IDEAL = int(Kind.DC), int(Kind.DC_REDUCED), int(Kind.PMSM), int(Kind.IDEAL)
@@ -147,6 +148,8 @@ def rates(world: Any, power: Any, motors: Any, stops: Any, t: float, y: Any, dy:
         else:
             for i in range(n):
                 inputs[n_x + n + i] += world.N[j, i] * passed
+    if world.joint_rubs:
+        rub_joints(world, stops, y, dz, FRICTION * m)
     if world.simple:
         call_address(world.accel, world.inputs_at, world.outputs_at, world.accel_data)
         for i in range(n):
@@ -250,10 +253,10 @@ def assemble(world: Any, motors: Any) -> None:
 
 @part
 def constraints(world: Any, motors: Any, stops: Any) -> int:
-    """Rows C of C qdd = 0: stuck shafts behind stiff gears, joints at their stops; their number."""
+    """Rows C of C qdd = 0: stuck shafts behind stiff gears, joints that stick or lie at their stops; their number."""
     n, count = world.n, 0
     for i in range(n):
-        if stops[i].state != 0:
+        if held_joint(stops[i]):
             for k in range(n):
                 world.C[count, k] = 1.0 if k == i else 0.0
             world.row_of[count] = world.m + i
@@ -262,9 +265,9 @@ def constraints(world: Any, motors: Any, stops: Any) -> int:
         if motors[j].flexible < 0 and motors[j].mode == STUCK:
             loose = False
             for k in range(n):
-                loose = loose or (world.N[j, k] != 0.0 and stops[k].state == 0)
+                loose = loose or (world.N[j, k] != 0.0 and not held_joint(stops[k]))
             if not loose:
-                continue  # the stops hold it already
+                continue  # its joints are held already
             for k in range(n):
                 world.C[count, k] = world.N[j, k]
             world.row_of[count] = j
@@ -332,7 +335,7 @@ def reactions(world: Any, motors: Any, stops: Any, y: Any, dz: Any, count: int) 
     for r in range(count):
         row = world.row_of[r]
         if row >= world.m:
-            stops[row - world.m].reaction = world.reaction[r]
+            hold_joint(stops[row - world.m], world.reaction[r])
         else:
             motor = motors[row]
             motor.transmitted = motor.net + world.reaction[r]

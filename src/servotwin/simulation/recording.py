@@ -132,6 +132,16 @@ def look_at_stops(world: Any, stops: Any, axes: Any) -> bool:
 
 
 @helper
+def look_at_stuck_joints(world: Any, stops: Any, axes: Any) -> None:
+    """Tell every motor that turns a joint which its own friction holds."""
+    for i in range(world.n):
+        if stops[i].rubs and stops[i].mode == STUCK:
+            for j in range(world.m):
+                if world.N[j, i] != 0.0:
+                    axes[j].met |= HELD
+
+
+@helper
 def look_at_bus(world: Any, power: Any, start: int) -> None:
     """Extremes of the bus voltage since ``start`` [ns]; the braking resistor is switched by it."""
     u = bus_voltage(world)
@@ -145,8 +155,14 @@ def look_at_bus(world: Any, power: Any, start: int) -> None:
 
 
 @helper
-def sliding(world: Any, motors: Any) -> bool:
-    """True if no motor behind a stiff gear sticks, or loses in its gear: the arm obeys its equation as it stands."""
+def sliding(world: Any, motors: Any, stops: Any) -> bool:
+    """True if no joint and no motor behind a stiff gear sticks or loses in its gear.
+
+    The arm obeys its equation as it stands.
+    """
+    for i in range(world.n):
+        if stops[i].rubs and stops[i].mode == STUCK:
+            return False
     for j in range(world.m):
         if motors[j].flexible < 0 and (motors[j].mode == STUCK or motors[j].eta < 1.0):
             return False
@@ -213,11 +229,13 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
     world.flowed += abs(from_source(world, motors, world.z) - from_source(world, motors, world.z_mark))
     for i in range(world.n_z):
         world.z_mark[i] = world.z[i]
+    if world.joint_rubs:
+        look_at_stuck_joints(world, stops, axes)
     held = look_at_stops(world, stops, axes)
     watch_joints(world, motors, stops, axes)
     note_limits(axes, start, world.now)
     world.held = 1 if held else 0
-    world.simple = 1 if sliding(world, motors) and not held else 0
+    world.simple = 1 if sliding(world, motors, stops) and not held else 0
     look_at_bus(world, power[0], start)
 
 

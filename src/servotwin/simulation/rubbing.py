@@ -1,10 +1,10 @@
 r"""The plain window for motors with dry friction: some shafts slide, some stick, and none changes its mind.
 
 DC motors, each behind its own stiff gear without loss, on a stiff bus. While the modes of all shafts stay as they are,
-friction is a smooth torque (eq:stribeck), and the window of ``plain`` holds with two changes: friction acts in every
-stage of the arm's step, and what sticks stands still (eq:held-arm), as long as stiction holds the torque at every edge.
-The inverse inertia of eq:motor-mobility is that of the joints that move. A window in which a shaft would turn round or
-let go is taken back and left to the method that goes from edge to edge.
+friction is a smooth torque (eq:friction-curve), and the window of ``plain`` holds with two changes: friction acts in
+every stage of the arm's step, and what sticks stands still (eq:held-arm), as long as stiction holds the torque at every
+edge. The inverse inertia of eq:motor-mobility is that of the joints that move. A window in which a shaft would turn
+round or let go is taken back and left to the method that goes from edge to edge.
 """
 
 from __future__ import annotations
@@ -45,12 +45,9 @@ def move_rubbing_arm(world: Any, motors: Any, h: float) -> None:
             world.inputs[j] = world.y[j] + a * world.k[s, j]
             world.inputs[n + j] = world.k[s + 1, j] = v
             w = world.ratio[j] * v
-            torque = world.a0[j] + world.a1[j] * a - motor.f * w
-            if motor.mode not in (FREE, STUCK):
-                dry = motor.mode * dry_torque(motor, w)
-                torque -= dry
-                world.rubbed[j] += weight * dry * w
-            world.force[j] = torque
+            dry = dry_torque(motor, w)
+            world.rubbed[j] += weight * dry * w
+            world.force[j] = world.a0[j] + world.a1[j] * a - motor.f * w - dry
         held_acceleration(world, motors)
         for j in range(n):
             world.k[s + 1, n + j] = world.qdd[j]
@@ -91,9 +88,7 @@ def begin_rubbing(world: Any, motors: Any) -> None:
         motor = motors[j]
         w = world.ratio[j] * world.y[n + j]
         world.a0[j], world.a1[j] = motor.K * world.y[2 * n + j], 0.0
-        world.force[j] = world.a0[j] - motor.f * w
-        if motor.mode not in (FREE, STUCK):
-            world.force[j] -= motor.mode * dry_torque(motor, w)
+        world.force[j] = world.a0[j] - motor.f * w - dry_torque(motor, w)
     held_acceleration(world, motors)
     for j in range(n):
         world.alpha[j], world.jerk[j] = world.ratio[j] * world.qdd[j], 0.0

@@ -160,21 +160,39 @@ def plan_scenario(scenario: Scenario, joints: tuple[str, ...], limits: Limits) -
     """The planned motion of a scenario; ``joints`` in the order of q, ``limits`` those of the robot."""
     axes = scenario.description.axes
     q = np.array([scenario.start[name] for name in joints])
-    speed = start_speed(scenario, joints)
-    ramp = run_out_time(speed, scenario.moves[0].ramp if scenario.moves else RAMP, limits)
-    q = rest_after(q, speed, ramp)
+    moving = start_speed(scenario, joints)
+    first = scenario.moves[0].ramp if scenario.moves else None
+    ramp = run_out_time(moving, first or RAMP, limits)
+    q = rest_after(q, moving, ramp)
     moves = []
     target: Array = q
     for move in scenario.moves:
         target = np.array([move.to.get(name, target[i]) for i, name in enumerate(joints)])
-        share, tops = (move.speed, None) if isinstance(move.speed, float) else (1.0, move.speed)
-        rates = None if tops is None else np.array([tops.get(name, np.inf) for name in joints])
-        moves.append(PointMove(target, share, move.ramp, move.dwell, move.together, rates))
+        (speed, rates), (acceleration, growths) = (
+            (rate, None)
+            if isinstance(rate, float)
+            else (1.0, np.array([rate.get(x, np.inf) for x in joints]))
+            for rate in (move.speed, move.acceleration)
+        )
+        moves.append(
+            PointMove(
+                target,
+                speed,
+                move.ramp,
+                move.dwell,
+                move.together,
+                rates,
+                move.profile,
+                acceleration,
+                growths,
+            )
+        )
     sliding = [axes[name].prismatic for name in joints]
-    plan = plan_moves(q, moves, limits, names=joints, prismatic=sliding, repeat=scenario.repeat)
-    if not speed.any():
+    jerk = [axes[name].limits.jerk or np.inf for name in joints]
+    plan = plan_moves(q, moves, limits, names=joints, prismatic=sliding, repeat=scenario.repeat, jerk=jerk)
+    if not moving.any():
         return plan
-    motion = MovingStart(plan, speed, ramp)
+    motion = MovingStart(plan, moving, ramp)
     check_moving_start(motion, limits, joints, sliding)
     return motion
 

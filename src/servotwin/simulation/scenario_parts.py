@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -21,11 +21,13 @@ from servotwin.description.fields import (
 from servotwin.description.nodes import quoted
 from servotwin.description.units import did_you_mean, parse_quantity
 from servotwin.motion.point_moves import RAMP
+from servotwin.motion.profiles import ProfileKind
 
 FORMAT = "servotwin-scenario/1"
 MAX_REPEAT = 10_000
 POSITION = Measure("rad", linear="m")
 SPEED = Measure("rad/s", linear="m/s", above=0.0)
+ACCELERATION = Measure("rad/s2", linear="m/s2", above=0.0)
 SEED = Whole(0, 2**32 - 1)
 RATE = Measure("rad/s", linear="m/s")  # of either sign
 SHARE = Measure("", above=0.0, maximum=1.0)
@@ -60,35 +62,35 @@ def read_joints(raw: object, measure: Measure, info: ValidationInfo) -> object:
     return read
 
 
-def read_speed(raw: object, moving: list[str], info: ValidationInfo) -> object:
-    """A share (0 to 1], or the speeds of the ``moving`` axes [rad/s, m/s]: one for all, or each its own."""
+def read_rate(raw: object, kind: Measure, what: str, moving: list[str], info: ValidationInfo) -> object:
+    """A share (0 to 1], or a ``kind`` of rate of the ``moving`` axes [SI]: one for all, or each its own."""
     sliding: dict[str, bool] = (info.context or {}).get("prismatic", {})
     if isinstance(raw, dict):
         for name in raw:
             known(name, moving, "an axis of this move", name)
         for name in moving:
             if name not in raw:
-                raise problem(f"the speed of axis {quoted(name)} is missing; expected all axes of this move")
-        return {name: read_at(name, SPEED, value, sliding[name]) for name, value in raw.items()}
-    if not isinstance(raw, str) or not is_speed(raw):
+                raise problem(f"the {what} of axis {quoted(name)} is missing; expected all axes of this move")
+        return {name: read_at(name, kind, value, sliding[name]) for name, value in raw.items()}
+    if not isinstance(raw, str) or not is_rate(raw, kind):
         return SHARE.read(raw)
-    kinds = {sliding[name] for name in moving}
-    if len(kinds) > 1:
+    if len({sliding[name] for name in moving}) > 1:
+        per = kind.unit.removeprefix("rad")
         raise problem(
-            f"{quoted(raw)}: some axes turn and some slide; expected speeds by axis, {{A: 90 deg/s, ...}}"
+            f"{quoted(raw)}: some axes turn and some slide; expected {what}s by axis, {{A: 90 deg{per}, ...}}"
         )
-    return {name: SPEED.read_for(raw, sliding[name]) for name in moving}
+    return {name: kind.read_for(raw, sliding[name]) for name in moving}
 
 
-def is_speed(text: str) -> bool:
-    """Whether a text is an angle or a length per time.
+def is_rate(text: str, kind: Measure = SPEED) -> bool:
+    """Whether a text is an angle or a length per time, or per squared time for an acceleration.
 
-    >>> is_speed("90 deg/s"), is_speed("50 %")
-    (True, False)
+    >>> is_rate("90 deg/s"), is_rate("50 %"), is_rate("2 m/s2", ACCELERATION)
+    (True, False, True)
     """
-    for unit in ("rad/s", "m/s"):
+    for unit in (kind.unit, kind.linear):
         try:
-            parse_quantity(text, unit)
+            parse_quantity(text, unit or "")
         except ValueError:
             continue
         return True
@@ -111,8 +113,15 @@ class Move(Part):
     speed: float | dict[str, float] = Field(
         default=1.0, description="share of each axis' largest speed, or a speed, for all axes or by axis"
     )
-    ramp: Annotated[float, Measure("s", above=0.0, maximum=1e3)] = Field(
-        default=RAMP, description="time to reach it; longer where an acceleration limit demands it"
+    profile: Annotated[ProfileKind, Choice(get_args(ProfileKind))] = Field(
+        default="cubic-ramp", description="how the speed rises and falls"
+    )
+    acceleration: float | dict[str, float] = Field(
+        default=1.0, description="share of each axis' largest acceleration, or an acceleration, as speed"
+    )
+    ramp: Annotated[float | None, Measure("s", above=0.0, maximum=1e3)] = Field(
+        default=None,
+        description="time to reach the speed; longer where a limit demands it; default 0.25 s for cubic-ramp",
     )
     dwell: Annotated[float, Measure("s", minimum=0.0, maximum=1e5)] = Field(
         default=0.0, description="rest after the move"
@@ -120,6 +129,14 @@ class Move(Part):
     together: Annotated[bool, Flag()] = Field(
         default=True, description="whether the axes end together, the quicker ones slowed down"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_ramp(cls, raw: object) -> object:
+        """The profiles other than the cubic ramp have no ramp time unless one is stated."""
+        if isinstance(raw, dict) and "ramp" not in raw and raw.get("profile", "cubic-ramp") == "cubic-ramp":
+            return {**raw, "ramp": RAMP}
+        return raw
 
     @field_validator("to", mode="before")
     @classmethod
@@ -129,7 +146,12 @@ class Move(Part):
     @field_validator("speed", mode="before")
     @classmethod
     def _read_speed(cls, raw: object, info: ValidationInfo) -> object:
-        return read_speed(raw, list(info.data.get("to", {})), info)
+        return read_rate(raw, SPEED, "speed", list(info.data.get("to", {})), info)
+
+    @field_validator("acceleration", mode="before")
+    @classmethod
+    def _read_acceleration(cls, raw: object, info: ValidationInfo) -> object:
+        return read_rate(raw, ACCELERATION, "acceleration", list(info.data.get("to", {})), info)
 
 
 METHODS = ("fast", "rk4", "modified-euler", "adaptive")

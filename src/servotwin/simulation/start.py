@@ -73,7 +73,7 @@ def begin(machine: Machine, plant: Robot, model: Robot, start: Start) -> Started
     qd_hat = np.zeros_like(q) if start.qd is None else np.asarray(start.qd, dtype=np.float64)
     scale = believed / true  # a controller that believes in more counts turns its motors further
     qd = _true_speeds(machine.N, N_hat, scale, qd_hat)
-    arm = Arm(plant, machine.motors, machine.N, q, qd)
+    arm = Arm(plant, machine.motors, machine.stops, machine.N, q, qd)
     theta_ref = (N_hat @ q) * scale
     set_references(machine, model, q, N_hat @ qd_hat)
     error, held = np.zeros(len(true)), True
@@ -163,7 +163,7 @@ def set_plant(machine: Machine, plant: Robot, state: Balance, currents: Currents
     motors["g"] = np.where(motors["flexible"] < 0, gear_factor(motors, state.load, state.w), 1.0)
     motors["theta"], motors["w"] = state.theta, state.w
     motors["tau"] = motors["torque_command"] = state.tau
-    motors["mode"] = modes(motors, state.w)
+    motors["mode"], machine.stops["mode"] = modes(motors, state.w), modes(machine.stops, state.qd)
     rate = state.w * sensors["counts_per_rad"]
     sensors["count"] = sensors["edge_count"] = currents.count
     sensors["last_rate"] = rate

@@ -15,6 +15,7 @@ from servotwin.drives.records import FREE, MOTOR, POWER, STOP, STUCK
 from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import call_address, call_piece, records_at
 from servotwin.simulation.held import solve
+from servotwin.simulation.joint_friction import joint_margin, loosen_joints, slide_joints_on, switch_joint
 from servotwin.simulation.plant import GEAR, accelerate, assemble, constraints, rates, rotor, shaft
 from servotwin.simulation.work import WORLD
 
@@ -47,6 +48,8 @@ def step(world: Any, power: Any, motors: Any, stops: Any, t: float, h: float) ->
         if s == 0 and not world.smooth:
             for j in range(world.m):
                 world.slack[j] = motors[j].slack
+            for i in range(world.n):
+                world.slack[world.m + i] = stops[i].slack
         weight = h * world.rk_b[which, s]
         for i in range(world.n_y):
             world.k[s, i] = world.dy[i]
@@ -78,6 +81,9 @@ def crossed(world: Any, motors: Any, stops: Any) -> bool:
             return True
     if world.smooth:
         return False
+    for i in range(world.n):
+        if joint_margin(stops[i], world.y1[world.n_x + i]) < 0.0:
+            return True
     for j in range(world.m):
         motor = motors[j]
         if motor.mode == STUCK:
@@ -103,6 +109,7 @@ def margin(world: Any, motors: Any, stops: Any, y: Any) -> float:
             least = min(least, y[i] - stop.low, stop.high - y[i])
         else:
             least = min(least, -stop.state * stop.reaction)
+        least = min(least, joint_margin(stop, y[world.n_x + i]))
     for j in range(world.m):
         motor = motors[j]
         if motor.mode == STUCK:
@@ -125,49 +132,73 @@ def first_guess(world: Any, motors: Any, stops: Any, outside: float, h: float) -
         motor = motors[j]
         if motor.mode == STUCK:
             motor.slack = world.slack[j]
+    for i in range(world.n):
+        if stops[i].mode == STUCK:
+            stops[i].slack = world.slack[world.m + i]
     inside = margin(world, motors, stops, world.y)
     if inside > 0.0 and outside < 0.0:
         return inside, off_the_ends(0.0, h, h * inside / (inside - outside))
     soonest = h if inside >= 0.0 else 0.5 * SHORTEST  # an edge, or another shaft, made it so at once
     for j in range(world.m):
-        motor = motors[j]
-        if motor.mode in (FREE, STUCK) or motor.mode * speed(world, motors, world.y, j) > 0.0:
-            continue
-        rise, end = (
-            motor.mode * acceleration_in(world, motor, j, 0),
-            motor.mode * speed(world, motors, world.y1, j),
-        )
-        if rise <= 0.0:
-            soonest = 0.5 * SHORTEST
-        elif end < 0.0:
-            soonest = min(soonest, rise * h * h / (rise * h - end))
+        way = motors[j].mode
+        if way not in (FREE, STUCK):
+            start, end = speed(world, motors, world.y, j), speed(world, motors, world.y1, j)
+            rate = acceleration_in(world, motors[j], j, 0)
+            soonest = min(soonest, back_at_rest(way * start, way * end, way * rate, h))
+    for i in range(world.n):
+        way = stops[i].mode
+        if stops[i].rubs and way not in (FREE, STUCK) and stops[i].state == 0:
+            at = world.n_x + i
+            turn = back_at_rest(way * world.y[at], way * world.y1[at], way * world.k[0, at], h)
+            soonest = min(soonest, turn)
     return inside, off_the_ends(0.0, h, soonest if soonest < h else 0.5 * h)
 
 
-@part
-def lowest(world: Any, motors: Any, h: float) -> float:
-    """When a sliding shaft that moves on at both ends of a step has turned round twice in between, or h.
+@helper
+def back_at_rest(start: float, end: float, rate: float, h: float) -> float:
+    """When a speed that begins at rest with ``rate`` is back there, on the parabola to its end, or h."""
+    if start > 0.0:
+        return h
+    if rate <= 0.0:
+        return 0.5 * SHORTEST
+    return rate * h * h / (rate * h - end) if end < 0.0 else h
 
-    Its speed is the cubic with the speeds at both ends and the accelerations there (in the last stage at the end).
-    """
+
+@part
+def lowest(world: Any, motors: Any, stops: Any, h: float) -> float:
+    """When a shaft or joint that slides on at both ends of a step has turned round twice in between, or h."""
     last = world.rk_n[world.exact] - 1
     for j in range(world.m):
-        motor = motors[j]
-        if motor.mode in (FREE, STUCK):
-            continue
-        fall = motor.mode * acceleration_in(world, motor, j, 0) * h
-        rise = motor.mode * acceleration_in(world, motor, j, last) * h
-        if fall < 0.0 < rise:
-            part = fall / (fall - rise)
-            w0, w1 = (
-                motor.mode * speed(world, motors, world.y, j),
-                motor.mode * speed(world, motors, world.y1, j),
-            )
-            back = 1.0 - part
-            ends = w0 * back * back * (1.0 + 2.0 * part) + w1 * part * part * (3.0 - 2.0 * part)
-            if ends + part * back * (back * fall - part * rise) < 0.0:
-                return part * h  # type: ignore[no-any-return]
+        way = motors[j].mode
+        if way not in (FREE, STUCK):
+            start, end = speed(world, motors, world.y, j), speed(world, motors, world.y1, j)
+            first, then = acceleration_in(world, motors[j], j, 0), acceleration_in(world, motors[j], j, last)
+            dip = turned_twice(way * start, way * end, way * first * h, way * then * h)
+            if dip < 1.0:
+                return dip * h
+    for i in range(world.n):
+        way = stops[i].mode
+        if stops[i].rubs and way not in (FREE, STUCK) and stops[i].state == 0:
+            at = world.n_x + i
+            first, then = world.k[0, at], world.k[last, at]
+            dip = turned_twice(way * world.y[at], way * world.y1[at], way * first * h, way * then * h)
+            if dip < 1.0:
+                return dip * h
     return h
+
+
+@helper
+def turned_twice(start: float, end: float, fall: float, rise: float) -> float:
+    """Where in a step a speed is lowest and below zero, 0 to 1; 1 if it is not.
+
+    On the cubic with the speeds at both ends and the slopes there, both per step.
+    """
+    if not fall < 0.0 < rise:
+        return 1.0
+    part = fall / (fall - rise)
+    back = 1.0 - part
+    ends = start * back * back * (1.0 + 2.0 * part) + end * part * part * (3.0 - 2.0 * part)
+    return part if ends + part * back * (back * fall - part * rise) < 0.0 else 1.0
 
 
 @helper
@@ -254,10 +285,18 @@ def switch(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float
             for j in range(world.m):  # an impulse is more than any friction holds
                 if motors[j].flexible < 0 and motors[j].mode == STUCK:
                     motors[j].mode = 1
+            loosen_joints(world, stops)
             impact(world, motors, stops)
             slide_on(world, motors)
+            slide_joints_on(world, stops)
         elif stop.state * stop.reaction > 0.0:
             stop.state = 0
+        elif switch_joint(stop, world.y[world.n_x + i]):
+            world.simple = 0
+            if world.diagonal:
+                world.y[world.n_x + i] = 0.0
+            else:
+                impact(world, motors, stops)
     for j in range(world.m):
         motor = motors[j]
         if motor.half_play > 0.0:
@@ -383,7 +422,7 @@ def advance(world_at: int, power_at: int, motors_at: int, stops_at: int, t: floa
             inside, h = first_guess(world, motors, stops, outside, h)
             continue
         elif not (world.smooth or looked):
-            dip = lowest(world, motors, h)
+            dip = lowest(world, motors, stops, h)
             if dip < h:  # a shaft may have turned round twice: look there
                 h, looked = dip, True
                 continue

@@ -23,8 +23,8 @@ MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + MAX_JOINTS
 _ROWS = 2 * MAX_JOINTS
 
 _WHOLES = (
-    "n n_x m elastic at_theta at_w at_bus n_y n_z diagonal simple smooth separate plain rubs held moving exact "
-    "windows world_at power_at motors_at stops_at advance_piece fast_piece plain_piece rubbing_piece march_piece "
+    "n n_x m elastic at_theta at_w at_bus n_y n_z diagonal simple smooth separate plain rubs joint_rubs held moving "
+    "exact windows world_at power_at motors_at stops_at advance_piece fast_piece plain_piece rubbing_piece march_piece "
     "late_piece constrained_piece switch_piece closure_piece track track_data track_at track_n sound_at "
     "step_entry step_data march_at march_size "
     "accel accel_data motion motion_data inputs_at outputs_at signals_at memory_at command_at model_at "
@@ -66,8 +66,8 @@ _ARRAYS = {
     "mean_a": (MAX_JOINTS,),  # their mean over the period
     "mean_b": (MAX_JOINTS,),
     "asked": (4,),  # of a bridge: modulation and current, both components
-    "saved": (_ROWS, 4),  # modes of motors and stops before a window that may be redone
-    "slack": (MAX_JOINTS,),  # of stuck shafts when a step began
+    "saved": (_ROWS, 5),  # modes of motors and joints before a window that may be redone
+    "slack": (_ROWS,),  # of stuck shafts and joints when a step began
     "heat": (MAX_JOINTS, 2),  # copper and bridge losses [J]
     "rk_a": (2, STAGES, STAGES),  # schemes: 0 for everything, 1 for the arm of the fast method
     "rk_b": (2, STAGES),

@@ -64,7 +64,7 @@ def test_it_lets_go_at_its_static_friction_and_slides_by_stribecks_curve(tmp_pat
     assert first == pytest.approx(0.15, abs=4.1e-4)  # 0.3 N m, within two periods of the torque
     assert np.all(w >= 0.0)
     assert machine.world["events"][0] <= 2  # one breakaway, no chatter
-    # the equation of motion with eq:stribeck, by the mean acceleration over each period
+    # the equation of motion with eq:friction-curve, by the mean acceleration over each period
     tau = result.signals["motor_A_torque_N_m"][1:]
     middle = 0.5 * (w[1:] + w[:-1])
     dry = 0.1 + 0.2 * np.exp(-((middle / 2.0) ** 2))
@@ -88,7 +88,7 @@ def test_it_stops_and_stays_where_coulomb_friction_ends_the_motion(tmp_path: Pat
 
 @njit
 def _friction(motors: Any, w: float, tau: float, load: float) -> tuple[float, float, float]:
-    return dry_torque(motors[0], w), friction_torque(motors[0], w), holding_slack(motors[0], tau, load)
+    return -dry_torque(motors[0], w), friction_torque(motors[0], w), holding_slack(motors[0], tau, load)
 
 
 def test_friction_terms_are_those_of_the_formula() -> None:
@@ -97,6 +97,7 @@ def test_friction_terms_are_those_of_the_formula() -> None:
         "f": 0.01,
         "tau_c": 0.1,
         "tau_s": 0.3,
+        "tau_fall": (0.2, 0.0),
         "w_stribeck": 2.0,
         "eta": 0.5,
         "mode": -1,

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.model import Limits
 from servotwin.motion.point_moves import PointMove, plan_moves
+from servotwin.motion.profiles import ProfileKind
 
 INF = np.full(3, np.inf)
 LIMITS = Limits(
@@ -142,3 +143,140 @@ def test_wrong_shapes_are_refused() -> None:
         plan_moves(np.zeros(3), [PointMove(np.zeros(3))], LIMITS).sample([[1.0]])
     with pytest.raises(InputError, match="0 moves; expected 1 to"):
         plan_moves(np.zeros(3), [], LIMITS)
+
+
+# --- profiles other than the cubic ramp ---------------------------------------------------------------
+JERKS = np.array([60.0, np.inf, 8.0])
+OTHERS: tuple[ProfileKind, ...] = ("trapezoid", "s-curve", "quintic")
+
+
+def constant_acceleration(t: np.ndarray, start: np.ndarray, target: np.ndarray, V, a) -> np.ndarray:
+    """Positions of joints on one parameter that rises with constant acceleration, written out piece by piece."""
+    way = target - start
+    speed = min(v / abs(s) for v, s in zip(V, way, strict=True) if s)
+    growth = min(x / abs(s) for x, s in zip(a, way, strict=True) if s)
+    speed = min(speed, np.sqrt(growth))  # too short to reach it
+    rise, total = speed / growth, 1.0 / speed + speed / growth
+    s = np.where(t < rise, 0.5 * growth * t**2, speed * (t - 0.5 * rise))
+    s = np.where(t > total - rise, 1.0 - 0.5 * growth * (total - t) ** 2, s)
+    s = np.where(t > total, 1.0, np.where(t < 0.0, 0.0, s))
+    return start + s[:, np.newaxis] * way
+
+
+# KinematicPTP of Modelica.Mechanics.MultiBody.Examples.Systems.RobotR3.FullRobot (Modelica Standard Library 4)
+R3_START = np.radians([-60.0, 20.0, 90.0, 0.0, -110.0, 0.0])
+R3_TARGET = np.radians([60.0, -70.0, -35.0, 45.0, 110.0, 45.0])
+R3_SPEEDS = np.array([3.0, 1.5, 5.0, 3.1, 3.1, 4.1])
+R3_ACCELERATIONS = np.array([15.0, 15.0, 15.0, 60.0, 60.0, 60.0])
+
+
+def test_trapezoid_of_the_manutec_r3_is_that_of_its_published_model() -> None:
+    free = np.full(6, np.inf)
+    limits = Limits(-free, free, R3_SPEEDS, R3_ACCELERATIONS, free)
+    plan = plan_moves(R3_START, [PointMove(R3_TARGET, profile="trapezoid")], limits)
+    assert plan.duration == pytest.approx(1.356, abs=5e-4)  # as published
+    t = np.linspace(-0.1, 1.5, 2001)
+    q, qd, qdd = plan.sample(t)
+    expected = constant_acceleration(t, R3_START, R3_TARGET, R3_SPEEDS, R3_ACCELERATIONS)
+    np.testing.assert_allclose(q, expected, rtol=0, atol=1e-13)
+    assert np.abs(qd).max(axis=0)[4] == pytest.approx(3.1)  # joint 5 limits the speed
+    assert np.abs(qdd).max(axis=0)[2] == pytest.approx(15.0)  # joint 3 the acceleration
+
+
+@given(POSES, POSES, st.floats(0.05, 1.0), st.floats(0.05, 1.0))
+def test_trapezoid_has_constant_acceleration_on_one_parameter(start, target, speed, share) -> None:
+    limits = Limits(LIMITS.q_min, LIMITS.q_max, LIMITS.qd_max, np.array([9.0, 20.0, 3.0]), INF)
+    if np.abs(target - start).max() < 1e-6:
+        return
+    move = PointMove(target, speed, profile="trapezoid", acceleration=share)
+    plan = plan_moves(start, [move], limits)
+    t = np.linspace(0.0, plan.duration, 301)
+    expected = constant_acceleration(t, start, target, speed * limits.qd_max, share * limits.qdd_max)
+    np.testing.assert_allclose(plan.sample(t)[0], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["cubic-ramp", *OTHERS])
+@pytest.mark.parametrize("together", [True, False])
+def test_profile_keeps_speed_acceleration_and_jerk_and_uses_one_of_them(
+    kind: ProfileKind, together: bool
+) -> None:
+    limits = Limits(LIMITS.q_min, LIMITS.q_max, LIMITS.qd_max, np.array([9.0, 20.0, 3.0]), INF)
+    start, target = np.array([-1.5, 2.0, 0.02]), np.array([1.0, -1.0, 0.15])
+    move = PointMove(target, profile=kind, together=together, ramp=1e-3 if kind == "cubic-ramp" else None)
+    plan = plan_moves(start, [move], limits, jerk=JERKS)
+    h = 1e-5
+    t = np.arange(-0.01, plan.duration + 0.01, h)
+    q, qd, qdd = plan.sample(t)
+    # where the acceleration jumps within a step the mean of the speeds errs by an eighth of it at most
+    np.testing.assert_allclose(np.diff(q, axis=0) / h, 0.5 * (qd[1:] + qd[:-1]), atol=20.0 * h / 8)
+    rates = np.abs(qd), np.abs(qdd), np.abs(np.diff(qdd, axis=0) / h)[:, np.isfinite(JERKS)]
+    most = limits.qd_max, limits.qdd_max, JERKS[np.isfinite(JERKS)]
+    used = [float((x / y).max()) for x, y in zip(rates, most, strict=True)]
+    assert max(used) == pytest.approx(1.0, abs=2e-3)
+    np.testing.assert_array_equal(q[0], start)
+    np.testing.assert_array_equal(q[-1], target)
+    rest = qd[[0, -1]], qdd[[0, -1]]
+    assert not np.any(rest)
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_profile_is_that_of_a_joint_move_of_a_job(kind: ProfileKind) -> None:
+    from servotwin.motion.limits import MotionLimits
+    from servotwin.motion.planner import plan as plan_job
+    from servotwin.motion.requests import MoveJ
+    from servotwin.robot.load import load_robot
+
+    robot = load_robot("puma560")
+    free, one = np.full(6, np.inf), np.ones(6)
+    limits = Limits(-free, free, R3_SPEEDS, R3_ACCELERATIONS, free)
+    job = plan_job(
+        robot, R3_START, [MoveJ(R3_TARGET, profile=kind)],
+        MotionLimits(-10 * one, 10 * one, R3_SPEEDS, R3_ACCELERATIONS, free, free),
+    )  # fmt: skip
+    plan = plan_moves(R3_START, [PointMove(R3_TARGET, profile=kind)], limits)
+    t = np.linspace(0.0, job.duration, 501)
+    for one_way, other in zip(plan.sample(t), job.sample(t), strict=True):
+        np.testing.assert_allclose(one_way, other, rtol=0, atol=1e-12)
+
+
+def test_trapezoid_with_a_ramp_takes_that_long_to_its_speed() -> None:
+    move = PointMove(np.array([1.5, 0.0, 0.0]), speed=0.5, ramp=0.2, profile="trapezoid")
+    plan = plan_moves(np.zeros(3), [move], LIMITS)
+    _, qd, qdd = plan.sample([0.1, 0.199, 0.21])
+    np.testing.assert_allclose(qdd[:, 0], [1.75 / 0.2, 1.75 / 0.2, 0.0], rtol=1e-12)
+    assert qd[2, 0] == pytest.approx(1.75)
+    assert plan.duration == pytest.approx(1.5 / 1.75 + 0.2)
+
+
+def test_joint_without_acceleration_limit_gets_that_of_a_cubic_ramp_to_full_speed() -> None:
+    move = PointMove(np.array([1.5, 0.0, 0.0]), profile="trapezoid")
+    _, _, qdd = plan_moves(np.zeros(3), [move], LIMITS).sample([0.01])
+    assert qdd[0, 0] == pytest.approx(1.5 * 3.5 / 0.25)
+
+
+def test_moves_of_different_profiles_follow_each_other_and_come_again() -> None:
+    kinds: tuple[ProfileKind, ...] = ("trapezoid", "cubic-ramp", "quintic", "s-curve")
+    moves = [PointMove(np.full(3, 0.02 * k), dwell=0.05, profile=kind) for k, kind in enumerate(kinds)]
+    once = plan_moves(np.full(3, 0.1), moves, LIMITS)
+    often = plan_moves(np.full(3, 0.1), [*moves, PointMove(np.full(3, 0.1))], LIMITS, repeat=3)
+    assert len(often.laws) == 3
+    t = np.linspace(0.0, once.duration, 777)
+    np.testing.assert_array_equal(often.sample(t)[0], once.sample(t)[0])
+    lap = often.duration / 3
+    np.testing.assert_allclose(often.sample(t + 2 * lap)[0], once.sample(t)[0], atol=1e-12)
+    np.testing.assert_allclose(once.sample(once.arrivals)[0], [m.target for m in moves], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("move", "field", "text"),
+    [
+        ({"profile": "quintic", "ramp": 0.1}, "move.0.ramp", "a quintic has no ramp"),
+        ({"acceleration": 0.5}, "move.0.acceleration", "axis A has no acceleration limit"),
+        ({"growths": np.full(3, 25.0)}, "move.0.acceleration.B", "beyond the acceleration limit of axis B"),
+    ],
+)
+def test_acceleration_or_ramp_that_cannot_be_is_refused(move, field: str, text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        plan_moves(np.zeros(3), [PointMove(np.full(3, 0.1), **move)], LIMITS, names=("A", "B", "Z"))
+    assert caught.value.field == field
+    assert text in caught.value.message

@@ -185,6 +185,30 @@ def test_scenario_that_extends_a_shipped_one_replaces_its_moves(tmp_path: Path) 
     assert scenario.start["A"] == pytest.approx(-2 * np.pi / 3)
 
 
+def test_move_with_a_profile_and_accelerations_is_read_and_planned(tmp_path: Path) -> None:
+    text = SHORT.replace(
+        "{A: 10 deg}", "{A: 90 deg}, profile: trapezoid, speed: 90 deg/s, acceleration: {A: 180 deg/s2}"
+    )
+    scenario = read_scenario(write(tmp_path, text))
+    robot = st.load_robot(scenario.robot)
+    move = scenario.moves[0]
+    assert (move.profile, move.ramp, move.acceleration) == ("trapezoid", None, {"A": pytest.approx(np.pi)})
+    plan = plan_scenario(scenario, robot.joint_names, robot.limits)
+    assert plan.duration == pytest.approx(1.0 + 0.5)  # way over speed, speed over acceleration
+    t = np.array([0.25, 0.75, 1.25])
+    np.testing.assert_allclose(plan.sample(t)[2][:, 0], [np.pi, 0.0, -np.pi], rtol=1e-12, atol=1e-12)
+    assert read_scenario(write(tmp_path, SHORT)).moves[0].ramp == 0.25
+
+
+def test_jerk_limit_of_the_robot_file_bounds_the_moves_of_a_scenario(tmp_path: Path) -> None:
+    text = SHORT.replace("{A: 10 deg}", "{A: 90 deg}")
+    scenario = read_scenario(write(tmp_path, text), {"set.axes.A.limits.jerk": "20 rad/s3"})
+    robot = st.load_robot(scenario.robot)
+    plan = plan_scenario(scenario, robot.joint_names, robot.limits)
+    jerk = np.diff(plan.sample(np.arange(0.0, plan.duration, 1e-4))[2][:, 0]) / 1e-4
+    assert np.abs(jerk).max() == pytest.approx(20.0, rel=1e-3)
+
+
 def test_faults_are_read_in_si(tmp_path: Path) -> None:
     text = SHORT + (
         "set: {axes.A.brake: '{torque: 2 N*m}'}\n"
@@ -251,6 +275,22 @@ def test_example_of_the_documents_is_accepted(tmp_path: Path) -> None:
         ),
         (SHORT + "  - {to: {A: 1 deg}, speed: 0 %}", "move.1.speed: '0 %' is too small"),
         (SHORT + "  - {to: {A: 1 deg}, ramp: -1 s}", "move.1.ramp: '-1 s' is too small"),
+        (
+            SHORT + "  - {to: {A: 1 deg}, profile: trapez}",
+            "move.1.profile: 'trapez' is not accepted; expected one of cubic-ramp, trapezoid, s-curve, quintic",
+        ),
+        (
+            SHORT + "  - {to: {A: 1 deg}, profile: quintic, ramp: 1 s}",
+            "scenario.yaml:6: move.1.ramp: a quintic has no ramp",
+        ),
+        (
+            SHORT + "  - {to: {A: 1 deg}, acceleration: 50 %}",
+            "scenario.yaml:6: move.1.acceleration: axis A has no acceleration limit",
+        ),
+        (
+            SHORT + "  - {to: {A: 1 deg}, acceleration: 3 rad/s}",
+            "move.1.acceleration: '3 rad/s'",
+        ),
         (SHORT + "  - {to: {A: 1 deg}, dwell: 1}", "move.1.dwell: '1' has no unit; expected a time"),
         (SHORT + "  - {to: {A: 1 deg}, together: maybe}", "move.1.together: 'maybe' is not accepted"),
         (SHORT + "start: {A: -121 deg}", "scenario.yaml:6: start.A: axis A starts at -121 deg, beyond"),
@@ -332,7 +372,7 @@ def test_override_that_cannot_be_accepted_says_why(
     [
         (
             "scara-full-rang",
-            "no scenario 'scara-full-rang'; expected a .yaml file or one of scara-a-axis-100deg",
+            "no scenario 'scara-full-rang'; expected a .yaml file or one of double-pendulum-swing",
         ),
         ("missing.yaml", "missing.yaml: no such file; expected a scenario file"),
         ("folder/x.txt", "folder/x.txt: not a scenario file; expected .yaml or .yml"),

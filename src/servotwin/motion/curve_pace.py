@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -79,7 +80,7 @@ def spline_zones(bends: Bends, speed: float, share: float, ramps: CurveRamps, *,
     )
     chosen = _cheapest(bends.s[edges], speeds, steepest, resting=not flowing)
     zones = []
-    for i, j in zip(chosen, chosen[1:], strict=False):
+    for i, j in pairwise(chosen):
         part = bends.part(int(edges[i]), int(edges[j]))
         zones.append(ramps.zone(part, float(bends.s[edges[j]]), float(speeds[i, j])))
     return tuple(zones)
@@ -129,7 +130,7 @@ def _edges(local: Array) -> Array:
 
 def _over_ranges(values: Array, edges: Array) -> Array:
     """The least value (m, m) between two edges, both included; infinite where the second is not behind the first."""
-    runs = [values[a : b + 1].min() for a, b in zip(edges, edges[1:], strict=False)]
+    runs = [values[a : b + 1].min() for a, b in pairwise(edges)]
     out = np.full((edges.size, edges.size), np.inf)
     for i in range(edges.size - 1):
         out[i, i + 1 :] = np.minimum.accumulate(runs[i:])

@@ -7,6 +7,7 @@ without one. Theory: docs/theory/paths.md.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from servotwin.motion.laws import Profile, Zoned, ramped
 from servotwin.motion.ramps import RampLimits, reachable_speed
@@ -63,7 +64,7 @@ def reversed_zones(zones: Zones) -> Zones:
 def zoned_law(zones: Zones, v_from: float, v_to: float) -> Profile:
     """The quickest way through zones with given end speeds, which must be reachable from each other."""
     lengths = [zone.end - begin for zone, begin in _with_begin(zones)]
-    caps = [min(one.speed, two.speed) for one, two in zip(zones, zones[1:], strict=False)]
+    caps = [min(one.speed, two.speed) for one, two in pairwise(zones)]
     v = [v_from, *caps, v_to]
     for k, zone in enumerate(zones[:-1]):
         v[k + 1] = min(v[k + 1], reachable_speed(v[k], lengths[k], v[k + 1], zone.ramp))

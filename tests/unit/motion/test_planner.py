@@ -304,7 +304,7 @@ def test_fit_of_a_line_with_a_huge_acceleration_only_makes_its_ramps_gentler(
     assert 2.0 < way.duration <= usual.duration * (1.0 + 1e-9) < 2.1
     assert top_tool_speed(way, palletizer) == pytest.approx(0.5, rel=1e-6)
     assert way.slowed[0] == pytest.approx(way.duration / (2.0 + 1.5 * 0.5 / acceleration), rel=1e-6)
-    _, qd, qdd = way.sample(np.linspace(0.0, way.duration, 20_001))
+    _, _, qdd = way.sample(np.linspace(0.0, way.duration, 20_001))
     assert (np.abs(qdd) / limits.acceleration).max() <= 1.0 + 1e-9
     timed = plan(palletizer, q, [replace(line, speed=Speed("s", 3.0))], limits)
     assert timed.duration == pytest.approx(3.0)
@@ -324,7 +324,7 @@ def test_fit_of_a_line_that_fits_changes_nothing(palletizer, speed, acceleration
 def test_joint_position_beyond_computing_is_refused_with_axis_and_value(scara, value) -> None:
     free = replace(limits_of(scara), q_min=np.full(4, -np.inf), q_max=np.full(4, np.inf))
     target = np.array([0.0, value, 0.0, 0.0])
-    with pytest.raises(InputError, match="axis B at .* rad; expected at most 1e\\+09 rad"):
+    with pytest.raises(InputError, match=r"axis B at .* rad; expected at most 1e\+09 rad"):
         plan(scara, SCARA, [MoveJ(target)], free)
     with pytest.raises(InputError, match="q_start: axis B"):
         plan(scara, target, [MoveJ(SCARA)], free)

@@ -128,7 +128,7 @@ def test_spline_is_slow_at_its_bend_only_and_holds_every_limit(puma, which, widt
     # The tightest radius of the curve bounds a constant speed; zones are several times quicker.
     segment = way.segments[0]
     s = np.linspace(0.0, segment.curve.length, 20_001)
-    _, dq, ddq = segment.path.at(s)
+    _, _, ddq = segment.path.at(s)
     slowest = np.min(limits.acceleration / np.abs(ddq).max(axis=0)) ** 0.5
     constant = segment.curve.length / slowest
     assert way.duration < constant / 4
@@ -169,7 +169,7 @@ def test_spline_in_zones_is_blended_into_its_neighbours_at_speed(puma) -> None:
     way = plan(puma, start, requests, limits)
     assert [segment.kind for segment in way.segments] == ["line", "blend", "spline", "blend", "line"]
     step = way.duration / 40_000
-    qd, qdd, v, _ = rates(way, puma, step)
+    qd, qdd, _, _ = rates(way, puma, step)
     assert (np.abs(qd) / limits.speed).max() <= 1.0 + 1e-9
     assert (np.abs(qdd) / limits.acceleration).max() <= 1.0 + 1e-9
     assert np.all(np.abs(np.diff(qd, axis=0)) <= 1.01 * step * limits.acceleration)

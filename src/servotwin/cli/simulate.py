@@ -26,7 +26,20 @@ RPM = 9.549296585513721  # turns per minute in one rad/s
 SENSIBLE = 1e5  # values and percentages beyond are those of a run that diverged
 # Fields of a scenario file; every other name is a field of the robot file.
 SCENARIO_FIELDS = frozenset(
-    ("title", "robot", "set", "plant", "start", "move", "repeat", "solver", "seed", "record", "faults")
+    (
+        "title",
+        "robot",
+        "set",
+        "plant",
+        "start",
+        "initial",
+        "move",
+        "repeat",
+        "solver",
+        "seed",
+        "record",
+        "faults",
+    )
 )
 
 

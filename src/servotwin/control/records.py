@@ -60,6 +60,8 @@ _REALS = (
     "K_x K_xi K_n K_ni K_i K_ii "
     # limits and the controller's idea of the motor; filter of the speed (part of the new value)
     "i_max w_max u_max counts_per_rad J_hat K_hat f_hat L_d_hat L_q_hat psi_hat pole_pairs_hat filter "
+    # current at the full scale of its sensor, as the controller believes; 0: none is known
+    "current_range_hat "
     # feed-forward shares
     "share_velocity share_acceleration "
     # voltage of the speed command that means w_max

@@ -66,7 +66,10 @@ POWER = _dtype(
 STOP = _dtype("low high reaction speed_limit effort_limit speed_peak effort_peak", "state touched has_effort")
 
 SENSOR = _dtype(
-    "counts_per_rad current_range current_offset current_noise last_edge_time last_speed",
+    # current_full_scale: the stated range, whose reading the controller converts by what it believes; 0: calibrated
+    "counts_per_rad current_range current_full_scale current_offset current_noise "
+    # last pulse [s], and the rate of pulses then [1/s]
+    "last_edge_time last_rate",
     "current_bits count edge_count stuck lost",
 )
 

@@ -30,13 +30,14 @@ from servotwin.simulation.io_script import IoScript, read_io_script
 from servotwin.simulation.job_log import Commands, JobLog, log_entries
 from servotwin.simulation.job_plant import IdealPlant, MachinePlant
 from servotwin.simulation.job_play import SETTLE, TIME_LIMIT, Played, get_ready, play
-from servotwin.simulation.live import make_controller
+from servotwin.simulation.live import counted_pose, make_controller
 from servotwin.simulation.machine import build_machine
 from servotwin.simulation.result import Result
 from servotwin.simulation.run import Run, collect, failure_text
 from servotwin.simulation.scenario import Scenario
 from servotwin.simulation.scenario_checks import row_period
 from servotwin.simulation.scenario_parts import Record, Solver
+from servotwin.simulation.start import Start
 
 ROWS = 50_000  # room for recorded rows, made larger when it is full
 NANO = 1e-9
@@ -98,8 +99,8 @@ def rehearse(
     model = Robot(build_mechanism(scenario.description), title=scenario.title)
     controller, player = _start(program, scenario, model, chosen)
     played = play(
-        controller, IdealPlant(_start_pose(scenario, model)), _script(io_script), settle=0.0,
-        time_limit=chosen.time_limit,
+        controller, IdealPlant(counted_pose(controller, _start_pose(scenario, model))), _script(io_script),
+        settle=0.0, time_limit=chosen.time_limit,
     )  # fmt: skip
     return Rehearsal(_log(scenario, controller, played, None), played.commands, player)
 
@@ -131,10 +132,10 @@ def run_job(
     model = Robot(build_mechanism(belief), title=belief.title)
     plant = Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
     controller, player = _start(program, scenario, model, chosen)
-    q = _start_pose(scenario, model)
+    start = Start(_start_pose(scenario, model), settled=False)  # the brakes have held the arm until now
     began = time.perf_counter()
     machine = build_machine(
-        belief, truth, model, plant, q, chosen.solver, seed=chosen.seed, rows=ROWS,
+        belief, truth, model, plant, start, chosen.solver, seed=chosen.seed, rows=ROWS,
         row_every_ns=row_period(chosen.record.every, controller_of(belief).current_period_ns),
     )  # fmt: skip
     machine.advance(0)  # compiles, or reads the compiled loop from disk
@@ -215,7 +216,7 @@ def _start(
         program, model, limits, fit=chosen.fit, period=control.main_period, substeps=int(substeps)
     )
     controller = make_controller(model, limits, description)
-    get_ready(controller, _start_pose(scenario, model), player, chosen.override)
+    get_ready(controller, counted_pose(controller, _start_pose(scenario, model)), player, chosen.override)
     return controller, player
 
 

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 
 from random_trees import (
     difference,
+    mechanisms,
     random_joint_vectors,
     random_mechanism,
     random_wrenches,
-    mechanisms,
     trees_with_states,
     turning_chain,
 )

@@ -30,6 +30,7 @@ from servotwin.motion.laws import ramp_limits
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.pace import BEND_SHARE, Bends, bends_of
 from servotwin.motion.profiles import ProfileKind
+from servotwin.motion.ramps import RampLimits
 from servotwin.motion.requests import Cartesian, MoveC, MoveJ, MoveL, Request, Rest, Speed, in_base
 from servotwin.motion.spline_curve import spline
 from servotwin.motion.tool_point import point_rates
@@ -81,11 +82,10 @@ class Leg:
         zones = tuple(zone.slower(factor) if here in (None, k) else zone for k, zone in enumerate(self.zones))
         return replace(self, zones=zones, slowed=1.0 if self.free else self.slowed * factor)
 
-    def compared(self, speed: float | None, acceleration: float | None) -> Leg:
-        """The same with ``slowed`` by the time that the speed and acceleration that were asked for would take."""
-        if speed is None:
+    def compared(self, speed: float, ramp: RampLimits) -> Leg:
+        """The same with ``slowed`` by the time that the speed and the ramps that were asked for would take."""
+        if self.free:
             return self
-        ramp = ramp_limits(self.profile, speed, acceleration or self.zones[0].ramp.acceleration, None)
         asked = rest_to_rest((Zone(self.length, speed, ramp),), self.profile)
         return replace(self, slowed=max(rest_to_rest(self.zones, self.profile) / asked, 1.0))
 
@@ -245,13 +245,15 @@ def _curve_leg(
         free=free,
         soft=given is None,
         time=time,
+        slowed=1.0 if free else max(asked.value / most, 1.0),
     )
-    leg = leg.compared(None if free else asked.value, given)
+    if len(zones) > 1:
+        leg = leg.compared(asked.value, max((zone.ramp for zone in zones), key=lambda x: x.acceleration))
     if given is None or len(zones) > 1 or not (fit or time is not None):
         return leg
     lower = replace(ramps, upto=True)
     gentler = replace(leg, zones=one_zone(bends, most, lower, flowing=flowing), soft=True)
-    return replace(leg, gentler=gentler.compared(None if free else asked.value, given))
+    return replace(leg, gentler=gentler.compared(asked.value, zones[0].ramp))
 
 
 def _asked_speed(v: float, bends: Bends, a: float, index: int, tracker: Tracker, fit: bool) -> float:

@@ -63,6 +63,8 @@ def simulate(
     *,
     method: str | None = None,
     pwm: str | None = None,
+    seed: str | None = None,
+    record: str | None = None,
     law: Sequence[str | None] = (),
     every: bool = False,
     report: bool = True,
@@ -81,6 +83,9 @@ def simulate(
             field="NAME-OR-FILE",
         )
     changes = scenario_overrides(overrides, plant, method, pwm, *law)
+    for option, field, text in (("--seed", "seed", seed), ("--record", "record.every", record)):
+        if text is not None:
+            changes[field] = Placed(text, Origin(option))
     with working("reading the scenario"):
         from servotwin.simulation.scenario import read_scenario
 

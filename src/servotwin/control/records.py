@@ -75,7 +75,9 @@ _REALS = (
     # modulation now and the one that waits for the next period (d and q or alpha and beta for three phases)
     "m_a m_b next_a next_b "
     # commands that wait for the next period of their loop: speed, current and the current fed forward
-    "next_w next_i next_feedforward"
+    "next_w next_i next_feedforward "
+    # integral of the current reference since the last recorded row [A s]
+    "charge_ref"
 )
 _WHOLES = (
     "count last_count fixed kp_x ki_x kp_n ki_n kp_i ki_i acc_x acc_n acc_i acc_d "

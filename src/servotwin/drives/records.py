@@ -45,8 +45,8 @@ MOTOR = _dtype(
     # now: angle, speed, its derivatives at the start of the window, torque, its mean over the window, transmitted
     # torque, what friction must hold
     "theta w w_dot w_ddot tau tau_mean net transmitted slack "
-    # extremes so far; integral of the applied voltage since the last recorded row
-    "i_peak tau_peak tau_mean_peak w_peak T_peak volt_seconds "
+    # extremes so far; integral of an ideal motor's squared torque; of the applied voltage since the last recorded row
+    "i_peak tau_peak tau_mean_peak w_peak T_peak torque_square volt_seconds "
     # what the data sheet allows, infinite where it is silent
     "w_limit tau_limit",
     # charge_at: where the integral of a synchronous motor's i_q stands; has_constant: K is stated, not a stand-in

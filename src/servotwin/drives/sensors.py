@@ -34,10 +34,16 @@ def normal(state: Any) -> float:
 @helper
 def read_count(sensor: Any, theta: float) -> int:
     r"""Encoder count, zero being the middle of a count: floor(theta counts/rad + 1/2)  (eq:encoder)."""
+    sensor.count = shown_count(sensor, theta)
+    return sensor.count  # type: ignore[no-any-return]
+
+
+@helper
+def shown_count(sensor: Any, theta: float) -> int:
+    """The count that a reading would give, without one: an encoder that is stuck shows what was read last."""
     if sensor.stuck:
         return sensor.count  # type: ignore[no-any-return]
-    sensor.count = math.floor(theta * sensor.counts_per_rad + 0.5) - sensor.lost  # eq:encoder
-    return sensor.count  # type: ignore[no-any-return]
+    return math.floor(theta * sensor.counts_per_rad + 0.5) - sensor.lost  # type: ignore[no-any-return]  # eq:encoder
 
 
 @helper

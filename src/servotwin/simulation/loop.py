@@ -27,7 +27,15 @@ from servotwin.dynamics.recursive.jit import helper, kernel, part
 from servotwin.kernels.address import call_law, call_piece
 from servotwin.simulation.march import count_intervals, next_edge
 from servotwin.simulation.plant import IDEAL, PMSM
-from servotwin.simulation.recording import NANO, book, look_closer, record, watch_peaks
+from servotwin.simulation.recording import (
+    NANO,
+    book,
+    close_record,
+    log_motion,
+    look_closer,
+    record,
+    watch_peaks,
+)
 from servotwin.simulation.steps import ASKING, NO_NUMBER, WANTING
 
 SPEED, CURRENT, VOLTAGE = int(Level.SPEED), int(Level.CURRENT), int(Level.VOLTAGE)
@@ -42,7 +50,7 @@ MAIN, AXIS, DRIVER, BRIDGE, LAW = range(5)
 @kernel
 def run(
     worlds: Any, timings: Any, power: Any, motors: Any, sensors: Any, axes: Any, stops: Any,
-    tasks: Any, table: Any, inverse: Any, random: Any, rows_out: Any, zoom_out: Any, until: int,
+    tasks: Any, table: Any, inverse: Any, random: Any, rows_out: Any, log_out: Any, zoom_out: Any, until: int,
 ) -> None:  # fmt: skip
     """Simulate up to the instant ``until`` [ns], or until something stops the run (``world.status``)."""
     world, timing = worlds[0], timings[0]
@@ -68,8 +76,12 @@ def run(
             return
         world.now = end
         book(world, power, motors, sensors, stops, axes, now)
+        if end == world.log_next:
+            log_motion(world, log_out)
         if end == world.row_next:
             record(world, motors, sensors, axes, rows_out)
+    if world.closing:
+        close_record(world, motors, sensors, axes, rows_out, log_out)
 
 
 @helper

@@ -22,7 +22,7 @@ from servotwin.robot.robot import Robot
 from servotwin.simulation.controller_data import axis_records, timing_record
 from servotwin.simulation.drive_data import current_limit, motor_records, power_record, sensor_records
 from servotwin.simulation.loop import AXIS, BRIDGE, DRIVER, LAW, MAIN, run
-from servotwin.simulation.recording import HEAD, NEVER, PER_ROW
+from servotwin.simulation.recording import HEAD, LOG_PERIOD, NEVER, PER_LOG, PER_ROW
 from servotwin.simulation.scenario_parts import Solver
 from servotwin.simulation.start import Start, Started, begin
 from servotwin.simulation.steps import WANTING
@@ -31,6 +31,10 @@ from servotwin.simulation.work import MAX_FREE, MAX_JOINTS, PER_BUS, PER_MOTOR, 
 
 STOP_MARGIN = 0.05  # end stops lie beyond the position limits by this part of the stroke
 OPEN_END = 1e9
+FIRST_LOG, LONGEST_LOG = (
+    1 << 10,
+    1 << 20,
+)  # rows of the log of the motion; powers of two, so that it can be halved
 DRIVERS = {
     "dc": "dc",
     "dc-reduced": "dc",
@@ -56,6 +60,7 @@ class Machine:
     inverse: Array
     random: Any
     rows: Array
+    log: Array
     zoom: Array
     kept: list[Any] = field(default_factory=list)  # kernels whose addresses the records hold
     compile_s: float = 0.0  # spent on pieces that a run met on its way
@@ -75,8 +80,25 @@ class Machine:
         """The same, unless the run meets a piece that is not compiled yet."""
         run(
             self.world, self.timing, self.power, self.motors, self.sensors, self.axes, self.stops, self.tasks,
-            self.table, self.inverse, self.random, self.rows, self.zoom, until_ns,
+            self.table, self.inverse, self.random, self.rows, self.log, self.zoom, until_ns,
         )  # fmt: skip
+
+    def reserve(self, until_ns: int, *, rows: bool = True) -> None:
+        """Make room for the rows of the record and of the log of the motion up to an instant [ns]."""
+        world = self.world[0]
+        span = until_ns - int(world["now"])
+        if rows:
+            needed = int(world["rows"]) + span // int(world["row_every"]) + 2
+            if needed > len(self.rows):
+                self.rows = longer(self.rows, max(2 * len(self.rows), needed))
+        needed = int(world["log_rows"]) + span // int(world["log_every"]) + 3  # never full but at its longest
+        self.log = longer(self.log, min(1 << needed.bit_length(), LONGEST_LOG))
+
+    def close(self) -> None:
+        """Write the last rows of a run that is over, where they are not there yet and have their room."""
+        self.world["closing"] = 1
+        self.run(int(self.world["now"][0]))
+        self.world["closing"] = 0
 
     @property
     def y(self) -> Array:
@@ -138,20 +160,30 @@ def build_machine(
         sensors,
         axes,
         stop_records(plant),
-        task_table(belief, row_every_ns),
+        task_table(belief),
         np.zeros((1, m, 3)),
         np.linalg.inv(model_N).astype(np.float64),
         np.array([seed], dtype=np.uint64),
         np.zeros((rows, HEAD + n_x + n + PER_ROW * m)),
+        np.zeros((FIRST_LOG, PER_LOG + n)),
         np.zeros((1, 2 + 3 * m)),
         entries,
     )
+    period = controller_of(belief).current_period_ns
+    world["log_every"] = world["log_next"] = max(LOG_PERIOD // period, 1) * period
     attach_drives(machine, solver)
     attach_model(machine, model)
     attach_step(machine, plant)
     machine.started = begin(machine, plant, model, start)
     attach_pieces(machine, every=every_piece)
     return machine
+
+
+def longer(table: Array, rows: int) -> Array:
+    """A table with so many rows at least; what it holds stays."""
+    if rows <= len(table):
+        return table
+    return np.concatenate([table, np.zeros((rows - len(table), table.shape[1]))])
 
 
 def attach_drives(machine: Machine, solver: Solver) -> None:
@@ -353,7 +385,7 @@ def stop_records(plant: Robot) -> Any:
     return stops
 
 
-def task_table(belief: RobotDescription, row_every_ns: int) -> Any:
+def task_table(belief: RobotDescription) -> Any:
     """Next instant, period, jitter [ns] and number of the next run of every task."""
     control = controller_of(belief)
     tasks = np.zeros((5, 4), dtype=np.int64)

@@ -22,10 +22,11 @@ from servotwin.simulation.faults import apply_fault, fault_times
 from servotwin.simulation.law_file import load_law
 from servotwin.simulation.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
 from servotwin.simulation.machine import Machine, build_machine, square_transmission
+from servotwin.simulation.motion_log import Reference, make_log
 from servotwin.simulation.own_law import LawError, answer, attach_law
 from servotwin.simulation.result import Event, Result
 from servotwin.simulation.scenario import Scenario, plan_scenario, read_scenario, start_speed
-from servotwin.simulation.signals import Reference, joint_kinds, make_signals, make_zoom
+from servotwin.simulation.signals import joint_kinds, make_signals, make_zoom
 from servotwin.simulation.start import Start, begin
 from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER
 from servotwin.simulation.summary import axis_summaries, events_of, tip_errors
@@ -82,14 +83,16 @@ def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
     reference = plan_scenario(scenario, model.joint_names, model.limits)
     control = controller_of(belief)
     every = nanoseconds(scenario.record.every)
-    duration = -(-round(reference.duration * 1e9) // every) * every
+    period = control.current_period_ns
+    duration = -(-round(reference.duration * 1e9) // period) * period  # whole current periods
     began = time.perf_counter()
     start = start_of(scenario, model.joint_names)
     machine = build_machine(
         belief, truth, model, plant, start, scenario.solver,
-        seed=scenario.seed, rows=duration // every, row_every_ns=every,
+        seed=scenario.seed, rows=-(-duration // every), row_every_ns=every,
         every_piece=scenario.record.zoom is not None or bool(scenario.faults),
     )  # fmt: skip
+    machine.reserve(duration, rows=False)
     set_table(machine, model, reference, control.main_period)
     set_zoom(machine, scenario, control.current_period_ns)
     law = own_law(scenario, law, machine)
@@ -213,16 +216,21 @@ def collect(
 ) -> Result:
     """The result of a run that has ended; ``failure`` says why before its time."""
     machine, plant, scenario = run.machine, run.plant, run.scenario
+    if machine.world["status"][0] in (0, ASKING, NO_NUMBER):  # otherwise it failed within the window
+        machine.close()
     with np.errstate(all="ignore"):  # a run that diverged has left numbers behind that are none
-        signals = make_signals(machine, plant, run.model, run.reference)
+        log = make_log(machine, plant, run.model, run.reference)
+        signals = make_signals(machine, plant, run.model, run.reference, log)
+        errors = tip_errors(log, float(run.reference.arrivals[-1]))
+        repeatability = visit_summary(log.tip_signals())
     now = int(machine.world["now"][0]) * 1e-9
     sliding = joint_kinds(plant)
     motors = plant.mechanism.rotors.names
     axes = axis_summaries(
-        machine, scenario.plant_description, signals, plant.joint_names, sliding, motors, now,
+        machine, scenario.plant_description, log, plant.joint_names, sliding, motors, now,
         float(run.reference.arrivals[-1]),
     )  # fmt: skip
-    moved = float(np.abs(np.diff(signals["bus_energy_J"], prepend=0.0)).sum())
+    moved = float(np.abs(np.diff(log.energy, prepend=0.0)).sum())
     events: tuple[Event, ...] = events_of(axes, faults)
     energy = account(machine, plant, run.before, moved)
     bus = bus_summary(machine, energy["brake_resistor_J"], now)
@@ -245,8 +253,8 @@ def collect(
         "wall_s": wall,
         "compile_s": run.compile_s + machine.compile_s,
         "real_time_factor": now / wall if wall > 0.0 else None,
-        **tip_errors(signals, run.reference),
-        "repeatability": visit_summary(signals),
+        **errors,
+        "repeatability": repeatability,
         "energy": energy,
         "bus": bus,
         "axes": axes,
@@ -265,4 +273,6 @@ def collect(
         summary=summary,
         events=events,
         complete=complete,
+        log=log,
+        plant=plant,
     )

@@ -29,6 +29,7 @@ MAX_REPEAT = 10_000
 POSITION = Measure("rad", linear="m", minimum=-FARTHEST, maximum=FARTHEST)
 SPEED = Measure("rad/s", linear="m/s", above=0.0)
 ACCELERATION = Measure("rad/s2", linear="m/s2", above=0.0)
+SEED = Whole(0, 2**32 - 1)
 RATE = Measure("rad/s", linear="m/s")  # of either sign
 SHARE = Measure("", above=0.0, maximum=1.0)
 
@@ -312,7 +313,7 @@ class ScenarioFile(Part):
         default=1, description="how often the list of moves is run through"
     )
     solver: Solver = Field(default_factory=Solver, description="how the equations are integrated")
-    seed: Annotated[int, Whole(0, 2**32 - 1)] = Field(default=1, description="seed of all noise")
+    seed: Annotated[int, SEED] = Field(default=1, description="seed of all noise")
     record: Record = Field(default_factory=Record, description="what is kept")
     faults: tuple[Fault, ...] = Field(default=(), description="what breaks, and when")
 

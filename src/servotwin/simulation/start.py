@@ -134,7 +134,7 @@ def commutated(motor: Any, tau: float, off: float) -> tuple[float, float, float]
     s, c = float(np.sin(off)), float(np.cos(off))
     if c < LEAST_COSINE:
         return tau / motor["K"], 0.0, tau / motor["K"]
-    a = 1.5 * motor["pole_pairs"] * (motor["L_d"] - motor["L_q"]) * s * c  # eq:pmsm-torque
+    a = 1.5 * motor["pole_pairs"] * (motor["L_d"] - motor["L_q"]) * s * c  # eq:pmsm
     b = motor["K"] * c
     under = b * b + 4.0 * a * tau
     i = 2.0 * tau / (b + np.sqrt(under)) if under >= 0.0 else tau / b

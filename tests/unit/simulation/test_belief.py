@@ -15,6 +15,7 @@ from operators import SCARA, points
 from servotwin.errors import InputError
 from servotwin.jobs.language import parse
 from servotwin.jobs.program import Program
+from servotwin.report.job_story import story_of
 from servotwin.simulation.job_run import JobSettings, run_job
 from servotwin.simulation.live import LiveRobot
 from servotwin.simulation.recording import HEAD
@@ -186,3 +187,16 @@ def test_friction_that_nobody_knows_costs_the_motor_its_current(tmp_path: Path) 
     s = small.run_case(tmp_path, small.robot(axes={"A": small.axis(motor=DC)}), {**move, **plant}).signals
     even = (s["time_s"] > 0.5) & (s["time_s"] < 0.9)
     np.testing.assert_allclose(s["motor_A_current_A"][even].mean(), (0.05 + VISCOUS * RATIO) / K, rtol=1e-2)
+
+
+def test_job_report_measures_the_arm_as_it_is() -> None:
+    """A second arm 5 mm longer than known: the tool leaves its path by 5 mm times what the turn shows of it."""
+    settings = replace(SETTINGS, plant={"variables.a2": "305 mm"})
+    run = run_job(job("MOVEJ P1\nMOVEL P2 SPEED 0.4 m/s"), settings=settings)
+    measured = [step.off_path_m for step in story_of(run).steps if step.off_path_m is not None]
+    tip, wanted = (
+        np.stack([run.result.signals[f"tip_{word}{axis}_m"] for axis in "xyz"], axis=-1)
+        for word in ("", "ref_")
+    )
+    assert np.linalg.norm(tip[-1] - wanted[-1]) == pytest.approx(5e-3, rel=0.02)
+    assert max(measured) > 2e-3

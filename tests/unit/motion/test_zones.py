@@ -177,3 +177,33 @@ def test_spline_in_zones_is_blended_into_its_neighbours_at_speed(puma) -> None:
         inside = way.sample(way.starts[k] + np.linspace(0.0, way.segments[k].duration, 50))
         assert np.abs(inside[1]).max(axis=1).min() > 0.01
     assert way.duration < 4.0
+
+
+@pytest.mark.parametrize("robot_name", ["puma560", "sixaxis-5kg"])
+def test_acceleration_does_not_jump_between_spline_and_blend_of_a_six_axis_arm(robot_name) -> None:
+    """Where a leg meets its blend the pace is constant, and the bends of both are the same: qdd = q'' sd^2."""
+    robot = servotwin.load_robot(robot_name)
+    q = Q if robot_name == "puma560" else np.array([0.1, 0.3, 0.1, 0.2, 1.0, -0.2])
+    X = robot.fkine(q)
+
+    def place(*step):
+        Y = X.copy()
+        Y[:3, 3] += step
+        return Y
+
+    curve = Spline([place(0.04, 0.05, 0.0), place(0.02, 0.1, 0.03), place(-0.04, 0.12, 0.02)], blend=0.02)
+    moves = [curve, MoveL(place(-0.1, 0.0, 0.05), blend=0.02), replace(curve, blend=0.0)]
+    limits = replace(limits_of(robot), jerk=np.full(6, np.inf))
+    way = plan(robot, q, moves, limits)
+    assert [segment.kind for segment in way.segments] == ["spline", "blend", "line", "blend", "spline"]
+    for t in way.starts[1:]:
+        _, qd, qdd = way.sample([t - 1e-9, t + 1e-9])
+        assert np.abs(qdd).max() > 0.01 * limits.acceleration.min()
+        np.testing.assert_allclose(qdd[1], qdd[0], atol=1e-4 * np.abs(qdd).max())
+        np.testing.assert_allclose(qd[1], qd[0], atol=1e-6 * np.abs(qd).max())
+        # and it is the rate of the speed on both sides
+        for side in (-1.0, 1.0):
+            _, near, slope = way.sample(t + side * np.array([1e-5, 2e-5, 3e-5]))
+            np.testing.assert_allclose(
+                side * (near[2] - near[0]) / 2e-5, slope[1], atol=1e-2 * np.abs(slope).max()
+            )

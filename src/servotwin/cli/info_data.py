@@ -97,6 +97,9 @@ def part_data(part: BaseModel, prismatic: bool) -> dict[str, Any]:
         if isinstance(value, BaseModel):
             data[name] = part_data(value, prismatic)
             continue
+        if isinstance(value, dict) and any(isinstance(item, BaseModel) for item in value.values()):
+            data[name] = {key: part_data(item, prismatic) for key, item in value.items()}  # gains by motor
+            continue
         kinds = [kind for kind in info.metadata if isinstance(kind, Measure)]
         unit = "degC" if any(isinstance(kind, Celsius) for kind in info.metadata) else ""
         unit = "s" if any(isinstance(kind, Period) for kind in info.metadata) else unit

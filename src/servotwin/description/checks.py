@@ -10,7 +10,7 @@ import numpy as np
 
 from servotwin.description import inertia as inertias
 from servotwin.description.controller_parts import time_text
-from servotwin.description.fields import Measure, nanoseconds, problem, read_at
+from servotwin.description.fields import FARTHEST, Measure, nanoseconds, problem, read_at
 from servotwin.description.nodes import join, quoted
 from servotwin.description.units import did_you_mean
 
@@ -192,7 +192,7 @@ def read_home(raw: object, axes: Mapping[str, Axis]) -> object:
     """The raw home pose with its positions read."""
     if not isinstance(raw, dict):
         return raw
-    position = Measure("rad", linear="m")
+    position = Measure("rad", linear="m", minimum=-FARTHEST, maximum=FARTHEST)
     read = {}
     for name, value in raw.items():
         known_axis(name, axes, name, moving=True)

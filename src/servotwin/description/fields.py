@@ -18,6 +18,7 @@ from servotwin.description.nodes import join, one_line, quoted
 from servotwin.description.units import did_you_mean, expectation, parse_quantity
 
 LARGEST = 1e30  # products of a few such values are still finite
+FARTHEST = 1e9  # rad, m: of a joint position; beyond, the generated sine and cosine are not defined
 
 
 def problem(text: str, at: str = "") -> PydanticCustomError:

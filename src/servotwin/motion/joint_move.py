@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from servotwin.description.fields import FARTHEST
 from servotwin.mechanism.model import Array
 from servotwin.motion.joint_path import straight
 from servotwin.motion.laws import ramp_limits, ramped
@@ -36,7 +37,7 @@ def simple_move(request: Request, q: Array, limits: MotionLimits) -> PathSegment
         limits.acceleration.tolist(), limits.jerk.tolist(), strict=True,
     ):  # fmt: skip
         start, end, low, high, V, a, j = row
-        if not (low <= end <= high and low <= start <= high):
+        if not (low <= end <= high and low <= start <= high and abs(end) <= FARTHEST):
             return None
         step = abs(end - start)
         longest = max(longest, step)

@@ -102,3 +102,8 @@ def test_shortened_keeps_lone_fields() -> None:
 )
 def test_rounded_cuts_only_computed_fractions(written: str, shown: str) -> None:
     assert rounded(written) == shown
+
+
+def test_info_shows_the_gains_of_motors_that_have_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    gains = answer(capsys, "info", "sixaxis-5kg")["controller"]["gains"]
+    assert gains == {"J1": {"speed_proportional_A_s_per_rad": 0.18, "speed_integral_A_per_rad": 3.0}}

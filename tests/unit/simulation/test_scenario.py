@@ -261,6 +261,10 @@ def test_example_of_the_documents_is_accepted(tmp_path: Path) -> None:
         ),
         (SHORT.replace("{A: 10 deg}", "{Q: 10 deg}"), "scenario.yaml:5: move.0.to.Q: 'Q' is not an axis"),
         (SHORT.replace("10 deg", "10"), "move.0.to.A: '10' has no unit; expected an angle, such as '10 deg'"),
+        (
+            SHORT.replace("10 deg", "3e9 rad"),
+            "move.0.to.A: '3e9 rad' is too large; expected at most 1e+09 rad",
+        ),
         (SHORT.replace("10 deg", "10 mm"), "move.0.to.A: '10 mm' is a length; expected an angle"),
         (
             SHORT.replace("10 deg", "130 deg"),

@@ -77,10 +77,10 @@ def _of_power(description: RobotDescription) -> Iterator[tuple[str, str]]:
     synchronous = [
         name for name, axis in description.axes.items() if axis.motor and axis.motor.kind == "pmsm"
     ]
-    if bridge.modulation == "two-level" and synchronous:
+    if bridge.modulation == "bipolar" and synchronous:
         yield (
             "power.bridge.modulation",
-            f"two-level has no effect on the synchronous motors of axes {', '.join(synchronous[:12])}: a bridge of"
+            f"bipolar has no effect on the synchronous motors of axes {', '.join(synchronous[:12])}: a bridge of"
             " three legs has one pattern",
         )
 

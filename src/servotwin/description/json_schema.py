@@ -157,7 +157,7 @@ def _kind(kind: object) -> Schema | None:
     if isinstance(kind, Celsius | Period):
         return {"$ref": "#/$defs/quantity"}
     if isinstance(kind, Choice):
-        return _with_source({"anyOf": [{"enum": list(kind.words)}, _EXPRESSION]})
+        return _with_source({"anyOf": [{"enum": [*kind.words, *dict(kind.former)]}, _EXPRESSION]})
     if isinstance(kind, Words):
         return {"$ref": "#/$defs/text"}
     return None

@@ -30,7 +30,10 @@ def axis(fields: str, rest: str = "") -> str:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ("dh: {}\n    geer: {}", "robot.yaml:6: axes.A.geer: unknown field; expected one of type, parent"),
+        (
+            "dh: {}\n    geer: {}",
+            "robot.yaml:6: axes.A.geer: unknown field; did you mean 'gear'? Expected one of type, parent",
+        ),
         ("dh: {}\n    geer: {}", "did you mean 'gear'?"),
         ("dh: {a: 350}", "robot.yaml:5: axes.A.dh.a: '350' has no unit; expected a length, such as '350 mm'"),
         ("dh: {theta: 350 mm}", "axes.A.dh.theta: '350 mm' is a length; expected an angle"),
@@ -76,7 +79,7 @@ def axis(fields: str, rest: str = "") -> str:
         ),
         (
             "dh: {}\n    limits: {position: [10 deg, -10 deg]}",
-            "robot.yaml:6: axes.A.limits.position: minimum is above maximum (0.174533 and -0.174533 in SI units)",
+            "robot.yaml:6: axes.A.limits.position: minimum is above maximum in '[10 deg, -10 deg]'; expected [min, max]",
         ),
         (
             "dh: {}\n    limits: {position: [10 deg]}",

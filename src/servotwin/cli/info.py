@@ -101,7 +101,9 @@ def _print_drives(data: dict[str, Any]) -> None:
         return
     print_heading("Drives")
     titles = ("output [W]", "speed [rpm]", "torque [N m]", "K_t [N m/A]", "J_m [kg m2]")
-    print_table(("axis", "motor", "gear", "encoder", *titles), map(_drive_row, driven), text_columns=4)
+    by_matrix = data["transmission"]["matrix_stated"]
+    rows = [_drive_row(axis, by_matrix) for axis in driven]
+    print_table(("axis", "motor", "gear", "encoder", *titles), rows, text_columns=4)
 
 
 def _print_supply(data: dict[str, Any]) -> None:
@@ -123,13 +125,13 @@ def _print_supply(data: dict[str, Any]) -> None:
         )
 
 
-def _drive_row(axis: dict[str, Any]) -> tuple[str, ...]:
+def _drive_row(axis: dict[str, Any], by_matrix: bool) -> tuple[str, ...]:
     motor, gear = axis.get("motor", {}), axis.get("gear", {})
     speed = motor.get("rated_speed_rad_per_s")
     return (
         axis["name"],
         motor.get("kind", "-"),
-        _gear_text(gear),
+        _gear_text(gear, bool(motor) and not by_matrix and axis["type"] != "prismatic"),
         _encoder_text(axis.get("encoder", {})),
         number(motor.get("rated_output_W"), 4),
         number(None if speed is None else RPM * speed, 4),
@@ -139,10 +141,13 @@ def _drive_row(axis: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _gear_text(gear: dict[str, Any]) -> str:
+def _gear_text(gear: dict[str, Any], turned: bool) -> str:
+    """The ratio as stated; a joint that a motor of its own turns without one is turned 1:1."""
     ratios = {"ratio": "{}:1", "ratio_rad_per_m": "{} rad/m", "lead_m": "lead {} mm"}
     scale = {"lead_m": 1000.0}
     stated = [ratios[key].format(number(scale.get(key, 1.0) * gear[key])) for key in ratios if key in gear]
+    if not stated and turned:
+        stated = ["1:1"] if gear.get("kind") == "direct" else ["1:1 (not stated)"]
     return " ".join([*stated, gear.get("kind", "")]).strip() or "-"
 
 

@@ -43,7 +43,7 @@ def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str,
             for loop in description.loops
         ],
         "mobility": _mobility(robot),
-        "transmission": _transmission(mechanism),
+        "transmission": _transmission(description, mechanism),
         "power": part_data(description.power, False) if description.power is not None else None,
         "controller": part_data(description.controller, False)
         if description.controller is not None
@@ -108,7 +108,7 @@ def _frames(mechanism: Mechanism) -> list[dict[str, str]]:
     return [{"name": frame.name, "moves_with": bodies.get(frame.body, "base")} for frame in mechanism.frames]
 
 
-def _transmission(mechanism: Mechanism) -> dict[str, Any]:
+def _transmission(description: RobotDescription, mechanism: Mechanism) -> dict[str, Any]:
     """The motors, and whether one of them moves several joints."""
     rotors = mechanism.rotors
     coupled = bool((np.count_nonzero(rotors.N, axis=1) > 1).any())
@@ -116,6 +116,7 @@ def _transmission(mechanism: Mechanism) -> dict[str, Any]:
         "motors": list(rotors.names),
         "motor_rad_per_joint_rad_or_m": plain(rotors.N),
         "coupled": coupled,
+        "matrix_stated": description.transmission is not None,
     }
 
 

@@ -37,6 +37,7 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
         if axis.motor is not None:
             for field, text in _of_motor(axis.motor):
                 yield f"axes.{name}.{field}", text
+    yield from _of_gears(description)
     yield from _of_speeds(description)
     yield from _of_power(description)
     load = description.payload
@@ -154,6 +155,22 @@ def _of_peaks(motor: Motor) -> Iterator[tuple[str, str]]:
     rest, sliding = motor.static_friction, motor.coulomb_friction
     if rest is not None and sliding is not None and rest < sliding:
         yield "motor.static_friction", f"{rest:.4g} N*m is below the coulomb_friction {sliding:.4g} N*m"
+
+
+def _of_gears(description: RobotDescription) -> Iterator[tuple[str, str]]:
+    """Motors of which nothing says how they drive their joint."""
+    if description.transmission is not None:
+        return
+    for name, axis in description.axes.items():
+        gear = axis.gear
+        if axis.motor is None or axis.motor.kind in ("hydraulic", "ideal") or axis.prismatic:
+            continue
+        if gear is None or (gear.motor_per_joint is None and gear.kind != "direct"):
+            yield (
+                f"axes.{name}.gear{'' if gear is None else '.ratio'}",
+                "missing: the motor drives the joint 1:1; expected gear: {ratio: ...}, or gear: {kind: direct}"
+                " for a motor without gear",
+            )
 
 
 def _of_speeds(description: RobotDescription) -> Iterator[tuple[str, str]]:

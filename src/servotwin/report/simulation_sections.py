@@ -9,6 +9,7 @@ from servotwin.report import simulation_figures_energy as supplies
 from servotwin.report import simulation_figures_motion as motion
 from servotwin.report import simulation_figures_zoom as fine
 from servotwin.report import simulation_tables as tables
+from servotwin.report.labels import titled
 from servotwin.report.page import Figure, Page
 from servotwin.report.simulation_view import View
 from servotwin.simulation.limits_met import bus_words
@@ -62,7 +63,7 @@ def joints(page: Page, shown: View) -> None:
 
 def _joint_figure(shown: View, i: int) -> Figure:
     caption = "" if i in shown.moving else "Commanded to stand still"
-    return Figure(motion.joint_motion(shown, i), f"Joint {shown.result.joints[i]}", caption)
+    return Figure(motion.joint_motion(shown, i), titled("Joint", shown.result.joints[i]), caption)
 
 
 def tip(page: Page, shown: View) -> None:
@@ -142,7 +143,7 @@ def motors(page: Page, shown: View) -> None:
     warm = any(shown.has_temperature(name) for name in names)
     page.section("Currents and temperatures" if warm else "Currents")
     known = [i for i in order if f"motor_{names[i]}_current_A" in shown.result.signals]
-    figures = [Figure(drives.currents(shown, i), f"Motor {names[i]}: current") for i in known]
+    figures = [Figure(drives.currents(shown, i), f"{titled('Motor', names[i])}: current") for i in known]
     if figures:
         page.figures(figures, columns=2 if len(figures) > 1 else 1)
     if warm:
@@ -154,7 +155,7 @@ def torques(page: Page, shown: View, order: Sequence[int]) -> None:
     names = shown.result.motors
     heights = [340, *(drives.HEIGHT for _ in order[1:])]
     figures = [
-        Figure(drives.motor_torque(shown, i, height), f"Motor {names[i]}: torque")
+        Figure(drives.motor_torque(shown, i, height), f"{titled('Motor', names[i])}: torque")
         for i, height in zip(order, heights, strict=True)
     ]
     page.figures(figures[:1])
@@ -165,7 +166,9 @@ def torques(page: Page, shown: View, order: Sequence[int]) -> None:
 
 def torque_speed(shown: View, i: int) -> Figure:
     """The run of a motor in the plane of torque and speed."""
-    return Figure(drives.torque_speed(shown, i), f"Motor {shown.result.motors[i]}: torque and speed")
+    return Figure(
+        drives.torque_speed(shown, i), f"{titled('Motor', shown.result.motors[i])}: torque and speed"
+    )
 
 
 def _use(shown: View, name: str) -> float:
@@ -201,7 +204,7 @@ def switching(page: Page, shown: View) -> None:
         return
     page.section("Switching", switching_text(shown))
     names = shown.result.motors
-    figures = [Figure(fine.switching(shown, i), f"Motor {names[i]}") for i in fine.zoomed_motors(shown)]
+    figures = [Figure(fine.switching(shown, i), titled("Motor", names[i])) for i in fine.zoomed_motors(shown)]
     page.figures(figures, columns=2 if len(figures) > 1 else 1)
 
 

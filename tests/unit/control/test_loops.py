@@ -11,7 +11,8 @@ import pytest
 from servotwin.control.axis_data import axis_model
 from servotwin.control.axis_run import axis_run, largest_pole
 from servotwin.control.gains import Gains, axis_gains
-from servotwin.control.loops import axis_loops, check_loops
+from servotwin.control.loop_warnings import LoopWarning, check_loops, summarised
+from servotwin.control.loops import axis_loops
 from servotwin.control.sampled import (
     ANGLE,
     CURRENT,

@@ -43,6 +43,8 @@ def info(name: str, overrides: Sequence[str] | None, *, json: bool) -> None:
     _print_supply(data)
     _print_structure(data)
     _print_origins(data)
+    for note in data["notes"]:
+        print_note(f"note: {note}")
     for warning in data["warnings"]:
         print_note(f"warning: {warning}")
 

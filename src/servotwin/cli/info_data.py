@@ -30,6 +30,8 @@ def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str,
         "kinematics": description.kinematics,
         "gravity_m_per_s2": plain(mechanism.gravity),
         "total_mass_kg": float(mechanism.phi[:, 0].sum()),
+        "base": {"name": description.base_name, "mass_kg": float(mechanism.phi_base[0])},
+        "shapes": _shape_count(description),
         "payload_kg": description.payload.mass if description.payload else 0.0,
         "reach_m": None if space is None else finite(space.radius),
         "height_range_m": None if space is None else plain((space.z_min, space.z_max)),
@@ -53,8 +55,15 @@ def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str,
         "assumptions": [
             {"field": field, "value": value, "why": why} for field, value, why in description.assumptions()
         ],
+        "notes": description.notes,
         "warnings": description.warnings,
     }
+
+
+def _shape_count(description: RobotDescription) -> int:
+    """How many shapes of links the description refers to."""
+    links = [axis.link.shapes for axis in description.axes.values()]
+    return sum(map(len, links)) + (len(description.base.shapes) if description.base is not None else 0)
 
 
 def _mobility(robot: Robot) -> dict[str, Any] | None:

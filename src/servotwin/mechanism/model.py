@@ -120,6 +120,9 @@ class Mechanism:
     ] = ()  # closed chains: joints that the loops move; columns of G after those of q
     passive_home: Array = field(default_factory=lambda: np.zeros(0))  # their start values at q_home
     q_home: Array = field(default_factory=lambda: np.zeros(0))  # (n_q,) a natural pose; start of searches
+    phi_base: Array = field(
+        default_factory=lambda: np.zeros(10)
+    )  # what does not move, about the base's origin
     family: str = ""  # closed-form kinematics family: '', 'scara', 'palletizer', 'delta', 'spherical-wrist'
 
     @property

@@ -27,6 +27,7 @@ def pack(mechanism: Mechanism) -> tuple[dict[str, Any], bytes]:
         "f_m": m.rotors.f_m,
         "tau_c": m.rotors.tau_c,
         "q_home": m.q_home,
+        "phi_base": m.phi_base,
         "passive_home": m.passive_home,
         "frames": np.array([f.X_body_frame for f in m.frames]).reshape(-1, 4, 4),
         **{name: getattr(m.limits, name) for name in LIMITS},
@@ -78,5 +79,6 @@ def unpack(layout: dict[str, Any], numbers: bytes) -> Mechanism:
         passive_names=tuple(layout["passive_names"]),
         q_home=arrays["q_home"],
         passive_home=arrays["passive_home"],
+        phi_base=arrays["phi_base"],
         family=layout["family"],
     )

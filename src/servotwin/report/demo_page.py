@@ -118,7 +118,10 @@ def _selection(page: Page, full: View) -> None:
     )
     torques(page, full, range(len(full.result.motors)))
     page.figures(
-        [torque_speed(full, FIRST), Figure(motion.tip_path(full), "Path of the tool from above")],
+        [
+            torque_speed(full, FIRST),
+            Figure(motion.tip_path(full), f"Path of the tool from {motion.tip_plane(full).name}"),
+        ],
         columns=2,
     )
 

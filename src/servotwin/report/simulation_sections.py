@@ -76,7 +76,7 @@ def tip(page: Page, shown: View) -> None:
     error, rest = tip_errors(shown)
     page.figures(
         [
-            Figure(motion.tip_path(shown), "Path from above"),
+            Figure(motion.tip_path(shown), f"Path from {motion.tip_plane(shown).name}"),
             error,
             Figure(motion.tip_path_error(shown), "Error along and across the path"),
             rest,

@@ -11,7 +11,7 @@ import pytest
 from servotwin.control.axis_data import axis_model
 from servotwin.control.axis_run import axis_run, largest_pole
 from servotwin.control.gains import Gains, axis_gains
-from servotwin.control.loop_warnings import LoopWarning, check_loops, summarised
+from servotwin.control.loop_warnings import check_loops
 from servotwin.control.loops import axis_loops
 from servotwin.control.sampled import (
     ANGLE,
@@ -178,7 +178,10 @@ def test_check_loops_with_good_gains_has_nothing_to_say():
 
 
 def test_check_loops_names_axis_loop_and_margin_of_unstable_loops():
-    lines = check_loops("A", A_AXIS, raised(designed(), "speed", 10.0), CLOCKS, "lightest load")
+    lines = [
+        warning.text
+        for warning in check_loops("A", A_AXIS, raised(designed(), "speed", 10.0), CLOCKS, "lightest load")
+    ]
     assert any(
         line.startswith("axis A, lightest load, speed loop: unstable (phase margin -") for line in lines
     )
@@ -186,19 +189,23 @@ def test_check_loops_names_axis_loop_and_margin_of_unstable_loops():
 
 
 def test_check_loops_blames_the_innermost_unstable_loop_alone():
-    lines = check_loops("A", A_AXIS, raised(designed(), "current", 20.0), CLOCKS)
+    lines = [
+        warning.text for warning in check_loops("A", A_AXIS, raised(designed(), "current", 20.0), CLOCKS)
+    ]
     assert [line for line in lines if "unstable" in line] == lines
     assert len(lines) == 1
     assert lines[0].startswith("axis A, current loop: unstable")
 
 
 def test_check_loops_warns_of_a_small_phase_margin():
-    lines = check_loops("A", A_AXIS, raised(designed(), "speed", 6.0), CLOCKS)
+    lines = [warning.text for warning in check_loops("A", A_AXIS, raised(designed(), "speed", 6.0), CLOCKS)]
     assert any("speed loop: phase margin" in line and "at least 30 deg" in line for line in lines)
 
 
 def test_check_loops_warns_of_loops_that_do_not_nest():
-    lines = check_loops("A", A_AXIS, raised(designed(), "position", 3.0), CLOCKS)
+    lines = [
+        warning.text for warning in check_loops("A", A_AXIS, raised(designed(), "position", 3.0), CLOCKS)
+    ]
     assert any("speed loop crosses over" in line and "times the position loop's" in line for line in lines)
 
 

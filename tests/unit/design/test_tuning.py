@@ -107,7 +107,7 @@ def test_gains_of_the_file_stand_until_their_bandwidth_is_asked_for():
 
 def test_too_fast_speed_loop_is_warned_of_with_its_margin():
     tuning = tune(read_description("gsis-scara"), speed_bandwidth=900.0)
-    line = next(line for line in tuning.warnings if line.startswith("axis A, lightest load"))
+    line = next(line for line in tuning.warnings if "axis A, lightest load" in line)
     assert "speed loop" in line
     assert "phase margin" in line
 

@@ -114,7 +114,14 @@ def _print_supply(data: dict[str, Any]) -> None:
     if power is not None:
         bridge = power["bridge"]
         print_heading("Supply")
-        print_line(f"  bus {number(power['bus_voltage_V'])} V, {bridge['modulation']} bridges")
+        # the three legs of a synchronous motor's bridge have one pattern
+        legs = any(
+            axis.get("motor", {}).get("kind", "dc").startswith("dc")
+            for axis in data["axes"]
+            if "motor" in axis
+        )
+        pattern = f", {bridge['modulation']} PWM of H-bridges" if legs else ""
+        print_line(f"  bus {number(power['bus_voltage_V'])} V{pattern}")
     if control is not None:
         print_heading("Controller")
         periods = [(word, control[f"{word}_period_s"]) for word in ("main", "axis", "speed", "current")]

@@ -39,7 +39,7 @@ def notes(robot: Robot) -> Iterator[str]:
     both = [name for name, link in robot.links.items() if link.all("visual") and link.all("collision")]
     if both:
         yield located(
-            f"<collision> left out of {_links(both)}: pictures use the visual shapes", file, None, None
+            f"<collision> left out of {_listed(both)}: pictures use the visual shapes", file, None, None
         )
 
 
@@ -59,14 +59,8 @@ def warnings(robot: Robot, *, computed: bool) -> Iterator[str]:
             yield located(text, file, dynamics.line, None)
     empty = _massless(robot, computed=computed)
     if empty:
-        remedy = (
-            "state link.mass, center and inertia" if computed else "state them, or convert with --density"
-        )
-        yield located(
-            f"{_links(empty)} {'has' if len(empty) == 1 else 'have'} no inertia and count"
-            f"{'s' if len(empty) == 1 else ''} as massless; {remedy}",
-            file, None, None,
-        )  # fmt: skip
+        remedy = "expected <inertial>" if computed else "expected <inertial>, or a conversion with --density"
+        yield located(f"without inertia, and so massless: {_listed(empty)}; {remedy}", file, None, None)
 
 
 def _value(attributes: dict[str, str], key: str) -> bool:
@@ -99,7 +93,6 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _links(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(one_line(name, 40) for name in names[:SHOWN])
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"link{'' if len(names) == 1 else 's'} {shown}{more}"
+    return f"{shown} and {len(names) - SHOWN} more" if len(names) > SHOWN else shown

@@ -136,7 +136,8 @@ def motors(page: Page, shown: View) -> None:
     order = sorted(range(len(names)), key=lambda i: -_use(shown, names[i]))
     torques(page, shown, order)
     page.note(
-        "Marked are peaks against what motor and drive give at most, RMS torques and speeds against ratings."
+        "Marked are peaks against what motor and drive give at most, RMS torques against the rated torque, speeds "
+        "against the largest speed of the motor, or the rated one where none is stated."
     )
     planes = [torque_speed(shown, i) for i in order]
     page.figures(planes, columns=2 if len(planes) > 1 else 1)

@@ -11,7 +11,7 @@ import pytest
 from servotwin.control.axis_data import axis_model
 from servotwin.control.axis_run import axis_run, largest_pole
 from servotwin.control.gains import Gains, axis_gains
-from servotwin.control.loop_warnings import check_loops
+from servotwin.control.loop_warnings import LoopWarning, check_loops, summarised
 from servotwin.control.loops import axis_loops
 from servotwin.control.sampled import (
     ANGLE,
@@ -216,3 +216,16 @@ def test_axis_model_without_resistance_names_the_field():
     changed = description.model_copy(update={"axes": {**description.axes, "A": axis}})
     with pytest.raises(InputError, match=r"axes\.A\.motor\.resistance: missing"):
         axis_model(changed, "A", 100.0, 4e-4)
+
+
+def test_summarised_warnings_of_one_kind_are_one_line_with_the_worst_case():
+    many = [
+        LoopWarning("speed loop unstable", axis, f"axis {axis}, {load}: text {size}", size)
+        for axis, load, size in (("A", "lightest", 1.0), ("A", "heaviest", 3.0), ("B", "lightest", 2.0))
+    ]
+    single = LoopWarning("position loop unstable", "C", "axis C: alone", 9.0)
+    assert summarised([*many, single]) == [
+        "speed loop unstable: axes A, B; worst: axis A, heaviest: text 3.0",
+        "axis C: alone",
+    ]
+    assert summarised(many[:2]) == ["speed loop unstable: axis A; worst: axis A, heaviest: text 3.0"]

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from servotwin.description.load import read_description
+from servotwin.description.load import catalogue_names, read_description
 from servotwin.description.nodes import parse_yaml
 from servotwin.description.units import parse_quantity
 from servotwin.errors import InputError
+from servotwin.mechanism.build import build_mechanism
 
 HEAD = "format: servotwin/1\nname: arm\naxes:\n  A:\n    dh: {}\n"
 
@@ -126,3 +127,37 @@ def test_broken_yaml_is_one_line_without_the_words_of_the_parser(text: str, line
     assert expected in said
     for word in ("token", "block mapping", "scalar", "<", "while", "node content"):
         assert word not in said
+
+
+# --- gears -----------------------------------------------------------------------------------------
+
+MOTOR = "    motor: {kind: pmsm, torque_constant: 0.4 N*m/A, rotor_inertia: 1e-4 kg*m^2}\n"
+
+
+@pytest.mark.parametrize(
+    ("gear", "warned"),
+    [
+        ("", "axes.A.gear: missing: the motor drives the joint 1:1"),
+        (
+            "    gear: {stiffness: 1e4 N*m/rad}\n",
+            "axes.A.gear.ratio: missing: the motor drives the joint 1:1",
+        ),
+        ("    gear: {ratio: 100}\n", None),
+        ("    gear: {ratio: 1}\n", None),
+        ("    gear: {kind: direct}\n", None),
+    ],
+)
+def test_motor_without_gear_ratio_is_warned_of(tmp_path: Path, gear: str, warned: str | None) -> None:
+    path = tmp_path / "robot.yaml"
+    path.write_text(HEAD + MOTOR + gear, encoding="utf-8")
+    lines = read_description(path).warnings
+    assert bool(lines) == (warned is not None)
+    if warned is not None:
+        assert warned in lines[0]
+    rotors = build_mechanism(read_description(path)).rotors
+    assert rotors.N[0, 0] == (100.0 if "100" in gear else 1.0)
+
+
+@pytest.mark.parametrize("name", catalogue_names())
+def test_catalogue_states_the_gears_of_its_motors(name: str) -> None:
+    assert not [line for line in read_description(name).warnings if "1:1" in line]

@@ -135,7 +135,7 @@ def test_what_is_left_out_is_one_line_each(tmp_path: Path) -> None:
         "arm.urdf: <gazebo> left out, 2 times: settings of a simulator",
         "arm.urdf: <transmission> left out, once: state gear and motor of the axes instead",
         "arm.urdf: <material> left out, once: colours",
-        "arm.urdf: <collision> left out of link base_link: pictures use the visual shapes",
+        "arm.urdf: <collision> left out of base_link: pictures use the visual shapes",
     ]
     [lost] = [line for line in description.warnings if "dynamics" in line]
     assert "<dynamics> left out: damping of joint 'joint_1'" in lost
@@ -152,7 +152,7 @@ def test_links_without_inertia_are_warned_of_in_one_line(tmp_path: Path) -> None
     description = described(tmp_path, f'<robot name="r">{links}{joints}</robot>')
     [line] = description.warnings
     assert line.endswith(
-        "links l1, l2, l3 have no inertia and count as massless; state them, or convert with --density"
+        "without inertia, and so massless: l1, l2, l3; expected <inertial>, or a conversion with --density"
     )
 
 

@@ -151,3 +151,13 @@ def test_payload_beyond_the_largest_is_warned_of():
     ]
     assert "payload.mass" in line
     assert "6 kg is more than the largest payload, 4 kg" in line
+
+
+def test_same_trouble_of_all_axes_is_one_warning():
+    """Every axis and load has too slow a speed loop for this position loop: as many cases, one line."""
+    tuning = tune(read_description("gsis-scara"), position_bandwidth=120.0)
+    cases = [warning for axis in tuning.axes for warning in axis.loops if "crosses over" in warning.text]
+    assert len(cases) >= 8
+    lines = [line for line in tuning.warnings if "crosses over" in line]
+    assert len(lines) == len({case.kind for case in cases}) < 3
+    assert "axes A, B, Z, W" in lines[0]

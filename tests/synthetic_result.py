@@ -8,6 +8,7 @@ import numpy as np
 
 from servotwin.description.load import read_description
 from servotwin.robot.load import load_robot
+from servotwin.simulation.motion_log import MotionLog
 from servotwin.simulation.result import Event, Result, joint_signal
 from servotwin.simulation.scenario import Scenario
 from servotwin.simulation.scenario_parts import Record, Solver
@@ -100,8 +101,9 @@ def synthetic_result(samples: int = 1401, *, complete: bool = True, zoom: bool =
     summary = _summary(axes, float(energy[-1]), error)
     events = (Event(0.40, "A", "voltage limit"), Event(0.7, "B", "fault encoder-stuck"))
     fine = _zoom(joints) if zoom else {}
+    log = MotionLog(t, q, q_ref, tip, tip_ref, energy)
     return Result(
-        synthetic_scenario(), robot, joints, prismatic, joints, signals, fine, summary, events, complete
+        synthetic_scenario(), robot, joints, prismatic, joints, signals, fine, summary, events, complete, log
     )
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from servotwin.robot.derive import RobotEquations, derive
     from servotwin.robot.load import load_robot
     from servotwin.robot.robot import Hybrid, Robot
+    from servotwin.simulation.job_run import run_job
+    from servotwin.simulation.job_settings import JobSettings
     from servotwin.simulation.result import Result
     from servotwin.simulation.run import simulate
     from servotwin.simulation.scenario import Scenario, read_scenario
@@ -35,6 +37,7 @@ __all__ = [
     "CompiledLaw",
     "Hybrid",
     "InputError",
+    "JobSettings",
     "KinematicsError",
     "PythonLaw",
     "Result",
@@ -51,15 +54,18 @@ __all__ = [
     "derive",
     "load_robot",
     "read_scenario",
+    "run_job",
     "simulate",
 ]
 
 _HOMES = {
     "CompiledLaw": "servotwin.control.user_laws",
     "PythonLaw": "servotwin.control.user_laws",
+    "JobSettings": "servotwin.simulation.job_settings",
     "Result": "servotwin.simulation.result",
     "Scenario": "servotwin.simulation.scenario",
     "read_scenario": "servotwin.simulation.scenario",
+    "run_job": "servotwin.simulation.job_run",
     "simulate": "servotwin.simulation.run",
     "Hybrid": "servotwin.robot.robot",
     "Robot": "servotwin.robot.robot",

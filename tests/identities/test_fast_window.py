@@ -9,6 +9,7 @@ from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.robot import Robot
 from servotwin.simulation.machine import Machine, build_machine
 from servotwin.simulation.scenario import read_scenario
+from servotwin.simulation.start import Start
 
 WINDOW = 200_000  # ns
 STATE = ("y", "z", "z_mark", "z_row", "now", "period_start", "decay", "u_bus", "edges", "times", "level_a")
@@ -26,7 +27,7 @@ def _machine(method: str, steps: int, seed: int) -> Machine:
         random.uniform(size=4) > 0.5, plant.limits.q_max, plant.limits.q_min
     )
     machine = build_machine(
-        scenario.description, scenario.plant_description, model, plant, q, scenario.solver
+        scenario.description, scenario.plant_description, model, plant, Start(q), scenario.solver
     )
     # a table that asks for motion: towards the middle, at speeds the axes can follow
     count = np.arange(1, 30)

@@ -8,7 +8,20 @@ import typer
 
 from servotwin import __version__
 from servotwin.cli.app_jobs import add_commands
-from servotwin.cli.options import PLAIN, Folder, Json, NoReport, Plant, Position, RobotName, Set
+from servotwin.cli.options import (
+    PLAIN,
+    Folder,
+    Json,
+    Method,
+    NoReport,
+    Plant,
+    Position,
+    Pwm,
+    RecordEvery,
+    RobotName,
+    Seed,
+    Set,
+)
 
 app = typer.Typer(
     name="servotwin",
@@ -279,11 +292,10 @@ def simulate(
     out: Folder = None,
     overrides: Set = None,
     plant: Plant = None,
-    method: Annotated[
-        str | None,
-        typer.Option("--method", metavar="METHOD", help="fast, rk4, modified-euler or adaptive."),
-    ] = None,
-    pwm: Annotated[str | None, typer.Option("--pwm", metavar="PWM", help="switched or averaged.")] = None,
+    method: Method = None,
+    pwm: Pwm = None,
+    seed: Seed = None,
+    record: RecordEvery = None,
     law: Annotated[
         str | None,
         typer.Option("--law", metavar="FILE.py:NAME", help="Control law of your own; its code is run."),
@@ -307,7 +319,8 @@ def simulate(
 
     code = run(
         scenario, out, overrides, plant,
-        method=method, pwm=pwm, law=(law, period, level), every=every, report=not no_report, json=json,
+        method=method, pwm=pwm, seed=seed, record=record, law=(law, period, level), every=every,
+        report=not no_report, json=json,
     )  # fmt: skip
     raise typer.Exit(code)
 
@@ -337,6 +350,14 @@ def compare(
             help="Name a column, such as joint_A_position_rad=enc1_deg; may be repeated.",
         ),
     ] = None,
+    means: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mean",
+            metavar="SIGNAL",
+            help="Measured as means since the row before, such as 'motor_*_current_A'; may be repeated.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Compare a simulated with a measured run.
@@ -345,7 +366,7 @@ def compare(
     """
     from servotwin.cli.compare import compare as run
 
-    run(result, measured, out, shift, columns, json=json)
+    run(result, measured, out, shift, columns, means, json=json)
 
 
 @app.command()

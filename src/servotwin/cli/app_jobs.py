@@ -10,11 +10,15 @@ from servotwin.cli.options import (
     PLAIN,
     Folder,
     Json,
+    Method,
     NoReport,
     Plant,
     Position,
+    Pwm,
+    RecordEvery,
     RobotName,
     RobotOption,
+    Seed,
     Set,
     Start,
     jog_percent,
@@ -151,6 +155,10 @@ def run_job(
         str,
         typer.Option("--gripper", metavar="OUTPUT", help="Output that holds the part, for the animation."),
     ] = "",
+    method: Method = None,
+    pwm: Pwm = None,
+    seed: Seed = None,
+    record: RecordEvery = None,
     overrides: Set = None,
     plant: Plant = None,
     no_report: NoReport = False,
@@ -165,7 +173,7 @@ def run_job(
 
     code = run(
         job, robot, out, overrides, plant, q=q, io=io, fit=fit, override=override, time_limit=time_limit,
-        gripper=gripper, report=not no_report, json=json,
+        gripper=gripper, method=method, pwm=pwm, seed=seed, record=record, report=not no_report, json=json,
     )  # fmt: skip
     raise typer.Exit(code)
 

@@ -13,8 +13,9 @@ from servotwin.errors import InputError
 
 
 def compare(
-    result: str, measured: str, out: str | None, shift: str, columns: Sequence[str] | None, *, json: bool
-) -> None:
+    result: str, measured: str, out: str | None, shift: str, columns: Sequence[str] | None,
+    means: Sequence[str] | None = None, *, json: bool,
+) -> None:  # fmt: skip
     """Compare a simulated with a measured run, write page and numbers, and say where they are."""
     delta, mapping = read_shift(shift), read_columns(columns)
     from servotwin.simulation.compare import compare as run
@@ -24,7 +25,7 @@ def compare(
 
     with working("comparing"):
         saved = read_result(result)
-        record = read_measured(measured, saved.signals, mapping)
+        record = read_measured(measured, saved.signals, mapping, means or ())
         comparison = run(saved, record, delta)
         numbers = comparison_summary(comparison, saved, record)
     with working("writing the page"):

@@ -12,6 +12,7 @@ from servotwin.cli.simulate import DONE, LONG, how_it_ended, run_scenario, scena
 
 if TYPE_CHECKING:
     from servotwin.simulation.result import Result
+    from servotwin.simulation.scenario import Scenario
 
 SCENARIOS = ("scara-a-axis-100deg", "scara-full-range")
 PAGE, SUMMARY = "report.html", "summary.json"
@@ -22,6 +23,7 @@ def demo(out: str, overrides: Sequence[str] | None, *, json: bool) -> int:
     changes = scenario_overrides(overrides, None)
     with working("loading the simulator"):
         from servotwin.report.files import make_folder
+        from servotwin.simulation.result_folder import replaced_folder
         from servotwin.simulation.scenario import read_scenario
 
         folder = make_folder(out)
@@ -32,16 +34,24 @@ def demo(out: str, overrides: Sequence[str] | None, *, json: bool) -> int:
         result, failure = run_scenario(scenario, place)
         results.append(result)
         if failure is not None or not result.complete:
-            _write_runs(results, folder)
-            for earlier in (PAGE, SUMMARY):  # of another demo
-                (folder / earlier).unlink(missing_ok=True)
+            with replaced_folder(folder, _own(chosen)) as staged:
+                _write_runs(results, staged)  # without a page over both: one of another demo is removed
             return how_it_ended(result, failure, place)
-    page, summary, numbers = _write_demo(results, folder)
+    with replaced_folder(folder, _own(chosen)) as staged:
+        numbers = _write_demo(results, staged)
+    page, summary = folder / PAGE, folder / SUMMARY
     if json:
         print_json({"report": str(page), "summary": str(summary), **numbers})
     else:
         _print(results, page, summary)
     return DONE
+
+
+def _own(scenarios: Sequence[Scenario]) -> list[str]:
+    """The files that a demo writes, as paths below its folder."""
+    from servotwin.simulation.result_folder import RUN_FILES
+
+    return [PAGE, SUMMARY, *(f"{scenario.name}/{file}" for scenario in scenarios for file in RUN_FILES)]
 
 
 def _write_runs(results: Sequence[Result], folder: Path) -> dict[str, str]:
@@ -58,8 +68,8 @@ def _write_runs(results: Sequence[Result], folder: Path) -> dict[str, str]:
     return links
 
 
-def _write_demo(results: Sequence[Result], folder: Path) -> tuple[Path, Path, dict[str, Any]]:
-    """The page over both runs and its numbers."""
+def _write_demo(results: Sequence[Result], folder: Path) -> dict[str, Any]:
+    """Write the runs, the page over both and its numbers; the numbers."""
     from servotwin.report.demo_page import demo_page, findings
     from servotwin.report.files import write_bytes, write_json
     from servotwin.report.simulation_files import json_ready
@@ -67,8 +77,9 @@ def _write_demo(results: Sequence[Result], folder: Path) -> tuple[Path, Path, di
     links = _write_runs(results, folder)
     numbers = json_ready(findings(results[0], results[1]))
     with working("drawing the page over both"):
-        page = write_bytes(folder / PAGE, demo_page(results[0], results[1], links).encode())
-    return page, write_json(folder / SUMMARY, numbers), numbers
+        write_bytes(folder / PAGE, demo_page(results[0], results[1], links).encode())
+    write_json(folder / SUMMARY, numbers)
+    return dict(numbers)
 
 
 def _print(results: Sequence[Result], page: Path, summary: Path) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from servotwin.report.job_view import Done, JobStory
     from servotwin.robot.robot import Robot
     from servotwin.simulation.job_log import JobLog
-    from servotwin.simulation.job_run import JobSettings
+    from servotwin.simulation.job_settings import JobSettings
 
 REFUSED = 2
 
@@ -181,6 +181,10 @@ def run(
     override: int = 100,
     time_limit: str | None = None,
     gripper: str = "",
+    method: str | None = None,
+    pwm: str | None = None,
+    seed: str | None = None,
+    record: str | None = None,
     report: bool = True,
     json: bool = False,
 ) -> int:
@@ -193,6 +197,7 @@ def run(
         from servotwin.report.job_files import write_job_result
         from servotwin.report.job_story import story_of
         from servotwin.simulation.job_run import JobFailedError, run_job
+        from servotwin.simulation.job_settings import with_simulation
 
         program = load_program(job)
         if gripper and gripper not in Signals().outputs:
@@ -203,6 +208,7 @@ def run(
         settings = job_settings(
             program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit, plant=hidden
         )
+        settings = with_simulation(settings, method=method, pwm=pwm, seed=seed, record=record, option="--")
         folder = out or f"out/{Path(program.job.file).stem}"
         make_folder(folder)  # a place that cannot be written is said before the work is done
     failure: JobFailedError | None = None
@@ -290,7 +296,8 @@ def job_settings(
     """The options as settings of the run."""
     from servotwin.robot.load import load_robot
     from servotwin.simulation.job_play import TIME_LIMIT
-    from servotwin.simulation.job_run import JobSettings, no_robot
+    from servotwin.simulation.job_run import no_robot
+    from servotwin.simulation.job_settings import JobSettings
 
     start: dict[str, float] = {}
     if q is not None:

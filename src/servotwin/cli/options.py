@@ -71,6 +71,15 @@ Plant = Annotated[
         help="Change the robot in truth only, unknown to the controller; may be repeated.",
     ),
 ]
+Method = Annotated[
+    str | None, typer.Option("--method", metavar="METHOD", help="fast, rk4, modified-euler or adaptive.")
+]
+Pwm = Annotated[str | None, typer.Option("--pwm", metavar="PWM", help="switched or averaged.")]
+Seed = Annotated[str | None, typer.Option("--seed", metavar="NUMBER", help="Seed of all noise; default 1.")]
+RecordEvery = Annotated[
+    str | None,
+    typer.Option("--record", metavar="TIME", help="Time between two rows of the signals; default '1 ms'."),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Signals and summary only.")]
 PLAIN: dict[str, Any] = {  # help is plain text, so that it needs no further library and appears at once
     "add_completion": False,

@@ -26,7 +26,20 @@ RPM = 9.549296585513721  # turns per minute in one rad/s
 SENSIBLE = 1e5  # values and percentages beyond are those of a run that diverged
 # Fields of a scenario file; every other name is a field of the robot file.
 SCENARIO_FIELDS = frozenset(
-    ("title", "robot", "set", "plant", "start", "move", "repeat", "solver", "seed", "record", "faults")
+    (
+        "title",
+        "robot",
+        "set",
+        "plant",
+        "start",
+        "initial",
+        "move",
+        "repeat",
+        "solver",
+        "seed",
+        "record",
+        "faults",
+    )
 )
 
 
@@ -50,6 +63,8 @@ def simulate(
     *,
     method: str | None = None,
     pwm: str | None = None,
+    seed: str | None = None,
+    record: str | None = None,
     law: Sequence[str | None] = (),
     every: bool = False,
     report: bool = True,
@@ -68,6 +83,9 @@ def simulate(
             field="NAME-OR-FILE",
         )
     changes = scenario_overrides(overrides, plant, method, pwm, *law)
+    for option, field, text in (("--seed", "seed", seed), ("--record", "record.every", record)):
+        if text is not None:
+            changes[field] = Placed(text, Origin(option))
     with working("reading the scenario"):
         from servotwin.simulation.scenario import read_scenario
 

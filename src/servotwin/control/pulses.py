@@ -20,8 +20,8 @@ class Pulses:
     per_rad: Array
 
     def counts(self, q: Array) -> IntArray:
-        """The nearest pulses (..., m) of joint positions q (..., n)."""
-        return np.rint(q @ self.N.T * self.per_rad).astype(np.int64)
+        """The nearest pulses (..., m) of joint positions q (..., n), halves upwards (eq:encoder)."""
+        return np.floor(q @ self.N.T * self.per_rad + 0.5).astype(np.int64)
 
     def joints(self, counts: IntArray) -> Array:
         """The joint positions (..., n) of pulses (..., m)."""

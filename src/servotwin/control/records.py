@@ -60,6 +60,8 @@ _REALS = (
     "K_x K_xi K_n K_ni K_i K_ii "
     # limits and the controller's idea of the motor; filter of the speed (part of the new value)
     "i_max w_max u_max counts_per_rad J_hat K_hat f_hat L_d_hat L_q_hat psi_hat pole_pairs_hat filter "
+    # current at the full scale of its sensor, as the controller believes; 0: none is known
+    "current_range_hat "
     # feed-forward shares
     "share_velocity share_acceleration "
     # voltage of the speed command that means w_max
@@ -73,7 +75,9 @@ _REALS = (
     # modulation now and the one that waits for the next period (d and q or alpha and beta for three phases)
     "m_a m_b next_a next_b "
     # commands that wait for the next period of their loop: speed, current and the current fed forward
-    "next_w next_i next_feedforward"
+    "next_w next_i next_feedforward "
+    # integral of the current reference since the last recorded row [A s]
+    "charge_ref"
 )
 _WHOLES = (
     "count last_count fixed kp_x ki_x kp_n ki_n kp_i ki_i acc_x acc_n acc_i acc_d "

@@ -45,8 +45,8 @@ MOTOR = _dtype(
     # now: angle, speed, its derivatives at the start of the window, torque, its mean over the window, transmitted
     # torque, what friction must hold
     "theta w w_dot w_ddot tau tau_mean net transmitted slack "
-    # extremes so far; integral of the applied voltage since the last recorded row
-    "i_peak tau_peak tau_mean_peak w_peak T_peak volt_seconds "
+    # extremes so far; integral of an ideal motor's squared torque; of the applied voltage since the last recorded row
+    "i_peak tau_peak tau_mean_peak w_peak T_peak torque_square volt_seconds "
     # what the data sheet allows, infinite where it is silent
     "w_limit tau_limit",
     # charge_at: where the integral of a synchronous motor's i_q stands; has_constant: K is stated, not a stand-in
@@ -66,7 +66,10 @@ POWER = _dtype(
 STOP = _dtype("low high reaction speed_limit effort_limit speed_peak effort_peak", "state touched has_effort")
 
 SENSOR = _dtype(
-    "counts_per_rad current_range current_offset current_noise last_edge_time last_speed",
+    # current_full_scale: the stated range, whose reading the controller converts by what it believes; 0: calibrated
+    "counts_per_rad current_range current_full_scale current_offset current_noise "
+    # last pulse [s], and the rate of pulses then [1/s]
+    "last_edge_time last_rate",
     "current_bits count edge_count stuck lost",
 )
 

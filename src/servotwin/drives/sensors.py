@@ -34,10 +34,16 @@ def normal(state: Any) -> float:
 @helper
 def read_count(sensor: Any, theta: float) -> int:
     r"""Encoder count, zero being the middle of a count: floor(theta counts/rad + 1/2)  (eq:encoder)."""
+    sensor.count = shown_count(sensor, theta)
+    return sensor.count  # type: ignore[no-any-return]
+
+
+@helper
+def shown_count(sensor: Any, theta: float) -> int:
+    """The count that a reading would give, without one: an encoder that is stuck shows what was read last."""
     if sensor.stuck:
         return sensor.count  # type: ignore[no-any-return]
-    sensor.count = math.floor(theta * sensor.counts_per_rad + 0.5) - sensor.lost  # eq:encoder
-    return sensor.count  # type: ignore[no-any-return]
+    return math.floor(theta * sensor.counts_per_rad + 0.5) - sensor.lost  # type: ignore[no-any-return]  # eq:encoder
 
 
 @helper
@@ -79,11 +85,11 @@ def read_phase_currents(
 
 
 @helper
-def inverse_time_speed(sensor: Any, theta: float, w: float, time: float) -> float:
-    """Speed from the time between the last pulses of two samples [rad/s].
+def inverse_time_rate(sensor: Any, theta: float, w: float, time: float) -> float:
+    """Pulses per second from the time between the last pulses of two samples [1/s].
 
     The instant of the last pulse follows from how far the shaft has turned since; when no pulse came, the
-    speed is at most one count in the time that passed.
+    rate is at most one count in the time that passed. What angle a pulse is, the controller must know.
     """
     counts = theta * sensor.counts_per_rad + 0.5 - sensor.lost
     count = math.floor(counts)
@@ -92,9 +98,9 @@ def inverse_time_speed(sensor: Any, theta: float, w: float, time: float) -> floa
     at = time - passed
     pulses = 0 if sensor.stuck else count - sensor.edge_count
     if pulses != 0 and at > sensor.last_edge_time:
-        sensor.last_speed = pulses / sensor.counts_per_rad / (at - sensor.last_edge_time)
+        sensor.last_rate = pulses / (at - sensor.last_edge_time)
         sensor.last_edge_time, sensor.edge_count = at, count
     else:
-        most = 1.0 / sensor.counts_per_rad / max(time - sensor.last_edge_time, 1e-9)
-        sensor.last_speed = min(max(sensor.last_speed, -most), most)
-    return sensor.last_speed  # type: ignore[no-any-return]
+        most = 1.0 / max(time - sensor.last_edge_time, 1e-9)
+        sensor.last_rate = min(max(sensor.last_rate, -most), most)
+    return sensor.last_rate  # type: ignore[no-any-return]

@@ -56,6 +56,7 @@ def animation_fragment(
     q: Array,
     q_ref: Array | None = None,
     *,
+    known: Robot | None = None,
     payload: str = "",
     carried: BoolArray | None = None,
     marks: Sequence[tuple[float, str]] = (),
@@ -67,8 +68,9 @@ def animation_fragment(
     """The arm at joint positions q (k, n) [rad, m] at the instants t (k,) [s], as HTML for ``Page.fragment``.
 
     ``q_ref`` (k, n): what was commanded, drawn as a path beside the actual one and as a second arm on a
-    click. ``payload``: a word on what the tool carries, ``carried`` (k,) when. ``marks``: instants and what
-    begins there, such as instructions. ``tool`` (4, 4): the tool point in the robot's tool frame.
+    click, of the robot ``known`` to the controller. ``payload``: a word on what the tool carries, ``carried``
+    (k,) when. ``marks``: instants and what begins there, such as instructions. ``tool`` (4, 4): the tool point in
+    the robot's tool frame.
     ``arm=False`` draws the path alone, as large as it fits. Rows that are not finite are left out.
     """
     t, q, q_ref, carried = _arguments(robot, t, q, q_ref, carried)
@@ -76,7 +78,7 @@ def animation_fragment(
         return '<p class="note">There is nothing to animate: no joint position of this run is finite.</p>'
     times = frame_times(t)
     try:
-        data = _data(robot, t, times, q, q_ref, tool, arm=arm)
+        data = _data(robot, known or robot, t, times, q, q_ref, tool, arm=arm)
     except KinematicsError as error:
         return f'<p class="note">The arm cannot be drawn: {escape(str(error))}</p>'
     data["payload"] = payload
@@ -117,7 +119,15 @@ def _arguments(
 
 
 def _data(
-    robot: Robot, t: Array, times: Array, q: Array, q_ref: Array | None, tool: Array | None, *, arm: bool
+    robot: Robot,
+    known: Robot,
+    t: Array,
+    times: Array,
+    q: Array,
+    q_ref: Array | None,
+    tool: Array | None,
+    *,
+    arm: bool,
 ) -> dict[str, Any]:
     """All that the script draws, packed."""
     drawn = skeleton(robot) if arm else NO_ARM
@@ -130,11 +140,11 @@ def _data(
     ghost = wanted = foot = None
     if q_ref is not None:
         commanded = _at(times, t, q_ref)
-        ghost = drawn.positions(body_poses(robot, commanded)) if arm else points
-        wanted = tip_of(robot, commanded, tool)
+        ghost = skeleton(known).positions(body_poses(known, commanded)) if arm else points
+        wanted = tip_of(known, commanded, tool)
         # Against every sample of the path: the chords between frames would look like deviations.
         fine = slice(None, None, math.ceil(len(t) / FINE))
-        foot = nearest_on_path(tip, times, tip_of(robot, q_ref[fine], tool), t[fine])
+        foot = nearest_on_path(tip, times, tip_of(known, q_ref[fine], tool), t[fine])
         everything += [ghost.reshape(-1, 3), wanted]
     cloud = np.concatenate(everything if arm else everything[1::2])
     low, high = cloud.min(axis=0), cloud.max(axis=0)

@@ -10,13 +10,14 @@ import plotly.graph_objects as go
 
 from servotwin import __version__
 from servotwin.mechanism.model import Array
-from servotwin.report.files import make_folder, write_bytes, write_json, write_parquet
+from servotwin.report.files import write_bytes, write_json, write_parquet
 from servotwin.report.labels import plain_unit, unit_key
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.page_style import INK, axis, layout
 from servotwin.report.traces import colour, line
 from servotwin.simulation.compare import AxisComparison, Comparison, SignalComparison, comparison_summary
 from servotwin.simulation.measured import Measured
+from servotwin.simulation.result_folder import COMPARISON_FILES, replaced_folder
 from servotwin.simulation.stored import Saved
 
 # Units that people read: (unit, its number in one SI unit)
@@ -39,14 +40,11 @@ def write_comparison(
     comparison: Comparison, saved: Saved, measured: Measured, folder: str | Path
 ) -> ComparisonFiles:
     """Write ``comparison.html``, ``comparison.json`` and ``comparison.parquet``, the aligned signals."""
-    target = make_folder(folder)
-    numbers = comparison_summary(comparison, saved, measured)
-    page = compare_page(comparison, saved, measured)
-    write_parquet(target / "comparison.parquet", aligned_columns(comparison))
-    return ComparisonFiles(
-        write_bytes(target / "comparison.html", page.encode()),
-        write_json(target / "comparison.json", numbers),
-    )
+    with replaced_folder(folder, COMPARISON_FILES) as place:
+        write_json(place / "comparison.json", comparison_summary(comparison, saved, measured))
+        write_bytes(place / "comparison.html", compare_page(comparison, saved, measured).encode())
+        write_parquet(place / "comparison.parquet", aligned_columns(comparison))
+    return ComparisonFiles(Path(folder) / "comparison.html", Path(folder) / "comparison.json")
 
 
 def aligned_columns(comparison: Comparison) -> dict[str, Array]:

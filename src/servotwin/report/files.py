@@ -1,4 +1,4 @@
-"""Results on disk, written whole or not at all."""
+"""Files of a result, each written whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
+from servotwin.simulation.result_folder import recover, unwritable
 
 
 def make_folder(path: str | Path) -> Path:
-    """The folder, created with its parents if it is missing."""
+    """The folder, created with its parents if it is missing, and free of what a killed process left behind."""
     folder = Path(path)
     try:
+        recover(folder)
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        raise _unwritable(folder, error) from None
+        raise unwritable(folder, error) from None
     return folder
 
 
@@ -37,7 +38,7 @@ def write_bytes(path: Path, data: bytes) -> Path:
         finally:
             temporary.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
-        raise _unwritable(path, error) from None
+        raise unwritable(path, error) from None
     return path
 
 
@@ -46,16 +47,18 @@ def write_json(path: Path, value: Any) -> Path:
     return write_bytes(path, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
 
 
-def write_parquet(path: Path, columns: Mapping[str, Array]) -> Path:
-    """Write columns of equal length, named with their units, as an Apache Parquet table."""
+def write_parquet(
+    path: Path, columns: Mapping[str, Array], sampling: Mapping[str, str] | None = None
+) -> Path:
+    """Write columns of equal length, named with their units, as an Apache Parquet table.
+
+    ``sampling`` of a column, 'mean', 'any' or 'instant', becomes metadata of its field.
+    """
     import pyarrow
     import pyarrow.parquet
 
     buffer = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table(dict(columns)), buffer)
+    table = pyarrow.table(dict(columns))
+    noted = [table.field(name).with_metadata({"sampling": kind}) for name, kind in (sampling or {}).items()]
+    pyarrow.parquet.write_table(table.cast(pyarrow.schema(noted)) if noted else table, buffer)
     return write_bytes(path, buffer.getvalue())
-
-
-def _unwritable(path: Path, error: Exception) -> InputError:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return InputError(f"cannot be written: {reason}", file=str(path))

@@ -1,4 +1,4 @@
-"""A simulated job on disk: summary, instructions, signals and report, each written whole or not at all."""
+"""A simulated job on disk: summary, instructions, signals and report, which replace those of an earlier run as one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from servotwin.report.files import make_folder, write_bytes, write_json
+from servotwin.report.files import write_bytes, write_json
 from servotwin.report.job_view import JobStory
-from servotwin.report.simulation_files import json_ready, write_result
-from servotwin.simulation.stored import PAGE
-
-INSTRUCTIONS = "instructions.json"
+from servotwin.report.simulation_files import json_ready, put_run, result_files
+from servotwin.simulation.result_folder import INSTRUCTIONS, PAGE, RUN_FILES, replaced_folder
 
 
 class JobFiles(NamedTuple):
@@ -32,14 +30,13 @@ def write_job_result(
     progress: Callable[[str], None] = lambda step: None,
 ) -> JobFiles:
     """Write ``summary.json``, ``instructions.json``, ``signals.parquet`` and ``report.html`` into a folder."""
-    target = make_folder(folder)
-    files = write_result(story.result, target, report=False, progress=progress)
-    steps = [step.numbers() for step in story.steps]
-    instructions = write_json(target / INSTRUCTIONS, json_ready(steps))
-    page = None
-    if report:
-        progress("drawing the report")
-        from servotwin.report.job_page import job_page
+    with replaced_folder(folder, RUN_FILES) as place:
+        put_run(story.result, place, progress)
+        write_json(place / INSTRUCTIONS, json_ready([step.numbers() for step in story.steps]))
+        if report:
+            progress("drawing the report")
+            from servotwin.report.job_page import job_page
 
-        page = write_bytes(target / PAGE, job_page(story, payload).encode())
-    return JobFiles(files.summary, instructions, files.signals, page)
+            write_bytes(place / PAGE, job_page(story, payload).encode())
+    files = result_files(story.result, folder, report=report)
+    return JobFiles(files.summary, Path(folder) / INSTRUCTIONS, files.signals, files.page)

@@ -158,8 +158,8 @@ def _arm(page: Page, story: JobStory, payload: str) -> None:
     word = payload or ("part" if held is not None else "")
     page.fragment(
         animation_fragment(
-            story.result.robot, story.t, story.q, story.q_ref, tool=story.X_tool, marks=marks,
-            payload=word, carried=held, heading=story.result.robot.title or story.result.robot.name,
+            story.result.true_robot, story.t, story.q, story.q_ref, known=story.result.robot, tool=story.X_tool,
+            marks=marks, payload=word, carried=held, heading=story.result.robot.title or story.result.robot.name,
         )
     )  # fmt: skip
 
@@ -237,7 +237,8 @@ def _path(page: Page, story: JobStory) -> None:
     page.section("Path of the tool", "Dotted what was commanded. The deviation across it can be magnified.")
     page.fragment(
         animation_fragment(
-            story.result.robot, story.t, story.q, story.q_ref, tool=story.X_tool, arm=False, heading="Path in space",
+            story.result.true_robot, story.t, story.q, story.q_ref, known=story.result.robot, tool=story.X_tool,
+            arm=False, heading="Path in space",
             marks=[(done.begin_s, f"line {done.place}: {done.said}") for done in story.done],
         )
     )  # fmt: skip

@@ -140,18 +140,20 @@ class JobStory:
 
     def _deviation(self, X_tool: Array | None) -> tuple[Array, Array]:
         """Instants, and the distance of the tool from the commanded path [m]."""
-        keep = slice(None, None, max(1, -(-len(self.t) // MOST_SAMPLES)))
-        good = np.isfinite(self.q[keep]).all(axis=1) & np.isfinite(self.q_ref[keep]).all(axis=1)
-        t = self.t[keep][good]
-        robot = self.result.robot
-        actual, wanted = (tip_of(robot, values[keep][good], X_tool) for values in (self.q, self.q_ref))
+        log = self.result.log
+        keep = slice(None, None, max(1, -(-len(log.time) // MOST_SAMPLES)))
+        good = np.isfinite(log.q[keep]).all(axis=1) & np.isfinite(log.q_ref[keep]).all(axis=1)
+        t = log.time[keep][good]
+        actual = tip_of(self.result.true_robot, log.q[keep][good], X_tool)
+        wanted = tip_of(self.result.robot, log.q_ref[keep][good], X_tool)
         return t, path_deviation(t, actual, wanted)
 
     def _energy(self, done: Done) -> float | None:
-        taken = self.result.signals.get("bus_energy_J")
-        if taken is None or not len(taken):
+        log = self.result.log
+        if not len(log.time):
             return None
-        first, last = np.interp([done.begin_s, done.end_s], self.t, taken)
+        t, taken = np.append(0.0, log.time), np.append(0.0, log.energy)
+        first, last = np.interp([done.begin_s, done.end_s], t, taken)
         return float(last - first)
 
     def _saturation(self, done: Done) -> tuple[str, ...]:

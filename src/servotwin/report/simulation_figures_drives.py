@@ -85,7 +85,7 @@ def torque_speed(view: View, i: int) -> go.Figure:
     """The run in the plane of speed and torque, within what motor and drive give."""
     name = view.result.motors[i]
     summary = view.axis(name)
-    w, torque = view.motor_signal(name, "speed_rad_per_s"), view.motor_signal(name, "torque_N_m")
+    w, torque = view.mean_speed(name), view.motor_signal(name, "torque_N_m")
     rated, rated_speed = summary.get("rated_torque_N_m"), summary.get("rated_speed_rad_per_s")
     w_top = 1.25 * max(float(np.max(np.abs(w))), rated_speed or 0.0, 1.0)
     widest = _widest_speed(view, name)

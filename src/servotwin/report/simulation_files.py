@@ -1,4 +1,4 @@
-"""A simulated run on disk: summary, signals, zoom and report, each written whole or not at all."""
+"""A simulated run on disk: summary, signals, zoom and report, which replace those of an earlier run as one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.report.files import make_folder, write_bytes, write_json, write_parquet
+from servotwin.report.files import write_bytes, write_json, write_parquet
 from servotwin.report.labels import finite
-from servotwin.simulation.result import Result, matching_signals, no_such_signal
-from servotwin.simulation.stored import PAGE, SIGNALS, SUMMARY, ZOOM
+from servotwin.simulation.result import Result, matching_signals, no_such_signal, sampling
+from servotwin.simulation.result_folder import PAGE, RUN_FILES, SIGNALS, SUMMARY, ZOOM, replaced_folder
 
 
 class ResultFiles(NamedTuple):
@@ -33,27 +33,39 @@ def write_result(
 ) -> ResultFiles:
     """Write ``summary.json``, ``signals.parquet``, ``zoom.parquet`` and ``report.html`` into a folder.
 
-    What an earlier run left there and this one does not have is removed, so
-    that the files of a folder always belong together.
+    They take the place of an earlier run's files as one: the files of a folder always belong together.
+    Other files in the folder stay.
     """
-    target = make_folder(folder)
-    progress("writing the signals")
-    chosen = wanted_signals(result)  # a mistake in the patterns is found before anything is written
-    summary = write_json(target / SUMMARY, stored_summary(result))
-    signals = write_parquet(target / SIGNALS, chosen)
-    zoom, page = target / ZOOM, target / PAGE
-    if result.zoom:
-        write_parquet(zoom, result.zoom)
-    else:
-        zoom.unlink(missing_ok=True)
-    if report:
-        progress("drawing the report")
-        from servotwin.report.simulation_page import simulation_page
+    with replaced_folder(folder, RUN_FILES) as place:
+        put_run(result, place, progress)
+        if report:
+            put_report(result, place, progress)
+    return result_files(result, folder, report=report)
 
-        write_bytes(page, simulation_page(result).encode())
-    else:
-        page.unlink(missing_ok=True)
-    return ResultFiles(summary, signals, zoom if result.zoom else None, page if report else None)
+
+def result_files(result: Result, folder: str | Path, *, report: bool) -> ResultFiles:
+    """Where the files of a run are in its folder."""
+    target = Path(folder)
+    zoom, page = target / ZOOM if result.zoom else None, target / PAGE if report else None
+    return ResultFiles(target / SUMMARY, target / SIGNALS, zoom, page)
+
+
+def put_run(result: Result, place: Path, progress: Callable[[str], None]) -> None:
+    """Write numbers and signals into a folder that holds no result."""
+    progress("writing the signals")
+    write_json(place / SUMMARY, stored_summary(result))
+    chosen = wanted_signals(result)
+    write_parquet(place / SIGNALS, chosen, {name: sampling(name) for name in chosen})
+    if result.zoom:
+        write_parquet(place / ZOOM, result.zoom)
+
+
+def put_report(result: Result, place: Path, progress: Callable[[str], None]) -> None:
+    """Draw the report beside them."""
+    progress("drawing the report")
+    from servotwin.report.simulation_page import simulation_page
+
+    write_bytes(place / PAGE, simulation_page(result).encode())
 
 
 def wanted_signals(result: Result) -> dict[str, Array]:

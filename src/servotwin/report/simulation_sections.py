@@ -95,7 +95,7 @@ def tip_errors(shown: View) -> tuple[Figure, Figure]:
 
 def repeatability(page: Page, shown: View) -> None:
     """Where the tool came to rest at targets that were visited often; nothing if there are none."""
-    found = visits_of(shown.result.signals)
+    found = visits_of(shown.result.log.tip_signals())
     if not found:
         return
     page.section(

@@ -112,6 +112,8 @@ def run_rows(shown: View) -> list[list[str | Cell]]:
         ("robot", result.robot.name),
     ]
     rows += [("changed", f"{field} = {value}") for field, value in scenario.set.items()]
+    if numbers.get("start"):
+        rows.append(("start", str(numbers["start"]["state"])))
     names = {
         "method": "solver",
         "pwm": "PWM",

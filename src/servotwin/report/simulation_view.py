@@ -69,6 +69,11 @@ class View:
         """A signal of a motor (k,), such as ``torque_N_m``."""
         return self.result.signals[f"motor_{name}_{quantity}"]
 
+    def mean_speed(self, name: str) -> Array:
+        """Speed of a motor as its torque is recorded, the mean since the row before (k,) [rad/s]."""
+        angle, first = self.motor_signal(name, "angle_rad"), self.motor_signal(name, "speed_rad_per_s")[:1]
+        return np.concatenate([first, np.diff(angle) / np.diff(self.t)])
+
     def has_temperature(self, name: str) -> bool:
         """True if a motor has thermal data, without which nobody knows its temperature."""
         return f"motor_{name}_winding_temperature_degC" in self.result.signals
@@ -139,12 +144,9 @@ class View:
     @cached_property
     def standstill(self) -> float:
         """The instant [s] from which the command stands still until the end."""
-        last = 0
-        for i in range(self.joint_count):
-            reference = self.joint(i, "position", reference=True)
-            changes = np.flatnonzero(np.abs(np.diff(reference)) > 1e-12)
-            last = max(last, int(changes[-1]) + 1 if len(changes) else 0)
-        return float(self.t[last])
+        log = self.result.log
+        changes = np.flatnonzero((np.abs(np.diff(log.q_ref, axis=0)) > 1e-12).any(axis=1))
+        return float(log.time[changes[-1] + 1 if len(changes) else 0])
 
 
 def view(result: Result) -> View:

@@ -13,9 +13,10 @@ from servotwin.control.gains import Gains, float_gains
 from servotwin.control.loop_warnings import LOWEST_PHASE_MARGIN
 from servotwin.control.loops import Loop
 from servotwin.design.tuning import AxisTuning, Case, Tuning
-from servotwin.report.files import make_folder, write_bytes, write_json
+from servotwin.report.files import write_bytes, write_json
 from servotwin.report.labels import finite, joint_units, plain_unit, titled, unit_key
 from servotwin.report.page import Card, Cell, Figure, Page
+from servotwin.simulation.result_folder import TUNE_FILES, replaced_folder
 
 GAIN_UNITS = {
     "position": "1/s",
@@ -40,14 +41,13 @@ def write_tune_report(
     tuning: Tuning, folder: str | Path, progress: Callable[[str], None] = lambda step: None
 ) -> TuneFiles:
     """Write ``tuning.html`` and ``tuning.json``; ``progress`` hears of every step."""
-    target = make_folder(folder)
-    progress("drawing the figures")
-    page = tune_page(tuning)
-    progress("writing the files")
-    return TuneFiles(
-        write_bytes(target / "tuning.html", page.encode()),
-        write_json(target / "tuning.json", tuning_data(tuning)),
-    )
+    with replaced_folder(folder, TUNE_FILES) as place:
+        progress("drawing the figures")
+        page = tune_page(tuning)
+        progress("writing the files")
+        write_bytes(place / "tuning.html", page.encode())
+        write_json(place / "tuning.json", tuning_data(tuning))
+    return TuneFiles(Path(folder) / "tuning.html", Path(folder) / "tuning.json")
 
 
 def tuning_data(tuning: Tuning) -> dict[str, Any]:

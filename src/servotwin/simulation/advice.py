@@ -25,6 +25,8 @@ from servotwin.simulation.scenario_parts import Solver
 # The loops that stay those of the servo driver below a law, by what the law commands.
 BELOW = {"speed": ("current", "speed"), "current": ("current",), "voltage": ()}
 CASCADE = ("current", "speed", "position")
+SENSED = "controller.current_sensor"  # hardware, although it stands beside the loops
+OF_THE_CONTROLLER = (".limits.acceleration", ".limits.jerk")
 STABLE = {"modified-euler": 2.0, "rk4": 2.785}  # largest decay in a step that the method still damps
 
 
@@ -37,9 +39,25 @@ def run_warnings(
     return [
         *known,
         *(f"the robot as it is: {line}" for line in true if line not in known),
+        *belief_warnings(scenario),
         *feed_forward_warnings(control, law),
         *loop_warnings(scenario, model, plant, law),
         *method_warnings(scenario),
+    ]
+
+
+def belief_warnings(scenario: Scenario) -> list[str]:
+    """Changes of the robot as it is that only its controller could have: they change nothing."""
+    fields = [
+        field
+        for field in scenario.plant_set
+        if (field.startswith("controller.") and not field.startswith(SENSED))
+        or field.split(".")[0] in ("home", "kinematics")
+        or field.endswith(OF_THE_CONTROLLER)
+    ]
+    return [
+        f"plant: {field} is the controller's own and without effect in the robot as it is; change it with set"
+        for field in fields
     ]
 
 

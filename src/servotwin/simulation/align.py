@@ -42,16 +42,6 @@ class Pair:
         return bool(np.ptp(self.s) > 0.0 and np.ptp(self.m) > 0.0)
 
 
-def interpolate(t: Array, x: Array, at: Array, rate: Array | None = None) -> Array:
-    """``x`` at other instants: cubic with its known ``rate``, linear without; held beyond the ends."""
-    if rate is None or len(t) < 2:
-        return np.interp(at, t, x)
-    from scipy.interpolate import CubicHermiteSpline
-
-    inside = np.clip(at, t[0], t[-1])
-    return np.asarray(CubicHermiteSpline(t, x, rate)(inside), dtype=np.float64)
-
-
 def estimate_shift(pairs: Sequence[Pair]) -> float:
     """The shift delta [s] that all pairs share; a measured record that lags has a positive one."""
     moving = [pair for pair in pairs if pair.moves]

@@ -5,6 +5,10 @@ shift delta that the two clocks have between them (``align``):
 
 .. math:: e_k = s(t_k - \delta) - y_k
 
+Currents, torques, voltages and power of a result are means over its rows, all else are instants (``result.sampling``);
+what was measured are instants unless a channel says that it holds means. Both sides are brought to what was measured:
+instants against instants, means against means over the same times (``resample``).
+
 Velocities that were not measured follow from the positions by a central
 difference over a short window, on both sides in the same way, as in figures 9
 and 10 of Lee et al. 1989.
@@ -20,8 +24,10 @@ import numpy as np
 
 from servotwin.errors import InputError, ServotwinError
 from servotwin.mechanism.model import Array
-from servotwin.simulation.align import Pair, estimate_shift, interpolate, refine_shift
+from servotwin.simulation.align import Pair, estimate_shift, refine_shift
 from servotwin.simulation.measured import Channel, Measured, split_signal
+from servotwin.simulation.resample import interpolate, mean_of_instants, mean_of_means, middles
+from servotwin.simulation.result import sampling
 from servotwin.simulation.stored import Saved
 
 WINDOW = 4e-3  # s, shortest window of a difference quotient: over one encoder step it would be noise
@@ -52,6 +58,7 @@ class SignalComparison:
     simulated: Array
     metrics: Metrics
     derived: bool = False  # a velocity by differentiation
+    means: bool = False  # of the time since the row before; otherwise instants
 
     @property
     def difference(self) -> Array:
@@ -123,14 +130,20 @@ def _pairs(saved: Saved, measured: Measured) -> list[Pair]:
 
 
 def _pair(saved: Saved, measured: Measured, signal: str, *, rate: bool = False) -> Pair:
-    time, values = _known(measured.time, measured.channels[signal])
-    return Pair(saved.signals["time_s"], saved.signals[signal], time, values, rate)
+    """Both curves at the instants that their values belong to: those of means are the middles of their times."""
+    begin, time, values = _known(measured, measured.channels[signal])
+    t = saved.signals["time_s"]
+    if sampling(signal) == "mean":
+        t = middles(t, 0.0)
+    if measured.channels[signal].mean:
+        time = 0.5 * (begin + time)
+    return Pair(t, saved.signals[signal], time, values, rate)
 
 
-def _known(time: Array, channel: Channel) -> tuple[Array, Array]:
-    """The rows of a channel that have a number."""
+def _known(measured: Measured, channel: Channel) -> tuple[Array, Array, Array]:
+    """When the rows of a channel that have a number began and ended, and the numbers."""
     there = np.isfinite(channel.values)
-    return time[there], channel.values[there]
+    return measured.begin[there], measured.time[there], channel.values[there]
 
 
 def _axis(saved: Saved, measured: Measured, track: tuple[str, str, str, str], delta: float) -> AxisComparison:
@@ -151,12 +164,17 @@ def _axis(saved: Saved, measured: Measured, track: tuple[str, str, str, str], de
 def _signal(
     saved: Saved, measured: Measured, channel: Channel, delta: float, rate_signal: str = ""
 ) -> SignalComparison:
-    """One signal at the measured instants within the simulated time."""
-    time, values = _known(measured.time, channel)
-    t = saved.signals["time_s"]
-    at = time - delta
+    """One signal at the measured instants, or over the measured times, that are simulated."""
+    begin, time, values = _known(measured, channel)
+    t, x = saved.signals["time_s"], saved.signals[channel.signal]
+    averaged = sampling(channel.signal) == "mean"
+    begin, at = begin - delta, time - delta
     slack = 1e-9  # s, rounding of decimal times
-    inside = (at >= t[0] - slack) & (at <= t[-1] + slack)
+    if channel.mean:
+        inside = (begin >= (0.0 if averaged else t[0]) - slack) & (at <= t[-1] + slack)
+    else:
+        known = middles(t, 0.0) if averaged else t
+        inside = (at >= known[0] - slack) & (at <= known[-1] + slack)
     if inside.sum() < 4:
         raise InputError(
             f"measured from {at[0]:.6g} s to {at[-1]:.6g} s on the simulation's clock, "
@@ -164,10 +182,13 @@ def _signal(
             file=measured.file,
             field=channel.column,
         )
-    at, values = at[inside], values[inside]
-    simulated = interpolate(t, saved.signals[channel.signal], at, saved.signals.get(rate_signal))
-    unit = split_signal(channel.signal)[1]
-    return SignalComparison(channel.signal, unit, at, values, simulated, metrics(at, values, simulated))
+    begin, at, values = begin[inside], at[inside], values[inside]
+    if channel.mean:
+        simulated = (mean_of_means if averaged else mean_of_instants)(t, x, begin, at)
+    else:
+        simulated = interpolate(known, x, at, saved.signals.get(rate_signal))
+    unit, found = split_signal(channel.signal)[1], metrics(at, values, simulated)
+    return SignalComparison(channel.signal, unit, at, values, simulated, found, means=channel.mean)
 
 
 def _differentiated(signal: str, position: SignalComparison) -> SignalComparison | None:
@@ -238,5 +259,6 @@ def _numbers(found: SignalComparison | None) -> dict[str, Any] | None:
         "signal": found.signal,
         "unit": found.unit,
         "differentiated": found.derived,
+        "means": found.means,
         **asdict(found.metrics),
     }

@@ -22,15 +22,17 @@ from servotwin.description.schema import RobotDescription
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
-from servotwin.simulation.drive_data import current_limit
+from servotwin.simulation.drive_data import RANGE_MARGIN, counts_per_rad, current_limit
 
 SENSING = {"counted": Sensing.COUNTED, "inverse-time": Sensing.INVERSE_TIME, "filtered": Sensing.FILTERED}
 
 
-def axis_records(
-    description: RobotDescription, robot: Robot, N: Array, q: Array, counts_per_rad: Array
-) -> Any:
-    """Axis controllers and servo drivers of all motors, at rest, with gains for the pose q."""
+def axis_records(description: RobotDescription, robot: Robot, N: Array, q: Array) -> Any:
+    """Axis controllers and servo drivers of all motors, at rest, with gains for the pose q.
+
+    ``description``, ``robot`` and its transmission ``N`` are the controller's own: its encoders count what it
+    believes in.
+    """
     control = controller_of(description)
     u_bus, w_max = bus_voltage_of(description), speed_limits(description, N, robot.limits.qd_max)
     designs = robot_gains(description, N, motor_inertia(robot, q, held=True))
@@ -39,8 +41,10 @@ def axis_records(
     for j, (name, owner, (model, gains)) in enumerate(names):
         _, motor, kind = motor_of(description, owner)
         axis = records[j]
-        axis["counts_per_rad"], axis["w_max"], axis["u_max"] = counts_per_rad[j], w_max[j], u_bus
+        axis["counts_per_rad"] = counts_per_rad(description, owner)
+        axis["w_max"], axis["u_max"] = w_max[j], u_bus
         axis["i_max"] = current_limit(description, owner)
+        axis["current_range_hat"] = believed_range(control, float(axis["i_max"]))
         axis["K_x"], axis["K_xi"] = gains.position, gains.position_integral
         axis["K_n"], axis["K_ni"] = gains.speed_proportional, gains.speed_integral
         axis["K_i"], axis["K_ii"] = gains.current_proportional, gains.current_integral
@@ -57,6 +61,14 @@ def axis_records(
         if control.arithmetic == "fixed":
             fill_fixed(axis, gains, required_scaling(description, name))
     return records
+
+
+def believed_range(control: Controller, limit: float) -> float:
+    """Current at the full scale of the sensor, as the controller believes [A]; 0 without range and limit."""
+    stated = control.current_sensor.range
+    if stated is not None:
+        return stated
+    return RANGE_MARGIN * limit if math.isfinite(limit) else 0.0
 
 
 def speed_filter(control: Controller) -> float:

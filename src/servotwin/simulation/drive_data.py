@@ -22,6 +22,7 @@ from servotwin.simulation.scenario_parts import Solver
 AMBIENT = 25.0  # degC
 FASTEST_STIFFNESS = 1e-4  # s: an elastic gear must not swing faster than steps of the PWM period can follow
 BUS_SWING = 0.25  # largest change of the bus voltage within a step, of the source's voltage
+RANGE_MARGIN = 1.25  # range of a current sensor over the current limit
 SOURCE_MARGIN = 1.2  # a bus above its source by this factor is worth a warning,
 RESISTOR_MARGIN = 1.1  # as is one above the voltage that switches its braking resistor on
 KINDS = {"dc": Kind.DC, "dc-reduced": Kind.DC_REDUCED, "pmsm": Kind.PMSM, "ideal": Kind.IDEAL}
@@ -121,24 +122,31 @@ def fill_thermal(record: Any, motor: Motor) -> None:
     record["alpha"] = data.temperature_coefficient
 
 
-def sensor_records(description: RobotDescription, limits: Sequence[float]) -> Any:
-    """Encoders and current sensors."""
+def counts_per_rad(description: RobotDescription, owner: str) -> float:
+    """Counts of an encoder per angle of its motor [1/rad], or an error that says that there is none."""
+    encoder = description.axes[owner].encoder
+    if encoder is None:
+        raise refuse(
+            description,
+            f"axes.{owner}.encoder",
+            "missing: the axis controller counts its pulses; expected '{lines: 1000}' or '{bits: 20}'",
+        )
+    return encoder.counts / (2.0 * math.pi)
+
+
+def sensor_records(description: RobotDescription) -> Any:
+    """Encoders and current sensors of the robot as it is."""
     names = owners(description)
     records = zeros(SENSOR, len(names))
     controller = description.controller
     for j, name in enumerate(names):
-        encoder = description.axes[name].encoder
-        if encoder is None:
-            raise refuse(
-                description,
-                f"axes.{name}.encoder",
-                "missing: the axis controller counts its pulses; expected '{lines: 1000}' or '{bits: 20}'",
-            )
-        records[j]["counts_per_rad"] = encoder.counts / (2.0 * math.pi)
+        records[j]["counts_per_rad"] = counts_per_rad(description, name)
         if controller is not None:
             sensor = controller.current_sensor
-            span = sensor.range if sensor.range is not None else 1.25 * limits[j]
-            records[j]["current_range"] = span
+            span = (
+                sensor.range if sensor.range is not None else RANGE_MARGIN * current_limit(description, name)
+            )
+            records[j]["current_range"], records[j]["current_full_scale"] = span, sensor.range or 0.0
             records[j]["current_bits"] = sensor.bits if math.isfinite(span) else 0
             records[j]["current_offset"], records[j]["current_noise"] = sensor.offset, sensor.noise
     return records

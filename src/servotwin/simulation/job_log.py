@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,9 @@ from servotwin.control.exchange import Entry
 from servotwin.control.pulses import IntArray
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits
+
+if TYPE_CHECKING:
+    from servotwin.simulation.motion_log import MotionLog
 
 NANO = 1e-9
 
@@ -121,20 +124,20 @@ def log_entries(
     commands: Commands,
     limits: MotionLimits,
     names: Sequence[str],
-    signals: dict[str, Array] | None = None,
+    followed: MotionLog | None = None,
 ) -> tuple[LogEntry, ...]:
-    """The journal of the controller with what the signals of the run say about each instruction."""
+    """The journal of the controller with what the log of the motion says about each instruction."""
     found = []
     for i, entry in enumerate(journal):
         start, end = entry.begin_ns * NANO, entry.end_ns * NANO
         energy = deviation = None
-        if signals is not None and len(signals["time_s"]):
-            t = signals["time_s"]
-            used = np.interp([start, end], np.append(0.0, t), np.append(0.0, signals["bus_energy_J"]))
+        if followed is not None and len(followed.time):
+            t = followed.time
+            used = np.interp([start, end], np.append(0.0, t), np.append(0.0, followed.energy))
             energy = float(used[1] - used[0])
             rows = (t >= start) & (t <= end)
             if rows.any():
-                deviation = float(signals["tip_error_across_m"][rows].max())
+                deviation = float(followed.across[rows].max())
         found.append(
             LogEntry(
                 i + 1,

@@ -116,11 +116,6 @@ class MachinePlant:
             axes[name] = counts
 
     def _advance(self, until_ns: int) -> None:
-        machine = self.machine
-        world, rows = machine.world[0], machine.rows
-        needed = int(world["rows"]) + (until_ns - int(world["now"])) // int(world["row_every"]) + 2
-        if self.recording and needed > len(rows):
-            machine.rows = np.concatenate(
-                [rows, np.zeros((max(len(rows), needed - len(rows)), rows.shape[1]))]
-            )
-        machine.advance(until_ns)
+        if self.recording:
+            self.machine.reserve(until_ns)
+        self.machine.advance(until_ns)

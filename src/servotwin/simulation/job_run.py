@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,32 +29,18 @@ from servotwin.simulation.energy import stored
 from servotwin.simulation.io_script import IoScript, read_io_script
 from servotwin.simulation.job_log import Commands, JobLog, log_entries
 from servotwin.simulation.job_plant import IdealPlant, MachinePlant
-from servotwin.simulation.job_play import SETTLE, TIME_LIMIT, Played, get_ready, play
-from servotwin.simulation.live import make_controller
+from servotwin.simulation.job_play import Played, get_ready, play
+from servotwin.simulation.job_settings import JobSettings, with_simulation
+from servotwin.simulation.live import counted_pose, make_controller
 from servotwin.simulation.machine import build_machine
 from servotwin.simulation.result import Result
 from servotwin.simulation.run import Run, collect, failure_text
 from servotwin.simulation.scenario import Scenario
 from servotwin.simulation.scenario_checks import row_period
-from servotwin.simulation.scenario_parts import Record, Solver
+from servotwin.simulation.start import Start
 
 ROWS = 50_000  # room for recorded rows, made larger when it is full
 NANO = 1e-9
-
-
-@dataclass(frozen=True)
-class JobSettings:
-    """How a job is run: integration, record, seed, where the arm stands, what differs in truth."""
-
-    solver: Solver = field(default_factory=Solver)
-    record: Record = field(default_factory=Record)
-    seed: int = 1
-    start: Mapping[str, float] = field(default_factory=dict)  # rad, m; default the robot's home
-    plant: Mapping[str, str] = field(default_factory=dict)  # changes that the controller does not know
-    override: int = 100  # percent
-    fit: bool = False
-    settle: float = SETTLE
-    time_limit: float = TIME_LIMIT
 
 
 class Rehearsal(NamedTuple):
@@ -98,8 +84,8 @@ def rehearse(
     model = Robot(build_mechanism(scenario.description), title=scenario.title)
     controller, player = _start(program, scenario, model, chosen)
     played = play(
-        controller, IdealPlant(_start_pose(scenario, model)), _script(io_script), settle=0.0,
-        time_limit=chosen.time_limit,
+        controller, IdealPlant(counted_pose(controller, _start_pose(scenario, model))), _script(io_script),
+        settle=0.0, time_limit=chosen.time_limit,
     )  # fmt: skip
     return Rehearsal(_log(scenario, controller, played, None), played.commands, player)
 
@@ -112,31 +98,37 @@ def run_job(
     *,
     io_script: IoScript | str | Path | None = None,
     settings: JobSettings | None = None,
+    method: str | None = None,
+    pwm: str | None = None,
+    seed: int | str | None = None,
+    record: float | str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> JobRun:
     """Simulate a job on arm, drives and controller.
 
     ``job``: the name of one that ships, the path of a file (its points next to it), a ``Program``, or a ``Job``
     with its ``points``; ``robot``: catalogue name or file, default the one that the points were taught with;
-    ``overrides``: changes of the robot file. With ``progress`` the job is rehearsed first, to know how long it
-    takes. A run that diverges raises JobFailedError with ``.run``; Ctrl-C gives a result that is not ``complete``.
+    ``overrides``: changes of the robot file; ``method``, ``pwm``, ``seed``, ``record`` (time between two rows, '2 ms'
+    or seconds): as in scenario files, instead of those in ``settings``. With ``progress`` the job is rehearsed first,
+    to know how long it takes. A run that diverges raises JobFailedError with ``.run``; Ctrl-C gives a result that is
+    not ``complete``.
     """
-    chosen, script = settings or JobSettings(), _script(io_script)
-    program = _program(job, points)
+    chosen = with_simulation(settings or JobSettings(), method=method, pwm=pwm, seed=seed, record=record)
+    script, program = _script(io_script), _program(job, points)
+    scenario = job_scenario(program, robot, overrides, chosen)
+    every = row_period(chosen.record.every, controller_of(scenario.description).current_period_ns)
     expected = math.nan
     if progress is not None:
         expected = rehearse(program, None, robot, overrides, io_script=script, settings=chosen)[1].duration
-    scenario = job_scenario(program, robot, overrides, chosen)
     belief, truth = scenario.description, scenario.plant_description
     model = Robot(build_mechanism(belief), title=belief.title)
     plant = Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
     controller, player = _start(program, scenario, model, chosen)
-    q = _start_pose(scenario, model)
+    start = Start(_start_pose(scenario, model), settled=False)  # the brakes have held the arm until now
     began = time.perf_counter()
     machine = build_machine(
-        belief, truth, model, plant, q, chosen.solver, seed=chosen.seed, rows=ROWS,
-        row_every_ns=row_period(chosen.record.every, controller_of(belief).current_period_ns),
-    )  # fmt: skip
+        belief, truth, model, plant, start, chosen.solver, seed=chosen.seed, rows=ROWS, row_every_ns=every
+    )
     machine.advance(0)  # compiles, or reads the compiled loop from disk
     compiled = time.perf_counter() - began
     before = stored(machine, plant)
@@ -171,10 +163,10 @@ def run_job(
 
 
 def _log(scenario: Scenario, controller: MainController, played: Played, result: Result | None) -> JobLog:
-    signals = None if result is None else result.signals
+    followed = None if result is None else result.log
     robot = controller.robot
-    entries = log_entries(controller.journal, played.commands, controller.limits, robot.joint_names, signals)
-    energy = None if signals is None or not len(signals["time_s"]) else float(signals["bus_energy_J"][-1])
+    entries = log_entries(controller.journal, played.commands, controller.limits, robot.joint_names, followed)
+    energy = None if followed is None or not len(followed.time) else float(followed.energy[-1])
     finished = played.finished_ns
     return JobLog(
         scenario.name,
@@ -215,7 +207,7 @@ def _start(
         program, model, limits, fit=chosen.fit, period=control.main_period, substeps=int(substeps)
     )
     controller = make_controller(model, limits, description)
-    get_ready(controller, _start_pose(scenario, model), player, chosen.override)
+    get_ready(controller, counted_pose(controller, _start_pose(scenario, model)), player, chosen.override)
     return controller, player
 
 

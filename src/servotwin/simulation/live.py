@@ -25,6 +25,7 @@ from servotwin.robot.robot import Robot
 from servotwin.simulation.job_plant import IdealPlant, MachinePlant, Plant
 from servotwin.simulation.machine import build_machine
 from servotwin.simulation.scenario_parts import Solver
+from servotwin.simulation.start import Start
 
 
 def make_controller(
@@ -59,6 +60,12 @@ def pulses_of(robot: Robot, description: RobotDescription) -> Pulses | None:
     return Pulses(np.asarray(N, dtype=np.float64), per_turn / (2.0 * math.pi))
 
 
+def counted_pose(controller: MainController, q: Array) -> Array:
+    """Joint positions (n,) of the counts next to q (n,): what a controller sees of an arm that stands there."""
+    pulses = controller.pulses
+    return q if pulses is None else pulses.joints(pulses.counts(q))
+
+
 class LiveRobot:
     """What a pendant or console holds: ``press`` keys, call ``step`` once every ``period_ns``.
 
@@ -87,13 +94,19 @@ class LiveRobot:
         self.plant: Plant = IdealPlant(start)
         if drives:
             machine = build_machine(
-                description, description, self.robot, self.robot, start, Solver(pwm="averaged"), rows=1
+                description,
+                description,
+                self.robot,
+                self.robot,
+                Start(start, settled=False),
+                Solver(pwm="averaged"),
+                rows=1,
             )
             self.plant = MachinePlant(machine, description, recording=False)
         self.inputs: dict[str, bool] = {}
         self.circuit_closed = self.dead_man = True
         self.now_ns = 0
-        self.command = self.controller.step(-self.period_ns, Feedback(start))
+        self.command = self.controller.step(-self.period_ns, Feedback(self.plant.feedback()[0]))
 
     @property
     def period_ns(self) -> int:

@@ -16,7 +16,7 @@ from servotwin.control.servo_driver import current_loop, field_oriented_loop, me
 from servotwin.drives.motors import stator_currents
 from servotwin.drives.pwm import h_bridge, three_phase
 from servotwin.drives.sensors import (
-    inverse_time_speed,
+    inverse_time_rate,
     quantise,
     read_count,
     read_current,
@@ -27,7 +27,15 @@ from servotwin.dynamics.recursive.jit import helper, kernel, part
 from servotwin.kernels.address import call_law, call_piece
 from servotwin.simulation.march import count_intervals, next_edge
 from servotwin.simulation.plant import IDEAL, PMSM
-from servotwin.simulation.recording import NANO, book, look_closer, record, watch_peaks
+from servotwin.simulation.recording import (
+    NANO,
+    book,
+    close_record,
+    log_motion,
+    look_closer,
+    record,
+    watch_peaks,
+)
 from servotwin.simulation.steps import ASKING, NO_NUMBER, WANTING
 
 SPEED, CURRENT, VOLTAGE = int(Level.SPEED), int(Level.CURRENT), int(Level.VOLTAGE)
@@ -42,7 +50,7 @@ MAIN, AXIS, DRIVER, BRIDGE, LAW = range(5)
 @kernel
 def run(
     worlds: Any, timings: Any, power: Any, motors: Any, sensors: Any, axes: Any, stops: Any,
-    tasks: Any, table: Any, inverse: Any, random: Any, rows_out: Any, zoom_out: Any, until: int,
+    tasks: Any, table: Any, inverse: Any, random: Any, rows_out: Any, log_out: Any, zoom_out: Any, until: int,
 ) -> None:  # fmt: skip
     """Simulate up to the instant ``until`` [ns], or until something stops the run (``world.status``)."""
     world, timing = worlds[0], timings[0]
@@ -68,8 +76,12 @@ def run(
             return
         world.now = end
         book(world, power, motors, sensors, stops, axes, now)
+        if end == world.log_next:
+            log_motion(world, log_out)
         if end == world.row_next:
             record(world, motors, sensors, axes, rows_out)
+    if world.closing:
+        close_record(world, motors, sensors, axes, rows_out, log_out)
 
 
 @helper
@@ -179,7 +191,7 @@ def speed_controller(
         axis.count = read_count(sensors[j], motor.theta)
         timed = 0.0
         if axis.sensing == INVERSE_TIME:
-            timed = inverse_time_speed(sensors[j], motor.theta, motor.w, now * NANO)
+            timed = inverse_time_rate(sensors[j], motor.theta, motor.w, now * NANO) / axis.counts_per_rad
         measure_speed(axis, timing.T_speed, timed)
         axis.last_count = axis.count
         if timing.level == SPEED and timing.law != COMPUTED:
@@ -189,6 +201,14 @@ def speed_controller(
             if timing.speed_delay:
                 axis.i_ref, axis.next_i = axis.next_i, axis.i_ref
     next_instant(tasks, DRIVER, random)
+
+
+@helper
+def believed_current(axis: Any, sensor: Any, i: float) -> float:
+    """What the driver takes a reading for [A]: it knows the part of the full scale, and believes in a range."""
+    if sensor.current_full_scale <= 0.0 or axis.current_range_hat <= 0.0:
+        return i
+    return i * (axis.current_range_hat / sensor.current_full_scale)  # type: ignore[no-any-return]
 
 
 @part
@@ -204,14 +224,18 @@ def current_controller(
         if motor.kind == PMSM:
             i_a, i_b = stator_currents(motor, motor.theta, world.y[k], world.y[k + 1])
             angle = axis.pole_pairs_hat * read_count(sensor, motor.theta) / axis.counts_per_rad
-            axis.i_d_meas, axis.i_meas = read_phase_currents(sensor, i_a, i_b, angle, random)
+            i_d, i_q = read_phase_currents(sensor, i_a, i_b, angle, random)
+            axis.i_d_meas, axis.i_meas = (
+                believed_current(axis, sensor, i_d),
+                believed_current(axis, sensor, i_q),
+            )
             ahead = axis.pole_pairs_hat * axis.w_meas * T * (0.5 + timing.delay)
             axis.saturation &= ~MOST_VOLTAGE
             u_a, u_b = field_oriented_loop(axis, T, angle + ahead)
             m_a, m_b = u_a / axis.u_max, u_b / axis.u_max
         else:
             i_a, i_b = world.y[k] if k >= 0 else motor.tau / motor.K, 0.0
-            axis.i_meas = read_current(sensor, i_a, random)
+            axis.i_meas = believed_current(axis, sensor, read_current(sensor, i_a, random))
             if timing.level != VOLTAGE:
                 axis.saturation &= ~MOST_VOLTAGE
                 current_loop(axis, T)
@@ -220,7 +244,7 @@ def current_controller(
             m_a, axis.next_a = axis.next_a, m_a
             m_b, axis.next_b = axis.next_b, m_b
         axis.m_a, axis.m_b = m_a, m_b
-        motor.torque_command = axis.K_hat * axis.i_ref
+        motor.torque_command = motor.K * axis.i_ref  # the wire carries a current
         switch_pattern(world, power, motor, j, m_a, m_b, i_a, i_b, T)
     count_intervals(world, T)
     tasks[BRIDGE, 3] += 1

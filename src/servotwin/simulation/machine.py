@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from servotwin.control.axis_data import bus_voltage_of, controller_of
-from servotwin.control.gains import FULL_SCALE, GAIN_SHIFT
-from servotwin.description.motors import owners
+from servotwin.description.checks import motor_names
+from servotwin.description.motors import motor_of, owners
+from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.records import FREE, STOP, Kind, zeros
 from servotwin.equations.derivation import Numbers
@@ -21,14 +22,25 @@ from servotwin.robot.robot import Robot
 from servotwin.simulation.controller_data import axis_records, timing_record
 from servotwin.simulation.drive_data import current_limit, motor_records, power_record, sensor_records
 from servotwin.simulation.loop import AXIS, BRIDGE, DRIVER, LAW, MAIN, run
-from servotwin.simulation.recording import HEAD, NEVER, PER_ROW
+from servotwin.simulation.recording import HEAD, LOG_PERIOD, NEVER, PER_LOG, PER_ROW
 from servotwin.simulation.scenario_parts import Solver
+from servotwin.simulation.start import Start, Started, begin
 from servotwin.simulation.steps import WANTING
 from servotwin.simulation.warm import addresses
 from servotwin.simulation.work import MAX_FREE, MAX_JOINTS, PER_BUS, PER_MOTOR, WORLD, address_of, tableau
 
 STOP_MARGIN = 0.05  # end stops lie beyond the position limits by this part of the stroke
 OPEN_END = 1e9
+FIRST_LOG, LONGEST_LOG = (
+    1 << 10,
+    1 << 20,
+)  # rows of the log of the motion; powers of two, so that it can be halved
+DRIVERS = {
+    "dc": "dc",
+    "dc-reduced": "dc",
+    "pmsm": "pmsm",
+    "ideal": "ideal",
+}  # kinds of motor by what feeds them
 LEAST_DECAY = 0.005  # of a current within its period, for the written-out fast method
 
 
@@ -48,9 +60,11 @@ class Machine:
     inverse: Array
     random: Any
     rows: Array
+    log: Array
     zoom: Array
     kept: list[Any] = field(default_factory=list)  # kernels whose addresses the records hold
     compile_s: float = 0.0  # spent on pieces that a run met on its way
+    started: Started = field(init=False)  # how it began
 
     def advance(self, until_ns: int) -> None:
         """Simulate up to an instant [ns]."""
@@ -66,8 +80,25 @@ class Machine:
         """The same, unless the run meets a piece that is not compiled yet."""
         run(
             self.world, self.timing, self.power, self.motors, self.sensors, self.axes, self.stops, self.tasks,
-            self.table, self.inverse, self.random, self.rows, self.zoom, until_ns,
+            self.table, self.inverse, self.random, self.rows, self.log, self.zoom, until_ns,
         )  # fmt: skip
+
+    def reserve(self, until_ns: int, *, rows: bool = True) -> None:
+        """Make room for the rows of the record and of the log of the motion up to an instant [ns]."""
+        world = self.world[0]
+        span = until_ns - int(world["now"])
+        if rows:
+            needed = int(world["rows"]) + span // int(world["row_every"]) + 2
+            if needed > len(self.rows):
+                self.rows = longer(self.rows, max(2 * len(self.rows), needed))
+        needed = int(world["log_rows"]) + span // int(world["log_every"]) + 3  # never full but at its longest
+        self.log = longer(self.log, min(1 << needed.bit_length(), LONGEST_LOG))
+
+    def close(self) -> None:
+        """Write the last rows of a run that is over, where they are not there yet and have their room."""
+        self.world["closing"] = 1
+        self.run(int(self.world["now"][0]))
+        self.world["closing"] = 0
 
     @property
     def y(self) -> Array:
@@ -97,7 +128,7 @@ def build_machine(
     truth: RobotDescription,
     model: Robot,
     plant: Robot,
-    q: Array,
+    start: Start,
     solver: Solver,
     *,
     seed: int = 1,
@@ -105,19 +136,22 @@ def build_machine(
     row_every_ns: int = 1_000_000,
     every_piece: bool = False,
 ) -> Machine:
-    """A machine at rest at q, its servos holding it there.
+    """A machine that has just begun as ``start`` says, its servos holding it there.
+
+    The controller is made of ``belief`` and ``model``, everything else of ``truth`` and ``plant``.
 
     ``every_piece`` compiles what a plain robot needs only at end stops, for faults and for a zoom, at once.
     """
+    check_alike(belief, truth)
     N = square_transmission(plant)
     motors = motor_records(truth, N)
     limits = [current_limit(belief, name) for name in owners(belief)]
-    sensors = sensor_records(truth, limits)
+    sensors = sensor_records(truth)
     n, m = plant.mechanism.n_q, len(motors)
-    x = plant.coordinates(q) if plant.closed else np.array(q, dtype=np.float64)
-    world, entries = world_record(truth, plant, motors, len(x), solver, rows, row_every_ns)
+    n_x = n + len(plant.mechanism.passive_names)
+    world, entries = world_record(truth, plant, motors, n_x, solver, rows, row_every_ns)
     model_N = square_transmission(model)
-    axes = axis_records(belief, model, model_N, model.mechanism.q_home, sensors["counts_per_rad"].copy())
+    axes = axis_records(belief, model, model_N, model.mechanism.q_home)
     machine = Machine(
         world,
         timing_record(belief),
@@ -126,20 +160,30 @@ def build_machine(
         sensors,
         axes,
         stop_records(plant),
-        task_table(belief, row_every_ns),
+        task_table(belief),
         np.zeros((1, m, 3)),
         np.linalg.inv(model_N).astype(np.float64),
         np.array([seed], dtype=np.uint64),
-        np.zeros((rows, HEAD + len(x) + n + PER_ROW * m)),
+        np.zeros((rows, HEAD + n_x + n + PER_ROW * m)),
+        np.zeros((FIRST_LOG, PER_LOG + n)),
         np.zeros((1, 2 + 3 * m)),
         entries,
     )
+    period = controller_of(belief).current_period_ns
+    world["log_every"] = world["log_next"] = max(LOG_PERIOD // period, 1) * period
     attach_drives(machine, solver)
     attach_model(machine, model)
     attach_step(machine, plant)
-    stand_still(machine, plant, model, x)
+    machine.started = begin(machine, plant, model, start)
     attach_pieces(machine, every=every_piece)
     return machine
+
+
+def longer(table: Array, rows: int) -> Array:
+    """A table with so many rows at least; what it holds stays."""
+    if rows <= len(table):
+        return table
+    return np.concatenate([table, np.zeros((rows - len(table), table.shape[1]))])
 
 
 def attach_drives(machine: Machine, solver: Solver) -> None:
@@ -201,6 +245,29 @@ def attach_pieces(machine: Machine, *, every: bool) -> None:
         names.append("late")
     for name, address in addresses(names, meanwhile=lambda: machine.run(0)).items():
         machine.world["plain_piece" if name == "synchronous" else f"{name}_piece"] = address
+
+
+def check_alike(belief: RobotDescription, truth: RobotDescription) -> None:
+    """Complain about a robot that its controller could not be wired to: other joints, motors or kinds of motors."""
+    for what, known, true in (
+        ("joints", belief.joint_names, truth.joint_names),
+        ("motors", tuple(motor_names(belief)), tuple(motor_names(truth))),
+    ):
+        if known != true:
+            raise refuse(
+                truth,
+                "axes",
+                f"the robot as it is has the {what} {', '.join(true)}; expected those that its controller knows, "
+                f"{', '.join(known)}",
+            )
+    for name, believed in zip(owners(truth), owners(belief), strict=True):
+        kind, driver = motor_of(truth, name)[2], motor_of(belief, believed)[2]
+        if kind != "ideal" and DRIVERS[kind] != DRIVERS[driver]:
+            raise refuse(
+                truth,
+                f"axes.{name}.motor.kind",
+                f"'{kind}' in truth, at a driver for '{driver}'; expected a motor that the driver feeds, or ideal",
+            )
 
 
 def square_transmission(robot: Robot) -> Array:
@@ -318,7 +385,7 @@ def stop_records(plant: Robot) -> Any:
     return stops
 
 
-def task_table(belief: RobotDescription, row_every_ns: int) -> Any:
+def task_table(belief: RobotDescription) -> Any:
     """Next instant, period, jitter [ns] and number of the next run of every task."""
     control = controller_of(belief)
     tasks = np.zeros((5, 4), dtype=np.int64)
@@ -342,51 +409,3 @@ def fill_schemes(world: Any, solver: Solver) -> None:
         a, b, e, c, count = tableau(name)
         world["rk_a"][which], world["rk_b"][which], world["rk_e"][which] = a, b, e
         world["rk_c"][which], world["rk_n"][which] = c, count
-
-
-def stand_still(machine: Machine, plant: Robot, model: Robot, x: Array) -> None:
-    """Rest at x: currents and integrators hold the robot against gravity, references are where it stands."""
-    q = x[: plant.mechanism.n_q]
-    y, motors, axes, sensors = machine.y, machine.motors, machine.axes, machine.sensors
-    y[: len(x)] = x
-    theta = machine.N @ q
-    hold = np.linalg.inv(machine.N).T @ plant.gravload(q)
-    # what feed-forward and gravity compensation give at rest is not the integrators' to give
-    timing = machine.timing[0]
-    ahead = (timing["share_torque"] + timing["share_gravity"]) * (machine.inverse.T @ model.gravload(q))
-    if machine.world["at_bus"][0] >= 0:
-        y[machine.world["at_bus"][0]] = machine.power["u_source"][0]
-    for j, motor in enumerate(motors):
-        i = hold[j] / motor["K"]
-        twist = 0.0
-        if motor["flexible"] >= 0:
-            sign = np.sign(hold[j])
-            twist = hold[j] / motor["stiffness"] + sign * motor["half_play"]
-            y[machine.world["at_theta"][0] + motor["flexible"]] = theta[j] + twist
-            motor["contact"] = int(sign) if motor["half_play"] > 0.0 else 0
-        motor["theta"] = theta[j] + twist
-        motor["tau"] = motor["torque_command"] = hold[j]
-        if motor["current_at"] >= 0:
-            y[motor["current_at"] + (motor["kind"] == Kind.PMSM)] = i
-        sensor, axis = sensors[j], axes[j]
-        count = np.floor(motor["theta"] * sensor["counts_per_rad"] + 0.5)
-        sensor["count"] = sensor["edge_count"] = count
-        axis["count"] = axis["last_count"] = count
-        axis["counts_ref"] = axis["from_counts"] = axis["to_counts"] = theta[j] * sensor["counts_per_rad"]
-        rest = i - ahead[j] / axis["K_hat"]
-        axis["sum_n"], axis["i_ref"], axis["next_i"] = rest, i, i
-        axis["i_feedforward"] = axis["next_feedforward"] = i - rest
-        axis["sum_i"] = (motor["R"] + motor["R_bridge"]) * i
-        hold_voltage(axis, synchronous=motor["kind"] == Kind.PMSM)
-        if axis["fixed"]:
-            axis["acc_n"] = round(rest / axis["i_max"] * FULL_SCALE) << GAIN_SHIFT
-            axis["acc_i"] = round(axis["sum_i"] / axis["u_max"] * FULL_SCALE) << GAIN_SHIFT
-
-
-def hold_voltage(axis: Any, *, synchronous: bool) -> None:
-    """Modulation at rest: the voltage over the resistance, of three phases along q, turned with the rotor."""
-    m = axis["sum_i"] / axis["u_max"]
-    angle = axis["pole_pairs_hat"] * axis["count"] / axis["counts_per_rad"]
-    m_a, m_b = (-m * np.sin(angle), m * np.cos(angle)) if synchronous else (m, 0.0)
-    axis["m_a"] = axis["next_a"] = m_a
-    axis["m_b"] = axis["next_b"] = m_b

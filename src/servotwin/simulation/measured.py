@@ -21,6 +21,7 @@ from servotwin.description.quantities import dimension_name
 from servotwin.description.units import did_you_mean, dimension_of, parse_quantity
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
+from servotwin.simulation.result import matching_signals
 
 MIN_ROWS = 4
 DELIMITERS = ",;\t"
@@ -42,12 +43,16 @@ SI_ENDINGS = {
 
 @dataclass(frozen=True)
 class Channel:
-    """One measured signal in SI, NaN where its cell was empty; ``column`` and ``unit`` are as in the file."""
+    """One measured signal in SI, NaN where its cell was empty; ``column`` and ``unit`` are as in the file.
+
+    ``mean``: its values are means since the row before, not instants.
+    """
 
     signal: str
     column: str
     unit: str
     values: Array
+    mean: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,11 @@ class Measured:
     time: Array
     channels: dict[str, Channel]
     ignored: tuple[str, ...]
+
+    @property
+    def begin(self) -> Array:
+        """When the rows began (k,) [s]: where the one before ended, the first as long before its end as the second."""
+        return np.concatenate([[2.0 * self.time[0] - self.time[1]], self.time[:-1]])
 
 
 @dataclass(frozen=True)
@@ -83,9 +93,16 @@ def split_signal(name: str) -> tuple[str, str]:
 
 
 def read_measured(
-    path: str | Path, signals: Iterable[str], mapping: Mapping[str, str] | None = None
+    path: str | Path,
+    signals: Iterable[str],
+    mapping: Mapping[str, str] | None = None,
+    means: Sequence[str] = (),
 ) -> Measured:
-    """The record of a CSV file; ``signals`` are those of the simulator, ``mapping`` gives signal -> column."""
+    """The record of a CSV file; ``signals`` are those of the simulator, ``mapping`` gives signal -> column.
+
+    ``means``: patterns of the signals that were measured as means since the row before. Of rows that share an
+    instant, as logs have them at events, the last is kept, of an empty cell there the one before.
+    """
     file = str(path)
     names, rows = _read_rows(Path(path))
     uses, ignored = _uses(file, names, list(signals), mapping or {})
@@ -93,13 +110,47 @@ def read_measured(
     values = {use.signal: use.factor * np.array(column) for use, column in zip(uses, columns, strict=True)}
     time = values.pop("time_s")
     _check_time(file, names[uses[0].index], time, [line for line, _ in rows])
+    last = np.append(np.diff(time) > 0.0, True)
+    averaged = _averaged(means, list(values))
     channels = {
-        use.signal: Channel(use.signal, names[use.index], use.unit, values[use.signal]) for use in uses[1:]
+        use.signal: Channel(
+            use.signal,
+            names[use.index],
+            use.unit,
+            _last_known(time, values[use.signal])[last],
+            use.signal in averaged,
+        )
+        for use in uses[1:]
     }
     for channel in channels.values():
         if np.isfinite(channel.values).sum() < MIN_ROWS:
             raise InputError(f"has fewer than {MIN_ROWS} numbers", file=file, field=channel.column)
-    return Measured(file, time, channels, tuple(ignored))
+    return Measured(file, time[last], channels, tuple(ignored))
+
+
+def _averaged(patterns: Sequence[str], signals: list[str]) -> set[str]:
+    """The measured signals that patterns name."""
+    found: set[str] = set()
+    for pattern in patterns:
+        named = matching_signals(pattern, signals)
+        if not named:
+            text = f"{quoted(pattern)} names no signal that was measured; expected of {', '.join(signals)}"
+            raise InputError(f"{text}{did_you_mean(pattern, signals)}", field="--mean")
+        found.update(named)
+    return found
+
+
+def _last_known(time: Array, values: Array) -> Array:
+    """Empty cells filled with what stands before them at the same instant.
+
+    >>> _last_known(np.array([0.0, 1.0, 1.0, 2.0]), np.array([1.0, 2.0, np.nan, np.nan])).tolist()
+    [1.0, 2.0, 2.0, nan]
+    """
+    filled = values.copy()
+    for k in np.flatnonzero(np.diff(time) == 0.0) + 1:
+        if np.isnan(filled[k]):
+            filled[k] = filled[k - 1]
+    return filled
 
 
 def _read_rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
@@ -305,12 +356,17 @@ def _number(file: str, names: Sequence[str], index: int, line: int, row: Sequenc
 
 
 def _check_time(file: str, name: str, time: Array, lines: Sequence[int]) -> None:
-    """Every row has its instant, later than the one before."""
+    """Every row has its instant, not before the one above it; rows at the same instant are one."""
     missing = np.flatnonzero(~np.isfinite(time))
     if len(missing):
         raise InputError("the time is missing", file=file, line=lines[missing[0]], field=name)
-    back = np.flatnonzero(np.diff(time) <= 0.0)
+    back = np.flatnonzero(np.diff(time) < 0.0)
     if len(back):
         k = int(back[0]) + 1
-        text = f"{time[k]:.9g} s is not later than {time[k - 1]:.9g} s in the row before"
+        text = (
+            f"{time[k]:.9g} s is before {time[k - 1]:.9g} s in the row above; expected times in their order"
+        )
         raise InputError(text, file=file, line=lines[k], field=name)
+    if len(np.unique(time)) < MIN_ROWS:
+        text = f"{len(np.unique(time))} instants; expected {MIN_ROWS} or more"
+        raise InputError(text, file=file, field=name)

@@ -1,10 +1,15 @@
-"""What is written down of a run: extremes, heat, saturation after every window, rows of the result, the zoom."""
+"""What is written down of a run: extremes, heat, saturation after every window, rows of the result, the zoom.
+
+The rows are for pictures; numbers of the summary come from what is kept after every window, and from the log of
+the motion at instants of its own. So nothing depends on how often rows are recorded.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+from servotwin.control.gains import FULL_SCALE, GAIN_SHIFT
 from servotwin.control.records import Saturation
 from servotwin.drives.motors import (
     dc_reduced_current,
@@ -15,11 +20,11 @@ from servotwin.drives.motors import (
 )
 from servotwin.drives.pwm import carrier, leg_modulations
 from servotwin.drives.records import STUCK
-from servotwin.drives.sensors import read_count
+from servotwin.drives.sensors import shown_count
 from servotwin.drives.thermal import heat
 from servotwin.dynamics.recursive.jit import helper, part
 from servotwin.simulation.fast import bus_voltage
-from servotwin.simulation.plant import DC, ELECTRIC, PMSM, REDUCED, SQUARE, TORQUE, shaft
+from servotwin.simulation.plant import DC, ELECTRIC, IDEAL, PMSM, REDUCED, SQUARE, TORQUE, shaft
 from servotwin.simulation.steps import DIVERGED, speed
 from servotwin.simulation.watch import OF_LOOPS, note_limits, too_much, watch_bus, watch_joints
 from servotwin.simulation.work import PER_MOTOR
@@ -29,8 +34,11 @@ NEVER = 1 << 62
 MOST_SPEED = 1e7  # rad/s: nothing mechanical turns faster, so the run has diverged
 AT_STOP, HELD = int(Saturation.END_STOP), int(Saturation.STUCK)
 # columns of a recorded row: time, bus voltage, energy of the source, bus power; per joint x and qd; per motor:
-PER_ROW = 13
+PER_ROW = 17
 HEAD = 4
+PER_LOG = 2  # columns of the log of the motion before the joints: time, energy of the source
+LOG_PERIOD = 1_000_000  # ns between two rows of that log, rounded down to whole current periods
+WHOLE = 1 << GAIN_SHIFT
 
 
 @helper
@@ -167,6 +175,9 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
         motor.tau_mean_peak = max(motor.tau_mean_peak, abs(mean))
         if motor.kind == DC:
             motor.tau_peak = motor.i_peak * motor.K  # plain roads note the current alone
+        if motor.kind == IDEAL:
+            motor.torque_square += mean * mean * dt  # its torque is constant in a window
+        axis.charge_ref += axis.i_ref * dt
         if not motor.open:
             motor.volt_seconds += mean_voltage(world, motor, j, dt) * dt
         motor.w_peak = max(motor.w_peak, abs(w))
@@ -186,20 +197,26 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
     look_at_bus(world, power[0], start)
 
 
+@helper
+def source_energy(world: Any, z: Any) -> float:
+    """Energy that the source has given up to an instant with the integrals ``z`` [J]."""
+    if world.at_bus >= 0:
+        return z[PER_MOTOR * world.m]  # type: ignore[no-any-return]
+    energy = 0.0
+    for j in range(world.m):
+        energy += z[ELECTRIC * world.m + j]
+    return energy
+
+
 @part
 def record(world: Any, motors: Any, sensors: Any, axes: Any, rows_out: Any) -> None:
-    """A row of the result; torques, currents and voltages are means since the row before."""
+    """A row of the result; torques, currents, their references, voltages and power are means since the row before."""
     row, n_x, m = world.rows, world.n_x, world.m
-    dt = world.row_every * NANO
+    dt = (world.now - world.row_from) * NANO
+    energy = source_energy(world, world.z)
     rows_out[row, 0] = world.now * NANO
     rows_out[row, 1] = bus_voltage(world)
-    energy = taken = 0.0
-    for j in range(m):
-        energy += world.z[ELECTRIC * m + j]
-        taken += world.z_row[ELECTRIC * m + j]
-    if world.at_bus >= 0:
-        energy, taken = world.z[PER_MOTOR * m], world.z_row[PER_MOTOR * m]
-    rows_out[row, 2], rows_out[row, 3] = energy, (energy - taken) / dt
+    rows_out[row, 2], rows_out[row, 3] = energy, (energy - source_energy(world, world.z_row)) / dt
     for i in range(n_x + world.n):
         rows_out[row, HEAD + i] = world.y[i]
     for j in range(m):
@@ -211,21 +228,62 @@ def record(world: Any, motors: Any, sensors: Any, axes: Any, rows_out: Any) -> N
         rows_out[row, c + 2] = torque / motor.K
         if motor.kind == PMSM:
             rows_out[row, c + 2] = (world.z[motor.charge_at] - world.z_row[motor.charge_at]) / dt
-        rows_out[row, c + 3] = axis.i_ref
+        rows_out[row, c + 3] = axis.charge_ref / dt
         rows_out[row, c + 4] = torque
         rows_out[row, c + 5] = motor.volt_seconds / dt
-        motor.volt_seconds = 0.0
+        axis.charge_ref = motor.volt_seconds = 0.0
         rows_out[row, c + 6] = motor.T_w
-        rows_out[row, c + 7] = read_count(sensors[j], motor.theta)
+        rows_out[row, c + 7] = shown_count(sensors[j], motor.theta)
         rows_out[row, c + 8] = axis.seen_saturation
-        rows_out[row, c + 9] = axis.counts_ref / axis.counts_per_rad
-        rows_out[row, c + 10] = axis.w_path
-        rows_out[row, c + 11] = axis.w_meas
-        rows_out[row, c + 12] = axis.w_ref / axis.w_max * axis.command_voltage  # eq:speed-command
         axis.seen_saturation = 0
+        record_loops(axis, rows_out, row, c + 9)
     for i in range(world.n_z):
         world.z_row[i] = world.z[i]
     world.rows += 1
+    world.row_from = world.now
     world.row_next += world.row_every
     if world.rows >= rows_out.shape[0]:
         world.row_next = NEVER
+
+
+@helper
+def record_loops(axis: Any, rows_out: Any, row: int, c: int) -> None:
+    """References, measured speed and integrators of the loops of one motor, in SI whatever they compute with."""
+    rows_out[row, c] = axis.counts_ref / axis.counts_per_rad
+    rows_out[row, c + 1] = axis.w_path
+    rows_out[row, c + 2] = axis.w_meas
+    rows_out[row, c + 3] = axis.w_ref / axis.w_max * axis.command_voltage  # eq:speed-command
+    x, n, i, d = axis.sum_x, axis.sum_n, axis.sum_i, axis.sum_d
+    if axis.fixed:
+        x = axis.acc_x / WHOLE
+        n = axis.acc_n / WHOLE * axis.i_max / FULL_SCALE
+        i, d = axis.acc_i / WHOLE * axis.u_max / FULL_SCALE, axis.acc_d / WHOLE * axis.u_max / FULL_SCALE
+    rows_out[row, c + 4] = x / axis.counts_per_rad
+    rows_out[row, c + 5], rows_out[row, c + 6], rows_out[row, c + 7] = n, i, d
+
+
+@part
+def log_motion(world: Any, log_out: Any) -> None:
+    """A row of the log of the motion; a log that is full keeps every second row and goes on half as often."""
+    row = world.log_rows
+    log_out[row, 0] = world.now * NANO
+    log_out[row, 1] = source_energy(world, world.z)
+    for i in range(world.n):
+        log_out[row, PER_LOG + i] = world.y[i]
+    world.log_rows += 1
+    if world.log_rows == log_out.shape[0]:
+        world.log_rows //= 2
+        for k in range(world.log_rows):
+            for i in range(PER_LOG + world.n):
+                log_out[k, i] = log_out[2 * k + 1, i]
+        world.log_every *= 2
+    world.log_next = world.now + world.log_every
+
+
+@part
+def close_record(world: Any, motors: Any, sensors: Any, axes: Any, rows_out: Any, log_out: Any) -> None:
+    """The last rows, at the end of a run wherever it falls; means are those of the shorter time."""
+    if world.now > world.row_from and world.rows < rows_out.shape[0]:
+        record(world, motors, sensors, axes, rows_out)
+    if world.now > world.log_next - world.log_every:
+        log_motion(world, log_out)

@@ -14,6 +14,7 @@ from servotwin.mechanism.model import Array
 
 if TYPE_CHECKING:
     from servotwin.robot.robot import Robot
+    from servotwin.simulation.motion_log import MotionLog
     from servotwin.simulation.scenario import Scenario
 
 # Bits of the signal motor_M_saturation, and the words for them in summaries, events and reports.
@@ -42,6 +43,15 @@ MOTOR_SIGNALS = (
     "saturation",
 )
 SPEED_COMMAND = "speed_command_V"  # of motors whose drivers get speeds
+# Integrators of the loops that run and have one: position, speed, current (of synchronous motors i_q), i_d.
+INTEGRATORS = (
+    "position_integrator_rad_per_s",
+    "speed_integrator_A",
+    "current_integrator_V",
+    "d_current_integrator_V",
+)
+# What is recorded as the mean since the row before; saturation has every bit since then, all others are instants.
+MEANS = ("current_A", "current_ref_A", "torque_N_m", "voltage_V")
 BUS_SIGNALS = ("bus_voltage_V", "bus_energy_J", "bus_power_W")
 TIP_SIGNALS = (
     *(f"tip_{word}{axis}_m" for word in ("", "ref_") for axis in "xyz"),
@@ -65,7 +75,9 @@ class Result:
 
     ``signals`` are columns of equal length with quantity and unit in their
     names (``joint_A_position_rad``, ``motor_A_current_A``); ``zoom`` has the
-    finer columns around one instant and is empty if none was asked for.
+    finer columns around one instant and is empty if none was asked for;
+    ``log`` is what the errors of the summary come from, however seldom
+    signals are recorded.
     ``complete`` is False if the run was interrupted or diverged: the signals
     then end early.
     """
@@ -80,6 +92,26 @@ class Result:
     summary: dict[str, Any]
     events: tuple[Event, ...]
     complete: bool
+    log: MotionLog
+    plant: Robot | None = None  # the robot as it is, where the controller's model is another one
+
+    @property
+    def true_robot(self) -> Robot:
+        """The robot as it is, whose joints have moved."""
+        return self.robot if self.plant is None else self.plant
+
+
+def sampling(signal: str) -> str:
+    """How a signal is recorded: 'mean' or 'any' bit since the row before, or the 'instant' of the row.
+
+    >>> sampling("motor_A_current_ref_A"), sampling("bus_voltage_V"), sampling("motor_A_saturation")
+    ('mean', 'instant', 'any')
+    """
+    if signal.startswith("motor_"):
+        if signal.endswith("_saturation"):
+            return "any"
+        return "mean" if signal.endswith(tuple(f"_{name}" for name in MEANS)) else "instant"
+    return "mean" if signal == "bus_power_W" else "instant"
 
 
 def joint_signal(joint: str, quantity: str, *, prismatic: bool, reference: bool = False) -> str:
@@ -99,7 +131,8 @@ def signal_names(joints: Sequence[str], prismatic: Sequence[bool], motors: Seque
         for quantity in ("position", "velocity"):
             for reference in (False, True):
                 names.append(joint_signal(joint, quantity, prismatic=slides, reference=reference))
-    names += [f"motor_{motor}_{signal}" for motor in motors for signal in (*MOTOR_SIGNALS, SPEED_COMMAND)]
+    of_motors = (*MOTOR_SIGNALS, SPEED_COMMAND, *INTEGRATORS)
+    names += [f"motor_{motor}_{signal}" for motor in motors for signal in of_motors]
     return [*names, *BUS_SIGNALS, *TIP_SIGNALS]
 
 

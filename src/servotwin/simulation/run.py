@@ -21,11 +21,13 @@ from servotwin.simulation.energy import account, balance_warnings, stored
 from servotwin.simulation.faults import apply_fault, fault_times
 from servotwin.simulation.law_file import load_law
 from servotwin.simulation.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
-from servotwin.simulation.machine import Machine, build_machine
+from servotwin.simulation.machine import Machine, build_machine, square_transmission
+from servotwin.simulation.motion_log import Reference, make_log
 from servotwin.simulation.own_law import LawError, answer, attach_law
 from servotwin.simulation.result import Event, Result
-from servotwin.simulation.scenario import Scenario, plan_scenario, read_scenario
-from servotwin.simulation.signals import Reference, joint_kinds, make_signals, make_zoom
+from servotwin.simulation.scenario import Scenario, plan_scenario, read_scenario, start_speed
+from servotwin.simulation.signals import joint_kinds, make_signals, make_zoom
+from servotwin.simulation.start import Start, begin
 from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER
 from servotwin.simulation.summary import axis_summaries, events_of, tip_errors
 from servotwin.simulation.visits import visit_summary
@@ -81,22 +83,32 @@ def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
     reference = plan_scenario(scenario, model.joint_names, model.limits)
     control = controller_of(belief)
     every = nanoseconds(scenario.record.every)
-    duration = -(-round(reference.duration * 1e9) // every) * every
+    period = control.current_period_ns
+    duration = -(-round(reference.duration * 1e9) // period) * period  # whole current periods
     began = time.perf_counter()
-    q = np.array([scenario.start[name] for name in model.joint_names])
+    start = start_of(scenario, model.joint_names)
     machine = build_machine(
-        belief, truth, model, plant, q, scenario.solver,
-        seed=scenario.seed, rows=duration // every, row_every_ns=every,
+        belief, truth, model, plant, start, scenario.solver,
+        seed=scenario.seed, rows=-(-duration // every), row_every_ns=every,
         every_piece=scenario.record.zoom is not None or bool(scenario.faults),
     )  # fmt: skip
-    set_table(machine, reference, control.main_period)
+    machine.reserve(duration, rows=False)
+    set_table(machine, model, reference, control.main_period)
     set_zoom(machine, scenario, control.current_period_ns)
     law = own_law(scenario, law, machine)
+    if law is not None:  # which loops hold the arm is known only now
+        machine.started = begin(machine, plant, model, start)
     compiled = time.perf_counter() - began
     warnings = [*run_warnings(scenario, model, plant, law), *late_faults(scenario, duration)]
     return Run(
         scenario, model, plant, reference, machine, law, warnings, duration, stored(machine, plant), compiled
     )
+
+
+def start_of(scenario: Scenario, joints: tuple[str, ...]) -> Start:
+    """Where and how a scenario begins, as its controller believes."""
+    q = np.array([scenario.start[name] for name in joints])
+    return Start(q, start_speed(scenario, joints), wound=scenario.initial.hold == "joints")
 
 
 def own_law(scenario: Scenario, law: UserLaw | None, machine: Machine) -> UserLaw | None:
@@ -114,13 +126,13 @@ def own_law(scenario: Scenario, law: UserLaw | None, machine: Machine) -> UserLa
     return named
 
 
-def set_table(machine: Machine, reference: Reference, period: float) -> None:
-    """What the main controller will hand out at each of its instants, in pulses."""
+def set_table(machine: Machine, model: Robot, reference: Reference, period: float) -> None:
+    """What the main controller will hand out at each of its instants, in the pulses that it believes in."""
     count = int(np.ceil(reference.duration / period)) + 1
     q, qd, qdd = reference.sample((np.arange(count) + 1) * period)
-    N, counts = machine.N, machine.sensors["counts_per_rad"]
+    N, counts = square_transmission(model), machine.axes["counts_per_rad"]
     machine.table = np.ascontiguousarray(
-        np.stack([np.rint(q @ N.T * counts), qd @ N.T, qdd @ N.T], axis=-1), dtype=np.float64
+        np.stack([np.floor(q @ N.T * counts + 0.5), qd @ N.T, qdd @ N.T], axis=-1), dtype=np.float64
     )
 
 
@@ -204,20 +216,25 @@ def collect(
 ) -> Result:
     """The result of a run that has ended; ``failure`` says why before its time."""
     machine, plant, scenario = run.machine, run.plant, run.scenario
+    if machine.world["status"][0] in (0, ASKING, NO_NUMBER):  # otherwise it failed within the window
+        machine.close()
     with np.errstate(all="ignore"):  # a run that diverged has left numbers behind that are none
-        signals = make_signals(machine, plant, run.model, run.reference)
+        log = make_log(machine, plant, run.model, run.reference)
+        signals = make_signals(machine, plant, run.model, run.reference, log)
+        errors = tip_errors(log, float(run.reference.arrivals[-1]))
+        repeatability = visit_summary(log.tip_signals())
     now = int(machine.world["now"][0]) * 1e-9
     sliding = joint_kinds(plant)
     motors = plant.mechanism.rotors.names
     axes = axis_summaries(
-        machine, scenario.plant_description, signals, plant.joint_names, sliding, motors, now,
+        machine, scenario.plant_description, log, plant.joint_names, sliding, motors, now,
         float(run.reference.arrivals[-1]),
     )  # fmt: skip
-    moved = float(np.abs(np.diff(signals["bus_energy_J"], prepend=0.0)).sum())
+    moved = float(np.abs(np.diff(log.energy, prepend=0.0)).sum())
     events: tuple[Event, ...] = events_of(axes, faults)
     energy = account(machine, plant, run.before, moved)
     bus = bus_summary(machine, energy["brake_resistor_J"], now)
-    warnings = [*run.warnings, *limit_warnings(axes)]
+    warnings = [*run.warnings, *machine.started.warnings, *limit_warnings(axes)]
     if machine.world["status"][0] != DIVERGED:  # which leaves all limits behind
         power = scenario.plant_description.power
         warnings += excess_warnings(axes)
@@ -230,13 +247,14 @@ def collect(
         "method": scenario.solver.method,
         "pwm": scenario.solver.pwm,
         "seed": scenario.seed,
+        "start": machine.started.plain(plant.joint_names),
         "failure": failure,
         "simulated_s": now,
         "wall_s": wall,
         "compile_s": run.compile_s + machine.compile_s,
         "real_time_factor": now / wall if wall > 0.0 else None,
-        **tip_errors(signals, run.reference),
-        "repeatability": visit_summary(signals),
+        **errors,
+        "repeatability": repeatability,
         "energy": energy,
         "bus": bus,
         "axes": axes,
@@ -255,4 +273,6 @@ def collect(
         summary=summary,
         events=events,
         complete=complete,
+        log=log,
+        plant=plant,
     )

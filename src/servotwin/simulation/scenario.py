@@ -27,10 +27,11 @@ from servotwin.description.schema import RobotDescription
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, Limits
-from servotwin.motion.point_moves import PointMove, Reference, plan_moves
+from servotwin.motion.moving_start import MovingStart, check_moving_start, rest_after, run_out_time
+from servotwin.motion.point_moves import RAMP, PointMove, Reference, plan_moves
 from servotwin.simulation.law_file import LawFile, law_file
 from servotwin.simulation.scenario_checks import check_scenario
-from servotwin.simulation.scenario_parts import FORMAT, Fault, Move, Record, ScenarioFile, Solver
+from servotwin.simulation.scenario_parts import FORMAT, Fault, Initial, Move, Record, ScenarioFile, Solver
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 SUFFIXES = (".yaml", ".yml")
@@ -46,7 +47,7 @@ class Scenario:
     are overrides of the robot file that everybody knows, ``plant_set`` those
     that only the truth has. ``start`` holds every joint [rad, m]. ``description``
     is the robot as the controller knows it, ``plant_description`` as it is; ``law`` a control law
-    of the user's, if there is one.
+    of the user's, if there is one; ``initial`` in what state the run begins.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Scenario:
     description: RobotDescription = field(repr=False, compare=False)
     plant_description: RobotDescription = field(repr=False, compare=False)
     law: LawFile | None = None
+    initial: Initial = field(default_factory=Initial)
 
     @property
     def truth_set(self) -> dict[str, str]:
@@ -81,6 +83,7 @@ class Scenario:
             "plant": {"set": dict(self.plant_set)},
             "controller": None if self.law is None else self.law.plain(),
             "start": dict(self.start),
+            "initial": self.initial.model_dump(),
             "move": [move.model_dump() for move in self.moves],
             "repeat": self.repeat,
             "solver": self.solver.model_dump(),
@@ -153,10 +156,13 @@ def find_scenario(name: str) -> Path:
     raise InputError(f"no scenario {quoted(name)}; expected a .yaml file or one of {listed}")
 
 
-def plan_scenario(scenario: Scenario, joints: tuple[str, ...], limits: Limits) -> Reference:
+def plan_scenario(scenario: Scenario, joints: tuple[str, ...], limits: Limits) -> Reference | MovingStart:
     """The planned motion of a scenario; ``joints`` in the order of q, ``limits`` those of the robot."""
     axes = scenario.description.axes
     q = np.array([scenario.start[name] for name in joints])
+    speed = start_speed(scenario, joints)
+    ramp = run_out_time(speed, scenario.moves[0].ramp if scenario.moves else RAMP, limits)
+    q = rest_after(q, speed, ramp)
     moves = []
     target: Array = q
     for move in scenario.moves:
@@ -165,7 +171,17 @@ def plan_scenario(scenario: Scenario, joints: tuple[str, ...], limits: Limits) -
         rates = None if tops is None else np.array([tops.get(name, np.inf) for name in joints])
         moves.append(PointMove(target, share, move.ramp, move.dwell, move.together, rates))
     sliding = [axes[name].prismatic for name in joints]
-    return plan_moves(q, moves, limits, names=joints, prismatic=sliding, repeat=scenario.repeat)
+    plan = plan_moves(q, moves, limits, names=joints, prismatic=sliding, repeat=scenario.repeat)
+    if not speed.any():
+        return plan
+    motion = MovingStart(plan, speed, ramp)
+    check_moving_start(motion, limits, joints, sliding)
+    return motion
+
+
+def start_speed(scenario: Scenario, joints: tuple[str, ...]) -> Array:
+    """Joint speeds (n,) [rad/s, m/s] with which a scenario begins."""
+    return np.array([scenario.initial.speed.get(name, 0.0) for name in joints])
 
 
 # --- the file and its overrides --------------------------------------------------------------------
@@ -284,6 +300,7 @@ def _checked(tree: Node, path: Path) -> Scenario:
         description=known,
         plant_description=truth,
         law=None if read.controller is None else law_file(read.controller, find(tree, ["controller"])),
+        initial=read.initial,
     )
     check_scenario(scenario, plan_scenario, tree)
     return scenario

@@ -13,13 +13,14 @@ from servotwin.description.nodes import Node, quoted
 from servotwin.description.problems import find
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Limits
+from servotwin.motion.moving_start import MovingStart
 from servotwin.motion.point_moves import Reference
 from servotwin.simulation.result import matching_signals, no_such_signal, signal_names
 
 if TYPE_CHECKING:
     from servotwin.simulation.scenario import Scenario
 
-Plan = Callable[["Scenario", tuple[str, ...], Limits], Reference]
+Plan = Callable[["Scenario", tuple[str, ...], Limits], Reference | MovingStart]
 MOST_BYTES = 2_000_000_000  # of the signals of one run
 
 
@@ -41,7 +42,7 @@ def check_scenario(scenario: Scenario, plan: Plan, tree: Node) -> None:
     _check_size(nanoseconds(duration) // nanoseconds(scenario.record.every), len(names), tree)
 
 
-def _planned(scenario: Scenario, plan: Plan, tree: Node) -> Reference:
+def _planned(scenario: Scenario, plan: Plan, tree: Node) -> Reference | MovingStart:
     joints = scenario.description.joint_names
     axes = [scenario.description.axes[name] for name in joints]
     free = (-np.inf, np.inf)

@@ -26,6 +26,8 @@ FORMAT = "servotwin-scenario/1"
 MAX_REPEAT = 10_000
 POSITION = Measure("rad", linear="m")
 SPEED = Measure("rad/s", linear="m/s", above=0.0)
+SEED = Whole(0, 2**32 - 1)
+RATE = Measure("rad/s", linear="m/s")  # of either sign
 SHARE = Measure("", above=0.0, maximum=1.0)
 
 # What `value` of a fault means: the unit it is measured in; None where it has none.
@@ -43,13 +45,18 @@ OF_THE_SUPPLY = ("supply-voltage", "power-off")
 
 def read_positions(raw: object, info: ValidationInfo) -> object:
     """Joint positions by name; the validation context says which joints slide."""
+    return read_joints(raw, POSITION, info)
+
+
+def read_joints(raw: object, measure: Measure, info: ValidationInfo) -> object:
+    """A quantity of joints by name."""
     sliding: dict[str, bool] = (info.context or {}).get("prismatic", {})
     if not isinstance(raw, dict):
         return raw
     read = {}
     for name, value in raw.items():
         known(name, list(sliding), "an axis", name)
-        read[name] = read_at(name, POSITION, value, sliding[name])
+        read[name] = read_at(name, measure, value, sliding[name])
     return read
 
 
@@ -214,6 +221,27 @@ class Fault(Part):
         return self
 
 
+HOLD = ("motors", "joints")
+
+
+class Initial(Part):
+    """The state in which a run begins, beside the positions of ``start``."""
+
+    hold: Annotated[str, Choice(HOLD)] = Field(
+        default="motors",
+        description="what stands at the start: the motors, joints sagged by the twist of elastic gears; or the joints, "
+        "motors wound up by it",
+    )
+    speed: dict[str, float] = Field(
+        default={}, description="joint speeds at the start, by axis; the reference begins with them"
+    )
+
+    @field_validator("speed", mode="before")
+    @classmethod
+    def _read_speed(cls, raw: object, info: ValidationInfo) -> object:
+        return read_joints(raw, RATE, info)
+
+
 class Plant(Part):
     """What is different in truth, unknown to the controller."""
 
@@ -254,12 +282,15 @@ class ScenarioFile(Part):
     )
     controller: OwnLaw | None = Field(default=None, description="a control law of the user's")
     start: dict[str, float] = Field(default={}, description="joint positions; default the robot's home")
+    initial: Initial = Field(
+        default_factory=Initial, description="the state in which it begins; default at rest, in balance"
+    )
     move: tuple[Move, ...] = Field(description="the moves, in order")
     repeat: Annotated[int, Whole(1, MAX_REPEAT)] = Field(
         default=1, description="how often the list of moves is run through"
     )
     solver: Solver = Field(default_factory=Solver, description="how the equations are integrated")
-    seed: Annotated[int, Whole(0, 2**32 - 1)] = Field(default=1, description="seed of all noise")
+    seed: Annotated[int, SEED] = Field(default=1, description="seed of all noise")
     record: Record = Field(default_factory=Record, description="what is kept")
     faults: tuple[Fault, ...] = Field(default=(), description="what breaks, and when")
 

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from servotwin.control.records import Law, Level
 from servotwin.drives.records import Kind
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.machine import Machine
+from servotwin.simulation.motion_log import MotionLog, Reference
 from servotwin.simulation.recording import HEAD, PER_ROW
-from servotwin.simulation.result import BUS_SIGNALS, MOTOR_SIGNALS, SPEED_COMMAND, TIP_SIGNALS, joint_signal
+from servotwin.simulation.result import (
+    BUS_SIGNALS,
+    INTEGRATORS,
+    MOTOR_SIGNALS,
+    SPEED_COMMAND,
+    TIP_SIGNALS,
+    joint_signal,
+)
 
-SMALL = 10_000_000  # pairs of points that are compared directly, sooner than SciPy is imported
-COMMAND_COLUMN = 12  # voltage of the speed command, as the servo driver read it
-
-
-class Reference(Protocol):
-    """A motion that was commanded: planned as a whole, or handed out by a main controller."""
-
-    @property
-    def duration(self) -> float:
-        """[s]"""
-
-    @property
-    def arrivals(self) -> Array:
-        """When its moves have reached their targets (m,) [s]."""
-
-    def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """Position, velocity, acceleration (k, n) at t (k,) [s]."""
+COMMAND_COLUMN = 12  # voltage of the speed command, as the servo driver read it; behind it the integrators
 
 
-def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Reference) -> dict[str, Array]:
+def make_signals(
+    machine: Machine, plant: Robot, model: Robot, reference: Reference, log: MotionLog
+) -> dict[str, Array]:
     """All recorded signals, with quantity and unit in their names."""
     world = machine.world[0]
     rows = machine.rows[: int(world["rows"])]
@@ -57,8 +48,11 @@ def make_signals(machine: Machine, plant: Robot, model: Robot, reference: Refere
             signals[f"motor_{name}_{column}"] = values.astype(np.int64) if whole else values
         if commands_speed(machine):
             signals[f"motor_{name}_{SPEED_COMMAND}"] = rows[:, at + COMMAND_COLUMN]
+        for offset, (column, there) in enumerate(zip(INTEGRATORS, integrators(machine, j), strict=True), 1):
+            if there:
+                signals[f"motor_{name}_{column}"] = rows[:, at + COMMAND_COLUMN + offset]
     signals |= {name: rows[:, 1 + i] for i, name in enumerate(BUS_SIGNALS)}
-    signals.update(tip_signals(plant, model, q, q_ref))
+    signals.update(tip_signals(plant, model, log, t, q, q_ref))
     return {name: np.ascontiguousarray(values) for name, values in signals.items()}
 
 
@@ -82,6 +76,16 @@ def commands_speed(machine: Machine) -> bool:
     return bool(timing["level"] == Level.SPEED and timing["law"] != Law.COMPUTED_TORQUE)
 
 
+def integrators(machine: Machine, j: int) -> tuple[bool, bool, bool, bool]:
+    """Whether position, speed and current loop of motor j run and have an integrator; a fourth one along d."""
+    timing, axis, kind = machine.timing[0], machine.axes[j], machine.motors["kind"][j]
+    position = timing["law"] == Law.CASCADE and bool(axis["K_xi"] or axis["ki_x"])
+    turning = kind == Kind.PMSM  # its driver finds the voltage vector whatever is commanded
+    current = turning or (kind != Kind.IDEAL and timing["level"] != Level.VOLTAGE)
+    speed = commands_speed(machine) and "current_ref_A" not in unknown(machine, j)
+    return position, speed, bool(current), bool(turning)
+
+
 def joint_kinds(robot: Robot) -> tuple[bool, ...]:
     """Which independent joints slide."""
     mechanism = robot.mechanism
@@ -89,59 +93,17 @@ def joint_kinds(robot: Robot) -> tuple[bool, ...]:
     return tuple(bool(mechanism.prismatic[places[name]]) for name in mechanism.joint_names)
 
 
-def tip_signals(plant: Robot, model: Robot, q: Array, q_ref: Array) -> dict[str, Array]:
+def tip_signals(
+    plant: Robot, model: Robot, log: MotionLog, t: Array, q: Array, q_ref: Array
+) -> dict[str, Array]:
     """Where the tool is, where it should be, and the difference along and across the commanded path."""
     if not len(q):
         return dict.fromkeys(TIP_SIGNALS, np.zeros(0))
     tip, wanted = plant.fkine(q)[:, :3, 3], model.fkine(q_ref)[:, :3, 3]
-    along, across = path_errors(tip, wanted)
+    along, across = log.path_errors(t, tip, wanted)
     signals = {f"tip_{axis}_m": tip[:, i] for i, axis in enumerate("xyz")}
     signals |= {f"tip_ref_{axis}_m": wanted[:, i] for i, axis in enumerate("xyz")}
     return signals | {"tip_error_along_m": along, "tip_error_across_m": across}
-
-
-def path_errors(tip: Array, wanted: Array) -> tuple[Array, Array]:
-    """Lead along the tangent of the commanded path, and distance from the nearest point of that path (k,).
-
-    While the command rests, the tangent is the last one. The distance is measured to the polygon through
-    the commanded points, so that lagging behind on the path is no distance from it.
-    """
-    steps = np.diff(wanted, axis=0, prepend=wanted[:1])
-    lengths = np.linalg.norm(steps, axis=1)
-    moving = lengths > 1e-12
-    last = np.maximum.accumulate(np.where(moving, np.arange(len(steps)), 0))
-    tangent = np.divide(steps, lengths[:, None], out=np.zeros_like(steps), where=moving[:, None])[last]
-    along = np.einsum("ij,ij->i", tip - wanted, tangent)
-    return along, distance_to_path(tip, wanted)
-
-
-def distance_to_path(points: Array, path: Array) -> Array:
-    """Distance of each point from the polygon through ``path`` near its own place in it (k,)."""
-    moved = np.concatenate([[True], np.linalg.norm(np.diff(path, axis=0), axis=1) > 1e-12])
-    corners = path[moved]
-    if len(corners) < 2:
-        return np.asarray(np.linalg.norm(points - corners[0], axis=1))
-    nearest = nearest_corner(points, corners)
-    best = np.full(len(points), np.inf)
-    for shift in (-1, 0):
-        first = np.clip(nearest + shift, 0, len(corners) - 2)
-        a, b = corners[first], corners[first + 1]
-        edge = b - a
-        part = np.clip(np.einsum("ij,ij->i", points - a, edge) / np.einsum("ij,ij->i", edge, edge), 0.0, 1.0)
-        best = np.minimum(best, np.linalg.norm(points - a - part[:, None] * edge, axis=1))
-    return best
-
-
-def nearest_corner(points: Array, corners: Array) -> Array:
-    """Index of the corner nearest to each point (k,)."""
-    if len(points) * len(corners) > SMALL:
-        from scipy.spatial import cKDTree
-
-        return np.asarray(cKDTree(corners).query(points)[1])
-    middle = corners.mean(axis=0)  # differences of squares keep their digits near the origin
-    c = corners - middle
-    squares = np.einsum("ij,ij->i", c, c) - 2.0 * (points - middle) @ c.T
-    return np.asarray(np.argmin(squares, axis=1))
 
 
 def make_zoom(machine: Machine, plant: Robot) -> dict[str, Array]:

@@ -12,8 +12,9 @@ import numpy as np
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
+from servotwin.simulation.result_folder import SIGNALS, SUMMARY, ZOOM, recover
 
-SUMMARY, SIGNALS, ZOOM, PAGE = "summary.json", "signals.parquet", "zoom.parquet", "report.html"
+ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,36 @@ class Saved:
 
 
 def read_result(folder: str | Path) -> Saved:
-    """The result in a folder; InputError says which of its files is missing or damaged."""
+    """The result in a folder; InputError says which of its files is missing or damaged.
+
+    All files are of one run, even if another one replaces the folder in the meantime.
+    """
     place = Path(folder)
+    if not place.exists():
+        recover(place)
+    for _ in range(ATTEMPTS):
+        before = _identity(place)
+        try:
+            saved = _read(place)
+        except InputError:
+            if _identity(place) == before:
+                raise
+            continue
+        if _identity(place) == before:
+            return saved
+    raise InputError("is replaced again and again while it is read", file=str(place))
+
+
+def _identity(place: Path) -> tuple[int, int] | None:
+    """Which folder has this name now."""
+    try:
+        found = place.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _read(place: Path) -> Saved:
     if not place.is_dir():
         what = "is a file" if place.exists() else "does not exist"
         raise InputError(f"{what}; expected a folder that 'servotwin simulate' has written", file=str(place))

@@ -14,9 +14,9 @@ from servotwin.drives.records import Kind
 from servotwin.mechanism.model import Array
 from servotwin.simulation.limits_met import excess_of_rms, excesses, saturation_intervals
 from servotwin.simulation.machine import Machine
+from servotwin.simulation.motion_log import MotionLog
 from servotwin.simulation.plant import SQUARE
-from servotwin.simulation.result import Event, joint_signal
-from servotwin.simulation.signals import Reference
+from servotwin.simulation.result import Event
 
 BAND = 5e-5  # m: the tool has settled once it stays this close to its target (Lee 1989: 0.05 mm)
 JOINT_BAND = {"rad": 5e-4, "m": BAND}  # the same of a joint
@@ -26,7 +26,7 @@ MOST_EVENTS = 500
 def axis_summaries(
     machine: Machine,
     description: RobotDescription,
-    signals: dict[str, Array],
+    log: MotionLog,
     joints: Sequence[str],
     prismatic: Sequence[bool],
     motors: Sequence[str],
@@ -43,13 +43,14 @@ def axis_summaries(
         if data is None:
             continue
         K = float(record["K"])
-        torque = signals[f"motor_{motor}_torque_N_m"]
         square = float(machine.world["z"][0, SQUARE * len(motors) + j])
         phases = 1.5 if record["kind"] == Kind.PMSM else 1.0
         rms = math.sqrt(max(square, 0.0) / phases / duration) if duration > 0 else 0.0
         ideal = record["kind"] == Kind.IDEAL
-        rms_torque = float(np.sqrt(np.mean(torque**2))) if ideal and len(torque) else K * rms
-        rms = rms_torque / K if ideal else rms
+        rms_torque = K * rms
+        if ideal and duration > 0:  # it has no winding whose current could be squared
+            rms_torque = math.sqrt(float(record["torque_square"]) / duration)
+            rms = rms_torque / K
         amperes = bool(record["has_constant"])  # without a torque constant nobody knows the current
         # within the current of the driver, as the controller limits it
         peak = min(K * float(machine.axes["i_max"][j]), data.peak_torque or math.inf)
@@ -73,7 +74,7 @@ def axis_summaries(
                 if data.thermal is not None
                 else None,
                 "temperature_limit_degC": data.thermal.limit if data.thermal is not None else None,
-                **joint_errors(signals, joints[j], prismatic[j], arrival),
+                **joint_errors(log, j, prismatic[j], arrival),
                 "joint_peak_speed": float(machine.stops["speed_peak"][j]),
                 "joint_peak_speed_unit": "m/s" if prismatic[j] else "rad/s",
                 "saturation": intervals,
@@ -86,16 +87,14 @@ def axis_summaries(
     return found
 
 
-def joint_errors(signals: dict[str, Array], joint: str, sliding: bool, arrival: float) -> dict[str, Any]:
-    """Following errors of a joint with their unit, and how long it took to settle after the last arrival."""
-    q = signals[joint_signal(joint, "position", prismatic=sliding)]
-    wanted = signals[joint_signal(joint, "position", prismatic=sliding, reference=True)]
-    error, unit = q - wanted, "m" if sliding else "rad"
+def joint_errors(log: MotionLog, i: int, sliding: bool, arrival: float) -> dict[str, Any]:
+    """Following errors of joint i with their unit, and how long it took to settle after the last arrival."""
+    error, unit = log.q[:, i] - log.q_ref[:, i], "m" if sliding else "rad"
     return {
         "joint_error_final": float(error[-1]) if len(error) else None,
         "joint_error_max": float(np.abs(error).max()) if len(error) else None,
         "joint_error_unit": unit,
-        "joint_settling_s": settling_time(signals["time_s"], np.abs(error), JOINT_BAND[unit], arrival),
+        "joint_settling_s": settling_time(log.time, np.abs(error), JOINT_BAND[unit], arrival),
         "joint_settling_band": JOINT_BAND[unit],
     }
 
@@ -109,30 +108,37 @@ def events_of(axes: Sequence[dict[str, Any]], faults: Sequence[tuple[float, str,
 
 
 def settling_time(t: Array, error: Array, band: float, arrival: float) -> float | None:
-    """Time [s] from ``arrival`` until an error stays within its band; None if the record ends before."""
+    """Time [s] from ``arrival`` until an error stays within its band, linear between the instants ``t``.
+
+    None if they end before.
+    """
     if not len(t) or float(t[-1]) < arrival:  # ended on the way
         return None
     outside = np.flatnonzero(error > band)
     if not len(outside):
         return 0.0
-    return max(float(t[outside[-1] + 1]) - arrival, 0.0) if outside[-1] + 1 < len(t) else None
+    k = int(outside[-1])
+    if k + 1 == len(t):
+        return None
+    before, after = float(error[k]), float(error[k + 1])
+    settled = float(t[k]) + (before - band) / (before - after) * float(t[k + 1] - t[k])
+    return max(settled - arrival, 0.0)
 
 
-def tip_errors(signals: dict[str, Array], reference: Reference) -> dict[str, Any]:
-    """Error of the tool at the end and at most, and how long it took to settle after the last arrival."""
-    t = signals["time_s"]
-    if not len(t):
+def tip_errors(log: MotionLog, arrival: float) -> dict[str, Any]:
+    """Error of the tool at the end and at most, and how long it took to settle after the last arrival [s]."""
+    error = log.tip_error
+    if not len(error):
         return {
             "tip_error_final_m": None,
             "tip_error_max_m": None,
             "settling_s": None,
             "settling_band_m": BAND,
         }
-    error = np.sqrt(sum((signals[f"tip_{a}_m"] - signals[f"tip_ref_{a}_m"]) ** 2 for a in "xyz"))
     return {
         "tip_error_final_m": float(error[-1]),
         "tip_error_max_m": float(error.max()),
-        "tip_error_across_max_m": float(signals["tip_error_across_m"].max()),
-        "settling_s": settling_time(t, error, BAND, float(reference.arrivals[-1])),
+        "tip_error_across_max_m": float(log.across.max()),
+        "settling_s": settling_time(log.time, error, BAND, arrival),
         "settling_band_m": BAND,
     }

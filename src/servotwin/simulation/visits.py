@@ -62,7 +62,8 @@ def visits_of(signals: Mapping[str, Array]) -> list[Visits]:
     found = []
     for group in sorted(groups, key=len, reverse=True):
         if len(group) >= LEAST:
-            rests = [t[k] - t[np.flatnonzero(moved[:k])[-1]] for k in group]
+            arrivals = [np.flatnonzero(moved[:k])[-1] + 1 for k in group]
+            rests = [t[k] - t[begin] for k, begin in zip(group, arrivals, strict=True)]
             found.append(Visits(wanted[group[0]], tip[group], float(min(rests))))
     return found
 

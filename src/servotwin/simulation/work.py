@@ -27,7 +27,8 @@ _WHOLES = (
     "windows world_at power_at motors_at stops_at advance_piece fast_piece plain_piece rubbing_piece march_piece "
     "late_piece constrained_piece switch_piece step_entry step_data march_at march_size "
     "accel accel_data motion motion_data inputs_at outputs_at signals_at memory_at command_at model_at "
-    "now period_start intervals_max status events rows row_every row_next zoom_from zoom_to zoom_rows "
+    "now period_start intervals_max status events rows row_every row_next row_from log_rows log_every log_next closing "
+    "zoom_from zoom_to zoom_rows "
     "method adaptive steps averaged pulses redo"
 )
 _REALS = "u_bus tolerance error missed impact_J per_span per_cube reached since bus_step"

@@ -9,16 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import servotwin as st
 from servotwin.cli import job as command
 from servotwin.cli import job_run
+from servotwin.cli.main import main
 from servotwin.errors import InputError
 from servotwin.jobs.program import SHIPPED, job_names
 from servotwin.report.job_story import story_of
 from servotwin.simulation import job_run as engine
 from servotwin.simulation.job_log import Change, JobLog, LogEntry
 from servotwin.simulation.result import Event
+from servotwin.simulation.stored import read_result
 from synthetic_result import synthetic_result
 
 Capture = pytest.CaptureFixture[str]
@@ -260,3 +264,48 @@ def test_story_tells_states_signals_and_alarms_with_their_times() -> None:
 def test_run_with_a_gripper_that_is_no_output_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--gripper: no output 'OUT99'; expected one of OUT1, OUT2"):
         job_run.run("scara-line", None, str(tmp_path), None, None, gripper="OUT99")
+
+
+# --- options of the simulation ----------------------------------------------------------------------
+
+
+def test_method_pwm_seed_and_record_of_a_job_are_those_of_the_command_line(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    options = ["--method", "rk4", "--pwm", "averaged", "--seed", "7", "--record", "5 ms"]
+    code = main(["job", "run", "scara-line", "--no-report", "--out", str(tmp_path), *options])
+    capsys.readouterr()
+    assert code == 0
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert (summary["method"], summary["pwm"], summary["seed"]) == ("rk4", "averaged", 7)
+    t = read_result(tmp_path).signals["time_s"]
+    assert np.diff(t)[:-1] == pytest.approx(5e-3)
+
+
+@pytest.mark.parametrize("command", [["simulate", "scara-a-axis-100deg"], ["job", "run", "scara-line"]])
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--method", "euler"], "--method: 'euler' is not accepted; expected one of fast, rk4"),
+        (["--pwm", "none"], "--pwm: 'none' is not accepted; expected one of switched, averaged"),
+        (["--seed", "-1"], "-1 is out of range; expected a whole number from 0 to 4294967295"),
+        (["--record", "2"], "'2' has no unit; expected a time, such as"),
+        (["--record", "0 s"], "is too small; expected more than 0"),
+        (["--record", "1.1 ms"], "1.1 ms is not a multiple of the current period, 0.2 ms"),
+    ],
+)
+def test_an_option_of_the_simulation_that_cannot_be_is_one_line(
+    tmp_path: Path, capsys: Capture, command: list[str], options: list[str], line: str
+) -> None:
+    assert main([*command, "--no-report", "--out", str(tmp_path / "out"), *options]) == 2
+    said = capsys.readouterr().err.strip()
+    assert line in said
+    assert "\n" not in said
+
+
+def test_a_job_from_python_takes_the_settings_of_the_simulation() -> None:
+    run = st.run_job("scara-line", method="rk4", pwm="averaged", seed="7", record=0.25)
+    assert (run.result.summary["method"], run.result.summary["seed"]) == ("rk4", 7)
+    assert np.diff(run.result.signals["time_s"])[:-1] == pytest.approx(0.25)
+    with pytest.raises(st.InputError, match="record: '3 V' is a voltage; expected a time"):
+        st.run_job("scara-line", record="3 V")

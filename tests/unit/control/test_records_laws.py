@@ -17,7 +17,7 @@ from servotwin.control.records import AXIS, Saturation, Sensing, zeros
 from servotwin.control.servo_driver import current_loop, field_oriented_loop, measure_speed, speed_loop
 from servotwin.drives.records import SENSOR
 from servotwin.drives.records import zeros as drive_zeros
-from servotwin.drives.sensors import inverse_time_speed, normal, quantise, read_count, read_current, uniform
+from servotwin.drives.sensors import inverse_time_rate, normal, quantise, read_count, read_current, uniform
 
 COUNTS = 4000 / (2 * math.pi)
 
@@ -64,7 +64,7 @@ def _sense(sensors: Any, i: float, random: Any) -> float:
 
 @njit
 def _timed(sensors: Any, theta: float, w: float, time: float) -> float:
-    return inverse_time_speed(sensors[0], theta, w, time)
+    return inverse_time_rate(sensors[0], theta, w, time) / COUNTS
 
 
 @njit

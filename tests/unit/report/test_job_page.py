@@ -10,6 +10,7 @@ import pytest
 
 from servotwin.report.job_page import carried, job_page
 from servotwin.report.job_view import Done, JobStory, by_line, spans
+from servotwin.simulation.motion_log import MotionLog
 from synthetic_result import synthetic_result
 
 SOURCE = "# three moves\nMOVEJ P1 SPEED 50%  # first\nMOVEL P2\nWAIT 0.1 s\nSET OUT1 ON\n"
@@ -162,7 +163,8 @@ def test_changes_become_intervals() -> None:
 def test_page_of_instructions_without_any_recorded_instant() -> None:
     told = story(finished=False, reason="diverged at 0.5 s")
     nothing = {name: values[:0] for name, values in told.result.signals.items()}
-    told = replace(told, result=replace(told.result, signals=nothing, complete=False))
+    log = MotionLog(*(getattr(told.result.log, name)[:0] for name in MotionLog.__dataclass_fields__))
+    told = replace(told, result=replace(told.result, signals=nothing, complete=False, log=log))
     page = job_page(told)
     assert "The job did not come to its end, but to 1.4 s: diverged at 0.5 s." in page
     assert "No instant was recorded" in page

@@ -155,7 +155,7 @@ ROWS = "0,0\n0.1,1\n0.2,2\n0.3,3\n"
         (HEAD, "0 rows of numbers; expected 4 or more"),
         (HEAD + "0,0\n0.1,x1\n0.2,2\n0.3,3\n", "m.csv:3: joint_A_position_deg: 'x1' is not a number"),
         (HEAD + "0,0\n0.1,1\n0.2\n0.3,3\n", "m.csv:4: 1 cells; expected 2"),
-        (HEAD + "0,0\n0.1,1\n0.1,2\n0.3,3\n", "m.csv:4: time_s: 0.1 s is not later than 0.1 s"),
+        (HEAD + "0,0\n0.1,1\n0.05,2\n0.3,3\n", "m.csv:4: time_s: 0.05 s is before 0.1 s"),
         (HEAD + "0,0\n,1\n0.1,2\n0.3,3\n", "m.csv:3: time_s: the time is missing"),
         (HEAD + "0,inf\n0.1,1\n0.2,2\n0.3,3\n", "m.csv:2: joint_A_position_deg: 'inf' is not a number"),
         (HEAD + "0,\n0.1,\n0.2,\n0.3,3\n", "joint_A_position_deg: has fewer than 4 numbers"),
@@ -240,3 +240,113 @@ def test_page_and_numbers_are_written(saved: Saved, tmp_path: Path) -> None:
         assert word in page, word
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["comparison.html", "comparison.json", "comparison.parquet"]
+
+
+# --- means and instants -----------------------------------------------------------------------------
+
+CURRENT = "motor_A_current_A"
+WAVE = 2.0 * np.pi * 8.0  # rad/s
+
+
+def wave(t: np.ndarray) -> np.ndarray:
+    """A current [A]: a ramp and a wave."""
+    return 3.0 * t + np.sin(WAVE * t)
+
+
+def mean_wave(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Its exact means over (a, b]."""
+    return 1.5 * (b + a) - (np.cos(WAVE * b) - np.cos(WAVE * a)) / WAVE / (b - a)
+
+
+def waving(h: float) -> Saved:
+    """A result with that current, rows of ``h`` [s] and a shorter last one, and a joint that moves."""
+    t = np.append(h * np.arange(1, int(1.0 / h)), 1.0 - 0.3 * h)
+    joint = {POSITION: np.tanh(8.0 * (t - 0.5)), VELOCITY: 8.0 / np.cosh(8.0 * (t - 0.5)) ** 2}
+    means = mean_wave(np.append(0.0, t[:-1]), t)
+    return Saved(Path("none"), {"time_s": t, **joint, "motor_A_angle_rad": t, CURRENT: means}, {}, {})
+
+
+@pytest.mark.parametrize("h", [1e-3, 5e-3])
+def test_instants_of_a_current_are_compared_with_the_middles_of_its_rows(tmp_path: Path, h: float) -> None:
+    """A line between middles is off by at most w^2 h^2 (1/8 + 1/24); half a row late it would be w h / 2."""
+    t = np.arange(0.0021, 0.99, 0.73e-3)
+    file = write_csv(tmp_path / "m.csv", {"time_s": t, CURRENT: wave(t)})
+    (found,) = compare(waving(h), read_measured(file, waving(h).signals), shift=0.0).others
+    assert not found.means
+    assert found.metrics.max < (WAVE * h) ** 2 / 6.0
+    assert found.metrics.rms < 0.3 * WAVE * h / 2.0
+
+
+def test_a_ramp_of_the_current_makes_no_difference(tmp_path: Path) -> None:
+    t = 7e-3 * np.arange(1, 140)
+    saved = Saved(Path("none"), {"time_s": t, CURRENT: 5.0 * (t - 3.5e-3)}, {}, {})
+    at = np.arange(0.01, 0.95, 1.3e-3)
+    file = write_csv(tmp_path / "m.csv", {"time_s": at, CURRENT: 5.0 * at})
+    (found,) = compare(saved, read_measured(file, saved.signals), shift=0.0).others
+    assert found.metrics.max < 1e-9
+
+
+@pytest.mark.parametrize("step", [1e-3, 4e-3, 2.7e-3])
+def test_means_that_were_measured_are_compared_over_the_same_times(tmp_path: Path, step: float) -> None:
+    t = step * np.arange(1, int(0.99 / step))
+    speeds = (np.tanh(8.0 * (t - 0.5)) - np.tanh(8.0 * (t - step - 0.5))) / step
+    file = write_csv(tmp_path / "m.csv", {"time_s": t, CURRENT: mean_wave(t - step, t), VELOCITY: speeds})
+    saved = waving(1e-3)
+    record = read_measured(file, saved.signals, means=["motor_*_current_A", VELOCITY])
+    comparison = compare(saved, record, shift=0.0)
+    (found,), velocity = comparison.others, comparison.axes[0].velocity
+    assert found.means
+    assert velocity is not None
+    whole = abs(step / 1e-3 - round(step / 1e-3)) < 1e-9  # rows begin and end together: exact
+    assert found.metrics.max < (1e-9 if whole else (WAVE * 1e-3) ** 2)
+    assert (
+        velocity.metrics.max < 1e-4
+    )  # the trapezoidal rule: h^2/12 of a second derivative of up to 1024 rad/s3
+    numbers = comparison_summary(comparison, saved, record)
+    assert [other["means"] for other in numbers["others"]] == [True]
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+def test_shift_from_a_current_is_not_half_a_row_off(tmp_path: Path, averaged: bool) -> None:
+    h, shift = 5e-3, 0.0123
+    saved = waving(h)
+    signals = {"time_s": saved.signals["time_s"], CURRENT: saved.signals[CURRENT]}
+    t = np.arange(0.02, 0.95, 2e-3)
+    values = mean_wave(t - 2e-3, t) if averaged else wave(t)
+    file = write_csv(tmp_path / "m.csv", {"time_s": t + shift, CURRENT: values})
+    record = read_measured(file, signals, means=[CURRENT] if averaged else [])
+    found = compare(Saved(Path("none"), signals, {}, {}), record)
+    assert found.shift_s == pytest.approx(shift, abs=0.02 * h)
+
+
+def test_a_mean_of_what_was_not_measured_is_refused(saved: Saved, tmp_path: Path) -> None:
+    t, q = shifted(saved, 0.0, 2e-3)
+    file = write_csv(tmp_path / "m.csv", {"time_s": t, POSITION: q})
+    with pytest.raises(InputError, match=r"--mean: 'motor_\*' names no signal that was measured"):
+        read_measured(file, saved.signals, means=["motor_*"])
+
+
+# --- rows at one instant ----------------------------------------------------------------------------
+
+
+def test_of_rows_at_one_instant_the_last_is_kept(saved: Saved, tmp_path: Path) -> None:
+    """As simulators log events: before and after; an empty cell leaves what stood there at that instant."""
+    file = tmp_path / "m.csv"
+    rows = ["0,0,1", "0.1,1,2", "0.1,10,3", "0.1,11,", "0.2,2,", "0.2,,5", "0.3,3,6", "0.4,4,"]
+    file.write_text("\n".join([f"time_s,{POSITION},{CURRENT}", *rows]), encoding="utf-8")
+    record = read_measured(file, saved.signals)
+    assert record.time.tolist() == [0.0, 0.1, 0.2, 0.3, 0.4]
+    assert record.channels[POSITION].values.tolist() == [0.0, 11.0, 2.0, 3.0, 4.0]
+    assert record.channels[CURRENT].values.tolist()[:4] == [1.0, 3.0, 5.0, 6.0]
+    assert np.isnan(record.channels[CURRENT].values[4])
+
+
+def test_rows_whose_time_goes_back_are_refused(saved: Saved, tmp_path: Path) -> None:
+    file = tmp_path / "m.csv"
+    rows = ["0,0", "0.1,1", "0.1,1", "0.05,1", "0.2,2"]
+    file.write_text("\n".join([f"time_s,{POSITION}", *rows]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"m\.csv:5: time_s: 0\.05 s is before 0\.1 s"):
+        read_measured(file, saved.signals)
+    file.write_text("\n".join([f"time_s,{POSITION}", *["0,1"] * 9]), encoding="utf-8")
+    with pytest.raises(InputError, match="time_s: 1 instants; expected 4 or more"):
+        read_measured(file, saved.signals)

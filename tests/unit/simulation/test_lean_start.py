@@ -11,7 +11,7 @@ from scipy.linalg import expm
 from scipy.spatial import cKDTree
 
 from servotwin.control.sampled import exponential
-from servotwin.simulation.signals import nearest_corner
+from servotwin.simulation.motion_log import nearest_corner
 
 
 @pytest.mark.parametrize("size", [1e-9, 1e-3, 1.0, 5.0])

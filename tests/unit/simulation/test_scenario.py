@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -202,8 +203,10 @@ def test_faults_are_read_in_si(tmp_path: Path) -> None:
 
 def test_example_of_the_documents_is_accepted(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
-    block, own, record = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    block, begin, own, record = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert read_scenario(write(tmp_path, block)).repeat == 2
+    initial = read_scenario(write(tmp_path, SHORT + begin)).initial
+    assert (initial.hold, initial.speed) == ("joints", {"A": pytest.approx(math.radians(30.0))})
     assert read_scenario(write(tmp_path, SHORT + record)).record.signals == ("joint_A_*", "tip_error_along_m")
     (tmp_path / "mylaw.py").touch()
     law = read_scenario(write(tmp_path, SHORT + own)).law

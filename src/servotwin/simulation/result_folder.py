@@ -1,0 +1,300 @@
+"""A result folder that is replaced as one: a reader finds the earlier result or the new one, never parts of both.
+
+The new files are written into a hidden folder beside the earlier one. It then takes the place of the earlier one in
+one step of the file system (``renameat2`` with RENAME_EXCHANGE), or in two renames where that step is missing. A
+killed process leaves the earlier or the new folder, and perhaps a hidden one that the next run removes. Files that
+the commands did not write, such as notes, stay in the folder.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from servotwin.errors import InputError
+
+SUMMARY, SIGNALS, ZOOM, PAGE = "summary.json", "signals.parquet", "zoom.parquet", "report.html"
+INSTRUCTIONS = "instructions.json"
+RUN_FILES = frozenset((SUMMARY, SIGNALS, ZOOM, PAGE, INSTRUCTIONS))
+TUNE_FILES = frozenset(("tuning.html", "tuning.json"))
+COMPARISON_FILES = frozenset(("comparison.html", "comparison.json", "comparison.parquet"))
+WRITTEN = RUN_FILES | TUNE_FILES | COMPARISON_FILES
+MARK = ".servotwin-"  # begins the names of hidden folders
+NEW, OLD = ".new", ".old"  # their endings: only ever removed; an earlier folder that may have lost its name
+MOST_FOREIGN = 1000  # files of the user in a folder that is exchanged; one with more is a workplace
+ATTEMPTS = 20
+FORGOTTEN = 24 * 3600.0  # s after which a hidden folder counts as left behind where no lock tells
+RENAME_EXCHANGE = 2  # linux/fs.h
+AT_FDCWD = -100
+
+
+@contextmanager
+def replaced_folder(folder: str | Path, own: Collection[str]) -> Iterator[Path]:
+    """A hidden folder to write into, which takes the place of ``folder`` when the block ends well.
+
+    ``own``: the files that the command may write there, as paths below the folder. Those of an earlier run that the
+    block does not write are removed; every other file stays. A folder that cannot be exchanged (the current one, a
+    mount point, one in a read-only folder) gets its files one by one, after all of them are written.
+    """
+    target = Path(os.path.realpath(folder))
+    try:
+        recover(target)
+        target.mkdir(parents=True, exist_ok=True)
+        staging, lock = _hidden_folder(target)
+    except (OSError, ValueError) as error:
+        raise unwritable(Path(folder), error) from None
+    try:
+        try:
+            yield staging
+        except InputError as error:
+            raise _placed(error, staging, Path(folder)) from None
+        try:
+            _publish(staging, target, own)
+        except OSError as error:
+            raise unwritable(Path(folder), error) from None
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+        os.close(lock)
+
+
+def recover(folder: str | Path) -> None:
+    """Put right what a killed process left beside a folder; hidden folders of living processes are left alone."""
+    target = Path(os.path.realpath(folder))
+    for place in (target.parent, target):
+        with suppress(OSError, ValueError):
+            for path in sorted(place.glob(f"{_stem(target)}*")):
+                with suppress(OSError):
+                    _recover_one(path, target)
+
+
+def unwritable(path: Path, error: Exception) -> InputError:
+    """The error for a place that cannot be written."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return InputError(f"cannot be written: {reason}", file=str(path))
+
+
+def _placed(error: InputError, staging: Path, folder: Path) -> InputError:
+    """The same error with the place that the user knows."""
+    if error.file is None or not Path(error.file).is_relative_to(staging):
+        return error
+    place = folder / Path(error.file).relative_to(staging)
+    return InputError(error.message, file=str(place), field=error.field)
+
+
+# --- hidden folders --------------------------------------------------------------------------------
+
+
+def _stem(target: Path) -> str:
+    """How the names of a folder's hidden folders begin; of one length, however long the folder's own name is."""
+    return f"{MARK}{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}-"
+
+
+def _hidden_folder(target: Path) -> tuple[Path, int]:
+    """A new folder beside the target, or inside if that cannot be exchanged, and the lock that shows its owner."""
+    for _ in range(ATTEMPTS):
+        name = f"{_stem(target)}{uuid.uuid4().hex[:12]}{NEW}"
+        path = target.parent / name
+        try:
+            if not _exchangeable(target):
+                raise PermissionError
+            path.mkdir()
+        except OSError:
+            path = target / name
+            path.mkdir()
+        try:
+            lock = _locked(path)
+        except OSError:  # a file system without locks
+            lock = os.open(path, os.O_RDONLY)
+        if lock is not None and path.exists():  # no other process took it for a leftover
+            shutil.copymode(target, path)
+            return path, lock
+    raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+
+def _locked(path: Path) -> int | None:
+    """The locked folder; None if a living process has it, OSError if the file system has no locks.
+
+    A lock ends with its process, however that ends.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _exchangeable(target: Path) -> bool:
+    """Whether another folder may take the place of the target: a shell that stands in it would lose it."""
+    with suppress(OSError):
+        here = Path.cwd().resolve()
+        if target == here or target in here.parents:
+            return False
+    return not os.path.ismount(target)
+
+
+def _recover_one(path: Path, target: Path) -> None:
+    """Remove a hidden folder that was left behind; an earlier result that lost its name gets it back."""
+    if path.suffix == OLD and not target.exists():
+        path.rename(target)
+        return
+    try:
+        lock = _locked(path)
+    except OSError:
+        forgotten = time.time() - path.stat().st_mtime > FORGOTTEN
+        lock = os.open(path, os.O_RDONLY) if forgotten else None
+    if lock is None:
+        return
+    if path.suffix == OLD:
+        _rescue(path, target, lambda found: found.name in WRITTEN)  # by whichever command
+    shutil.rmtree(path, ignore_errors=True)
+    os.close(lock)
+
+
+# --- the exchange ----------------------------------------------------------------------------------
+
+
+def _publish(staging: Path, target: Path, own: Collection[str]) -> None:
+    """Let the new files take the place of the earlier ones; afterwards ``staging`` holds what may be removed."""
+    if staging.parent == target or not _carried_over(target, staging, own):
+        _one_by_one(staging, target, own)
+        return
+    _flushed(staging)
+    if _exchange(staging, target) or _two_renames(staging, target):
+        _flushed(target.parent)
+        _rescue(staging, target, lambda path: path.as_posix() in own)
+    else:
+        _one_by_one(staging, target, own)
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    """Files, links and empty folders below a folder, as paths below it; OSError if one cannot be read."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for place, folders, files in os.walk(folder, onerror=refuse):
+        below, here = Path(place).relative_to(folder), Path(place)
+        folders[:] = [name for name in folders if not name.startswith(MARK)]
+        if not folders and not files and here != folder:
+            yield below
+        yield from (below / name for name in files)
+        yield from (below / name for name in folders if (here / name).is_symlink())
+
+
+def _carried_over(target: Path, staging: Path, own: Collection[str]) -> bool:
+    """Give the user's files a second name in the new folder; False if they are too many, or cannot have one."""
+    made: list[Path] = []
+    try:
+        for path in _entries(target):
+            copy = staging / path
+            if path.as_posix() in own or os.path.lexists(copy):
+                continue
+            _make_parents(path, target, staging)
+            if (target / path).is_dir() and not (target / path).is_symlink():
+                copy.mkdir()
+                continue
+            os.link(target / path, copy, follow_symlinks=False)
+            made.append(copy)
+            if len(made) > MOST_FOREIGN:
+                raise OSError(errno.EMLINK, os.strerror(errno.EMLINK))
+    except (OSError, NotImplementedError):
+        for copy in made:
+            copy.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def _make_parents(path: Path, target: Path, staging: Path) -> None:
+    """The folders above a file of the user, as they are in the target."""
+    for parent in reversed(path.parents[:-1]):
+        if not (staging / parent).exists():
+            (staging / parent).mkdir()
+            shutil.copystat(target / parent, staging / parent)
+
+
+def _exchange(a: Path, b: Path) -> bool:
+    """Let two folders change their names in one step; False where system or file system cannot."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    code = renameat2(AT_FDCWD, os.fsencode(a), AT_FDCWD, os.fsencode(b), ctypes.c_uint(RENAME_EXCHANGE))
+    return int(code) == 0
+
+
+def _two_renames(staging: Path, target: Path) -> bool:
+    """The same in two steps; a process that dies between them leaves the earlier folder to ``recover``."""
+    old = staging.with_suffix(OLD)
+    for _ in range(ATTEMPTS):
+        try:
+            target.rename(old)
+        except OSError:
+            return False
+        try:
+            staging.rename(target)
+        except OSError:  # another process has given the earlier folder its name back
+            recover(target)
+            continue
+        with suppress(OSError):
+            old.rename(staging)
+        return True
+    return False
+
+
+def _rescue(old: Path, target: Path, ours: Callable[[Path], bool]) -> None:
+    """Move files that the user put into the earlier folder at the last moment to the new one."""
+    with suppress(OSError):
+        for path in list(_entries(old)):
+            source, now = old / path, target / path
+            with suppress(OSError):
+                if not ours(path) and not source.is_dir() and not _as_new(now, source):
+                    now.parent.mkdir(parents=True, exist_ok=True)
+                    source.replace(now)
+
+
+def _as_new(now: Path, source: Path) -> bool:
+    """Whether a file is there already, the same or a later one."""
+    if not os.path.lexists(now):
+        return False
+    a, b = now.lstat(), source.lstat()
+    return os.path.samestat(a, b) or a.st_mtime_ns >= b.st_mtime_ns
+
+
+def _one_by_one(staging: Path, target: Path, own: Collection[str]) -> None:
+    """Move the files into a folder that stays where it is, and remove those of an earlier run that are no more."""
+    fresh = [name for name in own if (staging / name).exists()]
+    for path in fresh:
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            (staging / path).replace(target / path)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            shutil.copy2(staging / path, target / path)
+    for name in set(own).difference(fresh):
+        with suppress(NotADirectoryError):
+            (target / name).unlink(missing_ok=True)
+
+
+def _flushed(folder: Path) -> None:
+    """Bring the names in a folder to the disk, so that a power cut finds them in this order."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

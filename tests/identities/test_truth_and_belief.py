@@ -1,0 +1,515 @@
+"""Every number of a robot file: what is true leaves the controller alone, what is believed the plant."""
+
+from __future__ import annotations
+
+import copy
+import typing
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from servotwin.description.fields import Part
+from servotwin.description.load import read_description
+from servotwin.description.schema import RobotDescription
+from servotwin.motion.limits import limits_of
+from servotwin.simulation.live import make_controller
+from servotwin.simulation.run import Run, prepare
+from servotwin.simulation.scenario import Scenario, read_scenario
+from tests import small_drives as small
+
+# What of the records is measured or has been integrated: it follows from both, through the plant.
+MEASURED = {
+    "count", "last_count", "w_command", "next_w", "w_ref", "i_ref", "next_i", "i_meas", "i_d_meas", "i_feedforward",
+    "next_feedforward", "u_ref", "m_a", "m_b", "next_a", "next_b", "sum_x", "sum_n", "sum_i", "sum_d", "acc_x", "acc_n",
+    "acc_i", "acc_d",
+}  # fmt: skip
+# Where the plant stands: at what the controller believes to be the start.
+STATE = {"theta", "tau", "torque_command", "contact", "count", "edge_count", "y"}
+
+# Who has a number: the controller (C), the plant (P), both, or nobody who runs.
+REACHES = {
+    "gravity": "CP",
+    "axes.*.direction": "",  # a sign
+    **dict.fromkeys([f"axes.*.{form}.{name}" for form in ("dh", "mdh") for name in ("theta", "d", "a", "alpha")], "CP"),
+    "axes.*.origin.xyz": "CP",
+    "axes.*.origin.rpy": "CP",
+    "axes.*.axis": "CP",
+    "axes.*.limits.position": "CP",  # the end stops lie beyond it
+    "axes.*.limits.speed": "CP",  # a run is held against it
+    "axes.*.limits.acceleration": "C",
+    "axes.*.limits.jerk": "C",
+    "axes.*.limits.effort": "CP",  # bounds plans, and a run is held against it
+    "axes.*.link.mass": "CP",
+    "axes.*.link.center": "CP",
+    **dict.fromkeys([f"axes.*.link.inertia.tensor.{entry}" for entry in ("xx", "yy", "zz", "xy", "xz", "yz")], "CP"),
+    **dict.fromkeys([f"axes.*.link.inertia.gyration.{name}" for name in ("radius", "x", "y", "z")], "CP"),
+    "axes.*.link.inertia.rpy": "CP",
+    "axes.*.gear.ratio": "CP",
+    "axes.*.gear.lead": "CP",
+    "axes.*.gear.efficiency": "CP",  # a plan keeps within what the drives can give
+    "axes.*.gear.stiffness": "P",
+    "axes.*.gear.damping": "P",
+    "axes.*.gear.backlash": "P",
+    "axes.*.motor.rated_output": "",
+    "axes.*.motor.rated_speed": "C",  # the largest speed command where no limit is stated
+    "axes.*.motor.rated_torque": "CP",  # current limit, and range of the sensor, where none is stated
+    "axes.*.motor.rated_current": "CP",
+    "axes.*.motor.rated_voltage": "",
+    "axes.*.motor.peak_torque": "CP",
+    "axes.*.motor.max_speed": "CP",
+    "axes.*.motor.torque_constant": "CP",
+    "axes.*.motor.voltage_constant": "",  # must agree with the torque constant
+    "axes.*.motor.resistance": "CP",
+    "axes.*.motor.inductance": "CP",
+    "axes.*.motor.inductance_d": "CP",
+    "axes.*.motor.inductance_q": "CP",
+    "axes.*.motor.rotor_inertia": "CP",
+    "axes.*.motor.viscous_friction": "CP",
+    "axes.*.motor.coulomb_friction": "CP",
+    "axes.*.motor.static_friction": "CP",
+    "axes.*.motor.stribeck_speed": "CP",
+    "axes.*.motor.current_limit": "CP",  # set in the driver; the range of its sensor follows where none is stated
+    "axes.*.motor.pole_pairs": "CP",
+    **dict.fromkeys(
+        [
+            f"axes.*.motor.thermal.{name}"
+            for name in (
+                "winding_to_housing", "housing_to_ambient", "winding_capacity", "housing_capacity",
+                "temperature_coefficient", "reference_temperature", "limit",
+            )
+        ],
+        "P",
+    ),
+    "axes.*.motor.mass": "",
+    **dict.fromkeys(
+        [
+            f"axes.*.motor.{name}"
+            for name in (
+                "supply_pressure", "rated_flow", "piston_area", "displacement", "oil_volume", "bulk_modulus", "leakage",
+            )
+        ],
+        "",  # hydraulic motors are not simulated
+    ),
+    "axes.*.brake.torque": "P",
+    "axes.*.brake.delay": "CP",  # how long it takes, and how long the main controller waits
+    "axes.*.encoder.lines": "CP",
+    "axes.*.encoder.counting": "CP",
+    "axes.*.encoder.bits": "CP",
+    "parents": "",  # an order
+    "tool.xyz": "CP",
+    "tool.rpy": "CP",
+    "tool.limits.speed": "C",
+    "tool.limits.acceleration": "C",
+    "tool.limits.jerk": "C",
+    "payload.mass": "CP",
+    "payload.center": "CP",
+    **dict.fromkeys([f"payload.inertia.tensor.{entry}" for entry in ("xx", "yy", "zz", "xy", "xz", "yz")], "CP"),
+    **dict.fromkeys([f"payload.inertia.gyration.{name}" for name in ("radius", "x", "y", "z")], "CP"),
+    "payload.inertia.rpy": "CP",
+    "payload.largest": "",
+    "couplings.*.of": "CP",
+    "couplings.*.offset": "CP",
+    "loops.*.between.*.xyz": "CP",
+    "loops.*.between.*.rpy": "",  # its z is all that counts, and that must not leave the plane
+    "transmission.matrix": "CP",
+    "power.bus_voltage": "CP",
+    "power.supply_resistance": "P",
+    "power.capacitance": "P",
+    "power.braking_resistor.resistance": "P",
+    "power.braking_resistor.on": "P",
+    "power.braking_resistor.off": "P",
+    "power.max_voltage": "P",
+    "power.bridge.dead_time": "P",
+    "power.bridge.storage_time": "P",
+    "power.bridge.on_resistance": "CP",
+    **dict.fromkeys(
+        [
+            f"controller.{name}"
+            for name in (
+                "main_period", "axis_period", "speed_period", "current_period", "computation_delay", "speed_delay",
+                "axis_delay", "jitter", "position_bandwidth", "speed_bandwidth", "current_bandwidth",
+                "speed_integral_time", "speed_filter", "command_bits", "command_voltage",
+            )
+        ],
+        "C",
+    ),
+    "controller.word_bits": "",  # warned of, no more
+    "controller.current_sensor.bits": "P",
+    "controller.current_sensor.range": "CP",
+    "controller.current_sensor.offset": "P",
+    "controller.current_sensor.noise": "P",
+    **dict.fromkeys(
+        [f"controller.feedforward.{name}" for name in ("velocity", "acceleration", "torque", "gravity")], "C"
+    ),
+    **dict.fromkeys(
+        [
+            f"controller.gains.*.{form}{name}"
+            for form in ("", "integers.")
+            for name in (
+                "position", "position_integral", "speed_proportional", "speed_integral", "current_proportional",
+                "current_integral",
+            )
+        ],
+        "C",
+    ),
+    "home": "C",
+}  # fmt: skip
+
+
+# --- robots that use every field --------------------------------------------------------------------
+
+TENSOR = {
+    "tensor": {"xx": "0.02 kg*m^2", "yy": "0.03 kg*m^2", "zz": "0.04 kg*m^2", "xy": "1e-3 kg*m^2",
+               "xz": "2e-3 kg*m^2", "yz": "1.5e-3 kg*m^2"},
+    "rpy": ["0.1 rad", "0.2 rad", "0.3 rad"],
+}  # fmt: skip
+LINK = {"mass": "2 kg", "center": ["0.2 m", "0.03 m", "0.02 m"], "inertia": TENSOR}
+LIMITS = {
+    "position": ["-2 rad", "2 rad"], "speed": "4 rad/s", "acceleration": "30 rad/s^2", "jerk": "1000 rad/s^3",
+    "effort": "400 N*m",
+}  # fmt: skip
+THERMAL = {
+    "winding_to_housing": "0.5 K/W", "housing_to_ambient": "0.8 K/W", "winding_capacity": "80 J/K",
+    "housing_capacity": "400 J/K", "limit": "140 degC",
+}  # fmt: skip
+MOTOR = {
+    **small.DC, "coulomb_friction": "0.02 N*m", "static_friction": "0.03 N*m", "stribeck_speed": "2 rad/s",
+    "peak_torque": "3 N*m", "max_speed": "500 rad/s", "rated_speed": "300 rad/s", "thermal": THERMAL,
+}  # fmt: skip
+SOFT = {
+    "ratio": 50,
+    "efficiency": 0.9,
+    "stiffness": "6000 N*m/rad",
+    "damping": "5 N*m*s/rad",
+    "backlash": "1 mrad",
+}
+AXIS = {"limits": LIMITS, "link": LINK, "gear": SOFT, "motor": MOTOR, "encoder": {"lines": 2500, "counting": 4},
+        "brake": {"torque": "2 N*m", "delay": "30 ms"}}  # fmt: skip
+POWER = {
+    "bus_voltage": "60 V", "supply_resistance": "0.4 ohm", "capacitance": "8 mF", "max_voltage": "90 V",
+    "braking_resistor": {"resistance": "10 ohm", "on": "75 V", "off": "70 V"},
+    "bridge": {"dead_time": "1 us", "storage_time": "0.5 us", "on_resistance": "20 mohm"},
+}  # fmt: skip
+GAINS = {
+    "position": "20 1/s", "position_integral": "10 1/s^2", "speed_proportional": "0.2 A*s/rad",
+    "speed_integral": "8 A/rad", "current_proportional": "1 V/A", "current_integral": "500 V/(A*s)",
+}  # fmt: skip
+INTEGERS = {
+    "position": 5000, "position_integral": 20, "speed_proportional": 3000, "speed_integral": 90,
+    "current_proportional": 700, "current_integral": 120,
+}  # fmt: skip
+CONTROLLER = {
+    **small.CONTROLLER,
+    "jitter": "10 us",
+    "speed_sensing": "filtered",
+    "speed_filter": "2 ms",
+    "command_bits": 14,
+    "speed_integral_time": "40 ms",
+    "current_sensor": {"bits": 12, "range": "30 A", "offset": "10 mA", "noise": "5 mA"},
+    "feedforward": {"velocity": 0.5, "acceleration": 0.2, "torque": 0.4, "gravity": 0.3},
+}
+PAYLOAD = {"mass": "1 kg", "center": ["0.05 m", "0.02 m", "0.03 m"], "inertia": TENSOR}
+TOOL = {"xyz": ["0.1 m", "0.02 m", "0.2 m"], "rpy": ["0.3 rad", "0.2 rad", "0.1 rad"],
+        "limits": {"speed": "1 m/s", "acceleration": "9 m/s^2", "jerk": "90 m/s^3"}}  # fmt: skip
+HOME = {"A": "0.2 rad", "B": "0.4 rad"}
+
+
+def with_dh(form: str) -> small.Tree:
+    """Two axes of Denavit and Hartenberg rows with everything."""
+    rows = [{"theta": "0.2 rad", "d": "0.1 m", "a": "0.3 m", "alpha": "1.2 rad"},
+            {"theta": "0.3 rad", "d": "0.2 m", "a": "0.25 m", "alpha": "0.7 rad"}]  # fmt: skip
+    axes = {name: {**AXIS, form: row} for name, row in zip("AB", rows, strict=True)}
+    more = {"payload": PAYLOAD, "tool": TOOL, "home": HOME}
+    return {"format": "servotwin/1", "name": "rich", "gravity": ["1 m/s^2", "2 m/s^2", "-9 m/s^2"], "axes": axes,
+            "power": POWER, "controller": CONTROLLER, **more}  # fmt: skip
+
+
+def synchronous() -> small.Tree:
+    """Fixed arithmetic, integer gains, default sensor range; motors without stated current limits."""
+    motor = {key: value for key, value in small.PMSM.items() if key != "current_limit"}
+    turning = {
+        "origin": {"xyz": ["0.1 m", "0.2 m", "0.3 m"], "rpy": ["1.3 rad", "0.2 rad", "0.4 rad"]},
+        "axis": [0.2, 0.3, 0.9],
+        "limits": {"position": ["-2 rad", "2 rad"]},
+        "link": {"mass": "2 kg", "center": ["0.2 m", "0.1 m", "0.05 m"],
+                 "inertia": {"gyration": {"x": "0.1 m", "y": "0.12 m", "z": "0.13 m"}}},
+        "gear": {"ratio": 50}, "motor": {**motor, "rated_torque": "1 N*m", "rated_speed": "300 rad/s"},
+        "encoder": {"bits": 20},
+    }  # fmt: skip
+    sliding = {
+        "type": "prismatic", "origin": {"xyz": ["0.3 m", "0 m", "0 m"], "rpy": ["0.4 rad", "0 rad", "0 rad"]},
+        "limits": {"position": ["-0.4 m", "0.4 m"], "speed": "0.5 m/s"},
+        "link": {"mass": "3 kg", "center": ["0.1 m", "0.1 m", "0.05 m"],
+                 "inertia": {"gyration": {"radius": "0.1 m", "axes": ["x", "y"]}}},
+        "gear": {"lead": "10 mm"}, "motor": {**motor, "rated_current": "6 A"}, "encoder": {"lines": 5000},
+    }  # fmt: skip
+    control = {**small.CONTROLLER, "arithmetic": "fixed", "gains": {"A": {"integers": INTEGERS}, "B": GAINS}}
+    payload = {"mass": "1 kg", "inertia": {"gyration": {"x": "0.1 m", "y": "0.1 m", "z": "0.1 m"}}}
+    round_one = {"mass": "1 kg", "inertia": {"gyration": {"radius": "0.1 m", "axes": ["x", "y", "z"]}}}
+    more = {"payload": payload, "home": {"A": "0.2 rad", "B": "0.1 m"}, "round": round_one}
+    return {"format": "servotwin/1", "name": "rich", "axes": {"A": turning, "B": sliding},
+            "power": {"bus_voltage": "60 V"}, "controller": control, **more}  # fmt: skip
+
+
+def geared(**changes: Any) -> small.Tree:
+    """Two plain axes, for what couples them."""
+    axis = small.axis(origin={"xyz": ["0.2 m", "0.1 m", "0 m"], "rpy": ["1.3 rad", "0.2 rad", "0.4 rad"]})
+    axis["link"] = LINK
+    return small.robot({"home": HOME, **changes}, axes={"A": axis, "B": copy.deepcopy(axis)})
+
+
+def robots() -> dict[str, small.Tree]:
+    """The robots by name."""
+    fixed = synchronous()
+    round_one = fixed.pop("round")
+    bare = copy.deepcopy(small.DC)
+    bare.pop("current_limit")
+    bare.pop("rated_torque")
+    driven = {
+        "motor": {**bare, "peak_torque": "2 N*m"},
+        "gear": {"ratio": 50},
+        "encoder": {"bits": 20},
+        "limits": {"speed": "4 rad/s"},
+    }
+    follower = {
+        key: value for key, value in small.axis().items() if key in ("origin", "axis", "link", "type")
+    }
+    follower = {
+        **follower,
+        "origin": {"xyz": ["0.2 m", "0.1 m", "0.1 m"], "rpy": ["0.5 rad", "0.2 rad", "0.4 rad"]},
+    }
+    coupled = geared()
+    coupled["axes"] = {**coupled["axes"], "C": {**follower, "link": LINK}}
+    coupled["couplings"] = [{"joint": "C", "of": {"A": 0.5, "B": -1.0}, "offset": "0.1 rad"}]
+    belt = geared(
+        transmission={"motors": ["A", "B"], "matrix": [[50, 5], [12, 30]]},
+        controller={"law": "computed-torque"},
+    )
+    for axis in belt["axes"].values():
+        axis.pop("gear")
+    return {
+        "dh": with_dh("dh"),
+        "mdh": with_dh("mdh"),
+        "synchronous": fixed,
+        "round payload": {**fixed, "payload": round_one},
+        "coupled": coupled,
+        "transmission": belt,
+        "closed": {"extends": "five-bar", "axes": {"left": driven, "right": driven}, "power": {"bus_voltage": "60 V"},
+                   "controller": small.CONTROLLER},
+    }  # fmt: skip
+
+
+# --- fields and their changes -----------------------------------------------------------------------
+
+
+def types_in(annotation: Any) -> list[type]:
+    if isinstance(annotation, type) and not typing.get_args(annotation):
+        return [annotation]
+    return [found for part in typing.get_args(annotation) for found in types_in(part)]
+
+
+def numbers_of(model: type[Part], path: str = "") -> Iterator[str]:
+    """All numeric fields of a schema; * stands for a name or an index."""
+    for name, field in model.model_fields.items():
+        here = f"{path}.{name}" if path else name
+        kinds = types_in(field.annotation)
+        parts = [kind for kind in kinds if issubclass(kind, Part)]
+        many = any(
+            typing.get_origin(a) in (dict, tuple)
+            for a in (field.annotation, *typing.get_args(field.annotation))
+        )
+        if parts:
+            for part in parts:
+                yield from numbers_of(part, f"{here}.*" if many else here)
+        elif any(issubclass(kind, int | float) and kind is not bool for kind in kinds):
+            yield here
+
+
+def changed(value: Any, path: list[str]) -> list[Any]:
+    """Copies of ``value`` with every number at ``path`` changed by a hundredth, together; empty if none is there."""
+    if not path:
+        return more(value)
+    name, rest = path[0], path[1:]
+    if isinstance(value, Part):
+        if getattr(value, name) is None:
+            return []
+        return [value.model_copy(update={name: new}) for new in changed(getattr(value, name), rest)]
+    assert name == "*"
+    if isinstance(value, dict):
+        made = {key: changed(child, rest) for key, child in value.items()}
+        return (
+            [{key: (new[0] if new else value[key]) for key, new in made.items()}]
+            if any(made.values())
+            else []
+        )
+    made = [changed(child, rest) for child in value]
+    return (
+        [tuple(new[0] if new else child for new, child in zip(made, value, strict=True))] if any(made) else []
+    )
+
+
+def more(value: Any) -> list[Any]:
+    """A value a hundredth larger, at least by one where it is whole; empty where there is nothing to change."""
+    if isinstance(value, dict):
+        return [{key: more(child)[0] if more(child) else child for key, child in value.items()}]
+    if isinstance(value, tuple):
+        which = next((k for k, child in enumerate(value) if more(child)), None)  # all alike leave a direction
+        return [] if which is None else [(*value[:which], more(value[which])[0], *value[which + 1 :])]
+    if isinstance(value, int):
+        return [1 - value if value in (0, 1) else value + max(1, value // 100)]
+    return [] if value is None or value == 0.0 else [1.01 * value]
+
+
+PERIODS = {"main_period", "axis_period", "speed_period", "current_period"}
+
+
+def changed_robot(robot: RobotDescription, field: str) -> RobotDescription | None:
+    """The robot with all numbers of a field changed; None if it has none."""
+    name = field.rsplit(".", 1)[-1]
+    if name in PERIODS and robot.controller is not None:  # each must stay a multiple
+        factor = {"main_period": 2.0, "axis_period": 2.0, "speed_period": 2.0, "current_period": 0.5}[name]
+        control = robot.controller.model_copy(update={name: factor * getattr(robot.controller, name)})
+        return robot.model_copy(update={"controller": control})
+    made = changed(robot, field.split("."))
+    return made[0] if made and made[0] != robot else None
+
+
+# --- what a run is made of --------------------------------------------------------------------------
+
+
+def record(array: Any, without: set[str]) -> dict[str, bytes]:
+    """The fields of a record but those ``without`` and those that hold addresses."""
+    found = {}
+    for name in array.dtype.names:
+        values = array[name]
+        address = values.dtype == np.int64 and values.size and int(np.abs(values).max()) > 1 << 40
+        if name not in without and not address:
+            found[name] = values.tobytes()
+    return found
+
+
+def controller_side(run: Run) -> dict[str, Any]:
+    """Everything that the controller knows, by name."""
+    machine, belief = run.machine, run.scenario.description
+    found: dict[str, Any] = {
+        "axes": record(machine.axes, MEASURED),
+        "timing": record(machine.timing, set()),
+        "tasks": machine.tasks.tobytes(),
+        "table": machine.table.tobytes(),
+        "inverse": machine.inverse.tobytes(),
+        "model": [entry.data.tobytes() for entry in machine.kept[2:] if hasattr(entry, "data")],
+        "kinematics": run.model.fkine(run.model.mechanism.q_home).tobytes(),
+    }
+    if not np.isfinite(run.model.limits.qd_max).all():
+        return found  # no job can be run on it
+    limits = limits_of(run.model, belief)
+    main = make_controller(run.model, limits, belief)
+    parts = {"limits": limits, "watch": main.watch, "settings": main.settings, "pulses": main.pulses}
+    return found | {name: repr(part) for name, part in parts.items()}
+
+
+def plant_side(run: Run) -> dict[str, Any]:
+    """Everything that happens to arm and drives, by name."""
+    machine, truth = run.machine, run.scenario.plant_description
+    return {
+        "world": record(machine.world, STATE),
+        "motors": record(machine.motors, STATE),
+        "power": record(machine.power, STATE),
+        "sensors": record(machine.sensors, STATE),
+        "stops": record(machine.stops, STATE),
+        "arm": [entry.data.tobytes() for entry in machine.kept[:2]],
+        "brakes": repr([axis.brake for axis in truth.axes.values()]),
+        "thermal limits": repr([axis.motor and axis.motor.thermal for axis in truth.axes.values()]),
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("rich")
+
+
+@cache
+def scenario_of(name: str, folder: Path) -> Scenario:
+    """A move of a robot."""
+    place = folder / name.replace(" ", "-")
+    place.mkdir()
+    machine = robots()[name]
+    first = "left" if name == "closed" else "A"
+    target = "2.0 rad" if name == "closed" else "0.5 rad"
+    speed = {"speed": "1 rad/s"} if name == "synchronous" or name == "round payload" else {}
+    moves = {"move": [{"to": {first: target}, **speed}], "solver": {"method": "fast"}}
+    scenario = read_scenario(small.write_case(place, machine, moves))
+    assert read_description(place / "robot.yaml") == scenario.description
+    return scenario
+
+
+def run_of(scenario: Scenario, belief: RobotDescription, truth: RobotDescription) -> Run:
+    return prepare(replace(scenario, description=belief, plant_description=truth, plant_set={"a": "change"}))
+
+
+def test_every_number_of_a_robot_file_is_classified() -> None:
+    assert set(numbers_of(RobotDescription)) == set(REACHES)
+
+
+# Robots in which these numbers reach all whom they may reach; the others are tried with the first that has them.
+BEST = {
+    "axes.*.motor.rated_speed": "synchronous",
+    "axes.*.motor.rated_torque": "synchronous",
+    "axes.*.motor.peak_torque": "closed",
+    "axes.*.motor.current_limit": "coupled",
+}
+# What turns motor into joint angles and counts, and amperes into newton metres, is tried with all of them.
+EVERYWHERE = {
+    f"axes.*.{name}"
+    for name in (
+        "gear.ratio",
+        "gear.lead",
+        "encoder.lines",
+        "encoder.bits",
+        "motor.torque_constant",
+        "link.mass",
+    )
+}
+
+
+def fields_of(name: str, folder: Path) -> dict[str, tuple[RobotDescription, bool]]:
+    """The fields to be tried with a robot: the robot with the number changed, and whether it must reach all of them."""
+    found = {}
+    for field in (field for field, who in REACHES.items() if who):
+        having = [robot for robot in robots() if changed_robot(scenario_of(robot, folder).description, field)]
+        best = BEST.get(field, having[0] if having else "")
+        if name == best or (name in having and field in EVERYWHERE):
+            changed_one = changed_robot(scenario_of(name, folder).description, field)
+            assert changed_one is not None
+            found[field] = changed_one, name == best
+    return found
+
+
+def test_every_number_that_somebody_has_is_tried(folder: Path) -> None:
+    tried = [field for name in robots() for field, (_, must) in fields_of(name, folder).items() if must]
+    assert sorted(tried) == sorted(field for field, who in REACHES.items() if who)
+
+
+@pytest.mark.parametrize("name", robots())
+def test_truth_stays_out_of_the_controller_and_belief_out_of_the_plant(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("servotwin.simulation.run.run_warnings", lambda *_: [])  # about both, and slow
+    monkeypatch.setattr("servotwin.simulation.machine.attach_pieces", lambda *_, **__: None)  # nothing is run
+    scenario = scenario_of(name, folder)
+    robot = scenario.description
+    run = run_of(scenario, robot, robot)
+    controller, plant = controller_side(run), plant_side(run)
+    for field, (other, must) in fields_of(name, folder).items():
+        true, believed = run_of(scenario, robot, other), run_of(scenario, other, robot)
+        assert controller_side(true) == controller, f"{field}: what is true has reached the controller"
+        assert plant_side(believed) == plant, f"{field}: what is believed has reached the plant"
+        reached = "C" * (controller_side(believed) != controller) + "P" * (plant_side(true) != plant)
+        assert reached == REACHES[field] if must else set(reached) <= set(REACHES[field]), (
+            f"{field}: {reached}"
+        )

@@ -158,7 +158,7 @@ CASES: dict[str, tuple[small.Tree, small.Tree]] = {
             {
                 "power": {
                     "bridge": {
-                        "modulation": "two-level",
+                        "modulation": "bipolar",
                         "dead_time": "2 us",
                         "storage_time": "1 us",
                         "on_resistance": "0.05 ohm",

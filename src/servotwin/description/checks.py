@@ -86,6 +86,10 @@ def _check_mass(axis: Axis) -> None:
 
 def inertia_problems(robot: RobotDescription) -> Iterator[tuple[str, str]]:
     """Path and reason of every inertia that no body has."""
+    if robot.base is not None and robot.base.inertia is not None:
+        trouble = inertias.physical_problem(inertias.base_inertia(robot.base)[2])
+        if trouble:
+            yield "base.inertia", trouble
     for name, axis in robot.axes.items():
         if axis.link.inertia is not None:
             trouble = inertias.physical_problem(inertias.link_inertia(axis)[2])
@@ -276,9 +280,12 @@ def _check_frame_names(robot: RobotDescription) -> None:
     names = robot.link_names
     places = [f"axes.{name}.link.name" for name in names]
     unique(names.values(), "links", places)
+    base = robot.base_name
+    if base == TOOL:
+        raise problem(f"{quoted(base)} is the name of the tool frame; expected a different one", "base.name")
     for link, place in zip(names.values(), places, strict=True):
         # without a tool section, a link called `tool` is the tool
-        if link == BASE or (link == TOOL and robot.tool is not None):
+        if link == base or (link == TOOL and robot.tool is not None):
             raise problem(f"{quoted(link)} is the name of another frame; expected a different one", place)
 
 

@@ -16,7 +16,7 @@ from servotwin.description.parts import Name
 class Limits(Part):
     """What the joint may do, on its own side; what is missing is unlimited."""
 
-    position: Annotated[tuple[float, float] | None, Measure("rad", linear="m", size=2)] = Field(
+    position: Annotated[tuple[float, float] | None, Measure("rad", linear="m", size=2, rising=True)] = Field(
         default=None, description="lowest and highest joint position"
     )
     speed: Annotated[float | None, Measure("rad/s", linear="m/s", above=0.0)] = Field(
@@ -31,14 +31,6 @@ class Limits(Part):
     effort: Annotated[float | None, Measure("N*m", linear="N", minimum=0.0)] = Field(
         default=None, description="largest joint torque or force"
     )
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Limits:
-        if self.position is not None and self.position[0] > self.position[1]:
-            low, high = self.position
-            text = f"minimum is above maximum ({low:g} and {high:g} in SI units); expected [min, max]"
-            raise problem(text, "position")
-        return self
 
 
 class ToolLimits(Part):
@@ -203,12 +195,26 @@ class Mount(Part):
         return self
 
 
+_SYNCHRONOUS = "; a brushless or AC servo motor with permanent magnets is a 'pmsm'"
+_MEANT = (
+    *((word, _SYNCHRONOUS) for word in ("bldc", "blac", "ac", "ac-servo", "ac servo", "servo", "brushless")),
+    *(
+        (word, _SYNCHRONOUS)
+        for word in ("synchronous", "sm", "ipm", "ipmsm", "spmsm", "pm", "permanent-magnet")
+    ),
+    *((word, "; a motor with brushes is 'dc'") for word in ("brushed", "brushed-dc", "bdc")),
+    *((word, "; stepping and induction motors are not modelled") for word in ("stepper", "induction", "im")),
+)
+
+
 class Motor(Part):
     """The actuator of an axis, on its own (motor) side."""
 
-    kind: Annotated[str | None, Choice(("dc", "dc-reduced", "pmsm", "hydraulic", "ideal"))] = Field(
-        default=None,
-        description="what it is; dc-reduced has negligible inductance, ideal gives the torque it is told",
+    kind: Annotated[str | None, Choice(("dc", "dc-reduced", "pmsm", "hydraulic", "ideal"), meant=_MEANT)] = (
+        Field(
+            default=None,
+            description="what it is; dc-reduced has negligible inductance, ideal gives the torque it is told",
+        )
     )
     rated_output: Annotated[float | None, Measure("W", above=0.0)] = Field(
         default=None, description="rated power"

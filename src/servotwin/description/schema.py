@@ -18,6 +18,7 @@ from servotwin.description.fields import Choice, Measure, Part, Reader, Whole, W
 from servotwin.description.nodes import Node, Origin, one_line
 from servotwin.description.parts import (
     ZERO,
+    Base,
     DenavitHartenberg,
     Gyration,
     Inertia,
@@ -26,6 +27,7 @@ from servotwin.description.parts import (
     OptionalName,
     Placement,
     Position,
+    Shape,
     Tensor,
     Text,
     Vector,
@@ -34,6 +36,7 @@ from servotwin.description.power_parts import Power
 
 __all__ = [
     "Axis",
+    "Base",
     "Brake",
     "Controller",
     "Coupling",
@@ -53,6 +56,7 @@ __all__ = [
     "Power",
     "Quantity",
     "RobotDescription",
+    "Shape",
     "Tensor",
     "Tool",
     "ToolLimits",
@@ -225,6 +229,9 @@ class RobotDescription(Part):
         default=(0.0, 0.0, -STANDARD_GRAVITY),
         description="magnitude along -z, or the acceleration of free fall",
     )
+    base: Base | None = Field(
+        default=None, description="the body that carries the first axes and does not move"
+    )
     axes: dict[str, Axis] = Field(description="the joints in order, each with the link it moves")
     parents: tuple[Annotated[int, Whole(0)], ...] | None = Field(
         default=None, description="per axis the number of the axis that carries it, 1-based, 0 for the base"
@@ -259,6 +266,7 @@ class RobotDescription(Part):
     _tree: Node | None = PrivateAttr(None)
     _dependencies: tuple[Path, ...] = PrivateAttr(())
     _warnings: tuple[str, ...] = PrivateAttr(())
+    _notes: tuple[str, ...] = PrivateAttr(())
 
     @field_validator("axes", mode="before")
     @classmethod
@@ -305,6 +313,11 @@ class RobotDescription(Part):
         return checks.parent_names(self.axes, self.parents)
 
     @property
+    def base_name(self) -> str:
+        """The name of the base link and its frame."""
+        return (self.base.name if self.base is not None else None) or checks.BASE
+
+    @property
     def link_names(self) -> dict[str, str]:
         """The name of each axis' link, which is also the name of its frame."""
         return {name: axis.link.name or f"{name}-link" for name, axis in self.axes.items()}
@@ -333,6 +346,11 @@ class RobotDescription(Part):
     def warnings(self) -> list[str]:
         """Contradictions between stated values, one line each."""
         return list(self._warnings)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the files it came from say and this description does not hold, one line each."""
+        return list(self._notes)
 
     @property
     def origins(self) -> dict[str, Origin]:

@@ -17,7 +17,8 @@ from servotwin.control.axis_data import (
 )
 from servotwin.control.axis_run import axis_run
 from servotwin.control.gains import FixedGains, Gains, Scaling, default_integral_time, fixed_gains
-from servotwin.control.loops import AxisLoops, axis_loops, loop_warnings
+from servotwin.control.loop_warnings import LoopWarning, loop_warnings, summarised
+from servotwin.control.loops import AxisLoops, axis_loops
 from servotwin.control.sampled import AxisModel, Timing
 from servotwin.description.motors import motor_of, owners
 from servotwin.description.schema import Controller, Payload, RobotDescription
@@ -65,7 +66,8 @@ class AxisTuning:
     integers: FixedGains | None
     command: SpeedCommand
     cases: tuple[Case, ...]  # in the order of LOADS
-    warnings: tuple[str, ...]
+    words: tuple[str, ...]  # warnings about gains that the word length does not hold
+    loops: tuple[LoopWarning, ...]  # warnings about the loops, with every load
 
     def case(self, load: str) -> Case:
         """The case of a load."""
@@ -91,8 +93,9 @@ class Tuning:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Of all axes, one line each."""
-        lines = [line for axis in self.axes for line in axis.warnings]
+        """Of all axes, one line for what is wrong with several of them or with several loads."""
+        lines = [line for axis in self.axes for line in axis.words]
+        lines += summarised(warning for axis in self.axes for warning in axis.loops)
         regularity = self.poses.regularity(self.robot, self.q)
         if regularity is not None and regularity < self.poses.least:
             lines.insert(
@@ -234,7 +237,7 @@ def _axis(
     command: SpeedCommand,
 ) -> AxisTuning:
     cases = []
-    warnings = word_warnings(description, motor, gains)
+    warnings: list[LoopWarning] = []
     for load, place in zip(LOADS, places, strict=True):
         model = replace(design, J_load=max(place.J - design.J_m, 0.0))
         case = Case(load, place, model, axis_loops(model, gains, timing))
@@ -243,4 +246,5 @@ def _axis(
         warnings += loop_warnings(motor, case.loops, f"{where} ({place.J:.3g} kg m2)")
     scaling = scaling_of(description, motor)
     integers = fixed_gains(gains, scaling) if scaling is not None else None
-    return AxisTuning(motor, gains, scaling, integers, command, tuple(cases), tuple(warnings))
+    words = tuple(word_warnings(description, motor, gains))
+    return AxisTuning(motor, gains, scaling, integers, command, tuple(cases), words, tuple(warnings))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from servotwin.description.frames import joint_direction, joint_frame, link_frame
-from servotwin.description.inertia import link_inertia, payload_inertia
+from servotwin.description.inertia import base_inertia, link_inertia, payload_inertia
 from servotwin.description.motors import owners
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
@@ -52,6 +52,7 @@ class _Tree:
     prismatic: list[bool]
     X_tree: list[Array]
     phi: list[Array]
+    phi_base: Array
     links: dict[str, Frame]
 
 
@@ -87,6 +88,7 @@ def build_mechanism(description: RobotDescription) -> Mechanism:
         passive_home=np.array([home.get(name, 0.0) for name in passive]),
         q_home=_home(description),
         quantities=_quantities(description, coupling, tree.names),
+        phi_base=tree.phi_base + 0.0,
         family=description.kinematics or "",
     )
 
@@ -95,7 +97,9 @@ def _tree(description: RobotDescription) -> _Tree:
     """The bodies in an order where parents come first."""
     parents = description.parent_names
     link_names = description.link_names
-    tree = _Tree([], [], [], [], [], {"base": Frame("base", BASE, np.eye(4))})
+    base = description.base
+    phi_base = np.zeros(10) if base is None else phi_from(*base_inertia(base))
+    tree = _Tree([], [], [], [], [], phi_base, {"base": Frame(description.base_name, BASE, np.eye(4))})
     for name in _parents_first(parents):
         axis = description.axes[name]
         carrier = tree.links[parents[name]]
@@ -111,8 +115,11 @@ def _tree(description: RobotDescription) -> _Tree:
             tree.X_tree.append(chain(X_body_joint, turn))
             tree.phi.append(np.zeros(10))
         tree.links[name] = Frame(link_names[name], body, X_body_link + 0.0)
-        if body != BASE:  # what is fixed to the base never moves
-            tree.phi[body] = tree.phi[body] + transform_phi(X_body_link, phi_from(*link_inertia(axis)))
+        own = transform_phi(X_body_link, phi_from(*link_inertia(axis)))
+        if body != BASE:
+            tree.phi[body] = tree.phi[body] + own
+        else:  # what is fixed to the base never moves
+            tree.phi_base = tree.phi_base + own
     return tree
 
 

@@ -161,6 +161,9 @@ class Mechanism:
     passive_home: Array = field(default_factory=lambda: np.zeros(0))  # their start values at q_home
     q_home: Array = field(default_factory=lambda: np.zeros(0))  # (n_q,) a natural pose; start of searches
     quantities: Quantities = field(default_factory=Quantities)
+    phi_base: Array = field(
+        default_factory=lambda: np.zeros(10)
+    )  # what does not move, about the base's origin
     family: str = ""  # closed-form kinematics family: '', 'scara', 'palletizer', 'delta', 'spherical-wrist'
 
     @property

@@ -40,6 +40,7 @@ def pack(mechanism: Mechanism) -> tuple[dict[str, Any], bytes]:
         "rotor_axis": m.rotors.axis,
         **{f"quantity_{name}": getattr(m.quantities, name) for name in QUANTITIES},
         "q_home": m.q_home,
+        "phi_base": m.phi_base,
         "passive_home": m.passive_home,
         "frames": np.array([f.X_body_frame for f in m.frames]).reshape(-1, 4, 4),
         **{name: getattr(m.limits, name) for name in LIMITS},
@@ -101,6 +102,7 @@ def unpack(layout: dict[str, Any], numbers: bytes) -> Mechanism:
         q_home=arrays["q_home"],
         passive_home=arrays["passive_home"],
         quantities=_quantities(layout, arrays),
+        phi_base=arrays["phi_base"],
         family=layout["family"],
     )
 

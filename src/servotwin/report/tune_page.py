@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 from servotwin import __version__
 from servotwin.control.gains import Gains, float_gains
-from servotwin.control.loops import LOWEST_PHASE_MARGIN, Loop
+from servotwin.control.loop_warnings import LOWEST_PHASE_MARGIN
+from servotwin.control.loops import Loop
 from servotwin.design.tuning import AxisTuning, Case, Tuning
 from servotwin.report.files import write_bytes, write_json
-from servotwin.report.labels import finite, joint_units, plain_unit, unit_key
+from servotwin.report.labels import finite, joint_units, plain_unit, titled, unit_key
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.simulation.result_folder import TUNE_FILES, replaced_folder
 
@@ -243,7 +244,7 @@ def _margin_row(axis: AxisTuning, case: Case) -> list[str | Cell]:
 def _axis(page: Page, tuning: Tuning, axis: AxisTuning) -> None:
     from servotwin.report import tune_figures as draw
 
-    page.section(f"Axis {axis.motor}")
+    page.section(titled("Axis", axis.motor))
     figure = Figure(
         draw.bode(axis),
         "Open loops",

@@ -72,7 +72,7 @@ def _mobility(robot: Robot) -> dict[str, Any] | None:
 
 def _axis_data(description: RobotDescription, name: str, link: str) -> dict[str, Any]:
     axis: Axis = description.axes[name]
-    parts = {key: getattr(axis, key) for key in ("limits", "gear", "motor", "brake", "encoder")}
+    parts = {key: getattr(axis, key) for key in ("limits", "friction", "gear", "motor", "brake", "encoder")}
     return {
         "name": name,
         "type": axis.type,
@@ -92,6 +92,9 @@ def part_data(part: BaseModel, prismatic: bool) -> dict[str, Any]:
             continue
         if isinstance(value, BaseModel):
             data[name] = part_data(value, prismatic)
+            continue
+        if isinstance(value, dict) and any(isinstance(child, BaseModel) for child in value.values()):
+            data[name] = {key: part_data(child, prismatic) for key, child in value.items()}
             continue
         kinds = [kind for kind in info.metadata if isinstance(kind, Measure)]
         unit = "degC" if any(isinstance(kind, Celsius) for kind in info.metadata) else ""

@@ -12,6 +12,7 @@ import numpy as np
 from rich.table import Table
 
 import servotwin as st
+from benchmarks.random_mechanisms import build_mechanism, random_inertia
 from servotwin.description.load import catalogue_names
 from servotwin.equations.closed_programs import CLOSED_PROGRAMS
 from servotwin.equations.derivation import Derivation, Numbers
@@ -20,7 +21,6 @@ from servotwin.errors import UnsupportedError
 from servotwin.mechanism.model import Mechanism
 from servotwin.robot.closed_road import ClosedRoad
 from servotwin.robot.derive import derive
-from tests.random_trees import build_mechanism, random_inertia
 
 LIMIT_S = 60
 PEERS = ("lagrange", "kane", "symengine")

@@ -94,8 +94,8 @@ def _beside_pinocchio() -> list[Row]:
 
 def recursion() -> list[Row]:
     """Cost per joint of the recursive engine at 300 joints beside that at 30."""
+    from benchmarks.random_mechanisms import random_mechanism
     from servotwin.dynamics.recursive.engine import RecursiveEngine
-    from tests.random_trees import random_mechanism
 
     rng = np.random.default_rng(4)
     engines = {n: RecursiveEngine(random_mechanism(rng, n, serial=True)) for n in (30, 300)}

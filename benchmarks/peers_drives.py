@@ -201,8 +201,8 @@ def mujoco_arm() -> Peer:
     """MuJoCo for the arm, averaged motors and control loops in Python, one step of 0.2 ms at a time."""
     import mujoco
 
-    from tests.crosscheck.mujoco_drives import with_rotors
-    from tests.crosscheck.mujoco_model import joint_order
+    from benchmarks.mujoco_drives import with_rotors
+    from benchmarks.mujoco_model import joint_order
 
     robot, motors = st.load_robot("gsis-scara"), axes()
     model = with_rotors(robot, viscous=True)

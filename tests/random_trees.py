@@ -1,7 +1,9 @@
-"""Random mechanisms: every tree of 1..12 joints, both joint types, any placement, physical inertias.
+"""Random mechanisms as hypothesis strategies, and random states for them.
 
-Lengths, masses and radii of gyration stay within a decade of each other, so
-that mass matrices are well enough conditioned for tight tolerances.
+Most of them contain a chain of at least three turning joints: in smaller ones, or where joints slide, the terms that
+couple joints vanish, and a fault in them would not be seen.
+
+The mechanisms themselves are made by ``benchmarks/random_mechanisms.py``, which needs no test tools.
 """
 
 from __future__ import annotations
@@ -9,88 +11,50 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from servotwin.mechanism.model import Array, Coupling, Frame, Limits, Mechanism, Rotors
+from benchmarks.random_mechanisms import (
+    CHAIN,
+    MAX_JOINTS,
+    build_mechanism,
+    random_inertia,
+    random_mechanism,
+    random_pose,
+    random_rotation,
+)
+from servotwin.mechanism.model import Array, Mechanism
 
-MAX_JOINTS = 12
-
-
-def random_rotation(rng: np.random.Generator) -> Array:
-    """A rotation matrix, uniform over all orientations (QR of a Gaussian matrix)."""
-    Q, R = np.linalg.qr(rng.normal(size=(3, 3)))
-    Q = Q * np.sign(np.diag(R))
-    return Q * np.linalg.det(Q)
-
-
-def random_pose(rng: np.random.Generator, reach: float = 0.5) -> Array:
-    """A 4x4 pose with translation components up to ``reach`` [m]."""
-    X = np.eye(4)
-    X[:3, :3] = random_rotation(rng)
-    X[:3, 3] = rng.uniform(-reach, reach, 3)
-    return X
-
-
-def random_inertia(rng: np.random.Generator) -> Array:
-    """Ten standard parameters of a physical body: second moments of mass are positive definite."""
-    mass = rng.uniform(1.0, 5.0)
-    center = rng.uniform(-0.2, 0.2, 3)
-    R = random_rotation(rng)
-    second_moment = mass * (R @ np.diag(rng.uniform(0.1, 0.3, 3) ** 2) @ R.T + np.outer(center, center))
-    tensor = np.trace(second_moment) * np.eye(3) - second_moment
-    rows, columns = (0, 0, 1, 0, 1, 2), (0, 1, 1, 2, 2, 2)
-    return np.concatenate(([mass], mass * center, tensor[rows, columns]))
+__all__ = [
+    "build_mechanism",
+    "difference",
+    "mechanisms",
+    "random_inertia",
+    "random_joint_vectors",
+    "random_mechanism",
+    "random_pose",
+    "random_rotation",
+    "random_wrenches",
+    "trees_with_states",
+]
 
 
-def build_mechanism(
-    parent: list[int], prismatic: list[bool], massless: list[bool], rng: np.random.Generator
-) -> Mechanism:
-    """A mechanism of the given topology with random placements, inertias, gravity and frames.
-
-    A body is left massless only if it carries a body that has mass and does not
-    hang on a massless one: generic placements then keep the mass matrix positive definite.
-    """
-    n = len(parent)
-    phi = np.array([random_inertia(rng) for _ in range(n)]).reshape(n, 10)
-    light = np.zeros(n, dtype=bool)
-    for i in range(n):
-        if massless[i] and i in parent and not (parent[i] >= 0 and light[parent[i]]):
-            light[i] = True
-    phi[light] = 0.0
-    names = tuple(f"j{i + 1}" for i in range(n))
-    bodies = tuple(Frame(f"link{i + 1}", i, random_pose(rng, 0.2)) for i in range(n))
-    unlimited = np.full(n, np.inf)
-    return Mechanism(
-        name=f"random-tree-{n}",
-        tree_joint_names=names,
-        parent=np.array(parent, dtype=np.int64),
-        prismatic=np.array(prismatic, dtype=np.bool_),
-        X_tree=np.array([random_pose(rng) for _ in range(n)]).reshape(n, 4, 4),
-        phi=phi,
-        frames=(Frame("base", -1, np.eye(4)), *bodies, Frame("tool", n - 1, random_pose(rng, 0.2))),
-        tool="tool",
-        gravity=rng.uniform(-10.0, 10.0, 3),
-        joint_names=names,
-        coupling=Coupling(np.eye(n), np.zeros(n)),
-        limits=Limits(-unlimited, unlimited, unlimited, unlimited, unlimited),
-        rotors=Rotors((), np.zeros((0, n)), np.zeros(0)),
-        q_home=np.zeros(n),
-    )
-
-
-def random_mechanism(rng: np.random.Generator, n: int | None = None, *, serial: bool = False) -> Mechanism:
-    """A tree of n joints (1..12 if None); one joint in three slides, some bodies are massless."""
-    count = int(rng.integers(1, MAX_JOINTS + 1)) if n is None else n
-    parent = [i - 1 if serial else int(rng.integers(-1, i)) for i in range(count)]
-    prismatic = [bool(slides) for slides in rng.random(count) < 1 / 3]
-    massless = [bool(light) for light in rng.random(count) < 0.1]
-    return build_mechanism(parent, prismatic, massless, rng)
+def turning_chain(mechanism: Mechanism) -> int:
+    """The most turning joints on the way from a body to the base."""
+    count: list[int] = []
+    for parent, slides in zip(mechanism.parent, mechanism.prismatic, strict=True):
+        count.append((count[parent] if parent >= 0 else 0) + (not slides))
+    return max(count, default=0)
 
 
 @st.composite
 def mechanisms(draw: st.DrawFn, max_joints: int = MAX_JOINTS) -> Mechanism:
-    """Hypothesis strategy of random mechanisms; the topology shrinks towards one revolute joint."""
-    n = draw(st.integers(1, max_joints))
-    parent = [draw(st.integers(-1, i - 1)) for i in range(n)]
-    prismatic = [draw(st.booleans()) for _ in range(n)]
+    """Hypothesis strategy of random mechanisms: four in five begin with a chain of three turning joints.
+
+    The topology shrinks towards that chain. The last fifth is any tree of one joint or more.
+    """
+    chain = CHAIN if draw(st.sampled_from([True, True, True, True, False])) else 0
+    n = draw(st.integers(max(1, min(chain, max_joints)), max_joints))
+    # A parent near to the joint makes deep trees; those that shrink are the deepest.
+    parent = [i - 1 if i < chain else i - 1 - draw(st.integers(0, i)) for i in range(n)]
+    prismatic = [i >= chain and draw(st.booleans()) for i in range(n)]
     massless = [draw(st.integers(0, 7)) == 7 for _ in range(n)]
     return build_mechanism(
         parent, prismatic, massless, np.random.default_rng(draw(st.integers(0, 2**32 - 1)))

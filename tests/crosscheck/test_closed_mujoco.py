@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import servotwin as st
+from benchmarks.mujoco_model import expressible, to_spec
 from servotwin.mechanism.model import CutKind, Mechanism
 from tests.closed_robots import closed_robot, free_plate, states
-from tests.crosscheck.mujoco_model import expressible, to_spec
 from tests.validation.test_delta import MOTIONS
 
 SOFT = 1e-3

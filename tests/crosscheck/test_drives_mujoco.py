@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.mujoco_drives import mujoco_motion
 from servotwin.control.user_laws import PythonLaw
 from servotwin.simulation.result import joint_signal
 from servotwin.simulation.run import carry_out, prepare
 from servotwin.simulation.scenario import read_scenario
-from tests.crosscheck.mujoco_drives import mujoco_motion
 
 SCENARIO = """\
 format: servotwin-scenario/1

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import servotwin as st
+from benchmarks.mujoco_model import expressible, joint_order, to_mujoco
 from servotwin.robot.robot import Robot
-from tests.crosscheck.mujoco_model import expressible, joint_order, to_mujoco
 from tests.crosscheck.robot_data import urdf_path
 from tests.random_trees import build_mechanism
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from servotwin.cli.app import app
 from servotwin.cli.main import main
+from servotwin.description.fields import Part
 from servotwin.description.load import read_description
+from servotwin.description.schema import RobotDescription
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TUTORIAL = ROOT / "docs" / "tutorial-urdf-to-report.md"  # its commands build on each other
+DOCUMENTS = [ROOT / "README.md", *sorted(set((ROOT / "docs").rglob("*.md")) - {TUTORIAL})]
 ROBOT = "format: servotwin/1\nname: my-robot\nextends: gsis-scara\n"
 
 
@@ -72,3 +78,102 @@ def test_robot_file_of_documents_is_accepted(name: str, text: str, tmp_path: Pat
     path = tmp_path / "robot.yaml"
     path.write_text(text, encoding="utf-8")
     assert read_description(path).axes
+
+
+def parts_of(annotation: object) -> list[type[Part]]:
+    """The parts of a description inside a type."""
+    own = [annotation] if isinstance(annotation, type) and issubclass(annotation, Part) else []
+    return own + [part for inner in get_args(annotation) for part in parts_of(inner)]
+
+
+def all_parts(top: type[Part]) -> list[type[Part]]:
+    found: list[type[Part]] = []
+    waiting = [top]
+    while waiting:
+        part = waiting.pop()
+        if part not in found:
+            found.append(part)
+            waiting += [p for info in part.model_fields.values() for p in parts_of(info.annotation)]
+    return found
+
+
+@pytest.mark.parametrize("part", all_parts(RobotDescription), ids=lambda part: part.__name__)
+def test_every_field_of_a_robot_file_stands_in_the_reference(part: type[Part]) -> None:
+    """In a table, or in a list of fields such as `limits: {position, speed}`."""
+    text = (ROOT / "docs" / "description.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    lists = re.findall(r"`[^`]*`", text)
+    words = set(re.findall(r"\w+", " ".join(rows + lists)))
+    assert not set(part.model_fields) - words
+
+
+def test_command_page_lists_every_command() -> None:
+    import typer.main
+
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| \[`(\w+)", text, re.MULTILINE))
+    headings = set(re.findall(r"^## (.*)$", text, re.MULTILINE))
+    group = typer.main.get_command(app)
+    commands = getattr(group, "commands")  # noqa: B009
+    assert listed == set(commands)
+    for name, command in commands.items():
+        assert any(name in heading.split() for heading in headings), name
+        for inner in getattr(command, "commands", {}):
+            assert re.search(rf"`{name} (POINTS )?{inner}\b", text), f"{name} {inner}"
+        for option in (o for p in command.params for o in p.opts if o.startswith("--")):
+            assert option in text, f"{name} {option}"
+
+
+# --- the tutorial ----------------------------------------------------------------------------------
+
+
+def tutorial_steps() -> list[tuple[str, str]]:
+    """What the tutorial does in its order: ('sh', commands), or (file name, text of the file)."""
+    text = TUTORIAL.read_text(encoding="utf-8")
+    pattern = re.compile(r"(?:`([\w.-]+)`:\n\n)?^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    found = []
+    for name, language, block in pattern.findall(text):
+        if language == "sh":
+            found.append(("sh", block))
+        elif name:
+            found.append((name, block))
+    return found
+
+
+def test_tutorial_runs_from_top_to_bottom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = 0
+    for what, block in tutorial_steps():
+        if what != "sh":
+            (tmp_path / what).write_text(block, encoding="utf-8")
+            continue
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["cp"]:
+                shutil.copy(ROOT / words[1], tmp_path / words[2])
+            elif words:
+                assert words[0] == "servotwin", line
+                assert main(words[1:]) == 0, capsys.readouterr().err
+                ran += 1
+    assert ran >= 6
+    for page in ("out/swing/report.html", "out/tune/tuning.html", "out/pick/report.html"):
+        assert (tmp_path / page).stat().st_size > 100_000
+
+
+def test_numbers_that_the_tutorial_prints_are_those_of_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The blocks that begin with '$ servotwin' show a command and what it prints."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "examples" / "six-axis" / "six-axis.urdf", tmp_path)
+    shown = re.findall(
+        r"^```\n\$ (servotwin .*?)\n(.*?)^```", TUTORIAL.read_text(encoding="utf-8"), re.M | re.S
+    )
+    assert shown
+    for command, expected in shown:
+        assert main(shlex.split(command)[1:]) in (0, 2)
+        printed = capsys.readouterr()
+        for line in expected.strip().splitlines():
+            assert line.strip() in printed.out + printed.err, line

@@ -92,6 +92,23 @@ def two(**changes: Any) -> dict[str, small.Tree]:
     }
 
 
+def three(**changes: Any) -> dict[str, small.Tree]:
+    """Three turning joints one behind the other, the first upright, the others flat: every term of the dynamics."""
+    ahead = {"xyz": ["0.3 m", "0 m", "0.1 m"]}
+    return {
+        "A": small.axis(**changes),
+        "B": small.axis(origin={**ahead, **small.HORIZONTAL}, parent="A", **changes),
+        "C": small.axis(origin=ahead, parent="B", **changes),
+    }
+
+
+ALL_THREE = {
+    "start": {"A": "0.6 rad", "B": "-0.7 rad", "C": "0.9 rad"},
+    "move": [
+        {"to": {"A": "-0.4 rad", "B": "0.3 rad", "C": "-0.5 rad"}, "profile": "s-curve"},
+        {"to": {"A": "0.3 rad", "B": "-0.5 rad", "C": "1.2 rad"}, "dwell": "0.1 s"},
+    ],
+}
 BOTH = {
     "move": [{"to": {"A": "1 rad", "B": "-1 rad"}}, {"to": {"A": "0 rad", "B": "0.5 rad"}, "dwell": "0.1 s"}]
 }
@@ -141,7 +158,7 @@ CASES: dict[str, tuple[small.Tree, small.Tree]] = {
             {
                 "power": {
                     "bridge": {
-                        "modulation": "two-level",
+                        "modulation": "bipolar",
                         "dead_time": "2 us",
                         "storage_time": "1 us",
                         "on_resistance": "0.05 ohm",
@@ -192,6 +209,11 @@ CASES: dict[str, tuple[small.Tree, small.Tree]] = {
     "coupled axes, joints that rub": (small.robot(BELT, axes=two(friction=RUBS, gear=None)), BOTH),
     "coupled axes, joints and motors that rub, one hits its stop": (
         small.robot(BELT, axes=two(motor=DRY, friction=RUBS, gear=None, limits=NARROW)), BLIND),
+    "three turning joints": (small.robot(axes=three()), ALL_THREE),
+    "three turning joints with dry friction and losses": (
+        small.robot(axes=three(motor=DRY, gear={"efficiency": 0.8})), ALL_THREE),
+    "three turning joints, soft gears": (small.robot(axes=three(gear=SOFT)), ALL_THREE),
+    "three turning joints, synchronous motors": (small.robot(axes=three(motor=small.PMSM)), ALL_THREE),
     "ideal drives with dry friction": (
         small.robot(axes=two(motor={"kind": "ideal", "rotor_inertia": "1e-4 kg*m^2", "coulomb_friction": "0.02 N*m"})),
         BOTH,

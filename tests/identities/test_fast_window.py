@@ -10,6 +10,7 @@ from servotwin.robot.robot import Robot
 from servotwin.simulation.machine import Machine, build_machine
 from servotwin.simulation.scenario import read_scenario
 from servotwin.simulation.start import Start
+from tests import small_drives as small
 
 WINDOW = 200_000  # ns
 STATE = ("y", "z", "z_mark", "z_row", "now", "period_start", "decay", "u_bus", "edges", "times", "level_a")
@@ -77,3 +78,72 @@ def test_fast_window_that_meets_a_stop_is_left_to_rk4():
         machine.advance(300 * WINDOW)
         assert machine.world["events"][0] > 0
     np.testing.assert_allclose(fast.y[:4], steps.y[:4], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_largest_currents_of_a_fast_window_are_those_of_small_rk4_steps(seed):
+    fast, fine = _machine("fast", 1, seed), _machine("rk4", 32, seed)
+    for window in range(40, 400, 40):
+        fast.advance(window * WINDOW)
+        _copy(fast, fine)
+        for machine in (fast, fine):
+            machine.motors["i_peak"] = 0.0
+            machine.advance((window + 1) * WINDOW)
+        # the ripple of the light axis W is most of its current, and its speed shakes with it
+        np.testing.assert_allclose(fast.motors["i_peak"], fine.motors["i_peak"], rtol=2e-6)
+
+
+def _single(folder, method, steps, **axis):
+    scenario = {**small.rest(0.1), "move": [{"to": {"A": "0.3 rad"}, "dwell": "0.02 s"}]}
+    scenario["solver"] = {"method": method, "steps": steps}
+    machine = small.prepared(folder, small.robot(axes={"A": small.axis(**axis)}), scenario).machine
+    machine.world["row_next"] = 1 << 62
+    return machine
+
+
+ELASTIC = {"stiffness": "4000 N*m/rad", "damping": "2 N*m*s/rad"}
+AXES = {
+    "dc": {},
+    "dc, hardly any resistance": {"motor": {**small.DC, "resistance": "1 mohm"}},
+    "dry friction": {"motor": {**small.DC, "coulomb_friction": "0.02 N*m"}},
+    "elastic": {"gear": ELASTIC},
+    "synchronous": {"motor": small.PMSM},
+    "synchronous, elastic": {"motor": small.PMSM, "gear": ELASTIC},
+}
+
+
+@pytest.mark.parametrize("case", AXES)
+def test_largest_current_and_torque_of_every_window_are_those_of_small_rk4_steps(tmp_path, case):
+    fast, fine = _single(tmp_path, "fast", 1, **AXES[case]), _single(tmp_path, "rk4", 32, **AXES[case])
+    for window in range(5, 900, 35):
+        fast.advance(window * WINDOW)
+        _copy(fast, fine)
+        fine.world["simple"], fine.world["held"] = fast.world["simple"], fast.world["held"]
+        fine.world["level_b"] = fast.world["level_b"]
+        for machine in (fast, fine):
+            machine.motors["i_peak"] = machine.motors["tau_peak"] = 0.0
+            machine.advance((window + 1) * WINDOW)
+        for peak, largest in (("i_peak", 0.8), ("tau_peak", 0.8 * small.K)):
+            off = np.abs(fast.motors[peak] - fine.motors[peak]).max()
+            assert off < 1e-5 * largest  # of what flows on the way
+
+
+def test_fast_window_that_is_rejected_leaves_nothing_behind(tmp_path):
+    """A first guess of absurd acceleration throws the joint beyond its stop; the window itself stays far from it."""
+    axis = AXES["dc, hardly any resistance"]
+    fast, fine = _single(tmp_path, "fast", 1, **axis), _single(tmp_path, "rk4", 32, **axis)
+    fast.advance(100 * WINDOW)
+    _copy(fast, fine)
+    for machine in (fast, fine):
+        machine.stops["low"], machine.stops["high"] = machine.y[0] - 0.01, machine.y[0] + 0.01
+        machine.motors["i_peak"] = machine.motors["tau_peak"] = 0.0
+    fast.motors["w_ddot"] = 1e17
+    fast.advance(101 * WINDOW)
+    fine.advance(101 * WINDOW)
+    assert fast.world["exact"][0] == 0  # it was left to the method that sees every edge
+    assert fast.world["status"][0] == 0
+    assert fast.world["events"][0] == 0
+    assert fast.stops["touched"][0] == 0
+    assert fast.axes["met"][0] == fine.axes["met"][0]
+    np.testing.assert_allclose(fast.motors["i_peak"], fine.motors["i_peak"], rtol=1e-6)
+    np.testing.assert_allclose(fast.y[:5], fine.y[:5], rtol=1e-9, atol=1e-12)

@@ -15,10 +15,12 @@ from hypothesis import given, settings
 
 from random_trees import (
     difference,
+    mechanisms,
     random_joint_vectors,
     random_mechanism,
     random_wrenches,
     trees_with_states,
+    turning_chain,
 )
 from servotwin.dynamics.recursive.engine import RecursiveEngine
 from servotwin.mechanism.model import Array, Frame, Mechanism
@@ -40,6 +42,21 @@ def wrench_torque(engine: RecursiveEngine, q: Array, f_ext: Array) -> Array:
     """sum J_body^T f_ext from the Jacobians in body axes."""
     jacs = [engine.jacobian(q, Frame("body", i, np.eye(4)), axes="frame") for i in range(engine.n)]
     return np.asarray(sum(jac.T @ f for jac, f in zip(jacs, f_ext, strict=True)))
+
+
+def test_random_trees_can_fail() -> None:
+    """Three turning joints in a row have every term of the dynamics; most trees have them, some have less."""
+    chains: list[int] = []
+
+    @settings(max_examples=200, database=None, derandomize=True)
+    @given(mechanisms())
+    def draw(mechanism: Mechanism) -> None:
+        chains.append(turning_chain(mechanism))
+
+    draw()
+    assert np.mean(np.array(chains) >= 3) > 0.7
+    assert min(chains) < 3
+    assert all(turning_chain(random_mechanism(np.random.default_rng(seed))) >= 3 for seed in range(20))
 
 
 @many_trees

@@ -6,6 +6,7 @@ import ast
 import importlib.metadata
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -132,3 +133,21 @@ def test_control_imports_neither_drives_nor_mechanism_nor_simulation() -> None:
     modules = sorted((ROOT / "src" / "servotwin" / "control").rglob("*.py"))
     broken = {m.name: imported_packages(m.read_text(encoding="utf-8")) & NOT_FOR_CONTROL for m in modules}
     assert not any(broken.values()), broken
+
+
+def test_benchmarks_need_nothing_beyond_their_extra() -> None:
+    """``make bench`` installs the package with its extra ``bench``, without test tools."""
+    extras = PROJECT["optional-dependencies"]
+    wanted = [*PROJECT["dependencies"], *extras["bench"], *extras["verify"]]
+    names = {re.split(r"[<>=\[]", line)[0].replace("-", "_") for line in wanted}
+    modules = {"pinocchio", "roboticstoolbox", "gym_electric_motor", "servotwin", "benchmarks", "ruamel"}
+    allowed = sys.stdlib_module_names | names | modules
+    for path in sorted((ROOT / "benchmarks").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            found = []
+            if isinstance(node, ast.Import):
+                found = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                found = [node.module or ""]
+            roots = {name.partition(".")[0] for name in found}
+            assert roots <= allowed, f"{path.name} imports {', '.join(sorted(roots - allowed))}"

@@ -69,7 +69,7 @@ def test_the_papers_own_method_and_others_give_the_same_run(method: str) -> None
 @pytest.mark.parametrize("method", ["rk4", "fast"])
 @pytest.mark.parametrize(
     ("modulation", "pwm", "intervals"),
-    [("three-level", "switched", 17), ("two-level", "switched", 9), ("three-level", "averaged", 1)],
+    [("unipolar", "switched", 17), ("bipolar", "switched", 9), ("unipolar", "averaged", 1)],
 )
 def test_four_motors_cut_the_current_period_into_as_many_intervals_as_the_paper_says(
     method: str, modulation: str, pwm: str, intervals: int

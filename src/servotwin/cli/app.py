@@ -250,9 +250,24 @@ def equations(
 
 @app.command()
 def convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="Catalogue name, .yaml or .urdf file.")],
+    source: Annotated[str, typer.Argument(metavar="IN", help="Catalogue name, .yaml, .urdf or .xacro file.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="The .yaml or .urdf file to write.")],
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
+    density: Annotated[
+        str | None,
+        typer.Option(
+            "--density",
+            metavar="DENSITY",
+            help="Give URDF links without inertia that of their shapes, filled with '2700 kg/m^3'.",
+        ),
+    ] = None,
+    allow_code: Annotated[
+        bool, typer.Option("--allow-code", help="Expand a .xacro file; the Python expressions in it are run.")
+    ] = False,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Option("--arg", metavar="NAME=VALUE", help="Argument of a .xacro file; may be repeated."),
+    ] = None,
     overrides: Set = None,
     json: Json = False,
 ) -> None:
@@ -262,7 +277,10 @@ def convert(
     """
     from servotwin.cli.files import convert as run
 
-    run(source, target, overrides, force=force, json=json)
+    run(
+        source, target, overrides, force=force, json=json,
+        density=density, allow_code=allow_code, arguments=arguments,
+    )  # fmt: skip
 
 
 @app.command()

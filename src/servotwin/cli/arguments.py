@@ -95,7 +95,9 @@ def _rates(option: str, text: str | None, robot: Robot, units: list[str]) -> Arr
 
 
 def outside_limits(robot: Robot, q: Array) -> list[str]:
-    """Names of the joints that stand beyond their position limits, by more than rounding."""
+    """Names of the joints and quantities that stand beyond their position limits, by more than rounding."""
     slack = 1e-9
     beyond = (q < robot.limits.q_min - slack) | (q > robot.limits.q_max + slack)
-    return [name for name, out in zip(robot.joint_names, beyond, strict=True) if out]
+    names = [name for name, out in zip(robot.joint_names, beyond, strict=True) if out]
+    wide = robot.quantities.beyond(q) > slack
+    return names + [name for name, out in zip(robot.quantities.names, wide, strict=True) if out]

@@ -126,7 +126,7 @@ def make_session(
     file = points
     if file is None and job is not None and locate(job).parent != SHIPPED:
         file = str(points_path(locate(job)))  # jobs that ship with the package are not taught over
-    store = None if file is None else taught_points(file, model)
+    store = None if file is None else taught_points(file, model, robot)
     session = Session(live, load=load, points=store, now_ns=now_ns)
     if job is not None:
         session.load_job(job)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.cli.arguments import read_overrides
+from servotwin.cli.arguments import read_overrides, read_quantity
 from servotwin.cli.output import print_json, print_line, print_note, working
 from servotwin.description.load import read_description
-from servotwin.description.nodes import one_line
+from servotwin.description.nodes import one_line, quoted
 from servotwin.description.schema import STANDARD_GRAVITY, RobotDescription
 from servotwin.errors import InputError, ServotwinError
 from servotwin.mechanism.model import Mechanism
@@ -31,8 +31,7 @@ def check(files: Sequence[str], overrides: Sequence[str] | None, *, json: bool) 
         elif not json:
             joints = f"{result['dof']} joint{'' if result['dof'] == 1 else 's'}"
             print_line(f"{one_line(result['file'], 200)}: ok, {result['robot']}, {joints}")
-            for warning in result["warnings"]:
-                print_note(f"warning: {warning}")
+            _print_told(result["notes"], result["warnings"])
     if json:
         print_json(results)
     return 0 if all(result["ok"] for result in results) else REFUSED
@@ -49,8 +48,9 @@ def _checked(file: str, changes: dict[str, str]) -> dict[str, Any]:
         place = {key: getattr(error, key, None) for key in ("file", "line", "field")}
         message = getattr(error, "message", str(error))
         return {"file": file, "ok": False, "error": {"text": str(error), "message": message, **place}}
-    found = {"robot": mechanism.name, "dof": mechanism.n_q, "warnings": description.warnings}
-    return {"file": file, "ok": True, **found}
+    found = {"robot": mechanism.name, "dof": mechanism.n_q}
+    told = {"notes": description.notes, "warnings": description.warnings}
+    return {"file": file, "ok": True, **found, **told}
 
 
 def _try_out(mechanism: Mechanism) -> None:
@@ -88,23 +88,75 @@ def schema(kind: str, out: str | None, *, json: bool) -> None:
         print_line(f"wrote {out}")
 
 
-def convert(source: str, target: str, overrides: Sequence[str] | None, *, force: bool, json: bool) -> None:
-    """Write a robot as YAML or URDF, by the name of the target."""
+def convert(
+    source: str,
+    target: str,
+    overrides: Sequence[str] | None,
+    *,
+    force: bool,
+    json: bool,
+    density: str | None = None,
+    allow_code: bool = False,
+    arguments: Sequence[str] | None = None,
+) -> None:
+    """Write a robot as YAML or URDF, by the name of the target.
+
+    ``density`` fills the shapes of URDF links without inertia; ``allow_code`` runs a xacro file, with the
+    ``name=value`` of ``arguments``.
+    """
+    filled, values = _density(density), _xacro_arguments(arguments, allow_code)
     suffix = Path(target).suffix.lower()
     if suffix not in (".yaml", ".yml", ".urdf"):
         raise InputError("not a robot file; expected .yaml, .yml or .urdf", file=one_line(target, 200))
     if Path(target).exists() and not force:
         raise InputError("the file exists; add --force to replace it", file=one_line(target, 200))
     with working(f"converting {one_line(source)}"):
-        description = read_description(source, read_overrides(overrides))
+        changes = read_overrides(overrides)
+        description = read_description(source, changes, density=filled, allow_code=values)
         left_out = _write_urdf(description, target) if suffix == ".urdf" else _write_yaml(description, target)
     if json:
         result = {"robot": description.name, "input": source, "output": target}
-        print_json({**result, "left_out": left_out, "warnings": description.warnings})
+        told = {"notes": description.notes, "warnings": description.warnings}
+        print_json({**result, "left_out": left_out, **told})
         return
     print_line(f"wrote {target}")
+    _print_told(description.notes, description.warnings)
     if left_out:
         print_note(f"note: URDF has no place for {', '.join(left_out)}")
+
+
+def _print_told(notes: Sequence[str], warnings: Sequence[str]) -> None:
+    for note in notes:
+        print_note(f"note: {note}")
+    for warning in warnings:
+        print_note(f"warning: {warning}")
+
+
+def _density(text: str | None) -> float | None:
+    """The density of ``--density`` [kg/m3], above zero."""
+    if text is None:
+        return None
+    value = read_quantity("--density", text, "kg/m^3", example="2700 kg/m^3")
+    if not value > 0.0:
+        raise InputError(
+            f"{quoted(text)} is not above zero; expected such as '2700 kg/m^3'", field="--density"
+        )
+    return value
+
+
+def _xacro_arguments(pairs: Sequence[str] | None, allowed: bool) -> dict[str, str] | None:
+    """The values of a xacro file's arguments; None if no code may run."""
+    if pairs and not allowed:
+        raise InputError(
+            "belongs to a xacro file, which is run; expected --allow-code beside it", field="--arg"
+        )
+    found = {}
+    for pair in pairs or ():
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip(": "):
+            raise InputError(f"{quoted(pair)} is not name=value, such as prefix=left_", field="--arg")
+        found[name.strip(": ")] = value.strip()
+    return found if allowed else None
 
 
 def _write_yaml(description: RobotDescription, target: str) -> list[str]:
@@ -121,7 +173,10 @@ def _write_urdf(description: RobotDescription, target: str) -> list[str]:
     from servotwin.mechanism.urdf_export import urdf_text
 
     mechanism = build_mechanism(description)
-    atomic_write_text(target, urdf_text(mechanism))
+    shapes = {link: description.axes[axis].link.shapes for axis, link in description.link_names.items()}
+    if description.base is not None:
+        shapes[description.base_name] = description.base.shapes
+    atomic_write_text(target, urdf_text(mechanism, shapes))
     return _left_out(mechanism)
 
 

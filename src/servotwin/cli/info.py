@@ -43,6 +43,8 @@ def info(name: str, overrides: Sequence[str] | None, *, json: bool) -> None:
     _print_supply(data)
     _print_structure(data)
     _print_origins(data)
+    for note in data["notes"]:
+        print_note(f"note: {note}")
     for warning in data["warnings"]:
         print_note(f"warning: {warning}")
 
@@ -101,7 +103,9 @@ def _print_drives(data: dict[str, Any]) -> None:
         return
     print_heading("Drives")
     titles = ("output [W]", "speed [rpm]", "torque [N m]", "K_t [N m/A]", "J_m [kg m2]")
-    print_table(("axis", "motor", "gear", "encoder", *titles), map(_drive_row, driven), text_columns=4)
+    by_matrix = data["transmission"]["matrix_stated"]
+    rows = [_drive_row(axis, by_matrix) for axis in driven]
+    print_table(("axis", "motor", "gear", "encoder", *titles), rows, text_columns=4)
 
 
 def _print_supply(data: dict[str, Any]) -> None:
@@ -110,7 +114,14 @@ def _print_supply(data: dict[str, Any]) -> None:
     if power is not None:
         bridge = power["bridge"]
         print_heading("Supply")
-        print_line(f"  bus {number(power['bus_voltage_V'])} V, {bridge['modulation']} bridges")
+        # the three legs of a synchronous motor's bridge have one pattern
+        legs = any(
+            axis.get("motor", {}).get("kind", "dc").startswith("dc")
+            for axis in data["axes"]
+            if "motor" in axis
+        )
+        pattern = f", {bridge['modulation']} PWM of H-bridges" if legs else ""
+        print_line(f"  bus {number(power['bus_voltage_V'])} V{pattern}")
     if control is not None:
         print_heading("Controller")
         periods = [(word, control[f"{word}_period_s"]) for word in ("main", "axis", "speed", "current")]
@@ -123,13 +134,13 @@ def _print_supply(data: dict[str, Any]) -> None:
         )
 
 
-def _drive_row(axis: dict[str, Any]) -> tuple[str, ...]:
+def _drive_row(axis: dict[str, Any], by_matrix: bool) -> tuple[str, ...]:
     motor, gear = axis.get("motor", {}), axis.get("gear", {})
     speed = motor.get("rated_speed_rad_per_s")
     return (
         axis["name"],
         motor.get("kind", "-"),
-        _gear_text(gear),
+        _gear_text(gear, bool(motor) and not by_matrix and axis["type"] != "prismatic"),
         _encoder_text(axis.get("encoder", {})),
         number(motor.get("rated_output_W"), 4),
         number(None if speed is None else RPM * speed, 4),
@@ -139,10 +150,13 @@ def _drive_row(axis: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _gear_text(gear: dict[str, Any]) -> str:
+def _gear_text(gear: dict[str, Any], turned: bool) -> str:
+    """The ratio as stated; a joint that a motor of its own turns without one is turned 1:1."""
     ratios = {"ratio": "{}:1", "ratio_rad_per_m": "{} rad/m", "lead_m": "lead {} mm"}
     scale = {"lead_m": 1000.0}
     stated = [ratios[key].format(number(scale.get(key, 1.0) * gear[key])) for key in ratios if key in gear]
+    if not stated and turned:
+        stated = ["1:1"] if gear.get("kind") == "direct" else ["1:1 (not stated)"]
     return " ".join([*stated, gear.get("kind", "")]).strip() or "-"
 
 
@@ -165,10 +179,27 @@ def _print_structure(data: dict[str, Any]) -> None:
         terms = " ".join(f"{factor:+g} {joint}" for joint, factor in coupling["of"].items())
         offset = f" {coupling['offset']:+g}" if coupling["offset"] else ""
         print_line(f"{coupling['joint']} = {terms.removeprefix('+')}{offset}")
+    if data["quantities"]:
+        print_heading("Quantities that follow from the joints")
+    for z in data["quantities"]:
+        print_line(_quantity(data, z))
     for loop in data["loops"]:
         print_line(f"{loop['name']}: {loop['type']} joint between {' and '.join(loop['between'])}")
     if data["mobility"]:
         print_line(data["mobility"]["text"])
+
+
+def _quantity(data: dict[str, Any], z: dict[str, Any]) -> str:
+    """Name, sum of joints and limits, in degrees or millimetres."""
+    sliding = {axis["name"]: axis["type"] == "prismatic" for axis in data["axes"]}
+    scale, unit = (1e3, "mm") if all(sliding[name] for name in z["of"]) else (180.0 / math.pi, "deg")
+    terms = " ".join(f"{factor:+g} {joint}" for joint, factor in z["of"].items()).removeprefix("+")
+    offset = f" {scale * z['offset']:+.6g} {unit}" if z["offset"] else ""
+    limits = ""
+    if z["limits"]:
+        low, high = (f"{scale * end:.6g}" for end in z["limits"])
+        limits = f", from {low} to {high} {unit}"
+    return f"{z['name']} = {terms}{offset}{limits}"
 
 
 def _print_transmission(data: dict[str, Any]) -> None:

@@ -30,6 +30,8 @@ def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str,
         "kinematics": description.kinematics,
         "gravity_m_per_s2": plain(mechanism.gravity),
         "total_mass_kg": float(mechanism.phi[:, 0].sum()),
+        "base": {"name": description.base_name, "mass_kg": float(mechanism.phi_base[0])},
+        "shapes": _shape_count(description),
         "payload_kg": description.payload.mass if description.payload else 0.0,
         "reach_m": None if space is None else finite(space.radius),
         "height_range_m": None if space is None else plain((space.z_min, space.z_max)),
@@ -38,12 +40,16 @@ def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str,
         "couplings": [
             {"joint": c.joint, "of": dict(c.of), "offset": c.offset} for c in description.couplings
         ],
+        "quantities": [
+            {"name": name, "of": dict(z.of), "offset": z.offset, "limits": z.limits}
+            for name, z in description.quantities.items()
+        ],
         "loops": [
             {"name": loop.name, "type": loop.type, "between": [side.link for side in loop.between]}
             for loop in description.loops
         ],
         "mobility": _mobility(robot),
-        "transmission": _transmission(mechanism),
+        "transmission": _transmission(description, mechanism),
         "power": part_data(description.power, False) if description.power is not None else None,
         "controller": part_data(description.controller, False)
         if description.controller is not None
@@ -53,8 +59,15 @@ def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str,
         "assumptions": [
             {"field": field, "value": value, "why": why} for field, value, why in description.assumptions()
         ],
+        "notes": description.notes,
         "warnings": description.warnings,
     }
+
+
+def _shape_count(description: RobotDescription) -> int:
+    """How many shapes of links the description refers to."""
+    links = [axis.link.shapes for axis in description.axes.values()]
+    return sum(map(len, links)) + (len(description.base.shapes) if description.base is not None else 0)
 
 
 def _mobility(robot: Robot) -> dict[str, Any] | None:
@@ -93,8 +106,8 @@ def part_data(part: BaseModel, prismatic: bool) -> dict[str, Any]:
         if isinstance(value, BaseModel):
             data[name] = part_data(value, prismatic)
             continue
-        if isinstance(value, dict) and any(isinstance(child, BaseModel) for child in value.values()):
-            data[name] = {key: part_data(child, prismatic) for key, child in value.items()}
+        if isinstance(value, dict) and any(isinstance(item, BaseModel) for item in value.values()):
+            data[name] = {key: part_data(item, prismatic) for key, item in value.items()}  # gains by motor
             continue
         kinds = [kind for kind in info.metadata if isinstance(kind, Measure)]
         unit = "degC" if any(isinstance(kind, Celsius) for kind in info.metadata) else ""
@@ -111,7 +124,7 @@ def _frames(mechanism: Mechanism) -> list[dict[str, str]]:
     return [{"name": frame.name, "moves_with": bodies.get(frame.body, "base")} for frame in mechanism.frames]
 
 
-def _transmission(mechanism: Mechanism) -> dict[str, Any]:
+def _transmission(description: RobotDescription, mechanism: Mechanism) -> dict[str, Any]:
     """The motors, and whether one of them moves several joints."""
     rotors = mechanism.rotors
     coupled = bool((np.count_nonzero(rotors.N, axis=1) > 1).any())
@@ -119,6 +132,7 @@ def _transmission(mechanism: Mechanism) -> dict[str, Any]:
         "motors": list(rotors.names),
         "motor_rad_per_joint_rad_or_m": plain(rotors.N),
         "coupled": coupled,
+        "matrix_stated": description.transmission is not None,
     }
 
 

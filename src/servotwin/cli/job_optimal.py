@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
-from servotwin.cli.job_run import ended, job_settings
+from servotwin.cli.job_run import REFUSED, ended, job_settings
 from servotwin.cli.output import print_json, print_line, print_table, working
 from servotwin.errors import InputError
 
@@ -55,6 +54,7 @@ def plan(
         found = [quickened(planned, player.robot, limits) for planned in player.plans]
     saved = sum(path.planned_s - path.optimal_s for path in found)
     cycle = log.cycle_time_s if log.finished else None
+    code = ended(log)
     if json:
         data = {
             "job": log.job,
@@ -66,15 +66,14 @@ def plan(
             "paths": [_data(path) for path in found],
         }
         print_json(data)
-    else:
+    elif code != REFUSED:
         print_table(COLUMNS, [_row(path) for path in found], text_columns=3)
         print_line()
         if cycle is not None:
             print_line(
                 f"cycle time on {player.robot.name}: {cycle:.3f} s, with time-optimal paths {cycle - saved:.3f} s"
             )
-    sys.stdout.flush()
-    return ended(log)
+    return code
 
 
 def quickened(planned: Planned, robot: Robot, limits: MotionLimits) -> Quickened:

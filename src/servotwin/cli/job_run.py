@@ -54,6 +54,7 @@ def plan(
         done = instructions(log, commands, player)
     for line in warnings:
         print_note(line)
+    code = ended(log)  # what went wrong comes first, and a refused job has no table
     if json:
         data = {
             "job": log.job,
@@ -66,11 +67,11 @@ def plan(
             "instructions": [_plan_data(step) for step in done],
         }
         print_json(data)
-    else:
+    elif code != REFUSED:
         print_table(PLAN_COLUMNS, [_plan_row(step) for step in done], text_columns=3)
         print_line()
         _print_plan_end(log, done, player.robot)
-    return ended(log)
+    return code
 
 
 def _warnings(program: Program, robot: str | None, changes: Mapping[str, str]) -> list[str]:

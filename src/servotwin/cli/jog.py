@@ -57,7 +57,7 @@ def jog(
         trajectory = planned_step(robot, description, before, step)
         after = trajectory.sample([trajectory.duration])[0][0]
     if record is not None:
-        _record(record, robot, after, points)
+        _record(record, robot, after, points, name)
     if json:
         print_json(
             {
@@ -162,12 +162,12 @@ def planned_step(robot: Robot, description: Any, q: Array, step: Jog) -> Traject
     return trajectory
 
 
-def _record(name: str, robot: Robot, q: Array, points: str | None) -> None:
+def _record(name: str, robot: Robot, q: Array, points: str | None, source: str) -> None:
     from servotwin.cli.teach import taught_points
 
     if points is None:
         raise InputError("no points file; expected one, such as --points pick.points.yaml", field="--points")
-    store = taught_points(points, robot)
+    store = taught_points(points, robot, source)
     store.record(name, q, replace_old=False)
 
 

@@ -36,14 +36,15 @@ def read_store(file: str, *, new: bool = False) -> Points:
     return read_points(file)
 
 
-def taught_points(file: str, robot: Robot) -> TaughtPoints:
-    """The points of a file with what writes them; a new file is made for this robot."""
+def taught_points(file: str, robot: Robot, source: str) -> TaughtPoints:
+    """The points of a file with what writes them; a new file is made for this robot, named as ``source``."""
     from servotwin.jobs.check import sliding_of
     from servotwin.jobs.player import TaughtPoints
+    from servotwin.jobs.points_file import robot_reference
 
     points = read_store(file, new=True)
     if not points.robot:
-        points = replace(points, robot=robot.name)
+        points = replace(points, robot=robot_reference(source, file))
     return TaughtPoints(points, robot.joint_names, sliding_of(robot.joint_units), file)
 
 
@@ -64,15 +65,15 @@ def record(
     from datetime import datetime
 
     from servotwin.jobs.check import sliding_of
-    from servotwin.jobs.points_file import write_points
+    from servotwin.jobs.points_file import robot_path, robot_reference, write_points
 
     points = read_store(file, new=True)
-    chosen = robot or points.robot
+    chosen = robot or robot_path(points)
     if not chosen:
         raise InputError("the file does not say for which robot it is; expected one", field="--robot")
     model = load(chosen, None)
     if not points.robot:
-        points = replace(points, robot=chosen)
+        points = replace(points, robot=robot_reference(chosen, file))
     values = read_positions("--q", q, model)
     at = datetime.now().astimezone()
     if pose or frame is not None:

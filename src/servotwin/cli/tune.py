@@ -34,9 +34,9 @@ def tune(
     changes = read_overrides(overrides)
     most = _payload(payload)
     asked = {
-        "current_bandwidth": _bandwidth("current", current, "rad/s", "1200 rad/s"),
-        "speed_bandwidth": _bandwidth("speed", speed, "rad/s", "150 rad/s"),
-        "position_bandwidth": _bandwidth("position", position, "1/s", "30 1/s"),
+        "current": _bandwidth("current", current, "rad/s", "1200 rad/s"),
+        "speed": _bandwidth("speed", speed, "rad/s", "150 rad/s"),
+        "position": _bandwidth("position", position, "1/s", "30 1/s"),
     }
     with working(f"tuning {name}"):
         from servotwin.design.tuning import tune as compute
@@ -45,7 +45,14 @@ def tune(
 
         description = read_description(name, changes)
         pose = None if q is None else read_positions("--q", q, Robot(build_mechanism(description)))
-        tuning = compute(description, pose, payload_max=most, **asked)
+        tuning = compute(
+            description,
+            pose,
+            payload_max=most,
+            current_bandwidth=asked["current"],
+            speed_bandwidth=asked["speed"],
+            position_bandwidth=asked["position"],
+        )
     places = {} if out is None else _write(tuning, out)
     if json:
         from servotwin.report.tune_page import tuning_data
@@ -58,6 +65,8 @@ def tune(
     beyond = outside_limits(tuning.robot, tuning.q)
     if beyond:
         print_note(f"note: outside the limits: {', '.join(beyond)}")
+    for line in tuning.remarks:
+        print_note(f"note: {line}")
     for line in tuning.warnings:
         print_note(f"warning: {line}")
 

@@ -64,8 +64,8 @@ class Alarm:
 class Watch:
     """What measured positions are held against.
 
-    ``following`` (n,): largest distance from the reference; ``margin`` (n,): how far beyond a position limit
-    the arm may stand; ``speed`` (n,): largest measured speed.
+    ``following`` (n,): largest distance from the reference; ``margin`` (n + k,): how far beyond the limit of a
+    joint or quantity the arm may stand; ``speed`` (n,): largest measured speed.
     """
 
     names: tuple[str, ...]
@@ -76,10 +76,10 @@ class Watch:
     units: tuple[str, ...]  # of each axis: rad or m
 
     def look(self, q: Array, qd: Array, q_ref: Array, outside: BoolArray, now_ns: int) -> list[Alarm]:
-        """Alarms of this instant; axes that already stood ``outside`` when power came may find their way back."""
-        beyond = (q > self.limits.q_max + self.margin) | (q < self.limits.q_min - self.margin)
+        """Alarms of this instant; what already stood ``outside`` (n + k,) when power came may find its way back."""
+        beyond = self.limits.beyond(q) > self.margin
         lag, pace = np.abs(q - q_ref), np.abs(qd)
-        if not ((lag > self.following) | beyond | (pace > self.speed)).any():
+        if not (((lag > self.following) | (pace > self.speed)).any() or beyond.any()):
             return []
         found = []
         for i in map(int, np.flatnonzero(lag > self.following)):
@@ -87,14 +87,25 @@ class Watch:
             text = f"axis {self.names[i]} is {far} from its reference; expected at most {most}"
             found.append(Alarm(AlarmKind.FOLLOWING_ERROR, text, now_ns, self.names[i]))
         for i in map(int, np.flatnonzero(beyond & ~outside)):
-            low, high = self._shown(self.limits.q_min, i), self._shown(self.limits.q_max, i)
-            text = f"axis {self.names[i]} stands at {self._shown(q, i)}; expected {low} to {high}"
-            found.append(Alarm(AlarmKind.POSITION_LIMIT, text, now_ns, self.names[i]))
+            found.append(self._beyond(q, i, now_ns))
         for i in map(int, np.flatnonzero(pace > self.speed)):
             fast, most = self._shown(pace, i, "/s"), self._shown(self.speed, i, "/s")
             text = f"axis {self.names[i]} moves at {fast}; expected at most {most}"
             found.append(Alarm(AlarmKind.SPEED, text, now_ns, self.names[i]))
         return found
+
+    def _beyond(self, q: Array, i: int, now_ns: int) -> Alarm:
+        """The alarm of joint or quantity i."""
+        n, quantities = len(self.names), self.limits.quantities
+        if i < n:
+            name, unit, what = self.names[i], self.units[i], f"axis {self.names[i]} stands at"
+        else:
+            name, unit = quantities.names[i - n], "m" if quantities.lengths[i - n] else "rad"
+            what = f"{name} is"
+        values = (self.limits.positions(q)[i], self.limits.low[i], self.limits.high[i])
+        stands, low, high = (shown(float(value), unit) for value in values)
+        text = f"{what} {stands}; expected {low} to {high}"
+        return Alarm(AlarmKind.POSITION_LIMIT, text, now_ns, name)
 
     def _shown(self, values: Array, i: int, per: str = "") -> str:
         return shown(float(values[i]), self.units[i], per)
@@ -121,7 +132,7 @@ def watch_of(
 
     ``units``: rad or m for each axis, rad if they are not given.
     """
-    stroke = np.where(np.isfinite(limits.q_max - limits.q_min), limits.q_max - limits.q_min, 0.0)
+    stroke = np.where(np.isfinite(limits.high - limits.low), limits.high - limits.low, 0.0)
     lag = 2.0 * limits.speed / position_bandwidth  # eq:following-bound
     return Watch(
         names, limits, lag if following is None else following, 0.005 * stroke, overspeed * limits.speed,

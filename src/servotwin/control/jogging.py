@@ -24,6 +24,7 @@ from servotwin.robot.robot import Robot
 Frame = Literal["joint", "base", "tool"]
 SINGULAR = 1e-2  # smallest singular value of the Jacobian near which a line is not followed
 SHARE = 0.4  # of a joint's acceleration for the change of speed along a line; the rest bends the joint path
+HALVINGS = 20  # of the interval of speeds in which the largest allowed one is looked for
 TOP = 0.9  # of a joint's speed along a line
 
 
@@ -91,7 +92,37 @@ def joint_step(q: Array, qd: Array, wanted: Array, limits: MotionLimits, T: floa
     up = brake_speed(limits.q_max - q, qd, a, T)
     down = brake_speed(q - limits.q_min, -qd, a, T)
     v = np.clip(np.clip(wanted, -down, up), qd - a * T, qd + a * T)
+    if limits.quantities.names:
+        v = _kept(q, qd, v, limits, T)
     return q + 0.5 * T * (qd + v), v, (v - qd) / T
+
+
+def _kept(q: Array, qd: Array, v: Array, limits: MotionLimits, T: float) -> Array:
+    """Of the speeds (n,) between full braking and ``v`` the nearest to ``v`` that keeps the quantities.
+
+    A quantity z = A q + b may be moved on by joints that brake for longer after others have stopped, so each
+    joint that takes it towards a limit counts with the whole way that it needs to stop (eq:brake-speed).
+    """
+    a, quantities = limits.acceleration, limits.quantities
+    slower = np.sign(qd) * np.maximum(np.abs(qd) - a * T, 0.0)
+    z = quantities.values(q)
+
+    def free(speed: Array) -> bool:
+        now = quantities.A * (0.5 * T * (qd + speed))
+        later = quantities.A * (speed * (0.5 * np.abs(speed) / a + 0.5 * T))
+        up = z + now.sum(axis=1) + np.maximum(later, 0.0).sum(axis=1)
+        down = z + now.sum(axis=1) + np.minimum(later, 0.0).sum(axis=1)
+        outwards = (later > 0.0).any(axis=1), (later < 0.0).any(axis=1)
+        high, low = (up > quantities.high) & outwards[0], (down < quantities.low) & outwards[1]
+        return not (high | low).any()
+
+    if free(v):
+        return v
+    least, most = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (least + most)
+        least, most = (middle, most) if free(slower + middle * (v - slower)) else (least, middle)
+    return np.asarray(slower + least * (v - slower))
 
 
 class LineJog:
@@ -129,7 +160,7 @@ class LineJog:
             found, arrived = self.tracker.solve(X[None], q[None])
         except (KinematicsError, np.linalg.LinAlgError):
             return None
-        good = arrived[0] and (found[0] >= self.limits.q_min).all() and (found[0] <= self.limits.q_max).all()
+        good = arrived[0] and (self.limits.beyond(found[0]) <= 0.0).all()
         return np.asarray(found[0]) if good else None
 
     def _free(self, way: float, q: Array, pace: float, dq: Array, growth: float, T: float) -> bool:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -31,8 +30,6 @@ from servotwin.control.sampled import (
     with_speed_sensor,
 )
 
-LOWEST_PHASE_MARGIN = math.radians(30.0)
-NESTING = 3.0  # an inner loop should cross over this many times faster than the one around it
 POINTS = 700  # of a frequency response
 _LOWEST = 0.3  # [rad/s]
 _ON_CIRCLE = 1e-6  # an angle that drifts is a pole at 1, up to rounding
@@ -232,59 +229,3 @@ def _bandwidth(w: Array, response: Complex, crossings: list[tuple[float, float]]
     k = below[0]
     share = math.log(gain[k - 1]) / math.log(gain[k - 1] / gain[k]) if gain[k - 1] > 1.0 else 1.0
     return float(w[k - 1] * (w[k] / w[k - 1]) ** share)
-
-
-def check_loops(
-    axis: str,
-    model: AxisModel,
-    gains: Gains,
-    timing: Timing,
-    where: str = "",
-    running: Sequence[str] = ("current", "speed", "position"),
-) -> list[str]:
-    """Warnings, one line each, about loops that oscillate, nearly do, or do not nest; [] if all is well.
-
-    ``where`` says which load the model stands for, such as 'lightest load'; ``running`` names the loops
-    that are closed.
-    """
-    return loop_warnings(axis, axis_loops(model, gains, timing), where, running)
-
-
-def loop_warnings(
-    axis: str,
-    loops: AxisLoops,
-    where: str = "",
-    running: Sequence[str] = ("current", "speed", "position"),
-) -> list[str]:
-    """The warnings of ``check_loops`` for loops that are at hand."""
-    place = f"axis {axis}, {where}, " if where else f"axis {axis}, "
-    found = []
-    judged = [loop for loop in loops.all if loop.name in running]
-    for loop in judged:
-        margin = _margin_text(loop)
-        if not loop.stable:
-            found.append(f"{place}{loop.name} loop: unstable ({margin})")
-            break  # the loops around it cannot be judged
-        if loop.phase_margin is not None and loop.phase_margin < LOWEST_PHASE_MARGIN:
-            limit = math.degrees(LOWEST_PHASE_MARGIN)
-            found.append(f"{place}{loop.name} loop: {margin}; expected at least {limit:.0f} deg")
-    for inner, outer in pairwise(judged):
-        if not inner.stable or inner.crossover is None or outer.crossover is None:
-            continue
-        if inner.crossover >= NESTING * outer.crossover:
-            continue
-        found.append(
-            f"{place}{inner.name} loop crosses over at {inner.crossover:.0f} rad/s, only "
-            f"{inner.crossover / outer.crossover:.2f} times the {outer.name} loop's "
-            f"{outer.crossover:.0f} rad/s; expected at least {NESTING:g} times"
-        )
-    return found
-
-
-def _margin_text(loop: Loop) -> str:
-    parts = []
-    if loop.phase_margin is not None:
-        parts.append(f"phase margin {math.degrees(loop.phase_margin):.0f} deg")
-    if loop.gain_margin is not None:
-        parts.append(f"gain margin {loop.gain_margin:.2f}")
-    return ", ".join(parts) or "no margin"

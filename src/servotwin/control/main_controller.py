@@ -71,7 +71,7 @@ class MainController:
         self.finished = False
         self.journal: list[Entry] = []  # what was carried out of the job under way, or of the last one
         self.measured = Measured(robot.n)
-        self._outside = np.zeros(robot.n, dtype=np.bool_)
+        self._outside = np.zeros(robot.n + len(robot.quantities.names), dtype=np.bool_)
         self._now_ns: int | None = None  # of the last step
         self._enabled_ns: int | None = None
         self._held_ns = 0
@@ -324,7 +324,8 @@ class MainController:
         fault = self.reference.fault_of(motion)
         if fault is not None:
             axis, how = fault
-            text = f"the motion would take axis {axis} beyond its limits: to {how}"
+            what = f"axis {axis}" if axis in self.robot.joint_names else axis
+            text = f"the motion would take {what} beyond its limits: to {how}"
             self._raise(Alarm(AlarmKind.REFERENCE, text, now_ns, axis))
             motion = self.reference.braking()
         self.reference.become(motion)

@@ -26,6 +26,16 @@ NANO = 1e-9
 TOUCH = 1e-4  # rad, m: an arm that stands this little beyond a limit is told to stand at it
 SLACK = 1e-6  # of a limit, for rounding
 ROUNDING = 1e-10  # rad, m
+PARTS = (
+    1.0,
+    0.7,
+    0.5,
+    0.35,
+    0.2,
+    0.1,
+    0.03,
+    0.0,
+)  # of a wanted speed that are tried near the limit of a quantity
 STILL = 1e-12  # rad/s, m/s: what a planner leaves of a speed when it has come to rest
 WATCHED = 0.02  # beyond a limit of acceleration: the mean over a period of what rounds within the limit
 TURNING = 1e-6  # share by which a turn may be quicker than asked for
@@ -66,11 +76,11 @@ class Reference:
         self.speeds = np.zeros(self.robot.n)
 
     def take_over(self, q: Array) -> BoolArray:
-        """Stand where the arm stands; which axes are outside their limits (n,)."""
+        """Stand where the arm stands; which axes and quantities are outside their limits (n + k,)."""
         inside = np.clip(q, self.limits.q_min, self.limits.q_max)
         near = np.abs(q - inside) <= TOUCH
         self.hold(np.where(near, inside, q))
-        return np.asarray(~near)
+        return np.append(~near, self.limits.quantities.beyond(self.q) > TOUCH)
 
     def hold(self, q: Array) -> None:
         """Stand at q (n,)."""
@@ -181,13 +191,32 @@ class Reference:
         """A period of joints that go towards speeds (n,), each for itself; with limits of jerk where there are."""
         if self.online is not None:
             try:
-                self.online.reset(self.q, self.qd, self.qdd)
-                self.online.towards(wanted)
-                q, qd, qdd = self.online.step()
-                return q, np.where(np.abs(qd) < STILL, 0.0, qd), qdd
+                return self._jerk_limited(self.online, wanted)
             except InputError:  # no way within the limits of jerk: braking comes first
                 pass
         return joint_step(self.q, self.qd, wanted, self.limits, self.T)
+
+    def _jerk_limited(self, online: OnlinePlanner, wanted: Array) -> Motion:
+        """A period towards as much of the wanted speeds as leaves room to stop before the limit of a quantity."""
+        for share in PARTS if self.limits.quantities.names else (1.0,):
+            online.reset(self.q, self.qd, self.qdd)
+            online.towards(share * wanted)
+            q, qd, qdd = online.step()
+            if share == 0.0 or self._can_stop(online):
+                break
+        return q, np.where(np.abs(qd) < STILL, 0.0, qd), qdd
+
+    def _can_stop(self, online: OnlinePlanner) -> bool:
+        """Whether all quantities stay in their ranges while every joint comes to rest as soon as it can.
+
+        A joint that stops late may move a quantity on after others have stopped: those that move it outwards
+        count alone.
+        """
+        quantities = self.limits.quantities
+        z, moves = quantities.values(online.state[0]), quantities.A * online.stopping_distance()
+        up, down = np.maximum(moves, 0.0).sum(axis=1), np.minimum(moves, 0.0).sum(axis=1)
+        high, low = (up > 0.0) & (z + up > quantities.high), (down < 0.0) & (z + down < quantities.low)
+        return not (high | low).any()
 
     def slowing(self, pace: Pace) -> tuple[Motion, bool]:
         """A period towards rest, on the path if there is one; whether it is reached."""
@@ -220,7 +249,18 @@ class Reference:
                 unit = self.robot.joint_units[i]
                 asked, limit = shown(float(values[i]), unit, per), shown(float(bound[i]), unit, per)
                 return self.robot.joint_names[i], f"{asked}; the limit is {limit}"
-        return None
+        return self._quantity_fault(q)
+
+    def _quantity_fault(self, q: Array) -> tuple[str, str] | None:
+        """The quantity that would leave its range, or go further out of it."""
+        quantities = self.limits.quantities
+        further = quantities.beyond(q) > np.maximum(quantities.beyond(self.q), 0.0) + ROUNDING
+        if not further.any():
+            return None
+        i = int(np.argmax(further))
+        unit, z = "m" if quantities.lengths[i] else "rad", float(quantities.values(q)[i])
+        limit = float(quantities.high[i] if z > quantities.high[i] else quantities.low[i])
+        return quantities.names[i], f"{shown(z, unit)}; the limit is {shown(limit, unit)}"
 
     def _range(self) -> tuple[Array, Array]:
         return np.minimum(self.limits.q_min, self.q), np.maximum(self.limits.q_max, self.q)

@@ -10,7 +10,7 @@ import numpy as np
 
 from servotwin.description import inertia as inertias
 from servotwin.description.controller_parts import time_text
-from servotwin.description.fields import Measure, nanoseconds, problem, read_at
+from servotwin.description.fields import FARTHEST, Measure, nanoseconds, problem, read_at
 from servotwin.description.nodes import join, quoted
 from servotwin.description.units import did_you_mean
 
@@ -86,6 +86,10 @@ def _check_mass(axis: Axis) -> None:
 
 def inertia_problems(robot: RobotDescription) -> Iterator[tuple[str, str]]:
     """Path and reason of every inertia that no body has."""
+    if robot.base is not None and robot.base.inertia is not None:
+        trouble = inertias.physical_problem(inertias.base_inertia(robot.base)[2])
+        if trouble:
+            yield "base.inertia", trouble
     for name, axis in robot.axes.items():
         if axis.link.inertia is not None:
             trouble = inertias.physical_problem(inertias.link_inertia(axis)[2])
@@ -136,6 +140,38 @@ def _read_coupling(raw: object, axes: Mapping[str, Axis], at: str) -> object:
     return read
 
 
+def read_quantities(raw: object, axes: Mapping[str, Axis]) -> object:
+    """The raw named quantities with their factors, offsets and limits read."""
+    if not isinstance(raw, dict):
+        return raw
+    return {name: _read_quantity(item, axes, str(name)) for name, item in raw.items()}
+
+
+def _read_quantity(raw: object, axes: Mapping[str, Axis], at: str) -> object:
+    """A sum of sliding joints alone is a length, any other one an angle."""
+    if not (isinstance(raw, dict) and isinstance(raw.get("of"), dict)):
+        return raw
+    for name in raw["of"]:
+        known_axis(name, axes, f"{at}.of.{name}", moving=True)
+    length = all(axes[name].prismatic for name in raw["of"])
+    factors = {}
+    for name, value in raw["of"].items():
+        unit = "" if length or not axes[name].prismatic else "rad/m"
+        factors[name] = read_at(f"{at}.of.{name}", Measure(unit), value, False)
+    read = {**raw, "of": factors}
+    if raw.get("offset") is not None:
+        read["offset"] = read_at(f"{at}.offset", Measure("rad", linear="m"), raw["offset"], length)
+    if raw.get("limits") is not None:
+        read["limits"] = read_at(f"{at}.limits", Measure("rad", linear="m", size=2), raw["limits"], length)
+    return read
+
+
+def check_range(limits: tuple[float, float] | None) -> None:
+    """Complain about a lowest value above the highest."""
+    if limits is not None and limits[0] > limits[1]:
+        raise problem("minimum is above maximum; expected [min, max]", "limits")
+
+
 def read_transmission(raw: object, axes: Mapping[str, Axis], names: Sequence[str]) -> object:
     """The raw transmission with its matrix read; columns belong to the independent joints ``names``."""
     if not isinstance(raw, dict) or not isinstance(raw.get("matrix"), list | tuple):
@@ -160,7 +196,7 @@ def read_home(raw: object, axes: Mapping[str, Axis]) -> object:
     """The raw home pose with its positions read."""
     if not isinstance(raw, dict):
         return raw
-    position = Measure("rad", linear="m")
+    position = Measure("rad", linear="m", minimum=-FARTHEST, maximum=FARTHEST)
     read = {}
     for name, value in raw.items():
         known_axis(name, axes, name, moving=True)
@@ -198,8 +234,10 @@ def check_robot(robot: RobotDescription) -> None:
     _check_frame_names(robot)
     _check_couplings(robot)
     _check_active(robot)
+    _check_quantities(robot)
     _check_loops(robot)
     _check_transmission(robot)
+    _check_mounts(robot)
     _check_electronics(robot)
     if robot.tool is not None and robot.tool.parent is not None:
         known_axis(robot.tool.parent, robot.axes, "tool.parent")
@@ -242,9 +280,12 @@ def _check_frame_names(robot: RobotDescription) -> None:
     names = robot.link_names
     places = [f"axes.{name}.link.name" for name in names]
     unique(names.values(), "links", places)
+    base = robot.base_name
+    if base == TOOL:
+        raise problem(f"{quoted(base)} is the name of the tool frame; expected a different one", "base.name")
     for link, place in zip(names.values(), places, strict=True):
         # without a tool section, a link called `tool` is the tool
-        if link == BASE or (link == TOOL and robot.tool is not None):
+        if link == base or (link == TOOL and robot.tool is not None):
             raise problem(f"{quoted(link)} is the name of another frame; expected a different one", place)
 
 
@@ -261,6 +302,22 @@ def _check_couplings(robot: RobotDescription) -> None:
     for name in robot.home:
         if name in joints:
             raise problem("this joint follows others; expected independent joints only", f"home.{name}")
+
+
+def _check_quantities(robot: RobotDescription) -> None:
+    """Quantities follow from joints that have a value without closing loops, and have names of their own."""
+    passive = set(independent(robot.axes, robot.couplings, None)) - set(robot.joint_names)
+    for name, quantity in robot.quantities.items():
+        at = f"quantities.{name}"
+        if name in robot.axes or not re.fullmatch(r"[^\s.#=,]{1,100}", name):
+            raise problem(f"{quoted(name)} cannot name a quantity; expected a word that is no axis", at)
+        if not quantity.of:
+            raise problem("empty; expected the joints it follows from, such as {th3: 1}", f"{at}.of")
+        for joint in quantity.of:
+            following = [c for c in robot.couplings if c.joint == joint]
+            if passive & ({joint} | {j for c in following for j in c.of}):
+                text = f"{quoted(joint)} is moved by the loops; expected joints of `active`"
+                raise problem(text, f"{at}.of.{joint}")
 
 
 def _check_active(robot: RobotDescription) -> None:
@@ -310,6 +367,12 @@ def _check_transmission(robot: RobotDescription) -> None:
         if robot.transmission is None and axis.prismatic and ratio is None and moves_mass:
             text = "the rotor turns and the joint slides; expected gear: {lead: ...} or {ratio: ... rad/m}"
             raise problem(text, f"axes.{name}.motor.rotor_inertia")
+
+
+def _check_mounts(robot: RobotDescription) -> None:
+    for name, axis in robot.axes.items():
+        if axis.motor is not None and axis.motor.mount is not None:
+            known_axis(axis.motor.mount.link, robot.axes, f"axes.{name}.motor.mount.link", base=True)
 
 
 def _check_electronics(robot: RobotDescription) -> None:

@@ -63,9 +63,18 @@ def resolve(
 class Files:
     """The files that a composition reads; each is read once."""
 
-    def __init__(self, find: Find | None = None) -> None:
+    def __init__(
+        self,
+        find: Find | None = None,
+        *,
+        density: float | None = None,
+        allow_code: Mapping[str, str] | None = None,
+    ) -> None:
         self.find = find
         self.trees: dict[Path, Node] = {}
+        self.density, self.allow_code = density, allow_code  # for URDF files, see ``import_urdf``
+        self.notes: list[str] = []
+        self.warnings: list[str] = []
 
     @property
     def dependencies(self) -> tuple[Path, ...]:
@@ -75,10 +84,13 @@ class Files:
     def read(self, path: Path) -> Node:
         """The tree of a YAML or URDF file."""
         if path not in self.trees:
-            if path.suffix.lower() == ".urdf":
-                from servotwin.description.urdf import read_urdf
+            if path.suffix.lower() in (".urdf", ".xacro"):
+                from servotwin.description.urdf import import_urdf
 
-                self.trees[path] = read_urdf(path)
+                found = import_urdf(path, density=self.density, allow_code=self.allow_code)
+                self.trees[path] = found.tree
+                self.notes += found.notes
+                self.warnings += found.warnings
             else:
                 self.trees[path] = read_yaml(path)
         return self.trees[path]

@@ -40,6 +40,7 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
                 yield f"axes.{name}.{field}", text
         for field, text in _of_joint_friction(axis):
             yield f"axes.{name}.{field}", text
+    yield from _of_gears(description)
     yield from _of_speeds(description)
     yield from _of_power(description)
     load = description.payload
@@ -80,10 +81,10 @@ def _of_power(description: RobotDescription) -> Iterator[tuple[str, str]]:
     synchronous = [
         name for name, axis in description.axes.items() if axis.motor and axis.motor.kind == "pmsm"
     ]
-    if bridge.modulation == "two-level" and synchronous:
+    if bridge.modulation == "bipolar" and synchronous:
         yield (
             "power.bridge.modulation",
-            f"two-level has no effect on the synchronous motors of axes {', '.join(synchronous[:12])}: a bridge of"
+            f"bipolar has no effect on the synchronous motors of axes {', '.join(synchronous[:12])}: a bridge of"
             " three legs has one pattern",
         )
 
@@ -169,6 +170,22 @@ def _of_joint_friction(axis: Axis) -> Iterator[tuple[str, str]]:
     sliding = max(rest_torques(friction.table)) if friction.table is not None else friction.coulomb
     if sliding is not None and friction.static < sliding:
         yield "friction.static", f"{friction.static:.4g} {unit} is below what slides, {sliding:.4g} {unit}"
+
+
+def _of_gears(description: RobotDescription) -> Iterator[tuple[str, str]]:
+    """Motors of which nothing says how they drive their joint."""
+    if description.transmission is not None:
+        return
+    for name, axis in description.axes.items():
+        gear = axis.gear
+        if axis.motor is None or axis.motor.kind in ("hydraulic", "ideal") or axis.prismatic:
+            continue
+        if gear is None or (gear.motor_per_joint is None and gear.kind != "direct"):
+            yield (
+                f"axes.{name}.gear{'' if gear is None else '.ratio'}",
+                "missing: the motor drives the joint 1:1; expected gear: {ratio: ...}, or gear: {kind: direct}"
+                " for a motor without gear",
+            )
 
 
 def _of_speeds(description: RobotDescription) -> Iterator[tuple[str, str]]:

@@ -10,12 +10,13 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from servotwin.description.fields import Celsius, Choice, Flag, Measure, Part, Points, Whole, problem
+from servotwin.description.parts import Name
 
 
 class Limits(Part):
     """What the joint may do, on its own side; what is missing is unlimited."""
 
-    position: Annotated[tuple[float, float] | None, Measure("rad", linear="m", size=2)] = Field(
+    position: Annotated[tuple[float, float] | None, Measure("rad", linear="m", size=2, rising=True)] = Field(
         default=None, description="lowest and highest joint position"
     )
     speed: Annotated[float | None, Measure("rad/s", linear="m/s", above=0.0)] = Field(
@@ -30,14 +31,6 @@ class Limits(Part):
     effort: Annotated[float | None, Measure("N*m", linear="N", minimum=0.0)] = Field(
         default=None, description="largest joint torque or force"
     )
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Limits:
-        if self.position is not None and self.position[0] > self.position[1]:
-            low, high = self.position
-            text = f"minimum is above maximum ({low:g} and {high:g} in SI units); expected [min, max]"
-            raise problem(text, "position")
-        return self
 
 
 class ToolLimits(Part):
@@ -187,12 +180,41 @@ class Thermal(Part):
         return self
 
 
+class Mount(Part):
+    """Where a motor is mounted: the link that carries it, and the rotor's axis."""
+
+    link: Name = Field(description="axis whose link carries the motor, or base")
+    axis: Annotated[tuple[float, float, float], Measure("", size=3)] = Field(
+        description="direction about which the rotor turns for positive motor angles, in the link's frame, any length"
+    )
+
+    @model_validator(mode="after")
+    def _direction(self) -> Mount:
+        if not any(self.axis):
+            raise problem("the zero vector has no direction; expected one such as [0, 0, 1]", "axis")
+        return self
+
+
+_SYNCHRONOUS = "; a brushless or AC servo motor with permanent magnets is a 'pmsm'"
+_MEANT = (
+    *((word, _SYNCHRONOUS) for word in ("bldc", "blac", "ac", "ac-servo", "ac servo", "servo", "brushless")),
+    *(
+        (word, _SYNCHRONOUS)
+        for word in ("synchronous", "sm", "ipm", "ipmsm", "spmsm", "pm", "permanent-magnet")
+    ),
+    *((word, "; a motor with brushes is 'dc'") for word in ("brushed", "brushed-dc", "bdc")),
+    *((word, "; stepping and induction motors are not modelled") for word in ("stepper", "induction", "im")),
+)
+
+
 class Motor(Part):
     """The actuator of an axis, on its own (motor) side."""
 
-    kind: Annotated[str | None, Choice(("dc", "dc-reduced", "pmsm", "hydraulic", "ideal"))] = Field(
-        default=None,
-        description="what it is; dc-reduced has negligible inductance, ideal gives the torque it is told",
+    kind: Annotated[str | None, Choice(("dc", "dc-reduced", "pmsm", "hydraulic", "ideal"), meant=_MEANT)] = (
+        Field(
+            default=None,
+            description="what it is; dc-reduced has negligible inductance, ideal gives the torque it is told",
+        )
     )
     rated_output: Annotated[float | None, Measure("W", above=0.0)] = Field(
         default=None, description="rated power"
@@ -261,6 +283,9 @@ class Motor(Part):
         default=None, description="pole pairs of a pmsm"
     )
     thermal: Thermal | None = Field(default=None, description="heating of the winding")
+    mount: Mount | None = Field(
+        default=None, description="link that carries the motor and the rotor's axis, for rotor_coupling: full"
+    )
     mass: Annotated[float | None, Measure("kg", minimum=0.0)] = Field(
         default=None, description="for information: the links carry the masses"
     )

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, model_validator
@@ -18,11 +19,13 @@ from servotwin.description.nodes import join, one_line, quoted
 from servotwin.description.units import did_you_mean, expectation, parse_quantity
 
 LARGEST = 1e30  # products of a few such values are still finite
+FARTHEST = 1e9  # rad, m: of a joint position; beyond, the generated sine and cosine are not defined
+LONGEST = 1000  # characters of a message; the list of a motor's fields takes half of them
 
 
 def problem(text: str, at: str = "") -> PydanticCustomError:
     """What is wrong with a value, or with the field at the dotted path ``at`` below it."""
-    return PydanticCustomError("servotwin", "{text}", {"text": one_line(text, 400), "at": at})
+    return PydanticCustomError("servotwin", "{text}", {"text": one_line(text, LONGEST), "at": at})
 
 
 class Reader:
@@ -52,7 +55,8 @@ class Measure(Reader):
     """A quantity read to SI, or ``size`` of them in a list.
 
     ``unit`` fixes the dimension; with ``linear`` the field is measured in
-    ``linear`` when its joint is prismatic, and ``read_for`` must be used.
+    ``linear`` when its joint is prismatic, and ``read_for`` must be used. The
+    values of a ``rising`` list do not fall.
     """
 
     unit: str
@@ -62,6 +66,7 @@ class Measure(Reader):
     minimum: float = -math.inf
     above: float = -math.inf
     maximum: float = math.inf
+    rising: bool = False
 
     def read(self, raw: object) -> Any:
         """The SI value, or a tuple of ``size`` values."""
@@ -75,7 +80,11 @@ class Measure(Reader):
         if not isinstance(raw, list | tuple) or len(raw) != self.size:
             given = f"{len(raw)} values" if isinstance(raw, list | tuple) else quoted(raw)
             raise problem(f"{given}; expected a list of {self.size}, each {expectation(unit)}")
-        return tuple(_below(str(i), self._one, item, unit) for i, item in enumerate(raw))
+        values = tuple(_below(str(i), self._one, item, unit) for i, item in enumerate(raw))
+        if self.rising and any(low > high for low, high in pairwise(values)):
+            given = ", ".join(str(item) for item in raw)
+            raise problem(f"minimum is above maximum in {quoted(f'[{given}]')}; expected [min, max]")
+        return values
 
     def _one(self, raw: object, unit: str) -> float:
         if isinstance(raw, int | float) and not isinstance(raw, bool):
@@ -262,16 +271,23 @@ class Words(Reader):
 
 @dataclass(frozen=True)
 class Choice(Reader):
-    """One of a few words."""
+    """One of a few words.
+
+    ``former`` words are still read, each as the word that took its place; ``meant`` tells for a word
+    of other people what it is called here.
+    """
 
     words: tuple[str, ...]
+    former: tuple[tuple[str, str], ...] = ()
+    meant: tuple[tuple[str, str], ...] = ()
 
     def read(self, raw: object) -> str:
         """The word."""
         expected = f"one of {', '.join(self.words)}"
         text = as_text(raw, expected).strip()
+        text = dict(self.former).get(text, text)
         if text not in self.words:
-            hint = did_you_mean(text, list(self.words))
+            hint = dict(self.meant).get(text.lower()) or did_you_mean(text, list(self.words))
             raise problem(f"{quoted(text)} is not accepted; expected {expected}{hint}")
         return text
 
@@ -370,7 +386,9 @@ class Part(BaseModel):
         for key in raw:
             if key not in names:
                 hint = did_you_mean(str(key), names)
-                raise problem(f"unknown field; expected one of {', '.join(names)}{hint}", str(key))
+                # the hint first: a motor has forty fields
+                middle = f"{hint} Expected" if hint else "; expected"
+                raise problem(f"unknown field{middle} one of {', '.join(names)}", str(key))
         for name, info in cls.model_fields.items():
             if info.is_required() and name not in raw:
                 raise problem(f"{quoted(name)} is missing; it is required here")

@@ -16,7 +16,7 @@ import numpy as np
 from servotwin.description.frames import Array, link_frame, rot_rpy
 
 if TYPE_CHECKING:
-    from servotwin.description.schema import Axis, Gyration, Inertia, Payload, Tensor
+    from servotwin.description.schema import Axis, Base, Gyration, Inertia, Payload, Tensor
 
 # Both relative to the largest moment. Three printed digits of a thin plate can break the triangle
 # inequality by 0.15 % through rounding alone; a moment below zero is never a matter of printed digits.
@@ -43,9 +43,18 @@ def link_inertia(axis: Axis) -> tuple[float, Array, Array]:
 
 def payload_inertia(payload: Payload) -> tuple[float, Array, Array]:
     """Mass, centre and inertia about the centre of the payload, in the tool frame."""
-    center = np.array(payload.center)
+    return _stated_inertia(payload)
+
+
+def base_inertia(base: Base) -> tuple[float, Array, Array]:
+    """Mass, centre and inertia about the centre of the base, in its frame."""
+    return _stated_inertia(base)
+
+
+def _stated_inertia(body: Payload | Base) -> tuple[float, Array, Array]:
+    center = np.array(body.center)
     origins = {"joint": np.zeros(3), "link": np.zeros(3)}
-    return payload.mass, center, center_inertia(payload.mass, center, payload.inertia, origins)
+    return body.mass, center, center_inertia(body.mass, center, body.inertia, origins)
 
 
 def center_inertia(mass: float, center: Array, inertia: Inertia | None, origins: dict[str, Array]) -> Array:

@@ -170,7 +170,7 @@ def _kind(kind: object) -> Schema | None:
     if isinstance(kind, Celsius | Period):
         return {"$ref": "#/$defs/quantity"}
     if isinstance(kind, Choice):
-        return _with_source({"anyOf": [{"enum": list(kind.words)}, _EXPRESSION]})
+        return _with_source({"anyOf": [{"enum": [*kind.words, *dict(kind.former)]}, _EXPRESSION]})
     if isinstance(kind, Points):
         return _with_source({"type": "array", "items": {"$ref": "#/$defs/vector"}})
     return {"$ref": "#/$defs/text"} if isinstance(kind, Words) else None

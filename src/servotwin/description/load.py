@@ -14,6 +14,7 @@ from servotwin.description.nodes import Node, one_line, quoted
 from servotwin.description.problems import input_error
 from servotwin.description.schema import RobotDescription
 from servotwin.description.units import did_you_mean
+from servotwin.description.xacro_file import is_xacro, refusal
 from servotwin.errors import InputError
 
 CATALOGUE = Path(__file__).resolve().parents[1] / "catalogue"
@@ -21,37 +22,47 @@ PARTS = "parts"
 
 
 def read_description(
-    name_or_path: str | os.PathLike[str], overrides: Mapping[str, str | None] | None = None
+    name_or_path: str | os.PathLike[str],
+    overrides: Mapping[str, str | None] | None = None,
+    *,
+    density: float | None = None,
+    allow_code: Mapping[str, str] | None = None,
 ) -> RobotDescription:
     """The description with this catalogue name, or in this .yaml, .yml or .urdf file.
 
     ``overrides`` maps dotted paths to texts, such as ``{"axes.A.gear.ratio": "80"}``; None removes.
-    Anything that cannot be accepted raises InputError with one clear line.
+    ``density`` [kg/m3] fills the shapes of URDF links without inertia. ``allow_code`` lets a xacro file
+    run, with these values of its arguments. Anything that cannot be accepted raises InputError with one
+    clear line.
     """
-    files = Files(find_in_catalogue)
-    path = locate(name_or_path)
+    files = Files(find_in_catalogue, density=density, allow_code=allow_code)
+    path = Path(name_or_path) if allow_code is not None and is_xacro(name_or_path) else locate(name_or_path)
     try:
         tree = resolve(files.read(path), overrides, files=files)
     except RecursionError:
         raise InputError("nested too deeply", file=str(path)) from None
-    return description_from(tree, files.dependencies)
+    return description_from(tree, files)
 
 
-def description_from(tree: Node, dependencies: tuple[Path, ...] = ()) -> RobotDescription:
-    """The checked description of a finished tree (see ``compose.resolve``)."""
+def description_from(tree: Node, files: Files | None = None) -> RobotDescription:
+    """The checked description of a finished tree (see ``compose.resolve``), and the files it came from."""
+    files = files or Files()
     try:
         description = RobotDescription.model_validate(tree.plain())
     except ValidationError as error:
         raise input_error(error, tree) from None
     description._tree = tree
-    description._dependencies = dependencies
-    description._warnings = tuple(contradictions(description))
+    description._dependencies = files.dependencies
+    description._notes = tuple(files.notes)
+    description._warnings = (*files.warnings, *contradictions(description))
     return description
 
 
 def locate(name_or_path: str | os.PathLike[str]) -> Path:
     """The file of a catalogue name or path."""
     text = os.fspath(name_or_path)
+    if is_xacro(text):
+        raise refusal(text)
     if isinstance(name_or_path, str) and not text.lower().endswith(SUFFIXES) and os.sep not in text:
         return find_in_catalogue(text)
     if not text.lower().endswith(SUFFIXES):

@@ -24,7 +24,9 @@ from ruamel.yaml.events import (
     SequenceEndEvent,
     SequenceStartEvent,
 )
+from ruamel.yaml.reader import ReaderError
 
+from servotwin.description.yaml_mistakes import NOT_UNDERSTOOD, yaml_mistake
 from servotwin.errors import InputError
 
 MAX_BYTES = 1_000_000  # a robot file has a few kilobytes; larger ones are not robot files
@@ -134,12 +136,14 @@ def parse_yaml(text: str, file: str) -> Node:
     try:
         raw = _TreeBuilder(file).build(text)
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark is not None else None
-        what = ", ".join(one_line(part, 100) for part in (error.context, error.problem) if part)
-        raise InputError(f"broken YAML: {what}", file=file, line=line) from None
-    except (YAMLError, ValueError, OverflowError) as error:
-        raise InputError(f"broken YAML: {one_line(error, 120)}", file=file) from None
+        what, line = yaml_mistake(error, text)
+        raise InputError(f"broken YAML: {one_line(what, 200)}", file=file, line=line) from None
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        unseen = f"U+{ord(text[error.position]):04X}" if error.position < len(text) else "?"
+        raise InputError(f"broken YAML: a control character ({unseen})", file=file, line=line) from None
+    except (YAMLError, ValueError, OverflowError):
+        raise InputError(f"broken YAML: {NOT_UNDERSTOOD}", file=file) from None
     return attribute(raw)
 
 

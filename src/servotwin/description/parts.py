@@ -13,6 +13,7 @@ Text = Annotated[str, Words()]
 NAME = Words(r"[^\s.#=,]{1,100}", "a name without blanks, '.', '#', '=' and ','")
 Name = Annotated[str, NAME]
 OptionalName = Annotated[str | None, NAME]
+OptionalText = Annotated[str | None, Words()]
 Length = Annotated[float, Measure("m")]
 Angle = Annotated[float, Measure("rad")]
 Position = Annotated[Vector, Measure("m", size=3)]
@@ -98,6 +99,47 @@ class Inertia(Part):
         return self
 
 
+class Cylinder(Part):
+    """A cylinder about z, its centre in the origin."""
+
+    radius: Annotated[float, Measure("m", minimum=0.0)] = Field(description="radius")
+    length: Annotated[float, Measure("m", minimum=0.0)] = Field(description="length along z")
+
+
+class Shape(Placement):
+    """What a link looks like: a mesh file, a box, a cylinder or a sphere; for pictures, without mass."""
+
+    mesh: OptionalText = Field(
+        default=None, description="path or address of a mesh file, as its source has it"
+    )
+    scale: Annotated[Vector, Measure("", size=3)] = Field(
+        default=(1.0, 1.0, 1.0), description="factors of a mesh's coordinates"
+    )
+    box: Annotated[Vector | None, Measure("m", size=3, minimum=0.0)] = Field(
+        default=None, description="edges of a box along x, y, z"
+    )
+    cylinder: Cylinder | None = Field(default=None, description="a cylinder about z")
+    sphere: Radius = Field(default=None, description="radius of a sphere")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Shape:
+        if sum(part is not None for part in (self.mesh, self.box, self.cylinder, self.sphere)) != 1:
+            raise problem("expected exactly one of mesh, box, cylinder and sphere")
+        return self
+
+
+class Base(Part):
+    """The body that does not move: it stands in pictures and files, not in the equations."""
+
+    name: OptionalName = Field(
+        default=None, description="name of the base link and its frame; default `base`"
+    )
+    mass: Annotated[float, Measure("kg", minimum=0.0)] = Field(default=0.0, description="mass")
+    center: Position = Field(default=ZERO, description="mass centre")
+    inertia: Inertia | None = Field(default=None, description="moments of inertia; default a point mass")
+    shapes: tuple[Shape, ...] = Field(default=(), description="what it looks like, for pictures")
+
+
 class Link(Part):
     """The body that a joint moves."""
 
@@ -110,3 +152,4 @@ class Link(Part):
     mass: Annotated[float, Measure("kg", minimum=0.0)] = Field(default=0.0, description="mass")
     center: Position = Field(default=ZERO, description="mass centre")
     inertia: Inertia | None = Field(default=None, description="moments of inertia; default a point mass")
+    shapes: tuple[Shape, ...] = Field(default=(), description="what it looks like, for pictures")

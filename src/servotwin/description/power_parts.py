@@ -23,11 +23,15 @@ class BrakingResistor(Part):
         return self
 
 
+# the words of Lee 1989 for what the motor sees; today they name inverters with three potentials
+_FORMER = (("three-level", "unipolar"), ("two-level", "bipolar"))
+
+
 class Bridge(Part):
     """The transistor bridge of each motor and its pulse-width modulation."""
 
-    modulation: Annotated[str, Choice(("three-level", "two-level"))] = Field(
-        default="three-level", description="whether the two legs are switched one by one or together"
+    modulation: Annotated[str, Choice(("unipolar", "bipolar"), former=_FORMER)] = Field(
+        default="unipolar", description="whether the two legs are switched one by one or together"
     )
     dead_time: Annotated[float, Measure("s", minimum=0.0)] = Field(
         default=0.0, description="time with both transistors of a leg off at each switching"

@@ -18,6 +18,7 @@ from servotwin.description.fields import Choice, Measure, Part, Reader, Whole, W
 from servotwin.description.nodes import Node, Origin, one_line
 from servotwin.description.parts import (
     ZERO,
+    Base,
     DenavitHartenberg,
     Gyration,
     Inertia,
@@ -26,6 +27,7 @@ from servotwin.description.parts import (
     OptionalName,
     Placement,
     Position,
+    Shape,
     Tensor,
     Text,
     Vector,
@@ -34,6 +36,7 @@ from servotwin.description.power_parts import Power
 
 __all__ = [
     "Axis",
+    "Base",
     "Brake",
     "Controller",
     "Coupling",
@@ -51,7 +54,9 @@ __all__ = [
     "Payload",
     "Placement",
     "Power",
+    "Quantity",
     "RobotDescription",
+    "Shape",
     "Tensor",
     "Tool",
     "ToolLimits",
@@ -151,6 +156,22 @@ class Coupling(Part):
     offset: float = Field(default=0.0, description="its position when all of them are at zero")
 
 
+class Quantity(Part):
+    """An angle or length of the mechanism that follows from its joints: sum of factor * joint + offset."""
+
+    of: dict[str, float] = Field(description="the joints it follows from, with their factors")
+    offset: float = Field(default=0.0, description="its value when all of them are at zero")
+    limits: tuple[float, float] | None = Field(
+        default=None,
+        description="lowest and highest value; kept by motions as the position limits of joints are",
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Quantity:
+        checks.check_range(self.limits)
+        return self
+
+
 class LoopFrame(Placement):
     """One side of a cut joint, in the link frame of an axis or in the base."""
 
@@ -208,6 +229,9 @@ class RobotDescription(Part):
         default=(0.0, 0.0, -STANDARD_GRAVITY),
         description="magnitude along -z, or the acceleration of free fall",
     )
+    base: Base | None = Field(
+        default=None, description="the body that carries the first axes and does not move"
+    )
     axes: dict[str, Axis] = Field(description="the joints in order, each with the link it moves")
     parents: tuple[Annotated[int, Whole(0)], ...] | None = Field(
         default=None, description="per axis the number of the axis that carries it, 1-based, 0 for the base"
@@ -215,12 +239,19 @@ class RobotDescription(Part):
     tool: Tool | None = Field(default=None, description="the tool frame; default the last link's frame")
     payload: Payload | None = Field(default=None, description="what the tool carries")
     couplings: tuple[Coupling, ...] = Field(default=(), description="joints that follow others linearly")
+    quantities: dict[str, Quantity] = Field(
+        default={}, description="named angles and lengths that follow from the joints, with their limits"
+    )
     loops: tuple[Loop, ...] = Field(default=(), description="closed chains")
     active: tuple[Name, ...] | None = Field(
         default=None, description="the independent joints, the order of q"
     )
     transmission: Transmission | None = Field(
         default=None, description="coupled motors, instead of gear ratios"
+    )
+    rotor_coupling: Annotated[str, Choice(("reflected", "full"))] = Field(
+        default="reflected",
+        description="how rotors count: by their reflected inertia, or with the moments of their spin on moving links",
     )
     power: Power | None = Field(default=None, description="supply, intermediate circuit and bridges")
     controller: Controller | None = Field(default=None, description="sampling periods, loops and converters")
@@ -235,6 +266,7 @@ class RobotDescription(Part):
     _tree: Node | None = PrivateAttr(None)
     _dependencies: tuple[Path, ...] = PrivateAttr(())
     _warnings: tuple[str, ...] = PrivateAttr(())
+    _notes: tuple[str, ...] = PrivateAttr(())
 
     @field_validator("axes", mode="before")
     @classmethod
@@ -245,6 +277,11 @@ class RobotDescription(Part):
     @classmethod
     def _read_couplings(cls, raw: object, info: ValidationInfo) -> object:
         return checks.read_couplings(raw, info.data["axes"]) if "axes" in info.data else ()
+
+    @field_validator("quantities", mode="before")
+    @classmethod
+    def _read_quantities(cls, raw: object, info: ValidationInfo) -> object:
+        return checks.read_quantities(raw, info.data["axes"]) if "axes" in info.data else {}
 
     @field_validator("transmission", mode="before")
     @classmethod
@@ -276,6 +313,11 @@ class RobotDescription(Part):
         return checks.parent_names(self.axes, self.parents)
 
     @property
+    def base_name(self) -> str:
+        """The name of the base link and its frame."""
+        return (self.base.name if self.base is not None else None) or checks.BASE
+
+    @property
     def link_names(self) -> dict[str, str]:
         """The name of each axis' link, which is also the name of its frame."""
         return {name: axis.link.name or f"{name}-link" for name, axis in self.axes.items()}
@@ -304,6 +346,11 @@ class RobotDescription(Part):
     def warnings(self) -> list[str]:
         """Contradictions between stated values, one line each."""
         return list(self._warnings)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the files it came from say and this description does not hold, one line each."""
+        return list(self._notes)
 
     @property
     def origins(self) -> dict[str, Origin]:

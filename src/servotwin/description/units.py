@@ -79,6 +79,14 @@ _PREFIXES = {
     "G": Quantity(1e9),
 }
 _PREFIXED_BASE = ("m", "s", "A", "rad")
+_SUPERSCRIPTS = str.maketrans("\u00b2\u00b3\u2074", "234")
+# Data sheets of AC motors state RMS values of a phase; motor models work with amplitudes.
+_RMS = {
+    "arms": "A rms is the effective value of a sine; the fields take its amplitude: write a current times sqrt(2)"
+    " ('5 A*sqrt(2)'), and a constant per A rms divided by sqrt(2) ('1.2 N*m/A/sqrt(2)')",
+    "vrms": "V rms is the effective value of a sine; the fields take the amplitude of a phase: write a voltage"
+    " between phase and neutral times sqrt(2), one between two phases times sqrt(2/3)",
+}
 
 
 def _base_table() -> dict[str, Quantity]:
@@ -109,12 +117,15 @@ def unit_table() -> dict[str, Quantity]:
 
 
 def unit(name: str) -> Quantity:
-    """One of the named unit in SI; ``m2`` is read as ``m^2``. ValueError for an unknown name."""
+    """One of the named unit in SI; ``m2`` and ``m²`` are read as ``m^2``. ValueError for an unknown name."""
     table = unit_table()
     if name in table:
         return table[name]
-    if name[-1:] in ("2", "3", "4") and name[:-1] in table:
-        return table[name[:-1]] ** Quantity(float(name[-1]))
+    plain = name.translate(_SUPERSCRIPTS)
+    if plain[-1:] in ("2", "3", "4") and plain[:-1] in table:
+        return table[plain[:-1]] ** Quantity(float(plain[-1]))
+    if name.lower().replace("_", "") in _RMS:
+        raise ValueError(_RMS[name.lower().replace("_", "")])
     if name.lower() in ("nan", "inf", "infinity"):
         raise ValueError("not a finite number")
     found = _from_pint(name)

@@ -1,10 +1,10 @@
 """URDF in: the raw tree of a robot file, as a YAML description of the same robot would give it.
 
-Read are the tree of links and joints, inertials, limits and mimics; shapes,
-``dynamics``, transmissions and simulator settings are left out. Three readings
-of the format (https://wiki.ros.org/urdf/XML) are worth knowing:
+Read are the tree of links and joints with their names, inertials, shapes, limits
+and mimics; what is left out is said (``urdf_notes``). Three readings of the
+format (https://wiki.ros.org/urdf/XML) are worth knowing:
 
-- The root link becomes ``base``; it does not move, so its inertia is dropped.
+- The root link becomes the ``base`` of the description, under its own name.
 - A limit of zero for speed or effort, ``lower`` = ``upper`` = 0, and anything
   from 1e16 on are how URDF files say "not stated", so they are not limits here.
 - The tool is the only leaf of the tree; of several, the one named most like a
@@ -19,12 +19,17 @@ asks for a warning instead of an error (``inertia_check: warn``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from servotwin.description.nodes import Node, Origin, one_line, quoted
+from servotwin.description.urdf_notes import notes, warnings
+from servotwin.description.urdf_shapes import UrdfShape, entries, shapes_of, solid, solid_shapes
 from servotwin.description.urdf_tree import Joint, Robot, checked_robot
-from servotwin.description.urdf_xml import MAX_NUMBER, Element, read_robot
+from servotwin.description.urdf_xml import MAX_NUMBER, Element, parse_robot, read_robot
+from servotwin.description.xacro_file import expand, is_xacro
 
 UNLIMITED = 1e16  # what simulators write for "no limit"; the export uses it too
 _ZERO = (0.0, 0.0, 0.0)
@@ -33,19 +38,48 @@ _URDF_AXIS = (1.0, 0.0, 0.0)
 _TOOL_WORDS = ("tcp", "tool[0-9]*", "ee|eef|end[_-]?effector", "flange", "gripper", "hand")
 
 
+class Imported(NamedTuple):
+    """The raw tree of a URDF file, what it says and the tree does not hold, and what is missing in it."""
+
+    tree: Node
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
 def read_urdf(path: str | Path) -> Node:
     """The raw tree of the URDF file at ``path``; ``InputError`` with file and line if it is broken."""
-    robot = checked_robot(read_robot(path))
-    write = _Writer(f"URDF file {Path(path).name}")
+    return import_urdf(path).tree
+
+
+def import_urdf(
+    path: str | Path, *, density: float | None = None, allow_code: Mapping[str, str] | None = None
+) -> Imported:
+    """The tree of a URDF file, and what there is to say about it.
+
+    ``density`` [kg/m3]: links without inertia get that of their shapes, marked as assumed. ``allow_code``:
+    the file may be a xacro file, whose expressions are run; the values of its arguments.
+    """
+    if allow_code is not None and is_xacro(path):
+        element = parse_robot(expand(path, allow_code), str(path))
+    else:
+        element = read_robot(path)
+    robot = checked_robot(element)
+    tree = _tree(robot, Path(path), density)
+    return Imported(tree, tuple(notes(robot)), tuple(warnings(robot, computed=density is not None)))
+
+
+def _tree(robot: Robot, path: Path, density: float | None) -> Node:
+    write = _Writer(f"URDF file {path.name}", density)
     tool = _tool_joint(robot)
     becomes_frame = _is_tool_frame(robot, tool)
     top = robot.element
-    name, title = _robot_name(top, Path(path).stem)
+    name, title = _robot_name(top, path.stem)
     fields: dict[str, Node | None] = {
         "format": write.text("servotwin/1", top),
         "name": write.text(name, top),
         "title": write.text(title, top) if title else None,
         "inertia_check": write.text("warn", top),
+        "base": _base(robot, write),
         "axes": write.mapping(
             {
                 robot.axis_names[joint.name]: _axis(robot, joint, write)
@@ -54,20 +88,34 @@ def read_urdf(path: str | Path) -> Node:
             },
             top,
         ),
-        "tool": _tool_frame(robot, tool, write) if becomes_frame else _tool_link(robot, tool, write),
+        "tool": _tool(robot, tool, write, becomes_frame),
         "couplings": _couplings(robot, write),
     }
     return write.mapping(fields, top)
 
 
 class _Writer:
-    """Makes nodes that point at URDF elements and name the file as their source."""
+    """Makes nodes that point at URDF elements and name the file as their source.
 
-    def __init__(self, source: str) -> None:
+    ``density`` [kg/m3]: links without inertia are filled with it; None: they stay without.
+    """
+
+    def __init__(self, source: str, density: float | None = None) -> None:
         self.source = one_line(source, 200)
+        self.density = density
+        self.assumed = ""
 
     def _origin(self, place: Element) -> Origin:
+        if self.assumed:
+            return Origin(place.file, place.line, assumed=self.assumed)
         return Origin(place.file, place.line, source=self.source)
+
+    @contextmanager
+    def assuming(self, why: str) -> Iterator[None]:
+        """What is made inside is assumed, for this reason."""
+        self.assumed = why
+        yield
+        self.assumed = ""
 
     def text(self, text: str, place: Element) -> Node:
         return Node(text, self._origin(place))
@@ -79,6 +127,10 @@ class _Writer:
 
     def quantities(self, values: Iterable[float], unit: str, place: Element) -> Node:
         return Node([self.quantity(value, unit, place) for value in values], self._origin(place))
+
+    def items(self, nodes: list[Node], place: Element) -> Node:
+        """A list of nodes."""
+        return Node(list(nodes), self._origin(place))
 
     def mapping(self, fields: dict[str, Node | None] | dict[str, Node], place: Element) -> Node:
         """A mapping of the fields that are there."""
@@ -164,7 +216,20 @@ def _bound(limit: Element, attribute: str, unit: str, write: _Writer) -> Node | 
 
 def _link(robot: Robot, link: str, write: _Writer) -> Node:
     element = robot.links[link]
-    fields: dict[str, Node | None] = {"name": write.text(robot.link_names[link], element)}
+    name = write.text(robot.link_names[link], element)
+    return write.mapping({"name": name, **_body(element, write)}, element)
+
+
+def _base(robot: Robot, write: _Writer) -> Node | None:
+    """The root link; nothing if it is called ``base`` and has no more to say."""
+    element, name = robot.links[robot.root], robot.link_names[robot.root]
+    fields = {"name": None if name == "base" else write.text(name, element), **_body(element, write)}
+    return write.mapping(fields, element) if any(fields.values()) else None
+
+
+def _body(element: Element, write: _Writer) -> dict[str, Node | None]:
+    """Mass properties and shapes of a link."""
+    fields: dict[str, Node | None] = {}
     inertial = element.only("inertial")
     if inertial is not None:
         mass, placement = inertial.required("mass"), _placement(inertial, write)
@@ -172,7 +237,46 @@ def _link(robot: Robot, link: str, write: _Writer) -> Node:
             fields["mass"] = write.quantity(mass.number("value"), "kg", mass)
             fields["center"] = placement["xyz"]
         fields["inertia"] = _inertia(inertial.required("inertia"), placement["rpy"], write)
-    return write.mapping(fields, element)
+    elif write.density is not None:
+        fields |= _filled(element, write.density, write)
+    shapes = shapes_of(element, "visual") or shapes_of(element, "collision")
+    if shapes:
+        fields["shapes"] = write.items([_shape(shape, write) for shape in shapes], element)
+    return fields
+
+
+def _filled(element: Element, density: float, write: _Writer) -> dict[str, Node | None]:
+    """Mass properties of a link's shapes, filled with a density [kg/m3]."""
+    found = solid(solid_shapes(element), density)
+    if found.mass == 0.0:
+        return {}
+    with write.assuming(f"the shapes of the URDF file filled with {density:g} kg/m^3"):
+        tensor = {k: write.quantity(v, "kg*m^2", element) for k, v in entries(found.inertia).items()}
+        return {
+            "mass": write.quantity(found.mass, "kg", element),
+            "center": write.quantities(map(float, found.center), "m", element),
+            "inertia": write.mapping({"tensor": write.mapping(tensor, element)}, element),
+        }
+
+
+def _shape(shape: UrdfShape, write: _Writer) -> Node:
+    """A shape as the description writes it."""
+    place = shape.geometry
+    fields: dict[str, Node | None] = {}
+    if place.tag == "mesh":
+        fields["mesh"] = write.text(one_line(place.text("filename"), 1000), place)
+        scale = place.vector("scale", (1.0, 1.0, 1.0))
+        fields["scale"] = write.quantities(scale, "", place) if scale != (1.0, 1.0, 1.0) else None
+    elif place.tag == "box":
+        fields["box"] = write.quantities(place.vector("size", _ZERO), "m", place)
+    elif place.tag == "cylinder":
+        sizes = {key: write.quantity(place.number(key), "m", place) for key in ("radius", "length")}
+        fields["cylinder"] = write.mapping(sizes, place)
+    else:
+        fields["sphere"] = write.quantity(place.number("radius"), "m", place)
+    fields["xyz"] = write.quantities(shape.xyz, "m", place) if any(shape.xyz) else None
+    fields["rpy"] = write.quantities(shape.rpy, "rad", place) if any(shape.rpy) else None
+    return write.mapping(fields, place)
 
 
 def _inertia(inertia: Element, rpy: Node | None, write: _Writer) -> Node | None:
@@ -263,6 +367,13 @@ def _moving_joints(robot: Robot) -> dict[str, int]:
 def _is_tool_frame(robot: Robot, joint: Joint) -> bool:
     massless = robot.links[joint.child].only("inertial") is None
     return joint.child == "tool" and not joint.moves and massless
+
+
+def _tool(robot: Robot, joint: Joint, write: _Writer, becomes_frame: bool) -> Node | None:
+    """The tool section; a link that keeps the name ``tool`` needs none."""
+    if becomes_frame:
+        return _tool_frame(robot, joint, write)
+    return None if robot.link_names[joint.child] == "tool" else _tool_link(robot, joint, write)
 
 
 def _tool_frame(robot: Robot, joint: Joint, write: _Writer) -> Node:

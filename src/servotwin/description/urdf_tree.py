@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from servotwin.description.nodes import quoted
 from servotwin.description.urdf_xml import Element
 
+_FINE = re.compile(r"[^\s.#=,]{1,100}")  # as in description.parts
 _SUPPORTED = ("revolute", "continuous", "prismatic", "fixed")
 # words that mean something to the description format where names of axes stand
 _RESERVED_AXES = {"base", "source", "assumed", "include", "choose", "extends", "value"}
-_RESERVED_LINKS = {"base", "tool"}
+_RESERVED_LINKS = {"tool"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Robot:
     element: Element
     links: dict[str, Element]
     joints: list[Joint]
+    root: str  # name of the link that does not move
     axis_names: dict[str, str]  # by URDF joint name
     link_names: dict[str, str]  # by URDF link name
     carriers: dict[str, Joint]  # by URDF link name, the joint that moves it
@@ -62,15 +64,31 @@ def checked_robot(element: Element) -> Robot:
     if not any(joint.moves for joint in joints):
         raise element.error("no joint moves; expected at least one revolute, continuous or prismatic joint")
     ordered = _parents_first(links, joints)
-    moved = [joint.child for joint in ordered]
+    carriers = {joint.child: joint for joint in ordered}
+    [root] = [link for link in links if link not in carriers]
+    # a massless leaf or a link that is the tool may be called so: it is the tool frame
+    reserved = set() if _carries_tool_frame(ordered) else _RESERVED_LINKS
     return Robot(
         element,
         links,
         ordered,
+        root,
         _readable((joint.name for joint in ordered), _RESERVED_AXES, "joint"),
-        _readable(moved, _RESERVED_LINKS, "link"),
-        {joint.child: joint for joint in ordered},
+        _readable([root, *carriers], reserved, "link"),
+        carriers,
     )
+
+
+def _carries_tool_frame(joints: list[Joint]) -> bool:
+    """True if a leaf behind a moving joint is called ``tool``."""
+    carriers = {joint.child: joint for joint in joints}
+    parents = {joint.parent for joint in joints}
+    joint = carriers.get("tool")
+    if joint is None or "tool" in parents:
+        return False
+    while joint is not None and not joint.moves:
+        joint = carriers.get(joint.parent)
+    return joint is not None
 
 
 def _by_name(elements: list[Element]) -> dict[str, Element]:
@@ -133,7 +151,7 @@ def _parents_first(links: dict[str, Element], joints: list[Joint]) -> list[Joint
 
 def _readable(names: Iterable[str], reserved: set[str], kind: str) -> dict[str, str]:
     """Names the description format accepts; those that are fine already are kept as they are."""
-    wanted = {name: _clean(name) or kind for name in names}
+    wanted = {name: name if _FINE.fullmatch(name) else _clean(name) or kind for name in names}
     given = {name: name for name, clean in wanted.items() if clean == name and name not in reserved}
     taken = set(given) | reserved
     used: Counter[str] = Counter()  # so that a thousand equal names do not search a million times

@@ -1,7 +1,7 @@
 """The XML side of URDF: the elements that ServoTwin reads, each with its line.
 
-Everything else (shapes, materials, simulator settings) is skipped while
-parsing. Document types and entities are refused: no URDF needs them, and they
+Everything else (materials, simulator settings) is skipped while parsing, and
+counted. Document types and entities are refused: no URDF needs them, and they
 are how small XML files grow without bound.
 """
 
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
 from servotwin.description.nodes import one_line, quoted, read_text
+from servotwin.description.xacro_file import is_xacro, refusal
 from servotwin.errors import InputError
 
 MAX_BYTES = 32_000_000
@@ -24,11 +26,13 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _READ = {
     "": ("robot",),
     "robot": ("link", "joint"),
-    "link": ("inertial",),
+    "link": ("inertial", "visual", "collision"),
     "inertial": ("origin", "mass", "inertia"),
-    "joint": ("origin", "parent", "child", "axis", "limit", "mimic"),
+    "visual": ("origin", "geometry"),
+    "collision": ("origin", "geometry"),
+    "geometry": ("mesh", "box", "cylinder", "sphere"),
+    "joint": ("origin", "parent", "child", "axis", "limit", "mimic", "dynamics"),
 }
-_XACRO = "this is a xacro file; expand it first with 'xacro robot.urdf.xacro > robot.urdf'"
 
 
 @dataclass(slots=True)
@@ -41,6 +45,9 @@ class Element:
     line: int
     label: str
     children: list[Element] = field(default_factory=list)
+    skipped: Counter[str] = field(
+        default_factory=Counter
+    )  # of the whole file: 'parent/child' that were not read
 
     def error(self, message: str) -> InputError:
         """An input error that points at this element."""
@@ -102,10 +109,13 @@ class Element:
 
 def read_robot(path: str | Path) -> Element:
     """The <robot> element of a URDF file, reduced to what ServoTwin reads."""
-    file = str(path)
-    if file.endswith(".xacro"):
-        raise InputError(_XACRO, file=file)
-    text = read_text(path, MAX_BYTES)
+    if is_xacro(path):
+        raise refusal(path)
+    return parse_robot(read_text(path, MAX_BYTES), str(path))
+
+
+def parse_robot(text: str, file: str) -> Element:
+    """The <robot> element of a URDF text; ``file`` is the name shown in messages."""
     document = _Document(file)
     try:
         document.parser.Parse(text, True)
@@ -133,19 +143,21 @@ class _Document:
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         line = self.parser.CurrentLineNumber
         if tag.startswith("xacro:"):
-            raise InputError(_XACRO, file=self.file, line=line)
+            raise refusal(self.file, line)
         parent = self.stack[-1]
         if parent is None or tag not in _READ.get(parent.tag, ()):
             if parent is self.root:
                 message = f"the file holds <{one_line(tag)}>; expected <robot>"
                 raise InputError(message, file=self.file, line=line)
+            if parent is not None:
+                self.root.skipped[f"{parent.tag}/{tag}"] += 1
             self.stack.append(None)
             return
-        element = Element(tag, attributes, self.file, line, parent.label)
+        element = Element(tag, attributes, self.file, line, parent.label, skipped=self.root.skipped)
         if parent.tag == "robot":
             element.label = f"{tag} {quoted(attributes.get('name', ''))}"
         if any("${" in value or "$(" in value for value in attributes.values()):
-            raise element.error(_XACRO)
+            raise refusal(self.file, line)
         self.count += 1
         if self.count > MAX_ELEMENTS:
             raise element.error(f"more than {MAX_ELEMENTS} elements; this is not a robot file")

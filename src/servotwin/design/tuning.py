@@ -17,14 +17,16 @@ from servotwin.control.axis_data import (
 )
 from servotwin.control.axis_run import axis_run
 from servotwin.control.gains import FixedGains, Gains, Scaling, default_integral_time, fixed_gains
-from servotwin.control.loops import AxisLoops, axis_loops, loop_warnings
+from servotwin.control.loop_warnings import LoopWarning, loop_warnings, summarised
+from servotwin.control.loops import AxisLoops, axis_loops
 from servotwin.control.sampled import AxisModel, Timing
 from servotwin.description.motors import motor_of, owners
 from servotwin.description.schema import Controller, Payload, RobotDescription
-from servotwin.design.inertia_range import Extreme, heaviest, lightest
+from servotwin.design.inertia_range import Extreme, Poses, heaviest, lightest
 from servotwin.errors import InputError, UnsupportedError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
+from servotwin.robot.regular import REGULAR
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
 
@@ -64,7 +66,8 @@ class AxisTuning:
     integers: FixedGains | None
     command: SpeedCommand
     cases: tuple[Case, ...]  # in the order of LOADS
-    warnings: tuple[str, ...]
+    words: tuple[str, ...]  # warnings about gains that the word length does not hold
+    loops: tuple[LoopWarning, ...]  # warnings about the loops, with every load
 
     def case(self, load: str) -> Case:
         """The case of a load."""
@@ -86,11 +89,37 @@ class Tuning:
     integral_time: float  # of the speed loop [s]
     timing: Timing
     axes: tuple[AxisTuning, ...]
+    poses: Poses  # that lightest and heaviest load were looked for in
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Of all axes, one line each."""
-        return tuple(line for axis in self.axes for line in axis.warnings)
+        """Of all axes, one line for what is wrong with several of them or with several loads."""
+        lines = [line for axis in self.axes for line in axis.words]
+        lines += summarised(warning for axis in self.axes for warning in axis.loops)
+        regularity = self.poses.regularity(self.robot, self.q)
+        if regularity is not None and regularity < self.poses.least:
+            lines.insert(
+                0,
+                f"the design pose is near a parallel singularity: {regularity:.2g} of the best pose's distance; "
+                f"gains are proposed for {self.poses.least:g} or more",
+            )
+        return tuple(lines)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the margins do not cover: poses of a closed chain next to a parallel singularity."""
+        if not self.poses.left_out:
+            return ()
+        axis, worst = min(
+            ((axis.motor, axis.case("heaviest").at) for axis in self.axes),
+            key=lambda item: item[1].regularity or 0.0,
+        )
+        return (
+            f"{100.0 * self.poses.left_out:.0f} % of the poses in the joint ranges are not judged: there the "
+            f"actuated joints hold the passive ones less than {self.poses.least:g} times as well as at best, and the "
+            f"inertia grows without bound towards the singularity. Of the heaviest loads that of {axis} is nearest "
+            f"to one, {worst.regularity:.2f} of the best.",
+        )
 
 
 def tune(
@@ -101,12 +130,14 @@ def tune(
     current_bandwidth: float | None = None,
     speed_bandwidth: float | None = None,
     position_bandwidth: float | None = None,
+    regularity: float = REGULAR,
 ) -> Tuning:
     """Gains at a pose (default: home) for bandwidths (default: the file's), and the margins they leave.
 
     The lightest load is the empty robot, the heaviest one carries
     ``payload_max`` [kg] (default: the largest of the file, or its payload) where it stands on
-    the tool in the file.
+    the tool in the file. Poses of a closed chain in which the actuated joints hold the passive ones less than
+    ``regularity`` times as well as in its best pose are not judged: they are next to a parallel singularity.
     """
     controller = controller_of(description)
     asked = _checked(
@@ -118,14 +149,16 @@ def tune(
     pose = robot.q_home if q is None else np.asarray(q, dtype=np.float64)
     at_pose = motor_inertia(robot, pose, held=True)
     _check_kinds(description)
-    lights, heavies = lightest(empty, 0.0), heaviest(full, most)
+    poses = Poses.of(robot, _part(regularity))
+    lights, heavies = lightest(empty, 0.0, poses), heaviest(full, most, poses)
     timing = timing_of(controller)
     N = robot.mechanism.rotors.N
     designs = robot_gains(description, N, at_pose, **asked)
     commands = _commands(controller, speed_limits(description, N, robot.limits.qd_max))
     axes = []
     for i, motor in enumerate(robot.mechanism.rotors.names):
-        places = lights[i], Extreme(float(at_pose[i]), pose, payload), heavies[i]
+        here = Extreme(float(at_pose[i]), pose, payload, poses.regularity(robot, pose))
+        places = lights[i], here, heavies[i]
         axes.append(_axis(description, motor, *designs[i], timing, places, commands[i]))
     speed = asked.get("speed_bandwidth", controller.speed_bandwidth)
     return Tuning(
@@ -140,7 +173,15 @@ def tune(
         integral_time=controller.speed_integral_time or default_integral_time(speed),
         timing=timing,
         axes=tuple(axes),
+        poses=poses,
     )
+
+
+def _part(regularity: float) -> float:
+    """A number above 0 and up to 1."""
+    if not 0.0 < regularity <= 1.0:
+        raise InputError(f"{regularity:g} is not a part of the best; expected 0 to 1", field="regularity")
+    return regularity
 
 
 def _checked(**bandwidths: float | None) -> dict[str, float]:
@@ -196,7 +237,7 @@ def _axis(
     command: SpeedCommand,
 ) -> AxisTuning:
     cases = []
-    warnings = word_warnings(description, motor, gains)
+    warnings: list[LoopWarning] = []
     for load, place in zip(LOADS, places, strict=True):
         model = replace(design, J_load=max(place.J - design.J_m, 0.0))
         case = Case(load, place, model, axis_loops(model, gains, timing))
@@ -205,4 +246,5 @@ def _axis(
         warnings += loop_warnings(motor, case.loops, f"{where} ({place.J:.3g} kg m2)")
     scaling = scaling_of(description, motor)
     integers = fixed_gains(gains, scaling) if scaling is not None else None
-    return AxisTuning(motor, gains, scaling, integers, command, tuple(cases), tuple(warnings))
+    words = tuple(word_warnings(description, motor, gains))
+    return AxisTuning(motor, gains, scaling, integers, command, tuple(cases), words, tuple(warnings))

@@ -10,7 +10,17 @@ An elastic gear (harmonic drive) twists by :math:`\delta = \theta_m - N q` and p
 
 .. math:: \tau_s = k\,\mathrm{dz}(\delta) + d\,\dot\delta                             (eq:gear-torsion)
 
-with dz the part of the twist beyond half of the play; in the play nothing is passed. Its losses act on
+with dz the part of the twist beyond half of the play, 2 b; in the play nothing is passed. With play the flanks push
+and never pull. Flank :math:`\sigma = \pm1` touches from the instant at which both the twist is beyond the play and
+
+.. math:: p_\sigma = k\,(\sigma\delta - b) + d\,\sigma\dot\delta                      (eq:flank-push)
+
+is positive, until p is zero again. There :math:`k\,(\sigma\delta - b) = -d\,\sigma\dot\delta`: the spring is still
+twisted, and what it holds is lost with the flank,
+
+.. math:: E_\sigma = \frac{(d\,\dot\delta)^2}{2 k} \text{ if } \sigma\dot\delta < 0, \text{ else } 0   (eq:flank-loss)
+
+which also says what a flank holds that touches again before its spring is straight. Its losses act on
 the load's side as friction proportional to the torque, so that they never drive:
 
 .. math:: \tau_l = \tau_s - \mu\,|\tau_s| \tanh(\omega_l/\omega_0), \quad
@@ -29,15 +39,53 @@ LOSS_SPEED = 0.5  # rad/s at the motor within which the direction of the loss tu
 
 @helper
 def torsion_torque(motor: Any, twist: float, rate: float) -> float:
-    """Torque of an elastic gear on the load, counted at the motor [N m]."""
-    beyond = twist - motor.half_play if twist > 0.0 else twist + motor.half_play
-    if motor.half_play > 0.0 and beyond * twist <= 0.0:
+    """Torque of an elastic gear on the load, counted at the motor [N m]; with play that of the flank that touches."""
+    if motor.half_play > 0.0 and motor.contact == 0:
         return 0.0
-    tau = motor.stiffness * beyond + motor.damping * rate  # eq:gear-torsion
-    # with play the flanks push only
-    if motor.half_play > 0.0 and tau * twist < 0.0:
+    return motor.stiffness * wound(motor, twist) + motor.damping * rate  # type: ignore[no-any-return]  # eq:gear-torsion
+
+
+@helper
+def wound(motor: Any, twist: float) -> float:
+    """Part of the twist that winds the spring [rad]; none where no flank touches."""
+    if motor.half_play > 0.0:
+        return twist - motor.contact * motor.half_play if motor.contact != 0 else 0.0
+    return twist
+
+
+@helper
+def flank_push(motor: Any, side: int, twist: float, rate: float) -> float:
+    """Torque with which a flank, +1 or -1, pushes if it touches [N m]; negative where it would pull."""
+    beyond = side * twist - motor.half_play
+    return motor.stiffness * beyond + motor.damping * side * rate  # type: ignore[no-any-return]  # eq:flank-push
+
+
+@helper
+def flank_margin(motor: Any, twist: float, rate: float) -> float:
+    """How far a gear with play is from the instant at which a flank touches or parts; negative beyond it."""
+    if motor.contact != 0:
+        return flank_push(motor, motor.contact, twist, rate)
+    plus = max(motor.half_play - twist, -flank_push(motor, 1, twist, rate))
+    minus = max(motor.half_play + twist, -flank_push(motor, -1, twist, rate))
+    return min(plus, minus)  # type: ignore[no-any-return]
+
+
+@helper
+def next_contact(motor: Any, twist: float, rate: float) -> int:
+    """The flank that touches, -1 or 1, or 0: from the one that touched before and the state now."""
+    if flank_margin(motor, twist, rate) >= 0.0:
+        return motor.contact  # type: ignore[no-any-return]
+    if motor.contact != 0:
+        return 0
+    return 1 if twist > 0.0 else -1
+
+
+@helper
+def flank_loss(motor: Any, side: int, rate: float) -> float:
+    """Energy in the spring of a flank as it parts, which is lost, or as it touches again [J]."""
+    if side * rate >= 0.0:
         return 0.0
-    return tau  # type: ignore[no-any-return]
+    return 0.5 * (motor.damping * rate) ** 2 / motor.stiffness  # type: ignore[no-any-return]  # eq:flank-loss
 
 
 @helper

@@ -7,7 +7,7 @@ that is nothing, bus, nothing, bus, nothing during
 
 .. math:: T_1 = T_5 = (1-|m|)\,T/4, \quad T_2 = T_4 = |m|\,T/2, \quad T_3 = (1-|m|)\,T/2   (eq:pwm-intervals)
 
-(Lee 1989, figure 4). The two-level bridge drives leg B by the complement of leg A. Transistors switch at
+(Lee 1989, figure 4). Bipolar modulation (``two_level``) drives leg B by the complement of leg A. Transistors switch at
 once here; ``dead_time`` makes the patterns of those that do not.
 """
 

@@ -11,11 +11,18 @@ is the electrical speed :math:`p\,\omega = W_0 + W_1 t + W_2 t^2`. Their power s
     (k+1)\,Q_{k+1} &= V_k - \tfrac R{L_q} Q_k - \textstyle\sum_m W_m D_{k-m}, &
     (k+1)\,V_{k+1} &= -\textstyle\sum_m W_m U_{k-m}                                     (eq:flux-series)
 
-with D, Q the terms of the fluxes, U, V those of the voltage. Torque, its moments and the square of the current are
-integrated by four points of Gauss. The energy needs no integral: :math:`\varphi` as seen from the stator changes by
-:math:`u - R i` and u is constant there, so that, the product being the same in both coordinates,
+with D, Q the terms of the fluxes, U, V those of the voltage. Torque, its moments, the power and the square of the
+current are integrated by four points of Gauss, each for itself, with :math:`w_m` their weights,
 
-.. math:: \tfrac32 \int u \cdot i\,dt = \frac3{2R} \bigl(u^2 \tau - [u \cdot \varphi]_0^\tau\bigr)    (eq:flux-energy)
+.. math::
+
+    E = \tfrac32 \int u \cdot i\,dt \approx \tfrac32 \tau \textstyle\sum_m w_m (u_d i_d + u_q i_q)_m, \quad
+    \tfrac32 \int i^2\,dt \approx \tfrac32 \tau \textstyle\sum_m w_m (i_d^2 + i_q^2)_m            (eq:flux-energy)
+
+so that nothing is divided by R, and the balance of the motor is a check of both:
+
+.. math:: \tfrac32 R \int (i_d^2 + i_q^2)\,dt = E - \tfrac34 [L_d i_d^2 + L_q i_q^2] - \int \tau_e\,\omega\,dt
+          (eq:flux-copper)
 """
 
 from __future__ import annotations
@@ -55,7 +62,7 @@ def flux_series(
     points: Any, D: float, Q: float, U: float, V: float, psi: float, a_d: float, a_q: float,
     W_0: float, W_1: float, W_2: float, terms: int,
 ) -> tuple[float, float]:  # fmt: skip
-    """Fluxes at the end of a step, in ``points`` those at its four points; rates times the length of the step."""
+    """Fluxes at the end of a step, in ``points`` fluxes and voltages at its four points; rates times its length."""
     D_2, Q_2, U_2, V_2 = 0.0, 0.0, 0.0, 0.0
     D_1, Q_1, U_1, V_1 = D, Q, U, V
     D_0, Q_0 = U - a_d * (D - psi) + W_0 * Q, V - a_q * Q - W_0 * D
@@ -63,6 +70,7 @@ def flux_series(
     end_d, end_q = D + D_0, Q + Q_0
     for m in range(4):
         points[0, m], points[1, m] = D + NODES[m] * D_0, Q + NODES[m] * Q_0
+        points[2, m], points[3, m] = U + NODES[m] * U_0, V + NODES[m] * V_0
     for k in range(1, terms):
         per = PER[k]
         w_0, w_1, w_2 = per * W_0, per * W_1, per * W_2
@@ -78,6 +86,8 @@ def flux_series(
         for m in range(4):
             points[0, m] += POWERS[k + 1, m] * D_0
             points[1, m] += POWERS[k + 1, m] * Q_0
+            points[2, m] += POWERS[k + 1, m] * U_0
+            points[3, m] += POWERS[k + 1, m] * V_0
     return end_d, end_q
 
 
@@ -98,7 +108,7 @@ def pmsm_interval(
     ``R`` [ohm], ``g_d``, ``g_q`` 1 / L_d, 1 / L_q; speed w + alpha t + jerk t^2 / 2 of the rotor since the window
     began; ``cos``, ``sin`` of its electrical angle then, ``c``, ``s`` at ``begin``; ``u_a``, ``u_b`` [V] as seen
     from the stator; ``D``, ``Q`` fluxes [V s]. Returns the fluxes, c and s at the end, the integrals of the torque and
-    of its moments (t - middle)^k / k! up to the third, of the electrical power, of i_q.
+    of its moments (t - middle)^k / k! up to the third, of the electrical power, of 3/2 i^2, of i_q.
     """
     rate = R * max(g_d, g_q) + abs(p * w)
     steps = int(LONGEST * rate * tau) + 1
@@ -106,9 +116,8 @@ def pmsm_interval(
     terms = terms_for(rate * h)
     a_d, a_q = R * g_d * h, R * g_q * h
     salient, magnets = g_q - g_d, psi * g_d
-    M_0 = M_1 = M_2 = M_3 = charge = 0.0
+    M_0 = M_1 = M_2 = M_3 = charge = energy = square = 0.0
     U, V = c * u_a + s * u_b, c * u_b - s * u_a
-    before = U * D + V * Q
     ph = p * h
     for k in range(steps):
         t = begin + k * h
@@ -120,7 +129,10 @@ def pmsm_interval(
         D, Q = flux_series(points, D, Q, h * U, h * V, psi, a_d, a_q, W_0, W_1, W_2, terms)
         m_0 = m_1 = m_2 = m_3 = 0.0
         for m in range(4):
-            charge += h * WEIGHTS[m] * points[1, m]
+            i_d, i_q = g_d * (points[0, m] - psi), g_q * points[1, m]
+            charge += h * WEIGHTS[m] * i_q
+            energy += WEIGHTS[m] * (points[2, m] * i_d + points[3, m] * i_q)  # eq:flux-energy
+            square += h * WEIGHTS[m] * (i_d * i_d + i_q * i_q)
             torque = points[1, m] * (salient * points[0, m] + magnets)  # eq:pmsm
             m_0 += MOMENTS[0, m] * torque
             m_1 += MOMENTS[1, m] * torque
@@ -136,29 +148,11 @@ def pmsm_interval(
         c_t, s_t = turn_by(p * t * (w + t * (alpha / 2.0 + t * jerk / 6.0)))
         c, s = cos * c_t - sin * s_t, sin * c_t + cos * s_t
         U, V = c * u_a + s * u_b, c * u_b - s * u_a
-    energy = 1.5 / R * ((u_a * u_a + u_b * u_b) * tau - (U * D + V * Q - before))  # eq:flux-energy
     y = 1.5 * p
-    return D, Q, c, s, y * M_0, y * M_1, y * M_2, y * M_3, energy, g_q * charge
+    return D, Q, c, s, y * M_0, y * M_1, y * M_2, y * M_3, 1.5 * energy, 1.5 * square, charge
 
 
 @helper
-def pmsm_copper(
-    R: float,
-    L_d: float,
-    L_q: float,
-    energy: float,
-    work: float,
-    i_d: float,
-    i_q: float,
-    o_d: float,
-    o_q: float,
-) -> float:
-    r"""Integral of 3/2 (i_d^2 + i_q^2) from the balance of a motor that took ``energy`` and did ``work``.
-
-    .. math:: \tfrac32 R \int (i_d^2 + i_q^2)\,dt = E - \tfrac34 [L_d i_d^2 + L_q i_q^2] - \int \tau_e\,\omega\,dt
-              (eq:flux-copper)
-
-    ``o_d``, ``o_q`` currents before, ``i_d``, ``i_q`` after.
-    """
-    stored = 0.75 * (L_d * (i_d - o_d) * (i_d + o_d) + L_q * (i_q - o_q) * (i_q + o_q))
-    return (energy - stored - work) / R  # eq:flux-copper
+def pmsm_stored(L_d: float, L_q: float, i_d: float, i_q: float, o_d: float, o_q: float) -> float:
+    """Energy [J] that the windings gained between the currents ``o_d``, ``o_q`` and ``i_d``, ``i_q``."""
+    return 0.75 * (L_d * (i_d - o_d) * (i_d + o_d) + L_q * (i_q - o_q) * (i_q + o_q))

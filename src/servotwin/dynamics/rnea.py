@@ -76,13 +76,22 @@ def base_motion(gravity: Vec) -> Motion:
 
 def rnea(chain: Chain, qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
     """Joint torques and forces for a motion, gravity included [N m, N]."""
+    return joint_efforts(chain, body_wrenches(chain, body_motions(chain, qd, qdd)))
+
+
+def body_motions(chain: Chain, qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Motion]:
+    """Motions of all bodies: the forward pass."""
     motions: list[Motion] = []
     base = base_motion(chain.gravity)
     for i, joint in enumerate(chain.joints):
         parent = base if joint.parent < 0 else motions[joint.parent]
         motions.append(next_motion(joint, parent, qd[i], qdd[i]))
-    wrenches = [body_force(b, m.U, m.a) for b, m in zip(chain.bodies, motions, strict=True)]
-    return joint_efforts(chain, wrenches)
+    return motions
+
+
+def body_wrenches(chain: Chain, motions: Sequence[Motion]) -> list[tuple[Vec, Vec]]:
+    """Force and moment about its origin that every body must receive."""
+    return [body_force(b, m.U, m.a) for b, m in zip(chain.bodies, motions, strict=True)]
 
 
 def joint_efforts(chain: Chain, wrenches: Sequence[tuple[Vec, Vec]]) -> list[Scalar]:

@@ -17,11 +17,10 @@ from servotwin.dynamics.jets import Jet, lift, moving_chain
 from servotwin.dynamics.kinematics import BASE_POSE, Pose, body_poses, next_pose
 from servotwin.dynamics.linear import QR, dot
 from servotwin.dynamics.loops import closure, cut_wrench
-from servotwin.dynamics.rnea import rnea
 from servotwin.dynamics.vector import Scalar
 from servotwin.equations.derivation import Cut, Derivation
 from servotwin.equations.graph import Expr
-from servotwin.equations.programs import Matrix, flat, plus_rotors, reduced
+from servotwin.equations.programs import Matrix, flat, plus_rotors, plus_spins, reduced, torque
 from servotwin.mechanism.model import CutKind
 
 
@@ -152,27 +151,31 @@ class Closed:
         return [dot([row[j] for row in self.T], efforts) for j in range(self.n)]
 
     # --- dynamics ---------------------------------------------------------------------------------
-    def tree_torque(self, xd: Sequence[Scalar], xdd: Sequence[Scalar]) -> list[Scalar]:
-        """Efforts of the opened tree at the coordinates x."""
-        d = self.derivation
-        return d.reduce(rnea(self.chain, d.expand(xd, offset=False), d.expand(xdd, offset=False)))
+    def tree_torque(
+        self, xd: Sequence[Scalar], xdd: Sequence[Scalar], *, spins: bool = False
+    ) -> list[Scalar]:
+        """Efforts of the opened tree at the coordinates x; ``spins`` counts rotors on moving links."""
+        return torque(self.derivation, self.chain, xd, xdd, spins=spins)
 
     def tree_mass(self, *, drives: bool = False) -> Matrix:
         """Mass matrix of the opened tree, rotors included if asked."""
         M = reduced(self.derivation, mass_matrix(self.chain))
         if drives:
+            M = plus_spins(self.derivation, self.chain, M)
             for i, row in enumerate(plus_rotors(self.derivation, [row[: self.n] for row in M[: self.n]])):
                 M[i][: self.n] = row
         return M
 
-    def torque(self, qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
-        """Torque at the actuated joints (eq:closed)."""
+    def torque(self, qd: Sequence[Scalar], qdd: Sequence[Scalar], *, spins: bool = False) -> list[Scalar]:
+        """Torque at the actuated joints (eq:closed); ``spins`` counts rotors on moving links."""
         xd = self.rates(qd)
-        return self.project(self.tree_torque(xd, self.accelerations(xd, qdd)))
+        return self.project(self.tree_torque(xd, self.accelerations(xd, qdd), spins=spins))
 
-    def mass(self, *, drives: bool) -> Matrix:
-        """T^T M T, rotors included if asked."""
+    def mass(self, *, drives: bool, spins: bool = False) -> Matrix:
+        """T^T M T, rotors included if asked; ``spins``: of these only the coupling of those on moving links."""
         M, T, n = self.tree_mass(), self.T, self.n
+        if drives or spins:
+            M = plus_spins(self.derivation, self.chain, M)
         MT = [[dot(row, [t[j] for t in T]) for j in range(n)] for row in M]
         out: Matrix = [[0.0] * n for _ in range(n)]
         for i in range(n):

@@ -94,7 +94,7 @@ def closed_rne(derivation: Derivation, *, drives: bool = False) -> Program:
     """(x, qd, qdd) -> tau at the actuated joints."""
     closed = Closed.of(derivation)
     qd, qdd = derivation.inputs("qd", closed.n), derivation.inputs("qdd", closed.n)
-    tau = closed.torque(qd, qdd)
+    tau = closed.torque(qd, qdd, spins=drives)
     if drives:
         for i in range(closed.n):
             for j in range(closed.n):
@@ -119,7 +119,7 @@ def closed_accel(derivation: Derivation, *, drives: bool = False) -> Program:
     """(x, qd, tau) -> qdd."""
     closed = Closed.of(derivation)
     qd, tau = derivation.inputs("qd", closed.n), derivation.inputs("tau", closed.n)
-    h = closed.torque(qd, [0.0] * closed.n)
+    h = closed.torque(qd, [0.0] * closed.n, spins=drives)
     L, inverse = factor(closed.mass(drives=drives))
     qdd = solve(L, inverse, [t - b for t, b in zip(tau, h, strict=True)])
     return _program(closed, [qd, tau], qdd, (closed.n,))
@@ -139,7 +139,7 @@ def closed_drift(derivation: Derivation, *, drives: bool = False) -> Program:
     """(x, qd, tau) -> (qdd, rates of the passive joints): the right-hand side of a simulation."""
     closed = Closed.of(derivation)
     qd, tau = derivation.inputs("qd", closed.n), derivation.inputs("tau", closed.n)
-    h = closed.torque(qd, [0.0] * closed.n)
+    h = closed.torque(qd, [0.0] * closed.n, spins=drives)
     L, inverse = factor(closed.mass(drives=drives))
     qdd = solve(L, inverse, [t - b for t, b in zip(tau, h, strict=True)])
     entries = [*qdd, *_following(closed, qd)]
@@ -150,8 +150,8 @@ def closed_motion_terms(derivation: Derivation) -> Program:
     """(x, qd) -> M, h, rates of the passive joints."""
     closed = Closed.of(derivation)
     qd = derivation.inputs("qd", closed.n)
-    h = closed.torque(qd, [0.0] * closed.n)
-    entries = [*flat(closed.mass(drives=False)), *h, *_following(closed, qd)]
+    h = closed.torque(qd, [0.0] * closed.n, spins=True)
+    entries = [*flat(closed.mass(drives=False, spins=True)), *h, *_following(closed, qd)]
     return _program(closed, [qd], entries, (len(entries),))
 
 
@@ -163,7 +163,7 @@ def closed_forward(derivation: Derivation, *, drives: bool = False) -> Program:
     """
     closed = Closed.of(derivation)
     xd, tau = derivation.inputs("xd", len(closed.x)), derivation.inputs("tau", closed.n)
-    h = closed.tree_torque(xd, [0.0] * len(closed.x))
+    h = closed.tree_torque(xd, [0.0] * len(closed.x), spins=drives)
     given = [*tau, *([0.0] * (len(closed.x) - closed.n))]
     pull = closed.pull(xd)
     free = [t - b for t, b in zip(given, h, strict=True)]

@@ -16,8 +16,10 @@ from functools import cached_property
 import numpy as np
 
 from servotwin.dynamics.chain import Chain, Joint, Moments, Turn
+from servotwin.dynamics.spin import Spin
 from servotwin.dynamics.vector import Scalar
 from servotwin.equations.graph import Expr, Graph
+from servotwin.errors import UnsupportedError
 from servotwin.mechanism.canonical import CanonicalTree, canonical_tree, exact_cos_sin
 from servotwin.mechanism.grouping import MOMENTS, moments
 from servotwin.mechanism.model import Array, CutKind, Mechanism, Rotors
@@ -36,6 +38,16 @@ class Cut:
 
 
 @dataclass(frozen=True)
+class SpinNumbers:
+    """A rotor on a moving body: its axis in the canonical body frame, inertia and ratios (see dynamics.spin)."""
+
+    body: int
+    axis: Array
+    J_m: float
+    N: Array
+
+
+@dataclass(frozen=True)
 class Numbers:
     """All numbers of a mechanism in canonical frames, in one place."""
 
@@ -48,10 +60,16 @@ class Numbers:
     reflected: Array  # (n_q, n_q) inertia of the rotors behind the transmission
     frames: dict[str, tuple[int, Array]]  # body, transform from the canonical body frame
     cut: Cut | None = None
+    spins: tuple[SpinNumbers, ...] = ()  # rotors on moving bodies
 
     @classmethod
     def of(cls, mechanism: Mechanism, cut: Cut | None = None, reflected: Rotors | None = None) -> Numbers:
         """Read a mechanism; ``cut`` says how its loops are closed, ``reflected`` whose rotors count."""
+        if mechanism.loops:
+            raise UnsupportedError(
+                f"{mechanism.name} has loops: take the numbers of the closed chain from Robot.numbers, or those of "
+                "its tree, cut open, from mechanism.opened"
+            )
         tree = canonical_tree(mechanism)
         frames = {}
         for frame in mechanism.frames:
@@ -69,6 +87,7 @@ class Numbers:
             reflected=(reflected or mechanism.rotors).reflected_inertia,
             frames=frames,
             cut=cut,
+            spins=_spins(reflected or mechanism.rotors, tree),
         )
 
     @cached_property
@@ -104,6 +123,10 @@ class Numbers:
         out.update((f"q0_{i}", value) for i, value in enumerate(self.q0.tolist()))
         if drives:
             _put_matrix(out, "Jr", self.reflected)
+        for k, spin in enumerate(self.spins):
+            out[f"SJ{k}"] = spin.J_m
+            out.update((f"Sa{k}_{i}", value) for i, value in enumerate(spin.axis.tolist()))
+            out.update((f"SN{k}_{j}", value) for j, value in enumerate(spin.N.tolist()))
         # Frames go by their role, not by their name: robots that share a kernel name them differently.
         if frame is not None:
             _put_matrix(out, "X", self.frames[frame][1][:3])
@@ -111,6 +134,16 @@ class Numbers:
             _put_matrix(out, f"A{k}_", self.frames[a][1][:3])
             _put_matrix(out, f"B{k}_", self.frames[b][1][:3])
         return out
+
+
+def _spins(rotors: Rotors, tree: CanonicalTree) -> tuple[SpinNumbers, ...]:
+    out = []
+    for k in rotors.spinning:
+        body = int(rotors.body[k])
+        X = np.eye(4)
+        X[:3, 0] = tree.X_old_new[body][:3, :3].T @ rotors.axis[k]
+        out.append(SpinNumbers(body, snap(X)[:3, 0], float(rotors.J_m[k]), rotors.N[k]))
+    return tuple(out)
 
 
 def _put_matrix(table: dict[str, float], name: str, matrix: Array) -> None:
@@ -180,6 +213,15 @@ class Derivation:
             gravity=(self.number("gx"), self.number("gy"), self.number("gz")),
         )
 
+    def spins(self) -> list[Spin]:
+        """The rotors on moving bodies."""
+        out = []
+        for k, spin in enumerate(self.numbers.spins):
+            axis = (self.number(f"Sa{k}_0"), self.number(f"Sa{k}_1"), self.number(f"Sa{k}_2"))
+            ratios = [self.number(f"SN{k}_{j}") for j in range(len(spin.N))]
+            out.append(Spin(spin.body, axis, self.number(f"SJ{k}"), ratios))
+        return out
+
     def _joint(self, i: int, q: Scalar) -> Joint:
         cg, sg, cw, sw, ca, sa, ct, st, b, d, r = (f"{name}{i}" for name in JOINT_NUMBERS)
         prismatic = bool(self.numbers.tree.prismatic[i])
@@ -224,6 +266,8 @@ def structure_key(kind: str, numbers: Numbers, table: dict[str, float]) -> str:
     pattern = "".join(marks.get(value, "p") for value in table.values())
     tree = numbers.tree
     parts = [kind, numbers.G.shape, tree.parent.tolist(), tree.prismatic.astype(int).tolist(), pattern]
+    if numbers.spins:
+        parts.append([spin.body for spin in numbers.spins])
     if numbers.cut is not None:
         bodies = [(k.value, numbers.frames[a][0], numbers.frames[b][0]) for k, a, b in numbers.cut.loops]
         parts += [bodies, numbers.cut.rows, numbers.cut.n]

@@ -14,8 +14,9 @@ from servotwin.dynamics.coriolis import coriolis_matrix
 from servotwin.dynamics.crba import mass_matrix
 from servotwin.dynamics.forward import factor, solve
 from servotwin.dynamics.kinematics import BASE_POSE, Pose, body_poses, energies, jacobian
-from servotwin.dynamics.rnea import rnea
-from servotwin.dynamics.vector import Scalar
+from servotwin.dynamics.rnea import body_motions, body_wrenches, joint_efforts
+from servotwin.dynamics.spin import rotor_moment, rotor_torque, spin_row
+from servotwin.dynamics.vector import Scalar, add
 from servotwin.equations.derivation import Derivation
 from servotwin.equations.graph import Expr
 
@@ -68,7 +69,19 @@ def reduced(derivation: Derivation, M: Matrix) -> Matrix:
 
 def _mass(derivation: Derivation, chain: Chain, *, drives: bool) -> Matrix:
     M = reduced(derivation, mass_matrix(chain))
-    return plus_rotors(derivation, M) if drives else M
+    return plus_rotors(derivation, plus_spins(derivation, chain, M)) if drives else M
+
+
+def plus_spins(derivation: Derivation, chain: Chain, M: Matrix) -> Matrix:
+    """M over the free coordinates with the coupling of rotors on moving links, J_m (N^T beta + beta^T N)."""
+    out = [list(row) for row in M]
+    for spin in derivation.spins():
+        beta = derivation.reduce(spin_row(spin, chain))
+        N = [*spin.N, *([0.0] * (len(M) - len(spin.N)))]
+        for i in range(len(M)):
+            for j in range(len(M)):
+                out[i][j] = out[i][j] + spin.J_m * (N[i] * beta[j] + beta[i] * N[j])
+    return out
 
 
 def plus_rotors(derivation: Derivation, M: Matrix) -> Matrix:
@@ -77,19 +90,31 @@ def plus_rotors(derivation: Derivation, M: Matrix) -> Matrix:
     return [[M[i][j] + derivation.number(f"Jr{i}_{j}") for j in n] for i in n]
 
 
-def _torque(
-    derivation: Derivation, chain: Chain, qd: Sequence[Scalar], qdd: Sequence[Scalar]
+def torque(
+    derivation: Derivation, chain: Chain, qd: Sequence[Scalar], qdd: Sequence[Scalar], *, spins: bool = False
 ) -> list[Scalar]:
+    """Efforts at the free coordinates; ``spins`` adds what rotors on moving links do (eq:rotor-moment)."""
     rates = derivation.expand(qd, offset=False)
     accelerations = derivation.expand(qdd, offset=False)
-    return derivation.reduce(rnea(chain, rates, accelerations))
+    motions = body_motions(chain, rates, accelerations)
+    wrenches = body_wrenches(chain, motions)
+    rotors = derivation.spins() if spins else []
+    for spin in rotors:
+        F, moment = wrenches[spin.body]
+        wrenches[spin.body] = F, add(moment, rotor_moment(spin, motions[spin.body], qd, qdd))
+    tau = derivation.reduce(joint_efforts(chain, wrenches))
+    for spin in rotors:
+        own = rotor_torque(spin, motions[spin.body])
+        for j, ratio in enumerate(spin.N):
+            tau[j] = tau[j] + ratio * own
+    return tau
 
 
 def rne(derivation: Derivation, *, drives: bool = False) -> Program:
     """(q, qd, qdd) -> tau."""
     q, chain = _start(derivation)
     qd, qdd = derivation.inputs("qd", len(q)), derivation.inputs("qdd", len(q))
-    tau = _torque(derivation, chain, qd, qdd)
+    tau = torque(derivation, chain, qd, qdd, spins=drives)
     if drives:
         for i in range(len(q)):
             for j in range(len(q)):
@@ -108,7 +133,7 @@ def gravload(derivation: Derivation) -> Program:
     """q -> g."""
     q, chain = _start(derivation)
     none: list[Scalar] = [0.0] * len(q)
-    tau = _torque(derivation, chain, none, none)
+    tau = torque(derivation, chain, none, none)
     return Program(derivation, [vector(q)], [output(derivation, tau, (len(q),))])
 
 
@@ -124,18 +149,18 @@ def accel(derivation: Derivation, *, drives: bool = False) -> Program:
     """(q, qd, tau) -> qdd, by factoring the mass matrix."""
     q, chain = _start(derivation)
     qd, tau = derivation.inputs("qd", len(q)), derivation.inputs("tau", len(q))
-    h = _torque(derivation, chain, qd, [0.0] * len(q))
+    h = torque(derivation, chain, qd, [0.0] * len(q), spins=drives)
     L, inverse = factor(_mass(derivation, chain, drives=drives))
     qdd = solve(L, inverse, [t - b for t, b in zip(tau, h, strict=True)])
     return Program(derivation, [vector(q), vector(qd), vector(tau)], [output(derivation, qdd, (len(q),))])
 
 
 def motion(derivation: Derivation) -> Program:
-    """(q, qd) -> M, h: what decides the acceleration, before rotors, torques and contacts."""
+    """(q, qd) -> M, h: what decides the acceleration, before reflected inertia, torques and contacts."""
     q, chain = _start(derivation)
     qd = derivation.inputs("qd", len(q))
-    h = _torque(derivation, chain, qd, [0.0] * len(q))
-    M = _mass(derivation, chain, drives=False)
+    h = torque(derivation, chain, qd, [0.0] * len(q), spins=True)
+    M = plus_spins(derivation, chain, _mass(derivation, chain, drives=False))
     n = len(q)
     return Program(
         derivation,

@@ -61,6 +61,9 @@ class _Checker:
         return Problem(self.file, at, message, error)
 
     def unknown(self, kind: str, name: str, known: Collection[str], at: s.Place, where: str = "") -> Problem:
+        if where and self.points.absent:
+            text = f"{self.points.file}: no such file; expected a points file with the {kind} {quoted(name)}"
+            return self.problem(s.place_of(name, at), text)
         hint = did_you_mean(name, sorted(known))
         listed = ", ".join(sorted(known)[:12])
         accepted = f"expected one of {listed}{hint}" if known else f"there is no {kind} at all"

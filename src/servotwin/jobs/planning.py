@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import get_args
 
 from servotwin.description.frames import Array
-from servotwin.errors import InputError, UnreachableError
+from servotwin.errors import InputError, ServotwinError, UnreachableError
+from servotwin.jobs.points import Pose
 from servotwin.jobs.requests import Motion, Rate, Target
 from servotwin.motion import requests as m
 from servotwin.motion.profiles import ProfileKind
 from servotwin.robot.robot import Robot
 
+ANGLES = ("roll", "pitch", "yaw")
 _SPEEDS = {"share": "fraction", "tool": "m/s", "time": "s"}
 
 
@@ -43,7 +46,32 @@ def joint_target(target: Target, robot: Robot, q: Array) -> Array:
     try:
         return robot.ikine(target.X, q0=q)
     except UnreachableError as error:
-        raise UnreachableError(f"{target.name}: {error}") from None
+        raise UnreachableError(f"{target.name}: {error}{_other_orientation(target, robot, q)}") from None
+
+
+def target_problem(motion: Motion, robot: Robot, q: Array) -> str | None:
+    """What is wrong with a point that a path leads to or through, if the arm cannot be there at all."""
+    for target in motion.targets:
+        try:
+            joint_target(target, robot, q)
+        except UnreachableError as error:
+            return str(error)
+        except ServotwinError:
+            continue
+    return None
+
+
+def _other_orientation(target: Target, robot: Robot, q: Array) -> str:
+    """The orientation with which the arm reaches the position of a target; nothing if it does not reach it."""
+    try:
+        there = robot.fkine(robot.ikine(target.X, q0=q, mask=(1, 1, 1, 0, 0, 0)))
+    except ServotwinError:
+        return ""
+    wanted, possible = (
+        ", ".join(f"{name} {math.degrees(getattr(Pose.of(X), name)) + 0.0:.4g}" for name in ANGLES)
+        for X in (target.X, there)
+    )
+    return f" (asked for {wanted} deg; there the tool can have {possible} deg)"
 
 
 def _profile(name: str | None) -> ProfileKind | None:

@@ -30,7 +30,7 @@ from servotwin.errors import ServotwinError
 from servotwin.jobs import requests as r
 from servotwin.jobs.edit import renamed_beside
 from servotwin.jobs.interpreter import Interpreter
-from servotwin.jobs.planning import joint_target, planner_request
+from servotwin.jobs.planning import joint_target, planner_request, target_problem
 from servotwin.jobs.points import Points
 from servotwin.jobs.points_file import write_points
 from servotwin.jobs.program import Program
@@ -124,7 +124,12 @@ class Player:
                 asked.append(planner_request(move, self.robot, stands))
             trajectory = self._plan(q, asked)
         except PathError as error:
-            return self._refusal(moves[min(error.index, len(moves) - 1)], _without_number(error))
+            blamed = moves[min(error.index, len(moves) - 1)]
+            # a point that cannot be reached says more than the place where the path to it ends
+            missed = (
+                target_problem(blamed, self.robot, q) if error.what in ("workspace", "singularity") else None
+            )
+            return self._refusal(blamed, missed or _without_number(error))
         except (ServotwinError, ValueError, np.linalg.LinAlgError) as error:
             return self._refusal(at, str(error))
         self.plans.append(Planned(tuple(moves), tuple(asked), trajectory))

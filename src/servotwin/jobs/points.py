@@ -103,6 +103,7 @@ class Points:
     tools: Mapping[str, Pose] = field(default_factory=dict)
     robot: str = ""
     file: str = field(default="", compare=False)
+    absent: bool = field(default=False, compare=False)  # the file does not exist
 
     def __getitem__(self, name: str) -> Point:
         """The point of this name."""
@@ -115,6 +116,10 @@ class Points:
 
     def missing(self, kind: str, name: str, known: Mapping[str, object]) -> InputError:
         """The error for an unknown name."""
+        if self.absent:
+            return InputError(
+                f"no such file; expected a points file with the {kind} {quoted(name)}", file=self.file
+            )
         listed = f"expected one of {', '.join(list(known)[:12])}" if known else f"there is no {kind} at all"
         hint = did_you_mean(name, list(known))
         return InputError(f"no {kind} {quoted(name)}; {listed}{hint}", file=self.file or None)

@@ -8,9 +8,11 @@ rad otherwise.
 from __future__ import annotations
 
 import math
+import os
 import re
 from pathlib import Path
 
+from servotwin.description.compose import SUFFIXES
 from servotwin.description.nodes import Node, one_line, parse_yaml, quoted, read_text
 from servotwin.description.units import did_you_mean, expectation, parse_quantity
 from servotwin.description.write import atomic_write_text
@@ -41,6 +43,24 @@ def points_path(job: str | Path) -> Path:
     """The points file of a job file."""
     path = Path(job)
     return path.with_name(path.stem + SUFFIX)
+
+
+def robot_path(points: Points) -> str:
+    """Name or path of the robot of a points file; a path in it is relative to the folder of the file."""
+    if not _is_path(points.robot) or not points.file:
+        return points.robot
+    return str(Path(points.file).parent / points.robot)
+
+
+def robot_reference(robot: str, file: str | Path) -> str:
+    """How a points file names a robot: a catalogue name as it is, a path relative to the file's folder."""
+    if not _is_path(robot) or Path(robot).is_absolute():
+        return robot
+    return os.path.relpath(robot, Path(file).parent)
+
+
+def _is_path(robot: str) -> bool:
+    return robot.lower().endswith(SUFFIXES)
 
 
 def read_points(path: str | Path) -> Points:

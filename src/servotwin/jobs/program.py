@@ -14,7 +14,7 @@ from servotwin.jobs.check import MAX_CALLS, Signals, check
 from servotwin.jobs.flow import walk
 from servotwin.jobs.language import read_job
 from servotwin.jobs.points import Points
-from servotwin.jobs.points_file import points_path, read_points
+from servotwin.jobs.points_file import points_path, read_points, robot_path
 from servotwin.jobs.problems import JobError, Problem
 from servotwin.jobs.syntax import CallFile, Job, Place, place_of
 
@@ -32,8 +32,8 @@ class Program:
 
     @property
     def robot(self) -> str:
-        """The robot that the points were taught with, empty if the file does not say."""
-        return self.points.robot
+        """Name or path of the robot that the points were taught with, empty if the file does not say."""
+        return robot_path(self.points)
 
     def check(
         self,
@@ -45,8 +45,8 @@ class Program:
     ) -> list[Problem]:
         """The problems of this job and of the files it calls; ``robot``: names of the robot that is to run it."""
         found = check(self.job, self.points, joints, signals, sliding=sliding)
-        if self.robot and robot and self.robot not in robot:
-            text = f"the points were taught with {quoted(self.robot)}; this is {quoted(robot[-1])}"
+        if self.robot and robot and not any(_same(self.robot, name) for name in robot):
+            text = f"the points were taught with {quoted(self.points.robot)}; this is {quoted(robot[-1])}"
             found.append(Problem(self.points.file or self.job.file, Place(1, 1), text, error=False))
         for program in self.called.values():
             found += [p for p in program.check(joints, signals, sliding, robot=robot) if p not in found]
@@ -120,7 +120,12 @@ def _text(file: str) -> str:
 
 def _points(path: Path) -> Points:
     taught = points_path(path)
-    return read_points(taught) if taught.is_file() else Points(file=str(taught))
+    return read_points(taught) if taught.is_file() else Points(file=str(taught), absent=True)
+
+
+def _same(robot: str, other: str) -> bool:
+    """True for one name, or two paths of one file."""
+    return robot == other or (os.sep in robot + other and _real(Path(robot)) == _real(Path(other)))
 
 
 def _real(path: Path) -> Path:

@@ -2,7 +2,8 @@ r"""Sine and cosine as straight-line LLVM code, for one number or a vector of th
 
 The argument is reduced by the nearest multiple k of pi/2, with pi/2 in three
 parts and fused multiply-adds, so that the reduction is exact to the last bits
-for every angle a joint can have (|x| up to 1e9; beyond, the result is NaN). On [-pi/4, pi/4] two
+for every angle a joint can have (|x| up to 1e9; beyond, the result is NaN and an invalid operation, of which
+NumPy warns). On [-pi/4, pi/4] two
 polynomials are within 1 unit in the last place. k modulo 4 swaps
 and signs the two results. k is read from the low mantissa bits after adding
 1.5 * 2^52, which needs no integer conversion and so vectorises.
@@ -67,11 +68,12 @@ def emit_sincos(x: str, width: int, fresh: Callable[[], str], out: list[str]) ->
     def words(value: int) -> str:
         return str(value) if width == 1 else "<" + ", ".join(f"i64 {value}" for _ in range(width)) + ">"
 
-    # NaN in, NaN out: an angle beyond the reduction must not give a number that looks like a cosine.
+    # An angle beyond the reduction must not give a number that looks like a cosine: infinity less infinity is NaN,
+    # and raises the flag of an invalid operation, which a constant NaN does not.
     size = line(f"call {real} @llvm.fabs.{suffix}({real} {x})")
     flag = "i1" if width == 1 else f"<{width} x i1>"
     inside = line(f"fcmp ole {real} {size}, {splat(LARGEST, width)}")
-    x = line(f"select {flag} {inside}, {real} {x}, {real} {splat(math.nan, width)}")
+    x = line(f"select {flag} {inside}, {real} {x}, {real} {splat(math.inf, width)}")
     magic = splat(MAGIC, width)
     shifted = fma(x, splat(TWO_OVER_PI, width), magic)
     k = line(f"fsub {real} {shifted}, {magic}")

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from servotwin.description.frames import joint_direction, joint_frame, link_frame
-from servotwin.description.inertia import link_inertia, payload_inertia
+from servotwin.description.inertia import base_inertia, link_inertia, payload_inertia
 from servotwin.description.motors import owners
+from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.mechanism.model import (
     BASE,
@@ -26,6 +27,7 @@ from servotwin.mechanism.model import (
     Limits,
     LoopClosure,
     Mechanism,
+    Quantities,
     Rotors,
 )
 from servotwin.mechanism.spatial import (
@@ -50,6 +52,7 @@ class _Tree:
     prismatic: list[bool]
     X_tree: list[Array]
     phi: list[Array]
+    phi_base: Array
     links: dict[str, Frame]
 
 
@@ -65,6 +68,7 @@ def build_mechanism(description: RobotDescription) -> Mechanism:
     following = {coupling.joint for coupling in description.couplings}
     passive = tuple(name for name in tree.names if name not in following and name not in active)
     home = description.home
+    coupling = _coupling(description, tree.names, active + passive)
     return Mechanism(
         name=description.name,
         tree_joint_names=tuple(tree.names),
@@ -76,13 +80,15 @@ def build_mechanism(description: RobotDescription) -> Mechanism:
         tool=TOOL,
         gravity=np.array(description.gravity) + 0.0,
         joint_names=active,
-        coupling=_coupling(description, tree.names, active + passive),
+        coupling=coupling,
         limits=_limits(description),
-        rotors=_rotors(description),
+        rotors=_mounted(description, tree, _rotors(description)),
         loops=tuple(loops),
         passive_names=passive,
         passive_home=np.array([home.get(name, 0.0) for name in passive]),
         q_home=_home(description),
+        quantities=_quantities(description, coupling, tree.names),
+        phi_base=tree.phi_base + 0.0,
         family=description.kinematics or "",
     )
 
@@ -91,7 +97,9 @@ def _tree(description: RobotDescription) -> _Tree:
     """The bodies in an order where parents come first."""
     parents = description.parent_names
     link_names = description.link_names
-    tree = _Tree([], [], [], [], [], {"base": Frame("base", BASE, np.eye(4))})
+    base = description.base
+    phi_base = np.zeros(10) if base is None else phi_from(*base_inertia(base))
+    tree = _Tree([], [], [], [], [], phi_base, {"base": Frame(description.base_name, BASE, np.eye(4))})
     for name in _parents_first(parents):
         axis = description.axes[name]
         carrier = tree.links[parents[name]]
@@ -107,8 +115,11 @@ def _tree(description: RobotDescription) -> _Tree:
             tree.X_tree.append(chain(X_body_joint, turn))
             tree.phi.append(np.zeros(10))
         tree.links[name] = Frame(link_names[name], body, X_body_link + 0.0)
-        if body != BASE:  # what is fixed to the base never moves
-            tree.phi[body] = tree.phi[body] + transform_phi(X_body_link, phi_from(*link_inertia(axis)))
+        own = transform_phi(X_body_link, phi_from(*link_inertia(axis)))
+        if body != BASE:
+            tree.phi[body] = tree.phi[body] + own
+        else:  # what is fixed to the base never moves
+            tree.phi_base = tree.phi_base + own
     return tree
 
 
@@ -186,6 +197,44 @@ def _limits(description: RobotDescription) -> Limits:
     )
 
 
+def _quantities(description: RobotDescription, coupling: Coupling, names: list[str]) -> Quantities:
+    """Sums of joints as sums of the independent ones; joints that follow others count through them."""
+    stated, n = description.quantities, len(description.joint_names)
+    A, b = np.zeros((len(stated), n)), np.zeros(len(stated))
+    for k, quantity in enumerate(stated.values()):
+        b[k] = quantity.offset
+        for name, factor in quantity.of.items():
+            row = names.index(name)
+            A[k] += factor * coupling.G[row, :n]
+            b[k] += factor * coupling.q0[row]
+    ranges = [quantity.limits or (-math.inf, math.inf) for quantity in stated.values()]
+    low, high = (np.array([each[side] for each in ranges]) for side in (0, 1))
+    lengths = tuple(all(description.axes[name].prismatic for name in q.of) for q in stated.values())
+    return Quantities(tuple(stated), A, b, low, high, lengths)
+
+
+def _mounted(description: RobotDescription, tree: _Tree, rotors: Rotors) -> Rotors:
+    """The rotors with the bodies that carry them and their axes, if their spin is to be coupled."""
+    if description.rotor_coupling != "full":
+        return rotors
+    bodies, axes = [], []
+    for name, J_m in zip(owners(description), rotors.J_m, strict=True):
+        motor = description.axes[name].motor if name in description.axes else None
+        mount = motor.mount if motor is not None else None
+        if mount is None:
+            if J_m:
+                text = "missing: rotor_coupling full needs the link that carries the motor and the rotor's axis; "
+                text += "expected mount: {link: base, axis: [0, 0, 1]}"
+                raise refuse(description, f"axes.{name}.motor.mount", text)
+            bodies.append(BASE)
+            axes.append(np.array([0.0, 0.0, 1.0]))
+            continue
+        carrier = tree.links[mount.link]
+        bodies.append(carrier.body)
+        axes.append(carrier.X_body_frame[:3, :3] @ (np.array(mount.axis) / np.linalg.norm(mount.axis)))
+    return replace(rotors, body=np.array(bodies, dtype=np.int64), axis=np.array(axes).reshape(-1, 3) + 0.0)
+
+
 def _rotors(description: RobotDescription) -> Rotors:
     """Motors, their ratios and rotor inertias; a motor without a stated inertia counts zero.
 
@@ -228,4 +277,5 @@ def _rotors(description: RobotDescription) -> Rotors:
         stated("rotor_inertia"),
         f_m=at_shaft("viscous", "viscous_friction"),
         tau_c=at_shaft("coulomb", "coulomb_friction"),
+        kinds=tuple((motor.kind if motor is not None else None) or "dc" for motor in motors),
     )

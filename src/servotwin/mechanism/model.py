@@ -79,10 +79,37 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Quantities:
+    """Named angles and lengths that follow from the joints, and their ranges: z = A q + b, low <= z <= high.
+
+    The angle at which the bars of a parallelogram meet is one; limits hold for it as for a joint.
+    """
+
+    names: tuple[str, ...] = ()
+    A: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (k, n_q)
+    b: Array = field(default_factory=lambda: np.zeros(0))
+    low: Array = field(default_factory=lambda: np.zeros(0))
+    high: Array = field(default_factory=lambda: np.zeros(0))
+    lengths: tuple[bool, ...] = ()  # measured in m instead of rad
+
+    def values(self, q: Array) -> Array:
+        """z (..., k) at q (..., n_q)."""
+        return q @ self.A.T + self.b if self.names else np.zeros((*q.shape[:-1], 0))
+
+    def beyond(self, q: Array) -> Array:
+        """How far (..., k) every quantity is outside of its range at q (..., n_q); negative inside."""
+        z = self.values(q)
+        return np.maximum(self.low - z, z - self.high)
+
+
+@dataclass(frozen=True)
 class Rotors:
     """Rotors behind the transmission: ``theta_m = N @ q``; inertia ``J_m`` [kg m2] each.
 
     ``f_m`` [N m s/rad] viscous and ``tau_c`` [N m] dry friction at the motor, zero where none is stated.
+    ``kinds`` names the electrical models; where the description is silent a motor counts as 'dc'.
+    ``body`` and ``axis`` say where a rotor is mounted and about which axis of that body it turns; they are
+    there if the coupling of the rotors' spin with the motion of the links counts (eq:rotor-energy).
     """
 
     names: tuple[str, ...]
@@ -90,6 +117,19 @@ class Rotors:
     J_m: Array
     f_m: Array = field(default_factory=lambda: np.zeros(0))
     tau_c: Array = field(default_factory=lambda: np.zeros(0))
+    kinds: tuple[str, ...] = ()
+    body: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (k,), -1 is the base
+    axis: Array = field(default_factory=lambda: np.zeros((0, 3)))  # (k, 3) unit vectors in the bodies' frames
+
+    @property
+    def spinning(self) -> tuple[int, ...]:
+        """Rotors on moving bodies whose spin couples with the motion of these."""
+        moving = np.any(self.N != 0.0, axis=1) & (self.J_m > 0.0)
+        return tuple(k for k, body in enumerate(self.body.tolist()) if body >= 0 and moving[k])
+
+    def kind(self, k: int) -> str:
+        """Electrical model of motor k."""
+        return self.kinds[k] if self.kinds else "dc"
 
     @property
     def reflected_inertia(self) -> Array:
@@ -120,6 +160,10 @@ class Mechanism:
     ] = ()  # closed chains: joints that the loops move; columns of G after those of q
     passive_home: Array = field(default_factory=lambda: np.zeros(0))  # their start values at q_home
     q_home: Array = field(default_factory=lambda: np.zeros(0))  # (n_q,) a natural pose; start of searches
+    quantities: Quantities = field(default_factory=Quantities)
+    phi_base: Array = field(
+        default_factory=lambda: np.zeros(10)
+    )  # what does not move, about the base's origin
     family: str = ""  # closed-form kinematics family: '', 'scara', 'palletizer', 'delta', 'spherical-wrist'
 
     @property
@@ -152,8 +196,11 @@ class Mechanism:
         rotors = replace(
             self.rotors, N=np.hstack([self.rotors.N, np.zeros((len(self.rotors.J_m), len(pad)))])
         )
+        wide = np.zeros((len(self.quantities.names), len(pad)))
+        A = np.hstack([self.quantities.A, wide]) if self.quantities.names else self.quantities.A
         return replace(
             self,
+            quantities=replace(self.quantities, A=A),
             joint_names=self.joint_names + self.passive_names,
             q_home=np.append(self.q_home, self.passive_home),
             limits=limits,

@@ -6,8 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.mechanism.model import Coupling, CutKind, Frame, Limits, LoopClosure, Mechanism, Rotors
+from servotwin.mechanism.model import (
+    Coupling,
+    CutKind,
+    Frame,
+    Limits,
+    LoopClosure,
+    Mechanism,
+    Quantities,
+    Rotors,
+)
 
+QUANTITIES = ("A", "b", "low", "high")
 LIMITS = ("q_min", "q_max", "qd_max", "qdd_max", "tau_max")
 
 
@@ -26,7 +36,11 @@ def pack(mechanism: Mechanism) -> tuple[dict[str, Any], bytes]:
         "J_m": m.rotors.J_m,
         "f_m": m.rotors.f_m,
         "tau_c": m.rotors.tau_c,
+        "rotor_body": m.rotors.body,
+        "rotor_axis": m.rotors.axis,
+        **{f"quantity_{name}": getattr(m.quantities, name) for name in QUANTITIES},
         "q_home": m.q_home,
+        "phi_base": m.phi_base,
         "passive_home": m.passive_home,
         "frames": np.array([f.X_body_frame for f in m.frames]).reshape(-1, 4, 4),
         **{name: getattr(m.limits, name) for name in LIMITS},
@@ -39,6 +53,8 @@ def pack(mechanism: Mechanism) -> tuple[dict[str, Any], bytes]:
         "tool": m.tool,
         "family": m.family,
         "rotor_names": m.rotors.names,
+        "rotor_kinds": m.rotors.kinds,
+        "quantities": [m.quantities.names, m.quantities.lengths],
         "frames": [(f.name, f.body) for f in m.frames],
         "loops": [(loop.name, loop.kind.value, loop.frame_a, loop.frame_b) for loop in m.loops],
         "arrays": {name: (str(a.dtype), a.shape) for name, a in arrays.items()},
@@ -72,11 +88,26 @@ def unpack(layout: dict[str, Any], numbers: bytes) -> Mechanism:
         coupling=Coupling(arrays["G"], arrays["q0"]),
         limits=Limits(*(arrays[name] for name in LIMITS)),
         rotors=Rotors(
-            tuple(layout["rotor_names"]), arrays["N"], arrays["J_m"], arrays["f_m"], arrays["tau_c"]
+            tuple(layout["rotor_names"]),
+            arrays["N"],
+            arrays["J_m"],
+            arrays["f_m"],
+            arrays["tau_c"],
+            tuple(layout["rotor_kinds"]),
+            arrays["rotor_body"],
+            arrays["rotor_axis"],
         ),
         loops=tuple(LoopClosure(n, CutKind(kind), a, b) for n, kind, a, b in layout["loops"]),
         passive_names=tuple(layout["passive_names"]),
         q_home=arrays["q_home"],
         passive_home=arrays["passive_home"],
+        quantities=_quantities(layout, arrays),
+        phi_base=arrays["phi_base"],
         family=layout["family"],
     )
+
+
+def _quantities(layout: dict[str, Any], arrays: dict[str, Any]) -> Quantities:
+    names, lengths = layout["quantities"]
+    A, b, low, high = (arrays[f"quantity_{name}"] for name in QUANTITIES)
+    return Quantities(tuple(names), A, b, low, high, tuple(lengths))

@@ -1,7 +1,7 @@
 """URDF out: what the format can say about a mechanism.
 
 Written are the tree, the inertia of every body, position, speed and effort
-limits, named frames (as massless links on fixed joints) and joints that follow
+limits, shapes, named frames (as massless links on fixed joints) and joints that follow
 one other joint (``mimic``). The format has no place for gravity, rotors and
 their transmission, acceleration limits and the home pose; they are left out.
 Loop closures and joints that follow several others cannot be left out without
@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from servotwin.description.parts import Shape
 from servotwin.description.urdf import UNLIMITED
 from servotwin.errors import UnsupportedError
 from servotwin.mechanism.model import BASE, Array, Frame, Mechanism
@@ -46,8 +47,8 @@ class _Mimic:
     offset: float
 
 
-def urdf_text(mechanism: Mechanism) -> str:
-    """The mechanism as URDF text, every number with all its digits.
+def urdf_text(mechanism: Mechanism, shapes: Mapping[str, Sequence[Shape]] | None = None) -> str:
+    """The mechanism as URDF text, every number with all its digits; ``shapes`` by the names of links.
 
     ``UnsupportedError`` names the loop closure or coupling that URDF cannot express.
     """
@@ -56,12 +57,15 @@ def urdf_text(mechanism: Mechanism) -> str:
         raise UnsupportedError(f"{mechanism.name}: URDF cannot express loop closures ({names})")
     links = _body_links(mechanism)
     robot = ET.Element("robot", name=mechanism.name)
-    ET.SubElement(robot, "link", name=_BASE_LINK)
+    _write_link(robot, links[BASE], mechanism.phi_base, f"{mechanism.name}: the base")
     for body, link in links.items():
         if body != BASE:
             _write_link(robot, link, mechanism.phi[body], f"{mechanism.name}: body '{link.name}'")
             _write_joint(robot, mechanism, body, links)
     _write_frames(robot, mechanism, links)
+    for element in robot.findall("link"):
+        for shape in (shapes or {}).get(element.attrib["name"], ()):
+            _write_shape(element, shape)
     ET.indent(robot)
     return '<?xml version="1.0"?>\n' + ET.tostring(robot, encoding="unicode") + "\n"
 
@@ -71,8 +75,9 @@ def _body_links(mechanism: Mechanism) -> dict[int, _Link]:
     first: dict[int, Frame] = {}
     for frame in mechanism.frames:
         first.setdefault(frame.body, frame)
-    taken = {frame.name for frame in mechanism.frames} | {_BASE_LINK}
-    links = {BASE: _Link(_BASE_LINK, np.eye(4))}
+    base = mechanism.frames[0].name if mechanism.frames[0].body == BASE else _BASE_LINK
+    taken = {frame.name for frame in mechanism.frames} | {base}
+    links = {BASE: _Link(base, np.eye(4))}
     for body, joint in enumerate(mechanism.tree_joint_names):
         own = first.get(body)
         # sliding moves every point alike, so any frame will do; turning needs a point of the axis
@@ -113,6 +118,21 @@ def _write_link(robot: ET.Element, link: _Link, phi: Array, where: str) -> None:
         for a, b in ("xx", "xy", "xz", "yy", "yz", "zz")
     }
     ET.SubElement(inertial, "inertia", entries)
+
+
+def _write_shape(link: ET.Element, shape: Shape) -> None:
+    visual = ET.SubElement(link, "visual")
+    ET.SubElement(visual, "origin", xyz=_numbers(shape.xyz), rpy=_numbers(shape.rpy))
+    geometry = ET.SubElement(visual, "geometry")
+    if shape.mesh is not None:
+        ET.SubElement(geometry, "mesh", filename=shape.mesh, scale=_numbers(shape.scale))
+    elif shape.box is not None:
+        ET.SubElement(geometry, "box", size=_numbers(shape.box))
+    elif shape.cylinder is not None:
+        sizes = {"radius": _number(shape.cylinder.radius), "length": _number(shape.cylinder.length)}
+        ET.SubElement(geometry, "cylinder", sizes)
+    elif shape.sphere is not None:
+        ET.SubElement(geometry, "sphere", radius=_number(shape.sphere))
 
 
 # --- joints -----------------------------------------------------------------------------------------

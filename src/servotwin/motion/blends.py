@@ -15,7 +15,7 @@ from servotwin.motion.curves import Blend, Curve, quintic_through
 from servotwin.motion.demands import INSIDE, outside
 from servotwin.motion.errors import PathError
 from servotwin.motion.extremes import Cells
-from servotwin.motion.follow import follow
+from servotwin.motion.follow import ACCURACY, follow
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.legs import Leg
 from servotwin.motion.limits import MotionLimits
@@ -25,6 +25,7 @@ from servotwin.motion.tool_point import point_motion, point_places
 MOST = 0.49  # of a leg that a blend at one of its ends may use
 SPEED = 2.0  # the quintic lasts as long as d1 + d2 at constant speed: a straight corner stays one
 SHRINKS = 14
+FINE = 0.02  # of the largest scale that fits: what is nearer to it is not searched for
 CELLS = 8  # of a blend at least, for its largest rates
 
 
@@ -46,27 +47,54 @@ class Corner:
 
 
 def corner_between(one: Leg, two: Leg, limits: MotionLimits) -> Corner | None:
-    """The blend of radius ``one.blend`` [m], or None where none fits."""
+    """The largest blend within the radius ``one.blend`` [m], or None where none fits."""
     radius = one.blend
     place = point_places(one.tracker, one.path.q[-1:])[0]
-    room = _room(one, place, radius, last=True), _room(two, place, radius, last=False)
+    inner = _inner(radius)
+    room = _room(one, place, inner, last=True), _room(two, place, inner, last=False)
     # Both legs keep their speed if the ways are in the ratio of the speeds.
-    scale = min(room[0] / one.speed, room[1] / two.speed)
+    speeds = one.zone_at(one.length - room[0]).speed, two.zone_at(room[1]).speed
+    scale = min(room[0] / speeds[0], room[1] / speeds[1])
     if scale <= 0.0:
         return None
+    best: Corner | None = None
+    low, high = 0.0, scale
     for _ in range(SHRINKS):
-        d1, d2 = scale * one.speed, scale * two.speed
-        leave, join, rates = one.length - d1, d2, (SPEED * d1, SPEED * d2)
-        path, curve = _rounded(one, two, leave, join, rates)
-        cells = _cells(path)
-        away = np.sum((point_places(one.tracker, path.at(cells.at)[0]) - place) ** 2, axis=1, keepdims=True)
-        peak = cells.largest(away)
-        used = float(np.sqrt(peak.size - peak.doubt))
-        if used <= radius * (1.0 + 1e-10) and outside(path, limits)[0] <= INSIDE:
-            speed = _most(path, curve, one, two, rates, limits)
-            return Corner(path, leave, join, rates, speed, curve, min(used, radius))
-        scale *= 0.7
-    return None
+        corner, share = _corner(one, two, (scale * speeds[0], scale * speeds[1]), place, limits)
+        if corner is not None:
+            best, low = corner, scale
+        else:
+            high = scale
+        if best is not None and high - low <= FINE * high:
+            break
+        middle = 0.5 * (low + high)
+        # The ball that is used grows with the scale: what is too large by a little is made smaller by a little.
+        scale = max(middle, 0.999 * scale / share) if corner is None and share > 1.0 else middle
+    return best
+
+
+def _corner(
+    one: Leg, two: Leg, ways: tuple[float, float], place: Array, limits: MotionLimits
+) -> tuple[Corner | None, float]:
+    """The blend over these ways of the legs, None where it does not fit; the share of the radius that it uses."""
+    d1, d2 = ways
+    leave, join, rates = one.length - d1, d2, (SPEED * d1, SPEED * d2)
+    path, curve = _rounded(one, two, leave, join, rates)
+    cells = _cells(path)
+    away = np.sum((point_places(one.tracker, path.at(cells.at)[0]) - place) ** 2, axis=1, keepdims=True)
+    peak = cells.largest(away)
+    used = float(np.sqrt(peak.size - peak.doubt))
+    share = used / one.blend
+    if share > 1.0 + 1e-10 or outside(path, limits)[0] > INSIDE:
+        return None, share
+    speed = _most(path, curve, one, two, rates, limits)
+    radius = one.blend if used >= _inner(one.blend) * (1.0 - 1e-9) else used
+    return Corner(path, leave, join, rates, speed, curve, radius), share
+
+
+def _inner(radius: float) -> float:
+    """The radius [m] for the curve: the joints follow it within ACCURACY, and the tool shall stay within the ball."""
+    return radius - min(2.0 * ACCURACY, 0.1 * radius)
 
 
 def _cells(path: JointPath) -> Cells:
@@ -150,15 +178,16 @@ def _most(
     if np.isfinite(limits.jerk).any():
         peaks.append((cells.largest(cells.slopes(ddq) / limits.jerk).size, 3.0))
     steepest, tool_jerk = limits.tool_acceleration, limits.tool_jerk
+    before, after = one.zone_at(one.length - rates[0] / SPEED), two.zone_at(rates[1] / SPEED)
     if curve is not None:
-        steepest = min(one.ramp.acceleration, two.ramp.acceleration, steepest)
+        steepest = min(before.ramp.acceleration, after.ramp.acceleration, steepest)
     if np.isfinite([limits.tool_speed, steepest, tool_jerk]).any():
         v, a = point_motion(one.tracker, q, dq, ddq)
         tool = ((v, limits.tool_speed, 2.0), (a, steepest, 4.0), (cells.slopes(a), tool_jerk, 6.0))
         for x, most, power in tool:
             peaks.append((cells.largest(np.sum((x / most) ** 2, axis=1, keepdims=True)).size, power))
     speeds = [peak ** (-1.0 / power) for peak, power in peaks if peak > 0.0]  # eq:blend-pace
-    return float(min(one.speed / rates[0], two.speed / rates[1], *speeds))
+    return float(min(before.speed / rates[0], after.speed / rates[1], *speeds))
 
 
 def _room(leg: Leg, place: Array, radius: float, *, last: bool) -> float:

@@ -148,22 +148,23 @@ def _share(segment: PathSegment, t: float) -> float:
 
 
 def outside(path: JointPath, limits: MotionLimits) -> tuple[float, int, float]:
-    """How far [rad, m] a path leaves the ranges of the joints most, by which joint, at which parameter.
+    """How far [rad, m] a path leaves the ranges most, by which joint or quantity, at which parameter.
 
-    Between two points every joint follows a quintic, which the nodes of a cell give exactly.
+    Between two points every joint, and so every sum of joints, follows a quintic, which the nodes of a cell
+    give exactly.
     """
-    ends = np.maximum(limits.q_min - path.q, path.q - limits.q_max)
+    stands = limits.positions(path.q)
+    ends = np.maximum(limits.low - stands, stands - limits.high)
     k, axis = np.unravel_index(int(np.argmax(ends)), ends.shape)
     worst = float(ends[k, axis]), int(axis), float(path.s[k])
     # A joint that is further from its limits than it moves between two points does not reach them.
-    near = np.nonzero(-ends.max(axis=0) <= np.abs(np.diff(path.q, axis=0)).max(axis=0))[0]
+    near = np.nonzero(-ends.max(axis=0) <= np.abs(np.diff(stands, axis=0)).max(axis=0))[0]
     if path.s.size == 2 or not near.size:
         return worst
     cells = Cells(path.s)
-    q = path.at(cells.at)[0]
+    q = limits.positions(path.at(cells.at)[0])
     for joint in near:
-        low, high = limits.q_min[joint], limits.q_max[joint]
-        for limit, sign in ((low, -1.0), (high, 1.0)):
+        for limit, sign in ((limits.low[joint], -1.0), (limits.high[joint], 1.0)):
             if not math.isfinite(limit):
                 continue
             beyond = sign * (q[:, joint : joint + 1] - limit)
@@ -177,24 +178,17 @@ def outside(path: JointPath, limits: MotionLimits) -> tuple[float, int, float]:
 
 
 def check_positions(leg: Leg, limits: MotionLimits) -> None:
-    """PathError where a joint would leave its range, extremes between the points of the path included."""
+    """PathError where a joint or quantity would leave its range, extremes between the points of the path included."""
     beyond, axis, s = outside(leg.path, limits)
     if beyond <= INSIDE:
         return
-    robot = leg.tracker.robot
-    stands = float(leg.path.at(np.array([s]))[0][0, axis])
-    scale, unit = (1e3, "mm") if robot.joint_units[axis] == "m" else (180.0 / math.pi, "deg")
-    ends = scale * limits.q_min[axis], scale * limits.q_max[axis]
-    text = (
-        f"axis {robot.joint_names[axis]} would stand at {scale * stands:.6g} {unit}, beyond its limits;"
-        f" allowed are {ends[0]:.6g} to {ends[1]:.6g} {unit}"
-    )
+    name, text = limits.range_text(leg.tracker.robot, leg.path.at(np.array([s]))[0][0], axis)
     place_m = s if leg.curve is not None and leg.curve.metric else None
     raise PathError(
         text,
         index=leg.index,
         what="position",
-        axis=robot.joint_names[axis],
+        axis=name,
         place=s / leg.length,
         place_m=place_m,
     )

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from servotwin.description.fields import FARTHEST
 from servotwin.mechanism.model import Array
 from servotwin.motion.joint_path import straight
 from servotwin.motion.laws import ramp_limits, ramped
@@ -27,6 +28,8 @@ def simple_move(request: Request, q: Array, limits: MotionLimits) -> PathSegment
     target = np.asarray(request.target, dtype=np.float64)
     if target.shape != q.shape:
         return None
+    if limits.quantities.names and (limits.quantities.beyond(np.stack([q, target])) > 0.0).any():
+        return None
     rates = [0.0, 0.0, 0.0]  # of speed, acceleration and jerk per unit of theirs
     longest = 0.0
     for row in zip(
@@ -34,7 +37,7 @@ def simple_move(request: Request, q: Array, limits: MotionLimits) -> PathSegment
         limits.acceleration.tolist(), limits.jerk.tolist(), strict=True,
     ):  # fmt: skip
         start, end, low, high, V, a, j = row
-        if not (low <= end <= high and low <= start <= high):
+        if not (low <= end <= high and low <= start <= high and abs(end) <= FARTHEST):
             return None
         step = abs(end - start)
         longest = max(longest, step)

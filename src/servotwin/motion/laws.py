@@ -153,10 +153,51 @@ class Slowed:
         return s, sd / k, sdd / (k * k)
 
 
+@dataclass(frozen=True)
+class Zoned:
+    """Laws one after the other, each from the way and at the speed where the one before ends."""
+
+    laws: tuple[Ramped, ...]
+
+    @cached_property
+    def ways(self) -> Array:
+        """Where each begins, and the last one ends (m + 1,)."""
+        return np.concatenate([[0.0], np.cumsum([law.length for law in self.laws])])
+
+    @cached_property
+    def times(self) -> Array:
+        """When each begins, and the last one ends (m + 1,) [s]."""
+        return np.concatenate([[0.0], np.cumsum([law.duration for law in self.laws])])
+
+    @property
+    def length(self) -> float:
+        """The whole way."""
+        return float(self.ways[-1])
+
+    @property
+    def duration(self) -> float:
+        """The whole time [s]."""
+        return float(self.times[-1])
+
+    def sample(self, t: Array) -> tuple[Array, Array, Array]:
+        """See ``Profile``."""
+        t = np.asarray(t, dtype=np.float64)
+        which = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self.laws) - 1)
+        s, v, a = np.empty_like(t), np.empty_like(t), np.empty_like(t)
+        for k in np.unique(which):
+            here = which == k
+            s[here], v[here], a[here] = self.laws[k].sample(t[here] - self.times[k])
+            s[here] += self.ways[k]
+        return s, v, a
+
+
 def breaks(law: Profile) -> Array:
     """The instants (m,) [s] between which a law is smooth, its begin and end included."""
     if isinstance(law, Slowed):
         return law.factor * breaks(law.law)
+    if isinstance(law, Zoned):
+        parts = [begin + breaks(part) for begin, part in zip(law.times, law.laws, strict=False)]
+        return np.unique(np.concatenate(parts))
     if not isinstance(law, Ramped):
         return np.array([0.0, law.duration])
     rise, flat, fall = law.times
@@ -171,6 +212,10 @@ def times_at(law: Profile, s: Array) -> Array:
     """The instants (k,) [s] at which a law has come the ways s (k,), which lie between its ends."""
     if isinstance(law, Uniform):
         return s / law.speed
+    if isinstance(law, Slowed):
+        return law.factor * times_at(law.law, s)
+    if isinstance(law, Zoned):
+        return _times_in_zones(law, s)
     grid = np.linspace(0.0, law.duration, TABLE)
     t, step = np.interp(s, law.sample(grid)[0], grid), grid[1]
     for _ in range(2):
@@ -178,6 +223,15 @@ def times_at(law: Profile, s: Array) -> Array:
         gap = np.where(speed > 0.0, (s - way) / np.where(speed > 0.0, speed, 1.0), 0.0)
         t = np.minimum(np.maximum(t + np.minimum(np.maximum(gap, -step), step), 0.0), law.duration)
     return np.asarray(t)
+
+
+def _times_in_zones(law: Zoned, s: Array) -> Array:
+    which = np.clip(np.searchsorted(law.ways, s, side="right") - 1, 0, len(law.laws) - 1)
+    t = np.empty_like(s)
+    for k in np.unique(which):
+        here = which == k
+        t[here] = law.times[k] + times_at(law.laws[k], s[here] - law.ways[k])
+    return t
 
 
 def make_profile(

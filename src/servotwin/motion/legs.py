@@ -10,9 +10,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from servotwin.description.fields import FARTHEST
 from servotwin.dynamics.ik.pose import checked_poses
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.model import Array
+from servotwin.motion.curve_pace import (
+    CurveRamps,
+    one_zone,
+    quicker_in_zones,
+    rest_to_rest,
+    spline_zones,
+)
 from servotwin.motion.curves import Curve, circle, line
 from servotwin.motion.errors import PathError, refusal
 from servotwin.motion.extremes import Cells
@@ -26,6 +34,7 @@ from servotwin.motion.ramps import RampLimits
 from servotwin.motion.requests import Cartesian, MoveC, MoveJ, MoveL, Request, Rest, Speed, in_base
 from servotwin.motion.spline_curve import spline
 from servotwin.motion.tool_point import point_rates
+from servotwin.motion.zones import Zone, Zones
 from servotwin.robot.robot import Robot
 
 NOWHERE = 1e-12  # rad, m: a joint move this short takes no time
@@ -37,15 +46,16 @@ TOOL_CELLS = 12  # of a joint move, in which the speed of the tool is smooth
 class Leg:
     """The path of one request and its pace, in units of the path's parameter (1 for a joint move, m for a curve).
 
+    ``zones``: the largest speed and the ramps, one zone unless the path is slower where it is tight.
     ``free``: the pace is what the axes allow rather than a number that was asked for, so that it may be
     lowered without complaint; ``soft``: that holds for the ramps only. ``time`` [s] if the duration was asked for.
+    ``gentler``: the same with no more acceleration than there is, if it may be made to fit.
     """
 
     index: int
     kind: str
     path: JointPath
-    speed: float
-    ramp: RampLimits
+    zones: Zones
     profile: ProfileKind
     blend: float
     tracker: Tracker
@@ -54,26 +64,34 @@ class Leg:
     soft: bool = False
     time: float | None = None
     slowed: float = 1.0
+    gentler: Leg | None = None
 
     @property
     def length(self) -> float:
         """Of its path."""
         return self.path.length
 
-    def slower(self, factor: float) -> Leg:
-        """The same at 1/factor of the speed, accelerations and jerk to match."""
-        ramp = replace(
-            self.ramp, acceleration=self.ramp.acceleration / factor**2, jerk=self.ramp.jerk / factor**3
-        )
-        slowed = 1.0 if self.free else self.slowed * factor
-        return replace(self, speed=self.speed / factor, ramp=ramp, slowed=slowed)
+    def zone_at(self, s: float) -> Zone:
+        """The zone at a parameter of the path."""
+        return self.zones[int(np.searchsorted([zone.end for zone in self.zones[:-1]], s))]
+
+    def slower(self, factor: float, at: float | None = None) -> Leg:
+        """The same at 1/factor of the speed, accelerations and jerk to match; with ``at`` only the zone there."""
+        ends = [zone.end for zone in self.zones[:-1]]
+        here = None if at is None else int(np.searchsorted(ends, at))
+        zones = tuple(zone.slower(factor) if here in (None, k) else zone for k, zone in enumerate(self.zones))
+        return replace(self, zones=zones, slowed=1.0 if self.free else self.slowed * factor)
+
+    def compared(self, speed: float, ramp: RampLimits) -> Leg:
+        """The same with ``slowed`` by the time that the speed and the ramps that were asked for would take."""
+        if self.free:
+            return self
+        asked = rest_to_rest((Zone(self.length, speed, ramp),), self.profile)
+        return replace(self, slowed=max(rest_to_rest(self.zones, self.profile) / asked, 1.0))
 
     def softer(self, factor: float) -> Leg:
         """The same with ramps of 1/factor of the acceleration."""
-        ramp = replace(
-            self.ramp, acceleration=self.ramp.acceleration / factor, jerk=self.ramp.jerk / factor**2
-        )
-        return replace(self, ramp=ramp)
+        return replace(self, zones=tuple(zone.softer(factor) for zone in self.zones))
 
 
 def leg_of(
@@ -113,6 +131,7 @@ def _joint_leg(move: MoveJ, index: int, q: Array, limits: MotionLimits, tracker:
     target = np.asarray(move.target, dtype=np.float64)
     if target.shape != q.shape or not np.isfinite(target).all():
         raise ShapeError(f"move {index + 1} has a target of shape {target.shape}; expected {q.shape}, finite")
+    check_near(target, f"move {index + 1}", tracker.robot)
     step = np.abs(target - q)
     if step.max() < NOWHERE:
         return None
@@ -123,10 +142,11 @@ def _joint_leg(move: MoveJ, index: int, q: Array, limits: MotionLimits, tracker:
     )
     share = 1.0 if move.acceleration is None else _share(move.acceleration, index)
     speed = _joint_speed(move.speed, speed, path, tracker)
-    time = _asked_time(move.speed, path.length, speed, index)
+    time = _asked_time(move.speed, path.length / speed, index)
     profile = _profile(move.profile, jerk, limits)
     ramp = ramp_limits(profile, speed, acceleration * share, None if math.isinf(jerk) else jerk)
-    return Leg(index, "joint", path, speed, ramp, profile, move.blend, tracker, time=time)
+    zones = (Zone(path.length, speed, ramp),)
+    return Leg(index, "joint", path, zones, profile, move.blend, tracker, time=time)
 
 
 def _joint_speed(speed: Speed, most: float, path: JointPath, tracker: Tracker) -> float:
@@ -141,10 +161,10 @@ def _joint_speed(speed: Speed, most: float, path: JointPath, tracker: Tracker) -
     return min(most, speed.value / math.sqrt(square)) if square > 0.0 else most
 
 
-def _asked_time(speed: Speed, length: float, pace: float, index: int) -> float | None:
-    """The duration that was asked for [s], if any; PathError if the move would take for ever."""
+def _asked_time(speed: Speed, least: float, index: int) -> float | None:
+    """The duration that was asked for [s], if any; PathError if the move, ``least`` [s] long, would take for ever."""
     time = speed.value if speed.kind == "s" else None
-    check_duration(length / pace if time is None else time, index)
+    check_duration(least if time is None else time, index)
     return time
 
 
@@ -153,6 +173,20 @@ def check_duration(time: float, index: int) -> None:
     if not time <= LONGEST:
         text = f"the move would take {time:.4g} s; expected at most {LONGEST:g} s"
         raise PathError(text, index=index, what="time")
+
+
+def time_beside_blend(time: float, index: int) -> PathError:
+    """The complaint about a duration [s] next to a blend, which belongs to two moves."""
+    text = f"a duration of {time:g} s and a blend to the next move or from the one before; expected a speed"
+    return PathError(f"{text}, or no blend", index=index, what="time")
+
+
+def check_near(q: Array, what: str, robot: Robot) -> None:
+    """InputError for joint positions (n,) [rad, m] beyond those with which the kinematics is computed."""
+    if (np.abs(q) > FARTHEST).any():
+        k = int(np.argmax(np.abs(q)))
+        text = f"{what}: axis {robot.joint_names[k]} at {q[k]:.6g} {robot.joint_units[k]}"
+        raise InputError(f"{text}; expected at most {FARTHEST:g} {robot.joint_units[k]} either way")
 
 
 def _curve(move: Cartesian, index: int, X_from: Array) -> Curve:
@@ -180,31 +214,30 @@ def _curve_leg(
     """The pace along a curve: what is asked for, or what the axes allow."""
     bends = bends_of(path, curve, limits)
     profile = _profile(move.profile, math.inf if not bends.jerky else 0.0, limits)
-    share = _share(move.acceleration_share, index)
     asked, free = move.speed, move.speed.kind != "m/s" or not curve.metric
-    top = limits.tool_acceleration if curve.metric else math.inf
     given = move.acceleration if curve.metric else None
     if given is not None:
-        _check_acceleration(given, top, index, fit)
-    steepest = float(bends.ramps(np.zeros(1))[0]) * share if given is None else min(given, top)
-    slowed = 1.0
+        _check_acceleration(given, limits.tool_acceleration, index, fit)
+        given = min(given, limits.tool_acceleration)
+    tool_jerk = limits.tool_jerk if curve.metric else math.inf
+    ramps = CurveRamps(profile, _share(move.acceleration_share, index), given, False, tool_jerk)
     if free:
-        speed = bends.most(BEND_SHARE) * (asked.value if asked.kind == "fraction" else 1.0)
+        fraction = asked.value if asked.kind == "fraction" else 1.0
+        most, top = bends.most(BEND_SHARE) * fraction, math.inf
     else:
-        speed = _asked_speed(asked.value, bends, steepest, index, tracker, fit)
-        slowed = asked.value / speed
-    time = _asked_time(asked, path.length, speed, index)
-    if given is None:
-        speed = min(speed, bends.quickest(profile, share, flowing=flowing))
-        steepest = share * float(bends.ramps(np.array([speed]))[0])
-    jerk = min(bends.jerk(speed, steepest), limits.tool_jerk if curve.metric else math.inf)
-    ramp = ramp_limits(profile, speed, steepest, None if math.isinf(jerk) else jerk)
-    return Leg(
+        fraction, top = 1.0, min(asked.value, bends.tool_speed)
+        most = _asked_speed(asked.value, bends, ramps.steepest(bends, 0.0), index, tracker, fit)
+    lower = replace(ramps, upto=fit)
+    zones = one_zone(bends, most, ramps, flowing=flowing)
+    if curve.kind == "spline" and profile != "quintic" and (free or most < top):
+        tight = spline_zones(bends, top, fraction, lower, flowing=flowing)
+        zones = tight if quicker_in_zones(zones, tight, profile) else zones
+    time = _asked_time(asked, rest_to_rest(zones, profile), index)
+    leg = Leg(
         index,
         curve.kind,
         path,
-        speed,
-        ramp,
+        zones,
         profile,
         move.blend,
         tracker,
@@ -212,8 +245,15 @@ def _curve_leg(
         free=free,
         soft=given is None,
         time=time,
-        slowed=slowed,
+        slowed=1.0 if free else max(asked.value / most, 1.0),
     )
+    if len(zones) > 1:
+        leg = leg.compared(asked.value, max((zone.ramp for zone in zones), key=lambda x: x.acceleration))
+    if given is None or len(zones) > 1 or not (fit or time is not None):
+        return leg
+    lower = replace(ramps, upto=True)
+    gentler = replace(leg, zones=one_zone(bends, most, lower, flowing=flowing), soft=True)
+    return replace(leg, gentler=gentler.compared(asked.value, zones[0].ramp))
 
 
 def _asked_speed(v: float, bends: Bends, a: float, index: int, tracker: Tracker, fit: bool) -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, Quantities
 from servotwin.motion.envelope import Envelope, envelope_of
 from servotwin.motion.point_moves import RAMP
 from servotwin.motion.profiles import PEAK
@@ -21,7 +22,7 @@ class MotionLimits:
     """Per joint (n,) in rad, m and s, infinite where there is no limit; of the tool point in m and s.
 
     ``torque`` [N m, N] of the joints is checked along a path where it is finite, the torques and speeds of the
-    motors where there is an ``envelope``.
+    motors where there is an ``envelope``. ``quantities`` are angles and lengths that follow from the joints.
     """
 
     q_min: Array
@@ -34,6 +35,39 @@ class MotionLimits:
     tool_acceleration: float = math.inf
     tool_jerk: float = math.inf
     envelope: Envelope | None = None
+    quantities: Quantities = field(default_factory=Quantities)
+
+    @cached_property
+    def low(self) -> Array:
+        """Least joint positions, then least values of the quantities (n + k,)."""
+        return np.append(self.q_min, self.quantities.low)
+
+    @cached_property
+    def high(self) -> Array:
+        """Largest joint positions, then largest values of the quantities (n + k,)."""
+        return np.append(self.q_max, self.quantities.high)
+
+    def positions(self, q: Array) -> Array:
+        """Joint positions, then values of the quantities (..., n + k) at q (..., n): what ``low``, ``high`` bound."""
+        return np.concatenate([q, self.quantities.values(q)], axis=-1) if self.quantities.names else q
+
+    def beyond(self, q: Array) -> Array:
+        """How far (..., n + k) joints and quantities are outside of their ranges; negative inside."""
+        z = self.positions(q)
+        return np.maximum(self.low - z, z - self.high)
+
+    def range_text(self, robot: Robot, q: Array, k: int) -> tuple[str, str]:
+        """Name of joint or quantity k, and in words where it would stand at q (n,) and what is allowed."""
+        if k < robot.n:
+            name, length = robot.joint_names[k], robot.joint_units[k] == "m"
+            begin = f"axis {name} would stand at"
+        else:
+            name, length = self.quantities.names[k - robot.n], self.quantities.lengths[k - robot.n]
+            begin = f"{name} would be"
+        scale, unit = (1e3, "mm") if length else (180.0 / math.pi, "deg")
+        stands, low, high = (scale * float(x) for x in (self.positions(q)[k], self.low[k], self.high[k]))
+        allowed = f"allowed are {low:.6g} to {high:.6g} {unit}"
+        return name, f"{begin} {stands:.6g} {unit}, beyond its limits; {allowed}"
 
 
 def limits_of(
@@ -88,4 +122,5 @@ def limits_of(
         float(tool[1]),
         float(tool[2]),
         envelope_of(robot, description) if envelope and description is not None else None,
+        robot.quantities,
     )

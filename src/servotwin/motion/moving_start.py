@@ -42,6 +42,16 @@ class MovingStart:
         return max(self.reference.duration, self.ramp)
 
     @property
+    def start_times(self) -> Array:
+        """When each move begins (m,) [s]."""
+        return self.reference.start_times
+
+    @property
+    def durations(self) -> Array:
+        """How long each move lasts (m,) [s], the first at least as long as the speed runs out."""
+        return np.maximum(self.reference.durations, self.ramp - self.reference.start_times)
+
+    @property
     def arrivals(self) -> Array:
         """When the moves have reached their targets (m,) [s]."""
         return np.maximum(self.reference.arrivals, self.ramp)

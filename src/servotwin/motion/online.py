@@ -86,7 +86,7 @@ class OnlinePlanner:
     def to_position(self, q: ArrayLike) -> None:
         """Go to q (n,) and stop there; joints arrive together. InputError beyond the limits of position."""
         target = np.asarray(q, dtype=np.float64)
-        if target.shape == (self.n,) and ((target < self.limits.q_min) | (target > self.limits.q_max)).any():
+        if target.shape == (self.n,) and (self.limits.beyond(target) > 0.0).any():
             raise InputError(f"the target {target.tolist()} lies beyond the limits of position")
         self._input.per_dof_control_interface = None
         self._input.control_interface = self._ruckig.ControlInterface.Position

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -56,13 +56,20 @@ class Bends:
 
     def most(self, share: float) -> float:
         """The largest constant speed at which bends take this share of what there is."""
-        bounds = [1.0 / float(self.first.max()), self.tool_speed]
-        for worst, power in (
-            (max(float(self.bend.max()), float(self.tool_bend.max())), 1 / 2),
-            (float(self.twist.max()), 1 / 3),
-        ):
-            bounds.append((share / worst) ** power if worst > 0.0 else math.inf)
-        return min(bounds)
+        return float(self.local(share).min())
+
+    def local(self, share: float) -> Array:
+        """The largest speed (k,) at every point at which its bend takes this share of what there is."""
+        bends = np.maximum(self.bend.max(axis=1), self.tool_bend)
+        slowness = [self.first.max(axis=1), np.full(self.s.size, 1.0 / self.tool_speed)]
+        slowness += [np.sqrt(bends / share), np.cbrt(self.twist.max(axis=1) / share)]
+        return np.asarray(1.0 / np.maximum.reduce(slowness))
+
+    def part(self, first: int, last: int) -> Bends:
+        """The same of the points ``first`` to ``last``, both included."""
+        rows = slice(first, last + 1)
+        names = ("s", "first", "push", "bend", "jolt", "bend_jolt", "twist", "tool_bend")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     def ramps(self, v: Array) -> Array:
         r"""The largest acceleration (k,) along the path beside the bends at the speeds v (k,).

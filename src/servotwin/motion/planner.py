@@ -21,12 +21,12 @@ from servotwin.motion.blends import Corner, corner_between
 from servotwin.motion.demands import FORCES, HOLDS, check_positions, refuse, worst_demand
 from servotwin.motion.errors import Demand, PathError
 from servotwin.motion.joint_move import simple_move
-from servotwin.motion.laws import Profile, Slowed, Uniform, make_profile, ramped
-from servotwin.motion.legs import Leg, check_duration, leg_of
+from servotwin.motion.laws import Profile, Slowed, Uniform, make_profile
+from servotwin.motion.legs import Leg, check_duration, check_near, leg_of, time_beside_blend
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.ramps import reachable_speed
 from servotwin.motion.requests import Request, Rest
 from servotwin.motion.trajectory import PathSegment, RestSegment, Segment, Trajectory, joined
+from servotwin.motion.zones import Zones, reachable_end, reversed_zones, zoned_law, zones_between
 from servotwin.robot.robot import Robot
 
 ROUNDS = 12  # of fitting a chain before all of it is slowed alike
@@ -34,6 +34,7 @@ MARGIN = 1.0 + 1e-7  # a fitted motion stays this much inside its limits, for ro
 FORCE_MARGIN = 1.0 + 1e-4  # the same of torques, whose largest value is sampled
 SLIGHT = 1.0 + 1e-6  # of a limit: the joints follow a curve of the tool no more exactly than that
 SHRUNK = 0.99  # of the radius asked for: a smaller blend is mentioned
+PER_ZONE = 3  # rounds of slowing a zone by itself
 SLOWEST = 1e4  # times; what does not fit then never does
 
 
@@ -54,6 +55,7 @@ def plan(
     q = np.array(q_start, dtype=np.float64)
     if q.shape != (robot.n,) or not np.isfinite(q).all():
         raise ShapeError(f"q_start has the shape {q.shape}; expected ({robot.n},), finite")
+    check_near(q, "q_start", robot)
     made = _Made(len(requests))
     chain: list[Leg] = []
     passed: list[int] = []  # moves that go nowhere, between two legs of the chain
@@ -67,7 +69,7 @@ def plan(
             continue
         leg = leg_of(robot, request, index, q, limits, fit, flowing=bool(chain) or blend > 0.0)
         if leg is None:
-            if chain and blend > 0.0:
+            if chain and blend > 0.0 and _standing_time(request) == 0.0:
                 passed.append(index)
                 continue
             _close(chain, passed, limits, fit, made)
@@ -98,11 +100,20 @@ class _Made:
         self.owners.append(index)
 
 
+def _standing_time(request: Request) -> float:
+    """How long [s] a rest lasts, or a move that goes nowhere: the time that was asked for, if any."""
+    if isinstance(request, Rest):
+        return request.time
+    return request.speed.value if request.speed.kind == "s" else 0.0
+
+
 def _resting(request: Request, q: Array, index: int) -> RestSegment:
     """Standing still: a rest, or a move that goes nowhere."""
-    time = request.time if isinstance(request, Rest) else 0.0
+    time = _standing_time(request)
     if not 0.0 <= time < math.inf:
         raise InputError(f"move {index + 1} rests {time:g} s; expected a time of at least zero")
+    if not isinstance(request, Rest):
+        check_duration(time, index)
     return RestSegment(q.copy(), time)
 
 
@@ -145,10 +156,8 @@ def _blend_note(leg: Leg, corner: Corner | None, *, last: bool) -> str:
 
 # --- one leg from rest to rest ----------------------------------------------------------------------
 def _alone(leg: Leg, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]:
-    for _ in range(ROUNDS):
-        jerk = None if math.isinf(leg.ramp.jerk) else leg.ramp.jerk
-        law = make_profile(leg.profile, leg.length, leg.speed, leg.ramp.acceleration, jerk)
-        segment = _segment(leg, leg, law)
+    for count in range(ROUNDS + PER_ZONE * (len(leg.zones) - 1)):
+        segment = _segment(leg, leg, _from_rest_to_rest(leg))
         if leg.time is not None:
             return _timed(leg, segment, limits, fit)
         if leg.kind == "joint" and not (_forced(limits) or _tool_bounded(limits)):
@@ -156,10 +165,43 @@ def _alone(leg: Leg, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]
         worst = worst_demand(leg, segment, limits)
         if worst.share <= HOLDS:
             return leg, segment
-        if _may_slow(leg, worst, fit):
+        if leg.gentler is not None:
+            return _quicker(leg, segment, limits)
+        if not _may_slow(leg, worst, fit):
+            leg = _softened(leg, segment, worst)
+        elif len(leg.zones) == 1 or count >= PER_ZONE * len(leg.zones) or _slowing(worst) > SLOWEST:
             return _until_it_holds(leg, segment, limits)
-        leg = _softened(leg, segment, worst)
+        else:
+            leg = _slower(leg, segment, worst)
     raise refuse(leg, segment, worst)
+
+
+def _quicker(leg: Leg, segment: PathSegment, limits: MotionLimits) -> tuple[Leg, PathSegment]:
+    """A leg that is made to fit: slowed as a whole, or with gentler ramps."""
+    assert leg.gentler is not None
+    gentle = _alone(replace(leg.gentler, time=None), limits, True)
+    try:
+        slow = _until_it_holds(leg, segment, limits)
+    except PathError:
+        return gentle
+    return min(gentle, slow, key=lambda pair: pair[1].duration)
+
+
+def _from_rest_to_rest(leg: Leg) -> Profile:
+    """The quickest law of a leg's profile."""
+    if len(leg.zones) > 1:
+        return zoned_law(leg.zones, 0.0, 0.0)
+    zone = leg.zones[0]
+    jerk = None if math.isinf(zone.ramp.jerk) else zone.ramp.jerk
+    return make_profile(leg.profile, leg.length, zone.speed, zone.ramp.acceleration, jerk)
+
+
+def _slower(leg: Leg, segment: PathSegment, worst: Demand) -> Leg:
+    """The leg slowed for a demand of one of its segments, in the zone where it arises if there are several."""
+    factor = min(_slowing(worst), SLOWEST)
+    if len(leg.zones) == 1 or segment.kind == "blend":
+        return leg.slower(factor)
+    return leg.slower(factor, segment.offset + worst.place * segment.law.length)
 
 
 def _may_slow(leg: Leg, worst: Demand, fit: bool) -> bool:
@@ -198,7 +240,8 @@ def _slowing(worst: Demand) -> float:
 
 def _timed(leg: Leg, segment: PathSegment, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]:
     """A leg whose duration was asked for: the quickest one, stretched."""
-    quickest, fastest = _until_it_holds(leg, segment, limits)
+    shortest = _until_it_holds if leg.gentler is None else _quicker
+    quickest, fastest = shortest(leg, segment, limits)
     assert leg.time is not None
     factor = leg.time / fastest.duration
     if factor >= 1.0 - 1e-12:
@@ -221,8 +264,7 @@ def _chain(
     """The pieces of legs that are blended, and their corners."""
     for leg in chain:
         if leg.time is not None:
-            text = f"a duration of {leg.time:g} s and a blend to the next move or from the one before; expected a speed"
-            raise PathError(f"{text}, or no blend", index=leg.index, what="time")
+            raise time_beside_blend(leg.time, leg.index)
     legs = list(chain)
     corners = [corner_between(one, two, limits) for one, two in pairwise(legs)]
     for _ in range(ROUNDS):
@@ -235,9 +277,11 @@ def _chain(
             if worst.share <= HOLDS:
                 continue
             at = _position(legs, leg)
-            if _may_slow(leg, worst, fit):
-                slower = legs[at].slower(min(_slowing(worst), SLOWEST))
-                better[at] = min(better[at], slower, key=lambda one: one.speed)
+            if legs[at].gentler is not None:
+                better[at] = legs[at].gentler or legs[at]
+            elif _may_slow(leg, worst, fit):
+                slower = _slower(legs[at], segment, worst)
+                better[at] = min(better[at], slower, key=lambda one: sum(zone.speed for zone in one.zones))
             else:
                 better[at] = _softened(legs[at], segment, worst)
         if all(one is other for one, other in zip(legs, better, strict=True)):
@@ -277,13 +321,14 @@ def _pieces(legs: list[Leg], corners: list[Corner | None]) -> list[tuple[Leg, Pa
         (before.join if before else 0.0, after.leave if after else leg.length)
         for leg, before, after in zip(legs, [None, *corners], [*corners, None], strict=True)
     ]
-    paces = _paces(legs, corners, [b - a for a, b in cuts])
+    zones = [zones_between(leg.zones, a, b) for leg, (a, b) in zip(legs, cuts, strict=True)]
+    paces = _paces(corners, zones)
     pieces = []
     for k, (leg, (a, b)) in enumerate(zip(legs, cuts, strict=True)):
         before, after = ([None, *corners][k], [*corners, None][k])
         v_from = before.rates[1] * paces[k - 1] if before else 0.0
         v_to = after.rates[0] * paces[k] if after else 0.0
-        law = ramped(b - a, v_from, v_to, leg.speed, leg.ramp)
+        law = zoned_law(zones[k], v_from, v_to)
         cut = replace(leg, path=leg.path.part(a, b))
         pieces.append((cut, _segment(cut, leg, law, a)))
         if after:
@@ -292,16 +337,16 @@ def _pieces(legs: list[Leg], corners: list[Corner | None]) -> list[tuple[Leg, Pa
     return pieces
 
 
-def _paces(legs: list[Leg], corners: list[Corner | None], lengths: list[float]) -> list[float]:
+def _paces(corners: list[Corner | None], zones: list[Zones]) -> list[float]:
     """The rate of every corner that its legs can reach and leave again: a pass forwards, a pass backwards."""
     paces = [
-        min(corner.speed, one.speed / corner.rates[0], two.speed / corner.rates[1]) if corner else 0.0
-        for one, two, corner in zip(legs, legs[1:], corners, strict=False)
+        min(corner.speed, one[-1].speed / corner.rates[0], two[0].speed / corner.rates[1]) if corner else 0.0
+        for one, two, corner in zip(zones, zones[1:], corners, strict=False)
     ]
     v = 0.0
     for k, corner in enumerate(corners):
         if corner:
-            most = reachable_speed(v, lengths[k], paces[k] * corner.rates[0], legs[k].ramp)
+            most = reachable_end(zones[k], v, paces[k] * corner.rates[0])
             paces[k] = min(paces[k], most / corner.rates[0])
             v = paces[k] * corner.rates[1]
         else:
@@ -310,7 +355,7 @@ def _paces(legs: list[Leg], corners: list[Corner | None], lengths: list[float]) 
     for k in range(len(corners) - 1, -1, -1):
         corner = corners[k]
         if corner:
-            most = reachable_speed(v, lengths[k + 1], paces[k] * corner.rates[1], legs[k + 1].ramp)
+            most = reachable_end(reversed_zones(zones[k + 1]), v, paces[k] * corner.rates[1])
             paces[k] = min(paces[k], most / corner.rates[1])
             v = paces[k] * corner.rates[0]
         else:

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from servotwin.errors import InputError, ShapeError
-from servotwin.mechanism.model import Array, Limits
+from servotwin.mechanism.model import Array, Limits, Quantities
 from servotwin.motion.profiles import (
     PEAK,
     ProfileKind,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from servotwin.motion.point_laws import MoveLaws
 
 RAMP = 0.25  # s; the velocity ramp if none is stated
+LOOKS = 201  # instants of a move at which quantities are looked at; joints that end apart bend its path
 MAX_MOVES = 100_000
 SLACK = 1e-9  # of the range, so that a limit may be approached to the last digit
 
@@ -178,6 +179,43 @@ def _reference(rows: Sequence[tuple[float, _Timed, Array, Array]], duration: flo
         tuple(laws for _, laws in kept),
         np.array([place.get(id(plan), -1) for plan in plans]),
     )
+
+
+class PlannedMoves(Protocol):
+    """A motion of moves one after the other: when each begins, how long it lasts (m,) [s]."""
+
+    @property
+    def start_times(self) -> Array:
+        """[s]"""
+
+    @property
+    def durations(self) -> Array:
+        """[s]"""
+
+    def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """Position, velocity, acceleration (k, n) at the times ``t`` (k,) [s]."""
+
+
+def check_quantities(reference: PlannedMoves, quantities: Quantities) -> None:
+    """InputError where a planned motion takes an angle or length that follows from the joints out of its range."""
+    if not quantities.names:
+        return
+    for i, (begin, lasting) in enumerate(zip(reference.start_times, reference.durations, strict=True)):
+        q = reference.sample(np.linspace(begin, begin + lasting, LOOKS))[0]
+        beyond = quantities.beyond(q)
+        j, k = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
+        if beyond[j, k] <= SLACK:
+            continue
+        scale, unit = (1e3, "mm") if quantities.lengths[k] else (180.0 / math.pi, "deg")
+        stands, low, high = (
+            scale * float(x) for x in (quantities.values(q)[j, k], quantities.low[k], quantities.high[k])
+        )
+        where = "the start has" if i == 0 and j == 0 else f"move {i} takes"
+        raise InputError(
+            f"{where} {quantities.names[k]} at {stands:.6g} {unit}, outside its limits; "
+            f"expected {low:.6g} to {high:.6g} {unit}",
+            field=f"move.{i}",
+        )
 
 
 def _timed(stroke: Array, move: PointMove, limits: Limits, jerk: Array) -> _Timed:

@@ -11,7 +11,6 @@ largest speed is then taken forwards (Pham and Pham 2018). Theory: docs/theory/p
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -165,20 +164,18 @@ def _slowed(robot: Robot, segment: PathSegment, limits: MotionLimits, drives: bo
 
 
 def _check_positions(robot: Robot, way: JointPath, s: Array, q: Array, limits: MotionLimits) -> None:
-    """PathError at the place where a joint is farthest outside of its range."""
-    near = np.minimum(q - limits.q_min, limits.q_max - q).min()
-    if near < np.abs(np.diff(q, axis=0)).max():  # it may be passed between two points
+    """PathError at the place where a joint or quantity is farthest outside of its range."""
+    beyond = limits.beyond(q)
+    if (
+        -beyond.max() < np.abs(np.diff(limits.positions(q), axis=0)).max()
+    ):  # it may be passed between two points
         s = np.linspace(0.0, way.length, 8 * s.size)
         q = way.at(s)[0]
-    beyond = np.maximum(limits.q_min - q, q - limits.q_max)
+        beyond = limits.beyond(q)
     if beyond.max() <= ON_LIMIT:
         return
     k, axis = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
-    scale, unit = (1e3, "mm") if robot.joint_units[axis] == "m" else (180.0 / math.pi, "deg")
-    stands, low, high = (scale * float(x) for x in (q[k, axis], limits.q_min[axis], limits.q_max[axis]))
-    name = robot.joint_names[axis]
-    allowed = f"allowed are {low:.6g} to {high:.6g} {unit}"
-    text = f"axis {name} would stand at {stands:.6g} {unit}, beyond its limits; {allowed}"
+    name, text = limits.range_text(robot, q[k], int(axis))
     raise PathError(text, index=0, what="position", axis=name, place=float(s[k] / s[-1]))
 
 

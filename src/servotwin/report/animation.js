@@ -4,6 +4,7 @@
   if (window.servotwinAnimation) return;
   const INK = '#1b2430', SOFT = '#5a6675', GRID = '#dfe4ea', ACTUAL = '#d55e00', DRIVEN = '#0072b2';
   const SLIDING = '#009e73', PASSIVE = '#8a94a0', LINK = '#c3ccd6', EDGE = '#66727f', LOAD = '#e69f00';
+  const BASE = 0.14, HAND = 0.1, AXLE = 5.2;  // lengths of the triads in sizes of the picture, of half an axis in radii
   const AXES = ['#c43c39', '#2f8f4e', '#2f6fc4'];
   const VIEWS = { oblique: [-0.9, 0.42], above: [-Math.PI / 2, Math.PI / 2 - 1e-4],
     front: [-Math.PI / 2, 0.02], side: [0, 0.02] };
@@ -94,8 +95,7 @@
       const every = Math.max(1, Math.floor(this.data.frames / 40));
       for (let i = 0; i < this.data.frames; i += every) {
         const frame = [i, i, 0];
-        if (this.data.arm) for (const p of this.places(this.points, frame)) all.push(this.project(p));
-        all.push(this.project(this.vectors(this.tip, 1, frame)[0]));
+        for (const p of this.drawn(frame)) all.push(this.project(p));
       }
       const low = [0, 1].map(c => Math.min(...all.map(p => p[c])));
       const high = [0, 1].map(c => Math.max(...all.map(p => p[c])));
@@ -104,6 +104,21 @@
       this.scale = Math.min(room[0] / spans[0], room[1] / spans[1], 1.2 * this.width / this.size);
       const middle = [0, 1].map(c => 0.5 * (low[c] + high[c]) - 0.5 * [this.width, this.height][c]);
       this.offset = middle.map(v => -v * this.scale);
+    }
+    // Everything that is drawn at an instant, with axes and triads: a planar arm has no extent of its own across them.
+    drawn(frame) {
+      const tip = this.vectors(this.tip, 1, frame)[0], out = [tip];
+      if (this.wanted) out.push(this.vectors(this.wanted, 1, frame)[0]);
+      if (this.turn) for (const a of this.vectors(this.turn, 3, frame, 1 / 127)) out.push(along(tip, a, HAND * this.size));
+      if (!this.data.arm) return out;
+      const points = this.places(this.points, frame), d = this.data;
+      const axes = d.joints.length ? this.vectors(this.axes, d.joints.length, frame, 1 / 127) : [];
+      d.joints.forEach((joint, k) => {
+        const r = AXLE * d.radius * joint.size;
+        if (joint.driven) for (const s of [-r, r]) out.push(along(points[joint.point], unit(axes[k]), s));
+      });
+      for (const a of [[1, 0, 0], [0, 1, 0], [0, 0, 1]]) out.push(along([0, 0, 0], a, BASE * this.size));
+      return [...out, ...points];
     }
     project(p) {
       const d = [0, 1, 2].map(c => p[c] - this.focus[c]);
@@ -127,14 +142,14 @@
       this.floor();
       const points = this.places(this.points, frame);
       if (this.data.arm && this.shown.shadow) this.shadow(points);
-      if (this.data.arm) this.triad([0, 0, 0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], 0.14 * this.size, ['x', 'y', 'z']);
+      if (this.data.arm) this.triad([0, 0, 0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], BASE * this.size, ['x', 'y', 'z']);
       if (this.shown.trace) this.trace(frame);
       if (this.data.arm) this.arm(points, frame);
       if (this.ghost && this.shown.ghost) this.outline(this.places(this.ghost, frame));
       const tip = this.vectors(this.tip, 1, frame)[0];
       if (this.wanted) this.ring(this.vectors(this.wanted, 1, frame)[0]);
       this.load(tip, frame);
-      if (this.turn) this.triad(tip, this.vectors(this.turn, 3, frame, 1 / 127), 0.1 * this.size);
+      if (this.turn) this.triad(tip, this.vectors(this.turn, 3, frame, 1 / 127), HAND * this.size);
       this.dot(this.magnify === 1 ? tip : this.magnified(frame[0]), 4, ACTUAL);
       this.scalebar();
     }
@@ -275,7 +290,7 @@
         return this.project(along(along(base, side, c), other, s));
       }));
       const ink = joint.prismatic ? SLIDING : DRIVEN, front = dot(a, this.to) > 0 ? 1 : 0;
-      this.stroke([-5.2, 5.2].map(s => this.project(along(p, a, s * r))), ink, 1, [6, 3, 1, 3]);
+      this.stroke([-AXLE, AXLE].map(s => this.project(along(p, a, s * r))), ink, 1, [6, 3, 1, 3]);
       this.fill(hull([...ends[0], ...ends[1]]), ink, '#fff', 1);
       this.fill(ends[front], 'rgba(255, 255, 255, 0.35)', 'rgba(255, 255, 255, 0.9)', 0.8);
     }

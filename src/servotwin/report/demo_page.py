@@ -10,6 +10,7 @@ import numpy as np
 from servotwin import __version__
 from servotwin.report import simulation_figures_motion as motion
 from servotwin.report import simulation_figures_zoom as fine
+from servotwin.report.labels import titled
 from servotwin.report.page import Card, Figure, Page
 from servotwin.report.simulation_sections import (
     pwm_words,
@@ -94,7 +95,7 @@ def _cards(single: View, full: View) -> list[Card]:
     rated, most = numbers["motor_A_rated_torque_N_m"], numbers["motor_A_peak_rating_N_m"]
     error = 1e3 * numbers["tip_error_final_m"]
     speed = float(np.degrees(numbers["peak_speed_rad_per_s"]))
-    motor = f"Motor {full.result.motors[FIRST]}, full range"
+    motor = f"{titled('Motor', full.result.motors[FIRST])}, full range"
     far = f"peak, {100 * peak / most:.0f} % of what it can give"
     hot = "good" if rms < rated else "warn"
     close = "good" if error < 0.05 else "warn"
@@ -117,7 +118,10 @@ def _selection(page: Page, full: View) -> None:
     )
     torques(page, full, range(len(full.result.motors)))
     page.figures(
-        [torque_speed(full, FIRST), Figure(motion.tip_path(full), "Path of the tool from above")],
+        [
+            torque_speed(full, FIRST),
+            Figure(motion.tip_path(full), f"Path of the tool from {motion.tip_plane(full).name}"),
+        ],
         columns=2,
     )
 
@@ -134,7 +138,7 @@ def _profiles(page: Page, single: View) -> None:
         f"{stroke(single.result)}, {conditions(scenario)}: velocity with ramps of "
         f"{' and '.join(f'{ramp:g}' for ramp in ramps)} s, {clocks}and what the arm made of it (figure 8).",
     )
-    page.figures([Figure(motion.joint_motion(single, FIRST), f"Joint {single.result.joints[FIRST]}")])
+    page.figures([Figure(motion.joint_motion(single, FIRST), titled("Joint", single.result.joints[FIRST]))])
 
 
 def _tip(page: Page, single: View) -> None:
@@ -149,4 +153,4 @@ def _switching(page: Page, single: View) -> None:
         return
     page.section("What do the transistors do?", switching_text(single))
     motor = single.result.motors[FIRST]
-    page.figures([Figure(fine.switching(single, FIRST), f"Motor {motor}")])
+    page.figures([Figure(fine.switching(single, FIRST), titled("Motor", motor))])

@@ -12,6 +12,7 @@ from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 
 SAMPLES = 4096
+ON_LIMIT = 1e-7  # rad, m: how exactly a search meets the limit of a quantity
 STARTS = 4  # best samples that are climbed from; a sampled maximum alone is a little short
 
 
@@ -54,8 +55,14 @@ def _largest(robot: Robot, samples: Array, goal: Callable[[Array], tuple[Array, 
     values = goal(robot.fkine(samples)[..., :3, 3])[0]
     best = np.argsort(values)[-STARTS:]
     bounds = list(zip(robot.limits.q_min, robot.limits.q_max, strict=True))
-    found = [minimize(descent, samples[i], jac=True, bounds=bounds, method="L-BFGS-B").fun for i in best]
-    return max(float(values[best[-1]]), *(-float(value) for value in found))
+    options: dict[str, Any] = {"method": "L-BFGS-B"}
+    z = robot.quantities
+    if z.names:
+        room = {"type": "ineq", "fun": lambda q: -z.beyond(q)}
+        options = {"method": "SLSQP", "constraints": [room], "options": {"ftol": 1e-14, "maxiter": 300}}
+    ends = [minimize(descent, samples[i], jac=True, bounds=bounds, **options).x for i in best]
+    inside = [q for q in ends if (z.beyond(q) <= ON_LIMIT).all()]
+    return max([float(values[best[-1]]), *(-descent(q)[0] for q in inside)])
 
 
 def two_link_outlines(robot: Robot, first: int = 0, second: int = 1, points: int = 90) -> list[Array]:

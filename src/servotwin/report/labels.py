@@ -57,6 +57,15 @@ def plain_unit(unit: str) -> str:
     return unit.replace("*", " ").replace("^", "")
 
 
+def titled(word: str, name: str) -> str:
+    """A name with the word for what it is in front, unless the name says so itself.
+
+    >>> titled("Joint", "A"), titled("Joint", "joint_1"), titled("Axis", "axis3")
+    ('Joint A', 'joint_1', 'axis3')
+    """
+    return name if re.match(rf"{word}(?![a-z])", name, re.IGNORECASE) else f"{word} {name}"
+
+
 def finite(value: Any) -> Any:
     """A number for JSON: plain float, None where it is infinite or unknown."""
     return float(value) if value is not None and math.isfinite(value) else None

@@ -52,12 +52,18 @@ class Envelope(NamedTuple):
 
 
 def envelope(view: View, name: str, w_top: float, points: int = 241) -> Envelope | None:
-    """Torque against speed within current and voltage of the drive that ran (eq:torque-speed); None if unknown."""
-    w = np.linspace(-w_top, w_top, points)
+    """Torque against speed within current and voltage of the drive that ran (eq:torque-speed); None if unknown.
+
+    Beyond the largest speed of the motor there is none.
+    """
     drive = view.drive(name)
+    most = float(drive.speed[0])
+    w = np.linspace(-w_top, w_top, points)
+    if most < w_top:
+        w = np.unique(np.append(w, [-most, most]))  # the edge is where it is, not at the next point
     if not np.isfinite([drive.torque, drive.voltage]).any():
         return None
-    lower, upper = (edge[:, 0] for edge in drive.torques(w[:, None]))
+    lower, upper = (np.where(np.abs(w) <= most, edge[:, 0], np.nan) for edge in drive.torques(w[:, None]))
     if not np.isfinite(drive.voltage[0]):
         return Envelope(w, upper, lower, None, None)
     low, high = (edge[:, 0] for edge in drive.voltage_torques(w[:, None]))
@@ -65,13 +71,14 @@ def envelope(view: View, name: str, w_top: float, points: int = 241) -> Envelope
 
 
 def _widest_speed(view: View, name: str) -> float | None:
-    """Speed [rad/s] up to which the envelope reaches: where a DC motor brakes with its peak torque."""
+    """Speed [rad/s] up to which the envelope reaches: the motor's largest, or where it brakes with its peak torque."""
     drive = view.drive(name)
+    fastest = float(drive.speed[0])
     U, K_b, most = float(drive.voltage[0]), float(drive.emf[0]), float(drive.torque[0])
     if not np.isfinite(U):
-        return None
+        return fastest if np.isfinite(fastest) else None
     braking = 0.0 if drive.reactance[0] > 0.0 or not np.isfinite(most) else drive.resistance[0] * most
-    return (U + float(braking / drive.constant[0])) / K_b
+    return min((U + float(braking / drive.constant[0])) / K_b, fastest)
 
 
 def torque_speed(view: View, i: int) -> go.Figure:
@@ -99,6 +106,7 @@ def torque_speed(view: View, i: int) -> go.Figure:
         _draw_envelope(figure, limits, tau_top)
     if rated:
         _draw_continuous(figure, rated, rated_speed or w_top)
+    _draw_largest_speed(figure, float(view.drive(name).speed[0]), w_top, tau_top)
     keep = thinned([w, torque], view.points)
     figure.add_trace(
         go.Scatter(
@@ -142,6 +150,19 @@ def _draw_continuous(figure: go.Figure, rated: float, speed: float) -> None:
     x = np.array([-edge, edge, edge, -edge, -edge])
     y = np.array([-rated, -rated, rated, rated, -rated])
     _area(figure, x, y, "continuous", COLOURS[2], 0.16)
+
+
+def _draw_largest_speed(figure: go.Figure, most: float, w_top: float, tau_top: float) -> None:
+    """Upright lines where the data sheet ends, if they are in the picture."""
+    if not most < w_top:
+        return
+    x = RPM * np.array([-most, -most, np.nan, most, most])
+    figure.add_trace(
+        go.Scatter(
+            x=x, y=tau_top * np.array([-1.0, 1.0, np.nan, -1.0, 1.0]), mode="lines", name="largest speed",
+            line={"color": INK, "width": 1.2, "dash": "dot"}, hoverinfo="skip",
+        )
+    )  # fmt: skip
 
 
 def _area(figure: go.Figure, x: Array, y: Array, name: str, ink: str, opacity: float) -> None:

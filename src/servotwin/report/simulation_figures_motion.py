@@ -12,6 +12,7 @@ from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits
 from servotwin.report.page_style import COLOURS, INK, SOFT, axis, layout
 from servotwin.report.simulation_view import View
 from servotwin.report.traces import DOTTED, bands, colour, line, marks, thinned
+from servotwin.report.view_plane import ViewPlane, view_plane
 from servotwin.simulation.visits import Visits
 
 MM = 1000.0
@@ -79,46 +80,57 @@ def _all(view: View) -> range:
 
 
 def tip_path(view: View) -> go.Figure:
-    """The way of the tip seen from above, commanded and actual."""
+    """The way of the tip seen from where most of it shows, commanded and actual."""
     actual, wanted = (MM * points for points in tip(view))
-    both = np.concatenate([actual[:, :2], wanted[:, :2]])
-    low, high = both.min(axis=0), both.max(axis=0)
-    pad = 0.06 * max(float((high - low).max()), 1.0)
+    plane = tip_plane(view)
+    across, upwards = "xyz"[plane.right], "xyz"[plane.up]
+    (left, bottom), (right, top) = plane.low, plane.high
     figure = go.Figure(
         layout=layout(
             360,
             hovermode="closest",
-            xaxis=axis("x [mm]", constrain="domain", range=[low[0] - pad, high[0] + pad]),
-            yaxis=axis("y [mm]", scaleanchor="x", constrain="domain", range=[low[1] - pad, high[1] + pad]),
+            xaxis=axis(f"{across} [mm]", constrain="domain", range=[left, right]),
+            yaxis=axis(f"{upwards} [mm]", scaleanchor="x", constrain="domain", range=[bottom, top]),
         )
     )
-    hover = "x %{x:.2f} mm, y %{y:.2f} mm"
+    hover = f"{across} %{{x:.2f}} mm, {upwards} %{{y:.2f}} mm"
     for points, name, style in (
         (actual, "actual", {"color": COLOURS[1], "width": 2.5}),
         (wanted, "commanded", {"color": INK, **DOTTED}),
     ):
-        keep = thinned([points[:, 0], points[:, 1]], view.points)
-        x, y = points[keep, :2].T.astype(np.float32)
+        keep = thinned([*plane.of(points)], view.points)
+        x, y = (values[keep].astype(np.float32) for values in plane.of(points))
         figure.add_trace(go.Scatter(x=x, y=y, name=name, mode="lines", line=style, hovertemplate=hover))
     for name, k, symbol in (("start", 0, "circle"), ("end", -1, "square")):
         marker = {"symbol": symbol, "size": 10, "color": COLOURS[1], "line": {"color": "#fff", "width": 1.5}}
-        x, y = actual[[k], :2].T.astype(np.float32)
+        x, y = (values.astype(np.float32) for values in plane.of(actual[[k]]))
         figure.add_trace(go.Scatter(x=x, y=y, name=name, mode="markers", marker=marker, hovertemplate=hover))
     return figure
 
 
+def tip_plane(view: View) -> ViewPlane:
+    """How the way of the tip is looked at [mm]."""
+    return view_plane(MM * np.concatenate(tip(view)), 1.0)
+
+
 def visits(seen: Visits) -> go.Figure:
-    """Where the tool rested around a target, from above, with the circle of its repeatability."""
+    """Where the tool rested around a target, with the circle of its repeatability."""
     UM = 1e6
     offsets = UM * (seen.places - seen.target)
+    plane = view_plane(offsets, 0.1)
+    shown = [plane.right, plane.up]
+    across, upwards = "xyz"[plane.right], "xyz"[plane.up]
+    offsets = offsets[:, shown]
     mean, radius = offsets.mean(axis=0), UM * seen.repeatability
-    reach = 1.15 * max(float(np.abs(mean[:2]).max()) + radius, float(np.abs(offsets[:, :2]).max()), 0.1)
+    reach = 1.15 * max(float(np.abs(mean).max()) + radius, float(np.abs(offsets).max()), 0.1)
     figure = go.Figure(
         layout=layout(
             380,
             hovermode="closest",
-            xaxis=axis("x - target [µm]", constrain="domain", range=[-reach, reach]),
-            yaxis=axis("y - target [µm]", scaleanchor="x", constrain="domain", range=[-reach, reach]),
+            xaxis=axis(f"{across} - target [µm]", constrain="domain", range=[-reach, reach]),
+            yaxis=axis(
+                f"{upwards} - target [µm]", scaleanchor="x", constrain="domain", range=[-reach, reach]
+            ),
         )
     )
     turn = np.linspace(0.0, 2.0 * np.pi, 121)
@@ -128,14 +140,14 @@ def visits(seen: Visits) -> go.Figure:
             line={"color": SOFT, "dash": "dash"}, hoverinfo="skip",
         )
     )  # fmt: skip
-    hover = "x %{x:.2f} µm, y %{y:.2f} µm"
+    hover = f"{across} %{{x:.2f}} µm, {upwards} %{{y:.2f}} µm"
     for name, points, symbol, tint in (
         ("visits", offsets, "circle", COLOURS[0]),
         ("mean", mean[None], "cross", COLOURS[1]),
-        ("target", np.zeros((1, 3)), "x", INK),
+        ("target", np.zeros((1, 2)), "x", INK),
     ):
         marker = {"symbol": symbol, "size": 9, "color": tint, "line": {"color": "#fff", "width": 1}}
-        x, y = points[:, :2].T
+        x, y = points.T
         figure.add_trace(go.Scatter(x=x, y=y, name=name, mode="markers", marker=marker, hovertemplate=hover))
     return figure
 

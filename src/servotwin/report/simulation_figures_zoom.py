@@ -54,7 +54,7 @@ def switching(view: View, i: int) -> go.Figure:
         step = {"shape": "hv", "width": 2}
         word = "command, alpha" if phases else "command"
         figure.add_trace(line(us, command, word, INK, points, line=step, hovertemplate="%{y:.3f}"))
-        if _three_level(view) and not phases:  # the second half bridge is switched by the mirrored command
+        if _unipolar(view) and not phases:  # the second half bridge is switched by the mirrored command
             dotted = {"shape": "hv", "width": 1.2, "dash": "dot"}
             figure.add_trace(line(us, -command, "mirrored", INK, points, line=dotted, hoverinfo="skip"))
     style = {"yaxis": "y2", "hovertemplate": "%{y:.1f} V", "showlegend": False}
@@ -83,9 +83,9 @@ def carrier(view: View) -> tuple[Array, Array]:
     return 0.5e6 * control.current_period * corners, np.where(corners % 2 == 0, first, -first)
 
 
-def _three_level(view: View) -> bool:
+def _unipolar(view: View) -> bool:
     power = view.truth.power
-    return power is None or power.bridge.modulation == "three-level"
+    return power is None or power.bridge.modulation == "unipolar"
 
 
 def _current_range(current: np.ndarray) -> dict[str, list[float]]:

@@ -9,6 +9,7 @@ from servotwin.report import simulation_figures_energy as supplies
 from servotwin.report import simulation_figures_motion as motion
 from servotwin.report import simulation_figures_zoom as fine
 from servotwin.report import simulation_tables as tables
+from servotwin.report.labels import titled
 from servotwin.report.page import Figure, Page
 from servotwin.report.simulation_view import View
 from servotwin.simulation.limits_met import bus_words
@@ -62,7 +63,7 @@ def joints(page: Page, shown: View) -> None:
 
 def _joint_figure(shown: View, i: int) -> Figure:
     caption = "" if i in shown.moving else "Commanded to stand still"
-    return Figure(motion.joint_motion(shown, i), f"Joint {shown.result.joints[i]}", caption)
+    return Figure(motion.joint_motion(shown, i), titled("Joint", shown.result.joints[i]), caption)
 
 
 def tip(page: Page, shown: View) -> None:
@@ -75,7 +76,7 @@ def tip(page: Page, shown: View) -> None:
     error, rest = tip_errors(shown)
     page.figures(
         [
-            Figure(motion.tip_path(shown), "Path from above"),
+            Figure(motion.tip_path(shown), f"Path from {motion.tip_plane(shown).name}"),
             error,
             Figure(motion.tip_path_error(shown), "Error along and across the path"),
             rest,
@@ -135,14 +136,15 @@ def motors(page: Page, shown: View) -> None:
     order = sorted(range(len(names)), key=lambda i: -_use(shown, names[i]))
     torques(page, shown, order)
     page.note(
-        "Marked are peaks against what motor and drive give at most, RMS torques and speeds against ratings."
+        "Marked are peaks against what motor and drive give at most, RMS torques against the rated torque, speeds "
+        "against the largest speed of the motor, or the rated one where none is stated."
     )
     planes = [torque_speed(shown, i) for i in order]
     page.figures(planes, columns=2 if len(planes) > 1 else 1)
     warm = any(shown.has_temperature(name) for name in names)
     page.section("Currents and temperatures" if warm else "Currents")
     known = [i for i in order if f"motor_{names[i]}_current_A" in shown.result.signals]
-    figures = [Figure(drives.currents(shown, i), f"Motor {names[i]}: current") for i in known]
+    figures = [Figure(drives.currents(shown, i), f"{titled('Motor', names[i])}: current") for i in known]
     if figures:
         page.figures(figures, columns=2 if len(figures) > 1 else 1)
     if warm:
@@ -154,7 +156,7 @@ def torques(page: Page, shown: View, order: Sequence[int]) -> None:
     names = shown.result.motors
     heights = [340, *(drives.HEIGHT for _ in order[1:])]
     figures = [
-        Figure(drives.motor_torque(shown, i, height), f"Motor {names[i]}: torque")
+        Figure(drives.motor_torque(shown, i, height), f"{titled('Motor', names[i])}: torque")
         for i, height in zip(order, heights, strict=True)
     ]
     page.figures(figures[:1])
@@ -165,7 +167,9 @@ def torques(page: Page, shown: View, order: Sequence[int]) -> None:
 
 def torque_speed(shown: View, i: int) -> Figure:
     """The run of a motor in the plane of torque and speed."""
-    return Figure(drives.torque_speed(shown, i), f"Motor {shown.result.motors[i]}: torque and speed")
+    return Figure(
+        drives.torque_speed(shown, i), f"{titled('Motor', shown.result.motors[i])}: torque and speed"
+    )
 
 
 def _use(shown: View, name: str) -> float:
@@ -201,7 +205,7 @@ def switching(page: Page, shown: View) -> None:
         return
     page.section("Switching", switching_text(shown))
     names = shown.result.motors
-    figures = [Figure(fine.switching(shown, i), f"Motor {names[i]}") for i in fine.zoomed_motors(shown)]
+    figures = [Figure(fine.switching(shown, i), titled("Motor", names[i])) for i in fine.zoomed_motors(shown)]
     page.figures(figures, columns=2 if len(figures) > 1 else 1)
 
 

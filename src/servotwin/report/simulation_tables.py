@@ -19,7 +19,7 @@ MOTOR_COLUMNS = (
     "peak\u00a0/ limit",
     "RMS\u00a0/ rated",
     "peak speed [rpm]",
-    "speed\u00a0/ rated",
+    "speed\u00a0/ limit",
     "peak current [A]",
     "RMS current [A]",
     "winding [°C]",
@@ -41,7 +41,11 @@ def motor_row(shown: View, name: str) -> list[str | Cell]:
         _share(axis.get("peak_torque_N_m"), peak),
         _share(axis.get("rms_torque_N_m"), axis.get("rated_torque_N_m")),
         _value(axis, "peak_speed_rad_per_s", ".0f", RPM),
-        _share(axis.get("peak_speed_rad_per_s"), axis.get("rated_speed_rad_per_s")),
+        # the rated speed is where the rated output is stated; what may not be exceeded is the largest one
+        _share(
+            axis.get("peak_speed_rad_per_s"),
+            axis.get("max_speed_rad_per_s") or axis.get("rated_speed_rad_per_s"),
+        ),
         _value(axis, "peak_current_A", ".2f"),
         _value(axis, "rms_current_A", ".2f"),
         _value(axis, "peak_winding_temperature_degC", ".1f"),

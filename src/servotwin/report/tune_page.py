@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 from servotwin import __version__
 from servotwin.control.gains import Gains, float_gains
-from servotwin.control.loops import LOWEST_PHASE_MARGIN, Loop
+from servotwin.control.loop_warnings import LOWEST_PHASE_MARGIN
+from servotwin.control.loops import Loop
 from servotwin.design.tuning import AxisTuning, Case, Tuning
 from servotwin.report.files import write_bytes, write_json
-from servotwin.report.labels import finite, joint_units, plain_unit, unit_key
+from servotwin.report.labels import finite, joint_units, plain_unit, titled, unit_key
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.simulation.result_folder import TUNE_FILES, replaced_folder
 
@@ -66,6 +67,8 @@ def tuning_data(tuning: Tuning) -> dict[str, Any]:
         "speed_period_s": tuning.timing.T_speed,
         "current_period_s": tuning.timing.T_current,
         "axes": [_axis_data(axis, keys) for axis in tuning.axes],
+        "poses_left_out": tuning.poses.left_out,
+        "remarks": list(tuning.remarks),
         "warnings": list(tuning.warnings),
     }
 
@@ -85,6 +88,7 @@ def _axis_data(axis: AxisTuning, keys: list[str]) -> dict[str, Any]:
                 "load": case.load,
                 "inertia_kg_m2": case.at.J,
                 "payload_kg": case.at.payload,
+                "regularity": case.at.regularity,
                 "pose": dict(zip(keys, case.at.q.tolist(), strict=True)),
                 "loops": [_loop_data(loop) for loop in case.loops.all],
             }
@@ -225,6 +229,8 @@ def _margins(page: Page, tuning: Tuning) -> None:
     columns += [f"crossover, {name} [rad/s]" for name in names]
     rows = [_margin_row(axis, case) for axis in tuning.axes for case in axis.cases]
     page.table(columns, rows, text_columns=2)
+    for line in tuning.remarks:
+        page.paragraph(line)
 
 
 def _margin_row(axis: AxisTuning, case: Case) -> list[str | Cell]:
@@ -238,7 +244,7 @@ def _margin_row(axis: AxisTuning, case: Case) -> list[str | Cell]:
 def _axis(page: Page, tuning: Tuning, axis: AxisTuning) -> None:
     from servotwin.report import tune_figures as draw
 
-    page.section(f"Axis {axis.motor}")
+    page.section(titled("Axis", axis.motor))
     figure = Figure(
         draw.bode(axis),
         "Open loops",

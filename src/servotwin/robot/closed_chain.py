@@ -42,6 +42,11 @@ class ClosedChain:
 
         def _changed(self, mechanism: Mechanism) -> Robot: ...
         def _joint_array(self, name: str, value: ArrayLike) -> Array: ...
+        def fkine(self, q: ArrayLike, frame: str | None = None) -> Array:
+            """See ``Robot``."""
+
+        def energy(self, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
+            """See ``Robot``."""
 
     @property
     def closed(self) -> bool:
@@ -62,6 +67,21 @@ class ClosedChain:
         """(x, xd, xdd), each (..., n_x), of a motion given at the actuated joints."""
         road = self._loops("full_motion")
         return road.motion(*(self._joint_array(name, v) for name, v in (("q", q), ("qd", qd), ("qdd", qdd))))
+
+    def fkine_at(self, x: ArrayLike) -> Array:
+        """Pose of the tool (..., 4, 4) at all coordinates x (..., n_x); q itself without loops.
+
+        Nothing is assembled: it holds on any branch, and as near to a singularity as x is.
+        """
+        if not self.closed:
+            return self.fkine(x)
+        return self._loops("fkine_at").tree.fkine(self._coordinates("x", x), self.mechanism.tool)
+
+    def energy_at(self, x: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
+        """Kinetic and potential energy (...) [J] at all coordinates x (..., n_x); q itself without loops."""
+        if not self.closed:
+            return self.energy(x, qd)
+        return self._loops("energy_at").energy_at(self._coordinates("x", x), self._joint_array("qd", qd))
 
     def projection(self, x: ArrayLike) -> Array:
         """T (..., n_x, n) with xd = T qd at closed coordinates x; by virtual work tau = T^T tau_tree (eq:closed)."""

@@ -291,12 +291,16 @@ class ClosedRoad:
         self, q: Any, qd: Any, tau: Array, qdd: Array, given_tau: BoolArray, drives: bool
     ) -> tuple[Array, Array]:
         """Torques and accelerations from some of each."""
-        h = self.rne(q, qd, np.zeros(self.n), False)
+        h = self.rne(q, qd, np.zeros(self.n), drives)
         return solve_partly(self.inertia(q, drives), h, tau, qdd, given_tau)
 
     def energy(self, q: Any, qd: Any) -> tuple[Array, Array]:
         """Kinetic and potential energy."""
-        both = self.call("energy", self.full(q), qd)
+        return self.energy_at(self.full(q), qd)
+
+    def energy_at(self, x: Any, qd: Any) -> tuple[Array, Array]:
+        """The same from all coordinates."""
+        both = self.call("energy", x, qd)
         return both[..., 0], both[..., 1]
 
     def wrenches(self, q: Any, qd: Any, qdd: Any) -> Array:

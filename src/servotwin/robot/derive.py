@@ -18,11 +18,12 @@ from servotwin.equations.readable import kinematics, render
 from servotwin.equations.readable.dialects import DIALECTS
 from servotwin.equations.readable.document import About, FormName
 from servotwin.equations.readable.model import Equations, derive_tree
-from servotwin.equations.readable.regressor import BaseParameters, base_parameters, regressor
+from servotwin.equations.readable.regressor import BaseParameters, base_parameters, on_motions, regressor
 from servotwin.equations.readable.writer import Writer
 from servotwin.errors import ServotwinError, ShapeError, UnsupportedError
 from servotwin.mechanism.model import Array
 from servotwin.robot.arguments import joint_array
+from servotwin.robot.regular import regular_poses
 from servotwin.robot.robot import Robot
 
 NUMERIC = ("geometry", "gravity", "inertia")
@@ -98,15 +99,18 @@ class RobotEquations:
             notes.append(
                 f"The loops are cut open; passive joints: {passive}. Jacobian, energies, matrices, torques and "
                 "constants on this page are those of the opened tree in all these coordinates; the closures tie "
-                "them together. Dynamics in the actuated joints alone: Robot.rne and its like, and the numbered form."
+                "them together. Dynamics in the actuated joints alone: Robot.rne and its like, the numbered form, and "
+                "closed_torque of the Python module."
             )
         return About(
             title=self.robot.title or self.robot.name,
             joints=opened.joint_names,
             units=tuple("m" if kinds[name] else "rad" for name in opened.joint_names),
             tool=opened.tool,
+            base=self.base_parameters,
             rotors=opened.rotors if np.any(opened.rotors.N) else None,
             independent=self._independent_closures() if self.robot.closed else (),
+            actuated=self.robot.n if self.robot.closed else 0,
             drives=self.drives,
             notes=tuple(notes),
             operations=tuple(self._counts()),
@@ -149,8 +153,15 @@ class RobotEquations:
     # --- numbers ----------------------------------------------------------------------------------
     @cached_property
     def base_parameters(self) -> BaseParameters:
-        """The combinations of constants that the torques depend on."""
-        return base_parameters(self.closed_form)
+        """The fewest combinations of constants that the torques of all motions depend on (eq:regressor-closed)."""
+        tree = base_parameters(self.closed_form)
+        if not self.robot.closed or not tree.names:
+            return tree
+        rng = np.random.default_rng(1995)
+        count = 20 + 4 * len(tree.names) // self.robot.n
+        q = regular_poses(self.robot, rng, count)
+        qd, qdd = rng.normal(size=(2, *q.shape))
+        return on_motions(tree, self._projected(tree, q, qd, qdd).reshape(-1, len(tree.names)))
 
     def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
         """Y (..., n, p) with tau = Y pi, pi = ``base_parameters.values(closed_form)`` (eq:regressor).
@@ -165,9 +176,13 @@ class RobotEquations:
             raise ShapeError("q, qd and qdd must be finite")
         if not self.robot.closed:
             return regressor(self.closed_form, self.base_parameters, *arrays)
-        x, xd, xdd = self.robot.full_motion(*arrays)
+        return self._projected(self.base_parameters, *arrays)
+
+    def _projected(self, base: BaseParameters, q: Array, qd: Array, qdd: Array) -> Array:
+        """T^T Y of the opened tree at motions of the actuated joints."""
+        x, xd, xdd = self.robot.full_motion(q, qd, qdd)
         T = self.robot.projection(x)
-        return np.swapaxes(T, -1, -2) @ regressor(self.closed_form, self.base_parameters, x, xd, xdd)
+        return np.swapaxes(T, -1, -2) @ regressor(self.closed_form, base, x, xd, xdd)
 
     # --- words ------------------------------------------------------------------------------------
     def entry(self, matrix: str, *indices: int, dialect: str = "text") -> str:
@@ -218,7 +233,11 @@ class RobotEquations:
         return render.mathematica(self.closed_form, self.about, _form(form))
 
     def python(self) -> str:
-        """A Python module with mass_matrix(q), coriolis_matrix(q, qd), gravity_torque(q)."""
+        """A Python module with mass_matrix(q), coriolis_matrix(q, qd), gravity_torque(q).
+
+        That of a closed chain has them for the opened tree, and close(actuated, start), projection(q),
+        closed_mass_matrix(q) and closed_torque(q, qd, qdd) for the chain itself.
+        """
         return render.python(self.closed_form, self.about)
 
     def numbered(self, language: str, functions: Sequence[str] | None = None, **options: Any) -> str:

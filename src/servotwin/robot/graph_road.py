@@ -85,7 +85,7 @@ class GraphRoad:
         self, q: Any, qd: Any, tau: Array, qdd: Array, given_tau: BoolArray, drives: bool
     ) -> tuple[Array, Array]:
         """Torques and accelerations from some of each, through the partitioned mass matrix."""
-        h = self.rne(q, qd, np.zeros(self.mechanism.n_q), False)
+        h = self.rne(q, qd, np.zeros(self.mechanism.n_q), drives)
         return solve_partly(self.inertia(q, drives), h, tau, qdd, given_tau)
 
     def energy(self, q: Any, qd: Any) -> tuple[Array, Array]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from servotwin.dynamics.partition import solve_partly
-from servotwin.mechanism.model import Array, BoolArray, Mechanism
+from servotwin.mechanism.model import Array, BoolArray, Frame, Mechanism
 
 
 class RecursiveRoad:
@@ -21,7 +22,8 @@ class RecursiveRoad:
         self.G, self.q0 = mechanism.coupling.G, mechanism.coupling.q0
         self.reflected = mechanism.rotors.reflected_inertia
         self.plain = not mechanism.coupled
-        self.diagonal = np.array_equal(self.reflected, np.diag(np.diag(self.reflected)))
+        diagonal = np.array_equal(self.reflected, np.diag(np.diag(self.reflected)))
+        self.separate = diagonal and not mechanism.rotors.spinning  # rotors add to the diagonal of M alone
 
     @cached_property
     def engine(self) -> Any:
@@ -40,13 +42,54 @@ class RecursiveRoad:
         """Inverse dynamics."""
         tau: Array = self.engine.rnea(self._tree(q), self._rate(qd), self._rate(qdd))
         tau = tau if self.plain else tau @ self.G
-        return tau + np.asarray(qdd, dtype=np.float64) @ self.reflected if drives else tau
+        if not drives:
+            return tau
+        tau = tau + np.asarray(qdd, dtype=np.float64) @ self.reflected
+        return tau + self._spin_torque(q, qd, qdd) if self.mechanism.rotors.spinning else tau
 
     def inertia(self, q: Any, drives: bool) -> Array:
         """Mass matrix."""
         M: Array = self.engine.crba(self._tree(q))
         M = M if self.plain else self.G.T @ M @ self.G
-        return M + self.reflected if drives else M
+        if not drives:
+            return M
+        M = M + self.reflected
+        for J_m, N, axis, Jw in self._spins(q):
+            beta = np.einsum("...i,...ij->...j", axis, Jw)
+            M = M + J_m * (N[:, None] * beta[..., None, :] + beta[..., :, None] * N)
+        return M
+
+    def _spins(self, q: Any) -> Iterator[tuple[float, Array, Array, Array]]:
+        """Inertia, ratios (n,), axis (..., 3) in the base, angular Jacobian (..., 3, n) of rotors on moving links."""
+        rotors = self.mechanism.rotors
+        for k in rotors.spinning:
+            frame = self._frame_of(int(rotors.body[k]))
+            R = self.fkine(q, frame.name)[..., :3, :3] @ frame.X_body_frame[:3, :3].T
+            yield (
+                float(rotors.J_m[k]),
+                rotors.N[k],
+                R @ rotors.axis[k],
+                self.jacob0(q, frame.name)[..., 3:, :],
+            )
+
+    def _frame_of(self, body: int) -> Frame:
+        return next(frame for frame in self.mechanism.frames if frame.body == body)
+
+    def _spin_torque(self, q: Any, qd: Any, qdd: Any) -> Array:
+        """Moments on the bodies through their Jacobians, and on the motors (eq:rotor-moment)."""
+        rotors = self.mechanism.rotors
+        qd, qdd = np.asarray(qd, dtype=np.float64), np.asarray(qdd, dtype=np.float64)
+        total: Array = np.zeros(self.mechanism.n_q)
+        for k, (J_m, N, axis, Jw) in zip(rotors.spinning, self._spins(q), strict=True):
+            rate = self.jacob0_dot(q, qd, self._frame_of(int(rotors.body[k])).name)[..., 3:, :]
+            w = np.einsum("...ij,...j->...i", Jw, qd)
+            wd = np.einsum("...ij,...j->...i", Jw, qdd) + np.einsum("...ij,...j->...i", rate, qd)
+            moment = axis * (qdd @ N)[..., None] + np.cross(w, axis) * (qd @ N)[..., None]
+            own = np.sum(axis * wd, axis=-1)
+            total = total + J_m * (
+                np.einsum("...ij,...i->...j", Jw, moment) + own[..., None] * N
+            )  # eq:rotor-moment
+        return total
 
     def coriolis(self, q: Any, qd: Any) -> Array:
         """Coriolis matrix."""
@@ -63,7 +106,7 @@ class RecursiveRoad:
 
     def accel(self, q: Any, qd: Any, tau: Any, drives: bool) -> Array:
         """Forward dynamics: articulated bodies, or M and h where joints are coupled."""
-        if self.plain and (self.diagonal or not drives):
+        if self.plain and (self.separate or not drives):
             return self.engine.aba(q, qd, tau, armature=self._armature(drives))  # type: ignore[no-any-return]
         given = np.ones(self.mechanism.n_q, dtype=bool)
         zero = np.zeros(self.mechanism.n_q)
@@ -73,12 +116,12 @@ class RecursiveRoad:
         self, q: Any, qd: Any, tau: Array, qdd: Array, given_tau: BoolArray, drives: bool
     ) -> tuple[Array, Array]:
         """Torques and accelerations from some of each, in O(n) unless joints are coupled."""
-        if self.plain and (self.diagonal or not drives):
+        if self.plain and (self.separate or not drives):
             out: tuple[Array, Array] = self.engine.hybrid(
                 q, qd, tau, qdd, given_tau, armature=self._armature(drives)
             )
             return out
-        h = self.rne(q, qd, np.zeros(self.mechanism.n_q), False)
+        h = self.rne(q, qd, np.zeros(self.mechanism.n_q), drives)
         return solve_partly(self.inertia(q, drives), h, tau, qdd, given_tau)
 
     def energy(self, q: Any, qd: Any) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from servotwin.equations.derivation import Numbers
 from servotwin.errors import KinematicsError, ServotwinError, ShapeError, UnsupportedError
-from servotwin.mechanism.model import Array, Limits, Mechanism
+from servotwin.mechanism.model import Array, Limits, Mechanism, Quantities
 from servotwin.robot.arguments import explain, given_torques, joint_array, real_array, wrench_array
 from servotwin.robot.closed_chain import ClosedChain
 from servotwin.robot.graph_road import GraphRoad
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 RoadName = Literal["auto", "graph", "recursive"]
 Wrenches = ArrayLike | Mapping[str, ArrayLike]
+REDRAWN = 1000  # times that positions outside the ranges of the quantities are drawn again
 GRAPH_JOINTS = 16  # beyond this many joints generated code takes seconds to compile; recursion does not
 
 
@@ -40,7 +41,8 @@ class Robot(ClosedChain):
     ``joint_names``, in rad or m (``joint_units``) and their time derivatives,
     N m or N. Leading axes are free and broadcast against each other. All
     quantities are at the joint side; ``drives=True`` adds the inertia of the
-    motors' rotors, reflected through the transmission.
+    motors' rotors, reflected through the transmission, and with
+    ``rotor_coupling: full`` the moments of those that spin on moving links.
 
     >>> import servotwin as st
     >>> robot = st.load_robot("met-two-link")
@@ -101,6 +103,11 @@ class Robot(ClosedChain):
         return self.mechanism.limits
 
     @property
+    def quantities(self) -> Quantities:
+        """Named angles and lengths that follow from the joints, and their ranges."""
+        return self.mechanism.quantities
+
+    @property
     def q_home(self) -> Array:
         """A natural pose (n,)."""
         return self.mechanism.q_home.copy()
@@ -117,12 +124,20 @@ class Robot(ClosedChain):
         return f"<Robot {self.name}: {joints}>"
 
     def random_q(self, rng: np.random.Generator, size: int | tuple[int, ...] = ()) -> Array:
-        """Joint positions drawn evenly within the limits (within +-pi or +-1 m where there is none)."""
+        """Joint positions drawn evenly within all limits of position (within +-pi or +-1 m where there is none)."""
         wide = np.where(np.array(self.joint_units) == "m", 1.0, np.pi)
         low = np.where(np.isfinite(self.limits.q_min), self.limits.q_min, -wide)
         high = np.where(np.isfinite(self.limits.q_max), self.limits.q_max, wide)
         shape = (size,) if isinstance(size, int) else size
-        return rng.uniform(low, high, (*shape, self.n))
+        q = rng.uniform(low, high, (*shape, self.n))
+        for _ in range(REDRAWN):
+            out = (self.quantities.beyond(q) > 0.0).any(axis=-1)
+            if not out.any():
+                return q
+            q[out] = rng.uniform(low, high, (int(np.count_nonzero(out)), self.n))
+        raise KinematicsError(
+            f"{self.name}: hardly any position is within the limits of {self.quantities.names}"
+        )
 
     # --- kinematics -------------------------------------------------------------------------------
     def fkine(self, q: ArrayLike, frame: str | None = None) -> Array:

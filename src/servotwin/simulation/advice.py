@@ -9,7 +9,7 @@ import numpy as np
 
 from servotwin.control.axis_data import axis_models, controller_of, robot_gains, timing_of, word_warnings
 from servotwin.control.computed_run import computed_torque_warnings
-from servotwin.control.loops import check_loops
+from servotwin.control.loop_warnings import LoopWarning, check_loops, summarised
 from servotwin.control.user_laws import CompiledLaw, PythonLaw
 from servotwin.description.checks import motor_names
 from servotwin.description.controller_parts import Controller
@@ -85,16 +85,17 @@ def loop_warnings(
     designs = robot_gains(known, N, motor_inertia(model, model.mechanism.q_home, held=True))
     timing = timing_of(control)
     lines: list[str] = []
+    loops: list[LoopWarning] = []
     for j, (name, owner) in enumerate(zip(motor_names(true), owners(true), strict=True)):
         gains = designs[j][1]
         lines += word_warnings(known, name, gains)
         if motor_of(true, owner)[2] == "ideal" or not running:
             continue
-        lines += check_loops(name, as_is[j], gains, timing, "at the start", running)
+        loops += check_loops(name, as_is[j], gains, timing, "at the start", running)
         if law is None and control.law == "computed-torque":
             bandwidth = control.position_bandwidth
             lines += computed_torque_warnings(name, as_is[j], believed[j], gains, timing, bandwidth)
-    return lines
+    return [*lines, *summarised(loops)]
 
 
 def method_warnings(scenario: Scenario) -> list[str]:

@@ -169,7 +169,7 @@ def power_record(
     record["u_source"] = record["u_low"] = record["u_high"] = power.bus_voltage
     record["u_limit"] = highest_voltage(power)[0]
     record["dead_time"], record["storage_time"] = power.bridge.dead_time, power.bridge.storage_time
-    record["two_level"] = int(power.bridge.modulation == "two-level")
+    record["two_level"] = int(power.bridge.modulation == "bipolar")
     if power.capacitance is None:
         return record
     if solver.method != "adaptive":  # which takes steps as small as it needs

@@ -4,7 +4,13 @@ r"""The energy account of a run.
 
 Stored: kinetic (arm and rotors), potential, magnetic, in elastic gears, in the bus capacitor. Lost: copper,
 bridges, friction, gears, impacts on end stops, braking resistor, supply resistance. What is left over is the
-error of the integration.
+error of the integration. It is judged by what changed hands, whether it came from the source or not,
+
+.. math:: E_\mathrm{moved} = \max\Bigl(E_\mathrm{flow},\;
+          \tfrac12 \bigl(E_\mathrm{flow} + \sum |\Delta E_\mathrm{stored}| + \sum |E_\mathrm{losses}|\bigr)\Bigr)
+          (eq:energy-moved)
+
+with :math:`E_\mathrm{flow}` the energy from the source and back to it, summed over the windows of the simulation.
 """
 
 from __future__ import annotations
@@ -28,7 +34,7 @@ def stored(machine: Machine, plant: Robot) -> dict[str, float]:
     world, motors, y = machine.world[0], machine.motors, machine.y
     n = int(world["n"])
     q, qd = machine.x[:n], machine.qd
-    kinetic, potential = plant.energy(q, qd)
+    kinetic, potential = plant.energy_at(machine.x, qd)
     theta_l, w_l = machine.N @ q, machine.N @ qd
     kinetic_rotors = magnetic = spring = 0.0
     for j, motor in enumerate(motors):
@@ -43,7 +49,7 @@ def stored(machine: Machine, plant: Robot) -> dict[str, float]:
     if world["at_bus"] >= 0:
         capacitor = 0.5 * machine.power["C"][0] * y[int(world["at_bus"])] ** 2
     return {
-        "kinetic_J": float(kinetic) + kinetic_rotors,
+        "kinetic_J": float(kinetic) + kinetic_rotors + spin_energy(plant, q, qd),
         "potential_J": float(potential),
         "magnetic_J": float(magnetic),
         "spring_J": float(spring),
@@ -51,9 +57,20 @@ def stored(machine: Machine, plant: Robot) -> dict[str, float]:
     }
 
 
+def spin_energy(plant: Robot, q: Array, qd: Array) -> float:
+    """The part of the kinetic energy that couples rotors on moving links with these (eq:rotor-energy) [J]."""
+    rotors = plant.mechanism.rotors
+    if not rotors.spinning:
+        return 0.0
+    coupling = plant.inertia(q, drives=True) - plant.inertia(q) - rotors.reflected_inertia
+    return float(0.5 * qd @ coupling @ qd)
+
+
 def spring_energy(motor: np.void, twist: float) -> float:
-    """Energy in the torsion of an elastic gear, beyond its play [J]."""
-    return float(0.5 * motor["stiffness"] * max(abs(twist) - motor["half_play"], 0.0) ** 2)
+    """Energy in the torsion of an elastic gear, with play in the flank that touches [J]."""
+    if motor["half_play"] > 0.0:
+        twist = twist - motor["contact"] * motor["half_play"] if motor["contact"] else 0.0
+    return float(0.5 * motor["stiffness"] * twist**2)
 
 
 def magnetic_energy(motor: np.void, y: Array) -> float:
@@ -82,7 +99,7 @@ def balance_warnings(numbers: dict[str, float], solver: Solver) -> list[str]:
     ]
 
 
-def account(machine: Machine, plant: Robot, before: dict[str, float], moved: float) -> dict[str, float]:
+def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[str, float]:
     """Source, changes of what is stored, losses, and what does not add up [J] (eq:energy-balance)."""
     world, m = machine.world[0], len(machine.motors)
     z = world["z"]
@@ -100,7 +117,13 @@ def account(machine: Machine, plant: Robot, before: dict[str, float], moved: flo
         "brake_resistor_J": float(z[PER_MOTOR * m + 1]) if has_bus else 0.0,
         "supply_J": float(z[PER_MOTOR * m + 2]) if has_bus else 0.0,
     }
-    source = float(z[PER_MOTOR * m]) if has_bus else float(per_motor[ELECTRIC])
+    electric = z[ELECTRIC * m : (ELECTRIC + 1) * m]
+    source = float(electric.sum())
+    if has_bus:  # an ideal motor has no bridge on the bus
+        source = float(z[PER_MOTOR * m] + electric[machine.motors["kind"] == Kind.IDEAL].sum())
+    flow = float(world["flowed"])
+    changed = sum(abs(value) for value in (*changes.values(), *losses.values()))
+    moved = max(flow, 0.5 * (flow + changed))  # eq:energy-moved
     error = source - sum(changes.values()) - sum(losses.values())  # eq:energy-balance
     return {
         "source_J": source,

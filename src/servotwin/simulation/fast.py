@@ -21,7 +21,7 @@ from typing import Any
 from servotwin.drives.exact import dc_interval
 from servotwin.drives.motors import note_peaks, pmsm_torque
 from servotwin.drives.records import MOTOR, POWER, STOP
-from servotwin.drives.synchronous import pmsm_copper, pmsm_interval
+from servotwin.drives.synchronous import pmsm_interval
 from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import call_piece, records_at
 from servotwin.simulation.plant import (
@@ -32,7 +32,7 @@ from servotwin.simulation.plant import (
     REDUCED,
     SQUARE,
     TORQUE,
-    shaft,
+    rotor,
 )
 from servotwin.simulation.steps import acceleration_in, speed
 from servotwin.simulation.work import PER_MOTOR, WORLD
@@ -67,6 +67,9 @@ def window_currents(world: Any, motors: Any, u: float, start: float, span: float
             c, s = cos, sin
         torque = moment = square = energy = charge = passed = 0.0
         R, L, K = motor.R + motor.R_bridge, motor.L, motor.K
+        most, strongest = abs(i), abs(K * i)
+        if motor.kind == PMSM:
+            most, strongest = math.hypot(i, i_q), abs(pmsm_torque(motor, i, i_q))
         edges = 0 if mean else world.edges[j]
         for e in range(edges + 1):
             begin = start if e == 0 else max(start, world.times[j, e - 1])
@@ -85,35 +88,33 @@ def window_currents(world: Any, motors: Any, u: float, start: float, span: float
                     gained = level * u * first
                     first, lever = K * first, K * lever
             elif motor.kind == PMSM and not motor.open:
-                flux_d, flux_q, c, s, first, lever, second, _, gained, i_q_passed = pmsm_interval(
+                flux_d, flux_q, c, s, first, lever, _, _, gained, i2, i_q_passed = pmsm_interval(
                     world.points, R, g_d, g_q, motor.psi, motor.pole_pairs, motor.w, motor.w_dot, motor.w_ddot,
                     cos, sin, c, s, level * u, level_b * u, flux_d, flux_q, passed, tau, passed,
                 )  # fmt: skip
-                before_d, before_q, i, i_q = i, i_q, (flux_d - motor.psi) * g_d, flux_q * g_q
-                work = w * first + slope * lever + motor.w_ddot * second
-                i2 = pmsm_copper(R, motor.L_d, motor.L_q, gained, work, i, i_q, before_d, before_q)
+                i, i_q = (flux_d - motor.psi) * g_d, flux_q * g_q
             elif motor.kind == REDUCED and not motor.open:
                 i, rate, bend = (level * u - K * w) / R, -K * slope / R, -K * motor.w_ddot / R
                 first = tau * (i + tau * (rate / 2 + tau * bend / 6))
                 lever = tau * tau * (i / 2 + tau * (rate / 3 + tau * bend / 8))
                 third = (rate * rate + i * bend) / 3 + tau * (rate * bend / 4 + tau * bend * bend / 20)
                 i2 = tau * (i * i + tau * (i * rate + tau * third))
-                if not mean:
-                    note_peaks(motor, i, K * i)
-                    i += tau * (rate + tau * bend / 2)
+                most, strongest = max(most, abs(i)), max(strongest, abs(K * i))
+                i += tau * (rate + tau * bend / 2)
                 gained = level * u * first
                 first, lever = K * first, K * lever
             torque, moment = torque + first, moment + lever + passed * first
             square, energy, charge = square + i2, energy + gained, charge + i_q_passed
-            if not mean:
-                if motor.kind == PMSM:
-                    note_peaks(motor, math.hypot(i, i_q), pmsm_torque(motor, i, i_q))
-                else:
-                    note_peaks(motor, i, K * i)
+            if motor.kind == PMSM:
+                most = max(most, math.hypot(i, i_q))
+                strongest = max(strongest, abs(pmsm_torque(motor, i, i_q)))
+            else:
+                most, strongest = max(most, abs(i)), max(strongest, abs(K * i))
             passed += tau
         if motor.kind == IDEAL and not motor.open:
             torque, moment = motor.torque_command * span, motor.torque_command * span * span / 2
-            note_peaks(motor, motor.torque_command / K, motor.torque_command)
+            most, strongest = abs(motor.torque_command / K), abs(motor.torque_command)
+        world.most[j, 0], world.most[j, 1] = most, strongest
         if k >= 0:
             world.next_i[k] = i
             if motor.kind == PMSM:
@@ -152,14 +153,15 @@ def look_back(world: Any, motors: Any, span: float) -> float:
 
 @helper
 def save_modes(world: Any, motors: Any, stops: Any) -> None:
-    """Remember what events change."""
+    """Remember what events change beside the state."""
     for j in range(world.m):
         motor = motors[j]
         world.saved[j, 0], world.saved[j, 1] = motor.mode, motor.slack
         world.saved[j, 2], world.saved[j, 3] = motor.contact, motor.g
     for i in range(world.n):
-        world.saved[world.m + i, 0], world.saved[world.m + i, 1] = stops[i].state, stops[i].reaction
-        world.saved[world.m + i, 2], world.saved[world.m + i, 3] = stops[i].mode, stops[i].slack
+        stop, at = stops[i], world.m + i
+        world.saved[at, 0], world.saved[at, 1], world.saved[at, 2] = stop.state, stop.reaction, stop.touched
+        world.saved[at, 3], world.saved[at, 4] = stop.mode, stop.slack
 
 
 @helper
@@ -170,8 +172,10 @@ def restore_modes(world: Any, motors: Any, stops: Any) -> None:
         motor.mode, motor.slack = int(world.saved[j, 0]), world.saved[j, 1]
         motor.contact, motor.g = int(world.saved[j, 2]), world.saved[j, 3]
     for i in range(world.n):
-        stops[i].state, stops[i].reaction = int(world.saved[world.m + i, 0]), world.saved[world.m + i, 1]
-        stops[i].mode, stops[i].slack = int(world.saved[world.m + i, 2]), world.saved[world.m + i, 3]
+        stop, at = stops[i], world.m + i
+        stop.state, stop.reaction = int(world.saved[at, 0]), world.saved[at, 1]
+        stop.touched = int(world.saved[at, 2])
+        stop.mode, stop.slack = int(world.saved[at, 3]), world.saved[at, 4]
 
 
 @piece
@@ -196,7 +200,7 @@ def fast_window(
         window_currents(world, motors, u, start, span, 1 if attempt == 0 else 0)
         call_piece(world.advance_piece, world_at, power_at, motors_at, stops_at, 0.0, span)
         worst = look_back(world, motors, span)
-        happened = world.events != events
+        happened = world.events != events or world.status != 0
         if not happened and attempt > 0 and (worst <= REDO * world.tolerance or attempt == ATTEMPTS - 1):
             break
         for i in range(world.n_y):
@@ -204,11 +208,10 @@ def fast_window(
         for i in range(world.n_z):
             world.z[i] = world.z0[i]
         world.error = error
-        if (
-            happened
-        ):  # something stuck, slipped or met a stop: this window is for the method that sees every edge
+        if happened:  # what stuck, slipped, met a stop or ran away is for the method that sees every edge
             restore_modes(world, motors, stops)
             world.impact_J, world.simple, world.events, world.redo = impact_J, simple, events, 1
+            world.status = 0
             return
     world.missed = max(world.missed, worst)
     for j in range(world.m):
@@ -218,22 +221,24 @@ def fast_window(
             if motors[j].kind == PMSM:
                 world.y[k + 1] = world.next_i[k + 1]
                 world.z[motors[j].charge_at] += world.window[motors[j].charge_at]
+        note_peaks(motors[j], world.most[j, 0], world.most[j, 1])
         if motors[j].kind == IDEAL:
-            turned = shaft(world, motors, world.y, j)[0] - motors[j].theta
+            turned = rotor(world, motors, world.y, j)[0] - motors[j].theta
             world.window[ELECTRIC * world.m + j] = world.window[TORQUE * world.m + j] / span * turned
         for kind in (ELECTRIC, SQUARE, TORQUE):
             world.z[kind * world.m + j] += world.window[kind * world.m + j]
     if world.at_bus >= 0:
-        bus_window(world, power, span)
+        bus_window(world, power, motors, span)
 
 
 @part
-def bus_window(world: Any, power: Any, span: float) -> None:
+def bus_window(world: Any, power: Any, motors: Any, span: float) -> None:
     """Bus voltage after a window, from the energy that went in and out (eq:dc-bus in energies)."""
     p, at, base = power[0], world.at_bus, PER_MOTOR * world.m
     u0, spent = world.y[at], 0.0
     for j in range(world.m):
-        spent += world.window[ELECTRIC * world.m + j]
+        if motors[j].kind != IDEAL:  # which has no bridge
+            spent += world.window[ELECTRIC * world.m + j]
     low, high = 0.0, 4.0 * max(u0, p.u_source)
     for _ in range(60):
         u1 = 0.5 * (low + high)

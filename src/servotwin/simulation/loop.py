@@ -36,7 +36,7 @@ from servotwin.simulation.recording import (
     record,
     watch_peaks,
 )
-from servotwin.simulation.steps import ASKING, NO_NUMBER, WANTING
+from servotwin.simulation.steps import ASKING, NO_NUMBER, SINGULAR, WANTING
 
 SPEED, CURRENT, VOLTAGE = int(Level.SPEED), int(Level.CURRENT), int(Level.VOLTAGE)
 CASCADE, COMPUTED = int(Law.CASCADE), int(Law.COMPUTED_TORQUE)
@@ -72,7 +72,11 @@ def run(
             current_controller(world, timing, power, axes, sensors, motors, tasks, random)
         end = min(until, tasks[BRIDGE, 0], tasks[LAW, 0], tasks[MAIN, 0], tasks[AXIS, 0], tasks[DRIVER, 0])
         plant(world, power, motors, stops, axes, timing, zoom_out, end)
-        if world.status == WANTING:
+        if world.closure_piece != 0 and world.status != WANTING:
+            call_piece(
+                world.closure_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, 0.0, 0.0
+            )
+        if world.status in (WANTING, SINGULAR):
             return
         world.now = end
         book(world, power, motors, sensors, stops, axes, now)

@@ -19,6 +19,7 @@ from servotwin.errors import UnsupportedError
 from servotwin.kernels.hub import Entry, entry, step_entry
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
+from servotwin.simulation.closure_watch import SOUND
 from servotwin.simulation.controller_data import axis_records, timing_record
 from servotwin.simulation.drive_data import (
     current_limit,
@@ -48,7 +49,7 @@ DRIVERS = {
     "pmsm": "pmsm",
     "ideal": "ideal",
 }  # kinds of motor by what feeds them
-LEAST_DECAY = 0.005  # of a current within its period, for the written-out fast method
+LEAST_DECAY = 0.015  # of a current within its period, for the written-out fast method with DC motors
 
 
 @dataclass
@@ -172,7 +173,7 @@ def build_machine(
         np.linalg.inv(model_N).astype(np.float64),
         np.array([seed], dtype=np.uint64),
         np.zeros((rows, HEAD + n_x + n + PER_ROW * m)),
-        np.zeros((FIRST_LOG, PER_LOG + n)),
+        np.zeros((FIRST_LOG, PER_LOG + int(world["n_x"][0]))),
         np.zeros((1, 2 + 3 * m)),
         entries,
     )
@@ -181,6 +182,7 @@ def build_machine(
     attach_drives(machine, solver)
     attach_model(machine, model)
     attach_step(machine, plant)
+    attach_closure(machine, plant)
     machine.started = begin(machine, plant, model, start)
     attach_pieces(machine, every=every_piece)
     return machine
@@ -211,7 +213,8 @@ def attach_drives(machine: Machine, solver: Solver) -> None:
         and world["elastic"] == 0
         and (motors["eta"] >= 1.0).all()
     )
-    # the plain window divides by R T / L four times: too many digits are lost where the winding hardly decays
+    # the plain window divides by R T / L four times: too many digits are lost where the winding hardly decays; the
+    # general one goes from edge to edge by series that hold down to R = 0
     decay = (motors["R"] + motors["R_bridge"]) / np.where(motors["L"] > 0.0, motors["L"], np.inf)
     decays = solver.method != "fast" or (decay * machine.timing["T_current"][0] >= LEAST_DECAY).all()
     direct = world["separate"] and world["at_bus"] < 0 and (motors["kind"] == Kind.DC).all() and decays
@@ -253,6 +256,8 @@ def attach_pieces(machine: Machine, *, every: bool) -> None:
         names += ["advance", "fast", "constrained", "switch"]
     if machine.power["dead_time"][0] > 0.0 or machine.power["storage_time"][0] > 0.0:
         names.append("late")
+    if world["n_x"] > world["n"]:
+        names.append("closure")
     for name, address in addresses(names, meanwhile=lambda: machine.run(0)).items():
         machine.world["plain_piece" if name == "synchronous" else f"{name}_piece"] = address
 
@@ -354,6 +359,12 @@ def arm_entries(plant: Robot, motors: Any) -> tuple[Entry, Entry]:
 def arm_numbers(plant: Robot, motors: Any) -> Numbers:
     """The arm with those rotors that turn with its joints."""
     stiff = np.where(motors["flexible"] < 0, motors["J"], 0.0)
+    elastic = [plant.mechanism.rotors.names[k] for k in plant.mechanism.rotors.spinning if not stiff[k]]
+    if elastic:
+        raise UnsupportedError(
+            f"{plant.name}: rotor_coupling full behind the elastic gears of {', '.join(elastic)} is not there yet; "
+            "leave out their stiffness, or take rotor_coupling: reflected"
+        )
     mechanism = plant.mechanism.with_(rotors=replace(plant.mechanism.rotors, J_m=stiff))
     return Robot(mechanism, road="auto").numbers
 
@@ -368,6 +379,20 @@ def attach_step(machine: Machine, plant: Robot) -> None:
     world["march_at"] = address_of(machine.world, "march")
     world["march_size"] = machine.world["march"].strides[1]
     machine.kept.append(step)
+
+
+def attach_closure(machine: Machine, plant: Robot) -> None:
+    """What looks after the loops of a closed chain (``closure_watch``)."""
+    if not plant.closed:
+        return
+    world = machine.world[0]
+    track = entry("closed_track", arm_numbers(plant, machine.motors))
+    (length,) = track.outputs[0]
+    buffer = np.zeros(int(world["n_x"]) + int(world["n"]) + 2 * length)
+    sound = zeros(SOUND, 1)
+    world["track"], world["track_data"] = track.address, track.data.ctypes.data
+    world["track_at"], world["track_n"], world["sound_at"] = buffer.ctypes.data, length, sound.ctypes.data
+    machine.kept += [track, buffer, sound]
 
 
 def attach_model(machine: Machine, model: Robot) -> None:

@@ -115,6 +115,8 @@ def march(world_at: int, power_at: int, motors_at: int, stops_at: int, start: fl
     n, steps = world.n, world.steps
     volts = 1 + (STATES + INTEGRALS) * n
     take_over(world)
+    for j in range(n):
+        motors[j].i_peak = max(motors[j].i_peak, abs(world.y[2 * n + j]))
     side, t = 0, 0.0
     while span - t > 1e-15:
         following = next_edge(world, motors, start, t, span)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from servotwin.errors import KinematicsError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.recording import PER_LOG
 
@@ -90,11 +91,31 @@ class MotionLog:
 def make_log(machine: Machine, plant: Robot, model: Robot, reference: Reference) -> MotionLog:
     """The log that the compiled loop has kept, with the commands at its instants."""
     rows = machine.log[: int(machine.world["log_rows"][0])].copy()
-    t, q = rows[:, 0], rows[:, PER_LOG:]
+    t, x = rows[:, 0], rows[:, PER_LOG:]
+    q = x[:, : int(machine.world["n"][0])]
     if not len(t):
         return MotionLog(t, q, q, np.zeros((0, 3)), np.zeros((0, 3)), rows[:, 1])
     q_ref = reference.sample(t)[0]
-    return MotionLog(t, q, q_ref, plant.fkine(q)[:, :3, 3], model.fkine(q_ref)[:, :3, 3], rows[:, 1])
+    return MotionLog(t, q, q_ref, plant.fkine_at(x)[:, :3, 3], commanded_tip(model, q_ref), rows[:, 1])
+
+
+def commanded_tip(model: Robot, q_ref: Array) -> Array:
+    """Where the tool should be (k, 3) [m].
+
+    A command that no closed loops can follow leaves the tool where it was commanded last.
+    """
+    try:
+        return model.fkine(q_ref)[:, :3, 3]
+    except KinematicsError:
+        places: list[Array] = []
+        for q in q_ref:
+            try:
+                places.append(model.fkine(q)[:3, 3])
+            except KinematicsError:
+                if not places:
+                    raise
+                places.append(places[-1])
+        return np.array(places)
 
 
 def distance_to_path(points: Array, path: Array) -> Array:

@@ -48,7 +48,9 @@ currents answer:
 
 (the ripple of a symmetric pattern is odd about the middle, so that b_2 and b_3 count alike). Without that
 answer the copper loss closes the balance of the window's energy; with it :math:`2 R \int i\,\Delta i` is added, to
-which the ripple of straight lines, with the share d of the window under voltage, gives the last term:
+which the ripple of straight lines, with the share d of the window under voltage, gives the last term. So that a wrong
+copper loss shows in the balance of the run, :math:`\int i^2` is also summed over the intervals (eq:exact-current) now
+and then, and in every window where R is so small that the difference of energies says little:
 
 .. math::
 
@@ -75,9 +77,13 @@ from servotwin.simulation.mobility import (
     past_stop,
 )
 from servotwin.simulation.plant import ELECTRIC, FRICTION, SQUARE, TORQUE
+from servotwin.simulation.window_intervals import interval_square, note_largest_currents
 from servotwin.simulation.work import WORLD
 
-REFRESH = 32  # windows between two looks at the inverse inertia
+REFRESH = 32  # windows between two looks at the inverse inertia, and at the copper loss
+HARDLY = (
+    0.05  # lambda S up to which the copper loss, a small difference of energies, is summed over the intervals
+)
 SAME = 1e-18  # s: intervals that differ by less share their exponential
 
 
@@ -93,8 +99,7 @@ def answer_to_pulses(world: Any, motor: Any, j: int, start: float, span: float) 
     v, h = v0, 1.0
     U0 = U1 = U2 = U3 = U4 = work = homogeneous = 0.0
     still = motor.K * motor.w * conductance
-    bend = 0.5 * motor.K * world.alpha[j] / L
-    peak = motor.i_peak
+    most = abs(v0)
     t, t_a, t_b, E_a, E_b = 0.0, -1.0, -1.0, 1.0, 1.0
     edges = world.edges[j]
     for s in range(edges + 1):
@@ -117,7 +122,7 @@ def answer_to_pulses(world: Any, motor: Any, j: int, start: float, span: float) 
         v_new, h_new = final + (v - final) * E, h * E
         v, h, t, v_old, h_old, t_old = v_new, h_new, end, v, h, t
         world.at_edges[j, s] = v
-        peak = max(peak, abs(v - still * (1.0 - h) - bend * t * t))
+        most = max(most, abs(v - still * (1.0 - h)))
         if u == 0.0:
             continue
         U0 += u * tau
@@ -130,7 +135,7 @@ def answer_to_pulses(world: Any, motor: Any, j: int, start: float, span: float) 
         U4 += u * tau * (m2 * (m2 + 2.0 * d2) + d2 * d2 / 5.0)
         work += u * (u * tau - L * (v - v_old)) * conductance
         homogeneous += u * (h_old - h)
-    motor.i_peak = peak
+    world.most[j, 0] = most
     world.pulse_end[j], world.pulse_work[j], world.pulse_decay[j] = v, work, homogeneous * slow
     world.U[j, 0], world.U[j, 1], world.U[j, 2] = U0, U1, U2
     Q = (U0 - L * (v - v0)) * conductance  # eq:voltage-moments
@@ -197,7 +202,7 @@ def ripple(world: Any, motors: Any, span: float) -> None:
         world.shake[j] = shake2
         rate, kl = world.decay[j], world.back_emf[j]
         half = math.sqrt(1.0 - rate * G[j, 0])
-        g0 = (1.0 - half) * world.slow[j]
+        g0 = G[j, 0] / (1.0 + half)
         Q = -kl * half * (shake2 + rate * (shake3 + rate * shake4))
         later = -kl * (shake2 * g0 - half * (shake3 + rate * shake4))
         world.ripple[j, 0], world.ripple[j, 1] = Q, span * Q - later
@@ -273,8 +278,9 @@ def put_right(world: Any, motors: Any, span: float) -> None:
 
 
 @helper
-def take(world: Any, motors: Any, span: float) -> None:
+def take(world: Any, motors: Any, start: float, span: float) -> None:
     """Accept the window: state, currents, energies."""
+    note_largest_currents(world, motors, start, span)
     n, G = world.n, world.G
     for j in range(n):
         motor = motors[j]
@@ -293,15 +299,20 @@ def take(world: Any, motors: Any, span: float) -> None:
         turning = K * (w * Q + alpha * M1 + 0.5 * jerk * world.M2[j])
         calm_turning = turning - K * (w * dQ + alpha * dM1)
         turning -= world.a1[j] * world.shake[j]
-        square = (
-            electric - 0.5 * L * (calm - i0) * (calm + i0) - calm_turning
-        ) * conductance  # eq:window-energy
+        left = electric - 0.5 * L * (calm - i0) * (calm + i0) - calm_turning  # eq:window-energy
+        square, unbalanced = left * conductance, 0.0
+        if world.decay[j] * span < HARDLY:
+            square = interval_square(world, motor, j, start, span)
+            unbalanced = left - square / conductance
+        elif world.windows % REFRESH == 0:  # one window stands for all since the last look
+            unbalanced = REFRESH * (left - interval_square(world, motor, j, start, span) / conductance)
         square += (
             2.0 * (Q * dQ * world.per_span + world.a1[j] / K * (dM1 - 0.5 * span * dQ))
             + world.ripple_square[j]
         )
         world.z[SQUARE * n + j] += square
-        world.z[ELECTRIC * n + j] += square / conductance + 0.5 * L * (i1 - i0) * (i1 + i0) + turning
+        spent = square / conductance + 0.5 * L * (i1 - i0) * (i1 + i0) + turning
+        world.z[ELECTRIC * n + j] += spent + unbalanced
         world.z[TORQUE * n + j] += K * Q
         v1, v2, v3, v4 = world.k[1, j], world.k[2, j], world.k[3, j], world.k[4, j]
         squares = v1 * v1 + 2.0 * (v2 * v2 + v3 * v3) + v4 * v4
@@ -343,7 +354,7 @@ def plain_window(
         give_up(world)
         return
     put_right(world, motors, span)
-    take(world, motors, span)
+    take(world, motors, start, span)
     world.since += span
     if world.windows % REFRESH == 0:
         look_at_inertia(world)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.drives.friction import friction_torque, holding_slack
-from servotwin.drives.gears import lossy_torque, torsion_torque
+from servotwin.drives.gears import lossy_torque, torsion_torque, wound
 from servotwin.drives.motors import (
     dc_current_rate,
     dc_reduced_current,
@@ -46,6 +46,15 @@ def shaft(world: Any, motors: Any, y: Any, j: int) -> tuple[float, float]:
         theta += world.N[j, i] * y[i]
         w += world.N[j, i] * y[world.n_x + i]
     return theta, w
+
+
+@helper
+def rotor(world: Any, motors: Any, y: Any, j: int) -> tuple[float, float]:
+    """Angle and speed of motor j itself, which an elastic gear lets differ from its load's."""
+    e = motors[j].flexible
+    if e >= 0:
+        return y[world.at_theta + e], y[world.at_w + e]
+    return shaft(world, motors, y, j)
 
 
 @helper
@@ -123,8 +132,8 @@ def rates(world: Any, power: Any, motors: Any, stops: Any, t: float, y: Any, dy:
             twist, rate = theta - theta_l, w - w_l
             spring = torsion_torque(motor, twist, rate)
             passed = lossy_torque(motor, spring, w_l)
-            beyond = max(abs(twist) - motor.half_play, 0.0) * (1.0 if twist > 0.0 else -1.0)
-            dz[GEAR * world.m + j] = (spring - motor.stiffness * beyond) * rate + (spring - passed) * w_l
+            held = motor.stiffness * wound(motor, twist)
+            dz[GEAR * world.m + j] = (spring - held) * rate + (spring - passed) * w_l
             dy[world.at_theta + e] = w
             if motor.mode == STUCK:
                 dy[world.at_w + e] = 0.0

@@ -24,9 +24,16 @@ from servotwin.drives.sensors import shown_count
 from servotwin.drives.thermal import heat
 from servotwin.dynamics.recursive.jit import helper, part
 from servotwin.simulation.fast import bus_voltage
-from servotwin.simulation.plant import DC, ELECTRIC, IDEAL, PMSM, REDUCED, SQUARE, TORQUE, shaft
+from servotwin.simulation.plant import DC, ELECTRIC, IDEAL, PMSM, REDUCED, SQUARE, TORQUE, rotor
 from servotwin.simulation.steps import DIVERGED, speed
-from servotwin.simulation.watch import OF_LOOPS, note_limits, too_much, watch_bus, watch_joints
+from servotwin.simulation.watch import (
+    OF_LOOPS,
+    note_limits,
+    too_much,
+    watch_bus,
+    watch_joints,
+    watch_resistor,
+)
 from servotwin.simulation.work import PER_MOTOR
 
 NANO = 1e-9
@@ -36,16 +43,9 @@ AT_STOP, HELD = int(Saturation.END_STOP), int(Saturation.STUCK)
 # columns of a recorded row: time, bus voltage, energy of the source, bus power; per joint x and qd; per motor:
 PER_ROW = 17
 HEAD = 4
-PER_LOG = 2  # columns of the log of the motion before the joints: time, energy of the source
+PER_LOG = 2  # columns of the log of the motion before the coordinates of the arm: time, energy of the source
 LOG_PERIOD = 1_000_000  # ns between two rows of that log, rounded down to whole current periods
 WHOLE = 1 << GAIN_SHIFT
-
-
-@helper
-def angle(world: Any, motors: Any, j: int) -> float:
-    """Angle of motor j."""
-    e = motors[j].flexible
-    return world.y[world.at_theta + e] if e >= 0 else shaft(world, motors, world.y, j)[0]
 
 
 @helper
@@ -91,7 +91,7 @@ def look_closer(world: Any, motors: Any, axes: Any, timing: Any, zoom_out: Any, 
         motor, axis = motors[j], axes[j]
         k, modulation = motor.current_at, axis.m_a
         if motor.kind == PMSM:
-            theta = angle(world, motors, j)
+            theta = rotor(world, motors, world.y, j)[0]
             i = stator_currents(motor, theta, world.y[k], world.y[k + 1])[0]
             modulation = leg_modulations(axis.m_a, axis.m_b)[0]
         elif motor.kind == DC:
@@ -151,6 +151,7 @@ def look_at_bus(world: Any, power: Any, start: int) -> None:
             power.braking = 1
         elif u < power.u_off:
             power.braking = 0
+    watch_resistor(power, u)
 
 
 @helper
@@ -168,6 +169,28 @@ def sliding(world: Any, motors: Any, stops: Any) -> bool:
     return True
 
 
+@helper
+def source_energy(world: Any, z: Any) -> float:
+    """Energy that the source has given up to an instant with the integrals ``z`` [J]."""
+    if world.at_bus >= 0:
+        return z[PER_MOTOR * world.m]  # type: ignore[no-any-return]
+    energy = 0.0
+    for j in range(world.m):
+        energy += z[ELECTRIC * world.m + j]
+    return energy
+
+
+@helper
+def from_source(world: Any, motors: Any, z: Any) -> float:
+    """``source_energy``, and what ideal motors took, which have no bridge on a bus [J]."""
+    energy = source_energy(world, z)
+    if world.at_bus >= 0:
+        for j in range(world.m):
+            if motors[j].kind == IDEAL:
+                energy += z[ELECTRIC * world.m + j]
+    return energy
+
+
 @part
 def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: Any, start: int) -> None:
     """After a window since ``start`` [ns]: shafts as the sensors see them, heat, bus, extremes, limits met."""
@@ -175,7 +198,7 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
     in_force = 0 if power[0].off else OF_LOOPS  # loops whose bridges are off limit nothing
     for j in range(world.m):
         motor, axis = motors[j], axes[j]
-        motor.theta = angle(world, motors, j)
+        motor.theta = rotor(world, motors, world.y, j)[0]
         w = speed(world, motors, world.y, j)
         if not world.exact:
             motor.w_dot, motor.w_ddot = (w - motor.w) / dt, 0.0
@@ -203,6 +226,7 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
             axis.met |= HELD
         if not abs(w) < MOST_SPEED:
             world.status = DIVERGED
+    world.flowed += abs(from_source(world, motors, world.z) - from_source(world, motors, world.z_mark))
     for i in range(world.n_z):
         world.z_mark[i] = world.z[i]
     if world.joint_rubs:
@@ -213,17 +237,6 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
     world.held = 1 if held else 0
     world.simple = 1 if sliding(world, motors, stops) and not held else 0
     look_at_bus(world, power[0], start)
-
-
-@helper
-def source_energy(world: Any, z: Any) -> float:
-    """Energy that the source has given up to an instant with the integrals ``z`` [J]."""
-    if world.at_bus >= 0:
-        return z[PER_MOTOR * world.m]  # type: ignore[no-any-return]
-    energy = 0.0
-    for j in range(world.m):
-        energy += z[ELECTRIC * world.m + j]
-    return energy
 
 
 @part
@@ -286,13 +299,13 @@ def log_motion(world: Any, log_out: Any) -> None:
     row = world.log_rows
     log_out[row, 0] = world.now * NANO
     log_out[row, 1] = source_energy(world, world.z)
-    for i in range(world.n):
+    for i in range(world.n_x):
         log_out[row, PER_LOG + i] = world.y[i]
     world.log_rows += 1
     if world.log_rows == log_out.shape[0]:
         world.log_rows //= 2
         for k in range(world.log_rows):
-            for i in range(PER_LOG + world.n):
+            for i in range(PER_LOG + world.n_x):
                 log_out[k, i] = log_out[2 * k + 1, i]
         world.log_every *= 2
     world.log_next = world.now + world.log_every

@@ -164,7 +164,7 @@ def rubbing_window(
     if not steady:
         give_up(world)
         return
-    take(world, motors, span)
+    take(world, motors, start, span)
     for j in range(n):
         world.z[FRICTION * n + j] += world.rubbed[j]
     world.since += span

@@ -14,6 +14,7 @@ from servotwin.control.user_laws import PythonLaw, UserLaw
 from servotwin.description.fields import nanoseconds
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
+from servotwin.motion.point_moves import check_quantities
 from servotwin.robot.robot import Robot
 from servotwin.simulation.advice import coarse_steps, late_faults, run_warnings
 from servotwin.simulation.drive_data import highest_voltage
@@ -28,7 +29,7 @@ from servotwin.simulation.result import Event, Result
 from servotwin.simulation.scenario import Scenario, plan_scenario, read_scenario, start_speed
 from servotwin.simulation.signals import joint_kinds, make_signals, make_zoom
 from servotwin.simulation.start import Start, begin
-from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER
+from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER, SINGULAR
 from servotwin.simulation.summary import axis_summaries, events_of, tip_errors
 from servotwin.simulation.visits import visit_summary
 from servotwin.simulation.work import MAX_EDGES
@@ -81,6 +82,7 @@ def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
     model = Robot(build_mechanism(belief), title=belief.title)
     plant = Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
     reference = plan_scenario(scenario, model.joint_names, model.limits)
+    check_quantities(reference, model.quantities)
     control = controller_of(belief)
     every = nanoseconds(scenario.record.every)
     period = control.current_period_ns
@@ -200,6 +202,17 @@ def failure_text(status: int, at: float, run: Run) -> str:
         )
     if status == NO_NUMBER:
         return f"{name}: stopped at {at:.6g} s: the control law returned a value that is not a number"
+    if status == SINGULAR:
+        joints = ", ".join(
+            f"{joint} {value:.4g} {unit}"
+            for joint, value, unit in zip(
+                run.plant.joint_names, run.machine.x, run.plant.joint_units, strict=False
+            )
+        )
+        return (
+            f"{name}: stopped at {at:.6g} s: {run.plant.name} came to a singular position ({joints}), where the "
+            "actuated joints no longer determine the passive ones; keep the motion away from it"
+        )
     return (
         f"{name}: stalled at {at:.6g} s: too many events in one PWM interval; look at friction, stiffness and play, or "
         "raise solver.steps"
@@ -216,7 +229,12 @@ def collect(
 ) -> Result:
     """The result of a run that has ended; ``failure`` says why before its time."""
     machine, plant, scenario = run.machine, run.plant, run.scenario
-    if machine.world["status"][0] in (0, ASKING, NO_NUMBER):  # otherwise it failed within the window
+    if machine.world["status"][0] in (
+        0,
+        ASKING,
+        NO_NUMBER,
+        SINGULAR,
+    ):  # otherwise it failed within the window
         machine.close()
     with np.errstate(all="ignore"):  # a run that diverged has left numbers behind that are none
         log = make_log(machine, plant, run.model, run.reference)
@@ -230,9 +248,8 @@ def collect(
         machine, scenario.plant_description, log, plant.joint_names, sliding, motors, now,
         float(run.reference.arrivals[-1]),
     )  # fmt: skip
-    moved = float(np.abs(np.diff(log.energy, prepend=0.0)).sum())
     events: tuple[Event, ...] = events_of(axes, faults)
-    energy = account(machine, plant, run.before, moved)
+    energy = account(machine, plant, run.before)
     bus = bus_summary(machine, energy["brake_resistor_J"], now)
     warnings = [*run.warnings, *machine.started.warnings, *limit_warnings(axes)]
     if machine.world["status"][0] != DIVERGED:  # which leaves all limits behind

@@ -168,25 +168,7 @@ def plan_scenario(scenario: Scenario, joints: tuple[str, ...], limits: Limits) -
     target: Array = q
     for move in scenario.moves:
         target = np.array([move.to.get(name, target[i]) for i, name in enumerate(joints)])
-        (speed, rates), (acceleration, growths) = (
-            (rate, None)
-            if isinstance(rate, float)
-            else (1.0, np.array([rate.get(x, np.inf) for x in joints]))
-            for rate in (move.speed, move.acceleration)
-        )
-        moves.append(
-            PointMove(
-                target,
-                speed,
-                move.ramp,
-                move.dwell,
-                move.together,
-                rates,
-                move.profile,
-                acceleration,
-                growths,
-            )
-        )
+        moves.append(_point_move(move, target, joints))
     sliding = [axes[name].prismatic for name in joints]
     jerk = [axes[name].limits.jerk or np.inf for name in joints]
     plan = plan_moves(q, moves, limits, names=joints, prismatic=sliding, repeat=scenario.repeat, jerk=jerk)
@@ -195,6 +177,14 @@ def plan_scenario(scenario: Scenario, joints: tuple[str, ...], limits: Limits) -
     motion = MovingStart(plan, moving, ramp)
     check_moving_start(motion, limits, joints, sliding)
     return motion
+
+
+def _point_move(move: Move, target: Array, joints: tuple[str, ...]) -> PointMove:
+    (share, rates), (part, growths) = (
+        (rate, None) if isinstance(rate, float) else (1.0, np.array([rate.get(x, np.inf) for x in joints]))
+        for rate in (move.speed, move.acceleration)
+    )
+    return PointMove(target, share, move.ramp, move.dwell, move.together, rates, move.profile, part, growths)
 
 
 def start_speed(scenario: Scenario, joints: tuple[str, ...]) -> Array:

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from servotwin.control.user_laws import LEVELS
 from servotwin.description.fields import (
+    FARTHEST,
     Choice,
     Flag,
     Measure,
@@ -25,7 +26,7 @@ from servotwin.motion.profiles import ProfileKind
 
 FORMAT = "servotwin-scenario/1"
 MAX_REPEAT = 10_000
-POSITION = Measure("rad", linear="m")
+POSITION = Measure("rad", linear="m", minimum=-FARTHEST, maximum=FARTHEST)
 SPEED = Measure("rad/s", linear="m/s", above=0.0)
 ACCELERATION = Measure("rad/s2", linear="m/s2", above=0.0)
 SEED = Whole(0, 2**32 - 1)

@@ -9,7 +9,7 @@ from servotwin.drives.records import Kind
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.machine import Machine
-from servotwin.simulation.motion_log import MotionLog, Reference
+from servotwin.simulation.motion_log import MotionLog, Reference, commanded_tip
 from servotwin.simulation.recording import HEAD, PER_ROW
 from servotwin.simulation.result import (
     BUS_SIGNALS,
@@ -52,7 +52,8 @@ def make_signals(
             if there:
                 signals[f"motor_{name}_{column}"] = rows[:, at + COMMAND_COLUMN + offset]
     signals |= {name: rows[:, 1 + i] for i, name in enumerate(BUS_SIGNALS)}
-    signals.update(tip_signals(plant, model, log, t, q, q_ref))
+    x = rows[:, HEAD : HEAD + n_x]
+    signals.update(tip_signals(plant, model, log, t, x, q_ref))
     return {name: np.ascontiguousarray(values) for name, values in signals.items()}
 
 
@@ -94,12 +95,12 @@ def joint_kinds(robot: Robot) -> tuple[bool, ...]:
 
 
 def tip_signals(
-    plant: Robot, model: Robot, log: MotionLog, t: Array, q: Array, q_ref: Array
+    plant: Robot, model: Robot, log: MotionLog, t: Array, x: Array, q_ref: Array
 ) -> dict[str, Array]:
     """Where the tool is, where it should be, and the difference along and across the commanded path."""
-    if not len(q):
+    if not len(x):
         return dict.fromkeys(TIP_SIGNALS, np.zeros(0))
-    tip, wanted = plant.fkine(q)[:, :3, 3], model.fkine(q_ref)[:, :3, 3]
+    tip, wanted = plant.fkine_at(x)[:, :3, 3], commanded_tip(model, q_ref)
     along, across = log.path_errors(t, tip, wanted)
     signals = {f"tip_{axis}_m": tip[:, i] for i, axis in enumerate("xyz")}
     signals |= {f"tip_ref_{axis}_m": wanted[:, i] for i, axis in enumerate("xyz")}

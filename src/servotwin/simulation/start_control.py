@@ -162,16 +162,41 @@ def set_voltages(machine: Machine, held: Currents, w: Array) -> None:
     axes, timing = machine.axes, machine.timing[0]
     u_bus = float(machine.world["u_bus"][0])
     command = axes["u_max"] / u_bus
-    u_d, u_q = command * held.u_d, command * held.u_q
+    angle = axes["pole_pairs_hat"] * (axes["count"] / axes["counts_per_rad"] + 0.5 * timing["T_current"] * w)
+    late_d, late_q = late_voltages(machine, held.i, angle)
+    u_d, u_q = command * (held.u_d + late_d), command * (held.u_q + late_q)
     w_e = axes["pole_pairs_hat"] * w
     axes["sum_i"] = u_q - w_e * axes["psi_hat"]
     axes["sum_d"] = u_d + w_e * axes["L_q_hat"] * held.i
     axes["u_ref"] = u_q
-    angle = axes["pole_pairs_hat"] * (axes["count"] / axes["counts_per_rad"] + 0.5 * timing["T_current"] * w)
     c, s = np.cos(angle), np.sin(angle)
     synchronous = machine.motors["kind"] == Kind.PMSM
     axes["m_a"] = axes["next_a"] = np.where(synchronous, c * u_d - s * u_q, u_q) / axes["u_max"]
     axes["m_b"] = axes["next_b"] = np.where(synchronous, s * u_d + c * u_q, 0.0) / axes["u_max"]
+
+
+def late_voltages(machine: Machine, i: Array, angle: Array) -> tuple[Array, Array]:
+    r"""Voltages (m,) in d and q that dead and storage time take from currents i (m,) at electric angles (eq:pwm-mean).
+
+    .. math:: u_x = u_{bus}\,\mathrm{sign}(i_x)\,(t_d - t_s)/T                             (eq:start-dead-time)
+
+    of every phase x; twice that of the two legs of an H-bridge, which is the q voltage of a motor with brushes.
+    """
+    power = machine.power[0]
+    if machine.world["averaged"][0]:
+        return np.zeros_like(i), np.zeros_like(i)
+    lost = float(machine.world["u_bus"][0]) * (power["dead_time"] - power["storage_time"])
+    lost = lost / float(machine.timing["T_current"][0])
+    places = angle[:, np.newaxis] - np.array([0.0, 2.0, 4.0]) * np.pi / 3.0
+    signs = np.sign(-i[:, np.newaxis] * np.sin(places))  # of the currents of the phases
+    # The phases' own directions: what all three have in common does not act.
+    u_d, u_q = (2.0 / 3.0 * np.sum(signs * part, axis=1) for part in (np.cos(places), -np.sin(places)))
+    synchronous = machine.motors["kind"] == Kind.PMSM
+    driven = machine.motors["kind"] != Kind.IDEAL
+    return (
+        np.where(synchronous, lost * u_d, 0.0),
+        np.where(synchronous, lost * u_q, 2.0 * lost * np.sign(i)) * driven,
+    )  # eq:start-dead-time
 
 
 def set_integers(axis: Any, current: float, ahead: float) -> None:

@@ -10,18 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.drives.friction import breakaway_direction
+from servotwin.drives.gears import flank_loss, flank_margin, next_contact
 from servotwin.drives.records import FREE, MOTOR, POWER, STOP, STUCK
 from servotwin.dynamics.recursive.jit import helper, part, piece
 from servotwin.kernels.address import call_address, call_piece, records_at
 from servotwin.simulation.held import solve
 from servotwin.simulation.joint_friction import joint_margin, loosen_joints, slide_joints_on, switch_joint
-from servotwin.simulation.plant import (
-    accelerate,
-    assemble,
-    constraints,
-    rates,
-    shaft,
-)
+from servotwin.simulation.plant import GEAR, accelerate, assemble, constraints, rates, rotor, shaft
 from servotwin.simulation.work import WORLD
 
 SLOWEST = 1e-9  # rad/s at the motor: slower than this is rest
@@ -29,8 +24,9 @@ SHORTEST = 1e-12  # s: events closer than this are one
 FAR = 1e9  # from all events
 LARGEST = 1e6  # rad, rad/s, A: beyond, a run has diverged
 MOST_ROUNDS = 400  # events and rejected steps in one interval
-# why a run stops: it has; a law in Python, or a piece that is not compiled yet, is wanted; a law gave no number
-DIVERGED, STALLED, ASKING, WANTING, NO_NUMBER = 1, 2, 3, 4, 5
+# why a run stops: it has; a law in Python, or a piece that is not compiled yet, is wanted; a law gave no number;
+# a closed chain came to a singularity
+DIVERGED, STALLED, ASKING, WANTING, NO_NUMBER, SINGULAR = 1, 2, 3, 4, 5, 6
 
 
 @helper
@@ -95,7 +91,7 @@ def crossed(world: Any, motors: Any, stops: Any) -> bool:
                 return True
         elif motor.mode != FREE and motor.mode * speed(world, motors, world.y1, j) < 0.0:
             return True
-        if motor.half_play > 0.0 and contact(world, motors, world.y1, j) != motor.contact:
+        if motor.half_play > 0.0 and to_next_flank(world, motors, world.y1, j) < 0.0:
             return True
     return False
 
@@ -121,9 +117,7 @@ def margin(world: Any, motors: Any, stops: Any, y: Any) -> float:
         elif motor.mode != FREE:
             least = min(least, motor.mode * speed(world, motors, y, j))
         if motor.half_play > 0.0:
-            twist = y[world.at_theta + motor.flexible] - shaft(world, motors, y, j)[0]
-            inside = motor.half_play - abs(twist)
-            least = min(least, inside if motor.contact == 0 else motor.contact * twist - motor.half_play)
+            least = min(least, to_next_flank(world, motors, y, j))
     return least
 
 
@@ -237,8 +231,7 @@ def off_the_ends(low: float, high: float, x: float) -> float:
 @helper
 def speed(world: Any, motors: Any, y: Any, j: int) -> float:
     """Speed of motor j."""
-    e = motors[j].flexible
-    return y[world.at_w + e] if e >= 0 else shaft(world, motors, y, j)[1]
+    return rotor(world, motors, y, j)[1]
 
 
 @helper
@@ -255,12 +248,24 @@ def acceleration_in(world: Any, motor: Any, j: int, stage: int) -> float:
 
 
 @helper
-def contact(world: Any, motors: Any, y: Any, j: int) -> int:
-    """Which flank of a gear with play touches: -1, 0 (none) or 1."""
-    twist = y[world.at_theta + motors[j].flexible] - shaft(world, motors, y, j)[0]
-    if twist > motors[j].half_play:
-        return 1
-    return -1 if twist < -motors[j].half_play else 0
+def to_next_flank(world: Any, motors: Any, y: Any, j: int) -> float:
+    """How far the gear of motor j is from the instant at which a flank touches or parts."""
+    theta, w = rotor(world, motors, y, j)
+    theta_l, w_l = shaft(world, motors, y, j)
+    return flank_margin(motors[j], theta - theta_l, w - w_l)
+
+
+@part
+def change_flank(world: Any, motors: Any, j: int) -> None:
+    """Let a flank touch or part; what its spring holds is lost, or there again (eq:flank-loss)."""
+    motor = motors[j]
+    theta, w = rotor(world, motors, world.y, j)
+    theta_l, w_l = shaft(world, motors, world.y, j)
+    contact = next_contact(motor, theta - theta_l, w - w_l)
+    if contact != motor.contact:
+        lost = flank_loss(motor, motor.contact, w - w_l) - flank_loss(motor, contact, w - w_l)
+        world.z[GEAR * world.m + j] += lost
+        motor.contact = contact
 
 
 @piece
@@ -295,7 +300,7 @@ def switch(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float
     for j in range(world.m):
         motor = motors[j]
         if motor.half_play > 0.0:
-            motor.contact = contact(world, motors, world.y, j)
+            change_flank(world, motors, j)
         if motor.mode == STUCK and motor.slack < 0.0:
             motor.mode = breakaway_direction(motor, motor.tau, motor.transmitted)
             motor.slack = 0.0

@@ -66,6 +66,7 @@ def axis_summaries(
                 "peak_rating_N_m": peak if math.isfinite(peak) else None,
                 "peak_speed_rad_per_s": float(record["w_peak"]),
                 "rated_speed_rad_per_s": data.rated_speed,
+                "max_speed_rad_per_s": data.max_speed,
                 "peak_current_A": float(record["i_peak"]) if amperes else None,
                 "rms_current_A": rms if amperes else None,
                 # without thermal data nobody knows the temperature

@@ -38,7 +38,7 @@ from typing import Any
 from servotwin.drives.exact import ripple_shape, window_functions
 from servotwin.drives.motors import note_peaks, pmsm_torque
 from servotwin.drives.records import MOTOR, STOP
-from servotwin.drives.synchronous import pmsm_copper, pmsm_interval, turn_by
+from servotwin.drives.synchronous import pmsm_interval, pmsm_stored, turn_by
 from servotwin.dynamics.recursive.jit import helper, piece
 from servotwin.kernels.address import records_at
 from servotwin.simulation.mobility import (
@@ -67,32 +67,33 @@ def answer_to_edges(world: Any, motor: Any, j: int, start: float, span: float) -
     D, Q = motor.L_d * world.y[k] + psi, motor.L_q * world.y[k + 1]
     cos, sin = world.cos[j], world.sin[j]
     c, s = cos, sin
-    T0 = T1 = T2 = T3 = energy = charge = t = 0.0
-    most, strongest = 0.0, 0.0
+    T0 = T1 = T2 = T3 = energy = square = charge = t = 0.0
+    i_d, i_q = world.y[k], world.y[k + 1]
+    most, strongest = i_d * i_d + i_q * i_q, abs(D * i_q - Q * i_d)
     edges = world.edges[j]
     for e in range(edges + 1):
         end = span if e == edges else min(span, world.times[j, e] - start)
         tau = end - t
         if tau <= 0.0:
             continue
-        D, Q, c, s, m0, m1, m2, m3, gained, passed = pmsm_interval(
+        D, Q, c, s, m0, m1, m2, m3, gained, i2, passed = pmsm_interval(
             world.points, R, g_d, g_q, psi, p, w, alpha, jerk, cos, sin, c, s,
             world.level_a[j, e] * world.u_bus, world.level_b[j, e] * world.u_bus, D, Q, t, tau, 0.5 * span,
         )  # fmt: skip
         T0, T1, T2, T3 = T0 + m0, T1 + m1, T2 + m2, T3 + m3
-        energy, charge = energy + gained, charge + passed
+        energy, square, charge = energy + gained, square + i2, charge + passed
         i_d, i_q = (D - psi) * g_d, Q * g_q
         most = max(most, i_d * i_d + i_q * i_q)
         strongest = max(strongest, abs(D * i_q - Q * i_d))
         t = end
-    note_peaks(motor, math.sqrt(most), 1.5 * p * strongest)
+    world.most[j, 0], world.most[j, 1] = math.sqrt(most), 1.5 * p * strongest
     world.V[j, 0], world.V[j, 1], world.V[j, 2], world.V[j, 3] = T0, T1, T2, T3
     world.next_i[k], world.next_i[k + 1] = D, Q
     w, alpha = w + 0.5 * span * (alpha + 0.25 * span * jerk), alpha + 0.5 * span * jerk  # in the middle
     work = w * T0 + alpha * T1 + jerk * T2
-    world.window[SQUARE * world.m + j] = pmsm_copper(
-        R, motor.L_d, motor.L_q, energy, work, (D - psi) * g_d, Q * g_q, world.y[k], world.y[k + 1]
-    )
+    stored = pmsm_stored(motor.L_d, motor.L_q, i_d, i_q, world.y[k], world.y[k + 1])
+    world.window[SQUARE * world.m + j] = square
+    world.unbalanced[j] = energy - R * square - stored - work  # eq:flux-copper
     world.window[motor.charge_at] = charge
     # in the mean of the window, half way between its ends
     D, Q = 0.5 * (D + motor.L_d * world.y[k] + psi), 0.5 * (Q + motor.L_q * world.y[k + 1])
@@ -172,7 +173,7 @@ def ripple(world: Any, motors: Any, span: float) -> None:
             shake3 += world.B[j, k] * world.beside[k, 1]
         rate, stiffness = world.decay[j], world.back_emf[j]
         half = math.sqrt(1.0 - rate * world.G[j, 0])
-        g0 = (1.0 - half) / rate
+        g0 = world.G[j, 0] / (1.0 + half)
         world.shake[j] = shake2
         Q = -stiffness * half * (shake2 + rate * shake3)  # eq:ripple-feedback
         later = -stiffness * (shake2 * g0 - half * shake3)
@@ -244,11 +245,14 @@ def take(world: Any, motors: Any, span: float) -> None:
         square = world.window[SQUARE * n + j] + 3.0 * (passed + per * r0) * (m_d * more_d - m_q * less_q)
         swing = Q * r0 * world.per_span + world.a1[j] * (r1 - 0.5 * span * r0)
         square += 3.0 * swing / (motor.K * motor.K) + world.ripple_square[j]
-        stored = 0.75 * (L_d * (i_d - o_d) * (i_d + o_d) + L_q * (i_q - o_q) * (i_q + o_q))
+        stored = pmsm_stored(L_d, L_q, i_d, i_q, o_d, o_q)
         M2 = 2.0 * world.V[j, 2] + span * (world.V[j, 1] + 0.25 * span * world.V[j, 0])
         turning = motor.w * Q + alpha * world.M1[j] + 0.5 * jerk * M2 - world.a1[j] * world.shake[j]
+        note_peaks(motor, world.most[j, 0], world.most[j, 1])
         world.z[SQUARE * n + j] += square
-        world.z[ELECTRIC * n + j] += (motor.R + motor.R_bridge) * square + stored + turning  # eq:flux-copper
+        # the energy of eq:flux-energy, and what the differences from the foretold speed change in it by eq:flux-copper
+        spent = (motor.R + motor.R_bridge) * square + stored + turning + world.unbalanced[j]
+        world.z[ELECTRIC * n + j] += spent
         world.z[TORQUE * n + j] += Q
         world.z[motor.charge_at] += world.window[motor.charge_at] - less_q * passed
         v1, v2, v3, v4 = world.k[1, j], world.k[2, j], world.k[3, j], world.k[4, j]

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 
 from servotwin.dynamics.recursive.jit import Piece
+from servotwin.simulation.closure_watch import watch_closure
 from servotwin.simulation.fast import fast_window
 from servotwin.simulation.late_pattern import late_pattern
 from servotwin.simulation.march import march
@@ -27,6 +28,7 @@ PIECES: dict[str, Piece] = {
     "fast": fast_window,
     "constrained": constrained,
     "switch": switch,
+    "closure": watch_closure,
 }
 ASIDE = ("plain", "constrained", "switch", "fast")  # what the other process compiles beside the loop
 PATIENCE = 300.0  # s

@@ -73,11 +73,17 @@ def note_limits(axes: Any, start: int, end: int) -> None:
 
 
 @helper
+def watch_resistor(power: Any, u: float) -> None:
+    """The highest voltage over the braking resistor: asked at the end of a window, and again when it is switched."""
+    if power.braking:
+        power.u_braking = max(power.u_braking, u)
+
+
+@helper
 def watch_bus(power: Any, u: float, start: int, end: int) -> None:
     """Extremes of the bus voltage, also while the braking resistor is on, and times above its limit."""
     power.u_low, power.u_high = min(power.u_low, u), max(power.u_high, u)
-    if power.braking:
-        power.u_braking = max(power.u_braking, u)
+    watch_resistor(power, u)
     if u > power.u_limit:
         if power.over_times == 0:
             power.over_from = start

@@ -25,13 +25,15 @@ _ROWS = 2 * MAX_JOINTS
 _WHOLES = (
     "n n_x m elastic at_theta at_w at_bus n_y n_z diagonal simple smooth separate plain rubs joint_rubs held moving "
     "exact windows world_at power_at motors_at stops_at advance_piece fast_piece plain_piece rubbing_piece march_piece "
-    "late_piece constrained_piece switch_piece step_entry step_data march_at march_size "
+    "late_piece constrained_piece switch_piece closure_piece track track_data track_at track_n sound_at "
+    "step_entry step_data march_at march_size "
     "accel accel_data motion motion_data inputs_at outputs_at signals_at memory_at command_at model_at "
     "now period_start intervals_max status events rows row_every row_next row_from log_rows log_every log_next closing "
     "zoom_from zoom_to zoom_rows "
     "method adaptive steps averaged pulses redo"
 )
-_REALS = "u_bus tolerance error missed impact_J per_span per_cube reached since bus_step"
+# flowed: energy from the source and back to it, window by window [J]
+_REALS = "u_bus tolerance error missed impact_J flowed per_span per_cube reached since bus_step"
 _ARRAYS = {
     "y": (MAX_STATES,),  # state
     "z": (MAX_INTEGRALS,),  # integrals of powers
@@ -64,7 +66,7 @@ _ARRAYS = {
     "mean_a": (MAX_JOINTS,),  # their mean over the period
     "mean_b": (MAX_JOINTS,),
     "asked": (4,),  # of a bridge: modulation and current, both components
-    "saved": (_ROWS, 4),  # modes of motors and joints before a window that may be redone
+    "saved": (_ROWS, 5),  # modes of motors and joints before a window that may be redone
     "slack": (_ROWS,),  # of stuck shafts and joints when a step began
     "heat": (MAX_JOINTS, 2),  # copper and bridge losses [J]
     "rk_a": (2, STAGES, STAGES),  # schemes: 0 for everything, 1 for the arm of the fast method
@@ -100,7 +102,9 @@ _ARRAYS = {
     "snap": (MAX_JOINTS,),
     "was": (MAX_JOINTS, 2),  # torque line before it is put right
     "at_edges": (MAX_JOINTS, MAX_EDGES + 1),  # the answer to the pulses at the end of every interval
-    "points": (2, 4),  # fluxes of a synchronous motor at the points of a step
+    "most": (MAX_JOINTS, 2),  # current and torque of a window that is not accepted yet
+    "unbalanced": (MAX_JOINTS,),  # energy that the fluxes of a synchronous motor leave over in a window
+    "points": (4, 4),  # fluxes and voltages of a synchronous motor at the points of a step
     "cos": (MAX_JOINTS,),  # of a synchronous motor's electrical angle when the window began
     "sin": (MAX_JOINTS,),
     "missing": (MAX_JOINTS, 2),  # of impulse and moment of its torque in the guess

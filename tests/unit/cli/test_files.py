@@ -61,7 +61,14 @@ def test_check_json_tells_the_place(
 ) -> None:
     assert main(["check", str(robot_file), str(broken_file), "--json"]) == 2
     good, bad = json.loads(capsys.readouterr().out)
-    assert good == {"file": str(robot_file), "ok": True, "robot": "slider", "dof": 1, "warnings": []}
+    assert good == {
+        "file": str(robot_file),
+        "ok": True,
+        "robot": "slider",
+        "dof": 1,
+        "notes": [],
+        "warnings": [],
+    }
     assert (bad["ok"], bad["error"]["line"], bad["error"]["field"]) == (False, 7, "axes.x.link.mass")
 
 

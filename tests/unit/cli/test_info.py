@@ -109,3 +109,8 @@ def test_info_as_json_tells_stated_gains_and_friction_of_joints(capsys: pytest.C
     assert data["controller"]["gains"]["r1"]["speed_proportional_A_s_per_rad"] == 0.5
     friction = next(axis for axis in data["axes"] if axis["name"] == "r5")["friction"]
     assert friction["static_N_m"] == 39.6
+
+
+def test_info_shows_the_gains_of_motors_that_have_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    gains = answer(capsys, "info", "sixaxis-5kg")["controller"]["gains"]
+    assert gains == {"J1": {"speed_proportional_A_s_per_rad": 0.18, "speed_integral_A_per_rad": 3.0}}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from servotwin.cli import job, job_run, teach
+from servotwin.cli.main import main
 from servotwin.errors import InputError
 from servotwin.jobs.points_file import read_points
 from servotwin.jobs.program import SHIPPED
@@ -77,3 +78,97 @@ def test_plan_at_half_the_pace_shows_half_the_speed_and_why_a_job_does_not_end(
     assert capsys.readouterr().err.strip() == "the job waits for IN3 ON, which nothing switches"
     with pytest.raises(InputError, match="nofile"):
         job_run.plan(file, None, None, io="nofile.yaml")
+
+
+# --- the robot of a points file --------------------------------------------------------------------
+
+
+@pytest.fixture
+def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a robot file, and another one in which the commands are run."""
+    folder = tmp_path / "cell"
+    folder.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    (folder / "arm.yaml").write_text("format: servotwin/1\nname: my-arm\nextends: gsis-scara\n")
+    return folder
+
+
+def test_robot_of_a_points_file_is_relative_to_the_file(cell: Path, capsys: Capture) -> None:
+    (cell / "go.points.yaml").write_text(
+        "format: servotwin-points/1\nrobot: arm.yaml\n"
+        "points:\n  P1: {joints: {A: 10 deg, B: 20 deg, Z: 0 mm, W: 0 deg}}\n"
+    )
+    (cell / "go.job").write_text("MOVEJ P1\n")
+    assert main(["job", "check", "../cell/go.job"]) == 0
+    assert main(["job", "plan", "../cell/go.job"]) == 0
+    assert "cycle time on my-arm" in capsys.readouterr().out
+    # the same file by another path is the same robot; another robot is said
+    assert main(["job", "check", "../cell/go.job", "--robot", str(cell / "arm.yaml")]) == 0
+    assert "taught with" not in capsys.readouterr().err
+    assert main(["job", "check", "../cell/go.job", "--robot", "gsis-scara"]) == 0
+    assert "the points were taught with 'arm.yaml'; this is 'gsis-scara'" in capsys.readouterr().err
+
+
+def test_taught_file_names_its_robot_from_its_own_folder(cell: Path, capsys: Capture) -> None:
+    words = ["--q", "10 deg, 20 deg, 0 mm, 0 deg"]
+    assert (
+        main(["teach", "../cell/a.points.yaml", "record", "P1", *words, "--robot", "../cell/arm.yaml"]) == 0
+    )
+    assert read_points(cell / "a.points.yaml").robot == "arm.yaml"
+    jog = ["jog", "../cell/arm.yaml", "--joint", "A", "--by", "5 deg", "--record", "P1"]
+    assert main([*jog, "--points", "../cell/b.points.yaml"]) == 0
+    assert read_points(cell / "b.points.yaml").robot == "arm.yaml"
+    assert main(["teach", "../cell/b.points.yaml", "record", "P2", *words]) == 0, capsys.readouterr().err
+
+
+def test_missing_points_file_is_said_as_such(cell: Path, capsys: Capture) -> None:
+    (cell / "go.job").write_text("MOVEJ P1\n")
+    for command in ("check", "plan"):
+        assert main(["job", command, "../cell/go.job", "--robot", "gsis-scara"]) == 2
+        said = capsys.readouterr().err
+        assert "go.points.yaml: no such file; expected a points file with the point 'P1'" in said
+        assert "at all" not in said
+
+
+# --- jobs that cannot be planned -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("move", ["MOVEJ", "MOVEL"])
+def test_point_with_an_orientation_that_the_arm_has_not_is_said(
+    tmp_path: Path, capsys: Capture, move: str
+) -> None:
+    (tmp_path / "go.points.yaml").write_text(
+        "format: servotwin-points/1\nrobot: gsis-scara\npoints:\n"
+        "  P1: {x: 400 mm, y: 100 mm, z: 0 mm}\n  P2: {x: 400 mm, y: 200 mm, z: 0 mm, pitch: 20 deg}\n"
+    )
+    (tmp_path / "go.job").write_text(f"MOVEJ P1\n{move} P2\n")
+    assert main(["job", "plan", str(tmp_path / "go.job")]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""  # no table of what could be planned
+    [line] = err.strip().splitlines()
+    assert "go.job:2:1: P2: gsis-scara: all axes are parallel, so the tool cannot be tilted" in line
+    assert "asked for roll 0, pitch 20, yaw 0 deg; there the tool can have roll 0, pitch 0, yaw" in line
+
+
+def test_point_out_of_reach_is_said_instead_of_the_singularity_on_the_way(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "go.points.yaml").write_text(
+        "format: servotwin-points/1\nrobot: gsis-scara\npoints:\n"
+        "  P1: {joints: {A: 0 deg, B: 20 deg, Z: 0 mm, W: 0 deg}}\n  P2: {x: 900 mm, y: 200 mm, z: 0 mm}\n"
+    )
+    (tmp_path / "go.job").write_text("MOVEJ P1\nMOVEL P2\n")
+    assert main(["job", "plan", str(tmp_path / "go.job")]) == 2
+    assert "P2: gsis-scara: the target is 0.922 m from the first axis" in capsys.readouterr().err
+    assert main(["job", "plan", str(tmp_path / "go.job"), "--time-optimal"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_searched_pose_says_that_only_the_orientation_is_out_of_reach(capsys: Capture) -> None:
+    """The tool of a five-bar turns as its forearm does; its position alone can be had."""
+    place = ["ikine", "five-bar", "--xyz", "0 mm, 0 mm, 500 mm"]
+    assert main(place) == 0
+    capsys.readouterr()
+    assert main([*place, "--rpy", "0 deg, 0 deg, 0 deg"]) == 2
+    assert "the point can be reached, but not with this orientation" in capsys.readouterr().err

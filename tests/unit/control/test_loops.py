@@ -11,7 +11,8 @@ import pytest
 from servotwin.control.axis_data import axis_model
 from servotwin.control.axis_run import axis_run, largest_pole
 from servotwin.control.gains import Gains, axis_gains
-from servotwin.control.loops import axis_loops, check_loops
+from servotwin.control.loop_warnings import LoopWarning, check_loops, summarised
+from servotwin.control.loops import axis_loops
 from servotwin.control.sampled import (
     ANGLE,
     CURRENT,
@@ -177,7 +178,10 @@ def test_check_loops_with_good_gains_has_nothing_to_say():
 
 
 def test_check_loops_names_axis_loop_and_margin_of_unstable_loops():
-    lines = check_loops("A", A_AXIS, raised(designed(), "speed", 10.0), CLOCKS, "lightest load")
+    lines = [
+        warning.text
+        for warning in check_loops("A", A_AXIS, raised(designed(), "speed", 10.0), CLOCKS, "lightest load")
+    ]
     assert any(
         line.startswith("axis A, lightest load, speed loop: unstable (phase margin -") for line in lines
     )
@@ -185,19 +189,23 @@ def test_check_loops_names_axis_loop_and_margin_of_unstable_loops():
 
 
 def test_check_loops_blames_the_innermost_unstable_loop_alone():
-    lines = check_loops("A", A_AXIS, raised(designed(), "current", 20.0), CLOCKS)
+    lines = [
+        warning.text for warning in check_loops("A", A_AXIS, raised(designed(), "current", 20.0), CLOCKS)
+    ]
     assert [line for line in lines if "unstable" in line] == lines
     assert len(lines) == 1
     assert lines[0].startswith("axis A, current loop: unstable")
 
 
 def test_check_loops_warns_of_a_small_phase_margin():
-    lines = check_loops("A", A_AXIS, raised(designed(), "speed", 6.0), CLOCKS)
+    lines = [warning.text for warning in check_loops("A", A_AXIS, raised(designed(), "speed", 6.0), CLOCKS)]
     assert any("speed loop: phase margin" in line and "at least 30 deg" in line for line in lines)
 
 
 def test_check_loops_warns_of_loops_that_do_not_nest():
-    lines = check_loops("A", A_AXIS, raised(designed(), "position", 3.0), CLOCKS)
+    lines = [
+        warning.text for warning in check_loops("A", A_AXIS, raised(designed(), "position", 3.0), CLOCKS)
+    ]
     assert any("speed loop crosses over" in line and "times the position loop's" in line for line in lines)
 
 
@@ -208,3 +216,16 @@ def test_axis_model_without_resistance_names_the_field():
     changed = description.model_copy(update={"axes": {**description.axes, "A": axis}})
     with pytest.raises(InputError, match=r"axes\.A\.motor\.resistance: missing"):
         axis_model(changed, "A", 100.0, 4e-4)
+
+
+def test_summarised_warnings_of_one_kind_are_one_line_with_the_worst_case():
+    many = [
+        LoopWarning("speed loop unstable", axis, f"axis {axis}, {load}: text {size}", size)
+        for axis, load, size in (("A", "lightest", 1.0), ("A", "heaviest", 3.0), ("B", "lightest", 2.0))
+    ]
+    single = LoopWarning("position loop unstable", "C", "axis C: alone", 9.0)
+    assert summarised([*many, single]) == [
+        "speed loop unstable: axes A, B; worst: axis A, heaviest: text 3.0",
+        "axis C: alone",
+    ]
+    assert summarised(many[:2]) == ["speed loop unstable: axis A; worst: axis A, heaviest: text 3.0"]

@@ -98,7 +98,7 @@ def test_defaults_of_power_and_controller(tmp_path: Path) -> None:
     assert robot.controller is not None
     power, controller = robot.power, robot.controller
     assert (power.supply_resistance, power.capacitance, power.braking_resistor) == (None, None, None)
-    assert power.bridge.modulation == "three-level"
+    assert power.bridge.modulation == "unipolar"
     assert (power.bridge.dead_time, power.bridge.storage_time, power.bridge.on_resistance) == (0, 0, 0)
     assert (controller.arithmetic, controller.computation_delay, controller.jitter) == ("float", 0, 0.0)
     assert (controller.law, controller.speed_sensing) == ("cascade", "counted")
@@ -241,7 +241,7 @@ def test_time_text_is_exact(ns: int, text: str) -> None:
         (
             "power.bridge.modulation",
             "pulse",
-            "'pulse' is not accepted; expected one of three-level, two-level",
+            "'pulse' is not accepted; expected one of unipolar, bipolar",
         ),
         ("power.bridge.dead_time", "60 us", "leave no pulse of the current_period 200 us"),
         (
@@ -347,8 +347,8 @@ def test_fixed_joint_has_no_brake(tmp_path: Path) -> None:
             "power.bridge.storage_time: 3 us is longer than the dead_time 0 s: for 3 us at every switching",
         ),
         (
-            {"axes.A.motor.kind": "pmsm", "power.bridge.modulation": "two-level"},
-            "power.bridge.modulation: two-level has no effect on the synchronous motors of axes A",
+            {"axes.A.motor.kind": "pmsm", "power.bridge.modulation": "bipolar"},
+            "power.bridge.modulation: bipolar has no effect on the synchronous motors of axes A",
         ),
         (
             {
@@ -393,7 +393,7 @@ def test_contradiction_is_one_line_of_warning(tmp_path: Path, changes: dict[str,
         {"power.supply_resistance": "0.3 ohm", "power.capacitance": "1 mF"},
         {"power.supply_resistance": "0 ohm"},
         {"power.bridge.storage_time": "2 us", "power.bridge.dead_time": "2 us"},
-        {"power.bridge.modulation": "two-level"},
+        {"power.bridge.modulation": "bipolar"},
         {"axes.A.motor.rated_torque": "0.5 N*m", "axes.A.motor.rated_current": "5.9 A"},  # 15 %
         {"axes.A.motor.rated_voltage": "11 V", "axes.A.motor.rated_speed": "100 rad/s"},
     ],

@@ -30,7 +30,10 @@ def axis(fields: str, rest: str = "") -> str:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ("dh: {}\n    geer: {}", "robot.yaml:6: axes.A.geer: unknown field; expected one of type, parent"),
+        (
+            "dh: {}\n    geer: {}",
+            "robot.yaml:6: axes.A.geer: unknown field; did you mean 'gear'? Expected one of type, parent",
+        ),
         ("dh: {}\n    geer: {}", "did you mean 'gear'?"),
         ("dh: {a: 350}", "robot.yaml:5: axes.A.dh.a: '350' has no unit; expected a length, such as '350 mm'"),
         ("dh: {theta: 350 mm}", "axes.A.dh.theta: '350 mm' is a length; expected an angle"),
@@ -76,7 +79,7 @@ def axis(fields: str, rest: str = "") -> str:
         ),
         (
             "dh: {}\n    limits: {position: [10 deg, -10 deg]}",
-            "robot.yaml:6: axes.A.limits.position: minimum is above maximum (0.174533 and -0.174533 in SI units)",
+            "robot.yaml:6: axes.A.limits.position: minimum is above maximum in '[10 deg, -10 deg]'",
         ),
         (
             "dh: {}\n    limits: {position: [10 deg]}",
@@ -424,17 +427,18 @@ def test_motor_that_contradicts_itself_gets_a_warning(tmp_path: Path) -> None:
         "motor: {torque_constant: 0.1 N*m/A, voltage_constant: 0.11 V*s/rad,"
         " rated_output: 100 W, rated_torque: 1 N*m, rated_speed: 120 rad/s}"
     )
-    first, second = describe(tmp_path, axis(f"dh: {{}}\n    {motor}")).warnings
+    first, second = describe(tmp_path, axis(f"dh: {{}}\n    gear: {{ratio: 100}}\n    {motor}")).warnings
     assert (
-        "robot.yaml:6: axes.A.motor.torque_constant: 0.1 N*m/A differs from the voltage_constant 0.11"
+        "robot.yaml:7: axes.A.motor.torque_constant: 0.1 N*m/A differs from the voltage_constant 0.11"
         in first
     )
     assert (
-        "robot.yaml:6: axes.A.motor.rated_output: 100 W differs from rated_torque times rated_speed, 120 W"
+        "robot.yaml:7: axes.A.motor.rated_output: 100 W differs from rated_torque times rated_speed, 120 W"
         in second
     )
     other, same = describe(
-        tmp_path, axis(f"dh: {{}}\n    {motor.replace('motor: {', 'motor: {kind: pmsm, ')}")
+        tmp_path,
+        axis(f"dh: {{}}\n    gear: {{ratio: 100}}\n    {motor.replace('motor: {', 'motor: {kind: pmsm, ')}"),
     ).warnings
     assert "axes.A.motor.voltage_constant: 0.11 V*s/rad is not two thirds of the torque_constant" in other
     assert same == second
@@ -445,7 +449,7 @@ def test_motor_within_tolerance_gets_no_warning(tmp_path: Path) -> None:
         "motor: {torque_constant: 1.21 kgf*cm/A, voltage_constant: 12.4 V/krpm,"
         " rated_output: 200 W, rated_torque: 6.5 kgf*cm, rated_speed: 3000 rpm}"
     )
-    assert describe(tmp_path, axis(f"dh: {{}}\n    {motor}")).warnings == []
+    assert describe(tmp_path, axis(f"dh: {{}}\n    gear: {{ratio: 100}}\n    {motor}")).warnings == []
 
 
 def test_unknown_name_offers_the_catalogue() -> None:

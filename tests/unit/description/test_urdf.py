@@ -10,6 +10,7 @@ from servotwin.description.load import read_description
 from servotwin.description.nodes import Node
 from servotwin.description.urdf import read_urdf
 from servotwin.errors import InputError
+from servotwin.mechanism.build import build_mechanism
 
 ARM = """<?xml version="1.0"?>
 <robot name="Small Arm">
@@ -81,6 +82,7 @@ def test_tree_of_small_arm_is_what_yaml_would_give(tmp_path: Path) -> None:
         "name": "small-arm",
         "title": "Small Arm",
         "inertia_check": "warn",
+        "base": {"name": "world"},
         "axes": {
             "turn": {
                 "type": "revolute",
@@ -204,13 +206,17 @@ def test_wrong_topology_is_one_line_with_place(tmp_path: Path, text: str, expect
         ('<mimic joint="j"/>', "mimics itself"),
         ('<origin xyz="0 0 0"/><origin xyz="0 0 0"/>', "a second <origin>"),
         ('<parent link="b"/>', "a second <parent>"),
-        ('<origin xyz="${length} 0 0"/>', "xacro"),
     ],
 )
 def test_wrong_value_in_joint_is_one_line_with_joint_name(tmp_path: Path, inside: str, expected: str) -> None:
     message = complaint(tmp_path, robot(joint("j", "a", "b", inside=inside), links="a b"))
     assert expected in message
     assert "joint 'j'" in message
+
+
+def test_expression_in_a_value_is_a_xacro_file(tmp_path: Path) -> None:
+    text = robot(joint("j", "a", "b", inside='<origin xyz="${length} 0 0"/>'), links="a b")
+    assert ":4: a xacro file is a program that makes a URDF" in complaint(tmp_path, text)
 
 
 @pytest.mark.parametrize(
@@ -341,7 +347,7 @@ def test_names_with_refused_characters_become_readable_and_unique(tmp_path: Path
     )
     axes = plain(tmp_path, text)["axes"]
     assert list(axes) == ["j-1-2", "j-1", "base-joint", "source-joint"]
-    assert [axis["link"]["name"] for axis in axes.values()] == ["l-1", "l-1-2", "base-link", "foot/FSR"]
+    assert [axis["link"]["name"] for axis in axes.values()] == ["l-1", "l-1-2", "base", "foot/FSR"]
     assert [axis["parent"] for axis in axes.values()] == ["base", "j-1-2", "j-1", "base-joint"]
 
 
@@ -374,13 +380,22 @@ def test_robot_name_becomes_a_catalogue_name(
         (["handle", "left_hand"], "left_hand"),
         (["hand", "ee_link", "tool0"], "tool0"),
         (["tool0", "hand_tcp"], "hand_tcp"),
-        (["hand_tcp", "tool"], "tool"),
     ],
 )
 def test_tool_is_the_leaf_named_most_like_one(tmp_path: Path, leaves: list[str], tool: str) -> None:
     moved = [joint(f"to_{leaf}", "b", leaf) for leaf in leaves]
     text = robot(joint("j", "a", "b"), *moved, links=f"a b {' '.join(leaves)}")
     assert plain(tmp_path, text)["tool"] == {"parent": f"to_{tool}"}
+
+
+def test_leaf_called_tool_is_the_tool_and_keeps_its_name(tmp_path: Path) -> None:
+    moved = [joint(f"to_{leaf}", "b", leaf) for leaf in ("hand_tcp", "tool")]
+    path = tmp_path / "robot.urdf"
+    path.write_text(robot(joint("j", "a", "b"), *moved, links="a b hand_tcp tool"), encoding="utf-8")
+    description = read_description(path)
+    assert description.tool is None
+    assert description.link_names["to_tool"] == "tool"
+    assert build_mechanism(description).frame().body == 2
 
 
 def test_tool_without_telling_name_is_behind_most_moving_joints(tmp_path: Path) -> None:
@@ -421,7 +436,7 @@ def test_massless_leaf_called_tool_becomes_the_tool_frame(tmp_path: Path) -> Non
         ("<robot name='a\nb'><link name='x\ny'/><link name='x y'/></robot>", "used twice"),
         (
             "<robot>\n<xacro:property name='a' value='1'/></robot>",
-            ":2: this is a xacro file; expand it first",
+            ":2: a xacro file is a program that makes a URDF",
         ),
     ],
 )
@@ -430,7 +445,9 @@ def test_broken_file_is_one_line_with_place(tmp_path: Path, text: str, expected:
 
 
 def test_xacro_file_name_says_how_to_expand_it(tmp_path: Path) -> None:
-    assert "xacro robot.urdf.xacro > robot.urdf" in complaint(tmp_path, ARM, "arm.urdf.xacro")
+    said = complaint(tmp_path, ARM, "arm.urdf.xacro")
+    assert "'servotwin convert arm.urdf.xacro arm.yaml --allow-code'" in said
+    assert "'xacro arm.urdf.xacro > arm.urdf'" in said
 
 
 def test_entities_are_refused_before_they_expand(tmp_path: Path) -> None:

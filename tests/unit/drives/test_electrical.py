@@ -135,7 +135,7 @@ def test_ripple_of_three_levels_matches_the_closed_form(tmp_path: Path, m: float
 
 @pytest.mark.parametrize("m", [0.0, 0.4])
 def test_ripple_of_two_levels_is_larger(tmp_path: Path, m: float) -> None:
-    zoom = zoomed(tmp_path, m, {"modulation": "two-level"})
+    zoom = zoomed(tmp_path, m, {"modulation": "bipolar"})
     wanted = ripple(2 * BUS, (1 + m) / 2, 2e-4)
     assert np.ptp(zoom["motor_A_current_A"]) == pytest.approx(wanted, rel=1e-6)
     assert set(np.round(zoom["motor_A_voltage_V"], 9)) == {-BUS, BUS}
@@ -166,7 +166,7 @@ def test_voltage_switches_where_carrier_and_modulation_meet(tmp_path: Path) -> N
     np.testing.assert_allclose(np.abs(zoom["carrier"][edges]), 0.37, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("current", "bridge"), [(1.0, {}), (1.0, {"modulation": "two-level"}), (-1.0, {})])
+@pytest.mark.parametrize(("current", "bridge"), [(1.0, {}), (1.0, {"modulation": "bipolar"}), (-1.0, {})])
 @pytest.mark.parametrize("pwm", ["switched", "averaged"])
 def test_dead_time_takes_voltage_against_the_current(
     tmp_path: Path, current: float, bridge: dict[str, Any], pwm: str

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numba import njit
+from scipy.integrate import solve_ivp
 
 from servotwin.control.user_laws import PythonLaw
 from servotwin.drives.friction import dry_torque, friction_torque, holding_slack
-from servotwin.drives.gears import lossy_torque, torsion_torque
+from servotwin.drives.gears import flank_loss, flank_margin, lossy_torque, next_contact, torsion_torque
 from servotwin.drives.records import MOTOR, zeros
 from servotwin.simulation.energy import spring_energy
 from servotwin.simulation.run import carry_out
@@ -157,17 +158,110 @@ def _gear(motors: Any, twist: float, rate: float, w: float) -> tuple[float, floa
     return spring, lossy_torque(motors[0], spring, w)
 
 
-def test_torsion_begins_behind_the_play_and_never_pulls() -> None:
+@njit
+def _flank(motors: Any, twist: float, rate: float) -> tuple[int, float, float]:
+    touches = next_contact(motors[0], twist, rate)
+    return touches, flank_margin(motors[0], twist, rate), flank_loss(motors[0], motors[0].contact, rate)
+
+
+def test_torsion_is_that_of_the_flank_that_touches() -> None:
     motors = zeros(MOTOR, 1)
     for name, value in {"stiffness": 10.0, "damping": 0.1, "half_play": 0.02, "eta": 1.0}.items():
         motors[name] = value
     assert _gear(motors, 0.01, 5.0, 0.0) == (0.0, 0.0)
     assert spring_energy(motors[0], 0.01) == 0.0
+    motors["contact"] = -1
     spring, passed = _gear(motors, -0.05, 0.0, 3.0)
     assert spring == pytest.approx(-0.3, rel=1e-12)
     assert passed == spring
     assert spring_energy(motors[0], -0.05) == pytest.approx(0.5 * 10.0 * 0.03**2, rel=1e-12)
-    assert _gear(motors, 0.021, -5.0, 0.0)[0] == 0.0  # flanks part quicker than the spring follows
+
+
+def test_flank_touches_beyond_the_play_and_parts_when_it_would_pull() -> None:
+    motors = zeros(MOTOR, 1)
+    for name, value in {"stiffness": 10.0, "damping": 0.1, "half_play": 0.02}.items():
+        motors[name] = value
+    assert _flank(motors, 0.019, 5.0)[0] == 0
+    assert _flank(motors, 0.021, 5.0)[0] == 1
+    assert _flank(motors, -0.021, -5.0)[0] == -1
+    assert _flank(motors, 0.021, -5.0)[0] == 0  # flanks part quicker than the spring follows
+    motors["contact"] = 1
+    # 10 (0.03 - 0.02) = 0.1 r: parts at a rate of -1 rad/s, with 10/2 0.01^2 J in the spring
+    touches, margin, loss = _flank(motors, 0.03, -1.0 + 1e-9)
+    assert (touches, margin) == (1, pytest.approx(1e-10, rel=1e-3))
+    assert loss == pytest.approx(0.5 * 10.0 * 0.01**2, rel=1e-8)
+    assert _flank(motors, 0.03, -1.0 - 1e-9)[0] == 0
+
+
+# --- play: a motor torque that swings, in closed steps of 0.2 ms, over a gear with play ----------------------
+
+STIFF, DAMPED, PLAY = 4000.0 / RATIO**2, 2.0 / RATIO**2, 0.5 * math.radians(0.2) * RATIO
+PERIOD = 2e-4
+
+
+def swinging(time: float) -> float:
+    return 0.3 * math.sin(40.0 * (time + 1e-9))
+
+
+def bounced(seconds: float) -> Any:
+    """Rotor and load (k, 4), by DOP853 from event to event: free flight, flank by flank."""
+    load = LOAD / RATIO**2
+
+    def push(y: Any, side: float) -> float:
+        return float(STIFF * (side * (y[0] - y[2]) - PLAY) + DAMPED * side * (y[1] - y[3]))
+
+    def rate(_t: float, y: Any, tau: float, side: float) -> list[float]:
+        passed = side * push(y, side) if side else 0.0
+        return [y[1], (tau - passed) / J, y[3], passed / load]
+
+    def parts(_t: float, y: Any, _tau: float, side: float) -> float:
+        return push(y, side) if side else 1.0
+
+    def meets(_t: float, y: Any, _tau: float, side: float) -> float:
+        return 1.0 if side else max(min(s * (y[0] - y[2]) - PLAY, push(y, s)) for s in (1.0, -1.0))
+
+    parts.terminal, parts.direction, meets.terminal, meets.direction = True, -1, True, 1  # type: ignore[attr-defined]
+    y, side, found = np.zeros(4), 0.0, []
+    for k in range(round(seconds / PERIOD)):
+        t, end = k * PERIOD, (k + 1) * PERIOD
+        while end - t > 1e-14:
+            args = (swinging(k * PERIOD), side)
+            leg = solve_ivp(
+                rate, (t, end), y, args=args, events=(parts, meets), method="DOP853", rtol=1e-12, atol=1e-14
+            )
+            t, y = float(leg.t[-1]), leg.y[:, -1]
+            if leg.status == 1:
+                side = 0.0 if side else math.copysign(1.0, y[0] - y[2])
+        found.append(y)
+    return np.array(found)
+
+
+@pytest.mark.parametrize(
+    ("method", "steps", "most"), [("rk4", 1, 1e-7), ("rk4", 4, 1e-9), ("adaptive", 1, 1e-8)]
+)
+def test_load_behind_play_moves_as_by_brute_force(
+    tmp_path: Path, method: str, steps: int, most: float
+) -> None:
+    gear = {"ratio": RATIO, "stiffness": "4000 N*m/rad", "damping": "2 N*m*s/rad", "backlash": "0.2 deg"}
+    law = torque(swinging, PERIOD)
+    result, machine = run(tmp_path, small.axis(motor=IDEAL, gear=gear), 0.5, law, method=method, steps=steps)
+    load = RATIO * result.signals["joint_A_position_rad"]
+    exact = bounced(0.5)[:, 2]
+    assert np.abs(load - exact).max() < most * np.ptp(exact)
+    assert machine.world["events"][0] > 20
+    assert abs(result.summary["energy"]["balance_error_relative"]) < most
+
+
+def test_fast_method_books_the_work_of_an_ideal_motor_on_its_rotor(tmp_path: Path) -> None:
+    """Behind an elastic gear the rotor turns by itself: what it takes is its torque times its own angle."""
+    gear = {"ratio": RATIO, "stiffness": "400 N*m/rad", "damping": "0.2 N*m*s/rad"}
+    axis = small.axis(motor=IDEAL, gear=gear)
+    result, _ = run(tmp_path, axis, 0.2, torque(swinging, PERIOD), method="fast")
+    theta = np.append(0.0, result.signals["motor_A_angle_rad"])
+    work = sum(swinging(k * PERIOD) * turned for k, turned in enumerate(np.diff(theta)))
+    energy = result.summary["energy"]
+    assert energy["source_J"] == pytest.approx(work, rel=1e-9)
+    assert abs(energy["balance_error_relative"]) < 1e-5
 
 
 def test_loss_of_an_elastic_gear_always_takes_power() -> None:

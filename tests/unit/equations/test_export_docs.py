@@ -20,7 +20,8 @@ def _blocks(language: str) -> list[str]:
 def test_docs_python_blocks_run_in_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "scara", raising=False)
+    for name in ("scara", "five_bar"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     script = tmp_path / "page.py"
     script.write_text("\n".join(_blocks("python")), encoding="utf-8")
     runpy.run_path(str(script))

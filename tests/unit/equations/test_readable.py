@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+import runpy
 
 import numpy as np
 import pytest
+import sympy
 from matplotlib.mathtext import MathTextParser
 
 import servotwin as st
 from servotwin.description.load import catalogue_names
 from servotwin.equations.derivation import Numbers
-from servotwin.equations.readable import kinematics, laurent
+from servotwin.equations.readable import document, kinematics, laurent
+from servotwin.equations.readable.dialects import DIALECTS
 from servotwin.equations.readable.model import derive_tree
 from servotwin.errors import ServotwinError, UnsupportedError
 from servotwin.robot.robot import Robot
+from tests.closed_by_numpy import ClosedByNumpy
 from tests.random_trees import build_mechanism, random_mechanism
 
 OPEN = ["gsis-scara", "daiv-1", "daiv-1-simplified", "met-two-link", "palletizer-4", "puma560"]
@@ -305,3 +309,145 @@ def test_sympy_closures_vanish_on_the_assembled_robot():
     s = np.array(objects["s"].subs(objects["values"]).subs(state).evalf(), dtype=float)
     assert np.abs(s).max() < 1e-12
     assert objects["S"].shape == (6, 9)
+
+
+@pytest.mark.parametrize("name", [*OPEN, "four-bar", "five-bar", "delta"])
+def test_general_regressor_gives_the_torques_although_constants_of_this_robot_are_zero(name):
+    robot = st.load_robot(name)
+    derived = st.derive(robot, general=True)
+    rng = np.random.default_rng(21)
+    q = robot.q_home + rng.uniform(-0.1, 0.1, (5, robot.n))
+    qd, qdd = rng.normal(size=(2, 5, robot.n))
+    pi = derived.base_parameters.values(derived.closed_form)
+    close(derived.regressor(q, qd, qdd) @ pi, robot.rne(q, qd, qdd))
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("four-bar", 5), ("five-bar", 7), ("delta-4", 7), ("palletizer-4-loops", 8), ("stewart", 37)],
+)
+def test_base_parameters_of_a_closed_chain_are_the_fewest_that_its_motions_need(name, count):
+    """Rank over other motions than those that the base parameters were found with."""
+    robot = st.load_robot(name)
+    derived = st.derive(robot)
+    assert len(derived.base_parameters.names) == count
+    rng = np.random.default_rng(22)
+    k = 40 + 4 * count // robot.n
+    q = robot.q_home + rng.uniform(-0.1, 0.1, (k, robot.n))
+    qd, qdd = rng.normal(size=(2, k, robot.n))
+    Y = derived.regressor(q, qd, qdd)
+    close(Y @ derived.base_parameters.values(derived.closed_form), robot.rne(q, qd, qdd), 1e-9)
+    W = Y.reshape(-1, count)
+    sizes = np.linalg.svd(W / np.linalg.norm(W, axis=0), compute_uv=False)
+    assert sizes[-1] > 1e-7 * sizes[0]
+    assert f"depend on {count} combinations: P1" in derived.text()
+
+
+MIXED = """\
+format: servotwin/1
+name: mixed
+axes:
+  A:
+    dh: {a: 400 mm, alpha: 90 deg}
+    link: {mass: 2 kg}
+    gear: {ratio: 80}
+    motor: {kind: pmsm, rotor_inertia: 1e-4 kg*m^2, torque_constant: 0.5 N*m/A, resistance: 1 ohm,
+            inductance_d: 3 mH, inductance_q: 5 mH, pole_pairs: 4, viscous_friction: 1e-4 N*m*s/rad}
+  B:
+    dh: {a: 300 mm}
+    link: {mass: 1 kg}
+    gear: {ratio: 50}
+    motor: {kind: dc-reduced, rotor_inertia: 1e-4 kg*m^2, torque_constant: 0.1 N*m/A, resistance: 1 ohm}
+  C:
+    dh: {a: 200 mm}
+    link: {mass: 1 kg}
+    gear: {ratio: 50}
+    motor: {kind: ideal, rotor_inertia: 1e-4 kg*m^2}
+  D:
+    dh: {a: 100 mm}
+    link: {mass: 1 kg}
+    gear: {ratio: 50}
+    motor: {kind: dc, rotor_inertia: 1e-4 kg*m^2, torque_constant: 0.1 N*m/A, resistance: 1 ohm, inductance: 1 mH}
+"""
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory) -> st.Robot:
+    path = tmp_path_factory.mktemp("mixed") / "mixed.yaml"
+    path.write_text(MIXED)
+    return st.load_robot(path)
+
+
+def motor_section(robot: st.Robot, dialect: str) -> document.Section:
+    derived = st.derive(robot)
+    return document.Document(derived.closed_form, derived.about, DIALECTS[dialect]).motor_space()
+
+
+def value(text: str, at: dict[str, float]) -> float:
+    return float(sympy.sympify(text, locals={name: sympy.Symbol(name) for name in at}).subs(at))
+
+
+def test_motor_space_equations_of_a_synchronous_motor_balance_the_power_of_its_phases(mixed):
+    """3/2 (v i) = 3/2 R i^2 + d/dt 3/4 (L_d i_d^2 + L_q i_q^2) + tau_e w, at any currents, voltages and speed."""
+    written = dict(motor_section(mixed, "python").equations)
+    rng = np.random.default_rng(3)
+    names = ("v_d1", "v_q1", "i_d1", "i_q1", "w1", "R_a1", "L_d1", "L_q1", "psi1", "p1")
+    at = dict(zip(names, rng.uniform(0.5, 2.0, len(names)), strict=True))
+    rate_d, rate_q, torque = (value(written[name], at) for name in ("i_d1d", "i_q1d", "tau_e1"))
+    given = 1.5 * (at["v_d1"] * at["i_d1"] + at["v_q1"] * at["i_q1"])
+    copper = 1.5 * at["R_a1"] * (at["i_d1"] ** 2 + at["i_q1"] ** 2)
+    magnetic = 1.5 * (at["L_d1"] * at["i_d1"] * rate_d + at["L_q1"] * at["i_q1"] * rate_q)
+    assert given == pytest.approx(copper + magnetic + torque * at["w1"], rel=1e-12)
+    still = {**at, "i_d1": 0.0}
+    assert value(written["tau_e1"], still) == pytest.approx(
+        1.5 * at["p1"] * at["psi1"] * at["i_q1"], rel=1e-12
+    )
+
+
+def test_motor_space_equations_say_of_every_motor_what_it_is(mixed):
+    section = motor_section(mixed, "text")
+    lines = [f"{left} = {right}" for left, right in section.equations]
+    assert "I_a2 = R_a2^-1 (V_a2 - K_b2 w2)" in lines
+    assert "I_a4d = L_a4^-1 (V_a4 - K_b4 w4 - R_a4 I_a4)" in lines
+    assert "tau_e3 = J_m3 w3d + n3^-1 tau3" in lines
+    assert not any(f"{name}{i}" in line for line in lines for name, i in (("I_a", 1), ("V_a", 1), ("I_a", 3)))
+    assert [row[2] for row in section.rows] == ["pmsm", "dc-reduced", "ideal", "dc"]
+    words = " ".join(section.text)
+    for part in (
+        "the inductance counts zero",
+        "the torque that the driver asks for",
+        "(tau_e - friction - T_d)",
+        "p pole pairs",
+    ):
+        assert part in words
+    assert r"\psi_{1}" in st.derive(mixed).latex()
+    assert "ψ" in st.derive(mixed).html_sections()
+    scara = st.derive(st.load_robot("gsis-scara")).text()
+    assert "K_t1 I_a1 = J_m1 w1d" in scara
+    assert "(K_t I_a - friction - T_d)" in scara
+    assert "tau_e" not in scara
+
+
+@pytest.mark.parametrize("name", ["four-bar", "five-bar", "delta", "palletizer-4-loops"])
+def test_python_module_of_a_closed_chain_gives_the_torques_of_the_chain(name, tmp_path):
+    """Against the plain numpy version of the tests: walk from home, pseudo-inverse, virtual work."""
+    robot = st.load_robot(name)
+    witness = ClosedByNumpy(robot.mechanism, robot._road.tree)
+    (tmp_path / "chain.py").write_text(st.derive(robot).python())
+    module = runpy.run_path(str(tmp_path / "chain.py"))
+    rng = np.random.default_rng(31)
+    q, (qd, qdd) = robot.q_home + rng.uniform(-0.1, 0.1, robot.n), rng.normal(size=(2, robot.n))
+    x = module["close"](q, witness.home)
+    assert np.abs(witness.residual(x)).max() < 1e-12
+    close(module["closed_mass_matrix"](x), witness.inertia(q, False), 1e-9)
+    close(module["closed_torque"](x, qd, qdd), witness.rne(q, qd, qdd, False), 1e-9)
+
+
+def test_numbers_of_a_mechanism_with_loops_are_not_those_of_its_tree_by_accident():
+    robot = st.load_robot("five-bar")
+    with pytest.raises(
+        UnsupportedError, match=r"five-bar has loops: take the numbers .* from Robot\.numbers"
+    ):
+        Numbers.of(robot.mechanism)
+    assert Numbers.of(robot.mechanism.opened).cut is None
+    assert robot.numbers.cut is not None

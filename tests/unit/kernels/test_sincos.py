@@ -68,3 +68,19 @@ def test_sincos_of_nan_infinity_and_angles_beyond_reduction_is_nan(width):
     assert np.isnan(c[:6]).all()
     assert (s[6], c[6]) == (0.0, 1.0)
     assert s[7] == pytest.approx(float(mpmath.sin(9.9e8)), rel=1e-14)
+
+
+@pytest.mark.parametrize("many", [1, 8])
+def test_joint_angle_beyond_reduction_warns_of_an_invalid_value(many: int) -> None:
+    """NaN comes with a word: the flag that NumPy looks at is raised, in scalar and in vector code."""
+    import servotwin
+
+    robot = servotwin.load_robot("puma560")
+    q = np.zeros((many, 6))
+    assert np.isfinite(robot.fkine(q + 9e8)).all()
+    q[-1, 1] = 1.1e9
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in fkine"):
+        X = robot.fkine(q)
+    assert np.isnan(X[-1, :3, 0]).any()
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in rne"):
+        robot.rne(q, 0.0 * q, 0.0 * q)

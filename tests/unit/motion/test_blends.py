@@ -143,3 +143,35 @@ def test_reversal_turns_round_within_the_radius(scara) -> None:
     q, _, qdd = way.sample(np.linspace(0.0, way.duration, 2001))
     assert (np.abs(qdd) / limits.acceleration).max() <= 1.0 + 1e-6
     np.testing.assert_allclose(q[-1], Q, atol=1e-8)
+
+
+@pytest.mark.parametrize("radius", [0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05])
+def test_blend_of_a_symmetric_right_angle_uses_all_of_its_radius(scara, radius) -> None:
+    """A quintic with Bezier points at 0, 40 and 80 % of both ways passes the corner at sqrt(2) 6/32 of the radius."""
+    limits = limits_of(scara)
+    corner = shifted(scara, 0.0, -0.12, 0.0)
+    pace = Speed("m/s", 0.1)
+    requests = [MoveL(corner, pace, blend=radius), MoveL(shifted(scara, -0.12, -0.12, 0.0), pace)]
+    way = plan(scara, Q, requests, limits)
+    assert way.blends[0] == pytest.approx(radius, rel=1e-6)
+    assert way.notes[0] == ""
+    blend = way.segments[1]
+    q, _, _ = blend.sample(np.linspace(0.0, blend.duration, 1001))
+    away = np.linalg.norm(scara.fkine(q)[:, :3, 3] - corner[:3, 3], axis=1)
+    assert away.max() <= radius
+    assert away.max() == pytest.approx(radius, abs=5e-8)
+    assert away.min() == pytest.approx(np.sqrt(2.0) * 6.0 / 32.0 * radius, rel=1e-4)
+
+
+def test_blend_that_must_shrink_shrinks_by_what_is_needed(scara) -> None:
+    """Behind a joint move the ball bounds the blend: nearly all of it is used, not the next of a few steps."""
+    limits = limits_of(scara)
+    for first, second in (("joint", "joint"), ("joint", "line"), ("line", "joint")):
+        for radius in (0.004, 0.007, 0.013, 0.022):
+            corner, there, away = moves(scara, radius)
+            way = plan(scara, Q, [there[first], away[second]], limits, fit=True)
+            blend = way.segments[1]
+            q, _, _ = blend.sample(np.linspace(0.0, blend.duration, 501))
+            used = np.linalg.norm(scara.fkine(q)[:, :3, 3] - corner[:3, 3], axis=1).max()
+            assert 0.95 * radius <= used <= radius * (1 + 1e-9)
+            assert way.blends[0] == pytest.approx(used, rel=1e-3)

@@ -86,3 +86,28 @@ def test_bad_targets_are_refused() -> None:
         planner.reset([np.nan, 0.0])
     with pytest.raises(InputError, match="override"):
         planner.set_override(0.0)
+
+
+def test_planner_stands_where_it_was_begun_until_something_is_asked_for() -> None:
+    planner = OnlinePlanner(LIMITS, PERIOD, [0.7, -1.3])
+    np.testing.assert_array_equal(planner.state[0], [0.7, -1.3])
+    assert not np.any(planner.state[1:])
+    for _ in range(3):
+        q, qd, qdd = planner.step()
+        np.testing.assert_array_equal(q, [0.7, -1.3])
+        assert not np.any([qd, qdd])
+    planner.to_position([0.8, -1.3])
+    q, _, _ = run(planner)
+    assert np.all(np.diff(q[:, 0]) >= 0.0)
+    np.testing.assert_allclose(q[:, 1], -1.3, atol=1e-12)
+
+
+def test_target_and_override_at_their_limits_are_accepted() -> None:
+    planner = OnlinePlanner(LIMITS, PERIOD, LIMITS.q_min)
+    planner.set_override(1.0)
+    planner.to_position(LIMITS.q_max)
+    q, qd, _ = run(planner)
+    np.testing.assert_allclose(q[-1], LIMITS.q_max, atol=1e-9)
+    assert np.abs(qd).max(axis=0)[0] == pytest.approx(LIMITS.speed[0])
+    planner.to_position(LIMITS.q_min)
+    np.testing.assert_allclose(next(run(planner))[-1], LIMITS.q_min, atol=1e-9)

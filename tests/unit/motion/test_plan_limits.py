@@ -260,3 +260,37 @@ def test_torques_of_motors_are_asked_for_and_fitted(scara) -> None:
     way = plan(scara, SCARA, [move], limits, fit=True)
     worst = limits.envelope.shares(*dense(way)).max()
     assert 0.99 < worst <= 1.0 + 1e-9
+
+
+# --- limits belong to what is allowed ------------------------------------------------------------------
+
+
+def test_plan_to_the_very_limits_is_accepted_and_reaches_them(scara) -> None:
+    limits = limits_of(scara)
+    for move in (
+        MoveJ(limits.q_max),
+        MoveJ(limits.q_max, Speed("m/s", 0.5)),
+    ):  # the short way and the long one
+        way = plan(scara, limits.q_min, [move, replace(move, target=limits.q_min)], limits)
+        np.testing.assert_array_equal(way.sample([0.0, way.duration])[0], [limits.q_min] * 2)
+        np.testing.assert_array_equal(way.sample([way.spans()[0][1]])[0][0], limits.q_max)
+    beyond = limits.q_max + np.array([0.0, 1e-6, 0.0, 0.0])
+    with pytest.raises(PathError, match="axis B"):
+        plan(scara, limits.q_min, [MoveJ(beyond)], limits)
+
+
+def test_longest_move_full_shares_and_stated_tool_limits_are_accepted(scara) -> None:
+    limits = replace(limits_of(scara), tool_speed=0.25, tool_acceleration=2.0)
+    target = SCARA + 0.1
+    way = plan(scara, SCARA, [MoveJ(target, Speed("s", 3600.0))], limits)
+    assert way.duration == pytest.approx(3600.0)
+    with pytest.raises(PathError, match="expected at most 3600 s"):
+        plan(scara, SCARA, [MoveJ(target, Speed("s", 3600.1))], limits)
+    full = plan(scara, SCARA, [MoveJ(target, Speed("fraction", 1.0), acceleration=1.0)], limits)
+    assert full.duration == plan(scara, SCARA, [MoveJ(target)], limits).duration
+    line = MoveL(shifted(scara, SCARA, 0.0, -0.1, 0.0), Speed("m/s", 0.25), acceleration=2.0)
+    way = plan(scara, SCARA, [line], limits)
+    assert way.duration == pytest.approx(0.1 / 0.25 + 1.5 * 0.25 / 2.0)
+    for faster in (replace(line, speed=Speed("m/s", 0.2501)), replace(line, acceleration=2.001)):
+        with pytest.raises(PathError, match="more than the tool's"):
+            plan(scara, SCARA, [faster], limits)

@@ -255,3 +255,76 @@ def test_limits_of_a_robot_without_accelerations_give_the_ramp(scara) -> None:
     np.testing.assert_allclose(limits.acceleration, 1.5 * scara.limits.qd_max / 0.5)
     way = plan(scara, SCARA, [MoveJ(SCARA + np.array([0.0, 0.0, 0.0, 4.0]))], limits)
     assert way.duration == pytest.approx(4.0 / limits.speed[3] + 0.5)
+
+
+@pytest.mark.parametrize("kind", ["joint", "line", "circle"])
+def test_move_that_goes_nowhere_lasts_the_time_that_was_asked_for(scara, kind) -> None:
+    X, time = scara.fkine(SCARA), Speed("s", 1.75)
+    moves = {"joint": MoveJ(SCARA, time), "line": MoveL(X, time), "circle": MoveC(X, X, time)}
+    if kind == "circle":
+        with pytest.raises(InputError):
+            plan(scara, SCARA, [moves[kind]], limits_of(scara))
+        return
+    away = MoveJ(SCARA + 0.01)
+    way = plan(scara, SCARA, [moves[kind], away], limits_of(scara))
+    assert way.spans()[0] == (0.0, 1.75)
+    assert way.duration == pytest.approx(1.75 + plan(scara, SCARA, [away], limits_of(scara)).duration)
+    np.testing.assert_array_equal(way.sample([0.0, 1.0, 1.75])[0], [SCARA] * 3)
+    with pytest.raises(PathError, match="expected at most 3600 s"):
+        plan(scara, SCARA, [replace(moves[kind], speed=Speed("s", 4000.0))], limits_of(scara))
+
+
+def test_move_that_goes_nowhere_behind_a_blend_still_lasts_its_time(scara) -> None:
+    X = at(scara, *(scara.fkine(SCARA)[:3, 3] + [0.0, -0.05, 0.0]))
+    pace = Speed("m/s", 0.2)
+    moves = [
+        MoveL(X, pace, blend=0.01),
+        MoveL(X, Speed("s", 0.5), blend=0.01),
+        MoveL(scara.fkine(SCARA), pace),
+    ]
+    moves = [replace(move, work=None) for move in moves]
+    way = plan(scara, SCARA, moves, limits_of(scara), fit=True)
+    begin, end = way.spans()[1]
+    assert end - begin == pytest.approx(0.5)
+    assert not way.sample(np.linspace(begin, end, 5)[1:-1])[1].any()
+
+
+@pytest.mark.parametrize("acceleration", [80.0, 1e3, 1e6])
+def test_fit_of_a_line_with_a_huge_acceleration_only_makes_its_ramps_gentler(
+    palletizer, acceleration
+) -> None:
+    """1 m at 0.5 m/s takes 2 s and one ramp, whatever acceleration was wished for."""
+    A, B = at(palletizer, 0.915, -0.5, 0.7), at(palletizer, 0.915, 0.5, 0.7)
+    q, limits = palletizer.ikine(A), limits_of(palletizer)
+    line = MoveL(B, Speed("m/s", 0.5), acceleration=acceleration)
+    with pytest.raises(PathError, match="acceleration"):
+        plan(palletizer, q, [line], limits)
+    way = plan(palletizer, q, [line], limits, fit=True)
+    usual = plan(palletizer, q, [MoveL(B, Speed("m/s", 0.5))], limits)
+    assert 2.0 < way.duration <= usual.duration * (1.0 + 1e-9) < 2.1
+    assert top_tool_speed(way, palletizer) == pytest.approx(0.5, rel=1e-6)
+    assert way.slowed[0] == pytest.approx(way.duration / (2.0 + 1.5 * 0.5 / acceleration), rel=1e-6)
+    _, _, qdd = way.sample(np.linspace(0.0, way.duration, 20_001))
+    assert (np.abs(qdd) / limits.acceleration).max() <= 1.0 + 1e-9
+    timed = plan(palletizer, q, [replace(line, speed=Speed("s", 3.0))], limits)
+    assert timed.duration == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(("speed", "acceleration"), [(0.5, 10.0), (3.0, 20.0), (6.0, 10.0)])
+def test_fit_of_a_line_that_fits_changes_nothing(palletizer, speed, acceleration) -> None:
+    A, B = at(palletizer, 0.915, -0.5, 0.7), at(palletizer, 0.915, 0.5, 0.7)
+    q, limits = palletizer.ikine(A), limits_of(palletizer)
+    line = MoveL(B, Speed("m/s", speed), acceleration=acceleration)
+    way = plan(palletizer, q, [line], limits, fit=True)
+    assert way.duration == plan(palletizer, q, [line], limits).duration
+    assert way.slowed == (1.0,)
+
+
+@pytest.mark.parametrize("value", [1.1e9, -3e9, 1e300])
+def test_joint_position_beyond_computing_is_refused_with_axis_and_value(scara, value) -> None:
+    free = replace(limits_of(scara), q_min=np.full(4, -np.inf), q_max=np.full(4, np.inf))
+    target = np.array([0.0, value, 0.0, 0.0])
+    with pytest.raises(InputError, match=r"axis B at .* rad; expected at most 1e\+09 rad"):
+        plan(scara, SCARA, [MoveJ(target)], free)
+    with pytest.raises(InputError, match="q_start: axis B"):
+        plan(scara, target, [MoveJ(SCARA)], free)

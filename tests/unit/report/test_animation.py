@@ -6,13 +6,15 @@ import base64
 import itertools
 import json
 import re
+import shutil
+import subprocess
 from typing import Any
 
 import numpy as np
 import pytest
 
 from servotwin.errors import ShapeError
-from servotwin.report.animation import MOST_FRAMES, STEPS, animation_fragment, frame_times
+from servotwin.report.animation import MOST_FRAMES, SCRIPT, STEPS, animation_fragment, frame_times
 from servotwin.report.page import Page
 from servotwin.report.skeleton import body_poses, skeleton
 from servotwin.report.tool_path import nearest_on_path, path_deviation
@@ -176,3 +178,44 @@ def test_path_that_crosses_itself_is_compared_with_its_own_branch() -> None:
 def test_path_of_one_point_is_that_point() -> None:
     foot = nearest_on_path(np.ones((2, 3)), np.zeros(2), np.zeros((1, 3)), np.zeros(1))
     np.testing.assert_array_equal(foot, 0.0)
+
+
+HARNESS = """
+const data = JSON.parse(require('fs').readFileSync(0, 'utf8'));
+global.window = { devicePixelRatio: 1 };
+const seen = [];
+const pen = new Proxy({}, { get: (_, name) => {
+  if (name === 'moveTo' || name === 'lineTo') return (x, y) => seen.push([x, y]);
+  return () => undefined;
+}, set: () => true });
+const canvas = { getContext: () => pen, getBoundingClientRect: () => ({ width: 900, height: 500 }) };
+const box = { querySelector: () => canvas };
+const source = require('fs').readFileSync(process.argv[1], 'utf8')
+  .replace('window.servotwinAnimation = box', 'window.Arm = Arm; window.servotwinAnimation = box');
+new Function('window', 'document', source)(global.window, {});
+const arm = new global.window.Arm(box, data), out = {};
+arm.shown.shadow = false; arm.floor = () => undefined; arm.scalebar = () => undefined; arm.write = () => undefined;
+for (const view of ['oblique', 'above', 'front', 'side']) {
+  arm.look(view); seen.length = 0;
+  for (let k = 0; k <= 10; k++) { arm.time = arm.end * k / 10; arm.draw(); }
+  out[view] = [0, 1].map(c => [Math.min(...seen.map(p => p[c])), Math.max(...seen.map(p => p[c]))]);
+}
+console.log(JSON.stringify(out));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="runs the script of the page in node")
+@pytest.mark.parametrize("name", [*ROBOTS, "met-two-link", "five-bar", "four-bar"])
+def test_picture_holds_arm_axes_and_triads_in_every_view(name: str) -> None:
+    """A planar arm has no extent across its plane, but its joint axes and triads have."""
+    robot = load_robot(name)
+    data = data_of(animation_fragment(robot, *motion(robot)))
+    command = ["node", "-e", HARNESS, str(SCRIPT)]
+    ran = subprocess.run(
+        command, input=json.dumps(data), capture_output=True, text=True, timeout=60, check=True
+    )
+    for view, ((left, right), (top, bottom)) in json.loads(ran.stdout).items():
+        assert left >= 0.0, view
+        assert right <= 900.0, view
+        assert top >= 0.0, view
+        assert bottom <= 500.0, view

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from seen import Figure, Seen, numbers, rounds_to
+from servotwin.description.load import read_description
 from servotwin.report.simulation_page import simulation_page
+from servotwin.report.traces import thinned
 from servotwin.simulation.result import Result
 from synthetic_result import RATED, T, synthetic_result
 
@@ -36,7 +38,13 @@ def result() -> Result:
             }
         )
     summary = {**made.summary, "axes": axes, "settling_s": 0.0942, "settling_band_m": 5e-5, "wall_s": 0.073}
-    return replace(made, summary=summary)
+    signals = dict(made.signals)
+    for axis in "xy":  # the first and the last row are like no other
+        signals[f"tip_{axis}_m"] = made.signals[f"tip_{axis}_m"].copy()
+        signals[f"tip_{axis}_m"][[0, -1]] += [2e-4, 1e-7]
+    gap = np.sqrt(sum((signals[f"tip_{a}_m"] - signals[f"tip_ref_{a}_m"]) ** 2 for a in "xyz"))
+    summary |= {"tip_error_final_m": float(gap[-1]), "tip_error_max_m": float(gap.max())}
+    return replace(made, summary=summary, signals=signals)
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +132,12 @@ def test_settling_is_drawn_from_the_end_of_the_command_in_milliseconds(result: R
 # --- motors ----------------------------------------------------------------------------------------
 
 
+def mean_speed(result: Result, motor: str) -> np.ndarray:
+    """Mean speed since the row before [rad/s], as torques are recorded; the first row has none before it."""
+    angle, t = signal(result, f"motor_{motor}_angle_rad"), signal(result, "time_s")
+    return np.append(signal(result, f"motor_{motor}_speed_rad_per_s")[0], np.diff(angle) / np.diff(t))
+
+
 def levels(figure: Figure) -> list[float]:
     """Heights of the horizontal lines, in order."""
     lines = [shape for shape in figure.layout.get("shapes", []) if shape["type"] == "line"]
@@ -154,7 +168,7 @@ def test_torque_is_drawn_between_its_ratings(result: Result, page: Seen, motor: 
 
 @pytest.mark.parametrize("motor", list(RATED))
 def test_torque_speed_plane_is_in_turns_per_minute(result: Result, page: Seen, motor: str) -> None:
-    w, torque = (signal(result, f"motor_{motor}_{name}") for name in ("speed_rad_per_s", "torque_N_m"))
+    w, torque = mean_speed(result, motor), signal(result, f"motor_{motor}_torque_N_m")
     figure = page.figure("rpm", "N m", RPM * w, torque)
     edge = RPM * next(a for a in result.summary["axes"] if a["motor"] == motor)["rated_speed_rad_per_s"]
     corners = {(s * edge, z * RATED[motor]) for s in (-1, 1) for z in (-1, 1)}
@@ -169,11 +183,48 @@ def test_torque_speed_plane_is_in_turns_per_minute(result: Result, page: Seen, m
     )
 
 
+def test_envelope_is_current_and_supply_voltage_of_the_drive(result: Result, page: Seen) -> None:
+    """Of a DC motor: tau <= K i_max and tau <= K (U - K w) / R, drawn against turns per minute."""
+    motor = "A"
+    w, torque = mean_speed(result, motor), signal(result, f"motor_{motor}_torque_N_m")
+    figure = page.figure("rpm", "N m", RPM * w, torque)
+    data = result.scenario.plant_description.axes[motor].motor
+    power = result.scenario.plant_description.power
+    assert data is not None
+    assert power is not None
+    K, R, most = data.torque_constant, data.resistance, data.current_limit
+    assert K is not None
+    assert R is not None
+    assert most is not None
+    (area,) = [trace for trace in figure.data if trace.get("fill") == "toself" and len(trace["x"]) > 20]
+    x, y = np.asarray(area["x"]) / RPM, np.asarray(area["y"])
+    top = K * most
+    inner = (np.abs(x) < 0.99 * power.bus_voltage / K) & (np.abs(y) < 0.999 * top)
+    assert inner.sum() > 5
+    by_voltage = K * (power.bus_voltage * np.sign(y) - K * x) / R
+    np.testing.assert_allclose(y[inner], by_voltage[inner], rtol=1e-4)
+    assert np.abs(y).max() == pytest.approx(top, rel=1e-4)
+    lines = [trace for trace in figure.data if trace.get("line", {}).get("dash") == "dash"]
+    assert len(lines) == 2
+    drawn = [trace for trace in lines if np.isfinite(np.asarray(trace["y"], dtype=float)).any()]
+    for trace in drawn:
+        x, y = np.asarray(trace["x"]) / RPM, np.asarray(trace["y"])
+        ends = K * (np.array([[1.0], [-1.0]]) * power.bus_voltage - K * x) / R
+        there = np.isfinite(y)
+        assert min(np.abs(end[there] - y[there]).max() for end in ends) < 1e-3 * top
+
+
 @pytest.mark.parametrize("motor", list(RATED))
 def test_currents_are_drawn_with_their_reference_dotted(result: Result, page: Seen, motor: str) -> None:
     t = signal(result, "time_s")
     figure = page.figure("s", "A", t, signal(result, f"motor_{motor}_current_A"))
     assert figure.traces("s", "A", t, signal(result, f"motor_{motor}_current_ref_A"), dash="dot")
+    motor_data = result.scenario.description.axes[motor].motor
+    assert motor_data is not None
+    limit = motor_data.current_limit
+    assert limit is not None
+    near = max(np.abs(signal(result, f"motor_{motor}_current_{word}A")).max() for word in ("", "ref_"))
+    assert levels(figure) == (pytest.approx([-limit, limit]) if limit < 1.8 * near else [])
 
 
 def test_temperatures_are_drawn_and_only_near_limits_beside_them(result: Result) -> None:
@@ -233,6 +284,7 @@ def test_motor_table_is_the_summary_in_the_units_of_its_headings(
     for words, (share, mark) in {
         ("peak / ",): shares(float(np.abs(torque).max()), 3 * RATED[name]),
         ("rms / rated",): shares(rms, RATED[name]),
+        ("speed / ",): shares(float(np.abs(w).max()), 314.0 / (1 + row)),
     }.items():
         cell = table.cell(row, *words)
         assert rounds_to(cell.text, share), words
@@ -253,6 +305,19 @@ def test_limit_that_was_met_has_a_row_with_its_times(page: Seen) -> None:
 )
 def test_supply_is_drawn_as_recorded(result: Result, page: Seen, name: str, unit: str) -> None:
     assert page.drawn("s", unit, signal(result, "time_s"), signal(result, name)) == 1
+
+
+def test_thresholds_of_the_braking_resistor_stand_beside_the_bus_voltage(result: Result) -> None:
+    scenario = result.scenario
+    power = {
+        "power.capacitance": "1 mF", "power.supply_resistance": "0.5 ohm",
+        "power.braking_resistor.resistance": "10 ohm",
+        "power.braking_resistor.on": "75.5 V", "power.braking_resistor.off": "75.2 V",
+    }  # fmt: skip
+    truth = read_description("gsis-scara", power)
+    shown = Seen(simulation_page(replace(result, scenario=replace(scenario, plant_description=truth))))
+    figure = shown.figure("s", "V", signal(result, "time_s"), signal(result, "bus_voltage_V"))
+    assert levels(figure) == [75.2, 75.5]
 
 
 def test_energy_bars_begin_where_the_last_one_ended_and_reach_the_source(result: Result, page: Seen) -> None:
@@ -283,6 +348,9 @@ def test_switching_is_drawn_in_microseconds_of_its_window(result: Result, page: 
         assert figure.traces("µs", "A", us, zoom[f"motor_{motor}_current_A"])
         assert figure.traces("µs", "", us, zoom[f"motor_{motor}_modulation"])
         assert figure.layout["xaxis"]["range"] == pytest.approx([0.0, 1000.0])
+        corners = np.arange(11)  # of the triangle, two in each of five periods; a zoom begins with a period
+        first = float(zoom["carrier"][0])
+        assert figure.traces("µs", "", 0.5 * US * T * corners, first * (-1.0) ** corners)
 
 
 # --- cards -----------------------------------------------------------------------------------------
@@ -364,7 +432,8 @@ def repeated(result: Result, rng: np.random.Generator) -> tuple[Result, np.ndarr
     signals = dict(result.signals)
     for i, axis in enumerate("xyz"):
         signals[f"tip_{axis}_m"], signals[f"tip_ref_{axis}_m"] = actual[:, i].copy(), wanted[:, i].copy()
-    return replace(result, signals=signals), ends, np.array(stops)
+    log = replace(result.log, tip=actual, tip_ref=wanted)
+    return replace(result, signals=signals, log=log), ends, np.array(stops)
 
 
 def test_repeatability_is_that_of_iso_9283_in_millimetres(result: Result) -> None:
@@ -404,3 +473,14 @@ def test_chatter_of_a_standing_axis_is_not_magnified(result: Result, page: Seen)
     )
     low, high = figure.layout["yaxis"]["range"]
     assert high - low == pytest.approx(0.1)
+    assert 0.5 * (low + high) == pytest.approx(0.5 * (min(y.min(), 0.0) + max(y.max(), 0.0)), abs=1e-9)
+
+
+def test_thinned_curve_keeps_its_first_and_last_instant_and_every_peak() -> None:
+    y = np.zeros(10_001)
+    y[[3000, 7000]] = 1.0, -2.0  # single samples; the ends are like all others
+    y[[1, -2]] = 0.5
+    keep = thinned([y], 200)
+    assert len(keep) <= 200
+    assert {0, 10_000, 3000, 7000, 1, 9_999} <= set(keep.tolist())
+    assert np.array_equal(keep, np.sort(keep))

@@ -143,6 +143,14 @@ def test_margins_are_marked_where_the_gain_is_one(tuning: Tuning, page: Seen) ->
             assert phase["y"][0] + 180.0 == pytest.approx(math.degrees(loop.phase_margin), abs=1.0)
 
 
+def test_lines_of_stability_are_at_gain_one_and_half_a_turn(tuning: Tuning, page: Seen) -> None:
+    for k in range(len(tuning.axes)):
+        bode, *steps = of_axis(page, k)
+        lines = {shape["yref"].partition(" ")[0]: shape["y0"] for shape in bode.layout["shapes"]}
+        assert lines == {"y": 0.0, "y2": -180.0}
+        assert all([shape["y0"] for shape in figure.layout["shapes"]] == [1.0] for figure in steps)
+
+
 def test_steps_are_drawn_in_milliseconds(tuning: Tuning, page: Seen) -> None:
     axis = tuning.axes[1]
     for figure, level in zip(of_axis(page, 1)[1:], LOOPS, strict=True):

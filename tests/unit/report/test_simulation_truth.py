@@ -10,8 +10,10 @@ import pytest
 import servotwin as st
 from servotwin.description.load import read_description
 from servotwin.report import simulation_figures_drives as drives
+from servotwin.report.page import Cell
 from servotwin.report.simulation_figures_zoom import carrier, switching
 from servotwin.report.simulation_page import simulation_page
+from servotwin.report.simulation_tables import MOTOR_COLUMNS, motor_row
 from servotwin.report.simulation_view import View, view
 from synthetic_result import synthetic_result
 
@@ -49,6 +51,49 @@ def test_the_whole_envelope_is_in_the_picture() -> None:
         limits = drives.envelope(shown, name, w_top)
         assert limits is not None
         assert limits.upper[-1] < -0.999 * (shown.peak_rating(name) or 0.0), name  # nothing is cut off
+
+
+def test_envelope_and_picture_end_at_the_largest_speed_of_the_motor() -> None:
+    """Within it the edges are those of the circuit, beyond it there are none; the edge itself is drawn."""
+    shown = differing(axes__A__motor__max_speed="3500 rpm")
+    most = 3500.0 * np.pi / 30.0
+    limits, free = drives.envelope(shown, "A", 700.0), drives.envelope(differing(), "A", 700.0)
+    assert limits is not None
+    assert free is not None
+    there = np.isfinite(limits.upper)
+    assert limits.w[there].max() == pytest.approx(most, rel=1e-12)
+    assert limits.w[there].min() == pytest.approx(-most, rel=1e-12)
+    inside = np.abs(limits.w) < most
+    np.testing.assert_allclose(
+        limits.upper[inside], np.interp(limits.w[inside], free.w, free.upper), rtol=1e-12, atol=1e-12
+    )
+    figure = drives.torque_speed(shown, 0)
+    [line] = [trace for trace in figure.data if trace.name == "largest speed"]
+    assert {round(float(x)) for x in line.x if np.isfinite(x)} == {-3500, 3500}
+    [area] = [trace for trace in figure.data if trace.name == "peak"]
+    assert float(np.max(area.x)) == pytest.approx(3500.0, rel=1e-6)
+    assert not [trace for trace in drives.torque_speed(differing(), 0).data if trace.name == "largest speed"]
+
+
+@pytest.mark.parametrize(
+    ("most", "peak", "shown", "tone"),
+    [
+        (500.0, 400.0, "80", "good"),  # above the rated 314 rad/s, as the data sheet allows
+        (500.0, 600.0, "120", "warn"),
+        (None, 400.0, "127", "warn"),  # nothing beyond the rated speed is stated
+        (None, 157.0, "50", "good"),
+    ],
+)
+def test_speed_is_judged_by_the_largest_speed_that_is_stated(
+    most: float | None, peak: float, shown: str, tone: str
+) -> None:
+    result = synthetic_result(51)
+    axis = {**result.summary["axes"][0], "peak_speed_rad_per_s": peak, "rated_speed_rad_per_s": 314.16}
+    axis["max_speed_rad_per_s"] = most
+    summary = {**result.summary, "axes": [axis, *result.summary["axes"][1:]]}
+    cell = motor_row(view(replace(result, summary=summary)), "A")[MOTOR_COLUMNS.index("speed\u00a0/ limit")]
+    assert isinstance(cell, Cell)
+    assert cell == Cell(f"{shown}\u00a0%", tone)
 
 
 def test_the_bridge_switches_where_carrier_and_command_meet() -> None:

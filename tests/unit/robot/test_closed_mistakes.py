@@ -40,7 +40,7 @@ def test_wrong_number_of_actuators_is_counted(change, words):
 
 def test_actuators_that_cannot_hold_the_loops_are_named():
     text = _catalogue("palletizer-4-loops").replace(
-        "kinematics: null", "kinematics: null\ntransmission: null"
+        "kinematics: null", "kinematics: null\ntransmission: null\nquantities: null"
     )
     text = text.replace("[th1, th2, th3, th5]", "[th1, th2, rod2, th5]")
     with pytest.raises(KinematicsError, match="th1, th2, rod2, th5 do not move the passive ones; actuate"):

@@ -271,7 +271,7 @@ def test_a_highest_voltage_below_what_the_bus_has_is_refused(
 
 
 def test_a_bad_energy_balance_is_told_with_what_to_take(tmp_path: Path) -> None:
-    machine = robot({"power": {"bridge": {"modulation": "two-level"}}})
+    machine = robot({"power": {"bridge": {"modulation": "bipolar"}}})
     poor = run_case(tmp_path, machine, MOVE)
     wrong = abs(poor.summary["energy"]["balance_error_relative"])
     assert wrong > 1e-5

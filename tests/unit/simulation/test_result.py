@@ -11,7 +11,7 @@ import pytest
 
 from servotwin.errors import InputError
 from servotwin.report.simulation_files import write_result
-from servotwin.simulation.result import Result
+from servotwin.simulation.result import Result, matching_signals
 from servotwin.simulation.stored import read_result
 from synthetic_result import synthetic_result
 
@@ -76,6 +76,24 @@ def test_damaged_result_is_one_clear_line(
         read_result(tmp_path)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_pattern_means_signals_by_their_exact_letters(result: Result) -> None:
+    names = list(result.signals)
+    assert matching_signals("motor_A_*", names) == [name for name in names if name.startswith("motor_A_")]
+    assert matching_signals("motor_a_*", names) == []
+    assert matching_signals("joint_Z_position_m", names) == ["joint_Z_position_m"]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_result_of_less_than_two_instants_is_refused(result: Result, tmp_path: Path, rows: int) -> None:
+    signals = {name: values[:rows] for name, values in result.signals.items()}
+    write_result(replace(result, signals=signals), tmp_path, report=False)
+    if rows == 2:
+        assert len(read_result(tmp_path).signals["time_s"]) == 2
+        return
+    with pytest.raises(InputError, match="two instants or more"):
+        read_result(tmp_path)
 
 
 def test_folder_that_is_none_is_refused(tmp_path: Path) -> None:

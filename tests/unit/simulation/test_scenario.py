@@ -261,6 +261,10 @@ def test_example_of_the_documents_is_accepted(tmp_path: Path) -> None:
         ),
         (SHORT.replace("{A: 10 deg}", "{Q: 10 deg}"), "scenario.yaml:5: move.0.to.Q: 'Q' is not an axis"),
         (SHORT.replace("10 deg", "10"), "move.0.to.A: '10' has no unit; expected an angle, such as '10 deg'"),
+        (
+            SHORT.replace("10 deg", "3e9 rad"),
+            "move.0.to.A: '3e9 rad' is too large; expected at most 1e+09 rad",
+        ),
         (SHORT.replace("10 deg", "10 mm"), "move.0.to.A: '10 mm' is a length; expected an angle"),
         (
             SHORT.replace("10 deg", "130 deg"),
@@ -298,7 +302,10 @@ def test_example_of_the_documents_is_accepted(tmp_path: Path) -> None:
         (SHORT + "repeat: 0", "repeat: 0 is out of range"),
         (SHORT + "solver: {method: rk5}", "solver.method: 'rk5' is not accepted; expected one of fast, rk4"),
         (SHORT + "solver: {method: modified-eulr}", "did you mean 'modified-euler'?"),
-        (SHORT + "solver: {metod: rk4}", "solver.metod: unknown field; expected one of method, pwm"),
+        (
+            SHORT + "solver: {metod: rk4}",
+            "solver.metod: unknown field; did you mean 'method'? Expected one of method, pwm",
+        ),
         (SHORT + "solver: {tolerance: 0}", "solver.tolerance: '0' is too small; expected at least 1e-15"),
         (SHORT + "record: {every: -1 ms}", "record.every: '-1 ms' is too small"),
         (SHORT + "record: {zoom: {at: 9 s}}", "record.zoom.at: '9 s' is after the end at 0.5 s"),
@@ -317,7 +324,7 @@ def test_example_of_the_documents_is_accepted(tmp_path: Path) -> None:
             SHORT + "plant: {set: {axes: {A: {link: {mass: 3}}}}}",
             "scenario.yaml:6: plant.set.axes.A.link.mass: '3' has no unit; expected a mass",
         ),
-        (SHORT + "plant: {sat: {}}", "plant.sat: unknown field; expected one of set"),
+        (SHORT + "plant: {sat: {}}", "plant.sat: unknown field; did you mean 'set'? Expected one of set"),
         (SHORT + "faults: [{axis: A, kind: winding-open}]", "faults.0: 'at' is missing"),
         (SHORT + "faults: [{at: 0 s, axis: A, kind: fire}]", "faults.0.kind: 'fire' is not accepted"),
         (SHORT + "faults: [{at: -1 s, axis: A, kind: winding-open}]", "faults.0.at: '-1 s' is too small"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from servotwin.dynamics.ik.geometry import ToolChain
 from servotwin.dynamics.ik.pose import pose_error
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, Quantities
 
 SAME = 1e-6  # branches closer than this in every joint are one
 AT_LIMIT = 1e-9  # positions this little outside a limit are moved onto it
@@ -83,6 +83,25 @@ def closest_equivalent(q: Array, q_ref: Array, low: Array, high: Array, period: 
             return None
         result[j] = min(max(value, float(least)), float(most))
     return result
+
+
+def within(found: Iterable[Array], quantities: Quantities) -> list[Array]:
+    """The positions at which all quantities are in their ranges."""
+    return [q for q in found if (quantities.beyond(q) <= AT_LIMIT).all()]
+
+
+def quantity_miss(found: list[Array], quantities: Quantities, name: str) -> str:
+    """Which quantity keeps the position that misses its range least from being used, in words."""
+    q = min(found, key=lambda q: float(quantities.beyond(q).max()))
+    k = int(np.argmax(quantities.beyond(q)))
+    factor, unit = (1.0, "m") if quantities.lengths[k] else (180.0 / math.pi, "deg")
+    stands, low, high = (
+        factor * float(v) for v in (quantities.values(q)[k], quantities.low[k], quantities.high[k])
+    )
+    return (
+        f"{name}: reachable only outside the limits: {quantities.names[k]} would be "
+        f"{stands:.4g} {unit}, allowed are {low:.4g} .. {high:.4g} {unit}"
+    )
 
 
 def limit_miss(found: list[Array], chain: ToolChain, low: Array, high: Array, period: Array) -> str:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from servotwin.dynamics.ik.branches import quantity_miss, within
 from servotwin.dynamics.ik.pose import pose_error
 from servotwin.errors import ShapeError, UnreachableError
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, Quantities
 
 Pose = Callable[[Array], Array]
 Jacobian = Callable[[Array], Array]
@@ -100,6 +101,7 @@ def ikine_numeric(
     q_max: ArrayLike,
     mask: ArrayLike | None = None,
     moving: ArrayLike | None = None,
+    quantities: Quantities | None = None,
     length: float = 1.0,
     starts: int = 60,
     seed: int = 0,
@@ -111,7 +113,8 @@ def ikine_numeric(
     flags of ``mask`` (same order) say which components of the pose matter, those of ``moving`` (n) which
     joints may move; all by default. ``length`` [m] is weighed like one radian; the size of the arm is a good
     value. The search begins at q0 and repeats from ``starts - 1`` random positions; equal seeds give equal
-    answers. UnreachableError if no start succeeds.
+    answers. ``quantities`` must be in their ranges at the position that is found; an arm with more joints than
+    the pose has conditions may have such positions that no start leads to. UnreachableError if no start succeeds.
     """
     start = np.asarray(q0, dtype=np.float64)
     low, high = np.asarray(q_min, dtype=np.float64), np.asarray(q_max, dtype=np.float64)
@@ -119,11 +122,16 @@ def ikine_numeric(
         low, high = np.where(moving, low, start), np.where(moving, high, start)
     task = Task(fk, jac, np.asarray(T, dtype=np.float64), low, high, checked_mask(mask), length)
     nearest: Array | None = None
+    refused: list[Array] = []
     for q, error in solutions(task, start, starts, seed):
         if np.linalg.norm(error) <= CONVERGED:
-            return q
+            if quantities is None or within([q], quantities):
+                return q
+            refused.append(q)
         if nearest is None or np.linalg.norm(task.weight * error) < np.linalg.norm(task.weight * nearest):
             nearest = error
+    if refused and quantities is not None:
+        raise UnreachableError(quantity_miss(refused, quantities, name or "the arm"))
     assert nearest is not None
     raise UnreachableError(
         f"{name + ': ' if name else ''}no position inside the joint limits reaches the pose; the nearest of "

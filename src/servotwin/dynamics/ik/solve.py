@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -16,6 +17,8 @@ from servotwin.dynamics.ik.branches import (
     limit_miss,
     polished,
     principal,
+    quantity_miss,
+    within,
 )
 from servotwin.dynamics.ik.delta import DeltaSolver
 from servotwin.dynamics.ik.geometry import ToolChain, tool_chain
@@ -29,11 +32,11 @@ from servotwin.dynamics.ik.numeric import (
     solutions,
 )
 from servotwin.dynamics.ik.palletizer import PalletizerSolver
-from servotwin.dynamics.ik.pose import checked_poses
+from servotwin.dynamics.ik.pose import checked_poses, pose_error
 from servotwin.dynamics.ik.scara import POSE, ScaraSolver
 from servotwin.dynamics.ik.spherical_wrist import SphericalWristSolver
 from servotwin.errors import ShapeError, UnreachableError, UnsupportedError
-from servotwin.mechanism.model import Array, BoolArray, Mechanism
+from servotwin.mechanism.model import Array, BoolArray, Mechanism, Quantities
 
 REPRODUCED = 1e-9  # m and rad: every branch of a closed form meets the pose this well
 ALL_STARTS = 100  # searches behind ``ikine_all`` where there is no closed form
@@ -126,7 +129,14 @@ class InverseKinematics:
         inside = [q for branch in found for q in equivalents(branch, low, high, self.period)]
         if not inside:
             raise UnreachableError(limit_miss(found, self.chain, low, high, self.period))
-        return np.array(inside)
+        return np.array(self._kept(inside))
+
+    def _kept(self, positions: list[Array]) -> list[Array]:
+        """Those positions at which all quantities are in their ranges; UnreachableError if there is none."""
+        kept = within(positions, self.mechanism.quantities)
+        if not kept:
+            raise UnreachableError(quantity_miss(positions, self.mechanism.quantities, self.chain.name))
+        return kept
 
     def nearest(
         self,
@@ -150,20 +160,48 @@ class InverseKinematics:
     def _nearest(self, T: Array, q_ref: Array, respect: bool, starts: int, seed: int) -> Array:
         low, high = self.limits(respect)
         period = self.period
+        quantities = self.mechanism.quantities if respect else Quantities()
         if self.solver is None:
             self._require_in_reach(T)
-            q = ikine_numeric(
-                self.fk, self.jac, T, q0=q_ref, q_min=low, q_max=high, mask=self.mask,
-                moving=self.moving, length=self.chain.size, starts=starts, seed=seed, name=self.chain.name,
-            )  # fmt: skip
+            try:
+                q = self._numeric(T, q_ref, self.mask, respect, starts, seed)
+            except UnreachableError as error:
+                raise self._orientation_refused(T, q_ref, respect, starts, seed) or error from None
             closest = closest_equivalent(q, q_ref, low, high, period)
-            return q if closest is None else closest
+            return q if closest is None or not within([closest], quantities) else closest
         found = self._found(T, q_ref, respect)
         options = [closest_equivalent(q, q_ref, low, high, period) for q in found]
         inside = [q for q in options if q is not None]
         if not inside:
             raise UnreachableError(limit_miss(found, self.chain, low, high, period))
+        if quantities.names:  # a full turn further may be allowed where the nearest is not
+            inside = self._kept(inside + [q for each in found for q in equivalents(each, low, high, period)])
         return min(inside, key=lambda q: float(np.sum((q - q_ref) ** 2)))
+
+    def _numeric(self, T: Array, q_ref: Array, mask: Array, respect: bool, starts: int, seed: int) -> Array:
+        low, high = self.limits(respect)
+        quantities = self.mechanism.quantities if respect else Quantities()
+        return ikine_numeric(
+            self.fk, self.jac, T, q0=q_ref, q_min=low, q_max=high, mask=mask, quantities=quantities,
+            moving=self.moving, length=self.chain.size, starts=starts, seed=seed, name=self.chain.name,
+        )  # fmt: skip
+
+    def _orientation_refused(
+        self, T: Array, q_ref: Array, respect: bool, starts: int, seed: int
+    ) -> UnreachableError | None:
+        """The complaint about a pose of which the position alone can be reached; None if it cannot either."""
+        if not np.any(self.mask[3:]):
+            return None
+        position = self.mask * np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+        try:
+            q = self._numeric(T, q_ref, position, respect, starts, seed)
+        except UnreachableError:
+            return None
+        turn = math.degrees(float(np.linalg.norm((self.mask * pose_error(T, self.fk(q)))[3:])))
+        return UnreachableError(
+            f"{self.chain.name}: the point can be reached, but not with this orientation, which would be off by"
+            f" {turn:.4g} deg; mask the orientation to ask for the position alone"
+        )
 
     def _found(self, T: Array, q_ref: Array, respect: bool) -> list[Array]:
         """Branches of the pose, polished and distinct, before limits are looked at."""

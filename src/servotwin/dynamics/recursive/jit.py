@@ -137,9 +137,12 @@ class Piece:
 
     @property
     def on_disk(self) -> bool:
-        """Whether the compiled function is kept on disk, so that its address comes at once."""
+        """Whether the compiled function is at hand, here or on disk, so that its address comes at once."""
+        if "address" in self.__dict__:
+            return True
         callback = self._callback
-        return callback._cache.load_overload(callback._sig, callback._targetdescr.target_context) is not None
+        cache = callback._cache
+        return isinstance(cache, SourceCache) and cache.holds(callback._sig, callback._targetdescr)
 
 
 def piece(function: Callable[..., Any]) -> Piece:
@@ -190,12 +193,15 @@ class CheckedCacheFile(IndexDataCacheFile):  # type: ignore[misc,unused-ignore]
         except Exception:  # noqa: BLE001 -- unpickling damaged bytes can raise anything
             return {}
 
-    def _load_data(self, name: str) -> Any:
+    def _read_data(self, name: str) -> bytes:
         stored = Path(self._data_path(name)).read_bytes()
         digest, data = stored[:DIGEST_SIZE], stored[DIGEST_SIZE:]
         if hashlib.sha256(data).digest() != digest:
             raise OSError("damaged cache entry")  # an OSError tells the caller that there is no entry
-        return pickle.loads(data)
+        return data
+
+    def _load_data(self, name: str) -> Any:
+        return pickle.loads(self._read_data(name))
 
     def _save_data(self, name: str, data: Any) -> None:
         dumped = self._dump(data)
@@ -213,6 +219,14 @@ class SourceCache(FunctionCache):  # type: ignore[misc,unused-ignore]
             filename_base=self._impl.filename_base,
             source_stamp=source_stamp(Path(function.__code__.co_filename).resolve()),
         )
+
+    def holds(self, sig: Any, target: Any) -> bool:
+        """Whether there is an undamaged entry; its code is not loaded, for what is loaded stays in the process."""
+        name = self._cache_file._load_index().get(self._index_key(sig, target.target_context.codegen()))
+        try:
+            return name is not None and bool(self._cache_file._read_data(name))
+        except OSError:
+            return False
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save compiled code; a full or read-only disk costs time later, not the result now."""

@@ -134,12 +134,26 @@ class Glossary:
             metres = (self.units[i] == "m") + (self.units[j] == "m")
             text = f"reflected rotor inertia, coordinates {i + self.first} and {j + self.first}"
             return letters, (i, j), text, ("kg m2", "kg m", "kg")[metres]
+        if match := re.fullmatch(r"(SJ|Sa|SN)(\d+)(?:_(\d+))?", name):
+            letters, k = match[1], int(match[2])
+            index = (k,) if match[3] is None else (k, int(match[3]))
+            return letters, index, *self._spin(letters, index)
         if match := _LOOP_NAME.fullmatch(name):
             letters, k, i, j = match[1], int(match[2]), int(match[3]), int(match[4])
             side = "first" if letters == "A" else "second"
             text, unit = self._pose_entry(f"the {side} side of loop {k + self.first} in its body", i, j)
             return letters, (k, i, j), text, unit
         return name, (), "number of the robot", "SI"
+
+    def _spin(self, letters: str, index: tuple[int, ...]) -> tuple[str, str]:
+        """Meaning and unit of a number of a rotor on a moving link."""
+        rotor = f"rotor {index[0] + self.first} on a moving link"
+        if letters == "SJ":
+            return f"inertia of {rotor} about its axis", "kg m2"
+        if letters == "Sa":
+            return f"{'xyz'[index[1]]} of the axis of {rotor}", "1"
+        unit = "1" if self.units[index[1]] == "rad" else "rad/m"
+        return f"turns of {rotor} per coordinate {index[1] + self.first}", unit
 
     def _pose_entry(self, what: str, i: int, j: int) -> tuple[str, str]:
         if j == 3:

@@ -8,7 +8,8 @@ from fractions import Fraction
 from html import escape
 from typing import Protocol
 
-GREEK = {"tau": r"\tau", "th": r"\theta", "lambda": r"\lambda", "eta": r"\eta"}
+GREEK = {"tau": r"\tau", "th": r"\theta", "lambda": r"\lambda", "eta": r"\eta", "psi": r"\psi"}
+LETTERS = {"tau": "τ", "th": "θ", "psi": "ψ"}  # for MathML
 
 
 class Dialect(Protocol):
@@ -47,7 +48,7 @@ def fraction(value: float) -> Fraction | None:
 
 def split_name(name: str) -> tuple[str, str]:
     """Letters and index of a name: 'K12' -> ('K', '12'), 'Izz4' -> ('I', 'zz4'), 'm_cx2' -> ('m_cx', '2')."""
-    greek = re.fullmatch(r"(tau|th|lambda|eta)_?([a-z]*[0-9]*)", name)
+    greek = re.fullmatch(r"(tau|th|lambda|eta|psi)_?([a-z]*[0-9]*)", name)
     if greek:
         return greek[1], greek[2]
     match = re.fullmatch(r"([A-Za-z])_?([a-z]*)_?([0-9]*(?:_[0-9]+)?)", name)
@@ -190,14 +191,14 @@ class MathML(_Plain):
             axis, index = name[3], name[4:]
             return f"<msub><mi>m</mi><mn>{index}</mn></msub><msub><mi>c</mi><mi>{axis}{index}</mi></msub>"
         letters, index = split_name(name)
-        letters = {"tau": "τ", "th": "θ"}.get(letters, letters)
+        letters = LETTERS.get(letters, letters)
         base = f"<mi>{escape(letters)}</mi>"
         return f"<msub>{base}<mi>{index}</mi></msub>" if index else base
 
     def rate(self, name: str, order: int) -> str:
         letters, index = split_name(name)
         # plain dots: accents collide with the letter where no mathematical font is installed
-        letters = {"tau": "τ", "th": "θ"}.get(letters, letters)
+        letters = LETTERS.get(letters, letters)
         over = f"<mover><mi>{letters}</mi><mo>{'.' * order}</mo></mover>"
         return f"<msub>{over}<mi>{index}</mi></msub>"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,7 +12,8 @@ from servotwin.equations.readable import kinematics
 from servotwin.equations.readable.dialects import Dialect
 from servotwin.equations.readable.laurent import Poly
 from servotwin.equations.readable.model import Equations
-from servotwin.equations.readable.regressor import base_parameters
+from servotwin.equations.readable.motors import MotorEquations
+from servotwin.equations.readable.regressor import BaseParameters
 from servotwin.equations.readable.writer import Writer
 from servotwin.mechanism.model import Rotors
 
@@ -39,8 +40,10 @@ class About:
     joints: tuple[str, ...]
     units: tuple[str, ...]
     tool: str
+    base: BaseParameters
     rotors: Rotors | None = None
     independent: tuple[int, ...] = ()  # closures that the others do not imply
+    actuated: int = 0  # closed chains: how many of the joints have motors; they come first
     drives: bool = False  # the torques already count the rotors
     notes: tuple[str, ...] = ()
     operations: tuple[tuple[str, int, int, int], ...] = ()  # function, mul, add, other
@@ -273,71 +276,46 @@ class Document:
 
     def base(self) -> Section:
         """Base parameters."""
-        base = base_parameters(self.e)
+        base = self.about.base
         names = ", ".join(base.names)
-        out = Section("Base parameters", [f"The torques depend on {len(base.names)} combinations: {names}."])
+        out = Section("Base parameters")
+        count = f"depend on {len(base.names)} combinations: {names}."
+        if self.about.independent:
+            out.text = [f"Over the motions that the loops allow, the torques of the actuated joints {count}"]
+            out.columns = ["parameter", "sum of constants, with this robot's lengths and gravity"]
+            out.rows = [[self.d.symbol(name), _sum(base.sums[name])] for name in base.names]
+            return out
+        out.text = [f"The torques {count}"]
         out.columns = ["constant", "in base parameters, with this robot's lengths and gravity"]
         for name, parts in base.combination.items():
             if name not in base.names:
-                text = " + ".join(f"{value:.9g} {parameter}" for parameter, value in parts.items())
-                out.rows.append([self.d.symbol(name), text or "0"])
+                out.rows.append([self.d.symbol(name), _sum(parts)])
         return out
 
     def motor_space(self) -> Section:
-        """The integrated model of motors and arm, currents as states (Lee 1989, eq 12-22)."""
+        """The integrated model of motors and arm, currents as states."""
         rotors = self.about.rotors
         assert rotors is not None
         out = Section("In motor space, with currents as states (Lee 1989, eq 11-22)")
-        rest = "without the parts with J_m, which stand here" if self.about.drives else "as above"
-        out.text = [f"theta_m = N q; joint torques tau {rest}; tau_load is the motor's row of N^-T tau."]
-        if rotors.N.shape[0] == rotors.N.shape[1] == np.linalg.matrix_rank(rotors.N):
-            out.text.append(
-                "With D_e = diag(J_m) + N^-T D N^-1 and T_d = N^-T (H[qd qd] + G): "
-                "dw_m/dt = D_e^-1 (K_t I_a - friction - T_d)."
-            )
+        equations = MotorEquations(self.d, rotors)
+        out.text = equations.words(drives=self.about.drives)
         for k, name in enumerate(rotors.names):
             if not np.any(rotors.N[k]):
                 out.text.append(f"{name} is not moved by a motor through a gear; it is left out.")
                 continue
-            out.equations += self._motor(k, rotors)
-            out.rows.append([self.d.symbol(f"J_m{k + 1}"), name, *self._motor_values(k, rotors)])
-        out.columns = ["motor", "name", "J_m [kg m2]", "f_m [N m s/rad]", "tau_c [N m]", "N (row)"]
+            out.equations += equations.of(k)
+            out.rows.append([self.d.symbol(f"J_m{k + 1}"), name, rotors.kind(k), *equations.values(k)])
+        out.columns = ["motor", "name", "kind", "J_m [kg m2]", "f_m [N m s/rad]", "tau_c [N m]", "N (row)"]
         return out
-
-    def _motor(self, k: int, rotors: Rotors) -> list[tuple[str, str]]:
-        """Mechanical and electrical equation of one motor."""
-        d, i = self.d, k + 1
-        speed, turn = d.symbol(f"w{i}"), d.symbol(f"th{i}")
-        rate = d.rate(f"w{i}", 1)
-        terms: list[tuple[bool, str]] = []
-        if rotors.J_m[k]:
-            terms.append((False, d.product([d.symbol(f"J_m{i}"), rate])))
-        if rotors.f_m.size and rotors.f_m[k]:
-            terms.append((False, d.product([d.symbol(f"f_m{i}"), speed])))
-        if rotors.tau_c.size and rotors.tau_c[k]:
-            terms.append((False, d.product([d.symbol(f"tau_c{i}"), d.function("sign", speed)])))
-        joints = np.flatnonzero(rotors.N[k])
-        if len(joints) == 1 and np.count_nonzero(rotors.N[:, joints[0]]) == 1:
-            load = d.power(d.symbol(f"n{i}"), -1)
-            terms.append((False, d.product([load, d.symbol(f"tau{joints[0] + 1}")])))
-        else:
-            terms.append((False, d.symbol(f"tau_load{i}")))
-        back = d.product([d.symbol(f"K_b{i}"), speed])
-        drop = d.product([d.symbol(f"R_a{i}"), d.symbol(f"I_a{i}")])
-        current = d.sum([(False, d.symbol(f"V_a{i}")), (True, back), (True, drop)])
-        electric = d.product([d.power(d.symbol(f"L_a{i}"), -1), d.bracket(current)])
-        return [
-            (d.product([d.symbol(f"K_t{i}"), d.symbol(f"I_a{i}")]), d.sum(terms)),
-            (d.rate(f"I_a{i}", 1), electric),
-            (d.rate(turn if turn.isidentifier() else f"th{i}", 1), speed),
-        ]
-
-    def _motor_values(self, k: int, rotors: Rotors) -> list[str]:
-        friction = [f"{values[k]:.6g}" if values.size else "" for values in (rotors.f_m, rotors.tau_c)]
-        return [f"{rotors.J_m[k]:.6g}", *friction, ", ".join(f"{ratio:.6g}" for ratio in rotors.N[k])]
 
     def counts(self) -> Section:
         """Operation counts of the generated code."""
         out = Section("Operations of the generated code", columns=["function", "mul", "add", "other"])
         out.rows = [[name, str(mul), str(add), str(other)] for name, mul, add, other in self.about.operations]
         return out
+
+
+def _sum(parts: Mapping[str, float]) -> str:
+    """Numbers times names, added."""
+    words = [name if number == 1.0 else f"{number:.9g} {name}" for name, number in parts.items()]
+    return " + ".join(words) or "0"

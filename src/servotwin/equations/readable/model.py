@@ -20,6 +20,7 @@ import numpy as np
 from servotwin.equations.derivation import Numbers
 from servotwin.equations.readable import laurent
 from servotwin.equations.readable.energy import Linear, TreePolynomials
+from servotwin.equations.readable.laurent import Poly
 from servotwin.equations.readable.symbols import Symbol, Symbols, atoms
 from servotwin.equations.readable.terms import Constants, Entry, Reader, derivative, evaluate, plus
 from servotwin.mechanism.model import Array, Rotors
@@ -121,7 +122,7 @@ def derive_tree(
     tree = TreePolynomials(symbols, set(inertial))
     M, V = _reduced(tree.mass_matrix(), numbers.G), tree.potential()
     if rotors is not None:
-        inertial.update(_add_rotors(M, symbols, rotors))
+        inertial.update(_add_rotors(M, symbols, rotors, tree))
     reader = Reader.of(symbols, inertial, numeric="inertia" in numeric)
     size = numbers.G.shape[1]
     entries: list[list[Entry]] = [[{} for _ in range(size)] for _ in range(size)]
@@ -132,16 +133,18 @@ def derive_tree(
     return Equations(symbols, inertial, reader.constants, entries, potential, tree, reader)
 
 
-def _add_rotors(M: list[list[Linear]], symbols: Symbols, rotors: Rotors) -> dict[str, Symbol]:
-    """Add N^T diag(J_m) N; returns the symbols of the rotors."""
+def _add_rotors(
+    M: list[list[Linear]], symbols: Symbols, rotors: Rotors, tree: TreePolynomials
+) -> dict[str, Symbol]:
+    """Add N^T diag(J_m) N, and J_m (N^T beta + beta^T N) of rotors on moving links; returns their symbols."""
     out = {}
     for k, (name, J_m) in enumerate(zip(rotors.names, rotors.J_m, strict=True)):
         if not J_m:
             continue
         symbol = Symbol(f"J_m{k + 1}", f"rotor inertia of motor {name}", "kg m2", float(J_m))
         out[symbol.name] = symbol
-        joints = np.flatnonzero(rotors.N[k])
-        ratio = {}
+        joints = [int(i) for i in np.flatnonzero(rotors.N[k])]
+        ratio: dict[int, Poly] = {}
         for i in joints:
             index = f"{k + 1}" if len(joints) == 1 else f"{k + 1}{i + 1}"
             meaning = f"motor {name} per coordinate {i + 1}"
@@ -149,7 +152,43 @@ def _add_rotors(M: list[list[Linear]], symbols: Symbols, rotors: Rotors) -> dict
         for i in joints:
             for j in joints:
                 M[i][j] = {**M[i][j], symbol.name: laurent.mul(ratio[i], ratio[j])}
+        if k in rotors.spinning:
+            _add_spin(M, symbols, symbol.name, ratio, _spin_row(symbols, rotors, k, tree))
     return out
+
+
+def _add_spin(
+    M: list[list[Linear]], symbols: Symbols, name: str, ratio: dict[int, Poly], row: list[Poly]
+) -> None:
+    """Add J_m (N^T beta + beta^T N) (eq:rotor-energy)."""
+    G = symbols.numbers.G
+    beta = [
+        laurent.total([laurent.scaled(row[a], complex(G[a, j])) for a in np.flatnonzero(G[:, j])])
+        for j in range(G.shape[1])
+    ]
+    for i, n in ratio.items():
+        for j, b in enumerate(beta):
+            if b:
+                for r, c in ((i, j), (j, i)):
+                    whole = laurent.add(M[r][c].get(name, {}), laurent.mul(n, b))
+                    M[r][c] = {**M[r][c], name: whole}
+
+
+def _spin_row(symbols: Symbols, rotors: Rotors, k: int, tree: TreePolynomials) -> list[Poly]:
+    """beta of motor k over the tree joints: z of every joint that carries it, along the rotor's axis."""
+    spin = symbols.numbers.spins[rotors.spinning.index(k)]
+    axis = [
+        symbols.number(
+            f"u{k + 1}{letter}", f"{letter} of the axis of motor {rotors.names[k]}", "1", float(value)
+        )
+        for letter, value in zip("xyz", spin.axis, strict=True)
+    ]
+    row: list[Poly] = [{} for _ in range(tree.n)]
+    for i in range(tree.n):
+        if (i, spin.body) in tree.relative and not tree.prismatic[i]:
+            R = tree.relative[i, spin.body][0]
+            row[i] = laurent.total([laurent.mul(R[2][c], axis[c]) for c in range(3)])
+    return row
 
 
 def _reduced(M: list[list[Linear]], G: Array) -> list[list[Linear]]:

@@ -8,6 +8,7 @@ from typing import Any
 from servotwin.equations.readable import kinematics
 from servotwin.equations.readable.dialects import DIALECTS
 from servotwin.equations.readable.document import About, Document, FormName, Section
+from servotwin.equations.readable.laurent import Poly
 from servotwin.equations.readable.model import Equations
 from servotwin.equations.readable.writer import Writer
 
@@ -185,7 +186,65 @@ def python(equations: Equations, about: About) -> str:
     function("coriolis_matrix", ["q", "qd"], f"({n}, {n})", coriolis)
     gravity = [(f"{i}", w.entry(g)) for i, g in enumerate(equations.gravity) if g]
     function("gravity_torque", ["q"], f"({n},)", gravity)
+    if about.actuated:
+        lines += _closed_functions(equations, w, about.actuated)
     return "\n".join(lines) + "\n"
+
+
+CLOSED = '''
+def close(actuated, start):
+    """All coordinates (n,) with the loops closed, by Newton's method from the passive ones in ``start`` (n,)."""
+    q = np.array(start, dtype=float)
+    q[:ACTUATED] = actuated
+    for _ in range(50):
+        step = np.linalg.lstsq(closure_jacobian(q)[:, ACTUATED:], -closures(q), rcond=None)[0]
+        q[ACTUATED:] += step
+        if np.abs(step).max(initial=0.0) < 1e-14:
+            break
+    return q
+
+
+def projection(q):
+    """T (n, ACTUATED) with qd = T (rates of the actuated joints), at closed coordinates q (n,)."""
+    S = closure_jacobian(q)
+    return np.vstack([np.eye(ACTUATED), -np.linalg.lstsq(S[:, ACTUATED:], S[:, :ACTUATED], rcond=None)[0]])
+
+
+def closed_mass_matrix(q):
+    """Mass matrix (ACTUATED, ACTUATED) at the actuated joints, at closed coordinates q (n,)."""
+    T = projection(q)
+    return T.T @ mass_matrix(q) @ T
+
+
+def closed_torque(q, qd, qdd):
+    """Torques (ACTUATED,) of a motion: closed coordinates q (n,), rates and accelerations of the actuated joints."""
+    T = projection(q)
+    rates = T @ qd
+    # the imaginary part of S a tiny step along i qd is its derivative, exact to rounding
+    drift = closure_jacobian(q + 1e-30j * rates).imag / 1e-30 @ rates
+    accelerations = T @ qdd
+    accelerations[ACTUATED:] -= np.linalg.lstsq(closure_jacobian(q)[:, ACTUATED:], drift, rcond=None)[0]
+    return T.T @ (mass_matrix(q) @ accelerations + coriolis_matrix(q, rates) @ rates + gravity_torque(q))
+'''
+
+
+def _closed_functions(equations: Equations, w: Writer, actuated: int) -> list[str]:
+    """Functions of the loops, and of the chain that they close (eq:closed)."""
+    names = ", ".join(equations.coordinates)
+    S = kinematics.closure_jacobian(equations)
+    s = [poly for _, poly in kinematics.closures(equations)]
+
+    def written(poly: Poly) -> str:
+        return w.plain(equations.reader.plain(poly))
+
+    lines = ["", "", f"ACTUATED = {actuated}  # so many of the coordinates, the first, have motors", "", ""]
+    lines += ["def closures(q):", f"    {names} = q", f"    out = np.zeros({len(s)})"]
+    lines += [f"    out[{k}] = {written(poly)}" for k, poly in enumerate(s) if poly]
+    lines += ["    return out", "", "", "def closure_jacobian(q):", f"    {names} = q"]
+    lines += [f"    out = np.zeros(({len(s)}, {equations.n}), dtype=np.result_type(q, float))"]
+    places = [(k, j) for k in range(len(s)) for j in range(equations.n) if S[k][j]]
+    lines += [f"    out[{k}, {j}] = {written(S[k][j])}" for k, j in places]
+    return [*lines, "    return out", "", *CLOSED.rstrip().splitlines()]
 
 
 def html_sections(equations: Equations, about: About, form: FormName = "MCg") -> str:

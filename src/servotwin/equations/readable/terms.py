@@ -226,12 +226,17 @@ def evaluate(entry: Entry, constants: Constants, q: Array) -> Array:
     """Values (...) of an entry at q (..., n)."""
     total = np.zeros(q.shape[:-1])
     for (name, function), number in entry.items():
-        product = np.full(q.shape[:-1], number * constants.value(name))
-        for factor in function:
-            weights = np.array(factor.weights, dtype=np.float64)
-            if factor.kind == "pow":
-                product = product * np.prod(q**weights, axis=-1)
-            else:
-                product = product * (np.cos if factor.kind == "cos" else np.sin)(q @ weights)
-        total = total + product
+        total = total + number * constants.value(name) * evaluate_function(function, q)
     return total
+
+
+def evaluate_function(function: Function, q: Array) -> Array:
+    """Values (...) of a product of sines, cosines and powers at q (..., n)."""
+    product = np.ones(q.shape[:-1])
+    for factor in function:
+        weights = np.array(factor.weights, dtype=np.float64)
+        if factor.kind == "pow":
+            product = product * np.prod(q**weights, axis=-1)
+        else:
+            product = product * (np.cos if factor.kind == "cos" else np.sin)(q @ weights)
+    return product

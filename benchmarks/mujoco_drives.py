@@ -5,10 +5,10 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
+from benchmarks.mujoco_model import SMALLEST, joint_order, to_mujoco
 from servotwin.mechanism.model import Mechanism
 from servotwin.mechanism.spatial import mass_center_inertia
 from servotwin.robot.robot import Robot
-from tests.crosscheck.mujoco_model import SMALLEST, joint_order, to_mujoco
 
 # MuJoCo refuses bodies without extent. In a robot whose joints all turn about parallel axes z the moments
 # about x and y do no work, so they may grow; the one about z gets the least that MuJoCo takes where it is zero.

@@ -1,0 +1,98 @@
+"""What a URDF file says that a description does not hold, and what it does not say: a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from servotwin.description.nodes import one_line, quoted
+from servotwin.description.urdf_tree import Joint, Robot
+from servotwin.errors import located
+
+SHOWN = 8  # names in a line
+_MEANINGS = {
+    "robot/transmission": "state gear and motor of the axes instead",
+    "robot/gazebo": "settings of a simulator",
+    "robot/mujoco": "settings of a simulator",
+    "robot/ros2_control": "interfaces of a controller",
+    "robot/material": "colours",
+    "visual/material": "colours",
+    "link/contact": "settings of a simulator",
+    "joint/safety_controller": "limits of a controller",
+    "joint/calibration": "reference positions of encoders",
+}
+
+
+def notes(robot: Robot) -> Iterator[str]:
+    """What is left out or called otherwise, without harm to the equations."""
+    file = robot.element.file
+    renamed = {name: new for name, new in robot.axis_names.items() if name != new}
+    for name, new in renamed.items():
+        yield located(f"joint {quoted(name)} is called {quoted(new)} here", file, None, None)
+    for name, new in robot.link_names.items():
+        if name != new:
+            yield located(f"link {quoted(name)} is called {quoted(new)} here", file, None, None)
+    for place, count in sorted(robot.element.skipped.items()):
+        tag = one_line(place.partition("/")[2], 40)
+        meaning = _MEANINGS.get(place, "")
+        why = f": {meaning}" if meaning else ""
+        yield located(f"<{tag}> left out, {_times(count)}{why}", file, None, None)
+    both = [name for name, link in robot.links.items() if link.all("visual") and link.all("collision")]
+    if both:
+        yield located(
+            f"<collision> left out of {_listed(both)}: pictures use the visual shapes", file, None, None
+        )
+
+
+def warnings(robot: Robot, *, computed: bool) -> Iterator[str]:
+    """What changes the equations; ``computed``: missing inertias were computed from shapes."""
+    file = robot.element.file
+    for joint in robot.joints:
+        dynamics = joint.element.only("dynamics")
+        lost = (
+            [] if dynamics is None else [k for k in ("damping", "friction") if _value(dynamics.attributes, k)]
+        )
+        if dynamics is not None and lost and joint.moves:
+            text = (
+                f"<dynamics> left out: {' and '.join(lost)} of joint {quoted(joint.name)};"
+                " state viscous_friction and coulomb_friction of its motor"
+            )
+            yield located(text, file, dynamics.line, None)
+    empty = _massless(robot, computed=computed)
+    if empty:
+        remedy = "expected <inertial>" if computed else "expected <inertial>, or a conversion with --density"
+        yield located(f"without inertia, and so massless: {_listed(empty)}; {remedy}", file, None, None)
+
+
+def _value(attributes: dict[str, str], key: str) -> bool:
+    """True unless the attribute is missing or zero."""
+    try:
+        return float(attributes.get(key, "0")) != 0.0
+    except ValueError:
+        return True
+
+
+def _massless(robot: Robot, *, computed: bool) -> list[str]:
+    """The links on moving joints whose body, with all that is fixed to it, has no mass."""
+    heavy: set[str] = set()
+    body: dict[str, Joint] = {}
+    for joint in robot.joints:  # parents first
+        mover = joint if joint.moves else body.get(joint.parent)
+        if mover is None:
+            continue
+        body[joint.child] = mover
+        link = robot.links[joint.child]
+        inertial = link.only("inertial")
+        mass = inertial.only("mass") if inertial is not None else None
+        shaped = computed and inertial is None and bool(link.all("visual") or link.all("collision"))
+        if shaped or (mass is not None and mass.number("value", 0.0) != 0.0):
+            heavy.add(mover.name)
+    return [joint.child for joint in robot.joints if joint.moves and joint.name not in heavy]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(one_line(name, 40) for name in names[:SHOWN])
+    return f"{shown} and {len(names) - SHOWN} more" if len(names) > SHOWN else shown

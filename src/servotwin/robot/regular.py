@@ -1,0 +1,56 @@
+"""Poses of a robot that are far enough from a parallel singularity to be judged by.
+
+Where the actuated joints of a closed chain no longer hold the passive ones, the inertia at the motors grows
+without bound. Nobody runs a robot there, so questions about all poses are asked of the regular ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from servotwin.errors import KinematicsError
+from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+
+REGULAR = 0.25  # of the best value found; a five-bar then keeps transmission angles above 28 deg
+TRIES = 400  # poses that are drawn at a time
+
+
+def joint_ranges(robot: Robot) -> tuple[Array, Array]:
+    """Least and largest joint positions (n,); a full turn, or +-1 m, where none are given."""
+    wide = np.where(np.array(robot.joint_units) == "m", 1.0, np.pi)
+    low = np.where(np.isfinite(robot.limits.q_min), robot.limits.q_min, -wide)
+    high = np.where(np.isfinite(robot.limits.q_max), robot.limits.q_max, wide)
+    return low, high
+
+
+def held(robot: Robot, poses: Array) -> tuple[Array, Array]:
+    """Poses (k, n) in which the loops close, and how firmly the actuated joints hold the passive ones (k,).
+
+    The measure is ``Robot.singularity(q).passive``: 0 at a parallel singularity, 1 at best; 1 for an open chain.
+    Poses outside the ranges of the robot's quantities are left out.
+    """
+    poses = poses[(robot.quantities.beyond(poses) <= 0.0).all(axis=-1)]
+    if not robot.closed:
+        return poses, np.ones(len(poses))
+    kept, firm = [], []
+    for q in poses:
+        try:
+            firm.append(float(robot.singularity(q).passive))
+        except KinematicsError:
+            continue
+        kept.append(q)
+    return np.array(kept).reshape(-1, robot.n), np.array(firm)
+
+
+def regular_poses(robot: Robot, rng: np.random.Generator, count: int, least: float = REGULAR) -> Array:
+    """Random poses (count, n) in the joint ranges, home among them, at which ``held`` is ``least`` of its best."""
+    low, high = joint_ranges(robot)
+    poses, firm = held(robot, np.vstack([robot.q_home, rng.uniform(low, high, (TRIES, robot.n))]))
+    wide = 0.5
+    while np.count_nonzero(firm >= least * firm.max()) < count:
+        near = robot.q_home + wide * rng.uniform(low - high, high - low, (TRIES, robot.n))
+        more, measure = held(robot, np.clip(near, low, high))
+        poses, firm = np.vstack([poses, more]), np.append(firm, measure)
+        wide *= 0.5
+    return np.asarray(poses[firm >= least * firm.max()][:count])

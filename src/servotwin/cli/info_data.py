@@ -85,7 +85,7 @@ def _mobility(robot: Robot) -> dict[str, Any] | None:
 
 def _axis_data(description: RobotDescription, name: str, link: str) -> dict[str, Any]:
     axis: Axis = description.axes[name]
-    parts = {key: getattr(axis, key) for key in ("limits", "gear", "motor", "brake", "encoder")}
+    parts = {key: getattr(axis, key) for key in ("limits", "friction", "gear", "motor", "brake", "encoder")}
     return {
         "name": name,
         "type": axis.type,

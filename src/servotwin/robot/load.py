@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from servotwin.description.schema import RobotDescription
 
 SOURCES = ("description/*.py", "mechanism/*.py")
+PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def load_robot(
@@ -78,7 +79,8 @@ def _key(robot: str | Path, overrides: Mapping[str, str]) -> str:
     if path.suffix.lower() in {".yaml", ".yml", ".urdf"}:
         place = str(path.absolute())
     changes = sorted((field, text, str(getattr(text, "origin", ""))) for field, text in overrides.items())
-    parts = [place, changes, _loader_version()]
+    # two installations may share the store, and each has a catalogue of its own
+    parts = [str(PACKAGE), place, changes, _loader_version()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

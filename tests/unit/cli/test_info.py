@@ -104,6 +104,13 @@ def test_rounded_cuts_only_computed_fractions(written: str, shown: str) -> None:
     assert rounded(written) == shown
 
 
+def test_info_as_json_tells_stated_gains_and_friction_of_joints(capsys: pytest.CaptureFixture[str]) -> None:
+    data = answer(capsys, "info", "manutec-r3")
+    assert data["controller"]["gains"]["r1"]["speed_proportional_A_s_per_rad"] == 0.5
+    friction = next(axis for axis in data["axes"] if axis["name"] == "r5")["friction"]
+    assert friction["static_N_m"] == 39.6
+
+
 def test_info_shows_the_gains_of_motors_that_have_their_own(capsys: pytest.CaptureFixture[str]) -> None:
     gains = answer(capsys, "info", "sixaxis-5kg")["controller"]["gains"]
     assert gains == {"J1": {"speed_proportional_A_s_per_rad": 0.18, "speed_integral_A_per_rad": 3.0}}

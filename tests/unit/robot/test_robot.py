@@ -5,12 +5,14 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import servotwin as st
 from servotwin.errors import ServotwinError, ShapeError, UnsupportedError
+from servotwin.robot import load
 
 
 @pytest.fixture(scope="module")
@@ -190,3 +192,10 @@ def test_load_robot_warns_of_inertia_that_no_body_has(tmp_path):
         with pytest.warns(st.RobotWarning, match="odd.urdf"):
             robot = st.load_robot(path)
         assert len(robot.warnings) == 1
+
+
+def test_stored_catalogue_robot_of_another_installation_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two installations share the store of checked robots; each has its own catalogue."""
+    here = load._key("gsis-scara", {})
+    monkeypatch.setattr(load, "PACKAGE", Path("/elsewhere/servotwin"))
+    assert load._key("gsis-scara", {}) != here

@@ -49,7 +49,7 @@ def test_problems_of_called_files_are_found(tmp_path: Path) -> None:
     (problem,) = load_program(main).check()
     assert problem.file.endswith("sub.job")
     assert str(problem.exception()).endswith(
-        f"no point 'P1' in {tmp_path / 'sub.points.yaml'}; there is no point at all"
+        f"{tmp_path / 'sub.points.yaml'}: no such file; expected a points file with the point 'P1'"
     )
 
 

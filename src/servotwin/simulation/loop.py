@@ -23,7 +23,7 @@ from servotwin.drives.sensors import (
     read_phase_currents,
     uniform,
 )
-from servotwin.dynamics.recursive.jit import helper, kernel, part
+from servotwin.dynamics.recursive.jit import allocator, helper, kernel, part
 from servotwin.kernels.address import call_law, call_piece
 from servotwin.simulation.march import count_intervals, next_edge
 from servotwin.simulation.plant import IDEAL, PMSM
@@ -71,7 +71,9 @@ def run(
         if now == tasks[BRIDGE, 0]:
             current_controller(world, timing, power, axes, sensors, motors, tasks, random)
         end = min(until, tasks[BRIDGE, 0], tasks[LAW, 0], tasks[MAIN, 0], tasks[AXIS, 0], tasks[DRIVER, 0])
-        plant(world, power, motors, stops, axes, timing, zoom_out, end)
+        if world.zoom_from <= now < world.zoom_to:
+            show_edges(worlds, power, motors, stops, axes, timing, zoom_out, end)
+        plant(world, motors, end)
         if world.closure_piece != 0 and world.status != WANTING:
             call_piece(
                 world.closure_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, 0.0, 0.0
@@ -276,14 +278,11 @@ def switch_pattern(
 
 
 @part
-def plant(
-    world: Any, power: Any, motors: Any, stops: Any, axes: Any, timing: Any, zoom_out: Any, end: int
-) -> None:
+def plant(world: Any, motors: Any, end: int) -> None:
     """Motors, gears and arm from now to the instant ``end``; nothing happens where a piece is still to be compiled."""
     start = (world.now - world.period_start) * NANO
     span = (end - world.now) * NANO
-    zoomed = world.zoom_from <= world.now < world.zoom_to
-    world.exact = 1 if world.method == 1 and not zoomed else 0
+    world.exact = 1 if world.method == 1 else 0
     if world.exact:
         world.redo = 0
         if world.plain and world.simple:
@@ -301,7 +300,7 @@ def plant(
         world.exact = 0
     world.windows = 0  # of the plain window in a row
     t = 0.0
-    if world.plain and world.simple and world.march_piece != 0 and not zoomed:
+    if world.plain and world.simple and world.march_piece != 0:
         call_piece(
             world.march_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, start, span
         )
@@ -313,18 +312,38 @@ def plant(
     while span - t > 1e-15:
         following = next_edge(world, motors, start, t, span)
         watch_peaks(world, motors)
-        if zoomed:
-            look_closer(world, motors, axes, timing, zoom_out, start + t)
-        call_piece(
-            world.advance_piece,
-            world.world_at,
-            world.power_at,
-            world.motors_at,
-            world.stops_at,
-            t,
-            following - t,
-        )
-        if zoomed:
-            look_closer(world, motors, axes, timing, zoom_out, start + following)
+        advance_by(world, t, following - t)
         watch_peaks(world, motors)
         t = following
+
+
+@helper
+def advance_by(world: Any, t: float, span: float) -> None:
+    """Carry the plant over ``span`` seconds without an edge, ``t`` seconds after now."""
+    call_piece(world.advance_piece, world.world_at, world.power_at, world.motors_at, world.stops_at, t, span)
+
+
+@allocator
+def show_edges(
+    worlds: Any, power: Any, motors: Any, stops: Any, axes: Any, timing: Any, zoom_out: Any, end: int
+) -> None:
+    """Rows of the zoom up to the instant ``end``, edge by edge; then all is put back: to look changes nothing."""
+    world = worlds[0]
+    kept, kept_power, kept_motors, kept_stops = worlds.copy(), power.copy(), motors.copy(), stops.copy()
+    start = (world.now - world.period_start) * NANO
+    span = (end - world.now) * NANO
+    world.exact = 0
+    t = 0.0
+    while span - t > 1e-15 and world.status == 0:
+        following = next_edge(world, motors, start, t, span)
+        look_closer(world, motors, axes, timing, zoom_out, start + t)
+        advance_by(world, t, following - t)
+        look_closer(world, motors, axes, timing, zoom_out, start + following)
+        t = following
+    rows = world.zoom_rows
+    worlds[0], power[0] = kept[0], kept_power[0]
+    for j in range(motors.shape[0]):
+        motors[j] = kept_motors[j]
+    for i in range(stops.shape[0]):
+        stops[i] = kept_stops[i]
+    world.zoom_rows = rows

@@ -250,3 +250,16 @@ def test_reference_of_the_current_is_a_mean_like_the_current(tmp_path: Path) -> 
     signals = small.run_case(tmp_path, locked, scenario, law).signals
     np.testing.assert_allclose(signals["motor_A_current_ref_A"], 2.0, rtol=1e-12)
     np.testing.assert_allclose(signals["motor_A_current_A"][1:], 2.0, rtol=1e-3)
+
+
+@pytest.mark.parametrize("method", ["fast", "rk4", "adaptive"])
+@pytest.mark.parametrize("motor", [small.DC, RUBBING, small.PMSM], ids=["dc", "dry friction", "synchronous"])
+def test_zoom_changes_no_bit_of_a_run(tmp_path: Path, method: str, motor: Any) -> None:
+    machine = small.robot(TOOL, axes={"A": small.axis(motor=motor)})
+    ends = []
+    for record in ({}, {"zoom": {"at": "0.1501 s", "span": "2 ms"}}):
+        run = small.prepared(tmp_path, machine, {**MOVE, "solver": {"method": method}, "record": record})
+        result = carry_out(run, lambda part: None)
+        ends.append((end_state(run), {name: x.tobytes() for name, x in result.signals.items()}))
+    assert ends[0] == ends[1]
+    assert result.zoom

@@ -162,6 +162,22 @@ REACHES = {
         "C",
     ),
     "home": "C",
+    "axes.*.motor.mount.axis": "CP",
+    "quantities.*.of": "C",  # limits of plans and of the watch; nothing stops there
+    "quantities.*.offset": "C",
+    "quantities.*.limits": "C",
+    # what stands still, and what is drawn
+    **dict.fromkeys([f"base.{name}" for name in ("mass", "center", "inertia.rpy")], ""),
+    **dict.fromkeys([f"base.inertia.tensor.{entry}" for entry in ("xx", "yy", "zz", "xy", "xz", "yz")], ""),
+    **dict.fromkeys([f"base.inertia.gyration.{name}" for name in ("radius", "x", "y", "z")], ""),
+    **dict.fromkeys(
+        [
+            f"{place}.shapes.*.{name}"
+            for place in ("base", "axes.*.link")
+            for name in ("box", "cylinder.length", "cylinder.radius", "rpy", "scale", "sphere", "xyz")
+        ],
+        "",
+    ),
 }  # fmt: skip
 
 
@@ -298,9 +314,12 @@ def robots() -> dict[str, small.Tree]:
     belt = geared(
         transmission={"motors": ["A", "B"], "matrix": [[50, 5], [12, 30]]},
         controller={"law": "computed-torque"},
+        rotor_coupling="full",
+        quantities={"elbow": {"of": {"A": 1, "B": -0.5}, "offset": "0.2 rad", "limits": ["-3 rad", "3 rad"]}},
     )
     for axis in belt["axes"].values():
         axis.pop("gear")
+        axis["motor"] = {**axis["motor"], "mount": {"link": "A", "axis": [0.3, 0.5, 0.8]}}
     return {
         "dh": with_dh("dh"),
         "mdh": with_dh("mdh"),
@@ -411,7 +430,11 @@ def controller_side(run: Run) -> dict[str, Any]:
         "tasks": machine.tasks.tobytes(),
         "table": machine.table.tobytes(),
         "inverse": machine.inverse.tobytes(),
-        "model": [entry.data.tobytes() for entry in machine.kept[2:] if hasattr(entry, "data")],
+        "model": [
+            entry.data.tobytes()
+            for entry in machine.kept
+            if getattr(entry, "address", None) == machine.timing["model"][0]
+        ],
         "kinematics": run.model.fkine(run.model.mechanism.q_home).tobytes(),
     }
     if not np.isfinite(run.model.limits.qd_max).all():

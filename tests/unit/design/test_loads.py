@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import LinearConstraint, minimize
 
 from servotwin.description.load import read_description
 from servotwin.design.inertia_range import heaviest, lightest
@@ -44,6 +44,8 @@ def test_loops_are_computed_with_the_inertia_of_their_load() -> None:
 def test_no_neighbour_of_an_extreme_is_better(name: str) -> None:
     robot = load_robot(name)
     bounds = list(zip(robot.limits.q_min, robot.limits.q_max, strict=True))
+    z = robot.quantities
+    kept = [LinearConstraint(z.A, z.low - z.b, z.high - z.b)] if z.names else []
     for held, found, sign in ((True, heaviest(robot, 0.0), -1.0), (False, lightest(robot, 0.0), 1.0)):
         for i, extreme in enumerate(found):
             scale = extreme.J
@@ -53,10 +55,12 @@ def test_no_neighbour_of_an_extreme_is_better(name: str) -> None:
                 ),
                 extreme.q,
                 bounds=bounds,
-                method="L-BFGS-B",
+                constraints=kept,
+                method="SLSQP" if kept else "L-BFGS-B",
             )
-            # the search ends within 1/500 of a range of the extreme, where the inertia is flat: 1e-4
-            assert abs(best.fun) == pytest.approx(1.0, abs=2e-4), (name, i, held)
+            # the search ends within 1/500 of a range of the extreme, where the inertia is flat: 1e-4; at the limit of a
+            # quantity it may be steep
+            assert abs(best.fun) == pytest.approx(1.0, abs=5e-3 if kept else 2e-4), (name, i, held)
 
 
 def test_joint_without_limits_is_searched_to_both_sides(tmp_path) -> None:

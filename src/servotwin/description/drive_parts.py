@@ -246,10 +246,12 @@ class Motor(Part):
         default=None, description="back-EMF per speed; pmsm: amplitude of a phase, two thirds of K_t"
     )
     resistance: Annotated[float | None, Measure("ohm", above=0.0)] = Field(
-        default=None, description="winding resistance; pmsm: of one phase of a star, half of that between two terminals"
+        default=None,
+        description="winding resistance; pmsm: of one phase of a star, half of that between two terminals",
     )
     inductance: Annotated[float | None, Measure("H", minimum=0.0)] = Field(
-        default=None, description="winding inductance; pmsm: of one phase of a star, half of that between two terminals"
+        default=None,
+        description="winding inductance; pmsm: of one phase of a star, half of that between two terminals",
     )
     inductance_d: Annotated[float | None, Measure("H", above=0.0)] = Field(
         default=None, description="inductance along the magnets (pmsm); default the inductance"

@@ -105,7 +105,11 @@ _JOINED = {
     "gcm2": "g*cm^2",
     "gmm2": "g*mm^2",
 }
-_MEANT = {name[:-1]: f"{text} is written with a mark between its units" for name, text in _JOINED.items() if name[-1] == "2"}
+_MEANT = {
+    name[:-1]: f"{text} is written with a mark between its units"
+    for name, text in _JOINED.items()
+    if name[-1] == "2"
+}
 _MEANT["U"] = _MEANT["Umdr"] = "turns per minute are written 'rpm'"
 
 

@@ -256,7 +256,9 @@ def _filled(element: Element, density: float, write: _Writer) -> dict[str, Node 
     filled = "the shapes of the URDF file"
     if found.hulls:
         names = ", ".join(quoted(name) for name in found.hulls)
-        text = f"link {quoted(element.text('name'))}: the convex hull of {names} was filled, which is not closed"
+        text = (
+            f"link {quoted(element.text('name'))}: the convex hull of {names} was filled, which is not closed"
+        )
         write.notes.append(located(text, element.file, element.line, None))
         filled += ", convex hulls of open meshes,"
     with write.assuming(f"{filled} filled with {density:g} kg/m^3"):

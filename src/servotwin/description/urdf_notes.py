@@ -56,7 +56,9 @@ def _skipped(robot: Robot) -> Iterator[str]:
     for place, count in sorted(robot.element.skipped.items()):
         parent, _, tag = (one_line(part, 40) for part in place.partition("/"))
         meaning = _MEANINGS.get(place, "")
-        counts[(f"<{tag}>" if meaning else f"<{tag}> in <{parent}>", f": {meaning}" if meaning else "")] += count
+        counts[(f"<{tag}>" if meaning else f"<{tag}> in <{parent}>", f": {meaning}" if meaning else "")] += (
+            count
+        )
     for (what, why), count in counts.items():
         yield located(f"{what} left out, {_times(count)}{why}", robot.element.file, None, None)
 

@@ -108,7 +108,10 @@ def _scene(points: np.ndarray) -> dict[str, Any]:
     scene: dict[str, Any] = {
         "aspectmode": "manual",
         "aspectratio": dict(zip("xyz", map(float, shape), strict=True)),
-        "camera": {"eye": dict(zip("xyz", map(float, away), strict=True)), "center": {"x": 0, "y": 0, "z": LOWERED}},
+        "camera": {
+            "eye": dict(zip("xyz", map(float, away), strict=True)),
+            "center": {"x": 0, "y": 0, "z": LOWERED},
+        },
     }
     for k, name in enumerate("xyz"):
         middle = 0.5 * float(low[k] + high[k])

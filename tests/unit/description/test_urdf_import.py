@@ -152,7 +152,9 @@ def test_dynamics_and_colours_of_many_elements_are_one_line_each(tmp_path: Path)
     text = '<robot name="r"><material name="m"/><origin xyz="0 0 0"/><link name="l0"/>'
     for i in range(3):
         text += f'<link name="l{i + 1}">{mass}{look}</link><joint name="j{i}" type="continuous">'
-        text += f'<parent link="l{i}"/><child link="l{i + 1}"/><dynamics damping="{i}" friction="0.1"/></joint>'
+        text += (
+            f'<parent link="l{i}"/><child link="l{i + 1}"/><dynamics damping="{i}" friction="0.1"/></joint>'
+        )
     description = described(tmp_path, text + "</robot>")
     [lost] = description.warnings
     assert "friction and damping of joints j0, j1, j2; state friction:" in lost

@@ -13,7 +13,7 @@ from servotwin.robot.robot import Robot
 
 THINNEST = 0.2  # half the least edge of the box, of the largest extent
 VIEW = np.array([1.25, 1.25, 1.0])  # direction from which the picture looks at the box
-EYE = 1.3  # distance of the eye, in diagonals of the box
+EYE = 1.5  # distance of the eye, in diagonals of the box
 LOWERED = -0.1  # where it looks, below the middle: the ticks of the lower edges need room
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.description.fields import FARTHEST
 from servotwin.dynamics.forward import NoInertiaError
 from servotwin.dynamics.partition import solve_partly
 from servotwin.equations.derivation import Numbers
@@ -62,6 +61,8 @@ class GraphRoad:
             raise self._no_inertia(error.joint) from None
         qdd: Array = call(q, qd, tau)
         if not np.isfinite(qdd).all() and all(np.isfinite(np.asarray(a)).all() for a in (q, qd, tau)):
+            from servotwin.description.fields import FARTHEST  # loads pydantic: only for a refusal
+
             if (np.abs(np.asarray(q, dtype=np.float64)) > FARTHEST).any():
                 text = f"{self.mechanism.name}: q is too large; expected at most {FARTHEST:g} rad or m either way"
                 raise InputError(text)

@@ -57,8 +57,8 @@ REACHES = {
     "axes.*.gear.backlash": "P",
     "axes.*.motor.rated_output": "",
     "axes.*.motor.rated_speed": "C",  # the largest speed command where no limit is stated
-    "axes.*.motor.rated_torque": "CP",  # current limit, and range of the sensor, where none is stated
-    "axes.*.motor.rated_current": "CP",
+    "axes.*.motor.rated_torque": "C",  # current limit, and range of the driver's sensor, where none is stated
+    "axes.*.motor.rated_current": "C",
     "axes.*.motor.rated_voltage": "",
     "axes.*.motor.peak_torque": "CP",
     "axes.*.motor.max_speed": "CP",
@@ -77,7 +77,7 @@ REACHES = {
     **dict.fromkeys(
         [f"axes.*.friction.{name}" for name in ("viscous", "coulomb", "static", "stribeck_speed", "table")], "CP"
     ),
-    "axes.*.motor.current_limit": "CP",  # set in the driver; the range of its sensor follows where none is stated
+    "axes.*.motor.current_limit": "C",  # set in the driver; the range of its sensor follows where none is stated
     "axes.*.motor.pole_pairs": "CP",
     **dict.fromkeys(
         [
@@ -421,6 +421,12 @@ def record(array: Any, without: set[str]) -> dict[str, bytes]:
     return found
 
 
+def driver_ranges(run: Run) -> bytes:
+    """Ranges of current sensors that nobody states: they belong to the drivers, and follow their current limits."""
+    sensors = run.machine.sensors
+    return bytes(np.where(sensors["current_full_scale"] > 0.0, 0.0, sensors["current_range"]).tobytes())
+
+
 def controller_side(run: Run) -> dict[str, Any]:
     """Everything that the controller knows, by name."""
     machine, belief = run.machine, run.scenario.description
@@ -436,6 +442,7 @@ def controller_side(run: Run) -> dict[str, Any]:
             if getattr(entry, "address", None) == machine.timing["model"][0]
         ],
         "kinematics": run.model.fkine(run.model.mechanism.q_home).tobytes(),
+        "sensors of the drivers": driver_ranges(run),
     }
     if not np.isfinite(run.model.limits.qd_max).all():
         return found  # no job can be run on it
@@ -452,7 +459,7 @@ def plant_side(run: Run) -> dict[str, Any]:
         "world": record(machine.world, STATE),
         "motors": record(machine.motors, STATE),
         "power": record(machine.power, STATE),
-        "sensors": record(machine.sensors, STATE),
+        "sensors": record(machine.sensors, {*STATE, "current_range"}),
         "stops": record(machine.stops, STATE),
         "arm": [entry.data.tobytes() for entry in machine.kept[:2]],
         "brakes": repr([axis.brake for axis in truth.axes.values()]),

@@ -51,7 +51,7 @@ class Leg:
     ``free``: the pace is what the axes allow rather than a number that was asked for, so that it may be
     lowered without complaint; ``soft``: that holds for the ramps only. ``time`` [s] if the duration was asked for.
     ``gentler``: the same with no more acceleration than there is, if less than was asked for will do;
-    ``asked``: the acceleration that was asked for [m/s2], if any; ``ramped``: the zones with another one.
+    ``asked``: the acceleration that was asked for [m/s2], if any; ``ramped``: the same with another one.
     """
 
     index: int
@@ -68,7 +68,7 @@ class Leg:
     slowed: float = 1.0
     gentler: Leg | None = None
     asked: float | None = None
-    ramped: Callable[[float], Zones] | None = None
+    ramped: Callable[[float], Leg] | None = None
 
     @property
     def length(self) -> float:
@@ -262,11 +262,12 @@ def _curve_leg(
     if given is None or len(zones) > 1 or not yields:
         return leg
     gentler = replace(leg, zones=gentle, soft=True).compared(asked.value, zones[0].ramp)
-    return replace(
-        leg,
-        gentler=gentler,
-        ramped=lambda a: one_zone(bends, most, replace(ramps, given=a), flowing=flowing),
-    )
+
+    def ramped(a: float) -> Leg:
+        with_a = one_zone(bends, most, replace(ramps, given=a), flowing=flowing)
+        return replace(leg, zones=with_a).compared(asked.value, zones[0].ramp)
+
+    return replace(leg, gentler=gentler, ramped=ramped)
 
 
 def _asked_speed(v: float, bends: Bends, a: float, index: int, tracker: Tracker, fit: bool) -> float:

@@ -212,7 +212,7 @@ def _steepest(leg: Leg, limits: MotionLimits) -> list[tuple[Leg, PathSegment]]:
     low, high = leg.gentler.zones[0].ramp.acceleration, leg.zones[0].ramp.acceleration
     best, a = [], low
     while True:
-        one = replace(leg, zones=leg.ramped(a), gentler=None)
+        one = leg.ramped(a)
         segment = _segment(one, one, _from_rest_to_rest(one))
         if worst_demand(one, segment, limits).share <= HOLDS:
             low, best = a, [(one, segment)]

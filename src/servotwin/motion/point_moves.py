@@ -210,7 +210,7 @@ def check_quantities(reference: PlannedMoves, quantities: Quantities) -> None:
         stands, low, high = (
             scale * float(x) for x in (quantities.values(q)[j, k], quantities.low[k], quantities.high[k])
         )
-        where = "the start has" if i == 0 and j == 0 else f"move {i} takes"
+        where = "the start has" if i == 0 and j == 0 else f"move {i + 1} takes"
         raise InputError(
             f"{where} {quantities.names[k]} at {stands:.6g} {unit}, outside its limits; "
             f"expected {low:.6g} to {high:.6g} {unit}",
@@ -257,7 +257,7 @@ def _check_moves(
     for i, move in enumerate(moves):
         if np.shape(move.target) != (len(names),):
             raise ShapeError(
-                f"move {i} has a target of shape {np.shape(move.target)}; expected ({len(names)},)"
+                f"move {i + 1} has a target of shape {np.shape(move.target)}; expected ({len(names)},)"
             )
         if not (
             min(move.speed, move.acceleration) > 0.0
@@ -274,7 +274,7 @@ def _check_moves(
             raise InputError(text, field=f"move.{i}.ramp")
         for k, name in enumerate(names):
             span = (float(limits.q_min[k]), float(limits.q_max[k]))
-            text = f"move {i} takes axis {name} to"
+            text = f"move {i + 1} takes axis {name} to"
             _check_inside(float(move.target[k]), span, prismatic[k], text, f"move.{i}.to.{name}")
 
 

@@ -108,7 +108,7 @@ class RobotEquations:
             units=tuple("m" if kinds[name] else "rad" for name in opened.joint_names),
             tool=opened.tool,
             base=self.base_parameters,
-            rotors=opened.rotors if np.any(opened.rotors.N) else None,
+            rotors=self.robot.mechanism.rotors if np.any(opened.rotors.N) else None,
             independent=self._independent_closures() if self.robot.closed else (),
             actuated=self.robot.n if self.robot.closed else 0,
             drives=self.drives,

@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from servotwin.errors import KinematicsError
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.robot.robot import Robot
 
 REGULAR = 0.25  # of the best value found; a five-bar then keeps transmission angles above 28 deg
-TRIES = 400  # poses that are drawn at a time
+TRIES = 400  # poses that are drawn at a time, at least
+ROUNDS = 16  # halvings of the range; what is left, 1.5e-5 of it, is one pose for all purposes
 
 
 def joint_ranges(robot: Robot) -> tuple[Array, Array]:
@@ -44,13 +45,34 @@ def held(robot: Robot, poses: Array) -> tuple[Array, Array]:
 
 
 def regular_poses(robot: Robot, rng: np.random.Generator, count: int, least: float = REGULAR) -> Array:
-    """Random poses (count, n) in the joint ranges, home among them, at which ``held`` is ``least`` of its best."""
+    """Random poses (count, n) in the joint ranges, home among them, at which ``held`` is ``least`` of its best.
+
+    Where too few are, the search narrows around home, or around the best pose where home is not regular itself.
+    KinematicsError where that finds too few as well.
+    """
     low, high = joint_ranges(robot)
-    poses, firm = held(robot, np.vstack([robot.q_home, rng.uniform(low, high, (TRIES, robot.n))]))
-    wide = 0.5
-    while np.count_nonzero(firm >= least * firm.max()) < count:
-        near = robot.q_home + wide * rng.uniform(low - high, high - low, (TRIES, robot.n))
+    tries = max(TRIES, count)
+    poses, firm = held(robot, np.vstack([robot.q_home, rng.uniform(low, high, (tries, robot.n))]))
+    for halvings in range(1, ROUNDS + 1):
+        regular = _regular(firm, least)
+        if np.count_nonzero(regular) >= count or not regular.any():
+            break
+        at_home = (poses[regular] == robot.q_home).all(axis=-1).any()
+        centre = robot.q_home if at_home else poses[np.argmax(firm)]
+        near = centre + 0.5**halvings * rng.uniform(low - high, high - low, (tries, robot.n))
         more, measure = held(robot, np.clip(near, low, high))
         poses, firm = np.vstack([poses, more]), np.append(firm, measure)
-        wide *= 0.5
-    return np.asarray(poses[firm >= least * firm.max()][:count])
+    chosen = poses[_regular(firm, least)]
+    if len(chosen) < count:
+        raise KinematicsError(
+            f"{robot.name}: of {count} poses that are needed, {len(chosen)} were found in which the loops close, "
+            "quantities are in their ranges and the actuated joints hold the passive ones; expected a home pose away "
+            "from singularities, with room around it"
+        )
+    return np.asarray(chosen[:count])
+
+
+def _regular(firm: Array, least: float) -> BoolArray:
+    """Which poses are held firmly enough; none where all are singular."""
+    best = firm.max(initial=0.0)
+    return np.asarray((firm >= least * best) & (firm > 0.0))

@@ -139,8 +139,11 @@ def counts_per_rad(description: RobotDescription, owner: str) -> float:
     return encoder.counts / (2.0 * math.pi)
 
 
-def sensor_records(description: RobotDescription) -> Any:
-    """Encoders and current sensors of the robot as it is."""
+def sensor_records(description: RobotDescription, limits: Sequence[float]) -> Any:
+    """Encoders and current sensors of the robot as it is.
+
+    A sensor without a stated range is that of its driver: made for the current limit that is set there, ``limits`` [A].
+    """
     names = owners(description)
     records = zeros(SENSOR, len(names))
     controller = description.controller
@@ -148,9 +151,7 @@ def sensor_records(description: RobotDescription) -> Any:
         records[j]["counts_per_rad"] = counts_per_rad(description, name)
         if controller is not None:
             sensor = controller.current_sensor
-            span = (
-                sensor.range if sensor.range is not None else RANGE_MARGIN * current_limit(description, name)
-            )
+            span = sensor.range if sensor.range is not None else RANGE_MARGIN * limits[j]
             records[j]["current_range"], records[j]["current_full_scale"] = span, sensor.range or 0.0
             records[j]["current_bits"] = sensor.bits if math.isfinite(span) else 0
             records[j]["current_offset"], records[j]["current_noise"] = sensor.offset, sensor.noise

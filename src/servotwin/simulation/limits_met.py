@@ -141,7 +141,7 @@ def when(entry: dict[str, Any]) -> str:
 def bus_summary(machine: Machine, resistor_energy: float, duration: float) -> dict[str, Any] | None:
     """Extremes of the bus, power of the braking resistor, and times above the highest voltage."""
     power = machine.power[0]
-    if not power["u_source"] and not power["u_high"]:
+    if math.isinf(power["u_limit"]):  # a robot of ideal motors without a supply has no bus
         return None
     R = float(power["R_brake"])
     over = None

@@ -154,7 +154,7 @@ def build_machine(
     N = square_transmission(plant)
     motors = motor_records(truth, N)
     limits = [current_limit(belief, name) for name in owners(belief)]
-    sensors = sensor_records(truth)
+    sensors = sensor_records(truth, limits)
     n, m = plant.mechanism.n_q, len(motors)
     n_x = n + len(plant.mechanism.passive_names)
     world, entries = world_record(truth, plant, motors, n_x, solver, rows, row_every_ns)
@@ -337,7 +337,7 @@ def world_record(
     w["averaged"] = int(solver.pwm == "averaged")
     w["row_every"], w["row_next"] = every, every
     w["N"][:n, :n] = N
-    fill_schemes(w, solver)
+    fill_schemes(w, solver, brakes=bool((motors["brake_torque"] > 0.0).any()))
     for name in ("inputs", "outputs", "signals", "command"):
         w[f"{name}_at"] = address_of(world, name)
     w["model_at"] = address_of(world, "model_buffer")
@@ -442,10 +442,14 @@ def task_table(belief: RobotDescription) -> Any:
     return tasks
 
 
-def fill_schemes(world: Any, solver: Solver) -> None:
-    """Runge-Kutta schemes: the fast method's zoom is computed by RK4."""
+def fill_schemes(world: Any, solver: Solver, *, brakes: bool) -> None:
+    """Runge-Kutta schemes: the fast method's windows with events are computed by RK4.
+
+    Where something may stick, the window's scheme looks at its end too: what is held there may let go.
+    """
     method = "rk4" if solver.method == "fast" else solver.method
-    for which, name in enumerate((method, "third")):
+    window = "third" if world["smooth"] and not brakes else "third-to-the-end"
+    for which, name in enumerate((method, window)):
         a, b, e, c, count = tableau(name)
         world["rk_a"][which], world["rk_b"][which], world["rk_e"][which] = a, b, e
         world["rk_c"][which], world["rk_n"][which] = c, count

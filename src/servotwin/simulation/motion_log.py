@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from servotwin.errors import KinematicsError
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.simulation.recording import PER_LOG
 
 if TYPE_CHECKING:
@@ -60,8 +60,36 @@ class MotionLog:
 
     @cached_property
     def across(self) -> Array:
-        """Distance of the tool from the commanded path (k,) [m]."""
-        return distance_to_path(self.tip, self.tip_ref) if len(self.time) else np.zeros(0)
+        """Distance of the tool from the commanded path of its stroke (k,) [m]."""
+        return self.distances(self.tip, np.arange(len(self.time))) if len(self.time) else np.zeros(0)
+
+    @cached_property
+    def moved(self) -> BoolArray:
+        """Whether the command has moved the tool in the step that ends at each instant (k,)."""
+        steps = np.diff(self.tip_ref, axis=0, prepend=self.tip_ref[:1])
+        return np.asarray(np.linalg.norm(steps, axis=1) > STANDS)
+
+    @cached_property
+    def stroke(self) -> NDArray[np.int64]:
+        """Number of the stroke at each instant (k,): one begins where the command moves on after a rest.
+
+        A rest belongs to the stroke before it, that at the beginning to the first.
+        """
+        begins = self.moved & ~np.concatenate([[False], self.moved[:-1]])
+        return np.asarray(np.maximum(np.cumsum(begins), 1) - 1, dtype=np.int64)
+
+    def distances(self, points: Array, steps: NDArray[np.int64]) -> Array:
+        """Distances (j,) of points (j, 3), seen at the steps (j,), from the commanded path of the stroke at hand.
+
+        The ends of a stroke go on straight: what overshoots is ahead of its path, not beside it.
+        """
+        strokes, out = self.stroke[steps], np.zeros(len(points))
+        for k in np.unique(strokes):
+            here = strokes == k
+            ends = np.flatnonzero(self.moved & (self.stroke == k))
+            corners = self.tip_ref[[ends[0] - 1, *ends]] if len(ends) else self.tip_ref[:1]
+            out[here] = distance_to_path(points[here], corners)
+        return out
 
     def tip_signals(self) -> Mapping[str, Array]:
         """Instants and places of the tool under the names of signals."""
@@ -74,18 +102,18 @@ class MotionLog:
 
         ``tip`` and ``wanted`` (j, 3) at any instants t (j,). The tangent is that of the step of the log that ends
         then or next; while the command rests, it is the last one. The distance is measured to the polygon through
-        the commanded points of the log, so that lagging behind on the path is no distance from it.
+        the commanded points of the stroke in the log, so that lagging behind on the path is no distance from it.
         """
         if not len(self.time):
             return np.zeros(len(t)), np.asarray(np.linalg.norm(tip - wanted, axis=1))
         steps = np.diff(self.tip_ref, axis=0, prepend=self.tip_ref[:1])
         lengths = np.linalg.norm(steps, axis=1)
-        moving = lengths > STANDS
-        last = np.maximum.accumulate(np.where(moving, np.arange(len(steps)), 0))
-        tangents = np.divide(steps, lengths[:, None], out=np.zeros_like(steps), where=moving[:, None])[last]
+        first = int(np.argmax(self.moved))  # before the first motion its tangent counts
+        last = np.maximum.accumulate(np.where(self.moved, np.arange(len(steps)), first))
+        unit = np.divide(steps, lengths[:, None], out=np.zeros_like(steps), where=self.moved[:, None])
         step = np.minimum(np.searchsorted(self.time, t), len(steps) - 1)
-        along = np.einsum("ij,ij->i", tip - wanted, tangents[step])
-        return along, distance_to_path(tip, self.tip_ref)
+        along = np.einsum("ij,ij->i", tip - wanted, unit[last][step])
+        return along, self.distances(tip, step)
 
 
 def make_log(machine: Machine, plant: Robot, model: Robot, reference: Reference) -> MotionLog:
@@ -118,19 +146,20 @@ def commanded_tip(model: Robot, q_ref: Array) -> Array:
         return np.array(places)
 
 
-def distance_to_path(points: Array, path: Array) -> Array:
-    """Distance of each point from the polygon through ``path`` near its own place in it (k,)."""
-    moved = np.concatenate([[True], np.linalg.norm(np.diff(path, axis=0), axis=1) > STANDS])
-    corners = path[moved]
+def distance_to_path(points: Array, corners: Array) -> Array:
+    """Distance (k,) of points (k, 3) from the polygon through ``corners``, whose first and last edge go on straight."""
     if len(corners) < 2:
         return np.asarray(np.linalg.norm(points - corners[0], axis=1))
     nearest = nearest_corner(points, corners)
     best = np.full(len(points), np.inf)
+    last = len(corners) - 2
     for shift in (-1, 0):
-        first = np.clip(nearest + shift, 0, len(corners) - 2)
-        a, b = corners[first], corners[first + 1]
+        edge_of = np.clip(nearest + shift, 0, last)
+        a, b = corners[edge_of], corners[edge_of + 1]
         edge = b - a
-        part = np.clip(np.einsum("ij,ij->i", points - a, edge) / np.einsum("ij,ij->i", edge, edge), 0.0, 1.0)
+        part = np.einsum("ij,ij->i", points - a, edge) / np.einsum("ij,ij->i", edge, edge)
+        part = np.where(edge_of > 0, np.maximum(part, 0.0), part)
+        part = np.where(edge_of < last, np.minimum(part, 1.0), part)
         best = np.minimum(best, np.linalg.norm(points - a - part[:, None] * edge, axis=1))
     return best
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ROUNDS = 100
 CLOSE = 1e-3  # counts
+NEWTON = 8  # steps to the current beside one along d
+SQRT3 = 3.0**0.5
 LEAST_COSINE = 0.1  # of the error of the commutation, up to which a driver holds a load
 
 
@@ -106,30 +108,49 @@ def hold_currents(machine: Machine, state: Balance) -> Currents:
     sensors = machine.sensors
     m = len(motors)
     count = np.floor(state.theta * sensors["counts_per_rad"] + 0.5)
-    i_d, i_q, i, u_d, u_q = (np.zeros(m) for _ in range(5))
+    i_d, i_q, i, seen, u_d, u_q = (np.zeros(m) for _ in range(6))
+    gain, offset = sensor_gain(machine), sensors["current_offset"]
     for j in range(m):
         motor, R = motors[j], motors["R"][j] + motors["R_bridge"][j]
         tau, w = float(state.tau[j]), float(state.w[j])
         if motor["kind"] != Kind.PMSM:
             i[j] = i_q[j] = tau / motor["K"]
+            seen[j] = gain[j] * (i[j] + offset[j]) if motor["kind"] != Kind.IDEAL else i[j]
             u_q[j] = R * i[j] + motor["K"] * w if motor["kind"] != Kind.IDEAL else 0.0
             continue
         angle = axes["pole_pairs_hat"][j] * count[j] / axes["counts_per_rad"][j]
         off = motor["pole_pairs"] * float(state.theta[j]) - angle
-        i[j], i_d[j], i_q[j] = commutated(motor, tau, off)
+        along, across = phase_offset(float(offset[j]), angle)
+        i[j], i_d[j], i_q[j] = commutated(
+            motor, tau, off, -along
+        )  # the driver takes this for no current along d
+        seen[j] = gain[j] * (i[j] + across)
         w_e = motor["pole_pairs"] * w
         v_d = R * i_d[j] - w_e * motor["L_q"] * i_q[j]
         v_q = R * i_q[j] + w_e * (motor["L_d"] * i_d[j] + motor["psi"])
         u_d[j], u_q[j] = np.cos(off) * v_d - np.sin(off) * v_q, np.sin(off) * v_d + np.cos(off) * v_q
-    return Currents(state, count, i_d, i_q, i, u_d, u_q)
+    return Currents(state, count, i_d, i_q, i, seen, u_d, u_q)
 
 
-def commutated(motor: Any, tau: float, off: float) -> tuple[float, float, float]:
+def sensor_gain(machine: Machine) -> Array:
+    """What the drivers take a current for, as a factor (m,): believed over true full scale where both are stated."""
+    believed, true = machine.axes["current_range_hat"], machine.sensors["current_full_scale"]
+    known = (believed > 0.0) & (true > 0.0)
+    return np.asarray(np.divide(believed, true, out=np.ones(len(believed)), where=known))
+
+
+def phase_offset(offset: float, angle: float) -> tuple[float, float]:
+    """Currents d and q [A] that a driver sees of none, by the offsets of its two sensors (eq:phase-currents)."""
+    alpha, beta = offset, SQRT3 * offset
+    return np.cos(angle) * alpha + np.sin(angle) * beta, np.cos(angle) * beta - np.sin(angle) * alpha
+
+
+def commutated(motor: Any, tau: float, off: float, along: float = 0.0) -> tuple[float, float, float]:
     r"""Current of the driver [A], and the motor's i_d and i_q, that give a torque.
 
     The driver puts its current along its own q axis, which the motor's leads by ``off`` (electrical), so that
     :math:`i_d = i \sin\varepsilon`, :math:`i_q = i \cos\varepsilon`; a quarter turn off, nothing holds, and the
-    current is that of a right commutation.
+    current is that of a right commutation. ``along`` [A] flows along its d axis besides.
     """
     s, c = float(np.sin(off)), float(np.cos(off))
     if c < LEAST_COSINE:
@@ -138,7 +159,12 @@ def commutated(motor: Any, tau: float, off: float) -> tuple[float, float, float]
     b = motor["K"] * c
     under = b * b + 4.0 * a * tau
     i = 2.0 * tau / (b + np.sqrt(under)) if under >= 0.0 else tau / b
-    return i, i * s, i * c
+    salient = 1.5 * motor["pole_pairs"] * (motor["L_d"] - motor["L_q"])
+    for _ in range(NEWTON if along else 0):
+        i_d, i_q = along * c + i * s, i * c - along * s
+        missing = tau - (motor["K"] + salient * i_d) * i_q
+        i += missing / ((motor["K"] + salient * i_d) * c + salient * s * i_q)
+    return i, along * c + i * s, i * c - along * s
 
 
 def set_plant(machine: Machine, plant: Robot, state: Balance, currents: Currents) -> None:
@@ -180,7 +206,7 @@ def _odd(machine: Machine, currents: Currents, names: Sequence[str], held: bool)
     """What keeps the arm from standing, or moving on, as it begins."""
     lines = [
         f"start: motor {name} needs {abs(i):.4g} A, more than its driver's limit of {limit:.4g} A, and gives way"
-        for name, i, limit in zip(names, currents.i, machine.axes["i_max"], strict=True)
+        for name, i, limit in zip(names, currents.seen, machine.axes["i_max"], strict=True)
         if abs(i) > limit
     ]
     if not held:

@@ -33,13 +33,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Currents:
     """Balance with its counts and, per motor (m,), the motor's currents d and q, and current and voltages d and q
-    in the frame of its driver."""
+    in the frame of its driver; ``seen``: what the driver takes that current for."""
 
     state: Balance
     count: Array
     i_d: Array
     i_q: Array
     i: Array
+    seen: Array
     u_d: Array
     u_q: Array
 
@@ -66,7 +67,7 @@ def _computed_error(machine: Machine, model: Robot, held: Currents, qd: Array) -
     axes = machine.axes
     N = np.asarray(model.mechanism.rotors.N, dtype=np.float64)
     q = machine.inverse @ (held.state.theta * machine.sensors["counts_per_rad"] / axes["counts_per_rad"])
-    tau = N.T @ (axes["K_hat"] * held.i - axes["f_hat"] * (N @ qd))
+    tau = N.T @ (axes["K_hat"] * held.seen - axes["f_hat"] * (N @ qd))
     h = model.rne(q, qd, np.zeros_like(q))
     M = model.inertia(q, drives=True)
     away = np.linalg.solve(M, tau - h) / machine.timing["K_p"][0]  # eq:start-computed
@@ -103,7 +104,7 @@ def speed_command(machine: Machine, model: Robot, start: Start, held: Currents, 
     """Speeds (m,) that the position loop must command: the motors' own, and what replaces a missing integrator."""
     axes = machine.axes
     counts = held.state.theta * machine.sensors["counts_per_rad"]
-    rest = held.i - feed_forward(machine, model, counts, qd)
+    rest = held.seen - feed_forward(machine, model, counts, qd)
     given = start.settled and machine.timing["level"][0] == Level.SPEED
     lacking = (_integral(axes, "n") == 0) & (axes["K_n"] > 0.0) & bool(given)
     more = np.divide(rest, axes["K_n"], out=np.zeros(len(axes)), where=lacking)
@@ -126,15 +127,15 @@ def set_controller(machine: Machine, model: Robot, start: Start, held: Currents,
         0.0,
     )
     axes["w_command"] = axes["next_w"] = axes["w_ref"] = wanted
-    rest = held.i - ahead - axes["K_n"] * (wanted - w)
+    rest = held.seen - ahead - axes["K_n"] * (wanted - w)
     axes["sum_n"] = np.where(_integral(axes, "n") != 0, rest, 0.0)
     if timing["law"] == Law.COMPUTED_TORQUE:
-        ahead, axes["sum_n"] = held.i, 0.0
-    axes["i_ref"] = axes["next_i"] = held.i
+        ahead, axes["sum_n"] = held.seen, 0.0
+    axes["i_ref"] = axes["next_i"] = held.seen
     axes["i_feedforward"] = axes["next_feedforward"] = ahead
     set_voltages(machine, held, w)
     for j in np.flatnonzero(axes["fixed"]):
-        set_integers(axes[j], held.i[j] - (wanted[j] - w[j]) * axes["K_n"][j], float(ahead[j]))
+        set_integers(axes[j], held.seen[j] - (wanted[j] - w[j]) * axes["K_n"][j], float(ahead[j]))
 
 
 def set_references(machine: Machine, model: Robot, q: Array, w: Array) -> None:
@@ -154,7 +155,7 @@ def set_measurements(machine: Machine, held: Currents, w: Array) -> None:
     axes, true = machine.axes, machine.sensors["counts_per_rad"]
     before = held.state.theta - held.state.w * machine.timing["T_speed"][0]
     axes["count"], axes["last_count"] = held.count, np.floor(before * true + 0.5)
-    axes["w_meas"], axes["i_meas"], axes["i_d_meas"] = w, held.i, 0.0
+    axes["w_meas"], axes["i_meas"], axes["i_d_meas"] = w, held.seen, 0.0
 
 
 def set_voltages(machine: Machine, held: Currents, w: Array) -> None:
@@ -167,7 +168,7 @@ def set_voltages(machine: Machine, held: Currents, w: Array) -> None:
     u_d, u_q = command * (held.u_d + late_d), command * (held.u_q + late_q)
     w_e = axes["pole_pairs_hat"] * w
     axes["sum_i"] = u_q - w_e * axes["psi_hat"]
-    axes["sum_d"] = u_d + w_e * axes["L_q_hat"] * held.i
+    axes["sum_d"] = u_d + w_e * axes["L_q_hat"] * held.seen
     axes["u_ref"] = u_q
     c, s = np.cos(angle), np.sin(angle)
     synchronous = machine.motors["kind"] == Kind.PMSM
@@ -183,8 +184,6 @@ def late_voltages(machine: Machine, i: Array, angle: Array) -> tuple[Array, Arra
     of every phase x; twice that of the two legs of an H-bridge, which is the q voltage of a motor with brushes.
     """
     power = machine.power[0]
-    if machine.world["averaged"][0]:
-        return np.zeros_like(i), np.zeros_like(i)
     lost = float(machine.world["u_bus"][0]) * (power["dead_time"] - power["storage_time"])
     lost = lost / float(machine.timing["T_current"][0])
     places = angle[:, np.newaxis] - np.array([0.0, 2.0, 4.0]) * np.pi / 3.0

@@ -191,9 +191,10 @@ def lowest(world: Any, motors: Any, stops: Any, h: float) -> float:
 def turned_twice(start: float, end: float, fall: float, rise: float) -> float:
     """Where in a step a speed is lowest and below zero, 0 to 1; 1 if it is not.
 
-    On the cubic with the speeds at both ends and the slopes there, both per step.
+    On the cubic with the speeds at both ends and the slopes there, both per step. What has just been let go stands
+    still with a slope that is rounding: it is on its way.
     """
-    if not fall < 0.0 < rise:
+    if start <= 0.0 or not fall < 0.0 < rise:
         return 1.0
     part = fall / (fall - rise)
     back = 1.0 - part

@@ -150,6 +150,9 @@ def tableau(method: str) -> tuple[np.ndarray[Any, Any], ...]:
     elif method == "third":  # Bogacki and Shampine, embedded in the midpoint rule
         a, b = [[], [0.5], [0.0, 0.75]], [2 / 9, 1 / 3, 4 / 9]
         e, c = [2 / 9, 1 / 3 - 1.0, 4 / 9], [0.0, 0.5, 0.75]
+    elif method == "third-to-the-end":  # the same with a look at the rates at its end
+        a, b = [[], [0.5], [0.0, 0.75], [2 / 9, 1 / 3, 4 / 9]], [2 / 9, 1 / 3, 4 / 9, 0.0]
+        e, c = [2 / 9, 1 / 3 - 1.0, 4 / 9, 0.0], [0.0, 0.5, 0.75, 1.0]
     else:  # Dormand and Prince, order 5 with an embedded order 4
         a = [
             [],

@@ -86,6 +86,26 @@ def test_jerk_limited_jog_of_two_axes_keeps_quantities_whatever_the_keys(factor,
             ref.become(motion)
 
 
+@pytest.mark.parametrize(
+    ("factor", "period_ns", "share", "q", "keys"),
+    [
+        (5.0, 4_000_000, 1.0, (1.976, -2.402), ((-1, 1), (-1, 1), (1, 1), (1, 1), (1, 1), (1, 1))),
+        (20.0, 4_000_000, 1.0, (1.24, -2.616), ((-1, 1), (-1, -1))),
+        (5.0, 16_000_000, 0.25, (1.127, -2.191), ((-1, 1), (-1, -1), (-1, -1), (-1, 1))),
+    ],
+)
+def test_jerk_limited_jog_whose_keys_change_near_a_limit_keeps_it(factor, period_ns, share, q, keys) -> None:
+    """A joint that is turned round runs on outwards while its acceleration is taken away."""
+    limits = replace(LIMITS, jerk=factor * LIMITS.acceleration)
+    ref = Reference(ROBOT, limits, period_ns, Settings())
+    ref.hold(np.array([0.0, *q, 0.0]))
+    for key in keys:
+        for _ in range(int(0.2e9 / period_ns)):
+            motion = ref._joints(np.array([0.0, *key, 0.0]) * limits.speed * share)
+            assert limits.beyond(motion[0]).max() <= 1e-10
+            ref.become(motion)
+
+
 def test_value_and_limit_are_told_apart() -> None:
     assert shown_apart(np.radians(30.0) + 1e-8, np.radians(30.0), "rad") == ("30.000001 deg", "30 deg")
     assert shown_apart(0.031, 0.03, "m") == ("31 mm", "30 mm")

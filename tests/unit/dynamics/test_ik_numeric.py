@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from servotwin.dynamics.ik import InverseKinematics, ikine, ikine_all, ikine_numeric
 from servotwin.errors import ShapeError, UnreachableError, UnsupportedError
-from servotwin.mechanism.model import Mechanism
+from servotwin.mechanism.model import Mechanism, Quantities
 from tests.unit.dynamics.ik_arms import (
     HALF,
     contains,
@@ -126,8 +127,12 @@ def test_numeric_position_only_with_three_joints_is_solved() -> None:
     q = ikine(robot, T, mask=position)
     np.testing.assert_allclose(fkine(robot, q)[:3, 3], T[:3, 3], atol=1e-9)
     assert len(ikine_all(robot, T, mask=position)) == 4
-    with pytest.raises(UnreachableError, match="deg away"):
+    with pytest.raises(
+        UnreachableError, match=r"the point can be reached, .* off by [\d.]+ deg; mask the orient"
+    ):
         ikine(robot, T)
+    with pytest.raises(UnreachableError, match=r"ends 0 m and [\d.]+ deg away"):  # no point was asked for
+        ikine(robot, T, mask=(0, 0, 0, 1, 1, 1))
 
 
 def test_numeric_joints_beside_the_chain_keep_their_place() -> None:
@@ -160,12 +165,37 @@ def test_numeric_prismatic_limits_are_respected() -> None:
 
 
 def test_numeric_pose_outside_the_limits_reports_the_nearest_miss() -> None:
+    T = shift(0.0, 0.0, 0.333)  # its own shoulder: the elbow does not bend so far
+    for mask in (None, (1, 1, 1, 0, 0, 0)):
+        with pytest.raises(
+            UnreachableError, match=r"the nearest of 4 searches ends 0\.\d+ m and [\d.e-]+ deg away"
+        ):
+            ikine(panda(), T, starts=4, mask=mask)
+
+
+def test_numeric_pose_whose_orientation_alone_fails_says_so() -> None:
     robot = panda()
-    T = shift(0.05, 0.0, 0.25)  # inside its own shoulder
-    with pytest.raises(
-        UnreachableError, match=r"the nearest of 4 searches ends [\d.e-]+ m and [\d.e-]+ deg away"
-    ):
+    T = shift(0.05, 0.0, 0.25)  # beside its own shoulder
+    q = ikine(robot, T, starts=4, mask=(1, 1, 1, 0, 0, 0))
+    np.testing.assert_allclose(fkine(robot, q)[:3, 3], T[:3, 3], atol=1e-9)
+    with pytest.raises(UnreachableError, match="the point can be reached, but not with this orientation"):
         ikine(robot, T, starts=4)
+
+
+def test_numeric_pose_outside_the_ranges_of_quantities_names_the_quantity() -> None:
+    """The pose is reached, and its point also inside the range; what is in the way is the quantity all the same."""
+    q = np.array([0.3, 0.5, 0.7])
+    free = dh_chain([(0, 0.3, 0, HALF), (0, 0, 0.4, 0), (0, 0, 0.3, 0)], "RRR")
+    T = fkine(free, q)
+    low, high = np.array([-3.0]), np.array([-0.1])
+    elbow = Quantities(("elbow",), np.array([[0.0, 0.0, 1.0]]), np.zeros(1), low, high, (False,))
+    robot = replace(free, quantities=elbow)
+    with pytest.raises(
+        UnreachableError, match=r"elbow would be 40\.11 deg, allowed are -171\.9 \.\. -5\.73 deg"
+    ):
+        ikine(robot, T)
+    down = ikine(robot, T, mask=(1, 1, 1, 0, 0, 0))
+    np.testing.assert_allclose(fkine(robot, down)[:3, 3], T[:3, 3], atol=1e-9)
 
 
 def test_numeric_far_target_is_refused_at_once() -> None:

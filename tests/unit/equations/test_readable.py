@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import re
 import runpy
 
@@ -426,6 +427,70 @@ def test_motor_space_equations_say_of_every_motor_what_it_is(mixed):
     assert "K_t1 I_a1 = J_m1 w1d" in scara
     assert "(K_t I_a - friction - T_d)" in scara
     assert "tau_e" not in scara
+
+
+def five_bar_with_motors(path) -> st.Robot:
+    """The five-bar of the catalogue behind gears of 30 and -40."""
+    source = (importlib.resources.files("servotwin") / "catalogue" / "five-bar.yaml").read_text()
+    motor = "    motor: {kind: ideal, rotor_inertia: 1e-4 kg*m^2}\n"
+    for name, ratio in (("left", 30), ("right", -40)):
+        source = source.replace(f"\n  {name}:\n", f"\n  {name}:\n    gear: {{ratio: {ratio}}}\n{motor}")
+    path.write_text(source)
+    return st.load_robot(path)
+
+
+def printed_torques(derived, x, xd, xdd) -> tuple[dict[str, float], document.Document]:
+    """Values of all that the document prints up to tau_a, with the multipliers solved from their printed lines."""
+    page = document.Document(derived.closed_form, derived.about, DIALECTS["sympy"])
+    e = derived.closed_form
+    rotors, at = derived.about.rotors, {}
+    for k, name in enumerate(e.coordinates):
+        at.update({name: x[k], f"{name}d": xd[k], f"{name}dd": xdd[k]})
+    for k, (viscous, dry) in enumerate(zip(rotors.f_m, rotors.tau_c, strict=True)):
+        at.update({f"f_m{k + 1}": viscous, f"tau_c{k + 1}": dry})
+    sections = [page.closure_jacobian(), page.torques()]
+    at.update({s.name: s.value for s in [*e.symbols.geometry, *e.inertial.values()]})
+    for section in [page.constants(), *sections]:
+        at.update({left: value(right, at) for left, right in section.equations})
+    lines = page.elimination().equations
+    multipliers = [f"lambda{k + 1}" for k in derived.about.independent]
+    passive = [(left, right) for left, right in lines if not left.startswith("tau_a")]
+    unit = [dict.fromkeys(multipliers, 0.0) | {name: 1.0} for name in multipliers]
+    A = np.array([[value(left, at | one) for one in unit] for left, _ in passive])
+    at.update(zip(multipliers, np.linalg.solve(A, [at[right] for _, right in passive]), strict=True))
+    at.update({left: value(right, at) for left, right in lines if left.startswith("tau_a")})
+    return at, page
+
+
+@pytest.mark.parametrize("drives", [False, True])
+@pytest.mark.parametrize("name", ["five-bar", "palletizer-4-loops"])
+def test_motor_space_of_a_closed_chain_printed_load_is_that_of_the_actuated_joints(name, drives, tmp_path):
+    """What is printed, evaluated: tau_a and the shafts, against the plain numpy version of the tests."""
+    robot = five_bar_with_motors(tmp_path / "bars.yaml") if name == "five-bar" else st.load_robot(name)
+    witness = ClosedByNumpy(robot.mechanism, robot._road.tree)
+    q, qd, qdd = robot.q_home + 0.05, np.full(robot.n, 0.7), np.full(robot.n, 2.0)
+    at, page = printed_torques(st.derive(robot, drives=drives), *robot.full_motion(q, qd, qdd))
+    tau = np.array([at[f"tau_a{i + 1}"] for i in range(robot.n)])
+    close(tau, witness.rne(q, qd, qdd, drives), 1e-9)
+    load = witness.rne(q, qd, qdd, False)
+    if name == "five-bar":
+        np.testing.assert_allclose(load, [-0.950, 1.008], atol=5e-4)
+    rotors, section = robot.mechanism.rotors, page.motor_space()
+    N = np.array([[float(cell) for cell in row[-1].split(",")] for row in section.rows])
+    np.testing.assert_allclose(N, rotors.N, rtol=1e-5)  # as printed: over the actuated joints
+    words = " ".join(section.text)
+    assert "N^-T tau_a" in words
+    assert "N^-T T^T D T N^-1" in words
+    w, wd = rotors.N @ qd, rotors.N @ qdd
+    at.update({"tau_a" + str(i + 1): load[i] for i in range(robot.n)})
+    for k in range(len(N)):
+        i = k + 1
+        at.update({f"w{i}": w[k], f"w{i}d": wd[k], f"J_m{i}": rotors.J_m[k], f"n{i}": rotors.N[k, k]})
+        at[f"tau_load{i}"] = np.linalg.solve(rotors.N.T, load)[k]
+        shaft = next(right for left, right in section.equations if left == f"tau_e{i}" and "J_m" in right)
+        friction = rotors.f_m[k] * w[k] + rotors.tau_c[k] * np.sign(w[k])
+        want = rotors.J_m[k] * wd[k] + friction + np.linalg.solve(rotors.N.T, load)[k]
+        assert value(shaft, at) == pytest.approx(want, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["four-bar", "five-bar", "delta", "palletizer-4-loops"])

@@ -103,7 +103,7 @@ def test_move_that_goes_nowhere_takes_only_its_dwell() -> None:
 @pytest.mark.parametrize(
     ("start", "move", "field", "text"),
     [
-        ([0, 0, 0], [3, 0, 0], "move.0.to.A", "move 0 takes axis A to 171.887 deg, beyond its limits;"),
+        ([0, 0, 0], [3, 0, 0], "move.0.to.A", "move 1 takes axis A to 171.887 deg, beyond its limits;"),
         ([0, 0, 0], [0, 0, 0.2], "move.0.to.Z", "to 200 mm, beyond its limits; expected 0 to 150 mm"),
         ([0, -4, 0], [0, 0, 0], "start.B", "axis B starts at -229.183 deg"),
     ],

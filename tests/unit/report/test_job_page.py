@@ -126,7 +126,7 @@ def test_page_tells_what_matters() -> None:
         assert wanted in text, wanted
     for section in ("The arm", "Instructions", "Path of the tool", "What happened when", "Motors", "Supply"):
         assert section in text, section
-    assert "slowed 1.2 times" in text
+    assert "slowed 1.20 times" in text
 
 
 def test_alarm_and_early_end_stand_first() -> None:

@@ -125,7 +125,7 @@ def test_scenario_move_whose_joints_end_apart_is_looked_at_between_its_ends():
     q = way.sample(np.linspace(0.0, way.duration, 2000))[0]
     assert allowed(q[[0, -1]]).all()
     assert not allowed(q).all()
-    with pytest.raises(InputError, match="move 0 takes incidence-3 at"):
+    with pytest.raises(InputError, match="move 1 takes incidence-3 at"):
         check_quantities(way, ROBOT.quantities)
     check_quantities(
         plan_moves(start, [PointMove(target), PointMove(middle)], limits, names=names), ROBOT.quantities

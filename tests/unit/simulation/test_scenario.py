@@ -268,10 +268,10 @@ def test_example_of_the_documents_is_accepted(tmp_path: Path) -> None:
         (SHORT.replace("10 deg", "10 mm"), "move.0.to.A: '10 mm' is a length; expected an angle"),
         (
             SHORT.replace("10 deg", "130 deg"),
-            "scenario.yaml:5: move.0.to.A: move 0 takes axis A to 130 deg, beyond its limits;"
+            "scenario.yaml:5: move.0.to.A: move 1 takes axis A to 130 deg, beyond its limits;"
             " expected -120 to 120 deg",
         ),
-        (SHORT + "  - {to: {Z: 151 mm}}", "scenario.yaml:6: move.1.to.Z: move 1 takes axis Z to 151 mm"),
+        (SHORT + "  - {to: {Z: 151 mm}}", "scenario.yaml:6: move.1.to.Z: move 2 takes axis Z to 151 mm"),
         (SHORT + "  - {speed: 3 %}", "scenario.yaml:6: move.1: 'to' is missing"),
         (
             SHORT + "  - {to: {A: 1 deg}, speed: 101 %}",

@@ -269,6 +269,24 @@ def test_arm_stands_still_although_its_controller_knows_it_wrongly(
     assert left_start(result) < 1e-10
 
 
+@pytest.mark.parametrize("motor", [DC, PMSM], ids=["dc", "synchronous"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"controller": {"current_sensor": {"offset": "0.4 A"}}},
+        {"controller": {"current_sensor": {"offset": "0.4 A", "range": "30 A"}}},
+        {"power": {"bridge": {"dead_time": "2 us"}}},
+    ],
+    ids=["offset", "offset and range", "dead time of averaged pulses"],
+)
+def test_arm_stands_still_whatever_its_current_sensors_and_dead_time_take(
+    tmp_path: Path, motor: small.Tree, changes: small.Tree
+) -> None:
+    """A servo that has held the arm for long reads offsets as current and gives the lost voltage besides."""
+    result = standing(tmp_path, small.merged(arm(motor), changes))
+    assert left_start(result) < (2e-6 if "power" in changes and motor is PMSM else 1e-9)
+
+
 def test_commutation_by_a_wrong_encoder_holds_as_far_as_it_points_the_right_way(tmp_path: Path) -> None:
     """The driver takes the rotor for 1 % further than it is: 0.6 rad electrical at joint A."""
     lines = {"lines": 10**8, "bits": None}

@@ -30,6 +30,10 @@ IDLE = 12  # steps in a row that gain less than 0.1 % end a descent: a minimum t
 NU_MIN, NU_MAX = 1e-3, 1e8  # range of the damping factor; beyond it no step helps
 
 
+class OutsideRangesError(UnreachableError):
+    """The pose is reached, but only where a quantity of the robot is outside its range."""
+
+
 @dataclass(frozen=True)
 class Task:
     """Bring the frame with ``fk(q)`` (4, 4) and ``jac(q)`` (6, n) to T, inside q_min .. q_max."""
@@ -131,7 +135,7 @@ def ikine_numeric(
         if nearest is None or np.linalg.norm(task.weight * error) < np.linalg.norm(task.weight * nearest):
             nearest = error
     if refused and quantities is not None:
-        raise UnreachableError(quantity_miss(refused, quantities, name or "the arm"))
+        raise OutsideRangesError(quantity_miss(refused, quantities, name or "the arm"))
     assert nearest is not None
     raise UnreachableError(
         f"{name + ': ' if name else ''}no position inside the joint limits reaches the pose; the nearest of "

@@ -25,6 +25,7 @@ from servotwin.dynamics.ik.geometry import ToolChain, tool_chain
 from servotwin.dynamics.ik.numeric import (
     CONVERGED,
     Jacobian,
+    OutsideRangesError,
     Pose,
     Task,
     checked_mask,
@@ -165,6 +166,8 @@ class InverseKinematics:
             self._require_in_reach(T)
             try:
                 q = self._numeric(T, q_ref, self.mask, respect, starts, seed)
+            except OutsideRangesError:
+                raise  # says already which quantity is in the way
             except UnreachableError as error:
                 raise self._orientation_refused(T, q_ref, respect, starts, seed) or error from None
             closest = closest_equivalent(q, q_ref, low, high, period)
@@ -190,8 +193,8 @@ class InverseKinematics:
         self, T: Array, q_ref: Array, respect: bool, starts: int, seed: int
     ) -> UnreachableError | None:
         """The complaint about a pose of which the position alone can be reached; None if it cannot either."""
-        if not np.any(self.mask[3:]):
-            return None
+        if not np.any(self.mask[:3]) or not np.any(self.mask[3:]):
+            return None  # no point or no orientation was asked for
         position = self.mask * np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
         try:
             q = self._numeric(T, q_ref, position, respect, starts, seed)

@@ -9,7 +9,7 @@ from html import escape
 from typing import Protocol
 
 GREEK = {"tau": r"\tau", "th": r"\theta", "lambda": r"\lambda", "eta": r"\eta", "psi": r"\psi"}
-LETTERS = {"tau": "τ", "th": "θ", "psi": "ψ"}  # for MathML
+LETTERS = {"tau": "τ", "th": "θ", "psi": "ψ", "lambda": "λ"}  # for MathML
 
 
 class Dialect(Protocol):

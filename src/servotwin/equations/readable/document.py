@@ -41,7 +41,7 @@ class About:
     units: tuple[str, ...]
     tool: str
     base: BaseParameters
-    rotors: Rotors | None = None
+    rotors: Rotors | None = None  # N over the joints with motors, which come first
     independent: tuple[int, ...] = ()  # closures that the others do not imply
     actuated: int = 0  # closed chains: how many of the joints have motors; they come first
     drives: bool = False  # the torques already count the rotors
@@ -146,15 +146,31 @@ class Document:
         )
 
     def elimination(self) -> Section:
-        """How multipliers are eliminated (Song 1995, eq 3-6)."""
+        """How multipliers are eliminated (Song 1995, eq 3-6), joint by joint."""
         lines = [
             "With the rows of S that belong to independent closures, split into the columns of actuated and of "
             "passive joints, "
             "and the torques of the opened tree above: passive joints carry no torque, so the multipliers solve "
-            "S_passive^T lambda = tau_passive, and the actuators give tau_active - S_active^T lambda "
+            "S_passive^T lambda = tau_passive, and the actuators give tau_a = tau_active - S_active^T lambda "
             "(Song, Cho and Lee 1995, eq 3-6).",
+            "The same by virtual work: tau_a = T^T tau, with T = [1; -S_passive^-1 S_active], which gives the rates of "
+            "all joints from those of the actuated ones.",
         ]
-        return Section("Elimination of the multipliers", lines)
+        S = kinematics.closure_jacobian(self.e)
+        out = Section("Elimination of the multipliers", lines)
+        for j in range(self.e.n):
+            tau = self.d.symbol(f"tau{j + 1}")
+            acting = [k for k in self.about.independent if S[k][j]]
+            forces = [
+                self.d.product([self.d.symbol(f"S{k + 1}_{j + 1}"), self.d.symbol(f"lambda{k + 1}")])
+                for k in acting
+            ]
+            if j < self.about.actuated:
+                terms = [(False, tau), *((True, force) for force in forces)]
+                out.equations.append((self.d.symbol(f"tau_a{j + 1}"), self.d.sum(terms)))
+            else:
+                out.equations.append((self.d.sum([(False, force) for force in forces]), tau))
+        return out
 
     # --- dynamics -----------------------------------------------------------------------------------
     def energies(self) -> Section:
@@ -297,7 +313,7 @@ class Document:
         rotors = self.about.rotors
         assert rotors is not None
         out = Section("In motor space, with currents as states (Lee 1989, eq 11-22)")
-        equations = MotorEquations(self.d, rotors)
+        equations = MotorEquations(self.d, rotors, closed=bool(self.about.actuated))
         out.text = equations.words(drives=self.about.drives)
         for k, name in enumerate(rotors.names):
             if not np.any(rotors.N[k]):

@@ -25,22 +25,41 @@ WORDS = {
 
 
 class MotorEquations:
-    """Mechanical and electrical equations of the motors of one robot in one dialect."""
+    """Mechanical and electrical equations of the motors of one robot in one dialect.
 
-    def __init__(self, dialect: Dialect, rotors: Rotors) -> None:
-        self.d, self.rotors = dialect, rotors
+    What loads the motors of a closed chain are tau_a, the torques of its actuated joints, not those of the tree.
+    """
+
+    def __init__(self, dialect: Dialect, rotors: Rotors, *, closed: bool = False) -> None:
+        self.d, self.rotors, self.closed = dialect, rotors, closed
+        self.torque = "tau_a" if closed else "tau"
 
     def words(self, *, drives: bool) -> list[str]:
         """What the symbols of these motors mean."""
         N = self.rotors.N
         rest = "without the parts with J_m, which stand here" if drives else "as above"
-        out = [f"theta_m = N q; joint torques tau {rest}; tau_load is the motor's row of N^-T tau."]
+        out = [
+            f"theta_m = N q; joint torques {self.torque} {rest}; tau_load is the motor's row of N^-T {self.torque}."
+        ]
+        if self.closed:
+            out[0] = (
+                "q are the actuated joints alone, tau_a the torques there with the loops closed (elimination of the "
+                f"multipliers), not those of the opened tree. {out[0]}"
+            )
         moving = [k for k in range(len(self.rotors.names)) if np.any(N[k])]
         kinds = list(dict.fromkeys(self.rotors.kind(k) for k in moving))
         if N.shape[0] == N.shape[1] == np.linalg.matrix_rank(N):
             torque = "K_t I_a" if set(kinds) <= {"dc", "dc-reduced"} else "tau_e"
+            inertia, bias = "D", "(H[qd qd] + G)"
+            if (
+                self.closed
+            ):  # D, H, G are those of the opened tree, and all its joints accelerate with dT/dt too
+                inertia, bias = (
+                    "T^T D T",
+                    "T^T (D dT/dt N^-1 w_m + H[qd qd] + G), rates of all joints T N^-1 w_m",
+                )
             out.append(
-                "With D_e = diag(J_m) + N^-T D N^-1 and T_d = N^-T (H[qd qd] + G): "
+                f"With D_e = diag(J_m) + N^-T {inertia} N^-1 and T_d = N^-T {bias}: "
                 f"dw_m/dt = D_e^-1 ({torque} - friction - T_d)."
             )
             if torque == "tau_e" and {"dc", "dc-reduced"} & set(kinds):
@@ -84,7 +103,7 @@ class MotorEquations:
         joints = np.flatnonzero(rotors.N[k])
         if len(joints) == 1 and np.count_nonzero(rotors.N[:, joints[0]]) == 1:
             load = d.power(d.symbol(f"n{i}"), -1)
-            terms.append(d.product([load, d.symbol(f"tau{joints[0] + 1}")]))
+            terms.append(d.product([load, d.symbol(f"{self.torque}{joints[0] + 1}")]))
         else:
             terms.append(d.symbol(f"tau_load{i}"))
         return d.sum([(False, term) for term in terms])

@@ -144,15 +144,20 @@ def test_tutorial_runs_from_top_to_bottom(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")  # as in a clone
     ran = 0
     for what, block in tutorial_steps():
         if what != "sh":
-            (tmp_path / what).write_text(block, encoding="utf-8")
+            Path(what).write_text(block, encoding="utf-8")
             continue
         for line in block.replace("\\\n", " ").splitlines():
             words = shlex.split(line, comments=True)
             if words[:1] == ["cp"]:
-                shutil.copy(ROOT / words[1], tmp_path / words[2])
+                shutil.copy(words[1], words[2])
+            elif words[:1] == ["mkdir"]:
+                Path(words[1]).mkdir()
+            elif words[:1] == ["cd"]:
+                monkeypatch.chdir(Path(words[1]).resolve())
             elif words:
                 assert words[0] == "servotwin", line
                 assert main(words[1:]) == 0, capsys.readouterr().err

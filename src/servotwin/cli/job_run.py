@@ -162,7 +162,11 @@ def ended(log: JobLog) -> int:
         return DONE
     if log.reason not in log.alarms:
         print_note(log.reason)
-    return REFUSED if any(text.startswith("program error") for text in log.alarms) else FAILED
+    return REFUSED if _program_error(log) else FAILED
+
+
+def _program_error(log: JobLog) -> bool:
+    return any(text.startswith("program error") for text in log.alarms)
 
 
 # --- run -------------------------------------------------------------------------------------------
@@ -210,6 +214,7 @@ def run(
         )
         settings = with_simulation(settings, method=method, pwm=pwm, seed=seed, record=record, option="--")
         folder = out or f"out/{Path(program.job.file).stem}"
+        missing = _missing(Path(folder))
         make_folder(folder)  # a place that cannot be written is said before the work is done
     failure: JobFailedError | None = None
     with progress_bar(f"simulating {Path(program.job.file).stem}") as progress:
@@ -217,6 +222,10 @@ def run(
             ran = run_job(program, None, robot, changes, io_script=io, settings=settings, progress=progress)
         except JobFailedError as error:
             failure, ran = error, error.run
+    if failure is None and _program_error(ran.log) and not ran.commands.qd.any():  # refused before it moved
+        for path in missing:
+            path.rmdir()
+        return ended(ran.log)
     with working("writing the result"):
         story = story_of(ran, sources=sources_of(program), gripper=gripper)
         files = write_job_result(story, folder, report=report)
@@ -229,7 +238,12 @@ def run(
         sys.stdout.flush()
         print_note(f"interrupted at {story.end_s:.4g} s; the result up to there is in {folder}")
         return INTERRUPTED
-    return ended(ran.log)
+    return DONE if ended(ran.log) == DONE else FAILED
+
+
+def _missing(folder: Path) -> list[Path]:
+    """The folder and those around it that do not exist yet, the innermost first."""
+    return [path for path in (folder, *folder.parents) if not path.exists()]
 
 
 def _print_run(story: JobStory, files: JobFiles, *, json: bool) -> None:

@@ -101,7 +101,15 @@ def summarised(warnings: Iterable[LoopWarning]) -> list[str]:
 def _margin_text(loop: Loop) -> str:
     parts = []
     if loop.phase_margin is not None:
-        parts.append(f"phase margin {math.degrees(loop.phase_margin):.0f} deg")
+        parts.append(f"phase margin {_below(math.degrees(loop.phase_margin))} deg")
     if loop.gain_margin is not None:
         parts.append(f"gain margin {loop.gain_margin:.2f}")
     return ", ".join(parts) or "no margin"
+
+
+def _below(phase: float) -> str:
+    """The phase [deg] with as many digits as show that it is below what is expected: 29.6, not 30."""
+    wanted = round(math.degrees(LOWEST_PHASE_MARGIN), 9)
+    digits = range(4) if phase < wanted else range(1)
+    texts = [f"{phase:.{n}f}" for n in digits]
+    return next((text for text in texts if float(text) != wanted), texts[-1])

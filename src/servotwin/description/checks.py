@@ -366,7 +366,7 @@ def _check_transmission(robot: RobotDescription) -> None:
         moves_mass = axis.motor is not None and axis.motor.rotor_inertia
         if robot.transmission is None and axis.prismatic and ratio is None and moves_mass:
             text = "the rotor turns and the joint slides; expected gear: {lead: ...} or {ratio: ... rad/m}"
-            raise problem(text, f"axes.{name}.motor.rotor_inertia")
+            raise problem(text, f"axes.{name}.gear" if axis.gear else f"axes.{name}")
 
 
 def _check_mounts(robot: RobotDescription) -> None:

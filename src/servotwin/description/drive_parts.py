@@ -210,6 +210,8 @@ _MEANT = (
 class Motor(Part):
     """The actuator of an axis, on its own (motor) side."""
 
+    other_names = dict.fromkeys(("peak_current", "max_current", "maximum_current"), "current_limit")
+
     kind: Annotated[str | None, Choice(("dc", "dc-reduced", "pmsm", "hydraulic", "ideal"), meant=_MEANT)] = (
         Field(
             default=None,
@@ -244,10 +246,12 @@ class Motor(Part):
         default=None, description="back-EMF per speed; pmsm: amplitude of a phase, two thirds of K_t"
     )
     resistance: Annotated[float | None, Measure("ohm", above=0.0)] = Field(
-        default=None, description="winding resistance"
+        default=None,
+        description="winding resistance; pmsm: of one phase of a star, half of that between two terminals",
     )
     inductance: Annotated[float | None, Measure("H", minimum=0.0)] = Field(
-        default=None, description="winding inductance"
+        default=None,
+        description="winding inductance; pmsm: of one phase of a star, half of that between two terminals",
     )
     inductance_d: Annotated[float | None, Measure("H", above=0.0)] = Field(
         default=None, description="inductance along the magnets (pmsm); default the inductance"

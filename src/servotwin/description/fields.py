@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -373,6 +373,7 @@ class Part(BaseModel):
     """A mapping of the description with a fixed set of fields; frozen once read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    other_names: ClassVar[Mapping[str, str]] = {}  # what people call a field elsewhere, and its name here
 
     @model_validator(mode="before")
     @classmethod
@@ -385,7 +386,8 @@ class Part(BaseModel):
             raise problem(f"{stands} stands here; expected a mapping with {', '.join(names)}")
         for key in raw:
             if key not in names:
-                hint = did_you_mean(str(key), names)
+                meant = cls.other_names.get(str(key))
+                hint = f"; did you mean '{meant}'?" if meant else did_you_mean(str(key), names)
                 # the hint first: a motor has forty fields
                 middle = f"{hint} Expected" if hint else "; expected"
                 raise problem(f"unknown field{middle} one of {', '.join(names)}", str(key))

@@ -12,13 +12,18 @@ from servotwin.description.compose import SUFFIXES, Files, resolve
 from servotwin.description.contradictions import contradictions
 from servotwin.description.nodes import Node, one_line, quoted
 from servotwin.description.problems import input_error
-from servotwin.description.schema import RobotDescription
+from servotwin.description.schema import FORMAT, RobotDescription
 from servotwin.description.units import did_you_mean
 from servotwin.description.xacro_file import is_xacro, refusal
 from servotwin.errors import InputError
 
 CATALOGUE = Path(__file__).resolve().parents[1] / "catalogue"
 PARTS = "parts"
+_OTHER_KINDS = {
+    "servotwin-scenario": "a scenario, which 'servotwin simulate' takes",
+    "servotwin-points": "the points of a job, which 'servotwin job check' reads with the job",
+    "servotwin-io": "a script of inputs, which 'servotwin job run --io' takes",
+}
 
 
 def read_description(
@@ -38,10 +43,21 @@ def read_description(
     files = Files(find_in_catalogue, density=density, allow_code=allow_code)
     path = Path(name_or_path) if allow_code is not None and is_xacro(name_or_path) else locate(name_or_path)
     try:
-        tree = resolve(files.read(path), overrides, files=files)
+        written = files.read(path)
+        _check_kind(written)
+        tree = resolve(written, overrides, files=files)
     except RecursionError:
         raise InputError("nested too deeply", file=str(path)) from None
     return description_from(tree, files)
+
+
+def _check_kind(tree: Node) -> None:
+    """Say it if the file is not a robot but another kind of ours."""
+    stated = tree.value.get("format") if isinstance(tree.value, dict) else None
+    other = _OTHER_KINDS.get(str(stated.value).partition("/")[0]) if stated is not None else None
+    if stated is not None and other:
+        text = f"{quoted(stated.value)} is {other}; expected format: {FORMAT}, a robot file"
+        raise stated.error(text, "format")
 
 
 def description_from(tree: Node, files: Files | None = None) -> RobotDescription:
@@ -82,5 +98,7 @@ def find_in_catalogue(name: str) -> Path:
         return CATALOGUE / f"{name}.yaml"
     if name in {path.name for path in (CATALOGUE / PARTS).glob("*.yaml")}:
         return CATALOGUE / PARTS / name
+    if name.lower().endswith(SUFFIXES):  # named by a file that includes it
+        raise InputError(f"no such file {quoted(name)}; expected one beside this file, or a path to it")
     listed = f"{', '.join(names) or 'none'}{did_you_mean(name, names)}"
     raise InputError(f"no robot {quoted(name)}; expected a .yaml or .urdf file or one of {listed}")

@@ -19,11 +19,15 @@ MAX_BYTES = 200_000_000
 
 @dataclass(frozen=True)
 class MassProperties:
-    """Mass [kg], centre (3,) [m] and inertia about the centre (3, 3) [kg m2]."""
+    """Mass [kg], centre (3,) [m] and inertia about the centre (3, 3) [kg m2].
+
+    ``hulls``: the meshes that are not closed, of which the convex hull was filled.
+    """
 
     mass: float
     center: Array
     inertia: Array
+    hulls: tuple[str, ...] = ()
 
 
 def mesh_path(address: str, file: str) -> Path | None:
@@ -81,4 +85,4 @@ def mesh_properties(
         raise place.error(f"{quoted(address)} cannot be read as a mesh: {one_line(error, 80)}") from None
     if not (mass > 0.0 and np.isfinite(inertia).all()):
         raise place.error(f"{quoted(address)} encloses no volume; expected a closed mesh, in metres")
-    return MassProperties(mass, center, inertia)
+    return MassProperties(mass, center, inertia, () if body is mesh else (address,))

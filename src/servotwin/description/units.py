@@ -86,7 +86,31 @@ _RMS = {
     " ('5 A*sqrt(2)'), and a constant per A rms divided by sqrt(2) ('1.2 N*m/A/sqrt(2)')",
     "vrms": "V rms is the effective value of a sine; the fields take the amplitude of a phase: write a voltage"
     " between phase and neutral times sqrt(2), one between two phases times sqrt(2/3)",
+    "rms": "rms is the effective value of a sine; the fields take amplitudes: write a current times sqrt(2)"
+    " ('5 A*sqrt(2)'), a constant per A rms divided by sqrt(2) ('1.2 N*m/A/sqrt(2)'), and a voltage between"
+    " two phases times sqrt(2/3)",
 }
+# Products as data sheets write them, without a mark between the factors. They are no names of the table: a
+# variable may have them.
+_JOINED = {
+    "Nm": "N*m",
+    "mNm": "mN*m",
+    "kNm": "kN*m",
+    "Ncm": "N*cm",
+    "kgfcm": "kgf*cm",
+    "kgfm": "kgf*m",
+    "kgm2": "kg*m^2",
+    "kgcm2": "kg*cm^2",
+    "kgmm2": "kg*mm^2",
+    "gcm2": "g*cm^2",
+    "gmm2": "g*mm^2",
+}
+_MEANT = {
+    name[:-1]: f"{text} is written with a mark between its units"
+    for name, text in _JOINED.items()
+    if name[-1] == "2"
+}
+_MEANT["U"] = _MEANT["Umdr"] = "turns per minute are written 'rpm'"
 
 
 def _base_table() -> dict[str, Quantity]:
@@ -124,6 +148,10 @@ def unit(name: str) -> Quantity:
     plain = name.translate(_SUPERSCRIPTS)
     if plain[-1:] in ("2", "3", "4") and plain[:-1] in table:
         return table[plain[:-1]] ** Quantity(float(plain[-1]))
+    if plain in _JOINED:
+        return _unit_quantity(_JOINED[plain])
+    if name in _MEANT:
+        raise ValueError(f"unknown unit {quoted(name)}; {_MEANT[name]}")
     if name.lower().replace("_", "") in _RMS:
         raise ValueError(_RMS[name.lower().replace("_", "")])
     if name.lower() in ("nan", "inf", "infinity"):
@@ -225,8 +253,15 @@ def parse_quantity(text: str, unit: str, *, angle_optional: bool = False, exampl
         usual = example.partition(" ")[2] or EXAMPLES.get(unit, unit)
         fitting = example if example and not quantity.value > 0.0 else f"{text.strip()} {usual}"
         raise ValueError(f"{quoted(text)} has no unit; expected {expectation(unit, fitting)}")
+    if (got, wanted) == (_FREQUENCY, _SPEED):  # 3000 1/min: a turn has no name there
+        per_minute = "min" in text
+        turns = f"{quantity.value * (60.0 if per_minute else 1.0):.6g} {'rpm' if per_minute else 'rps'}"
+        raise ValueError(f"{quoted(text)} is a frequency; expected an angular speed, such as '{turns}'")
     raise ValueError(f"{quoted(text)} is {dimension_name(got)}; expected {expectation(unit, example)}")
 
+
+_FREQUENCY: Dimension = (0, 0, -1, 0, 0, 0)
+_SPEED: Dimension = (0, 0, -1, 0, 0, 1)
 
 # the unit people use for a field measured in the SI unit on the left
 EXAMPLES = {

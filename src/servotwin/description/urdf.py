@@ -30,6 +30,7 @@ from servotwin.description.urdf_shapes import UrdfShape, entries, shapes_of, sol
 from servotwin.description.urdf_tree import Joint, Robot, checked_robot
 from servotwin.description.urdf_xml import MAX_NUMBER, Element, parse_robot, read_robot
 from servotwin.description.xacro_file import expand, is_xacro
+from servotwin.errors import located
 
 UNLIMITED = 1e16  # what simulators write for "no limit"; the export uses it too
 _ZERO = (0.0, 0.0, 0.0)
@@ -64,12 +65,12 @@ def import_urdf(
     else:
         element = read_robot(path)
     robot = checked_robot(element)
-    tree = _tree(robot, Path(path), density)
-    return Imported(tree, tuple(notes(robot)), tuple(warnings(robot, computed=density is not None)))
+    write = _Writer(f"URDF file {Path(path).name}", density)
+    tree = _tree(robot, Path(path), write)
+    return Imported(tree, (*notes(robot), *write.notes), tuple(warnings(robot, computed=density is not None)))
 
 
-def _tree(robot: Robot, path: Path, density: float | None) -> Node:
-    write = _Writer(f"URDF file {path.name}", density)
+def _tree(robot: Robot, path: Path, write: _Writer) -> Node:
     tool = _tool_joint(robot)
     becomes_frame = _is_tool_frame(robot, tool)
     top = robot.element
@@ -97,13 +98,15 @@ def _tree(robot: Robot, path: Path, density: float | None) -> Node:
 class _Writer:
     """Makes nodes that point at URDF elements and name the file as their source.
 
-    ``density`` [kg/m3]: links without inertia are filled with it; None: they stay without.
+    ``density`` [kg/m3]: links without inertia are filled with it; None: they stay without. ``notes``: what there
+    is to say about the filling.
     """
 
     def __init__(self, source: str, density: float | None = None) -> None:
         self.source = one_line(source, 200)
         self.density = density
         self.assumed = ""
+        self.notes: list[str] = []
 
     def _origin(self, place: Element) -> Origin:
         if self.assumed:
@@ -250,7 +253,15 @@ def _filled(element: Element, density: float, write: _Writer) -> dict[str, Node 
     found = solid(solid_shapes(element), density)
     if found.mass == 0.0:
         return {}
-    with write.assuming(f"the shapes of the URDF file filled with {density:g} kg/m^3"):
+    filled = "the shapes of the URDF file"
+    if found.hulls:
+        names = ", ".join(quoted(name) for name in found.hulls)
+        text = (
+            f"link {quoted(element.text('name'))}: the convex hull of {names} was filled, which is not closed"
+        )
+        write.notes.append(located(text, element.file, element.line, None))
+        filled += ", convex hulls of open meshes,"
+    with write.assuming(f"{filled} filled with {density:g} kg/m^3"):
         tensor = {k: write.quantity(v, "kg*m^2", element) for k, v in entries(found.inertia).items()}
         return {
             "mass": write.quantity(found.mass, "kg", element),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from servotwin.description.nodes import one_line, quoted
@@ -31,11 +32,7 @@ def notes(robot: Robot) -> Iterator[str]:
     for name, new in robot.link_names.items():
         if name != new:
             yield located(f"link {quoted(name)} is called {quoted(new)} here", file, None, None)
-    for place, count in sorted(robot.element.skipped.items()):
-        tag = one_line(place.partition("/")[2], 40)
-        meaning = _MEANINGS.get(place, "")
-        why = f": {meaning}" if meaning else ""
-        yield located(f"<{tag}> left out, {_times(count)}{why}", file, None, None)
+    yield from _skipped(robot)
     both = [name for name, link in robot.links.items() if link.all("visual") and link.all("collision")]
     if both:
         yield located(
@@ -46,21 +43,45 @@ def notes(robot: Robot) -> Iterator[str]:
 def warnings(robot: Robot, *, computed: bool) -> Iterator[str]:
     """What changes the equations; ``computed``: missing inertias were computed from shapes."""
     file = robot.element.file
-    for joint in robot.joints:
-        dynamics = joint.element.only("dynamics")
-        lost = (
-            [] if dynamics is None else [k for k in ("damping", "friction") if _value(dynamics.attributes, k)]
-        )
-        if dynamics is not None and lost and joint.moves:
-            text = (
-                f"<dynamics> left out: {' and '.join(lost)} of joint {quoted(joint.name)};"
-                " state viscous_friction and coulomb_friction of its motor"
-            )
-            yield located(text, file, dynamics.line, None)
+    yield from _dynamics(robot)
     empty = _massless(robot, computed=computed)
     if empty:
         remedy = "expected <inertial>" if computed else "expected <inertial>, or a conversion with --density"
         yield located(f"without inertia, and so massless: {_listed(empty)}; {remedy}", file, None, None)
+
+
+def _skipped(robot: Robot) -> Iterator[str]:
+    """One line for each kind of element that is passed over; one of no known meaning is said with its place."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for place, count in sorted(robot.element.skipped.items()):
+        parent, _, tag = (one_line(part, 40) for part in place.partition("/"))
+        meaning = _MEANINGS.get(place, "")
+        counts[(f"<{tag}>" if meaning else f"<{tag}> in <{parent}>", f": {meaning}" if meaning else "")] += (
+            count
+        )
+    for (what, why), count in counts.items():
+        yield located(f"{what} left out, {_times(count)}{why}", robot.element.file, None, None)
+
+
+def _dynamics(robot: Robot) -> Iterator[str]:
+    """One line for the friction of all joints, at the first of them."""
+    lost: dict[str, list[str]] = {}
+    line = None
+    for joint in robot.joints:
+        dynamics = joint.element.only("dynamics")
+        if dynamics is None or not joint.moves:
+            continue
+        for key in ("damping", "friction"):
+            if _value(dynamics.attributes, key):
+                lost.setdefault(key, []).append(joint.name)
+                line = line or dynamics.line
+    if lost:
+        named = list(dict.fromkeys(name for names in lost.values() for name in names))
+        text = (
+            f"<dynamics> left out: {' and '.join(lost)} of joint{'s' if len(named) > 1 else ''} {_listed(named)};"
+            " state friction: {viscous: ..., coulomb: ...} of the axis"
+        )
+        yield located(text, robot.element.file, line, None)
 
 
 def _value(attributes: dict[str, str], key: str) -> bool:

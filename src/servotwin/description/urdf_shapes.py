@@ -61,13 +61,14 @@ def solid(shapes: Sequence[UrdfShape], density: float) -> MassProperties:
     for body in bodies:
         d = body.center - center
         inertia += body.inertia + body.mass * (d @ d * np.eye(3) - np.outer(d, d))
-    return MassProperties(mass, center, inertia)
+    hulls = tuple(dict.fromkeys(name for body in bodies for name in body.hulls))
+    return MassProperties(mass, center, inertia, hulls)
 
 
 def _placed(shape: UrdfShape, density: float) -> MassProperties:
     own = _properties(shape.geometry, density)
     R = rot_rpy(shape.rpy)
-    return MassProperties(own.mass, R @ own.center + np.array(shape.xyz), R @ own.inertia @ R.T)
+    return MassProperties(own.mass, R @ own.center + np.array(shape.xyz), R @ own.inertia @ R.T, own.hulls)
 
 
 def _properties(geometry: Element, density: float) -> MassProperties:

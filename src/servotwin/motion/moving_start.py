@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, Limits
-from servotwin.motion.point_moves import Reference
+from servotwin.motion.point_moves import Reference, RestPoint
 from servotwin.motion.profiles import PEAK
 
 SAMPLES = 2001
@@ -73,9 +73,11 @@ def run_out_time(speed: Array, ramp: float, limits: Limits) -> float:
     return max(ramp, float(np.nan_to_num(needed).max()))
 
 
-def rest_after(q: Array, speed: Array, ramp: float) -> Array:
+def rest_after(q: Array, speed: Array, ramp: float) -> RestPoint:
     """Where joints at q (n,) with this speed would come to rest: the plan begins there."""
-    return np.asarray(q + 0.5 * ramp * speed)
+    rest = np.asarray(q + 0.5 * ramp * speed).view(RestPoint)
+    rest.speed = speed
+    return rest
 
 
 def check_moving_start(

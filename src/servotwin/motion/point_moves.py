@@ -109,6 +109,15 @@ class Reference:
         return np.where(near_end, q_to - left, q_from + done), qd, qdd
 
 
+class RestPoint(np.ndarray):
+    """Positions (n,) where joints come to rest that begin with ``speed`` (n,) [rad/s, m/s]: a start that nobody wrote.
+
+    It is an array that remembers where it comes from, for the messages.
+    """
+
+    speed: Array
+
+
 def plan_moves(
     start: ArrayLike,
     moves: Sequence[PointMove],
@@ -135,8 +144,12 @@ def plan_moves(
     jerks = np.broadcast_to(np.asarray(jerk, dtype=np.float64), q.shape)
     if not moves or len(moves) * repeat > MAX_MOVES:
         raise InputError(f"{len(moves) * repeat} moves; expected 1 to {MAX_MOVES}", field="move")
-    for name, low, high, value, slides in zip(labels, limits.q_min, limits.q_max, q, sliding, strict=True):
-        _check_inside(value, (low, high), slides, f"axis {name} starts at", f"start.{name}")
+    moving = start.speed if isinstance(start, RestPoint) else np.zeros(q.shape)
+    for i, (name, slides) in enumerate(zip(labels, sliding, strict=True)):
+        said = (f"axis {name} starts at", f"start.{name}")
+        if moving[i] != 0.0:
+            said = (f"axis {name} would come to rest at", f"initial.speed.{name}")
+        _check_inside(q[i], (limits.q_min[i], limits.q_max[i]), slides, *said)
     _check_moves(moves, limits, labels, sliding)
     plans: dict[tuple[int, bytes], _Timed] = {}  # a move that comes again from the same place is planned once
     rows = []

@@ -11,6 +11,11 @@ from servotwin.report.page import Card, Figure, Page
 from servotwin.robot.derive import RobotEquations
 from servotwin.robot.robot import Robot
 
+THINNEST = 0.2  # half the least edge of the box, of the largest extent
+VIEW = np.array([1.25, 1.25, 1.0])  # direction from which the picture looks at the box
+EYE = 1.5  # distance of the eye, in diagonals of the box
+LOWERED = -0.1  # where it looks, below the middle: the ticks of the lower edges need room
+
 
 def equations_html(equations: RobotEquations, form: FormName = "MCg") -> str:
     """The page as HTML text."""
@@ -81,9 +86,35 @@ def mechanism_figure(robot: Robot) -> Any:
         ]
     )
     figure.update_layout(
-        height=460,
+        height=520,
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
-        scene={"aspectmode": "data", "xaxis_title": "x [m]", "yaxis_title": "y [m]", "zaxis_title": "z [m]"},
+        scene=_scene(np.vstack([*lines, *dots.T])),
         legend={"orientation": "h"},
     )
     return figure
+
+
+def _scene(points: np.ndarray) -> dict[str, Any]:
+    """A box around points (k, 3) [m], seen from so far that its corners, ticks and titles are within the picture.
+
+    Plotly chooses the range -1 to 1 for an axis along which a planar mechanism does not extend, and looks at the box
+    from a distance that does not depend on its proportions, which lets the nearest corner fall out of the picture.
+    """
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+    largest = float((high - low).max()) or 1.0
+    half = np.maximum(0.55 * (high - low), THINNEST * largest)
+    shape = 2.0 * half / float((2.0 * half).max())  # the longest edge of the box is 1
+    away = EYE * float(np.linalg.norm(shape)) * VIEW / float(np.linalg.norm(VIEW))
+    scene: dict[str, Any] = {
+        "aspectmode": "manual",
+        "aspectratio": dict(zip("xyz", map(float, shape), strict=True)),
+        "camera": {
+            "eye": dict(zip("xyz", map(float, away), strict=True)),
+            "center": {"x": 0, "y": 0, "z": LOWERED},
+        },
+    }
+    for k, name in enumerate("xyz"):
+        middle = 0.5 * float(low[k] + high[k])
+        span = [middle - float(half[k]), middle + float(half[k])]
+        scene[f"{name}axis"] = {"title": {"text": f"{name} [m]"}, "range": span, "nticks": 5}
+    return scene

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.description.fields import FARTHEST
 from servotwin.dynamics.forward import NoInertiaError
 from servotwin.dynamics.partition import solve_partly
 from servotwin.equations.derivation import Numbers
-from servotwin.errors import UnsupportedError
+from servotwin.errors import InputError, UnsupportedError
 from servotwin.kernels.hub import Kernel, kernel
 from servotwin.mechanism.model import Array, BoolArray, Mechanism
 
@@ -61,6 +62,9 @@ class GraphRoad:
             raise self._no_inertia(error.joint) from None
         qdd: Array = call(q, qd, tau)
         if not np.isfinite(qdd).all() and all(np.isfinite(np.asarray(a)).all() for a in (q, qd, tau)):
+            if (np.abs(np.asarray(q, dtype=np.float64)) > FARTHEST).any():
+                text = f"{self.mechanism.name}: q is too large; expected at most {FARTHEST:g} rad or m either way"
+                raise InputError(text)
             raise self._no_inertia(None)
         if not drives:
             self._accel = call  # it has shown that the mass matrix can be factored

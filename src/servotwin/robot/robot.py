@@ -128,7 +128,7 @@ class Robot(ClosedChain):
         wide = np.where(np.array(self.joint_units) == "m", 1.0, np.pi)
         low = np.where(np.isfinite(self.limits.q_min), self.limits.q_min, -wide)
         high = np.where(np.isfinite(self.limits.q_max), self.limits.q_max, wide)
-        shape = (size,) if isinstance(size, int) else size
+        shape = (int(size),) if isinstance(size, int | np.integer) else size
         q = rng.uniform(low, high, (*shape, self.n))
         for _ in range(REDRAWN):
             out = (self.quantities.beyond(q) > 0.0).any(axis=-1)

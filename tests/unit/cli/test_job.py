@@ -248,6 +248,22 @@ def test_alarm_interruption_and_divergence_have_their_exit_codes(
         job_run.run("scara-line", None, str(tmp_path), None, ["mass"])
 
 
+def test_run_of_a_job_that_cannot_be_planned_prints_one_line_and_writes_nothing(
+    simulated: Callable[[Any], list[dict[str, Any]]], tmp_path: Path, capsys: Capture
+) -> None:
+    text = "program error: a.job:1:1: the tool would go at 3 m/s; expected at most 1 m/s"
+    refused = made_up_run(log=made_up_log(finished=False, alarms=(text,), entries=(), reason=text))
+    still = replace(refused.commands, qd=np.zeros_like(refused.commands.qd))
+    simulated(refused._replace(commands=still))
+    assert job_run.run("scara-line", None, str(tmp_path / "out" / "a"), None, None) == 2
+    assert tuple(capsys.readouterr()) == ("", text + "\n")
+    assert list(tmp_path.iterdir()) == []
+    simulated(refused._replace(log=replace(refused.log, entries=made_up_log().entries)))  # the arm had moved
+    assert job_run.run("scara-line", None, str(tmp_path / "out"), None, None, report=False) == 1
+    assert text in capsys.readouterr().err
+    assert (tmp_path / "out" / "instructions.json").exists()
+
+
 # --- from the log to the story ---------------------------------------------------------------------
 
 

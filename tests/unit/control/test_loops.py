@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from servotwin.control import loop_warnings
 from servotwin.control.axis_data import axis_model
 from servotwin.control.axis_run import axis_run, largest_pole
 from servotwin.control.gains import Gains, axis_gains
@@ -229,3 +232,11 @@ def test_summarised_warnings_of_one_kind_are_one_line_with_the_worst_case():
         "axis C: alone",
     ]
     assert summarised(many[:2]) == ["speed loop unstable: axis A; worst: axis A, heaviest: text 3.0"]
+
+
+@pytest.mark.parametrize(
+    ("margin", "text"), [(29.6, "29.6"), (29.96, "29.96"), (29.2, "29"), (12.0, "12"), (45.0, "45")]
+)
+def test_margin_just_below_the_expected_one_is_printed_below_it(margin: float, text: str) -> None:
+    loop = SimpleNamespace(phase_margin=math.radians(margin), gain_margin=None)
+    assert loop_warnings._margin_text(cast(Any, loop)) == f"phase margin {text} deg"

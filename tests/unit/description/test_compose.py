@@ -83,7 +83,7 @@ def test_extends_of_catalogue_name_finds_it(tmp_path: Path) -> None:
     [
         ({"robot.yaml": "extends: robot.yaml"}, "robot.yaml:1: extends: a cycle"),
         ({"robot.yaml": "extends: b.yaml", "b.yaml": "extends: ./robot.yaml"}, "b.yaml:1: extends: a cycle"),
-        ({"robot.yaml": "extends: none.yaml"}, "robot.yaml:1: extends: no robot 'none.yaml'"),
+        ({"robot.yaml": "extends: none.yaml"}, "robot.yaml:1: extends: no such file 'none.yaml'"),
         ({"robot.yaml": "a: 1\nextends: gsis-skara"}, "robot.yaml:2: extends: no robot 'gsis-skara'"),
         ({"robot.yaml": "extends: gsis-skara"}, "did you mean 'gsis-scara'?"),
         ({"robot.yaml": "extends: [a]"}, "expected a catalogue name or a file"),
@@ -139,7 +139,7 @@ def test_include_merges_under_the_local_keys(tmp_path: Path) -> None:
     [
         ("motors.yaml#loop", "a cycle: '#loop' includes itself"),
         ("motors.yaml#maker.smal", "motors.yaml has no entry 'maker.smal'; did you mean 'small'?"),
-        ("none.yaml#x", "robot.yaml:4: axes.A.motor.include: no robot 'none.yaml'"),
+        ("none.yaml#x", "robot.yaml:4: axes.A.motor.include: no such file 'none.yaml'"),
         ("motors.yaml#a-list", "is not a mapping; only mappings can be included"),
         ("[1]", "expected 'file#entry'"),
         ('"#axes.A"', "includes itself"),

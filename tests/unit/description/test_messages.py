@@ -35,6 +35,28 @@ def test_unknown_field_of_the_longest_part_keeps_hint_and_whole_list(tmp_path: P
     assert text.endswith(", leakage")
 
 
+@pytest.mark.parametrize("name", ["peak_current", "max_current"])
+def test_largest_current_of_a_data_sheet_leads_to_current_limit(tmp_path: Path, name: str) -> None:
+    assert "did you mean 'current_limit'?" in message(tmp_path, f"    motor: {{{name}: 12 A}}\n")
+
+
+def test_include_of_a_file_that_is_missing_says_so(tmp_path: Path) -> None:
+    text = message(tmp_path, "    motor: {include: missing.yaml#x}\n")
+    assert text.startswith(
+        "robot.yaml:6: axes.A.motor.include: no such file 'missing.yaml'; expected one beside"
+    )
+
+
+@pytest.mark.parametrize(("kind", "word"), [("scenario", "a scenario"), ("points", "the points of a job")])
+def test_another_kind_of_file_is_named_where_a_robot_is_expected(
+    tmp_path: Path, kind: str, word: str
+) -> None:
+    path = tmp_path / "other.yaml"
+    path.write_text(f"format: servotwin-{kind}/1\nrobot: gsis-scara\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"other.yaml:1: format: 'servotwin-{kind}/1' is {word}, which"):
+        read_description(path)
+
+
 @pytest.mark.parametrize("word", ["bldc", "BLDC", "ac-servo", "brushless", "synchronous", "ipmsm"])
 def test_other_names_of_synchronous_motors_lead_to_pmsm(tmp_path: Path, word: str) -> None:
     text = message(tmp_path, f"    motor: {{kind: {word}}}\n")

@@ -165,3 +165,39 @@ def test_common_units_need_no_pint(monkeypatch: pytest.MonkeyPatch) -> None:
         "1 W",
     ):
         read_quantity.__wrapped__(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "spelled"),
+    [
+        ("0.37 Nm/A", "N*m/A", "0.37 newton*meter/ampere"),
+        ("12 mNm", "N*m", "0.012 newton*meter"),
+        ("8 Ncm", "N*m", "8 newton*centimeter"),
+        ("2.6e-5 kgm2", "kg*m^2", "2.6e-5 kilogram*meter**2"),
+        ("2.6e-5 kgm\u00b2", "kg*m^2", "2.6e-5 kilogram*meter**2"),
+        ("260 gcm\u00b2", "kg*m^2", "260 gram*centimeter**2"),
+        ("0.5 kgcm2", "kg*m^2", "0.5 kilogram*centimeter**2"),
+    ],
+)
+def test_joined_unit_of_data_sheets_is_the_product(text: str, field: str, spelled: str) -> None:
+    assert parse_quantity(text, field) == pytest.approx(PINT(spelled).to_base_units().magnitude, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "remedy"),
+    [
+        ("2.6e-5 kgm^2", "kg*m^2", r"unknown unit 'kgm'; kg\*m\^2 is written"),  # kgm squared it is not
+        ("3000 1/min", "rad/s", "such as '3000 rpm'"),
+        ("3000 min^-1", "rad/s", "such as '3000 rpm'"),
+        ("50 1/s", "rad/s", "such as '50 rps'"),
+        ("3000 U/min", "rad/s", "written 'rpm'"),
+        ("0.37 Nm/Arms", "N*m/A", r"divided by sqrt\(2\)"),
+        ("0.37 N*m/A rms", "N*m/A", r"divided by sqrt\(2\)"),
+        ("5 A rms", "A", r"times sqrt\(2\)"),
+    ],
+)
+def test_unit_of_data_sheets_that_is_not_read_names_the_one_to_write(
+    text: str, field: str, remedy: str
+) -> None:
+    with pytest.raises(ValueError, match=remedy):
+        parse_quantity(text, field)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from pathlib import Path
 
@@ -138,9 +139,27 @@ def test_what_is_left_out_is_one_line_each(tmp_path: Path) -> None:
         "arm.urdf: <collision> left out of base_link: pictures use the visual shapes",
     ]
     [lost] = [line for line in description.warnings if "dynamics" in line]
-    assert "<dynamics> left out: damping of joint 'joint_1'" in lost
+    assert lost.endswith(
+        "<dynamics> left out: damping of joint joint_1; state friction: {viscous: ..., coulomb: ...} of the axis"
+    )
     line = VENDOR[: VENDOR.index("<dynamics")].count("\n") + 1
     assert lost.startswith(f"{tmp_path}/arm.urdf:{line}: ")
+
+
+def test_dynamics_and_colours_of_many_elements_are_one_line_each(tmp_path: Path) -> None:
+    mass = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    look = '<visual><geometry><box size="1 1 1"/></geometry><material name="m"/></visual>'
+    text = '<robot name="r"><material name="m"/><origin xyz="0 0 0"/><link name="l0"/>'
+    for i in range(3):
+        text += f'<link name="l{i + 1}">{mass}{look}</link><joint name="j{i}" type="continuous">'
+        text += (
+            f'<parent link="l{i}"/><child link="l{i + 1}"/><dynamics damping="{i}" friction="0.1"/></joint>'
+        )
+    description = described(tmp_path, text + "</robot>")
+    [lost] = description.warnings
+    assert "friction and damping of joints j0, j1, j2; state friction:" in lost
+    told = [note.partition("arm.urdf: ")[2] for note in description.notes]
+    assert told == ["<material> left out, 4 times: colours", "<origin> in <robot> left out, once"]
 
 
 def test_links_without_inertia_are_warned_of_in_one_line(tmp_path: Path) -> None:
@@ -206,12 +225,12 @@ def test_inertia_of_a_turned_and_shifted_box_is_that_of_its_points(tmp_path: Pat
     np.testing.assert_allclose(inertia, np.trace(second) * np.eye(3) - second, rtol=2 / n**2, atol=1e-5)
 
 
-def stl_tetrahedron(path: Path) -> None:
-    """A binary STL of the tetrahedron with corners 0, a e_x, a e_y, a e_z, a = 100 (millimetres)."""
+def stl_tetrahedron(path: Path, *, faces: int = 4) -> None:
+    """A binary STL of the tetrahedron with corners 0, a e_x, a e_y, a e_z, a = 100 (millimetres); 3 faces: open."""
     corners = np.vstack([np.zeros(3), 100.0 * np.eye(3)])
-    faces = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
-    data = b"\0" * 80 + struct.pack("<I", len(faces))
-    for face in faces:
+    sides = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)][:faces]
+    data = b"\0" * 80 + struct.pack("<I", len(sides))
+    for face in sides:
         data += struct.pack("<12fH", *np.zeros(3), *corners[list(face)].ravel(), 0)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -233,6 +252,20 @@ def test_inertia_of_a_mesh_is_that_of_the_body_it_encloses(tmp_path: Path, addre
     np.fill_diagonal(expected, 3.0 * 0.01 / 40.0)
     np.testing.assert_allclose(inertia, expected, rtol=1e-6)
     assert not description.warnings
+
+
+def test_inertia_of_an_open_mesh_is_that_of_its_hull_and_says_so(tmp_path: Path) -> None:
+    stl_tetrahedron(tmp_path / "link.stl", faces=3)  # its hull is the whole tetrahedron
+    mesh = '<mesh filename="link.stl" scale="0.001 0.001 0.001"/>'
+    description = read_description(written(tmp_path, shaped(mesh)), density=6000.0)
+    assert description.axes["j"].link.mass == pytest.approx(1.0, rel=1e-6)
+    [note] = description.notes
+    assert re.search(r"arm\.urdf:\d+: link '\w+': the convex hull of 'link.stl' was filled", note)
+    assert {why for _, _, why in description.assumptions()} == {
+        "the shapes of the URDF file, convex hulls of open meshes, filled with 6000 kg/m^3"
+    }
+    stl_tetrahedron(tmp_path / "link.stl")
+    assert not read_description(written(tmp_path, shaped(mesh)), density=6000.0).notes
 
 
 def test_computed_inertia_is_marked_as_assumed_and_a_stated_one_stays(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.model import Limits
+from servotwin.motion.moving_start import rest_after
 from servotwin.motion.point_moves import PointMove, plan_moves
 from servotwin.motion.profiles import ProfileKind
 
@@ -280,3 +281,11 @@ def test_acceleration_or_ramp_that_cannot_be_is_refused(move, field: str, text: 
         plan_moves(np.zeros(3), [PointMove(np.full(3, 0.1), **move)], LIMITS, names=("A", "B", "Z"))
     assert caught.value.field == field
     assert text in caught.value.message
+
+
+def test_start_with_too_much_speed_names_the_speed_and_the_place_of_rest() -> None:
+    limits = Limits(np.array([0.0]), np.array([1.0]), np.array([2.0]), np.array([np.inf]), np.array([np.inf]))
+    rest = rest_after(np.array([0.9]), np.array([1.5]), 0.4)  # 0.9 m + 1.5 m/s * 0.4 s / 2 = 1.2 m
+    with pytest.raises(InputError, match="axis X would come to rest at 1200 mm") as refused:
+        plan_moves(rest, [PointMove(np.array([0.5]))], limits, names=["X"], prismatic=[True])
+    assert refused.value.field == "initial.speed.X"

@@ -65,7 +65,7 @@ def test_cards_show_both_runs(runs: tuple[Result, Result], page: Seen) -> None:
     assert rms.mark == "good"
     page.card("deg/s", DEG * 3.3)
     assert page.card("mm", 0.0427).mark == "good"
-    speed = page.card("times", sum(SIMULATED) / sum(WALL))
+    speed = page.card("times real time", sum(SIMULATED) / sum(WALL))
     assert numbers(speed.remark) == [4.6, 0.38]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from seen import Seen, numbers
-from servotwin.report.equations_page import equations_html
+from servotwin.report.equations_page import equations_html, mechanism_figure
 from servotwin.robot.derive import derive
 from servotwin.robot.load import load_robot
 
@@ -52,3 +54,22 @@ def test_cards_are_the_counts_of_the_equations() -> None:
     shown = [numbers(card.value)[0] for card in page.cards]
     assert shown[:2] == [6, len(equations.base_parameters.names)]
     assert shown[2:] == [counts["rne"], counts["accel"]]
+
+
+@pytest.mark.parametrize("name", ["five-bar", "planar-fourbar", "double-pendulum", "gsis-scara", "stewart"])
+def test_corners_of_the_drawn_box_are_within_the_picture(name: str) -> None:
+    """Plotly sees a box of the edges ``aspectratio`` about 0 from ``eye`` within 45 deg from top to bottom."""
+    scene = mechanism_figure(load_robot(name)).layout.scene
+    edges, eye, at = (
+        np.array([getattr(part, a) for a in "xyz"])
+        for part in (scene.aspectratio, scene.camera.eye, scene.camera.center)
+    )
+    ahead = (at - eye) / np.linalg.norm(at - eye)
+    right = np.cross(ahead, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    up = np.cross(right, ahead)
+    for signs in itertools.product((-0.5, 0.5), repeat=3):
+        seen = np.array(signs) * edges - eye
+        half_height = float(seen @ ahead) * np.tan(np.pi / 8.0)
+        assert abs(seen @ up) < 0.85 * half_height  # the rest is for ticks and titles
+        assert abs(seen @ right) < 1.0 * half_height

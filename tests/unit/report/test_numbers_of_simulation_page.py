@@ -369,7 +369,7 @@ def test_cards_show_the_summary(result: Result, page: Seen) -> None:
     else:
         assert rounds_to(shown[0].value, MM * final)
     assert rounds_to(shown[0].remark, MM * float(error.max()))
-    fast = page.card("times", 20.0)
+    fast = page.card("times real time", 20.0)
     assert numbers(fast.remark) == [1.4, 0.073]
     assert rounds_to(page.card("ms", 94.2).remark.rpartition(" to ")[2], 0.05)
     shares = {

@@ -43,7 +43,7 @@ def test_page_stands_alone_and_has_every_section(result: Result) -> None:
         *("Joint A", "Joint Z", "Following error", "Path from above", "Settling", "Motor A: torque"),
         *("Motor W: torque and speed", "Windings", "Where the energy went", "Switching", "voltage limit"),
         *("fault encoder-stuck", "values of the robot file are assumed", "axes.A.link.mass", "18 kg"),
-        *("16.81 kg", "RMS torque 105 % of rated", "Faster than real time", "Energy balance"),
+        *("16.81 kg", "RMS torque 105 % of rated", "Simulated at", "Energy balance"),
     ):
         assert word in own, word
     assert own.count("<figure>") == 4 + 1 + 4 + 4 + 4 + 4 + 1 + 3 + 1 + 4

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import servotwin as st
-from servotwin.errors import ServotwinError, ShapeError, UnsupportedError
+from servotwin.errors import InputError, ServotwinError, ShapeError, UnsupportedError
 from servotwin.robot import load
 
 
@@ -199,3 +199,14 @@ def test_stored_catalogue_robot_of_another_installation_is_not_taken(monkeypatch
     here = load._key("gsis-scara", {})
     monkeypatch.setattr(load, "PACKAGE", Path("/elsewhere/servotwin"))
     assert load._key("gsis-scara", {}) != here
+
+
+def test_random_q_takes_a_size_of_numpy(scara: st.Robot) -> None:
+    drawn = [scara.random_q(np.random.default_rng(1), size) for size in (3, np.int64(3))]
+    np.testing.assert_array_equal(*drawn)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_accel_at_a_position_beyond_the_sine_says_that_q_is_too_large() -> None:
+    with pytest.raises(InputError, match="gsis-scara: q is too large; expected at most 1e\\+09 rad"):
+        st.load_robot("gsis-scara").accel([0.0, 3e9, 0.05, 0.0], np.zeros(4), np.zeros(4))

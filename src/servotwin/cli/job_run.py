@@ -95,11 +95,11 @@ PLAN_COLUMNS = (
 
 
 def _plan_row(step: Done) -> list[str]:
-    from servotwin.report.job_view import limit_text
+    from servotwin.report.job_view import MENTIONED, limit_text, slowed_text
 
     words = [limit_text(*item).replace("\u00a0", " ") for item in step.reached]
-    if step.slowed > 1.0 + 1e-9:
-        words.append(f"slowed {step.slowed:.3g} times")
+    if step.slowed >= MENTIONED:
+        words.append(slowed_text(step.slowed))
     if step.note:
         words.append(step.note)
     return [

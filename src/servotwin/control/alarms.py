@@ -111,10 +111,23 @@ class Watch:
         return shown(float(values[i]), self.units[i], per)
 
 
-def shown(value: float, unit: str, per: str = "") -> str:
+def shown(value: float, unit: str, per: str = "", digits: int = 5) -> str:
     """A value [rad, m, or ``per`` time] as people read it: degrees and millimetres."""
     factor, name = (1e3, "mm") if unit == "m" else (180.0 / np.pi, "deg")
-    return f"{factor * value:.5g} {name}{per}"
+    return f"{factor * value:.{digits}g} {name}{per}"
+
+
+def shown_apart(value: float, limit: float, unit: str, per: str = "") -> tuple[str, str]:
+    """A value and the limit that it exceeds, with as many digits as tell them apart.
+
+    >>> shown_apart(0.0300001, 0.03, "m")
+    ('30.0001 mm', '30 mm')
+    """
+    for digits in range(5, 16):
+        texts = shown(value, unit, per, digits), shown(limit, unit, per, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def watch_of(

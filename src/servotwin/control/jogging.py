@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from servotwin.control.alarms import shown
+from servotwin.control.alarms import BoolArray, shown
 from servotwin.control.time_scaling import Motion
 from servotwin.description.frames import Array
 from servotwin.errors import InputError, KinematicsError
@@ -100,29 +100,34 @@ def joint_step(q: Array, qd: Array, wanted: Array, limits: MotionLimits, T: floa
 def _kept(q: Array, qd: Array, v: Array, limits: MotionLimits, T: float) -> Array:
     """Of the speeds (n,) between full braking and ``v`` the nearest to ``v`` that keeps the quantities.
 
-    A quantity z = A q + b may be moved on by joints that brake for longer after others have stopped, so each
-    joint that takes it towards a limit counts with the whole way that it needs to stop (eq:brake-speed).
+    Only joints of quantities that would leave their range are slowed. A quantity z = A q + b may be moved on by
+    joints that brake for longer after others have stopped, so each joint that takes it towards a limit counts with
+    the whole way that it needs to stop (eq:brake-speed).
     """
     a, quantities = limits.acceleration, limits.quantities
     slower = np.sign(qd) * np.maximum(np.abs(qd) - a * T, 0.0)
     z = quantities.values(q)
 
-    def free(speed: Array) -> bool:
+    def lost(speed: Array) -> BoolArray:
         now = quantities.A * (0.5 * T * (qd + speed))
         later = quantities.A * (speed * (0.5 * np.abs(speed) / a + 0.5 * T))
         up = z + now.sum(axis=1) + np.maximum(later, 0.0).sum(axis=1)
         down = z + now.sum(axis=1) + np.minimum(later, 0.0).sum(axis=1)
         outwards = (later > 0.0).any(axis=1), (later < 0.0).any(axis=1)
         high, low = (up > quantities.high) & outwards[0], (down < quantities.low) & outwards[1]
-        return not (high | low).any()
+        return np.asarray(high | low)
 
-    if free(v):
-        return v
-    least, most = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = 0.5 * (least + most)
-        least, most = (middle, most) if free(slower + middle * (v - slower)) else (least, middle)
-    return np.asarray(slower + least * (v - slower))
+    kept, rows = v, np.zeros(len(quantities.names), dtype=bool)
+    while (lost(kept) & ~rows).any():
+        rows |= lost(kept)
+        brake = np.where(quantities.A[rows].any(axis=0), slower, v)
+        least, most = 0.0, 1.0
+        for _ in range(HALVINGS):
+            middle = 0.5 * (least + most)
+            bad = (lost(brake + middle * (v - brake)) & rows).any()
+            least, most = (least, middle) if bad else (middle, most)
+        kept = brake + least * (v - brake)
+    return kept
 
 
 class LineJog:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from servotwin.control.alarms import BoolArray, shown
+from servotwin.control.alarms import BoolArray, shown_apart
 from servotwin.control.exchange import ProgramSource, Settings
 from servotwin.control.jogging import Jog, LineJog, joint_step
 from servotwin.control.playback import Playback
@@ -37,6 +37,7 @@ PARTS = (
     0.0,
 )  # of a wanted speed that are tried near the limit of a quantity
 STILL = 1e-12  # rad/s, m/s: what a planner leaves of a speed when it has come to rest
+KEPT = 1e-9  # rad, m: what jogging keeps of the range of a quantity, for rounding
 WATCHED = 0.02  # beyond a limit of acceleration: the mean over a period of what rounds within the limit
 TURNING = 1e-6  # share by which a turn may be quicker than asked for
 
@@ -198,25 +199,37 @@ class Reference:
 
     def _jerk_limited(self, online: OnlinePlanner, wanted: Array) -> Motion:
         """A period towards as much of the wanted speeds as leaves room to stop before the limit of a quantity."""
-        for share in PARTS if self.limits.quantities.names else (1.0,):
-            online.reset(self.q, self.qd, self.qdd)
-            online.towards(share * wanted)
-            q, qd, qdd = online.step()
-            if share == 0.0 or self._can_stop(online):
-                break
-        return q, np.where(np.abs(qd) < STILL, 0.0, qd), qdd
+        A = self.limits.quantities.A
+        rows = np.zeros(
+            len(self.limits.quantities.names), dtype=bool
+        )  # quantities for which joints are slowed
+        while True:
+            slowed = A[rows].any(axis=0)
+            for share in PARTS if rows.any() else (1.0,):
+                online.reset(self.q, self.qd, self.qdd)
+                online.towards(np.where(slowed, share * wanted, wanted))
+                q, qd, qdd = online.step()
+                lost = self._lost(online) if rows.size else rows
+                if not (lost & rows).any():
+                    break
+            if not (lost & ~rows).any():
+                return q, np.where(np.abs(qd) < STILL, 0.0, qd), qdd
+            rows |= lost
 
-    def _can_stop(self, online: OnlinePlanner) -> bool:
-        """Whether all quantities stay in their ranges while every joint comes to rest as soon as it can.
+    def _lost(self, online: OnlinePlanner) -> BoolArray:
+        """Which quantities (k,) might leave their ranges while every joint comes to rest as soon as it can.
 
-        A joint that stops late may move a quantity on after others have stopped: those that move it outwards
-        count alone.
+        A joint that stops late may move a quantity on after others have stopped, so every joint counts with the
+        farthest place of its way to rest. That place never moves outwards while it stops: from a state without a
+        quantity in this list, stopping leads to such states only.
         """
         quantities = self.limits.quantities
-        z, moves = quantities.values(online.state[0]), quantities.A * online.stopping_distance()
-        up, down = np.maximum(moves, 0.0).sum(axis=1), np.minimum(moves, 0.0).sum(axis=1)
-        high, low = (up > 0.0) & (z + up > quantities.high), (down < 0.0) & (z + down < quantities.low)
-        return not (high | low).any()
+        z = quantities.values(online.state[0])
+        back, forth = online.stopping_range()
+        moves = quantities.A * back, quantities.A * forth
+        up, down = np.maximum(*moves).sum(axis=1), np.minimum(*moves).sum(axis=1)
+        high, low = quantities.high - KEPT, quantities.low + KEPT
+        return np.asarray(((up > KEPT) & (z + up > high)) | ((down < -KEPT) & (z + down < low)))
 
     def slowing(self, pace: Pace) -> tuple[Motion, bool]:
         """A period towards rest, on the path if there is one; whether it is reached."""
@@ -247,7 +260,7 @@ class Reference:
             if bad.any():
                 i = int(np.argmax(bad))
                 unit = self.robot.joint_units[i]
-                asked, limit = shown(float(values[i]), unit, per), shown(float(bound[i]), unit, per)
+                asked, limit = shown_apart(float(values[i]), float(bound[i]), unit, per)
                 return self.robot.joint_names[i], f"{asked}; the limit is {limit}"
         return self._quantity_fault(q)
 
@@ -260,7 +273,8 @@ class Reference:
         i = int(np.argmax(further))
         unit, z = "m" if quantities.lengths[i] else "rad", float(quantities.values(q)[i])
         limit = float(quantities.high[i] if z > quantities.high[i] else quantities.low[i])
-        return quantities.names[i], f"{shown(z, unit)}; the limit is {shown(limit, unit)}"
+        stands, most = shown_apart(z, limit, unit)
+        return quantities.names[i], f"{stands}; the limit is {most}"
 
     def _range(self) -> tuple[Array, Array]:
         return np.minimum(self.limits.q_min, self.q), np.maximum(self.limits.q_max, self.q)

@@ -6,7 +6,7 @@ Theory: docs/theory/paths.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,11 +15,14 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.laws import make_profile, ramp_limits
 from servotwin.motion.pace import BEND_SHARE, Bends
 from servotwin.motion.profiles import PEAK, ProfileKind
+from servotwin.motion.ramps import RampLimits
 from servotwin.motion.zones import Zone, Zones, zoned_law
 
 PER_OCTAVE = 3  # levels of the local speed, between which zones may change
 MOST_EDGES = 150  # places at which zones may change
 TRIFLE = 1e-3  # of the time: a further zone must save this at least
+FINER, LOWER = 1.1, 60  # steps and their number in which a lower acceleration is tried
+HALVINGS = 40  # of an interval of speeds
 GAIN = 0.99  # of the time: what zones save less than this is not worth them
 
 
@@ -46,18 +49,30 @@ class CurveRamps:
     def zone(self, bends: Bends, end: float, speed: float) -> Zone:
         """The zone with these bends at this speed."""
         steepest = self.steepest(bends, speed)
-        jerk = min(bends.jerk(speed, steepest), self.tool_jerk)
-        ramp = ramp_limits(self.profile, speed, steepest, None if math.isinf(jerk) else jerk)
-        return Zone(end, speed, ramp)
+        if self.given is None or not bends.jerky:
+            return Zone(end, speed, self._ramp(bends, speed, steepest))
+        # In a bend an acceleration needs jerk as well, so that less of it may be quicker.
+        most = float(bends.ramps(np.zeros(1))[0])
+        lower = most * FINER ** np.arange(-LOWER, 1.0)
+        ramps = [self._ramp(bends, speed, a) for a in [*lower[lower < steepest].tolist(), steepest]]
+        way = float(bends.s[-1] - bends.s[0])
+        return min(
+            (Zone(end, speed, ramp) for ramp in ramps),
+            key=lambda zone: rest_to_rest((replace(zone, end=way),), self.profile),
+        )
+
+    def _ramp(self, bends: Bends, speed: float, a: float) -> RampLimits:
+        jerk = min(bends.jerk(speed, a), self.tool_jerk)
+        return ramp_limits(self.profile, speed, a, None if math.isinf(jerk) else jerk)
 
 
 def one_zone(bends: Bends, speed: float, ramps: CurveRamps, *, flowing: bool) -> Zones:
     """All of a curve at one speed, lowered where less speed with steeper ramps is quicker."""
-    given = ramps.given
-    if given is not None and ramps.upto and given > float(bends.ramps(np.array([speed]))[0]):
-        given = None  # the ramps are as steep as there is acceleration left for them
-    if given is None:
-        speed = min(speed, bends.quickest(ramps.profile, ramps.share, flowing=flowing))
+    if ramps.given is None or ramps.upto:
+        best = bends.quickest(ramps.profile, ramps.share, flowing=flowing)
+        if ramps.given is not None:  # no slower than what leaves the acceleration that was asked for
+            best = max(best, _speed_beside(bends, ramps.given / ramps.share, speed))
+        speed = min(speed, best)
     return (ramps.zone(bends, bends.length, speed),)
 
 
@@ -98,6 +113,17 @@ def rest_to_rest(zones: Zones, profile: ProfileKind) -> float:
 def quicker_in_zones(zones: Zones, other: Zones, profile: ProfileKind) -> bool:
     """Whether ``other`` zones save enough time."""
     return rest_to_rest(other, profile) < GAIN * rest_to_rest(zones, profile)
+
+
+def _speed_beside(bends: Bends, given: float, most: float) -> float:
+    """The largest speed up to ``most`` beside which all bends leave the acceleration ``given``; zero if none does."""
+    low, high = 0.0, most
+    if float(bends.ramps(np.array([most]))[0]) >= given:
+        return most
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if float(bends.ramps(np.array([middle]))[0]) >= given else (low, middle)
+    return low
 
 
 def _speeds_beside(bends: Bends, given: float) -> Array:

@@ -79,7 +79,7 @@ def refusal(index: int, demand: Demand, place_m: float | None) -> PathError:
     if demand.what == "motor torque":
         text = f"the move would need {share} the torque of motor {demand.axis} at its speed"
     return PathError(
-        f"{text}; slow the move down or ask for a fit",
+        f"{text}; slow the move down or plan it with --fit",
         index=index,
         what=demand.what,
         axis=demand.axis,

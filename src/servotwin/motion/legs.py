@@ -6,6 +6,7 @@ Theory: docs/theory/paths.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,7 +50,8 @@ class Leg:
     ``zones``: the largest speed and the ramps, one zone unless the path is slower where it is tight.
     ``free``: the pace is what the axes allow rather than a number that was asked for, so that it may be
     lowered without complaint; ``soft``: that holds for the ramps only. ``time`` [s] if the duration was asked for.
-    ``gentler``: the same with no more acceleration than there is, if it may be made to fit.
+    ``gentler``: the same with no more acceleration than there is, if less than was asked for will do;
+    ``asked``: the acceleration that was asked for [m/s2], if any; ``ramped``: the same with another one.
     """
 
     index: int
@@ -65,6 +67,8 @@ class Leg:
     time: float | None = None
     slowed: float = 1.0
     gentler: Leg | None = None
+    asked: float | None = None
+    ramped: Callable[[float], Leg] | None = None
 
     @property
     def length(self) -> float:
@@ -211,13 +215,17 @@ def _curve_leg(
     fit: bool,
     flowing: bool,
 ) -> Leg:
-    """The pace along a curve: what is asked for, or what the axes allow."""
+    """The pace along a curve: what is asked for, or what the axes allow.
+
+    An acceleration that the axes do not have is lowered, unless a speed in m/s was asked for that must be kept.
+    """
     bends = bends_of(path, curve, limits)
     profile = _profile(move.profile, math.inf if not bends.jerky else 0.0, limits)
     asked, free = move.speed, move.speed.kind != "m/s" or not curve.metric
     given = move.acceleration if curve.metric else None
+    yields = fit or free
     if given is not None:
-        _check_acceleration(given, limits.tool_acceleration, index, fit)
+        _check_acceleration(given, limits.tool_acceleration, index, yields)
         given = min(given, limits.tool_acceleration)
     tool_jerk = limits.tool_jerk if curve.metric else math.inf
     ramps = CurveRamps(profile, _share(move.acceleration_share, index), given, False, tool_jerk)
@@ -227,11 +235,12 @@ def _curve_leg(
     else:
         fraction, top = 1.0, min(asked.value, bends.tool_speed)
         most = _asked_speed(asked.value, bends, ramps.steepest(bends, 0.0), index, tracker, fit)
-    lower = replace(ramps, upto=fit)
+    lower = replace(ramps, upto=yields)
     zones = one_zone(bends, most, ramps, flowing=flowing)
-    if curve.kind == "spline" and profile != "quintic" and (free or most < top):
+    gentle = one_zone(bends, most, lower, flowing=flowing)
+    if curve.kind == "spline" and (free or most < top):
         tight = spline_zones(bends, top, fraction, lower, flowing=flowing)
-        zones = tight if quicker_in_zones(zones, tight, profile) else zones
+        zones = tight if quicker_in_zones(gentle, tight, profile) else zones
     time = _asked_time(asked, rest_to_rest(zones, profile), index)
     leg = Leg(
         index,
@@ -243,17 +252,22 @@ def _curve_leg(
         tracker,
         curve,
         free=free,
-        soft=given is None,
+        soft=given is None or (yields and len(zones) > 1),
         time=time,
         slowed=1.0 if free else max(asked.value / most, 1.0),
+        asked=move.acceleration if curve.metric else None,
     )
     if len(zones) > 1:
         leg = leg.compared(asked.value, max((zone.ramp for zone in zones), key=lambda x: x.acceleration))
-    if given is None or len(zones) > 1 or not (fit or time is not None):
+    if given is None or len(zones) > 1 or not yields:
         return leg
-    lower = replace(ramps, upto=True)
-    gentler = replace(leg, zones=one_zone(bends, most, lower, flowing=flowing), soft=True)
-    return replace(leg, gentler=gentler.compared(asked.value, zones[0].ramp))
+    gentler = replace(leg, zones=gentle, soft=True).compared(asked.value, zones[0].ramp)
+
+    def ramped(a: float) -> Leg:
+        with_a = one_zone(bends, most, replace(ramps, given=a), flowing=flowing)
+        return replace(leg, zones=with_a).compared(asked.value, zones[0].ramp)
+
+    return replace(leg, gentler=gentler, ramped=ramped)
 
 
 def _asked_speed(v: float, bends: Bends, a: float, index: int, tracker: Tracker, fit: bool) -> float:
@@ -272,12 +286,12 @@ def _asked_speed(v: float, bends: Bends, a: float, index: int, tracker: Tracker,
     return least
 
 
-def _check_acceleration(acceleration: float, most: float, index: int, fit: bool) -> None:
+def _check_acceleration(acceleration: float, most: float, index: int, yields: bool) -> None:
     if not acceleration > 0.0:
         raise InputError(
             f"move {index + 1}: an acceleration of {acceleration:g} m/s2; expected more than zero"
         )
-    if acceleration > most * (1.0 + 1e-9) and not fit:
+    if acceleration > most * (1.0 + 1e-9) and not yields:
         text = f"{acceleration:g} m/s2 is more than the tool's {most:g} m/s2"
         raise PathError(text, index=index, what="tool acceleration", place_m=0.0)
 

@@ -20,6 +20,22 @@ from servotwin.motion.limits import MotionLimits
 USUAL = 2.0
 
 
+def _extremes(profile: Any) -> tuple[float, float]:
+    """The least and the largest position of phases of constant jerk: at their ends, or where the speed is zero.
+
+    ``position_extrema`` of ruckig counts the target position as well, which a motion to a speed does not have.
+    """
+    t, j = np.array(profile.t), np.array(profile.j)
+    p, v, a = (np.array(x)[: t.size] for x in (profile.p, profile.v, profile.a))
+    root = np.sqrt(np.maximum(a * a - 2.0 * j * v, 0.0))
+    size = a + np.where(a < 0.0, -root, root)  # of v + a x + j x^2/2 = 0 without cancellation
+    turns = -2.0 * v / np.where(size == 0.0, np.inf, size), -size / np.where(j == 0.0, np.inf, j)
+    x = np.clip(np.concatenate([np.zeros_like(t), t, *turns]), 0.0, np.tile(t, 4))
+    p, v, a, j = (np.tile(one, 4) for one in (p, v, a, j))
+    places = p + x * (v + x * (a / 2.0 + x * j / 6.0))
+    return float(places.min()), float(places.max())
+
+
 class OnlinePlanner:
     """The next sample of the shortest jerk-limited motion from the present state to what is asked for.
 
@@ -121,8 +137,11 @@ class OnlinePlanner:
         self._input.target_velocity = np.where(bounded | ~ahead, 0.0, wanted).tolist()
         self._input.max_velocity = np.where(bounded, np.abs(wanted), self.limits.speed).tolist()
 
-    def stopping_distance(self) -> Array:
-        """The way (n,) that every joint still needs to come to rest from the present state."""
+    def stopping_range(self) -> tuple[Array, Array]:
+        """How far back and forth (n,), (n,) every joint still goes until it is at rest: at most 0, at least 0.
+
+        An acceleration cannot be taken away at once, so a joint may turn back before it rests.
+        """
         given = self._ruckig.InputParameter(self.n)
         for name in ("position", "velocity", "acceleration"):
             setattr(given, f"current_{name}", getattr(self._input, f"current_{name}"))
@@ -133,8 +152,9 @@ class OnlinePlanner:
         given.target_velocity, given.target_acceleration = [0.0] * self.n, [0.0] * self.n
         way = self._ruckig.Trajectory(self.n)
         self._check(self._ruckig.Ruckig(self.n).calculate(given, way))
-        end, _, _ = way.at_time(way.duration)
-        return np.array(end, dtype=np.float64) - np.array(given.current_position, dtype=np.float64)
+        here = np.array(given.current_position, dtype=np.float64)
+        ends = np.array([_extremes(profile) for profile in way.profiles[0]]) - here[:, None]
+        return np.minimum(ends[:, 0], 0.0), np.maximum(ends[:, 1], 0.0)
 
     def step(self) -> tuple[Array, Array, Array]:
         """Position, velocity and acceleration (n,) one period later."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
@@ -34,6 +35,7 @@ MARGIN = 1.0 + 1e-7  # a fitted motion stays this much inside its limits, for ro
 FORCE_MARGIN = 1.0 + 1e-4  # the same of torques, whose largest value is sampled
 SLIGHT = 1.0 + 1e-6  # of a limit: the joints follow a curve of the tool no more exactly than that
 SHRUNK = 0.99  # of the radius asked for: a smaller blend is mentioned
+STEEP = 1.0 + 1e-4  # how exactly the largest acceleration is found that holds
 PER_ZONE = 3  # rounds of slowing a zone by itself
 SLOWEST = 1e4  # times; what does not fit then never does
 
@@ -134,13 +136,27 @@ def _close(chain: list[Leg], passed: list[int], limits: MotionLimits, fit: bool,
         made.add(segment, leg.index)
         if leg.slowed > SLIGHT:
             made.slowed[leg.index] = max(made.slowed[leg.index], leg.slowed)
+        made.notes[leg.index] = _ramp_note(leg, segment) or made.notes[leg.index]
     for index in waiting:
         made.add(RestSegment(chain[-1].path.q[-1], 0.0), index)
     for leg, corner in zip(chain, [*corners, None], strict=True):
         made.blends[leg.index] = corner.radius if corner else 0.0
-        made.notes[leg.index] = _blend_note(leg, corner, last=leg is chain[-1])
+        notes = made.notes[leg.index], _blend_note(leg, corner, last=leg is chain[-1])
+        made.notes[leg.index] = "; ".join(note for note in notes if note)
     chain.clear()
     passed.clear()
+
+
+def _ramp_note(leg: Leg, segment: PathSegment) -> str:
+    """What became of an acceleration that the axes do not have."""
+    if leg.asked is None or segment.kind == "blend":
+        return ""
+    used = max(zone.ramp.acceleration for zone in leg.zones)
+    if leg.time is None and isinstance(segment.law, Slowed):
+        used /= segment.law.factor**2
+    if used > SHRUNK * leg.asked:
+        return ""
+    return f"an acceleration of {leg.asked:.4g} m/s2 was lowered to {used:.3g} m/s2"
 
 
 def _blend_note(leg: Leg, corner: Corner | None, *, last: bool) -> str:
@@ -166,7 +182,7 @@ def _alone(leg: Leg, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]
         if worst.share <= HOLDS:
             return leg, segment
         if leg.gentler is not None:
-            return _quicker(leg, segment, limits)
+            return _quicker(leg, segment, limits, fit)
         if not _may_slow(leg, worst, fit):
             leg = _softened(leg, segment, worst)
         elif len(leg.zones) == 1 or count >= PER_ZONE * len(leg.zones) or _slowing(worst) > SLOWEST:
@@ -176,15 +192,37 @@ def _alone(leg: Leg, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]
     raise refuse(leg, segment, worst)
 
 
-def _quicker(leg: Leg, segment: PathSegment, limits: MotionLimits) -> tuple[Leg, PathSegment]:
-    """A leg that is made to fit: slowed as a whole, or with gentler ramps."""
+def _quicker(leg: Leg, segment: PathSegment, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]:
+    """A leg that is made to fit: with gentler ramps, or slowed as a whole if its speed was asked for."""
     assert leg.gentler is not None
-    gentle = _alone(replace(leg.gentler, time=None), limits, True)
-    try:
-        slow = _until_it_holds(leg, segment, limits)
-    except PathError:
-        return gentle
-    return min(gentle, slow, key=lambda pair: pair[1].duration)
+    found = [_alone(replace(leg.gentler, time=None), limits, fit), *_steepest(leg, limits)]
+    if not leg.free:
+        with suppress(PathError):
+            found.append(_until_it_holds(leg, segment, limits))
+    return min(found, key=lambda pair: pair[1].duration)
+
+
+def _steepest(leg: Leg, limits: MotionLimits) -> list[tuple[Leg, PathSegment]]:
+    """A leg at its own speed with the most of the acceleration asked for that holds; none if even gentle ramps do not.
+
+    So asking for more acceleration than the axes have takes as long as asking for what they have.
+    """
+    assert leg.gentler is not None
+    assert leg.ramped is not None
+    low, high = leg.gentler.zones[0].ramp.acceleration, leg.zones[0].ramp.acceleration
+    best, a = [], low
+    while True:
+        one = leg.ramped(a)
+        segment = _segment(one, one, _from_rest_to_rest(one))
+        if worst_demand(one, segment, limits).share <= HOLDS:
+            low, best = a, [(one, segment)]
+        elif not best:
+            return []
+        else:
+            high = a
+        if high <= low * STEEP:
+            return best
+        a = math.sqrt(low * high)
 
 
 def _from_rest_to_rest(leg: Leg) -> Profile:
@@ -240,8 +278,10 @@ def _slowing(worst: Demand) -> float:
 
 def _timed(leg: Leg, segment: PathSegment, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]:
     """A leg whose duration was asked for: the quickest one, stretched."""
-    shortest = _until_it_holds if leg.gentler is None else _quicker
-    quickest, fastest = shortest(leg, segment, limits)
+    if leg.gentler is None:
+        quickest, fastest = _until_it_holds(leg, segment, limits)
+    else:
+        quickest, fastest = _quicker(leg, segment, limits, True)
     assert leg.time is not None
     factor = leg.time / fastest.duration
     if factor >= 1.0 - 1e-12:

@@ -12,7 +12,7 @@ from servotwin import __version__
 from servotwin.mechanism.model import BoolArray
 from servotwin.report import job_figures as figures
 from servotwin.report.animation import animation_fragment
-from servotwin.report.job_view import MOVES, JobStory, Line, Step, by_line
+from servotwin.report.job_view import MENTIONED, MOVES, JobStory, Line, Step, by_line, slowed_text
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.simulation_sections import LEAST_ROWS, drive_sections, say_if_empty
 from servotwin.report.simulation_view import view
@@ -190,7 +190,7 @@ def _instructions(page: Page, story: JobStory, lines: Sequence[Line]) -> None:
 def _line_row(line: Line, cycle: float) -> list[str | Cell]:
     moves = line.steps[0].done.word in MOVES
     slowed = max(step.done.slowed for step in line.steps)
-    limits = line.limits() + (f", slowed {slowed:.3g} times" if slowed > 1.0 + 1e-9 else "")
+    limits = line.limits() + (f", {slowed_text(slowed)}" if slowed >= MENTIONED else "")
     return [
         Cell(line.place, "strong"),
         _whole(line.said),

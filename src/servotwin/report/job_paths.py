@@ -104,14 +104,23 @@ class _Move:
 
     def length(self) -> float:
         """Way of the tool point [m]."""
-        s = self._fine(slice(None))
-        ways = np.linalg.norm(np.diff(self._on_path(s), axis=1), axis=2)
-        mine = self._mine(0.5 * (s[:, :-1] + s[:, 1:]))
+        ways, mine = self._ways()
         return float(ways[mine].sum())
 
+    def _ways(self) -> tuple[Array, BoolArray]:
+        """Ways of the tool point (periods, steps) [m], and which of them belong to this move."""
+        s = self._fine(slice(None))
+        ways = np.linalg.norm(np.diff(self._on_path(s), axis=1), axis=2)
+        return ways, self._mine(0.5 * (s[:, :-1] + s[:, 1:]))
+
     def top_speed(self) -> float:
-        """Largest speed of the tool point at the instants of the commands [m/s]."""
+        """Largest speed of the tool point at the instants of the commands [m/s]; between them if it has none."""
         rows = self.k + 1
+        rows = rows[(self.commands.motion[rows] == self.motion) & self._mine(self.commands.motion_time[rows])]
+        if not len(rows):
+            ways, mine = self._ways()
+            steps = np.diff(self.commands.t)[self.k, None] / self.steps
+            return float((ways / steps)[mine].max(initial=0.0))
         q, qd = self.commands.q[rows], self.commands.qd[rows]
         twist = np.einsum("kij,kj->ki", self.robot.jacob0(q), qd)
         arm = np.zeros((len(rows), 3))

@@ -16,6 +16,7 @@ from servotwin.simulation.result import Result, joint_signal
 
 MOST_SAMPLES = 8000  # of the path, for deviations
 NEAR_LIMIT = 0.995  # share from which a limit counts as reached
+MENTIONED = 1.01  # factor of the time from which a move is said to be slowed
 MOVES = ("MOVEJ", "MOVEL", "MOVEC", "SPLINE")
 Changes = tuple[tuple[float, str], ...]  # from when [s] on, what
 
@@ -273,6 +274,11 @@ class Line:
 def limit_text(what: str, axis: str, share: float) -> str:
     """The share of a limit in words: 'A speed 98 %', 'tool speed 50 %'."""
     return f"{axis} {what} {100 * share:.0f} %".strip().replace(" ", "\u00a0")
+
+
+def slowed_text(factor: float) -> str:
+    """By how much a move takes longer than it was asked to, from ``MENTIONED`` on: 'slowed 1.25 times'."""
+    return f"slowed {factor:.2f} times" if factor < 100.0 else f"slowed {factor:.3g} times"
 
 
 def place_text(file: str, line: int) -> str:

@@ -62,11 +62,25 @@ def test_jogging_stops_within_its_stopping_distance() -> None:
     planner = OnlinePlanner(LIMITS, PERIOD, np.zeros(2))
     planner.to_velocity([0.8, -1.0])
     run(planner, 30)
-    q_before, needed = planner.state[0], planner.stopping_distance()
+    q_before, (back, forth) = planner.state[0], planner.stopping_range()
     planner.to_velocity([0.0, 0.0])
     q, qd, _ = run(planner)
     np.testing.assert_allclose(qd[-1], 0.0, atol=1e-9)
-    assert np.all(np.abs(q[-1] - q_before) <= np.abs(needed) * (1 + 1e-6) + 1e-9)
+    np.testing.assert_allclose(q[-1] - q_before, back + forth, atol=1e-9)
+    np.testing.assert_allclose(back + forth, [forth[0], back[1]])
+
+
+def test_stopping_range_holds_the_turn_of_a_joint_that_still_accelerates() -> None:
+    r"""With v < 0 < a the speed becomes a^2/(2 j) + v > 0 while the acceleration is taken away."""
+    j, v, a = LIMITS.jerk[0], -0.05, 0.9 * LIMITS.acceleration[0]
+    assert a * a / (2.0 * j) + v > 0.0
+    planner = OnlinePlanner(LIMITS, PERIOD, np.zeros(2))
+    planner.reset([0.1, 0.0], qd=[v, 0.0], qdd=[a, 0.0])
+    back, forth = planner.stopping_range()
+    turn = (a - np.sqrt(a * a + 2.0 * j * v)) / j
+    assert back[0] == pytest.approx(v * turn + a * turn**2 / 2 - j * turn**3 / 6)
+    q, _, _ = run(planner)
+    assert forth[0] >= q[:, 0].max() - 0.1 - 1e-9 > 0.0
 
 
 def test_reset_in_motion_comes_to_rest() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -72,11 +73,43 @@ def test_more_speed_never_takes_longer(scara, kind, profile) -> None:
     assert np.diff(times).max() <= 1e-6 * times.min()
 
 
+@pytest.mark.parametrize("jerk", [False, True])
+@pytest.mark.parametrize("share", [1.0, 0.3])
+@pytest.mark.parametrize("length", [0.02, 0.5])
+def test_more_acceleration_in_mps2_never_takes_longer(scara, length, share, jerk) -> None:
+    limits = limits_of(scara)
+    limits = replace(limits, jerk=20.0 * limits.acceleration) if jerk else limits
+    q, X = across(scara)
+    X[1, 3] = 0.25 - length
+    ways = {}
+    for a in (0.5, 2.0, 4.0, 8.0, 16.0, 50.0, 5000.0):
+        ways[a] = plan(scara, q, [MoveL(X, Speed("fraction", share), acceleration=a)], limits)
+        _, qd, qdd = dense(ways[a])
+        assert (np.abs(qd) / limits.speed).max() <= 1.0 + 1e-9
+        assert (np.abs(qdd) / limits.acceleration).max() <= 1.0 + 1e-9
+    times = [way.duration for way in ways.values()]
+    assert all(b <= 1.003 * a for a, b in pairwise(times))
+    assert times[-1] < 0.8 * times[0]
+    assert ways[0.5].notes == ("",)
+    assert ways[5000.0].notes[0].startswith("an acceleration of 5000 m/s2 was lowered to ")
+    fitted = plan(scara, q, [MoveL(X, Speed("fraction", share), acceleration=5000.0)], limits, fit=True)
+    assert fitted.duration == pytest.approx(times[-1])
+
+
+def test_acceleration_that_there_is_not_is_lowered_for_a_time_and_refused_for_a_speed_in_mps(scara) -> None:
+    limits = limits_of(scara)
+    q, X = across(scara)
+    way = plan(scara, q, [MoveL(X, Speed("s", 5.0), acceleration=5000.0)], limits)
+    assert way.duration == pytest.approx(5.0)
+    with pytest.raises(PathError, match="its largest acceleration"):
+        plan(scara, q, [MoveL(X, Speed("m/s", 0.2), acceleration=5000.0)], limits)
+
+
 def test_speed_that_an_axis_does_not_have_is_refused_with_place_and_axis(scara) -> None:
     limits = limits_of(scara)
     q, X = across(scara)
     for v in (5.0, 1e6):
-        with pytest.raises(PathError, match="slow the move down or ask for a fit") as caught:
+        with pytest.raises(PathError, match="slow the move down or plan it with --fit") as caught:
             plan(scara, q, [MoveL(X, Speed("m/s", v))], limits)
         assert caught.value.axis in scara.joint_names
         assert 0.0 < caught.value.place_m < 0.5

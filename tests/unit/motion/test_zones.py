@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -111,7 +112,7 @@ def rates(way, robot, step):
 
 @pytest.mark.parametrize("which", ["", "jerk", "tool"])
 @pytest.mark.parametrize("width", [0.001, 0.005])
-@pytest.mark.parametrize("profile", [None, "trapezoid", "s-curve"])
+@pytest.mark.parametrize("profile", [None, "trapezoid", "s-curve", "quintic"])
 def test_spline_is_slow_at_its_bend_only_and_holds_every_limit(puma, which, width, profile) -> None:
     limits = limits_with(puma, which)
     way = plan(puma, Q, [Spline(hairpin(puma, width), profile=profile)], limits)
@@ -136,6 +137,30 @@ def test_spline_is_slow_at_its_bend_only_and_holds_every_limit(puma, which, widt
     assert v.max() > 5 * v[bend] > 0.0
 
 
+@pytest.mark.parametrize("which", ["", "jerk", "tool"])
+def test_acceleration_of_a_quintic_spline_does_not_jump(puma, which) -> None:
+    way = plan(puma, Q, [Spline(hairpin(puma, 0.005), profile="quintic")], limits_with(puma, which))
+    jumps = []
+    for parts in (40_000, 80_000):
+        qdd = rates(way, puma, way.duration / parts)[1]
+        jumps.append(float(np.abs(np.diff(qdd, axis=0)).max()))
+    assert jumps[1] == pytest.approx(0.5 * jumps[0], rel=0.1)
+
+
+@pytest.mark.parametrize("which", ["", "jerk", "tool"])
+def test_spline_with_more_acceleration_in_mps2_than_there_is_takes_no_longer(puma, which) -> None:
+    limits = limits_with(puma, which)
+    targets = hairpin(puma, 0.005)
+    free = plan(puma, Q, [Spline(targets)], limits).duration
+    ways = [plan(puma, Q, [Spline(targets, acceleration=a)], limits) for a in (0.5, 2.0, 50.0, 5000.0)]
+    times = [way.duration for way in ways]
+    assert all(b <= 1.003 * a for a, b in pairwise(times))
+    assert times[-1] <= 1.01 * free
+    assert ways[-1].notes[0].startswith("an acceleration of 5000 m/s2 was lowered to ")
+    timed = plan(puma, Q, [Spline(targets, Speed("s", 3.0 * free), acceleration=5000.0)], limits)
+    assert timed.duration == pytest.approx(3.0 * free)
+
+
 def test_spline_of_gentle_bends_is_not_slower_than_at_one_speed(puma) -> None:
     targets = [shifted(puma, 0.03, 0.02, 0.0), shifted(puma, 0.06, 0.02, 0.01), shifted(puma, 0.09, 0.0, 0.0)]
     limits = limits_of(puma)
@@ -151,7 +176,7 @@ def test_spline_of_gentle_bends_is_not_slower_than_at_one_speed(puma) -> None:
 def test_spline_with_a_speed_in_mps_is_refused_or_made_to_fit_where_it_is_tight(puma) -> None:
     limits, pace = limits_of(puma), Speed("m/s", 0.1)
     tight = Spline(hairpin(puma, 0.005), pace)
-    with pytest.raises(servotwin.motion.errors.PathError, match="slow the move down or ask for a fit"):
+    with pytest.raises(servotwin.motion.errors.PathError, match="slow the move down or plan it with --fit"):
         plan(puma, Q, [tight], limits)
     way = plan(puma, Q, [tight], limits, fit=True)
     _, _, v, _ = rates(way, puma, 1e-3)

@@ -126,7 +126,7 @@ def test_page_tells_what_matters() -> None:
         assert wanted in text, wanted
     for section in ("The arm", "Instructions", "Path of the tool", "What happened when", "Motors", "Supply"):
         assert section in text, section
-    assert "slowed 1.2 times" in text
+    assert "slowed 1.20 times" in text
 
 
 def test_alarm_and_early_end_stand_first() -> None:
@@ -170,3 +170,15 @@ def test_page_of_instructions_without_any_recorded_instant() -> None:
     assert "No instant was recorded" in page
     assert "MOVEJ" in page
     assert [step.energy_J for step in told.steps] == [None] * len(told.done)
+
+
+def test_slowed_move_is_told_with_two_decimals_from_one_percent_on() -> None:
+    from servotwin.report.job_view import MENTIONED, slowed_text
+
+    assert [slowed_text(x) for x in (1.0139, 1.2, 12.344, 456.7)] == [
+        "slowed 1.01 times",
+        "slowed 1.20 times",
+        "slowed 12.34 times",
+        "slowed 457 times",
+    ]
+    assert MENTIONED > 1.0039

@@ -101,6 +101,17 @@ def test_pulses_are_off_the_path_by_what_rounding_can_move_the_tool(name: str) -
     assert 1e-6 < rounded <= float(np.linalg.norm(reach[..., 0], axis=1).max()) + exact + 1e-9
 
 
+def test_move_that_stands_still_has_no_speed() -> None:
+    """Beside a move of 0.2 m/s that follows within the same period."""
+    log, commands, player = rehearse(
+        program("MOVEJ P1\nMOVEJ P1\nMOVEL P2 SPEED 0.2 m/s\nMOVEL P2\nMOVEL P1")
+    )
+    done = list(instructions(log, commands, player))
+    assert [step.length_m for step in done[1::2]] == [0.0, 0.0]
+    assert [step.top_speed for step in done[1::2]] == [0.0, 0.0]
+    assert done[2].top_speed == pytest.approx(0.2, rel=1e-6)
+
+
 def test_interrupted_move_is_told_up_to_where_it_came() -> None:
     script = parse_io_script("format: servotwin-io/1\nevents: [{at: 0.6 s, press: stop}]")
     log, commands, player = rehearse(

@@ -23,6 +23,7 @@ SLOWEST = 1e-9  # rad/s at the motor: slower than this is rest
 SHORTEST = 1e-12  # s: events closer than this are one
 FAR = 1e9  # from all events
 LARGEST = 1e6  # rad, rad/s, A: beyond, a run has diverged
+ROUNDING = 1e-6  # of a slope: what is left of the torques of a shaft that has just been let go
 MOST_ROUNDS = 400  # events and rejected steps in one interval
 # why a run stops: it has; a law in Python, or a piece that is not compiled yet, is wanted; a law gave no number;
 # a closed chain came to a singularity
@@ -191,10 +192,10 @@ def lowest(world: Any, motors: Any, stops: Any, h: float) -> float:
 def turned_twice(start: float, end: float, fall: float, rise: float) -> float:
     """Where in a step a speed is lowest and below zero, 0 to 1; 1 if it is not.
 
-    On the cubic with the speeds at both ends and the slopes there, both per step. What has just been let go stands
-    still with a slope that is rounding: it is on its way.
+    On the cubic with the speeds at both ends and the slopes there, both per step. What has just been let go may
+    stand still with a slope that is rounding: it is on its way.
     """
-    if start <= 0.0 or not fall < 0.0 < rise:
+    if not fall < 0.0 < rise or (start <= 0.0 and -fall < ROUNDING * rise):
         return 1.0
     part = fall / (fall - rise)
     back = 1.0 - part

@@ -105,7 +105,7 @@ def _cards(single: View, full: View) -> list[Card]:
         Card(motor, f"{rms:.2f}", "N m", f"RMS, rated {rated:.2f}", hot),
         Card(stroke(single.result), f"{speed:.1f}", "deg/s", "peak speed; Table 1: 200"),
         Card("Tip error at rest", f"{error:.3f}", "mm", "paper: below 0.05", close),
-        Card("Simulated at", f"{numbers['real_time_factor']:.2g}", "times real time", fast),
+        Card("Simulated at", f"{numbers['real_time_factor']:.3g}", "times real time", fast),
     ]
 
 

@@ -49,7 +49,7 @@ def _cards(shown: View) -> list[Card]:
     factor = _number(numbers, "real_time_factor")
     if factor is not None:
         speed = f"{numbers['simulated_s']:.3g} s in {numbers['wall_s']:.2g} s"
-        cards.append(Card("Simulated at", f"{factor:.2g}", "times real time", speed))
+        cards.append(Card("Simulated at", f"{factor:.3g}", "times real time", speed))
     final, most = _number(numbers, "tip_error_final_m"), _number(numbers, "tip_error_max_m")
     if final is not None:
         remark = "" if most is None else f"{1e3 * most:.3g} mm at most on the way"

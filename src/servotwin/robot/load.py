@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from servotwin.cache.store import read_entry, source_digest, write_entry
 from servotwin.description.placed import override_text
 from servotwin.errors import RobotWarning, ServotwinError
-from servotwin.kernels.cache import read_entry, source_digest, write_entry
 from servotwin.mechanism.model import Mechanism
 from servotwin.mechanism.store import pack, unpack
 from servotwin.robot.robot import RoadName, Robot

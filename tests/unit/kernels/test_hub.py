@@ -10,7 +10,8 @@ import pytest
 
 from servotwin.equations.derivation import Derivation, Numbers
 from servotwin.equations.programs import PROGRAMS
-from servotwin.kernels import cache, hub
+from servotwin.cache import store as cache
+from servotwin.kernels import hub
 from tests.random_trees import random_mechanism
 
 

@@ -66,13 +66,14 @@ def simulate(
     seed: str | None = None,
     record: str | None = None,
     law: Sequence[str | None] = (),
+    allow_code: bool = False,
     every: bool = False,
     report: bool = True,
     json: bool = False,
 ) -> int:
     """Run a scenario, write its result and say where it is; the exit code.
 
-    ``law`` holds the options --law, --period and --level.
+    ``law`` holds the options --law, --period and --level; without ``allow_code`` no law of a file is run.
     """
     if every:
         list_scenarios(json=json)
@@ -87,11 +88,13 @@ def simulate(
         if text is not None:
             changes[field] = Placed(text, Origin(option))
     with working("reading the scenario"):
+        from servotwin.simulation.law_file import check_allowed
         from servotwin.simulation.scenario import read_scenario
 
         chosen = read_scenario(scenario, changes)
+        check_allowed(chosen.law, allow_code)
     folder = out or f"out/{chosen.name}"
-    result, failure = run_scenario(chosen, folder)
+    result, failure = run_scenario(chosen, folder, allow_code=allow_code)
     with working("writing the result"):
         from servotwin.report.simulation_files import write_result
 
@@ -100,7 +103,9 @@ def simulate(
     return how_it_ended(result, failure, folder)
 
 
-def run_scenario(scenario: Scenario, folder: str | Path) -> tuple[Result, SimulationError | None]:
+def run_scenario(
+    scenario: Scenario, folder: str | Path, *, allow_code: bool = False
+) -> tuple[Result, SimulationError | None]:
     """What there is of a run, and why there is no more of it."""
     with progress_bar(f"simulating {scenario.name}") as progress:
         from servotwin import simulate as run
@@ -108,7 +113,7 @@ def run_scenario(scenario: Scenario, folder: str | Path) -> tuple[Result, Simula
 
         make_folder(folder)  # a place that cannot be written is said before the work is done
         try:
-            return run(scenario, progress=progress), None
+            return run(scenario, allow_code=allow_code, progress=progress), None
         except SimulationError as error:
             if error.partial is None:
                 raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,24 +22,24 @@ SECRET = stat.S_IRWXG | stat.S_IRWXO  # rights that nobody else may have
 
 def key_of(folder: Path, *, make: bool = False) -> bytes | None:
     """The key of the entries in a folder; None if there is none and none can, or shall, be made."""
-    return _key(user_folder("XDG_STATE_HOME", ".local", "state"), folder, make)
-
-
-def _key(apart: Path | None, folder: Path, make: bool) -> bytes | None:
+    apart = user_folder("XDG_STATE_HOME", ".local", "state")
     found = _found(apart, folder)
     if found is None and make:
-        _found.cache_clear()
-        made = any(_make(place) for place in (apart, folder) if place is not None)
-        found = _found(apart, folder) if made else None
+        _make(_home(apart, folder))
     if found is None:
-        _found.cache_clear()  # another process may make one
-    return found
+        _found.cache_clear()  # this process or another one may have made one meanwhile
+    return _found(apart, folder) if make else found
 
 
 @lru_cache(maxsize=8)
 def _found(apart: Path | None, folder: Path) -> bytes | None:
-    keys = (_read(place) for place in (apart, folder) if place is not None)
-    return next((key for key in keys if key is not None), None)
+    found = None if apart is None else _read(apart)
+    return found or _read(_home(apart, folder))
+
+
+def _home(apart: Path | None, folder: Path) -> Path:
+    """Where the key belongs: apart from the cache, if the user can have a folder there."""
+    return folder if apart is None or make_folder(apart) is not None else apart
 
 
 def _read(place: Path) -> bytes | None:
@@ -55,20 +56,15 @@ def _read(place: Path) -> bytes | None:
     return key
 
 
-def _make(place: Path) -> bool:
-    """Put a new key into a folder; two processes that do so at once end up with the same one."""
-    if make_folder(place) is not None:
-        return False
+def _make(place: Path) -> None:
+    """Put a new key into a folder, if it can be; two processes that do so at once end up with the same one."""
     path, fresh = place / NAME, place / f".{NAME}-{os.urandom(8).hex()}"
-    try:
+    with suppress(OSError):
         if os.path.lexists(path):  # there, but not to be trusted
             write_private(path, os.urandom(SIZE))
-            return _read(place) is not None
+            return
         write_private(fresh, os.urandom(SIZE))
         _give_name(fresh, path)
-    except OSError:
-        return False
-    return _read(place) is not None
 
 
 def _give_name(fresh: Path, path: Path) -> None:

@@ -72,7 +72,9 @@ class Files:
     ) -> None:
         self.find = find
         self.trees: dict[Path, Node] = {}
-        self.absent: list[Path] = []  # where a file was looked for first; one that appears there is another answer
+        self.absent: list[
+            Path
+        ] = []  # where a file was looked for first; one that appears there is another answer
         self.density, self.allow_code = density, allow_code  # for URDF files, see ``import_urdf``
         self.notes: list[str] = []
         self.warnings: list[str] = []

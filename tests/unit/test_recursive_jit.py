@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -180,3 +181,21 @@ def test_kernel_entry_that_is_authentic_but_of_another_signature_is_compiled_aga
     again = load()
     assert again.scale(3.0) == 6.0
     assert hits(again) == 0
+
+
+@pytest.mark.parametrize("text", ["disable_jit: 1\ncache_dir: here\n", "]: not YAML", ""])
+def test_settings_for_numba_in_the_current_folder_are_ignored(tmp_path: Path, text: str) -> None:
+    (tmp_path / ".numba_config.yaml").write_text(text)
+    paths = [path for path in sys.path if path]
+    code = (
+        f"import sys; sys.path[:0] = {paths!r}\n"
+        "import servotwin.kernels.address\n"
+        "from numba.core import config, compiler\n"
+        "config.reload_config()\n"
+        "print(config.DISABLE_JIT, repr(config.CACHE_DIR))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-W", "error", "-c", code],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("0 ''\n", "")

@@ -8,8 +8,10 @@ that is damaged or not this user's counts as missing: the kernel is compiled and
 
 from __future__ import annotations
 
+import servotwin.dynamics.recursive.numba_start  # noqa: F401 -- before numba
+
+# isort: split
 import hashlib
-import importlib.util
 import pickle
 import re
 import sys
@@ -17,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 import llvmlite
@@ -29,24 +31,6 @@ from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined
 from numba.core.serialize import dumps
 
 from servotwin.cache import store
-
-
-def _spare_scipy() -> None:
-    """Let numba load without importing SciPy, a quarter of the start of a process.
-
-    Numba asks only whether SciPy's BLAS can be imported; whoever compiles linear algebra imports it then.
-    """
-    name = "scipy.linalg.cython_blas"
-    if name in sys.modules or importlib.util.find_spec("scipy") is None:
-        return
-    sys.modules[name] = ModuleType(name)
-    try:
-        importlib.import_module("numba.np.arraymath")
-    finally:
-        del sys.modules[name]
-
-
-_spare_scipy()
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

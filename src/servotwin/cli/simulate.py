@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
-from servotwin.cli.output import number, print_json, print_line, print_note, print_table, working
+from servotwin.cli.output import (
+    compiled_words,
+    number,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    working,
+)
 from servotwin.description.nodes import Origin, quoted
 from servotwin.description.placed import Placed
 from servotwin.errors import InputError, SimulationError
@@ -282,7 +290,7 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
             f"({numbers['simulated_s']:.4g} s in {numbers['wall_s']:.3g} s)"
         )
     if numbers.get("compile_s", 0.0) > LONG:
-        lines.append(f"compiled in {numbers['compile_s']:.1f} s, once on this machine")
+        lines.append(compiled_words(numbers["compile_s"]))
     return lines
 
 

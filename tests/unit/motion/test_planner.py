@@ -289,7 +289,7 @@ def test_move_that_goes_nowhere_behind_a_blend_still_lasts_its_time(scara) -> No
     assert not way.sample(np.linspace(begin, end, 5)[1:-1])[1].any()
 
 
-@pytest.mark.parametrize("acceleration", [80.0, 1e3, 1e6])
+@pytest.mark.parametrize("acceleration", [80.0, 1e3, 1e6, 1e8, 1e12, 1e300])
 def test_fit_of_a_line_with_a_huge_acceleration_only_makes_its_ramps_gentler(
     palletizer, acceleration
 ) -> None:

@@ -63,8 +63,9 @@ class CurveRamps:
         )
 
     def _ramp(self, bends: Bends, speed: float, a: float) -> RampLimits:
-        way = float(bends.s[-1] - bends.s[0])
-        a = min(a, PEAK * speed * speed / (SHORTEST * way))
+        most = PEAK * speed * speed / (SHORTEST * float(bends.s[-1] - bends.s[0]))
+        if self.given is not None and most > 0.0:
+            a = min(a, most)
         jerk = min(bends.jerk(speed, a), self.tool_jerk)
         return ramp_limits(self.profile, speed, a, None if math.isinf(jerk) else jerk)
 

@@ -225,12 +225,15 @@ def test_inertia_of_a_turned_and_shifted_box_is_that_of_its_points(tmp_path: Pat
     np.testing.assert_allclose(inertia, np.trace(second) * np.eye(3) - second, rtol=2 / n**2, atol=1e-5)
 
 
-def stl_tetrahedron(path: Path, *, faces: int = 4) -> None:
-    """A binary STL of the tetrahedron with corners 0, a e_x, a e_y, a e_z, a = 100 (millimetres); 3 faces: open."""
+def stl_tetrahedron(path: Path, *, faces: int = 4, inwards: int = 0) -> None:
+    """A binary STL of the tetrahedron with corners 0, a e_x, a e_y, a e_z, a = 100 (millimetres); 3 faces: open.
+
+    So many faces look ``inwards``.
+    """
     corners = np.vstack([np.zeros(3), 100.0 * np.eye(3)])
     sides = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)][:faces]
     data = b"\0" * 80 + struct.pack("<I", len(sides))
-    for face in sides:
+    for face in [*(side[::-1] for side in sides[:inwards]), *sides[inwards:]]:
         data += struct.pack("<12fH", *np.zeros(3), *corners[list(face)].ravel(), 0)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -252,6 +255,21 @@ def test_inertia_of_a_mesh_is_that_of_the_body_it_encloses(tmp_path: Path, addre
     np.fill_diagonal(expected, 3.0 * 0.01 / 40.0)
     np.testing.assert_allclose(inertia, expected, rtol=1e-6)
     assert not description.warnings
+
+
+@pytest.mark.parametrize("inwards", [1, 2, 4])
+def test_mesh_with_faces_turned_inwards_encloses_the_same_body(tmp_path: Path, inwards: int) -> None:
+    """All of them turned: the same volume, exactly. Some: the hull, which the note says."""
+    stl_tetrahedron(tmp_path / "link.stl", inwards=inwards)
+    mesh = '<mesh filename="link.stl" scale="0.001 0.001 0.001"/>'
+    description = read_description(written(tmp_path, shaped(mesh)), density=6000.0)
+    mass, center, inertia = link_inertia(description.axes["j"])
+    assert mass == pytest.approx(1.0, rel=1e-6)
+    np.testing.assert_allclose(center, np.full(3, 0.025), rtol=1e-6)
+    np.testing.assert_allclose(np.diag(inertia), np.full(3, 3.0 * 0.01 / 40.0), rtol=1e-6)
+    assert [("hull" in note, "turned inwards" in note) for note in description.notes] == (
+        [] if inwards == 4 else [(True, True)]
+    )
 
 
 def test_inertia_of_an_open_mesh_is_that_of_its_hull_and_says_so(tmp_path: Path) -> None:

@@ -196,8 +196,6 @@ def settling(view: View) -> go.Figure:
     shown = min(CLOSE, float(t[-1]) - start, max(0.05, 2.5 * settled) if settled else CLOSE)
     window = (t >= start - 0.15 * shown) & (t <= start + shown)
     figure = go.Figure(layout=layout(360, xaxis=axis("time after the end of the command [ms]")))
-    if window.sum() < 2:
-        return figure
     ms = 1e3 * (t[window] - start)
     figure.update_xaxes(range=[float(ms[0]), float(ms[-1])])
     hover = {"hovertemplate": "%{y:.4f} mm"}

@@ -73,24 +73,27 @@ def tip(page: Page, shown: View) -> None:
         "Where the tool is against where the commanded joint positions would put it. Along its path the "
         "error is lateness; across, it is a wrong path.",
     )
-    error, rest = tip_errors(shown)
+    error, *rest = tip_errors(shown)
     page.figures(
         [
             Figure(motion.tip_path(shown), f"Path from {motion.tip_plane(shown).name}"),
             error,
             Figure(motion.tip_path_error(shown), "Error along and across the path"),
-            rest,
+            *rest,
         ],
         columns=2,
     )
+    if not rest:
+        page.note("The run ended before or with its command: there is no settling to show.")
 
 
-def tip_errors(shown: View) -> tuple[Figure, Figure]:
-    """The error of the tool over the whole run, and around the end of the command."""
-    return (
-        Figure(motion.tip_error(shown), "Error in base axes"),
-        Figure(motion.settling(shown), "Settling", "The scale shows the end; larger errors leave it"),
-    )
+def tip_errors(shown: View) -> list[Figure]:
+    """The error of the tool over the whole run and, if the run goes on after it, around the end of the command."""
+    figures = [Figure(motion.tip_error(shown), "Error in base axes")]
+    if shown.settles:
+        words = "The scale shows the end; larger errors leave it"
+        figures.append(Figure(motion.settling(shown), "Settling", words))
+    return figures
 
 
 def repeatability(page: Page, shown: View) -> None:

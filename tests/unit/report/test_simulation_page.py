@@ -64,6 +64,23 @@ def test_partial_run_is_said_at_the_top(result: Result) -> None:
     assert own.index("did not come to its end") < own.index('class="cards"')
 
 
+def test_run_that_ended_early_shows_no_settling(result: Result) -> None:
+    """Its command did not end, so there is no error after the end of the command."""
+    whole, early = (own_part(simulation_page(replace(result, complete=done))) for done in (True, False))
+    assert ">Settling</h3>" in whole
+    assert ">Settling</h3>" not in early
+    assert "no settling to show" in early
+    assert "no settling to show" not in whole
+
+
+def test_run_that_ends_with_its_command_shows_no_settling(result: Result) -> None:
+    shown = view(result)
+    kept = shown.t <= shown.standstill
+    cut = {name: values[kept] for name, values in result.signals.items()}
+    assert not view(replace(result, signals=cut)).settles
+    assert shown.settles
+
+
 def test_shaft_that_rests_often_takes_one_row_and_no_mark(result: Result) -> None:
     rests = [
         {"kind": "stuck", "from_s": 0.1 * k, "to_s": 0.1 * k + 0.05, "active_s": 0.05, "times": 2}

@@ -88,7 +88,7 @@ def mesh_properties(
             np.array(found["center_mass"]),
             np.array(found["inertia"]),
         )
-    except (ValueError, TypeError, LookupError, AttributeError, OSError, ImportError, RuntimeError) as error:
+    except Exception as error:  # noqa: BLE001 -- readers of a dozen formats raise errors of their own
         raise place.error(f"{quoted(address)} cannot be read as a mesh: {one_line(error, 80)}") from None
     if not (mass > 0.0 and np.isfinite(inertia).all()):
         raise place.error(f"{quoted(address)} encloses no volume; expected a closed mesh, in metres")

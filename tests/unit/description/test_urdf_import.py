@@ -305,6 +305,13 @@ def test_density_on_the_command_line_writes_the_inertias(
     assert "--density: '2700 kg' is a mass; expected" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("suffix", ["dae", "zip", "stl", "obj"])
+def test_broken_mesh_of_any_format_is_one_line(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"link.{suffix}").write_bytes(b"<COLLADA></x>")
+    with pytest.raises(InputError, match=rf"link 'b': 'link.{suffix}' cannot be read as a mesh"):
+        described(tmp_path, shaped(f'<mesh filename="link.{suffix}"/>'), density=1000.0)
+
+
 @pytest.mark.parametrize(
     ("geometry", "expected"),
     [
@@ -370,6 +377,26 @@ def test_arguments_of_xacro_files_are_checked(
     path = written(tmp_path, XACRO, "arm.urdf.xacro")
     assert main(["convert", str(path), str(tmp_path / "arm.yaml"), *words]) == 2
     assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("<xacro:macro/>", "missing attribute 'name'"),
+        (
+            '<xacro:macro name="a"><xacro:a/></xacro:macro><xacro:a/>',
+            "a macro or property calls itself without end",
+        ),
+        ('<link name="$(find nowhere)"/>', "PackageNotFoundError: Package not found: nowhere"),
+    ],
+)
+def test_xacro_program_that_fails_is_one_line_with_its_file(tmp_path: Path, part: str, said: str) -> None:
+    path = written(tmp_path, XACRO.replace("</robot>", f"{part}</robot>"), "arm.urdf.xacro")
+    with pytest.raises(InputError) as caught:
+        read_description(path, allow_code={})
+    assert str(caught.value).startswith(f"{path}: cannot be expanded: ")
+    assert said in str(caught.value)
+    assert "<class" not in str(caught.value)
 
 
 def test_xacro_file_that_cannot_be_expanded_is_one_line(

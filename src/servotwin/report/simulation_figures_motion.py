@@ -187,7 +187,10 @@ def tip_path_error(view: View) -> go.Figure:
 
 
 def settling(view: View) -> go.Figure:
-    """The tip's error from shortly before the end of the command on, in a scale that shows the rest."""
+    """The tip's error from shortly before the end of the command on, in a scale that shows the rest.
+
+    Without data where the run has fewer than two rows there.
+    """
     actual, wanted = tip(view)
     error = MM * (actual - wanted)
     size = np.linalg.norm(error, axis=1)
@@ -196,6 +199,8 @@ def settling(view: View) -> go.Figure:
     shown = min(CLOSE, float(t[-1]) - start, max(0.05, 2.5 * settled) if settled else CLOSE)
     window = (t >= start - 0.15 * shown) & (t <= start + shown)
     figure = go.Figure(layout=layout(360, xaxis=axis("time after the end of the command [ms]")))
+    if window.sum() < 2:
+        return figure
     ms = 1e3 * (t[window] - start)
     figure.update_xaxes(range=[float(ms[0]), float(ms[-1])])
     hover = {"hovertemplate": "%{y:.4f} mm"}

@@ -84,15 +84,17 @@ def tip(page: Page, shown: View) -> None:
         columns=2,
     )
     if not rest:
-        page.note("The run ended before or with its command: there is no settling to show.")
+        page.note(
+            "The run ended before its command did, or has no rows after it: there is no settling to show."
+        )
 
 
 def tip_errors(shown: View) -> list[Figure]:
     """The error of the tool over the whole run and, if the run goes on after it, around the end of the command."""
     figures = [Figure(motion.tip_error(shown), "Error in base axes")]
-    if shown.settles:
-        words = "The scale shows the end; larger errors leave it"
-        figures.append(Figure(motion.settling(shown), "Settling", words))
+    rest = motion.settling(shown)
+    if shown.result.complete and rest.data:
+        figures.append(Figure(rest, "Settling", "The scale shows the end; larger errors leave it"))
     return figures
 
 

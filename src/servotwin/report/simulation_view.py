@@ -150,11 +150,6 @@ class View:
         changes = np.flatnonzero((np.abs(np.diff(log.q_ref, axis=0)) > 1e-12).any(axis=1))
         return float(log.time[changes[-1] + 1 if len(changes) else 0])
 
-    @property
-    def settles(self) -> bool:
-        """True if the run was completed and has rows after the end of its command."""
-        return self.result.complete and int(np.count_nonzero(self.t >= self.standstill)) > 1
-
 
 def view(result: Result) -> View:
     """The result with the description of its robot as the controller knows it."""

@@ -15,6 +15,7 @@ from servotwin.description.fields import nanoseconds
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.motion.point_moves import PlannedMoves, check_quantities
+from servotwin.robot.arguments import position_text
 from servotwin.robot.robot import Robot
 from servotwin.simulation.advice import coarse_steps, late_faults, run_warnings
 from servotwin.simulation.drive_data import highest_voltage
@@ -211,12 +212,9 @@ def failure_text(status: int, at: float, run: Run) -> str:
     if status == NO_NUMBER:
         return f"{name}: stopped at {at:.6g} s: the control law returned a value that is not a number"
     if status == SINGULAR:
-        joints = ", ".join(
-            f"{joint} {value:.4g} {unit}"
-            for joint, value, unit in zip(
-                run.plant.joint_names, run.machine.x, run.plant.joint_units, strict=False
-            )
-        )
+        robot = run.plant
+        sliding = [unit == "m" for unit in robot.joint_units]
+        joints = position_text(run.machine.x[: robot.n], robot.joint_names, sliding)
         return (
             f"{name}: stopped at {at:.6g} s: {run.plant.name} came to a singular position ({joints}), where the "
             "actuated joints no longer determine the passive ones; keep the motion away from it"

@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
+from servotwin.cache import store as cache
 from servotwin.equations.derivation import Derivation, Numbers
 from servotwin.equations.programs import PROGRAMS
-from servotwin.cache import store as cache
 from servotwin.kernels import hub
 from tests.random_trees import random_mechanism
 

@@ -79,8 +79,9 @@ def _key(robot: str | Path, overrides: Mapping[str, str]) -> str:
     named = isinstance(robot, str) and not robot.lower().endswith((".yaml", ".yml", ".urdf"))
     place = f"catalogue {robot}" if named else str(Path(robot).absolute())
     changes = sorted((field, text, str(getattr(text, "origin", ""))) for field, text in overrides.items())
+    here = str(Path().absolute()) if changes else ""  # where files that overrides name are looked for
     # two installations may share the store, and each has a catalogue of its own
-    parts = [str(PACKAGE), place, changes, _loader_version()]
+    parts = [str(PACKAGE), place, here, changes, _loader_version()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -255,3 +255,16 @@ def test_load_robot_a_file_that_became_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(base)
     with pytest.raises(InputError, match=r"base\.yaml"):
         st.load_robot(path)
+
+
+def test_load_robot_a_file_that_an_override_names_is_that_of_the_current_folder(tmp_path, monkeypatch):
+    motors = (CATALOGUE / "parts/gsis-motors.yaml").read_text()
+    zero, turning = np.zeros(4), np.array([1.0, 0.0, 0.0, 0.0])
+    torques = []
+    for name, inertia in (("light", "1.5e-4 kg*m^2"), ("heavy", "1.5 kg*m^2")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.yaml").write_text(motors.replace("1.5e-4 kg*m^2", inertia))
+        monkeypatch.chdir(tmp_path / name)
+        robot = st.load_robot("gsis-scara", {"axes.A.motor.include": "mine.yaml#a-axis"})
+        torques.append(float(robot.rne(zero, zero, turning, drives=True)[0]))
+    assert torques[1] > 100 * torques[0]

@@ -26,7 +26,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 NOBODY = 65534
-MOST_MEGABYTES = 650  # of the whole environment with the core; see docs/dependencies.md
+MOST_MEGABYTES = 600  # of the whole environment with the core; see docs/dependencies.md
 COMMANDS = {
     "demo": ["demo", "--out", "demo"],
     "simulate": ["simulate", "scara-a-axis-100deg", "--out", "move"],

@@ -213,14 +213,21 @@ def test_command_works_without_the_extras(arguments: list[str], tmp_path: Path) 
     assert without_extras(f"assert main({arguments!r}) == 0", tmp_path)
 
 
-def test_result_is_read_back_without_the_extras(tmp_path: Path) -> None:
-    code = (
-        "arguments = ['simulate', 'scara-a-axis-100deg', '--set', 'move.0.to={A: 1 deg}', '--out', 'out']\n"
-        "assert main(arguments) == 0\n"
-        "from servotwin.simulation.stored import read_result\n"
-        "print(len(read_result('out').signals['time_s']))\n"
-    )
-    assert int(without_extras(code, tmp_path).split()[-1]) > 1
+COMPARED = """
+arguments = ["simulate", "scara-a-axis-100deg", "--set", "move.0.to={A: 1 deg}", "--out", "out"]
+assert main(arguments) == 0
+import numpy as np
+from servotwin.simulation.stored import read_result
+names = ["time_s", "joint_A_position_rad"]
+rows = np.stack([read_result("out").signals[name] for name in names], axis=1)
+np.savetxt("log.csv", rows, delimiter=",", header=",".join(names), comments="")
+assert main(["compare", "out", "log.csv", "--out", "compared"]) == 0
+"""
+
+
+def test_result_is_compared_with_a_log_without_the_extras(tmp_path: Path) -> None:
+    assert without_extras(COMPARED, tmp_path)
+    assert (tmp_path / "compared" / "comparison.parquet").stat().st_size > 0
 
 
 @pytest.mark.parametrize("call", ["st.derive(robot).sympy()", "to_sympy(None)"])

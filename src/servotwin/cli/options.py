@@ -31,6 +31,14 @@ def jog_percent(text: str | float) -> float:
     return percent
 
 
+def _allow_outside(context: typer.Context, wanted: bool) -> None:
+    """Allow it while the command runs."""
+    if wanted:
+        from servotwin.description.reach import outside
+
+        context.with_resource(outside())
+
+
 def _percent(text: str | float) -> float | None:
     """The number before a percent sign, which may be left out; None if there is none."""
     try:
@@ -79,6 +87,15 @@ Seed = Annotated[str | None, typer.Option("--seed", metavar="NUMBER", help="Seed
 RecordEvery = Annotated[
     str | None,
     typer.Option("--record", metavar="TIME", help="Time between two rows of the signals; default '1 ms'."),
+]
+AllowOutside = Annotated[
+    bool,
+    typer.Option(
+        "--allow-outside",
+        callback=_allow_outside,
+        expose_value=False,
+        help="Let files name files outside of the folder of the first one.",
+    ),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Signals and summary only.")]
 PLAIN: dict[str, Any] = {  # help is plain text, so that it needs no further library and appears at once

@@ -26,10 +26,30 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import ReaderError
 
+from servotwin.description.plain_text import one_line, quoted
+from servotwin.description.regular_file import ROBOT, read_text
 from servotwin.description.yaml_mistakes import NOT_UNDERSTOOD, yaml_mistake
 from servotwin.errors import InputError
 
-MAX_BYTES = 1_000_000  # a robot file has a few kilobytes; larger ones are not robot files
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_LINE",
+    "MAX_NODES",
+    "Node",
+    "NodeValue",
+    "Origin",
+    "attribute",
+    "fold_value",
+    "join",
+    "one_line",
+    "parse_yaml",
+    "quoted",
+    "read_text",
+    "read_yaml",
+]
+
+MAX_BYTES = ROBOT.limit
 MAX_LINE = 10_000  # characters; the YAML scanner needs quadratic time for some endless tokens
 MAX_NODES = 50_000  # after aliases are expanded
 MAX_DEPTH = 40
@@ -87,38 +107,6 @@ class Node:
 def join(path: str, name: str) -> str:
     """``path.name``, or ``name`` at the root."""
     return f"{path}.{name}" if path else name
-
-
-def one_line(text: object, width: int = 60) -> str:
-    """``text`` on one printable line, cut to ``width`` characters."""
-    flat = " ".join(str(text).split())
-    flat = "".join(c if c.isprintable() else "?" for c in flat)
-    return flat if len(flat) <= width else flat[: width - 3] + "..."
-
-
-def quoted(text: object) -> str:
-    """``text`` in quotes for a message, one line, cut if long."""
-    return f"'{one_line(text)}'"
-
-
-def read_text(path: str | Path, limit: int = MAX_BYTES) -> str:
-    """The text of a UTF-8 file of at most ``limit`` bytes."""
-    name = str(path)
-    try:
-        if not Path(path).is_file():
-            what = "is a folder" if Path(path).is_dir() else "no such file"
-            raise InputError(f"{what}; expected a robot file", file=one_line(name, 200))
-        with Path(path).open("rb") as stream:
-            data = stream.read(limit + 1)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {one_line(error, 120)}", file=one_line(name, 200)) from None
-    if len(data) > limit:
-        raise InputError(f"larger than {limit // 1000} kB; this is not a robot file", file=name)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError("not UTF-8 text; save the file as UTF-8", file=name, line=line) from None
 
 
 def read_yaml(path: str | Path) -> Node:

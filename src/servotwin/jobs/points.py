@@ -104,6 +104,7 @@ class Points:
     robot: str = ""
     file: str = field(default="", compare=False)
     absent: bool = field(default=False, compare=False)  # the file does not exist
+    robot_line: int = field(default=0, compare=False)  # where the file names the robot
 
     def __getitem__(self, name: str) -> Point:
         """The point of this name."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from servotwin.description.nodes import quoted
 from servotwin.description.quantities import dimension_name
+from servotwin.description.regular_file import CSV, read_text
 from servotwin.description.units import did_you_mean, dimension_of, parse_quantity
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
@@ -156,15 +157,7 @@ def _last_known(time: Array, values: Array) -> Array:
 def _read_rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """The names of the columns, and every row with the number of its line; lines with # are skipped."""
     file = str(path)
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"is not text in UTF-8 (byte {error.start}); expected a CSV file", file=file
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(f"cannot be read: {reason}", file=file) from None
+    text = read_text(path, CSV)
     lines = text.splitlines()
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     delimiter = max(DELIMITERS, key=first.count)

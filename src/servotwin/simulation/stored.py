@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.description.regular_file import SUMMARY as SUMMARY_FILE
+from servotwin.description.regular_file import TABLE, Kind, is_there, read_bytes
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.result_folder import SIGNALS, SUMMARY, ZOOM, recover
@@ -94,7 +96,7 @@ def _read(place: Path) -> Saved:
 
 def _read_summary(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(_bytes(path))
+        value = json.loads(_bytes(path, SUMMARY_FILE))
     except ValueError as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         raise InputError("is not JSON as 'servotwin simulate' writes it", file=str(path), line=line) from None
@@ -108,15 +110,16 @@ def _read_table(path: Path) -> dict[str, Array]:
     import pyarrow.parquet
 
     try:
-        table = pyarrow.parquet.read_table(pyarrow.BufferReader(_bytes(path)))
+        table = pyarrow.parquet.read_table(pyarrow.BufferReader(_bytes(path, TABLE)))
         return {name: np.asarray(table[name].to_numpy(), dtype=np.float64) for name in table.column_names}
     except (pyarrow.ArrowException, ValueError, TypeError):
         raise InputError("is not a Parquet table of numbers, or is damaged", file=str(path)) from None
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, kind: Kind) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        reason = "is missing; the folder holds no result" if not path.exists() else error.strerror
-        raise InputError(f"{reason}", file=str(path)) from None
+        return read_bytes(path, kind)
+    except InputError:
+        if is_there(path):
+            raise
+        raise InputError("is missing; the folder holds no result", file=str(path)) from None

@@ -26,7 +26,7 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import ReaderError
 
-from servotwin.description.plain_text import one_line, quoted
+from servotwin.description.plain_text import hidden_problem, one_line, quoted
 from servotwin.description.regular_file import ROBOT, read_text
 from servotwin.description.yaml_mistakes import NOT_UNDERSTOOD, yaml_mistake
 from servotwin.errors import InputError
@@ -146,6 +146,7 @@ class _TreeBuilder:
     def __init__(self, file: str) -> None:
         self.file = file
         self.anchors: dict[str, Node] = {}
+        self.path: list[str] = []  # the names above the value that is built
         self.count = 0
 
     def build(self, text: str) -> Node:
@@ -189,6 +190,7 @@ class _TreeBuilder:
                 items.append(self._node(item, events, depth + 1))
             return items
         text: str = event.value
+        self._check_visible(event)
         plain = event.style is None
         return None if plain and text in _NULL else text
 
@@ -200,15 +202,26 @@ class _TreeBuilder:
             if not isinstance(event, ScalarEvent) or not event.value:
                 raise self._error(event, "this key is not a name")
             key = event.value
+            self._check_visible(event)
             if key in mapping:
                 first = mapping[key].origin.line
                 raise self._error(event, f"{quoted(key)} is given twice; the first is in line {first}")
+            self.path.append(key)
             child = self._node(next(events), events, depth + 1)
+            self.path.pop()
             if not isinstance(child.value, str):
                 # the line of the key tells more than the line where its block starts
                 child = Node(child.value, self._origin(event))
             mapping[key] = child
         return mapping
+
+    def _check_visible(self, event: Any) -> None:
+        """Names, titles and remarks reach terminals and files of other programs: what is not visible is refused."""
+        problem = hidden_problem(event.value)
+        if problem is not None:
+            field = one_line(".".join(self.path), 120) or None
+            line = event.start_mark.line + 1
+            raise InputError(problem, file=self.file, line=line, field=field)
 
     def _origin(self, event: Any) -> Origin:
         return Origin(self.file, event.start_mark.line + 1)

@@ -6,6 +6,7 @@ import unicodedata
 
 # they turn the direction of what is shown, so that a reader sees other text than a program reads
 _DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_BLANKS = "\t\n\r\u2028\u2029"  # become blanks where a line is expected
 
 
 def one_line(text: object, width: int = 60) -> str:
@@ -20,34 +21,41 @@ def quoted(text: object) -> str:
     return f"'{one_line(text)}'"
 
 
-def shown_path(path: object) -> str:
-    """The name of a file for the terminal: every character that is not printable becomes an escape.
+def _is_hidden(c: str) -> bool:
+    """Control characters, lone surrogates, ends of lines and paragraphs, and what turns the direction."""
+    return c in _DIRECTION or unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")
 
-    >>> print(shown_path("a\\x1b[31m.yaml"))
+
+def visible(text: object, kept: str = "") -> str:
+    """The text for a terminal: characters that steer it or hide something become escapes, but for those ``kept``.
+
+    >>> print(visible("a\\x1b[31m.yaml"))
     a\\x1b[31m.yaml
     """
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(path))
+    words = str(text)
+    if words.isprintable():
+        return words
+    return "".join(ascii(c)[1:-1] if _is_hidden(c) and c not in kept else c for c in words)
 
 
-def hidden_character(text: str, allowed: str = "\t\n\r") -> int | None:
+def hidden_character(text: str) -> int | None:
     """The index of the first character that steers a terminal or hides text; None if there is none.
 
     Control characters (escape sequences begin with one), characters that turn the direction of writing, and
-    lone surrogates, which are no characters at all.
+    lone surrogates, which are no characters at all. Blanks, tabs and ends of lines are not meant.
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return None
-    for i, c in enumerate(text):
-        if c in allowed:
-            continue
-        if c in _DIRECTION or unicodedata.category(c) in ("Cc", "Cs"):
-            return i
-    return None
+    return next((i for i, c in enumerate(text) if c not in _BLANKS and _is_hidden(c)), None)
 
 
-def hidden_problem(character: str) -> str:
-    """What is wrong with such a character, and the remedy."""
-    kind = "a lone surrogate" if 0xD800 <= ord(character) <= 0xDFFF else "a control character"
-    if character in _DIRECTION:
+def hidden_problem(text: str) -> str | None:
+    """What is wrong with a text that holds such a character, and the remedy; None if it holds none."""
+    at = hidden_character(text)
+    if at is None:
+        return None
+    c = text[at]
+    kind = "a lone surrogate" if unicodedata.category(c) == "Cs" else "a control character"
+    if c in _DIRECTION:
         kind = "a character that turns the direction of writing"
-    return f"{kind} (U+{ord(character):04X}); expected visible text: remove it"
+    return f"{kind} (U+{ord(c):04X}) in {quoted(text)}; expected visible text: remove it"

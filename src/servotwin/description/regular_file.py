@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
-from servotwin.description.plain_text import one_line, shown_path
+from servotwin.description.plain_text import one_line, visible
 from servotwin.errors import InputError
 
 KB, MB, GB = 1_000, 1_000_000, 1_000_000_000
@@ -55,7 +55,7 @@ SUMMARY = Kind("a summary", 64 * MB)
 
 def open_regular(path: str | os.PathLike[str], kind: Kind = ROBOT) -> BinaryIO:
     """The bytes of a regular file, as a stream; InputError with one line for everything else."""
-    shown = shown_path(one_line_path(path))
+    shown = visible(one_line_path(path))
     try:
         _check(Path(path).stat(), os.path.realpath(path), kind, shown)
         descriptor = os.open(path, _FLAGS)
@@ -75,7 +75,7 @@ def open_regular(path: str | os.PathLike[str], kind: Kind = ROBOT) -> BinaryIO:
 
 def read_bytes(path: str | os.PathLike[str], kind: Kind = ROBOT) -> bytes:
     """The bytes of a regular file."""
-    shown = shown_path(one_line_path(path))
+    shown = visible(one_line_path(path))
     try:
         with open_regular(path, kind) as stream:
             data = stream.read(kind.limit + 1)
@@ -93,7 +93,7 @@ def read_text(path: str | os.PathLike[str], kind: Kind = ROBOT) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        file = shown_path(one_line_path(path))
+        file = visible(one_line_path(path))
         raise InputError("not UTF-8 text; save the file as UTF-8", file=file, line=line) from None
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from servotwin.description.nodes import one_line, quoted
+from servotwin.description.plain_text import hidden_problem
 from servotwin.description.regular_file import URDF, read_text
 from servotwin.description.xacro_file import is_xacro, refusal
 from servotwin.errors import InputError
@@ -158,6 +159,10 @@ class _Document:
             element.label = f"{tag} {quoted(attributes.get('name', ''))}"
         if any("${" in value or "$(" in value for value in attributes.values()):
             raise refusal(self.file, line)
+        for name, value in attributes.items():
+            problem = hidden_problem(value)
+            if problem is not None:
+                raise element.error(f"<{tag} {one_line(name)}=...>: {problem}")
         self.count += 1
         if self.count > MAX_ELEMENTS:
             raise element.error(f"more than {MAX_ELEMENTS} elements; this is not a robot file")

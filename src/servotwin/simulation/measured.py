@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from servotwin.description.nodes import quoted
+from servotwin.description.plain_text import hidden_problem
 from servotwin.description.quantities import dimension_name
 from servotwin.description.regular_file import CSV, read_text
 from servotwin.description.units import did_you_mean, dimension_of, parse_quantity
@@ -106,6 +107,7 @@ def read_measured(
     """
     file = str(path)
     names, rows = _read_rows(Path(path))
+    _check_visible(file, names)
     uses, ignored = _uses(file, names, list(signals), mapping or {})
     columns = [[_number(file, names, use.index, line, row) for line, row in rows] for use in uses]
     values = {use.signal: use.factor * np.array(column) for use, column in zip(uses, columns, strict=True)}
@@ -176,6 +178,14 @@ def _read_rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     if delimiter != ",":
         body = [(line, [cell.replace(",", ".") for cell in row]) for line, row in body]
     return names, body
+
+
+def _check_visible(file: str, names: Sequence[str]) -> None:
+    """Names of columns are printed and drawn."""
+    for i, name in enumerate(names, 1):
+        problem = hidden_problem(name)
+        if problem is not None:
+            raise InputError(f"the name of column {i} has {problem}", file=file)
 
 
 def _check_shape(file: str, head: int, names: list[str], body: list[tuple[int, list[str]]]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.description.plain_text import hidden_character
 from servotwin.description.regular_file import SUMMARY as SUMMARY_FILE
 from servotwin.description.regular_file import TABLE, Kind, is_there, read_bytes
 from servotwin.errors import InputError
@@ -111,6 +112,9 @@ def _read_table(path: Path) -> dict[str, Array]:
 
     try:
         table = pyarrow.parquet.read_table(pyarrow.BufferReader(_bytes(path, TABLE)))
+        for name in table.column_names:
+            if hidden_character(name) is not None:
+                raise ValueError(name)
         return {name: np.asarray(table[name].to_numpy(), dtype=np.float64) for name in table.column_names}
     except (pyarrow.ArrowException, ValueError, TypeError):
         raise InputError("is not a Parquet table of numbers, or is damaged", file=str(path)) from None

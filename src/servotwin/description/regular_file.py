@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -78,12 +79,20 @@ def read_bytes(path: str | os.PathLike[str], kind: Kind = ROBOT) -> bytes:
     shown = visible(one_line_path(path))
     try:
         with open_regular(path, kind) as stream:
-            data = stream.read(kind.limit + 1)
+            data = b"".join(_pieces(stream, kind.limit))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}; expected {kind.what}", file=shown) from None
     if len(data) > kind.limit:  # it grew since
         raise _too_large(len(data), kind, shown)
     return data
+
+
+def _pieces(stream: BinaryIO, limit: int) -> Iterator[bytes]:
+    """The content in pieces, no more than one beyond the limit; asking for all at once would reserve the limit."""
+    count = 0
+    while count <= limit and (piece := stream.read(MB)):
+        count += len(piece)
+        yield piece
 
 
 def read_text(path: str | os.PathLike[str], kind: Kind = ROBOT) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from servotwin.description.nodes import quoted
+from servotwin.description.nodes import one_line, quoted
 from servotwin.description.plain_text import hidden_problem
 from servotwin.description.quantities import dimension_name
 from servotwin.description.regular_file import CSV, read_text
@@ -236,8 +236,10 @@ def _check_uses(
         raise InputError(text, file=file)
     if len(uses) == 1:
         accepted = [signal for signal, _ in stems.values() if re.search(r"(position|angle)_(rad|m)$", signal)]
+        if not accepted:
+            raise InputError("the result has no position that it could be compared with", file=file)
         text = (
-            f"none of its columns ({', '.join(n for n in names if n)}) names a signal of the result; "
+            f"none of its columns ({one_line(', '.join(n for n in names if n), 300)}) names a signal of the result; "
             f"expected such as {', '.join(accepted[:4])}, or --column {accepted[0]}=NAME"
         )
         raise InputError(text, file=file)

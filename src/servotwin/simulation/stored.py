@@ -98,7 +98,7 @@ def _read(place: Path) -> Saved:
 def _read_summary(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(_bytes(path, SUMMARY_FILE))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         raise InputError("is not JSON as 'servotwin simulate' writes it", file=str(path), line=line) from None
     if not isinstance(value, dict):
@@ -116,7 +116,7 @@ def _read_table(path: Path) -> dict[str, Array]:
             if hidden_character(name) is not None:
                 raise ValueError(name)
         return {name: np.asarray(table[name].to_numpy(), dtype=np.float64) for name in table.column_names}
-    except (pyarrow.ArrowException, ValueError, TypeError):
+    except (pyarrow.ArrowException, ValueError, TypeError, OSError):  # OSError: damaged metadata
         raise InputError("is not a Parquet table of numbers, or is damaged", file=str(path)) from None
 
 

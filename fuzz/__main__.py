@@ -1,4 +1,4 @@
-"""``python -m fuzz [--seconds S] [--seed N] [--only DECODER] [--case DECODER:NUMBER]``; exit code 1 if there are defects."""
+"""``python -m fuzz [--seconds S] [--seed N] [--case DECODER:NUMBER]``; exit code 1 if there are defects."""
 
 from __future__ import annotations
 

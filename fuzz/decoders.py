@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -90,8 +91,9 @@ XACRO = """<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro">
     <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
 </robot>
 """
-MESHED = """<robot name="x"><link name="a"/><link name="b"><collision><geometry><mesh filename="link.{kind}"/></geometry>
-</collision></link><joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint></robot>
+MESHED = """<robot name="x"><link name="a"/>
+<link name="b"><collision><geometry><mesh filename="link.{kind}"/></geometry></collision></link>
+<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint></robot>
 """
 
 
@@ -213,10 +215,8 @@ def read_urdf(folder: Path) -> object:
     from servotwin.mechanism.build import build_mechanism
     from servotwin.mechanism.urdf_export import urdf_text
 
-    try:
+    with contextlib.suppress(InputError):
         read_description(folder / "arm.urdf", density=2700.0)
-    except InputError:
-        pass
     return urdf_text(build_mechanism(read_description(folder / "arm.urdf")))
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from fuzz.values import NUMBERS, TEXTS, changed_bytes, changed_text, encoded, nasty
 
 SIGNALS = (
-    "joint_A_position_rad", "joint_A_velocity_rad_per_s", "joint_Z_position_m", "motor_A_current_A", "motor_A_angle_rad",
-    "motor_A_temperature_degC", "supply_voltage_V",
+    "joint_A_position_rad", "joint_A_velocity_rad_per_s", "joint_Z_position_m", "motor_A_current_A",
+    "motor_A_angle_rad", "motor_A_temperature_degC", "supply_voltage_V",
 )  # fmt: skip
 COLUMNS = (
     *SIGNALS, "time_ms", "t [s]", "joint A position [deg]", "joint_A_position_deg", "joint_A_velocity_furlong", "x", "",

@@ -11,15 +11,15 @@ NUMBERS = (
     "18446744073709551616", "1/0", "1/3", "true", "null", "~", "", " ",
 )  # fmt: skip
 UNITS = (
-    "", "m", "mm", "deg", "rad", "kg", "kg*m^2", "N*m", "N*m*s/rad", "rad/s", "deg/s^2", "s", "ms", "us", "V", "A", "ohm",
-    "mH", "1/s", "%", "degC", "K", "g/cm^3", "kgf*cm/A", "m^99", "m^-99", "m/m/m/m", "(m)", "m**2", "rad^2", "furlong",
+    "", "m", "mm", "deg", "rad", "kg", "kg*m^2", "N*m", "N*m*s/rad", "rad/s", "deg/s^2", "s", "ms", "us", "V", "A",
+    "ohm", "mH", "1/s", "%", "degC", "K", "g/cm^3", "kgf*cm/A", "m^99", "m^-99", "m/m/m/m", "(m)", "m**2", "rad^2", "furlong",
     "µm", "Ω", "°", "m2", "kg m", "J", "W", "Hz", "rpm", "bit", "m^0.5", "m^1e9", "*" * 50, "(" * 60,
 )  # fmt: skip
 TEXTS = (
     "", " ", "\t", "\n", "\x00", "\x1b[31m", "\u202e", "\ud800", "\u2028", "\ufeff", "é", "🤖", "a" * 3000, "../x.yaml",
     "/etc/passwd", "/dev/zero", "= 1/0", "= (((((1)))))", "= a", "= 2^9999", "= 9^9^9^9", "=" , "= " + "1+" * 300 + "1",
-    "= sqrt(-1)", "= 1 m + 1 kg", "= " + "(" * 200, "#", "#axes", "gsis-scara", "delta", "base", "tool", "A", "*a", "&a",
-    "!!python/object:os.system", "<<", "null", "on", "yes", "servotwin/1", "servotwin/2", "servotwin-scenario/1",
+    "= sqrt(-1)", "= 1 m + 1 kg", "= " + "(" * 200, "#", "#axes", "gsis-scara", "delta", "base", "tool", "A", "*a",
+    "&a", "!!python/object:os.system", "<<", "null", "on", "yes", "servotwin/1", "servotwin/2", "servotwin-scenario/1",
     "__proto__", "{{}}", "%s%n", "</script>", "\\", "'", '"', "`", "$(x)", "${x}",
 )  # fmt: skip
 

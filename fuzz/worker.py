@@ -52,7 +52,7 @@ def outcome(decoder: Decoder, folder: Path) -> dict[str, Any]:
             decoder.read(folder)
     except ServotwinError as error:
         return {"is": "refused", **_message_defect(str(error))}
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - that is what is looked for
         frames = traceback.extract_tb(error.__traceback__)
         own = [f for f in frames if "servotwin" in f.filename] or frames
         where = f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else "?"

@@ -14,8 +14,8 @@ TAGS = (
     "cylinder", "sphere", "parent", "child", "axis", "limit", "mimic", "dynamics", "material", "gazebo",
 )  # fmt: skip
 ATTRIBUTES = (
-    "name", "type", "link", "joint", "xyz", "rpy", "value", "ixx", "iyy", "izz", "ixy", "radius", "length", "size", "scale",
-    "filename", "lower", "upper", "effort", "velocity", "multiplier", "offset", "axis",
+    "name", "type", "link", "joint", "xyz", "rpy", "value", "ixx", "iyy", "izz", "ixy", "radius", "length", "size",
+    "scale", "filename", "lower", "upper", "effort", "velocity", "multiplier", "offset", "axis",
 )  # fmt: skip
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "ball")
 ENTITIES = (

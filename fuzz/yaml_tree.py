@@ -250,8 +250,8 @@ def _expression(rng: Random, tree: Any, place: tuple[Any, int], others: list[Any
 
 
 _CHANGES = (
-    *(_scalar,) * 8, _type, _type, _deleted, _renamed, _renamed, _doubled, _borrowed, _borrowed, _deeper, _aliased, _bomb,
-    _composed, _composed, _expression,
+    *(_scalar,) * 8, _type, _type, _deleted, _renamed, _renamed, _doubled, _borrowed, _borrowed, _deeper, _aliased,
+    _bomb, _composed, _composed, _expression,
 )  # fmt: skip
 
 

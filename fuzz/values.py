@@ -12,8 +12,8 @@ NUMBERS = (
 )  # fmt: skip
 UNITS = (
     "", "m", "mm", "deg", "rad", "kg", "kg*m^2", "N*m", "N*m*s/rad", "rad/s", "deg/s^2", "s", "ms", "us", "V", "A",
-    "ohm", "mH", "1/s", "%", "degC", "K", "g/cm^3", "kgf*cm/A", "m^99", "m^-99", "m/m/m/m", "(m)", "m**2", "rad^2", "furlong",
-    "µm", "Ω", "°", "m2", "kg m", "J", "W", "Hz", "rpm", "bit", "m^0.5", "m^1e9", "*" * 50, "(" * 60,
+    "ohm", "mH", "1/s", "%", "degC", "K", "g/cm^3", "kgf*cm/A", "m^99", "m^-99", "m/m/m/m", "(m)", "m**2", "rad^2",
+    "furlong", "µm", "Ω", "°", "m2", "kg m", "J", "W", "Hz", "rpm", "bit", "m^0.5", "m^1e9", "*" * 50, "(" * 60,
 )  # fmt: skip
 TEXTS = (
     "", " ", "\t", "\n", "\x00", "\x1b[31m", "\u202e", "\ud800", "\u2028", "\ufeff", "é", "🤖", "a" * 3000, "../x.yaml",

@@ -49,8 +49,13 @@ def expand(path: str | Path, arguments: Mapping[str, str]) -> str:
     except PackageNotFoundError as error:
         text = f"{one_line(error, 120)}; expected its folder above the file, with a package.xml"
         raise InputError(text, file=file) from None
-    except Exception as error:  # its expressions are Python, and raise what they like
-        raise InputError(f"cannot be expanded: {one_line(error, 200)}", file=file) from error
+    except RecursionError:
+        raise InputError(
+            "cannot be expanded: a macro or property calls itself without end", file=file
+        ) from None
+    except Exception as error:  # noqa: BLE001 -- a program can raise anything
+        what = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", str(error))
+        raise InputError(f"cannot be expanded: {one_line(what, 200)}", file=file) from None
     if len(text) > URDF.limit:
         message = f"expands to {len(text) // 1_000_000} MB, larger than a URDF file may be; check its macros"
         raise InputError(message, file=file)

@@ -68,6 +68,7 @@ def simulate(
     law: Sequence[str | None] = (),
     every: bool = False,
     report: bool = True,
+    overwrite: bool = False,
     json: bool = False,
 ) -> int:
     """Run a scenario, write its result and say where it is; the exit code.
@@ -91,22 +92,23 @@ def simulate(
 
         chosen = read_scenario(scenario, changes)
     folder = out or f"out/{chosen.name}"
-    result, failure = run_scenario(chosen, folder)
+    from servotwin.simulation.result_folder import RUN_FILES, claim_folder
+
+    claim_folder(folder, RUN_FILES, overwrite=overwrite)  # a refusal comes before the work is done
+    result, failure = run_scenario(chosen)
     with working("writing the result"):
         from servotwin.report.simulation_files import write_result
 
-        files = write_result(result, folder, report=report)
+        files = write_result(result, folder, report=report, overwrite=overwrite)
     _print_result(result, files, json=json)
     return how_it_ended(result, failure, folder)
 
 
-def run_scenario(scenario: Scenario, folder: str | Path) -> tuple[Result, SimulationError | None]:
+def run_scenario(scenario: Scenario) -> tuple[Result, SimulationError | None]:
     """What there is of a run, and why there is no more of it."""
     with progress_bar(f"simulating {scenario.name}") as progress:
         from servotwin import simulate as run
-        from servotwin.report.files import make_folder
 
-        make_folder(folder)  # a place that cannot be written is said before the work is done
         try:
             return run(scenario, progress=progress), None
         except SimulationError as error:

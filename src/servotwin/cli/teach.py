@@ -110,7 +110,7 @@ def list_points(file: str, *, json: bool) -> None:
 
 def rename(file: str, old: str, new: str, *, json: bool) -> None:
     """Call a point something else, in the job beside it too."""
-    from servotwin.description.write import atomic_write_text
+    from servotwin.description.file_write import atomic_write_text
     from servotwin.jobs.edit import renamed_beside
     from servotwin.jobs.points_file import write_points
 

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from servotwin.description.file_write import atomic_write_text
 from servotwin.description.nodes import MAX_BYTES, one_line
-from servotwin.description.write import atomic_write_text
 from servotwin.errors import InputError
 from servotwin.jobs.layout import format_job
 from servotwin.jobs.problems import JobError

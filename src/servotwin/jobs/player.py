@@ -24,8 +24,8 @@ from servotwin.control.exchange import (
     Task,
     WaitTask,
 )
+from servotwin.description.file_write import atomic_write_text
 from servotwin.description.frames import Array
-from servotwin.description.write import atomic_write_text
 from servotwin.errors import ServotwinError
 from servotwin.jobs import requests as r
 from servotwin.jobs.edit import renamed_beside

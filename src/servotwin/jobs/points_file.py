@@ -13,9 +13,9 @@ import re
 from pathlib import Path
 
 from servotwin.description.compose import SUFFIXES
+from servotwin.description.file_write import atomic_write_text
 from servotwin.description.nodes import Node, one_line, parse_yaml, quoted, read_text
 from servotwin.description.units import did_you_mean, expectation, parse_quantity
-from servotwin.description.write import atomic_write_text
 from servotwin.errors import InputError
 from servotwin.jobs.points import Point, Points, Pose, check_name
 

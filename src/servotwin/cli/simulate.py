@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.output import number, print_json, print_line, print_note, print_table, working
+from servotwin.cli.signals import check
 from servotwin.description.nodes import Origin, quoted
 from servotwin.description.placed import Placed
 from servotwin.errors import InputError, SimulationError
@@ -183,7 +184,12 @@ def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task(text, total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
+
+        def advance(fraction: float) -> None:
+            check()
+            bar.update(task, completed=fraction)
+
+        yield advance
 
 
 def _print_result(result: Result, files: ResultFiles, *, json: bool) -> None:

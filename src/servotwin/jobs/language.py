@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from servotwin.description.file_write import atomic_write_text
 from servotwin.description.nodes import MAX_BYTES, one_line
 from servotwin.errors import InputError
+from servotwin.jobs.file_pair import finish
 from servotwin.jobs.layout import format_job
 from servotwin.jobs.problems import JobError
 from servotwin.jobs.syntax import Job, Place
@@ -51,6 +52,7 @@ def parse(text: str, file: str = "job") -> Job:
 def read_job(path: str | Path) -> Job:
     """The job in a file."""
     name = one_line(path, 200)
+    finish(path)
     try:
         if not Path(path).is_file():
             raise InputError("no such file; expected a job file", file=name)

@@ -25,7 +25,7 @@ def open_closed_streams() -> None:
 def tolerate_unknown_characters() -> None:
     """A character that the terminal does not know is no reason to fail."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, ValueError):
+        with contextlib.suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
 
 

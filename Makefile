@@ -8,7 +8,7 @@ PYTEST_ARGS ?= -n auto
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench kills clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
@@ -27,6 +27,9 @@ lint: $(VENV)/.ready-lint  ## style, types, layers
 
 bench: $(VENV)/.ready-bench  ## speed, as ratios against peers in one run
 	$(BIN)/python -m benchmarks
+
+kills: $(VENV)/.ready-core  ## kill every command that writes, KILLS=100 times each: old or new, never half
+	$(BIN)/python tests/kills/campaign.py --kills $(or $(KILLS),100) $(if $(SEED),--seed $(SEED))
 
 clean:  ## remove what the targets write, except .venv
 	rm -rf out build dist src/*.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

@@ -39,12 +39,18 @@ def campaign(case: Case, kills: int, seed: int, place: Path) -> Counter[str]:
     case.prepare(place)
     for _ in range(2):  # the first time loads what the children shall find loaded
         first = load(case, place)
+        if case.reset is not None:
+            case.reset(place)
+            first = case.state(place)
         seconds, writing = watched(case, 1, place)
         state, version = case.state(place), 1
     known = (first, state)
     assert first != state, f"{case.name}: its two versions do not differ"
     found: Counter[str] = Counter()
     for i in range(kills):
+        if case.reset is not None:
+            case.reset(place)
+            state, version = first, 0
         number = signal.SIGTERM if i % 4 == 3 else signal.SIGKILL
         code = killed(case, 1 - version, place, number, i % 2 == 0, rng, seconds, writing)
         if number == signal.SIGTERM and os.WIFEXITED(code) and os.WEXITSTATUS(code) not in ANSWERED:
@@ -56,6 +62,8 @@ def campaign(case: Case, kills: int, seed: int, place: Path) -> Counter[str]:
         found["ended by itself"] += os.WIFEXITED(code) and os.WEXITSTATUS(code) == 0
         if now != state:
             state, version = now, 1 - version
+    if case.reset is not None:
+        case.reset(place)
     watched(case, 1 - version, place)
     left = [path for path in place.parent.rglob(".servotwin-*") if path.name != ".servotwin-result"]
     assert not left, f"{case.name}: the next run leaves {left}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ class Case:
 
     ``words(k)``: its command line for the k-th version of the result, in the folder ``place``; ``prepare`` fills that
     folder; ``state`` tells what is there, and raises ``Mixture`` for parts of two. ``keys``: typed into its terminal.
+    ``reset`` puts the first version back before each try, where the command leads one way only.
     ``fixed``: a version is the same however often it is written, so that there are exactly two states.
     """
 
@@ -44,8 +46,8 @@ class Case:
     state: Callable[[Path], str]
     prepare: Callable[[Path], None] = lambda place: None
     keys: Callable[[int], str] | None = None
+    reset: Callable[[Path], None] | None = None
     fixed: bool = True
-    inside: bool = False  # the result goes into the current folder
 
 
 def digest(path: Path) -> str:
@@ -135,8 +137,7 @@ def taught(place: Path) -> None:
 
 
 def unformatted(place: Path) -> None:
-    (place / "a.job").write_text("movej P1\n" * 200, encoding="utf-8")
-    (place / "b.job").write_text("MOVEJ P1\n" * 200, encoding="utf-8")
+    (place / "a.job").write_text("movej P1  # go\n" * 2000, encoding="utf-8")
 
 
 def measured(place: Path) -> None:
@@ -167,6 +168,7 @@ ROBOTS = ("met-two-link", "gsis-scara")
 ANGLES = ("20 deg", "30 deg")
 NAMES = (("P1", "Q1"), ("Q1", "P1"))
 OVER = "--overwrite"
+RECORD = ("--points", "pick.points.yaml", "--record")
 
 CASES = [
     Case(
@@ -207,7 +209,6 @@ CASES = [
         current_folder,
         notes_here,
         fixed=False,
-        inside=True,
     ),
     Case(
         "job run",
@@ -262,6 +263,21 @@ CASES = [
     Case("teach edit", lambda k: _teach("edit", "P2", f"A={ANGLES[k]}"), points_and_job, taught),
     Case("teach frame", lambda k: _teach("frame", "table", f"x={k + 1} mm"), all_files, taught),
     Case("teach tool", lambda k: _teach("tool", "gripper", f"z={k + 1} mm"), all_files, taught),
+    Case(
+        "teach delete",
+        lambda k: _teach("record", "P2", "--q", _q(k)) if k else _teach("delete", "P2"),
+        points_and_job,
+        taught,
+        fixed=False,
+    ),
+    Case(
+        "jog record",
+        lambda k: ["jog", "gsis-scara", "--joint", "A", "--by", "1 deg", *RECORD, f"N{time.time_ns()}"],
+        points_and_job,
+        taught,
+        fixed=False,
+    ),
+    Case("job format", lambda k: ["job", "format", "a.job"], all_files, unformatted, reset=unformatted),
     Case("teach rename", lambda k: _teach("rename", *NAMES[k]), points_and_job, taught),
     Case(
         "console rename",

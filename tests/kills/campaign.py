@@ -36,7 +36,8 @@ def campaign(case: Case, kills: int, seed: int, place: Path) -> Counter[str]:
     """Kill a command so many times; how often the old and the new result were found."""
     rng = random.Random(f"{seed} {case.name}")
     place.mkdir()
-    case.prepare(place)
+    with quiet():
+        case.prepare(place)
     for _ in range(2):  # the first time loads what the children shall find loaded
         first = load(case, place)
         if case.reset is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from servotwin.cli.arguments import read_quantity
 from servotwin.cli.output import print_json, print_line, print_note, print_table, working
+from servotwin.cli.signals import finishing
 from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
 
@@ -31,7 +32,7 @@ def compare(
         record = read_measured(measured, saved.signals, mapping, means or ())
         comparison = run(saved, record, delta)
         numbers = comparison_summary(comparison, saved, record)
-    with working("writing the page"):
+    with working("writing the page"), finishing():
         from servotwin.report.compare_page import write_comparison
 
         files = write_comparison(comparison, saved, record, folder, overwrite=overwrite)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.output import print_json, print_line, working
+from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import DONE, LONG, how_it_ended, run_scenario, scenario_overrides
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ def demo(out: str, overrides: Sequence[str] | None, *, overwrite: bool = False, 
         result, failure = run_scenario(scenario)
         results.append(result)
         if failure is not None or not result.complete:
-            with replaced_folder(folder, own, overwrite=overwrite) as staged:
+            with finishing(), replaced_folder(folder, own, overwrite=overwrite) as staged:
                 _write_runs(results, staged)  # without a page over both: one of another demo is removed
             return how_it_ended(result, failure, place)
-    with replaced_folder(folder, own, overwrite=overwrite) as staged:
+    with finishing(), replaced_folder(folder, own, overwrite=overwrite) as staged:
         numbers = _write_demo(results, staged)
     page, summary = folder / PAGE, folder / SUMMARY
     if json:

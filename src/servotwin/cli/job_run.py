@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
 from servotwin.cli.job import found_problems
 from servotwin.cli.output import print_json, print_line, print_note, print_table, working
+from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar
 from servotwin.description.nodes import quoted
 from servotwin.description.units import expectation
@@ -227,7 +228,7 @@ def run(
         for path in missing:
             path.rmdir()
         return ended(ran.log)
-    with working("writing the result"):
+    with working("writing the result"), finishing():
         story = story_of(ran, sources=sources_of(program), gripper=gripper)
         files = write_job_result(story, folder, report=report, overwrite=overwrite)
     _print_run(story, files, json=json)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -33,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = _run_to_the_end(arguments)
         except (KeyboardInterrupt, EndedAtOnce):
             code = INTERRUPTED
-    if ending.number is not None and code in (DONE, INTERRUPTED):
-        code = BY_SIGNAL + ending.number
+    if ending.number is not None and (code in (DONE, INTERRUPTED) or ending.number == signal.SIGHUP):
+        code = BY_SIGNAL + ending.number  # a terminal that is gone takes no output either
     silence(sys.stdout, sys.stderr)
     return code
 

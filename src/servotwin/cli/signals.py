@@ -1,8 +1,9 @@
 """Signals that end a command: SIGTERM and SIGHUP do what Ctrl-C does.
 
 The first one raises KeyboardInterrupt: a simulation writes what it has, the console brings the arm to rest, and the
-exit code is 128 plus the signal. A second one, half a second later or more, ends the command at once. Only the command
-line installs these handlers. A signal that is ignored, as ``nohup`` does with SIGHUP, stays ignored.
+exit code is 128 plus the signal. A result that is being written is written to its end. A second signal, half a second
+later or more, ends the command at once. Only the command line installs these handlers. A signal that is ignored, as
+``nohup`` does with SIGHUP, stays ignored.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Ending:
     def __init__(self) -> None:
         self.number: int | None = None
         self.clean_up: list[Callable[[], None]] = []
+        self.finishing = False
         self._since = 0.0
         self._count = 0
 
@@ -40,6 +42,8 @@ class Ending:
         self._count, self._since = self._count + 1, now
         if self._count == 1:
             self.number = number
+            if self.finishing:
+                return
             raise KeyboardInterrupt
         if self._count == 2:
             raise EndedAtOnce
@@ -54,6 +58,17 @@ def check() -> None:
     """Raise KeyboardInterrupt if a signal has come: one that came inside a finalizer was lost."""
     if _current and _current[-1].number is not None:
         raise KeyboardInterrupt
+
+
+@contextmanager
+def finishing() -> Iterator[None]:
+    """What is written now is written to its end; a second signal ends that too."""
+    ending = _current[-1] if _current else Ending()
+    ending.finishing = True
+    try:
+        yield
+    finally:
+        ending.finishing = False
 
 
 def put_back(action: Callable[[], None]) -> None:

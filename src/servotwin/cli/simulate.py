@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.output import number, print_json, print_line, print_note, print_table, working
-from servotwin.cli.signals import check
+from servotwin.cli.signals import check, finishing
 from servotwin.description.nodes import Origin, quoted
 from servotwin.description.placed import Placed
 from servotwin.errors import InputError, SimulationError
@@ -97,7 +97,7 @@ def simulate(
 
     claim_folder(folder, RUN_FILES, overwrite=overwrite)  # a refusal comes before the work is done
     result, failure = run_scenario(chosen)
-    with working("writing the result"):
+    with working("writing the result"), finishing():
         from servotwin.report.simulation_files import write_result
 
         files = write_result(result, folder, report=report, overwrite=overwrite)

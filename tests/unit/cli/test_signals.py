@@ -148,6 +148,26 @@ def test_run_that_is_ended_writes_the_result_so_far(
     assert not read_result(out).complete
 
 
+def test_result_that_is_being_written_is_written_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from servotwin.report import simulation_files
+    from servotwin.simulation import run
+
+    put_run = simulation_files.put_run
+
+    def interrupted(*arguments: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        put_run(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(simulation_files, "put_run", interrupted)
+    monkeypatch.setattr(run, "prepare", lambda *_: None)
+    monkeypatch.setattr(run, "carry_out", lambda *_: synthetic_result(51))
+    words = ["simulate", "scara-a-axis-100deg", "--out", str(tmp_path / "out"), "--no-report"]
+    assert main(words) == CODES[signal.SIGTERM]
+    assert read_result(tmp_path / "out").complete
+
+
 @pytest.mark.parametrize("words", [["run", "scara-line", "--no-report"], ["plan", "scara-line"]])
 @pytest.mark.parametrize("period", [1, 20])
 def test_interrupt_during_the_rehearsal_ends_the_job(

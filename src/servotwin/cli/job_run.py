@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar
 from servotwin.description.nodes import quoted
 from servotwin.description.units import expectation
-from servotwin.errors import InputError
+from servotwin.errors import InputError, ServotwinError
 
 if TYPE_CHECKING:
     from servotwin.jobs.program import Program
@@ -224,9 +225,11 @@ def run(
             ran = run_job(program, None, robot, changes, io_script=io, settings=settings, progress=progress)
         except JobFailedError as error:
             failure, ran = error, error.run
+        except ServotwinError:
+            _remove(missing)
+            raise
     if failure is None and _program_error(ran.log) and not ran.commands.qd.any():  # refused before it moved
-        for path in missing:
-            path.rmdir()
+        _remove(missing)
         return ended(ran.log)
     with working("writing the result"), finishing():
         story = story_of(ran, sources=sources_of(program), gripper=gripper)
@@ -246,6 +249,13 @@ def run(
 def _missing(folder: Path) -> list[Path]:
     """The folder and those around it that do not exist yet, the innermost first."""
     return [path for path in (folder, *folder.parents) if not path.exists()]
+
+
+def _remove(folders: Sequence[Path]) -> None:
+    """Remove folders that were made for a result that there is not, the innermost first; one that is used stays."""
+    with suppress(OSError):
+        for path in folders:
+            path.rmdir()
 
 
 def _print_run(story: JobStory, files: JobFiles, *, json: bool) -> None:

@@ -21,7 +21,7 @@ MAX_BYTES = 200_000_000
 class MassProperties:
     """Mass [kg], centre (3,) [m] and inertia about the centre (3, 3) [kg m2].
 
-    ``hulls``: the meshes that are not closed, of which the convex hull was filled.
+    ``hulls``: the meshes that are not closed or not oriented, of which the convex hull was filled.
     """
 
     mass: float
@@ -56,7 +56,10 @@ def _is_file(path: Path) -> bool:
 def mesh_properties(
     address: str, scale: tuple[float, float, float], density: float, place: Element
 ) -> MassProperties:
-    """What a mesh encloses, filled with ``density`` [kg/m3]; of one that is not closed, its convex hull."""
+    """What a mesh encloses, filled with ``density`` [kg/m3].
+
+    Of a mesh that is not closed, or whose faces do not all look outwards or all inwards, it is the convex hull.
+    """
     path = mesh_path(address, place.file)
     if path is None:
         raise place.error(
@@ -73,7 +76,11 @@ def mesh_properties(
             raise ValueError(f"larger than {MAX_BYTES // 1_000_000} MB")
         mesh: Any = trimesh.load(path, force="mesh")
         mesh.apply_scale(scale)
-        body = mesh if mesh.is_watertight else mesh.convex_hull
+        # faces of both windings enclose a volume that nobody meant; one winding turned inwards a negative one
+        closed = mesh.is_watertight and mesh.is_winding_consistent
+        if closed and mesh.volume < 0.0:
+            mesh.invert()
+        body = mesh if closed else mesh.convex_hull
         body.density = density
         found = body.mass_properties
         mass, center, inertia = (
@@ -81,7 +88,7 @@ def mesh_properties(
             np.array(found["center_mass"]),
             np.array(found["inertia"]),
         )
-    except (ValueError, TypeError, LookupError, AttributeError, OSError, ImportError, RuntimeError) as error:
+    except Exception as error:  # noqa: BLE001 -- readers of a dozen formats raise errors of their own
         raise place.error(f"{quoted(address)} cannot be read as a mesh: {one_line(error, 80)}") from None
     if not (mass > 0.0 and np.isfinite(inertia).all()):
         raise place.error(f"{quoted(address)} encloses no volume; expected a closed mesh, in metres")

@@ -159,17 +159,18 @@ def unit(name: str) -> Quantity:
     found = _from_pint(name)
     if found is not None:
         return found
-    raise ValueError(
-        f"unknown unit {quoted(name)}{did_you_mean(name, [n for n in table if len(n) > 1 and n.isascii()])}"
-    )
+    known = [*_JOINED, *(n for n in table if len(n) > 1 and n.isascii())]  # NM is rather Nm than nm
+    raise ValueError(f"unknown unit {quoted(name)}{did_you_mean(name, known)}")
 
 
 def did_you_mean(word: str, known: list[str]) -> str:
-    """``; did you mean 'x'?`` for the nearest of ``known``, or an empty text."""
-    nearest = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    if not nearest:
-        lower = {k.lower(): k for k in known}
-        nearest = [lower[word.lower()]] if word.lower() in lower else []
+    """``; did you mean 'x'?`` for the nearest of ``known``, or an empty text; capitals count least.
+
+    >>> did_you_mean("mh", ["mohm", "mH"])
+    "; did you mean 'mH'?"
+    """
+    nearest = [k for k in known if k.lower() == word.lower()]
+    nearest = nearest or difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean '{nearest[0]}'?" if nearest else ""
 
 

@@ -117,8 +117,10 @@ class _Writer:
     def assuming(self, why: str) -> Iterator[None]:
         """What is made inside is assumed, for this reason."""
         self.assumed = why
-        yield
-        self.assumed = ""
+        try:
+            yield
+        finally:
+            self.assumed = ""
 
     def text(self, text: str, place: Element) -> Node:
         return Node(text, self._origin(place))
@@ -257,7 +259,8 @@ def _filled(element: Element, density: float, write: _Writer) -> dict[str, Node 
     if found.hulls:
         names = ", ".join(quoted(name) for name in found.hulls)
         text = (
-            f"link {quoted(element.text('name'))}: the convex hull of {names} was filled, which is not closed"
+            f"link {quoted(element.text('name'))}: the convex hull of {names} was filled, which is not closed, or has "
+            "faces turned inwards beside others turned outwards"
         )
         write.notes.append(located(text, element.file, element.line, None))
         filled += ", convex hulls of open meshes,"

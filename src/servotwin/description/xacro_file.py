@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from xml.parsers.expat import ExpatError
 
 from servotwin.description.nodes import one_line, read_text
 from servotwin.errors import InputError
@@ -39,7 +38,6 @@ def expand(path: str | Path, arguments: Mapping[str, str]) -> str:
     file = one_line(path, 200)
     read_text(path, MAX_BYTES)  # a file that is not there, or no text, is said as for every robot file
     try:
-        import xacro
         from xacrodoc import XacroDoc
         from xacrodoc.packages import PackageNotFoundError
     except ImportError:
@@ -51,5 +49,10 @@ def expand(path: str | Path, arguments: Mapping[str, str]) -> str:
     except PackageNotFoundError as error:
         text = f"{one_line(error, 120)}; expected its folder above the file, with a package.xml"
         raise InputError(text, file=file) from None
-    except (xacro.XacroException, ExpatError, OSError, ValueError, TypeError, NameError, KeyError) as error:
-        raise InputError(f"cannot be expanded: {one_line(error, 200)}", file=file) from None
+    except RecursionError:
+        raise InputError(
+            "cannot be expanded: a macro or property calls itself without end", file=file
+        ) from None
+    except Exception as error:  # noqa: BLE001 -- a program can raise anything
+        what = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", str(error))
+        raise InputError(f"cannot be expanded: {one_line(what, 200)}", file=file) from None

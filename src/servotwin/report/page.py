@@ -176,4 +176,4 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str | Cell]], text_co
 
     head = "".join(cell("th", column, i) for i, column in enumerate(columns))
     body = "".join(f"<tr>{''.join(cell('td', c, i) for i, c in enumerate(row))}</tr>" for row in rows)
-    return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="table" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -14,7 +14,8 @@ from servotwin.control.user_laws import PythonLaw, UserLaw
 from servotwin.description.fields import nanoseconds
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
-from servotwin.motion.point_moves import check_quantities
+from servotwin.motion.point_moves import PlannedMoves, check_quantities
+from servotwin.robot.arguments import position_text
 from servotwin.robot.robot import Robot
 from servotwin.simulation.advice import coarse_steps, late_faults, run_warnings
 from servotwin.simulation.drive_data import highest_voltage
@@ -82,7 +83,7 @@ def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
     model = Robot(build_mechanism(belief), title=belief.title)
     plant = Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
     reference = plan_scenario(scenario, model.joint_names, model.limits)
-    check_quantities(reference, model.quantities)
+    _check_quantities(scenario, reference, model)
     control = controller_of(belief)
     every = nanoseconds(scenario.record.every)
     period = control.current_period_ns
@@ -105,6 +106,14 @@ def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
     return Run(
         scenario, model, plant, reference, machine, law, warnings, duration, stored(machine, plant), compiled
     )
+
+
+def _check_quantities(scenario: Scenario, reference: PlannedMoves, model: Robot) -> None:
+    """Complain about a move that takes a quantity out of its range, with the scenario's file."""
+    try:
+        check_quantities(reference, model.quantities, len(scenario.moves))
+    except InputError as error:
+        raise InputError(error.message, file=str(scenario.path or scenario.name), field=error.field) from None
 
 
 def start_of(scenario: Scenario, joints: tuple[str, ...]) -> Start:
@@ -203,12 +212,9 @@ def failure_text(status: int, at: float, run: Run) -> str:
     if status == NO_NUMBER:
         return f"{name}: stopped at {at:.6g} s: the control law returned a value that is not a number"
     if status == SINGULAR:
-        joints = ", ".join(
-            f"{joint} {value:.4g} {unit}"
-            for joint, value, unit in zip(
-                run.plant.joint_names, run.machine.x, run.plant.joint_units, strict=False
-            )
-        )
+        robot = run.plant
+        sliding = [unit == "m" for unit in robot.joint_units]
+        joints = position_text(run.machine.x[: robot.n], robot.joint_names, sliding)
         return (
             f"{name}: stopped at {at:.6g} s: {run.plant.name} came to a singular position ({joints}), where the "
             "actuated joints no longer determine the passive ones; keep the motion away from it"

@@ -162,29 +162,31 @@ def plan_scenario(scenario: Scenario, joints: tuple[str, ...], limits: Limits) -
     q = np.array([scenario.start[name] for name in joints])
     moving = start_speed(scenario, joints)
     first = scenario.moves[0].ramp if scenario.moves else None
-    ramp = run_out_time(moving, first or RAMP, limits)
+    jerk = np.array([axes[name].limits.jerk or np.inf for name in joints])
+    ramp = run_out_time(moving, first or RAMP, limits, jerk)
     q = rest_after(q, moving, ramp)
-    moves = []
-    target: Array = q
-    for move in scenario.moves:
-        target = np.array([move.to.get(name, target[i]) for i, name in enumerate(joints)])
-        moves.append(_point_move(move, target, joints))
+    moves = [_point_move(move, joints) for move in scenario.moves]
     sliding = [axes[name].prismatic for name in joints]
-    jerk = [axes[name].limits.jerk or np.inf for name in joints]
-    plan = plan_moves(q, moves, limits, names=joints, prismatic=sliding, repeat=scenario.repeat, jerk=jerk)
+    plan = plan_moves(
+        q, moves, limits, names=joints, prismatic=sliding, repeat=scenario.repeat, jerk=jerk, speed=moving
+    )
     if not moving.any():
         return plan
     motion = MovingStart(plan, moving, ramp)
-    check_moving_start(motion, limits, joints, sliding)
+    check_moving_start(motion, limits, jerk, joints, sliding)
     return motion
 
 
-def _point_move(move: Move, target: Array, joints: tuple[str, ...]) -> PointMove:
+def _point_move(move: Move, joints: tuple[str, ...]) -> PointMove:
+    target = np.array([move.to.get(name, 0.0) for name in joints])
+    stays = np.array([name not in move.to for name in joints])
     (share, rates), (part, growths) = (
         (rate, None) if isinstance(rate, float) else (1.0, np.array([rate.get(x, np.inf) for x in joints]))
         for rate in (move.speed, move.acceleration)
     )
-    return PointMove(target, share, move.ramp, move.dwell, move.together, rates, move.profile, part, growths)
+    return PointMove(
+        target, share, move.ramp, move.dwell, move.together, rates, move.profile, part, growths, stays
+    )
 
 
 def start_speed(scenario: Scenario, joints: tuple[str, ...]) -> Array:

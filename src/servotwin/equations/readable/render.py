@@ -101,7 +101,7 @@ def mathematica(equations: Equations, about: About, form: FormName = "MCg") -> s
     rules = ", ".join(f"{d.symbol(s.name)} -> {d.number(s.value)}" for s in symbols)
     lines += ["", "(* Values: expression /. values *)", f"values = {{{rules}}};"]
     for section in Document(equations, about, DIALECTS["mathematica"], form).sections():
-        named = [(left, right) for left, right in section.equations if left.isalnum()]
+        named = [(left, right) for left, right in section.equations if left.replace("$", "").isalnum()]
         if len(named) == len(section.equations) > 0:  # differential equations are no assignments
             lines += ["", f"(* {section.heading} *)"]
             lines += [f"{left} = {right};" for left, right in named]
@@ -193,7 +193,10 @@ def python(equations: Equations, about: About) -> str:
 
 CLOSED = '''
 def close(actuated, start):
-    """All coordinates (n,) with the loops closed, by Newton's method from the passive ones in ``start`` (n,)."""
+    """All coordinates (n,) with the loops closed, by Newton's method from the passive ones in ``start`` (n,).
+
+    ValueError if the method does not find them.
+    """
     q = np.array(start, dtype=float)
     q[:ACTUATED] = actuated
     for _ in range(50):
@@ -201,6 +204,8 @@ def close(actuated, start):
         q[ACTUATED:] += step
         if np.abs(step).max(initial=0.0) < 1e-14:
             break
+    if not np.abs(closures(q)).max() < 1e-9:
+        raise ValueError("the loops do not close from this start")
     return q
 
 

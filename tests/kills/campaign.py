@@ -3,7 +3,8 @@
     python tests/kills/campaign.py --kills 100 --seed 7 [--only simulate,tune]
 
 A process that has everything loaded forks a child for each try, so that the instants fall into the work and not into
-Python's start. Half of them fall into the time in which the child writes: its first hidden file shows when that begins.
+Python's start. A third of them fall into the time in which the child writes: its first hidden file shows when that
+begins; another third into the milliseconds in which the new result takes the place of the old one.
 One in four children gets SIGTERM, which it answers; the others SIGKILL, which it cannot.
 """
 
@@ -25,11 +26,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from cases import CASES, Case, Mixture
+from cases import CASES, MARK, Case, Mixture
 
 ANSWERED = (0, 128 + signal.SIGTERM)  # exit codes of a child that got SIGTERM
 PATIENCE = 120.0  # s
 POLL = 0.0002  # s
+INSTANTS = ("any", "writing", "exchange")
+EXCHANGE = 0.01  # s after the mark of a new result is written: the time in which it takes its place
 
 
 def campaign(case: Case, kills: int, seed: int, place: Path) -> Counter[str]:
@@ -38,47 +41,53 @@ def campaign(case: Case, kills: int, seed: int, place: Path) -> Counter[str]:
     place.mkdir()
     with quiet():
         case.prepare(place)
-    for _ in range(2):  # the first time loads what the children shall find loaded
-        first = load(case, place)
-        if case.reset is not None:
-            case.reset(place)
-            first = case.state(place)
-        seconds, writing = watched(case, 1, place)
-        state, version = case.state(place), 1
-    known = (first, state)
-    assert first != state, f"{case.name}: its two versions do not differ"
+    load(case, place)
+    known, times = {}, {}
+    for k in (1, 0, 1):
+        back(case, place)
+        times[k] = watched(case, k, place)
+        known[k] = case.state(place)
+    if case.reset is not None:
+        back(case, place)
+        known[0] = case.state(place)
+    assert known[0] != known[1], f"{case.name}: its two versions do not differ"
+    state, version = known[1], 1
     found: Counter[str] = Counter()
     for i in range(kills):
         if case.reset is not None:
-            case.reset(place)
-            state, version = first, 0
+            back(case, place)
+            state, version = known[0], 0
         number = signal.SIGTERM if i % 4 == 3 else signal.SIGKILL
-        code = killed(case, 1 - version, place, number, i % 2 == 0, rng, seconds, writing)
+        code = killed(case, 1 - version, place, number, INSTANTS[i % 3], rng, times[1 - version])
         if number == signal.SIGTERM and os.WIFEXITED(code) and os.WEXITSTATUS(code) not in ANSWERED:
             raise Mixture(f"{case.name}: exit code {os.WEXITSTATUS(code)} after SIGTERM")
         now = case.state(place)
-        if case.fixed and now not in known:
+        if case.fixed and now not in known.values():
             raise Mixture(f"{case.name}: neither the old nor the new state")
         found["old" if now == state else "new"] += 1
         found["ended by itself"] += os.WIFEXITED(code) and os.WEXITSTATUS(code) == 0
         if now != state:
             state, version = now, 1 - version
-    if case.reset is not None:
-        case.reset(place)
+    back(case, place)
     watched(case, 1 - version, place)
     left = [path for path in place.parent.rglob(".servotwin-*") if path.name != ".servotwin-result"]
     assert not left, f"{case.name}: the next run leaves {left}"
     return found
 
 
-def load(case: Case, place: Path) -> str:
-    """Run a command's first version in this process, so that everything is loaded; the state after it."""
+def load(case: Case, place: Path) -> None:
+    """Run a command's first version in this process, so that everything is loaded."""
     if case.keys is not None:
         watched(case, 0, place)
-        return case.state(place)
+        return
     with inside(place), quiet():
         assert run(case, 0) == 0, case.name
-    return case.state(place)
+
+
+def back(case: Case, place: Path) -> None:
+    """Put the first version back, where the command leads one way only."""
+    if case.reset is not None:
+        case.reset(place)
 
 
 def watched(case: Case, k: int, place: Path) -> tuple[float, float]:
@@ -93,22 +102,20 @@ def watched(case: Case, k: int, place: Path) -> tuple[float, float]:
 
 
 def killed(
-    case: Case,
-    k: int,
-    place: Path,
-    number: int,
-    while_writing: bool,
-    rng: random.Random,
-    seconds: float,
-    writing: float,
+    case: Case, k: int, place: Path, number: int, instant: str, rng: random.Random, times: tuple[float, float]
 ) -> int:
     """Start a command and kill it; its status."""
     child = start(case, k, place)
-    if while_writing:
-        until_it_writes(place, child)
-        time.sleep(rng.uniform(0.0, 1.2 * writing))
-    else:
-        time.sleep(rng.uniform(0.0, 1.1 * seconds))
+    seconds, writing = times
+    match instant:
+        case "any":
+            time.sleep(rng.uniform(0.0, 1.1 * seconds))
+        case "writing":
+            until_it_writes(place, child)
+            time.sleep(rng.uniform(0.0, 1.2 * writing))
+        case "exchange":
+            until_it_writes(place, child, inside=MARK if case.folder else "")
+            time.sleep(rng.uniform(0.0, EXCHANGE))
     os.kill(child, number)
     return wait(child)
 
@@ -167,12 +174,13 @@ def wait(child: int) -> int:
     raise Mixture(f"no end within {PATIENCE:g} s")
 
 
-def until_it_writes(place: Path, child: int) -> float | None:
-    """Wait for the child's first hidden file; when that was, None if it ends before."""
+def until_it_writes(place: Path, child: int, inside: str = "") -> float | None:
+    """Wait for the child's first hidden file, or the one that lies ``inside`` a hidden folder; when that was."""
     before = hidden(place)
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        if hidden(place) - before:
+        new = hidden(place) - before
+        if any(not inside or Path(path, inside).exists() for path in new):
             return time.perf_counter()
         if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             return None

@@ -49,6 +49,11 @@ class Case:
     reset: Callable[[Path], None] | None = None
     fixed: bool = True
 
+    @property
+    def folder(self) -> bool:
+        """Whether it writes a result folder."""
+        return self.state in (whole_result, whole_job_result, current_folder)
+
 
 def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -225,7 +225,7 @@ def run(
             ran = run_job(program, None, robot, changes, io_script=io, settings=settings, progress=progress)
         except JobFailedError as error:
             failure, ran = error, error.run
-        except ServotwinError:
+        except (ServotwinError, KeyboardInterrupt):
             _remove(missing)
             raise
     if failure is None and _program_error(ran.log) and not ran.commands.qd.any():  # refused before it moved

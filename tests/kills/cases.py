@@ -226,8 +226,6 @@ CASES = [
             OVER,
             "--seed",
             str(k + 1),
-            "--time-limit",
-            "2 s",
             *(["--no-report"] if k else []),
         ],
         whole_job_result,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.output import working
+from servotwin.cli.signals import check, put_back
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ def console(
 
     from servotwin.cli.console_screen import screen
     from servotwin.cli.keys import keyboard
-    from servotwin.cli.signals import put_back
 
     terminal = Console(highlight=False)
     put_back(lambda: _leave_screen(terminal))
@@ -85,6 +85,7 @@ def drive(
     try:
         while not session.done:
             pressed = read_keys(min(period, REFRESH))
+            check()
             session.tick(clock_ns())
             for key in pressed:
                 session.key(key)

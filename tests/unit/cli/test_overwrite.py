@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from servotwin.cli.main import main
+from servotwin.report.simulation_files import write_result
+from synthetic_result import synthetic_result
 
 COMMANDS = {
     "simulate": ["simulate", "scara-a-axis-100deg"],
@@ -60,6 +62,18 @@ def test_folder_of_the_user_is_refused_before_the_work(
     assert "--overwrite" in printed.err
     assert [path.name for path in Path(out).iterdir()] == [name]
     assert (Path(out) / name).read_text(encoding="utf-8") == "mine"
+
+
+def test_comparison_is_refused_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_result(synthetic_result(51), "run", report=False)
+    for name in ("place/comparison.html", "run/comparison/notes.txt"):
+        Path(name).parent.mkdir()
+        Path(name).write_text("mine", encoding="utf-8")
+    for out in (["--out", "place"], []):  # by default beside the result
+        assert main(["compare", "run", "nowhere.csv", *out]) == 2
+        assert "--overwrite" in capsys.readouterr().err
 
 
 def test_tuning_is_written_beside_notes_if_told(capsys: pytest.CaptureFixture[str]) -> None:

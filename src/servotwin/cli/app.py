@@ -10,6 +10,7 @@ from servotwin import __version__
 from servotwin.cli.app_jobs import add_commands
 from servotwin.cli.options import (
     PLAIN,
+    AllowCode,
     Folder,
     Json,
     Method,
@@ -305,7 +306,7 @@ def simulate(
     record: RecordEvery = None,
     law: Annotated[
         str | None,
-        typer.Option("--law", metavar="FILE.py:NAME", help="Control law of your own; its code is run."),
+        typer.Option("--law", metavar="FILE.py:NAME", help="Control law of your own; needs --allow-code."),
     ] = None,
     period: Annotated[
         str | None, typer.Option("--period", metavar="TIME", help="How often the law is called, '1.6 ms'.")
@@ -314,6 +315,7 @@ def simulate(
         str | None,
         typer.Option("--level", metavar="LEVEL", help="What the law commands: speed, current or voltage."),
     ] = None,
+    allow_code: AllowCode = False,
     every: Annotated[bool, typer.Option("--list", help="List the scenarios instead.")] = False,
     no_report: NoReport = False,
     json: Json = False,
@@ -326,8 +328,8 @@ def simulate(
 
     code = run(
         scenario, out, overrides, plant,
-        method=method, pwm=pwm, seed=seed, record=record, law=(law, period, level), every=every,
-        report=not no_report, overwrite=overwrite, json=json,
+        method=method, pwm=pwm, seed=seed, record=record, law=(law, period, level),
+        allow_code=allow_code, every=every, report=not no_report, overwrite=overwrite, json=json,
     )  # fmt: skip
     raise typer.Exit(code)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
 from servotwin.cli.job import found_problems
-from servotwin.cli.output import print_json, print_line, print_note, print_table, working
+from servotwin.cli.output import compiled_words, print_json, print_line, print_note, print_table, working
 from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar
 from servotwin.description.nodes import quoted
@@ -288,7 +288,7 @@ def _print_run(story: JobStory, files: JobFiles, *, json: bool) -> None:
         f"({numbers['simulated_s']:.4g} s in {numbers['wall_s']:.3g} s)"
     )
     if numbers.get("compile_s", 0.0) > LONG:
-        print_line(f"compiled in {numbers['compile_s']:.1f} s, once on this machine")
+        print_line(compiled_words(numbers["compile_s"]))
     for line in numbers.get("warnings", []):
         print_note(f"warning: {line}")
     print_line(f"summary: {files.summary}")

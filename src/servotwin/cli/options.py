@@ -85,6 +85,9 @@ RecordEvery = Annotated[
     str | None,
     typer.Option("--record", metavar="TIME", help="Time between two rows of the signals; default '1 ms'."),
 ]
+AllowCode = Annotated[
+    bool, typer.Option("--allow-code", help="Run the control law that the scenario names; Python code.")
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Signals and summary only.")]
 PLAIN: dict[str, Any] = {  # help is plain text, so that it needs no further library and appears at once
     "add_completion": False,

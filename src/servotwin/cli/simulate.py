@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
-from servotwin.cli.output import number, print_json, print_line, print_note, print_table, working
+from servotwin.cli.output import (
+    compiled_words,
+    number,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    working,
+)
 from servotwin.cli.signals import check, finishing
 from servotwin.description.nodes import Origin, quoted
 from servotwin.description.placed import Placed
@@ -67,6 +75,7 @@ def simulate(
     seed: str | None = None,
     record: str | None = None,
     law: Sequence[str | None] = (),
+    allow_code: bool = False,
     every: bool = False,
     report: bool = True,
     overwrite: bool = False,
@@ -74,7 +83,7 @@ def simulate(
 ) -> int:
     """Run a scenario, write its result and say where it is; the exit code.
 
-    ``law`` holds the options --law, --period and --level.
+    ``law`` holds the options --law, --period and --level; without ``allow_code`` no law of a file is run.
     """
     if every:
         list_scenarios(json=json)
@@ -89,14 +98,16 @@ def simulate(
         if text is not None:
             changes[field] = Placed(text, Origin(option))
     with working("reading the scenario"):
+        from servotwin.simulation.law_file import check_allowed
         from servotwin.simulation.scenario import read_scenario
 
         chosen = read_scenario(scenario, changes)
+        check_allowed(chosen.law, allow_code)
     folder = out or f"out/{chosen.name}"
     from servotwin.simulation.result_folder import RUN_FILES, claim_folder
 
     claim_folder(folder, RUN_FILES, overwrite=overwrite)  # a refusal comes before the work is done
-    result, failure = run_scenario(chosen)
+    result, failure = run_scenario(chosen, allow_code=allow_code)
     with working("writing the result"), finishing():
         from servotwin.report.simulation_files import write_result
 
@@ -105,13 +116,13 @@ def simulate(
     return how_it_ended(result, failure, folder)
 
 
-def run_scenario(scenario: Scenario) -> tuple[Result, SimulationError | None]:
+def run_scenario(scenario: Scenario, *, allow_code: bool = False) -> tuple[Result, SimulationError | None]:
     """What there is of a run, and why there is no more of it."""
     with progress_bar(f"simulating {scenario.name}") as progress:
         from servotwin import simulate as run
 
         try:
-            return run(scenario, progress=progress), None
+            return run(scenario, allow_code=allow_code, progress=progress), None
         except SimulationError as error:
             if error.partial is None:
                 raise
@@ -285,7 +296,7 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
             f"({numbers['simulated_s']:.4g} s in {numbers['wall_s']:.3g} s)"
         )
     if numbers.get("compile_s", 0.0) > LONG:
-        lines.append(f"compiled in {numbers['compile_s']:.1f} s, once on this machine")
+        lines.append(compiled_words(numbers["compile_s"]))
     return lines
 
 

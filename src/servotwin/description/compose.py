@@ -72,6 +72,9 @@ class Files:
     ) -> None:
         self.find = find
         self.trees: dict[Path, Node] = {}
+        self.absent: list[
+            Path
+        ] = []  # where a file was looked for first; one that appears there is another answer
         self.density, self.allow_code = density, allow_code  # for URDF files, see ``import_urdf``
         self.notes: list[str] = []
         self.warnings: list[str] = []
@@ -102,6 +105,7 @@ class Files:
                 path = Path(node.origin.file).parent / name
                 if path.is_file():
                     return path
+                self.absent.append(path)
             if self.find is not None:
                 return self.find(name)
         except InputError as error:

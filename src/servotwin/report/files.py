@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from servotwin.description.file_write import atomic_write_bytes
 from servotwin.mechanism.model import Array
+from servotwin.simulation.parquet import table_bytes
 
 
 def write_bytes(path: Path, data: bytes) -> Path:
@@ -28,13 +28,6 @@ def write_parquet(
 ) -> Path:
     """Write columns of equal length, named with their units, as an Apache Parquet table.
 
-    ``sampling`` of a column, 'mean', 'any' or 'instant', becomes metadata of its field.
+    ``sampling`` of a column, 'mean', 'any' or 'instant', stands in the metadata ``sampling`` of the file, as JSON.
     """
-    import pyarrow
-    import pyarrow.parquet
-
-    buffer = io.BytesIO()
-    table = pyarrow.table(dict(columns))
-    noted = [table.field(name).with_metadata({"sampling": kind}) for name, kind in (sampling or {}).items()]
-    pyarrow.parquet.write_table(table.cast(pyarrow.schema(noted)) if noted else table, buffer)
-    return write_bytes(path, buffer.getvalue())
+    return write_bytes(path, table_bytes(columns, {"sampling": dict(sampling)} if sampling else None))

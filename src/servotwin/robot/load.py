@@ -1,24 +1,26 @@
 """Load a robot by catalogue name or file; what was read before comes back without parsing.
 
 A description that was checked once is kept as the numbers of its mechanism,
-together with the digests of every file it came from. As long as none of them,
-the overrides and the loader have changed, loading is reading those numbers:
-no YAML, no units, no schema.
+together with the digests of every file it came from, and with the places where one
+was looked for in vain. As long as none of them, the overrides and the loader have
+changed, loading is reading those numbers: no YAML, no units, no schema.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
 import warnings
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from servotwin.cache.store import read_entry, source_digest, write_entry
 from servotwin.description.placed import override_text
 from servotwin.errors import RobotWarning, ServotwinError
-from servotwin.kernels.cache import read_entry, source_digest, write_entry
 from servotwin.mechanism.model import Mechanism
 from servotwin.mechanism.store import pack, unpack
 from servotwin.robot.robot import RoadName, Robot
@@ -74,13 +76,12 @@ def load_checked(robot: str | Path, overrides: Mapping[str, str]) -> Checked:
 
 
 def _key(robot: str | Path, overrides: Mapping[str, str]) -> str:
-    place = str(robot)
-    path = Path(robot)
-    if path.suffix.lower() in {".yaml", ".yml", ".urdf"}:
-        place = str(path.absolute())
+    named = isinstance(robot, str) and not robot.lower().endswith((".yaml", ".yml", ".urdf"))
+    place = f"catalogue {robot}" if named else str(Path(robot).absolute())
     changes = sorted((field, text, str(getattr(text, "origin", ""))) for field, text in overrides.items())
+    here = str(Path().absolute()) if changes else ""  # where files that overrides name are looked for
     # two installations may share the store, and each has a catalogue of its own
-    parts = [str(PACKAGE), place, changes, _loader_version()]
+    parts = [str(PACKAGE), place, here, changes, _loader_version()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -90,10 +91,22 @@ def _loader_version() -> str:
 
 
 def _digest(path: str) -> str | None:
+    """Digest of a regular file; None if there is none, or something that could block or never end."""
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except OSError:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            return hashlib.sha256(file.read()).hexdigest() if regular else None
+    except (OSError, ValueError):
         return None
+
+
+def _appeared(path: str) -> bool:
+    """Whether there is a file now where there was none."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _read(key: str) -> Checked | None:
@@ -103,6 +116,8 @@ def _read(key: str) -> Checked | None:
     header, numbers = entry
     try:
         if any(_digest(path) != digest for path, digest in header["files"].items()):
+            return None
+        if any(_appeared(path) for path in header["absent"]):
             return None
         lines = tuple(str(line) for line in header["warnings"])
         return Checked(unpack(header["mechanism"], numbers), str(header["title"]), lines)
@@ -117,6 +132,7 @@ def _write(key: str, description: RobotDescription, mechanism: Mechanism) -> Non
     layout, numbers = pack(mechanism)
     header: dict[str, Any] = {
         "files": files,
+        "absent": [str(path.absolute()) for path in description.absent],
         "title": description.title or "",
         "warnings": list(description.warnings),
         "mechanism": layout,

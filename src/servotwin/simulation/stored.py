@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.result_folder import SIGNALS, SUMMARY, ZOOM, recover
 from servotwin.simulation.result_mark import belongs
+from servotwin.simulation.tables import read_table
 
 ATTEMPTS = 20
 
@@ -85,10 +84,10 @@ def _read(place: Path) -> Saved:
     if not place.is_dir():
         what = "is a file" if place.exists() else "does not exist"
         raise InputError(f"{what}; expected a folder that 'servotwin simulate' has written", file=str(place))
-    signals = _read_table(place / SIGNALS)
+    signals = _table(place / SIGNALS)
     if "time_s" not in signals or len(signals["time_s"]) < 2:
         raise InputError("has no column time_s with two instants or more", file=str(place / SIGNALS))
-    zoom = _read_table(place / ZOOM) if belongs(place, ZOOM) else {}
+    zoom = _table(place / ZOOM) if belongs(place, ZOOM) else {}
     return Saved(place, signals, zoom, _read_summary(place / SUMMARY))
 
 
@@ -103,15 +102,8 @@ def _read_summary(path: Path) -> dict[str, Any]:
     return value
 
 
-def _read_table(path: Path) -> dict[str, Array]:
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        table = pyarrow.parquet.read_table(pyarrow.BufferReader(_bytes(path)))
-        return {name: np.asarray(table[name].to_numpy(), dtype=np.float64) for name in table.column_names}
-    except (pyarrow.ArrowException, ValueError, TypeError):
-        raise InputError("is not a Parquet table of numbers, or is damaged", file=str(path)) from None
+def _table(path: Path) -> dict[str, Array]:
+    return read_table(_bytes(path), str(path))
 
 
 def _bytes(path: Path) -> bytes:

@@ -196,9 +196,9 @@ def test_process_that_compiles_beside_ends_with_the_command(monkeypatch: pytest.
     from servotwin.simulation import warm
 
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    monkeypatch.setattr(warm, "_start", lambda names: child)
+    monkeypatch.setattr(warm, "start_compiler", lambda names: child)
     monkeypatch.setattr(type(warm.PIECES["plain"]), "on_disk", False)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(warm, "processors", lambda: 2)
 
     def interrupted() -> None:
         raise KeyboardInterrupt

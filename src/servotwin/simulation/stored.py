@@ -13,6 +13,7 @@ from servotwin.description.regular_file import TABLE, Kind, is_there, read_bytes
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.result_folder import SIGNALS, SUMMARY, ZOOM, recover
+from servotwin.simulation.result_mark import belongs
 from servotwin.simulation.tables import read_table
 
 ATTEMPTS = 20
@@ -58,8 +59,7 @@ def read_result(folder: str | Path) -> Saved:
     All files are of one run, even if another one replaces the folder in the meantime.
     """
     place = Path(folder)
-    if not place.exists():
-        recover(place)
+    recover(place)
     for _ in range(ATTEMPTS):
         before = _identity(place)
         try:
@@ -89,7 +89,7 @@ def _read(place: Path) -> Saved:
     signals = _table(place / SIGNALS)
     if "time_s" not in signals or len(signals["time_s"]) < 2:
         raise InputError("has no column time_s with two instants or more", file=str(place / SIGNALS))
-    zoom = _table(place / ZOOM) if (place / ZOOM).exists() else {}
+    zoom = _table(place / ZOOM) if belongs(place, ZOOM) else {}
     return Saved(place, signals, zoom, _read_summary(place / SUMMARY))
 
 

@@ -20,7 +20,7 @@ def compare(
     delta, mapping = read_shift(shift), read_columns(columns)
     from servotwin.simulation.compare import compare as run
     from servotwin.simulation.compare import comparison_summary
-    from servotwin.simulation.measured import read_measured
+    from servotwin.simulation.measured import read_measured, some_names
     from servotwin.simulation.stored import read_result
 
     with working("comparing"):
@@ -42,7 +42,7 @@ def compare(
     how = "given" if comparison.shift_given else "found from the motion"
     print_line(f"time shift of the measured clock: {1e3 * comparison.shift_s:.4g} ms ({how})")
     if record.ignored:
-        print_note(f"columns that name no signal: {', '.join(record.ignored)}")
+        print_note(f"columns that name no signal: {some_names(record.ignored)}")
     print_line(f"numbers: {files.summary}")
     print_line(f"page: {files.page}")
 

@@ -63,7 +63,7 @@ class Program:
             program = waiting.pop()
             if id(program) not in found:
                 found[id(program)] = program
-                waiting += reversed(program.called.values())
+                waiting += reversed(list(program.called.values()))
         return list(found.values())
 
 

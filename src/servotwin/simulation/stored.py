@@ -12,9 +12,12 @@ import numpy as np
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
+from servotwin.simulation.budget import MAX_MEMORY, bytes_text
 from servotwin.simulation.result_folder import SIGNALS, SUMMARY, ZOOM, recover
 
 ATTEMPTS = 20
+JSON_MEMORY = 25  # bytes of memory for one of JSON: empty lists take most
+WHOLE_DIGITS = 19
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,11 @@ class Saved:
         return tuple(match[1] for match in found if match)
 
 
-def read_result(folder: str | Path) -> Saved:
+def read_result(folder: str | Path, *, max_memory: float = MAX_MEMORY) -> Saved:
     """The result in a folder; InputError says which of its files is missing or damaged.
 
-    All files are of one run, even if another one replaces the folder in the meantime.
+    All files are of one run, even if another one replaces the folder in the meantime. One that would take more than
+    ``max_memory`` [byte] is refused before it is read.
     """
     place = Path(folder)
     if not place.exists():
@@ -62,7 +66,7 @@ def read_result(folder: str | Path) -> Saved:
     for _ in range(ATTEMPTS):
         before = _identity(place)
         try:
-            saved = _read(place)
+            saved = _read(place, max_memory)
         except InputError:
             if _identity(place) == before:
                 raise
@@ -81,37 +85,82 @@ def _identity(place: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _read(place: Path) -> Saved:
+def _read(place: Path, max_memory: float) -> Saved:
     if not place.is_dir():
         what = "is a file" if place.exists() else "does not exist"
         raise InputError(f"{what}; expected a folder that 'servotwin simulate' has written", file=str(place))
-    signals = _read_table(place / SIGNALS)
+    signals = _read_table(place / SIGNALS, max_memory)
     if "time_s" not in signals or len(signals["time_s"]) < 2:
         raise InputError("has no column time_s with two instants or more", file=str(place / SIGNALS))
-    zoom = _read_table(place / ZOOM) if (place / ZOOM).exists() else {}
-    return Saved(place, signals, zoom, _read_summary(place / SUMMARY))
+    zoom = _read_table(place / ZOOM, max_memory) if (place / ZOOM).exists() else {}
+    return Saved(place, signals, zoom, _read_summary(place / SUMMARY, max_memory))
 
 
-def _read_summary(path: Path) -> dict[str, Any]:
+def _read_summary(path: Path, max_memory: float) -> dict[str, Any]:
+    expected = "expected JSON as 'servotwin simulate' writes it"
+    _check_size(path, _size(path) * JSON_MEMORY, max_memory)
     try:
-        value = json.loads(_bytes(path))
+        value = json.loads(_bytes(path), parse_int=_whole)
+    except RecursionError:
+        raise InputError(f"is nested too deeply; {expected}", file=str(path)) from None
     except ValueError as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         raise InputError("is not JSON as 'servotwin simulate' writes it", file=str(path), line=line) from None
     if not isinstance(value, dict):
         raise InputError("is not JSON as 'servotwin simulate' writes it", file=str(path))
+    for key in ("scenario", "title", "robot"):
+        if not isinstance(value.get(key), str | None):
+            raise InputError(f"is no text; {expected}", file=str(path), field=key)
     return value
 
 
-def _read_table(path: Path) -> dict[str, Array]:
+def _whole(text: str) -> int:
+    """A whole number of JSON; no run counts further than 64 bits."""
+    if len(text) > WHOLE_DIGITS:
+        raise ValueError(text[:WHOLE_DIGITS])
+    return int(text)
+
+
+def _read_table(path: Path, max_memory: float) -> dict[str, Array]:
     import pyarrow
     import pyarrow.parquet
 
+    _check_size(path, _size(path), max_memory)
     try:
-        table = pyarrow.parquet.read_table(pyarrow.BufferReader(_bytes(path)))
-        return {name: np.asarray(table[name].to_numpy(), dtype=np.float64) for name in table.column_names}
-    except (pyarrow.ArrowException, ValueError, TypeError):
+        with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(_bytes(path))) as file:
+            about, names = file.metadata, file.schema_arrow.names
+            groups = [about.row_group(i) for i in range(about.num_row_groups)]
+            unpacked = sum(group.total_byte_size for group in groups)
+            _check_size(path, max(8 * about.num_rows * len(names), unpacked), max_memory)
+            if len(set(names)) < len(names) or not all(map(_is_number, file.schema_arrow.types)):
+                raise TypeError
+            # one column after the other: what Arrow makes of one is freed before the next
+            return {
+                name: np.array(file.read([name], use_threads=False)[0].to_numpy(), dtype=np.float64)
+                for name in names
+            }
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError):
         raise InputError("is not a Parquet table of numbers, or is damaged", file=str(path)) from None
+
+
+def _is_number(kind: Any) -> bool:
+    """Whether a type of Arrow is that of plain numbers."""
+    import pyarrow
+
+    return bool(pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind))
+
+
+def _check_size(path: Path, size: float, max_memory: float) -> None:
+    if size > max_memory:
+        text = f"takes {bytes_text(size)} of memory; expected at most {bytes_text(max_memory)}"
+        raise InputError(f"{text}: record less often, or raise --max-memory", file=str(path))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # the file cannot be read either, which is said then
 
 
 def _bytes(path: Path) -> bytes:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from counted_work import growth
 from servotwin.description.load import read_description
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 from servotwin.jobs.points_file import parse_points
-from tests.counted_work import growth
 
 LINEAR = 4.6  # work at four times the size over work at the size; 16 if it grows with the square
 HEAD = "format: servotwin/1\nname: big\n"

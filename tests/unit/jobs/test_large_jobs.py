@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from counted_work import growth
 from servotwin.errors import InputError
 from servotwin.jobs import check as checking
 from servotwin.jobs import program as loading
@@ -16,7 +17,6 @@ from servotwin.jobs.flow import call_problem
 from servotwin.jobs.language import parse
 from servotwin.jobs.points import Points
 from servotwin.jobs.program import load_program, sources_of
-from tests.counted_work import growth
 
 LINEAR = 4.6  # work at four times the size over work at the size; 16 if it grows with the square
 

@@ -12,6 +12,8 @@ from servotwin.cli.options import (
     PLAIN,
     Folder,
     Json,
+    MaxMemory,
+    MaxTime,
     Method,
     NoReport,
     Plant,
@@ -308,6 +310,8 @@ def simulate(
         typer.Option("--level", metavar="LEVEL", help="What the law commands: speed, current or voltage."),
     ] = None,
     every: Annotated[bool, typer.Option("--list", help="List the scenarios instead.")] = False,
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     no_report: NoReport = False,
     json: Json = False,
 ) -> None:
@@ -320,6 +324,7 @@ def simulate(
     code = run(
         scenario, out, overrides, plant,
         method=method, pwm=pwm, seed=seed, record=record, law=(law, period, level), every=every,
+        max_memory=max_memory, max_time=max_time,
         report=not no_report, json=json,
     )  # fmt: skip
     raise typer.Exit(code)
@@ -358,6 +363,7 @@ def compare(
             help="Measured as means since the row before, such as 'motor_*_current_A'; may be repeated.",
         ),
     ] = None,
+    max_memory: MaxMemory = None,
     json: Json = False,
 ) -> None:
     """Compare a simulated with a measured run.
@@ -366,7 +372,7 @@ def compare(
     """
     from servotwin.cli.compare import compare as run
 
-    run(result, measured, out, shift, columns, means, json=json)
+    run(result, measured, out, shift, columns, means, max_memory=max_memory, json=json)
 
 
 @app.command()

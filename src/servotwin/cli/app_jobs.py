@@ -10,6 +10,8 @@ from servotwin.cli.options import (
     PLAIN,
     Folder,
     Json,
+    MaxMemory,
+    MaxTime,
     Method,
     NoReport,
     Plant,
@@ -119,6 +121,8 @@ def plan(
     override: Override = 100,
     time_limit: TimeLimit = None,
     time_optimal: TimeOptimal = False,
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     overrides: Set = None,
     json: Json = False,
 ) -> None:
@@ -130,14 +134,16 @@ def plan(
         from servotwin.cli.job_optimal import plan as run_optimal
 
         code = run_optimal(
-            job, robot, overrides, q=q, io=io, fit=fit, override=override, time_limit=time_limit, json=json
-        )
+            job, robot, overrides, q=q, io=io, fit=fit, override=override, time_limit=time_limit, json=json,
+            max_memory=max_memory, max_time=max_time,
+        )  # fmt: skip
         raise typer.Exit(code)
     from servotwin.cli.job_run import plan as run
 
     code = run(
-        job, robot, overrides, q=q, io=io, fit=fit, override=override, time_limit=time_limit, json=json
-    )
+        job, robot, overrides, q=q, io=io, fit=fit, override=override, time_limit=time_limit, json=json,
+        max_memory=max_memory, max_time=max_time,
+    )  # fmt: skip
     raise typer.Exit(code)
 
 
@@ -161,6 +167,8 @@ def run_job(
     record: RecordEvery = None,
     overrides: Set = None,
     plant: Plant = None,
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     no_report: NoReport = False,
     json: Json = False,
 ) -> None:
@@ -173,7 +181,8 @@ def run_job(
 
     code = run(
         job, robot, out, overrides, plant, q=q, io=io, fit=fit, override=override, time_limit=time_limit,
-        gripper=gripper, method=method, pwm=pwm, seed=seed, record=record, report=not no_report, json=json,
+        gripper=gripper, method=method, pwm=pwm, seed=seed, record=record, max_memory=max_memory,
+        max_time=max_time, report=not no_report, json=json,
     )  # fmt: skip
     raise typer.Exit(code)
 

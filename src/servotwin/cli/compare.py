@@ -8,24 +8,26 @@ from typing import Any
 
 from servotwin.cli.arguments import read_quantity
 from servotwin.cli.output import print_json, print_line, print_note, print_table, working
+from servotwin.cli.simulate import read_limits
 from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
 
 
 def compare(
     result: str, measured: str, out: str | None, shift: str, columns: Sequence[str] | None,
-    means: Sequence[str] | None = None, *, json: bool,
+    means: Sequence[str] | None = None, *, max_memory: str | None = None, json: bool,
 ) -> None:  # fmt: skip
     """Compare a simulated with a measured run, write page and numbers, and say where they are."""
     delta, mapping = read_shift(shift), read_columns(columns)
+    most = read_limits(max_memory, None).memory
     from servotwin.simulation.compare import compare as run
     from servotwin.simulation.compare import comparison_summary
     from servotwin.simulation.measured import read_measured, some_names
     from servotwin.simulation.stored import read_result
 
     with working("comparing"):
-        saved = read_result(result)
-        record = read_measured(measured, saved.signals, mapping, means or ())
+        saved = read_result(result, max_memory=most)
+        record = read_measured(measured, saved.signals, mapping, means or (), max_memory=most)
         comparison = run(saved, record, delta)
         numbers = comparison_summary(comparison, saved, record)
     with working("writing the page"):

@@ -80,6 +80,14 @@ RecordEvery = Annotated[
     str | None,
     typer.Option("--record", metavar="TIME", help="Time between two rows of the signals; default '1 ms'."),
 ]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option("--max-memory", metavar="AMOUNT", help="Refuse what takes more memory; default '2 GB'."),
+]
+MaxTime = Annotated[
+    str | None,
+    typer.Option("--max-time", metavar="TIME", help="Refuse what takes longer to compute; default '1 h'."),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Signals and summary only.")]
 PLAIN: dict[str, Any] = {  # help is plain text, so that it needs no further library and appears at once
     "add_completion": False,

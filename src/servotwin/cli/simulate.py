@@ -17,6 +17,7 @@ from servotwin.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
     from servotwin.report.simulation_files import ResultFiles
+    from servotwin.simulation.budget import Budget
     from servotwin.simulation.result import Result
     from servotwin.simulation.scenario import Scenario
 
@@ -67,6 +68,8 @@ def simulate(
     record: str | None = None,
     law: Sequence[str | None] = (),
     every: bool = False,
+    max_memory: str | None = None,
+    max_time: str | None = None,
     report: bool = True,
     json: bool = False,
 ) -> int:
@@ -86,12 +89,13 @@ def simulate(
     for option, field, text in (("--seed", "seed", seed), ("--record", "record.every", record)):
         if text is not None:
             changes[field] = Placed(text, Origin(option))
+    read_limits(max_memory, max_time)
     with working("reading the scenario"):
         from servotwin.simulation.scenario import read_scenario
 
         chosen = read_scenario(scenario, changes)
     folder = out or f"out/{chosen.name}"
-    result, failure = run_scenario(chosen, folder)
+    result, failure = run_scenario(chosen, folder, max_memory, max_time)
     with working("writing the result"):
         from servotwin.report.simulation_files import write_result
 
@@ -100,7 +104,16 @@ def simulate(
     return how_it_ended(result, failure, folder)
 
 
-def run_scenario(scenario: Scenario, folder: str | Path) -> tuple[Result, SimulationError | None]:
+def read_limits(max_memory: str | None, max_time: str | None) -> Budget:
+    """The options --max-memory and --max-time; what is not accepted is said before anything is read."""
+    from servotwin.simulation.budget import read_budget
+
+    return read_budget(max_memory, max_time)
+
+
+def run_scenario(
+    scenario: Scenario, folder: str | Path, max_memory: str | None = None, max_time: str | None = None
+) -> tuple[Result, SimulationError | None]:
     """What there is of a run, and why there is no more of it."""
     with progress_bar(f"simulating {scenario.name}") as progress:
         from servotwin import simulate as run
@@ -108,7 +121,7 @@ def run_scenario(scenario: Scenario, folder: str | Path) -> tuple[Result, Simula
 
         make_folder(folder)  # a place that cannot be written is said before the work is done
         try:
-            return run(scenario, progress=progress), None
+            return run(scenario, progress=progress, max_memory=max_memory, max_time=max_time), None
         except SimulationError as error:
             if error.partial is None:
                 raise

@@ -119,7 +119,7 @@ class _Move:
         rows = rows[(self.commands.motion[rows] == self.motion) & self._mine(self.commands.motion_time[rows])]
         if not len(rows):
             ways, mine = self._ways()
-            steps = np.diff(self.commands.t)[self.k, None] / self.steps
+            steps = (self.commands.t[self.k + 1] - self.commands.t[self.k])[:, None] / self.steps
             return float((ways / steps)[mine].max(initial=0.0))
         q, qd = self.commands.q[rows], self.commands.qd[rows]
         twist = np.einsum("kij,kj->ki", self.robot.jacob0(q), qd)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from servotwin.description.nodes import quoted
 from servotwin.description.units import parse_quantity
@@ -28,16 +27,14 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Budget:
-    """What a run may take: ``memory`` [byte] and ``time`` [s] of computing; the clock runs from ``begin``."""
+    """What a run may take: ``memory`` [byte] and ``time`` [s] of computing."""
 
     memory: float = MAX_MEMORY
     time: float = MAX_TIME
-    begin: float = field(default_factory=time.monotonic, compare=False)
 
-    @property
-    def used_up(self) -> bool:
-        """Whether the computing time is over."""
-        return time.monotonic() - self.begin > self.time
+
+class BudgetError(Exception):
+    """A run has computed as long as it may."""
 
 
 def read_budget(max_memory: float | str | None = None, max_time: float | str | None = None) -> Budget:
@@ -66,6 +63,11 @@ def _bytes(text: str) -> float:
             f"{quoted(text)} is not an amount of memory; expected such as '4 GB'", field="--max-memory"
         )
     return float(match[1]) * _UNITS[match[2]]
+
+
+def over_time(budget: Budget) -> str:
+    """What to say of a run that has computed as long as it may."""
+    return f"it has computed for {duration_text(budget.time)}; raise --max-time to let it go on"
 
 
 # --- words -----------------------------------------------------------------------------------------

@@ -19,10 +19,11 @@ from servotwin.simulation.machine import LONGEST_LOG
 from servotwin.simulation.recording import HEAD, LOG_PERIOD, PER_LOG, PER_ROW
 from servotwin.simulation.result import signal_names
 from servotwin.simulation.scenario_parts import Solver
+from servotwin.simulation.work import MAX_EDGES
 
 LONGEST = 1e9  # s that a run may last at all: time is whole nanoseconds in 64 bits
-# Computing time of a window [us], measured on a desktop machine of 2023, smooth and rough drives.
-PER_MOTOR = {"averaged": 1.5, "fast": 3.0}
+# Computing time of a window [us] as measured; smooth and rough drives lie within a factor of three around it.
+PER_MOTOR = {"averaged": 1.5, "fast": 2.0}
 PER_PAIR = {"rk4": 3.0, "modified-euler": 2.5, "adaptive": 6.0}
 CALL = 30e-6  # s for one call of a control law in Python
 STEP = 0.3e-3  # s for a period of the main controller in Python, planning included
@@ -33,13 +34,17 @@ STEP_BYTES = 2_000  # of a command of the main controller, with its journal
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run of ``seconds`` takes: recorded ``rows``, ``memory`` [byte], ``time`` of computing [s]."""
+    """What a run of ``seconds`` takes: recorded ``rows``, ``memory`` [byte], ``time`` of computing [s].
+
+    ``of_rows`` [byte]: the part of the memory that is due to the rows.
+    """
 
     seconds: float
     rows: int
     columns: int
     memory: float
     time: float
+    of_rows: float = 0.0
 
 
 def row_count(duration_ns: int, every_ns: int) -> int:
@@ -71,13 +76,25 @@ def estimate(
     recorded = HEAD + 2 * joints + passive + PER_ROW * motors
     written = columns if stored is None else stored
     log = min(seconds / max(LOG_PERIOD * 1e-9, control.current_period), LONGEST_LOG)
-    memory = 8.0 * rows * (recorded + columns + (COPIES - 1) * written + SAMPLED * joints)
-    memory += 8.0 * log * (PER_LOG + passive + (4 + SAMPLED) * joints + 20)
+    of_rows = 8.0 * rows * (recorded + columns + (COPIES - 1) * written + SAMPLED * joints)
+    memory = of_rows + 8.0 * log * (PER_LOG + passive + (4 + SAMPLED) * joints + 20)
     memory += steps * (STEP_BYTES if stepped else 8.0 * (SAMPLED + 3) * joints)
     computing = (
         windows * window_cost(solver, motors) + seconds * calls * CALL + (steps * STEP if stepped else 0.0)
     )
-    return Estimate(seconds, rows, columns, memory, computing)
+    return Estimate(seconds, rows, columns, memory, computing, of_rows)
+
+
+def zoom_rows(motors: int) -> int:
+    """Rows of the zoom in a current period, at most."""
+    return (MAX_EDGES * motors + 3) * 2
+
+
+def zoom_bytes(robot: RobotDescription, span: float) -> float:
+    """Memory of the detail of ``span`` [s], as recorded and as signals [byte]."""
+    motors = len(motor_names(robot))
+    periods = max(1.0, span / controller_of(robot).current_period)
+    return 2 * 8.0 * periods * zoom_rows(motors) * (2 + 3 * motors)
 
 
 def window_cost(solver: Solver, motors: int) -> float:
@@ -96,9 +113,15 @@ def check_budget(found: Estimate, budget: Budget, *, file: str | None = None, sh
         text = f"the run lasts {duration_text(found.seconds)}; expected at most {duration_text(LONGEST)}"
         raise InputError(text, file=file)
     if found.memory > budget.memory:
+        what, remedy = (
+            f"{count_text(found.rows)} rows of {found.columns} signals",
+            "record less often (--record), ",
+        )
+        if found.of_rows < 0.5 * found.memory:
+            what, remedy = f"{duration_text(found.seconds)} of commands", ""
         raise InputError(
-            f"{count_text(found.rows)} rows of {found.columns} signals take {bytes_text(found.memory)} of memory; "
-            f"expected at most {bytes_text(budget.memory)}: record less often (--record), {shorter}"
+            f"{what} take {bytes_text(found.memory)} of memory; "
+            f"expected at most {bytes_text(budget.memory)}: {remedy}{shorter}"
             "or raise --max-memory",
             file=file,
         )

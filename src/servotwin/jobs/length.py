@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from servotwin.jobs import syntax as s
 from servotwin.jobs.flow import Exit, Flow
 from servotwin.jobs.program import Program
+from servotwin.motion.legs import LONGEST
 
 MOST = 10**18  # counts and seconds beyond are given as this
 
@@ -73,8 +74,10 @@ class _FileCounter:
             case s.Wait():
                 return Length(seconds=statement.time.si)
             case s.MoveJ() | s.MoveL() | s.MoveC() | s.Spline():
-                stated = statement.manner.time
-                return Length(0.0 if stated is None else stated.si, moves=1)
+                stated = 0.0 if statement.manner.time is None else statement.manner.time.si
+                return Length(
+                    stated if stated <= LONGEST else 0.0, moves=1
+                )  # longer ones are refused at their line
             case s.If():
                 return min(self.body(statement.body), self.body(statement.otherwise or ()))
             case s.Repeat():

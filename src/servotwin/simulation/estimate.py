@@ -113,17 +113,16 @@ def check_budget(found: Estimate, budget: Budget, *, file: str | None = None, sh
         text = f"the run lasts {duration_text(found.seconds)}; expected at most {duration_text(LONGEST)}"
         raise InputError(text, file=file)
     if found.memory > budget.memory:
-        what, remedy = (
-            f"{count_text(found.rows)} rows of {found.columns} signals",
-            "record less often (--record), ",
-        )
-        if found.of_rows < 0.5 * found.memory:
-            what, remedy = f"{duration_text(found.seconds)} of commands", ""
+        many_rows = found.of_rows > 0.5 * found.memory
+        what = f"{duration_text(found.seconds)} of commands"
+        if many_rows:
+            what = f"{count_text(found.rows)} rows of {found.columns} signals"
+            shorter = f"record less often (--record), {shorter}"
         raise InputError(
-            f"{what} take {bytes_text(found.memory)} of memory; "
-            f"expected at most {bytes_text(budget.memory)}: {remedy}{shorter}"
-            "or raise --max-memory",
+            f"{what} take {bytes_text(found.memory)} of memory; expected at most {bytes_text(budget.memory)}: "
+            f"{shorter}or raise --max-memory",
             file=file,
+            field="record.every" if many_rows else None,
         )
     if found.time > budget.time:
         raise InputError(

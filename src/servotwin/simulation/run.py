@@ -267,6 +267,7 @@ def failure_text(status: int, at: float, run: Run) -> str:
     )
 
 
+@np.errstate(all="ignore")  # a run may contain NaN after divergence
 def collect(
     run: Run,
     wall: float,
@@ -284,11 +285,10 @@ def collect(
         SINGULAR,
     ):  # otherwise it failed within the window
         machine.close()
-    with np.errstate(all="ignore"):  # a run that diverged has left numbers behind that are none
-        log = make_log(machine, plant, run.model, run.reference)
-        signals = make_signals(machine, plant, run.model, run.reference, log)
-        errors = tip_errors(log, float(run.reference.arrivals[-1]))
-        repeatability = visit_summary(log.tip_signals())
+    log = make_log(machine, plant, run.model, run.reference)
+    signals = make_signals(machine, plant, run.model, run.reference, log)
+    errors = tip_errors(log, float(run.reference.arrivals[-1]))
+    repeatability = visit_summary(log.tip_signals())
     now = int(machine.world["now"][0]) * 1e-9
     sliding = joint_kinds(plant)
     motors = plant.mechanism.rotors.names

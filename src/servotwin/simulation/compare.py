@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.description.fields import LARGEST
 from servotwin.errors import InputError, ServotwinError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.align import Pair, estimate_shift, refine_shift
@@ -192,6 +193,10 @@ def _signal(
         simulated = (mean_of_means if averaged else mean_of_instants)(t, x, begin, at)
     else:
         simulated = interpolate(known, x, at, saved.signals.get(rate_signal))
+    wild = np.flatnonzero(~(np.abs(simulated) <= LARGEST))
+    if len(wild):
+        text = f"the simulated run diverged: there is no number at {at[wild[0]]:.6g} s; expected one that did not"
+        raise InputError(text, file=str(saved.folder), field=channel.signal)
     unit, found = split_signal(channel.signal)[1], metrics(at, values, simulated)
     return SignalComparison(channel.signal, unit, at, values, simulated, found, means=channel.mean)
 

@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from servotwin.description.fields import LARGEST
 from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
@@ -152,7 +153,7 @@ class _Reader:
             return None
         columns = [np.array(read[label].to_numpy(), dtype=np.float64) for label in labels]
         time = columns[0]
-        if not np.isfinite(time).all() or any(np.isinf(values).any() for values in columns[1:]):
+        if np.isnan(time).any() or any((np.abs(values) > LARGEST).any() for values in columns):
             return None
         if len(time) and (time[0] < self.last_time or (np.diff(time) < 0.0).any()):
             return None
@@ -196,8 +197,9 @@ class _Reader:
             value = float(cell if self.table.delimiter == "," else cell.replace(",", "."))
         except ValueError:
             value = math.inf
-        if math.isinf(value):
-            text = f"{quoted(cell)} is not a number; expected a finite one or nothing"
+        if abs(value) > LARGEST:
+            what = "is not a number" if math.isinf(value) else "is beyond all machines"
+            text = f"{quoted(cell)} {what}; expected a finite one up to {LARGEST:g}, or nothing"
             raise InputError(text, file=self.table.file, line=line, field=self.table.names[index])
         return value
 

@@ -27,6 +27,7 @@ PER_MOTOR = {"averaged": 1.5, "fast": 2.0}
 PER_PAIR = {"rk4": 3.0, "modified-euler": 2.5, "adaptive": 6.0}
 CALL = 30e-6  # s for one call of a control law in Python
 STEP = 0.3e-3  # s for a period of the main controller in Python, planning included
+LIVE, LIVE_FACTOR = 0.1, 5.0  # s, and times real time, that a person at a console waits for
 COPIES = 3  # of the signals: as named arrays, as table and as file
 SAMPLED = 10  # arrays of all joints that are there at once while commands are sampled
 STEP_BYTES = 2_000  # of a command of the main controller, with its journal
@@ -129,6 +130,18 @@ def check_budget(found: Estimate, budget: Budget, *, file: str | None = None, sh
             f"{duration_text(found.seconds)} of simulated time take roughly {duration_text(found.time)} to compute; "
             f"expected at most {duration_text(budget.time)}: {shorter}or raise --max-time",
             file=file,
+        )
+
+
+def check_live(robot: RobotDescription, solver: Solver) -> None:
+    """InputError for drives that cannot be simulated while somebody waits for every period of the main controller."""
+    control = controller_of(robot)
+    cost = control.main_period / control.current_period * window_cost(solver, len(motor_names(robot)))
+    if cost > max(LIVE, LIVE_FACTOR * control.main_period):
+        raise InputError(
+            f"a main_period of {control.main_period:g} s takes roughly {duration_text(cost)} to compute; expected a "
+            "longer current_period, or an arm without its drives",
+            field="controller.current_period",
         )
 
 

@@ -198,8 +198,9 @@ class _Reader:
         except ValueError:
             value = math.inf
         if abs(value) > LARGEST:
-            what = "is not a number" if math.isinf(value) else "is beyond all machines"
-            text = f"{quoted(cell)} {what}; expected a finite one up to {LARGEST:g}, or nothing"
+            text = f"{quoted(cell)} is not a number; expected a finite one or nothing"
+            if math.isfinite(value):
+                text = f"{quoted(cell)} is beyond all machines; expected at most {LARGEST:g}"
             raise InputError(text, file=self.table.file, line=line, field=self.table.names[index])
         return value
 

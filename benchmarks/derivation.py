@@ -91,9 +91,10 @@ def derivation_table() -> tuple[Table, bool]:
         out.add_column(heading, justify="left" if heading == "robot" else "right")
     beaten = True
     for name, mechanism in robots().items():
-        kind, numbers = "rne", Numbers.of(mechanism)
         if mechanism.loops:
             kind, numbers = "closed_rne", ClosedRoad(mechanism).numbers
+        else:
+            kind, numbers = "rne", Numbers.of(mechanism)
         seconds = best(lambda k=kind, n=numbers: count(n, k))
         operations = count(numbers, kind)
         mark = SYMORO.get(name)

@@ -63,20 +63,18 @@ def test_fast_full_range_move_is_that_of_converged_rk4_pulse_by_pulse(
     np.testing.assert_array_equal(counts(fast), counts(exact))
 
 
-def test_fast_move_with_dry_friction_is_that_of_rk4_through_every_start_and_stop() -> None:
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_fast_move_with_dry_friction_is_that_of_rk4_through_every_start_and_stop(seed: str) -> None:
     """Noise, Coulomb friction at every motor, some thousand events in a second.
 
-    A hair of slip may be missed (2e-7 rad of motor B where it comes to rest at 0.292 s); from the first count that
-    falls on the other side because of it, at 0.365 s, the runs part by some micrometres.
+    Within a window the ripple of one motor loads its stuck neighbour: a hair of slip that is missed (2e-7 rad of
+    motor B at 0.292 s, with the first seed) would put a count on the other side later, and the runs 4 um apart.
     """
-    fast = result("scara-perturbed-high-speed")
-    exact = result("scara-perturbed-high-speed", ("solver.method", "rk4"), ("solver.steps", "4"))
-    off = tip_difference(fast, exact)
-    t = fast.signals["time_s"]
-    assert off[t < 0.2].max() < 1e-4 * MICROMETRE
-    assert off[t < 0.36].max() < 0.1 * MICROMETRE
-    assert off.max() < 10.0 * MICROMETRE
-    np.testing.assert_array_equal(counts(fast)[:, t < 0.36], counts(exact)[:, t < 0.36])
+    changes = (("seed", seed),)
+    fast = result("scara-perturbed-high-speed", *changes)
+    exact = result("scara-perturbed-high-speed", *changes, ("solver.method", "rk4"), ("solver.steps", "4"))
+    assert tip_difference(fast, exact).max() < 1e-2 * MICROMETRE
+    np.testing.assert_array_equal(counts(fast), counts(exact))
 
 
 def test_energies_of_the_fast_method_are_those_of_converged_rk4() -> None:

@@ -10,6 +10,8 @@ from servotwin import __version__
 from servotwin.cli.app_jobs import add_commands
 from servotwin.cli.options import (
     PLAIN,
+    AllowCode,
+    AllowOutside,
     Folder,
     Json,
     MaxMemory,
@@ -57,7 +59,7 @@ def robots(json: Json = False) -> None:
 
 
 @app.command()
-def info(robot: RobotName, overrides: Set = None, json: Json = False) -> None:
+def info(robot: RobotName, overrides: Set = None, outside: AllowOutside = False, json: Json = False) -> None:
     """Show a robot, its sources and what is assumed.
 
     Axes, drives, frames; where the values come from; which of them are assumed, and why.
@@ -71,6 +73,7 @@ def info(robot: RobotName, overrides: Set = None, json: Json = False) -> None:
 def check(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Robot files (.yaml, .urdf).")],
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Check robot files.
@@ -106,6 +109,7 @@ def fkine(
     ] = None,
     all_frames: Annotated[bool, typer.Option("--all", help="All frames.")] = False,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Forward kinematics.
@@ -144,6 +148,7 @@ def ikine(
         bool, typer.Option("--ignore-limits", help="Also solutions beyond the limits.")
     ] = False,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Inverse kinematics.
@@ -186,6 +191,7 @@ def rne(
     ] = None,
     drives: Annotated[bool, typer.Option("--drives", help="Include the rotors behind the gears.")] = False,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Inverse dynamics.
@@ -229,6 +235,7 @@ def equations(
         typer.Option("--numeric", metavar="WHAT", help="Write geometry, gravity or inertia as numbers."),
     ] = None,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Derive the equations of motion in closed form.
@@ -271,6 +278,7 @@ def convert(
         typer.Option("--arg", metavar="NAME=VALUE", help="Argument of a .xacro file; may be repeated."),
     ] = None,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Convert between YAML and URDF.
@@ -300,7 +308,7 @@ def simulate(
     record: RecordEvery = None,
     law: Annotated[
         str | None,
-        typer.Option("--law", metavar="FILE.py:NAME", help="Control law of your own; its code is run."),
+        typer.Option("--law", metavar="FILE.py:NAME", help="Control law of your own; needs --allow-code."),
     ] = None,
     period: Annotated[
         str | None, typer.Option("--period", metavar="TIME", help="How often the law is called, '1.6 ms'.")
@@ -309,10 +317,12 @@ def simulate(
         str | None,
         typer.Option("--level", metavar="LEVEL", help="What the law commands: speed, current or voltage."),
     ] = None,
+    allow_code: AllowCode = False,
     every: Annotated[bool, typer.Option("--list", help="List the scenarios instead.")] = False,
     max_memory: MaxMemory = None,
     max_time: MaxTime = None,
     no_report: NoReport = False,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Simulate arm, drives and controller together.
@@ -323,8 +333,8 @@ def simulate(
 
     code = run(
         scenario, out, overrides, plant,
-        method=method, pwm=pwm, seed=seed, record=record, law=(law, period, level), every=every,
-        max_memory=max_memory, max_time=max_time,
+        method=method, pwm=pwm, seed=seed, record=record, law=(law, period, level),
+        allow_code=allow_code, every=every, max_memory=max_memory, max_time=max_time,
         report=not no_report, json=json,
     )  # fmt: skip
     raise typer.Exit(code)
@@ -404,6 +414,7 @@ def tune(
         typer.Option("--out", metavar="FOLDER", help="Write tuning.html and tuning.json there."),
     ] = None,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Propose servo gains and show their margins.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from servotwin.cli.output import print_json, print_line, working
+from servotwin.cli.output import compiled_words, print_json, print_line, working
 from servotwin.cli.simulate import DONE, LONG, how_it_ended, run_scenario, scenario_overrides
 
 if TYPE_CHECKING:
@@ -101,6 +101,6 @@ def _print(results: Sequence[Result], page: Path, summary: Path) -> None:
     wall, simulated = (single[key] + full[key] for key in ("wall_s", "simulated_s"))
     print_line(f"speed: {simulated / wall:.0f} times real time ({simulated:.3g} s in {wall:.2g} s)")
     if single["compile_s"] > LONG:
-        print_line(f"compiled in {single['compile_s']:.1f} s, once on this machine")
+        print_line(compiled_words(single["compile_s"]))
     print_line(f"summary: {summary}")
     print_line(f"report:  {page}")

@@ -122,7 +122,7 @@ def convert(
     print_line(f"wrote {target}")
     _print_told(description.notes, description.warnings)
     if left_out:
-        print_note(f"note: URDF has no place for {', '.join(left_out)}")
+        print_note(f"note: left out of the URDF file: {', '.join(left_out)}")
 
 
 def _print_told(notes: Sequence[str], warnings: Sequence[str]) -> None:
@@ -177,12 +177,15 @@ def _write_urdf(description: RobotDescription, target: str) -> list[str]:
     if description.base is not None:
         shapes[description.base_name] = description.base.shapes
     atomic_write_text(target, urdf_text(mechanism, shapes))
-    return _left_out(mechanism)
+    return _left_out(description, mechanism)
 
 
-def _left_out(mechanism: Mechanism) -> list[str]:
+def _left_out(description: RobotDescription, mechanism: Mechanism) -> list[str]:
     lost = {
         "motors and gears": bool(mechanism.rotors.names),
+        "friction of joints": any(axis.friction is not None for axis in description.axes.values()),
+        "quantities and their limits": bool(mechanism.quantities.names),
+        "supply and controller": description.power is not None or description.controller is not None,
         "acceleration limits": bool(np.isfinite(mechanism.limits.qdd_max).any()),
         "the home pose": bool(mechanism.q_home.any()),
         "gravity": not np.allclose(mechanism.gravity, (0.0, 0.0, -STANDARD_GRAVITY), rtol=1e-9),

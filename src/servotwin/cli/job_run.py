@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
 from servotwin.cli.job import found_problems
-from servotwin.cli.output import print_json, print_line, print_note, print_table, working
+from servotwin.cli.output import compiled_words, print_json, print_line, print_note, print_table, working
 from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar, read_limits
 from servotwin.description.nodes import quoted
 from servotwin.description.units import expectation
-from servotwin.errors import InputError
+from servotwin.errors import InputError, ServotwinError
 
 if TYPE_CHECKING:
     from servotwin.jobs.program import Program
@@ -231,9 +232,11 @@ def run(
             ran = run_job(program, None, robot, changes, io_script=io, settings=settings, progress=progress)
         except JobFailedError as error:
             failure, ran = error, error.run
+        except ServotwinError:
+            _remove(missing)
+            raise
     if failure is None and _program_error(ran.log) and not ran.commands.qd.any():  # refused before it moved
-        for path in missing:
-            path.rmdir()
+        _remove(missing)
         return ended(ran.log)
     with working("writing the result"):
         story = story_of(ran, sources=sources_of(program), gripper=gripper)
@@ -253,6 +256,13 @@ def run(
 def _missing(folder: Path) -> list[Path]:
     """The folder and those around it that do not exist yet, the innermost first."""
     return [path for path in (folder, *folder.parents) if not path.exists()]
+
+
+def _remove(folders: Sequence[Path]) -> None:
+    """Remove folders that were made for a result that there is not, the innermost first; one that is used stays."""
+    with suppress(OSError):
+        for path in folders:
+            path.rmdir()
 
 
 def _print_run(story: JobStory, files: JobFiles, *, json: bool) -> None:
@@ -285,7 +295,7 @@ def _print_run(story: JobStory, files: JobFiles, *, json: bool) -> None:
         f"({numbers['simulated_s']:.4g} s in {numbers['wall_s']:.3g} s)"
     )
     if numbers.get("compile_s", 0.0) > LONG:
-        print_line(f"compiled in {numbers['compile_s']:.1f} s, once on this machine")
+        print_line(compiled_words(numbers["compile_s"]))
     for line in numbers.get("warnings", []):
         print_note(f"warning: {line}")
     print_line(f"summary: {files.summary}")

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
-from servotwin.cli.output import number, print_json, print_line, print_note, print_table, working
+from servotwin.cli.output import (
+    compiled_words,
+    number,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    working,
+)
 from servotwin.description.nodes import Origin, quoted
 from servotwin.description.placed import Placed
 from servotwin.errors import InputError, SimulationError
@@ -67,6 +75,7 @@ def simulate(
     seed: str | None = None,
     record: str | None = None,
     law: Sequence[str | None] = (),
+    allow_code: bool = False,
     every: bool = False,
     max_memory: str | None = None,
     max_time: str | None = None,
@@ -75,7 +84,7 @@ def simulate(
 ) -> int:
     """Run a scenario, write its result and say where it is; the exit code.
 
-    ``law`` holds the options --law, --period and --level.
+    ``law`` holds the options --law, --period and --level; without ``allow_code`` no law of a file is run.
     """
     if every:
         list_scenarios(json=json)
@@ -91,11 +100,15 @@ def simulate(
             changes[field] = Placed(text, Origin(option))
     read_limits(max_memory, max_time)
     with working("reading the scenario"):
+        from servotwin.simulation.law_file import check_allowed
         from servotwin.simulation.scenario import read_scenario
 
         chosen = read_scenario(scenario, changes)
+        check_allowed(chosen.law, allow_code)
     folder = out or f"out/{chosen.name}"
-    result, failure = run_scenario(chosen, folder, max_memory, max_time)
+    result, failure = run_scenario(
+        chosen, folder, max_memory=max_memory, max_time=max_time, allow_code=allow_code
+    )
     with working("writing the result"):
         from servotwin.report.simulation_files import write_result
 
@@ -112,7 +125,12 @@ def read_limits(max_memory: str | None, max_time: str | None) -> Budget:
 
 
 def run_scenario(
-    scenario: Scenario, folder: str | Path, max_memory: str | None = None, max_time: str | None = None
+    scenario: Scenario,
+    folder: str | Path,
+    *,
+    max_memory: str | None = None,
+    max_time: str | None = None,
+    allow_code: bool = False,
 ) -> tuple[Result, SimulationError | None]:
     """What there is of a run, and why there is no more of it."""
     with progress_bar(f"simulating {scenario.name}") as progress:
@@ -121,7 +139,10 @@ def run_scenario(
 
         make_folder(folder)  # a place that cannot be written is said before the work is done
         try:
-            return run(scenario, progress=progress, max_memory=max_memory, max_time=max_time), None
+            result = run(
+                scenario, allow_code=allow_code, progress=progress, max_memory=max_memory, max_time=max_time
+            )
+            return result, None
         except SimulationError as error:
             if error.partial is None:
                 raise
@@ -290,7 +311,7 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
             f"({numbers['simulated_s']:.4g} s in {numbers['wall_s']:.3g} s)"
         )
     if numbers.get("compile_s", 0.0) > LONG:
-        lines.append(f"compiled in {numbers['compile_s']:.1f} s, once on this machine")
+        lines.append(compiled_words(numbers["compile_s"]))
     return lines
 
 

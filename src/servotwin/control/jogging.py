@@ -19,6 +19,7 @@ from servotwin.errors import InputError, KinematicsError
 from servotwin.motion.follow import Tracker
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.rotations import turned
+from servotwin.robot.arguments import position_text
 from servotwin.robot.robot import Robot
 
 Frame = Literal["joint", "base", "tool"]
@@ -147,7 +148,8 @@ class LineJog:
         reached = robot.jacob0(q) @ dq
         rows = slice(None) if self.tracker.oriented else slice(0, 3)
         if sigma < SINGULAR:
-            raise InputError("the arm is in a singular position, where the tool follows no line")
+            place = position_text(q, robot.joint_names, [unit == "m" for unit in robot.joint_units])
+            raise InputError(f"the arm is in a singular position ({place}), where the tool follows no line")
         if np.abs(reached - unit)[rows].max() > 1e-6:
             raise InputError("the tool of this robot cannot move so")
 

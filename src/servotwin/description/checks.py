@@ -15,6 +15,7 @@ from servotwin.description.nodes import join, quoted
 from servotwin.description.units import did_you_mean
 
 if TYPE_CHECKING:
+    from servotwin.description.controller_parts import Controller
     from servotwin.description.schema import Axis, Coupling, RobotDescription
 
 BASE = "base"
@@ -141,6 +142,9 @@ def _read_coupling(raw: object, axes: Mapping[str, Axis], at: str) -> object:
     return read
 
 
+_QUANTITY_RANGE = Measure("rad", linear="m", size=2, rising=True)
+
+
 def read_quantities(raw: object, axes: Mapping[str, Axis]) -> object:
     """The raw named quantities with their factors, offsets and limits read."""
     if not isinstance(raw, dict):
@@ -163,7 +167,7 @@ def _read_quantity(raw: object, axes: Mapping[str, Axis], at: str) -> object:
     if raw.get("offset") is not None:
         read["offset"] = read_at(f"{at}.offset", Measure("rad", linear="m"), raw["offset"], length)
     if raw.get("limits") is not None:
-        read["limits"] = read_at(f"{at}.limits", Measure("rad", linear="m", size=2), raw["limits"], length)
+        read["limits"] = read_at(f"{at}.limits", _QUANTITY_RANGE, raw["limits"], length)
     return read
 
 
@@ -376,10 +380,22 @@ def _check_mounts(robot: RobotDescription) -> None:
             known_axis(axis.motor.mount.link, robot.axes, f"axes.{name}.motor.mount.link", base=True)
 
 
+def _check_laws_of_loops(controller: Controller) -> None:
+    """The laws that compute with the inverse dynamics do so for open chains only."""
+    if controller.law == "computed-torque":
+        raise problem("computed-torque is not there for closed chains; expected cascade", "controller.law")
+    for share in ("torque", "gravity"):
+        if getattr(controller.feedforward, share) > 0.0:
+            text = f"{share} feed-forward is not there for closed chains; expected 0"
+            raise problem(text, f"controller.feedforward.{share}")
+
+
 def _check_electronics(robot: RobotDescription) -> None:
     controller = robot.controller
     if controller is None:
         return
+    if robot.loops:
+        _check_laws_of_loops(controller)
     motors = motor_names(robot)
     for name in controller.gains:
         if name not in motors:

@@ -102,10 +102,11 @@ def check_table(table: Table | None, at: str, others: Sequence[str]) -> None:
                 f"{torque:g} at the speed {speed:g} (SI) does not oppose the motion; expected the sign of the speed",
                 f"{at}.{i}",
             )
-    rising = all(a[0] < b[0] or (a[0] == b[0] == 0.0 and a[1] < b[1]) for a, b in pairwise(table))
+    # at rest a table may have two torques, one of either direction
+    rising = all(a[0] < b[0] or (a[0] == b[0] == 0.0 and a[1] < 0.0 < b[1]) for a, b in pairwise(table))
     if not rising:
         raise problem("speeds that do not rise from point to point; expected ascending ones", at)
-    if all(speed < 0.0 for speed, _ in table):
+    if both and not any(speed > 0.0 or (speed == 0.0 and torque > 0.0) for speed, torque in table):
         raise problem(
             "no point forwards; expected positive speeds, which hold for both directions if they stand alone",
             at,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,18 +11,21 @@ import numpy as np
 
 from servotwin.description.frames import Array
 from servotwin.description.nodes import one_line, quoted
+from servotwin.description.regular_file import MESH, is_there, read_bytes
+from servotwin.errors import InputError
 
 if TYPE_CHECKING:
+    from servotwin.description.reach import Reach
     from servotwin.description.urdf_xml import Element
 
-MAX_BYTES = 200_000_000
+FORMATS = ("stl", "obj", "ply", "dae", "off", "glb")
 
 
 @dataclass(frozen=True)
 class MassProperties:
     """Mass [kg], centre (3,) [m] and inertia about the centre (3, 3) [kg m2].
 
-    ``hulls``: the meshes that are not closed, of which the convex hull was filled.
+    ``hulls``: the meshes that are not closed or not oriented, of which the convex hull was filled.
     """
 
     mass: float
@@ -43,25 +47,25 @@ def mesh_path(address: str, file: str) -> Path | None:
         places += [place / package / rest for place in above]
     else:
         places = [folder / address.removeprefix("file://")]
-    return next((place for place in places if _is_file(place)), None)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a name that no file can have
-        return False
+    return next((place for place in places if is_there(place)), None)
 
 
 def mesh_properties(
-    address: str, scale: tuple[float, float, float], density: float, place: Element
+    address: str, scale: tuple[float, float, float], density: float, place: Element, reach: Reach
 ) -> MassProperties:
-    """What a mesh encloses, filled with ``density`` [kg/m3]; of one that is not closed, its convex hull."""
+    """What a mesh encloses, filled with ``density`` [kg/m3].
+
+    Of a mesh that is not closed, or whose faces do not all look outwards or all inwards, it is the convex hull.
+    """
     path = mesh_path(address, place.file)
     if path is None:
         raise place.error(
             f"no mesh file {quoted(address)}; expected it beside the robot file, or its package in a folder above"
         )
+    outside = reach.problem(path, address)
+    if outside is not None:
+        raise place.error(outside)
+    data = _bytes(path, address, place)
     try:
         import trimesh
     except ImportError:
@@ -69,11 +73,14 @@ def mesh_properties(
             f"the mass of {quoted(address)} needs the package trimesh: pip install 'servotwin[urdf]'"
         ) from None
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"larger than {MAX_BYTES // 1_000_000} MB")
-        mesh: Any = trimesh.load(path, force="mesh")
+        # from memory, so that a mesh cannot name further files
+        mesh: Any = trimesh.load(io.BytesIO(data), file_type=_format(path), force="mesh")
         mesh.apply_scale(scale)
-        body = mesh if mesh.is_watertight else mesh.convex_hull
+        # faces of both windings enclose a volume that nobody meant; one winding turned inwards a negative one
+        closed = mesh.is_watertight and mesh.is_winding_consistent
+        if closed and mesh.volume < 0.0:
+            mesh.invert()
+        body = mesh if closed else mesh.convex_hull
         body.density = density
         found = body.mass_properties
         mass, center, inertia = (
@@ -81,8 +88,22 @@ def mesh_properties(
             np.array(found["center_mass"]),
             np.array(found["inertia"]),
         )
-    except (ValueError, TypeError, LookupError, AttributeError, OSError, ImportError, RuntimeError) as error:
+    except Exception as error:  # noqa: BLE001 -- readers of a dozen formats raise errors of their own
         raise place.error(f"{quoted(address)} cannot be read as a mesh: {one_line(error, 80)}") from None
     if not (mass > 0.0 and np.isfinite(inertia).all()):
         raise place.error(f"{quoted(address)} encloses no volume; expected a closed mesh, in metres")
     return MassProperties(mass, center, inertia, () if body is mesh else (address,))
+
+
+def _bytes(path: Path, address: str, place: Element) -> bytes:
+    try:
+        return read_bytes(path, MESH)
+    except InputError as error:
+        raise place.error(f"{quoted(address)} {error.message}") from None
+
+
+def _format(path: Path) -> str:
+    suffix = path.suffix.lower().removeprefix(".")
+    if suffix not in FORMATS:
+        raise ValueError(f"expected one of {', '.join(FORMATS)}")
+    return suffix

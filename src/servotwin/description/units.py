@@ -160,22 +160,22 @@ def unit(name: str) -> Quantity:
     found = _from_pint(name)
     if found is not None:
         return found
-    raise ValueError(
-        f"unknown unit {quoted(name)}{did_you_mean(name, [n for n in table if len(n) > 1 and n.isascii()])}"
-    )
+    known = [*_JOINED, *(n for n in table if len(n) > 1 and n.isascii())]  # NM is rather Nm than nm
+    raise ValueError(f"unknown unit {quoted(name)}{did_you_mean(name, known)}")
 
 
 def did_you_mean(word: str, known: list[str]) -> str:
-    """``; did you mean 'x'?`` for the nearest of ``known``, or an empty text.
+    """``; did you mean 'x'?`` for the nearest of ``known``, or an empty text; capitals count least.
 
     Long words, and names beyond the first ``MOST_NAMES``, are not compared letter by letter: a hint has to be quick.
+
+    >>> did_you_mean("mh", ["mohm", "mH"])
+    "; did you mean 'mH'?"
     """
-    nearest: list[str] = []
-    if len(word) <= LONGEST_WORD:
+    nearest = [name for name in known if name.lower() == word.lower()]
+    if not nearest and len(word) <= LONGEST_WORD:
         names = [name for name in known[:MOST_NAMES] if len(name) <= LONGEST_WORD]
         nearest = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
-    if not nearest:
-        nearest = [name for name in known if name.lower() == word.lower()][-1:]
     return f"; did you mean '{one_line(nearest[0])}'?" if nearest else ""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from servotwin.errors import KinematicsError
 from servotwin.mechanism.model import Array
 from servotwin.robot.regular import REGULAR, held, joint_ranges
 from servotwin.robot.robot import Robot
@@ -44,8 +45,14 @@ class Poses:
         poses = np.vstack([robot.q_home, _corners(low, high), rng.uniform(low, high, (SAMPLES, robot.n))])
         if robot.closed:
             poses = poses[:: max(1, len(poses) // CLOSED_SAMPLES)]
+        tried = len(poses)
         poses, firm = held(robot, poses)
-        best = float(firm.max())
+        best = float(firm.max(initial=0.0))
+        if best == 0.0:
+            raise KinematicsError(
+                f"{robot.name}: in none of {tried} poses in the joint ranges the loops close, quantities are in their "
+                "ranges and the actuated joints hold the passive ones; expected a home pose for which all this holds"
+            )
         regular = firm >= least * best
         return cls(poses[regular], best, least, 1.0 - float(np.mean(regular)))
 

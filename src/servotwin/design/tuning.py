@@ -180,7 +180,9 @@ def tune(
 def _part(regularity: float) -> float:
     """A number above 0 and up to 1."""
     if not 0.0 < regularity <= 1.0:
-        raise InputError(f"{regularity:g} is not a part of the best; expected 0 to 1", field="regularity")
+        raise InputError(
+            f"{regularity:g} is not a part of the best; expected above 0, and 1 at most", field="regularity"
+        )
     return regularity
 
 

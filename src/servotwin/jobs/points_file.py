@@ -13,7 +13,9 @@ import re
 from pathlib import Path
 
 from servotwin.description.compose import SUFFIXES
-from servotwin.description.nodes import Node, one_line, parse_yaml, quoted, read_text
+from servotwin.description.nodes import Node, parse_yaml, quoted
+from servotwin.description.reach import Named, Reach
+from servotwin.description.regular_file import POINTS, is_there, read_text
 from servotwin.description.units import did_you_mean, expectation, parse_quantity
 from servotwin.description.write import atomic_write_text
 from servotwin.errors import InputError
@@ -36,7 +38,7 @@ def job_path(points: str | Path) -> Path | None:
     """The job file that stands beside a points file; None if there is none."""
     path = Path(points)
     job = path.with_name(path.name.removesuffix(SUFFIX) + ".job")
-    return job if path.name.endswith(SUFFIX) and job.is_file() else None
+    return job if path.name.endswith(SUFFIX) and is_there(job) else None
 
 
 def points_path(job: str | Path) -> Path:
@@ -52,6 +54,17 @@ def robot_path(points: Points) -> str:
     return str(Path(points.file).parent / points.robot)
 
 
+def robot_within(points: Points, reach: Reach) -> str:
+    """``robot_path``, for reading it: an InputError if it is a path that lies out of ``reach``."""
+    path = robot_path(points)
+    if path == points.robot and not points.file:
+        return path
+    problem = reach.problem(path, points.robot) if _is_path(path) else None
+    if problem is not None:
+        raise InputError(problem, file=points.file, line=points.robot_line or None, field="robot")
+    return Named(path, reach) if _is_path(path) else path
+
+
 def robot_reference(robot: str, file: str | Path) -> str:
     """How a points file names a robot: a catalogue name as it is, a path relative to the file's folder."""
     if not _is_path(robot) or Path(robot).is_absolute():
@@ -65,7 +78,7 @@ def _is_path(robot: str) -> bool:
 
 def read_points(path: str | Path) -> Points:
     """The points in a file."""
-    return parse_points(text_of(path, "points file"), str(path))
+    return parse_points(read_text(path, POINTS), str(path))
 
 
 def parse_points(text: str, file: str = "points") -> Points:
@@ -79,7 +92,8 @@ def parse_points(text: str, file: str = "points") -> Points:
     frames = {name: _pose(node, at) for name, node, at in _named(fields, "frames")}
     tools = {name: _pose(node, at) for name, node, at in _named(fields, "tools")}
     points = {name: _point(node, at, frames) for name, node, at in _named(fields, "points")}
-    return Points(points, frames, tools, robot, file)
+    line = fields["robot"].origin.line if robot else 0
+    return Points(points, frames, tools, robot, file, robot_line=line)
 
 
 def write_points(points: Points, path: str | Path) -> None:
@@ -99,17 +113,6 @@ def points_text(points: Points) -> str:
 
 
 # --- reading ---------------------------------------------------------------------------------------
-
-
-def text_of(path: str | Path, what: str) -> str:
-    """The text of a file; ``what`` it is expected to be if it is not there."""
-    try:
-        there = Path(path).is_file()
-    except (OSError, ValueError):
-        there = False
-    if not there:
-        raise InputError(f"no such file; expected a {what}", file=one_line(path, 200))
-    return read_text(path)
 
 
 def mapping_of(node: Node, at: str, known: tuple[str, ...] = ()) -> dict[str, Node]:

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from servotwin.description.nodes import one_line, quoted
+from servotwin.description.reach import Reach, outside
+from servotwin.description.regular_file import JOB, is_there, read_text
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 from servotwin.jobs.check import MAX_CALLS, Signals, check
 from servotwin.jobs.flow import walk
 from servotwin.jobs.language import read_job
 from servotwin.jobs.points import Points
-from servotwin.jobs.points_file import points_path, read_points, robot_path
+from servotwin.jobs.points_file import points_path, read_points, robot_path, robot_within
 from servotwin.jobs.problems import JobError, Problem
 from servotwin.jobs.syntax import CallFile, Job, Place, place_of
 
@@ -30,11 +32,15 @@ class Program:
     job: Job
     points: Points
     called: Mapping[str, Program] = field(default_factory=dict)
+    reach: Reach = field(default=Reach(None), compare=False)  # how far the files may reach
 
     @property
     def robot(self) -> str:
-        """Name or path of the robot that the points were taught with, empty if the file does not say."""
-        return robot_path(self.points)
+        """Name or path of the robot that the points were taught with, empty if the file does not say.
+
+        A path out of the reach of the job is an InputError.
+        """
+        return robot_within(self.points, self.reach)
 
     def check(
         self,
@@ -48,7 +54,7 @@ class Program:
         found: list[Problem] = []
         for program in self.all:
             found += check(program.job, program.points, joints, signals, sliding=sliding)
-            taught, points = program.robot, program.points
+            taught, points = robot_path(program.points), program.points
             if taught and robot and not any(_same(taught, name) for name in robot):
                 text = f"the points were taught with {quoted(points.robot)}; this is {quoted(robot[-1])}"
                 found.append(Problem(points.file or program.job.file, Place(1, 1), text, error=False))
@@ -67,13 +73,15 @@ class Program:
         return list(found.values())
 
 
-def load_program(name_or_path: str | os.PathLike[str]) -> Program:
+def load_program(name_or_path: str | os.PathLike[str], *, allow_outside: bool = False) -> Program:
     """The program of a job file, or of a job that ships with the package.
 
     The points stand next to the job (``pick.job``, ``pick.points.yaml``); a job
-    without moves needs none.
+    without moves needs none. What the files name lies below the folder of the job unless ``allow_outside``.
     """
-    return _Loader().load(locate(name_or_path))
+    path = locate(name_or_path)
+    with outside(allow_outside):
+        return _Loader(Reach.of(path)).load(path)
 
 
 def job_names() -> list[str]:
@@ -100,7 +108,8 @@ class _Loader:
     link, so links of one file are programs of their own, which share its text.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reach: Reach) -> None:
+        self.reach = reach
         self.jobs: dict[Path, Job] = {}  # by the file itself
         self.programs: dict[Path, Program] = {}  # by its name in its folder
         self.heights: dict[Path, int] = {}  # files within files, itself included
@@ -121,7 +130,7 @@ class _Loader:
                 called[statement.path] = self._called(path, target, statement, (*above, here))
                 height = max(height, 1 + self.heights[_real(target.parent) / target.name])
         self.heights[place] = height
-        self.programs[place] = Program(job, _points(path), called)
+        self.programs[place] = Program(job, _points(path, self.reach), called, self.reach)
         return self.programs[place]
 
     def _called(self, path: Path, target: Path, statement: CallFile, above: tuple[Path, ...]) -> Program:
@@ -132,7 +141,10 @@ class _Loader:
         if len(above) - 1 + height > MAX_CALLS:
             message = f"files within files more than {MAX_CALLS} deep; expected fewer"
             raise JobError(message, file=str(path), place=at)
-        if not target.is_file():
+        problem = self.reach.problem(target, statement.path)
+        if problem is not None:
+            raise JobError(problem, file=str(path), place=at)
+        if not is_there(target):
             message = f"no such file {quoted(statement.path)}; expected a job file beside this one"
             raise JobError(message, file=str(path), place=at)
         return self.load(target, above)
@@ -156,13 +168,17 @@ def sources_of(program: Program) -> dict[str, str]:
 
 
 def _text(file: str) -> str:
-    path = Path(file)
-    return path.read_text(encoding="utf-8-sig") if file and path.is_file() else ""
+    return read_text(file, JOB) if file and is_there(file) else ""
 
 
-def _points(path: Path) -> Points:
+def _points(path: Path, reach: Reach) -> Points:
     taught = points_path(path)
-    return read_points(taught) if taught.is_file() else Points(file=str(taught), absent=True)
+    if not is_there(taught):
+        return Points(file=str(taught), absent=True)
+    problem = reach.problem(taught, taught.name)  # it may be a link
+    if problem is not None:
+        raise InputError(problem, file=str(path))
+    return read_points(taught)
 
 
 def _same(robot: str, other: str) -> bool:

@@ -3,7 +3,8 @@
 Written are the tree, the inertia of every body, position, speed and effort
 limits, shapes, named frames (as massless links on fixed joints) and joints that follow
 one other joint (``mimic``). The format has no place for gravity, rotors and
-their transmission, acceleration limits and the home pose; they are left out.
+their transmission, acceleration limits, the home pose, quantities and their
+limits; they are left out, and so is friction.
 Loop closures and joints that follow several others cannot be left out without
 writing another robot, so these are refused.
 

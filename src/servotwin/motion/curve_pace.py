@@ -23,6 +23,7 @@ MOST_EDGES = 150  # places at which zones may change
 TRIFLE = 1e-3  # of the time: a further zone must save this at least
 FINER, LOWER = 1.1, 60  # steps and their number in which a lower acceleration is tried
 HALVINGS = 40  # of an interval of speeds
+SHORTEST = 1e-8  # of the time: a ramp shorter than this would be missed where the motion is checked
 GAIN = 0.99  # of the time: what zones save less than this is not worth them
 
 
@@ -62,6 +63,9 @@ class CurveRamps:
         )
 
     def _ramp(self, bends: Bends, speed: float, a: float) -> RampLimits:
+        most = PEAK * speed * speed / (SHORTEST * float(bends.s[-1] - bends.s[0]))
+        if self.given is not None and most > 0.0:
+            a = min(a, most)
         jerk = min(bends.jerk(speed, a), self.tool_jerk)
         return ramp_limits(self.profile, speed, a, None if math.isinf(jerk) else jerk)
 

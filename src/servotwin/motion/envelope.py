@@ -143,7 +143,10 @@ class Envelope:
         return np.stack([curve.torque(w[..., j]) for j, curve in enumerate(self.friction)], axis=-1)
 
     def dry_torques(self, way: Array) -> Array:
-        """Sizes of the friction torques (..., m) [N m] at the slowest motion in the directions ``way`` (..., m)."""
+        """Sizes of the friction torques (..., m) [N m] at the slowest motion in the directions ``way`` (..., m).
+
+        The Stribeck part, which a motion soon leaves behind, is left out.
+        """
         return np.stack(
             [
                 curve.coulomb + curve.of_tables(np.sign(way[..., j]) * 1e-300)

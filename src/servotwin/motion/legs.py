@@ -40,6 +40,7 @@ from servotwin.robot.robot import Robot
 
 NOWHERE = 1e-12  # rad, m: a joint move this short takes no time
 LONGEST = 3600.0  # s; of one move
+FASTEST = 1e9  # m/s: no tool reaches it, and its powers are numbers that can be computed with
 TOOL_CELLS = 12  # of a joint move, in which the speed of the tool is smooth
 
 
@@ -90,7 +91,7 @@ class Leg:
         """The same with ``slowed`` by the time that the speed and the ramps that were asked for would take."""
         if self.free:
             return self
-        asked = rest_to_rest((Zone(self.length, speed, ramp),), self.profile)
+        asked = rest_to_rest((Zone(self.length, min(speed, FASTEST), ramp),), self.profile)
         return replace(self, slowed=max(rest_to_rest(self.zones, self.profile) / asked, 1.0))
 
     def softer(self, factor: float) -> Leg:
@@ -277,6 +278,7 @@ def _asked_speed(v: float, bends: Bends, a: float, index: int, tracker: Tracker,
             text = f"{v:g} m/s is more than the tool's {bends.tool_speed:g} m/s"
             raise PathError(text, index=index, what="tool speed", place_m=0.0)
         v = bends.tool_speed
+    v = min(v, FASTEST)
     found = bends.too_quick(v, a, tracker.robot.joint_names)
     if found is None:
         return v

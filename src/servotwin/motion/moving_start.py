@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, Limits
-from servotwin.motion.point_moves import Reference, RestPoint
+from servotwin.motion.point_moves import Reference
 from servotwin.motion.profiles import PEAK
 
 SAMPLES = 2001
@@ -66,33 +66,38 @@ class MovingStart:
         return q + v * T * run_out, qd + v * slowing, qdd - v / T * 6.0 * (x - x**2)
 
 
-def run_out_time(speed: Array, ramp: float, limits: Limits) -> float:
-    """Time [s] in which the speeds run out: the ramp, or longer where an acceleration limit demands it."""
-    with np.errstate(invalid="ignore"):
-        needed = PEAK * np.abs(speed) / limits.qdd_max
-    return max(ramp, float(np.nan_to_num(needed).max()))
+def run_out_time(speed: Array, ramp: float, limits: Limits, jerk: Array) -> float:
+    r"""Time T [s] in which the speeds run out: the ramp, or longer where a limit of acceleration or jerk demands it.
+
+    .. math:: T \ge \frac{3 |v_i|}{2 a_i}, \quad T \ge \sqrt{\frac{6 |v_i|}{j_i}}          (eq:run-out-time)
+
+    ``jerk`` (n,) [rad/s3, m/s3]: largest jerks, infinite where unlimited.
+    """
+    v = np.abs(speed)
+    needed = np.maximum(PEAK * v / limits.qdd_max, np.sqrt(6.0 * v / jerk))  # eq:run-out-time
+    return max(ramp, float(needed.max()))
 
 
-def rest_after(q: Array, speed: Array, ramp: float) -> RestPoint:
+def rest_after(q: Array, speed: Array, ramp: float) -> Array:
     """Where joints at q (n,) with this speed would come to rest: the plan begins there."""
-    rest = np.asarray(q + 0.5 * ramp * speed).view(RestPoint)
-    rest.speed = speed
-    return rest
+    return np.asarray(q + 0.5 * ramp * speed)
 
 
 def check_moving_start(
-    motion: MovingStart, limits: Limits, names: Sequence[str], prismatic: Sequence[bool]
+    motion: MovingStart, limits: Limits, jerk: Array, names: Sequence[str], prismatic: Sequence[bool]
 ) -> None:
     """Complain about a start whose speed, alone or with the first move, is beyond a limit of a joint."""
     t = np.linspace(0.0, motion.ramp, SAMPLES)
     q, qd, qdd = motion.sample(t)
+    qddd = np.diff(qdd, axis=0) / t[1]
     for i, (name, slides) in enumerate(zip(names, prismatic, strict=True)):
         if motion.speed[i] == 0.0:
             continue
         factor, unit = (1e3, "mm") if slides else (DEGREES, "deg")
         for values, most, what in (
             (qd[:, i], limits.qd_max[i], f"{unit}/s"),
-            (qdd[:, i], limits.qdd_max[i], f"{unit}/s^2"),
+            (qdd[:, i], limits.qdd_max[i], f"{unit}/s2"),
+            (qddd[:, i], jerk[i], f"{unit}/s3"),
         ):
             worst = float(np.abs(values).max())
             if worst > most * (1.0 + SLACK):
@@ -102,7 +107,8 @@ def check_moving_start(
                     field=f"initial.speed.{name}",
                 )
         low, high = float(q[:, i].min()), float(q[:, i].max())
-        if low < limits.q_min[i] or high > limits.q_max[i]:
+        slack = SLACK * abs(motion.speed[i]) * motion.ramp  # of the way in which the speed runs out
+        if low < limits.q_min[i] - slack or high > limits.q_max[i] + slack:
             raise InputError(
                 f"axis {name} would run to {factor * (high if high > limits.q_max[i] else low):.4g} {unit}; expected "
                 f"{factor * limits.q_min[i]:.4g} to {factor * limits.q_max[i]:.4g} {unit}",

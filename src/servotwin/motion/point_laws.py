@@ -24,7 +24,7 @@ def move_laws(
     step = np.abs(stroke)
     if not step.any():
         return (None,)
-    if together:
+    if together or step.size == 1:  # a law that stands alone is one of the parameter
         shares = [float(np.max(step / most)) for most in (tops, accelerations, jerks)]
         speed, acceleration = 1.0 / shares[0], 1.0 / shares[1]
         return (make_profile(kind, 1.0, speed, acceleration, 1.0 / shares[2] if shares[2] > 0.0 else None),)

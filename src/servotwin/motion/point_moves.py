@@ -40,7 +40,8 @@ class PointMove:
     ``growths`` (n,) [rad/s2, m/s2] are largest speeds and accelerations of this move in the place of the shares.
     ``ramp`` [s] is the time to reach the speed, longer where an acceleration or jerk demands it; None is ``RAMP``
     for cubic ramps, and for the other profiles no more than the limits demand. ``dwell`` [s] is the
-    rest afterwards. With ``together`` the joints also end together: the quicker ones move slower.
+    rest afterwards. With ``together`` the joints also end together: the quicker ones move slower. Joints of ``stays``
+    (n,) keep their position whatever their target.
     """
 
     target: Array
@@ -52,6 +53,11 @@ class PointMove:
     profile: ProfileKind = "cubic-ramp"
     acceleration: float = 1.0
     growths: Array | None = None
+    stays: Array | None = None
+
+    def end(self, q: Array) -> Array:
+        """Where the joints are after this move from q (n,) [rad, m]."""
+        return self.target if self.stays is None else np.where(self.stays, q, self.target)
 
     def tops(self, limits: Limits) -> Array:
         """Largest speeds of the joints in this move (n,) [rad/s, m/s]; infinite where none is known."""
@@ -109,15 +115,6 @@ class Reference:
         return np.where(near_end, q_to - left, q_from + done), qd, qdd
 
 
-class RestPoint(np.ndarray):
-    """Positions (n,) where joints come to rest that begin with ``speed`` (n,) [rad/s, m/s]: a start that nobody wrote.
-
-    It is an array that remembers where it comes from, for the messages.
-    """
-
-    speed: Array
-
-
 def plan_moves(
     start: ArrayLike,
     moves: Sequence[PointMove],
@@ -127,6 +124,7 @@ def plan_moves(
     prismatic: Sequence[bool] = (),
     repeat: int = 1,
     jerk: ArrayLike = math.inf,
+    speed: ArrayLike = 0.0,
 ) -> Reference:
     r"""The motion from ``start`` (n,) through the targets of ``moves``, ``repeat`` times.
 
@@ -135,16 +133,16 @@ def plan_moves(
     .. math:: V_i = |s_i| / (T - T_r), \quad T = \max_j T_j       (eq:stretched-top)
 
     which makes the move a straight line in joint space; with the other profiles they share one law (eq:joint-pace).
-    ``jerk`` (n,) [rad/s3, m/s3]: largest jerks. ``names`` and ``prismatic`` serve the
-    messages: a target beyond the limits, or a joint without speed limit, is an InputError.
+    ``jerk`` (n,) [rad/s3, m/s3]: largest jerks. A target beyond the limits, or a joint without speed limit, is an
+    InputError. ``names``, ``prismatic`` and ``speed`` serve the messages: joints that begin with a ``speed``
+    (n,) [rad/s, m/s] would come to rest at ``start`` (``moving_start``).
     """
     q = np.array(start, dtype=np.float64)
     labels = list(names) or [str(i) for i in range(q.size)]
     sliding = list(prismatic) or [False] * q.size
-    jerks = np.broadcast_to(np.asarray(jerk, dtype=np.float64), q.shape)
+    jerks, moving = (np.broadcast_to(np.asarray(x, dtype=np.float64), q.shape) for x in (jerk, speed))
     if not moves or len(moves) * repeat > MAX_MOVES:
         raise InputError(f"{len(moves) * repeat} moves; expected 1 to {MAX_MOVES}", field="move")
-    moving = start.speed if isinstance(start, RestPoint) else np.zeros(q.shape)
     for i, (name, slides) in enumerate(zip(labels, sliding, strict=True)):
         said = (f"axis {name} starts at", f"start.{name}")
         if moving[i] != 0.0:
@@ -155,15 +153,16 @@ def plan_moves(
     rows = []
     clock = 0.0
     for i, move in enumerate([*moves] * repeat):
-        stroke = move.target - q
+        end = move.end(q)
+        stroke = end - q
         key = i % len(moves), stroke.tobytes()
         if key not in plans:
             _check_rates(move, stroke, i % len(moves), limits, labels, sliding)
             plans[key] = _timed(stroke, move, limits, jerks)
         timed = plans[key]
-        rows.append((clock, timed, q, move.target))
+        rows.append((clock, timed, q, end))
         clock += timed.lasting + move.dwell
-        q = move.target
+        q = end
     return _reference(rows, clock)
 
 
@@ -209,8 +208,11 @@ class PlannedMoves(Protocol):
         """Position, velocity, acceleration (k, n) at the times ``t`` (k,) [s]."""
 
 
-def check_quantities(reference: PlannedMoves, quantities: Quantities) -> None:
-    """InputError where a planned motion takes an angle or length that follows from the joints out of its range."""
+def check_quantities(reference: PlannedMoves, quantities: Quantities, count: int = MAX_MOVES) -> None:
+    """InputError where a planned motion takes an angle or length that follows from the joints out of its range.
+
+    ``count``: moves of the list that the motion runs through, once or several times.
+    """
     if not quantities.names:
         return
     for i, (begin, lasting) in enumerate(zip(reference.start_times, reference.durations, strict=True)):
@@ -223,11 +225,11 @@ def check_quantities(reference: PlannedMoves, quantities: Quantities) -> None:
         stands, low, high = (
             scale * float(x) for x in (quantities.values(q)[j, k], quantities.low[k], quantities.high[k])
         )
-        where = "the start has" if i == 0 and j == 0 else f"move {i + 1} takes"
+        name = quantities.names[k]
+        where = f"the start has {name} at" if i == j == 0 else f"move {i % count + 1} takes {name} to"
         raise InputError(
-            f"{where} {quantities.names[k]} at {stands:.6g} {unit}, outside its limits; "
-            f"expected {low:.6g} to {high:.6g} {unit}",
-            field=f"move.{i}",
+            f"{where} {stands:.6g} {unit}, outside its limits; expected {low:.6g} to {high:.6g} {unit}",
+            field=f"move.{i % count}",
         )
 
 
@@ -238,6 +240,8 @@ def _timed(stroke: Array, move: PointMove, limits: Limits, jerk: Array) -> _Time
         from servotwin.motion.point_laws import duration_of, move_laws
 
         steepest = _accelerations(move, speed, limits)
+        if move.profile == "s-curve" and move.ramp is not None and np.isfinite(jerk).any():
+            jerk = np.minimum(jerk, 2.0 * steepest**2 / speed)  # eq:usual-jerk: no shorter than the ramp
         laws = move_laws(move.profile, stroke, speed, steepest, jerk, move.together)
         return _Timed(np.zeros_like(stroke), np.ones_like(stroke), duration_of(laws), laws)
     ramp = np.maximum(move.ramp or RAMP, ramp_within(stroke, speed, move.steepest(limits)))
@@ -286,6 +290,8 @@ def _check_moves(
             text = "a quintic has no ramp; expected none, or another profile"
             raise InputError(text, field=f"move.{i}.ramp")
         for k, name in enumerate(names):
+            if move.stays is not None and move.stays[k]:
+                continue
             span = (float(limits.q_min[k]), float(limits.q_max[k]))
             text = f"move {i + 1} takes axis {name} to"
             _check_inside(float(move.target[k]), span, prismatic[k], text, f"move.{i}.to.{name}")

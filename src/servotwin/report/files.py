@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import uuid
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from servotwin.mechanism.model import Array
+from servotwin.simulation.parquet import table_bytes
 from servotwin.simulation.result_folder import recover, unwritable
 
 
@@ -52,13 +52,6 @@ def write_parquet(
 ) -> Path:
     """Write columns of equal length, named with their units, as an Apache Parquet table.
 
-    ``sampling`` of a column, 'mean', 'any' or 'instant', becomes metadata of its field.
+    ``sampling`` of a column, 'mean', 'any' or 'instant', stands in the metadata ``sampling`` of the file, as JSON.
     """
-    import pyarrow
-    import pyarrow.parquet
-
-    buffer = io.BytesIO()
-    table = pyarrow.table(dict(columns))
-    noted = [table.field(name).with_metadata({"sampling": kind}) for name, kind in (sampling or {}).items()]
-    pyarrow.parquet.write_table(table.cast(pyarrow.schema(noted)) if noted else table, buffer)
-    return write_bytes(path, buffer.getvalue())
+    return write_bytes(path, table_bytes(columns, {"sampling": dict(sampling)} if sampling else None))

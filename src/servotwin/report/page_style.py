@@ -17,6 +17,11 @@ _CARD_ROWS = "\n".join(
     for most, width in CARDS_IN_ROW.items()
 )
 
+# A shade at an edge behind which there is more: it stays where it is, and white that moves along covers it at the end.
+_SCROLLED = """background: linear-gradient(to right, #fff 40%, transparent) left / 48px 100% no-repeat local,
+  linear-gradient(to left, #fff 40%, transparent) right / 48px 100% no-repeat local,
+  linear-gradient(to right, #0003, transparent) left / 14px 100% no-repeat scroll,
+  linear-gradient(to left, #0003, transparent) right / 14px 100% no-repeat scroll, #fff;"""
 STYLE = f"""
 :root {{ --ink: {INK}; --soft: {SOFT}; --line: {LINE}; --accent: {COLOURS[0]};
   --good: #0a6b4f; --warn: #a63c06; }}
@@ -48,10 +53,9 @@ p {{ max-width: 80ch; margin: 8px 0 14px; }}
 figure {{ margin: 0; background: #fff; border: 1px solid var(--line); border-radius: 6px;
   padding: 14px 14px 6px; min-width: 0; }}
 figcaption p {{ color: var(--soft); font-size: 14px; line-height: 1.45; margin: 3px 0 6px; max-width: none; }}
-.table {{ overflow-x: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px;
-  margin: 14px 0; }}
-.formulas {{ background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: 6px 16px;
-  margin: 10px 0 16px; overflow-x: auto; }}
+.table {{ overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; margin: 14px 0; {_SCROLLED} }}
+.formulas {{ border: 1px solid var(--line); border-radius: 6px; padding: 6px 16px; margin: 10px 0 16px;
+  overflow-x: auto; {_SCROLLED} }}
 .formula {{ padding: 7px 0; font-size: 17px; white-space: nowrap; }}
 .formula math {{ font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", math; }}
 table {{ border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }}
@@ -76,7 +80,9 @@ footer {{ color: var(--soft); font-size: 14px; padding-top: 28px; padding-bottom
   figure {{ padding: 12px 4px 4px; }}
   figcaption {{ padding: 0 10px; }}
 }}
-@media print {{ body {{ background: #fff; }} figure, .card {{ break-inside: avoid; }} }}
+@media print {{ body {{ background: #fff; }} figure, .card {{ break-inside: avoid; }}
+  .table, .formulas {{ overflow-x: visible; }} table {{ font-size: 11px; }} th {{ font-size: 10px; }}
+  th, td {{ padding: 5px 4px; }} td.number, .formula {{ white-space: normal; }} }}
 """
 
 

@@ -187,7 +187,10 @@ def tip_path_error(view: View) -> go.Figure:
 
 
 def settling(view: View) -> go.Figure:
-    """The tip's error from shortly before the end of the command on, in a scale that shows the rest."""
+    """The tip's error from shortly before the end of the command on, in a scale that shows the rest.
+
+    Without data where the run has fewer than two rows there.
+    """
     actual, wanted = tip(view)
     error = MM * (actual - wanted)
     size = np.linalg.norm(error, axis=1)

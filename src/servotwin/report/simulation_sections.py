@@ -73,24 +73,29 @@ def tip(page: Page, shown: View) -> None:
         "Where the tool is against where the commanded joint positions would put it. Along its path the "
         "error is lateness; across, it is a wrong path.",
     )
-    error, rest = tip_errors(shown)
+    error, *rest = tip_errors(shown)
     page.figures(
         [
             Figure(motion.tip_path(shown), f"Path from {motion.tip_plane(shown).name}"),
             error,
             Figure(motion.tip_path_error(shown), "Error along and across the path"),
-            rest,
+            *rest,
         ],
         columns=2,
     )
+    if not rest:
+        page.note(
+            "The run ended before its command did, or has no rows after it: there is no settling to show."
+        )
 
 
-def tip_errors(shown: View) -> tuple[Figure, Figure]:
-    """The error of the tool over the whole run, and around the end of the command."""
-    return (
-        Figure(motion.tip_error(shown), "Error in base axes"),
-        Figure(motion.settling(shown), "Settling", "The scale shows the end; larger errors leave it"),
-    )
+def tip_errors(shown: View) -> list[Figure]:
+    """The error of the tool over the whole run and, if the run goes on after it, around the end of the command."""
+    figures = [Figure(motion.tip_error(shown), "Error in base axes")]
+    rest = motion.settling(shown)
+    if shown.result.complete and rest.data:
+        figures.append(Figure(rest, "Settling", "The scale shows the end; larger errors leave it"))
+    return figures
 
 
 def repeatability(page: Page, shown: View) -> None:

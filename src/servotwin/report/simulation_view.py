@@ -145,6 +145,8 @@ class View:
     def standstill(self) -> float:
         """The instant [s] from which the command stands still until the end."""
         log = self.result.log
+        if not len(log.time):
+            return 0.0
         changes = np.flatnonzero((np.abs(np.diff(log.q_ref, axis=0)) > 1e-12).any(axis=1))
         return float(log.time[changes[-1] + 1 if len(changes) else 0])
 

@@ -40,6 +40,19 @@ def joint_array(name: str, value: ArrayLike, joints: Sequence[str], sliding: Seq
     return array
 
 
+def position_text(q: Array, joints: Sequence[str], sliding: Sequence[bool]) -> str:
+    """Joint positions [rad, m] as people read them.
+
+    >>> position_text(np.array([np.pi / 2, 0.05]), ("A", "Z"), (False, True))
+    'A 90 deg, Z 50 mm'
+    """
+    factors = {False: (180.0 / np.pi, "deg"), True: (1e3, "mm")}
+    shown = [
+        (name, value, *factors[bool(slides)]) for name, value, slides in zip(joints, q, sliding, strict=True)
+    ]
+    return ", ".join(f"{name} {factor * value:.6g} {unit}" for name, value, factor, unit in shown)
+
+
 def explain(
     error: Exception, joints: Sequence[str], sliding: Sequence[bool], arguments: Mapping[str, ArrayLike]
 ) -> NoReturn:

@@ -15,6 +15,7 @@ from servotwin.errors import InputError, KinematicsError, UnsupportedError
 from servotwin.kernels.hub import Kernel, kernel
 from servotwin.kernels.walk import EVALUATIONS, make_walk
 from servotwin.mechanism.model import Array, BoolArray, Mechanism
+from servotwin.robot.arguments import position_text
 from servotwin.robot.closure import Closure, Loops, analyse, independent_rows, size_of
 from servotwin.robot.graph_road import GraphRoad
 
@@ -173,22 +174,27 @@ class ClosedRoad:
         wanted, last = q.reshape(-1, self.n)[at], x.reshape(-1, self.n_x)[at]
         if not (np.abs(wanted) < MOST_TURNS * TURN).all():
             what = "too large" if np.isfinite(wanted).all() else "not finite"
-            raise InputError(f"{name}: q is {what}: {_text(wanted)}")
+            raise InputError(f"{name}: q is {what}: {self._text(wanted)}")
         if np.abs(wanted - last[: self.n]).max() < 1e-4:
             raise KinematicsError(
-                f"{name}: singular near q = {_text(wanted)}: "
+                f"{name}: singular near {self._text(wanted)}: "
                 "the actuated joints do not determine the passive ones, nor the torques"
             )
-        reached = _text(last[: self.n])
+        reached = self._text(last[: self.n])
         values = np.linalg.svd(self.loops.gradient(last)[list(self.rows), self.n :], compute_uv=False)
         if values[-1] > HELD * values[0]:
             raise KinematicsError(
-                f"{name}: q = {_text(wanted)} is too far from home: q = {reached} was reached in {EVALUATIONS} steps"
+                f"{name}: {self._text(wanted)} is too far from home: {reached} was reached in {EVALUATIONS} steps"
             )
         raise KinematicsError(
-            f"{name}: the loops do not close at q = {_text(wanted)}: on the way from home they reach "
-            f"q = {reached}, where the actuated joints no longer move the passive ones"
+            f"{name}: the loops do not close at {self._text(wanted)}: on the way from home they reach "
+            f"{reached}, where the actuated joints no longer move the passive ones"
         )
+
+    def _text(self, q: Array) -> str:
+        kinds = dict(zip(self.mechanism.tree_joint_names, self.mechanism.prismatic, strict=True))
+        names = self.mechanism.joint_names
+        return position_text(q, names, [bool(kinds[name]) for name in names])
 
     def _refuse_infinite(self, kind: str, arguments: tuple[Any, ...]) -> NoReturn:
         names = INPUTS.get(kind, ())
@@ -353,7 +359,3 @@ def _quiet(made: Kernel) -> Callable[[Array], Array]:
             return made.call(x)  # type: ignore[no-any-return]
 
     return call
-
-
-def _text(q: Array) -> str:
-    return "(" + ", ".join(f"{value:.6g}" for value in q) + ")"

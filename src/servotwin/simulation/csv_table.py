@@ -1,6 +1,6 @@
 """A table of numbers in a CSV file, read in pieces: only the columns that are asked for are kept.
 
-Pieces of plain numbers are read by Arrow. A piece that holds anything else, such as remarks, quotes or a mistake, is
+Pieces of plain numbers are read by NumPy. A piece that holds anything else, such as remarks, quotes or a mistake, is
 read row by row; that way knows the lines for the messages.
 """
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from servotwin.description.fields import LARGEST
 from servotwin.description.nodes import quoted
+from servotwin.description.regular_file import CSV, open_regular
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 
@@ -28,7 +29,6 @@ MAX_LINE = 16_000_000  # bytes; a hundred thousand columns with long names
 ROOM = 100_000  # rows
 BATCH = 10_000  # rows that are read one by one before they become numbers
 BOM = b"\xef\xbb\xbf"
-NOTHING = ("", "nan", "NaN", "NAN")  # cells without a number
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,6 @@ class _Reader:
 
     def __init__(self, table: CsvTable, indices: list[int], unit: str) -> None:
         self.table, self.indices, self.unit = table, indices, unit
-        self.labels = [str(i) for i in range(len(table.names))]
         self.last_time = -math.inf
 
     def pieces(self) -> Iterator[tuple[float, list[Array]]]:
@@ -122,42 +121,33 @@ class _Reader:
 
     def _numbers(self, block: bytes) -> list[Array] | None:
         """The columns of a piece of plain numbers; None if it holds anything else."""
-        import pyarrow
-        import pyarrow.csv
-
-        if block.startswith(b"#") or b"\n#" in block or b"\r" in block.replace(b"\r\n", b""):
+        block = block.replace(b"\r\n", b"\n")
+        if block.startswith(b"#") or b"\n#" in block or b"\r" in block:
             return None
         if not block.strip():
             return [np.zeros(0) for _ in self.indices]
-        try:
-            block.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-        if self.table.delimiter != ",":
+        separator = self.table.delimiter.encode()
+        if separator != b",":
             block = block.replace(b",", b".")
-        labels = [self.labels[i] for i in self.indices]
-        try:
-            read = pyarrow.csv.read_csv(
-                pyarrow.BufferReader(block),
-                pyarrow.csv.ReadOptions(
-                    use_threads=False, block_size=max(len(block), 1 << 16), column_names=self.labels
-                ),
-                pyarrow.csv.ParseOptions(delimiter=self.table.delimiter, quote_char=False),
-                pyarrow.csv.ConvertOptions(
-                    include_columns=labels,
-                    column_types=dict.fromkeys(labels, pyarrow.float64()),
-                    null_values=list(NOTHING),
-                ),
-            )
-        except pyarrow.ArrowException:
+        text = _filled(block, separator)
+        if text is None or not _even(block, separator, len(self.table.names)):
             return None
-        columns = [np.array(read[label].to_numpy(), dtype=np.float64) for label in labels]
-        time = columns[0]
-        if np.isnan(time).any() or any((np.abs(values) > LARGEST).any() for values in columns):
+        try:
+            read = np.loadtxt(
+                text.splitlines(),
+                delimiter=self.table.delimiter,
+                usecols=self.indices,
+                comments=None,
+                ndmin=2,
+            )
+        except (ValueError, TypeError, OverflowError):
+            return None
+        time = read[:, 0]
+        if np.isnan(time).any() or (np.abs(read) > LARGEST).any():
             return None
         if len(time) and (time[0] < self.last_time or (np.diff(time) < 0.0).any()):
             return None
-        return columns
+        return list(read.T)
 
     def _row_by_row(self, blocks: Iterator[tuple[int, bytes]]) -> Iterator[list[Array]]:
         """The same for whatever stands in the pieces, with the line of what is wrong."""
@@ -205,15 +195,38 @@ class _Reader:
         return value
 
 
+def _filled(block: bytes, separator: bytes) -> str | None:
+    """The text of a piece with nan in its empty cells; None if it is no text."""
+    nothing = separator + b"nan" + separator
+    for _ in range(2):  # one cell after the other
+        block = block.replace(separator * 2, nothing)
+    block = block.replace(separator + b"\n", separator + b"nan\n").replace(
+        b"\n" + separator, b"\nnan" + separator
+    )
+    if block.endswith(separator):
+        block += b"nan"
+    try:
+        return block.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _even(block: bytes, separator: bytes, columns: int) -> bool:
+    """Whether every line has so many cells, and none is empty."""
+    if not block.endswith(b"\n"):
+        block += b"\n"
+    letters = np.frombuffer(block, dtype=np.uint8)
+    ends = np.flatnonzero(letters == ord("\n"))
+    marks = np.flatnonzero(letters == ord(separator))
+    counts = np.diff(np.searchsorted(marks, ends), prepend=0)
+    return bool((counts == columns - 1).all())
+
+
 # --- the text --------------------------------------------------------------------------------------
 
 
 def _opened(path: Path) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(f"cannot be read: {reason}", file=str(path)) from None
+    return open_regular(path, CSV)
 
 
 def _blocks(path: Path, stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -268,7 +281,7 @@ def _decoded(lines: Iterator[tuple[int, bytes]], file: str) -> Iterator[tuple[in
         try:
             yield number, line.decode("utf-8")
         except UnicodeDecodeError:
-            text = "is not text in UTF-8; expected a CSV file"
+            text = "not UTF-8 text; save the file as UTF-8"
             raise InputError(text, file=file, line=number) from None
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from servotwin.control.axis_data import controller_of
 from servotwin.control.main_controller import MainController
 from servotwin.description.load import read_description
+from servotwin.description.reach import outside
 from servotwin.errors import InputError, SimulationError
 from servotwin.jobs.player import Player
 from servotwin.jobs.points import Points
@@ -77,11 +78,13 @@ def rehearse(
     *,
     io_script: IoScript | str | Path | None = None,
     settings: JobSettings | None = None,
+    allow_outside: bool = False,
 ) -> Rehearsal:
     """A job on an arm that follows exactly: how long it takes and what it commands, without a simulation."""
     chosen = settings or JobSettings()
-    program = _program(job, points)
-    scenario = job_scenario(program, robot, overrides, chosen)
+    with outside(allow_outside):
+        program = _program(job, points)
+        scenario = job_scenario(program, robot, overrides, chosen)
     model = Robot(build_mechanism(scenario.description), title=scenario.title)
     controller, player = _start(program, scenario, model, chosen)
     limit, option = job_limit(program, scenario, chosen, rehearsed=True)
@@ -107,6 +110,7 @@ def run_job(
     progress: Callable[[float], None] | None = None,
     max_memory: float | str | None = None,
     max_time: float | str | None = None,
+    allow_outside: bool = False,
 ) -> JobRun:
     """Simulate a job on arm, drives and controller.
 
@@ -116,20 +120,23 @@ def run_job(
     or seconds): as in scenario files, instead of those in ``settings``. With ``progress`` the job is rehearsed first,
     to know how long it takes. A job that takes more than ``max_memory`` ('2 GB', or in byte) or ``max_time`` of
     computing ('1 h', or in s) for certain is refused with an InputError; one whose length depends on what happens is
-    stopped there. A run that diverges raises JobFailedError with ``.run``; Ctrl-C gives a result that is
-    not ``complete``.
+    stopped there. ``allow_outside``: the files may name files outside of the job's folder. A run that diverges raises
+    JobFailedError with ``.run``; Ctrl-C gives a result that is not ``complete``.
     """
     chosen = with_simulation(settings or JobSettings(), method=method, pwm=pwm, seed=seed, record=record)
     if max_memory is not None or max_time is not None:
         chosen = replace(chosen, budget=read_budget(max_memory, max_time))
-    script, program = _script(io_script), _program(job, points)
-    scenario = job_scenario(program, robot, overrides, chosen)
+    with outside(allow_outside):
+        script, program = _script(io_script), _program(job, points)
+        scenario = job_scenario(program, robot, overrides, chosen)
     every = row_period(chosen.record.every, controller_of(scenario.description).current_period_ns)
     check_program(program, scenario)
     limit, option = job_limit(program, scenario, chosen)
     expected = math.nan
     if progress is not None:
-        rehearsed = rehearse(program, None, robot, overrides, io_script=script, settings=chosen)
+        rehearsed = rehearse(
+            program, None, robot, overrides, io_script=script, settings=chosen, allow_outside=allow_outside
+        )
         expected = rehearsed.commands.duration
         if rehearsed.log.finished:
             check_job(scenario, chosen, expected + chosen.settle)
@@ -199,7 +206,7 @@ def _program(job: str | Path | Program | Job, points: Points | None) -> Program:
     if isinstance(job, Job):
         return Program(job, points or Points())
     program = job if isinstance(job, Program) else load_program(job)
-    return program if points is None else Program(program.job, points, program.called)
+    return program if points is None else Program(program.job, points, program.called, program.reach)
 
 
 def _script(io_script: IoScript | str | Path | None) -> IoScript | None:
@@ -248,7 +255,7 @@ def job_scenario(
     program: Program, robot: str | Path | None, overrides: Mapping[str, str] | None, chosen: JobSettings
 ) -> Scenario:
     """The run of a job as a scenario without moves, which results and reports know how to treat."""
-    name = str(robot or program.robot)
+    name = robot or program.robot
     if not name:
         raise no_robot(program)
     changes, hidden = dict(overrides or {}), dict(chosen.plant)
@@ -261,7 +268,7 @@ def job_scenario(
     return Scenario(
         name=file.stem,
         title=f"{file.stem} on {known.title or known.name}",
-        robot=name,
+        robot=name if isinstance(name, str) else str(name),
         set=changes,
         plant_set=hidden,
         start={axis: chosen.start.get(axis, known.home.get(axis, 0.0)) for axis in known.joint_names},

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from servotwin.description.nodes import one_line, quoted
+from servotwin.description.plain_text import hidden_problem
 from servotwin.description.quantities import dimension_name
 from servotwin.description.units import did_you_mean, dimension_of, parse_quantity
 from servotwin.errors import InputError
@@ -114,6 +115,7 @@ def read_measured(
     table = open_csv(Path(path))
     names = table.names
     _check_names(file, table.head, names)
+    _check_visible(file, names)
     uses, ignored = _uses(file, names, list(signals), mapping or {})
     averaged = _averaged(means, [use.signal for use in uses[1:]])
     columns = table.columns([use.index for use in uses], uses[0].unit, max_memory / OVERHEAD)
@@ -169,6 +171,14 @@ def _check_names(file: str, head: int, names: Sequence[str]) -> None:
         seen.add(name)
 
 
+def _check_visible(file: str, names: Sequence[str]) -> None:
+    """Names of columns are printed and drawn."""
+    for i, name in enumerate(names, 1):
+        problem = hidden_problem(name)
+        if problem is not None:
+            raise InputError(f"the name of column {i} has {problem}", file=file)
+
+
 def _uses(
     file: str, names: Sequence[str], signals: list[str], mapping: Mapping[str, str]
 ) -> tuple[list[_Use], list[str]]:
@@ -219,9 +229,11 @@ def _check_uses(
         raise InputError(text, file=file)
     if len(uses) == 1:
         accepted = [signal for signal, _ in stems.values() if re.search(r"(position|angle)_(rad|m)$", signal)]
+        if not accepted:
+            raise InputError("the result has no position that it could be compared with", file=file)
         text = (
             f"none of its columns ({some_names(names)}) names a signal of the result; "
-            f"expected such as {', '.join(accepted[:4])}, or --column {[*accepted, 'SIGNAL'][0]}=NAME"
+            f"expected such as {', '.join(accepted[:4])}, or --column {accepted[0]}=NAME"
         )
         raise InputError(text, file=file)
 

@@ -97,7 +97,7 @@ def begin_rubbing(world: Any, motors: Any) -> None:
 
 @part
 def stick_on(world: Any, motors: Any, span: float) -> bool:
-    """True if stiction holds every stuck shaft at every edge, whatever the ripple of the others does to its load.
+    """True if stiction holds every stuck shaft at every edge, whatever the ripple of the others adds to its load.
 
     A shaft at rest has no back-EMF, so that its current is the answer to the pulses.
     """
@@ -106,11 +106,11 @@ def stick_on(world: Any, motors: Any, span: float) -> bool:
         motor = motors[j]
         if motor.mode != STUCK:
             continue
-        sway = 0.0  # of the load: the arm's inertia, left over from the last stage, times the ripple of accelerations
+        sway = 0.0  # of the load: the arm's inertia, left over from the last stage, times the swing of accelerations
         for r in range(world.moving):
             i = world.row_of[r]
-            sway += abs(world.outputs[n * j + i] * world.unratio[i]) * shaking(world, i)
-        sway *= abs(world.unratio[j]) * span
+            sway += abs(world.outputs[n * j + i] * world.unratio[i]) * shaken_acceleration(world, motors, i)
+        sway *= abs(world.unratio[j])
         if holding_slack(motor, motor.K * world.y[2 * n + j], motor.transmitted) < sway:
             return False
         for s in range(world.edges[j] + 1):
@@ -120,11 +120,23 @@ def stick_on(world: Any, motors: Any, span: float) -> bool:
 
 
 @helper
-def shaking(world: Any, j: int) -> float:
-    """Largest jerk that the torque lines can give to motor j; the ripple beside them is no steeper on the whole."""
+def torque_swing(world: Any, motors: Any, k: int) -> float:
+    """Difference between the largest and the smallest torque of motor k at the edges of the window [N m].
+
+    The answer to the pulses only: what the back-EMF changes within a window is smooth, and small beside it.
+    """
+    least = most = world.y[2 * world.n + k]
+    for s in range(world.edges[k] + 1):
+        least, most = min(least, world.at_edges[k, s]), max(most, world.at_edges[k, s])
+    return motors[k].K * (most - least)  # type: ignore[no-any-return]
+
+
+@helper
+def shaken_acceleration(world: Any, motors: Any, i: int) -> float:
+    """How far the torques of the window can shake the acceleration of motor i [rad/s2]."""
     total = 0.0
     for k in range(world.n):
-        total += abs(world.B[j, k] * world.a1[k])
+        total += abs(world.B[i, k]) * torque_swing(world, motors, k)
     return total
 
 
@@ -137,7 +149,7 @@ def stays_so(world: Any, motors: Any, stops: Any, span: float) -> bool:
     for j in range(n):
         if motors[j].mode in (FREE, STUCK):
             continue
-        shaken = 0.25 * span * span * (abs(world.drift[j, 1]) + shaking(world, j))
+        shaken = 0.25 * span * (span * abs(world.drift[j, 1]) + shaken_acceleration(world, motors, j))
         forward = motors[j].mode * world.ratio[j]
         if min(forward * world.y[n + j], forward * world.k[2, j], forward * world.y1[n + j]) < shaken:
             return False

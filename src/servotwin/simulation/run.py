@@ -14,7 +14,8 @@ from servotwin.control.user_laws import PythonLaw, UserLaw
 from servotwin.description.fields import nanoseconds
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
-from servotwin.motion.point_moves import check_quantities
+from servotwin.motion.point_moves import PlannedMoves, check_quantities
+from servotwin.robot.arguments import position_text
 from servotwin.robot.robot import Robot
 from servotwin.simulation.advice import coarse_steps, late_faults, run_warnings
 from servotwin.simulation.budget import Budget, BudgetError, bytes_text, over_time, read_budget
@@ -22,7 +23,7 @@ from servotwin.simulation.drive_data import highest_voltage
 from servotwin.simulation.energy import account, balance_warnings, stored
 from servotwin.simulation.estimate import check_budget, estimate, row_count, zoom_bytes, zoom_rows
 from servotwin.simulation.faults import apply_fault, fault_times
-from servotwin.simulation.law_file import load_law
+from servotwin.simulation.law_file import check_allowed, load_law
 from servotwin.simulation.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
 from servotwin.simulation.machine import Machine, build_machine, square_transmission
 from servotwin.simulation.motion_log import Reference, make_log
@@ -44,24 +45,28 @@ def simulate(
     overrides: Mapping[str, str | None] | None = None,
     *,
     controller: UserLaw | None = None,
+    allow_code: bool = False,
     progress: Callable[[float], None] | None = None,
     max_memory: float | str | None = None,
     max_time: float | str | None = None,
+    allow_outside: bool = False,
 ) -> Result:
     """Simulate arm, drives and controller together.
 
     ``scenario`` is the name of one that ships, the path of a scenario file, or a ``Scenario``; ``overrides``
     changes its fields (``{"solver.method": "rk4", "set.variables.load": "2 kg"}``; None removes a part). A
-    ``controller`` of the user's takes the place of position and speed loops, and of a law that the file names.
-    ``progress`` is called with the part done, 0 to 1. A run that is estimated to take more than ``max_memory`` ('2 GB',
-    or in byte) or ``max_time`` of computing ('1 h', or in s) is refused with an InputError. One that diverges, or
-    whose law fails, raises SimulationError with ``.partial``; Ctrl-C gives a result that is not ``complete``.
+    ``controller`` of the user's takes the place of position and speed loops, and of a law that the file names;
+    a law of the file is Python code, and is run only with ``allow_code``. ``allow_outside`` lets the file name files
+    outside of its folder. ``progress`` is called with the part done, 0 to 1. A run that is estimated to take more than
+    ``max_memory`` ('2 GB', or in byte) or ``max_time`` of computing ('1 h', or in s) is refused with an InputError. One
+    that diverges, or whose law fails, raises SimulationError with ``.partial``; Ctrl-C gives a result that is not
+    ``complete``.
     """
     if not isinstance(scenario, Scenario):
-        scenario = read_scenario(scenario, overrides)
+        scenario = read_scenario(scenario, overrides, allow_outside=allow_outside)
     elif overrides:
         raise InputError("overrides go with a name or file; expected a scenario that is not read yet")
-    run = prepare(scenario, controller, read_budget(max_memory, max_time))
+    run = prepare(scenario, controller, read_budget(max_memory, max_time), allow_code=allow_code)
     return carry_out(run, progress or (lambda part: None))
 
 
@@ -82,17 +87,21 @@ class Run:
     budget: Budget = field(default_factory=Budget)
 
 
-def prepare(scenario: Scenario, law: UserLaw | None = None, budget: Budget | None = None) -> Run:
+def prepare(
+    scenario: Scenario, law: UserLaw | None = None, budget: Budget | None = None, *, allow_code: bool = False
+) -> Run:
     """Build everything up to the instant zero; compiles what is not compiled yet.
 
     InputError for a run that would take more than the ``budget``.
     """
     allowed = budget or Budget()
+    if law is None:
+        check_allowed(scenario.law, allow_code)
     belief, truth = scenario.description, scenario.plant_description
     model = Robot(build_mechanism(belief), title=belief.title)
     plant = Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
     reference = plan_scenario(scenario, model.joint_names, model.limits)
-    check_quantities(reference, model.quantities)
+    _check_quantities(scenario, reference, model)
     control = controller_of(belief)
     every = nanoseconds(scenario.record.every)
     period = control.current_period_ns
@@ -148,6 +157,14 @@ def _check_cost(scenario: Scenario, seconds: float, law: UserLaw | None, budget:
             )
 
 
+def _check_quantities(scenario: Scenario, reference: PlannedMoves, model: Robot) -> None:
+    """Complain about a move that takes a quantity out of its range, with the scenario's file."""
+    try:
+        check_quantities(reference, model.quantities, len(scenario.moves))
+    except InputError as error:
+        raise InputError(error.message, file=str(scenario.path or scenario.name), field=error.field) from None
+
+
 def start_of(scenario: Scenario, joints: tuple[str, ...]) -> Start:
     """Where and how a scenario begins, as its controller believes."""
     q = np.array([scenario.start[name] for name in joints])
@@ -155,7 +172,10 @@ def start_of(scenario: Scenario, joints: tuple[str, ...]) -> Start:
 
 
 def own_law(scenario: Scenario, law: UserLaw | None, machine: Machine) -> UserLaw | None:
-    """The law of the call or of the scenario, put in its place; None if the controller's own loops run."""
+    """The law of the call or of the scenario, put in its place; None if the controller's own loops run.
+
+    That of the scenario is allowed (``law_file.check_allowed``) before.
+    """
     if law is not None:
         attach_law(machine, law)
         return law
@@ -251,12 +271,9 @@ def failure_text(status: int, at: float, run: Run) -> str:
     if status == NO_NUMBER:
         return f"{name}: stopped at {at:.6g} s: the control law returned a value that is not a number"
     if status == SINGULAR:
-        joints = ", ".join(
-            f"{joint} {value:.4g} {unit}"
-            for joint, value, unit in zip(
-                run.plant.joint_names, run.machine.x, run.plant.joint_units, strict=False
-            )
-        )
+        robot = run.plant
+        sliding = [unit == "m" for unit in robot.joint_units]
+        joints = position_text(run.machine.x[: robot.n], robot.joint_names, sliding)
         return (
             f"{name}: stopped at {at:.6g} s: {run.plant.name} came to a singular position ({joints}), where the "
             "actuated joints no longer determine the passive ones; keep the motion away from it"

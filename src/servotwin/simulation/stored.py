@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from servotwin.description.regular_file import SUMMARY as SUMMARY_FILE
+from servotwin.description.regular_file import TABLE, Kind, is_there, read_bytes
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.budget import MAX_MEMORY, bytes_text
 from servotwin.simulation.result_folder import SIGNALS, SUMMARY, ZOOM, recover
+from servotwin.simulation.tables import read_table
 
 ATTEMPTS = 20
 JSON_MEMORY = 25  # bytes of memory for one of JSON: empty lists take most
@@ -100,7 +101,7 @@ def _read_summary(path: Path, max_memory: float) -> dict[str, Any]:
     expected = "expected JSON as 'servotwin simulate' writes it"
     _check_size(path, _size(path) * JSON_MEMORY, max_memory)
     try:
-        value = json.loads(_bytes(path), parse_int=_whole)
+        value = json.loads(_bytes(path, SUMMARY_FILE), parse_int=_whole)
     except RecursionError:
         raise InputError(f"is nested too deeply; {expected}", file=str(path)) from None
     except ValueError as error:
@@ -122,32 +123,8 @@ def _whole(text: str) -> int:
 
 
 def _read_table(path: Path, max_memory: float) -> dict[str, Array]:
-    import pyarrow
-    import pyarrow.parquet
-
     _check_size(path, _size(path), max_memory)
-    try:
-        with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(_bytes(path))) as file:
-            about, names = file.metadata, file.schema_arrow.names
-            groups = [about.row_group(i) for i in range(about.num_row_groups)]
-            unpacked = sum(group.total_byte_size for group in groups)
-            _check_size(path, max(8 * about.num_rows * len(names), unpacked), max_memory)
-            if len(set(names)) < len(names) or not all(map(_is_number, file.schema_arrow.types)):
-                raise TypeError
-            # one column after the other: what Arrow makes of one is freed before the next
-            return {
-                name: np.array(file.read([name], use_threads=False)[0].to_numpy(), dtype=np.float64)
-                for name in names
-            }
-    except (pyarrow.ArrowException, OSError, ValueError, TypeError):
-        raise InputError("is not a Parquet table of numbers, or is damaged", file=str(path)) from None
-
-
-def _is_number(kind: Any) -> bool:
-    """Whether a type of Arrow is that of plain numbers."""
-    import pyarrow
-
-    return bool(pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind))
+    return read_table(_bytes(path, TABLE), str(path), int(min(max_memory, 1e18) // 8))
 
 
 def _check_size(path: Path, size: float, max_memory: float) -> None:
@@ -163,9 +140,10 @@ def _size(path: Path) -> int:
         return 0  # the file cannot be read either, which is said then
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, kind: Kind) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        reason = "is missing; the folder holds no result" if not path.exists() else error.strerror
-        raise InputError(f"{reason}", file=str(path)) from None
+        return read_bytes(path, kind)
+    except InputError:
+        if is_there(path):
+            raise
+        raise InputError("is missing; the folder holds no result", file=str(path)) from None

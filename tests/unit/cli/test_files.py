@@ -145,6 +145,41 @@ def test_convert_says_what_urdf_leaves_out(tmp_path: Path, capsys: pytest.Captur
     assert "motors and gears" in capsys.readouterr().err
 
 
+def test_convert_says_that_friction_quantities_and_controller_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    robot, target = tmp_path / "robot.yaml", str(tmp_path / "robot.urdf")
+    robot.write_text(
+        "format: servotwin/1\nname: two\nextends: gsis-scara\naxes: {A: {friction: {coulomb: 2 N*m}}}\n"
+        "quantities: {z: {of: {A: 1, B: 1}, limits: [-90 deg, 90 deg]}}\n",
+        encoding="utf-8",
+    )
+    assert main(["convert", str(robot), target]) == 0
+    said = capsys.readouterr().err
+    assert (
+        "note: left out of the URDF file: motors and gears, friction of joints, quantities and their" in said
+    )
+    assert "supply and controller" in said
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("controller.feedforward.torque", "50 %"),
+        ("controller.feedforward.gravity", "1"),
+        ("controller.law", "computed-torque"),
+    ],
+)
+def test_check_refuses_laws_that_simulate_does_not_have_for_closed_chains(
+    field: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "planar-fourbar", "--set", f"{field}={value}"]) == 2
+    said = capsys.readouterr().err
+    assert field in said
+    assert "not there for closed chains; expected" in said
+    assert main(["check", "gsis-scara", "--set", f"{field}={value}"]) == 0
+
+
 def test_convert_of_closed_chain_to_urdf_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

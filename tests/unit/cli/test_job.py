@@ -264,6 +264,15 @@ def test_run_of_a_job_that_cannot_be_planned_prints_one_line_and_writes_nothing(
     assert (tmp_path / "out" / "instructions.json").exists()
 
 
+def test_run_of_a_job_that_is_refused_leaves_no_empty_folder(
+    simulated: Callable[[Any], list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    simulated(InputError("no such file", file="inputs.yaml"))
+    with pytest.raises(InputError, match="no such file"):
+        job_run.run("scara-line", None, str(tmp_path / "out" / "a"), None, None)
+    assert list(tmp_path.iterdir()) == []
+
+
 # --- from the log to the story ---------------------------------------------------------------------
 
 

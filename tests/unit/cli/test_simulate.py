@@ -37,8 +37,13 @@ def run(monkeypatch: pytest.MonkeyPatch, result: Result) -> Callable[[Any], list
         asked = []
 
         def simulate(
-            scenario: Any, *, progress: Callable[[float], None] | None = None, **_options: Any
+            scenario: Any,
+            *,
+            allow_code: bool = False,
+            progress: Callable[[float], None] | None = None,
+            **_limits: Any,
         ) -> Result:
+            assert not allow_code
             asked.append(scenario)
             if progress is not None:
                 progress(0.5)

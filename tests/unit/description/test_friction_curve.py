@@ -28,6 +28,11 @@ CURVES = [
 ]
 
 
+def table(*points: tuple[float, float]) -> dict[str, Any]:
+    """The field of a file with these points [rad/s, N m]."""
+    return {"table": [[f"{w} rad/s", f"{tau} N*m"] for w, tau in points]}
+
+
 def read(folder: Path, axis: small.Tree) -> Any:
     path = folder / "robot.yaml"
     path.write_text(json.dumps(small.robot(axes={"A": axis})), encoding="utf-8")
@@ -78,6 +83,11 @@ def test_friction_of_a_sliding_joint_is_a_force(tmp_path: Path) -> None:
         ({"table": []}, "0 points; expected 1 to 16 points"),
         ({"table": "2 N*m"}, "expected a list of 1 to 16 points"),
         ({"dry": "1 N*m"}, "friction.dry: unknown field"),
+        (table((0, 1), (0, 3), (1, 2)), "friction.table: speeds that do not rise"),
+        (table((-1, -2), (0, 0), (0, 3)), "friction.table: speeds that do not rise"),
+        (table((-1, -2), (0, -3), (0, 0), (0, 3), (1, 2)), "friction.table: speeds that do not rise"),
+        (table((-1, -2), (0, -1)), "friction.table: no point forwards"),
+        (table((-1, -2), (0, 0)), "friction.table: no point forwards"),
     ],
 )
 def test_friction_of_a_joint_that_is_none_is_refused(tmp_path: Path, friction: Any, text: str) -> None:

@@ -190,6 +190,8 @@ def test_joined_unit_of_data_sheets_is_the_product(text: str, field: str, spelle
         ("3000 1/min", "rad/s", "such as '3000 rpm'"),
         ("3000 min^-1", "rad/s", "such as '3000 rpm'"),
         ("50 1/s", "rad/s", "such as '50 rps'"),
+        ("5 NM", "N*m", "did you mean 'Nm'"),  # not nanometres
+        ("2 mh", "H", "did you mean 'mH'"),
         ("3000 U/min", "rad/s", "written 'rpm'"),
         ("0.37 Nm/Arms", "N*m/A", r"divided by sqrt\(2\)"),
         ("0.37 N*m/A rms", "N*m/A", r"divided by sqrt\(2\)"),

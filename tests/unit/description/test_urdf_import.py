@@ -225,12 +225,15 @@ def test_inertia_of_a_turned_and_shifted_box_is_that_of_its_points(tmp_path: Pat
     np.testing.assert_allclose(inertia, np.trace(second) * np.eye(3) - second, rtol=2 / n**2, atol=1e-5)
 
 
-def stl_tetrahedron(path: Path, *, faces: int = 4) -> None:
-    """A binary STL of the tetrahedron with corners 0, a e_x, a e_y, a e_z, a = 100 (millimetres); 3 faces: open."""
+def stl_tetrahedron(path: Path, *, faces: int = 4, inwards: int = 0) -> None:
+    """A binary STL of the tetrahedron with corners 0, a e_x, a e_y, a e_z, a = 100 (millimetres); 3 faces: open.
+
+    So many faces look ``inwards``.
+    """
     corners = np.vstack([np.zeros(3), 100.0 * np.eye(3)])
     sides = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)][:faces]
     data = b"\0" * 80 + struct.pack("<I", len(sides))
-    for face in sides:
+    for face in [*(side[::-1] for side in sides[:inwards]), *sides[inwards:]]:
         data += struct.pack("<12fH", *np.zeros(3), *corners[list(face)].ravel(), 0)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -252,6 +255,21 @@ def test_inertia_of_a_mesh_is_that_of_the_body_it_encloses(tmp_path: Path, addre
     np.fill_diagonal(expected, 3.0 * 0.01 / 40.0)
     np.testing.assert_allclose(inertia, expected, rtol=1e-6)
     assert not description.warnings
+
+
+@pytest.mark.parametrize("inwards", [1, 2, 4])
+def test_mesh_with_faces_turned_inwards_encloses_the_same_body(tmp_path: Path, inwards: int) -> None:
+    """All of them turned: the same volume, exactly. Some: the hull, which the note says."""
+    stl_tetrahedron(tmp_path / "link.stl", inwards=inwards)
+    mesh = '<mesh filename="link.stl" scale="0.001 0.001 0.001"/>'
+    description = read_description(written(tmp_path, shaped(mesh)), density=6000.0)
+    mass, center, inertia = link_inertia(description.axes["j"])
+    assert mass == pytest.approx(1.0, rel=1e-6)
+    np.testing.assert_allclose(center, np.full(3, 0.025), rtol=1e-6)
+    np.testing.assert_allclose(np.diag(inertia), np.full(3, 3.0 * 0.01 / 40.0), rtol=1e-6)
+    assert [("hull" in note, "turned inwards" in note) for note in description.notes] == (
+        [] if inwards == 4 else [(True, True)]
+    )
 
 
 def test_inertia_of_an_open_mesh_is_that_of_its_hull_and_says_so(tmp_path: Path) -> None:
@@ -285,6 +303,13 @@ def test_density_on_the_command_line_writes_the_inertias(
     assert read_description("arm.yaml").axes["j"].link.mass == pytest.approx(2.7, rel=1e-14)
     assert main(["convert", "arm.urdf", "b.yaml", "--density", "2700 kg"]) == 2
     assert "--density: '2700 kg' is a mass; expected" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", ["dae", "zip", "stl", "obj"])
+def test_broken_mesh_of_any_format_is_one_line(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"link.{suffix}").write_bytes(b"<COLLADA></x>")
+    with pytest.raises(InputError, match=rf"link 'b': 'link.{suffix}' cannot be read as a mesh"):
+        described(tmp_path, shaped(f'<mesh filename="link.{suffix}"/>'), density=1000.0)
 
 
 @pytest.mark.parametrize(
@@ -352,6 +377,26 @@ def test_arguments_of_xacro_files_are_checked(
     path = written(tmp_path, XACRO, "arm.urdf.xacro")
     assert main(["convert", str(path), str(tmp_path / "arm.yaml"), *words]) == 2
     assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("<xacro:macro/>", "missing attribute 'name'"),
+        (
+            '<xacro:macro name="a"><xacro:a/></xacro:macro><xacro:a/>',
+            "a macro or property calls itself without end",
+        ),
+        ('<link name="$(find nowhere)"/>', "PackageNotFoundError: Package not found: nowhere"),
+    ],
+)
+def test_xacro_program_that_fails_is_one_line_with_its_file(tmp_path: Path, part: str, said: str) -> None:
+    path = written(tmp_path, XACRO.replace("</robot>", f"{part}</robot>"), "arm.urdf.xacro")
+    with pytest.raises(InputError) as caught:
+        read_description(path, allow_code={})
+    assert str(caught.value).startswith(f"{path}: cannot be expanded: ")
+    assert said in str(caught.value)
+    assert "<class" not in str(caught.value)
 
 
 def test_xacro_file_that_cannot_be_expanded_is_one_line(

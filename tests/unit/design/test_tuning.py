@@ -9,9 +9,10 @@ import pytest
 
 from servotwin.control.gains import speed_gains
 from servotwin.description.load import read_description
+from servotwin.description.schema import Quantity
 from servotwin.design.inertia_range import heaviest, lightest
 from servotwin.design.tuning import LOADS, tune
-from servotwin.errors import InputError
+from servotwin.errors import InputError, KinematicsError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.load import load_robot
 from servotwin.robot.robot import Robot
@@ -253,9 +254,17 @@ def test_heaviest_five_bar_is_that_of_a_grid_over_all_regular_poses(five_bar):
         )  # a grid of 1 deg, a search of 1/500
 
 
+def test_robot_whose_quantities_no_pose_keeps_is_refused_in_one_line():
+    """The sum of two angles of at most 180 deg each is never 400 deg."""
+    description = read_description("gsis-scara")
+    z = Quantity(of={"A": 1.0, "B": 1.0}, limits=(math.radians(400.0), math.radians(410.0)))
+    with pytest.raises(KinematicsError, match=r"gsis-scara: in none of \d+ poses in the joint ranges"):
+        tune(description.model_copy(update={"quantities": {"z": z}}))
+
+
 def test_design_pose_next_to_a_singularity_is_warned_of(five_bar):
     q = np.array([2.1, 0.4])
     near = tune(five_bar.description, q, regularity=0.95)
     assert "near a parallel singularity" in near.warnings[0]
-    with pytest.raises(InputError, match="expected 0 to 1"):
+    with pytest.raises(InputError, match="expected above 0, and 1 at most"):
         tune(five_bar.description, regularity=0.0)

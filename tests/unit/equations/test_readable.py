@@ -193,6 +193,24 @@ def test_mathematica_export_evaluates_to_the_mass_matrix():
     close([known["M11"], known["M22"], known["M23"]], [M[0, 0], M[1, 1], M[1, 2]])
 
 
+def test_symbols_with_two_digit_indices_keep_names_of_their_own_in_every_dialect():
+    """S1_13 and S11_3 are two numbers; so are C1_11 and C11_1."""
+    from servotwin.equations.readable.dialects import DIALECTS
+
+    names = ["S1_13", "S11_3", "S1_1", "C1_11", "C11_1", "H1_1_11", "H1_11_1", "H11_1_1", "n1_2", "n12"]
+    for dialect in DIALECTS.values():
+        assert len({dialect.symbol(name) for name in names}) == len(names)
+
+
+def test_stewart_platform_assigns_every_name_once_in_mathematica():
+    """Its opened tree has more than ten coordinates."""
+    derived = st.derive(st.load_robot("stewart"))
+    assert derived.closed_form.n > 10
+    names = re.findall(r"^([A-Za-z][A-Za-z0-9$]*) = ", derived.mathematica(), flags=re.MULTILINE)
+    assert len(names) == len(set(names)) > 20
+    assert "S1$13" in names or any("$1" in name for name in names)
+
+
 def test_latex_lines_are_drawn_by_a_real_renderer(derived):
     parser = MathTextParser("path")
     body = derived.latex()
@@ -506,6 +524,14 @@ def test_python_module_of_a_closed_chain_gives_the_torques_of_the_chain(name, tm
     assert np.abs(witness.residual(x)).max() < 1e-12
     close(module["closed_mass_matrix"](x), witness.inertia(q, False), 1e-9)
     close(module["closed_torque"](x, qd, qdd), witness.rne(q, qd, qdd, False), 1e-9)
+
+
+def test_python_module_of_a_closed_chain_says_where_its_loops_do_not_close(tmp_path):
+    robot = st.load_robot("four-bar", {"variables.crank": "450 mm"})  # too long to turn round
+    (tmp_path / "chain.py").write_text(st.derive(robot).python())
+    module = runpy.run_path(str(tmp_path / "chain.py"))
+    with pytest.raises(ValueError, match="the loops do not close from this start"):
+        module["close"](robot.q_home + np.pi / 2, np.append(robot.q_home, robot.mechanism.passive_home))
 
 
 def test_numbers_of_a_mechanism_with_loops_are_not_those_of_its_tree_by_accident():

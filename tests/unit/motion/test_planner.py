@@ -289,7 +289,7 @@ def test_move_that_goes_nowhere_behind_a_blend_still_lasts_its_time(scara) -> No
     assert not way.sample(np.linspace(begin, end, 5)[1:-1])[1].any()
 
 
-@pytest.mark.parametrize("acceleration", [80.0, 1e3, 1e6])
+@pytest.mark.parametrize("acceleration", [80.0, 1e3, 1e6, 1e8, 1e12, 1e300])
 def test_fit_of_a_line_with_a_huge_acceleration_only_makes_its_ramps_gentler(
     palletizer, acceleration
 ) -> None:
@@ -308,6 +308,19 @@ def test_fit_of_a_line_with_a_huge_acceleration_only_makes_its_ramps_gentler(
     assert (np.abs(qdd) / limits.acceleration).max() <= 1.0 + 1e-9
     timed = plan(palletizer, q, [replace(line, speed=Speed("s", 3.0))], limits)
     assert timed.duration == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("profile", [None, "trapezoid", "s-curve", "quintic"])
+def test_line_with_a_huge_speed_and_acceleration_is_refused_or_made_to_fit(palletizer, profile) -> None:
+    A, B = at(palletizer, 0.915, -0.1, 0.7), at(palletizer, 0.915, 0.1, 0.7)
+    q, limits = palletizer.ikine(A), limits_of(palletizer)
+    line = MoveL(B, Speed("m/s", 1e300), acceleration=1e300, profile=profile)
+    with pytest.raises(PathError, match="more than a million times its largest"):
+        plan(palletizer, q, [line], limits)
+    way = plan(palletizer, q, [line], limits, fit=True)
+    _, qd, qdd = way.sample(np.linspace(0.0, way.duration, 20_001))
+    assert (np.abs(qd) / limits.speed).max() <= 1.0 + 1e-9
+    assert (np.abs(qdd) / limits.acceleration).max() <= 1.0 + 1e-9
 
 
 @pytest.mark.parametrize(("speed", "acceleration"), [(0.5, 10.0), (3.0, 20.0), (6.0, 10.0)])

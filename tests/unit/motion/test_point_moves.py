@@ -287,5 +287,47 @@ def test_start_with_too_much_speed_names_the_speed_and_the_place_of_rest() -> No
     limits = Limits(np.array([0.0]), np.array([1.0]), np.array([2.0]), np.array([np.inf]), np.array([np.inf]))
     rest = rest_after(np.array([0.9]), np.array([1.5]), 0.4)  # 0.9 m + 1.5 m/s * 0.4 s / 2 = 1.2 m
     with pytest.raises(InputError, match="axis X would come to rest at 1200 mm") as refused:
-        plan_moves(rest, [PointMove(np.array([0.5]))], limits, names=["X"], prismatic=[True])
+        plan_moves(rest, [PointMove(np.array([0.5]))], limits, names=["X"], prismatic=[True], speed=[1.5])
     assert refused.value.field == "initial.speed.X"
+
+
+@pytest.mark.parametrize("kind", ["cubic-ramp", *OTHERS])
+@pytest.mark.parametrize("together", [True, False])
+def test_only_joint_of_a_robot_goes_its_stroke(kind: ProfileKind, together: bool) -> None:
+    """Alone it ends together with itself: a stroke of 3 rad, which is neither 1 nor its own square."""
+    free = np.array([np.inf])
+    limits = Limits(-free, free, np.array([2.0]), np.array([9.0]), free)
+    plan = plan_moves([0.5], [PointMove(np.array([-2.5]), profile=kind, together=together)], limits)
+    q, qd, qdd = plan.sample(np.linspace(0.0, plan.duration, 2001))
+    assert (q.max(), q.min(), q[-1, 0]) == (0.5, -2.5, -2.5)
+    assert np.abs(qd).max() == pytest.approx(2.0, rel=1e-6)
+    assert np.abs(qdd).max() <= 9.0 * (1 + 1e-9) or kind == "cubic-ramp"
+
+
+@pytest.mark.parametrize("kind", ["trapezoid", "s-curve", "cubic-ramp"])
+@pytest.mark.parametrize("jerk", [3.0, 30.0, 1e3, 1e6, np.inf])
+@pytest.mark.parametrize("together", [True, False])
+def test_stated_ramp_is_never_shorter_whatever_jerk_there_is(
+    kind: ProfileKind, jerk: float, together: bool
+) -> None:
+    free = np.full(2, np.inf)
+    limits = Limits(-free, free, np.array([1.0, 2.0]), np.array([50.0, 3.0]), free)
+    move = PointMove(np.array([5.0, 1.0]), ramp=0.8, profile=kind, together=together)
+    plan = plan_moves(np.zeros(2), [move], limits, jerk=[jerk, np.inf])
+    t = np.linspace(0.0, plan.duration, 200_001)
+    qd = plan.sample(t)[1][:, 0]
+    ramp = t[np.argmax(qd > qd.max() * (1 - 1e-12))]
+    assert qd.max() == pytest.approx(1.0)
+    assert ramp >= 0.8 * (1 - 1e-4)
+    assert jerk < 20.0 or ramp < 0.9
+
+
+def test_joint_that_a_move_does_not_name_stays_in_every_pass() -> None:
+    stays = [np.array([False, True, True]), np.array([True, False, True])]
+    moves = [PointMove(np.array([1.0, 9.0, 9.0]), stays=stays[0], rates=np.array([1.0, np.inf, np.inf]))]
+    moves += [PointMove(np.array([9.0, 2.0, 9.0]), stays=stays[1])]
+    plan = plan_moves([0.0, 0.0, 0.1], moves, LIMITS, repeat=2)
+    np.testing.assert_array_equal(
+        plan.q_to, [[1.0, 0.0, 0.1], [1.0, 2.0, 0.1], [1.0, 2.0, 0.1], [1.0, 2.0, 0.1]]
+    )
+    assert plan.durations[2:].tolist() == [0.0, 0.0]

@@ -86,3 +86,16 @@ def test_seven_cards_stand_as_four_and_three_on_a_wide_page() -> None:
     for most in (4, 5, 6):  # windows of 760 px and more
         rows = [int(str(style).split(f"--of-{most}: ")[1].split(";")[0]) for style in styles]
         assert rows == [4, 4, 4, 4, 3, 3, 3]
+
+
+def test_wide_tables_scroll_on_the_screen_show_it_and_are_whole_on_paper() -> None:
+    from servotwin.report.page_style import STYLE
+
+    screen, paper = STYLE.split("@media print")
+    rule = screen[screen.index(".table {") : screen.index("}", screen.index(".table {"))]
+    assert "overflow-x: auto" in rule
+    assert rule.count("local") == rule.count("scroll,") + rule.count("scroll;") == 2  # a shade at either edge
+    assert ".table, .formulas { overflow-x: visible; }" in paper
+    page = Page("wide", "")
+    page.table(["a", "b"], [["1", "2"]])
+    assert '<div class="table" tabindex="0">' in page.html()  # arrow keys scroll it

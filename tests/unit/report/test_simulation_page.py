@@ -14,6 +14,7 @@ from servotwin.report import simulation_figures_drives as drives
 from servotwin.report import simulation_figures_motion as motion
 from servotwin.report.simulation_figures_energy import energy_bars
 from servotwin.report.simulation_page import simulation_page
+from servotwin.report.simulation_sections import tip_errors
 from servotwin.report.simulation_tables import event_rows
 from servotwin.report.simulation_view import View, view
 from servotwin.report.traces import BAND_LIMIT, bands, thinned
@@ -62,6 +63,25 @@ def test_page_of_a_long_run_stays_small_and_keeps_peaks() -> None:
 def test_partial_run_is_said_at_the_top(result: Result) -> None:
     own = own_part(simulation_page(replace(result, complete=False)))
     assert own.index("did not come to its end") < own.index('class="cards"')
+
+
+def test_run_that_ended_early_shows_no_settling(result: Result) -> None:
+    """Its command did not end, so there is no error after the end of the command."""
+    whole, early = (own_part(simulation_page(replace(result, complete=done))) for done in (True, False))
+    assert ">Settling</h3>" in whole
+    assert ">Settling</h3>" not in early
+    assert "no settling to show" in early
+    assert "no settling to show" not in whole
+
+
+@pytest.mark.parametrize("every", [1, 1000])
+def test_run_without_rows_after_its_command_shows_no_settling(result: Result, every: int) -> None:
+    """It ends with its command, or its rows are too far apart."""
+    shown = view(result)
+    kept = np.flatnonzero(shown.t <= shown.standstill) if every == 1 else np.arange(0, len(shown.t), every)
+    cut = {name: values[kept] for name, values in result.signals.items()}
+    assert len(tip_errors(view(replace(result, signals=cut)))) == 1
+    assert len(tip_errors(shown)) == 2
 
 
 def test_shaft_that_rests_often_takes_one_row_and_no_mark(result: Result) -> None:

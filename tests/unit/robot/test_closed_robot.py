@@ -149,24 +149,24 @@ def test_singularity_measure_falls_to_zero_where_the_forearms_fold_onto_each_oth
     assert (np.diff(passive) < 0).all()
     assert passive[-1] < 0.01
     assert ((platform > 0) & (platform <= 1)).all()
-    with pytest.raises(KinematicsError, match="five-bar: singular near q"):
+    with pytest.raises(
+        KinematicsError, match=r"five-bar: singular near left 66\.4218 deg, right 113\.578 deg: the actuated"
+    ):
         robot.singularity(folded)
 
 
 def test_singular_position_is_named_and_torques_are_not_invented():
     robot = closed_robot("delta")
-    with pytest.raises(KinematicsError, match=r"delta: singular near q = \(1\.5708, .*nor the torques"):
+    with pytest.raises(KinematicsError, match=r"delta: singular near \S+ 90 deg, .*nor the torques"):
         robot.rne(np.full(3, np.pi / 2), np.zeros(3), np.zeros(3))
 
 
 def test_position_out_of_reach_says_how_far_the_loops_close():
     robot = st.load_robot("four-bar", {"variables.crank": "450 mm"})  # too long to turn round
     far = robot.q_home + np.pi
-    with pytest.raises(
-        KinematicsError, match=r"the loops do not close at q = \(4\.71239\): on the way from home"
-    ):
+    with pytest.raises(KinematicsError, match=r"the loops do not close at \S+ 270 deg: on the way from home"):
         robot.fkine(far)
-    with pytest.raises(KinematicsError, match=r"q = \(4\.71239\)"):
+    with pytest.raises(KinematicsError, match=r"close at \S+ 270 deg:"):
         robot.inertia(np.stack([robot.q_home, far]))
 
 

@@ -125,11 +125,32 @@ def test_scenario_move_whose_joints_end_apart_is_looked_at_between_its_ends():
     q = way.sample(np.linspace(0.0, way.duration, 2000))[0]
     assert allowed(q[[0, -1]]).all()
     assert not allowed(q).all()
-    with pytest.raises(InputError, match="move 1 takes incidence-3 at"):
+    with pytest.raises(InputError, match="move 1 takes incidence-3 to"):
         check_quantities(way, ROBOT.quantities)
+    back = PointMove(np.radians([0.0, 30.0, -60.0, 0.0]))
+    often = plan_moves(np.radians([0.0, 70.0, -145.0, 0.0]), [back, apart], limits, names=names, repeat=3)
+    once = plan_moves(np.radians([0.0, 70.0, -145.0, 0.0]), [back], limits, names=names)
+    check_quantities(once, ROBOT.quantities)
+    with pytest.raises(InputError, match="move 2 takes incidence-3 to") as refused:
+        check_quantities(often, ROBOT.quantities, 2)
+    assert refused.value.field == "move.1"
     check_quantities(
         plan_moves(start, [PointMove(target), PointMove(middle)], limits, names=names), ROBOT.quantities
     )
+
+
+def test_scenario_whose_move_leaves_the_incidence_limits_in_its_second_pass_names_file_and_move(tmp_path):
+    """From its start the first move is fine; from where the second one ends th3 takes incidence-3 out on the way."""
+    file = tmp_path / "apart.yaml"
+    file.write_text(
+        "format: servotwin-scenario/1\nname: apart\nrobot: palletizer-4\nrepeat: 2\n"
+        "start: {th1: 0 deg, th2: 70 deg, th3: -145 deg, th5: 0 deg}\nmove:\n"
+        "  - {to: {th2: 70 deg, th3: -145 deg}, together: false, speed: {th2: 0.05 rad/s, th3: 2 rad/s}}\n"
+        "  - {to: {th2: 30 deg, th3: -60 deg}}\n"
+    )
+    with pytest.raises(InputError, match="move 1 takes incidence-3 to") as refused:
+        st.simulate(file)
+    assert (refused.value.file, refused.value.field) == (str(file), "move.0")
 
 
 def jogged(step, q, periods):
@@ -207,7 +228,7 @@ def test_controller_jogs_the_palletizer_up_to_its_incidence_limit_without_an_ala
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ("{z: {of: {A: 1}, limits: [30 deg, 10 deg]}}", "quantities.z.limits: minimum is above maximum"),
+        ("{z: {of: {A: 1}, limits: [30 deg, 10 deg]}}", "limits: minimum is above maximum in .* 10 deg"),
         ("{z: {of: {A: 1}, limits: [30 mm, 40 mm]}}", "quantities.z.limits.*expected an angle"),
         ("{z: {of: {Q: 1}}}", "quantities.z.of.Q: 'Q' is not an axis"),
         ("{z: {of: {}}}", "quantities.z.of: empty; expected the joints it follows from"),

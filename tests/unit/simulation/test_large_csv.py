@@ -100,7 +100,7 @@ def test_read_measured_variants_in_pieces_of_any_size_give_the_same_numbers(
         ("5,0;1", ":52: 2 cells; expected 3"),
         (";1;1", ":52: time_s: the time is missing"),
         ("0,2;1;1", ":52: time_s: 0.2 s is before 4.9 s in the row above"),
-        ("5,0;\udcff;1", ":52: is not text in UTF-8"),
+        ("5,0;\udcff;1", ":52: not UTF-8 text"),
     ],
 )
 def test_read_measured_mistake_is_told_with_its_line(

@@ -37,6 +37,38 @@ def test_fast_method_lets_a_joint_go_in_the_window_in_which_it_must(tmp_path: Pa
     )  # a third-order step of 0.8 ms from the event
 
 
+SMOOTH = {
+    "gear": {"ratio": 100, "stiffness": "20000 N*m/rad", "damping": "1 N*m*s/rad"},
+    "motor": STIFF["motor"],
+    "link": {"mass": "40 kg"},
+}
+
+
+@pytest.mark.parametrize(("torque", "at", "row"), [(0.86, 0.04, 66), (0.58, 0.05, 125), (0.86, 0.05, 131)])
+def test_fast_method_lets_a_brake_slip_in_the_window_in_which_it_must(
+    tmp_path: Path, torque: float, at: float, row: int
+) -> None:
+    """Without power a brake stops the motor; its load swings on and tears it loose at the end of a window.
+
+    ``row`` is the one in which that happens.
+    """
+    machine = small.robot(
+        {"controller": SLOW}, axes={"A": small.axis(**SMOOTH, brake={"torque": f"{torque} N*m"})}
+    )
+    move = {
+        "move": [{"to": {"A": "0.3 rad"}, "ramp": "0.06 s", "dwell": "0.1 s"}],
+        "faults": [{"at": f"{at} s", "kind": "power-off"}],
+        "record": {"every": "0.8 ms"},
+    }
+    speeds = []
+    for method in ("fast", "adaptive"):
+        result = small.run_case(tmp_path, machine, {**move, "solver": {"method": method, "pwm": "averaged"}})
+        speeds.append(result.signals["motor_A_speed_rad_per_s"])
+    fast, exact = speeds
+    assert exact[row - 1] == 0.0 != exact[row]
+    np.testing.assert_array_equal(fast[: row + 1] == 0.0, exact[: row + 1] == 0.0)
+
+
 def test_joint_without_breakaway_excess_that_lets_go_does_not_stall_the_run(tmp_path: Path) -> None:
     """Where static and Coulomb friction are equal, the torque that is left at the release is rounding."""
     scenario = tmp_path / "go.yaml"

@@ -263,3 +263,32 @@ def test_zoom_changes_no_bit_of_a_run(tmp_path: Path, method: str, motor: Any) -
         ends.append((end_state(run), {name: x.tobytes() for name, x in result.signals.items()}))
     assert ends[0] == ends[1]
     assert result.zoom
+
+
+PLAY = {"ratio": 50, "stiffness": "3000 N*m/rad", "damping": "2 N*m*s/rad", "backlash": "0.002 rad"}
+EVENTS: dict[str, tuple[Any, Any, str]] = {  # axis, truth, when something happens within 40 ms
+    "shaft lets go": ({"motor": RUBBING}, {}, "0 s"),
+    "joint lets go": (
+        {"gear": {**PLAY, "backlash": None}, "friction": {"coulomb": "3 N*m", "static": "4 N*m"}},
+        {},
+        "0 s",
+    ),
+    "flank touches": ({"gear": PLAY}, {}, "0 s"),
+    "end stop": ({}, {"axes.A.limits.position": "[-3 rad, 0.5 rad]"}, "0.24 s"),
+}
+
+
+@pytest.mark.parametrize("method", ["fast", "rk4", "adaptive"])
+@pytest.mark.parametrize("what", EVENTS)
+def test_zoom_changes_no_bit_of_a_run_whatever_happens_in_it(tmp_path: Path, method: str, what: str) -> None:
+    axis, truth, at = EVENTS[what]
+    machine = small.robot({**TOOL, **WORLD}, axes={"A": small.axis(**axis)})
+    ends = []
+    for record in ({}, {"zoom": {"at": at, "span": "40 ms"}}):
+        scenario = {**MOVE, "solver": {"method": method}, "record": record, "plant": {"set": truth}}
+        run = small.prepared(tmp_path, machine, scenario)
+        result = carry_out(run, lambda part: None)
+        ends.append((end_state(run), {name: x.tobytes() for name, x in result.signals.items()}))
+    assert run.machine.world["events"][0] > 0
+    assert ends[0] == ends[1]
+    assert result.zoom

@@ -12,6 +12,7 @@ import pytest
 
 import servotwin as st
 from servotwin.errors import InputError
+from servotwin.motion.point_moves import Reference
 from servotwin.report.simulation_page import simulation_page
 from servotwin.simulation.scenario import (
     SCENARIOS,
@@ -198,6 +199,20 @@ def test_move_with_a_profile_and_accelerations_is_read_and_planned(tmp_path: Pat
     t = np.array([0.25, 0.75, 1.25])
     np.testing.assert_allclose(plan.sample(t)[2][:, 0], [np.pi, 0.0, -np.pi], rtol=1e-12, atol=1e-12)
     assert read_scenario(write(tmp_path, SHORT)).moves[0].ramp == 0.25
+
+
+@pytest.mark.parametrize("speed", ["100 %", "20 deg/s"])
+def test_axis_that_a_move_does_not_name_stays_in_every_pass(tmp_path: Path, speed: str) -> None:
+    text = (
+        SHORT.replace("{A: 10 deg}", f"{{A: 10 deg}}, speed: {speed}") + "  - {to: {B: 20 deg}}\nrepeat: 2\n"
+    )
+    scenario = read_scenario(write(tmp_path, text))
+    robot = st.load_robot(scenario.robot)
+    plan = plan_scenario(scenario, robot.joint_names, robot.limits)
+    assert isinstance(plan, Reference)
+    np.testing.assert_allclose(
+        np.degrees(plan.q_to[:, :2]), [[10, 0], [10, 20], [10, 20], [10, 20]], atol=1e-9
+    )
 
 
 def test_jerk_limit_of_the_robot_file_bounds_the_moves_of_a_scenario(tmp_path: Path) -> None:

@@ -287,6 +287,19 @@ def test_arm_stands_still_whatever_its_current_sensors_and_dead_time_take(
     assert left_start(result) < (2e-6 if "power" in changes and motor is PMSM else 1e-9)
 
 
+@pytest.mark.parametrize("motor", [DC, PMSM], ids=["dc", "synchronous"])
+@pytest.mark.parametrize("offset", ["0 A", "0.4 A"])
+def test_arm_stands_still_although_its_drivers_know_another_range_of_their_sensors(
+    tmp_path: Path, motor: small.Tree, offset: str
+) -> None:
+    """A driver that believes in 30 A takes every ampere of a sensor of 24 A for 1.25 A."""
+    sensor = {"offset": offset, "range": "30 A"}
+    machine = small.merged(arm(motor), {"controller": {"current_sensor": sensor}})
+    result = standing(tmp_path, machine, plant={"set": {"controller.current_sensor.range": "24 A"}})
+    assert not [line for line in result.summary["warnings"] if line.startswith("start:")]
+    assert left_start(result) < 1e-9
+
+
 def test_commutation_by_a_wrong_encoder_holds_as_far_as_it_points_the_right_way(tmp_path: Path) -> None:
     """The driver takes the rotor for 1 % further than it is: 0.6 rad electrical at joint A."""
     lines = {"lines": 10**8, "bits": None}

@@ -202,8 +202,8 @@ class InverseKinematics:
             return None
         turn = math.degrees(float(np.linalg.norm((self.mask * pose_error(T, self.fk(q)))[3:])))
         return UnreachableError(
-            f"{self.chain.name}: the point can be reached, but not with this orientation, which would be off by"
-            f" {turn:.4g} deg; mask the orientation to ask for the position alone"
+            f"{self.chain.name}: the point can be reached, but not with this orientation: where a search reached the "
+            f"point, the tool is off by {turn:.4g} deg; mask the orientation to ask for the position alone"
         )
 
     def _found(self, T: Array, q_ref: Array, respect: bool) -> list[Array]:

@@ -51,7 +51,7 @@ def split_name(name: str) -> tuple[str, str]:
     greek = re.fullmatch(r"(tau|th|lambda|eta|psi)_?([a-z]*[0-9]*)", name)
     if greek:
         return greek[1], greek[2]
-    match = re.fullmatch(r"([A-Za-z])_?([a-z]*)_?([0-9]*(?:_[0-9]+)?)", name)
+    match = re.fullmatch(r"([A-Za-z])_?([a-z]*)_?([0-9]*(?:_[0-9]+)*)", name)
     if match:
         return match[1], match[2] + match[3].replace("_", ",")
     return name, ""
@@ -116,12 +116,12 @@ class SymPy(_Plain):
 
 
 class Mathematica(_Plain):
-    """2*K2*Cos[q2 + q3]; names without underscores."""
+    """2*K2*Cos[q2 + q3]; names without underscores, a $ between two indices: S1$13 is not S11$3."""
 
     caret = "^"
 
     def symbol(self, name: str) -> str:
-        return name.replace("_", "")
+        return re.sub(r"(?<=[0-9])_(?=[0-9])", "$", name).replace("_", "")
 
     def number(self, value: float) -> str:
         return super().number(value).replace("e", "*^")

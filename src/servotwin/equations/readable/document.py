@@ -182,10 +182,14 @@ class Document:
     def _short(self) -> bool:
         return sum(len(entry) for row in self.e.M for entry in row) <= LONG
 
+    def _indexed(self, letter: str, *at: int) -> str:
+        """A symbol with indices from 1; marked off where they have two digits, so that 1,11 is not 11,1."""
+        return self.d.symbol(letter + ("" if self.e.n < 10 else "_").join(str(i + 1) for i in at))
+
     def _upper(self, letter: str) -> list[tuple[str, str]]:
         n = range(self.e.n)
         return [
-            (self.d.symbol(f"{letter}{i + 1}{j + 1}"), self.w.entry(self.e.M[i][j]))
+            (self._indexed(letter, i, j), self.w.entry(self.e.M[i][j]))
             for i in n
             for j in n
             if j >= i and self.e.M[i][j]
@@ -199,7 +203,7 @@ class Document:
         """M, C, g."""
         n = range(self.e.n)
         C = [
-            (self.d.symbol(f"C{i + 1}{j + 1}"), self.w.coriolis_entry(i, j))
+            (self._indexed("C", i, j), self.w.coriolis_entry(i, j))
             for i in n
             for j in n
             if self.e.coriolis[i][j]
@@ -215,18 +219,18 @@ class Document:
         e = self.e
         size = f"{e.n} x {len(e.pairs)}"
         B = [
-            (self.d.symbol(f"B{i + 1}{c + 1}"), self.w.entry(e.B[i][c]))
+            (self._indexed("B", i, c), self.w.entry(e.B[i][c]))
             for i in range(e.n)
             for c in range(len(e.pairs))
             if e.B[i][c]
         ]
         C = [
-            (self.d.symbol(f"C{i + 1}{j + 1}"), self.w.entry(e.C[i][j]))
+            (self._indexed("C", i, j), self.w.entry(e.C[i][j]))
             for i in range(e.n)
             for j in range(e.n)
             if e.C[i][j]
         ]
-        pairs = ", ".join(f"{j + 1}{k + 1}" for j, k in e.pairs)
+        pairs = ", ".join(f"{j + 1}{'' if e.n < 10 else '-'}{k + 1}" for j, k in e.pairs)
         return [
             Section(
                 f"A ({e.n} x {e.n}, symmetric)",
@@ -242,7 +246,7 @@ class Document:
         """D, H, G."""
         n = range(self.e.n)
         H = [
-            (self.d.symbol(f"H{i + 1}{j + 1}{k + 1}"), self.w.entry(self.e.christoffel[i][j][k]))
+            (self._indexed("H", i, j, k), self.w.entry(self.e.christoffel[i][j][k]))
             for i in n
             for j in n
             for k in n

@@ -146,7 +146,9 @@ def _add_rotors(
         joints = [int(i) for i in np.flatnonzero(rotors.N[k])]
         ratio: dict[int, Poly] = {}
         for i in joints:
-            index = f"{k + 1}" if len(joints) == 1 else f"{k + 1}{i + 1}"
+            # n12 of ten motors and more would be that of motor 12 as well
+            mark = "" if max(len(rotors.names), len(M)) < 10 else "_"
+            index = f"{k + 1}" if len(joints) == 1 else f"{k + 1}{mark}{i + 1}"
             meaning = f"motor {name} per coordinate {i + 1}"
             ratio[i] = symbols.number(f"n{index}", meaning, "1", float(rotors.N[k, i]))
         for i in joints:

@@ -10,7 +10,7 @@ PINS := pyproject.toml constraints.txt
 RELEASE := $(VENV)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench kills package pins audit hashed clean
+.PHONY: help demo test lint fuzz bench kills package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
@@ -26,6 +26,9 @@ lint: $(VENV)/.ready-lint  ## style, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+fuzz: $(VENV)/.ready-lint  ## mutated files against every decoder (FUZZ_SECONDS=300 FUZZ_SEED=...)
+	$(BIN)/python -m fuzz
 
 bench: $(VENV)/.ready-bench  ## speed, as ratios against peers in one run
 	$(BIN)/python -m benchmarks
@@ -45,6 +48,7 @@ audit: $(VENV)/.ready-release  ## known vulnerabilities of the pinned versions (
 clean:  ## remove what the targets write, except .venv
 	rm -rf out build dist src/*.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find fuzz -name __pycache__ -type d -prune -exec rm -rf {} +
 	if [ -d benchmarks ]; then find benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +; fi
 
 # The environment. A stamp is as old as the last installation, so an unchanged project installs nothing;

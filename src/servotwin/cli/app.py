@@ -11,6 +11,7 @@ from servotwin.cli.app_jobs import add_commands
 from servotwin.cli.options import (
     PLAIN,
     AllowCode,
+    AllowOutside,
     Folder,
     Json,
     Method,
@@ -58,7 +59,7 @@ def robots(json: Json = False) -> None:
 
 
 @app.command()
-def info(robot: RobotName, overrides: Set = None, json: Json = False) -> None:
+def info(robot: RobotName, overrides: Set = None, outside: AllowOutside = False, json: Json = False) -> None:
     """Show a robot, its sources and what is assumed.
 
     Axes, drives, frames; where the values come from; which of them are assumed, and why.
@@ -72,6 +73,7 @@ def info(robot: RobotName, overrides: Set = None, json: Json = False) -> None:
 def check(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Robot files (.yaml, .urdf).")],
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Check robot files.
@@ -108,6 +110,7 @@ def fkine(
     ] = None,
     all_frames: Annotated[bool, typer.Option("--all", help="All frames.")] = False,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Forward kinematics.
@@ -146,6 +149,7 @@ def ikine(
         bool, typer.Option("--ignore-limits", help="Also solutions beyond the limits.")
     ] = False,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Inverse kinematics.
@@ -188,6 +192,7 @@ def rne(
     ] = None,
     drives: Annotated[bool, typer.Option("--drives", help="Include the rotors behind the gears.")] = False,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Inverse dynamics.
@@ -232,6 +237,7 @@ def equations(
         typer.Option("--numeric", metavar="WHAT", help="Write geometry, gravity or inertia as numbers."),
     ] = None,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Derive the equations of motion in closed form.
@@ -276,6 +282,7 @@ def convert(
         typer.Option("--arg", metavar="NAME=VALUE", help="Argument of a .xacro file; may be repeated."),
     ] = None,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Convert between YAML and URDF.
@@ -318,6 +325,7 @@ def simulate(
     allow_code: AllowCode = False,
     every: Annotated[bool, typer.Option("--list", help="List the scenarios instead.")] = False,
     no_report: NoReport = False,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Simulate arm, drives and controller together.
@@ -409,6 +417,7 @@ def tune(
     ] = None,
     overwrite: Overwrite = False,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Propose servo gains and show their margins.

@@ -8,6 +8,7 @@ import typer
 
 from servotwin.cli.options import (
     PLAIN,
+    AllowOutside,
     Folder,
     Json,
     Method,
@@ -82,6 +83,7 @@ def check(
     jobs: Annotated[list[str], typer.Argument(metavar="JOB...", help="Job files, or names that ship.")],
     robot: RobotOption = None,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Check jobs and their points.
@@ -121,6 +123,7 @@ def plan(
     time_limit: TimeLimit = None,
     time_optimal: TimeOptimal = False,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Plan a job without simulating its drives.
@@ -164,6 +167,7 @@ def run_job(
     overrides: Set = None,
     plant: Plant = None,
     no_report: NoReport = False,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Simulate a job on arm, drives and controllers.
@@ -211,6 +215,7 @@ def record(
     ] = None,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="A remark.")] = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace a point of this name.")] = False,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Record a point at joint positions."""
@@ -310,6 +315,7 @@ def jog(
         ),
     ] = 100.0,
     overrides: Set = None,
+    outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Plan a step of one joint or of the tool.
@@ -335,6 +341,7 @@ def console(
     ] = None,
     drives: Annotated[bool, typer.Option("--drives", help="Simulate motors and servo loops too.")] = False,
     overrides: Set = None,
+    outside: AllowOutside = False,
 ) -> None:
     """Jog, teach and play back in the terminal.
 

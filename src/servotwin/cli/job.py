@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.output import print_json, print_line, print_note, print_table, working
 from servotwin.cli.simulate import DONE
 from servotwin.description.nodes import one_line
+from servotwin.description.regular_file import JOB, read_bytes
 from servotwin.errors import InputError, ServotwinError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def format_jobs(files: Sequence[str], *, only_check: bool, json: bool) -> int:
         if not file.lower().endswith(".job"):
             raise InputError(f"'{one_line(file)}' is not a job file; expected a name that ends in .job")
         job = read_job(file)
-        changed = format_job(job).encode() != Path(file).read_bytes()
+        changed = format_job(job).encode() != read_bytes(file, JOB)
         if changed and not only_check:
             write_job(job, file)
         results.append({"file": file, "changed": changed})

@@ -15,6 +15,7 @@ from typing import Any
 
 from servotwin.cli.signals import EndedAtOnce, Ending, ending_signals
 from servotwin.cli.streams import open_closed_streams, silence, tolerate_unknown_characters
+from servotwin.description.plain_text import visible
 from servotwin.errors import ServotwinError
 
 DONE, REFUSED, INTERRUPTED, BROKEN_PIPE = 0, 2, 130, 141
@@ -80,11 +81,11 @@ def _run(arguments: Sequence[str] | None) -> int:
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """A warning is one line too."""
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"warning: {' '.join(str(message).split())}\n")
+        sys.stderr.write(f"warning: {visible(' '.join(str(message).split()))}\n")
 
 
 def _refuse(message: str) -> int:
-    line = " ".join(message.split())
+    line = visible(" ".join(message.split()))
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()

@@ -31,6 +31,14 @@ def jog_percent(text: str | float) -> float:
     return percent
 
 
+def _allow_outside(context: typer.Context, wanted: bool) -> None:
+    """Allow it while the command runs."""
+    if wanted:
+        from servotwin.description.reach import outside
+
+        context.with_resource(outside())
+
+
 def _percent(text: str | float) -> float | None:
     """The number before a percent sign, which may be left out; None if there is none."""
     try:
@@ -87,6 +95,15 @@ RecordEvery = Annotated[
 ]
 AllowCode = Annotated[
     bool, typer.Option("--allow-code", help="Run the control law that the scenario names; Python code.")
+]
+AllowOutside = Annotated[
+    bool,
+    typer.Option(
+        "--allow-outside",
+        callback=_allow_outside,
+        expose_value=False,
+        help="Let files name files outside of the folder of the first one.",
+    ),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Signals and summary only.")]
 PLAIN: dict[str, Any] = {  # help is plain text, so that it needs no further library and appears at once

@@ -15,7 +15,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from servotwin.description.plain_text import visible
+
 PIPE_WIDTH = 160  # columns where there is no terminal to ask
+LINE_END = "\n"
 
 
 def _print_styled(content: Any) -> None:
@@ -33,18 +36,18 @@ def print_json(value: Any) -> None:
 
 def print_line(text: str = "") -> None:
     """A line of plain text on stdout, as long as it is."""
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{visible(text, LINE_END)}\n")
 
 
 def print_note(text: str) -> None:
     """A line on stderr."""
     with suppress(OSError):
-        sys.stderr.write(f"{' '.join(text.split())}\n")
+        sys.stderr.write(f"{visible(' '.join(text.split()))}\n")
 
 
 def print_heading(text: str) -> None:
     """The heading of a section."""
-    _print_styled(Text(f"\n{text}", style="bold"))
+    _print_styled(Text(f"\n{visible(text)}", style="bold"))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> None:
@@ -52,12 +55,12 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_c
     table = Table(box=SIMPLE, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_edge=False)
     for i, column in enumerate(columns):
         if i < text_columns:
-            table.add_column(Text(column), overflow="fold")
+            table.add_column(Text(visible(column)), overflow="fold")
         else:
             title = Text(column.replace(" [", "\n["))  # the unit below the name keeps columns narrow
             table.add_column(title, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(visible(cell, LINE_END)) for cell in row))
     _print_styled(table)
 
 
@@ -67,7 +70,7 @@ def working(text: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with Console(stderr=True).status(f"{escape(text)} ..."):
+    with Console(stderr=True).status(f"{escape(visible(text))} ..."):
         yield
 
 

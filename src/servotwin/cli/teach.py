@@ -64,11 +64,12 @@ def record(
     """Keep joint positions, or the pose of the tool there, under a name."""
     from datetime import datetime
 
+    from servotwin.description.reach import Reach
     from servotwin.jobs.check import sliding_of
-    from servotwin.jobs.points_file import robot_path, robot_reference, write_points
+    from servotwin.jobs.points_file import robot_reference, robot_within, write_points
 
     points = read_store(file, new=True)
-    chosen = robot or robot_path(points)
+    chosen = robot or robot_within(points, Reach.of(file))
     if not chosen:
         raise InputError("the file does not say for which robot it is; expected one", field="--robot")
     model = load(chosen, None)

@@ -23,6 +23,8 @@ from servotwin.description.nodes import (
     read_yaml,
 )
 from servotwin.description.overrides import Override, Time, parse_overrides, set_override
+from servotwin.description.reach import Reach
+from servotwin.description.regular_file import is_there
 from servotwin.description.scope import Scope, is_expression
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
@@ -39,7 +41,7 @@ def resolve(
     files: Files | None = None,
 ) -> Node:
     """The finished tree of ``node``; ``find`` gives the path of a catalogue name."""
-    files = files or Files(find)
+    files = files or Files(find, reach=Reach.of(node.origin.file))
     settings = parse_overrides(overrides or {})
     tree = _extended(node, files, [Path(node.origin.file)])
     if not isinstance(tree.value, dict):
@@ -67,10 +69,11 @@ class Files:
         self,
         find: Find | None = None,
         *,
+        reach: Reach | None = None,
         density: float | None = None,
         allow_code: Mapping[str, str] | None = None,
     ) -> None:
-        self.find = find
+        self.find, self.reach = find, reach
         self.trees: dict[Path, Node] = {}
         self.absent: list[
             Path
@@ -90,7 +93,7 @@ class Files:
             if path.suffix.lower() in (".urdf", ".xacro"):
                 from servotwin.description.urdf import import_urdf
 
-                found = import_urdf(path, density=self.density, allow_code=self.allow_code)
+                found = import_urdf(path, density=self.density, allow_code=self.allow_code, reach=self.reach)
                 self.trees[path] = found.tree
                 self.notes += found.notes
                 self.warnings += found.warnings
@@ -99,11 +102,19 @@ class Files:
         return self.trees[path]
 
     def locate(self, name: str, node: Node, field: str) -> Path:
-        """The file called ``name`` in ``node``: beside its file, or in the catalogue."""
+        """The file called ``name`` in ``node``: beside its file, or in the catalogue.
+
+        A file can name only what lies within reach; the user may name any file in an override, which has no line.
+        """
+        in_file = node.origin.line > 0
         try:
             if name.endswith(SUFFIXES):
-                path = Path(node.origin.file).parent / name
-                if path.is_file():
+                path = Path(node.origin.file).parent / name if in_file else Path(name)
+                reach = self.reach or Reach.of(node.origin.file)
+                problem = reach.problem(path, name) if in_file else None
+                if problem is not None:
+                    raise InputError(problem)
+                if is_there(path):
                     return path
                 self.absent.append(path)
             if self.find is not None:

@@ -12,6 +12,7 @@ from servotwin.description.compose import SUFFIXES, Files, resolve
 from servotwin.description.contradictions import contradictions
 from servotwin.description.nodes import Node, one_line, quoted
 from servotwin.description.problems import input_error
+from servotwin.description.reach import Named, Reach, outside
 from servotwin.description.schema import FORMAT, RobotDescription
 from servotwin.description.units import did_you_mean
 from servotwin.description.xacro_file import is_xacro, refusal
@@ -32,16 +33,19 @@ def read_description(
     *,
     density: float | None = None,
     allow_code: Mapping[str, str] | None = None,
+    allow_outside: bool = False,
 ) -> RobotDescription:
     """The description with this catalogue name, or in this .yaml, .yml or .urdf file.
 
     ``overrides`` maps dotted paths to texts, such as ``{"axes.A.gear.ratio": "80"}``; None removes.
     ``density`` [kg/m3] fills the shapes of URDF links without inertia. ``allow_code`` lets a xacro file
-    run, with these values of its arguments. Anything that cannot be accepted raises InputError with one
-    clear line.
+    run, with these values of its arguments. ``allow_outside`` lets the file name files outside of its folder.
+    Anything that cannot be accepted raises InputError with one clear line.
     """
-    files = Files(find_in_catalogue, density=density, allow_code=allow_code)
     path = Path(name_or_path) if allow_code is not None and is_xacro(name_or_path) else locate(name_or_path)
+    with outside(allow_outside):
+        reach = Reach.of(name_or_path if isinstance(name_or_path, Named) else path)
+    files = Files(find_in_catalogue, reach=reach, density=density, allow_code=allow_code)
     try:
         written = files.read(path)
         _check_kind(written)

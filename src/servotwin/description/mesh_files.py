@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,14 @@ import numpy as np
 
 from servotwin.description.frames import Array
 from servotwin.description.nodes import one_line, quoted
+from servotwin.description.regular_file import MESH, is_there, read_bytes
+from servotwin.errors import InputError
 
 if TYPE_CHECKING:
+    from servotwin.description.reach import Reach
     from servotwin.description.urdf_xml import Element
 
-MAX_BYTES = 200_000_000
+FORMATS = ("stl", "obj", "ply", "dae", "off", "glb")
 
 
 @dataclass(frozen=True)
@@ -43,18 +47,11 @@ def mesh_path(address: str, file: str) -> Path | None:
         places += [place / package / rest for place in above]
     else:
         places = [folder / address.removeprefix("file://")]
-    return next((place for place in places if _is_file(place)), None)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a name that no file can have
-        return False
+    return next((place for place in places if is_there(place)), None)
 
 
 def mesh_properties(
-    address: str, scale: tuple[float, float, float], density: float, place: Element
+    address: str, scale: tuple[float, float, float], density: float, place: Element, reach: Reach
 ) -> MassProperties:
     """What a mesh encloses, filled with ``density`` [kg/m3].
 
@@ -65,6 +62,10 @@ def mesh_properties(
         raise place.error(
             f"no mesh file {quoted(address)}; expected it beside the robot file, or its package in a folder above"
         )
+    outside = reach.problem(path, address)
+    if outside is not None:
+        raise place.error(outside)
+    data = _bytes(path, address, place)
     try:
         import trimesh
     except ImportError:
@@ -72,9 +73,8 @@ def mesh_properties(
             f"the mass of {quoted(address)} needs the package trimesh: pip install 'servotwin[urdf]'"
         ) from None
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"larger than {MAX_BYTES // 1_000_000} MB")
-        mesh: Any = trimesh.load(path, force="mesh")
+        # from memory, so that a mesh cannot name further files
+        mesh: Any = trimesh.load(io.BytesIO(data), file_type=_format(path), force="mesh")
         mesh.apply_scale(scale)
         # faces of both windings enclose a volume that nobody meant; one winding turned inwards a negative one
         closed = mesh.is_watertight and mesh.is_winding_consistent
@@ -93,3 +93,17 @@ def mesh_properties(
     if not (mass > 0.0 and np.isfinite(inertia).all()):
         raise place.error(f"{quoted(address)} encloses no volume; expected a closed mesh, in metres")
     return MassProperties(mass, center, inertia, () if body is mesh else (address,))
+
+
+def _bytes(path: Path, address: str, place: Element) -> bytes:
+    try:
+        return read_bytes(path, MESH)
+    except InputError as error:
+        raise place.error(f"{quoted(address)} {error.message}") from None
+
+
+def _format(path: Path) -> str:
+    suffix = path.suffix.lower().removeprefix(".")
+    if suffix not in FORMATS:
+        raise ValueError(f"expected one of {', '.join(FORMATS)}")
+    return suffix

@@ -26,10 +26,30 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import ReaderError
 
+from servotwin.description.plain_text import hidden_problem, one_line, quoted
+from servotwin.description.regular_file import ROBOT, read_text
 from servotwin.description.yaml_mistakes import NOT_UNDERSTOOD, yaml_mistake
 from servotwin.errors import InputError
 
-MAX_BYTES = 1_000_000  # a robot file has a few kilobytes; larger ones are not robot files
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_LINE",
+    "MAX_NODES",
+    "Node",
+    "NodeValue",
+    "Origin",
+    "attribute",
+    "fold_value",
+    "join",
+    "one_line",
+    "parse_yaml",
+    "quoted",
+    "read_text",
+    "read_yaml",
+]
+
+MAX_BYTES = ROBOT.limit
 MAX_LINE = 10_000  # characters; the YAML scanner needs quadratic time for some endless tokens
 MAX_NODES = 50_000  # after aliases are expanded
 MAX_DEPTH = 40
@@ -89,38 +109,6 @@ def join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def one_line(text: object, width: int = 60) -> str:
-    """``text`` on one printable line, cut to ``width`` characters."""
-    flat = " ".join(str(text).split())
-    flat = "".join(c if c.isprintable() else "?" for c in flat)
-    return flat if len(flat) <= width else flat[: width - 3] + "..."
-
-
-def quoted(text: object) -> str:
-    """``text`` in quotes for a message, one line, cut if long."""
-    return f"'{one_line(text)}'"
-
-
-def read_text(path: str | Path, limit: int = MAX_BYTES) -> str:
-    """The text of a UTF-8 file of at most ``limit`` bytes."""
-    name = str(path)
-    try:
-        if not Path(path).is_file():
-            what = "is a folder" if Path(path).is_dir() else "no such file"
-            raise InputError(f"{what}; expected a robot file", file=one_line(name, 200))
-        with Path(path).open("rb") as stream:
-            data = stream.read(limit + 1)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {one_line(error, 120)}", file=one_line(name, 200)) from None
-    if len(data) > limit:
-        raise InputError(f"larger than {limit // 1000} kB; this is not a robot file", file=name)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError("not UTF-8 text; save the file as UTF-8", file=name, line=line) from None
-
-
 def read_yaml(path: str | Path) -> Node:
     """The tree of a YAML file, sources attached."""
     return parse_yaml(read_text(path), str(path))
@@ -158,6 +146,7 @@ class _TreeBuilder:
     def __init__(self, file: str) -> None:
         self.file = file
         self.anchors: dict[str, Node] = {}
+        self.path: list[str] = []  # the names above the value that is built
         self.count = 0
 
     def build(self, text: str) -> Node:
@@ -201,6 +190,7 @@ class _TreeBuilder:
                 items.append(self._node(item, events, depth + 1))
             return items
         text: str = event.value
+        self._check_visible(event)
         plain = event.style is None
         return None if plain and text in _NULL else text
 
@@ -212,15 +202,26 @@ class _TreeBuilder:
             if not isinstance(event, ScalarEvent) or not event.value:
                 raise self._error(event, "this key is not a name")
             key = event.value
+            self._check_visible(event)
             if key in mapping:
                 first = mapping[key].origin.line
                 raise self._error(event, f"{quoted(key)} is given twice; the first is in line {first}")
+            self.path.append(key)
             child = self._node(next(events), events, depth + 1)
+            self.path.pop()
             if not isinstance(child.value, str):
                 # the line of the key tells more than the line where its block starts
                 child = Node(child.value, self._origin(event))
             mapping[key] = child
         return mapping
+
+    def _check_visible(self, event: Any) -> None:
+        """Names, titles and remarks reach terminals and files of other programs: what is not visible is refused."""
+        problem = hidden_problem(event.value)
+        if problem is not None:
+            field = one_line(".".join(self.path), 120) or None
+            line = event.start_mark.line + 1
+            raise InputError(problem, file=self.file, line=line, field=field)
 
     def _origin(self, event: Any) -> Origin:
         return Origin(self.file, event.start_mark.line + 1)

@@ -8,6 +8,7 @@ from enum import Enum
 
 from servotwin.description.nodes import Node, Origin, one_line, parse_yaml, quoted
 from servotwin.description.placed import Placed, override_text
+from servotwin.description.plain_text import hidden_problem
 from servotwin.description.units import did_you_mean
 
 MAX_PARTS = 30
@@ -52,6 +53,9 @@ def _parse(field: str, text: str) -> Override:
     blank = Node(None, origin)
     if not all(path) or len(path) > MAX_PARTS:
         raise blank.error(f"{quoted(field)} is not a path; expected one such as axes.A.gear.ratio=80")
+    problem = hidden_problem(text) or hidden_problem(field)
+    if problem is not None:
+        raise blank.error(problem)
     text = text.strip()
     if text[:1] in ("[", "{"):
         return Override(path, _moved(parse_yaml(text, origin.file), origin))

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from servotwin.description.nodes import Node, Origin, one_line, quoted
+from servotwin.description.reach import Reach
 from servotwin.description.urdf_notes import notes, warnings
 from servotwin.description.urdf_shapes import UrdfShape, entries, shapes_of, solid, solid_shapes
 from servotwin.description.urdf_tree import Joint, Robot, checked_robot
@@ -53,19 +54,25 @@ def read_urdf(path: str | Path) -> Node:
 
 
 def import_urdf(
-    path: str | Path, *, density: float | None = None, allow_code: Mapping[str, str] | None = None
+    path: str | Path,
+    *,
+    density: float | None = None,
+    allow_code: Mapping[str, str] | None = None,
+    reach: Reach | None = None,
 ) -> Imported:
     """The tree of a URDF file, and what there is to say about it.
 
     ``density`` [kg/m3]: links without inertia get that of their shapes, marked as assumed. ``allow_code``:
-    the file may be a xacro file, whose expressions are run; the values of its arguments.
+    the file may be a xacro file, whose expressions are run; the values of its arguments. ``reach``: where
+    meshes may lie; default the file's own folder, and the ROS package around it.
     """
     if allow_code is not None and is_xacro(path):
         element = parse_robot(expand(path, allow_code), str(path))
     else:
         element = read_robot(path)
     robot = checked_robot(element)
-    write = _Writer(f"URDF file {Path(path).name}", density)
+    meshes = Reach.of_package(path, reach or Reach.of(path))
+    write = _Writer(f"URDF file {Path(path).name}", density, meshes)
     tree = _tree(robot, Path(path), write)
     return Imported(tree, (*notes(robot), *write.notes), tuple(warnings(robot, computed=density is not None)))
 
@@ -98,13 +105,13 @@ def _tree(robot: Robot, path: Path, write: _Writer) -> Node:
 class _Writer:
     """Makes nodes that point at URDF elements and name the file as their source.
 
-    ``density`` [kg/m3]: links without inertia are filled with it; None: they stay without. ``notes``: what there
-    is to say about the filling.
+    ``density`` [kg/m3]: links without inertia are filled with it; None: they stay without. ``reach``: where their
+    meshes may lie. ``notes``: what there is to say about the filling.
     """
 
-    def __init__(self, source: str, density: float | None = None) -> None:
+    def __init__(self, source: str, density: float | None, reach: Reach) -> None:
         self.source = one_line(source, 200)
-        self.density = density
+        self.density, self.reach = density, reach
         self.assumed = ""
         self.notes: list[str] = []
 
@@ -252,7 +259,7 @@ def _body(element: Element, write: _Writer) -> dict[str, Node | None]:
 
 def _filled(element: Element, density: float, write: _Writer) -> dict[str, Node | None]:
     """Mass properties of a link's shapes, filled with a density [kg/m3]."""
-    found = solid(solid_shapes(element), density)
+    found = solid(solid_shapes(element), density, write.reach)
     if found.mass == 0.0:
         return {}
     filled = "the shapes of the URDF file"

@@ -10,6 +10,7 @@ import numpy as np
 
 from servotwin.description.frames import Array, rot_rpy
 from servotwin.description.mesh_files import MassProperties, mesh_properties
+from servotwin.description.reach import Reach
 from servotwin.description.urdf_xml import Element
 
 _ZERO = (0.0, 0.0, 0.0)
@@ -44,15 +45,15 @@ def solid_shapes(link: Element) -> list[UrdfShape]:
     return shapes_of(link, "collision") or shapes_of(link, "visual")
 
 
-def solid(shapes: Sequence[UrdfShape], density: float) -> MassProperties:
+def solid(shapes: Sequence[UrdfShape], density: float, reach: Reach) -> MassProperties:
     r"""Mass, centre and inertia about it, in the link frame, of shapes filled with ``density`` [kg/m3].
 
     .. math:: m = \sum m_k, \quad c = \frac{1}{m} \sum m_k c_k, \quad
               I = \sum \left(R_k I_k R_k^T + m_k (|d_k|^2 E - d_k d_k^T)\right), \quad d_k = c_k - c
 
-    Shapes that overlap count twice.
+    Shapes that overlap count twice. Mesh files lie within ``reach``.
     """
-    bodies = [_placed(shape, density) for shape in shapes]
+    bodies = [_placed(shape, density, reach) for shape in shapes]
     mass = sum(body.mass for body in bodies)
     if mass <= 0.0:
         return MassProperties(0.0, np.zeros(3), np.zeros((3, 3)))
@@ -65,17 +66,17 @@ def solid(shapes: Sequence[UrdfShape], density: float) -> MassProperties:
     return MassProperties(mass, center, inertia, hulls)
 
 
-def _placed(shape: UrdfShape, density: float) -> MassProperties:
-    own = _properties(shape.geometry, density)
+def _placed(shape: UrdfShape, density: float, reach: Reach) -> MassProperties:
+    own = _properties(shape.geometry, density, reach)
     R = rot_rpy(shape.rpy)
     return MassProperties(own.mass, R @ own.center + np.array(shape.xyz), R @ own.inertia @ R.T, own.hulls)
 
 
-def _properties(geometry: Element, density: float) -> MassProperties:
+def _properties(geometry: Element, density: float, reach: Reach) -> MassProperties:
     """Mass properties of a geometry in its own frame."""
     if geometry.tag == "mesh":
         scale = geometry.vector("scale", _ONE)
-        return mesh_properties(geometry.text("filename"), scale, density, geometry)
+        return mesh_properties(geometry.text("filename"), scale, density, geometry, reach)
     if geometry.tag == "box":
         x, y, z = geometry.vector("size", _ZERO)
         mass = density * x * y * z

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from servotwin.description.nodes import one_line, quoted, read_text
+from servotwin.description.nodes import one_line, quoted
+from servotwin.description.plain_text import hidden_problem
+from servotwin.description.regular_file import URDF, read_text
 from servotwin.description.xacro_file import is_xacro, refusal
 from servotwin.errors import InputError
 
-MAX_BYTES = 32_000_000
 MAX_ELEMENTS = 100_000  # of those that are read; large robots have a few thousand
 MAX_NUMBER = 1e30  # beyond every robot and every "unlimited", and no product of a few of them overflows
 # ASCII digits only; float() would also take 'nan', 'inf', '1_0' and digits of other scripts
@@ -111,7 +112,7 @@ def read_robot(path: str | Path) -> Element:
     """The <robot> element of a URDF file, reduced to what ServoTwin reads."""
     if is_xacro(path):
         raise refusal(path)
-    return parse_robot(read_text(path, MAX_BYTES), str(path))
+    return parse_robot(read_text(path, URDF), str(path))
 
 
 def parse_robot(text: str, file: str) -> Element:
@@ -158,6 +159,10 @@ class _Document:
             element.label = f"{tag} {quoted(attributes.get('name', ''))}"
         if any("${" in value or "$(" in value for value in attributes.values()):
             raise refusal(self.file, line)
+        for name, value in attributes.items():
+            problem = hidden_problem(value)
+            if problem is not None:
+                raise element.error(f"<{tag} {one_line(name)}=...>: {problem}")
         self.count += 1
         if self.count > MAX_ELEMENTS:
             raise element.error(f"more than {MAX_ELEMENTS} elements; this is not a robot file")

@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from servotwin.description.nodes import one_line, read_text
+from servotwin.description.nodes import one_line
+from servotwin.description.regular_file import URDF, XACRO, read_text
 from servotwin.errors import InputError
 
 SUFFIX = ".xacro"
-MAX_BYTES = 32_000_000
 
 
 def is_xacro(path: str | os.PathLike[str]) -> bool:
@@ -36,7 +36,7 @@ def expand(path: str | Path, arguments: Mapping[str, str]) -> str:
     ``arguments`` are the values of its <xacro:arg> elements. Packages are looked for in the folders above.
     """
     file = one_line(path, 200)
-    read_text(path, MAX_BYTES)  # a file that is not there, or no text, is said as for every robot file
+    read_text(path, XACRO)  # a file that is not there, or no text, is said as for every robot file
     try:
         from xacrodoc import XacroDoc
         from xacrodoc.packages import PackageNotFoundError
@@ -45,7 +45,7 @@ def expand(path: str | Path, arguments: Mapping[str, str]) -> str:
         raise InputError(text, file=file) from None
     try:
         document = XacroDoc.from_file(str(path), subargs=dict(arguments), resolve_packages=False)
-        return str(document.to_urdf_string())
+        text = str(document.to_urdf_string())
     except PackageNotFoundError as error:
         text = f"{one_line(error, 120)}; expected its folder above the file, with a package.xml"
         raise InputError(text, file=file) from None
@@ -56,3 +56,7 @@ def expand(path: str | Path, arguments: Mapping[str, str]) -> str:
     except Exception as error:  # noqa: BLE001 -- a program can raise anything
         what = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", str(error))
         raise InputError(f"cannot be expanded: {one_line(what, 200)}", file=file) from None
+    if len(text) > URDF.limit:
+        message = f"expands to {len(text) // 1_000_000} MB, larger than a URDF file may be; check its macros"
+        raise InputError(message, file=file)
+    return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from servotwin.description.nodes import read_text
+from servotwin.description.regular_file import JOB, read_text
 from servotwin.errors import InputError, ServotwinError
 from servotwin.jobs.check import used_points
 from servotwin.jobs.language import parse, read_job
@@ -34,7 +34,7 @@ def renamed_beside(points: str | Path, old: str, new: str) -> tuple[Path, str] |
     path = job_path(points)
     if path is None:
         return None
-    text = read_text(path)
+    text = read_text(path, JOB)
     renamed = rename_point(text, old, new, str(path))
     return None if renamed == text else (path, renamed)
 

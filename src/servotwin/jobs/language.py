@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from servotwin.description.file_write import atomic_write_text
-from servotwin.description.nodes import MAX_BYTES, one_line
-from servotwin.errors import InputError
+from servotwin.description.regular_file import JOB, read_text
 from servotwin.jobs.file_pair import finish
 from servotwin.jobs.layout import format_job
 from servotwin.jobs.problems import JobError
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["format_job", "parse", "read_job", "write_job"]
 
 MAX_LINE = 2000  # characters
-MAX_TEXT = MAX_BYTES
+MAX_TEXT = JOB.limit
 
 
 def parse(text: str, file: str = "job") -> Job:
@@ -51,20 +50,8 @@ def parse(text: str, file: str = "job") -> Job:
 
 def read_job(path: str | Path) -> Job:
     """The job in a file."""
-    name = one_line(path, 200)
     finish(path)
-    try:
-        if not Path(path).is_file():
-            raise InputError("no such file; expected a job file", file=name)
-        with Path(path).open("rb") as stream:
-            data = stream.read(MAX_TEXT + 1)
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError("not UTF-8 text; save the file as UTF-8", file=name, line=line) from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {one_line(error, 120)}", file=name) from None
-    return parse(text, str(path))
+    return parse(read_text(path, JOB), str(path))
 
 
 def write_job(job: Job, path: str | Path) -> None:

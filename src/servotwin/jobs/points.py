@@ -15,6 +15,7 @@ import numpy as np
 
 from servotwin.description.frames import Array, rot_rpy, transform
 from servotwin.description.nodes import quoted
+from servotwin.description.plain_text import hidden_problem
 from servotwin.description.quantities import PLAIN, Quantity
 from servotwin.description.units import did_you_mean, read_quantity
 from servotwin.errors import InputError
@@ -83,6 +84,9 @@ class Point:
     def __post_init__(self) -> None:
         if (self.joints is None) == (self.pose is None):
             raise InputError("a point has joint positions or a pose; expected one of them")
+        problem = hidden_problem(self.note) or hidden_problem(self.recorded)
+        if problem is not None:
+            raise InputError(problem, field="note")
         if self.joints is not None and self.frame is not None:
             raise InputError("joint positions stand in no frame; expected a frame only with a pose")
         if self.joints is not None and not all(abs(v) <= _LARGEST for v in self.joints.values()):
@@ -104,6 +108,7 @@ class Points:
     robot: str = ""
     file: str = field(default="", compare=False)
     absent: bool = field(default=False, compare=False)  # the file does not exist
+    robot_line: int = field(default=0, compare=False)  # where the file names the robot
 
     def __getitem__(self, name: str) -> Point:
         """The point of this name."""

@@ -14,7 +14,9 @@ from pathlib import Path
 
 from servotwin.description.compose import SUFFIXES
 from servotwin.description.file_write import atomic_write_text
-from servotwin.description.nodes import Node, one_line, parse_yaml, quoted, read_text
+from servotwin.description.nodes import Node, parse_yaml, quoted
+from servotwin.description.reach import Named, Reach
+from servotwin.description.regular_file import POINTS, is_there, read_text
 from servotwin.description.units import did_you_mean, expectation, parse_quantity
 from servotwin.errors import InputError
 from servotwin.jobs.file_pair import finish, write_together
@@ -38,7 +40,7 @@ def job_path(points: str | Path) -> Path | None:
     """The job file that stands beside a points file; None if there is none."""
     path = Path(points)
     job = path.with_name(path.name.removesuffix(SUFFIX) + ".job")
-    return job if path.name.endswith(SUFFIX) and job.is_file() else None
+    return job if path.name.endswith(SUFFIX) and is_there(job) else None
 
 
 def points_path(job: str | Path) -> Path:
@@ -52,6 +54,17 @@ def robot_path(points: Points) -> str:
     if not _is_path(points.robot) or not points.file:
         return points.robot
     return str(Path(points.file).parent / points.robot)
+
+
+def robot_within(points: Points, reach: Reach) -> str:
+    """``robot_path``, for reading it: an InputError if it is a path that lies out of ``reach``."""
+    path = robot_path(points)
+    if path == points.robot and not points.file:
+        return path
+    problem = reach.problem(path, points.robot) if _is_path(path) else None
+    if problem is not None:
+        raise InputError(problem, file=points.file, line=points.robot_line or None, field="robot")
+    return Named(path, reach) if _is_path(path) else path
 
 
 def robot_reference(robot: str, file: str | Path) -> str:
@@ -68,7 +81,7 @@ def _is_path(robot: str) -> bool:
 def read_points(path: str | Path) -> Points:
     """The points in a file."""
     finish(path)
-    return parse_points(text_of(path, "points file"), str(path))
+    return parse_points(read_text(path, POINTS), str(path))
 
 
 def parse_points(text: str, file: str = "points") -> Points:
@@ -82,7 +95,8 @@ def parse_points(text: str, file: str = "points") -> Points:
     frames = {name: _pose(node, at) for name, node, at in _named(fields, "frames")}
     tools = {name: _pose(node, at) for name, node, at in _named(fields, "tools")}
     points = {name: _point(node, at, frames) for name, node, at in _named(fields, "points")}
-    return Points(points, frames, tools, robot, file)
+    line = fields["robot"].origin.line if robot else 0
+    return Points(points, frames, tools, robot, file, robot_line=line)
 
 
 def write_points(points: Points, path: str | Path) -> None:
@@ -106,7 +120,7 @@ def text_with(points: Points, path: str | Path) -> str:
     """The text of a points file with other points in it; that of a new one if there is none yet."""
     if not Path(path).exists():
         return points_text(points)
-    text = text_of(path, "points file")
+    text = read_text(path, POINTS)
     old = parse_points(text, str(path))
     try:
         new = edited(text, _fields(old), _fields(points), _entry)
@@ -128,17 +142,6 @@ def points_text(points: Points) -> str:
 
 
 # --- reading ---------------------------------------------------------------------------------------
-
-
-def text_of(path: str | Path, what: str) -> str:
-    """The text of a file; ``what`` it is expected to be if it is not there."""
-    try:
-        there = Path(path).is_file()
-    except (OSError, ValueError):
-        there = False
-    if not there:
-        raise InputError(f"no such file; expected a {what}", file=one_line(path, 200))
-    return read_text(path)
 
 
 def mapping_of(node: Node, at: str, known: tuple[str, ...] = ()) -> dict[str, Node]:

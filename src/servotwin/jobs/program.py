@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from servotwin.description.nodes import one_line, quoted
+from servotwin.description.reach import Reach, outside
+from servotwin.description.regular_file import JOB, is_there, read_text
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 from servotwin.jobs.check import MAX_CALLS, Signals, check
 from servotwin.jobs.flow import walk
 from servotwin.jobs.language import read_job
 from servotwin.jobs.points import Points
-from servotwin.jobs.points_file import points_path, read_points, robot_path
+from servotwin.jobs.points_file import points_path, read_points, robot_path, robot_within
 from servotwin.jobs.problems import JobError, Problem
 from servotwin.jobs.syntax import CallFile, Job, Place, place_of
 
@@ -29,11 +31,15 @@ class Program:
     job: Job
     points: Points
     called: Mapping[str, Program] = field(default_factory=dict)
+    reach: Reach = field(default=Reach(None), compare=False)  # how far the files may reach
 
     @property
     def robot(self) -> str:
-        """Name or path of the robot that the points were taught with, empty if the file does not say."""
-        return robot_path(self.points)
+        """Name or path of the robot that the points were taught with, empty if the file does not say.
+
+        A path out of the reach of the job is an InputError.
+        """
+        return robot_within(self.points, self.reach)
 
     def check(
         self,
@@ -45,7 +51,8 @@ class Program:
     ) -> list[Problem]:
         """The problems of this job and of the files it calls; ``robot``: names of the robot that is to run it."""
         found = check(self.job, self.points, joints, signals, sliding=sliding)
-        if self.robot and robot and not any(_same(self.robot, name) for name in robot):
+        taught = robot_path(self.points)
+        if taught and robot and not any(_same(taught, name) for name in robot):
             text = f"the points were taught with {quoted(self.points.robot)}; this is {quoted(robot[-1])}"
             found.append(Problem(self.points.file or self.job.file, Place(1, 1), text, error=False))
         for program in self.called.values():
@@ -53,13 +60,15 @@ class Program:
         return found
 
 
-def load_program(name_or_path: str | os.PathLike[str]) -> Program:
+def load_program(name_or_path: str | os.PathLike[str], *, allow_outside: bool = False) -> Program:
     """The program of a job file, or of a job that ships with the package.
 
     The points stand next to the job (``pick.job``, ``pick.points.yaml``); a job
-    without moves needs none.
+    without moves needs none. What the files name lies below the folder of the job unless ``allow_outside``.
     """
-    return _load(locate(name_or_path), ())
+    path = locate(name_or_path)
+    with outside(allow_outside):
+        return _load(path, (), Reach.of(path))
 
 
 def job_names() -> list[str]:
@@ -79,7 +88,7 @@ def locate(name_or_path: str | os.PathLike[str]) -> Path:
     raise InputError(f"no job {quoted(text)}; expected a {SUFFIX} file or one of {listed}")
 
 
-def _load(path: Path, above: tuple[Path, ...]) -> Program:
+def _load(path: Path, above: tuple[Path, ...], reach: Reach) -> Program:
     job = read_job(path)
     called: dict[str, Program] = {}
     here = _real(path)
@@ -93,11 +102,14 @@ def _load(path: Path, above: tuple[Path, ...]) -> Program:
         if len(above) >= MAX_CALLS:
             message = f"files within files more than {MAX_CALLS} deep; expected fewer"
             raise JobError(message, file=str(path), place=at)
-        if not target.is_file():
+        problem = reach.problem(target, statement.path)
+        if problem is not None:
+            raise JobError(problem, file=str(path), place=at)
+        if not is_there(target):
             message = f"no such file {quoted(statement.path)}; expected a job file beside this one"
             raise JobError(message, file=str(path), place=at)
-        called[statement.path] = _load(target, (*above, here))
-    return Program(job, _points(path), called)
+        called[statement.path] = _load(target, (*above, here), reach)
+    return Program(job, _points(path, reach), called, reach)
 
 
 def sources_of(program: Program) -> dict[str, str]:
@@ -114,13 +126,17 @@ def _called(program: Program) -> list[Program]:
 
 
 def _text(file: str) -> str:
-    path = Path(file)
-    return path.read_text(encoding="utf-8-sig") if file and path.is_file() else ""
+    return read_text(file, JOB) if file and is_there(file) else ""
 
 
-def _points(path: Path) -> Points:
+def _points(path: Path, reach: Reach) -> Points:
     taught = points_path(path)
-    return read_points(taught) if taught.is_file() else Points(file=str(taught), absent=True)
+    if not is_there(taught):
+        return Points(file=str(taught), absent=True)
+    problem = reach.problem(taught, taught.name)  # it may be a link
+    if problem is not None:
+        raise InputError(problem, file=str(path))
+    return read_points(taught)
 
 
 def _same(robot: str, other: str) -> bool:

@@ -133,7 +133,8 @@ class Page:
 
         self._figures += 1
         plot = to_html(
-            figure.plot,
+            _without_markup(figure.plot.to_plotly_json()),
+            validate=False,
             include_plotlyjs=False,
             full_html=False,
             config=_CONFIG,
@@ -142,6 +143,15 @@ class Page:
         )
         caption = f"<p>{escape(figure.caption)}</p>" if figure.caption else ""
         return f"<figure><figcaption><h3>{escape(figure.heading)}</h3>{caption}</figcaption>{plot}</figure>"
+
+
+def _without_markup(part: Any, key: str = "") -> Any:
+    """A part of a figure in which '<' of a name is a sign; plotly would read it as a tag, but for its templates."""
+    if isinstance(part, dict):
+        return {name: _without_markup(value, str(name)) for name, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_without_markup(value, key) for value in part]
+    return part.replace("<", "&lt;") if isinstance(part, str) and not key.endswith("template") else part
 
 
 def row_lengths(count: int, most: int) -> list[int]:

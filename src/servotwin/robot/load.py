@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import stat
 import warnings
 from collections.abc import Mapping
 from functools import cache
@@ -20,6 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from servotwin.cache.store import read_entry, source_digest, write_entry
 from servotwin.description.placed import override_text
+from servotwin.description.reach import Reach, outside
+from servotwin.description.regular_file import URDF, read_bytes
 from servotwin.errors import RobotWarning, ServotwinError
 from servotwin.mechanism.model import Mechanism
 from servotwin.mechanism.store import pack, unpack
@@ -33,20 +33,26 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def load_robot(
-    robot: str | Path, overrides: Mapping[str, str] | None = None, *, road: RoadName = "auto"
+    robot: str | Path,
+    overrides: Mapping[str, str] | None = None,
+    *,
+    road: RoadName = "auto",
+    allow_outside: bool = False,
 ) -> Robot:
     """The robot of a catalogue name (``gsis-scara``) or of a ``.yaml`` or ``.urdf`` file.
 
     ``overrides`` maps fields to values as in the file, for example
-    ``{"axes.A.gear.ratio": "80"}``. Mistakes in the file raise ``InputError``
-    with file, line, field and remedy.
+    ``{"axes.A.gear.ratio": "80"}``. ``allow_outside`` lets the file name files
+    outside of its folder. Mistakes in the file raise ``InputError`` with file,
+    line, field and remedy.
     """
     if not isinstance(robot, str | Path):
         raise ServotwinError(f"robot is {robot!r}; expected a catalogue name or the path of a file")
     changes: Any = {} if overrides is None else overrides
     if not isinstance(changes, Mapping) or not all(isinstance(k, str) for k in changes):
         raise ServotwinError("overrides must map fields to values, such as {'axes.A.gear.ratio': '80'}")
-    checked = load_checked(robot, {field: override_text(value) for field, value in changes.items()})
+    with outside(allow_outside):
+        checked = load_checked(robot, {field: override_text(value) for field, value in changes.items()})
     for line in checked.warnings:
         warnings.warn(line, RobotWarning, stacklevel=2)
     return Robot(checked.mechanism, road=road, title=checked.title, warnings=checked.warnings)
@@ -78,10 +84,11 @@ def load_checked(robot: str | Path, overrides: Mapping[str, str]) -> Checked:
 def _key(robot: str | Path, overrides: Mapping[str, str]) -> str:
     named = isinstance(robot, str) and not robot.lower().endswith((".yaml", ".yml", ".urdf"))
     place = f"catalogue {robot}" if named else str(Path(robot).absolute())
+    reach = None if named else Reach.of(robot).folder
     changes = sorted((field, text, str(getattr(text, "origin", ""))) for field, text in overrides.items())
     here = str(Path().absolute()) if changes else ""  # where files that overrides name are looked for
     # two installations may share the store, and each has a catalogue of its own
-    parts = [str(PACKAGE), place, here, changes, _loader_version()]
+    parts = [str(PACKAGE), place, reach, here, changes, _loader_version()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -93,11 +100,8 @@ def _loader_version() -> str:
 def _digest(path: str) -> str | None:
     """Digest of a regular file; None if there is none, or something that could block or never end."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            return hashlib.sha256(file.read()).hexdigest() if regular else None
-    except (OSError, ValueError):
+        return hashlib.sha256(read_bytes(path, URDF)).hexdigest()
+    except ServotwinError:
         return None
 
 

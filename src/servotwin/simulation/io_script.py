@@ -22,10 +22,11 @@ from pathlib import Path
 
 from servotwin.control.states import INTERNAL, Event
 from servotwin.description.nodes import Node, parse_yaml, quoted
+from servotwin.description.regular_file import IO_SCRIPT, read_text
 from servotwin.description.units import did_you_mean, expectation, parse_quantity
 from servotwin.errors import InputError
 from servotwin.jobs.check import Signals
-from servotwin.jobs.points_file import mapping_of, text_of
+from servotwin.jobs.points_file import mapping_of
 
 FORMAT = "servotwin-io/1"
 KEYS = ("format", "inputs", "events")
@@ -117,7 +118,7 @@ class Surroundings:
 
 def read_io_script(path: str | Path) -> IoScript:
     """The script in a file."""
-    return parse_io_script(text_of(path, "script of inputs and keys (.yaml)"), str(path))
+    return parse_io_script(read_text(path, IO_SCRIPT), str(path))
 
 
 def parse_io_script(text: str, file: str = "io") -> IoScript:

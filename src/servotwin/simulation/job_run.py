@@ -14,6 +14,7 @@ import numpy as np
 from servotwin.control.axis_data import controller_of
 from servotwin.control.main_controller import MainController
 from servotwin.description.load import read_description
+from servotwin.description.reach import outside
 from servotwin.errors import InputError, SimulationError
 from servotwin.jobs.check import sliding_of
 from servotwin.jobs.player import Player
@@ -76,11 +77,13 @@ def rehearse(
     *,
     io_script: IoScript | str | Path | None = None,
     settings: JobSettings | None = None,
+    allow_outside: bool = False,
 ) -> Rehearsal:
     """A job on an arm that follows exactly: how long it takes and what it commands, without a simulation."""
     chosen = settings or JobSettings()
-    program = _program(job, points)
-    scenario = job_scenario(program, robot, overrides, chosen)
+    with outside(allow_outside):
+        program = _program(job, points)
+        scenario = job_scenario(program, robot, overrides, chosen)
     model = Robot(build_mechanism(scenario.description), title=scenario.title)
     controller, player = _start(program, scenario, model, chosen)
     played = play(
@@ -103,6 +106,7 @@ def run_job(
     seed: int | str | None = None,
     record: float | str | None = None,
     progress: Callable[[float], None] | None = None,
+    allow_outside: bool = False,
 ) -> JobRun:
     """Simulate a job on arm, drives and controller.
 
@@ -110,16 +114,19 @@ def run_job(
     with its ``points``; ``robot``: catalogue name or file, default the one that the points were taught with;
     ``overrides``: changes of the robot file; ``method``, ``pwm``, ``seed``, ``record`` (time between two rows, '2 ms'
     or seconds): as in scenario files, instead of those in ``settings``. With ``progress`` the job is rehearsed first,
-    to know how long it takes. A run that diverges raises JobFailedError with ``.run``; Ctrl-C gives a result that is
-    not ``complete``.
+    to know how long it takes. ``allow_outside``: the files may name files outside of the job's folder. A run
+    that diverges raises JobFailedError with ``.run``; Ctrl-C gives a result that is not ``complete``.
     """
     chosen = with_simulation(settings or JobSettings(), method=method, pwm=pwm, seed=seed, record=record)
-    script, program = _script(io_script), _program(job, points)
-    scenario = job_scenario(program, robot, overrides, chosen)
+    with outside(allow_outside):
+        script, program = _script(io_script), _program(job, points)
+        scenario = job_scenario(program, robot, overrides, chosen)
     every = row_period(chosen.record.every, controller_of(scenario.description).current_period_ns)
     expected = math.nan
     if progress is not None:
-        expected = rehearse(program, None, robot, overrides, io_script=script, settings=chosen)[1].duration
+        expected = rehearse(
+            program, None, robot, overrides, io_script=script, settings=chosen, allow_outside=allow_outside
+        )[1].duration
     belief, truth = scenario.description, scenario.plant_description
     model = Robot(build_mechanism(belief), title=belief.title)
     plant = Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
@@ -185,7 +192,7 @@ def _program(job: str | Path | Program | Job, points: Points | None) -> Program:
     if isinstance(job, Job):
         return Program(job, points or Points())
     program = job if isinstance(job, Program) else load_program(job)
-    return program if points is None else Program(program.job, points, program.called)
+    return program if points is None else Program(program.job, points, program.called, program.reach)
 
 
 def _script(io_script: IoScript | str | Path | None) -> IoScript | None:
@@ -227,7 +234,7 @@ def job_scenario(
     program: Program, robot: str | Path | None, overrides: Mapping[str, str] | None, chosen: JobSettings
 ) -> Scenario:
     """The run of a job as a scenario without moves, which results and reports know how to treat."""
-    name = str(robot or program.robot)
+    name = robot or program.robot
     if not name:
         raise no_robot(program)
     changes, hidden = dict(overrides or {}), dict(chosen.plant)
@@ -240,7 +247,7 @@ def job_scenario(
     return Scenario(
         name=file.stem,
         title=f"{file.stem} on {known.title or known.name}",
-        robot=name,
+        robot=name if isinstance(name, str) else str(name),
         set=changes,
         plant_set=hidden,
         start={axis: chosen.start.get(axis, known.home.get(axis, 0.0)) for axis in known.joint_names},

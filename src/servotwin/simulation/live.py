@@ -82,8 +82,9 @@ class LiveRobot:
         q: Array | None = None,
         points: PointStore | None = None,
         hold_ns: int = Settings.hold_ns,
+        allow_outside: bool = False,
     ) -> None:
-        description = read_description(robot, dict(overrides or {}))
+        description = read_description(robot, dict(overrides or {}), allow_outside=allow_outside)
         self.description = description
         self.robot = Robot(build_mechanism(description), title=description.title)
         self.limits = limits_of(self.robot, description)

@@ -16,8 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from servotwin.description.nodes import quoted
+from servotwin.description.nodes import one_line, quoted
+from servotwin.description.plain_text import hidden_problem
 from servotwin.description.quantities import dimension_name
+from servotwin.description.regular_file import CSV, read_text
 from servotwin.description.units import did_you_mean, dimension_of, parse_quantity
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
@@ -105,6 +107,7 @@ def read_measured(
     """
     file = str(path)
     names, rows = _read_rows(Path(path))
+    _check_visible(file, names)
     uses, ignored = _uses(file, names, list(signals), mapping or {})
     columns = [[_number(file, names, use.index, line, row) for line, row in rows] for use in uses]
     values = {use.signal: use.factor * np.array(column) for use, column in zip(uses, columns, strict=True)}
@@ -156,15 +159,7 @@ def _last_known(time: Array, values: Array) -> Array:
 def _read_rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """The names of the columns, and every row with the number of its line; lines with # are skipped."""
     file = str(path)
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"is not text in UTF-8 (byte {error.start}); expected a CSV file", file=file
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(f"cannot be read: {reason}", file=file) from None
+    text = read_text(path, CSV)
     lines = text.splitlines()
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     delimiter = max(DELIMITERS, key=first.count)
@@ -183,6 +178,14 @@ def _read_rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     if delimiter != ",":
         body = [(line, [cell.replace(",", ".") for cell in row]) for line, row in body]
     return names, body
+
+
+def _check_visible(file: str, names: Sequence[str]) -> None:
+    """Names of columns are printed and drawn."""
+    for i, name in enumerate(names, 1):
+        problem = hidden_problem(name)
+        if problem is not None:
+            raise InputError(f"the name of column {i} has {problem}", file=file)
 
 
 def _check_shape(file: str, head: int, names: list[str], body: list[tuple[int, list[str]]]) -> None:
@@ -233,8 +236,10 @@ def _check_uses(
         raise InputError(text, file=file)
     if len(uses) == 1:
         accepted = [signal for signal, _ in stems.values() if re.search(r"(position|angle)_(rad|m)$", signal)]
+        if not accepted:
+            raise InputError("the result has no position that it could be compared with", file=file)
         text = (
-            f"none of its columns ({', '.join(n for n in names if n)}) names a signal of the result; "
+            f"none of its columns ({one_line(', '.join(n for n in names if n), 300)}) names a signal of the result; "
             f"expected such as {', '.join(accepted[:4])}, or --column {accepted[0]}=NAME"
         )
         raise InputError(text, file=file)

@@ -45,18 +45,20 @@ def simulate(
     controller: UserLaw | None = None,
     allow_code: bool = False,
     progress: Callable[[float], None] | None = None,
+    allow_outside: bool = False,
 ) -> Result:
     """Simulate arm, drives and controller together.
 
     ``scenario`` is the name of one that ships, the path of a scenario file, or a ``Scenario``; ``overrides``
     changes its fields (``{"solver.method": "rk4", "set.variables.load": "2 kg"}``; None removes a part). A
     ``controller`` of the user's takes the place of position and speed loops, and of a law that the file names;
-    a law of the file is Python code, and is run only with ``allow_code``.
-    ``progress`` is called with the part done, 0 to 1. A run that diverges, or whose law fails, raises
+    a law of the file is Python code, and is run only with ``allow_code``. ``allow_outside`` lets the file name files
+    outside of its folder. ``progress`` is called with the part done, 0 to 1. A run that diverges, or whose law fails,
+    raises
     SimulationError with ``.partial``; Ctrl-C gives a result that is not ``complete``.
     """
     if not isinstance(scenario, Scenario):
-        scenario = read_scenario(scenario, overrides)
+        scenario = read_scenario(scenario, overrides, allow_outside=allow_outside)
     elif overrides:
         raise InputError("overrides go with a name or file; expected a scenario that is not read yet")
     run = prepare(scenario, controller, allow_code=allow_code)

@@ -23,6 +23,8 @@ from servotwin.description.nodes import Node, one_line, quoted
 from servotwin.description.overrides import override_origin
 from servotwin.description.placed import Placed, override_text
 from servotwin.description.problems import find, input_error
+from servotwin.description.reach import Named, Reach, outside
+from servotwin.description.regular_file import is_there
 from servotwin.description.schema import RobotDescription
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
@@ -36,6 +38,7 @@ from servotwin.simulation.scenario_parts import FORMAT, Fault, Initial, Move, Re
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 SUFFIXES = (".yaml", ".yml")
 ROBOT_SUFFIXES = (*SUFFIXES, ".urdf")
+NO_LINE = 10**9  # beyond the lines of every file
 CHANGES = (("set",), ("plant", "set"))  # paths in a scenario that hold overrides of the robot file
 
 
@@ -94,23 +97,29 @@ class Scenario:
 
 
 def read_scenario(
-    name_or_path: str | os.PathLike[str], overrides: Mapping[str, str | None] | None = None
+    name_or_path: str | os.PathLike[str],
+    overrides: Mapping[str, str | None] | None = None,
+    *,
+    allow_outside: bool = False,
 ) -> Scenario:
     """The scenario with this name, or in this .yaml or .yml file.
 
     ``overrides`` maps dotted paths to texts, such as ``{"solver.method": "rk4"}``,
     ``{"set.variables.load": "2 kg"}`` or ``{"move.0.speed": "50 %"}``; None removes a
-    part. Anything that cannot be accepted raises InputError with one clear line.
+    part. ``allow_outside`` lets the file name files outside of its folder. Anything that cannot be accepted
+    raises InputError with one clear line.
     """
     path = locate(name_or_path)
+    with outside(allow_outside):
+        reach = Reach.of(path)
     own, of_robot = _split(overrides or {})
-    files = Files(find_scenario)
+    files = Files(find_scenario, reach=reach)
     try:
         written = files.read(path)
         tree = resolve(written, own, files=files)
     except RecursionError:
         raise InputError("nested too deeply", file=str(path)) from None
-    scenario = _checked(_changed(tree, of_robot), path)
+    scenario = _checked(_changed(tree, of_robot), path, reach)
     own_title = _variant_title(written, path)
     return scenario if own_title is None or "title" in own else replace(scenario, title=own_title)
 
@@ -138,11 +147,7 @@ def locate(name_or_path: str | os.PathLike[str]) -> Path:
     shown = one_line(text, 200)
     if not text.lower().endswith(SUFFIXES):
         raise InputError("not a scenario file; expected .yaml or .yml", file=shown)
-    try:
-        there = Path(text).is_file()
-    except (OSError, ValueError):
-        there = False
-    if not there:
+    if not is_there(text):
         raise InputError("no such file; expected a scenario file", file=shown)
     return Path(text)
 
@@ -278,10 +283,10 @@ def _list_text(node: Node) -> str:
 # --- what it says ----------------------------------------------------------------------------------
 
 
-def _checked(tree: Node, path: Path) -> Scenario:
+def _checked(tree: Node, path: Path, reach: Reach) -> Scenario:
     """The checked scenario of a finished tree."""
     header = _header(tree)
-    robot = _robot_of(header, tree, path)
+    robot = _robot_of(header, tree, path, reach)
     known = _robot(tree, robot, ("set",))
     truth = _robot(tree, robot, ("set",), ("plant", "set"))
     context = {
@@ -293,6 +298,10 @@ def _checked(tree: Node, path: Path) -> Scenario:
         read = ScenarioFile.model_validate(tree.plain(), context=context)
     except ValidationError as error:
         raise input_error(error, tree) from None
+    law = None if read.controller is None else law_file(read.controller, find(tree, ["controller"]))
+    if law is not None:
+        named = find(tree, ["controller", "law"])
+        _check_reach(law.path, str(named.value), named, "controller.law", reach)
     scenario = Scenario(
         name=read.name,
         title=read.title,
@@ -309,7 +318,7 @@ def _checked(tree: Node, path: Path) -> Scenario:
         path=path,
         description=known,
         plant_description=truth,
-        law=None if read.controller is None else law_file(read.controller, find(tree, ["controller"])),
+        law=law,
         initial=read.initial,
     )
     check_scenario(scenario, plan_scenario, tree)
@@ -339,17 +348,22 @@ def _header(tree: Node) -> str:
     return robot.value.strip()
 
 
-def _robot_of(name: str, tree: Node, path: Path) -> str:
+def _check_reach(path: Path, written: str, node: Node, field: str, reach: Reach) -> None:
+    """Refuse a file that the scenario names and that lies too far away; options, without a line, name any."""
+    problem = reach.problem(path, written) if node.origin.line else None
+    if problem is not None:
+        raise node.error(problem, field)
+
+
+def _robot_of(name: str, tree: Node, path: Path, reach: Reach) -> str:
     """The catalogue name, or the path of a robot file beside the scenario."""
     if not name.lower().endswith(ROBOT_SUFFIXES):
         return name
     node = find(tree, ["robot"])
     beside = Path(node.origin.file).parent / name if node.origin.line else path.parent / name
-    try:
-        if beside.is_file():
-            return str(beside)
-    except (OSError, ValueError):
-        pass
+    _check_reach(beside, name, node, "robot", reach)
+    if is_there(beside):
+        return Named(str(beside), reach) if node.origin.line else str(beside)
     raise node.error(f"no file {quoted(name)} beside the scenario; expected a robot file", "robot")
 
 
@@ -364,11 +378,9 @@ def _robot(tree: Node, robot: str, *heads: tuple[str, ...]) -> RobotDescription:
                 raise child.error("expected a value as in the robot file", ".".join((*head, key)))
             below = () if short and head == ("set",) and key.startswith("payload.") else head
             places[key] = (".".join((*below, key)), child)
-    texts = {key: str(child.value or "") for key, (_, child) in places.items()}
+    texts = {key: Placed(str(child.value or ""), child.origin) for key, (_, child) in places.items()}
     try:
-        return read_description(
-            robot, {key: Placed(text, places[key][1].origin) for key, text in texts.items()}
-        )
+        return read_description(robot, texts)
     except InputError as error:
         for key, message in _refused(robot, texts):
             raise places[key][1].error(message, places[key][0]) from None
@@ -377,10 +389,15 @@ def _robot(tree: Node, robot: str, *heads: tuple[str, ...]) -> RobotDescription:
         raise
 
 
-def _refused(robot: str, texts: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The change that is not accepted, and why; several may stand on one line, so each gets a place of its own."""
+def _refused(robot: str, texts: Mapping[str, Placed]) -> list[tuple[str, str]]:
+    """The change that is not accepted, and why; several may stand on one line, so each gets a line of its own."""
+    lines = {
+        key: replace(text.origin, line=NO_LINE + i) if text.origin.line else override_origin(key, "")
+        for i, (key, text) in enumerate(texts.items())
+    }
     try:
-        read_description(robot, texts)
+        read_description(robot, {key: Placed(text, lines[key]) for key, text in texts.items()})
     except InputError as error:
-        return [(key, error.message) for key in texts if error.file == override_origin(key, "").file]
+        place = (error.file, error.line or 0)
+        return [(key, error.message) for key, at in lines.items() if place == (at.file, at.line)]
     return []

@@ -66,7 +66,7 @@ def _check_time(time: float, place: str, duration: float, tree: Node) -> None:
 def row_period(every_s: float, period: int) -> int:
     """Time between two rows [ns]; rows are written when a current ``period`` [ns] ends."""
     every = nanoseconds(every_s)
-    if every % period:
+    if every < period or every % period:
         nearest = max(1, round(every / period)) * period
         raise InputError(
             f"{every * 1e-6:g} ms is not a multiple of the current period, {period * 1e-6:g} ms; expected such as "
@@ -78,10 +78,8 @@ def row_period(every_s: float, period: int) -> int:
 
 def _check_rows(scenario: Scenario, tree: Node) -> None:
     controller = scenario.description.controller
-    if controller is None:
-        return
     try:
-        row_period(scenario.record.every, controller.current_period_ns)
+        row_period(scenario.record.every, 1 if controller is None else controller.current_period_ns)
     except InputError as error:
         raise find(tree, ["record.every"]).error(error.message, "record.every") from None
 

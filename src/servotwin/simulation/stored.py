@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from servotwin.description.regular_file import SUMMARY as SUMMARY_FILE
+from servotwin.description.regular_file import TABLE, Kind, is_there, read_bytes
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.result_folder import SIGNALS, SUMMARY, ZOOM, recover
@@ -93,8 +95,8 @@ def _read(place: Path) -> Saved:
 
 def _read_summary(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(_bytes(path))
-    except ValueError as error:
+        value = json.loads(_bytes(path, SUMMARY_FILE))
+    except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         raise InputError("is not JSON as 'servotwin simulate' writes it", file=str(path), line=line) from None
     if not isinstance(value, dict):
@@ -103,12 +105,13 @@ def _read_summary(path: Path) -> dict[str, Any]:
 
 
 def _table(path: Path) -> dict[str, Array]:
-    return read_table(_bytes(path), str(path))
+    return read_table(_bytes(path, TABLE), str(path))
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, kind: Kind) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        reason = "is missing; the folder holds no result" if not path.exists() else error.strerror
-        raise InputError(f"{reason}", file=str(path)) from None
+        return read_bytes(path, kind)
+    except InputError:
+        if is_there(path):
+            raise
+        raise InputError("is missing; the folder holds no result", file=str(path)) from None

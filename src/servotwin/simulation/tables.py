@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from servotwin.description.plain_text import hidden_character
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.parquet import OtherParquetError, read_columns
@@ -22,6 +23,8 @@ def read_table(data: bytes, file: str, most: int = MOST_NUMBERS) -> dict[str, Ar
             columns = read_columns(data, most)
         except OtherParquetError as other:
             columns = _by_pyarrow(data, file, str(other), most)
+        if any(hidden_character(name) is not None for name in columns):
+            raise ValueError("the name of a column holds a character that cannot be seen")
         return {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
     except (ValueError, TypeError, OverflowError) as error:
         reason = f": {error}" if "at most" in str(error) else ""

@@ -87,7 +87,7 @@ def test_extends_of_catalogue_name_finds_it(tmp_path: Path) -> None:
         ({"robot.yaml": "a: 1\nextends: gsis-skara"}, "robot.yaml:2: extends: no robot 'gsis-skara'"),
         ({"robot.yaml": "extends: gsis-skara"}, "did you mean 'gsis-scara'?"),
         ({"robot.yaml": "extends: [a]"}, "expected a catalogue name or a file"),
-        ({"robot.yaml": 'extends: "a\\0.yaml"'}, "extends: no"),
+        ({"robot.yaml": 'extends: "a\\0.yaml"'}, "extends: a control character (U+0000)"),
         ({"robot.yaml": "just text"}, "robot.yaml:1: expected a mapping"),
         ({"robot.yaml": "extends: b.yaml", "b.yaml": "- 1"}, "b.yaml:1: expected a mapping"),
     ],

@@ -109,7 +109,7 @@ def test_missing_file_says_so(tmp_path: Path) -> None:
         read_yaml(tmp_path / "none.yaml")
     with pytest.raises(InputError, match="is a folder"):
         read_yaml(tmp_path)
-    with pytest.raises(InputError, match=r"a\?b.yaml: no such file"):
+    with pytest.raises(InputError, match=r"a\\x00b.yaml: no such file"):
         read_yaml("a\0b.yaml")
     with pytest.raises(InputError, match="cannot be read"):
         read_yaml("x" * 5000 + ".yaml")
@@ -131,7 +131,7 @@ def test_file_of_ten_megabytes_is_refused_at_once(tmp_path: Path, byte: bytes) -
     path = tmp_path / "big.yaml"
     path.write_bytes(byte * 10_000_000)
     start = time.perf_counter()
-    with pytest.raises(InputError, match="larger than 1000 kB; this is not a robot file"):
+    with pytest.raises(InputError, match=r"10 MB, larger than a robot file may be \(1 MB\)"):
         read_yaml(path)
     # a bound far above what reading the first megabyte takes, far below what parsing would
     assert time.perf_counter() - start < 1.0

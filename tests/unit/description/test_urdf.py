@@ -466,7 +466,7 @@ def test_garbage_of_10_megabytes_is_refused(tmp_path: Path) -> None:
 def test_file_beyond_the_size_limit_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "large.urdf"
     path.write_bytes(b" " * 32_000_001)
-    with pytest.raises(InputError, match="larger than 32000 kB"):
+    with pytest.raises(InputError, match=r"32\.000001 MB, larger than a URDF file may be \(32 MB\)"):
         read_urdf(path)
 
 

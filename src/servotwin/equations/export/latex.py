@@ -33,7 +33,8 @@ _LETTERS = {
     "st": r"\mathrm{s}\theta",
 }
 _MOMENT = re.compile(r"(m|J)([xyz]{0,2})(b?)")
-_ESCAPED = {
+ESCAPED = {
+    **{c: f"\\{c}" for c in "#$%&_{}"},
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -161,7 +162,4 @@ def _align(steps: Sequence[Step]) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    out = []
-    for c in ascii_text(text):
-        out.append(_ESCAPED.get(c) or (f"\\{c}" if c in "#$%&_{}" else c))
-    return "".join(out)
+    return "".join(ESCAPED.get(c) or c for c in ascii_text(text))

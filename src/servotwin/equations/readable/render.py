@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from servotwin.equations.export.latex import ESCAPED
+from servotwin.equations.export.names import comment_text
 from servotwin.equations.export.to_sympy import the_sympy
 from servotwin.equations.readable import kinematics
 from servotwin.equations.readable.dialects import DIALECTS
@@ -35,9 +37,9 @@ def _columns(section: Section) -> list[str]:
 
 def markdown(equations: Equations, about: About, form: FormName = "MCg") -> str:
     """Markdown with LaTeX formulas between dollar signs."""
-    lines = [f"# {about.title}"]
+    lines = [f"# {_markdown(about.title)}"]
     for section in Document(equations, about, DIALECTS["latex"], form).sections():
-        lines += ["", f"## {section.heading}", *([""] if section.text else []), *section.text]
+        lines += ["", f"## {section.heading}", *([""] if section.text else []), *map(_markdown, section.text)]
         for left, right in section.equations:
             lines += ["", f"$${left} = {right}$$"]
         if section.rows:
@@ -47,13 +49,19 @@ def markdown(equations: Equations, about: About, form: FormName = "MCg") -> str:
 
 
 def _markdown_rows(section: Section) -> list[list[str]]:
-    return [[cell.replace("|", r"\|") for cell in row] for row in section.rows]
+    return [[row[0].replace("|", r"\|"), *map(_markdown, row[1:])] for row in section.rows]
+
+
+def _markdown(words: str) -> str:
+    """Text in which nothing is markup."""
+    return "".join(f"\\{c}" if c in "\\`*_{}<#|$[]" else c for c in words)
 
 
 def latex(equations: Equations, about: About, form: FormName = "MCg") -> str:
     """A complete LaTeX document (article, amsmath, breqn-free: long sums break at their signs)."""
     lines = [
         r"\documentclass{article}",
+        r"\usepackage[T1]{fontenc}",
         r"\usepackage{amsmath}",
         r"\usepackage[a4paper,margin=20mm]{geometry}",
         r"\allowdisplaybreaks",
@@ -76,9 +84,8 @@ def latex(equations: Equations, about: About, form: FormName = "MCg") -> str:
 
 
 def _tex(words: str) -> str:
-    for sign in "&%$#_{}":
-        words = words.replace(sign, "\\" + sign)
-    return words.replace("^", r"\textasciicircum{}")
+    """Text in which nothing is a command."""
+    return "".join(ESCAPED.get(c) or c for c in words)
 
 
 def _broken(right: str, width: int = 110) -> str:
@@ -97,7 +104,7 @@ def _broken(right: str, width: int = 110) -> str:
 def mathematica(equations: Equations, about: About, form: FormName = "MCg") -> str:
     """Assignments for Mathematica, and the values of all symbols as rules."""
     d = DIALECTS["mathematica"]
-    lines = [f"(* {about.title.replace('*)', '')} *)"]
+    lines = [f"(* {comment_text(about.title)} *)"]
     symbols = [*equations.symbols.geometry, *equations.inertial.values()]
     rules = ", ".join(f"{d.symbol(s.name)} -> {d.number(s.value)}" for s in symbols)
     lines += ["", "(* Values: expression /. values *)", f"values = {{{rules}}};"]
@@ -154,11 +161,10 @@ def python(equations: Equations, about: About) -> str:
     """A module with the closed forms as functions over numpy arrays; needs numpy only."""
     w = Writer(equations, DIALECTS["python"])
     n = equations.n
-    title = about.title.replace("\\", "").replace('"', "'")
     lines = [
-        f'"""{title}: equations of motion in closed form.',
+        f'"""{comment_text(about.title)}: equations of motion in closed form.',
         "",
-        *about.notes,
+        *map(comment_text, about.notes),
         '"""',
         "",
         "import numpy as np",

@@ -1,0 +1,332 @@
+"""The table of decoders: what makes a case, and what reads it. A new decoder is one row."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from fuzz import job_text, tables, values, xml_tree, yaml_tree
+from servotwin.description.load import CATALOGUE
+from servotwin.errors import InputError
+
+SCENARIOS = CATALOGUE.parent / "scenarios"
+JOBS = CATALOGUE.parent / "jobs" / "examples"
+URDF = Path(__file__).resolve().parents[1] / "examples" / "six-axis" / "six-axis.urdf"
+
+Files = Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """``make`` gives the files of a case, ``read`` reads them from a folder; only ServotwinError may leave it.
+
+    ``weight``: share of the cases.
+    """
+
+    make: Callable[[Random], Files]
+    read: Callable[[Path], object]
+    weight: int = 1
+
+
+def case(decoder: Decoder, name: str, seed: int, number: int) -> Files:
+    """The files of a case; the same for the same name, seed and number."""
+    return decoder.make(Random(f"{seed}:{name}:{number}"))
+
+
+# --- corpora ----------------------------------------------------------------------------------------
+
+
+@cache
+def _robots() -> list[Any]:
+    return [yaml_tree.tree_of(path) for path in sorted(CATALOGUE.rglob("*.yaml"))]
+
+
+@cache
+def _scenarios() -> list[Any]:
+    return [yaml_tree.tree_of(path) for path in sorted(SCENARIOS.rglob("*.yaml"))]
+
+
+@cache
+def _points() -> list[Any]:
+    return [yaml_tree.tree_of(path) for path in sorted(JOBS.glob("*.points.yaml"))]
+
+
+@cache
+def _jobs() -> list[tuple[str, bytes]]:
+    """Jobs and the points beside them."""
+    found = sorted(JOBS.glob("*.job"))
+    return [(p.read_text(encoding="utf-8"), p.with_suffix(".points.yaml").read_bytes()) for p in found]
+
+
+@cache
+def _urdf() -> str:
+    return URDF.read_text(encoding="utf-8")
+
+
+IO_SCRIPT = yaml_tree._pairs(
+    {
+        "format": "servotwin-io/1",
+        "inputs": {"IN1": "on"},
+        "events": [
+            {"at": "0.5 s", "set": {"IN2": "on"}},
+            {"when": {"OUT1": "on"}, "after": "50 ms", "set": {"IN3": "on"}},
+            {"at": "1.2 s", "press": "override", "percent": "30"},
+            {"at": "2 s", "press": "pause"},
+        ],
+    }
+)
+XACRO = """<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:arg name="length" default="0.5"/>
+  <xacro:property name="half" value="${0.5/2}"/>
+  <xacro:macro name="part" params="name mass"><link name="${name}"><inertial><mass value="${mass}"/>
+    <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></xacro:macro>
+  <link name="a"/>
+  <xacro:part name="b" mass="2"/>
+  <joint name="j" type="revolute"><parent link="a"/><child link="b"/><origin xyz="0 0 ${half}"/><axis xyz="0 0 1"/>
+    <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+</robot>
+"""
+MESHED = """<robot name="x"><link name="a"/>
+<link name="b"><collision><geometry><mesh filename="link.{kind}"/></geometry></collision></link>
+<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint></robot>
+"""
+
+
+# --- making -----------------------------------------------------------------------------------------
+
+
+def make_robot(rng: Random) -> Files:
+    """A robot file and a second one that it may extend or include."""
+    robots = _robots()
+    whole = [tree for tree in robots if any(key == "axes" for key, _ in tree)]
+    first = yaml_tree.mutated_yaml(rng, rng.choice(whole), robots)
+    other = yaml_tree.mutated_yaml(rng, rng.choice(robots), robots)
+    return {"first.yaml": first, "other.yaml": other}
+
+
+def make_scenario(rng: Random) -> Files:
+    """A scenario, and files beside it."""
+    scenarios = _scenarios()
+    first, other = (
+        yaml_tree.mutated_yaml(rng, rng.choice(scenarios), [*scenarios, *_robots()]) for _ in range(2)
+    )
+    return {"first.yaml": first, "other.yaml": other}
+
+
+def make_points(rng: Random) -> Files:
+    """A points file."""
+    return {"first.points.yaml": yaml_tree.mutated_yaml(rng, rng.choice(_points()), _points())}
+
+
+def make_job(rng: Random) -> Files:
+    """Two jobs that may call each other, with points."""
+    (text, points), (second, _) = rng.choice(_jobs()), rng.choice(_jobs())
+    return {
+        "first.job": job_text.mutated_job(rng, text),
+        "first.points.yaml": points if rng.random() < 0.8 else make_points(rng)["first.points.yaml"],
+        "second.job": job_text.mutated_job(rng, second),
+    }
+
+
+def make_mesh(rng: Random) -> Files:
+    """A URDF with a mutated mesh."""
+    kind = rng.choice(("stl", "stl", "obj", "ply", "off"))
+    data = (
+        values.changed_bytes(rng, _meshes()[kind])
+        if rng.random() < 0.95
+        else rng.randbytes(rng.choice((0, 84, 300)))
+    )
+    return {"arm.urdf": MESHED.format(kind=kind).encode(), f"link.{kind}": data}
+
+
+@cache
+def _meshes() -> dict[str, bytes]:
+    import trimesh
+
+    box = trimesh.creation.box((0.1, 0.2, 0.3))
+    found = {kind: box.export(file_type=kind) for kind in ("stl", "obj", "ply", "off")}
+    return {kind: data if isinstance(data, bytes) else data.encode() for kind, data in found.items()}
+
+
+def make_quantities(rng: Random) -> Files:
+    """Quantities and expressions, one per line."""
+    words = (
+        "1",
+        "2.5",
+        "mm",
+        "m",
+        "deg",
+        "/",
+        "*",
+        "^",
+        "(",
+        ")",
+        "-",
+        "kg",
+        "s",
+        "N",
+        " ",
+        "1e",
+        "pi",
+        "sqrt(",
+        "=",
+        "%",
+    )
+    lines = []
+    for _ in range(40):
+        lines.append(
+            values.nasty(rng)
+            if rng.random() < 0.4
+            else "".join(rng.choice(words) for _ in range(rng.randint(1, 12)))
+        )
+    return {"lines.txt": "\x1e".join(lines).encode("utf-8", "surrogatepass")}
+
+
+# --- reading ----------------------------------------------------------------------------------------
+
+
+def read_robot(folder: Path) -> object:
+    """A description that is accepted can be built, written, and read back."""
+    from servotwin.description.load import read_description
+    from servotwin.description.write import yaml_text
+    from servotwin.mechanism.build import build_mechanism
+
+    description = read_description(folder / "first.yaml")
+    build_mechanism(description)
+    description.assumptions()
+    return yaml_text(description)
+
+
+def read_scenario(folder: Path) -> object:
+    """A scenario with its plan."""
+    from servotwin.simulation.scenario import read_scenario as read
+
+    return read(folder / "first.yaml").plain()
+
+
+def read_urdf(folder: Path) -> object:
+    """A URDF, as it is and with its shapes filled."""
+    from servotwin.description.load import read_description
+    from servotwin.mechanism.build import build_mechanism
+    from servotwin.mechanism.urdf_export import urdf_text
+
+    with contextlib.suppress(InputError):
+        read_description(folder / "arm.urdf", density=2700.0)
+    return urdf_text(build_mechanism(read_description(folder / "arm.urdf")))
+
+
+def read_xacro(folder: Path) -> object:
+    """A xacro file, refused without permission and expanded with it."""
+    from servotwin.description.load import read_description
+
+    try:
+        read_description(folder / "arm.urdf.xacro")
+    except InputError:
+        return read_description(folder / "arm.urdf.xacro", allow_code={})
+    raise AssertionError("a xacro file was read without permission")
+
+
+def read_job(folder: Path) -> object:
+    """A job with its points, checked for a robot, and in the one layout."""
+    from servotwin.jobs.language import format_job, parse
+    from servotwin.jobs.program import load_program
+
+    program = load_program(folder / "first.job")
+    for problem in program.check(("A", "B", "Z", "W"), None, (False, False, True, False)):
+        str(problem)
+    text = format_job(program.job)
+    if format_job(parse(text)) != text:
+        raise AssertionError("the layout of a job is not stable")
+    return text
+
+
+def read_points(folder: Path) -> object:
+    """Points that are accepted read back to the same points."""
+    from servotwin.jobs.points_file import parse_points, points_text
+    from servotwin.jobs.points_file import read_points as read
+
+    points = read(folder / "first.points.yaml")
+    if parse_points(points_text(points)) != points:
+        raise AssertionError("points do not read back")
+    return points
+
+
+def read_io(folder: Path) -> object:
+    """A script of inputs and keys."""
+    from servotwin.simulation.io_script import read_io_script
+
+    return read_io_script(folder / "io.yaml")
+
+
+def read_csv(folder: Path) -> object:
+    """A log."""
+    from servotwin.simulation.measured import read_measured
+
+    return read_measured(folder / "log.csv", tables.SIGNALS)
+
+
+def read_result(folder: Path) -> object:
+    """A result, and its comparison with a log, whose clock is looked for if it may be."""
+    from servotwin.simulation.compare import compare, comparison_summary
+    from servotwin.simulation.measured import read_measured
+    from servotwin.simulation.stored import read_result as read
+
+    saved = read(folder)
+    measured = read_measured(folder / "log.csv", saved.signals)
+    try:
+        comparison = compare(saved, measured)
+    except InputError:
+        comparison = compare(saved, measured, 0.0)
+    return comparison_summary(comparison, saved, measured)
+
+
+def read_quantities(folder: Path) -> object:
+    """Every line as a quantity of several dimensions, as an expression and as an override."""
+    from servotwin.description.compose import resolve
+    from servotwin.description.nodes import parse_yaml
+    from servotwin.description.units import parse_quantity
+
+    for line in (folder / "lines.txt").read_bytes().decode("utf-8", "surrogatepass").split("\x1e"):
+        for unit in ("m", "rad", "", "kg*m^2"):
+            try:
+                parse_quantity(line, unit)
+            except ValueError as error:
+                if "\n" in str(error):
+                    raise AssertionError(f"more than one line: {error}") from None
+        for text in (line, f"= {line}"):
+            try:
+                resolve(parse_yaml("variables: {a: 2 m}\nb: 1", "x.yaml"), {"b": text, "variables.a": text})
+            except InputError:
+                continue
+    return None
+
+
+DECODERS: dict[str, Decoder] = {
+    "robot": Decoder(make_robot, read_robot, 4),
+    "scenario": Decoder(make_scenario, read_scenario, 3),
+    "urdf": Decoder(lambda rng: {"arm.urdf": xml_tree.mutated_xml(rng, _urdf())}, read_urdf, 3),
+    "xacro": Decoder(lambda rng: {"arm.urdf.xacro": xml_tree.mutated_xml(rng, XACRO, code=True)}, read_xacro),
+    "mesh": Decoder(make_mesh, read_urdf),
+    "job": Decoder(make_job, read_job, 3),
+    "points": Decoder(make_points, read_points, 2),
+    "io": Decoder(
+        lambda rng: {"io.yaml": yaml_tree.mutated_yaml(rng, IO_SCRIPT, [IO_SCRIPT, *_points()])}, read_io
+    ),
+    "csv": Decoder(lambda rng: {"log.csv": tables.mutated_csv(rng)}, read_csv, 2),
+    "result": Decoder(
+        lambda rng: {
+            "signals.parquet": tables.parquet_bytes(rng),
+            **({"zoom.parquet": tables.parquet_bytes(rng)} if rng.random() < 0.3 else {}),
+            "summary.json": tables.summary_bytes(rng),
+            "log.csv": tables.mutated_csv(rng),
+        },
+        read_result,
+        2,
+    ),
+    "quantities": Decoder(make_quantities, read_quantities),
+}

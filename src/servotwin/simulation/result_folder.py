@@ -112,7 +112,7 @@ def recover(folder: str | Path) -> None:
     target = Path(os.path.realpath(folder))
     for place in (target.parent, target):
         with suppress(OSError, ValueError):
-            for path in sorted(place.glob(f"{_stem(target)}*")):
+            for path in sorted(place.glob(f"{hidden_stem(target.name)}*")):
                 with suppress(OSError):
                     _recover_one(path, target)
 
@@ -128,15 +128,15 @@ def _placed(error: InputError, staging: Path, folder: Path) -> InputError:
 # --- hidden folders --------------------------------------------------------------------------------
 
 
-def _stem(target: Path) -> str:
+def hidden_stem(name: str) -> str:
     """How the names of a folder's hidden folders begin; of one length, however long the folder's own name is."""
-    return f"{HIDDEN}{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}-"
+    return f"{HIDDEN}{hashlib.sha256(os.fsencode(name)).hexdigest()[:12]}-"
 
 
 def _hidden_folder(target: Path) -> tuple[Path, int]:
     """A new folder beside the target, or inside if that cannot be exchanged, and the lock that shows its owner."""
     for _ in range(ATTEMPTS):
-        name = f"{_stem(target)}{uuid.uuid4().hex[:12]}{NEW}"
+        name = f"{hidden_stem(target.name)}{uuid.uuid4().hex[:12]}{NEW}"
         path = target.parent / name
         try:
             if not _exchangeable(target):

@@ -176,7 +176,7 @@ def test_file_system_without_locks_is_written_and_old_leftovers_are_removed(
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
 
     monkeypatch.setattr("fcntl.flock", refuse)
-    stem = result_folder._stem(tmp_path / "out")
+    stem = result_folder.hidden_stem("out")
     young, old = (tmp_path / f"{stem}{name}.new" for name in ("young", "old"))
     young.mkdir()
     old.mkdir()
@@ -227,7 +227,7 @@ def moved(result: Result, by: float) -> dict[str, np.ndarray]:
 def test_result_that_lost_its_name_between_two_renames_is_found_again(result: Result, tmp_path: Path) -> None:
     out = tmp_path / "out"
     write_result(result, out, report=False)
-    aside = tmp_path / f"{result_folder._stem(out)}0123456789ab.old"
+    aside = tmp_path / f"{result_folder.hidden_stem(out.name)}0123456789ab.old"
     out.rename(aside)
     assert read_result(out).summary["scenario"] == result.summary["scenario"]
     assert not aside.exists()
@@ -235,7 +235,7 @@ def test_result_that_lost_its_name_between_two_renames_is_found_again(result: Re
 
 def test_note_in_a_folder_that_a_kill_left_behind_is_not_removed_with_it(tmp_path: Path) -> None:
     put(tmp_path / "out", "new")
-    left = tmp_path / f"{result_folder._stem(tmp_path / 'out')}0123456789ab.old"
+    left = tmp_path / f"{result_folder.hidden_stem('out')}0123456789ab.old"
     left.mkdir()
     for name in ("notes.txt", "report.html"):
         (left / name).write_text("old", encoding="utf-8")

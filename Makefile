@@ -10,7 +10,7 @@ PINS := pyproject.toml constraints.txt
 RELEASE := $(VENV)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz bench kills package pins audit hashed clean
+.PHONY: help demo test lint fuzz kills bench package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16

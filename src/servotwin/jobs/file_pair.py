@@ -102,7 +102,10 @@ def _put(path: Path, data: bytes, old: Path | None) -> None:
 
 
 def _move(committed: Path, path: Path, *, careful: bool) -> None:
-    """Move the files to their places; ``careful``: not over one that was changed since."""
+    """Move the files to their places; ``careful``: not over one that was changed since, and not through a link.
+
+    A stranger's folder may hold such a hidden folder, and links that lead to files of the user's.
+    """
     try:
         with (committed / TO_DO).open("rb") as stream:
             before = json.loads(stream.read(LARGEST))
@@ -111,6 +114,8 @@ def _move(committed: Path, path: Path, *, careful: bool) -> None:
     for ending in (POINTS, JOB) if isinstance(before, dict) else ():
         source, target = committed / ending[1:], _target(path, ending)
         if ending not in before or source.is_symlink() or not source.is_file():
+            continue
+        if careful and path.with_name(_stem(path) + ending).is_symlink():
             continue
         if not careful or _digest(target) == before[ending]:
             with suppress(FileNotFoundError):  # another process was quicker

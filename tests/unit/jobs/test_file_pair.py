@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -111,3 +112,20 @@ def test_store_of_the_controller_adds_to_what_stands_in_the_file_now(job: Path) 
     assert "corner" in job.read_text(encoding="utf-8")
     with pytest.raises(InputError):
         store.delete("P1")
+
+
+def test_reading_a_strangers_job_replaces_nothing_that_a_link_leads_to(tmp_path: Path) -> None:
+    """A hidden folder that was sent along, and a link to a file of the user's whose content is known."""
+    mine = tmp_path / "settings"
+    mine.write_text("mine\n", encoding="utf-8")
+    folder = tmp_path / "stranger"
+    folder.mkdir()
+    job = folder / "pick.job"
+    job.symlink_to(mine)
+    hidden = file_pair._committed(job)
+    hidden.mkdir()
+    (hidden / "job").write_text("theirs\n", encoding="utf-8")
+    before = {file_pair.JOB: file_pair._digest(mine)}
+    (hidden / file_pair.TO_DO).write_text(json.dumps(before), encoding="utf-8")
+    file_pair.finish(job)
+    assert mine.read_text(encoding="utf-8") == "mine\n"

@@ -335,3 +335,43 @@ def test_process_killed_at_any_instant_leaves_one_of_both_results(
     assert found["mixed"] == 0
     assert found["left"] == []  # the next run has removed what the killed ones left behind
     assert found["A"] + found["B"] == count
+
+
+def test_hidden_folder_that_is_a_link_does_not_become_the_result(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    target = tmp_path / "result"
+    left = tmp_path / f"{result_folder.hidden_stem(target.name)}0123456789ab{result_folder.OLD}"
+    left.symlink_to(elsewhere)
+    result_folder.recover(target)
+    assert not os.path.lexists(target)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_hidden_folder_of_another_user_is_left_alone(tmp_path: Path) -> None:
+    target = tmp_path / "result"
+    left = tmp_path / f"{result_folder.hidden_stem(target.name)}0123456789ab{result_folder.OLD}"
+    left.mkdir()
+    os.chown(left, 65534, 65534)
+    result_folder.recover(target)
+    assert left.is_dir()
+    assert not target.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root writes into folders of others")
+@pytest.mark.parametrize("current", [False, True])
+def test_folder_of_another_user_stays_theirs_and_is_cleaned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, current: bool
+) -> None:
+    out = tmp_path / "out"
+    put(out, "old")
+    os.chown(out, 1234, 2345)
+    left = tmp_path / f"{result_folder.hidden_stem('out')}0123456789ab{result_folder.NEW}"
+    left.mkdir()
+    os.chown(left, 1234, 2345)  # the earlier folder, killed after the exchange
+    if current:
+        monkeypatch.chdir(out)
+    put(out, "new")
+    assert (out.stat().st_uid, out.stat().st_gid) == (1234, 2345)
+    assert texts(out) == dict.fromkeys(OWN, "new")
+    assert hidden(tmp_path) == hidden(out) == []

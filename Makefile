@@ -6,9 +6,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt
 PYTEST_ARGS ?= -n auto
 PINS := pyproject.toml constraints.txt
+# Tools of releases bring a pip of their own and stay out of the environment that is tested.
+RELEASE := $(VENV)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz bench clean
+.PHONY: help demo test lint fuzz kills bench package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
@@ -30,6 +32,18 @@ fuzz: $(VENV)/.ready-lint  ## mutated files against every decoder (FUZZ_SECONDS=
 
 bench: $(VENV)/.ready-bench  ## speed, as ratios against peers in one run
 	$(BIN)/python -m benchmarks
+
+kills: $(VENV)/.ready-core  ## kill every command that writes, KILLS=100 times each: old or new, never half
+	$(BIN)/python tests/kills/campaign.py --kills $(or $(KILLS),100) $(if $(SEED),--seed $(SEED))
+
+package: $(VENV)/.ready-lint  ## build sdist and wheel, install the wheel elsewhere, run it there as another user
+	$(BIN)/python tools/package.py
+
+pins: $(VENV)/.ready-release  ## write requirements-ci.txt: the versions of constraints.txt with the hashes of all their files
+	$(RELEASE)/bin/python tools/pins.py
+
+audit: $(VENV)/.ready-release  ## known vulnerabilities of the pinned versions (1: found, 3: no service could be asked)
+	$(RELEASE)/bin/python tools/audit.py
 
 clean:  ## remove what the targets write, except .venv
 	rm -rf out build dist src/*.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
@@ -54,6 +68,20 @@ $(VENV)/.ready-test: $(VENV)/.ready-venv $(PINS)
 	@echo "installing servotwin, the development tools, Pinocchio and MuJoCo ..."
 	@$(PIP) --editable '.[dev,verify]'
 	@touch $@ $(VENV)/.ready-core $(VENV)/.ready-lint
+
+# What CI tests: every file that is installed has a hash that requirements-ci.txt knows.
+hashed: $(VENV)/.ready-venv
+	@echo "installing servotwin and all that its tests need, by hash ..."
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --require-hashes -r requirements-ci.txt
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m pip check --disable-pip-version-check
+	@touch $(VENV)/.ready-core $(VENV)/.ready-lint $(VENV)/.ready-test
+
+$(VENV)/.ready-release: $(VENV)/.ready-venv $(PINS)
+	@echo "installing uv and pip-audit ..."
+	@$(PYTHON) -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt uv pip-audit
+	@touch $@
 
 $(VENV)/.ready-bench: $(VENV)/.ready-venv $(PINS)
 	@echo "installing servotwin and the peers of the benchmark ..."

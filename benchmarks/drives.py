@@ -68,8 +68,7 @@ def simulation() -> list[Row]:
 def first_run() -> list[Row]:
     """Compiling on a machine that never ran it, and the start of every later process."""
     with tempfile.TemporaryDirectory() as folder:
-        places = {"SERVOTWIN_CACHE": f"{folder}/kernels", "NUMBA_CACHE_DIR": f"{folder}/loops"}
-        environment = {**os.environ, **places}
+        environment = {**os.environ, "SERVOTWIN_CACHE": folder}
         _, compile_s, _ = _process(environment)
         later = min(_process(environment)[0] for _ in range(3))
     return [

@@ -75,3 +75,14 @@ class KinematicsError(ServotwinError):
 
 class UnsupportedError(ServotwinError):
     """The robot has a feature that the requested operation cannot treat."""
+
+
+class MissingExtraError(ServotwinError):
+    """A package is needed that few people need, so that it comes with an extra of the installation.
+
+    >>> str(MissingExtraError("SymPy objects", "sympy", "sympy"))
+    "SymPy objects need the package sympy: pip install 'servotwin[sympy]'"
+    """
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} need the package {package}: pip install 'servotwin[{extra}]'")

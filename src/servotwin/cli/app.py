@@ -10,11 +10,14 @@ from servotwin import __version__
 from servotwin.cli.app_jobs import add_commands
 from servotwin.cli.options import (
     PLAIN,
+    AllowCode,
     AllowOutside,
     Folder,
     Json,
     Method,
     NoReport,
+    Overwrite,
+    OverwriteFile,
     Plant,
     Position,
     Pwm,
@@ -86,6 +89,7 @@ def check(
 def schema(
     kind: Annotated[str, typer.Argument(metavar="[robot|scenario]", help="Of which files.")] = "robot",
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write to a file instead.")] = None,
+    overwrite: OverwriteFile = False,
     json: Annotated[bool, typer.Option("--json", help="The schema is JSON in any case.")] = False,
 ) -> None:
     """Print the JSON Schema of robot or scenario files.
@@ -94,7 +98,7 @@ def schema(
     """
     from servotwin.cli.files import schema as run
 
-    run(kind, out, json=json)
+    run(kind, out, overwrite=overwrite, json=json)
 
 
 @app.command()
@@ -219,6 +223,7 @@ def equations(
             help="Write to a file; its ending decides: .html .txt .md .tex .m (Mathematica) .py .c (C99).",
         ),
     ] = None,
+    overwrite: OverwriteFile = False,
     drives: Annotated[bool, typer.Option("--drives", help="Include the inertia of the rotors.")] = False,
     general: Annotated[
         bool, typer.Option("--general", help="Keep what is zero in this robot as symbols.")
@@ -250,6 +255,7 @@ def equations(
         general=general,
         numeric=numeric or [],
         generated=generated,
+        overwrite=overwrite,
         json=json,
     )
 
@@ -258,7 +264,8 @@ def equations(
 def convert(
     source: Annotated[str, typer.Argument(metavar="IN", help="Catalogue name, .yaml, .urdf or .xacro file.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="The .yaml or .urdf file to write.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
+    overwrite: OverwriteFile = False,
+    force: Annotated[bool, typer.Option("--force", hidden=True)] = False,
     density: Annotated[
         str | None,
         typer.Option(
@@ -285,7 +292,7 @@ def convert(
     from servotwin.cli.files import convert as run
 
     run(
-        source, target, overrides, force=force, json=json,
+        source, target, overrides, overwrite=overwrite or force, json=json,
         density=density, allow_code=allow_code, arguments=arguments,
     )  # fmt: skip
 
@@ -297,6 +304,7 @@ def simulate(
         typer.Argument(metavar="SCENARIO", help="Name of a scenario (see --list), or path of a .yaml file."),
     ] = None,
     out: Folder = None,
+    overwrite: Overwrite = False,
     overrides: Set = None,
     plant: Plant = None,
     method: Method = None,
@@ -305,7 +313,7 @@ def simulate(
     record: RecordEvery = None,
     law: Annotated[
         str | None,
-        typer.Option("--law", metavar="FILE.py:NAME", help="Control law of your own; its code is run."),
+        typer.Option("--law", metavar="FILE.py:NAME", help="Control law of your own; needs --allow-code."),
     ] = None,
     period: Annotated[
         str | None, typer.Option("--period", metavar="TIME", help="How often the law is called, '1.6 ms'.")
@@ -314,6 +322,7 @@ def simulate(
         str | None,
         typer.Option("--level", metavar="LEVEL", help="What the law commands: speed, current or voltage."),
     ] = None,
+    allow_code: AllowCode = False,
     every: Annotated[bool, typer.Option("--list", help="List the scenarios instead.")] = False,
     no_report: NoReport = False,
     outside: AllowOutside = False,
@@ -327,8 +336,8 @@ def simulate(
 
     code = run(
         scenario, out, overrides, plant,
-        method=method, pwm=pwm, seed=seed, record=record, law=(law, period, level), every=every,
-        report=not no_report, json=json,
+        method=method, pwm=pwm, seed=seed, record=record, law=(law, period, level),
+        allow_code=allow_code, every=every, report=not no_report, overwrite=overwrite, json=json,
     )  # fmt: skip
     raise typer.Exit(code)
 
@@ -346,6 +355,7 @@ def compare(
         str | None,
         typer.Option("--out", metavar="FOLDER", help="Where the page goes; default RESULT/comparison."),
     ] = None,
+    overwrite: Overwrite = False,
     shift: Annotated[
         str,
         typer.Option("--shift", metavar="auto|0|TIME", help="Lag of the measured clock, such as '12 ms'."),
@@ -374,7 +384,7 @@ def compare(
     """
     from servotwin.cli.compare import compare as run
 
-    run(result, measured, out, shift, columns, means, json=json)
+    run(result, measured, out, shift, columns, means, overwrite=overwrite, json=json)
 
 
 @app.command()
@@ -405,6 +415,7 @@ def tune(
         str | None,
         typer.Option("--out", metavar="FOLDER", help="Write tuning.html and tuning.json there."),
     ] = None,
+    overwrite: Overwrite = False,
     overrides: Set = None,
     outside: AllowOutside = False,
     json: Json = False,
@@ -415,7 +426,7 @@ def tune(
     """
     from servotwin.cli.tune import tune as run
 
-    run(robot, q, payload, current, speed, position, out, overrides, json=json)
+    run(robot, q, payload, current, speed, position, out, overrides, overwrite=overwrite, json=json)
 
 
 add_commands(app)
@@ -424,6 +435,7 @@ add_commands(app)
 @app.command()
 def demo(
     out: Annotated[str, typer.Option("--out", metavar="FOLDER", help="Where the report goes.")] = "out/demo",
+    overwrite: Overwrite = False,
     overrides: Set = None,
     json: Json = False,
 ) -> None:
@@ -434,4 +446,4 @@ def demo(
     """
     from servotwin.cli.demo import demo as run
 
-    raise typer.Exit(run(out, overrides, json=json))
+    raise typer.Exit(run(out, overrides, overwrite=overwrite, json=json))

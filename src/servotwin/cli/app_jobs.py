@@ -13,6 +13,7 @@ from servotwin.cli.options import (
     Json,
     Method,
     NoReport,
+    Overwrite,
     Plant,
     Position,
     Pwm,
@@ -149,6 +150,7 @@ def run_job(
     job: JobName,
     robot: RobotOption = None,
     out: Folder = None,
+    overwrite: Overwrite = False,
     q: Start = None,
     io: Script = None,
     fit: Fit = False,
@@ -177,7 +179,8 @@ def run_job(
 
     code = run(
         job, robot, out, overrides, plant, q=q, io=io, fit=fit, override=override, time_limit=time_limit,
-        gripper=gripper, method=method, pwm=pwm, seed=seed, record=record, report=not no_report, json=json,
+        gripper=gripper, method=method, pwm=pwm, seed=seed, record=record, report=not no_report,
+        overwrite=overwrite, json=json,
     )  # fmt: skip
     raise typer.Exit(code)
 

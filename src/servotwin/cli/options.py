@@ -71,6 +71,11 @@ RobotOption = Annotated[
 Folder = Annotated[
     str | None, typer.Option("--out", metavar="FOLDER", help="Where the result goes; default out/NAME.")
 ]
+Overwrite = Annotated[
+    bool,
+    typer.Option("--overwrite", help="Replace files that are there though servotwin did not write them."),
+]
+OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")]
 Plant = Annotated[
     list[str] | None,
     typer.Option(
@@ -87,6 +92,9 @@ Seed = Annotated[str | None, typer.Option("--seed", metavar="NUMBER", help="Seed
 RecordEvery = Annotated[
     str | None,
     typer.Option("--record", metavar="TIME", help="Time between two rows of the signals; default '1 ms'."),
+]
+AllowCode = Annotated[
+    bool, typer.Option("--allow-code", help="Run the control law that the scenario names; Python code.")
 ]
 AllowOutside = Annotated[
     bool,

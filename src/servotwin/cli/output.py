@@ -74,6 +74,14 @@ def working(text: str) -> Iterator[None]:
         yield
 
 
+def compiled_words(seconds: float) -> str:
+    """How long compiling took, and whether it is over with that."""
+    from servotwin.cache.place import place
+
+    again = "once on this machine" if place().private is None else "again next time, as there is no cache"
+    return f"compiled in {seconds:.1f} s, {again}"
+
+
 def number(value: float | None, digits: int = 6) -> str:
     """A number for a table; a dash where there is none."""
     if value is None or not math.isfinite(value):

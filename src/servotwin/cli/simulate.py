@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
-from servotwin.cli.output import number, print_json, print_line, print_note, print_table, working
+from servotwin.cli.output import (
+    compiled_words,
+    number,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    working,
+)
+from servotwin.cli.signals import check, finishing
 from servotwin.description.nodes import Origin, quoted
 from servotwin.description.placed import Placed
 from servotwin.errors import InputError, SimulationError
@@ -66,13 +75,15 @@ def simulate(
     seed: str | None = None,
     record: str | None = None,
     law: Sequence[str | None] = (),
+    allow_code: bool = False,
     every: bool = False,
     report: bool = True,
+    overwrite: bool = False,
     json: bool = False,
 ) -> int:
     """Run a scenario, write its result and say where it is; the exit code.
 
-    ``law`` holds the options --law, --period and --level.
+    ``law`` holds the options --law, --period and --level; without ``allow_code`` no law of a file is run.
     """
     if every:
         list_scenarios(json=json)
@@ -87,28 +98,31 @@ def simulate(
         if text is not None:
             changes[field] = Placed(text, Origin(option))
     with working("reading the scenario"):
+        from servotwin.simulation.law_file import check_allowed
         from servotwin.simulation.scenario import read_scenario
 
         chosen = read_scenario(scenario, changes)
+        check_allowed(chosen.law, allow_code)
     folder = out or f"out/{chosen.name}"
-    result, failure = run_scenario(chosen, folder)
-    with working("writing the result"):
+    from servotwin.simulation.result_folder import RUN_FILES, claim_folder
+
+    claim_folder(folder, RUN_FILES, overwrite=overwrite)  # a refusal comes before the work is done
+    result, failure = run_scenario(chosen, allow_code=allow_code)
+    with working("writing the result"), finishing():
         from servotwin.report.simulation_files import write_result
 
-        files = write_result(result, folder, report=report)
+        files = write_result(result, folder, report=report, overwrite=overwrite)
     _print_result(result, files, json=json)
     return how_it_ended(result, failure, folder)
 
 
-def run_scenario(scenario: Scenario, folder: str | Path) -> tuple[Result, SimulationError | None]:
+def run_scenario(scenario: Scenario, *, allow_code: bool = False) -> tuple[Result, SimulationError | None]:
     """What there is of a run, and why there is no more of it."""
     with progress_bar(f"simulating {scenario.name}") as progress:
         from servotwin import simulate as run
-        from servotwin.report.files import make_folder
 
-        make_folder(folder)  # a place that cannot be written is said before the work is done
         try:
-            return run(scenario, progress=progress), None
+            return run(scenario, allow_code=allow_code, progress=progress), None
         except SimulationError as error:
             if error.partial is None:
                 raise
@@ -181,7 +195,12 @@ def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task(text, total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
+
+        def advance(fraction: float) -> None:
+            check()
+            bar.update(task, completed=fraction)
+
+        yield advance
 
 
 def _print_result(result: Result, files: ResultFiles, *, json: bool) -> None:
@@ -277,7 +296,7 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
             f"({numbers['simulated_s']:.4g} s in {numbers['wall_s']:.3g} s)"
         )
     if numbers.get("compile_s", 0.0) > LONG:
-        lines.append(f"compiled in {numbers['compile_s']:.1f} s, once on this machine")
+        lines.append(compiled_words(numbers["compile_s"]))
     return lines
 
 

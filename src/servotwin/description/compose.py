@@ -75,6 +75,9 @@ class Files:
     ) -> None:
         self.find, self.reach = find, reach
         self.trees: dict[Path, Node] = {}
+        self.absent: list[
+            Path
+        ] = []  # where a file was looked for first; one that appears there is another answer
         self.density, self.allow_code = density, allow_code  # for URDF files, see ``import_urdf``
         self.notes: list[str] = []
         self.warnings: list[str] = []
@@ -113,6 +116,7 @@ class Files:
                     raise InputError(problem)
                 if is_there(path):
                     return path
+                self.absent.append(path)
             if self.find is not None:
                 return self.find(name)
         except InputError as error:

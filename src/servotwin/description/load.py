@@ -73,6 +73,7 @@ def description_from(tree: Node, files: Files | None = None) -> RobotDescription
         raise input_error(error, tree) from None
     description._tree = tree
     description._dependencies = files.dependencies
+    description._absent = tuple(files.absent)
     description._notes = tuple(files.notes)
     description._warnings = (*files.warnings, *contradictions(description))
     return description

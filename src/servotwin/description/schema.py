@@ -265,6 +265,7 @@ class RobotDescription(Part):
 
     _tree: Node | None = PrivateAttr(None)
     _dependencies: tuple[Path, ...] = PrivateAttr(())
+    _absent: tuple[Path, ...] = PrivateAttr(())
     _warnings: tuple[str, ...] = PrivateAttr(())
     _notes: tuple[str, ...] = PrivateAttr(())
 
@@ -343,6 +344,11 @@ class RobotDescription(Part):
     def dependencies(self) -> list[Path]:
         """The files that were read, the description's own first."""
         return list(self._dependencies)
+
+    @property
+    def absent(self) -> list[Path]:
+        """Where files were looked for before they were found elsewhere; one there would make another robot."""
+        return list(self._absent)
 
     @property
     def warnings(self) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import servotwin.dynamics.recursive.numba_start  # noqa: F401 -- before numba
+
+# isort: split
 from typing import Any
 
 from numba import types

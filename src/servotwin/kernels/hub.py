@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.cache.store import read_entry, source_digest, write_entry
 from servotwin.equations.derivation import Numbers, structure_key
 from servotwin.equations.graph import Graph, Op, apply
-from servotwin.kernels.cache import read_entry, source_digest, write_entry
 from servotwin.kernels.machine import abi, load_object, simd_width
 from servotwin.kernels.ufunc import make_ufunc
 from servotwin.mechanism.model import Array

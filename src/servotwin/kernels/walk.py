@@ -24,7 +24,7 @@ from functools import cache
 
 import numpy as np
 
-from servotwin.kernels.cache import read_entry, source_digest, write_entry
+from servotwin.cache.store import read_entry, source_digest, write_entry
 from servotwin.kernels.hub import Kernel
 from servotwin.kernels.machine import abi, compile_object, load_object
 from servotwin.kernels.ufunc import make_ufunc

@@ -10,25 +10,16 @@ and the rows :math:`\alpha u + \beta x \le \gamma` of both ends of the interval 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TypeVar, cast
 
 import numpy as np
 
+from servotwin.dynamics.recursive.jit import strict_kernel
 from servotwin.mechanism.model import Array
 
 STEPS = 60
-Function = TypeVar("Function", bound=Callable[..., object])
 
 
-def compiled(function: Function) -> Function:
-    """The function compiled by numba, found again in its cache."""
-    from numba import njit
-
-    return cast(Function, njit(cache=True)(function))
-
-
-@compiled
+@strict_kernel
 def _bounds(x: float, alpha: Array, beta: Array, gamma: Array) -> tuple[float, float, float, float, float]:
     """Least and largest u at x, their slopes over x, and how much a row without u is broken."""
     low, high, d_low, d_high, broken = -math.inf, math.inf, 0.0, 0.0, 0.0
@@ -47,7 +38,7 @@ def _bounds(x: float, alpha: Array, beta: Array, gamma: Array) -> tuple[float, f
     return low, high, d_low, d_high, broken
 
 
-@compiled
+@strict_kernel
 def _largest(x: float, alpha: Array, beta: Array, gamma: Array) -> float:
     """The largest feasible x below the given one, -1 if there is none.
 
@@ -69,7 +60,7 @@ def _largest(x: float, alpha: Array, beta: Array, gamma: Array) -> float:
     return x if x >= 0.0 else -1.0
 
 
-@compiled
+@strict_kernel
 def _interval(
     i: int,
     s: Array,
@@ -97,7 +88,7 @@ def _interval(
     alpha[at + 1], beta[at + 1], gamma[at + 1] = -whole, -1.0, 0.0
 
 
-@compiled
+@strict_kernel
 def fastest(s: Array, rows: Array, room: Array, x_max: Array) -> tuple[Array, int]:
     """The largest sd^2 (m,) from rest to rest, and the point where there is none, else -1.
 

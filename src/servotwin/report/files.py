@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from servotwin.description.file_write import atomic_write_bytes
 from servotwin.mechanism.model import Array
-from servotwin.simulation.result_folder import recover, unwritable
-
-
-def make_folder(path: str | Path) -> Path:
-    """The folder, created with its parents if it is missing, and free of what a killed process left behind."""
-    folder = Path(path)
-    try:
-        recover(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise unwritable(folder, error) from None
-    return folder
+from servotwin.simulation.parquet import table_bytes
 
 
 def write_bytes(path: Path, data: bytes) -> Path:
     """Write a file so that readers see the old or the whole content, never a part."""
-    temporary = path.parent / f".{uuid.uuid4().hex}.tmp"
-    try:
-        try:
-            with temporary.open("xb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        raise unwritable(path, error) from None
+    atomic_write_bytes(path, data)
     return path
 
 
@@ -52,13 +28,6 @@ def write_parquet(
 ) -> Path:
     """Write columns of equal length, named with their units, as an Apache Parquet table.
 
-    ``sampling`` of a column, 'mean', 'any' or 'instant', becomes metadata of its field.
+    ``sampling`` of a column, 'mean', 'any' or 'instant', stands in the metadata ``sampling`` of the file, as JSON.
     """
-    import pyarrow
-    import pyarrow.parquet
-
-    buffer = io.BytesIO()
-    table = pyarrow.table(dict(columns))
-    noted = [table.field(name).with_metadata({"sampling": kind}) for name, kind in (sampling or {}).items()]
-    pyarrow.parquet.write_table(table.cast(pyarrow.schema(noted)) if noted else table, buffer)
-    return write_bytes(path, buffer.getvalue())
+    return write_bytes(path, table_bytes(columns, {"sampling": dict(sampling)} if sampling else None))

@@ -1,9 +1,9 @@
 """Load a robot by catalogue name or file; what was read before comes back without parsing.
 
 A description that was checked once is kept as the numbers of its mechanism,
-together with the digests of every file it came from. As long as none of them,
-the overrides and the loader have changed, loading is reading those numbers:
-no YAML, no units, no schema.
+together with the digests of every file it came from, and with the places where one
+was looked for in vain. As long as none of them, the overrides and the loader have
+changed, loading is reading those numbers: no YAML, no units, no schema.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from servotwin.cache.store import read_entry, source_digest, write_entry
 from servotwin.description.placed import override_text
 from servotwin.description.reach import Reach, outside
 from servotwin.description.regular_file import URDF, read_bytes
 from servotwin.errors import RobotWarning, ServotwinError
-from servotwin.kernels.cache import read_entry, source_digest, write_entry
 from servotwin.mechanism.model import Mechanism
 from servotwin.mechanism.store import pack, unpack
 from servotwin.robot.robot import RoadName, Robot
@@ -82,13 +82,13 @@ def load_checked(robot: str | Path, overrides: Mapping[str, str]) -> Checked:
 
 
 def _key(robot: str | Path, overrides: Mapping[str, str]) -> str:
-    place, reach = str(robot), None
-    path = Path(robot)
-    if path.suffix.lower() in {".yaml", ".yml", ".urdf"}:
-        place, reach = str(path.absolute()), Reach.of(robot).folder
+    named = isinstance(robot, str) and not robot.lower().endswith((".yaml", ".yml", ".urdf"))
+    place = f"catalogue {robot}" if named else str(Path(robot).absolute())
+    reach = None if named else Reach.of(robot).folder
     changes = sorted((field, text, str(getattr(text, "origin", ""))) for field, text in overrides.items())
+    here = str(Path().absolute()) if changes else ""  # where files that overrides name are looked for
     # two installations may share the store, and each has a catalogue of its own
-    parts = [str(PACKAGE), place, reach, changes, _loader_version()]
+    parts = [str(PACKAGE), place, reach, here, changes, _loader_version()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -98,10 +98,19 @@ def _loader_version() -> str:
 
 
 def _digest(path: str) -> str | None:
+    """Digest of a regular file; None if there is none, or something that could block or never end."""
     try:
         return hashlib.sha256(read_bytes(path, URDF)).hexdigest()
     except ServotwinError:
         return None
+
+
+def _appeared(path: str) -> bool:
+    """Whether there is a file now where there was none."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _read(key: str) -> Checked | None:
@@ -111,6 +120,8 @@ def _read(key: str) -> Checked | None:
     header, numbers = entry
     try:
         if any(_digest(path) != digest for path, digest in header["files"].items()):
+            return None
+        if any(_appeared(path) for path in header["absent"]):
             return None
         lines = tuple(str(line) for line in header["warnings"])
         return Checked(unpack(header["mechanism"], numbers), str(header["title"]), lines)
@@ -125,6 +136,7 @@ def _write(key: str, description: RobotDescription, mechanism: Mechanism) -> Non
     layout, numbers = pack(mechanism)
     header: dict[str, Any] = {
         "files": files,
+        "absent": [str(path.absolute()) for path in description.absent],
         "title": description.title or "",
         "warnings": list(description.warnings),
         "mechanism": layout,

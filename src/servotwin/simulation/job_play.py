@@ -63,8 +63,12 @@ def play(
     time_limit: float = TIME_LIMIT,
     progress: Callable[[float], None] | None = None,
     expected: float = math.nan,
+    keep_interrupted: bool = True,
 ) -> Played:
-    """Step the controller and its plant until the job is done or cannot go on."""
+    """Step the controller and its plant until the job is done or cannot go on.
+
+    ``keep_interrupted``: Ctrl-C gives what was played up to then, instead of raising KeyboardInterrupt.
+    """
     T = controller.period_ns
     around = Surroundings(script)
     changes: list[Change] = []
@@ -99,6 +103,8 @@ def play(
         if ended is None and complete:
             changes.append(Change(now * NANO, "time limit", f"{time_limit:g} s"))
     except KeyboardInterrupt:
+        if not keep_interrupted:
+            raise
         complete = False
         changes.append(Change(now * NANO, "interrupted", f"{now * NANO:.4g} s"))
     reason = "" if finished is not None and complete else _reason(controller, changes, now)

@@ -88,7 +88,7 @@ def rehearse(
     controller, player = _start(program, scenario, model, chosen)
     played = play(
         controller, IdealPlant(counted_pose(controller, _start_pose(scenario, model))), _script(io_script),
-        settle=0.0, time_limit=chosen.time_limit,
+        settle=0.0, time_limit=chosen.time_limit, keep_interrupted=False,
     )  # fmt: skip
     return Rehearsal(_log(scenario, controller, played, None), played.commands, player)
 

@@ -1,9 +1,13 @@
-"""Control laws that a scenario names: ``mylaw.py:follow``. Loading one runs the Python code of its file."""
+"""Control laws that a scenario names: ``mylaw.py:follow``. Loading one runs the Python code of its file.
+
+So none is loaded unless the caller allows it, and none from outside the folder of the scenario that names it.
+"""
 
 from __future__ import annotations
 
 import sys
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +23,11 @@ from servotwin.simulation.scenario_parts import OwnLaw
 
 @dataclass(frozen=True)
 class LawFile:
-    """A law in a Python file, not loaded yet; ``node`` is where the scenario names it."""
+    """A law in a Python file, not loaded yet; ``node`` is where the scenario names it.
+
+    ``folder`` is that of the file that names it, which it must not leave; None where the user named it, by an
+    option or in a call.
+    """
 
     path: Path
     name: str
@@ -27,6 +35,7 @@ class LawFile:
     level: str | None
     memory: int | None
     node: Node = field(repr=False, compare=False)
+    folder: Path | None = None
 
     def plain(self) -> dict[str, Any]:
         """As texts and SI numbers, ready for JSON."""
@@ -45,19 +54,54 @@ def law_file(stated: OwnLaw, node: Node) -> LawFile:
     if not file.endswith(".py") or not name.isidentifier():
         text = f"{quoted(stated.law)} is not FILE.py:NAME; expected such as 'mylaw.py:follow'"
         raise place.error(text, "controller.law")
-    path = Path(place.origin.file).parent / file if place.origin.line else Path(file)
+    folder = Path(place.origin.file).parent if place.origin.line else None
+    path = Path(file) if folder is None else folder / file
+    law = LawFile(path, name, stated.period, stated.level, stated.memory, node, folder)
+    check_beside(law)
     try:
         there = path.is_file()
     except (OSError, ValueError):
         there = False
     if not there:
-        beside = "beside the scenario" if place.origin.line else "in this folder"
+        beside = "in this folder" if folder is None else "beside the scenario"
         raise place.error(f"no file {quoted(file)} {beside}; expected a Python file", "controller.law")
-    return LawFile(path, name, stated.period, stated.level, stated.memory, node)
+    return law
+
+
+def check_beside(law: LawFile) -> None:
+    """Refuse a law whose file lies, or through a link leads, outside the folder of the scenario that names it."""
+    if law.folder is None:
+        return
+    named = Path(str(find(law.node, ["law"]).value).rpartition(":")[0])
+    try:
+        inside = law.path.resolve().is_relative_to(law.folder.resolve())
+    except (OSError, RuntimeError, ValueError):
+        inside = False
+    if not inside or named.is_absolute() or ".." in named.parts:
+        raise law.error(
+            f"{quoted(str(named))} leads out of the folder of the scenario; expected a file beside it"
+        )
+
+
+def check_allowed(law: LawFile | None, allow_code: bool) -> None:
+    """Refuse to run a law unless the user has allowed the code of files."""
+    if law is not None and not allow_code:
+        shown = one_line(f"{law.path}:{law.name}", 300)
+        remedy = "if you trust it, allow it by --allow-code (Python: allow_code=True)"
+        raise law.error(f"'{shown}' is Python code, which is not run; {remedy}")
+
+
+def announce(law: LawFile) -> None:
+    """Name a law on stderr before its code runs."""
+    with suppress(OSError, ValueError, AttributeError):  # stderr may be closed, or absent
+        sys.stderr.write(f"running the law {one_line(f'{law.path.resolve()}:{law.name}', 300)}\n")
+        sys.stderr.flush()
 
 
 def load_law(law: LawFile, motors: int) -> UserLaw:
-    """The law, ready to run, for as many motors; runs the code of its file anew."""
+    """The law, ready to run, for as many motors; names the file, and runs its code anew."""
+    check_beside(law)  # links may have changed since the scenario was read
+    announce(law)
     module = _module(law.path)
     found = getattr(module, law.name, None)
     if found is None:

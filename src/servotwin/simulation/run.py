@@ -21,7 +21,7 @@ from servotwin.simulation.advice import coarse_steps, late_faults, run_warnings
 from servotwin.simulation.drive_data import highest_voltage
 from servotwin.simulation.energy import account, balance_warnings, stored
 from servotwin.simulation.faults import apply_fault, fault_times
-from servotwin.simulation.law_file import load_law
+from servotwin.simulation.law_file import check_allowed, load_law
 from servotwin.simulation.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
 from servotwin.simulation.machine import Machine, build_machine, square_transmission
 from servotwin.simulation.motion_log import Reference, make_log
@@ -43,6 +43,7 @@ def simulate(
     overrides: Mapping[str, str | None] | None = None,
     *,
     controller: UserLaw | None = None,
+    allow_code: bool = False,
     progress: Callable[[float], None] | None = None,
     allow_outside: bool = False,
 ) -> Result:
@@ -50,16 +51,17 @@ def simulate(
 
     ``scenario`` is the name of one that ships, the path of a scenario file, or a ``Scenario``; ``overrides``
     changes its fields (``{"solver.method": "rk4", "set.variables.load": "2 kg"}``; None removes a part). A
-    ``controller`` of the user's takes the place of position and speed loops, and of a law that the file names.
-    ``progress`` is called with the part done, 0 to 1. ``allow_outside`` lets the file name files outside of its
-    folder. A run that diverges, or whose law fails, raises
+    ``controller`` of the user's takes the place of position and speed loops, and of a law that the file names;
+    a law of the file is Python code, and is run only with ``allow_code``. ``allow_outside`` lets the file name files
+    outside of its folder. ``progress`` is called with the part done, 0 to 1. A run that diverges, or whose law fails,
+    raises
     SimulationError with ``.partial``; Ctrl-C gives a result that is not ``complete``.
     """
     if not isinstance(scenario, Scenario):
         scenario = read_scenario(scenario, overrides, allow_outside=allow_outside)
     elif overrides:
         raise InputError("overrides go with a name or file; expected a scenario that is not read yet")
-    run = prepare(scenario, controller)
+    run = prepare(scenario, controller, allow_code=allow_code)
     return carry_out(run, progress or (lambda part: None))
 
 
@@ -79,8 +81,10 @@ class Run:
     compile_s: float
 
 
-def prepare(scenario: Scenario, law: UserLaw | None = None) -> Run:
+def prepare(scenario: Scenario, law: UserLaw | None = None, *, allow_code: bool = False) -> Run:
     """Build everything up to the instant zero; compiles what is not compiled yet."""
+    if law is None:
+        check_allowed(scenario.law, allow_code)
     belief, truth = scenario.description, scenario.plant_description
     model = Robot(build_mechanism(belief), title=belief.title)
     plant = Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
@@ -125,7 +129,10 @@ def start_of(scenario: Scenario, joints: tuple[str, ...]) -> Start:
 
 
 def own_law(scenario: Scenario, law: UserLaw | None, machine: Machine) -> UserLaw | None:
-    """The law of the call or of the scenario, put in its place; None if the controller's own loops run."""
+    """The law of the call or of the scenario, put in its place; None if the controller's own loops run.
+
+    That of the scenario is allowed (``law_file.check_allowed``) before.
+    """
     if law is not None:
         attach_law(machine, law)
         return law

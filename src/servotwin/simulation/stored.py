@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from servotwin.description.plain_text import hidden_character
 from servotwin.description.regular_file import SUMMARY as SUMMARY_FILE
 from servotwin.description.regular_file import TABLE, Kind, is_there, read_bytes
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.result_folder import SIGNALS, SUMMARY, ZOOM, recover
+from servotwin.simulation.result_mark import belongs
+from servotwin.simulation.tables import read_table
 
 ATTEMPTS = 20
 
@@ -60,8 +59,7 @@ def read_result(folder: str | Path) -> Saved:
     All files are of one run, even if another one replaces the folder in the meantime.
     """
     place = Path(folder)
-    if not place.exists():
-        recover(place)
+    recover(place)
     for _ in range(ATTEMPTS):
         before = _identity(place)
         try:
@@ -88,10 +86,10 @@ def _read(place: Path) -> Saved:
     if not place.is_dir():
         what = "is a file" if place.exists() else "does not exist"
         raise InputError(f"{what}; expected a folder that 'servotwin simulate' has written", file=str(place))
-    signals = _read_table(place / SIGNALS)
+    signals = _table(place / SIGNALS)
     if "time_s" not in signals or len(signals["time_s"]) < 2:
         raise InputError("has no column time_s with two instants or more", file=str(place / SIGNALS))
-    zoom = _read_table(place / ZOOM) if (place / ZOOM).exists() else {}
+    zoom = _table(place / ZOOM) if belongs(place, ZOOM) else {}
     return Saved(place, signals, zoom, _read_summary(place / SUMMARY))
 
 
@@ -106,18 +104,8 @@ def _read_summary(path: Path) -> dict[str, Any]:
     return value
 
 
-def _read_table(path: Path) -> dict[str, Array]:
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        table = pyarrow.parquet.read_table(pyarrow.BufferReader(_bytes(path, TABLE)))
-        for name in table.column_names:
-            if hidden_character(name) is not None:
-                raise ValueError(name)
-        return {name: np.asarray(table[name].to_numpy(), dtype=np.float64) for name in table.column_names}
-    except (pyarrow.ArrowException, ValueError, TypeError, OSError):  # OSError: damaged metadata
-        raise InputError("is not a Parquet table of numbers, or is damaged", file=str(path)) from None
+def _table(path: Path) -> dict[str, Array]:
+    return read_table(_bytes(path, TABLE), str(path))
 
 
 def _bytes(path: Path, kind: Kind) -> bytes:

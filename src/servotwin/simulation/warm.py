@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 
 from servotwin.dynamics.recursive.jit import Piece
+from servotwin.processes import processors, start_python
 from servotwin.simulation.closure_watch import watch_closure
 from servotwin.simulation.fast import fast_window
 from servotwin.simulation.late_pattern import late_pattern
@@ -41,10 +40,14 @@ def addresses(names: list[str], meanwhile: Callable[[], None]) -> dict[str, int]
     compiled here.
     """
     missing = [name for name in ASIDE if name in names and not PIECES[name].on_disk]
-    other = _start(missing) if missing and (os.cpu_count() or 1) > 1 else None
+    other = start_compiler(missing) if missing and processors() > 1 else None
     try:
         meanwhile()
         found = {name: PIECES[name].address for name in names if name not in missing}
+    except BaseException:
+        if other is not None:
+            other.kill()
+        raise
     finally:
         if other is not None:
             _finish(other)
@@ -57,19 +60,9 @@ def compile_pieces(names: list[str]) -> None:
         _ = PIECES[name].address
 
 
-def _start(names: list[str]) -> subprocess.Popen[bytes] | None:
-    code = f"from servotwin.simulation.warm import compile_pieces; compile_pieces({names!r})"
-    paths = os.pathsep.join(path for path in sys.path if path)
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": paths},
-        )
-    except OSError:
-        return None
+def start_compiler(names: list[str]) -> subprocess.Popen[bytes] | None:
+    """Start another process that compiles the named pieces; None if there can be none."""
+    return start_python(f"from servotwin.simulation.warm import compile_pieces; compile_pieces({names!r})")
 
 
 def _finish(process: subprocess.Popen[bytes]) -> None:

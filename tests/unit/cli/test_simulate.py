@@ -36,7 +36,10 @@ def run(monkeypatch: pytest.MonkeyPatch, result: Result) -> Callable[[Any], list
     def install(outcome: Any) -> list[Any]:
         asked = []
 
-        def simulate(scenario: Any, *, progress: Callable[[float], None] | None = None) -> Result:
+        def simulate(
+            scenario: Any, *, allow_code: bool = False, progress: Callable[[float], None] | None = None
+        ) -> Result:
+            assert not allow_code
             asked.append(scenario)
             if progress is not None:
                 progress(0.5)

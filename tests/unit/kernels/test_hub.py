@@ -8,9 +8,10 @@ import sys
 import numpy as np
 import pytest
 
+from servotwin.cache import store as cache
 from servotwin.equations.derivation import Derivation, Numbers
 from servotwin.equations.programs import PROGRAMS
-from servotwin.kernels import cache, hub
+from servotwin.kernels import hub
 from tests.random_trees import random_mechanism
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import servotwin as st
+from servotwin.description.load import CATALOGUE
 from servotwin.errors import InputError, ServotwinError, ShapeError, UnsupportedError
 from servotwin.robot import load
 
@@ -210,3 +212,59 @@ def test_random_q_takes_a_size_of_numpy(scara: st.Robot) -> None:
 def test_accel_at_a_position_beyond_the_sine_says_that_q_is_too_large() -> None:
     with pytest.raises(InputError, match="gsis-scara: q is too large; expected at most 1e\\+09 rad"):
         st.load_robot("gsis-scara").accel([0.0, 3e9, 0.05, 0.0], np.zeros(4), np.zeros(4))
+
+
+def test_load_robot_notices_a_file_that_appears_where_it_looks_first(tmp_path):
+    path, part = tmp_path / "arm.yaml", tmp_path / "gsis-motors.yaml"
+    path.write_text("extends: gsis-scara\naxes: {A: {motor: {include: gsis-motors.yaml#a-axis}}}\n")
+    zero, turning = np.zeros(4), np.array([1.0, 0.0, 0.0, 0.0])
+
+    def torque() -> float:
+        return float(st.load_robot(path).rne(zero, zero, turning, drives=True)[0])
+
+    of_catalogue = [torque() for _ in range(2)]
+    part.write_text((CATALOGUE / "parts" / part.name).read_text().replace("1.5e-4 kg*m^2", "1.5 kg*m^2"))
+    of_file = [torque() for _ in range(2)]
+    part.unlink()
+    assert of_file[0] == of_file[1] > 100 * of_catalogue[0]
+    assert torque() == of_catalogue[0] == of_catalogue[1]
+
+
+def test_load_robot_a_path_without_suffix_is_no_catalogue_name_whatever_was_loaded_before(tmp_path):
+    st.load_robot("puma560")
+    with pytest.raises(InputError, match=r"not a robot file; expected \.yaml, \.yml or \.urdf"):
+        st.load_robot(Path("puma560"))
+
+
+def test_load_robot_a_file_without_stem_is_that_of_the_current_folder(tmp_path, monkeypatch):
+    found = []
+    for name in ("puma560", "gsis-scara"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        Path(".yaml").write_text(f"extends: {name}\n")
+        found.append(len(st.load_robot(".yaml").joint_names))
+    assert found == [6, 4]
+
+
+def test_load_robot_a_file_that_became_a_pipe_is_not_waited_for(tmp_path):
+    path, base = tmp_path / "arm.yaml", tmp_path / "base.yaml"
+    base.write_text("extends: puma560\n")
+    path.write_text("extends: base.yaml\n")
+    st.load_robot(path)
+    base.unlink()
+    os.mkfifo(base)
+    with pytest.raises(InputError, match=r"base\.yaml"):
+        st.load_robot(path)
+
+
+def test_load_robot_a_file_that_an_override_names_is_that_of_the_current_folder(tmp_path, monkeypatch):
+    motors = (CATALOGUE / "parts/gsis-motors.yaml").read_text()
+    zero, turning = np.zeros(4), np.array([1.0, 0.0, 0.0, 0.0])
+    torques = []
+    for name, inertia in (("light", "1.5e-4 kg*m^2"), ("heavy", "1.5 kg*m^2")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.yaml").write_text(motors.replace("1.5e-4 kg*m^2", inertia))
+        monkeypatch.chdir(tmp_path / name)
+        robot = st.load_robot("gsis-scara", {"axes.A.motor.include": "mine.yaml#a-axis"})
+        torques.append(float(robot.rne(zero, zero, turning, drives=True)[0]))
+    assert torques[1] > 100 * torques[0]

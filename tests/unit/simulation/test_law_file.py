@@ -13,7 +13,7 @@ from servotwin.cli.main import main
 from servotwin.errors import InputError, SimulationError
 from servotwin.simulation.law_file import load_law
 from servotwin.simulation.run import prepare
-from servotwin.simulation.scenario import read_scenario
+from servotwin.simulation.scenario import read_scenario, scenario_names
 from tests import small_drives as small
 
 MOVE = {"move": [{"to": {"A": "0.2 rad"}}], "solver": {"method": "fast"}}
@@ -49,7 +49,7 @@ def case(folder: Path, controller: dict[str, Any] | None = None, laws: str = LAW
 
 
 def positions(path: Path, law: Any = None) -> np.ndarray:
-    return st.simulate(path, controller=law).signals["joint_A_position_rad"]
+    return st.simulate(path, controller=law, allow_code=law is None).signals["joint_A_position_rad"]
 
 
 def follow(_time: float, signals: Any) -> Any:
@@ -93,7 +93,7 @@ def test_reading_a_scenario_does_not_run_its_law(tmp_path: Path) -> None:
     scenario = read_scenario(path)
     assert scenario.plain()["controller"]["law"].endswith("mylaw.py:follow")
     with pytest.raises(InputError, match=r"mylaw\.py:1: the law cannot be loaded: SystemExit: 7"):
-        prepare(scenario)
+        prepare(scenario, allow_code=True)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_law_that_cannot_run_is_one_line_with_its_place(
 ) -> None:
     path = case(tmp_path, controller)
     with pytest.raises(InputError) as caught:
-        st.simulate(path)
+        st.simulate(path, allow_code=True)
     text = str(caught.value)
     assert expected in text
     assert text.startswith(f"{path}:")
@@ -161,13 +161,13 @@ def test_a_law_that_cannot_run_is_one_line_with_its_place(
 def test_a_broken_file_is_told_with_its_own_line(tmp_path: Path, laws: str, expected: str) -> None:
     path = case(tmp_path, {"law": "mylaw.py:f", "period": "1 ms"}, laws)
     with pytest.raises(InputError) as caught:
-        st.simulate(path)
+        st.simulate(path, allow_code=True)
     assert str(caught.value).startswith(f"{tmp_path / 'mylaw.py'}{expected}")
 
 
 def test_a_law_that_fails_in_the_run_leaves_the_result(tmp_path: Path) -> None:
     with pytest.raises(SimulationError, match="the control law failed at 0 s: ValueError: no idea"):
-        st.simulate(case(tmp_path, {"law": "mylaw.py:fails", "period": "1 ms"}))
+        st.simulate(case(tmp_path, {"law": "mylaw.py:fails", "period": "1 ms"}), allow_code=True)
 
 
 def test_the_command_line_names_a_law(
@@ -185,14 +185,116 @@ def test_the_command_line_names_a_law(
         "mylaw.py:follow",
         "--level",
         "speed",
+        "--allow-code",
     ]
     assert main(options) == 2
-    assert capsys.readouterr().err.startswith("--law: no period: 'follow' does not say")
+    named = f"running the law {tmp_path / 'mylaw.py'}:follow\n"
+    assert capsys.readouterr().err.startswith(f"{named}--law: no period: 'follow' does not say")
     assert main([*options, "--period", "1 ms"]) == 0
+    assert capsys.readouterr().err.startswith(named)
     assert main([*options, "--period", "1 mm"]) == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith("--period: '1 mm' is a length")
     assert main(["simulate", str(path), "--law", "other.py:f"]) == 2
     assert capsys.readouterr().err == "--law: no file 'other.py' in this folder; expected a Python file\n"
+
+
+# --- permission ----------------------------------------------------------------------------------------
+
+LEAVES_A_MARK = """
+from pathlib import Path
+Path(__file__).with_name("mark").touch()
+
+def follow(time, signals):
+    return signals.speed_ref
+"""
+FOLLOW = {"law": "mylaw.py:follow", "period": "1 ms", "level": "speed"}
+
+
+def test_a_law_of_a_file_is_not_run_unless_it_is_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = case(tmp_path, FOLLOW, LEAVES_A_MARK)
+    law = tmp_path / "mylaw.py"
+    with pytest.raises(InputError) as caught:
+        st.simulate(path)
+    line = caught.value.line
+    expected = (
+        f"{path}:{line}: controller.law: '{law}:follow' is Python code, which is not run; "
+        "if you trust it, allow it by --allow-code (Python: allow_code=True)"
+    )
+    assert str(caught.value) == expected
+    out = tmp_path / "out"
+    assert main(["simulate", str(path), "--no-report", "--out", str(out)]) == 2
+    assert capsys.readouterr().err == f"{expected}\n"
+    assert not out.exists()
+    assert not (tmp_path / "mark").exists()
+
+
+def test_a_law_of_an_option_is_not_run_unless_it_is_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = case(tmp_path, laws=LEAVES_A_MARK)
+    monkeypatch.chdir(tmp_path)
+    assert main(["simulate", str(path), "--law", "mylaw.py:follow", "--period", "1 ms"]) == 2
+    assert capsys.readouterr().err.startswith("--law: 'mylaw.py:follow' is Python code, which is not run;")
+    assert not (tmp_path / "mark").exists()
+
+
+def test_a_law_of_an_extended_file_is_not_run_unless_it_is_allowed(tmp_path: Path) -> None:
+    base = case(tmp_path, FOLLOW, LEAVES_A_MARK)
+    variant = tmp_path / "variant.yaml"
+    variant.write_text(f"extends: {base.name}\nname: variant\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"mylaw\.py:follow' is Python code, which is not run"):
+        st.simulate(variant)
+    assert not (tmp_path / "mark").exists()
+
+
+def test_an_allowed_law_is_named_before_it_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = case(tmp_path, FOLLOW, "raise SystemExit(7)")
+    with pytest.raises(InputError, match="SystemExit: 7"):
+        prepare(read_scenario(path), allow_code=True)
+    assert capsys.readouterr().err == f"running the law {tmp_path / 'mylaw.py'}:follow\n"
+
+
+@pytest.mark.parametrize("named", ["../mylaw.py", "{folder}/mylaw.py", "sub/../../mylaw.py", "link.py"])
+def test_a_law_outside_the_folder_of_its_scenario_is_refused(tmp_path: Path, named: str) -> None:
+    (tmp_path / "mylaw.py").write_text(LEAVES_A_MARK, encoding="utf-8")
+    folder = tmp_path / "inner"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "link.py").symlink_to("../mylaw.py")
+    path = case(folder, {**FOLLOW, "law": f"{named.format(folder=tmp_path)}:follow"}, LEAVES_A_MARK)
+    with pytest.raises(
+        InputError, match="leads out of the folder of the scenario; expected a file beside it"
+    ):
+        st.simulate(path, allow_code=True)
+    assert not list(tmp_path.rglob("mark"))
+
+
+def test_a_link_that_is_laid_after_reading_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    scenario = read_scenario(case(folder, FOLLOW))
+    (tmp_path / "other.py").write_text(LEAVES_A_MARK, encoding="utf-8")
+    (folder / "mylaw.py").unlink()
+    (folder / "mylaw.py").symlink_to("../other.py")
+    assert scenario.law is not None
+    with pytest.raises(InputError, match="leads out of the folder"):
+        load_law(scenario.law, 1)
+    assert not list(tmp_path.rglob("mark"))
+
+
+def test_a_law_below_the_folder_of_its_scenario_runs(tmp_path: Path) -> None:
+    (tmp_path / "laws").mkdir()
+    path = case(tmp_path, {**FOLLOW, "law": "laws/mylaw.py:follow"})
+    (tmp_path / "mylaw.py").rename(tmp_path / "laws/mylaw.py")
+    scenario = read_scenario(path)
+    assert scenario.law is not None
+    assert load_law(scenario.law, 1).level == "speed"
+
+
+def test_no_shipped_scenario_names_a_law() -> None:
+    for name in scenario_names():
+        assert read_scenario(name).law is None
 
 
 # --- payload ----------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ from servotwin.errors import InputError
 from servotwin.report.simulation_files import write_result
 from servotwin.simulation import result_folder
 from servotwin.simulation.result import Result
-from servotwin.simulation.result_folder import MARK, replaced_folder
+from servotwin.simulation.result_folder import replaced_folder
+from servotwin.simulation.result_mark import HIDDEN, MARK
 from servotwin.simulation.stored import read_result
 from synthetic_result import synthetic_result
 
@@ -38,13 +39,13 @@ def put(folder: Path, text: str, names: tuple[str, ...] = OWN) -> None:
 
 
 def texts(folder: Path) -> dict[str, str]:
-    """Every file below a folder, hidden ones too."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
+    """Every file below a folder, hidden ones too but for the marks."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != MARK]
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
 def hidden(folder: Path) -> list[Path]:
-    return sorted(folder.glob(f"{MARK}*"))
+    return sorted(path for path in folder.glob(f"{HIDDEN}*") if path.name != MARK)
 
 
 @pytest.mark.parametrize("way", ["exchange", "two renames", "no renames", "one by one"])
@@ -81,7 +82,8 @@ def test_current_folder_stays_the_one_that_shells_stand_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inner = tmp_path / "out" / "inner"
-    inner.mkdir(parents=True)
+    put(tmp_path / "out", "old")
+    inner.mkdir()
     monkeypatch.chdir(inner)
     before = (tmp_path / "out").stat().st_ino
     put(tmp_path / "out", "new")
@@ -186,14 +188,16 @@ def test_file_system_without_locks_is_written_and_old_leftovers_are_removed(
 
 def test_run_of_another_kind_leaves_nothing_of_the_earlier_one(result: Result, tmp_path: Path) -> None:
     """The instructions of a job do not stay beside the signals of a scenario."""
-    write_result(result, tmp_path / "out", report=False)
-    (tmp_path / "out" / "instructions.json").write_text("[]", encoding="utf-8")
-    write_result(replace(result, zoom={}), tmp_path / "out", report=False)
+    out = tmp_path / "out"
+    with replaced_folder(out, result_folder.RUN_FILES) as place:
+        for name in ("summary.json", "instructions.json", "zoom.parquet"):
+            (place / name).write_text("[]", encoding="utf-8")
+    write_result(replace(result, zoom={}), out, report=False)
     assert sorted(texts_of(tmp_path / "out")) == ["signals.parquet", "summary.json"]
 
 
 def texts_of(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir()]
+    return [path.name for path in folder.iterdir() if path.name != MARK]
 
 
 def test_reader_never_sees_two_runs(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,3 +335,24 @@ def test_process_killed_at_any_instant_leaves_one_of_both_results(
     assert found["mixed"] == 0
     assert found["left"] == []  # the next run has removed what the killed ones left behind
     assert found["A"] + found["B"] == count
+
+
+def test_hidden_folder_that_is_a_link_does_not_become_the_result(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    target = tmp_path / "result"
+    left = tmp_path / f"{result_folder._stem(target)}0123456789ab{result_folder.OLD}"
+    left.symlink_to(elsewhere)
+    result_folder.recover(target)
+    assert not os.path.lexists(target)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_hidden_folder_of_another_user_is_left_alone(tmp_path: Path) -> None:
+    target = tmp_path / "result"
+    left = tmp_path / f"{result_folder._stem(target)}0123456789ab{result_folder.OLD}"
+    left.mkdir()
+    os.chown(left, 65534, 65534)
+    result_folder.recover(target)
+    assert left.is_dir()
+    assert not target.exists()

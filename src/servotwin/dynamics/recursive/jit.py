@@ -3,13 +3,15 @@
 Numba's own cache watches only the file a function stands in. The kernels here
 are built from helpers of other files, so their entries are stamped with the
 contents of every module that theirs imports, directly or through others. An entry
-that is damaged counts as missing: the kernel is compiled and saved again.
+that is damaged or not this user's counts as missing: the kernel is compiled and saved again.
 """
 
 from __future__ import annotations
 
+import servotwin.dynamics.recursive.numba_start  # noqa: F401 -- before numba
+
+# isort: split
 import hashlib
-import importlib.util
 import pickle
 import re
 import sys
@@ -17,30 +19,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
+import llvmlite
+import numba
+import numpy as np
 from numba import njit
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined,unused-ignore]
+from numba.core.serialize import dumps
 
-
-def _spare_scipy() -> None:
-    """Let numba load without importing SciPy, a quarter of the start of a process.
-
-    Numba asks only whether SciPy's BLAS can be imported; whoever compiles linear algebra imports it then.
-    """
-    name = "scipy.linalg.cython_blas"
-    if name in sys.modules or importlib.util.find_spec("scipy") is None:
-        return
-    sys.modules[name] = ModuleType(name)
-    try:
-        importlib.import_module("numba.np.arraymath")
-    finally:
-        del sys.modules[name]
-
-
-_spare_scipy()
+from servotwin.cache import store
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -56,7 +46,7 @@ HELPER_OPTIONS: dict[str, Any] = OPTIONS | {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
-DIGEST_SIZE = 32
+VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, sys.version)
 
 
 def helper(function: Function) -> Function:
@@ -100,9 +90,17 @@ def allocator(function: Function) -> Function:
 
 def kernel(function: Function) -> Function:
     """A function called from Python or from other compiled loops; its machine code is kept on disk."""
-    compiled: Any = njit(**OPTIONS)(function)
+    return _kept(function, njit(**OPTIONS)(function))
+
+
+def strict_kernel(function: Function) -> Function:
+    """The same for numbers that must not depend on how the compiler contracts them."""
+    return _kept(function, njit(function))
+
+
+def _kept(function: Function, compiled: Any) -> Function:
     if compiled is not function:  # numba returns the function itself when it is switched off
-        with suppress(RuntimeError):  # no folder to write to: compile in every process
+        with suppress(OSError):  # a package without sources: compile in every process
             compiled._cache = SourceCache(function)
     return cast(Function, compiled)
 
@@ -125,7 +123,7 @@ class Piece:
         arguments = (types.int64,) * 4 + (types.float64,) * 2
         options = OPTIONS | {"_nrt": False}
         compiled: Any = cast(Any, CFunc)(self.function, (arguments, types.void), locals={}, options=options)
-        with suppress(RuntimeError):  # no folder to write to: compile in every process
+        with suppress(OSError):  # a package without sources: compile in every process
             compiled._cache = SourceCache(self.function)
         return compiled
 
@@ -184,51 +182,59 @@ def source_stamp(path: Path) -> str:
     return digest.hexdigest()
 
 
-class CheckedCacheFile(IndexDataCacheFile):  # type: ignore[misc,unused-ignore]
-    """Machine code is kept behind its digest: damaged code would crash the process."""
+class CompiledResults(CompileResultCacheImpl):  # type: ignore[misc,unused-ignore]
+    """How numba turns compiled functions into data and back; where the data lie is no business of numba's."""
 
-    def _load_index(self) -> Any:
-        try:
-            return super()._load_index()
-        except Exception:  # noqa: BLE001 -- unpickling damaged bytes can raise anything
-            return {}
-
-    def _read_data(self, name: str) -> bytes:
-        stored = Path(self._data_path(name)).read_bytes()
-        digest, data = stored[:DIGEST_SIZE], stored[DIGEST_SIZE:]
-        if hashlib.sha256(data).digest() != digest:
-            raise OSError("damaged cache entry")  # an OSError tells the caller that there is no entry
-        return data
-
-    def _load_data(self, name: str) -> Any:
-        return pickle.loads(self._read_data(name))
-
-    def _save_data(self, name: str, data: Any) -> None:
-        dumped = self._dump(data)
-        with self._open_for_write(self._data_path(name)) as file:
-            file.write(hashlib.sha256(dumped).digest() + dumped)
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = SimpleNamespace(_py_file=function.__code__.co_filename)  # for numba's warnings
 
 
 class SourceCache(FunctionCache):  # type: ignore[misc,unused-ignore]
-    """Numba's function cache, stamped by all sources of a function and forgiving about damaged entries."""
+    """Numba's function cache in the cache of the house, one entry for each function, signature and processor.
+
+    Numba's own lies beside the sources or wherever NUMBA_CACHE_DIR points, and is unpickled whoever wrote it.
+    An entry's name is the digest of all that decides about the code; nothing of it is unpickled before it is
+    authenticated.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._cache_file = CheckedCacheFile(
-            cache_path=self._cache_path,
-            filename_base=self._impl.filename_base,
-            source_stamp=source_stamp(Path(function.__code__.co_filename).resolve()),
-        )
+        self._name, self._py_func = repr(function), function
+        self._impl = CompiledResults(function)
+        self._cache_path = None
+        code = function.__code__
+        stamp = source_stamp(Path(code.co_filename).resolve())
+        self._identity = (VERSIONS, stamp, function.__module__, function.__qualname__, code.co_firstlineno)
+        self._read: dict[str, bytes] = {}
+        self.enable()
+
+    def _entry(self, key: Any) -> str:
+        return hashlib.sha256(repr((*self._identity, *map(str, key))).encode()).hexdigest()
 
     def holds(self, sig: Any, target: Any) -> bool:
         """Whether there is an undamaged entry; its code is not loaded, for what is loaded stays in the process."""
-        name = self._cache_file._load_index().get(self._index_key(sig, target.target_context.codegen()))
-        try:
-            return name is not None and bool(self._cache_file._read_data(name))
-        except OSError:
-            return False
+        entry = self._entry(self._index_key(sig, target.target_context.codegen()))
+        found = store.read("loops", entry)
+        if found is not None:
+            self._read[entry] = found
+        return found is not None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Save compiled code; a full or read-only disk costs time later, not the result now."""
-        with suppress(OSError):
-            super().save_overload(sig, data)
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        key = self._index_key(sig, target_context.codegen())
+        entry = self._entry(key)
+        found = self._read.pop(entry, None) or store.read("loops", entry)
+        if found is None or not self._enabled:
+            return None
+        try:
+            stored, data = pickle.loads(found)
+        except Exception:  # noqa: BLE001 -- libraries that changed without their version can raise anything
+            return None
+        return self._impl.rebuild(target_context, data) if stored == key else None
+
+    def _save_overload(self, sig: Any, data: Any) -> None:
+        if self._enabled and self._impl.check_cachable(data):
+            key = self._index_key(sig, data.codegen)
+            store.write("loops", self._entry(key), dumps((key, self._impl.reduce(data))))
+
+    def flush(self) -> None:
+        """Entries are never wrong, so none is removed; the limit of the cache does that."""

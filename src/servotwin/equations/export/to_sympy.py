@@ -10,6 +10,7 @@ from servotwin.equations.export.assemble import program_script
 from servotwin.equations.export.script import Function, Script
 from servotwin.equations.export.terms import Call, Number, Product, Quotient, Sum, Symbol, Term
 from servotwin.equations.programs import Program
+from servotwin.errors import MissingExtraError
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def to_sympy(
     first: int = 1,
 ) -> SympyProgram:
     """A program as SymPy objects; ``numeric`` puts the robot's numbers in. Results become matrices."""
-    import sympy
+    sympy = the_sympy()
 
     script = program_script(program, name=name, numeric=numeric, results=results, first=first)
     (function,) = script.functions
@@ -59,6 +60,15 @@ def to_sympy(
         _results(function, {}),
         script,
     )
+
+
+def the_sympy() -> Any:
+    """The package; MissingExtraError where it is not installed."""
+    try:
+        import sympy
+    except ImportError:
+        raise MissingExtraError("SymPy objects", "sympy", "sympy") from None
+    return sympy
 
 
 def _results(function: Function, known: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from servotwin.equations.export.latex import ESCAPED
 from servotwin.equations.export.names import comment_text
+from servotwin.equations.export.to_sympy import the_sympy
 from servotwin.equations.readable import kinematics
 from servotwin.equations.readable.dialects import DIALECTS
 from servotwin.equations.readable.document import About, Document, FormName, Section
@@ -117,8 +118,7 @@ def mathematica(equations: Equations, about: About, form: FormName = "MCg") -> s
 
 def sympy_objects(equations: Equations) -> dict[str, Any]:
     """M, C, g, tau, closures s and S = ds/dq as SymPy matrices, ``constants`` with their definitions."""
-    import sympy as sp
-
+    sp = the_sympy()
     writer = Writer(equations, DIALECTS["sympy"])
     names: dict[str, Any] = {}
 

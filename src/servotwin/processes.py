@@ -1,0 +1,80 @@
+"""Processes that the package starts: Python that sees the package and its libraries, never the current folder.
+
+Every process of ours starts here. It runs isolated (``python -I``: no current folder, no PYTHONPATH, no other
+variable of Python's), in the root folder, with the package that this process runs and the cache that it uses.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from servotwin.cache.place import place
+
+PACKAGE = Path(__file__).resolve().parent
+LIBRARIES = ("numpy", "llvmlite", "numba")  # what compiling needs, wherever this process found it
+START = """
+import importlib.util, sys
+sys.path += {libraries!r}
+spec = importlib.util.spec_from_file_location("servotwin", {init!r}, submodule_search_locations=[{package!r}])
+sys.modules["servotwin"] = package = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(package)
+{code}
+"""
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0)) or 1
+    except (AttributeError, OSError):  # not on every system
+        return os.cpu_count() or 1
+
+
+def start_python(code: str) -> subprocess.Popen[bytes] | None:
+    """Start a process that runs lines of Python of the package's own; None if the system lets us start none.
+
+    It reads and writes nothing but files; its output is lost.
+    """
+    text = START.format(
+        libraries=library_folders(), init=str(PACKAGE / "__init__.py"), package=str(PACKAGE), code=code
+    )
+    flags = ["-I", "-B"] if sys.dont_write_bytecode else ["-I"]
+    try:
+        return subprocess.Popen(
+            [sys.executable, *flags, "-c", text],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=os.sep,
+            env=environment(),
+        )
+    except (OSError, ValueError):
+        return None
+
+
+def library_folders() -> list[str]:
+    """The folders that this process has its libraries from, but the current one; looked into last."""
+    found = []
+    for name in LIBRARIES:
+        file = getattr(sys.modules.get(name), "__file__", None)
+        folder = Path(file).resolve().parents[1] if file else None
+        if folder is not None and not _is_here(folder) and str(folder) not in found:
+            found.append(str(folder))
+    return found
+
+
+def environment() -> dict[str, str]:
+    """The variables of a process of ours: none of Python's, and the cache that this process writes to."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    cache = place().to_write()
+    return kept if cache is None else {**kept, "SERVOTWIN_CACHE": str(cache)}
+
+
+def _is_here(folder: Path) -> bool:
+    try:
+        return folder == Path.cwd().resolve()
+    except OSError:  # the current folder was removed
+        return False

@@ -82,7 +82,9 @@ def locked(path: Path) -> int | None:
 
     A lock ends with its process, however that ends.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    descriptor = os.open(
+        path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    )  # a pipe would wait for its writer
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -17,11 +17,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from servotwin.description.file_write import keep_attributes, locked, unwritable
+from servotwin.description.regular_file import JOB as JOB_FILE
+from servotwin.description.regular_file import Kind, read_bytes
+from servotwin.errors import InputError
 
 POINTS, JOB = ".points.yaml", ".job"
 HIDDEN = ".servotwin-pair-"
 TO_DO = "to-do.json"
-LARGEST = 10_000  # bytes of it
+NOTE = Kind("a note about files that are changed together", 10_000)
 
 
 def write_together(texts: Mapping[Path, str]) -> None:
@@ -107,9 +110,8 @@ def _move(committed: Path, path: Path, *, careful: bool) -> None:
     A stranger's folder may hold such a hidden folder, and links that lead to files of the user's.
     """
     try:
-        with (committed / TO_DO).open("rb") as stream:
-            before = json.loads(stream.read(LARGEST))
-    except (OSError, ValueError):
+        before = json.loads(read_bytes(committed / TO_DO, NOTE))
+    except (InputError, ValueError, RecursionError):
         before = None
     for ending in (POINTS, JOB) if isinstance(before, dict) else ():
         source, target = committed / ending[1:], _target(path, ending)
@@ -129,12 +131,15 @@ def _remove_leftovers(committed: Path) -> None:
         with suppress(OSError):
             lock = locked(left)
             if lock is not None:
-                shutil.rmtree(left, ignore_errors=True)
+                if stat.S_ISDIR(
+                    os.fstat(lock).st_mode
+                ):  # opening a pipe to remove it would wait for its writer
+                    shutil.rmtree(left, ignore_errors=True)
                 os.close(lock)
 
 
 def _digest(path: Path) -> str | None:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
+        return hashlib.sha256(read_bytes(path, JOB_FILE)).hexdigest()
+    except InputError:
         return None

@@ -10,7 +10,7 @@ PINS := pyproject.toml constraints.txt
 RELEASE := $(VENV)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz bench package pins audit hashed clean
+.PHONY: help demo test lint fuzz kills bench package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
@@ -32,6 +32,9 @@ fuzz: $(VENV)/.ready-lint  ## mutated files against every decoder (FUZZ_SECONDS=
 
 bench: $(VENV)/.ready-bench  ## speed, as ratios against peers in one run
 	$(BIN)/python -m benchmarks
+
+kills: $(VENV)/.ready-core  ## kill every command that writes, KILLS=100 times each: old or new, never half
+	$(BIN)/python tests/kills/campaign.py --kills $(or $(KILLS),100) $(if $(SEED),--seed $(SEED))
 
 package: $(VENV)/.ready-lint  ## build sdist and wheel, install the wheel elsewhere, run it there as another user
 	$(BIN)/python tools/package.py

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from servotwin.description.plain_text import hidden_character
 from servotwin.errors import InputError
 from servotwin.jobs import requests as r
 from servotwin.jobs import syntax as s
@@ -300,7 +301,8 @@ def test_job_without_errors_never_meets_the_bound_of_silent_instructions(job: s.
 
 COORDINATES = st.floats(-1e3, 1e3).map(lambda v: v + 0.0)
 POSES = st.builds(Pose, *([COORDINATES] * 6))
-NOTES = st.text(max_size=30).map(lambda t: " ".join(t.encode("utf-8", "ignore").decode().split()))
+VISIBLE = st.characters(exclude_categories=["Cs", "Cc"]).filter(lambda c: hidden_character(c) is None)
+NOTES = st.text(VISIBLE, max_size=30).map(lambda t: " ".join(t.encode("utf-8", "ignore").decode().split()))
 TAUGHT_POINTS = st.one_of(
     st.builds(lambda pose, note: Point(pose=pose, note=note), POSES, NOTES),
     st.builds(

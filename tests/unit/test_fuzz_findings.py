@@ -95,3 +95,9 @@ def test_whatever_a_xacro_file_raises_is_one_line(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"x\.urdf\.xacro: cannot be expanded") as caught:
             read_description(path, allow_code={})
         assert "\n" not in str(caught.value)
+
+
+def test_active_joint_that_does_not_exist_beside_a_transmission_is_one_line() -> None:
+    changes = {"active": "[nobody]", "transmission": "{motors: [m], matrix: [[1]]}"}
+    with pytest.raises(InputError, match=r"active\.0: .*'nobody'"):
+        read_description("four-bar", changes)

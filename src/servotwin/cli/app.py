@@ -18,6 +18,8 @@ from servotwin.cli.options import (
     MaxTime,
     Method,
     NoReport,
+    Overwrite,
+    OverwriteFile,
     Plant,
     Position,
     Pwm,
@@ -89,6 +91,7 @@ def check(
 def schema(
     kind: Annotated[str, typer.Argument(metavar="[robot|scenario]", help="Of which files.")] = "robot",
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write to a file instead.")] = None,
+    overwrite: OverwriteFile = False,
     json: Annotated[bool, typer.Option("--json", help="The schema is JSON in any case.")] = False,
 ) -> None:
     """Print the JSON Schema of robot or scenario files.
@@ -97,7 +100,7 @@ def schema(
     """
     from servotwin.cli.files import schema as run
 
-    run(kind, out, json=json)
+    run(kind, out, overwrite=overwrite, json=json)
 
 
 @app.command()
@@ -222,6 +225,7 @@ def equations(
             help="Write to a file; its ending decides: .html .txt .md .tex .m (Mathematica) .py .c (C99).",
         ),
     ] = None,
+    overwrite: OverwriteFile = False,
     drives: Annotated[bool, typer.Option("--drives", help="Include the inertia of the rotors.")] = False,
     general: Annotated[
         bool, typer.Option("--general", help="Keep what is zero in this robot as symbols.")
@@ -253,6 +257,7 @@ def equations(
         general=general,
         numeric=numeric or [],
         generated=generated,
+        overwrite=overwrite,
         json=json,
     )
 
@@ -261,7 +266,8 @@ def equations(
 def convert(
     source: Annotated[str, typer.Argument(metavar="IN", help="Catalogue name, .yaml, .urdf or .xacro file.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="The .yaml or .urdf file to write.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
+    overwrite: OverwriteFile = False,
+    force: Annotated[bool, typer.Option("--force", hidden=True)] = False,
     density: Annotated[
         str | None,
         typer.Option(
@@ -288,7 +294,7 @@ def convert(
     from servotwin.cli.files import convert as run
 
     run(
-        source, target, overrides, force=force, json=json,
+        source, target, overrides, overwrite=overwrite or force, json=json,
         density=density, allow_code=allow_code, arguments=arguments,
     )  # fmt: skip
 
@@ -300,6 +306,7 @@ def simulate(
         typer.Argument(metavar="SCENARIO", help="Name of a scenario (see --list), or path of a .yaml file."),
     ] = None,
     out: Folder = None,
+    overwrite: Overwrite = False,
     overrides: Set = None,
     plant: Plant = None,
     method: Method = None,
@@ -335,7 +342,7 @@ def simulate(
         scenario, out, overrides, plant,
         method=method, pwm=pwm, seed=seed, record=record, law=(law, period, level),
         allow_code=allow_code, every=every, max_memory=max_memory, max_time=max_time,
-        report=not no_report, json=json,
+        report=not no_report, overwrite=overwrite, json=json,
     )  # fmt: skip
     raise typer.Exit(code)
 
@@ -353,6 +360,7 @@ def compare(
         str | None,
         typer.Option("--out", metavar="FOLDER", help="Where the page goes; default RESULT/comparison."),
     ] = None,
+    overwrite: Overwrite = False,
     shift: Annotated[
         str,
         typer.Option("--shift", metavar="auto|0|TIME", help="Lag of the measured clock, such as '12 ms'."),
@@ -382,7 +390,10 @@ def compare(
     """
     from servotwin.cli.compare import compare as run
 
-    run(result, measured, out, shift, columns, means, max_memory=max_memory, json=json)
+    run(
+        result, measured, out, shift, columns, means,
+        max_memory=max_memory, overwrite=overwrite, json=json,
+    )  # fmt: skip
 
 
 @app.command()
@@ -413,6 +424,7 @@ def tune(
         str | None,
         typer.Option("--out", metavar="FOLDER", help="Write tuning.html and tuning.json there."),
     ] = None,
+    overwrite: Overwrite = False,
     overrides: Set = None,
     outside: AllowOutside = False,
     json: Json = False,
@@ -423,7 +435,7 @@ def tune(
     """
     from servotwin.cli.tune import tune as run
 
-    run(robot, q, payload, current, speed, position, out, overrides, json=json)
+    run(robot, q, payload, current, speed, position, out, overrides, overwrite=overwrite, json=json)
 
 
 add_commands(app)
@@ -432,6 +444,7 @@ add_commands(app)
 @app.command()
 def demo(
     out: Annotated[str, typer.Option("--out", metavar="FOLDER", help="Where the report goes.")] = "out/demo",
+    overwrite: Overwrite = False,
     overrides: Set = None,
     json: Json = False,
 ) -> None:
@@ -442,4 +455,4 @@ def demo(
     """
     from servotwin.cli.demo import demo as run
 
-    raise typer.Exit(run(out, overrides, json=json))
+    raise typer.Exit(run(out, overrides, overwrite=overwrite, json=json))

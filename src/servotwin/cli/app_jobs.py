@@ -15,6 +15,7 @@ from servotwin.cli.options import (
     MaxTime,
     Method,
     NoReport,
+    Overwrite,
     Plant,
     Position,
     Pwm,
@@ -155,6 +156,7 @@ def run_job(
     job: JobName,
     robot: RobotOption = None,
     out: Folder = None,
+    overwrite: Overwrite = False,
     q: Start = None,
     io: Script = None,
     fit: Fit = False,
@@ -186,7 +188,7 @@ def run_job(
     code = run(
         job, robot, out, overrides, plant, q=q, io=io, fit=fit, override=override, time_limit=time_limit,
         gripper=gripper, method=method, pwm=pwm, seed=seed, record=record, max_memory=max_memory,
-        max_time=max_time, report=not no_report, json=json,
+        max_time=max_time, report=not no_report, overwrite=overwrite, json=json,
     )  # fmt: skip
     raise typer.Exit(code)
 

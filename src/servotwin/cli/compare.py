@@ -8,6 +8,7 @@ from typing import Any
 
 from servotwin.cli.arguments import read_quantity
 from servotwin.cli.output import print_json, print_line, print_note, print_table, working
+from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import read_limits
 from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
@@ -15,7 +16,7 @@ from servotwin.errors import InputError
 
 def compare(
     result: str, measured: str, out: str | None, shift: str, columns: Sequence[str] | None,
-    means: Sequence[str] | None = None, *, max_memory: str | None = None, json: bool,
+    means: Sequence[str] | None = None, *, max_memory: str | None = None, overwrite: bool = False, json: bool,
 ) -> None:  # fmt: skip
     """Compare a simulated with a measured run, write page and numbers, and say where they are."""
     delta, mapping = read_shift(shift), read_columns(columns)
@@ -23,17 +24,20 @@ def compare(
     from servotwin.simulation.compare import compare as run
     from servotwin.simulation.compare import comparison_summary
     from servotwin.simulation.measured import read_measured, some_names
+    from servotwin.simulation.result_folder import COMPARISON_FILES, claim_folder
     from servotwin.simulation.stored import read_result
 
+    folder = out or Path(result) / "comparison"
     with working("comparing"):
         saved = read_result(result, max_memory=most)
+        claim_folder(folder, COMPARISON_FILES, overwrite=overwrite)  # a refusal comes before the work is done
         record = read_measured(measured, saved.signals, mapping, means or (), max_memory=most)
         comparison = run(saved, record, delta)
         numbers = comparison_summary(comparison, saved, record)
-    with working("writing the page"):
+    with working("writing the page"), finishing():
         from servotwin.report.compare_page import write_comparison
 
-        files = write_comparison(comparison, saved, record, out or Path(result) / "comparison")
+        files = write_comparison(comparison, saved, record, folder, overwrite=overwrite)
     if json:
         print_json({"page": str(files.page), "summary": str(files.summary), **numbers})
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -10,9 +9,12 @@ from typing import TYPE_CHECKING
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.output import working
+from servotwin.cli.signals import check, put_back
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console as RichConsole
+
     from servotwin.cli.console_session import Session
     from servotwin.jobs.player import Player
     from servotwin.jobs.program import Program
@@ -42,11 +44,12 @@ def console(
     from servotwin.cli.console_screen import screen
     from servotwin.cli.keys import keyboard
 
-    signal.signal(signal.SIGHUP, _gone)  # a connection that breaks: the arm comes to rest first
+    terminal = Console(highlight=False)
+    put_back(lambda: _leave_screen(terminal))
     try:
         with (
             keyboard() as keys,
-            Live(console=Console(highlight=False), screen=True, auto_refresh=False) as live,
+            Live(console=terminal, screen=True, auto_refresh=False) as live,
         ):
             drive(
                 session,
@@ -59,8 +62,11 @@ def console(
             raise
 
 
-def _gone(number: int, frame: object) -> None:
-    raise EOFError
+def _leave_screen(terminal: RichConsole) -> None:
+    """Show what the terminal showed before, if a signal has prevented it."""
+    if terminal.is_alt_screen:
+        terminal.set_alt_screen(False)
+        terminal.show_cursor(True)
 
 
 def drive(
@@ -79,6 +85,7 @@ def drive(
     try:
         while not session.done:
             pressed = read_keys(min(period, REFRESH))
+            check()
             session.tick(clock_ns())
             for key in pressed:
                 session.key(key)

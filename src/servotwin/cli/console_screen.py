@@ -14,6 +14,7 @@ from servotwin.cli.console_session import STEPS, Session
 from servotwin.cli.jog import joint_values, tool_values
 from servotwin.cli.output import fixed
 from servotwin.control.states import MAY_MOVE, POWERED, State
+from servotwin.description.plain_text import visible
 from servotwin.report.labels import joint_units
 
 BAR = 20  # characters for the range of a joint
@@ -113,7 +114,7 @@ def _job(session: Session) -> Group:
     source = session.sources[called]
     middle = (line or 1) - 1
     first = max(0, min(middle - AROUND, len(source) - 2 * AROUND - 1))
-    shown: list[RenderableType] = [Text(Path(called).name, style="dim")] if called else []
+    shown: list[RenderableType] = [Text(visible(Path(called).name), style="dim")] if called else []
     for i, text in enumerate(source[first : first + 2 * AROUND + 1], first + 1):
         here = i == line
         mark = ">" if here else " "
@@ -131,7 +132,7 @@ def _signals(session: Session) -> str:
 def _last_line(session: Session) -> Text:
     if session.prompt is not None:
         return Text(f"{session.prompt.question}: {session.prompt.text}_", style="bold")
-    return Text(session.message)
+    return Text(visible(session.message))
 
 
 def _help(session: Session) -> list[Text]:

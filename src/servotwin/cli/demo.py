@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.output import compiled_words, print_json, print_line, working
+from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import DONE, LONG, how_it_ended, run_scenario, scenario_overrides
 
 if TYPE_CHECKING:
@@ -18,26 +19,27 @@ SCENARIOS = ("scara-a-axis-100deg", "scara-full-range")
 PAGE, SUMMARY = "report.html", "summary.json"
 
 
-def demo(out: str, overrides: Sequence[str] | None, *, json: bool) -> int:
+def demo(out: str, overrides: Sequence[str] | None, *, overwrite: bool = False, json: bool) -> int:
     """Simulate the moves of Lee 1989, write their reports and one over both, and say where it is; the exit code."""
     changes = scenario_overrides(overrides, None)
     with working("loading the simulator"):
-        from servotwin.report.files import make_folder
-        from servotwin.simulation.result_folder import replaced_folder
+        from servotwin.simulation.result_folder import claim_folder, replaced_folder
         from servotwin.simulation.scenario import read_scenario
 
-        folder = make_folder(out)
+        folder = Path(out)
         chosen = [read_scenario(name, changes) for name in SCENARIOS]
+        own = _own(chosen)
+        claim_folder(folder, own, overwrite=overwrite)  # a refusal comes before the work is done
     results: list[Result] = []
     for scenario in chosen:
         place = folder / scenario.name
-        result, failure = run_scenario(scenario, place)
+        result, failure = run_scenario(scenario)
         results.append(result)
         if failure is not None or not result.complete:
-            with replaced_folder(folder, _own(chosen)) as staged:
+            with finishing(), replaced_folder(folder, own, overwrite=overwrite) as staged:
                 _write_runs(results, staged)  # without a page over both: one of another demo is removed
             return how_it_ended(result, failure, place)
-    with replaced_folder(folder, _own(chosen)) as staged:
+    with finishing(), replaced_folder(folder, own, overwrite=overwrite) as staged:
         numbers = _write_demo(results, staged)
     page, summary = folder / PAGE, folder / SUMMARY
     if json:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import load
 from servotwin.cli.output import print_json, print_line, working
+from servotwin.description.file_write import export_text, refuse_existing
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def equations(
     general: bool,
     numeric: Sequence[str],
     generated: bool,
+    overwrite: bool = False,
     json: bool,
 ) -> None:
     """Derive, and print or write."""
@@ -44,6 +46,8 @@ def equations(
     ending = Path(out).suffix.lower() if out else ".txt"
     if ending not in ENDINGS:
         raise InputError(f"'{out}'; expected a name that ends in one of {', '.join(ENDINGS)}", field="--out")
+    if out:
+        refuse_existing(out, overwrite=overwrite)
     robot = load(name, overrides)
     from servotwin.robot.derive import derive, numbered
 
@@ -57,19 +61,17 @@ def equations(
         with working("generating code ..."):
             text = numbered(robot, LANGUAGES[ending], drives=drives, numeric=tuple(numeric))
         data = {"robot": robot.name, "language": LANGUAGES[ending], **({} if out else {"source": text})}
-        _deliver(text, out, data, json=json)
+        _deliver(text, out, data, overwrite=overwrite, json=json)
         return
     with working("deriving the equations ..."):
         derived = derive(robot, drives=drives, general=general, numeric=numeric)
         text = _writers(derived, form)[ending]() if out or not json else ""
-    _deliver(text, out, _summary(derived) if json else {}, json=json)
+    _deliver(text, out, _summary(derived) if json else {}, overwrite=overwrite, json=json)
 
 
-def _deliver(text: str, out: str | None, data: dict[str, Any], *, json: bool) -> None:
+def _deliver(text: str, out: str | None, data: dict[str, Any], *, overwrite: bool, json: bool) -> None:
     if out:
-        from servotwin.description.write import atomic_write_text
-
-        atomic_write_text(out, text)
+        export_text(out, text, overwrite=overwrite)
     if json:
         print_json({**data, **({"output": out} if out else {})})
     else:

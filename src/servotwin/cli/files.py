@@ -11,6 +11,7 @@ import numpy as np
 
 from servotwin.cli.arguments import read_overrides, read_quantity
 from servotwin.cli.output import print_json, print_line, print_note, working
+from servotwin.description.file_write import export_text, refuse_existing
 from servotwin.description.load import read_description
 from servotwin.description.nodes import one_line, quoted
 from servotwin.description.schema import STANDARD_GRAVITY, RobotDescription
@@ -65,10 +66,9 @@ def _try_out(mechanism: Mechanism) -> None:
         robot.fkine(robot.q_home)
 
 
-def schema(kind: str, out: str | None, *, json: bool) -> None:
+def schema(kind: str, out: str | None, *, overwrite: bool = False, json: bool) -> None:
     """Print the JSON Schema of robot or scenario files, or write it."""
     from servotwin.description.json_schema import json_schema
-    from servotwin.description.write import atomic_write_text
 
     if kind == "robot":
         found = json_schema()
@@ -81,7 +81,7 @@ def schema(kind: str, out: str | None, *, json: bool) -> None:
     if out is None:
         print_json(found)
         return
-    atomic_write_text(out, json_module.dumps(found, indent=2) + "\n")
+    export_text(out, json_module.dumps(found, indent=2) + "\n", overwrite=overwrite)
     if json:
         print_json({"output": out})
     else:
@@ -93,7 +93,7 @@ def convert(
     target: str,
     overrides: Sequence[str] | None,
     *,
-    force: bool,
+    overwrite: bool = False,
     json: bool,
     density: str | None = None,
     allow_code: bool = False,
@@ -104,16 +104,18 @@ def convert(
     ``density`` fills the shapes of URDF links without inertia; ``allow_code`` runs a xacro file, with the
     ``name=value`` of ``arguments``.
     """
+    from servotwin.description.write import yaml_text
+
     filled, values = _density(density), _xacro_arguments(arguments, allow_code)
     suffix = Path(target).suffix.lower()
     if suffix not in (".yaml", ".yml", ".urdf"):
         raise InputError("not a robot file; expected .yaml, .yml or .urdf", file=one_line(target, 200))
-    if Path(target).exists() and not force:
-        raise InputError("the file exists; add --force to replace it", file=one_line(target, 200))
+    refuse_existing(target, overwrite=overwrite)
     with working(f"converting {one_line(source)}"):
         changes = read_overrides(overrides)
         description = read_description(source, changes, density=filled, allow_code=values)
-        left_out = _write_urdf(description, target) if suffix == ".urdf" else _write_yaml(description, target)
+        text, left_out = _urdf(description) if suffix == ".urdf" else (yaml_text(description), [])
+        export_text(target, text, overwrite=overwrite)
     if json:
         result = {"robot": description.name, "input": source, "output": target}
         told = {"notes": description.notes, "warnings": description.warnings}
@@ -159,16 +161,8 @@ def _xacro_arguments(pairs: Sequence[str] | None, allowed: bool) -> dict[str, st
     return found if allowed else None
 
 
-def _write_yaml(description: RobotDescription, target: str) -> list[str]:
-    from servotwin.description.write import write_yaml
-
-    write_yaml(description, target)
-    return []
-
-
-def _write_urdf(description: RobotDescription, target: str) -> list[str]:
-    """Write the URDF file; what it does not contain."""
-    from servotwin.description.write import atomic_write_text
+def _urdf(description: RobotDescription) -> tuple[str, list[str]]:
+    """The text of the URDF file, and what it does not contain."""
     from servotwin.mechanism.build import build_mechanism
     from servotwin.mechanism.urdf_export import urdf_text
 
@@ -176,8 +170,7 @@ def _write_urdf(description: RobotDescription, target: str) -> list[str]:
     shapes = {link: description.axes[axis].link.shapes for axis, link in description.link_names.items()}
     if description.base is not None:
         shapes[description.base_name] = description.base.shapes
-    atomic_write_text(target, urdf_text(mechanism, shapes))
-    return _left_out(description, mechanism)
+    return urdf_text(mechanism, shapes), _left_out(description, mechanism)
 
 
 def _left_out(description: RobotDescription, mechanism: Mechanism) -> list[str]:

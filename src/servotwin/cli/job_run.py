@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
 from servotwin.cli.job import found_problems
 from servotwin.cli.output import compiled_words, print_json, print_line, print_note, print_table, working
+from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar, read_limits
 from servotwin.description.nodes import quoted
 from servotwin.description.units import expectation
@@ -198,6 +199,7 @@ def run(
     max_memory: str | None = None,
     max_time: str | None = None,
     report: bool = True,
+    overwrite: bool = False,
     json: bool = False,
 ) -> int:
     """Simulate a job on arm, drives and controllers, write the report and say where it is; the exit code."""
@@ -206,11 +208,11 @@ def run(
     with working("reading the job"):
         from servotwin.jobs.check import Signals
         from servotwin.jobs.program import load_program, sources_of
-        from servotwin.report.files import make_folder
         from servotwin.report.job_files import write_job_result
         from servotwin.report.job_story import story_of
         from servotwin.simulation.job_run import JobFailedError, run_job
         from servotwin.simulation.job_settings import with_simulation
+        from servotwin.simulation.result_folder import RUN_FILES, claim_folder
 
         program = load_program(job)
         if gripper and gripper not in Signals().outputs:
@@ -225,22 +227,22 @@ def run(
         settings = with_simulation(settings, method=method, pwm=pwm, seed=seed, record=record, option="--")
         folder = out or f"out/{Path(program.job.file).stem}"
         missing = _missing(Path(folder))
-        make_folder(folder)  # a place that cannot be written is said before the work is done
+        claim_folder(folder, RUN_FILES, overwrite=overwrite)  # a refusal comes before the work is done
     failure: JobFailedError | None = None
     with progress_bar(f"simulating {Path(program.job.file).stem}") as progress:
         try:
             ran = run_job(program, None, robot, changes, io_script=io, settings=settings, progress=progress)
         except JobFailedError as error:
             failure, ran = error, error.run
-        except ServotwinError:
+        except (ServotwinError, KeyboardInterrupt):
             _remove(missing)
             raise
     if failure is None and _program_error(ran.log) and not ran.commands.qd.any():  # refused before it moved
         _remove(missing)
         return ended(ran.log)
-    with working("writing the result"):
+    with working("writing the result"), finishing():
         story = story_of(ran, sources=sources_of(program), gripper=gripper)
-        files = write_job_result(story, folder, report=report)
+        files = write_job_result(story, folder, report=report, overwrite=overwrite)
     _print_run(story, files, json=json)
     if failure is not None:
         sys.stdout.flush()

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from servotwin.cli.signals import put_back
+
 NAMES = {"\r": "enter", "\n": "enter", "\x7f": "backspace", "\x08": "backspace", "\x1b": "esc"}
 SEQUENCES = {"A": "up", "B": "down", "C": "right", "D": "left"}
 PAUSE = 0.03  # s: what follows an escape later than this is a key of its own
@@ -82,9 +84,14 @@ def keyboard(stream: TextIO | None = None) -> Iterator[Keyboard]:
     """The keyboard of a terminal; its settings are put back whatever happens."""
     fd = (stream or sys.stdin).fileno()
     before = termios.tcgetattr(fd)
+
+    def restore() -> None:
+        with suppress(termios.error):  # a terminal that is gone has no settings
+            termios.tcsetattr(fd, termios.TCSADRAIN, before)
+
+    put_back(restore)
     try:
         tty.setcbreak(fd)
         yield Keyboard(fd)
     finally:
-        with suppress(termios.error):  # a terminal that is gone has no settings
-            termios.tcsetattr(fd, termios.TCSADRAIN, before)
+        restore()

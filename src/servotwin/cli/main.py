@@ -1,52 +1,67 @@
 """The command ``servotwin``: runs a command and turns what goes wrong into one line and an exit code.
 
-0: done; 2: something the user gave cannot be used; 130: interrupted; 141: nobody reads the output any more.
+0: done; 2: something the user gave cannot be used; 130: interrupted, 143 and 129: by SIGTERM and SIGHUP;
+141: nobody reads the output any more.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import typer
-
-from servotwin.cli.app import app
+from servotwin.cli.signals import EndedAtOnce, Ending, ending_signals
+from servotwin.cli.streams import open_closed_streams, silence, tolerate_unknown_characters
 from servotwin.description.plain_text import visible
 from servotwin.errors import ServotwinError
 
 DONE, REFUSED, INTERRUPTED, BROKEN_PIPE = 0, 2, 130, 141
-
-# The base of all usage errors; typer exports only its subclasses.
-_UsageError: Any = typer.BadParameter.__mro__[2]
+BY_SIGNAL = 128  # plus its number
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line ``arguments`` (those of the process if None); the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        # A character that the terminal does not know is no reason to fail.
-        with contextlib.suppress(AttributeError, ValueError):
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    open_closed_streams()
+    tolerate_unknown_characters()
+    code, ending = INTERRUPTED, Ending()
+    with (
+        contextlib.suppress(KeyboardInterrupt, EndedAtOnce),
+        ending_signals(ending, last=arguments is None),
+    ):
+        try:
+            code = _run_to_the_end(arguments)
+        except (KeyboardInterrupt, EndedAtOnce):
+            code = INTERRUPTED
+    if ending.number is not None and (code in (DONE, INTERRUPTED) or ending.number == signal.SIGHUP):
+        code = BY_SIGNAL + ending.number  # a terminal that is gone takes no output either
+    silence(sys.stdout, sys.stderr)
+    return code
+
+
+def _run_to_the_end(arguments: Sequence[str] | None) -> int:
+    """Run a command and deliver what it printed."""
     try:
         code = _run(arguments)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        code = INTERRUPTED
     except (BrokenPipeError, SystemExit):  # typer leaves by SystemExit when its pipe breaks
-        code = BROKEN_PIPE
+        return BROKEN_PIPE
     except OSError as error:  # a full disk, a file that vanished: nothing that a traceback would explain
         place = error.filename or "input or output"
-        code = _refuse(f"{place}: {error.strerror or error}")
-    if code != DONE:
-        _silence_stdout()
+        return _refuse(f"{place}: {error.strerror or error}")
     return code
 
 
 def _run(arguments: Sequence[str] | None) -> int:
     """Run a command; what the user can mend becomes one line on stderr."""
+    import typer  # here, where a signal finds its handler
+
+    from servotwin.cli.app import app
+
+    # The base of all usage errors; typer exports only its subclasses.
+    usage_error: Any = typer.BadParameter.__mro__[2]
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     warnings.showwarning = _show_warning
     try:
@@ -56,7 +71,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _refuse(str(error))
     except typer.Abort:
         return INTERRUPTED
-    except _UsageError as error:
+    except usage_error as error:
         context = getattr(error, "ctx", None)
         place = context.command_path if context is not None else "servotwin"
         place = place.replace("{", "").replace("}", "")  # typer's mark of an argument before a subcommand
@@ -75,12 +90,3 @@ def _refuse(message: str) -> int:
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
     return REFUSED
-
-
-def _silence_stdout() -> None:
-    """Let what cannot be written any more vanish when the interpreter ends."""
-    try:
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -71,6 +71,11 @@ RobotOption = Annotated[
 Folder = Annotated[
     str | None, typer.Option("--out", metavar="FOLDER", help="Where the result goes; default out/NAME.")
 ]
+Overwrite = Annotated[
+    bool,
+    typer.Option("--overwrite", help="Replace files that are there though servotwin did not write them."),
+]
+OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")]
 Plant = Annotated[
     list[str] | None,
     typer.Option(

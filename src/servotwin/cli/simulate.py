@@ -19,6 +19,7 @@ from servotwin.cli.output import (
     print_table,
     working,
 )
+from servotwin.cli.signals import check, finishing
 from servotwin.description.nodes import Origin, quoted
 from servotwin.description.placed import Placed
 from servotwin.errors import InputError, SimulationError
@@ -80,6 +81,7 @@ def simulate(
     max_memory: str | None = None,
     max_time: str | None = None,
     report: bool = True,
+    overwrite: bool = False,
     json: bool = False,
 ) -> int:
     """Run a scenario, write its result and say where it is; the exit code.
@@ -106,13 +108,14 @@ def simulate(
         chosen = read_scenario(scenario, changes)
         check_allowed(chosen.law, allow_code)
     folder = out or f"out/{chosen.name}"
-    result, failure = run_scenario(
-        chosen, folder, max_memory=max_memory, max_time=max_time, allow_code=allow_code
-    )
-    with working("writing the result"):
+    from servotwin.simulation.result_folder import RUN_FILES, claim_folder
+
+    claim_folder(folder, RUN_FILES, overwrite=overwrite)  # a refusal comes before the work is done
+    result, failure = run_scenario(chosen, max_memory=max_memory, max_time=max_time, allow_code=allow_code)
+    with working("writing the result"), finishing():
         from servotwin.report.simulation_files import write_result
 
-        files = write_result(result, folder, report=report)
+        files = write_result(result, folder, report=report, overwrite=overwrite)
     _print_result(result, files, json=json)
     return how_it_ended(result, failure, folder)
 
@@ -126,7 +129,6 @@ def read_limits(max_memory: str | None, max_time: str | None) -> Budget:
 
 def run_scenario(
     scenario: Scenario,
-    folder: str | Path,
     *,
     max_memory: str | None = None,
     max_time: str | None = None,
@@ -135,9 +137,7 @@ def run_scenario(
     """What there is of a run, and why there is no more of it."""
     with progress_bar(f"simulating {scenario.name}") as progress:
         from servotwin import simulate as run
-        from servotwin.report.files import make_folder
 
-        make_folder(folder)  # a place that cannot be written is said before the work is done
         try:
             result = run(
                 scenario, allow_code=allow_code, progress=progress, max_memory=max_memory, max_time=max_time
@@ -215,7 +215,12 @@ def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task(text, total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
+
+        def advance(fraction: float) -> None:
+            check()
+            bar.update(task, completed=fraction)
+
+        yield advance
 
 
 def _print_result(result: Result, files: ResultFiles, *, json: bool) -> None:

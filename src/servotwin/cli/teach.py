@@ -111,15 +111,12 @@ def list_points(file: str, *, json: bool) -> None:
 
 def rename(file: str, old: str, new: str, *, json: bool) -> None:
     """Call a point something else, in the job beside it too."""
-    from servotwin.description.write import atomic_write_text
     from servotwin.jobs.edit import renamed_beside
-    from servotwin.jobs.points_file import write_points
+    from servotwin.jobs.points_file import write_with_job
 
     points = read_store(file).renamed(old, new)
     job = renamed_beside(file, old, new)
-    write_points(points, file)
-    if job is not None:
-        atomic_write_text(*job)
+    write_with_job(points, file, job)
     also = "" if job is None else f", in {one_line(job[0], 200)} too"
     _done(file, points, f"{old} is now {new}{also}", new, json=json)
 

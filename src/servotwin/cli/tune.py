@@ -26,6 +26,7 @@ def tune(
     out: str | None,
     overrides: Sequence[str] | None,
     *,
+    overwrite: bool = False,
     json: bool,
 ) -> None:
     """Print gains and margins, or write them with their figures."""
@@ -42,9 +43,12 @@ def tune(
         from servotwin.design.tuning import tune as compute
         from servotwin.mechanism.build import build_mechanism
         from servotwin.robot.robot import Robot
+        from servotwin.simulation.result_folder import TUNE_FILES, claim_folder
 
         description = read_description(name, changes)
         pose = None if q is None else read_positions("--q", q, Robot(build_mechanism(description)))
+        if out is not None:
+            claim_folder(out, TUNE_FILES, overwrite=overwrite)  # a refusal comes before the work is done
         tuning = compute(
             description,
             pose,
@@ -53,7 +57,7 @@ def tune(
             speed_bandwidth=asked["speed"],
             position_bandwidth=asked["position"],
         )
-    places = {} if out is None else _write(tuning, out)
+    places = {} if out is None else _write(tuning, out, overwrite=overwrite)
     if json:
         from servotwin.report.tune_page import tuning_data
 
@@ -95,11 +99,11 @@ def _payload(text: str | None) -> float | None:
     return value
 
 
-def _write(tuning: Tuning, out: str) -> dict[str, str]:
+def _write(tuning: Tuning, out: str, *, overwrite: bool) -> dict[str, str]:
     from servotwin.report.tune_page import write_tune_report
 
     with working("drawing"):
-        files = write_tune_report(tuning, out)
+        files = write_tune_report(tuning, out, overwrite=overwrite)
     return {"report": str(files.page), "summary": str(files.summary)}
 
 

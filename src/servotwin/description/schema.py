@@ -290,6 +290,8 @@ class RobotDescription(Part):
         if "axes" not in info.data or "couplings" not in info.data or "active" not in info.data:
             return None
         names = checks.independent(info.data["axes"], info.data["couplings"], info.data["active"])
+        if any(name not in info.data["axes"] for name in names):
+            return None  # ``active`` names an axis that there is not, which is said of ``active``
         return checks.read_transmission(raw, info.data["axes"], names)
 
     @field_validator("home", mode="before")

@@ -1,11 +1,9 @@
-"""Files out: YAML descriptions that read back to the same tree, written whole or not at all."""
+"""YAML descriptions that read back to the same tree, written whole or not at all."""
 
 from __future__ import annotations
 
 import io
-import os
 import re
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,8 +23,9 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.tag import Tag
 
-from servotwin.description.nodes import Node, one_line
-from servotwin.errors import InputError, UnsupportedError
+from servotwin.description.file_write import atomic_write_text
+from servotwin.description.nodes import Node
+from servotwin.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from servotwin.description.schema import RobotDescription
@@ -73,30 +72,6 @@ def _composed(description: RobotDescription) -> Node:
     if tree is None or not isinstance(tree.value, dict):
         raise UnsupportedError(f"{description.name} was made in Python and has no file tree to write")
     return Node({key: node for key, node in tree.value.items() if key != "variables"}, tree.origin)
-
-
-def atomic_write_text(path: str | Path, text: str) -> None:
-    """Write a UTF-8 text file so that readers see the old or the whole text, never a part.
-
-    The text goes to a temporary file in the same folder, to the disk, and
-    then takes the name; on failure nothing is left behind.
-    """
-    try:
-        target = Path(os.path.realpath(path))  # a link stays a link, the file it names is replaced
-        temporary = target.parent / f".{uuid.uuid4().hex}.tmp"
-        try:
-            with temporary.open("x", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            if target.exists():
-                temporary.chmod(target.stat().st_mode & 0o777)
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot be written: {one_line(reason, 120)}", file=one_line(path, 200)) from None
 
 
 def _attributed(node: Node, inherited: tuple[str, str]) -> Plain:

@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from servotwin.description.file_write import atomic_write_text
 from servotwin.description.regular_file import JOB, read_text
-from servotwin.description.write import atomic_write_text
+from servotwin.jobs.file_pair import finish
 from servotwin.jobs.layout import format_job
 from servotwin.jobs.problems import JobError
 from servotwin.jobs.syntax import Job, Place
@@ -49,6 +50,7 @@ def parse(text: str, file: str = "job") -> Job:
 
 def read_job(path: str | Path) -> Job:
     """The job in a file."""
+    finish(path)
     return parse(read_text(path, JOB), str(path))
 
 

@@ -7,7 +7,7 @@ be planned becomes an alarm at its line.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -25,14 +25,13 @@ from servotwin.control.exchange import (
     WaitTask,
 )
 from servotwin.description.frames import Array
-from servotwin.description.write import atomic_write_text
 from servotwin.errors import ServotwinError
 from servotwin.jobs import requests as r
 from servotwin.jobs.edit import renamed_beside
 from servotwin.jobs.interpreter import Interpreter
 from servotwin.jobs.planning import joint_target, planner_request, target_problem
 from servotwin.jobs.points import Points
-from servotwin.jobs.points_file import write_points
+from servotwin.jobs.points_file import read_points, write_with_job
 from servotwin.jobs.program import Program
 from servotwin.jobs.resolve import Resolver
 from servotwin.motion import requests as m
@@ -191,28 +190,32 @@ class TaughtPoints:
         """Keep joint positions under a name."""
         at = datetime.now().astimezone() if self.stamped else None
         self._keep(
-            self.points.record(name, self.joints, q, sliding=self.sliding, at=at, replace_old=replace_old)
+            self._stored().record(name, self.joints, q, sliding=self.sliding, at=at, replace_old=replace_old)
         )
 
     def delete(self, name: str) -> None:
         """Forget a point."""
-        self._keep(self.points.without(name))
+        self._keep(self._stored().without(name))
 
     def rename(self, old: str, new: str) -> None:
         """Call a point something else, in the job beside it too."""
-        points = self.points.renamed(old, new)
-        job = None if self.path is None else renamed_beside(self.path, old, new)
-        self._keep(points)
-        if job is not None:
-            atomic_write_text(*job)
+        points = self._stored().renamed(old, new)
+        self._keep(points, None if self.path is None else renamed_beside(self.path, old, new))
 
     def position(self, name: str, robot: Robot, q: Array) -> Array:
         """The joint positions (n,) of a point, those nearest to q (n,) if it is a pose."""
         taught = Resolver(self.points, robot).taught(name, None, None)
         return joint_target(r.Target(name, taught.X_base_tip, taught.q), robot, q)
 
-    def _keep(self, points: Points) -> None:
+    def _stored(self) -> Points:
+        """The points as they stand in the file now: another program may have changed it."""
+        if self.path is not None and Path(self.path).is_file():
+            found = read_points(self.path)
+            return found if found.robot else replace(found, robot=self.points.robot)
+        return self.points
+
+    def _keep(self, points: Points, job: tuple[Path, str] | None = None) -> None:
         """Write first: what cannot be written was not taught."""
         if self.path is not None:
-            write_points(points, self.path)
+            write_with_job(points, self.path, job)
         self.points = points

@@ -13,13 +13,15 @@ import re
 from pathlib import Path
 
 from servotwin.description.compose import SUFFIXES
+from servotwin.description.file_write import atomic_write_text
 from servotwin.description.nodes import Node, parse_yaml, quoted
 from servotwin.description.reach import Named, Reach
 from servotwin.description.regular_file import POINTS, is_there, read_text
 from servotwin.description.units import did_you_mean, expectation, parse_quantity
-from servotwin.description.write import atomic_write_text
 from servotwin.errors import InputError
+from servotwin.jobs.file_pair import finish, write_together
 from servotwin.jobs.points import Point, Points, Pose, check_name
+from servotwin.jobs.points_edit import Fields, NotEditable, edited
 
 FORMAT = "servotwin-points/1"
 SUFFIX = ".points.yaml"
@@ -78,6 +80,7 @@ def _is_path(robot: str) -> bool:
 
 def read_points(path: str | Path) -> Points:
     """The points in a file."""
+    finish(path)
     return parse_points(read_text(path, POINTS), str(path))
 
 
@@ -97,18 +100,44 @@ def parse_points(text: str, file: str = "points") -> Points:
 
 
 def write_points(points: Points, path: str | Path) -> None:
-    """Write a points file so that readers see the old or the new one, never a part."""
-    atomic_write_text(path, points_text(points))
+    """Write a points file so that readers see the old or the new one, never a part.
+
+    What does not change in a file that is there stays as it is written, comments too. A file that holds no points is
+    not replaced: InputError says what is wrong with it.
+    """
+    atomic_write_text(path, text_with(points, path))
+
+
+def write_with_job(points: Points, path: str | Path, job: tuple[Path, str] | None) -> None:
+    """Write a points file and, if there is one, the changed text of its job: both or none."""
+    if job is None:
+        write_points(points, path)
+    else:
+        write_together({Path(path): text_with(points, path), job[0]: job[1]})
+
+
+def text_with(points: Points, path: str | Path) -> str:
+    """The text of a points file with other points in it; that of a new one if there is none yet."""
+    if not Path(path).exists():
+        return points_text(points)
+    text = read_text(path, POINTS)
+    old = parse_points(text, str(path))
+    try:
+        new = edited(text, _fields(old), _fields(points), _entry)
+        if parse_points(new) == points:
+            return new
+    except (NotEditable, InputError):
+        pass  # such as aliases: the same points in the one layout
+    return points_text(points)
 
 
 def points_text(points: Points) -> str:
-    """The text of the points file."""
+    """The text of a points file in the one layout."""
     robot = f"robot: {_scalar(points.robot)}\n" if points.robot else ""
     parts = [f"format: {FORMAT}\n{robot}"]
-    for section, poses in (("frames", points.frames), ("tools", points.tools)):
-        if poses:
-            parts.append(_section(section, [_entry(n, _pose_fields(p), []) for n, p in poses.items()]))
-    parts.append(_section("points", [_point_entry(n, p) for n, p in points.points.items()]))
+    for section, content in _sections(points).items():
+        if content or section == "points":
+            parts.append(_section(section, [_entry(name, fields) for name, fields in content.items()]))
     return "\n".join(parts)
 
 
@@ -218,7 +247,7 @@ def value_text(value: float, unit: str) -> str:
         number = f"{value * factor:.{digits}g}"
         if "e" not in number and parse_quantity(f"{number} {name}", unit) == value:
             return f"{number} {name}"
-    return f"{value!r} {unit}"
+    return f"{float(value)!r} {unit}"
 
 
 def _scalar(text: str) -> str:
@@ -235,28 +264,51 @@ def _section(name: str, entries: list[str]) -> str:
     return "\n".join([f"{name}:", *(f"  {entry}" for entry in entries)]) + "\n"
 
 
-def _entry(name: str, main: list[str], more: list[str]) -> str:
+def _entry(name: str, fields: Fields) -> str:
     """A mapping on one line, or on two if it is long."""
+    parts = {key: f"{key}: {_flow(content)}" for key, content in fields.items()}
+    main = [text for key, text in parts.items() if key not in ("frame", *_NOTES)]
+    more = [text for key, text in parts.items() if key in ("frame", *_NOTES)]
     short = f"{name}: {{{', '.join([*main, *more])}}}"
     if len(short) <= _WIDTH or not more:
         return short
     return f"{name}: {{{', '.join(main)},\n    {', '.join(more)}}}"
 
 
-def _pose_fields(pose: Pose) -> list[str]:
+def _flow(content: str | Fields) -> str:
+    if isinstance(content, str):
+        return content
+    return f"{{{', '.join(f'{key}: {_flow(part)}' for key, part in content.items())}}}"
+
+
+def _fields(points: Points) -> Fields:
+    """The fields of the whole file as texts."""
+    head = {"format": FORMAT} | ({"robot": _scalar(points.robot)} if points.robot else {})
+    return head | _sections(points)
+
+
+def _sections(points: Points) -> dict[str, dict[str, Fields]]:
+    return {
+        "frames": {name: _pose_fields(pose) for name, pose in points.frames.items()},
+        "tools": {name: _pose_fields(pose) for name, pose in points.tools.items()},
+        "points": {name: _point_fields(point) for name, point in points.points.items()},
+    }
+
+
+def _pose_fields(pose: Pose) -> dict[str, str]:
     units = dict.fromkeys(_LENGTHS, "m") | dict.fromkeys(_ANGLES, "rad")
-    return [f"{key}: {value_text(getattr(pose, key), unit)}" for key, unit in units.items()]
+    return {key: value_text(getattr(pose, key), unit) for key, unit in units.items()}
 
 
-def _point_entry(name: str, point: Point) -> str:
-    more = [] if point.frame is None else [f"frame: {point.frame}"]
+def _point_fields(point: Point) -> Fields:
+    more = {} if point.frame is None else {"frame": point.frame}
     for key in _NOTES:
         text = " ".join(getattr(point, key).split())
         if text:
-            more.append(f"{key}: {_scalar(text)}")
+            more[key] = _scalar(text)
     if point.pose is not None:
-        return _entry(name, _pose_fields(point.pose), more)
+        return _pose_fields(point.pose) | more
     assert point.joints is not None
     units = {axis: "m" if axis in point.sliding else "rad" for axis in point.joints}
-    positions = [f"{axis}: {value_text(value, units[axis])}" for axis, value in point.joints.items()]
-    return _entry(name, [f"joints: {{{', '.join(positions)}}}"], more)
+    positions = {axis: value_text(value, units[axis]) for axis, value in point.joints.items()}
+    return {"joints": positions, **more}

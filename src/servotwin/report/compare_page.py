@@ -39,10 +39,18 @@ class ComparisonFiles(NamedTuple):
 
 
 def write_comparison(
-    comparison: Comparison, saved: Saved, measured: Measured, folder: str | Path
+    comparison: Comparison,
+    saved: Saved,
+    measured: Measured,
+    folder: str | Path,
+    *,
+    overwrite: bool = False,
 ) -> ComparisonFiles:
-    """Write ``comparison.html``, ``comparison.json`` and ``comparison.parquet``, the aligned signals."""
-    with replaced_folder(folder, COMPARISON_FILES) as place:
+    """Write ``comparison.html``, ``comparison.json`` and ``comparison.parquet``, the aligned signals.
+
+    ``overwrite``: as in ``write_result``.
+    """
+    with replaced_folder(folder, COMPARISON_FILES, overwrite=overwrite) as place:
         write_json(place / "comparison.json", comparison_summary(comparison, saved, measured))
         write_bytes(place / "comparison.html", compare_page(comparison, saved, measured).encode())
         write_parquet(place / "comparison.parquet", aligned_columns(comparison))

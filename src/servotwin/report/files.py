@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from servotwin.description.file_write import atomic_write_bytes
 from servotwin.mechanism.model import Array
 from servotwin.simulation.parquet import table_bytes
-from servotwin.simulation.result_folder import recover, unwritable
-
-
-def make_folder(path: str | Path) -> Path:
-    """The folder, created with its parents if it is missing, and free of what a killed process left behind."""
-    folder = Path(path)
-    try:
-        recover(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise unwritable(folder, error) from None
-    return folder
 
 
 def write_bytes(path: Path, data: bytes) -> Path:
     """Write a file so that readers see the old or the whole content, never a part."""
-    temporary = path.parent / f".{uuid.uuid4().hex}.tmp"
-    try:
-        try:
-            with temporary.open("xb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        raise unwritable(path, error) from None
+    atomic_write_bytes(path, data)
     return path
 
 

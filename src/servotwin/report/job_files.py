@@ -26,11 +26,15 @@ def write_job_result(
     folder: str | Path,
     *,
     report: bool = True,
+    overwrite: bool = False,
     payload: str = "",
     progress: Callable[[str], None] = lambda step: None,
 ) -> JobFiles:
-    """Write ``summary.json``, ``instructions.json``, ``signals.parquet`` and ``report.html`` into a folder."""
-    with replaced_folder(folder, RUN_FILES) as place:
+    """Write ``summary.json``, ``instructions.json``, ``signals.parquet`` and ``report.html`` into a folder.
+
+    ``overwrite``: as in ``write_result``.
+    """
+    with replaced_folder(folder, RUN_FILES, overwrite=overwrite) as place:
         put_run(story.result, place, progress)
         write_json(place / INSTRUCTIONS, json_ready([step.numbers() for step in story.steps]))
         if report:

@@ -29,14 +29,16 @@ def write_result(
     folder: str | Path,
     *,
     report: bool = True,
+    overwrite: bool = False,
     progress: Callable[[str], None] = lambda step: None,
 ) -> ResultFiles:
     """Write ``summary.json``, ``signals.parquet``, ``zoom.parquet`` and ``report.html`` into a folder.
 
     They take the place of an earlier run's files as one: the files of a folder always belong together.
-    Other files in the folder stay.
+    Other files in the folder stay. A folder with files that servotwin did not write raises InputError, unless it holds
+    a result of ours and none of them is in the way, or ``overwrite`` is given.
     """
-    with replaced_folder(folder, RUN_FILES) as place:
+    with replaced_folder(folder, RUN_FILES, overwrite=overwrite) as place:
         put_run(result, place, progress)
         if report:
             put_report(result, place, progress)

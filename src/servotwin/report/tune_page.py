@@ -38,10 +38,17 @@ class TuneFiles(NamedTuple):
 
 
 def write_tune_report(
-    tuning: Tuning, folder: str | Path, progress: Callable[[str], None] = lambda step: None
+    tuning: Tuning,
+    folder: str | Path,
+    progress: Callable[[str], None] = lambda step: None,
+    *,
+    overwrite: bool = False,
 ) -> TuneFiles:
-    """Write ``tuning.html`` and ``tuning.json``; ``progress`` hears of every step."""
-    with replaced_folder(folder, TUNE_FILES) as place:
+    """Write ``tuning.html`` and ``tuning.json``; ``progress`` hears of every step.
+
+    ``overwrite``: as in ``write_result``.
+    """
+    with replaced_folder(folder, TUNE_FILES, overwrite=overwrite) as place:
         progress("drawing the figures")
         page = tune_page(tuning)
         progress("writing the files")

@@ -68,10 +68,12 @@ def play(
     expected: float = math.nan,
     budget: Budget | None = None,
     option: str = "--time-limit",
+    keep_interrupted: bool = True,
 ) -> Played:
     """Step the controller and its plant until the job is done, cannot go on, or has used up its ``budget``.
 
-    ``option``: what raises the ``time_limit`` [s].
+    ``option``: what raises the ``time_limit`` [s]. ``keep_interrupted``: Ctrl-C gives what was played up to then,
+    instead of raising KeyboardInterrupt.
     """
     T = controller.period_ns
     around = Surroundings(script)
@@ -113,6 +115,8 @@ def play(
             if ended is None:
                 changes.append(Change(now * NANO, "time limit", _limit_text(time_limit, option)))
     except KeyboardInterrupt:
+        if not keep_interrupted:
+            raise
         complete = False
         changes.append(Change(now * NANO, "interrupted", f"{now * NANO:.4g} s"))
     reason = "" if finished is not None and complete else _reason(controller, changes, now)

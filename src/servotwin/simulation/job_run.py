@@ -90,7 +90,7 @@ def rehearse(
     limit, option = job_limit(program, scenario, chosen, rehearsed=True)
     played = play(
         controller, IdealPlant(counted_pose(controller, _start_pose(scenario, model))), _script(io_script),
-        settle=0.0, time_limit=limit, budget=chosen.budget, option=option,
+        settle=0.0, time_limit=limit, budget=chosen.budget, option=option, keep_interrupted=False,
     )  # fmt: skip
     return Rehearsal(_log(scenario, controller, played, None), played.commands, player)
 

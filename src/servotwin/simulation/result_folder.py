@@ -2,34 +2,52 @@
 
 The new files are written into a hidden folder beside the earlier one. It then takes the place of the earlier one in
 one step of the file system (``renameat2`` with RENAME_EXCHANGE), or in two renames where that step is missing. A
-killed process leaves the earlier or the new folder, and perhaps a hidden one that the next run removes. Files that
-the commands did not write, such as notes, stay in the folder.
+folder that must stay where it is gets its files one by one, from a hidden folder that says what is still to be done.
+A killed process leaves the earlier or the new folder, or one that ``recover`` completes, and perhaps a hidden folder
+that the next run removes. Files that the commands did not write, such as notes, stay (``result_mark``).
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import hashlib
+import json
 import os
 import shutil
+import stat
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from servotwin.description.file_write import atomic_write_bytes, keep_attributes, locked, unwritable
 from servotwin.errors import InputError
+from servotwin.simulation.result_mark import (
+    HIDDEN,
+    KNOWN,
+    LARGEST_MARK,
+    MARK,
+    file_digest,
+    mark_text,
+    merged_mark,
+    ours,
+    places,
+    refuse_foreign,
+    refuse_links,
+    small_json,
+)
 
 SUMMARY, SIGNALS, ZOOM, PAGE = "summary.json", "signals.parquet", "zoom.parquet", "report.html"
 INSTRUCTIONS = "instructions.json"
 RUN_FILES = frozenset((SUMMARY, SIGNALS, ZOOM, PAGE, INSTRUCTIONS))
 TUNE_FILES = frozenset(("tuning.html", "tuning.json"))
 COMPARISON_FILES = frozenset(("comparison.html", "comparison.json", "comparison.parquet"))
-WRITTEN = RUN_FILES | TUNE_FILES | COMPARISON_FILES
-MARK = ".servotwin-"  # begins the names of hidden folders
-NEW, OLD = ".new", ".old"  # their endings: only ever removed; an earlier folder that may have lost its name
+# Endings of hidden folders: one that is only ever removed; an earlier folder that may have lost its name; one whose
+# files are on their way into their place.
+NEW, OLD, MOVING = ".new", ".old", ".moving"
+TO_DO = ".servotwin-to-do"  # in a folder of the last kind: the files that it replaces and removes
 MOST_FOREIGN = 1000  # files of the user in a folder that is exchanged; one with more is a workplace
 ATTEMPTS = 20
 FORGOTTEN = 24 * 3600.0  # s after which a hidden folder counts as left behind where no lock tells
@@ -37,30 +55,54 @@ RENAME_EXCHANGE = 2  # linux/fs.h
 AT_FDCWD = -100
 
 
-@contextmanager
-def replaced_folder(folder: str | Path, own: Collection[str]) -> Iterator[Path]:
-    """A hidden folder to write into, which takes the place of ``folder`` when the block ends well.
+def claim_folder(folder: str | Path, own: Collection[str], *, overwrite: bool = False) -> Path:
+    """Make a folder for the files ``own``, or refuse one that holds what servotwin did not write; the real folder.
 
-    ``own``: the files that the command may write there, as paths below the folder. Those of an earlier run that the
-    block does not write are removed; every other file stays. A folder that cannot be exchanged (the current one, a
-    mount point, one in a read-only folder) gets its files one by one, after all of them are written.
+    Commands call it before the work is done. ``own``: the files that may be written, as paths below the folder.
     """
     target = Path(os.path.realpath(folder))
     try:
         recover(target)
         target.mkdir(parents=True, exist_ok=True)
+        refuse_links(target, folder, own)
+        for _ in range(ATTEMPTS):
+            before = target.stat().st_ino
+            try:
+                if not overwrite:
+                    refuse_foreign(target, folder, own)
+                return target
+            except InputError:
+                if target.stat().st_ino == before:  # not replaced meanwhile by another process
+                    raise
+    except (OSError, ValueError) as error:
+        raise unwritable(folder, error) from None
+    raise InputError("is replaced again and again by other processes", file=str(folder))
+
+
+@contextmanager
+def replaced_folder(folder: str | Path, own: Collection[str], *, overwrite: bool = False) -> Iterator[Path]:
+    """A hidden folder to write into, which takes the place of ``folder`` when the block ends well.
+
+    ``own``: the files that the command may write there, as paths below the folder. Those of an earlier run that the
+    block does not write are removed; every other file stays. A folder with files that servotwin did not write is
+    refused, unless ``overwrite`` is given or the folder bears our mark and none of them is in the way. A folder that
+    cannot be exchanged (the current one, a mount point, one in a read-only folder) gets its files one by one.
+    """
+    target = claim_folder(folder, own, overwrite=overwrite)
+    try:
         staging, lock = _hidden_folder(target)
     except (OSError, ValueError) as error:
-        raise unwritable(Path(folder), error) from None
+        raise unwritable(folder, error) from None
     try:
         try:
             yield staging
         except InputError as error:
             raise _placed(error, staging, Path(folder)) from None
+        claim_folder(folder, own, overwrite=overwrite)  # a file may have come meanwhile
         try:
             _publish(staging, target, own)
         except OSError as error:
-            raise unwritable(Path(folder), error) from None
+            raise unwritable(folder, error) from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
         os.close(lock)
@@ -71,15 +113,9 @@ def recover(folder: str | Path) -> None:
     target = Path(os.path.realpath(folder))
     for place in (target.parent, target):
         with suppress(OSError, ValueError):
-            for path in sorted(place.glob(f"{_stem(target)}*")):
+            for path in sorted(place.glob(f"{hidden_stem(target.name)}*")):
                 with suppress(OSError):
                     _recover_one(path, target)
-
-
-def unwritable(path: Path, error: Exception) -> InputError:
-    """The error for a place that cannot be written."""
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return InputError(f"cannot be written: {reason}", file=str(path))
 
 
 def _placed(error: InputError, staging: Path, folder: Path) -> InputError:
@@ -93,15 +129,15 @@ def _placed(error: InputError, staging: Path, folder: Path) -> InputError:
 # --- hidden folders --------------------------------------------------------------------------------
 
 
-def _stem(target: Path) -> str:
+def hidden_stem(name: str) -> str:
     """How the names of a folder's hidden folders begin; of one length, however long the folder's own name is."""
-    return f"{MARK}{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}-"
+    return f"{HIDDEN}{hashlib.sha256(os.fsencode(name)).hexdigest()[:12]}-"
 
 
 def _hidden_folder(target: Path) -> tuple[Path, int]:
     """A new folder beside the target, or inside if that cannot be exchanged, and the lock that shows its owner."""
     for _ in range(ATTEMPTS):
-        name = f"{_stem(target)}{uuid.uuid4().hex[:12]}{NEW}"
+        name = f"{hidden_stem(target.name)}{uuid.uuid4().hex[:12]}{NEW}"
         path = target.parent / name
         try:
             if not _exchangeable(target):
@@ -111,30 +147,13 @@ def _hidden_folder(target: Path) -> tuple[Path, int]:
             path = target / name
             path.mkdir()
         try:
-            lock = _locked(path)
+            lock = locked(path)
         except OSError:  # a file system without locks
             lock = os.open(path, os.O_RDONLY)
         if lock is not None and path.exists():  # no other process took it for a leftover
-            shutil.copymode(target, path)
+            os.fchmod(lock, stat.S_IMODE(target.stat().st_mode))  # no less private while it is filled
             return path, lock
     raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
-
-
-def _locked(path: Path) -> int | None:
-    """The locked folder; None if a living process has it, OSError if the file system has no locks.
-
-    A lock ends with its process, however that ends.
-    """
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def _exchangeable(target: Path) -> bool:
@@ -147,21 +166,35 @@ def _exchangeable(target: Path) -> bool:
 
 
 def _recover_one(path: Path, target: Path) -> None:
-    """Remove a hidden folder that was left behind; an earlier result that lost its name gets it back."""
+    """Remove a hidden folder that was left behind; an earlier result that lost its name gets it back.
+
+    One of another user, or a link, was not left behind by us; what is only removed may be the owner's of the folder.
+    """
+    found = path.lstat()
+    owners = {os.geteuid()}
+    if path.suffix == NEW and target.exists():
+        owners.add(target.stat().st_uid)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in owners:
+        return
     if path.suffix == OLD and not target.exists():
         path.rename(target)
         return
     try:
-        lock = _locked(path)
+        lock = locked(path)
     except OSError:
-        forgotten = time.time() - path.stat().st_mtime > FORGOTTEN
+        forgotten = path.suffix == MOVING or time.time() - path.stat().st_mtime > FORGOTTEN
         lock = os.open(path, os.O_RDONLY) if forgotten else None
     if lock is None:
         return
-    if path.suffix == OLD:
-        _rescue(path, target, lambda found: found.name in WRITTEN)  # by whichever command
-    shutil.rmtree(path, ignore_errors=True)
-    os.close(lock)
+    try:
+        if path.suffix == MOVING:
+            with suppress(InputError):
+                _move_in(path, target, careful=True)
+        if path.suffix == OLD:
+            _rescue(path, target, lambda found: found.name in (*KNOWN, MARK))  # by whichever command
+        shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(lock)
 
 
 # --- the exchange ----------------------------------------------------------------------------------
@@ -169,15 +202,49 @@ def _recover_one(path: Path, target: Path) -> None:
 
 def _publish(staging: Path, target: Path, own: Collection[str]) -> None:
     """Let the new files take the place of the earlier ones; afterwards ``staging`` holds what may be removed."""
-    if staging.parent == target or not _carried_over(target, staging, own):
-        _one_by_one(staging, target, own)
+    earlier = ours(target, own) | {name for name in _marks(own) if (target / name).exists()}
+    fresh = [name for name in own if (staging / name).exists()]
+    for name in fresh:
+        _keep_mode(target / name, staging / name)
+    _put_marks(staging, target, own, fresh)
+    made = [*fresh, *(name for name in _marks(own) if (staging / name).exists())]
+    if staging.parent == target or not _carried_over(target, staging, earlier):
+        _one_by_one(staging, target, made, earlier)
         return
+    _keep_mode(target, staging)
     _flushed(staging)
     if _exchange(staging, target) or _two_renames(staging, target):
         _flushed(target.parent)
-        _rescue(staging, target, lambda path: path.as_posix() in own)
+        left = ours(staging, own)
+        _rescue(staging, target, lambda path: path.as_posix() in left or path.name == MARK)
     else:
-        _one_by_one(staging, target, own)
+        _one_by_one(staging, target, made, earlier)
+
+
+def _marks(own: Collection[str]) -> list[str]:
+    """The marks of the folders in which these files stand."""
+    return [MARK if place == "." else f"{place}/{MARK}" for place in places(own)]
+
+
+def _put_marks(staging: Path, target: Path, own: Collection[str], fresh: Collection[str]) -> None:
+    """Write the marks of the new folder and of those below; one in which nothing of ours is left needs none."""
+    new = places(fresh)
+    for place, names in places(own).items():
+        listed = merged_mark(target / place, staging / place, names, new.get(place, ()))
+        if listed or place == ".":
+            (staging / place).mkdir(exist_ok=True)
+            atomic_write_bytes(staging / place / MARK, mark_text(listed).encode())
+
+
+def _keep_mode(old: Path, new: Path) -> None:
+    """Permissions and owner of an existing file or folder stay."""
+    with suppress(OSError):
+        if not old.is_symlink() and (old.is_file() or old.is_dir()):
+            descriptor = os.open(new, os.O_RDONLY)
+            try:
+                keep_attributes(old, descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def _entries(folder: Path) -> Iterator[Path]:
@@ -188,20 +255,20 @@ def _entries(folder: Path) -> Iterator[Path]:
 
     for place, folders, files in os.walk(folder, onerror=refuse):
         below, here = Path(place).relative_to(folder), Path(place)
-        folders[:] = [name for name in folders if not name.startswith(MARK)]
+        folders[:] = [name for name in folders if not name.startswith(HIDDEN)]
         if not folders and not files and here != folder:
             yield below
         yield from (below / name for name in files)
         yield from (below / name for name in folders if (here / name).is_symlink())
 
 
-def _carried_over(target: Path, staging: Path, own: Collection[str]) -> bool:
+def _carried_over(target: Path, staging: Path, earlier: Collection[str]) -> bool:
     """Give the user's files a second name in the new folder; False if they are too many, or cannot have one."""
     made: list[Path] = []
     try:
         for path in _entries(target):
             copy = staging / path
-            if path.as_posix() in own or os.path.lexists(copy):
+            if path.as_posix() in earlier or os.path.lexists(copy):
                 continue
             _make_parents(path, target, staging)
             if (target / path).is_dir() and not (target / path).is_symlink():
@@ -274,20 +341,61 @@ def _as_new(now: Path, source: Path) -> bool:
     return os.path.samestat(a, b) or a.st_mtime_ns >= b.st_mtime_ns
 
 
-def _one_by_one(staging: Path, target: Path, own: Collection[str]) -> None:
-    """Move the files into a folder that stays where it is, and remove those of an earlier run that are no more."""
-    fresh = [name for name in own if (staging / name).exists()]
-    for path in fresh:
-        (target / path).parent.mkdir(parents=True, exist_ok=True)
-        try:
-            (staging / path).replace(target / path)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            shutil.copy2(staging / path, target / path)
-    for name in set(own).difference(fresh):
-        with suppress(NotADirectoryError):
+def _one_by_one(staging: Path, target: Path, made: Collection[str], earlier: Collection[str]) -> None:
+    """Move the files into a folder that stays where it is, and remove those of an earlier run that are no more.
+
+    From the renaming on the new result counts: ``recover`` completes what a killed process has begun.
+    """
+    to_do = {
+        "replace": {name: file_digest(target / name) for name in made},
+        "remove": {name: file_digest(target / name) for name in earlier if name not in made},
+    }
+    atomic_write_bytes(staging / TO_DO, json.dumps(to_do).encode())
+    _flushed(staging)
+    moving = staging.with_suffix(MOVING)
+    staging.rename(moving)
+    _flushed(moving.parent)
+    _move_in(moving, target, careful=False)
+    shutil.rmtree(moving, ignore_errors=True)
+
+
+def _move_in(moving: Path, target: Path, *, careful: bool) -> None:
+    """Move files to their place, marks last; ``careful``: a file that was changed since it was noted stays."""
+    replaced, removed = _to_do(moving)
+    refuse_links(target, target, [*replaced, *removed])
+    for name in sorted(replaced, key=lambda name: Path(name).name == MARK):
+        source, now = moving / name, target / name
+        if source.is_symlink() or not source.is_file():
+            continue  # moved already
+        if careful and file_digest(now) not in (replaced[name], file_digest(source)):
+            continue
+        now.parent.mkdir(parents=True, exist_ok=True)
+        _move(source, now)
+    for name, digest in removed.items():
+        if digest is not None and file_digest(target / name) == digest:
             (target / name).unlink(missing_ok=True)
+
+
+def _to_do(moving: Path) -> list[dict[str, str | None]]:
+    """The files to replace and those to remove, with their digests; names that leave the folder are left out."""
+    found = small_json(moving / TO_DO, LARGEST_MARK)
+    parts = [found.get(key) for key in ("replace", "remove")] if isinstance(found, dict) else [None, None]
+    return [
+        {name: digest for name, digest in part.items() if ".." not in Path(name).parts and name[:1] != "/"}
+        if isinstance(part, dict)
+        else {}
+        for part in parts
+    ]
+
+
+def _move(source: Path, now: Path) -> None:
+    try:
+        source.replace(now)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        atomic_write_bytes(now, source.read_bytes())
+        source.unlink()
 
 
 def _flushed(folder: Path) -> None:

@@ -14,6 +14,7 @@ from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.budget import MAX_MEMORY, bytes_text
 from servotwin.simulation.result_folder import SIGNALS, SUMMARY, ZOOM, recover
+from servotwin.simulation.result_mark import belongs
 from servotwin.simulation.tables import read_table
 
 ATTEMPTS = 20
@@ -62,8 +63,7 @@ def read_result(folder: str | Path, *, max_memory: float = MAX_MEMORY) -> Saved:
     ``max_memory`` [byte] is refused before it is read.
     """
     place = Path(folder)
-    if not place.exists():
-        recover(place)
+    recover(place)
     for _ in range(ATTEMPTS):
         before = _identity(place)
         try:
@@ -93,7 +93,7 @@ def _read(place: Path, max_memory: float) -> Saved:
     signals = _read_table(place / SIGNALS, max_memory)
     if "time_s" not in signals or len(signals["time_s"]) < 2:
         raise InputError("has no column time_s with two instants or more", file=str(place / SIGNALS))
-    zoom = _read_table(place / ZOOM, max_memory) if (place / ZOOM).exists() else {}
+    zoom = _read_table(place / ZOOM, max_memory) if belongs(place, ZOOM) else {}
     return Saved(place, signals, zoom, _read_summary(place / SUMMARY, max_memory))
 
 

@@ -44,6 +44,10 @@ def addresses(names: list[str], meanwhile: Callable[[], None]) -> dict[str, int]
     try:
         meanwhile()
         found = {name: PIECES[name].address for name in names if name not in missing}
+    except BaseException:
+        if other is not None:
+            other.kill()
+        raise
     finally:
         if other is not None:
             _finish(other)

@@ -12,6 +12,8 @@ from plotly.offline import get_plotlyjs
 
 from servotwin.cli import demo, simulate
 from servotwin.cli.main import main
+from servotwin.simulation.result_folder import replaced_folder
+from servotwin.simulation.result_mark import MARK
 from servotwin.simulation.stored import read_result
 from tests import small_drives as small
 
@@ -23,7 +25,7 @@ def test_demo_writes_report_and_names_it(tmp_path: Path, capsys: pytest.CaptureF
     assert captured.err == ""
     assert captured.out.splitlines()[-1].endswith(str(out / "report.html"))
     runs = ["scara-a-axis-100deg", "scara-full-range"]
-    assert sorted(path.name for path in out.iterdir()) == ["report.html", *runs, "summary.json"]
+    assert sorted(path.name for path in out.iterdir()) == [MARK, "report.html", *runs, "summary.json"]
     page = (out / "report.html").read_text(encoding="utf-8")
     for run in runs:
         assert f'href="{run}/report.html"' in page
@@ -68,12 +70,13 @@ def test_demo_that_is_interrupted_keeps_its_run_and_says_so(
         yield stop
 
     monkeypatch.setattr(simulate, "progress_bar", press)
-    (tmp_path / "report.html").write_text("earlier", encoding="utf-8")
+    with replaced_folder(tmp_path, ["report.html"]) as place:
+        (place / "report.html").write_text("earlier", encoding="utf-8")
     assert main(["demo", "--out", str(tmp_path)]) == 130
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith("interrupted at 0.2 s; the result up to there is in")
-    assert [path.name for path in tmp_path.iterdir()] == ["scara-a-axis-100deg"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [MARK, "scara-a-axis-100deg"]
     assert not read_result(tmp_path / "scara-a-axis-100deg").complete
 
 
@@ -97,7 +100,7 @@ def test_demo_that_diverges_keeps_what_there_is(
     assert printed.err.startswith("small: diverged at")
     assert printed.err.count("\n") == 1
     assert sorted(path.name for path in out.rglob("*")) == [
-        "report.html", "signals.parquet", "small", "summary.json",
+        MARK, MARK, "report.html", "signals.parquet", "small", "summary.json",
     ]  # fmt: skip
 
 

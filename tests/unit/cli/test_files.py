@@ -125,14 +125,14 @@ def test_convert_applies_overrides(robot_file: Path, tmp_path: Path) -> None:
     assert read_description(target).axes["x"].link.mass == 3.0
 
 
-def test_convert_refuses_to_overwrite_without_force(
+def test_convert_refuses_to_overwrite_unless_told(
     robot_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = robot_file.read_bytes()
     assert main(["convert", "gsis-scara", str(robot_file)]) == 2
-    assert "--force" in capsys.readouterr().err
+    assert "--overwrite" in capsys.readouterr().err
     assert robot_file.read_bytes() == before
-    assert main(["convert", "gsis-scara", str(robot_file), "--force"]) == 0
+    assert main(["convert", "gsis-scara", str(robot_file), "--overwrite"]) == 0
     assert read_description(robot_file).name == "gsis-scara"
 
 

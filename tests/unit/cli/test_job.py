@@ -209,7 +209,7 @@ def test_run_writes_the_report_and_names_it_last(
     shown = capsys.readouterr().out.splitlines()
     assert shown[-1] == f"report: {tmp_path / 'out' / 'report.html'}"
     assert any("MOVEJ ready" in line and "0.500" in line for line in shown)
-    names = {path.name for path in (tmp_path / "out").iterdir()}
+    names = {path.name for path in (tmp_path / "out").iterdir() if not path.name.startswith(".")}
     assert names == {"report.html", "summary.json", "instructions.json", "signals.parquet", "zoom.parquet"}
     steps = json.loads((tmp_path / "out" / "instructions.json").read_text())
     assert [step["instruction"] for step in steps] == ["MOVEJ ready", "WAIT 0.1 s", "MOVEL left"]

@@ -123,6 +123,33 @@ def test_file_that_grows_while_it_is_read_is_bounded(tmp_path: Path, monkeypatch
         read_bytes(path, Kind("a note", 1_000))
 
 
+@pytest.mark.parametrize("trap", ["fifo", "nested", "pipe-left", "points"])
+def test_hidden_folder_that_a_stranger_left_beside_a_job_neither_hangs_nor_fails(
+    trap: str, tmp_path: Path
+) -> None:
+    """Reading a job completes what a killed process began; what lies there may be of someone else."""
+    from servotwin.jobs.file_pair import TO_DO, _committed, write_together
+
+    job, points = tmp_path / "a.job", tmp_path / "a.points.yaml"
+    job.write_text("WAIT 1 s\n")
+    committed = _committed(job)
+    committed.mkdir()
+    if trap == "fifo":
+        os.mkfifo(committed / TO_DO)
+    elif trap == "nested":
+        (committed / TO_DO).write_text("[" * 10_000)
+    elif trap == "pipe-left":
+        os.mkfifo(committed.with_name(f"{committed.name}-x.new"))
+    else:
+        os.mkfifo(points)
+        (committed / TO_DO).write_text('{".points.yaml": null, ".job": null}')
+        (committed / "points.yaml").write_text("x")
+    assert len(read_job(job).body) == 1
+    if trap != "points":
+        write_together({points: "format: servotwin-points/1\n", job: "WAIT 2 s\n"})
+        assert "2 s" in job.read_text()
+
+
 def test_ordinary_file_in_memory_is_read() -> None:
     place = Path("/dev/shm")
     if not os.access(place, os.W_OK):
@@ -155,9 +182,13 @@ def test_terminal_escape_in_the_name_of_a_file_is_shown_not_sent(
     assert "\x1b" not in said
 
 
-# Reading what is ours: grammar, script, caches, sources of the package, the writers' own folders.
+# Reading what is ours: grammar, script, caches, sources of the package; writing, with locks and marks.
 OWN = {
     "cli/main.py",
+    "cli/streams.py",
+    "description/file_write.py",
+    "jobs/file_pair.py",  # opens what it writes; what it finds goes through ``regular_file``
+    "simulation/result_mark.py",  # regular files only, without following links
     "dynamics/recursive/jit.py",
     "jobs/language.py",  # the grammar
     "jobs/words.py",  # the grammar

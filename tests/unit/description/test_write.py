@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from servotwin.description.file_write import atomic_write_text
 from servotwin.description.load import catalogue_names, read_description
 from servotwin.description.nodes import Node, Origin, parse_yaml
 from servotwin.description.plain_text import hidden_character
 from servotwin.description.schema import RobotDescription
-from servotwin.description.write import LINE_WIDTH, atomic_write_text, write_yaml, yaml_text
+from servotwin.description.write import LINE_WIDTH, write_yaml, yaml_text
 from servotwin.errors import InputError, UnsupportedError
 
 EXAMPLE = """\

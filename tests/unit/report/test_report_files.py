@@ -9,7 +9,8 @@ import pyarrow.parquet
 import pytest
 
 from servotwin.errors import InputError
-from servotwin.report.files import make_folder, write_bytes, write_json, write_parquet
+from servotwin.report.files import write_bytes, write_json, write_parquet
+from servotwin.simulation.result_folder import RUN_FILES, claim_folder
 
 
 def test_write_replaces_and_leaves_nothing_else(tmp_path: Path) -> None:
@@ -34,7 +35,7 @@ def test_unwritable_place_is_named(tmp_path: Path) -> None:
         write_bytes(tmp_path / "nowhere" / "a.txt", b"")
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(InputError, match="cannot be written"):
-        make_folder(tmp_path / "file")
+        claim_folder(tmp_path / "file", RUN_FILES)
 
 
 def test_parquet_reads_back_exactly(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from servotwin.errors import InputError
 from servotwin.report.simulation_files import write_result
 from servotwin.simulation.result import Result, matching_signals
+from servotwin.simulation.result_mark import MARK
 from servotwin.simulation.stored import read_result
 from synthetic_result import synthetic_result
 
@@ -45,7 +46,7 @@ def test_files_of_an_earlier_run_do_not_stay(result: Result, tmp_path: Path) -> 
     write_result(result, tmp_path)
     files = write_result(replace(result, zoom={}), tmp_path, report=False)
     assert (files.zoom, files.page) == (None, None)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["signals.parquet", "summary.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [MARK, "signals.parquet", "summary.json"]
 
 
 def test_partial_result_says_so(result: Result, tmp_path: Path) -> None:

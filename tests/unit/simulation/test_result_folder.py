@@ -18,7 +18,8 @@ from servotwin.errors import InputError
 from servotwin.report.simulation_files import write_result
 from servotwin.simulation import result_folder
 from servotwin.simulation.result import Result
-from servotwin.simulation.result_folder import MARK, replaced_folder
+from servotwin.simulation.result_folder import replaced_folder
+from servotwin.simulation.result_mark import HIDDEN, MARK
 from servotwin.simulation.stored import read_result
 from synthetic_result import synthetic_result
 
@@ -38,13 +39,13 @@ def put(folder: Path, text: str, names: tuple[str, ...] = OWN) -> None:
 
 
 def texts(folder: Path) -> dict[str, str]:
-    """Every file below a folder, hidden ones too."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
+    """Every file below a folder, hidden ones too but for the marks."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != MARK]
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
 def hidden(folder: Path) -> list[Path]:
-    return sorted(folder.glob(f"{MARK}*"))
+    return sorted(path for path in folder.glob(f"{HIDDEN}*") if path.name != MARK)
 
 
 @pytest.mark.parametrize("way", ["exchange", "two renames", "no renames", "one by one"])
@@ -81,7 +82,8 @@ def test_current_folder_stays_the_one_that_shells_stand_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inner = tmp_path / "out" / "inner"
-    inner.mkdir(parents=True)
+    put(tmp_path / "out", "old")
+    inner.mkdir()
     monkeypatch.chdir(inner)
     before = (tmp_path / "out").stat().st_ino
     put(tmp_path / "out", "new")
@@ -174,7 +176,7 @@ def test_file_system_without_locks_is_written_and_old_leftovers_are_removed(
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
 
     monkeypatch.setattr("fcntl.flock", refuse)
-    stem = result_folder._stem(tmp_path / "out")
+    stem = result_folder.hidden_stem("out")
     young, old = (tmp_path / f"{stem}{name}.new" for name in ("young", "old"))
     young.mkdir()
     old.mkdir()
@@ -186,14 +188,16 @@ def test_file_system_without_locks_is_written_and_old_leftovers_are_removed(
 
 def test_run_of_another_kind_leaves_nothing_of_the_earlier_one(result: Result, tmp_path: Path) -> None:
     """The instructions of a job do not stay beside the signals of a scenario."""
-    write_result(result, tmp_path / "out", report=False)
-    (tmp_path / "out" / "instructions.json").write_text("[]", encoding="utf-8")
-    write_result(replace(result, zoom={}), tmp_path / "out", report=False)
+    out = tmp_path / "out"
+    with replaced_folder(out, result_folder.RUN_FILES) as place:
+        for name in ("summary.json", "instructions.json", "zoom.parquet"):
+            (place / name).write_text("[]", encoding="utf-8")
+    write_result(replace(result, zoom={}), out, report=False)
     assert sorted(texts_of(tmp_path / "out")) == ["signals.parquet", "summary.json"]
 
 
 def texts_of(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir()]
+    return [path.name for path in folder.iterdir() if path.name != MARK]
 
 
 def test_reader_never_sees_two_runs(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +227,7 @@ def moved(result: Result, by: float) -> dict[str, np.ndarray]:
 def test_result_that_lost_its_name_between_two_renames_is_found_again(result: Result, tmp_path: Path) -> None:
     out = tmp_path / "out"
     write_result(result, out, report=False)
-    aside = tmp_path / f"{result_folder._stem(out)}0123456789ab.old"
+    aside = tmp_path / f"{result_folder.hidden_stem(out.name)}0123456789ab.old"
     out.rename(aside)
     assert read_result(out).summary["scenario"] == result.summary["scenario"]
     assert not aside.exists()
@@ -231,7 +235,7 @@ def test_result_that_lost_its_name_between_two_renames_is_found_again(result: Re
 
 def test_note_in_a_folder_that_a_kill_left_behind_is_not_removed_with_it(tmp_path: Path) -> None:
     put(tmp_path / "out", "new")
-    left = tmp_path / f"{result_folder._stem(tmp_path / 'out')}0123456789ab.old"
+    left = tmp_path / f"{result_folder.hidden_stem('out')}0123456789ab.old"
     left.mkdir()
     for name in ("notes.txt", "report.html"):
         (left / name).write_text("old", encoding="utf-8")
@@ -331,3 +335,43 @@ def test_process_killed_at_any_instant_leaves_one_of_both_results(
     assert found["mixed"] == 0
     assert found["left"] == []  # the next run has removed what the killed ones left behind
     assert found["A"] + found["B"] == count
+
+
+def test_hidden_folder_that_is_a_link_does_not_become_the_result(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    target = tmp_path / "result"
+    left = tmp_path / f"{result_folder.hidden_stem(target.name)}0123456789ab{result_folder.OLD}"
+    left.symlink_to(elsewhere)
+    result_folder.recover(target)
+    assert not os.path.lexists(target)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_hidden_folder_of_another_user_is_left_alone(tmp_path: Path) -> None:
+    target = tmp_path / "result"
+    left = tmp_path / f"{result_folder.hidden_stem(target.name)}0123456789ab{result_folder.OLD}"
+    left.mkdir()
+    os.chown(left, 65534, 65534)
+    result_folder.recover(target)
+    assert left.is_dir()
+    assert not target.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root writes into folders of others")
+@pytest.mark.parametrize("current", [False, True])
+def test_folder_of_another_user_stays_theirs_and_is_cleaned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, current: bool
+) -> None:
+    out = tmp_path / "out"
+    put(out, "old")
+    os.chown(out, 1234, 2345)
+    left = tmp_path / f"{result_folder.hidden_stem('out')}0123456789ab{result_folder.NEW}"
+    left.mkdir()
+    os.chown(left, 1234, 2345)  # the earlier folder, killed after the exchange
+    if current:
+        monkeypatch.chdir(out)
+    put(out, "new")
+    assert (out.stat().st_uid, out.stat().st_gid) == (1234, 2345)
+    assert texts(out) == dict.fromkeys(OWN, "new")
+    assert hidden(tmp_path) == hidden(out) == []

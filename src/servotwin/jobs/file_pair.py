@@ -1,0 +1,145 @@
+"""A points file and the job beside it, changed together: both or none, also if the process is killed on the way.
+
+Both texts are written into a hidden folder first, which then gets the name that makes the change count. The files move
+to their places after that; whoever reads one of them next moves what a killed process left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from servotwin.description.file_write import keep_attributes, locked, unwritable
+from servotwin.description.regular_file import JOB as JOB_FILE
+from servotwin.description.regular_file import Kind, read_bytes
+from servotwin.errors import InputError
+
+POINTS, JOB = ".points.yaml", ".job"
+HIDDEN = ".servotwin-pair-"
+TO_DO = "to-do.json"
+NOTE = Kind("a note about files that are changed together", 10_000)
+
+
+def write_together(texts: Mapping[Path, str]) -> None:
+    """Write a points file and its job as one; permissions and owner of the files stay."""
+    path = next(iter(texts))
+    finish(path)
+    committed = _committed(path)
+    staging = committed.with_name(f"{committed.name}-{uuid.uuid4().hex[:12]}.new")
+    try:
+        _remove_leftovers(committed)
+        staging.mkdir()
+        lock = _lock(staging)
+        try:
+            _fill(staging, {target: text.encode() for target, text in texts.items()})
+            staging.rename(committed)
+            _move(committed, path, careful=False)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+            os.close(lock)
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from None
+
+
+def _lock(folder: Path) -> int:
+    """The folder, locked to show that its process lives."""
+    with suppress(OSError):
+        found = locked(folder)
+        if found is not None:
+            return found
+    return os.open(folder, os.O_RDONLY)
+
+
+def finish(path: str | Path) -> None:
+    """Complete what a killed process began with a points file or its job."""
+    with suppress(OSError, ValueError):
+        committed = _committed(Path(path))
+        if stat.S_ISDIR(committed.lstat().st_mode):
+            _move(committed, Path(path), careful=True)
+
+
+def _committed(path: Path) -> Path:
+    """The hidden folder of a change that counts."""
+    return path.with_name(HIDDEN + hashlib.sha256(os.fsencode(_stem(path))).hexdigest()[:12])
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(POINTS).removesuffix(JOB)
+
+
+def _target(path: Path, ending: str) -> Path:
+    """The file beside ``path`` with this ending; a link stays a link, the file it names is replaced."""
+    return Path(os.path.realpath(path.with_name(_stem(path) + ending)))
+
+
+def _fill(folder: Path, contents: Mapping[Path, bytes]) -> None:
+    """Put the new files and what they replace into the hidden folder, and to the disk."""
+    before = {}
+    for path, data in contents.items():
+        ending = POINTS if path.name.endswith(POINTS) else JOB
+        target = _target(path, ending)
+        before[ending] = _digest(target)
+        _put(folder / ending[1:], data, target)
+    _put(folder / TO_DO, json.dumps(before).encode(), None)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _put(path: Path, data: bytes, old: Path | None) -> None:
+    with path.open("xb") as stream:
+        stream.write(data)
+        stream.flush()
+        if old is not None and old.exists():
+            keep_attributes(old, stream.fileno())
+        os.fsync(stream.fileno())
+
+
+def _move(committed: Path, path: Path, *, careful: bool) -> None:
+    """Move the files to their places; ``careful``: not over one that was changed since, and not through a link.
+
+    A stranger's folder may hold such a hidden folder, and links that lead to files of the user's.
+    """
+    try:
+        before = json.loads(read_bytes(committed / TO_DO, NOTE))
+    except (InputError, ValueError, RecursionError):
+        before = None
+    for ending in (POINTS, JOB) if isinstance(before, dict) else ():
+        source, target = committed / ending[1:], _target(path, ending)
+        if ending not in before or source.is_symlink() or not source.is_file():
+            continue
+        if careful and path.with_name(_stem(path) + ending).is_symlink():
+            continue
+        if not careful or _digest(target) == before[ending]:
+            with suppress(FileNotFoundError):  # another process was quicker
+                source.replace(target)
+    shutil.rmtree(committed, ignore_errors=True)
+
+
+def _remove_leftovers(committed: Path) -> None:
+    """Remove folders of killed processes whose change never counted."""
+    for left in committed.parent.glob(f"{committed.name}-*.new"):
+        with suppress(OSError):
+            lock = locked(left)
+            if lock is not None:
+                if stat.S_ISDIR(
+                    os.fstat(lock).st_mode
+                ):  # opening a pipe to remove it would wait for its writer
+                    shutil.rmtree(left, ignore_errors=True)
+                os.close(lock)
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(read_bytes(path, JOB_FILE)).hexdigest()
+    except InputError:
+        return None

@@ -1,0 +1,300 @@
+"""The commands that write, what they write over, and how to tell the old result, the new one and a mixture apart."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+MARK = ".servotwin-result"
+RESULT_FILES = (
+    *("summary.json", "signals.parquet", "zoom.parquet", "report.html", "instructions.json"),
+    *("tuning.html", "tuning.json", "comparison.html", "comparison.json", "comparison.parquet"),
+)
+POINTS = """\
+# the cell on the left
+format: servotwin-points/1
+robot: gsis-scara
+points:
+  # by hand
+  P1: {joints: {A: 0 deg, B: 0 deg, Z: 0 mm, W: 0 deg}}  # corner
+  P2: {joints: {A: 10 deg, B: 0 deg, Z: 0 mm, W: 0 deg}}
+"""
+JOBS = ("# pick\nMOVEJ P1 SPEED 50%  # go\nMOVEJ P2\n", "MOVEJ P1 SPEED 50%   # go\n")
+
+
+class Mixture(AssertionError):
+    """What a killed command left is neither the old nor the new result."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command that writes.
+
+    ``words(k)``: its command line for the k-th version of the result, in the folder ``place``; ``prepare`` fills that
+    folder; ``state`` tells what is there, and raises ``Mixture`` for parts of two. ``keys``: typed into its terminal.
+    ``reset`` puts the first version back before each try, where the command leads one way only.
+    ``fixed``: a version is the same however often it is written, so that there are exactly two states.
+    """
+
+    name: str
+    words: Callable[[int], list[str]]
+    state: Callable[[Path], str]
+    prepare: Callable[[Path], None] = lambda place: None
+    keys: Callable[[int], str] | None = None
+    reset: Callable[[Path], None] | None = None
+    fixed: bool = True
+
+    @property
+    def folder(self) -> bool:
+        """Whether it writes a result folder."""
+        return self.state in (whole_result, whole_job_result, current_folder)
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def visible(place: Path) -> dict[str, str]:
+    """All files below a folder but the hidden ones that a killed process may leave, with their digests."""
+    files = (path for path in sorted(place.rglob("*")) if path.is_file())
+    return {
+        path.relative_to(place).as_posix(): digest(path)
+        for path in files
+        if not any(part.startswith(".servotwin-") for part in path.relative_to(place).parts[:-1])
+        and (path.name == MARK or not path.name.startswith(".servotwin-"))
+    }
+
+
+def whole_result(place: Path) -> str:
+    """The state of a result folder: every file as its mark lists it, none of ours beside; notes untouched."""
+    out = place / "out" if (place / "out").exists() else place
+    marks = [path for path in out.rglob(MARK) if ".servotwin-" not in path.parent.as_posix()]
+    if not marks:
+        raise Mixture("no mark")
+    for mark in marks:
+        listed = json.loads(mark.read_bytes())["files"]
+        for name, sha in listed.items():
+            if not (mark.parent / name).is_file() or digest(mark.parent / name) != sha:
+                raise Mixture(f"{mark.parent / name} is not of the same result as its mark")
+        extra = [n for n in RESULT_FILES if (mark.parent / n).exists() and n not in listed]
+        if extra:
+            raise Mixture(f"{extra} beside a result that they do not belong to")
+    if (out / "notes.txt").read_text(encoding="utf-8") != "mine":
+        raise Mixture("the user's notes were changed")
+    return "".join(digest(mark) for mark in sorted(marks))
+
+
+def whole_job_result(place: Path) -> str:
+    """The same for the run of a job; its parts name the same seed and the same instructions."""
+    state = whole_result(place)
+    summary = json.loads((place / "out" / "summary.json").read_bytes())
+    steps = json.loads((place / "out" / "instructions.json").read_bytes())
+    if len(steps) != len(summary["job"]["entries"]):
+        raise Mixture("instructions of another run")
+    return state
+
+
+def all_files(place: Path) -> str:
+    """The state of plain files."""
+    return json.dumps(visible(place), sort_keys=True)
+
+
+def current_folder(place: Path) -> str:
+    """The state of a result in the current folder, once the next command has completed what was begun."""
+    from servotwin.simulation.result_folder import recover
+
+    recover(place)
+    return whole_result(place)
+
+
+def points_and_job(place: Path) -> str:
+    """The state of a points file and its job, as the next reader finds them."""
+    from servotwin.jobs.language import read_job
+    from servotwin.jobs.points_file import read_points
+
+    points, job = read_points(place / "pick.points.yaml"), read_job(place / "pick.job")
+    for name in ("P1", "Q1"):
+        if (name in points) != (f"'{name}'" in repr(job) or f'"{name}"' in repr(job)):
+            raise Mixture(f"points and job differ about {name}")
+    text = (place / "pick.points.yaml").read_text(encoding="utf-8")
+    if "# by hand" not in text or "# corner" not in text:
+        raise Mixture("a comment is lost")
+    return text
+
+
+def notes(place: Path) -> None:
+    (place / "out").mkdir()
+    (place / "out" / "notes.txt").write_text("mine", encoding="utf-8")
+
+
+def notes_here(place: Path) -> None:
+    (place / "notes.txt").write_text("mine", encoding="utf-8")
+
+
+def taught(place: Path) -> None:
+    (place / "pick.points.yaml").write_text(POINTS, encoding="utf-8")
+    (place / "pick.job").write_text(JOBS[0], encoding="utf-8")
+
+
+def unformatted(place: Path) -> None:
+    (place / "a.job").write_text("movej P1  # go\n" * 2000, encoding="utf-8")
+
+
+def measured(place: Path) -> None:
+    import numpy as np
+
+    from servotwin.cli.main import main
+
+    notes(place)
+    run = place.parent / "run"
+    shutil.rmtree(run, ignore_errors=True)
+    assert main(["simulate", "scara-a-axis-100deg", "--out", str(run), "--no-report"]) == 0
+    t = np.arange(0.0, 1.0, 0.005)
+    for k in (0, 1):
+        rows = [f"{a:.4f},{1e-3 * (k + 1) * a:.6f}" for a in t]
+        text = "\n".join(["time_s,joint_A_position_rad", *rows])
+        (place.parent / f"measured{k}.csv").write_text(text, encoding="utf-8")
+
+
+def _teach(*words: str) -> list[str]:
+    return ["teach", "pick.points.yaml", *words]
+
+
+def _q(k: int) -> str:
+    return f"{k + 1} deg, 0 deg, 0 mm, 0 deg"
+
+
+ROBOTS = ("met-two-link", "gsis-scara")
+ANGLES = ("20 deg", "30 deg")
+NAMES = (("P1", "Q1"), ("Q1", "P1"))
+OVER = "--overwrite"
+RECORD = ("--points", "pick.points.yaml", "--record")
+
+CASES = [
+    Case(
+        "simulate",
+        lambda k: [
+            "simulate",
+            "scara-a-axis-100deg",
+            "--out",
+            "out",
+            OVER,
+            "--no-report",
+            "--seed",
+            str(k + 1),
+        ],
+        whole_result,
+        notes,
+        fixed=False,
+    ),
+    Case(
+        "simulate with report",
+        lambda k: ["simulate", "scara-a-axis-100deg", "--out", "out", OVER, "--seed", str(k + 1)],
+        whole_result,
+        notes,
+        fixed=False,
+    ),
+    Case(
+        "simulate here",
+        lambda k: [
+            "simulate",
+            "scara-a-axis-100deg",
+            "--out",
+            ".",
+            OVER,
+            "--seed",
+            str(k + 1),
+            *(["--no-report"] if k else []),
+        ],
+        current_folder,
+        notes_here,
+        fixed=False,
+    ),
+    Case(
+        "job run",
+        lambda k: [
+            "job",
+            "run",
+            "scara-line",
+            "--out",
+            "out",
+            OVER,
+            "--seed",
+            str(k + 1),
+            *(["--no-report"] if k else []),
+        ],
+        whole_job_result,
+        notes,
+        fixed=False,
+    ),
+    Case(
+        "tune",
+        lambda k: ["tune", "gsis-scara", "--out", "out", OVER, "--speed", f"{100 + k} rad/s"],
+        whole_result,
+        notes,
+    ),
+    Case(
+        "compare",
+        lambda k: ["compare", "../run", f"../measured{k}.csv", "--out", "out", OVER],
+        whole_result,
+        measured,
+    ),
+    Case(
+        "demo",
+        lambda k: ["demo", "--out", "out", OVER, "--set", f"variables.load={k + 1} kg"],
+        whole_result,
+        notes,
+        fixed=False,
+    ),
+    Case("equations page", lambda k: ["equations", ROBOTS[k], "--out", "a.html", OVER], all_files),
+    Case("equations code", lambda k: ["equations", ROBOTS[k], "--out", "a.c", OVER], all_files),
+    Case("schema", lambda k: ["schema", ("robot", "scenario")[k], "--out", "a.json", OVER], all_files),
+    Case("convert to yaml", lambda k: ["convert", ROBOTS[k], "a.yaml", OVER], all_files),
+    Case("convert to urdf", lambda k: ["convert", ROBOTS[k], "a.urdf", OVER], all_files),
+    Case(
+        "teach record",
+        lambda k: _teach("record", "P2", "--q", _q(k), "--replace"),
+        points_and_job,
+        taught,
+        fixed=False,
+    ),
+    Case("teach edit", lambda k: _teach("edit", "P2", f"A={ANGLES[k]}"), points_and_job, taught),
+    Case("teach frame", lambda k: _teach("frame", "table", f"x={k + 1} mm"), all_files, taught),
+    Case("teach tool", lambda k: _teach("tool", "gripper", f"z={k + 1} mm"), all_files, taught),
+    Case(
+        "teach delete",
+        lambda k: _teach("record", "P2", "--q", _q(k)) if k else _teach("delete", "P2"),
+        points_and_job,
+        taught,
+        fixed=False,
+    ),
+    Case(
+        "jog record",
+        lambda k: ["jog", "gsis-scara", "--joint", "A", "--by", "1 deg", *RECORD, f"N{time.time_ns()}"],
+        points_and_job,
+        taught,
+        fixed=False,
+    ),
+    Case("job format", lambda k: ["job", "format", "a.job"], all_files, unformatted, reset=unformatted),
+    Case("teach rename", lambda k: _teach("rename", *NAMES[k]), points_and_job, taught),
+    Case(
+        "console rename",
+        lambda k: ["console", "gsis-scara", "--job", "pick.job"],
+        points_and_job,
+        taught,
+        keys=lambda k: f"n{' '.join(NAMES[k])}\rQ",
+    ),
+    Case(
+        "console record",
+        lambda k: ["console", "gsis-scara", "--job", "pick.job"],
+        points_and_job,
+        taught,
+        keys=lambda k: f"A{('P2', 'P1')[k]}\rQ",
+        fixed=False,
+    ),
+]

@@ -246,13 +246,24 @@ def read_job(folder: Path) -> object:
 
 
 def read_points(folder: Path) -> object:
-    """Points that are accepted read back to the same points."""
-    from servotwin.jobs.points_file import parse_points, points_text
+    """Points that are accepted read back to the same points, also after an edit of their file."""
+    from servotwin.jobs.points import Point, Pose
+    from servotwin.jobs.points_file import parse_points, points_text, text_with
     from servotwin.jobs.points_file import read_points as read
 
     points = read(folder / "first.points.yaml")
     if parse_points(points_text(points)) != points:
         raise AssertionError("points do not read back")
+    edits = [
+        points.with_frame("added", Pose(x=0.1)),
+        points.with_point("added", Point({"A": 0.1}), replace_old=True),
+    ]
+    for name in list(points.points)[:2]:
+        edits += [points.without(name), points.renamed(name, "new-name")]
+        edits.append(points.with_point(name, Point(pose=Pose(z=0.2), note="x"), replace_old=True))
+    for edited in edits:
+        if parse_points(text_with(edited, folder / "first.points.yaml")) != edited:
+            raise AssertionError("an edited points file does not read back")
     return points
 
 
@@ -285,6 +296,27 @@ def read_result(folder: Path) -> object:
     return comparison_summary(comparison, saved, measured)
 
 
+def make_folder(rng: Random) -> Files:
+    """A result folder: its mark, what a killed run left to do in it, and perhaps a summary."""
+    from servotwin.simulation.result_folder import TO_DO, hidden_stem
+    from servotwin.simulation.result_mark import MARK, mark_text
+
+    mark = mark_text({"summary.json": "0" * 64, "report.html": "1" * 64, "../x": "2" * 64}).encode()
+    to_do = b'{"replace": {"summary.json": null, "../x": null, "a/b": null}, "remove": {"report.html": "00"}}'
+    moving = f"out/{hidden_stem('out')}0123456789ab.moving"
+    files = {f"out/{MARK}": mark, f"{moving}/{TO_DO}": to_do, "out/summary.json": tables.summary_bytes(rng)}
+    return {
+        name: values.changed_bytes(rng, data) if rng.random() < 0.7 else data for name, data in files.items()
+    }
+
+
+def read_folder(folder: Path) -> object:
+    """A folder that is looked at before a result is written into it."""
+    from servotwin.simulation.result_folder import RUN_FILES, claim_folder
+
+    return claim_folder(folder / "out", RUN_FILES)
+
+
 def read_quantities(folder: Path) -> object:
     """Every line as a quantity of several dimensions, as an expression and as an override."""
     from servotwin.description.compose import resolve
@@ -307,6 +339,7 @@ def read_quantities(folder: Path) -> object:
 
 
 DECODERS: dict[str, Decoder] = {
+    "folder": Decoder(make_folder, read_folder),
     "robot": Decoder(make_robot, read_robot, 4),
     "scenario": Decoder(make_scenario, read_scenario, 3),
     "urdf": Decoder(lambda rng: {"arm.urdf": xml_tree.mutated_xml(rng, _urdf())}, read_urdf, 3),

@@ -14,6 +14,8 @@ from servotwin.cli.options import (
     AllowOutside,
     Folder,
     Json,
+    MaxMemory,
+    MaxTime,
     Method,
     NoReport,
     Overwrite,
@@ -324,6 +326,8 @@ def simulate(
     ] = None,
     allow_code: AllowCode = False,
     every: Annotated[bool, typer.Option("--list", help="List the scenarios instead.")] = False,
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     no_report: NoReport = False,
     outside: AllowOutside = False,
     json: Json = False,
@@ -337,7 +341,8 @@ def simulate(
     code = run(
         scenario, out, overrides, plant,
         method=method, pwm=pwm, seed=seed, record=record, law=(law, period, level),
-        allow_code=allow_code, every=every, report=not no_report, overwrite=overwrite, json=json,
+        allow_code=allow_code, every=every, max_memory=max_memory, max_time=max_time,
+        report=not no_report, overwrite=overwrite, json=json,
     )  # fmt: skip
     raise typer.Exit(code)
 
@@ -376,6 +381,7 @@ def compare(
             help="Measured as means since the row before, such as 'motor_*_current_A'; may be repeated.",
         ),
     ] = None,
+    max_memory: MaxMemory = None,
     json: Json = False,
 ) -> None:
     """Compare a simulated with a measured run.
@@ -384,7 +390,10 @@ def compare(
     """
     from servotwin.cli.compare import compare as run
 
-    run(result, measured, out, shift, columns, means, overwrite=overwrite, json=json)
+    run(
+        result, measured, out, shift, columns, means,
+        max_memory=max_memory, overwrite=overwrite, json=json,
+    )  # fmt: skip
 
 
 @app.command()

@@ -11,6 +11,8 @@ from servotwin.cli.options import (
     AllowOutside,
     Folder,
     Json,
+    MaxMemory,
+    MaxTime,
     Method,
     NoReport,
     Overwrite,
@@ -122,6 +124,8 @@ def plan(
     override: Override = 100,
     time_limit: TimeLimit = None,
     time_optimal: TimeOptimal = False,
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     overrides: Set = None,
     outside: AllowOutside = False,
     json: Json = False,
@@ -134,14 +138,16 @@ def plan(
         from servotwin.cli.job_optimal import plan as run_optimal
 
         code = run_optimal(
-            job, robot, overrides, q=q, io=io, fit=fit, override=override, time_limit=time_limit, json=json
-        )
+            job, robot, overrides, q=q, io=io, fit=fit, override=override, time_limit=time_limit, json=json,
+            max_memory=max_memory, max_time=max_time,
+        )  # fmt: skip
         raise typer.Exit(code)
     from servotwin.cli.job_run import plan as run
 
     code = run(
-        job, robot, overrides, q=q, io=io, fit=fit, override=override, time_limit=time_limit, json=json
-    )
+        job, robot, overrides, q=q, io=io, fit=fit, override=override, time_limit=time_limit, json=json,
+        max_memory=max_memory, max_time=max_time,
+    )  # fmt: skip
     raise typer.Exit(code)
 
 
@@ -166,6 +172,8 @@ def run_job(
     record: RecordEvery = None,
     overrides: Set = None,
     plant: Plant = None,
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     no_report: NoReport = False,
     outside: AllowOutside = False,
     json: Json = False,
@@ -179,8 +187,8 @@ def run_job(
 
     code = run(
         job, robot, out, overrides, plant, q=q, io=io, fit=fit, override=override, time_limit=time_limit,
-        gripper=gripper, method=method, pwm=pwm, seed=seed, record=record, report=not no_report,
-        overwrite=overwrite, json=json,
+        gripper=gripper, method=method, pwm=pwm, seed=seed, record=record, max_memory=max_memory,
+        max_time=max_time, report=not no_report, overwrite=overwrite, json=json,
     )  # fmt: skip
     raise typer.Exit(code)
 

@@ -9,27 +9,29 @@ from typing import Any
 from servotwin.cli.arguments import read_quantity
 from servotwin.cli.output import print_json, print_line, print_note, print_table, working
 from servotwin.cli.signals import finishing
+from servotwin.cli.simulate import read_limits
 from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
 
 
 def compare(
     result: str, measured: str, out: str | None, shift: str, columns: Sequence[str] | None,
-    means: Sequence[str] | None = None, *, overwrite: bool = False, json: bool,
+    means: Sequence[str] | None = None, *, max_memory: str | None = None, overwrite: bool = False, json: bool,
 ) -> None:  # fmt: skip
     """Compare a simulated with a measured run, write page and numbers, and say where they are."""
     delta, mapping = read_shift(shift), read_columns(columns)
+    most = read_limits(max_memory, None).memory
     from servotwin.simulation.compare import compare as run
     from servotwin.simulation.compare import comparison_summary
-    from servotwin.simulation.measured import read_measured
+    from servotwin.simulation.measured import read_measured, some_names
     from servotwin.simulation.result_folder import COMPARISON_FILES, claim_folder
     from servotwin.simulation.stored import read_result
 
     folder = out or Path(result) / "comparison"
     with working("comparing"):
-        saved = read_result(result)
+        saved = read_result(result, max_memory=most)
         claim_folder(folder, COMPARISON_FILES, overwrite=overwrite)  # a refusal comes before the work is done
-        record = read_measured(measured, saved.signals, mapping, means or ())
+        record = read_measured(measured, saved.signals, mapping, means or (), max_memory=most)
         comparison = run(saved, record, delta)
         numbers = comparison_summary(comparison, saved, record)
     with working("writing the page"), finishing():
@@ -46,7 +48,7 @@ def compare(
     how = "given" if comparison.shift_given else "found from the motion"
     print_line(f"time shift of the measured clock: {1e3 * comparison.shift_s:.4g} ms ({how})")
     if record.ignored:
-        print_note(f"columns that name no signal: {', '.join(record.ignored)}")
+        print_note(f"columns that name no signal: {some_names(record.ignored)}")
     print_line(f"numbers: {files.summary}")
     print_line(f"page: {files.page}")
 

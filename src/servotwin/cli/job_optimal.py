@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.job_run import REFUSED, ended, job_settings
 from servotwin.cli.output import print_json, print_line, print_table, working
+from servotwin.cli.simulate import read_limits
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Quickened:
 def plan(
     job: str, robot: str | None, overrides: Sequence[str] | None, *, q: str | None = None,
     io: str | None = None, fit: bool = False, override: int = 100, time_limit: str | None = None,
-    json: bool = False,
+    max_memory: str | None = None, max_time: str | None = None, json: bool = False,
 ) -> int:  # fmt: skip
     """Print how long the paths of a job take as planned, and at best under torques and speeds; the exit code."""
     if override != 100:
@@ -47,7 +48,10 @@ def plan(
         from servotwin.simulation.job_run import rehearse
 
         program = load_program(job)
-        settings = job_settings(program, robot, changes, q=q, fit=fit, override=100, time_limit=time_limit)
+        settings = job_settings(
+            program, robot, changes, q=q, fit=fit, override=100, time_limit=time_limit,
+            budget=read_limits(max_memory, max_time),
+        )  # fmt: skip
         log, _, player = rehearse(program, None, robot, changes, io_script=io, settings=settings)
         # An acceleration that was only assumed from the ramp time does not hold: that is what torques are for.
         limits = replace(player.limits, acceleration=player.robot.limits.qdd_max)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from servotwin.cli.arguments import read_overrides, read_positions, read_quantit
 from servotwin.cli.job import found_problems
 from servotwin.cli.output import compiled_words, print_json, print_line, print_note, print_table, working
 from servotwin.cli.signals import finishing
-from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar
+from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar, read_limits
 from servotwin.description.nodes import quoted
 from servotwin.description.units import expectation
 from servotwin.errors import InputError, ServotwinError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from servotwin.report.job_files import JobFiles
     from servotwin.report.job_view import Done, JobStory
     from servotwin.robot.robot import Robot
+    from servotwin.simulation.budget import Budget
     from servotwin.simulation.job_log import JobLog
     from servotwin.simulation.job_settings import JobSettings
 
@@ -38,10 +40,13 @@ def plan(
     fit: bool = False,
     override: int = 100,
     time_limit: str | None = None,
+    max_memory: str | None = None,
+    max_time: str | None = None,
     json: bool = False,
 ) -> int:
     """Print what a job takes and asks of the robot, without simulating its drives; the exit code."""
     changes = read_overrides(overrides)
+    budget = read_limits(max_memory, max_time)
     with working("planning"):
         from servotwin.jobs.program import load_program
         from servotwin.report.job_story import instructions
@@ -50,7 +55,7 @@ def plan(
         program = load_program(job)
         warnings = _warnings(program, robot, changes)
         settings = job_settings(
-            program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit
+            program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit, budget=budget
         )
         log, commands, player = rehearse(program, None, robot, changes, io_script=io, settings=settings)
         done = instructions(log, commands, player)
@@ -191,12 +196,15 @@ def run(
     pwm: str | None = None,
     seed: str | None = None,
     record: str | None = None,
+    max_memory: str | None = None,
+    max_time: str | None = None,
     report: bool = True,
     overwrite: bool = False,
     json: bool = False,
 ) -> int:
     """Simulate a job on arm, drives and controllers, write the report and say where it is; the exit code."""
     changes, hidden = read_overrides(overrides), read_overrides(plant, "--plant")
+    budget = read_limits(max_memory, max_time)
     with working("reading the job"):
         from servotwin.jobs.check import Signals
         from servotwin.jobs.program import load_program, sources_of
@@ -213,8 +221,9 @@ def run(
         for line in _warnings(program, robot, changes):
             print_note(line)
         settings = job_settings(
-            program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit, plant=hidden
-        )
+            program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit, plant=hidden,
+            budget=budget,
+        )  # fmt: skip
         settings = with_simulation(settings, method=method, pwm=pwm, seed=seed, record=record, option="--")
         folder = out or f"out/{Path(program.job.file).stem}"
         missing = _missing(Path(folder))
@@ -318,6 +327,7 @@ def job_settings(
     override: int,
     time_limit: str | None,
     plant: Mapping[str, str] | None = None,
+    budget: Budget | None = None,
 ) -> JobSettings:
     """The options as settings of the run."""
     from servotwin.robot.load import load_robot
@@ -338,4 +348,5 @@ def job_settings(
         if not limit > 0.0:
             text = f"{quoted(time_limit)} is not above zero; expected {expectation('s', '600 s')}"
             raise InputError(text, field="--time-limit")
-    return JobSettings(start=start, plant=dict(plant or {}), override=override, fit=fit, time_limit=limit)
+    settings = JobSettings(start=start, plant=dict(plant or {}), override=override, fit=fit, time_limit=limit)
+    return settings if budget is None else replace(settings, budget=budget)

@@ -93,6 +93,14 @@ RecordEvery = Annotated[
     str | None,
     typer.Option("--record", metavar="TIME", help="Time between two rows of the signals; default '1 ms'."),
 ]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option("--max-memory", metavar="AMOUNT", help="Refuse what takes more memory; default '2 GB'."),
+]
+MaxTime = Annotated[
+    str | None,
+    typer.Option("--max-time", metavar="TIME", help="Refuse what takes longer to compute; default '1 h'."),
+]
 AllowCode = Annotated[
     bool, typer.Option("--allow-code", help="Run the control law that the scenario names; Python code.")
 ]

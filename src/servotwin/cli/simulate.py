@@ -26,6 +26,7 @@ from servotwin.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
     from servotwin.report.simulation_files import ResultFiles
+    from servotwin.simulation.budget import Budget
     from servotwin.simulation.result import Result
     from servotwin.simulation.scenario import Scenario
 
@@ -77,6 +78,8 @@ def simulate(
     law: Sequence[str | None] = (),
     allow_code: bool = False,
     every: bool = False,
+    max_memory: str | None = None,
+    max_time: str | None = None,
     report: bool = True,
     overwrite: bool = False,
     json: bool = False,
@@ -97,6 +100,7 @@ def simulate(
     for option, field, text in (("--seed", "seed", seed), ("--record", "record.every", record)):
         if text is not None:
             changes[field] = Placed(text, Origin(option))
+    read_limits(max_memory, max_time)
     with working("reading the scenario"):
         from servotwin.simulation.law_file import check_allowed
         from servotwin.simulation.scenario import read_scenario
@@ -107,7 +111,7 @@ def simulate(
     from servotwin.simulation.result_folder import RUN_FILES, claim_folder
 
     claim_folder(folder, RUN_FILES, overwrite=overwrite)  # a refusal comes before the work is done
-    result, failure = run_scenario(chosen, allow_code=allow_code)
+    result, failure = run_scenario(chosen, max_memory=max_memory, max_time=max_time, allow_code=allow_code)
     with working("writing the result"), finishing():
         from servotwin.report.simulation_files import write_result
 
@@ -116,13 +120,29 @@ def simulate(
     return how_it_ended(result, failure, folder)
 
 
-def run_scenario(scenario: Scenario, *, allow_code: bool = False) -> tuple[Result, SimulationError | None]:
+def read_limits(max_memory: str | None, max_time: str | None) -> Budget:
+    """The options --max-memory and --max-time; what is not accepted is said before anything is read."""
+    from servotwin.simulation.budget import read_budget
+
+    return read_budget(max_memory, max_time)
+
+
+def run_scenario(
+    scenario: Scenario,
+    *,
+    max_memory: str | None = None,
+    max_time: str | None = None,
+    allow_code: bool = False,
+) -> tuple[Result, SimulationError | None]:
     """What there is of a run, and why there is no more of it."""
     with progress_bar(f"simulating {scenario.name}") as progress:
         from servotwin import simulate as run
 
         try:
-            return run(scenario, allow_code=allow_code, progress=progress), None
+            result = run(
+                scenario, allow_code=allow_code, progress=progress, max_memory=max_memory, max_time=max_time
+            )
+            return result, None
         except SimulationError as error:
             if error.partial is None:
                 raise

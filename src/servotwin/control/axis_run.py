@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from servotwin.control.gains import Gains
 from servotwin.control.sampled import ANGLE, CURRENT, SPEED, Array, AxisModel, Timing, sampled_axis
+from servotwin.errors import InputError
 
 LEVELS = ("current", "speed", "position")
 ENOUGH = 1e100  # times the step
+MOST_PERIODS = 1_000_000  # of the current loop in a step response
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,17 @@ class AxisRun:
 
     def beat(self) -> Array:
         """The map over the time after which the clocks of speed and position loop meet again."""
+        timing = self.timing
+        end = math.lcm(timing.speed_ns, timing.axis_ns)
+        ticks = sorted({*range(0, end, timing.speed_ns), *range(0, end, timing.axis_ns)})
         total = np.eye(len(self.tick_current))
-        for now in range(0, math.lcm(self.timing.speed_ns, self.timing.axis_ns), self.timing.current_ns):
-            total = self._sample(now, LEVELS[2]) @ total
+        with np.errstate(all="ignore"):  # a loop that explodes may overflow
+            for now, following in pairwise([*ticks, end]):
+                alone = (
+                    following - now
+                ) // timing.current_ns - 1  # current periods in which no other loop acts
+                rest = np.linalg.matrix_power(self.tick_current, alone)
+                total = rest @ self._sample(now, LEVELS[2]) @ total
         return total
 
     def _sample(self, now: int, level: str) -> Array:
@@ -55,6 +66,11 @@ class AxisRun:
         state = np.zeros(len(self.tick_current))
         state[self.reference[level]] = 1.0
         count = math.ceil(duration / self.timing.T_current)
+        if count > MOST_PERIODS:
+            raise InputError(
+                f"a step response of {duration:.3g} s has {count} current periods; expected at most {MOST_PERIODS}: "
+                f"a longer current_period, or a larger bandwidth of the {level} loop"
+            )
         values = np.zeros(count + 1)
         maps: dict[tuple[bool, bool], Array] = {}
         for k in range(count):
@@ -131,5 +147,7 @@ def largest_pole(model: AxisModel, gains: Gains, timing: Timing) -> float:
         for k, gain in ((0, gains.current_integral), (4, gains.speed_integral), (6, gains.position_integral))
         if gain == 0.0
     }
+    if not np.isfinite(beat).all():
+        return math.inf
     keep = [k for k in range(len(beat)) if k not in idle]
     return float(np.abs(np.linalg.eigvals(beat[np.ix_(keep, keep)])).max())

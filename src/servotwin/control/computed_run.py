@@ -48,6 +48,8 @@ def computed_torque_pole(
     """Growth of the slowest-dying motion over one beat of the clocks; < 1 dies."""
     beat = computed_torque_run(model, believed, gains, timing, bandwidth).beat()
     idle = len(sampled_axis(model, timing.T_current).A) if gains.current_integral == 0.0 else -1
+    if not np.isfinite(beat).all():
+        return math.inf
     keep = [k for k in range(len(beat) - 1) if k != idle]  # without the reference and an unused integrator
     return float(np.abs(np.linalg.eigvals(beat[np.ix_(keep, keep)])).max())
 

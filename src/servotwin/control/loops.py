@@ -29,6 +29,7 @@ from servotwin.control.sampled import (
     sampled_axis,
     with_speed_sensor,
 )
+from servotwin.errors import InputError
 
 POINTS = 700  # of a frequency response
 _LOWEST = 0.3  # [rad/s]
@@ -70,7 +71,18 @@ class AxisLoops:
 
 
 def axis_loops(model: AxisModel, gains: Gains, timing: Timing) -> AxisLoops:
-    """All three loops of an axis with given gains."""
+    """All three loops of an axis with given gains; InputError for data whose loops overflow all numbers."""
+    try:
+        with np.errstate(all="ignore"):
+            return _axis_loops(model, gains, timing)
+    except (np.linalg.LinAlgError, OverflowError, ZeroDivisionError):
+        raise InputError(
+            f"loops that cannot be computed: torque constant {model.K_t:.3g} N m/A, resistance {model.R:.3g} ohm, "
+            f"inductance {model.L:.3g} H, inertia {model.J:.3g} kg m2 at the motor; expected data of a machine"
+        ) from None
+
+
+def _axis_loops(model: AxisModel, gains: Gains, timing: Timing) -> AxisLoops:
     winding = sampled_axis(model, timing.T_current)
     shaft = speed_plant(model, gains, timing)
     current = _sampled_loop(

@@ -199,10 +199,11 @@ def lifted(plant: Sampled, m: int) -> Sampled:
 
     .. math:: A_m = A^m, \quad B_m = \sum_{k<m} A^k B                    (eq:lifting)
     """
-    A, B = np.eye(len(plant.A)), np.zeros(len(plant.A))
-    for _ in range(m):
-        A, B = plant.A @ A, plant.A @ B + plant.B  # eq:lifting
-    return Sampled(A, B, plant.C, m * plant.T)
+    n = len(plant.B)
+    step = np.eye(n + 1)
+    step[:n, :n], step[:n, n] = plant.A, plant.B
+    steps = np.linalg.matrix_power(step, m)  # eq:lifting
+    return Sampled(steps[:n, :n], steps[:n, n], plant.C, m * plant.T)
 
 
 def with_speed_sensor(plant: Sampled, timing: Timing) -> Sampled:

@@ -26,8 +26,9 @@ def known_axis(
     name: str, axes: Mapping[str, Axis], at: str, *, base: bool = False, moving: bool = False
 ) -> None:
     """Complain at ``at`` unless ``name`` is an axis (or the base; or one that moves)."""
-    names = [n for n, axis in axes.items() if not (moving and axis.fixed)] + ([BASE] if base else [])
-    if name not in names:
+    accepted = (base and name == BASE) or (name in axes and not (moving and axes[name].fixed))
+    if not accepted:
+        names = [n for n, axis in axes.items() if not (moving and axis.fixed)] + ([BASE] if base else [])
         what = "is a fixed joint" if name in axes else "is not an axis"
         listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
         raise problem(f"{quoted(name)} {what}; expected one of {listed}{did_you_mean(name, names)}", at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -21,6 +22,7 @@ from servotwin.description.fields import (
 Share = Annotated[float, Measure("", minimum=0.0, maximum=1.0)]
 OptionalGain = float | None
 OptionalInteger = Annotated[int | None, Over256()]
+MOST_BEATS = 10_000  # periods of the shorter one until speed and position loop sample together again
 
 
 class CurrentSensor(Part):
@@ -196,8 +198,20 @@ class Controller(Part):
             self._check_divides(f"{long}_period", f"{short}_period")
         if self.speed_sensing == "filtered" and self.speed_filter is None:
             raise problem("the filtered sensing needs speed_filter, such as '2 ms'", "speed_sensing")
+        self._check_beat()
         self._check_jitter()
         return self
+
+    def _check_beat(self) -> None:
+        """Complain about two loops whose samples hardly ever coincide: their beat could not be computed."""
+        shorter = min(self.speed_period_ns, self.axis_period_ns)
+        beat = math.lcm(self.speed_period_ns, self.axis_period_ns)
+        if beat // shorter > MOST_BEATS:
+            raise problem(
+                f"{time_text(self.axis_period_ns)} and the speed_period {time_text(self.speed_period_ns)} meet every "
+                f"{time_text(beat)} only; expected periods of which one is a multiple of the other, or nearly",
+                "axis_period",
+            )
 
     def _check_jitter(self) -> None:
         """Complain about a lateness in which a task would be overtaken by its own next run."""

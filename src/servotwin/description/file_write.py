@@ -16,7 +16,7 @@ import time
 import uuid
 from pathlib import Path
 
-from servotwin.description.nodes import one_line
+from servotwin.description.plain_text import one_line
 from servotwin.errors import InputError
 
 TEMPORARY = ".servotwin-file-"  # begins the names of temporary files

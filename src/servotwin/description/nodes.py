@@ -91,6 +91,14 @@ class Node:
         elif isinstance(self.value, list):
             yield from ((str(i), child) for i, child in enumerate(self.value))
 
+    def child(self, name: str) -> Node | None:
+        """The node directly below that has this name, or index as text; None if there is none."""
+        if isinstance(self.value, dict):
+            return self.value.get(name)
+        if isinstance(self.value, list) and name.isascii() and name.isdigit() and len(name) < 10:
+            return self.value[int(name)] if str(int(name)) == name and int(name) < len(self.value) else None
+        return None
+
     def walk(self, path: str = "") -> Iterator[tuple[str, Node]]:
         """Dotted path and node of this node and of all below it, in file order."""
         yield path, self

@@ -63,9 +63,9 @@ def find(tree: Node, names: list[str]) -> Node:
     waiting = list(names)
     while waiting:
         name = waiting.pop(0)
-        children = dict(node.children())
-        if name in children:
-            node = children[name]
+        child = node.child(name)
+        if child is not None:
+            node = child
         elif "." in name:
             head, _, tail = name.partition(".")
             waiting = [head, tail, *waiting]

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from servotwin.description.expressions import evaluate
-from servotwin.description.nodes import quoted
+from servotwin.description.nodes import one_line, quoted
 from servotwin.description.quantities import (
     BASE_UNITS,
     PLAIN,
@@ -79,6 +79,7 @@ _PREFIXES = {
     "G": Quantity(1e9),
 }
 _PREFIXED_BASE = ("m", "s", "A", "rad")
+MOST_NAMES, LONGEST_WORD = 2000, 200  # names and letters that are compared to find a similar name
 _SUPERSCRIPTS = str.maketrans("\u00b2\u00b3\u2074", "234")
 # Data sheets of AC motors state RMS values of a phase; motor models work with amplitudes.
 _RMS = {
@@ -166,12 +167,16 @@ def unit(name: str) -> Quantity:
 def did_you_mean(word: str, known: list[str]) -> str:
     """``; did you mean 'x'?`` for the nearest of ``known``, or an empty text; capitals count least.
 
+    Long words, and names beyond the first ``MOST_NAMES``, are not compared letter by letter: a hint has to be quick.
+
     >>> did_you_mean("mh", ["mohm", "mH"])
     "; did you mean 'mH'?"
     """
-    nearest = [k for k in known if k.lower() == word.lower()]
-    nearest = nearest or difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"; did you mean '{nearest[0]}'?" if nearest else ""
+    nearest = [name for name in known if name.lower() == word.lower()]
+    if not nearest and len(word) <= LONGEST_WORD:
+        names = [name for name in known[:MOST_NAMES] if len(name) <= LONGEST_WORD]
+        nearest = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    return f"; did you mean '{one_line(nearest[0])}'?" if nearest else ""
 
 
 @cache

@@ -14,6 +14,7 @@ from servotwin.jobs.points import Points
 from servotwin.jobs.problems import Problem
 
 MAX_CALLS = 16  # subprograms within subprograms, files included
+MAX_HINTS = 20  # unknown names of a file for which a similar one is looked for
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class _Checker:
         self.subs, self.pallets = job.subs, job.pallets
         self.all = list(walk(job.body))
         self.variables = {str(v.variable) for v in self.all if isinstance(v, s.Let)}
+        self._known: dict[str, list[str]] = {}  # by kind, sorted
+        self._accepted: dict[tuple[str, str], str] = {}  # by kind and unknown name
 
     def problem(self, at: s.Place, message: str, error: bool = True) -> Problem:
         return Problem(self.file, at, message, error)
@@ -64,10 +67,20 @@ class _Checker:
         if where and self.points.absent:
             text = f"{self.points.file}: no such file; expected a points file with the {kind} {quoted(name)}"
             return self.problem(s.place_of(name, at), text)
-        hint = did_you_mean(name, sorted(known))
-        listed = ", ".join(sorted(known)[:12])
-        accepted = f"expected one of {listed}{hint}" if known else f"there is no {kind} at all"
+        if (kind, str(name)) not in self._accepted:
+            self._accepted[kind, str(name)] = self._expected(kind, name, known)
+        accepted = self._accepted[kind, str(name)]
         return self.problem(s.place_of(name, at), f"no {kind} {quoted(name)}{where}; {accepted}")
+
+    def _expected(self, kind: str, name: str, known: Collection[str]) -> str:
+        """The names that are known; the first unknown ones are told which of them is similar."""
+        if not known:
+            return f"there is no {kind} at all"
+        if kind not in self._known:
+            self._known[kind] = sorted(known)
+        names = self._known[kind]
+        hint = did_you_mean(name, names) if len(self._accepted) < MAX_HINTS else ""
+        return f"expected one of {', '.join(names[:12])}{hint}"
 
     def problems(self) -> Iterator[Problem]:
         yield from self._duplicates(s.Sub, "subprogram")

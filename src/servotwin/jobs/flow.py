@@ -129,20 +129,37 @@ def walk(body: Body) -> Iterator[s.Statement]:
 
 def call_problem(subs: Mapping[str, s.Sub]) -> tuple[list[str], int]:
     """Names of subprograms that call each other in a circle (empty if none), and the depth of the calls."""
-    left = {
-        name: {c.name for c in walk(sub.body) if isinstance(c, s.Call) and c.name in subs}
+    calls = {
+        name: {str(c.name) for c in walk(sub.body) if isinstance(c, s.Call) and c.name in subs}
         for name, sub in subs.items()
     }
+    callers: dict[str, list[str]] = {name: [] for name in calls}
+    for name, called in calls.items():
+        for other in called:
+            callers[other].append(name)
+    left = {
+        name: len(called) for name, called in calls.items()
+    }  # calls of subprograms that are not yet placed
     depth = 0
-    while left:
-        leaves = {name for name, calls in left.items() if not calls & left.keys()}
-        if not leaves:
-            break
+    leaves = [name for name, count in left.items() if not count]
+    while leaves:
         depth += 1
-        left = {name: calls for name, calls in left.items() if name not in leaves}
-    circle: list[str] = []
+        above = []
+        for name in leaves:
+            del left[name]
+            for caller in callers[name]:
+                left[caller] -= 1
+                if not left[caller]:
+                    above.append(caller)
+        leaves = above
+    return _circle(calls, left), depth
+
+
+def _circle(calls: Mapping[str, set[str]], left: Mapping[str, int]) -> list[str]:
+    """A circle among the subprograms that are left, of which each calls another one; empty if none is left."""
+    passed: dict[str, int] = {}
     name = next(iter(left), None)
-    while name is not None and name not in circle:
-        circle.append(name)
-        name = min(left[name] & left.keys())
-    return ([*circle[circle.index(name) :], name] if name is not None else []), depth
+    while name is not None and name not in passed:
+        passed[name] = len(passed)
+        name = min(other for other in calls[name] if other in left)
+    return [] if name is None else [*list(passed)[passed[name] :], name]

@@ -217,8 +217,9 @@ def _point(node: Node, at: str, frames: dict[str, Pose]) -> Point:
     note, recorded = (_text(fields.get(key), f"{at}.{key}") for key in _NOTES)
     frame = _text(fields.get("frame"), f"{at}.frame") or None
     if frame is not None and frame != "base" and frame not in frames:
-        hint = did_you_mean(frame, ["base", *frames])
-        message = f"no frame {quoted(frame)}; expected one of {', '.join(['base', *frames])}{hint}"
+        known = ["base", *frames]
+        listed = ", ".join(known[:12])
+        message = f"no frame {quoted(frame)}; expected one of {listed}{did_you_mean(frame, known)}"
         raise fields["frame"].error(message, f"{at}.frame")
     if "joints" in fields:
         also = next((key for key in (*_COORDINATES, "frame") if key in fields), None)

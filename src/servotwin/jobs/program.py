@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from servotwin.description.nodes import one_line, quoted
@@ -22,6 +22,7 @@ from servotwin.jobs.syntax import CallFile, Job, Place, place_of
 
 SHIPPED = Path(__file__).with_name("examples")
 SUFFIX = ".job"
+MAX_LINES = 200_000  # of a job and the files it calls; the largest jobs have a few thousand
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,26 @@ class Program:
         robot: Sequence[str] = (),
     ) -> list[Problem]:
         """The problems of this job and of the files it calls; ``robot``: names of the robot that is to run it."""
-        found = check(self.job, self.points, joints, signals, sliding=sliding)
-        taught = robot_path(self.points)
-        if taught and robot and not any(_same(taught, name) for name in robot):
-            text = f"the points were taught with {quoted(self.points.robot)}; this is {quoted(robot[-1])}"
-            found.append(Problem(self.points.file or self.job.file, Place(1, 1), text, error=False))
-        for program in self.called.values():
-            found += [p for p in program.check(joints, signals, sliding, robot=robot) if p not in found]
-        return found
+        found: list[Problem] = []
+        for program in self.all:
+            found += check(program.job, program.points, joints, signals, sliding=sliding)
+            taught, points = robot_path(program.points), program.points
+            if taught and robot and not any(_same(taught, name) for name in robot):
+                text = f"the points were taught with {quoted(points.robot)}; this is {quoted(robot[-1])}"
+                found.append(Problem(points.file or program.job.file, Place(1, 1), text, error=False))
+        return list(dict.fromkeys(found))
+
+    @property
+    def all(self) -> list[Program]:
+        """This program and those that it calls, each once, the caller first."""
+        found: dict[int, Program] = {}
+        waiting = [self]
+        while waiting:
+            program = waiting.pop()
+            if id(program) not in found:
+                found[id(program)] = program
+                waiting += reversed(list(program.called.values()))
+        return list(found.values())
 
 
 def load_program(name_or_path: str | os.PathLike[str], *, allow_outside: bool = False) -> Program:
@@ -68,7 +81,7 @@ def load_program(name_or_path: str | os.PathLike[str], *, allow_outside: bool = 
     """
     path = locate(name_or_path)
     with outside(allow_outside):
-        return _load(path, (), Reach.of(path))
+        return _Loader(Reach.of(path)).load(path)
 
 
 def job_names() -> list[str]:
@@ -88,41 +101,70 @@ def locate(name_or_path: str | os.PathLike[str]) -> Path:
     raise InputError(f"no job {quoted(text)}; expected a {SUFFIX} file or one of {listed}")
 
 
-def _load(path: Path, above: tuple[Path, ...], reach: Reach) -> Program:
-    job = read_job(path)
-    called: dict[str, Program] = {}
-    here = _real(path)
-    for statement in walk(job.body):
-        if not isinstance(statement, CallFile) or statement.path in called:
-            continue
-        target = path.parent / statement.path
+class _Loader:
+    """Reads the files of a job, each once, however its path is spelled.
+
+    A file is its name in a folder: one that is reached by a link has the points and the called files beside the
+    link, so links of one file are programs of their own, which share its text.
+    """
+
+    def __init__(self, reach: Reach) -> None:
+        self.reach = reach
+        self.jobs: dict[Path, Job] = {}  # by the file itself
+        self.programs: dict[Path, Program] = {}  # by its name in its folder
+        self.heights: dict[Path, int] = {}  # files within files, itself included
+        self.lines = 0
+
+    def load(self, path: Path, above: tuple[Path, ...] = ()) -> Program:
+        """The program of a file; ``above``: the files that are being loaded because they lead here."""
+        place, here = _real(path.parent) / path.name, _real(path)
+        if place in self.programs:
+            return self.programs[place]
+        job = self._job(path, here)
+        called: dict[str, Program] = {}
+        height = 1
+        for statement in walk(job.body):
+            self._count(path)
+            if isinstance(statement, CallFile) and statement.path not in called:
+                target = path.parent / statement.path
+                called[statement.path] = self._called(path, target, statement, (*above, here))
+                height = max(height, 1 + self.heights[_real(target.parent) / target.name])
+        self.heights[place] = height
+        self.programs[place] = Program(job, _points(path, self.reach), called, self.reach)
+        return self.programs[place]
+
+    def _called(self, path: Path, target: Path, statement: CallFile, above: tuple[Path, ...]) -> Program:
         at = place_of(statement.path, statement.place)
-        if _real(target) in (*above, here):
+        if _real(target) in above:
             raise JobError(f"{quoted(statement.path)} calls this file again", file=str(path), place=at)
-        if len(above) >= MAX_CALLS:
+        height = self.heights.get(_real(target.parent) / target.name, 1)
+        if len(above) - 1 + height > MAX_CALLS:
             message = f"files within files more than {MAX_CALLS} deep; expected fewer"
             raise JobError(message, file=str(path), place=at)
-        problem = reach.problem(target, statement.path)
+        problem = self.reach.problem(target, statement.path)
         if problem is not None:
             raise JobError(problem, file=str(path), place=at)
         if not is_there(target):
             message = f"no such file {quoted(statement.path)}; expected a job file beside this one"
             raise JobError(message, file=str(path), place=at)
-        called[statement.path] = _load(target, (*above, here), reach)
-    return Program(job, _points(path, reach), called, reach)
+        return self.load(target, above)
+
+    def _job(self, path: Path, here: Path) -> Job:
+        if here not in self.jobs:
+            self.jobs[here] = read_job(path)
+        return replace(self.jobs[here], file=str(path))
+
+    def _count(self, path: Path) -> None:
+        self.lines += 1
+        if self.lines > MAX_LINES:
+            message = f"more than {MAX_LINES} lines in this job and the files it calls; expected fewer"
+            raise InputError(message, file=one_line(path, 200))
 
 
 def sources_of(program: Program) -> dict[str, str]:
     """The texts of a job and of the files it calls, by file; the job itself is ''."""
-    found = {"": _text(program.job.file)}
-    for called in _called(program):
-        found[called.job.file] = _text(called.job.file)
-    return found
-
-
-def _called(program: Program) -> list[Program]:
-    direct = list(program.called.values())
-    return direct + [inner for called in direct for inner in _called(called)]
+    first, *called = program.all
+    return {"": _text(first.job.file), **{other.job.file: _text(other.job.file) for other in called}}
 
 
 def _text(file: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from servotwin import __version__
+from servotwin.description.nodes import one_line
 from servotwin.mechanism.model import Array
 from servotwin.report.files import write_bytes, write_json, write_parquet
 from servotwin.report.labels import plain_unit, unit_key
@@ -27,6 +28,7 @@ SHOWN = {
     "m": ("mm", 1e3),
     "m/s": ("mm/s", 1e3),
 }
+IGNORED = 200  # columns that are listed though they name no signal
 
 
 class ComparisonFiles(NamedTuple):
@@ -58,7 +60,11 @@ def write_comparison(
 def aligned_columns(comparison: Comparison) -> dict[str, Array]:
     """Measured and simulated signals at the measured instants, on the simulation's clock; NaN where missing."""
     signals = [found for found, _ in _rows(comparison)]
-    time = np.unique(np.concatenate([found.time for found in signals]))
+    time = np.zeros(0)
+    for found in sorted(signals, key=lambda found: -len(found.time)):
+        rows = np.minimum(np.searchsorted(time, found.time), max(len(time) - 1, 0))
+        if not len(time) or not np.array_equal(time[rows], found.time):  # most signals share their instants
+            time = np.union1d(time, found.time)
     columns = {"time_s": time}
     for found in signals:
         rows = np.searchsorted(time, found.time)
@@ -92,10 +98,11 @@ def compare_page(comparison: Comparison, saved: Saved, measured: Measured) -> st
         page.section("Other signals")
         figures = [_figure(found, i) for i, found in enumerate(comparison.others)]
         page.figures(figures, columns=min(2, len(figures)))
-    if measured.ignored:
-        page.details(
-            "Columns that name no signal", ("column",), [[name] for name in measured.ignored if name]
-        )
+    ignored = [name for name in measured.ignored if name]
+    if ignored:
+        more = f" (the first {IGNORED} of {len(ignored)})" if len(ignored) > IGNORED else ""
+        rows: list[list[str | Cell]] = [[one_line(name, 200)] for name in ignored[:IGNORED]]
+        page.details(f"Columns that name no signal{more}", ("column",), rows)
     return page.html(
         f"ServoTwin {__version__}. The numbers of this page are in comparison.json, in SI units."
     )

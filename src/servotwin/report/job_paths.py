@@ -19,6 +19,7 @@ from servotwin.report.tool_path import path_distance, tip_of
 from servotwin.simulation.job_log import Commands, LogEntry
 
 FINE = 8  # points of the path for each step of the axis controllers where two moves meet
+MOST_STEPS = 200  # of a period of the main controller at which the path is looked at
 NUDGE = 1e-2  # of a step of the main controller, for tangents
 
 
@@ -70,7 +71,7 @@ class _Move:
         self, entry: LogEntry, commands: Commands, plan: Planned, player: Player, tool: Array | None
     ) -> None:
         self.commands, self.robot, self.tool = commands, player.robot, tool
-        self.steps = player.substeps
+        self.steps = min(player.substeps, MOST_STEPS)
         self.trajectory: Trajectory = plan.trajectory
         self.motion, self.owner = entry.motion, entry.owner
         first = max(int(np.searchsorted(commands.t, entry.start_s + 1e-9, side="right")) - 1, 0)
@@ -119,7 +120,7 @@ class _Move:
         rows = rows[(self.commands.motion[rows] == self.motion) & self._mine(self.commands.motion_time[rows])]
         if not len(rows):
             ways, mine = self._ways()
-            steps = np.diff(self.commands.t)[self.k, None] / self.steps
+            steps = (self.commands.t[self.k + 1] - self.commands.t[self.k])[:, None] / self.steps
             return float((ways / steps)[mine].max(initial=0.0))
         q, qd = self.commands.q[rows], self.commands.qd[rows]
         twist = np.einsum("kij,kj->ki", self.robot.jacob0(q), qd)

@@ -134,8 +134,9 @@ class JobStory:
             if done.word in MOVES and key not in deviations:
                 deviations[key] = self._deviation(done.X_tool)
             t, gap = deviations[key] if done.word in MOVES else (np.zeros(0), np.zeros(0))
-            here = (t >= done.begin_s - 1e-9) & (t <= done.end_s + 1e-9)
-            off = float(gap[here].max()) if here.any() else None
+            first = int(np.searchsorted(t, done.begin_s - 1e-9))
+            here = gap[first : int(np.searchsorted(t, done.end_s + 1e-9, side="right"))]
+            off = float(here.max()) if len(here) else None
             found.append(Step(done, self._energy(done), off, self._saturation(done)))
         return found
 
@@ -150,12 +151,17 @@ class JobStory:
         return t, path_deviation(t, actual, wanted)
 
     def _energy(self, done: Done) -> float | None:
-        log = self.result.log
-        if not len(log.time):
+        t, taken = self._taken
+        if len(t) == 1:
             return None
-        t, taken = np.append(0.0, log.time), np.append(0.0, log.energy)
         first, last = np.interp([done.begin_s, done.end_s], t, taken)
         return float(last - first)
+
+    @cached_property
+    def _taken(self) -> tuple[Array, Array]:
+        """Instants [s], and the energy from the source up to them [J]."""
+        log = self.result.log
+        return np.append(0.0, log.time), np.append(0.0, log.energy)
 
     def _saturation(self, done: Done) -> tuple[str, ...]:
         """The limits of the drives that were met during an instruction: 'A voltage limit'."""

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.description.fields import LARGEST
 from servotwin.errors import InputError, ServotwinError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.align import Pair, estimate_shift, refine_shift
@@ -31,6 +32,7 @@ from servotwin.simulation.result import sampling
 from servotwin.simulation.stored import Saved
 
 WINDOW = 4e-3  # s, shortest window of a difference quotient: over one encoder step it would be noise
+SEARCHED = 200_000  # most measured values that the shift is found from, evenly taken
 OWN_REACH = 20e-3  # s, how far the shift of one axis may lie from the common one
 
 
@@ -135,14 +137,18 @@ def _pair(saved: Saved, measured: Measured, signal: str, *, rate: bool = False) 
     t = saved.signals["time_s"]
     if sampling(signal) == "mean":
         t = middles(t, 0.0)
+    some = slice(None, None, -(-len(time) // SEARCHED))
+    time, values = time[some], values[some]
     if measured.channels[signal].mean:
-        time = 0.5 * (begin + time)
+        time = 0.5 * (begin[some] + time)
     return Pair(t, saved.signals[signal], time, values, rate)
 
 
 def _known(measured: Measured, channel: Channel) -> tuple[Array, Array, Array]:
     """When the rows of a channel that have a number began and ended, and the numbers."""
     there = np.isfinite(channel.values)
+    if there.all():
+        return measured.begin, measured.time, channel.values
     return measured.begin[there], measured.time[there], channel.values[there]
 
 
@@ -168,25 +174,29 @@ def _signal(
     begin, time, values = _known(measured, channel)
     t, x = saved.signals["time_s"], saved.signals[channel.signal]
     averaged = sampling(channel.signal) == "mean"
-    begin, at = begin - delta, time - delta
+    first, last = (0.0 if averaged else t[0], t[-1])
+    known = middles(t, 0.0) if averaged and not channel.mean else t
+    if not channel.mean:
+        first, last = known[0], known[-1]
     slack = 1e-9  # s, rounding of decimal times
-    if channel.mean:
-        inside = (begin >= (0.0 if averaged else t[0]) - slack) & (at <= t[-1] + slack)
-    else:
-        known = middles(t, 0.0) if averaged else t
-        inside = (at >= known[0] - slack) & (at <= known[-1] + slack)
-    if inside.sum() < 4:
+    start = int(np.searchsorted(begin if channel.mean else time, first + delta - slack))
+    end = int(np.searchsorted(time, last + delta + slack, side="right"))
+    if end - start < 4:
         raise InputError(
-            f"measured from {at[0]:.6g} s to {at[-1]:.6g} s on the simulation's clock, "
+            f"measured from {time[0] - delta:.6g} s to {time[-1] - delta:.6g} s on the simulation's clock, "
             f"simulated from {t[0]:.6g} s to {t[-1]:.6g} s: they do not overlap; mend --shift",
             file=measured.file,
             field=channel.column,
         )
-    begin, at, values = begin[inside], at[inside], values[inside]
+    begin, at, values = begin[start:end] - delta, time[start:end] - delta, values[start:end]
     if channel.mean:
         simulated = (mean_of_means if averaged else mean_of_instants)(t, x, begin, at)
     else:
         simulated = interpolate(known, x, at, saved.signals.get(rate_signal))
+    wild = np.flatnonzero(~(np.abs(simulated) <= LARGEST))
+    if len(wild):
+        text = f"the simulated run diverged: there is no number at {at[wild[0]]:.6g} s; expected one that did not"
+        raise InputError(text, file=str(saved.folder), field=channel.signal)
     unit, found = split_signal(channel.signal)[1], metrics(at, values, simulated)
     return SignalComparison(channel.signal, unit, at, values, simulated, found, means=channel.mean)
 

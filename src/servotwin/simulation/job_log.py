@@ -127,17 +127,19 @@ def log_entries(
     followed: MotionLog | None = None,
 ) -> tuple[LogEntry, ...]:
     """The journal of the controller with what the log of the motion says about each instruction."""
+    starts, ends = (
+        np.array([getattr(entry, name) * NANO for entry in journal]) for name in ("begin_ns", "end_ns")
+    )
+    energies: list[float | None] = [None] * len(journal)
+    deviations = energies
+    if followed is not None and len(followed.time):
+        t, taken = np.append(0.0, followed.time), np.append(0.0, followed.energy)
+        energies = (np.interp(ends, t, taken) - np.interp(starts, t, taken)).tolist()
+        deviations = _largest(followed.across, followed.time, starts, ends)
     found = []
     for i, entry in enumerate(journal):
         start, end = entry.begin_ns * NANO, entry.end_ns * NANO
-        energy = deviation = None
-        if followed is not None and len(followed.time):
-            t = followed.time
-            used = np.interp([start, end], np.append(0.0, t), np.append(0.0, followed.energy))
-            energy = float(used[1] - used[0])
-            rows = (t >= start) & (t <= end)
-            if rows.any():
-                deviation = float(followed.across[rows].max())
+        energy, deviation = energies[i], deviations[i]
         found.append(
             LogEntry(
                 i + 1,
@@ -157,11 +159,18 @@ def log_entries(
     return tuple(found)
 
 
+def _largest(values: Array, t: Array, starts: Array, ends: Array) -> list[float | None]:
+    """The largest of ``values`` at the instants t (k,) of every stretch of time; None where there is no instant."""
+    first, last = np.searchsorted(t, starts), np.searchsorted(t, ends, side="right")
+    return [float(values[a:b].max()) if b > a else None for a, b in zip(first, last, strict=True)]
+
+
 def _shares(
     commands: Commands, limits: MotionLimits, names: Sequence[str], start: float, end: float
 ) -> tuple[tuple[str, float, float], ...]:
-    rows = (commands.t > start) & (commands.t <= end)
-    if not rows.any() or not commands.qd[rows].any():
+    first, last = np.searchsorted(commands.t, [start, end], side="right")
+    rows = slice(first, last)
+    if first == last or not commands.qd[rows].any():
         return ()
     v = np.abs(commands.qd[rows]).max(axis=0) / limits.speed
     a = np.abs(commands.qdd[rows]).max(axis=0) / limits.acceleration

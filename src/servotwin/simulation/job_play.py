@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from servotwin.control.states import Event, Mode, State
 from servotwin.errors import InputError
 from servotwin.jobs.player import Player
 from servotwin.mechanism.model import Array
+from servotwin.simulation.budget import Budget, bytes_text, over_time
 from servotwin.simulation.io_script import IoScript, Surroundings
 from servotwin.simulation.job_log import Change, Commands
 from servotwin.simulation.job_plant import Plant
@@ -22,6 +24,7 @@ SETTLE = 0.25  # s after the end of a job
 COAST = 1.0  # s after the power is gone
 TIME_LIMIT = 600.0  # s of simulated time
 NANO = 1e-9
+ENTRY_BYTES = 4_000  # of an instruction that was carried out: plan, journal, log, what is told of it
 ENDING = (Event.STOP.value, Event.EMERGENCY_STOP.value, Event.DISABLE.value)  # keys that end a job
 
 
@@ -63,11 +66,14 @@ def play(
     time_limit: float = TIME_LIMIT,
     progress: Callable[[float], None] | None = None,
     expected: float = math.nan,
+    budget: Budget | None = None,
+    option: str = "--time-limit",
     keep_interrupted: bool = True,
 ) -> Played:
-    """Step the controller and its plant until the job is done or cannot go on.
+    """Step the controller and its plant until the job is done, cannot go on, or has used up its ``budget``.
 
-    ``keep_interrupted``: Ctrl-C gives what was played up to then, instead of raising KeyboardInterrupt.
+    ``option``: what raises the ``time_limit`` [s]. ``keep_interrupted``: Ctrl-C gives what was played up to then,
+    instead of raising KeyboardInterrupt.
     """
     T = controller.period_ns
     around = Surroundings(script)
@@ -75,6 +81,7 @@ def play(
     begin, given = controller.reference.q.copy(), list[Command]()
     state, ended, finished, now = controller.state, None, None, 0
     complete = True
+    watch = _Watch(budget or Budget())
     try:
         while now < time_limit / NANO and (ended is None or now < ended):
             q, fault = plant.feedback()
@@ -100,8 +107,13 @@ def play(
                     ended = now + round(settle / NANO)
             if progress is not None and expected > 0.0:
                 progress(min(now * NANO / expected, 1.0))
-        if ended is None and complete:
-            changes.append(Change(now * NANO, "time limit", f"{time_limit:g} s"))
+            over = watch.over(controller)
+            if over:
+                changes.append(Change(now * NANO, "budget", over))
+                break
+        else:
+            if ended is None:
+                changes.append(Change(now * NANO, "time limit", _limit_text(time_limit, option)))
     except KeyboardInterrupt:
         if not keep_interrupted:
             raise
@@ -109,6 +121,30 @@ def play(
         changes.append(Change(now * NANO, "interrupted", f"{now * NANO:.4g} s"))
     reason = "" if finished is not None and complete else _reason(controller, changes, now)
     return Played(_commands(controller, begin, given), changes, finished, complete, reason)
+
+
+class _Watch:
+    """Whether a job has computed as long as it may, or its journal takes the memory that it may."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget, self.began = budget, time.monotonic()
+
+    def over(self, controller: MainController) -> str:
+        """What is used up; empty if nothing is."""
+        if time.monotonic() - self.began > self.budget.time:
+            return over_time(self.budget)
+        count = len(controller.journal)
+        if count * ENTRY_BYTES > self.budget.memory:
+            size = bytes_text(self.budget.memory)
+            return f"its {count} instructions take {size} of memory; raise --max-memory to let it go on"
+        return ""
+
+
+def _limit_text(seconds: float, option: str) -> str:
+    if option == "--time-limit":
+        return f"{seconds:g} s"
+    what = "memory" if option == "--max-memory" else "computing time"
+    return f"{seconds:.6g} s, the most that its {what} allows; raise {option} to let it go on"
 
 
 def _commands(controller: MainController, begin: Array, given: Sequence[Command]) -> Commands:
@@ -135,6 +171,8 @@ def _reason(controller: MainController, changes: Sequence[Change], now: int) -> 
                 return f"interrupted after {change.text}"
             case "stalled":
                 return f"the job {change.text}"
+            case "budget":
+                return f"the job was stopped after {change.time_s:.6g} s: {change.text}"
             case "time limit":
                 return f"the job did not end within {change.text}"
             case "circuit" if change.text == "open":

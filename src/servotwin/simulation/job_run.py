@@ -16,7 +16,6 @@ from servotwin.control.main_controller import MainController
 from servotwin.description.load import read_description
 from servotwin.description.reach import outside
 from servotwin.errors import InputError, SimulationError
-from servotwin.jobs.check import sliding_of
 from servotwin.jobs.player import Player
 from servotwin.jobs.points import Points
 from servotwin.jobs.program import Program, load_program
@@ -26,8 +25,10 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.limits import limits_of
 from servotwin.robot.robot import Robot
 from servotwin.simulation.advice import run_warnings
+from servotwin.simulation.budget import read_budget
 from servotwin.simulation.energy import stored
 from servotwin.simulation.io_script import IoScript, read_io_script
+from servotwin.simulation.job_limits import check_job, job_limit
 from servotwin.simulation.job_log import Commands, JobLog, log_entries
 from servotwin.simulation.job_plant import IdealPlant, MachinePlant
 from servotwin.simulation.job_play import Played, get_ready, play
@@ -86,9 +87,10 @@ def rehearse(
         scenario = job_scenario(program, robot, overrides, chosen)
     model = Robot(build_mechanism(scenario.description), title=scenario.title)
     controller, player = _start(program, scenario, model, chosen)
+    limit, option = job_limit(program, scenario, chosen, rehearsed=True)
     played = play(
         controller, IdealPlant(counted_pose(controller, _start_pose(scenario, model))), _script(io_script),
-        settle=0.0, time_limit=chosen.time_limit, keep_interrupted=False,
+        settle=0.0, time_limit=limit, budget=chosen.budget, option=option, keep_interrupted=False,
     )  # fmt: skip
     return Rehearsal(_log(scenario, controller, played, None), played.commands, player)
 
@@ -106,6 +108,8 @@ def run_job(
     seed: int | str | None = None,
     record: float | str | None = None,
     progress: Callable[[float], None] | None = None,
+    max_memory: float | str | None = None,
+    max_time: float | str | None = None,
     allow_outside: bool = False,
 ) -> JobRun:
     """Simulate a job on arm, drives and controller.
@@ -114,19 +118,28 @@ def run_job(
     with its ``points``; ``robot``: catalogue name or file, default the one that the points were taught with;
     ``overrides``: changes of the robot file; ``method``, ``pwm``, ``seed``, ``record`` (time between two rows, '2 ms'
     or seconds): as in scenario files, instead of those in ``settings``. With ``progress`` the job is rehearsed first,
-    to know how long it takes. ``allow_outside``: the files may name files outside of the job's folder. A run
-    that diverges raises JobFailedError with ``.run``; Ctrl-C gives a result that is not ``complete``.
+    to know how long it takes. A job that takes more than ``max_memory`` ('2 GB', or in byte) or ``max_time`` of
+    computing ('1 h', or in s) for certain is refused with an InputError; one whose length depends on what happens is
+    stopped there. ``allow_outside``: the files may name files outside of the job's folder. A run that diverges raises
+    JobFailedError with ``.run``; Ctrl-C gives a result that is not ``complete``.
     """
     chosen = with_simulation(settings or JobSettings(), method=method, pwm=pwm, seed=seed, record=record)
+    if max_memory is not None or max_time is not None:
+        chosen = replace(chosen, budget=read_budget(max_memory, max_time))
     with outside(allow_outside):
         script, program = _script(io_script), _program(job, points)
         scenario = job_scenario(program, robot, overrides, chosen)
     every = row_period(chosen.record.every, controller_of(scenario.description).current_period_ns)
+    check_program(program, scenario)
+    limit, option = job_limit(program, scenario, chosen)
     expected = math.nan
     if progress is not None:
-        expected = rehearse(
+        rehearsed = rehearse(
             program, None, robot, overrides, io_script=script, settings=chosen, allow_outside=allow_outside
-        )[1].duration
+        )
+        expected = rehearsed.commands.duration
+        if rehearsed.log.finished:
+            check_job(scenario, chosen, expected + chosen.settle)
     belief, truth = scenario.description, scenario.plant_description
     model = Robot(build_mechanism(belief), title=belief.title)
     plant = Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
@@ -142,7 +155,8 @@ def run_job(
     began = time.perf_counter()
     played = play(
         controller, MachinePlant(machine, truth), script, settle=chosen.settle,
-        time_limit=chosen.time_limit, progress=progress, expected=expected + chosen.settle,
+        time_limit=limit, progress=progress, expected=expected + chosen.settle,
+        budget=chosen.budget, option=option,
     )  # fmt: skip
     wall = time.perf_counter() - began
     run = Run(
@@ -204,9 +218,7 @@ def _start(
 ) -> tuple[MainController, Player]:
     """A controller under power with the job begun."""
     description = scenario.description
-    for problem in program.check(model.joint_names, None, sliding_of(model.joint_units)):
-        if problem.error:
-            raise problem.exception()
+    check_program(program, scenario)
     limits = limits_of(model, description)
     control = controller_of(description)
     substeps = control.main_period_ns // control.axis_period_ns
@@ -216,6 +228,15 @@ def _start(
     controller = make_controller(model, limits, description)
     get_ready(controller, counted_pose(controller, _start_pose(scenario, model)), player, chosen.override)
     return controller, player
+
+
+def check_program(program: Program, scenario: Scenario) -> None:
+    """Raise the first error of a job for its robot."""
+    robot = scenario.description
+    sliding = [robot.axes[name].prismatic for name in robot.joint_names]
+    for problem in program.check(robot.joint_names, None, sliding):
+        if problem.error:
+            raise problem.exception()
 
 
 def _start_pose(scenario: Scenario, model: Robot) -> Array:

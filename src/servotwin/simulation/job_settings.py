@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from servotwin.errors import InputError
+from servotwin.simulation.budget import Budget
 from servotwin.simulation.job_play import SETTLE, TIME_LIMIT
 from servotwin.simulation.scenario_parts import SEED, Record, Solver
 
@@ -26,6 +27,7 @@ class JobSettings:
     fit: bool = False
     settle: float = SETTLE
     time_limit: float = TIME_LIMIT
+    budget: Budget = field(default_factory=Budget)  # memory and computing time
 
 
 def with_simulation(

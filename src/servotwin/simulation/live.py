@@ -22,10 +22,13 @@ from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits, limits_of
 from servotwin.robot.robot import Robot
+from servotwin.simulation.estimate import check_live
 from servotwin.simulation.job_plant import IdealPlant, MachinePlant, Plant
 from servotwin.simulation.machine import build_machine
 from servotwin.simulation.scenario_parts import Solver
 from servotwin.simulation.start import Start
+
+AVERAGED = Solver(pwm="averaged")
 
 
 def make_controller(
@@ -94,13 +97,14 @@ class LiveRobot:
         start = self.robot.q_home if q is None else np.asarray(q, dtype=np.float64)
         self.plant: Plant = IdealPlant(start)
         if drives:
+            check_live(description, AVERAGED)
             machine = build_machine(
                 description,
                 description,
                 self.robot,
                 self.robot,
                 Start(start, settled=False),
-                Solver(pwm="averaged"),
+                AVERAGED,
                 rows=1,
             )
             self.plant = MachinePlant(machine, description, recording=False)

@@ -7,11 +7,10 @@ are given theirs by a mapping: ``joint_A_position_rad=enc1_deg``.
 
 from __future__ import annotations
 
-import csv
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +18,18 @@ import numpy as np
 from servotwin.description.nodes import one_line, quoted
 from servotwin.description.plain_text import hidden_problem
 from servotwin.description.quantities import dimension_name
-from servotwin.description.regular_file import CSV, read_text
 from servotwin.description.units import did_you_mean, dimension_of, parse_quantity
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
+from servotwin.simulation.budget import MAX_MEMORY
+from servotwin.simulation.csv_table import open_csv
 from servotwin.simulation.result import matching_signals
 
 MIN_ROWS = 4
-DELIMITERS = ",;\t"
+OVERHEAD = 4  # memory of a comparison in that of the columns that were read
+LISTED = 12  # names in a message
+LONGEST_NAME = 300  # characters; no signal has a longer one
+UNIT_PARTS = 8  # words of a unit at the end of a name, at most
 # Endings of the simulator's own columns, longest first, and the units they stand for.
 SI_ENDINGS = {
     "rad_per_s": "rad/s",
@@ -66,7 +69,7 @@ class Measured:
     channels: dict[str, Channel]
     ignored: tuple[str, ...]
 
-    @property
+    @cached_property
     def begin(self) -> Array:
         """When the rows began (k,) [s]: where the one before ended, the first as long before its end as the second."""
         return np.concatenate([[2.0 * self.time[0] - self.time[1]], self.time[:-1]])
@@ -99,36 +102,41 @@ def read_measured(
     signals: Iterable[str],
     mapping: Mapping[str, str] | None = None,
     means: Sequence[str] = (),
+    *,
+    max_memory: float = MAX_MEMORY,
 ) -> Measured:
     """The record of a CSV file; ``signals`` are those of the simulator, ``mapping`` gives signal -> column.
 
     ``means``: patterns of the signals that were measured as means since the row before. Of rows that share an
-    instant, as logs have them at events, the last is kept, of an empty cell there the one before.
+    instant, as logs have them at events, the last is kept, of an empty cell there the one before. The file is read in
+    pieces; columns that would take more than ``max_memory`` [byte], comparison included, are refused.
     """
     file = str(path)
-    names, rows = _read_rows(Path(path))
+    table = open_csv(Path(path))
+    names = table.names
+    _check_names(file, table.head, names)
     _check_visible(file, names)
     uses, ignored = _uses(file, names, list(signals), mapping or {})
-    columns = [[_number(file, names, use.index, line, row) for line, row in rows] for use in uses]
-    values = {use.signal: use.factor * np.array(column) for use, column in zip(uses, columns, strict=True)}
-    time = values.pop("time_s")
-    _check_time(file, names[uses[0].index], time, [line for line, _ in rows])
-    last = np.append(np.diff(time) > 0.0, True)
-    averaged = _averaged(means, list(values))
-    channels = {
-        use.signal: Channel(
-            use.signal,
-            names[use.index],
-            use.unit,
-            _last_known(time, values[use.signal])[last],
-            use.signal in averaged,
-        )
-        for use in uses[1:]
-    }
-    for channel in channels.values():
-        if np.isfinite(channel.values).sum() < MIN_ROWS:
-            raise InputError(f"has fewer than {MIN_ROWS} numbers", file=file, field=channel.column)
-    return Measured(file, time[last], channels, tuple(ignored))
+    averaged = _averaged(means, [use.signal for use in uses[1:]])
+    columns = table.columns([use.index for use in uses], uses[0].unit, max_memory / OVERHEAD)
+    if len(columns[0]) < MIN_ROWS:
+        raise InputError(f"{len(columns[0])} rows of numbers; expected {MIN_ROWS} or more", file=file)
+    for use, column in zip(uses, columns, strict=True):
+        column *= use.factor
+    time = columns[0]
+    rises = time[1:] > time[:-1]
+    if rises.sum() + 1 < MIN_ROWS:
+        text = f"{rises.sum() + 1} instants; expected {MIN_ROWS} or more"
+        raise InputError(text, file=file, field=names[uses[0].index])
+    last = None if rises.all() else np.append(rises, True)
+    channels = {}
+    for k, use in enumerate(uses[1:], 1):
+        values = columns[k] if last is None else _last_known(time, columns[k])[last]
+        columns[k] = values[:0]  # what was read is not needed any more
+        if np.isfinite(values).sum() < MIN_ROWS:
+            raise InputError(f"has fewer than {MIN_ROWS} numbers", file=file, field=names[use.index])
+        channels[use.signal] = Channel(use.signal, names[use.index], use.unit, values, use.signal in averaged)
+    return Measured(file, time if last is None else time[last], channels, tuple(ignored))
 
 
 def _averaged(patterns: Sequence[str], signals: list[str]) -> set[str]:
@@ -137,7 +145,7 @@ def _averaged(patterns: Sequence[str], signals: list[str]) -> set[str]:
     for pattern in patterns:
         named = matching_signals(pattern, signals)
         if not named:
-            text = f"{quoted(pattern)} names no signal that was measured; expected of {', '.join(signals)}"
+            text = f"{quoted(pattern)} names no signal that was measured; expected of {some_names(signals)}"
             raise InputError(f"{text}{did_you_mean(pattern, signals)}", field="--mean")
         found.update(named)
     return found
@@ -149,35 +157,18 @@ def _last_known(time: Array, values: Array) -> Array:
     >>> _last_known(np.array([0.0, 1.0, 1.0, 2.0]), np.array([1.0, 2.0, np.nan, np.nan])).tolist()
     [1.0, 2.0, 2.0, nan]
     """
-    filled = values.copy()
-    for k in np.flatnonzero(np.diff(time) == 0.0) + 1:
-        if np.isnan(filled[k]):
-            filled[k] = filled[k - 1]
-    return filled
+    number = np.arange(len(values))
+    first = np.maximum.accumulate(np.where(np.diff(time, prepend=-np.inf) > 0.0, number, 0))  # of its instant
+    known = np.maximum.accumulate(np.where(np.isnan(values), -1, number))
+    return np.asarray(np.where(known >= first, values[known], values))
 
 
-def _read_rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The names of the columns, and every row with the number of its line; lines with # are skipped."""
-    file = str(path)
-    text = read_text(path, CSV)
-    lines = text.splitlines()
-    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    delimiter = max(DELIMITERS, key=first.count)
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
-    rows = []
-    try:
-        for row in reader:
-            if any(cell.strip() for cell in row) and not row[0].startswith("#"):
-                rows.append((reader.line_num, [cell.strip() for cell in row]))
-    except csv.Error as error:
-        raise InputError(f"is not a CSV table: {error}", file=file, line=reader.line_num) from None
-    if not rows:
-        raise InputError("is empty; expected a line of column names and rows of numbers", file=file)
-    (head, names), body = rows[0], rows[1:]
-    _check_shape(file, head, names, body)
-    if delimiter != ",":
-        body = [(line, [cell.replace(",", ".") for cell in row]) for line, row in body]
-    return names, body
+def _check_names(file: str, head: int, names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name and name in seen:
+            raise InputError(f"the column {quoted(name)} stands there twice", file=file, line=head)
+        seen.add(name)
 
 
 def _check_visible(file: str, names: Sequence[str]) -> None:
@@ -186,18 +177,6 @@ def _check_visible(file: str, names: Sequence[str]) -> None:
         problem = hidden_problem(name)
         if problem is not None:
             raise InputError(f"the name of column {i} has {problem}", file=file)
-
-
-def _check_shape(file: str, head: int, names: list[str], body: list[tuple[int, list[str]]]) -> None:
-    twice = sorted({name for name in names if name and names.count(name) > 1})
-    if twice:
-        raise InputError(f"the column {quoted(twice[0])} stands there twice", file=file, line=head)
-    if len(body) < MIN_ROWS:
-        raise InputError(f"{len(body)} rows of numbers; expected {MIN_ROWS} or more", file=file)
-    for line, row in body:
-        if len(row) != len(names):
-            text = f"{len(row)} cells; expected {len(names)}, as many as there are names in line {head}"
-            raise InputError(text, file=file, line=line)
 
 
 def _uses(
@@ -209,11 +188,14 @@ def _uses(
         use = _mapped(file, names, ["time_s", *signals], signal, column)
         uses[use.signal] = use
     taken = {use.index for use in uses.values()}
-    stems = {stem: (signal, unit) for signal in signals for stem, unit in [split_signal(signal)] if unit}
+    stems = _stems(signals)
     stems.pop("time", None)
     ignored = []
     for i, name in enumerate(names):
         if i in taken:
+            continue
+        if len(name) > LONGEST_NAME:
+            ignored.append(name)
             continue
         found = _time_column(file, i, name) or _named(file, i, name, stems)
         if found is None:
@@ -228,6 +210,17 @@ def _uses(
     return [time, *uses.values()], ignored
 
 
+def some_names(names: Sequence[str]) -> str:
+    """The first names of a list, each cut if long, and how many more there are.
+
+    >>> some_names(["time_s", "", "x"]), some_names([f"c{i}" for i in range(20)])[-15:]
+    ('time_s, x', 'c11 and 8 more')
+    """
+    given = [name for name in names if name]
+    more = f" and {len(given) - LISTED} more" if len(given) > LISTED else ""
+    return ", ".join(one_line(name) for name in given[:LISTED]) + more
+
+
 def _check_uses(
     file: str, names: Sequence[str], uses: Mapping[str, _Use], stems: Mapping[str, tuple[str, str]]
 ) -> None:
@@ -239,7 +232,7 @@ def _check_uses(
         if not accepted:
             raise InputError("the result has no position that it could be compared with", file=file)
         text = (
-            f"none of its columns ({one_line(', '.join(n for n in names if n), 300)}) names a signal of the result; "
+            f"none of its columns ({some_names(names)}) names a signal of the result; "
             f"expected such as {', '.join(accepted[:4])}, or --column {accepted[0]}=NAME"
         )
         raise InputError(text, file=file)
@@ -250,8 +243,8 @@ def _mapped(file: str, names: Sequence[str], signals: list[str], signal: str, co
     option = f"--column {signal}={column}"
     if column not in names:
         text = f"{quoted(column)} is no column of {file}{did_you_mean(column, list(names))}"
-        raise InputError(f"{text}; it has {', '.join(names)}", field=option)
-    stems = {stem: (own, unit) for own in signals for stem, unit in [split_signal(own)] if unit}
+        raise InputError(f"{text}; it has {some_names(names)}", field=option)
+    stems = _stems(signals)
     own, _, given = _match(signal, stems)
     if own is None:
         raise InputError(
@@ -296,11 +289,16 @@ def _named(file: str, i: int, name: str, stems: Mapping[str, tuple[str, str]]) -
     return _Use(i, signal, _unit_text(ending), factor)
 
 
+def _stems(signals: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Signal and SI unit by the name without it, the longest first."""
+    found = {stem: (own, unit) for own in signals for stem, unit in [split_signal(own)] if unit}
+    return {stem: found[stem] for stem in sorted(found, key=len, reverse=True)}
+
+
 def _match(name: str, stems: Mapping[str, tuple[str, str]]) -> tuple[str | None, str, str]:
-    """The signal that a name begins with, its SI unit, and the ending that should be a unit."""
+    """The signal that a name begins with, its SI unit, and the ending that should be a unit; longest stems first."""
     stem, bracket = _bracket(name)
-    for known in sorted(stems, key=len, reverse=True):
-        signal, si = stems[known]
+    for known, (signal, si) in stems.items():
         if stem == known:
             return signal, si, bracket
         if not bracket and stem.startswith(f"{known}_"):
@@ -318,7 +316,7 @@ def _bracket(name: str) -> tuple[str, str]:
 def _endings(name: str) -> list[str]:
     """What may be the unit at the end of a name, longest first."""
     parts = name.split("_")
-    return ["_".join(parts[k:]) for k in range(1, len(parts))]
+    return ["_".join(parts[k:]) for k in range(max(1, len(parts) - UNIT_PARTS), len(parts))]
 
 
 def _unit_text(ending: str) -> str:
@@ -340,38 +338,3 @@ def _factor(unit: str, si: str) -> float | None:
 
 def _measures(si: str) -> str:
     return "a temperature in degC" if si == "degC" else dimension_name(dimension_of(si))
-
-
-def _number(file: str, names: Sequence[str], index: int, line: int, row: Sequence[str]) -> float:
-    cell = row[index]
-    if not cell or cell.lower() == "nan":
-        return math.nan
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.inf
-    if math.isinf(value):
-        raise InputError(
-            f"{quoted(cell)} is not a number; expected a finite one or nothing",
-            file=file,
-            line=line,
-            field=names[index],
-        )
-    return value
-
-
-def _check_time(file: str, name: str, time: Array, lines: Sequence[int]) -> None:
-    """Every row has its instant, not before the one above it; rows at the same instant are one."""
-    missing = np.flatnonzero(~np.isfinite(time))
-    if len(missing):
-        raise InputError("the time is missing", file=file, line=lines[missing[0]], field=name)
-    back = np.flatnonzero(np.diff(time) < 0.0)
-    if len(back):
-        k = int(back[0]) + 1
-        text = (
-            f"{time[k]:.9g} s is before {time[k - 1]:.9g} s in the row above; expected times in their order"
-        )
-        raise InputError(text, file=file, line=lines[k], field=name)
-    if len(np.unique(time)) < MIN_ROWS:
-        text = f"{len(np.unique(time))} instants; expected {MIN_ROWS} or more"
-        raise InputError(text, file=file, field=name)

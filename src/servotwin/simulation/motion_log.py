@@ -84,9 +84,13 @@ class MotionLog:
         The ends of a stroke go on straight: what overshoots is ahead of its path, not beside it.
         """
         strokes, out = self.stroke[steps], np.zeros(len(points))
-        for k in np.unique(strokes):
-            here = strokes == k
-            ends = np.flatnonzero(self.moved & (self.stroke == k))
+        order = np.argsort(strokes, kind="stable")
+        kinds, begins = np.unique(strokes[order], return_index=True)
+        moving = np.flatnonzero(self.moved)
+        of = self.stroke[moving]
+        first, last = np.searchsorted(of, kinds), np.searchsorted(of, kinds, side="right")
+        for here, a, b in zip(np.split(order, begins[1:]), first, last, strict=True):
+            ends = moving[a:b]
             corners = self.tip_ref[[ends[0] - 1, *ends]] if len(ends) else self.tip_ref[:1]
             out[here] = distance_to_path(points[here], corners)
         return out

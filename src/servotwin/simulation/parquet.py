@@ -144,11 +144,16 @@ def described(data: bytes) -> Described:
     return Described(rows, types, groups, notes)
 
 
+def too_many(numbers: int, most: int) -> str:
+    """What to say of a table that would take too much memory."""
+    return f"holds {numbers} numbers; at most {most} are read: record less often, or raise --max-memory"
+
+
 def read_columns(data: bytes, most: int) -> dict[str, Array]:
     """The columns of a table of at most ``most`` numbers; OtherParquetError, or ValueError where it is damaged."""
     about = described(data)
     if about.rows * len(about.types) > most:
-        raise ValueError(f"holds {about.rows * len(about.types)} numbers; at most {most} are read")
+        raise ValueError(too_many(about.rows * len(about.types), most))
     pieces: dict[str, list[Array]] = {name: [] for name in about.types}
     rows = 0
     try:

@@ -206,7 +206,8 @@ def ripple(world: Any, motors: Any, span: float) -> None:
         Q = -kl * half * (shake2 + rate * (shake3 + rate * shake4))
         later = -kl * (shake2 * g0 - half * (shake3 + rate * shake4))
         world.ripple[j, 0], world.ripple[j, 1] = Q, span * Q - later
-        shape = ripple_shape(world.U[j, 0] * world.per_span / world.u_bus, world.pulses)
+        mean = world.U[j, 0] * world.per_span / world.u_bus if world.u_bus > 0.0 else 0.0  # a supply may fail
+        shape = ripple_shape(mean, world.pulses)
         world.ripple_square[j] = (
             2.0 * shape * world.beside[j, 1] * shake3 * per_fifth / motors[j].L
         )  # eq:ripple-square

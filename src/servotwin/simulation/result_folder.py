@@ -113,7 +113,7 @@ def recover(folder: str | Path) -> None:
     target = Path(os.path.realpath(folder))
     for place in (target.parent, target):
         with suppress(OSError, ValueError):
-            for path in sorted(place.glob(f"{_stem(target)}*")):
+            for path in sorted(place.glob(f"{hidden_stem(target.name)}*")):
                 with suppress(OSError):
                     _recover_one(path, target)
 
@@ -129,15 +129,15 @@ def _placed(error: InputError, staging: Path, folder: Path) -> InputError:
 # --- hidden folders --------------------------------------------------------------------------------
 
 
-def _stem(target: Path) -> str:
+def hidden_stem(name: str) -> str:
     """How the names of a folder's hidden folders begin; of one length, however long the folder's own name is."""
-    return f"{HIDDEN}{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}-"
+    return f"{HIDDEN}{hashlib.sha256(os.fsencode(name)).hexdigest()[:12]}-"
 
 
 def _hidden_folder(target: Path) -> tuple[Path, int]:
     """A new folder beside the target, or inside if that cannot be exchanged, and the lock that shows its owner."""
     for _ in range(ATTEMPTS):
-        name = f"{_stem(target)}{uuid.uuid4().hex[:12]}{NEW}"
+        name = f"{hidden_stem(target.name)}{uuid.uuid4().hex[:12]}{NEW}"
         path = target.parent / name
         try:
             if not _exchangeable(target):
@@ -151,7 +151,7 @@ def _hidden_folder(target: Path) -> tuple[Path, int]:
         except OSError:  # a file system without locks
             lock = os.open(path, os.O_RDONLY)
         if lock is not None and path.exists():  # no other process took it for a leftover
-            keep_attributes(target, lock)
+            os.fchmod(lock, stat.S_IMODE(target.stat().st_mode))  # no less private while it is filled
             return path, lock
     raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
 
@@ -168,10 +168,13 @@ def _exchangeable(target: Path) -> bool:
 def _recover_one(path: Path, target: Path) -> None:
     """Remove a hidden folder that was left behind; an earlier result that lost its name gets it back.
 
-    One of another user, or a link, was not left behind by us.
+    One of another user, or a link, was not left behind by us; what is only removed may be the owner's of the folder.
     """
     found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+    owners = {os.geteuid()}
+    if path.suffix == NEW and target.exists():
+        owners.add(target.stat().st_uid)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in owners:
         return
     if path.suffix == OLD and not target.exists():
         path.rename(target)
@@ -208,6 +211,7 @@ def _publish(staging: Path, target: Path, own: Collection[str]) -> None:
     if staging.parent == target or not _carried_over(target, staging, earlier):
         _one_by_one(staging, target, made, earlier)
         return
+    _keep_mode(target, staging)
     _flushed(staging)
     if _exchange(staging, target) or _two_renames(staging, target):
         _flushed(target.parent)
@@ -233,9 +237,9 @@ def _put_marks(staging: Path, target: Path, own: Collection[str], fresh: Collect
 
 
 def _keep_mode(old: Path, new: Path) -> None:
-    """Permissions of an existing file stay."""
+    """Permissions and owner of an existing file or folder stay."""
     with suppress(OSError):
-        if not old.is_symlink() and old.is_file():
+        if not old.is_symlink() and (old.is_file() or old.is_dir()):
             descriptor = os.open(new, os.O_RDONLY)
             try:
                 keep_attributes(old, descriptor)

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from servotwin.description.nodes import one_line, quoted
+from servotwin.description.plain_text import one_line, quoted
 from servotwin.errors import InputError
 
 MARK = ".servotwin-result"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 
 import numpy as np
@@ -18,8 +18,10 @@ from servotwin.motion.point_moves import PlannedMoves, check_quantities
 from servotwin.robot.arguments import position_text
 from servotwin.robot.robot import Robot
 from servotwin.simulation.advice import coarse_steps, late_faults, run_warnings
+from servotwin.simulation.budget import Budget, BudgetError, bytes_text, over_time, read_budget
 from servotwin.simulation.drive_data import highest_voltage
 from servotwin.simulation.energy import account, balance_warnings, stored
+from servotwin.simulation.estimate import check_budget, estimate, row_count, zoom_bytes, zoom_rows
 from servotwin.simulation.faults import apply_fault, fault_times
 from servotwin.simulation.law_file import check_allowed, load_law
 from servotwin.simulation.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
@@ -33,9 +35,9 @@ from servotwin.simulation.start import Start, begin
 from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER, SINGULAR
 from servotwin.simulation.summary import axis_summaries, events_of, tip_errors
 from servotwin.simulation.visits import visit_summary
-from servotwin.simulation.work import MAX_EDGES
 
 CHUNK = 200_000_000  # ns between two looks at the clock, the progress bar and Ctrl-C
+MOST_WINDOWS = 100_000  # of the current loop in between
 
 
 def simulate(
@@ -45,6 +47,8 @@ def simulate(
     controller: UserLaw | None = None,
     allow_code: bool = False,
     progress: Callable[[float], None] | None = None,
+    max_memory: float | str | None = None,
+    max_time: float | str | None = None,
     allow_outside: bool = False,
 ) -> Result:
     """Simulate arm, drives and controller together.
@@ -53,15 +57,16 @@ def simulate(
     changes its fields (``{"solver.method": "rk4", "set.variables.load": "2 kg"}``; None removes a part). A
     ``controller`` of the user's takes the place of position and speed loops, and of a law that the file names;
     a law of the file is Python code, and is run only with ``allow_code``. ``allow_outside`` lets the file name files
-    outside of its folder. ``progress`` is called with the part done, 0 to 1. A run that diverges, or whose law fails,
-    raises
-    SimulationError with ``.partial``; Ctrl-C gives a result that is not ``complete``.
+    outside of its folder. ``progress`` is called with the part done, 0 to 1. A run that is estimated to take more than
+    ``max_memory`` ('2 GB', or in byte) or ``max_time`` of computing ('1 h', or in s) is refused with an InputError. One
+    that diverges, or whose law fails, raises SimulationError with ``.partial``; Ctrl-C gives a result that is not
+    ``complete``.
     """
     if not isinstance(scenario, Scenario):
         scenario = read_scenario(scenario, overrides, allow_outside=allow_outside)
     elif overrides:
         raise InputError("overrides go with a name or file; expected a scenario that is not read yet")
-    run = prepare(scenario, controller, allow_code=allow_code)
+    run = prepare(scenario, controller, read_budget(max_memory, max_time), allow_code=allow_code)
     return carry_out(run, progress or (lambda part: None))
 
 
@@ -79,10 +84,17 @@ class Run:
     duration_ns: int
     before: dict[str, float]
     compile_s: float
+    budget: Budget = field(default_factory=Budget)
 
 
-def prepare(scenario: Scenario, law: UserLaw | None = None, *, allow_code: bool = False) -> Run:
-    """Build everything up to the instant zero; compiles what is not compiled yet."""
+def prepare(
+    scenario: Scenario, law: UserLaw | None = None, budget: Budget | None = None, *, allow_code: bool = False
+) -> Run:
+    """Build everything up to the instant zero; compiles what is not compiled yet.
+
+    InputError for a run that would take more than the ``budget``.
+    """
+    allowed = budget or Budget()
     if law is None:
         check_allowed(scenario.law, allow_code)
     belief, truth = scenario.description, scenario.plant_description
@@ -94,11 +106,12 @@ def prepare(scenario: Scenario, law: UserLaw | None = None, *, allow_code: bool 
     every = nanoseconds(scenario.record.every)
     period = control.current_period_ns
     duration = -(-round(reference.duration * 1e9) // period) * period  # whole current periods
+    _check_cost(scenario, duration * 1e-9, law, allowed)
     began = time.perf_counter()
     start = start_of(scenario, model.joint_names)
     machine = build_machine(
         belief, truth, model, plant, start, scenario.solver,
-        seed=scenario.seed, rows=-(-duration // every), row_every_ns=every,
+        seed=scenario.seed, rows=row_count(duration, every), row_every_ns=every,
         every_piece=scenario.record.zoom is not None or bool(scenario.faults),
     )  # fmt: skip
     machine.reserve(duration, rows=False)
@@ -110,8 +123,38 @@ def prepare(scenario: Scenario, law: UserLaw | None = None, *, allow_code: bool 
     compiled = time.perf_counter() - began
     warnings = [*run_warnings(scenario, model, plant, law), *late_faults(scenario, duration)]
     return Run(
-        scenario, model, plant, reference, machine, law, warnings, duration, stored(machine, plant), compiled
+        scenario,
+        model,
+        plant,
+        reference,
+        machine,
+        law,
+        warnings,
+        duration,
+        stored(machine, plant),
+        compiled,
+        allowed,
     )
+
+
+def _check_cost(scenario: Scenario, seconds: float, law: UserLaw | None, budget: Budget) -> None:
+    """InputError for a run that would take more than the budget."""
+    robot, record = scenario.plant_description, scenario.record
+    calls = 1.0 / law.period if isinstance(law, PythonLaw) else 0.0
+    if law is None and scenario.law is not None and scenario.law.period is not None:
+        calls = 1.0 / scenario.law.period
+    file = None if scenario.path is None else str(scenario.path)
+    found = estimate(robot, seconds, record.every, scenario.solver, calls=calls)
+    check_budget(found, budget, file=file, shorter="make the moves and dwells shorter, ")
+    if record.zoom is not None:
+        size = zoom_bytes(robot, record.zoom.span)
+        if size > budget.memory:
+            raise InputError(
+                f"{record.zoom.span:g} s in every detail take {bytes_text(size)} of memory; expected at most "
+                f"{bytes_text(budget.memory)}: a shorter time, or raise --max-memory",
+                file=file,
+                field="record.zoom.span",
+            )
 
 
 def _check_quantities(scenario: Scenario, reference: PlannedMoves, model: Robot) -> None:
@@ -164,19 +207,22 @@ def set_zoom(machine: Machine, scenario: Scenario, current_ns: int) -> None:
     first = int(zoom.at * 1e9 // current_ns) * current_ns
     periods = max(1, round(zoom.span * 1e9 / current_ns))
     machine.world["zoom_from"][0], machine.world["zoom_to"][0] = first, first + periods * current_ns
-    machine.zoom = np.zeros((periods * (MAX_EDGES * len(machine.motors) + 3) * 2, machine.zoom.shape[1]))
+    machine.zoom = np.zeros((periods * zoom_rows(len(machine.motors)), machine.zoom.shape[1]))
 
 
 def carry_out(run: Run, progress: Callable[[float], None]) -> Result:
     """Run to the end, to a failure, or to Ctrl-C."""
     machine, world = run.machine, run.machine.world[0]
     happened: list[tuple[float, str, str]] = []
-    failure, refused = None, None
+    failure, refused, over = None, None, None
     began = time.perf_counter()
     try:
         go_on(run, progress, happened)
     except KeyboardInterrupt:
         failure = "interrupted"
+    except BudgetError as error:
+        over = error
+        failure = f"{run.scenario.name}: stopped at {int(world['now']) * 1e-9:.6g} s: {error}"
     except LawError as error:
         failure, refused = f"{run.scenario.name}: {error}", error
     wall = time.perf_counter() - began - machine.compile_s
@@ -186,7 +232,7 @@ def carry_out(run: Run, progress: Callable[[float], None]) -> Result:
     if failed:
         failure = failure_text(failed, int(world["now"]) * 1e-9, run)
     result = collect(run, wall, happened, complete=failure is None, failure=failure)
-    if failure is not None and (failed or refused is not None):
+    if failure is not None and (failed or refused is not None or over is not None):
         raise SimulationError(failure, result) from getattr(refused, "__cause__", None)
     return result
 
@@ -196,17 +242,21 @@ def go_on(run: Run, progress: Callable[[float], None], happened: list[tuple[floa
     machine, world = run.machine, run.machine.world[0]
     motors = run.plant.mechanism.rotors.names
     faults = fault_times(run.scenario)
+    chunk = min(CHUNK, MOST_WINDOWS * controller_of(run.scenario.description).current_period_ns)
+    began = time.monotonic()
     while world["now"] < run.duration_ns and world["status"] == 0:
         while faults and faults[0][0] <= world["now"]:
             at, fault = faults.pop(0)
             apply_fault(machine, fault, motors)
             happened.append((at * 1e-9, fault.axis or "supply", f"fault: {fault.kind}"))
-        until = min(run.duration_ns, int(world["now"]) + CHUNK, faults[0][0] if faults else run.duration_ns)
+        until = min(run.duration_ns, int(world["now"]) + chunk, faults[0][0] if faults else run.duration_ns)
         machine.advance(until)
         while world["status"] == ASKING and isinstance(run.law, PythonLaw):
             answer(machine, run.law, motors)
             machine.advance(until)
         progress(int(world["now"]) / max(run.duration_ns, 1))
+        if time.monotonic() - began - machine.compile_s > run.budget.time and world["now"] < run.duration_ns:
+            raise BudgetError(over_time(run.budget))
 
 
 def failure_text(status: int, at: float, run: Run) -> str:
@@ -234,6 +284,7 @@ def failure_text(status: int, at: float, run: Run) -> str:
     )
 
 
+@np.errstate(all="ignore")  # a run may contain NaN after divergence
 def collect(
     run: Run,
     wall: float,
@@ -251,11 +302,10 @@ def collect(
         SINGULAR,
     ):  # otherwise it failed within the window
         machine.close()
-    with np.errstate(all="ignore"):  # a run that diverged has left numbers behind that are none
-        log = make_log(machine, plant, run.model, run.reference)
-        signals = make_signals(machine, plant, run.model, run.reference, log)
-        errors = tip_errors(log, float(run.reference.arrivals[-1]))
-        repeatability = visit_summary(log.tip_signals())
+    log = make_log(machine, plant, run.model, run.reference)
+    signals = make_signals(machine, plant, run.model, run.reference, log)
+    errors = tip_errors(log, float(run.reference.arrivals[-1]))
+    repeatability = visit_summary(log.tip_signals())
     now = int(machine.world["now"][0]) * 1e-9
     sliding = joint_kinds(plant)
     motors = plant.mechanism.rotors.names

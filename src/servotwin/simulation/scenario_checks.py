@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from servotwin.simulation.scenario import Scenario
 
 Plan = Callable[["Scenario", tuple[str, ...], Limits], Reference | MovingStart]
-MOST_BYTES = 2_000_000_000  # of the signals of one run
 
 
 def check_scenario(scenario: Scenario, plan: Plan, tree: Node) -> None:
@@ -39,7 +38,6 @@ def check_scenario(scenario: Scenario, plan: Plan, tree: Node) -> None:
             place = f"record.signals.{i}"
             raise find(tree, [place]).error(no_such_signal(pattern, names), place)
     _check_rows(scenario, tree)
-    _check_size(nanoseconds(duration) // nanoseconds(scenario.record.every), len(names), tree)
 
 
 def _planned(scenario: Scenario, plan: Plan, tree: Node) -> Reference | MovingStart:
@@ -69,7 +67,7 @@ def row_period(every_s: float, period: int) -> int:
     if every < period or every % period:
         nearest = max(1, round(every / period)) * period
         raise InputError(
-            f"{every * 1e-6:g} ms is not a multiple of the current period, {period * 1e-6:g} ms; expected such as "
+            f"{every_s * 1e3:g} ms is not a multiple of the current period, {period * 1e-6:g} ms; expected such as "
             f"'{nearest * 1e-6:g} ms'",
             field="record.every",
         )
@@ -82,14 +80,3 @@ def _check_rows(scenario: Scenario, tree: Node) -> None:
         row_period(scenario.record.every, 1 if controller is None else controller.current_period_ns)
     except InputError as error:
         raise find(tree, ["record.every"]).error(error.message, "record.every") from None
-
-
-def _check_size(rows: int, columns: int, tree: Node) -> None:
-    """Complain about a result that would not fit into memory."""
-    size = 8 * rows * columns
-    if size > MOST_BYTES:
-        raise find(tree, ["record.every"]).error(
-            f"{rows} samples of {columns} signals are {1e-9 * size:.3g} GB; expected at most "
-            f"{1e-9 * MOST_BYTES:g} GB: record less often",
-            "record.every",
-        )

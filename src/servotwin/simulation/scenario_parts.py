@@ -9,6 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from servotwin.control.user_laws import LEVELS
 from servotwin.description.fields import (
     FARTHEST,
+    LARGEST,
     Choice,
     Flag,
     Measure,
@@ -43,6 +44,7 @@ FAULTS: dict[str, str | None] = {
     "supply-voltage": "V",
     "power-off": None,
 }
+MOST_COUNTS = 1e12  # that an encoder loses at once: they are counted in 64 bits
 OF_THE_SUPPLY = ("supply-voltage", "power-off")
 
 
@@ -217,8 +219,8 @@ class Fault(Part):
         unit = FAULTS[kind]
         if unit is None:
             raise problem(f"{quoted(raw)}: a fault of kind {kind} has no value; remove it")
-        minimum = 0.0 if kind == "supply-voltage" else -float("inf")
-        number = Measure(unit, minimum=minimum).read(raw)
+        most = MOST_COUNTS if kind == "encoder-loses-pulses" else LARGEST
+        number = Measure(unit, minimum=0.0 if kind == "supply-voltage" else -most, maximum=most).read(raw)
         if kind == "encoder-loses-pulses" and (number != round(number) or number == 0):
             raise problem(f"{quoted(raw)} is not a number of counts; expected one, such as '20'")
         return number

@@ -7,7 +7,7 @@ import numpy as np
 from servotwin.description.plain_text import hidden_character
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.simulation.parquet import OtherParquetError, read_columns
+from servotwin.simulation.parquet import OtherParquetError, read_columns, too_many
 
 MOST_NUMBERS = 1 << 27  # a gigabyte of them
 
@@ -40,10 +40,18 @@ def _by_pyarrow(data: bytes, file: str, other: str, most: int) -> dict[str, Arra
         raise InputError(f"{text}: pip install 'servotwin[arrow]'", file=file) from None
     try:
         found = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data))
-        size = found.metadata.num_rows * found.metadata.num_columns
+        about, schema = found.metadata, found.schema_arrow
+        groups = (about.row_group(i) for i in range(about.num_row_groups))
+        unpacked = (
+            sum(group.total_byte_size for group in groups) // 8
+        )  # before lists and texts are made of it
+        size = max(about.num_rows * about.num_columns, unpacked)
         if size > most:
-            raise ValueError(f"holds {size} numbers; at most {most} are read")
-        table = found.read()
+            raise ValueError(too_many(size, most))
+        kinds = pyarrow.types
+        if not all(kinds.is_integer(k) or kinds.is_floating(k) or kinds.is_boolean(k) for k in schema.types):
+            raise ValueError("columns that hold no numbers")
+        table = found.read(use_threads=False)
         return {name: table[name].to_numpy() for name in table.column_names}
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError("PyArrow cannot read it") from error

@@ -7,7 +7,8 @@ From the places :math:`p_i` at which the tool stands when it leaves a target p a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,21 +52,36 @@ def visits_of(signals: Mapping[str, Array]) -> list[Visits]:
     leaves = np.concatenate([moved, [True]])
     ends = np.flatnonzero(stands & leaves)
     ends = ends[ends > began]
-    groups: list[list[int]] = []
-    for k in ends:
-        for group in groups:
-            if np.linalg.norm(wanted[group[0]] - wanted[k]) < SAME:
-                group.append(int(k))
-                break
-        else:
-            groups.append([int(k)])
+    groups = _same_places(wanted, ends[np.isfinite(wanted[ends]).all(axis=1)])
+    last_moved = np.maximum.accumulate(np.where(moved, np.arange(len(moved)), -1))
     found = []
     for group in sorted(groups, key=len, reverse=True):
         if len(group) >= LEAST:
-            arrivals = [np.flatnonzero(moved[:k])[-1] + 1 for k in group]
+            arrivals = [last_moved[k - 1] + 1 for k in group]
             rests = [t[k] - t[begin] for k, begin in zip(group, arrivals, strict=True)]
             found.append(Visits(wanted[group[0]], tip[group], float(min(rests))))
     return found
+
+
+def _same_places(places: Array, rows: Iterable[int]) -> list[list[int]]:
+    """The rows by the place that they name, within SAME of the first of each.
+
+    Places are looked up in cells of four times that size: one that is so near lies in one of eight.
+    """
+    groups: list[list[int]] = []
+    cells: dict[tuple[int, ...], list[list[int]]] = {}
+    for k in rows:
+        scaled = places[k] / (4.0 * SAME)
+        low = [math.floor(x - 0.5) for x in scaled]
+        near = [(low[0] + i, low[1] + j, low[2] + m) for i in (0, 1) for j in (0, 1) for m in (0, 1)]
+        candidates = [group for cell in near for group in cells.get(cell, [])]
+        known = next((g for g in candidates if np.linalg.norm(places[g[0]] - places[k]) < SAME), None)
+        if known is None:
+            known = []
+            groups.append(known)
+            cells.setdefault(tuple(math.floor(x) for x in scaled), []).append(known)
+        known.append(int(k))
+    return groups
 
 
 def visit_summary(signals: Mapping[str, Array]) -> list[dict[str, Any]]:

@@ -140,7 +140,7 @@ def test_run_that_is_ended_writes_the_result_so_far(
             return replace(synthetic_result(51), complete=False)
         raise AssertionError
 
-    monkeypatch.setattr(run, "prepare", lambda *_: None)
+    monkeypatch.setattr(run, "prepare", lambda *_, **__: None)
     monkeypatch.setattr(run, "carry_out", carry_out)
     out = tmp_path / "out"
     assert main(["simulate", "scara-a-axis-100deg", "--out", str(out), "--no-report"]) == CODES[number]
@@ -161,7 +161,7 @@ def test_result_that_is_being_written_is_written_to_its_end(
         put_run(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(simulation_files, "put_run", interrupted)
-    monkeypatch.setattr(run, "prepare", lambda *_: None)
+    monkeypatch.setattr(run, "prepare", lambda *_, **__: None)
     monkeypatch.setattr(run, "carry_out", lambda *_: synthetic_result(51))
     words = ["simulate", "scara-a-axis-100deg", "--out", str(tmp_path / "out"), "--no-report"]
     assert main(words) == CODES[signal.SIGTERM]

@@ -37,7 +37,11 @@ def run(monkeypatch: pytest.MonkeyPatch, result: Result) -> Callable[[Any], list
         asked = []
 
         def simulate(
-            scenario: Any, *, allow_code: bool = False, progress: Callable[[float], None] | None = None
+            scenario: Any,
+            *,
+            allow_code: bool = False,
+            progress: Callable[[float], None] | None = None,
+            **_limits: Any,
         ) -> Result:
             assert not allow_code
             asked.append(scenario)

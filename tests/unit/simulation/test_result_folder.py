@@ -176,7 +176,7 @@ def test_file_system_without_locks_is_written_and_old_leftovers_are_removed(
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
 
     monkeypatch.setattr("fcntl.flock", refuse)
-    stem = result_folder._stem(tmp_path / "out")
+    stem = result_folder.hidden_stem("out")
     young, old = (tmp_path / f"{stem}{name}.new" for name in ("young", "old"))
     young.mkdir()
     old.mkdir()
@@ -227,7 +227,7 @@ def moved(result: Result, by: float) -> dict[str, np.ndarray]:
 def test_result_that_lost_its_name_between_two_renames_is_found_again(result: Result, tmp_path: Path) -> None:
     out = tmp_path / "out"
     write_result(result, out, report=False)
-    aside = tmp_path / f"{result_folder._stem(out)}0123456789ab.old"
+    aside = tmp_path / f"{result_folder.hidden_stem(out.name)}0123456789ab.old"
     out.rename(aside)
     assert read_result(out).summary["scenario"] == result.summary["scenario"]
     assert not aside.exists()
@@ -235,7 +235,7 @@ def test_result_that_lost_its_name_between_two_renames_is_found_again(result: Re
 
 def test_note_in_a_folder_that_a_kill_left_behind_is_not_removed_with_it(tmp_path: Path) -> None:
     put(tmp_path / "out", "new")
-    left = tmp_path / f"{result_folder._stem(tmp_path / 'out')}0123456789ab.old"
+    left = tmp_path / f"{result_folder.hidden_stem('out')}0123456789ab.old"
     left.mkdir()
     for name in ("notes.txt", "report.html"):
         (left / name).write_text("old", encoding="utf-8")
@@ -341,7 +341,7 @@ def test_hidden_folder_that_is_a_link_does_not_become_the_result(tmp_path: Path)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     target = tmp_path / "result"
-    left = tmp_path / f"{result_folder._stem(target)}0123456789ab{result_folder.OLD}"
+    left = tmp_path / f"{result_folder.hidden_stem(target.name)}0123456789ab{result_folder.OLD}"
     left.symlink_to(elsewhere)
     result_folder.recover(target)
     assert not os.path.lexists(target)
@@ -350,9 +350,28 @@ def test_hidden_folder_that_is_a_link_does_not_become_the_result(tmp_path: Path)
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 def test_hidden_folder_of_another_user_is_left_alone(tmp_path: Path) -> None:
     target = tmp_path / "result"
-    left = tmp_path / f"{result_folder._stem(target)}0123456789ab{result_folder.OLD}"
+    left = tmp_path / f"{result_folder.hidden_stem(target.name)}0123456789ab{result_folder.OLD}"
     left.mkdir()
     os.chown(left, 65534, 65534)
     result_folder.recover(target)
     assert left.is_dir()
     assert not target.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root writes into folders of others")
+@pytest.mark.parametrize("current", [False, True])
+def test_folder_of_another_user_stays_theirs_and_is_cleaned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, current: bool
+) -> None:
+    out = tmp_path / "out"
+    put(out, "old")
+    os.chown(out, 1234, 2345)
+    left = tmp_path / f"{result_folder.hidden_stem('out')}0123456789ab{result_folder.NEW}"
+    left.mkdir()
+    os.chown(left, 1234, 2345)  # the earlier folder, killed after the exchange
+    if current:
+        monkeypatch.chdir(out)
+    put(out, "new")
+    assert (out.stat().st_uid, out.stat().st_gid) == (1234, 2345)
+    assert texts(out) == dict.fromkeys(OWN, "new")
+    assert hidden(tmp_path) == hidden(out) == []

@@ -1,0 +1,179 @@
+"""Large CSV logs: read in pieces, only what is needed is kept, and both ways to read give the same numbers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.csv
+import pytest
+
+from counted_work import growth
+from servotwin.errors import InputError
+from servotwin.simulation import csv_table
+from servotwin.simulation.csv_table import open_csv
+from servotwin.simulation.measured import read_measured
+
+SIGNALS = ("time_s", "joint_A_position_rad", "joint_B_position_rad", "motor_A_current_A")
+LINEAR = 4.6  # work at four times the size over work at the size; 16 if it grows with the square
+
+READ = """
+import resource, sys
+import pyarrow.csv
+from servotwin.simulation.measured import read_measured
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+record = read_measured(sys.argv[1], ["time_s", "joint_A_position_rad"])
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(len(record.time), (after - before) / 1024)
+"""
+
+
+def test_read_measured_forty_megabytes_takes_little_more_memory_than_its_columns(tmp_path: Path) -> None:
+    rows, rng = 350_000, np.random.default_rng(1)
+    columns = {"time_s": 1e-4 * np.arange(rows), "joint_A_position_rad": rng.standard_normal(rows)}
+    columns |= {f"extra_{i}": rng.standard_normal(rows) for i in range(4)}
+    file = tmp_path / "log.csv"
+    pyarrow.csv.write_csv(pyarrow.table(columns), file)
+    assert file.stat().st_size > 36e6
+    run = subprocess.run([sys.executable, "-c", READ, str(file)], capture_output=True, text=True, check=True)
+    read, megabytes = run.stdout.split()
+    assert int(read) == rows
+    assert (
+        float(megabytes) < 60.0
+    )  # columns of 6 MB, pieces of 4 MB and what Arrow makes of one; all rows take 500
+
+
+def test_read_measured_columns_beyond_the_memory_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("time_s,joint_A_position_rad\n" + "".join(f"{i},{i}\n" for i in range(1000)))
+    with pytest.raises(InputError, match=r"more than 0\.01 MB of memory; expected .* --max-memory"):
+        read_measured(file, SIGNALS, max_memory=4e4)
+
+
+def table(rows: int, mark: str = "") -> str:
+    lines = [
+        f"{0.1 * i:.3f};{i / 7:.12g};{'' if i % 3 else -i}{mark if i == rows // 2 else ''}"
+        for i in range(rows)
+    ]
+    return "\n".join(["time_s;joint_A_position_rad;motor_A_current_A", *lines]).replace(".", ",") + "\n"
+
+
+VARIANTS: dict[str, Callable[[str], str]] = {
+    "as it is": lambda text: text,
+    "line ends of Windows": lambda text: text.replace("\n", "\r\n"),
+    "line ends of old machines": lambda text: text.replace("\n", "\r"),
+    "blanks": lambda text: text.replace(";", " ; "),
+    "remarks": lambda text: text.replace("\n1,", "\n# a remark\n\n1,"),
+    "empty rows": lambda text: text.replace("\n1,", "\n;;\n1,"),
+    "quotes": lambda text: text.replace("time_s", '"time_s"').replace("\n2,000;", '\n"2,000";'),
+    "a mark at the beginning": lambda text: "\ufeff" + text,
+    "no numbers": lambda text: text.replace(";\n", ";NaN\n"),
+}
+
+
+@pytest.mark.parametrize("piece", [64, 1000, 4_000_000])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_read_measured_variants_in_pieces_of_any_size_give_the_same_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str, piece: int
+) -> None:
+    monkeypatch.setattr(csv_table, "PIECE", piece)
+    file = tmp_path / "log.csv"
+    file.write_bytes(VARIANTS[variant](table(100)).encode())
+    record = read_measured(file, SIGNALS)
+    assert record.time == pytest.approx(0.1 * np.arange(100), abs=1e-12)
+    assert record.channels["joint_A_position_rad"].values == pytest.approx(np.arange(100) / 7, rel=1e-11)
+    current = record.channels["motor_A_current_A"].values
+    assert np.isnan(current).sum() == 66
+    assert current[3] == -3.0
+
+
+@pytest.mark.parametrize("piece", [64, 4_000_000])
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("5,0;x;1", ":52: joint_A_position_rad: 'x' is not a number"),
+        ("5,0;inf;1", ":52: joint_A_position_rad: 'inf' is not a number"),
+        ("5,0;1", ":52: 2 cells; expected 3"),
+        (";1;1", ":52: time_s: the time is missing"),
+        ("0,2;1;1", ":52: time_s: 0.2 s is before 4.9 s in the row above"),
+        ("5,0;\udcff;1", ":52: not UTF-8 text"),
+    ],
+)
+def test_read_measured_mistake_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str, piece: int
+) -> None:
+    monkeypatch.setattr(csv_table, "PIECE", piece)
+    lines = table(100).splitlines()
+    lines[51] = line
+    file = tmp_path / "log.csv"
+    file.write_bytes("\n".join(lines).encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError) as caught:
+        read_measured(file, SIGNALS)
+    assert message in str(caught.value)
+
+
+def test_read_measured_rows_of_one_instant_across_pieces_keep_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_table, "PIECE", 16)
+    file = tmp_path / "log.csv"
+    rows = ["0,0", "1,1", "1,2", "1,", "2,3", "3,4", "3,"]
+    file.write_text("\n".join(["time_s,joint_A_position_rad", *rows]))
+    record = read_measured(file, SIGNALS)
+    assert record.time.tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert record.channels["joint_A_position_rad"].values.tolist() == [0.0, 2.0, 3.0, 4.0]
+
+
+def wide(folder: Path, columns: int) -> Path:
+    file = folder / f"wide{columns}.csv"
+    names = ["time_s", "joint_A_position_rad", *(f"extra_{i}" for i in range(columns))]
+    rows = [",".join(str(i) for _ in names) for i in range(4)]
+    file.write_text("\n".join([",".join(names), *rows]))
+    return file
+
+
+def test_read_measured_four_times_the_columns_is_four_times_the_work(tmp_path: Path) -> None:
+    def work(n: int) -> Callable[[], object]:
+        file = wide(tmp_path, n)
+        return lambda: read_measured(file, SIGNALS)
+
+    assert growth(work, 500) < LINEAR
+
+
+def test_read_measured_hundred_thousand_columns_are_read_and_named_in_short(tmp_path: Path) -> None:
+    record = read_measured(wide(tmp_path, 100_000), SIGNALS)
+    assert len(record.ignored) == 100_000
+    with pytest.raises(InputError, match=r"'c' is no column of .*extra_9 and 99990 more") as caught:
+        read_measured(tmp_path / "wide100000.csv", SIGNALS, {"joint_B_position_rad": "c"})
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("name", ["( " * 60_000, "x_" * 60_000, " " * 120_000 + "[", "t_" + "s" * 100_000])
+def test_read_measured_long_names_are_no_signals(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text(f"time_s,joint_A_position_rad,{name}\n" + "".join(f"{i},{i},0\n" for i in range(5)))
+    record = read_measured(file, SIGNALS)
+    assert record.ignored == (name.strip(),)
+    mapped = read_measured(file, SIGNALS, {"joint_B_position_rad": name.strip()})
+    assert mapped.channels["joint_B_position_rad"].unit == "rad"
+
+
+def test_open_csv_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_table, "PIECE", 1000)
+    monkeypatch.setattr(csv_table, "MAX_LINE", 5000)
+    file = tmp_path / "log.csv"
+    file.write_text("# x\n" + "1," * 10_000)
+    with pytest.raises(InputError, match=r"log\.csv:2: a line of more than"):
+        open_csv(file)
+
+
+@pytest.mark.parametrize("text", [",,\n,,\n", "# only\n", ""])
+def test_open_csv_without_names_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text(text)
+    with pytest.raises(InputError, match="column names"):
+        open_csv(file)

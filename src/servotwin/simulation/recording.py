@@ -38,7 +38,8 @@ from servotwin.simulation.work import PER_MOTOR
 
 NANO = 1e-9
 NEVER = 1 << 62
-MOST_SPEED = 1e7  # rad/s: nothing mechanical turns faster, so the run has diverged
+MOST_SPEED = 1e7  # rad/s, m/s: nothing mechanical turns faster, so the run has diverged
+MOST_TORQUE = 1e100  # N m: far below where powers and energies overflow
 AT_STOP, HELD = int(Saturation.END_STOP), int(Saturation.STUCK)
 # columns of a recorded row: time, bus voltage, energy of the source, bus power; per joint x and qd; per motor:
 PER_ROW = 17
@@ -191,6 +192,14 @@ def from_source(world: Any, motors: Any, z: Any) -> float:
     return energy
 
 
+@helper
+def watch_speeds(world: Any) -> None:
+    """End a run in which a joint has left all bounds of speed: behind an elastic gear its motor may stand still."""
+    for i in range(world.n):
+        if not abs(world.y[world.n_x + i]) < MOST_SPEED:  # true of NaN as well
+            world.status = DIVERGED
+
+
 @part
 def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: Any, start: int) -> None:
     """After a window since ``start`` [ns]: shafts as the sensors see them, heat, bus, extremes, limits met."""
@@ -224,8 +233,9 @@ def book(world: Any, power: Any, motors: Any, sensors: Any, stops: Any, axes: An
         axis.met = (axis.saturation & in_force) | too_much(motor, w, mean)
         if motor.mode == STUCK:
             axis.met |= HELD
-        if not abs(w) < MOST_SPEED:
+        if not (abs(w) < MOST_SPEED and abs(mean) < MOST_TORQUE):  # true of NaN as well
             world.status = DIVERGED
+    watch_speeds(world)
     world.flowed += abs(from_source(world, motors, world.z) - from_source(world, motors, world.z_mark))
     for i in range(world.n_z):
         world.z_mark[i] = world.z[i]

@@ -264,7 +264,7 @@ def failure_text(status: int, at: float, run: Run) -> str:
     name = run.scenario.name
     if status == DIVERGED:
         return (
-            f"{name}: diverged at {at:.6g} s: a motor left all bounds of speed; "
+            f"{name}: diverged at {at:.6g} s: a motor or joint left all bounds of speed or torque; "
             f"{coarse_steps(run.machine, run.scenario.solver, run.plant.mechanism.rotors.names)}look at the gains "
             "(servotwin tune) and at the data of motors and loads"
         )

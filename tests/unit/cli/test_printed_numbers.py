@@ -63,7 +63,7 @@ def result() -> Result:
 def simulated(
     result: Result, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> tuple[str, list[str]]:
-    monkeypatch.setattr(servotwin, "simulate", lambda scenario, *, progress: result, raising=False)
+    monkeypatch.setattr(servotwin, "simulate", lambda scenario, **options: result, raising=False)
     assert command.simulate("scara-a-axis-100deg", str(folder), None, None, report=False) == 0
     text = capsys.readouterr().out
     return text, text.splitlines()

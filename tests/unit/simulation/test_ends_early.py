@@ -49,7 +49,7 @@ def test_a_run_that_diverges_is_written_with_its_report(
     assert ("Following error" in page) == (rows >= 2)
     assert "How it was computed" in page
     assert str(error) == error.partial.summary["failure"]
-    assert "diverged at 0.001 s: a motor left all bounds of speed" in page
+    assert "diverged at 0.001 s: a motor or joint left all bounds of speed or torque" in page
     assert "Tip error at rest" not in page
     assert "Settling</div>" not in page
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from servotwin.cli.main import main
-from servotwin.errors import InputError
+from servotwin.errors import InputError, SimulationError
+from servotwin.simulation.run import simulate
 from tests import small_drives as small
 
 MOVE = [{"to": {"A": "0.1 rad"}}]
@@ -68,3 +69,12 @@ def test_fault_of_a_huge_offset_drives_the_motor_to_its_limits(
 ) -> None:
     result = run(tmp_path, {"axis": "A", "kind": "current-sensor-offset", "value": value}, method)
     assert result.summary["axes"][0]["saturation"]
+
+
+def test_torque_constant_of_an_elastic_axis_beyond_all_machines_diverges_and_is_not_complete() -> None:
+    changes = {"set.axes.r2.motor.torque_constant": "1e30 N*m/A"}
+    with pytest.raises(
+        SimulationError, match=r"diverged at 3e-05 s: a motor or joint left all bounds"
+    ) as caught:
+        simulate("manutec-r3-axis-move", changes)
+    assert not caught.value.partial.complete

@@ -51,7 +51,7 @@ def test_read_measured_columns_beyond_the_memory_are_refused(tmp_path: Path) -> 
     file = tmp_path / "log.csv"
     file.write_text("time_s,joint_A_position_rad\n" + "".join(f"{i},{i}\n" for i in range(1000)))
     with pytest.raises(InputError, match=r"more than 0\.01 MB of memory; expected .* --max-memory"):
-        read_measured(file, SIGNALS, max_memory=4e4)
+        read_measured(file, SIGNALS, max_memory=13e4)
 
 
 def table(rows: int, mark: str = "") -> str:

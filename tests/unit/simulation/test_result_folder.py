@@ -209,10 +209,10 @@ def test_reader_never_sees_two_runs(result: Result, tmp_path: Path, monkeypatch:
     write_result(result, out, report=False)
     left = [later]
 
-    def overtaken(path: Path) -> dict[str, object]:
+    def overtaken(path: Path, max_memory: float) -> dict[str, object]:
         if left:
             write_result(left.pop(), out, report=False)
-        return reading(path)
+        return reading(path, max_memory)
 
     monkeypatch.setattr(stored, "_read_summary", overtaken)
     saved = read_result(out)

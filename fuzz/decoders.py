@@ -356,7 +356,7 @@ DECODERS: dict[str, Decoder] = {
             "signals.parquet": tables.parquet_bytes(rng),
             **({"zoom.parquet": tables.parquet_bytes(rng)} if rng.random() < 0.3 else {}),
             "summary.json": tables.summary_bytes(rng),
-            "log.csv": tables.mutated_csv(rng),
+            "log.csv": tables.plain_csv(rng) if rng.random() < 0.8 else tables.mutated_csv(rng),
         },
         read_result,
         2,

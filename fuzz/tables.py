@@ -7,7 +7,10 @@ import json
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from fuzz.values import NUMBERS, TEXTS, changed_bytes, changed_text, encoded, nasty
+from servotwin.simulation.parquet import table_bytes
 
 SIGNALS = (
     "joint_A_position_rad", "joint_A_velocity_rad_per_s", "joint_Z_position_m", "motor_A_current_A",
@@ -39,6 +42,13 @@ def mutated_csv(rng: Random) -> bytes:
     return encoded(rng, changed_text(rng, text) if rng.random() < 0.3 else text)
 
 
+def plain_csv(rng: Random) -> bytes:
+    """A log that is as it should be."""
+    names = rng.sample(SIGNALS[:4], rng.randint(1, 3))
+    rows = [[f"{0.01 * i:.4f}", *(f"{rng.gauss(0, 1):.5f}" for _ in names)] for i in range(20)]
+    return "\n".join(",".join(row) for row in [["time_s", *names], *rows]).encode()
+
+
 def result_columns(rng: Random) -> dict[str, list[Any]]:
     """Columns as a result has them, some odd."""
     count = rng.choice((0, 1, 2, 5, 100))
@@ -55,7 +65,14 @@ def result_columns(rng: Random) -> dict[str, list[Any]]:
 
 
 def parquet_bytes(rng: Random) -> bytes:
-    """A Parquet file, seldom with changed bytes."""
+    """A Parquet file of our own writer or of another one, some with changed bytes."""
+    if rng.random() < 0.6:
+        count = rng.choice((2, 5, 100))
+        names = rng.sample(SIGNALS, rng.randint(1, 5))
+        columns = {"time_s": np.arange(count) * 0.01}
+        columns |= {name: np.array([rng.gauss(0, 1) for _ in range(count)]) for name in names}
+        data = table_bytes(columns)
+        return changed_bytes(rng, data) if rng.random() < 0.5 else data
     import pyarrow
     import pyarrow.parquet
 

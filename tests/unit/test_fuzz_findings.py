@@ -101,3 +101,13 @@ def test_active_joint_that_does_not_exist_beside_a_transmission_is_one_line() ->
     changes = {"active": "[nobody]", "transmission": "{motors: [m], matrix: [[1]]}"}
     with pytest.raises(InputError, match=r"active\.0: .*'nobody'"):
         read_description("four-bar", changes)
+
+
+@pytest.mark.parametrize("last", [float("inf"), float("nan"), 1e300, -1.0])
+def test_result_whose_instants_are_none_is_one_line(last: float, tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pyarrow.table({"time_s": [0.0, last]}), tmp_path / "signals.parquet")
+    (tmp_path / "summary.json").write_text("{}")
+    with pytest.raises(
+        InputError, match=r"signals\.parquet: the instants in time_s are not finite, or not in"
+    ):
+        read_result(tmp_path)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from servotwin.description.fields import LARGEST
 from servotwin.description.regular_file import SUMMARY as SUMMARY_FILE
 from servotwin.description.regular_file import TABLE, Kind, is_there, read_bytes
 from servotwin.errors import InputError
@@ -93,6 +96,11 @@ def _read(place: Path, max_memory: float) -> Saved:
     signals = _read_table(place / SIGNALS, max_memory)
     if "time_s" not in signals or len(signals["time_s"]) < 2:
         raise InputError("has no column time_s with two instants or more", file=str(place / SIGNALS))
+    time = signals["time_s"]
+    if not (np.abs(time) <= LARGEST).all() or (np.diff(time) < 0.0).any():
+        raise InputError(
+            "the instants in time_s are not finite, or not in their order", file=str(place / SIGNALS)
+        )
     zoom = _read_table(place / ZOOM, max_memory) if belongs(place, ZOOM) else {}
     return Saved(place, signals, zoom, _read_summary(place / SUMMARY, max_memory))
 

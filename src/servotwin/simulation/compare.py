@@ -16,7 +16,6 @@ and 10 of Lee et al. 1989.
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -26,6 +25,7 @@ from servotwin.description.fields import LARGEST
 from servotwin.errors import InputError, ServotwinError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.align import Pair, estimate_shift, refine_shift
+from servotwin.simulation.differences import Metrics, Piece, derived, differences
 from servotwin.simulation.measured import Channel, Measured, split_signal
 from servotwin.simulation.resample import interpolate, mean_of_instants, mean_of_means, middles
 from servotwin.simulation.result import sampling
@@ -37,21 +37,11 @@ OWN_REACH = 20e-3  # s, how far the shift of one axis may lie from the common on
 
 
 @dataclass(frozen=True)
-class Metrics:
-    """How far two curves are from each other; ``nrmse`` is the RMS over the range of the measured one."""
-
-    samples: int
-    rms: float
-    max: float
-    max_at_s: float
-    mean: float
-    nrmse: float | None
-    correlation: float | None
-
-
-@dataclass(frozen=True)
 class SignalComparison:
-    """One signal twice at the same instants (k,) of the simulation's clock, and their difference."""
+    """One signal twice at the same instants (k,) of the simulation's clock, and their difference.
+
+    Of long records the arrays hold some of the instants, evenly taken; the ``metrics`` are those of all.
+    """
 
     signal: str
     unit: str
@@ -105,7 +95,7 @@ def compare(saved: Saved, measured: Measured, shift: float | None = None) -> Com
             axes.append(_axis(saved, measured, (kind, name, position, velocity), delta))
             used |= {position, velocity}
     rest = [channel for signal, channel in measured.channels.items() if signal not in used]
-    others = tuple(_signal(saved, measured, channel, delta) for channel in rest)
+    others = tuple(_compared(_curves(saved, measured, channel, delta)) for channel in rest)
     return Comparison(delta, shift is not None, tuple(axes), others)
 
 
@@ -147,40 +137,50 @@ def _pair(saved: Saved, measured: Measured, signal: str, *, rate: bool = False) 
 def _known(measured: Measured, channel: Channel) -> tuple[Array, Array, Array]:
     """When the rows of a channel that have a number began and ended, and the numbers."""
     there = np.isfinite(channel.values)
+    begin = measured.begin if channel.mean else measured.time  # only means have begun before
     if there.all():
-        return measured.begin, measured.time, channel.values
-    return measured.begin[there], measured.time[there], channel.values[there]
+        return begin, measured.time, channel.values
+    return begin[there], measured.time[there], channel.values[there]
 
 
 def _axis(saved: Saved, measured: Measured, track: tuple[str, str, str, str], delta: float) -> AxisComparison:
     kind, name, position, velocity = track
     place = rate = None
     if position in measured.channels:
-        place = _signal(saved, measured, measured.channels[position], delta, velocity)
+        curves = _curves(saved, measured, measured.channels[position], delta, velocity)
+        place = _compared(curves)
+        rate = None if velocity in measured.channels else _differentiated(velocity, curves)
     if velocity in measured.channels:
-        rate = _signal(saved, measured, measured.channels[velocity], delta)
-    elif place is not None:
-        rate = _differentiated(velocity, place)
+        rate = _compared(_curves(saved, measured, measured.channels[velocity], delta))
     signal = position if place is not None else velocity
     pair = _pair(saved, measured, signal, rate=place is None)
     own = refine_shift([pair], delta, OWN_REACH) if pair.moves else None
     return AxisComparison(kind, name, place, rate, own)
 
 
-def _signal(
+@dataclass(frozen=True)
+class _Curves:
+    """A channel where it is simulated: its instants on the measured clock (k,) [s], and both curves by rows."""
+
+    channel: Channel
+    time: Array
+    piece: Piece
+
+
+def _curves(
     saved: Saved, measured: Measured, channel: Channel, delta: float, rate_signal: str = ""
-) -> SignalComparison:
+) -> _Curves:
     """One signal at the measured instants, or over the measured times, that are simulated."""
     begin, time, values = _known(measured, channel)
     t, x = saved.signals["time_s"], saved.signals[channel.signal]
+    for signal in (channel.signal, rate_signal):
+        _check_finite(saved, signal)
     averaged = sampling(channel.signal) == "mean"
-    first, last = (0.0 if averaged else t[0], t[-1])
     known = middles(t, 0.0) if averaged and not channel.mean else t
-    if not channel.mean:
-        first, last = known[0], known[-1]
+    first = 0.0 if averaged and channel.mean else known[0]
     slack = 1e-9  # s, rounding of decimal times
     start = int(np.searchsorted(begin if channel.mean else time, first + delta - slack))
-    end = int(np.searchsorted(time, last + delta + slack, side="right"))
+    end = int(np.searchsorted(time, known[-1] + delta + slack, side="right"))
     if end - start < 4:
         raise InputError(
             f"measured from {time[0] - delta:.6g} s to {time[-1] - delta:.6g} s on the simulation's clock, "
@@ -188,54 +188,48 @@ def _signal(
             file=measured.file,
             field=channel.column,
         )
-    begin, at, values = begin[start:end] - delta, time[start:end] - delta, values[start:end]
-    if channel.mean:
-        simulated = (mean_of_means if averaged else mean_of_instants)(t, x, begin, at)
-    else:
-        simulated = interpolate(known, x, at, saved.signals.get(rate_signal))
-    wild = np.flatnonzero(~(np.abs(simulated) <= LARGEST))
+
+    def piece(a: int, b: int) -> tuple[Array, Array, Array]:
+        rows = slice(start + a, start + b)
+        at = time[rows] - delta
+        if channel.mean:
+            simulated = (mean_of_means if averaged else mean_of_instants)(t, x, begin[rows] - delta, at)
+        else:
+            simulated = interpolate(known, x, at, saved.signals.get(rate_signal))
+        return at, values[rows], simulated
+
+    return _Curves(channel, time[start:end], piece)
+
+
+def _check_finite(saved: Saved, signal: str) -> None:
+    """InputError for a signal of a run that diverged."""
+    t = saved.signals["time_s"]
+    wild = np.flatnonzero(~(np.abs(saved.signals.get(signal, t)) <= LARGEST))
     if len(wild):
-        text = f"the simulated run diverged: there is no number at {at[wild[0]]:.6g} s; expected one that did not"
-        raise InputError(text, file=str(saved.folder), field=channel.signal)
-    unit, found = split_signal(channel.signal)[1], metrics(at, values, simulated)
-    return SignalComparison(channel.signal, unit, at, values, simulated, found, means=channel.mean)
+        text = (
+            f"the simulated run diverged: there is no number at {t[wild[0]]:.6g} s; expected one that did not"
+        )
+        raise InputError(text, file=str(saved.folder), field=signal)
 
 
-def _differentiated(signal: str, position: SignalComparison) -> SignalComparison | None:
+def _compared(curves: _Curves) -> SignalComparison:
+    signal, unit = curves.channel.signal, split_signal(curves.channel.signal)[1]
+    found, t, measured, simulated = differences(len(curves.time), curves.piece)
+    return SignalComparison(signal, unit, t, measured, simulated, found, means=curves.channel.mean)
+
+
+def _differentiated(signal: str, curves: _Curves) -> SignalComparison | None:
     """The velocity of a measured position, against that of the simulated one at the same instants."""
-    window = max(WINDOW, 2.0 * float(np.median(np.diff(position.time))))
-    if float(np.ptp(position.time)) < 3.0 * window:
+    t = curves.time
+    some = np.arange(0, len(t) - 1, -(-len(t) // SEARCHED))
+    window = max(WINDOW, 2.0 * float(np.median(t[some + 1] - t[some])))
+    if float(t[-1] - t[0]) < 3.0 * window:
         return None
-    t, measured = differentiate(position.time, position.measured, window)
-    _, simulated = differentiate(position.time, position.simulated, window)
-    found = metrics(t, measured, simulated)
-    return SignalComparison(signal, f"{position.unit}/s", t, measured, simulated, found, derived=True)
-
-
-def differentiate(t: Array, x: Array, window: float) -> tuple[Array, Array]:
-    """Central difference over ``window`` [s] at the instants that have half of it on both sides."""
-    half = 0.5 * window
-    inside = t[(t >= t[0] + half) & (t <= t[-1] - half)]
-    return inside, (np.interp(inside + half, t, x) - np.interp(inside - half, t, x)) / window
-
-
-def metrics(t: Array, measured: Array, simulated: Array) -> Metrics:
-    """RMS, maximum, mean, normalised RMS and correlation of simulated against measured values (k,)."""
-    difference = simulated - measured
-    worst = int(np.argmax(np.abs(difference)))
-    root = math.sqrt(float(np.mean(difference**2)))
-    span = float(np.ptp(measured))
-    spread = float(np.std(measured) * np.std(simulated))
-    joint = float(np.mean((measured - measured.mean()) * (simulated - simulated.mean())))
-    return Metrics(
-        samples=len(t),
-        rms=root,
-        max=float(abs(difference[worst])),
-        max_at_s=float(t[worst]),
-        mean=float(difference.mean()),
-        nrmse=root / span if span > 0.0 else None,
-        correlation=min(1.0, max(-1.0, joint / spread)) if spread > 0.0 else None,
-    )
+    if not ((t >= t[0] + 0.5 * window) & (t <= t[-1] - 0.5 * window)).any():
+        return None
+    found, at, measured, simulated = differences(len(t), derived(t, window, curves.piece))
+    unit = split_signal(curves.channel.signal)[1]
+    return SignalComparison(signal, f"{unit}/s", at, measured, simulated, found, derived=True)
 
 
 def comparison_summary(comparison: Comparison, saved: Saved, measured: Measured) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from servotwin.simulation.csv_table import open_csv
 from servotwin.simulation.result import matching_signals
 
 MIN_ROWS = 4
-OVERHEAD = 13  # memory of a comparison with its page and files, in that of the columns that were read
+OVERHEAD = 3  # memory of a comparison in that of the columns that were read
 LISTED = 12  # names in a message
 LONGEST_NAME = 300  # characters; no signal has a longer one
 UNIT_PARTS = 8  # words of a unit at the end of a name, at most

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,11 @@ import pytest
 
 from counted_work import growth
 from servotwin.errors import InputError
-from servotwin.simulation import csv_table
+from servotwin.simulation import csv_table, differences
+from servotwin.simulation.compare import compare
 from servotwin.simulation.csv_table import open_csv
-from servotwin.simulation.measured import read_measured
+from servotwin.simulation.measured import Measured, read_measured
+from servotwin.simulation.stored import Saved
 
 SIGNALS = ("time_s", "joint_A_position_rad", "joint_B_position_rad", "motor_A_current_A")
 LINEAR = 4.6  # work at four times the size over work at the size; 16 if it grows with the square
@@ -51,7 +54,7 @@ def test_read_measured_columns_beyond_the_memory_are_refused(tmp_path: Path) -> 
     file = tmp_path / "log.csv"
     file.write_text("time_s,joint_A_position_rad\n" + "".join(f"{i},{i}\n" for i in range(1000)))
     with pytest.raises(InputError, match=r"more than 0\.01 MB of memory; expected .* --max-memory"):
-        read_measured(file, SIGNALS, max_memory=13e4)
+        read_measured(file, SIGNALS, max_memory=3e4)
 
 
 def table(rows: int, mark: str = "") -> str:
@@ -177,3 +180,61 @@ def test_open_csv_without_names_is_refused(tmp_path: Path, text: str) -> None:
     file.write_text(text)
     with pytest.raises(InputError, match="column names"):
         open_csv(file)
+
+
+def long_record(folder: Path) -> tuple[Saved, Measured]:
+    """A result, and a recording of 5000 instants whose velocity was not measured."""
+    t, at = 1e-3 * np.arange(1001), 2e-4 * np.arange(5001)
+    signals = {
+        "time_s": t,
+        "joint_A_position_rad": np.sin(3 * t),
+        "joint_A_velocity_rad_per_s": 3 * np.cos(3 * t),
+    }
+    rows = [f"{a:.6f},{1.01 * np.sin(3 * a) + 1e-3 * np.cos(50 * a):.9f}" for a in at]
+    file = folder / "long.csv"
+    file.write_text("\n".join(["time_s,joint_A_position_rad", *rows]))
+    return Saved(folder, signals, {}, {}), read_measured(file, signals)
+
+
+def test_compare_in_pieces_gives_the_numbers_of_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved, record = long_record(tmp_path)
+    whole = compare(saved, record, 0.0).axes[0]
+    monkeypatch.setattr(differences, "PIECE", 333)
+    monkeypatch.setattr(differences, "KEPT", 100)
+    pieces = compare(saved, record, 0.0).axes[0]
+    for kind in ("position", "velocity"):
+        one, other = getattr(whole, kind), getattr(pieces, kind)
+        assert asdict(other.metrics) == pytest.approx(asdict(one.metrics), rel=1e-9)
+        assert len(one.time) > 4900
+        assert 90 <= len(other.time) <= 101 + len(one.time) // 333
+        assert np.isin(other.time, one.time).all()
+
+
+def test_compare_numbers_are_those_of_the_definitions(tmp_path: Path) -> None:
+    saved, record = long_record(tmp_path)
+    place = compare(saved, record, 0.0).axes[0].position
+    assert place is not None
+    y, s, found = place.measured, place.simulated, place.metrics
+    assert found.rms == pytest.approx(np.sqrt(np.mean((s - y) ** 2)), rel=1e-12)
+    assert found.max == pytest.approx(np.abs(s - y).max(), rel=1e-12)
+    assert found.mean == pytest.approx((s - y).mean(), rel=1e-9)
+    assert found.nrmse == pytest.approx(found.rms / np.ptp(y), rel=1e-12)
+    assert found.correlation == pytest.approx(np.corrcoef(y, s)[0, 1], rel=1e-12)
+
+
+def test_compare_with_a_run_that_diverged_is_one_line(tmp_path: Path) -> None:
+    saved, record = long_record(tmp_path)
+    saved.signals["joint_A_position_rad"][500:] = np.nan
+    with pytest.raises(InputError, match=r"the simulated run diverged: there is no number at 0\.5 s"):
+        compare(saved, record, 0.0)
+
+
+def test_read_measured_number_beyond_all_machines_is_refused(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{'1e300' if i == 5 else i}\n" for i in range(9))
+    (tmp_path / "huge.csv").write_text(f"time_s,joint_A_position_rad\n{rows}")
+    with pytest.raises(
+        InputError, match=r"huge\.csv:7: joint_A_position_rad: '1e300' is beyond all machines"
+    ):
+        read_measured(tmp_path / "huge.csv", SIGNALS)

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from servotwin.cli.compiling import compiling_words, watch_compiler
 from servotwin.cli.tables import blocks
 from servotwin.description.plain_text import visible
 
@@ -77,6 +78,22 @@ def working(text: str) -> Iterator[None]:
         return
     with Console(stderr=True).status(f"{escape(visible(text))} ..."):
         yield
+
+
+@contextmanager
+def working_or_compiling(text: str) -> Iterator[None]:
+    """The same for work that compiles what it needs; says so while it does."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    usual = f"{escape(visible(text))} ..."
+    with Console(stderr=True).status(usual) as status:
+
+        def show(compiling: bool) -> None:
+            status.update(f"{compiling_words()} ..." if compiling else usual)
+
+        with watch_compiler(show):
+            yield
 
 
 def compiled_words(seconds: float) -> str:

@@ -55,6 +55,13 @@ def in_weakref_callback() -> None:
     assert kept() is None
 
 
+def then_wait(*actions: Callable[[], object]) -> None:
+    """Do something, then wait for the signal."""
+    for action in actions:
+        action()
+    busy(WAIT)
+
+
 PLACES = (in_finalizer, in_callback_from_c, in_weakref_callback)
 
 
@@ -66,8 +73,7 @@ def test_signal_where_exceptions_are_discarded_ends_the_command(
     alarm, report = signal.getsignal(signal.SIGALRM), sys.unraisablehook
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt), signals.ending_signals(ending, last=False):
-        place()
-        busy(WAIT)
+        then_wait(place)
     assert time.monotonic() - began < WAIT / 2
     assert ending.number == signal.SIGTERM
     assert "Exception ignored" not in capsys.readouterr().err
@@ -84,17 +90,14 @@ def test_finalizer_runs_to_its_end() -> None:
             done.append(True)
 
     with pytest.raises(KeyboardInterrupt), signals.ending_signals(signals.Ending(), last=False):
-        Noted()
-        busy(WAIT)
+        then_wait(Noted)
     assert done == [True]
 
 
 def test_signal_that_waits_is_raised_only_once() -> None:
     with signals.ending_signals(signals.Ending(), last=False):
-        Finalized()
         with pytest.raises(KeyboardInterrupt):
-            signals.check()
-            busy(WAIT)
+            then_wait(in_finalizer, signals.check)
         busy(5 * signals.RETRY)  # a second KeyboardInterrupt would cut what is written now
 
 

@@ -187,3 +187,11 @@ def test_convert_of_closed_chain_to_urdf_is_refused(
     assert main(["convert", "delta", str(target)]) == 2
     assert "loop closures" in capsys.readouterr().err
     assert not target.exists()
+
+
+def test_missing_folder_of_a_written_file_is_made(tmp_path: Path) -> None:
+    from servotwin.cli.files import schema
+
+    target = tmp_path / "new" / "below" / "robot.json"
+    schema("robot", str(target), json=True)
+    assert target.is_file()

@@ -111,7 +111,7 @@ def demonstrated(
     json: bool,
 ) -> None:
     left = list(runs)
-    monkeypatch.setattr(demo, "run_scenario", lambda scenario, place: (left.pop(0), None))
+    monkeypatch.setattr(demo, "run_scenario", lambda scenario: (left.pop(0), None))
     assert demo.demo(str(folder), None, json=json) == 0
 
 

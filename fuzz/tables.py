@@ -92,7 +92,8 @@ SUMMARY: dict[str, Any] = {
     "axes": [{"name": "A", "peak_current_A": 1.0, "rms": None}],
     "events": [{"time_s": 0.4, "axis": "A", "what": "voltage limit"}],
     "energy": {"supply_J": 1.0, "unaccounted": 1e-9},
-    "scenario": {"name": "run", "robot": "gsis-scara", "move": [{"to": {"A": 1.0}}]},
+    "scenario": "run",
+    "moves": [{"to": {"A": 1.0}}],
 }
 
 

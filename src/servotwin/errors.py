@@ -42,6 +42,7 @@ class InputError(ServotwinError):
         line: int | None = None,
         field: str | None = None,
     ) -> None:
+        field = " ".join(field.split()) if field else field  # the name of a column may hold a tab
         self.message = message
         self.file = file
         self.line = line

@@ -12,6 +12,7 @@ from servotwin.description import regular_file
 from servotwin.description.load import read_description
 from servotwin.description.regular_file import CSV, read_bytes
 from servotwin.errors import InputError
+from servotwin.jobs.points_file import parse_points, read_points, text_with
 from servotwin.simulation.measured import read_measured
 from servotwin.simulation.scenario import read_scenario
 from servotwin.simulation.scenario_checks import row_period
@@ -111,3 +112,17 @@ def test_result_whose_instants_are_none_is_one_line(last: float, tmp_path: Path)
         InputError, match=r"signals\.parquet: the instants in time_s are not finite, or not in"
     ):
         read_result(tmp_path)
+
+
+def test_tab_in_the_name_of_a_column_stays_one_line(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("time_s,joint_A_position_rad\tx\n" + "0,0\n1,0\n2,0\n3,0\n")
+    with pytest.raises(InputError) as caught:
+        read_measured(tmp_path / "m.csv", ["joint_A_position_rad"])
+    assert str(caught.value).isprintable()
+
+
+def test_points_below_a_value_are_renamed(tmp_path: Path) -> None:
+    path = tmp_path / "a.points.yaml"
+    path.write_text("format: servotwin-points/1\npoints:\n  value:\n    P1: {x: 1 mm}\n")
+    points = read_points(path).renamed("P1", "P2")
+    assert parse_points(text_with(points, path)) == points

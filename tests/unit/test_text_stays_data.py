@@ -224,8 +224,12 @@ def test_page_and_its_figures_have_the_elements_of_a_harmless_one(text: str) -> 
     page = page_of(text)
     assert Elements(page).found == Elements(page_of("plain")).found
     figure = page[page.index("Plotly.newPlot(") :].partition("</script>")[0]
-    assert "<br>" in figure.replace("\\u003c", "<").replace("\\u003e", ">")  # that of our own template
-    assert json.dumps(text).replace("<", "\\u003c")[1:-1] not in figure or "<" not in text
+    for code, sign in (("\\u003c", "<"), ("\\u003e", ">"), ("\\u002f", "/")):  # as plotly writes them
+        figure = figure.replace(code, sign)
+    assert "<br>" in figure  # that of our own template
+    written = json.dumps(text)[1:-1]
+    assert written.replace("<", "&lt;") in figure
+    assert "<" not in text or written not in figure
 
 
 # --- URDF, YAML, terminal ---------------------------------------------------------------------------
@@ -332,3 +336,12 @@ def test_option_that_is_no_unicode_is_one_line(tmp_path: Path, capsys: pytest.Ca
     assert main(words) == 2
     assert "note: a control character (U+001B)" in capsys.readouterr().err
     assert not points.exists()
+
+
+def test_name_of_a_written_file_is_shown_not_sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "a\x1b[31m.yaml"
+    assert main(["convert", str(pair(tmp_path, "a", "A")), str(target)]) == 0
+    said = capsys.readouterr().out
+    assert target.exists()
+    assert r"a\x1b[31m.yaml" in said
+    assert "\x1b" not in said

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from servotwin.errors import InputError
 
 LIMIT = 1_000_000_000  # bytes
+MOST = 1 << 62  # bytes; no disk holds more
+KINDS = ("kernels", "loops", "robots")  # folders of the cache
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
 ENTRY = re.compile(r"[0-9a-f]{64}|\.part-[0-9a-f]{16}")  # names that only the cache gives
@@ -41,7 +43,7 @@ def size_limit() -> int:
             f"{said} is not a size; expected a number with B, kB, MB or GB, such as '500 MB'",
             field="SERVOTWIN_CACHE_LIMIT",
         )
-    return int(float(match[1]) * factor)
+    return int(min(float(match[1]) * factor, MOST))
 
 
 def make_room(root: Path, written: Path, size: int) -> None:
@@ -65,7 +67,7 @@ def _entries(root: Path) -> list[Kept]:
     found = []
     with suppress(OSError):
         for kind in os.scandir(root):
-            if kind.is_dir(follow_symlinks=False):
+            if kind.name in KINDS and kind.is_dir(follow_symlinks=False):
                 found += _of_kind(kind.path)
     return found
 

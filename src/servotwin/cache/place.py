@@ -19,6 +19,8 @@ def user_folder(variable: str, *below: str) -> Path | None:
     stated = os.environ.get(variable, "")
     if Path(stated).is_absolute():
         return Path(stated) / "servotwin"
+    if os.environ.get("HOME") == "":
+        return None
     try:
         home = Path.home()
     except (RuntimeError, KeyError, OSError):  # a user id that the system does not know

@@ -45,7 +45,9 @@ def folder_fault(folder: Path) -> str | None:
 def make_folder(folder: Path) -> str | None:
     """Make a folder that only this user can enter, if there is none; why it cannot be written to, or None."""
     try:
-        folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
+        for place in [*reversed(folder.parents), folder]:  # each of ours alone, whatever the umask allows
+            if not place.exists():
+                place.mkdir(mode=stat.S_IRWXU, exist_ok=True)
     except (OSError, ValueError) as error:
         return f"cannot be made ({getattr(error, 'strerror', None) or error})"
     found = folder_fault(folder)
@@ -63,12 +65,13 @@ def read_trusted(path: Path) -> bytes | None:
         if path.is_symlink():
             say_once("entry", f"{path} is a link; it is ignored")
         return None
+    status = os.fstat(descriptor)
+    found = fault(status) if stat.S_ISREG(status.st_mode) else "is not a file"
+    if found is not None:
+        os.close(descriptor)
+        say_once("entry", f"{path} {found}; it is ignored")
+        return None
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        found = fault(status) if stat.S_ISREG(status.st_mode) else "is not a file"
-        if found is not None:
-            say_once("entry", f"{path} {found}; it is ignored")
-            return None
         return file.read()
 
 

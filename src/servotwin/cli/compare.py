@@ -28,6 +28,8 @@ def compare(
     from servotwin.simulation.stored import read_result
 
     folder = out or Path(result) / "comparison"
+    if out is None and Path(folder).is_symlink():  # which whoever made the result has chosen
+        raise InputError("is a link; name the folder by --out", file=str(folder))
     with working("comparing"):
         saved = read_result(result, max_memory=most)
         claim_folder(folder, COMPARISON_FILES, overwrite=overwrite)  # a refusal comes before the work is done

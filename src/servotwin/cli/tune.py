@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from servotwin.cli.arguments import outside_limits, read_overrides, read_positions, read_quantity
 from servotwin.cli.output import print_heading, print_json, print_line, print_note, print_table, working
+from servotwin.cli.signals import finishing
 from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
 
@@ -102,7 +103,7 @@ def _payload(text: str | None) -> float | None:
 def _write(tuning: Tuning, out: str, *, overwrite: bool) -> dict[str, str]:
     from servotwin.report.tune_page import write_tune_report
 
-    with working("drawing"):
+    with working("drawing"), finishing():
         files = write_tune_report(tuning, out, overwrite=overwrite)
     return {"report": str(files.page), "summary": str(files.summary)}
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from servotwin.cache.seal import seal
 from servotwin.description.file_write import keep_attributes, locked, unwritable
 from servotwin.description.regular_file import JOB as JOB_FILE
 from servotwin.description.regular_file import Kind, read_bytes
@@ -66,8 +67,8 @@ def finish(path: str | Path) -> None:
 
 
 def _committed(path: Path) -> Path:
-    """The hidden folder of a change that counts."""
-    return path.with_name(HIDDEN + hashlib.sha256(os.fsencode(_stem(path))).hexdigest()[:12])
+    """The hidden folder of a change that counts; its name is one that only this user's processes can give."""
+    return path.with_name(HIDDEN + seal("pair", os.path.realpath(path.parent), _stem(path)))
 
 
 def _stem(path: Path) -> str:

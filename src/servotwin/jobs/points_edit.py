@@ -94,6 +94,8 @@ def _edit_mapping(edits: TextEdits, node: MappingNode, old: Fields, new: Fields,
     pairs = {key.value: (key, value) for key, value in node.value}
     names = _renamed(old, new)
     for before, now in names.items():
+        if before not in pairs:  # it stands below a ``value``
+            raise NotEditable
         edits.put(pairs[before][0].start_mark.index, pairs[before][0].end_mark.index, now)
     gone = [name for name in pairs if name in old and name not in new and name not in names]
     added = [n for n in new if n not in pairs and n not in names.values() and old.get(n) != new[n]]

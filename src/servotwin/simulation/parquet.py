@@ -24,6 +24,7 @@ from servotwin.simulation.thrift import Encoded, Reader, array, i32, i64, struct
 MAGIC = b"PAR1"
 ROWS = 1 << 17  # rows of a group: a megabyte of each column
 MOST_FOOTER = 1 << 24
+MOST_HEAD = 1 << 12  # bytes of the description of a page
 BOOLEAN, INT32, INT64, FLOAT, DOUBLE = 0, 1, 2, 4, 5
 TYPES = {INT32: "<i4", INT64: "<i8", FLOAT: "<f4", DOUBLE: "<f8"}
 CODECS = ("UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4", "ZSTD", "LZ4_RAW")
@@ -160,7 +161,7 @@ def read_columns(data: bytes, most: int) -> dict[str, Array]:
         for group in about.groups:
             count = group[3]
             rows += count
-            if count < 0 or rows > about.rows or len(group[1]) != len(pieces):
+            if count < 1 or rows > about.rows or len(group[1]) != len(pieces):
                 raise ValueError("the row groups do not fit the table")
             for (name, kind), chunk in zip(about.types.items(), group[1], strict=True):
                 pieces[name].append(_chunk(data, chunk[3], kind, count))
@@ -182,12 +183,14 @@ def _chunk(data: bytes, meta: Mapping[int, Any], kind: int, count: int) -> Array
         raise OtherParquetError("with dictionaries")
     if not 0 < at < len(data):
         raise ValueError("a page lies outside the file")
-    reader = Reader(data, at)
+    reader = Reader(memoryview(data)[at : at + MOST_HEAD])
     head = reader.struct()
     if head[1] != DATA_PAGE or head[5][2] != PLAIN or head[5][1] != count:
         raise OtherParquetError("with pages of another kind")
     width = math.ceil(count / 8) if kind == BOOLEAN else count * np.dtype(TYPES[kind]).itemsize
-    packed = data[reader.at : reader.at + head[3]]
+    if not 0 <= head[3] <= width + width // 100 + MOST_HEAD:  # gzip adds little to what it cannot shorten
+        raise ValueError("a page is longer than its rows")
+    packed = memoryview(data)[at + reader.at : at + reader.at + head[3]]
     plain = _unpacked(packed, width) if codec == GZIP else packed
     if len(plain) != width:
         raise ValueError("a page has another size than its rows")
@@ -196,7 +199,7 @@ def _chunk(data: bytes, meta: Mapping[int, Any], kind: int, count: int) -> Array
     return np.frombuffer(plain, TYPES[kind])
 
 
-def _unpacked(packed: bytes, width: int) -> bytes:
+def _unpacked(packed: memoryview, width: int) -> bytes:
     """The content of a gzip page that holds ``width`` bytes; more of it is not unpacked."""
     stream = zlib.decompressobj(GZIP_FORMAT)
     try:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from servotwin.cache.seal import seal, sealed
 from servotwin.description.file_write import atomic_write_bytes, keep_attributes, locked, unwritable
 from servotwin.description.plain_text import one_line
 from servotwin.errors import InputError
@@ -118,7 +119,8 @@ def recover(folder: str | Path) -> None:
         with suppress(OSError, ValueError):
             for path in sorted(place.glob(f"{hidden_stem(target.name)}*")):
                 with suppress(OSError):
-                    _recover_one(path, target)
+                    if _is_ours(path, target):
+                        _recover_one(path, target)
 
 
 def _placed(error: InputError, staging: Path, folder: Path) -> InputError:
@@ -137,10 +139,22 @@ def hidden_stem(name: str) -> str:
     return f"{HIDDEN}{hashlib.sha256(os.fsencode(name)).hexdigest()[:12]}-"
 
 
+def hidden_name(target: Path, ending: str) -> str:
+    """A new name of a hidden folder of the target, which only this user's processes can give."""
+    nonce = uuid.uuid4().hex[:12]
+    return f"{hidden_stem(target.name)}{nonce}-{seal('result', str(target), nonce)}{ending}"
+
+
+def _is_ours(path: Path, target: Path) -> bool:
+    """Whether a process of this user's made a hidden folder for the target, whoever has put it there."""
+    nonce, _, rest = path.stem.removeprefix(hidden_stem(target.name)).partition("-")
+    return sealed(rest, "result", str(target), nonce)
+
+
 def _hidden_folder(target: Path) -> tuple[Path, int]:
     """A new folder beside the target, or inside if that cannot be exchanged, and the lock that shows its owner."""
     for _ in range(ATTEMPTS):
-        name = f"{hidden_stem(target.name)}{uuid.uuid4().hex[:12]}{NEW}"
+        name = hidden_name(target, NEW)
         path = target.parent / name
         try:
             if not _exchangeable(target):
@@ -331,7 +345,8 @@ def _rescue(old: Path, target: Path, ours: Callable[[Path], bool]) -> None:
         for path in list(_entries(old)):
             source, now = old / path, target / path
             with suppress(OSError):
-                if not ours(path) and not source.is_dir() and not _as_new(now, source):
+                linked = any((target / parent).is_symlink() for parent in path.parents[:-1])
+                if not ours(path) and not source.is_dir() and not linked and not _as_new(now, source):
                     now.parent.mkdir(parents=True, exist_ok=True)
                     source.replace(now)
 

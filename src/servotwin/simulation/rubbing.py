@@ -96,7 +96,7 @@ def begin_rubbing(world: Any, motors: Any) -> None:
 
 
 @part
-def stick_on(world: Any, motors: Any, span: float) -> bool:
+def stick_on(world: Any, motors: Any, start: float, span: float) -> bool:
     """True if stiction holds every stuck shaft at every edge, whatever the ripple of the others adds to its load.
 
     A shaft at rest has no back-EMF, so that its current is the answer to the pulses.
@@ -109,7 +109,9 @@ def stick_on(world: Any, motors: Any, span: float) -> bool:
         sway = 0.0  # of the load: the arm's inertia, left over from the last stage, times the swing of accelerations
         for r in range(world.moving):
             i = world.row_of[r]
-            sway += abs(world.outputs[n * j + i] * world.unratio[i]) * shaken_acceleration(world, motors, i)
+            sway += abs(world.outputs[n * j + i] * world.unratio[i]) * shaken_acceleration(
+                world, motors, i, start, span
+            )
         sway *= abs(world.unratio[j])
         if holding_slack(motor, motor.K * world.y[2 * n + j], motor.transmitted) < sway:
             return False
@@ -120,28 +122,32 @@ def stick_on(world: Any, motors: Any, span: float) -> bool:
 
 
 @helper
-def torque_swing(world: Any, motors: Any, k: int) -> float:
+def torque_swing(world: Any, motors: Any, k: int, start: float, span: float) -> float:
     """Difference between the largest and the smallest torque of motor k at the edges of the window [N m].
 
-    The answer to the pulses only: what the back-EMF changes within a window is smooth, and small beside it.
+    The answer to the pulses, less that to the back-EMF of the speed at the beginning, which grows nearly evenly.
     """
+    motor = motors[k]
+    faded = motor.K * motor.w * world.conductance[k] * world.decay[k] * world.G[k, 0] / span
     least = most = world.y[2 * world.n + k]
     for s in range(world.edges[k] + 1):
-        least, most = min(least, world.at_edges[k, s]), max(most, world.at_edges[k, s])
-    return motors[k].K * (most - least)  # type: ignore[no-any-return]
+        t = span if s == world.edges[k] else min(span, max(0.0, world.times[k, s] - start))
+        i = world.at_edges[k, s] - faded * t
+        least, most = min(least, i), max(most, i)
+    return motor.K * (most - least)  # type: ignore[no-any-return]
 
 
 @helper
-def shaken_acceleration(world: Any, motors: Any, i: int) -> float:
+def shaken_acceleration(world: Any, motors: Any, i: int, start: float, span: float) -> float:
     """How far the torques of the window can shake the acceleration of motor i [rad/s2]."""
     total = 0.0
     for k in range(world.n):
-        total += abs(world.B[i, k]) * torque_swing(world, motors, k)
+        total += abs(world.B[i, k]) * torque_swing(world, motors, k, start, span)
     return total
 
 
 @helper
-def stays_so(world: Any, motors: Any, stops: Any, span: float) -> bool:
+def stays_so(world: Any, motors: Any, stops: Any, start: float, span: float) -> bool:
     """True if every sliding shaft moves on by more than the ripple shakes it and no joint is beyond its stop."""
     n = world.n
     if past_stop(world, stops):
@@ -149,7 +155,9 @@ def stays_so(world: Any, motors: Any, stops: Any, span: float) -> bool:
     for j in range(n):
         if motors[j].mode in (FREE, STUCK):
             continue
-        shaken = 0.25 * span * (span * abs(world.drift[j, 1]) + shaken_acceleration(world, motors, j))
+        shaken = (
+            0.25 * span * (span * abs(world.drift[j, 1]) + shaken_acceleration(world, motors, j, start, span))
+        )
         forward = motors[j].mode * world.ratio[j]
         if min(forward * world.y[n + j], forward * world.k[2, j], forward * world.y1[n + j]) < shaken:
             return False
@@ -169,10 +177,10 @@ def rubbing_window(
     open_window(world, span)
     foretell(world, motors, start, span)
     move_rubbing_arm(world, motors, span)
-    steady = stick_on(world, motors, span)
+    steady = stick_on(world, motors, start, span)
     if steady:
         put_right(world, motors, span)
-        steady = stays_so(world, motors, stops, span)
+        steady = stays_so(world, motors, stops, start, span)
     if not steady:
         give_up(world)
         return

@@ -38,6 +38,7 @@ from servotwin.simulation.visits import visit_summary
 
 CHUNK = 200_000_000  # ns between two looks at the clock, the progress bar and Ctrl-C
 MOST_WINDOWS = 100_000  # of the current loop in between
+FOREVER = 1e12  # s: beyond every limit of a run
 
 
 def simulate(
@@ -105,7 +106,8 @@ def prepare(
     control = controller_of(belief)
     every = nanoseconds(scenario.record.every)
     period = control.current_period_ns
-    duration = -(-round(reference.duration * 1e9) // period) * period  # whole current periods
+    seconds = min(reference.duration, FOREVER)  # a speed may be so small that the move never ends
+    duration = -(-round(seconds * 1e9) // period) * period  # whole current periods
     _check_cost(scenario, duration * 1e-9, law, allowed)
     began = time.perf_counter()
     start = start_of(scenario, model.joint_names)

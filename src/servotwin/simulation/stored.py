@@ -21,6 +21,7 @@ from servotwin.simulation.result_mark import belongs
 from servotwin.simulation.tables import read_table
 
 ATTEMPTS = 20
+COPIES = 2.5  # of a table that are there at once while it is read
 JSON_MEMORY = 25  # bytes of memory for one of JSON: empty lists take most
 WHOLE_DIGITS = 19
 
@@ -132,7 +133,8 @@ def _whole(text: str) -> int:
 
 def _read_table(path: Path, max_memory: float) -> dict[str, Array]:
     _check_size(path, _size(path), max_memory)
-    return read_table(_bytes(path, TABLE), str(path), int(min(max_memory, 1e18) // 8))
+    numbers = int(min(max_memory, 1e18) // (8 * COPIES))
+    return read_table(_bytes(path, TABLE), str(path), numbers)
 
 
 def _check_size(path: Path, size: float, max_memory: float) -> None:

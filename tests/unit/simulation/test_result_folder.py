@@ -176,8 +176,7 @@ def test_file_system_without_locks_is_written_and_old_leftovers_are_removed(
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
 
     monkeypatch.setattr("fcntl.flock", refuse)
-    stem = result_folder.hidden_stem("out")
-    young, old = (tmp_path / f"{stem}{name}.new" for name in ("young", "old"))
+    young, old = (tmp_path / result_folder.hidden_name(tmp_path / "out", ".new") for _ in range(2))
     young.mkdir()
     old.mkdir()
     os.utime(old, (0.0, 0.0))
@@ -227,7 +226,7 @@ def moved(result: Result, by: float) -> dict[str, np.ndarray]:
 def test_result_that_lost_its_name_between_two_renames_is_found_again(result: Result, tmp_path: Path) -> None:
     out = tmp_path / "out"
     write_result(result, out, report=False)
-    aside = tmp_path / f"{result_folder.hidden_stem(out.name)}0123456789ab.old"
+    aside = tmp_path / result_folder.hidden_name(out, ".old")
     out.rename(aside)
     assert read_result(out).summary["scenario"] == result.summary["scenario"]
     assert not aside.exists()
@@ -235,7 +234,7 @@ def test_result_that_lost_its_name_between_two_renames_is_found_again(result: Re
 
 def test_note_in_a_folder_that_a_kill_left_behind_is_not_removed_with_it(tmp_path: Path) -> None:
     put(tmp_path / "out", "new")
-    left = tmp_path / f"{result_folder.hidden_stem('out')}0123456789ab.old"
+    left = tmp_path / result_folder.hidden_name(tmp_path / "out", ".old")
     left.mkdir()
     for name in ("notes.txt", "report.html"):
         (left / name).write_text("old", encoding="utf-8")
@@ -341,7 +340,7 @@ def test_hidden_folder_that_is_a_link_does_not_become_the_result(tmp_path: Path)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     target = tmp_path / "result"
-    left = tmp_path / f"{result_folder.hidden_stem(target.name)}0123456789ab{result_folder.OLD}"
+    left = tmp_path / result_folder.hidden_name(target, result_folder.OLD)
     left.symlink_to(elsewhere)
     result_folder.recover(target)
     assert not os.path.lexists(target)
@@ -350,7 +349,7 @@ def test_hidden_folder_that_is_a_link_does_not_become_the_result(tmp_path: Path)
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 def test_hidden_folder_of_another_user_is_left_alone(tmp_path: Path) -> None:
     target = tmp_path / "result"
-    left = tmp_path / f"{result_folder.hidden_stem(target.name)}0123456789ab{result_folder.OLD}"
+    left = tmp_path / result_folder.hidden_name(target, result_folder.OLD)
     left.mkdir()
     os.chown(left, 65534, 65534)
     result_folder.recover(target)
@@ -366,7 +365,7 @@ def test_folder_of_another_user_stays_theirs_and_is_cleaned(
     out = tmp_path / "out"
     put(out, "old")
     os.chown(out, 1234, 2345)
-    left = tmp_path / f"{result_folder.hidden_stem('out')}0123456789ab{result_folder.NEW}"
+    left = tmp_path / result_folder.hidden_name(tmp_path / "out", result_folder.NEW)
     left.mkdir()
     os.chown(left, 1234, 2345)  # the earlier folder, killed after the exchange
     if current:
@@ -375,3 +374,35 @@ def test_folder_of_another_user_stays_theirs_and_is_cleaned(
     assert (out.stat().st_uid, out.stat().st_gid) == (1234, 2345)
     assert texts(out) == dict.fromkeys(OWN, "new")
     assert hidden(tmp_path) == hidden(out) == []
+
+
+@pytest.mark.parametrize("ending", [result_folder.OLD, result_folder.MOVING])
+def test_leftovers_that_a_stranger_sent_along_are_left_alone(tmp_path: Path, ending: str) -> None:
+    """They look like ours in all but the part of the name that needs the user's key; a link leads to a file of mine."""
+    mine = tmp_path / "home"
+    mine.mkdir()
+    (mine / ".profile").write_text("mine", encoding="utf-8")
+    run = tmp_path / "run"
+    put(run, "theirs")
+    (run / "x").symlink_to(mine)
+    left = run / f"{result_folder.hidden_stem('run')}0123456789ab-{'0' * 24}{ending}"
+    (left / "x").mkdir(parents=True)
+    (left / "x" / ".profile").write_text("evil", encoding="utf-8")
+    (left / result_folder.TO_DO).write_text(json.dumps({"replace": {"x/.profile": None}}), encoding="utf-8")
+    os.utime(left / "x" / ".profile", (4e9, 4e9))
+    result_folder.recover(run)
+    assert (mine / ".profile").read_text(encoding="utf-8") == "mine"
+    assert left.is_dir()
+
+
+def test_what_is_rescued_goes_through_no_link(tmp_path: Path) -> None:
+    mine = tmp_path / "home"
+    mine.mkdir()
+    run = tmp_path / "run"
+    put(run, "old")
+    (run / "x").symlink_to(mine)
+    left = tmp_path / result_folder.hidden_name(run, result_folder.OLD)
+    (left / "x").mkdir(parents=True)
+    (left / "x" / "note").write_text("note", encoding="utf-8")
+    result_folder.recover(run)
+    assert list(mine.iterdir()) == []

@@ -241,7 +241,7 @@ def test_move_of_a_stranger_does_not_leave_its_folder(tmp_path: Path) -> None:
     put(out, "old")
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     (out / "link").symlink_to(tmp_path)
-    hidden = out / f"{result_folder.hidden_stem(out.name)}0123456789ab.moving"
+    hidden = out / result_folder.hidden_name(out, ".moving")
     hidden.mkdir()
     digest = file_digest(tmp_path / "mine.txt")
     names = {"../../mine.txt": digest, str(tmp_path / "mine.txt"): digest, "link/mine.txt": digest}

@@ -79,7 +79,7 @@ def test_schema_is_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     out = tmp_path / "servotwin.schema.json"
     assert main(["schema", "--out", str(out)]) == 0
     assert json.loads(out.read_text(encoding="utf-8")) == printed
-    assert main(["schema", "--out", str(tmp_path / "no" / "folder.json")]) == 2
+    assert main(["schema", "--out", str(out / "below.json")]) == 2  # a file is no folder
     assert capsys.readouterr().err.count("\n") == 1
 
 

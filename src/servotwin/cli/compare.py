@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from servotwin.cli.arguments import read_quantity
-from servotwin.cli.output import print_json, print_line, print_note, print_table, working
+from servotwin.cli.output import fixed, print_json, print_line, print_note, print_table, working
 from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import read_limits
 from servotwin.description.nodes import quoted
@@ -43,19 +43,19 @@ def compare(
     if json:
         print_json({"page": str(files.page), "summary": str(files.summary), **numbers})
         return
-    rows = [row for axis in numbers["axes"] for row in _axis_rows(axis)]
+    rows = [row for axis in numbers["axes"] for row in _axis_rows(axis, comparison.shift_s)]
     rows += [_row(other, None) for other in numbers["others"]]
     print_table(COLUMNS, rows, text_columns=2)
     print_line()
     how = "given" if comparison.shift_given else "found from the motion"
-    print_line(f"time shift of the measured clock: {1e3 * comparison.shift_s:.4g} ms ({how})")
+    print_line(f"time shift of the measured clock: {fixed(1e3 * comparison.shift_s, 3)} ms ({how})")
     if record.ignored:
         print_note(f"columns that name no signal: {some_names(record.ignored)}")
     print_line(f"numbers: {files.summary}")
     print_line(f"page: {files.page}")
 
 
-COLUMNS = ("signal", "unit", "RMS", "largest", "NRMSE", "correlation", "own shift [ms]")
+COLUMNS = ("signal", "unit", "RMS", "largest", "NRMSE", "correlation", "own minus common shift [ms]")
 
 
 def read_shift(text: str) -> float | None:
@@ -82,12 +82,14 @@ def read_columns(pairs: Sequence[str] | None) -> dict[str, str]:
     return mapping
 
 
-def _axis_rows(axis: Mapping[str, Any]) -> list[list[str]]:
+def _axis_rows(axis: Mapping[str, Any], common: float) -> list[list[str]]:
+    """The rows of an axis; ``common`` is the shift [s] of the whole recording."""
     found = (axis["position"], axis["velocity"])
-    return [_row(part, axis["own_shift_s"]) for part in found if part is not None]
+    own = axis["own_shift_s"]
+    return [_row(part, None if own is None else own - common) for part in found if part is not None]
 
 
-def _row(part: Mapping[str, Any], own: float | None) -> list[str]:
+def _row(part: Mapping[str, Any], beyond: float | None) -> list[str]:
     def share(value: float | None, pattern: str) -> str:
         return "-" if value is None else format(value, pattern)
 
@@ -98,5 +100,5 @@ def _row(part: Mapping[str, Any], own: float | None) -> list[str]:
         f"{part['max']:.4g}",
         share(part["nrmse"], ".3%"),
         share(part["correlation"], ".6f"),
-        "-" if own is None else f"{1e3 * own:.4g}",
+        "-" if beyond is None else fixed(1e3 * beyond, 3),
     ]

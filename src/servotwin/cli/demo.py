@@ -89,12 +89,13 @@ def _print(results: Sequence[Result], page: Path, summary: Path) -> None:
 
     single, full = (result.summary for result in results)
     for axis in full["axes"]:
-        mean, peak, rms, rated = (
+        peak, rms, mean, rated = (
             f"{axis[key]:.3f} N m"
-            for key in ("peak_torque_mean_N_m", "peak_torque_N_m", "rms_torque_N_m", "rated_torque_N_m")
+            for key in ("peak_torque_N_m", "rms_torque_N_m", "peak_torque_mean_N_m", "rated_torque_N_m")
         )
         print_line(
-            f"full range, motor {axis['motor']}: peak {mean}, with ripple {peak}, RMS {rms}, rated {rated}"
+            f"full range, motor {axis['motor']}: with ripple peak {peak}, RMS {rms}; "
+            f"without ripple peak {mean}; rated {rated}"
         )
     top = math.degrees(single["axes"][0]["joint_peak_speed"])
     print_line(

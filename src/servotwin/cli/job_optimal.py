@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.job_run import REFUSED, ended, job_settings
-from servotwin.cli.output import print_json, print_line, print_table, working
+from servotwin.cli.output import print_json, print_line, print_table, working_or_compiling
 from servotwin.cli.simulate import read_limits
 from servotwin.errors import InputError
 
@@ -43,7 +43,7 @@ def plan(
         text = f"{override} %: paths are compared at full pace; expected 100 % beside --time-optimal"
         raise InputError(text, field="--override")
     changes = read_overrides(overrides)
-    with working("planning"):
+    with working_or_compiling("planning"):
         from servotwin.jobs.program import load_program
         from servotwin.simulation.job_run import rehearse
 

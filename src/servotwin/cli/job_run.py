@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
 from servotwin.cli.job import found_problems
-from servotwin.cli.output import compiled_words, print_json, print_line, print_note, print_table, working
+from servotwin.cli.output import (
+    compiled_words,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    working,
+    working_or_compiling,
+)
 from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar, read_limits
 from servotwin.description.nodes import quoted
@@ -47,7 +55,7 @@ def plan(
     """Print what a job takes and asks of the robot, without simulating its drives; the exit code."""
     changes = read_overrides(overrides)
     budget = read_limits(max_memory, max_time)
-    with working("planning"):
+    with working_or_compiling("planning"):
         from servotwin.jobs.program import load_program
         from servotwin.report.job_story import instructions
         from servotwin.simulation.job_run import rehearse

@@ -9,24 +9,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from rich.box import SIMPLE
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
+from servotwin.cli.compiling import compiling_words, watch_compiler
+from servotwin.cli.tables import blocks
 from servotwin.description.plain_text import visible
 
 PIPE_WIDTH = 160  # columns where there is no terminal to ask
 LINE_END = "\n"
 
 
-def _print_styled(content: Any) -> None:
-    """Text or a table with the means of the terminal."""
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+def _print_styled(content: Any, width: int | None = None) -> None:
+    """Text or a table with the means of the terminal; a table may need another width."""
+    # without a height a dumb terminal has 80 columns whatever is asked for
+    console = Console(highlight=False, width=width or _width(), height=25)
     with console.capture() as captured:
         console.print(content)
     sys.stdout.write(captured.get())
+
+
+def _width() -> int:
+    """The characters of a line."""
+    return Console().width if sys.stdout.isatty() else PIPE_WIDTH
 
 
 def print_json(value: Any) -> None:
@@ -51,17 +57,17 @@ def print_heading(text: str) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> None:
-    """A table; the first ``text_columns`` are flush left, the others, numbers, flush right."""
-    table = Table(box=SIMPLE, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_edge=False)
-    for i, column in enumerate(columns):
-        if i < text_columns:
-            table.add_column(Text(visible(column)), overflow="fold")
-        else:
-            title = Text(column.replace(" [", "\n["))  # the unit below the name keeps columns narrow
-            table.add_column(title, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(visible(cell, LINE_END)) for cell in row))
-    _print_styled(table)
+    """A table; the first ``text_columns`` are flush left, the others, numbers, flush right.
+
+    On a terminal too narrow for it the table is folded, or printed in blocks of columns; nothing is cut.
+    """
+    titles = [visible(column) for column in columns]
+    cells = [[visible(cell, LINE_END) for cell in row] for row in rows]
+    found = blocks(titles, cells, text_columns, _width(), split=sys.stdout.isatty())
+    for i, block in enumerate(found):
+        if i:
+            print_line()
+        _print_styled(block.table, block.width)
 
 
 @contextmanager
@@ -72,6 +78,22 @@ def working(text: str) -> Iterator[None]:
         return
     with Console(stderr=True).status(f"{escape(visible(text))} ..."):
         yield
+
+
+@contextmanager
+def working_or_compiling(text: str) -> Iterator[None]:
+    """The same for work that compiles what it needs; says so while it does."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    usual = f"{escape(visible(text))} ..."
+    with Console(stderr=True).status(usual) as status:
+
+        def show(compiling: bool) -> None:
+            status.update(f"{compiling_words()} ..." if compiling else usual)
+
+        with watch_compiler(show):
+            yield
 
 
 def compiled_words(seconds: float) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
+from servotwin.cli.compiling import compiling_words, watch_compiler
 from servotwin.cli.output import (
     compiled_words,
     number,
@@ -202,25 +203,32 @@ def _choice(option: str, text: str, known: Sequence[str]) -> str:
 
 @contextmanager
 def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
-    """A progress bar on stderr, if a person watches."""
+    """A progress bar on stderr, if a person watches; until the first part is done it says if numba compiles."""
+    if not sys.stderr.isatty():
+        yield lambda fraction: check()
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (
         BarColumn(bar_width=24),
         TaskProgressColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         TimeRemainingColumn(compact=True),
     )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(text, total=1.0)
+
+        def show(compiling: bool) -> None:
+            if compiling:  # between two pieces it goes on compiling, so that only the first part ends it
+                bar.update(task, description=f"{text}: {compiling_words()}")
 
         def advance(fraction: float) -> None:
             check()
-            bar.update(task, completed=fraction)
+            bar.update(task, completed=fraction, description=text)
 
-        yield advance
+        with watch_compiler(show):
+            yield advance
 
 
 def _print_result(result: Result, files: ResultFiles, *, json: bool) -> None:

@@ -46,10 +46,11 @@ def atomic_write_bytes(path: str | Path, data: bytes) -> None:
 def export_text(path: str | Path, text: str, *, overwrite: bool = False) -> None:
     """Write a file that a command was asked for; an existing one is replaced only with ``overwrite``.
 
-    A link is replaced too: the file that it names stays as it is.
+    A link is replaced too: the file that it names stays as it is. A missing folder is made.
     """
     refuse_existing(path, overwrite=overwrite)
     try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         _replace(Path(path), text.encode())
     except (OSError, ValueError) as error:
         raise unwritable(path, error) from None

@@ -90,7 +90,8 @@ def compare_page(comparison: Comparison, saved: Saved, measured: Measured) -> st
     page.table(COLUMNS, [_row(found, own) for found, own in _rows(comparison)], text_columns=2)
     page.note(
         "NRMSE is the RMS difference over the range of the measured signal. The own shift is the one that "
-        "suits a signal alone best; one that differs between axes is a delay, not a clock."
+        "suits an axis alone best, the common one that of the whole recording; an axis that lags behind the others "
+        "has a delay that is not modelled."
     )
     for each in comparison.axes:
         _axis_section(page, each)
@@ -117,15 +118,16 @@ COLUMNS = (
     "mean",
     "NRMSE",
     "correlation",
-    "own shift [ms]",
+    "own minus common shift [ms]",
     "samples",
 )
 
 
 def _rows(comparison: Comparison) -> list[tuple[SignalComparison, float | None]]:
+    """The signals, each with its own shift minus the common one [s] if it has one."""
     rows: list[tuple[SignalComparison, float | None]] = []
     for each in comparison.axes:
-        own = each.own_shift_s
+        own = None if each.own_shift_s is None else each.own_shift_s - comparison.shift_s
         rows += [(found, own) for found in (each.position, each.velocity) if found is not None]
     return rows + [(found, None) for found in comparison.others]
 
@@ -154,7 +156,7 @@ def _row(found: SignalComparison, own: float | None) -> list[str | Cell]:
         f"{factor * numbers.mean:.3g}",
         "-" if numbers.nrmse is None else f"{100 * numbers.nrmse:.3g}\u00a0%",
         "-" if numbers.correlation is None else f"{numbers.correlation:.6f}",
-        "-" if own is None else f"{1e3 * own:.3f}",
+        "-" if own is None else f"{round(1e3 * own, 3) + 0.0:.3f}",
         str(numbers.samples),
     ]
 

@@ -158,6 +158,11 @@ def _axis(saved: Saved, measured: Measured, track: tuple[str, str, str, str], de
     return AxisComparison(kind, name, place, rate, own)
 
 
+def _instant(seconds: float) -> str:
+    """An instant to 1 us, also where seconds are counted since 1970."""
+    return f"{round(seconds, 6):.16g}"
+
+
 @dataclass(frozen=True)
 class _Curves:
     """A channel where it is simulated: its instants on the measured clock (k,) [s], and both curves by rows."""
@@ -183,7 +188,7 @@ def _curves(
     end = int(np.searchsorted(time, known[-1] + delta + slack, side="right"))
     if end - start < 4:
         raise InputError(
-            f"measured from {time[0] - delta:.6g} s to {time[-1] - delta:.6g} s on the simulation's clock, "
+            f"measured from {_instant(time[0] - delta)} s to {_instant(time[-1] - delta)} s on the simulation's clock, "
             f"simulated from {t[0]:.6g} s to {t[-1]:.6g} s: they do not overlap; mend --shift",
             file=measured.file,
             field=channel.column,

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from servotwin.cache.seal import seal, sealed
 from servotwin.description.file_write import atomic_write_bytes, keep_attributes, locked, unwritable
+from servotwin.description.plain_text import one_line
 from servotwin.errors import InputError
 from servotwin.simulation.result_mark import (
     HIDDEN,
@@ -64,6 +65,8 @@ def claim_folder(folder: str | Path, own: Collection[str], *, overwrite: bool = 
     target = Path(os.path.realpath(folder))
     try:
         recover(target)
+        if target.exists() and not target.is_dir():
+            raise InputError("is a file; expected a folder", file=one_line(folder, 200))
         target.mkdir(parents=True, exist_ok=True)
         refuse_links(target, folder, own)
         for _ in range(ATTEMPTS):

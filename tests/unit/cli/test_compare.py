@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from servotwin.cli.compare import compare, read_columns, read_shift
+from servotwin.cli.compare import _axis_rows, compare, read_columns, read_shift
 from servotwin.errors import InputError
 from servotwin.report.simulation_files import write_result
 from synthetic_result import synthetic_result
@@ -32,7 +32,36 @@ def test_compare_names_the_page_last(folder: Path, capsys: pytest.CaptureFixture
     compare(str(folder), str(folder / "measured.csv"), None, "auto", COLUMN, json=False)
     captured = capsys.readouterr()
     assert captured.out.splitlines()[-1] == f"page: {folder / 'comparison' / 'comparison.html'}"
-    assert "time shift of the measured clock: 10 ms (found from the motion)" in captured.out
+    assert "time shift of the measured clock: 10.000 ms (found from the motion)" in captured.out
+
+
+def test_shift_of_clocks_that_count_since_1970_keeps_its_digits(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = synthetic_result(701, zoom=False)
+    t, q = result.signals["time_s"], result.signals["joint_A_position_rad"]
+    rows = [f"{a + 1.7e9 + 0.25:.6f},{b:.12f}" for a, b in zip(t, q, strict=True)]
+    log = tmp_path / "log.csv"
+    log.write_text("\n".join(["time_s,joint_A_position_rad", *rows]), encoding="utf-8")
+    compare(str(folder), str(log), str(tmp_path / "out"), "auto", None, json=False)
+    lines = capsys.readouterr().out.splitlines()
+    (shift,) = [line.split()[6] for line in lines if line.startswith("time shift")]
+    assert float(shift) == pytest.approx(1.7e12 + 250.0, abs=0.01, rel=0.0)
+    assert "e" not in shift
+    (row,) = [line.split() for line in lines if line.startswith("joint_A_position_rad")]
+    assert float(row[-1]) == pytest.approx(0.0, abs=0.002)
+    assert row[-1].removeprefix("-").startswith("0.00")
+    with pytest.raises(InputError, match=r"measured from 1700000000\.25 s to 170000000\d\.\d+ s on"):
+        compare(str(folder), str(log), str(tmp_path / "other"), "0", None, json=False)
+
+
+def test_own_shift_is_shown_relative_to_the_common_one() -> None:
+    part = {"signal": "s", "unit": "rad", "rms": 1.0, "max": 1.0, "nrmse": None, "correlation": None}
+    shown = [
+        _axis_rows({"position": part, "velocity": None, "own_shift_s": own}, 1.2345001)[0][-1]
+        for own in (1.2345003, 1.2345000, 1.2345001, 1.2365001)
+    ]
+    assert shown == ["0.000", "0.000", "0.000", "2.000"]
 
 
 def test_compare_json_is_what_is_stored(

@@ -79,7 +79,7 @@ def test_schema_is_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     out = tmp_path / "servotwin.schema.json"
     assert main(["schema", "--out", str(out)]) == 0
     assert json.loads(out.read_text(encoding="utf-8")) == printed
-    assert main(["schema", "--out", str(tmp_path / "no" / "folder.json")]) == 2
+    assert main(["schema", "--out", str(out / "below.json")]) == 2  # a file is no folder
     assert capsys.readouterr().err.count("\n") == 1
 
 
@@ -187,3 +187,11 @@ def test_convert_of_closed_chain_to_urdf_is_refused(
     assert main(["convert", "delta", str(target)]) == 2
     assert "loop closures" in capsys.readouterr().err
     assert not target.exists()
+
+
+def test_missing_folder_of_a_written_file_is_made(tmp_path: Path) -> None:
+    from servotwin.cli.files import schema
+
+    target = tmp_path / "new" / "below" / "robot.json"
+    schema("robot", str(target), json=True)
+    assert target.is_file()

@@ -139,7 +139,7 @@ def test_folder_that_cannot_be_written_is_refused_before_the_run(
 ) -> None:
     asked = run(result)
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(InputError, match="is a file; expected a folder"):
         command.simulate(SCENARIO, str(tmp_path / "file"), None, None)
     assert asked == []
 

@@ -96,7 +96,7 @@ def name_of(signal: str) -> str:
 def test_row_of_the_page_is_the_difference_in_its_unit(
     made: tuple[Result, Path], page: Seen, signal: str
 ) -> None:
-    table = page.table("RMS", "NRMSE", "own shift [ms]")
+    table = page.table("RMS", "NRMSE", "own minus common shift [ms]")
     (row,) = [i for i, cells in enumerate(table.rows) if cells[0].text == name_of(signal)]
     _, _, unit, factor = LOGGED[signal]
     wanted = expected(made[0], signal)
@@ -160,9 +160,10 @@ def test_printed_shift_is_in_milliseconds_and_the_own_one_too(
     command(str(place / "run"), str(place / "late.csv"), str(place / "late"), "12.5 ms", None, json=False)
     text = capsys.readouterr().out
     (row,) = printed_rows(text, "joint_A_position_rad")
-    assert float(row[-1]) == pytest.approx(20.0, abs=0.05)  # the clock of this axis, whatever was given
+    assert float(row[-1]) == pytest.approx(7.5, abs=0.05)  # this axis lags that much behind what was given
     late = Seen((place / "late" / "comparison.html").read_text(encoding="utf-8"))
-    assert float(late.table("own shift [ms]").cell(0, "own shift").text) == pytest.approx(20.0, abs=0.05)
+    heading = "own minus common shift [ms]"
+    assert float(late.table(heading).cell(0, "own minus").text) == pytest.approx(7.5, abs=0.05)
 
 
 def test_stored_columns_are_both_records(made: tuple[Result, Path], page: Seen) -> None:

@@ -138,6 +138,7 @@ def _add_rotors(
 ) -> dict[str, Symbol]:
     """Add N^T diag(J_m) N, and J_m (N^T beta + beta^T N) of rotors on moving links; returns their symbols."""
     out = {}
+    sliding = symbols.sliding()
     for k, (name, J_m) in enumerate(zip(rotors.names, rotors.J_m, strict=True)):
         if not J_m:
             continue

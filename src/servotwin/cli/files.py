@@ -16,7 +16,7 @@ from servotwin.description.load import read_description
 from servotwin.description.nodes import one_line, quoted
 from servotwin.description.schema import STANDARD_GRAVITY, RobotDescription
 from servotwin.errors import InputError, ServotwinError
-from servotwin.mechanism.model import Mechanism
+from servotwin.mechanism.model import BASE, Mechanism
 
 REFUSED = 2
 
@@ -114,15 +114,19 @@ def convert(
     with working(f"converting {one_line(source)}"):
         changes = read_overrides(overrides)
         description = read_description(source, changes, density=filled, allow_code=values)
-        text, left_out = _urdf(description) if suffix == ".urdf" else (yaml_text(description), [])
+        text, left_out, payload = (
+            _urdf(description) if suffix == ".urdf" else (yaml_text(description), [], None)
+        )
         export_text(target, text, overwrite=overwrite)
     if json:
         result = {"robot": description.name, "input": source, "output": target}
         told = {"notes": description.notes, "warnings": description.warnings}
-        print_json({**result, "left_out": left_out, **told})
+        print_json({**result, "left_out": left_out, "payload": payload, **told})
         return
     print_line(f"wrote {target}")
     _print_told(description.notes, description.warnings)
+    if payload is not None:
+        print_note(f"note: payload: {payload['mass_kg']:.6g} kg is part of link {payload['link']}")
     if left_out:
         print_note(f"note: left out of the URDF file: {', '.join(left_out)}")
 
@@ -161,16 +165,19 @@ def _xacro_arguments(pairs: Sequence[str] | None, allowed: bool) -> dict[str, st
     return found if allowed else None
 
 
-def _urdf(description: RobotDescription) -> tuple[str, list[str]]:
-    """The text of the URDF file, and what it does not contain."""
+def _urdf(description: RobotDescription) -> tuple[str, list[str], dict[str, Any] | None]:
+    """The text of the URDF file, what it does not contain, and the payload with the link that it is part of."""
     from servotwin.mechanism.build import build_mechanism
-    from servotwin.mechanism.urdf_export import urdf_text
+    from servotwin.mechanism.urdf_export import payload_link, urdf_text
 
     mechanism = build_mechanism(description)
     shapes = {link: description.axes[axis].link.shapes for axis, link in description.link_names.items()}
     if description.base is not None:
         shapes[description.base_name] = description.base.shapes
-    return urdf_text(mechanism, shapes), _left_out(description, mechanism)
+    load, payload = description.payload, None
+    if load is not None and load.mass and mechanism.frame().body != BASE:
+        payload = {"mass_kg": load.mass, "link": payload_link(mechanism)}
+    return urdf_text(mechanism, shapes), _left_out(description, mechanism), payload
 
 
 def _left_out(description: RobotDescription, mechanism: Mechanism) -> list[str]:

@@ -145,6 +145,22 @@ def test_convert_says_what_urdf_leaves_out(tmp_path: Path, capsys: pytest.Captur
     assert "motors and gears" in capsys.readouterr().err
 
 
+def test_convert_to_urdf_names_the_link_that_holds_the_payload(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, load = str(tmp_path / "scara.urdf"), ["--set", "variables.load=3 kg"]
+    assert main(["convert", "gsis-scara", target, *load]) == 0
+    assert "note: payload: 3 kg is part of link W-link\n" in capsys.readouterr().err
+    with_load = read_description(target).axes["W"].link.mass
+    assert main(["convert", "gsis-scara", target, *load, "--json", "--overwrite"]) == 0
+    assert json.loads(capsys.readouterr().out)["payload"] == {"mass_kg": 3.0, "link": "W-link"}
+    assert main(["convert", "gsis-scara", target, "--set", "variables.load=0 kg", "--overwrite"]) == 0
+    assert "payload" not in capsys.readouterr().err
+    assert with_load - read_description(target).axes["W"].link.mass == pytest.approx(3.0)
+    assert main(["convert", "gsis-scara", str(tmp_path / "a.yaml"), *load, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["payload"] is None
+
+
 def test_convert_says_that_friction_quantities_and_controller_are_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -118,7 +118,7 @@ def read_measured(
     _check_visible(file, names)
     uses, ignored = _uses(file, names, list(signals), mapping or {})
     averaged = _averaged(means, [use.signal for use in uses[1:]])
-    columns = table.columns([use.index for use in uses], uses[0].unit, max_memory / OVERHEAD)
+    columns = table.columns([use.index for use in uses], uses[0].unit, max_memory, OVERHEAD)
     if len(columns[0]) < MIN_ROWS:
         raise InputError(f"{len(columns[0])} rows of numbers; expected {MIN_ROWS} or more", file=file)
     for use, column in zip(uses, columns, strict=True):

@@ -220,3 +220,8 @@ def test_jog_says_that_the_robot_of_new_points_lies_outside(
     step = ["--joint", "A", "--by", "5 deg", "--points", "new.points.yaml", "--record", "P1"]
     assert main(["jog", "../arm.yaml", *step]) == 0
     assert "new.points.yaml: robot: '../arm.yaml' lies outside" in capsys.readouterr().err
+
+
+def test_rename_to_a_name_with_an_umlaut_says_which_letters_are_accepted(points: Path) -> None:
+    with pytest.raises(InputError, match="'Übergabe' is not a name; expected letters a to z, digits"):
+        teach.rename(str(points), "left", "Übergabe", json=False)

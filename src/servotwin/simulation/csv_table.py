@@ -60,7 +60,9 @@ class CsvTable:
             need = 8.0 * end * len(indices) * overhead
             if need > max_memory:
                 whole = bytes_text(need / min(max(passed, 0.01), 1.0))
-                text = f"comparing it takes about {whole} of memory; expected at most {bytes_text(max_memory)}"
+                text = (
+                    f"comparing it takes about {whole} of memory; expected at most {bytes_text(max_memory)}"
+                )
                 raise InputError(f"{text}: fewer rows, or a larger --max-memory", file=self.file)
             if end > len(columns[0]):  # room for the rest of the file; pages that stay empty take no memory
                 room = int(1.05 * end / max(passed, 0.01)) + ROOM

@@ -66,6 +66,7 @@ def test_check_json_tells_the_place(
         "ok": True,
         "robot": "slider",
         "dof": 1,
+        "kind": "robot",
         "notes": [],
         "warnings": [],
     }
@@ -203,3 +204,28 @@ def test_convert_of_closed_chain_to_urdf_is_refused(
     assert main(["convert", "delta", str(target)]) == 2
     assert "loop closures" in capsys.readouterr().err
     assert not target.exists()
+
+
+def test_check_reads_a_scenario_without_running_its_law(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "run.yaml"
+    text = "format: servotwin-scenario/1\nname: run\nrobot: gsis-scara\nmove: [{to: {A: 30 deg}}]\n"
+    file.write_text(text + "controller: {law: 'law.py:f', period: 1 ms}\n")
+    assert main(["check", str(file)]) == 2
+    assert "no file 'law.py' beside the scenario" in capsys.readouterr().err
+    (tmp_path / "law.py").write_text("raise SystemExit(7)\n")
+    assert main(["check", str(file)]) == 0
+    assert f"{file}: ok, scenario of gsis-scara, 1 move, " in capsys.readouterr().out
+    file.write_text(text.replace("30 deg", "300 deg"))
+    assert main(["check", str(file)]) == 2
+    assert "beyond its limits" in capsys.readouterr().err
+
+
+def test_check_names_what_checks_jobs_and_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = tmp_path / "motors.yaml"
+    parts.write_text("a-axis: {kind: dc, resistance: 0.4 ohm}\n")
+    assert main(["check", str(parts), "pick.job"]) == 2
+    said = capsys.readouterr().err
+    assert "a file of parts, not a robot; it is checked with the robot that includes it" in said
+    assert "'servotwin job check' reads jobs" in said

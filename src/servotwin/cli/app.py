@@ -73,12 +73,14 @@ def info(robot: RobotName, overrides: Set = None, outside: AllowOutside = False,
 
 @app.command()
 def check(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Robot files (.yaml, .urdf).")],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Robot files (.yaml, .urdf), scenarios.")
+    ],
     overrides: Set = None,
     outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
-    """Check robot files.
+    """Check robot and scenario files.
 
     One line for each file: ok, or place, field, value and remedy. Exit code 2 if any is refused.
     """

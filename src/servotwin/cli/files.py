@@ -11,12 +11,14 @@ import numpy as np
 
 from servotwin.cli.arguments import read_overrides, read_quantity
 from servotwin.cli.output import print_json, print_line, print_note, working
+from servotwin.description.compose import Files
 from servotwin.description.file_write import export_text, refuse_existing
 from servotwin.description.load import read_description
 from servotwin.description.nodes import one_line, quoted
+from servotwin.description.reach import Reach
 from servotwin.description.schema import STANDARD_GRAVITY, RobotDescription
 from servotwin.errors import InputError, ServotwinError
-from servotwin.mechanism.model import Mechanism
+from servotwin.mechanism.model import BASE, Mechanism
 
 REFUSED = 2
 
@@ -30,8 +32,7 @@ def check(files: Sequence[str], overrides: Sequence[str] | None, *, json: bool) 
         if not result["ok"]:
             print_note(result["error"]["text"])
         elif not json:
-            joints = f"{result['dof']} joint{'' if result['dof'] == 1 else 's'}"
-            print_line(f"{one_line(result['file'], 200)}: ok, {result['robot']}, {joints}")
+            print_line(f"{one_line(result['file'], 200)}: ok, {_words(result)}")
             _print_told(result["notes"], result["warnings"])
     if json:
         print_json(results)
@@ -39,19 +40,63 @@ def check(files: Sequence[str], overrides: Sequence[str] | None, *, json: bool) 
 
 
 def _checked(file: str, changes: dict[str, str]) -> dict[str, Any]:
-    from servotwin.mechanism.build import build_mechanism
-
     try:
-        description = read_description(file, changes)
-        mechanism = build_mechanism(description)
-        _try_out(mechanism)
+        return {"file": file, "ok": True, **_contents(file, changes)}
     except ServotwinError as error:
         place = {key: getattr(error, key, None) for key in ("file", "line", "field")}
         message = getattr(error, "message", str(error))
         return {"file": file, "ok": False, "error": {"text": str(error), "message": message, **place}}
-    found = {"robot": mechanism.name, "dof": mechanism.n_q}
-    told = {"notes": description.notes, "warnings": description.warnings}
-    return {"file": file, "ok": True, **found, **told}
+
+
+def _words(result: dict[str, Any]) -> str:
+    """What a checked file holds, in words."""
+    if result["kind"] == "scenario":
+        moves = f"{result['moves']} move{'' if result['moves'] == 1 else 's'}"
+        return f"scenario of {result['robot']}, {moves}, {result['duration_s']:.4g} s"
+    return f"{result['robot']}, {result['dof']} joint{'' if result['dof'] == 1 else 's'}"
+
+
+def _contents(file: str, changes: dict[str, str]) -> dict[str, Any]:
+    """What a robot or scenario file holds, once it has been checked."""
+    from servotwin.mechanism.build import build_mechanism
+
+    if _is_scenario(file):
+        return _scenario(file, changes)
+    description = read_description(file, changes)
+    mechanism = build_mechanism(description)
+    _try_out(mechanism)
+    found = {"kind": "robot", "robot": mechanism.name, "dof": mechanism.n_q}
+    return {**found, "notes": description.notes, "warnings": description.warnings}
+
+
+def _is_scenario(file: str) -> bool:
+    """Whether a file says that it is a scenario; InputError for a job and for a file of parts."""
+    if file.lower().endswith(".job"):
+        raise InputError("a job; expected a robot or scenario: 'servotwin job check' reads jobs", file=file)
+    if not file.lower().endswith((".yaml", ".yml")):
+        return False
+    fields = Files(reach=Reach.of(file)).read(Path(file)).value
+    if not isinstance(fields, dict):
+        return False
+    known = {*RobotDescription.model_fields, "extends", "include", "choose", "variables"}
+    if fields and not known & fields.keys() and all(isinstance(f.value, dict) for f in fields.values()):
+        text = "a file of parts, not a robot; it is checked with the robot that includes it"
+        raise InputError(text, file=one_line(file, 200))
+    return "format" in fields and str(fields["format"].value).startswith("servotwin-scenario/")
+
+
+def _scenario(file: str, changes: dict[str, str]) -> dict[str, Any]:
+    """Robot, moves and duration of a scenario; its law is not run, and nothing is simulated."""
+    from servotwin.mechanism.build import build_mechanism
+    from servotwin.simulation.scenario import plan_scenario, read_scenario
+
+    scenario = read_scenario(file, changes)
+    known = scenario.description
+    mechanism = build_mechanism(known)
+    _try_out(mechanism)
+    duration = plan_scenario(scenario, mechanism.joint_names, mechanism.limits).duration
+    found = {"kind": "scenario", "robot": known.name, "moves": len(scenario.moves), "duration_s": duration}
+    return {**found, "notes": known.notes, "warnings": known.warnings}
 
 
 def _try_out(mechanism: Mechanism) -> None:
@@ -114,15 +159,19 @@ def convert(
     with working(f"converting {one_line(source)}"):
         changes = read_overrides(overrides)
         description = read_description(source, changes, density=filled, allow_code=values)
-        text, left_out = _urdf(description) if suffix == ".urdf" else (yaml_text(description), [])
+        text, left_out, payload = (
+            _urdf(description) if suffix == ".urdf" else (yaml_text(description), [], None)
+        )
         export_text(target, text, overwrite=overwrite)
     if json:
         result = {"robot": description.name, "input": source, "output": target}
         told = {"notes": description.notes, "warnings": description.warnings}
-        print_json({**result, "left_out": left_out, **told})
+        print_json({**result, "left_out": left_out, "payload": payload, **told})
         return
     print_line(f"wrote {target}")
     _print_told(description.notes, description.warnings)
+    if payload is not None:
+        print_note(f"note: payload: {payload['mass_kg']:.6g} kg is part of link {payload['link']}")
     if left_out:
         print_note(f"note: left out of the URDF file: {', '.join(left_out)}")
 
@@ -161,16 +210,19 @@ def _xacro_arguments(pairs: Sequence[str] | None, allowed: bool) -> dict[str, st
     return found if allowed else None
 
 
-def _urdf(description: RobotDescription) -> tuple[str, list[str]]:
-    """The text of the URDF file, and what it does not contain."""
+def _urdf(description: RobotDescription) -> tuple[str, list[str], dict[str, Any] | None]:
+    """The text of the URDF file, what it does not contain, and the payload with the link that it is part of."""
     from servotwin.mechanism.build import build_mechanism
-    from servotwin.mechanism.urdf_export import urdf_text
+    from servotwin.mechanism.urdf_export import payload_link, urdf_text
 
     mechanism = build_mechanism(description)
     shapes = {link: description.axes[axis].link.shapes for axis, link in description.link_names.items()}
     if description.base is not None:
         shapes[description.base_name] = description.base.shapes
-    return urdf_text(mechanism, shapes), _left_out(description, mechanism)
+    load, payload = description.payload, None
+    if load is not None and load.mass and mechanism.frame().body != BASE:
+        payload = {"mass_kg": load.mass, "link": payload_link(mechanism)}
+    return urdf_text(mechanism, shapes), _left_out(description, mechanism), payload
 
 
 def _left_out(description: RobotDescription, mechanism: Mechanism) -> list[str]:

@@ -45,7 +45,19 @@ def taught_points(file: str, robot: Robot, source: str) -> TaughtPoints:
     points = read_store(file, new=True)
     if not points.robot:
         points = replace(points, robot=robot_reference(source, file))
+        say_if_outside(points)
     return TaughtPoints(points, robot.joint_names, sliding_of(robot.joint_units), file)
+
+
+def say_if_outside(points: Points) -> None:
+    """A note if the robot that the file names lies outside of its folder: reading it takes an option."""
+    from servotwin.jobs.points_file import robot_outside
+
+    if robot_outside(points):
+        print_note(
+            f"note: {one_line(points.file, 200)}: robot: {quoted(points.robot)} lies outside of the folder of this"
+            " file; reading it needs --allow-outside or --robot"
+        )
 
 
 def record(
@@ -73,7 +85,8 @@ def record(
     if not chosen:
         raise InputError("the file does not say for which robot it is; expected one", field="--robot")
     model = load(chosen, None)
-    if not points.robot:
+    named = bool(points.robot)
+    if not named:
         points = replace(points, robot=robot_reference(chosen, file))
     values = read_positions("--q", q, model)
     at = datetime.now().astimezone()
@@ -93,6 +106,8 @@ def record(
             replace_old=replace_old,
         )
     write_points(points, file)
+    if not named:
+        say_if_outside(points)
     _done(file, points, f"recorded {name}", name, json=json)
 
 

@@ -70,6 +70,11 @@ class Reach:
         )
 
 
+def leads_outside(path: str | os.PathLike[str], first: str | os.PathLike[str]) -> bool:
+    """Whether ``path``, named by the file ``first``, is read only with ``allow_outside``."""
+    return Reach(_real(Path(first).parent)).problem(path, "") is not None
+
+
 class Named(str):
     """The path of a file that another file names; it knows how far that one may reach."""
 

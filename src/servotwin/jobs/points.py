@@ -215,7 +215,7 @@ class Points:
 
 def check_name(name: str) -> str:
     """The name, if points, frames and tools may be called so."""
-    accepted = "expected letters, digits, _ and -, beginning with a letter, such as P1 or above-box"
+    accepted = "expected letters a to z, digits, _ and -, beginning with a letter, such as P1 or above-box"
     if not _NAME.fullmatch(name) or len(name) > 60:
         raise InputError(f"{quoted(name)} is not a name; {accepted}")
     if name.upper() in KEYWORDS or is_unit(name) or name in _OF_YAML:

@@ -15,7 +15,7 @@ from pathlib import Path
 from servotwin.description.compose import SUFFIXES
 from servotwin.description.file_write import atomic_write_text
 from servotwin.description.nodes import Node, parse_yaml, quoted
-from servotwin.description.reach import Named, Reach
+from servotwin.description.reach import Named, Reach, leads_outside
 from servotwin.description.regular_file import POINTS, is_there, read_text
 from servotwin.description.units import did_you_mean, expectation, parse_quantity
 from servotwin.errors import InputError
@@ -63,7 +63,8 @@ def robot_within(points: Points, reach: Reach) -> str:
         return path
     problem = reach.problem(path, points.robot) if _is_path(path) else None
     if problem is not None:
-        raise InputError(problem, file=points.file, line=points.robot_line or None, field="robot")
+        text = f"{problem}, or the robot named with --robot"
+        raise InputError(text, file=points.file, line=points.robot_line or None, field="robot")
     return Named(path, reach) if _is_path(path) else path
 
 
@@ -72,6 +73,11 @@ def robot_reference(robot: str, file: str | Path) -> str:
     if not _is_path(robot) or Path(robot).is_absolute():
         return robot
     return os.path.relpath(robot, Path(file).parent)
+
+
+def robot_outside(points: Points) -> bool:
+    """Whether the points file names a robot that it may not reach by itself."""
+    return _is_path(points.robot) and leads_outside(robot_path(points), points.file)
 
 
 def _is_path(robot: str) -> bool:

@@ -4,7 +4,7 @@ Written are the tree, the inertia of every body, position, speed and effort
 limits, shapes, named frames (as massless links on fixed joints) and joints that follow
 one other joint (``mimic``). The format has no place for gravity, rotors and
 their transmission, acceleration limits, the home pose, quantities and their
-limits; they are left out, and so is friction.
+limits; they are left out, and so is friction. The payload is part of the link that carries it.
 Loop closures and joints that follow several others cannot be left out without
 writing another robot, so these are refused.
 
@@ -69,6 +69,11 @@ def urdf_text(mechanism: Mechanism, shapes: Mapping[str, Sequence[Shape]] | None
             _write_shape(element, shape)
     ET.indent(robot)
     return '<?xml version="1.0"?>\n' + ET.tostring(robot, encoding="unicode") + "\n"
+
+
+def payload_link(mechanism: Mechanism) -> str:
+    """The URDF link that carries the tool, and so the payload."""
+    return _body_links(mechanism)[mechanism.frame().body].name
 
 
 def _body_links(mechanism: Mechanism) -> dict[int, _Link]:

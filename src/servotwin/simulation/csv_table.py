@@ -22,6 +22,7 @@ from servotwin.description.nodes import quoted
 from servotwin.description.regular_file import CSV, open_regular
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
+from servotwin.simulation.budget import bytes_text
 
 DELIMITERS = ",;\t"
 PIECE = 4_000_000  # bytes that are read at once
@@ -45,18 +46,24 @@ class CsvTable:
         """The file as messages show it."""
         return str(self.path)
 
-    def columns(self, indices: Sequence[int], unit: str, most_bytes: float) -> list[Array]:
+    def columns(
+        self, indices: Sequence[int], unit: str, max_memory: float, overhead: float = 1.0
+    ) -> list[Array]:
         """The columns (k,), NaN where a cell is empty; the first is a time in ``unit``, never missing or falling.
 
-        InputError if they take more than ``most_bytes``.
+        InputError if what is done with them, ``overhead`` times their size, takes more than ``max_memory`` [byte].
         """
         columns = [np.empty(0) for _ in indices]
         rows = 0
         for passed, piece in _Reader(self, list(indices), unit).pieces():
             end = rows + len(piece[0])
-            if 8 * end * len(indices) > most_bytes:
-                text = f"its columns take more than {1e-6 * most_bytes:.4g} MB of memory; expected fewer rows"
-                raise InputError(f"{text}, or a larger --max-memory", file=self.file)
+            need = 8.0 * end * len(indices) * overhead
+            if need > max_memory:
+                whole = bytes_text(need / min(max(passed, 0.01), 1.0))
+                text = (
+                    f"comparing it takes about {whole} of memory; expected at most {bytes_text(max_memory)}"
+                )
+                raise InputError(f"{text}: fewer rows, or a larger --max-memory", file=self.file)
             if end > len(columns[0]):  # room for the rest of the file; pages that stay empty take no memory
                 room = int(1.05 * end / max(passed, 0.01)) + ROOM
                 columns = [_longer(column[:rows], room) for column in columns]

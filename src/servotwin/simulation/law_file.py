@@ -48,7 +48,7 @@ class LawFile:
 
 
 def law_file(stated: OwnLaw, node: Node) -> LawFile:
-    """The law that a scenario states at ``node``; its file lies beside the scenario, of an option in this folder."""
+    """The law that a scenario states at ``node``; its file lies beside the scenario, that of an option anywhere."""
     place = find(node, ["law"])
     file, _, name = stated.law.rpartition(":")
     if not file.endswith(".py") or not name.isidentifier():
@@ -63,8 +63,8 @@ def law_file(stated: OwnLaw, node: Node) -> LawFile:
     except (OSError, ValueError):
         there = False
     if not there:
-        beside = "in this folder" if folder is None else "beside the scenario"
-        raise place.error(f"no file {quoted(file)} {beside}; expected a Python file", "controller.law")
+        beside = "" if folder is None else " beside the scenario"
+        raise place.error(f"no file {quoted(file)}{beside}; expected a Python file", "controller.law")
     return law
 
 

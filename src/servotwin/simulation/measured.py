@@ -118,7 +118,7 @@ def read_measured(
     _check_visible(file, names)
     uses, ignored = _uses(file, names, list(signals), mapping or {})
     averaged = _averaged(means, [use.signal for use in uses[1:]])
-    columns = table.columns([use.index for use in uses], uses[0].unit, max_memory / OVERHEAD)
+    columns = table.columns([use.index for use in uses], uses[0].unit, max_memory, OVERHEAD)
     if len(columns[0]) < MIN_ROWS:
         raise InputError(f"{len(columns[0])} rows of numbers; expected {MIN_ROWS} or more", file=file)
     for use, column in zip(uses, columns, strict=True):
@@ -213,7 +213,7 @@ def _uses(
 def some_names(names: Sequence[str]) -> str:
     """The first names of a list, each cut if long, and how many more there are.
 
-    >>> some_names(["time_s", "", "x"]), some_names([f"c{i}" for i in range(20)])[-15:]
+    >>> some_names(["time_s", "", "x"]), some_names([f"c{i}" for i in range(20)])[-14:]
     ('time_s, x', 'c11 and 8 more')
     """
     given = [name for name in names if name]

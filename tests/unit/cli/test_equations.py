@@ -66,3 +66,13 @@ def test_equations_refuses_in_one_line(
     err = capsys.readouterr().err
     assert words in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("ending", [".txt", ".md", ".tex", ".m", ".py", ".html"])
+def test_equations_ratio_of_a_sliding_joint_is_in_radians_per_metre(ending: str, tmp_path: Path) -> None:
+    out = tmp_path / f"equations{ending}"
+    assert main(["equations", "gsis-scara", "--drives", "--out", str(out)]) == 0
+    text = out.read_text(encoding="utf-8")
+    between = r"(?:\s|[|&#\[]|</?td[^>]*>)+"
+    assert re.search(rf"motor Z per coordinate 3{between}rad/m\b", text)
+    assert re.search(rf"motor W per coordinate 4{between}1\b", text)

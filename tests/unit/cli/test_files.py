@@ -66,6 +66,7 @@ def test_check_json_tells_the_place(
         "ok": True,
         "robot": "slider",
         "dof": 1,
+        "kind": "robot",
         "notes": [],
         "warnings": [],
     }
@@ -145,6 +146,22 @@ def test_convert_says_what_urdf_leaves_out(tmp_path: Path, capsys: pytest.Captur
     assert "motors and gears" in capsys.readouterr().err
 
 
+def test_convert_to_urdf_names_the_link_that_holds_the_payload(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, load = str(tmp_path / "scara.urdf"), ["--set", "variables.load=3 kg"]
+    assert main(["convert", "gsis-scara", target, *load]) == 0
+    assert "note: payload: 3 kg is part of link W-link\n" in capsys.readouterr().err
+    with_load = read_description(target).axes["W"].link.mass
+    assert main(["convert", "gsis-scara", target, *load, "--json", "--overwrite"]) == 0
+    assert json.loads(capsys.readouterr().out)["payload"] == {"mass_kg": 3.0, "link": "W-link"}
+    assert main(["convert", "gsis-scara", target, "--set", "variables.load=0 kg", "--overwrite"]) == 0
+    assert "payload" not in capsys.readouterr().err
+    assert with_load - read_description(target).axes["W"].link.mass == pytest.approx(3.0)
+    assert main(["convert", "gsis-scara", str(tmp_path / "a.yaml"), *load, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["payload"] is None
+
+
 def test_convert_says_that_friction_quantities_and_controller_are_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -195,3 +212,28 @@ def test_missing_folder_of_a_written_file_is_made(tmp_path: Path) -> None:
     target = tmp_path / "new" / "below" / "robot.json"
     schema("robot", str(target), json=True)
     assert target.is_file()
+
+
+def test_check_reads_a_scenario_without_running_its_law(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "run.yaml"
+    text = "format: servotwin-scenario/1\nname: run\nrobot: gsis-scara\nmove: [{to: {A: 30 deg}}]\n"
+    file.write_text(text + "controller: {law: 'law.py:f', period: 1 ms}\n")
+    assert main(["check", str(file)]) == 2
+    assert "no file 'law.py' beside the scenario" in capsys.readouterr().err
+    (tmp_path / "law.py").write_text("raise SystemExit(7)\n")
+    assert main(["check", str(file)]) == 0
+    assert f"{file}: ok, scenario of gsis-scara, 1 move, " in capsys.readouterr().out
+    file.write_text(text.replace("30 deg", "300 deg"))
+    assert main(["check", str(file)]) == 2
+    assert "beyond its limits" in capsys.readouterr().err
+
+
+def test_check_names_what_checks_jobs_and_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = tmp_path / "motors.yaml"
+    parts.write_text("a-axis: {kind: dc, resistance: 0.4 ohm}\n")
+    assert main(["check", str(parts), "pick.job"]) == 2
+    said = capsys.readouterr().err
+    assert "a file of parts, not a robot; it is checked with the robot that includes it" in said
+    assert "'servotwin job check' reads jobs" in said

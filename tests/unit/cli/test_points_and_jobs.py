@@ -172,3 +172,56 @@ def test_searched_pose_says_that_only_the_orientation_is_out_of_reach(capsys: Ca
     capsys.readouterr()
     assert main([*place, "--rpy", "0 deg, 0 deg, 0 deg"]) == 2
     assert "the point can be reached, but not with this orientation" in capsys.readouterr().err
+
+
+Q = "30 deg, 60 deg, 50 mm, 20 deg"
+
+
+@pytest.fixture
+def jobs_cell(tmp_path: Path) -> Path:
+    (tmp_path / "arm.yaml").write_text("format: servotwin/1\nextends: gsis-scara\nname: arm\n")
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "pick.job").write_text("MOVEJ P1 SPEED 50 %\n")
+    return tmp_path
+
+
+def test_robot_outside_of_the_folder_of_new_points_is_said(
+    jobs_cell: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(jobs_cell / "jobs")
+    record = ["teach", "pick.points.yaml", "record"]
+    assert main([*record, "P1", "--q", Q, "--robot", "../arm.yaml"]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == (
+        "note: pick.points.yaml: robot: '../arm.yaml' lies outside of the folder of this file; reading it needs"
+        " --allow-outside or --robot"
+    )
+    assert main([*record, "P2", "--q", Q]) == 2
+    assert capsys.readouterr().err.rstrip().endswith("(allow_outside=True), or the robot named with --robot")
+    assert main([*record, "P2", "--q", Q, "--allow-outside"]) == 0
+    assert main([*record, "P3", "--q", Q, "--robot", "../arm.yaml"]) == 0
+    assert main(["job", "check", "pick.job", "--allow-outside"]) == 0
+    assert main(["job", "check", "pick.job", "--robot", "../arm.yaml"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_robot_beside_new_points_needs_no_word(
+    jobs_cell: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(jobs_cell)
+    assert main(["teach", "pick.points.yaml", "record", "P1", "--q", Q, "--robot", "arm.yaml"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_jog_says_that_the_robot_of_new_points_lies_outside(
+    jobs_cell: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(jobs_cell / "jobs")
+    step = ["--joint", "A", "--by", "5 deg", "--points", "new.points.yaml", "--record", "P1"]
+    assert main(["jog", "../arm.yaml", *step]) == 0
+    assert "new.points.yaml: robot: '../arm.yaml' lies outside" in capsys.readouterr().err
+
+
+def test_rename_to_a_name_with_an_umlaut_says_which_letters_are_accepted(points: Path) -> None:
+    with pytest.raises(InputError, match="'Übergabe' is not a name; expected letters a to z, digits"):
+        teach.rename(str(points), "left", "Übergabe", json=False)

@@ -195,7 +195,7 @@ def test_the_command_line_names_a_law(
     assert main([*options, "--period", "1 mm"]) == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith("--period: '1 mm' is a length")
     assert main(["simulate", str(path), "--law", "other.py:f"]) == 2
-    assert capsys.readouterr().err == "--law: no file 'other.py' in this folder; expected a Python file\n"
+    assert capsys.readouterr().err == "--law: no file 'other.py'; expected a Python file\n"
 
 
 # --- permission ----------------------------------------------------------------------------------------
@@ -348,3 +348,21 @@ def test_payload_of_the_command_line_wins(tmp_path: Path) -> None:
     dotted = read_scenario(path, {"set.payload.mass": "3 kg"}).description.payload
     assert dotted is not None
     assert (dotted.mass, dotted.center) == (3.0, (0.0, 0.0, 0.01))
+
+
+def test_law_of_a_file_stays_beside_it_whatever_is_allowed_outside(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    path = case(tmp_path / "sub", {"law": "../mylaw.py:follow", "period": "1 ms"})
+    (tmp_path / "mylaw.py").write_text(LAWS, encoding="utf-8")
+    with pytest.raises(InputError, match="leads out of the folder of the scenario"):
+        read_scenario(path, allow_outside=True)
+
+
+def test_law_that_the_user_names_may_lie_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sub").mkdir()
+    path = case(tmp_path / "sub")
+    (tmp_path / "mylaw.py").write_text(LAWS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "sub")
+    read = read_scenario(path, {"controller.law": "../mylaw.py:follow", "controller.period": "1 ms"})
+    assert read.law is not None
+    assert read.law.path == Path("../mylaw.py")

@@ -138,6 +138,7 @@ def _add_rotors(
 ) -> dict[str, Symbol]:
     """Add N^T diag(J_m) N, and J_m (N^T beta + beta^T N) of rotors on moving links; returns their symbols."""
     out = {}
+    sliding = symbols.sliding()
     for k, (name, J_m) in enumerate(zip(rotors.names, rotors.J_m, strict=True)):
         if not J_m:
             continue
@@ -150,7 +151,8 @@ def _add_rotors(
             mark = "" if max(len(rotors.names), len(M)) < 10 else "_"
             index = f"{k + 1}" if len(joints) == 1 else f"{k + 1}{mark}{i + 1}"
             meaning = f"motor {name} per coordinate {i + 1}"
-            ratio[i] = symbols.number(f"n{index}", meaning, "1", float(rotors.N[k, i]))
+            unit = "rad/m" if sliding[i] else "1"
+            ratio[i] = symbols.number(f"n{index}", meaning, unit, float(rotors.N[k, i]))
         for i in joints:
             for j in joints:
                 M[i][j] = {**M[i][j], symbol.name: laurent.mul(ratio[i], ratio[j])}

@@ -102,11 +102,13 @@ def _broken(right: str, width: int = 110) -> str:
 
 
 def mathematica(equations: Equations, about: About, form: FormName = "MCg") -> str:
-    """Assignments for Mathematica, and the values of all symbols as rules."""
+    """Assignments for Mathematica, meaning and unit of all symbols as remarks, and their values as rules."""
     d = DIALECTS["mathematica"]
     lines = [f"(* {comment_text(about.title)} *)"]
     symbols = [*equations.symbols.geometry, *equations.inertial.values()]
     rules = ", ".join(f"{d.symbol(s.name)} -> {d.number(s.value)}" for s in symbols)
+    lines += ["", "(* Symbols *)"]
+    lines += [f"(* {d.symbol(s.name)}: {comment_text(s.meaning)} [{s.unit}] *)" for s in symbols]
     lines += ["", "(* Values: expression /. values *)", f"values = {{{rules}}};"]
     for section in Document(equations, about, DIALECTS["mathematica"], form).sections():
         named = [(left, right) for left, right in section.equations if left.replace("$", "").isalnum()]

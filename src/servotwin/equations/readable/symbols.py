@@ -46,6 +46,11 @@ class Symbols:
         """Number of fields in a packed key."""
         return len(self.coordinates) + len(self.geometry)
 
+    def sliding(self) -> list[bool]:
+        """Which coordinates are travels."""
+        owner = [int(np.flatnonzero(column)[0]) for column in self.numbers.G.T]
+        return [bool(self.numbers.tree.prismatic[i]) for i in owner]
+
     def number(self, name: str, meaning: str, unit: str, value: float) -> Poly:
         """0, 1 and -1 as they are, every other value as a symbol."""
         folds = (

@@ -184,9 +184,7 @@ class Reader:
 
     def sliding(self) -> list[bool]:
         """Which coordinates are travels."""
-        numbers = self.symbols.numbers
-        owner = [int(np.flatnonzero(column)[0]) for column in numbers.G.T]
-        return [bool(numbers.tree.prismatic[i]) for i in owner]
+        return self.symbols.sliding()
 
 
 def function_order(function: Function) -> tuple[int, int, Function]:

@@ -334,7 +334,7 @@ def world_record(
     w["method"] = int(solver.method == "fast")
     w["adaptive"] = int(solver.method == "adaptive")
     w["tolerance"] = solver.tolerance
-    # windows that the fast method leaves to Runge-Kutta: one step between two edges loses 5e-6 of the energy in friction
+    # one step between two edges would lose some 5e-6 of the energy where shafts stick and slide
     w["steps"] = max(solver.steps, EDGE_STEPS) if solver.method == "fast" else solver.steps
     w["averaged"] = int(solver.pwm == "averaged")
     w["row_every"], w["row_next"] = every, every

@@ -366,3 +366,43 @@ def test_cache_limit_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(InputError, match=r"^SERVOTWIN_CACHE_LIMIT: .* is not a size; expected") as caught:
         limit.size_limit()
     assert str(caught.value).isprintable()
+
+
+# --- in the way -------------------------------------------------------------------------------------
+
+
+def test_cache_folder_in_the_place_of_an_entry_or_key_is_ignored(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "loops" / ONE).mkdir(parents=True)
+    folder.chmod(0o700)
+    (folder / "loops").chmod(0o700)
+    store.write("loops", TWO, b"code")
+    assert store.read("loops", ONE) is None
+    assert store.read("loops", TWO) == b"code"
+    assert "is not a file; it is ignored" in capsys.readouterr().err
+
+
+def test_cache_limit_removes_nothing_outside_of_its_own_folders(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name of 64 digits is what other stores of files give, too."""
+    photo = folder / "photos" / THREE
+    store.write("loops", ONE, b"x" * 900)
+    photo.parent.mkdir()
+    photo.write_bytes(b"x" * 5000)
+    monkeypatch.setenv("SERVOTWIN_CACHE_LIMIT", "1000 B")
+    monkeypatch.setattr(limit, "_totals", {})
+    store.write("loops", TWO, b"x" * 900)
+    assert photo.exists()
+    assert not (folder / "loops" / ONE).exists()
+
+
+def test_cache_limit_beyond_all_numbers_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVOTWIN_CACHE_LIMIT", "9" * 400)
+    assert limit.size_limit() == limit.MOST
+
+
+def test_cache_empty_home_is_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "")
+    assert place.user_folder("UNSTATED_HOME", ".cache") is None

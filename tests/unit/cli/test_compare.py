@@ -86,3 +86,15 @@ def test_shift_takes_auto_zero_and_times() -> None:
 def test_column_without_a_name_is_refused() -> None:
     with pytest.raises(InputError, match="--column: 'enc1' is not signal=column"):
         read_columns(["enc1"])
+
+
+def test_default_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    """Whoever made the result has chosen where it leads."""
+    from servotwin.cli.compare import compare
+
+    result = tmp_path / "run"
+    result.mkdir()
+    (result / "comparison").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="is a link; name the folder by --out"):
+        compare(str(result), "m.csv", None, "0", None, json=True)
+    assert not (tmp_path / "elsewhere").exists()

@@ -182,3 +182,35 @@ def nested(levels: int) -> bytes:
 def test_descriptions_of_endless_depth_or_length_are_refused(data: bytes) -> None:
     with pytest.raises(InputError, match="is not a Parquet table"):
         read_table(data, "x.parquet")
+
+
+def test_row_groups_without_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of them could refer to one page and have it read again and again."""
+    monkeypatch.setattr(parquet, "ROWS", 4)
+    data = table_bytes({"x": np.arange(8.0)})
+    about = described(data)
+    empty = {**about.groups[0], 3: 0}
+    monkeypatch.setattr(
+        parquet, "described", lambda _: parquet.Described(about.rows, about.types, [empty, *about.groups], {})
+    )
+    with pytest.raises(ValueError, match="row groups do not fit"):
+        read_columns(data, MOST)
+
+
+def test_page_that_claims_more_bytes_than_its_rows_is_refused_before_they_are_touched() -> None:
+    noise = np.random.default_rng(1).random(1000)
+    plain = table_bytes({"x": noise})
+    about = described(plain)
+    meta = about.groups[0][1][0][3]
+    head = thrift.Reader(plain, meta[9]).struct()
+    huge = thrift.struct(
+        {
+            1: thrift.i32(0),
+            2: thrift.i32(head[2]),
+            3: thrift.i32(1 << 30),
+            5: thrift.struct({1: thrift.i32(1000), 2: thrift.i32(0), 3: thrift.i32(3), 4: thrift.i32(3)}),
+        }
+    )[1]
+    at = meta[9]
+    with pytest.raises(ValueError, match="longer than its rows"):
+        parquet._chunk(plain[:at] + huge + plain[at:], meta, parquet.DOUBLE, 1000)

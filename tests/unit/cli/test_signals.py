@@ -11,6 +11,7 @@ import sys
 import termios
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,18 @@ sys.argv[1:] = ["robots"]
 from servotwin.cli.main import main
 sys.exit(main())
 """
+
+
+@pytest.fixture(autouse=True)
+def default_signals() -> Iterator[None]:
+    """Signals as a terminal starts a command with: `nohup` and background jobs begin with some ignored."""
+    before = {number: signal.getsignal(number) for number in ENDING}
+    for number, handler in before.items():
+        if handler == signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def working(*words: str, seconds: float = 60.0) -> subprocess.Popen[str]:

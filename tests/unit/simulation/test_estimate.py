@@ -258,3 +258,8 @@ def test_longest_within_finds_the_limit_and_its_option() -> None:
 def test_rows_more_often_than_the_current_loop_are_refused(every: str) -> None:
     with pytest.raises(InputError, match=r"record\.every: .* is not a multiple of the current period"):
         read_scenario("scara-full-range", {"record.every": every})
+
+
+def test_move_so_slow_that_it_never_ends_is_refused_in_one_line() -> None:
+    with pytest.raises(InputError, match="the run lasts"):
+        st.simulate("scara-a-axis-100deg", {"move": "[{to: {A: 5 deg}, speed: 1e-300 deg/s}]"})

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -106,6 +107,5 @@ def test_one_processor_means_one_process(monkeypatch: pytest.MonkeyPatch) -> Non
         os.sched_setaffinity(0, before)
     monkeypatch.setattr(warm, "processors", lambda: 1)
     monkeypatch.setattr(warm, "start_compiler", None)  # a call would fail
-    monkeypatch.setattr(warm.Piece, "on_disk", False)
-    monkeypatch.setattr(warm.Piece, "address", 7)
+    monkeypatch.setitem(warm.PIECES, "switch", SimpleNamespace(on_disk=False, address=7))
     assert warm.addresses(["switch"], meanwhile=lambda: None) == {"switch": 7}

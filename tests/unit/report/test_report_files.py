@@ -34,7 +34,7 @@ def test_unwritable_place_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere"):
         write_bytes(tmp_path / "nowhere" / "a.txt", b"")
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(InputError, match="is a file; expected a folder"):
         claim_folder(tmp_path / "file", RUN_FILES)
 
 

@@ -96,7 +96,9 @@ def run(changes):
 run({})  # what is loaded once
 before = int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 found = run(dict(pair.split("=") for pair in sys.argv[3:]))
-print(found.memory, 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+# ru_maxrss would begin with that of the process which started this one
+peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+print(found.memory, 1024 * peak - before)
 """
 
 

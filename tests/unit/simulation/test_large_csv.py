@@ -25,12 +25,17 @@ SIGNALS = ("time_s", "joint_A_position_rad", "joint_B_position_rad", "motor_A_cu
 LINEAR = 4.6  # work at four times the size over work at the size; 16 if it grows with the square
 
 READ = """
-import resource, sys
+import sys
+from pathlib import Path
 import pyarrow.csv
 from servotwin.simulation.measured import read_measured
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+def peak():  # ru_maxrss would begin with that of the process which started this one
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+
+before = peak()
 record = read_measured(sys.argv[1], ["time_s", "joint_A_position_rad"])
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+after = peak()
 print(len(record.time), (after - before) / 1024)
 """
 

@@ -73,7 +73,7 @@ def test_read_result_table_that_expands_is_refused_by_its_row_count(
     pyarrow.parquet.write_table(table, result / "signals.parquet", compression="zstd")
     assert (result / "signals.parquet").stat().st_size < 50_000
     monkeypatch.setattr(pyarrow.parquet.ParquetFile, "read", lambda *_, **__: pytest.fail("read"))
-    with pytest.raises(InputError, match=r"holds 6000000 numbers; at most 2500000 are read: .*--max-memory"):
+    with pytest.raises(InputError, match=r"holds 6000000 numbers; at most 1000000 are read: .*--max-memory"):
         read_result(result, max_memory=2e7)
 
 

@@ -10,7 +10,7 @@ PINS := pyproject.toml constraints.txt
 RELEASE := $(VENV)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz kills bench package pins audit hashed clean
+.PHONY: help demo test lint fuzz kills bench fresh package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
@@ -30,8 +30,11 @@ lint: $(VENV)/.ready-lint  ## style, types, layers
 fuzz: $(VENV)/.ready-lint  ## mutated files against every decoder (FUZZ_SECONDS=300 FUZZ_SEED=...)
 	$(BIN)/python -m fuzz
 
-bench: $(VENV)/.ready-bench  ## speed, as ratios against peers in one run
-	$(BIN)/python -m benchmarks
+bench: $(VENV)/.ready-bench  ## speed, as ratios against peers in one run (BENCH=short: everything once, nothing judged)
+	$(BIN)/python -m benchmarks $(BENCH)
+
+fresh:  ## demo, test and a short bench, each as the first command in a fresh clone of the last commit
+	$(PYTHON) tools/fresh_clone.py
 
 kills: $(VENV)/.ready-core  ## kill every command that writes, KILLS=100 times each: old or new, never half
 	$(BIN)/python tests/kills/campaign.py --kills $(or $(KILLS),100) $(if $(SEED),--seed $(SEED))

@@ -19,7 +19,7 @@ from servotwin.equations.derivation import Derivation, Numbers
 from servotwin.equations.programs import PROGRAMS
 from servotwin.errors import UnsupportedError
 from servotwin.mechanism.model import Mechanism
-from servotwin.robot.closed_road import ClosedRoad
+from servotwin.robot.closed_engine import ClosedEngine
 from servotwin.robot.derive import derive
 
 LIMIT_S = 60
@@ -83,16 +83,16 @@ def peer_seconds(peer: str, rows: list[list[float]]) -> float | None:
         return None
 
 
-def derivation_table() -> tuple[Table, bool]:
-    """The comparison, and whether the published operation counts are beaten."""
+def derivation_table(most: int | None = None) -> tuple[Table, bool]:
+    """The comparison for the first ``most`` robots, and whether the published operation counts are beaten."""
     out = Table(title=f"Deriving the equations of motion (peers stopped after {LIMIT_S} s)")
     peers = ("sympy Lagrange", "sympy Kane", "symengine")
     for heading in ("robot", "numbered", "mul + add", "to beat", "closed form", *peers):
         out.add_column(heading, justify="left" if heading == "robot" else "right")
     beaten = True
-    for name, mechanism in robots().items():
+    for name, mechanism in list(robots().items())[:most]:
         if mechanism.loops:
-            kind, numbers = "closed_rne", ClosedRoad(mechanism).numbers
+            kind, numbers = "closed_rne", ClosedEngine(mechanism).numbers
         else:
             kind, numbers = "rne", Numbers.of(mechanism)
         seconds = best(lambda k=kind, n=numbers: count(n, k))

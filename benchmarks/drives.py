@@ -9,9 +9,9 @@ import tempfile
 import time
 
 from benchmarks.peers_drives import PEERS, real_time_factor
-from benchmarks.timing import Row
+from benchmarks.timing import EFFORT, Row
 from servotwin.simulation.run import carry_out, prepare
-from servotwin.simulation.scenario import read_scenario
+from servotwin.simulation.scenario.scenario import read_scenario
 
 SCENARIO = "scara-full-range"  # the demo: all axes through their range and back, 4 kg, all loops closed
 ROUNDS = 12
@@ -35,7 +35,7 @@ def simulated_per_second(overrides: dict[str, str], name: str = SCENARIO, rounds
     """Real-time factor of the simulation proper: the best of several runs, each from the start."""
     scenario = read_scenario(name, overrides)
     factors = []
-    for _ in range(rounds):
+    for _ in range(EFFORT.rounds(rounds)):
         result = carry_out(prepare(scenario), lambda part: None)
         factors.append(float(result.summary["real_time_factor"]))
     return max(factors)
@@ -51,7 +51,7 @@ def simulation() -> list[Row]:
     rows.append(Row("1 s of 4 motors with dry friction, fast method", 1.0 / rubbing, "the clock", 1.0, 5.0))
     for name, make in PEERS.items():
         peer = make()
-        factor = real_time_factor(peer.run, PEER_SECONDS)
+        factor = real_time_factor(peer.run, 0.02 if EFFORT.short else PEER_SECONDS, EFFORT.rounds(3))
         rows.append(
             Row(
                 f"1 s of {METHODS['fast'][1]}",

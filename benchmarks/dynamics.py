@@ -8,7 +8,7 @@ import servotwin as st
 from benchmarks.robots import ur5, urdf_path
 from benchmarks.timing import Row, best_of
 from servotwin.equations.derivation import Numbers
-from servotwin.kernels.hub import kernel
+from servotwin.kernels.kernel_store import kernel
 
 BATCH = 20_000
 
@@ -95,10 +95,10 @@ def _beside_pinocchio() -> list[Row]:
 def recursion() -> list[Row]:
     """Cost per joint of the recursive engine at 300 joints beside that at 30."""
     from benchmarks.random_mechanisms import random_mechanism
-    from servotwin.dynamics.recursive.engine import RecursiveEngine
+    from servotwin.dynamics.recursive.tree_dynamics import RecursiveDynamics
 
     rng = np.random.default_rng(4)
-    engines = {n: RecursiveEngine(random_mechanism(rng, n, serial=True)) for n in (30, 300)}
+    engines = {n: RecursiveDynamics(random_mechanism(rng, n, serial=True)) for n in (30, 300)}
     states = {n: rng.uniform(-1, 1, (3, 3000 // n, n)) for n in engines}
     rows = []
     for name in ("aba", "rnea"):

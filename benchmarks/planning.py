@@ -9,7 +9,7 @@ import numpy as np
 
 import servotwin as st
 from benchmarks.timing import Row, best_of
-from servotwin.control.exchange import EndTask, MotionTask
+from servotwin.control.main.exchange import EndTask, MotionTask
 from servotwin.description.load import read_description
 from servotwin.jobs.language import parse
 from servotwin.jobs.player import Player

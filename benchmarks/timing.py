@@ -7,6 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 
+@dataclass
+class Effort:
+    """How much is measured. The short form takes one round of each: it shows that everything runs, not how fast."""
+
+    short: bool = False
+
+    def rounds(self, full: int) -> int:
+        """How often something is measured."""
+        return 1 if self.short else full
+
+
+EFFORT = Effort()
+
+
 @dataclass(frozen=True)
 class Row:
     """One line of the table: ours and a peer's time, and the ratio that is aimed at."""
@@ -29,10 +43,10 @@ def best_of(contenders: dict[str, Callable[[], object]], calls: int, rounds: int
     best = dict.fromkeys(contenders, float("inf"))
     for run in contenders.values():
         run()
-    for _ in range(rounds):
+    for _ in range(EFFORT.rounds(rounds)):
         for name, run in contenders.items():
             start = time.perf_counter()
-            for _ in range(calls):
+            for _ in range(EFFORT.rounds(calls)):
                 run()
-            best[name] = min(best[name], (time.perf_counter() - start) / calls)
+            best[name] = min(best[name], (time.perf_counter() - start) / EFFORT.rounds(calls))
     return best

@@ -3,7 +3,7 @@
 import numpy as np
 
 import servotwin as st
-from servotwin.control.user_laws import Signals
+from servotwin.control.servo.user_laws import Signals
 
 MOVE = "scara-a-axis-100deg"
 MOTORS = 4

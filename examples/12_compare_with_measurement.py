@@ -12,9 +12,9 @@ import numpy as np
 
 import servotwin as st
 from servotwin.report.simulation_files import write_result
-from servotwin.simulation.compare import compare
-from servotwin.simulation.measured import read_measured
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.comparing.compare import compare
+from servotwin.simulation.comparing.measured_signals import read_measured
+from servotwin.simulation.results.result_files import read_result
 
 MODEL = """\
 format: servotwin-scenario/1

@@ -95,6 +95,7 @@ MESHED = """<robot name="x"><link name="a"/>
 <link name="b"><collision><geometry><mesh filename="link.{kind}"/></geometry></collision></link>
 <joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint></robot>
 """
+LEFT = "left"  # the folder that a killed run left behind
 
 
 # --- making -----------------------------------------------------------------------------------------
@@ -204,7 +205,7 @@ def read_robot(folder: Path) -> object:
 
 def read_scenario(folder: Path) -> object:
     """A scenario with its plan."""
-    from servotwin.simulation.scenario import read_scenario as read
+    from servotwin.simulation.scenario.scenario import read_scenario as read
 
     return read(folder / "first.yaml").plain()
 
@@ -269,23 +270,24 @@ def read_points(folder: Path) -> object:
 
 def read_io(folder: Path) -> object:
     """A script of inputs and keys."""
-    from servotwin.simulation.io_script import read_io_script
+    from servotwin.simulation.scenario.io_script import read_io_script
 
     return read_io_script(folder / "io.yaml")
 
 
 def read_csv(folder: Path) -> object:
     """A log."""
-    from servotwin.simulation.measured import read_measured
+    from servotwin.simulation.comparing.measured_signals import read_measured
 
     return read_measured(folder / "log.csv", tables.SIGNALS)
 
 
 def read_result(folder: Path) -> object:
-    """A result, and its comparison with a log, whose clock is looked for if it may be."""
-    from servotwin.simulation.compare import compare, comparison_summary
-    from servotwin.simulation.measured import read_measured
-    from servotwin.simulation.stored import read_result as read
+    """A result, and its comparison with a log, whose clock is looked for if it may be: numbers and page."""
+    from servotwin.report.compare_page import compare_page
+    from servotwin.simulation.comparing.compare import compare, comparison_summary
+    from servotwin.simulation.comparing.measured_signals import read_measured
+    from servotwin.simulation.results.result_files import read_result as read
 
     saved = read(folder)
     measured = read_measured(folder / "log.csv", saved.signals)
@@ -293,28 +295,40 @@ def read_result(folder: Path) -> object:
         comparison = compare(saved, measured)
     except InputError:
         comparison = compare(saved, measured, 0.0)
-    return comparison_summary(comparison, saved, measured)
+    comparison_summary(comparison, saved, measured)
+    return compare_page(comparison, saved, measured)
 
 
 def make_folder(rng: Random) -> Files:
     """A result folder: its mark, what a killed run left to do in it, and perhaps a summary."""
-    from servotwin.simulation.result_folder import TO_DO, hidden_stem
-    from servotwin.simulation.result_mark import MARK, mark_text
+    from servotwin.simulation.results.folder import TO_DO
+    from servotwin.simulation.results.mark import MARK, mark_text
 
     mark = mark_text({"summary.json": "0" * 64, "report.html": "1" * 64, "../x": "2" * 64}).encode()
     to_do = b'{"replace": {"summary.json": null, "../x": null, "a/b": null}, "remove": {"report.html": "00"}}'
-    moving = f"out/{hidden_stem('out')}0123456789ab.moving"
-    files = {f"out/{MARK}": mark, f"{moving}/{TO_DO}": to_do, "out/summary.json": tables.summary_bytes(rng)}
+    left = {f"{LEFT}/{TO_DO}": to_do, f"{LEFT}/a/b": b"new"}
+    files = {f"out/{MARK}": mark, "out/summary.json": tables.summary_bytes(rng), **left}
     return {
         name: values.changed_bytes(rng, data) if rng.random() < 0.7 else data for name, data in files.items()
     }
 
 
 def read_folder(folder: Path) -> object:
-    """A folder that is looked at before a result is written into it."""
-    from servotwin.simulation.result_folder import RUN_FILES, claim_folder
+    """A folder that gets a result: what was left in it is completed, and its mark is written anew.
 
-    return claim_folder(folder / "out", RUN_FILES)
+    What was left gets the name that only this user's processes can give; any other is not looked at.
+    """
+    from servotwin.simulation.results.folder import MOVING, RUN_FILES, SUMMARY, hidden_name, replaced_folder
+
+    out = (folder / "out").resolve()
+    (folder / LEFT).rename(out / hidden_name(out, MOVING))
+    for overwrite in (False, True):
+        with (
+            contextlib.nullcontext() if overwrite else contextlib.suppress(InputError),
+            replaced_folder(out, RUN_FILES, overwrite=overwrite) as fresh,
+        ):
+            (fresh / SUMMARY).write_text("{}", encoding="utf-8")
+    return (out / SUMMARY).read_text(encoding="utf-8")
 
 
 def read_quantities(folder: Path) -> object:

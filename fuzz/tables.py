@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.values import NUMBERS, TEXTS, changed_bytes, changed_text, encoded, nasty
-from servotwin.simulation.parquet import table_bytes
+from servotwin.simulation.results.parquet import table_bytes
 
 SIGNALS = (
     "joint_A_position_rad", "joint_A_velocity_rad_per_s", "joint_Z_position_m", "motor_A_current_A",

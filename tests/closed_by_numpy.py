@@ -17,8 +17,8 @@ import numpy as np
 from servotwin.dynamics.partition import solve_partly
 from servotwin.errors import KinematicsError, UnsupportedError
 from servotwin.mechanism.model import Array, BoolArray, CutKind, Mechanism
-from servotwin.robot.graph_road import GraphRoad
-from servotwin.robot.recursive_road import RecursiveRoad
+from servotwin.robot.graph_engine import GraphEngine
+from servotwin.robot.recursive_engine import RecursiveDynamics
 
 STEP = 0.15  # largest change of an actuated joint per step of the walk from home [rad, m]
 CLOSED = 1e-13  # residual, relative to the size of the mechanism, at which a loop counts as closed
@@ -31,7 +31,7 @@ class ClosedByNumpy:
     name = "closed"
 
     def __init__(
-        self, mechanism: Mechanism, tree: GraphRoad | RecursiveRoad, home: Array | None = None
+        self, mechanism: Mechanism, tree: GraphEngine | RecursiveDynamics, home: Array | None = None
     ) -> None:
         if any(loop.kind is CutKind.PRISMATIC for loop in mechanism.loops):
             raise UnsupportedError(f"{mechanism.name}: prismatic cuts are not written here")

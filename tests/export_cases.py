@@ -16,7 +16,7 @@ from servotwin.equations.derivation import Cut, Derivation, Numbers
 from servotwin.equations.export import robot_script
 from servotwin.equations.export.script import Script
 from servotwin.equations.programs import PROGRAMS, Program
-from servotwin.kernels.hub import kernel
+from servotwin.kernels.kernel_store import kernel
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array, Mechanism
 from tests.random_trees import random_mechanism

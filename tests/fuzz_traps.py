@@ -24,6 +24,12 @@ def hang(folder: Path) -> object:
     return None
 
 
+def spin(folder: Path) -> object:
+    while (folder / "a").read_bytes() != b"0":
+        pass
+    return None
+
+
 def swell(folder: Path) -> object:
     return len(bytearray(2_000_000_000)) if (folder / "a").read_bytes() != b"0" else None
 
@@ -42,4 +48,12 @@ def made(read: object) -> Decoder:
     return Decoder(lambda _: {"a": next(counter, b"1")}, read)  # type: ignore[arg-type]
 
 
-TRAPS = {f.__name__: made(f) for f in (refuse, chatter, hang, swell, crash, stumble)}
+TRAPS = {f.__name__: made(f) for f in (refuse, chatter, hang, spin, swell, crash, stumble)}
+
+
+def slow(_: Path) -> object:
+    time.sleep(2.0)
+    return None
+
+
+SLOW = {"slow": Decoder(lambda _: {"a": b"0"}, slow)}

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 import servotwin as st
-from servotwin.control.exchange import Command, Feedback, Reply
-from servotwin.control.jogging import Jog
-from servotwin.control.main_controller import MainController
-from servotwin.control.states import Event, Mode, State
+from servotwin.control.main.exchange import Command, Feedback, Reply
+from servotwin.control.main.jogging import Jog
+from servotwin.control.main.main_controller import MainController
+from servotwin.control.main.states import Event, Mode, State
 from servotwin.jobs.language import parse
 from servotwin.jobs.player import Player, TaughtPoints
 from servotwin.jobs.points import Points

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import servotwin as st
-from servotwin.control.user_laws import CompiledLaw, PythonLaw
-from servotwin.simulation.result import Result
+from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
+from servotwin.simulation.results.result import Result
 from servotwin.simulation.run import Run, prepare
-from servotwin.simulation.scenario import read_scenario
+from servotwin.simulation.scenario.scenario import read_scenario
 
 Tree = dict[str, Any]
 
@@ -145,9 +145,11 @@ def prepared(
     machine: Tree,
     scenario: Mapping[str, Any] | None = None,
     law: PythonLaw | CompiledLaw | None = None,
+    *,
+    allow_code: bool = False,
 ) -> Run:
     """A run that stands ready."""
-    return prepare(read_scenario(write_case(folder, machine, scenario)), law)
+    return prepare(read_scenario(write_case(folder, machine, scenario)), law, allow_code=allow_code)
 
 
 def rest(seconds: float, *, every: str = "1 ms", at: str = "0 rad") -> Tree:

@@ -8,10 +8,10 @@ import numpy as np
 
 from servotwin.description.load import read_description
 from servotwin.robot.load import load_robot
-from servotwin.simulation.motion_log import MotionLog
-from servotwin.simulation.result import Event, Result, joint_signal
-from servotwin.simulation.scenario import Scenario
-from servotwin.simulation.scenario_parts import Record, Solver
+from servotwin.simulation.results.motion_log import MotionLog
+from servotwin.simulation.results.result import Event, Result, joint_signal
+from servotwin.simulation.scenario.parts import Record, Solver
+from servotwin.simulation.scenario.scenario import Scenario
 
 RATED = {"A": 0.637, "B": 0.382, "Z": 0.319, "W": 0.186}
 RATIO = {"A": 100.0, "B": 80.0, "Z": 785.4, "W": 13.3}

@@ -22,18 +22,23 @@ from servotwin.errors import (
 )
 
 if TYPE_CHECKING:
-    from servotwin.control.user_laws import CompiledLaw, PythonLaw
+    from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
+    from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
     from servotwin.robot.derive import RobotEquations, derive
     from servotwin.robot.load import load_robot
     from servotwin.robot.robot import Hybrid, Robot
     from servotwin.simulation.job_run import run_job
-    from servotwin.simulation.job_settings import JobSettings
-    from servotwin.simulation.result import Result
+    from servotwin.simulation.results.result import Result
     from servotwin.simulation.run import simulate
-    from servotwin.simulation.scenario import Scenario, read_scenario
+    from servotwin.simulation.scenario.job_settings import JobSettings
+    from servotwin.simulation.scenario.scenario import Scenario, read_scenario
 
 __version__ = "0.1.0"
 __all__ = [
+    "EFFORT",
+    "LOSS",
+    "POWER",
+    "Actuator",
     "CompiledLaw",
     "Hybrid",
     "InputError",
@@ -59,12 +64,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CompiledLaw": "servotwin.control.user_laws",
-    "PythonLaw": "servotwin.control.user_laws",
-    "JobSettings": "servotwin.simulation.job_settings",
-    "Result": "servotwin.simulation.result",
-    "Scenario": "servotwin.simulation.scenario",
-    "read_scenario": "servotwin.simulation.scenario",
+    "Actuator": "servotwin.drives.own",
+    "CompiledLaw": "servotwin.control.servo.user_laws",
+    "EFFORT": "servotwin.drives.own",
+    "LOSS": "servotwin.drives.own",
+    "POWER": "servotwin.drives.own",
+    "PythonLaw": "servotwin.control.servo.user_laws",
+    "JobSettings": "servotwin.simulation.scenario.job_settings",
+    "Result": "servotwin.simulation.results.result",
+    "Scenario": "servotwin.simulation.scenario.scenario",
+    "read_scenario": "servotwin.simulation.scenario.scenario",
     "run_job": "servotwin.simulation.job_run",
     "simulate": "servotwin.simulation.run",
     "Hybrid": "servotwin.robot.robot",

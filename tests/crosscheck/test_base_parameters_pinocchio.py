@@ -18,7 +18,7 @@ def peer_rank(robot: st.Robot, count: int) -> int:
     mechanism = robot.mechanism
     model = to_pinocchio(mechanism)
     data, order = model.createData(), depth_first(mechanism)
-    closed = ClosedByNumpy(mechanism, robot._road.tree) if robot.closed else None
+    closed = ClosedByNumpy(mechanism, robot._engine.tree) if robot.closed else None
     rng = np.random.default_rng(44)
     blocks = []
     for _ in range(count):

@@ -78,7 +78,7 @@ def test_mujoco_agrees_on_accelerations_and_on_size_and_sign_of_the_cut_forces(n
 def opened(robot: st.Robot, x, xd, tau) -> float:
     """The largest acceleration of the opened tree."""
     efforts = np.append(tau, np.zeros(len(x) - len(tau)))
-    return float(np.abs(robot._road.tree.accel(x, xd, efforts, False)).max())
+    return float(np.abs(robot._engine.tree.accel(x, xd, efforts, False)).max())
 
 
 @pytest.mark.parametrize("motion", MOTIONS)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from benchmarks.mujoco_drives import mujoco_motion
-from servotwin.control.user_laws import PythonLaw
-from servotwin.simulation.result import joint_signal
+from servotwin.control.servo.user_laws import PythonLaw
+from servotwin.simulation.results.result import joint_signal
 from servotwin.simulation.run import carry_out, prepare
-from servotwin.simulation.scenario import read_scenario
+from servotwin.simulation.scenario.scenario import read_scenario
 
 SCENARIO = """\
 format: servotwin-scenario/1

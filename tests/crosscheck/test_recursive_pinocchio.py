@@ -20,7 +20,7 @@ from random_trees import (
     random_wrenches,
     trees_with_states,
 )
-from servotwin.dynamics.recursive.engine import RecursiveEngine
+from servotwin.dynamics.recursive.tree_dynamics import RecursiveDynamics
 from servotwin.mechanism.model import Array, Mechanism
 
 TOLERANCE = 1e-9
@@ -63,7 +63,7 @@ class Peer:
 @given(trees_with_states())
 def test_kinematics_random_tree_equals_pinocchio(tree: TreeState) -> None:
     mechanism, rng = tree
-    engine, peer = RecursiveEngine(mechanism), Peer(mechanism)
+    engine, peer = RecursiveDynamics(mechanism), Peer(mechanism)
     q, qd = random_joint_vectors(rng, mechanism, 2)
     pin.computeJointJacobiansTimeVariation(peer.model, peer.data, *peer.vectors(q, qd))
     pin.framesForwardKinematics(peer.model, peer.data, *peer.vectors(q))
@@ -85,7 +85,7 @@ def test_kinematics_random_tree_equals_pinocchio(tree: TreeState) -> None:
 @given(trees_with_states())
 def test_dynamics_random_tree_equals_pinocchio(tree: TreeState) -> None:
     mechanism, rng = tree
-    engine, peer = RecursiveEngine(mechanism), Peer(mechanism)
+    engine, peer = RecursiveDynamics(mechanism), Peer(mechanism)
     q, qd, qdd = random_joint_vectors(rng, mechanism, 3)
     f_ext, armature = random_wrenches(rng, mechanism), rng.uniform(0.0, 1.0, engine.n)
     model, data = peer.model, peer.data
@@ -104,7 +104,7 @@ def test_dynamics_random_tree_equals_pinocchio(tree: TreeState) -> None:
 @given(trees_with_states())
 def test_coriolis_gravity_energy_random_tree_equal_pinocchio(tree: TreeState) -> None:
     mechanism, rng = tree
-    engine, peer = RecursiveEngine(mechanism), Peer(mechanism)
+    engine, peer = RecursiveDynamics(mechanism), Peer(mechanism)
     q, qd = random_joint_vectors(rng, mechanism, 2)
     model, data = peer.model, peer.data
     size = float(np.linalg.norm(engine.crba(q)) * np.linalg.norm(qd))
@@ -124,7 +124,7 @@ def test_coriolis_gravity_energy_random_tree_equal_pinocchio(tree: TreeState) ->
 def test_dynamics_large_tree_equals_pinocchio(n: int) -> None:
     rng = np.random.default_rng(n)
     mechanism = random_mechanism(rng, n)
-    engine, peer = RecursiveEngine(mechanism), Peer(mechanism)
+    engine, peer = RecursiveDynamics(mechanism), Peer(mechanism)
     q, qd, tau = random_joint_vectors(rng, mechanism, 3)
     expected = pin.aba(peer.model, peer.data, *peer.vectors(q, qd, tau))[peer.to_tree]
     assert difference(engine.aba(q, qd, tau), expected) < TOLERANCE

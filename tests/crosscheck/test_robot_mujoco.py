@@ -53,7 +53,7 @@ def test_mujoco_agrees_on_random_trees(seed):
     parent = [int(rng.integers(-1, i)) for i in range(n)]
     prismatic = (rng.random(n) < 0.3).tolist()
     mechanism = build_mechanism(parent, prismatic, [False] * n, rng)
-    _compare(Robot(mechanism, road="recursive" if seed % 2 else "graph"), rng)
+    _compare(Robot(mechanism, engine="recursive" if seed % 2 else "graph"), rng)
 
 
 @pytest.mark.parametrize(

@@ -69,23 +69,23 @@ def _compare_tree(robot: Robot, rng: np.random.Generator) -> None:
 def test_pinocchio_agrees_on_random_trees(seed):
     rng = np.random.default_rng(1000 + seed)
     mechanism = random_mechanism(rng, int(rng.integers(1, 8)))
-    _compare_tree(Robot(mechanism, road="graph"), rng)
+    _compare_tree(Robot(mechanism, engine="graph"), rng)
 
 
 @pytest.mark.parametrize("name", OPEN_ROBOTS)
-@pytest.mark.parametrize("road", ["graph", "recursive"])
-def test_pinocchio_agrees_on_catalogue_robots(name, road):
-    robot = st.load_robot(name, road=road)
+@pytest.mark.parametrize("engine", ["graph", "recursive"])
+def test_pinocchio_agrees_on_catalogue_robots(name, engine):
+    robot = st.load_robot(name, engine=engine)
     _compare_tree(robot, np.random.default_rng(3))
     _compare_tree(
         robot.with_payload(3.0, [0.05, -0.02, 0.1], np.diag([0.02, 0.03, 0.025])), np.random.default_rng(4)
     )
 
 
-def _compare_urdf(name: str, *, mimic: bool = False, road: str = "auto") -> Robot:
+def _compare_urdf(name: str, *, mimic: bool = False, engine: str = "auto") -> Robot:
     """A robot beside Pinocchio's own reading of the same file, joints matched by name."""
     path = urdf_path(name)
-    robot = st.load_robot(path, road=road)
+    robot = st.load_robot(path, engine=engine)
     model = pin.buildModelFromUrdf(str(path), mimic=mimic)
     data = model.createData()
     rng = np.random.default_rng(11)
@@ -146,9 +146,9 @@ def _compare_urdf(name: str, *, mimic: bool = False, road: str = "auto") -> Robo
 
 
 @pytest.mark.parametrize("name", ["ur5_robot", "ur10_robot", "kinova", "z1", "xarm7", "so101"])
-@pytest.mark.parametrize("road", ["graph", "recursive"])
-def test_pinocchio_agrees_on_real_arms(name, road):
-    _compare_urdf(name, road=road)
+@pytest.mark.parametrize("engine", ["graph", "recursive"])
+def test_pinocchio_agrees_on_real_arms(name, engine):
+    _compare_urdf(name, engine=engine)
 
 
 @pytest.mark.parametrize("name", ["panda", "baxter", "tiago_pro", "pr2"])

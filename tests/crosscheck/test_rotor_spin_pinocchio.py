@@ -15,7 +15,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import servotwin as st
-from servotwin.kernels.hub import entry
+from servotwin.kernels.kernel_store import entry
 from servotwin.mechanism.model import Rotors
 from servotwin.mechanism.spatial import rotation_from_z
 from tests.closed_by_numpy import ClosedByNumpy
@@ -98,10 +98,10 @@ def assert_close(got, want) -> None:
     assert np.abs(got - want).max() <= TOLERANCE * max(np.abs(want).max(), 1e-6)
 
 
-@pytest.mark.parametrize("road", ["graph", "recursive"])
+@pytest.mark.parametrize("engine", ["graph", "recursive"])
 @pytest.mark.parametrize("seed", range(4))
-def test_dynamics_with_rotors_on_moving_links_equal_those_with_rotors_as_bodies(seed, road):
-    robot = st.Robot(spinning(random_chain(seed), seed), road=road)
+def test_dynamics_with_rotors_on_moving_links_equal_those_with_rotors_as_bodies(seed, engine):
+    robot = st.Robot(spinning(random_chain(seed), seed), engine=engine)
     assert robot.mechanism.rotors.spinning
     peer = Peer(robot)
     rng = np.random.default_rng(seed)
@@ -118,15 +118,15 @@ def test_dynamics_with_rotors_on_moving_links_equal_those_with_rotors_as_bodies(
         alone = robot.mechanism.with_(
             rotors=replace(robot.mechanism.rotors, body=np.zeros(0, dtype=np.int64))
         )
-        without = st.Robot(alone, road=road)
+        without = st.Robot(alone, engine=engine)
         assert np.abs(without.rne(q, qd, qdd, drives=True) - tau).max() > 1e-4 * np.abs(tau).max()
         assert_close(without.rne(q, qd, qdd), robot.rne(q, qd, qdd))
 
 
-def test_leading_axes_are_free_on_the_recursive_road():
-    robot = st.Robot(spinning(random_chain(0), 0), road="recursive")
+def test_leading_axes_are_free_on_the_recursive_engine():
+    robot = st.Robot(spinning(random_chain(0), 0), engine="recursive")
     q, qd, qdd = np.random.default_rng(5).normal(size=(3, 2, 4, robot.n))
-    graph = robot.with_road("graph")
+    graph = robot.with_engine("graph")
     assert_close(robot.rne(q, qd, qdd, drives=True), graph.rne(q, qd, qdd, drives=True))
     assert_close(robot.inertia(q, drives=True), graph.inertia(q, drives=True))
     assert_close(robot.accel(q, qd, qdd, drives=True), graph.accel(q, qd, qdd, drives=True))
@@ -138,7 +138,7 @@ def test_coupled_palletizer_with_a_motor_on_its_wrist_equals_the_peer():
     q, qd, qdd = robot.random_q(rng), rng.normal(size=robot.n), rng.normal(size=robot.n)
     assert_close(robot.inertia(q, drives=True), peer.inertia(q))
     assert_close(robot.rne(q, qd, qdd, drives=True), peer.rne(q, qd, qdd))
-    assert_close(robot.with_road("recursive").rne(q, qd, qdd, drives=True), peer.rne(q, qd, qdd))
+    assert_close(robot.with_engine("recursive").rne(q, qd, qdd, drives=True), peer.rne(q, qd, qdd))
     derived = st.derive(robot, drives=True)
     assert_close(derived.closed_form.mass_matrix(q), peer.inertia(q))
     pi = derived.base_parameters.values(derived.closed_form)
@@ -148,7 +148,7 @@ def test_coupled_palletizer_with_a_motor_on_its_wrist_equals_the_peer():
 @pytest.mark.parametrize("name", ["five-bar", "delta-4"])
 def test_closed_chain_with_rotors_on_its_links_equals_the_projected_peer(name):
     robot = st.Robot(spinning(st.load_robot(name).mechanism, 9))
-    peer, witness = Peer(robot), ClosedByNumpy(robot.mechanism, robot._road.tree)
+    peer, witness = Peer(robot), ClosedByNumpy(robot.mechanism, robot._engine.tree)
     rng = np.random.default_rng(9)
     q, qd, qdd = robot.q_home + rng.uniform(-0.2, 0.2, robot.n), *rng.normal(size=(2, robot.n))
     x = witness.full(q)
@@ -161,9 +161,9 @@ def test_closed_chain_with_rotors_on_its_links_equals_the_projected_peer(name):
     assert_close(robot.accel_full(x, xd, tau, drives=True).xdd[: robot.n], qdd)
 
 
-@pytest.mark.parametrize("road", ["graph", "recursive"])
-def test_free_motion_with_spinning_rotors_keeps_its_energy(road):
-    robot = st.Robot(spinning(random_chain(2), 2).with_(gravity=np.zeros(3)), road=road)
+@pytest.mark.parametrize("engine", ["graph", "recursive"])
+def test_free_motion_with_spinning_rotors_keeps_its_energy(engine):
+    robot = st.Robot(spinning(random_chain(2), 2).with_(gravity=np.zeros(3)), engine=engine)
     rng = np.random.default_rng(2)
     start = np.append(rng.normal(size=robot.n), rng.normal(size=robot.n))
     n = robot.n
@@ -197,7 +197,7 @@ def test_mass_and_bias_that_simulations_work_with_count_the_spin_and_not_the_ref
     q, qd = robot.q_home + rng.uniform(-0.2, 0.2, n), rng.normal(size=n)
     x, xd, T, drift = q, qd, np.eye(n), np.zeros(n)
     if robot.closed:
-        witness = ClosedByNumpy(robot.mechanism, robot._road.tree)
+        witness = ClosedByNumpy(robot.mechanism, robot._engine.tree)
         x = witness.full(q)
         T = witness.motion_map(x)
         xd = T @ qd

@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import servotwin as st
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.servo.user_laws import PythonLaw
 from servotwin.errors import InputError, UnsupportedError
 from tests import small_drives as small
 from tests.crosscheck.test_rotor_spin_pinocchio import Peer

@@ -182,3 +182,36 @@ def test_numbers_that_the_tutorial_prints_are_those_of_its_run(
         printed = capsys.readouterr()
         for line in expected.strip().splitlines():
             assert line.strip() in printed.out + printed.err, line
+
+
+def test_numbers_that_the_page_on_comparing_prints_are_those_of_its_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To 0.2 %: the last of four digits may depend on the machine."""
+    page = ROOT / "docs" / "compare.md"
+    monkeypatch.chdir(tmp_path)
+    exec(blocks(page, "python")[0], {})  # noqa: S102 - the lines that write the logs
+    model = next(block for block in blocks(page, "yaml") if "model-high" in block)
+    for speed in ("low", "high"):
+        (tmp_path / f"model-{speed}.yaml").write_text(model.replace("high", speed), encoding="utf-8")
+    session = (
+        page.read_text(encoding="utf-8").split("```\n$ servotwin simulate model-low", 1)[1].split("```")[0]
+    )
+    session = f"$ servotwin simulate model-low{session}"
+    capsys.readouterr()
+    for part in session.split("$ servotwin ")[1:]:
+        command, _, printed = part.partition("\n")
+        assert main(shlex.split(command)) == 0
+        found = capsys.readouterr().out
+        if not command.startswith("compare"):
+            continue
+        for line in printed.splitlines():
+            if line.startswith(("joint_", "motor_", "time shift")):
+                name = line.split()[0] if "shift" not in line else "time shift"
+                now = next(other for other in found.splitlines() if other.startswith(name))
+                assert numbers_in(now) == pytest.approx(numbers_in(line), rel=2e-3, abs=1e-3)
+                assert numbers_in(now)[:2] == pytest.approx(numbers_in(line)[:2], rel=2e-3)
+
+
+def numbers_in(line: str) -> list[float]:
+    return [float(text) for text in re.findall(r"(?<![\w/])-?\d+\.?\d*(?:e-?\d+)?", line)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from servotwin.robot.recursive_road import RecursiveRoad
+from servotwin.robot.recursive_engine import RecursiveDynamics
 from tests.closed_by_numpy import ClosedByNumpy
 from tests.closed_robots import ALL, closed_robot, states
 
@@ -28,7 +28,7 @@ def test_closed_coordinates_close_all_loops_and_begin_with_q(name):
     x = robot.coordinates(q)
     np.testing.assert_array_equal(x[:, : robot.n], q)
     # redundant equations are closed as well although nothing solved them
-    assert np.abs(robot._road.loops.gap(x)).max() < 1e-13
+    assert np.abs(robot._engine.loops.gap(x)).max() < 1e-13
 
 
 def test_closed_torque_is_mass_times_acceleration_plus_bias(name):
@@ -94,7 +94,7 @@ def test_closed_cut_wrenches_balance_the_opened_tree(name):
     robot = closed_robot(name)
     q, qd, qdd = states(name, 10)
     x, xd, xdd = robot.full_motion(q, qd, qdd)
-    tree = RecursiveRoad(robot.mechanism.opened)
+    tree = RecursiveDynamics(robot.mechanism.opened)
     efforts = tree.rne(x, xd, xdd, False)
     for loop in robot.mechanism.loops:
         wrench = robot.constraint_forces(q, qd, qdd)[loop.name]
@@ -132,12 +132,12 @@ def test_closed_projection_leaves_closed_states_and_repairs_others(name):
     rng = np.random.default_rng(4)
     off_x, off_xd = x + 1e-4 * rng.normal(size=x.shape), xd + 1e-3 * rng.normal(size=x.shape)
     new_x, new_xd = robot.project(off_x, off_xd)
-    loops = robot._road.loops
+    loops = robot._engine.loops
     assert np.abs(loops.gap(new_x)).max() < 1e-13
     assert np.abs(np.einsum("kij,kj->ki", loops.gradient(new_x), new_xd)).max() < 1e-12
     assert np.abs(new_x - off_x).max() < 1e-2
     # the least change: nothing of it lies along the loops' own freedoms
-    T = robot._road.kernel("projection").call(new_x)
+    T = robot._engine.kernel("projection").call(new_x)
     close(np.einsum("kij,ki->kj", T, new_xd - off_xd), np.zeros((10, robot.n)), 1e-9)
 
 
@@ -145,7 +145,7 @@ def test_closed_projection_leaves_closed_states_and_repairs_others(name):
 def test_closed_kernels_agree_with_virtual_work_in_numpy(name):
     robot = closed_robot(name)
     by_numpy = ClosedByNumpy(
-        robot.mechanism, RecursiveRoad(robot.mechanism.opened), robot._road.closure.x_home
+        robot.mechanism, RecursiveDynamics(robot.mechanism.opened), robot._engine.closure.x_home
     )
     q, qd, qdd = states(name, 3, seed=2)
     q = robot.q_home + 0.3 * (q - robot.q_home)

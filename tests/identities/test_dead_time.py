@@ -12,7 +12,7 @@ from hypothesis import strategies as draw
 from numba import njit
 
 from servotwin.drives.dead_time import h_bridge_with_diodes, mean_level, three_phase_with_diodes
-from servotwin.simulation.work import MAX_EDGES
+from servotwin.simulation.plant.records import MAX_EDGES
 
 T, SLOW = 200e-6, 364e-6  # the W motor of the GSIS SCARA: 0.39 mH, 1.07 ohm
 ROUND = 1e-12  # parts of a period: sums and differences of a few rounded numbers

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import servotwin as st
-from servotwin.simulation.result import Result
-from servotwin.simulation.scenario import scenario_names
+from servotwin.simulation.results.result import Result
+from servotwin.simulation.scenario.scenario import scenario_names
 from tests import small_drives as small
 from tests.small_drives import DC
 

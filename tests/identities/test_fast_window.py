@@ -7,14 +7,21 @@ import pytest
 
 from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.robot import Robot
-from servotwin.simulation.machine import Machine, build_machine
-from servotwin.simulation.scenario import read_scenario
-from servotwin.simulation.start import Start
+from servotwin.simulation.plant.machine import Machine, build_machine
+from servotwin.simulation.plant.start import Start
+from servotwin.simulation.scenario.scenario import read_scenario
+from servotwin.simulation.windows.choice import Window, choose_window
 from tests import small_drives as small
 
 WINDOW = 200_000  # ns
-STATE = ("y", "z", "z_mark", "z_row", "now", "period_start", "decay", "u_bus", "edges", "times", "level_a")
-RECORDS = ("motors", "sensors", "axes", "stops", "tasks", "random", "timing", "power")
+STATE = {
+    "state": ("y", "z", "z_mark", "now", "period_start", "u_bus"),
+    "record": ("z_row",),
+    "dc": ("decay",),
+    "pattern": ("edges", "times", "level_a", "level_b"),
+}
+RECORDS = ("motors", "sensors", "stops", "logs", "noise", "power")
+SERVO = ("axes", "tasks", "random", "feedback", "command")
 GSIS = "scara-a-axis-100deg"
 
 
@@ -35,29 +42,33 @@ def _machine(method: str, steps: int, seed: int) -> Machine:
     w = -0.3 * machine.axes["w_max"] * np.sign(machine.N @ q)
     theta = machine.N @ q + w * 0.016 * count[:, None]
     counts = np.rint(theta * machine.sensors["counts_per_rad"])
-    machine.table = np.ascontiguousarray(
+    machine.servo.setpoints = np.ascontiguousarray(
         np.stack([counts, np.broadcast_to(w, counts.shape), 0.0 * counts], axis=-1)
     )
-    machine.world["row_next"] = 1 << 62
+    machine.world["record"]["row_next"] = 1 << 62
     return machine
 
 
 def _copy(source: Machine, target: Machine) -> None:
-    for name in STATE:
-        target.world[name] = source.world[name]
+    for part, names in STATE.items():
+        for name in names:
+            target.world[part][name] = source.world[part][name]
     for name in RECORDS:
         getattr(target, name)[...] = getattr(source, name)
+    target.servo.servo["tick"] = source.servo.servo["tick"]
+    for name in SERVO:
+        getattr(target.servo, name)[...] = getattr(source.servo, name)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_fast_window_against_small_rk4_steps_agrees_to_parts_in_a_billion(seed):
     fast, fine = _machine("fast", 1, seed), _machine("rk4", 32, seed)
-    assert fast.world["plain"][0] == 1
+    assert fast.world["choice"]["window"][0] == Window.DC
     n, m = 4, 4
     for window in range(40, 400, 60):
         fast.advance(window * WINDOW)
         _copy(fast, fine)
-        before = fast.world["z"][0].copy()
+        before = fast.world["state"]["z"][0].copy()
         fast.advance((window + 1) * WINDOW)
         fine.advance((window + 1) * WINDOW)
         ratio = np.abs(np.diag(fast.N))
@@ -65,7 +76,7 @@ def test_fast_window_against_small_rk4_steps_agrees_to_parts_in_a_billion(seed):
         assert np.all(error[:n] * ratio < 1e-10)  # rad of the motor; an encoder count is 1.6e-3
         assert np.all(error[n : 2 * n] * ratio < 2e-7)  # rad/s
         assert np.all(error[2 * n : 3 * n] < 2e-7)  # A
-        gained, exact = fast.world["z"][0] - before, fine.world["z"][0] - before
+        gained, exact = fast.world["state"]["z"][0] - before, fine.world["state"]["z"][0] - before
         scale = np.abs(exact[: 4 * m]).reshape(4, m).max(axis=1, keepdims=True)
         assert np.all(np.abs(gained - exact)[: 4 * m].reshape(4, m) < 1e-5 * scale)
 
@@ -76,7 +87,7 @@ def test_fast_window_that_meets_a_stop_is_left_to_rk4():
         machine.stops["low"][0] = machine.y[0] - 1e-3
         machine.stops["high"][0] = machine.y[0] + 1e-3
         machine.advance(300 * WINDOW)
-        assert machine.world["events"][0] > 0
+        assert machine.world["state"]["events"][0] > 0
     np.testing.assert_allclose(fast.y[:4], steps.y[:4], rtol=0, atol=1e-6)
 
 
@@ -97,7 +108,7 @@ def _single(folder, method, steps, **axis):
     scenario = {**small.rest(0.1), "move": [{"to": {"A": "0.3 rad"}, "dwell": "0.02 s"}]}
     scenario["solver"] = {"method": method, "steps": steps}
     machine = small.prepared(folder, small.robot(axes={"A": small.axis(**axis)}), scenario).machine
-    machine.world["row_next"] = 1 << 62
+    machine.world["record"]["row_next"] = 1 << 62
     return machine
 
 
@@ -118,8 +129,7 @@ def test_largest_current_and_torque_of_every_window_are_those_of_small_rk4_steps
     for window in range(5, 900, 35):
         fast.advance(window * WINDOW)
         _copy(fast, fine)
-        fine.world["simple"], fine.world["held"] = fast.world["simple"], fast.world["held"]
-        fine.world["level_b"] = fast.world["level_b"]
+        choose_window(fine)
         for machine in (fast, fine):
             machine.motors["i_peak"] = machine.motors["tau_peak"] = 0.0
             machine.advance((window + 1) * WINDOW)
@@ -140,10 +150,10 @@ def test_fast_window_that_is_rejected_leaves_nothing_behind(tmp_path):
     fast.motors["w_ddot"] = 1e17
     fast.advance(101 * WINDOW)
     fine.advance(101 * WINDOW)
-    assert fast.world["exact"][0] == 0  # it was left to the method that sees every edge
-    assert fast.world["status"][0] == 0
-    assert fast.world["events"][0] == 0
+    assert fast.world["scratch"]["exact_currents"][0] == 0  # it was left to the method that sees every edge
+    assert fast.world["state"]["status"][0] == 0
+    assert fast.world["state"]["events"][0] == 0
     assert fast.stops["touched"][0] == 0
-    assert fast.axes["met"][0] == fine.axes["met"][0]
+    assert fast.logs["met"][0] == fine.logs["met"][0]
     np.testing.assert_allclose(fast.motors["i_peak"], fine.motors["i_peak"], rtol=1e-6)
     np.testing.assert_allclose(fast.y[:5], fine.y[:5], rtol=1e-9, atol=1e-12)

@@ -22,7 +22,7 @@ from random_trees import (
     trees_with_states,
     turning_chain,
 )
-from servotwin.dynamics.recursive.engine import RecursiveEngine
+from servotwin.dynamics.recursive.tree_dynamics import RecursiveDynamics
 from servotwin.mechanism.model import Array, Frame, Mechanism
 
 TOLERANCE = 1e-9
@@ -38,7 +38,7 @@ def derivative(function: Callable[[Array], Array]) -> Array:
     return np.tensordot(WEIGHTS, function(STEP * np.arange(-4, 5)), axes=1) / STEP
 
 
-def wrench_torque(engine: RecursiveEngine, q: Array, f_ext: Array) -> Array:
+def wrench_torque(engine: RecursiveDynamics, q: Array, f_ext: Array) -> Array:
     """sum J_body^T f_ext from the Jacobians in body axes."""
     jacs = [engine.jacobian(q, Frame("body", i, np.eye(4)), axes="frame") for i in range(engine.n)]
     return np.asarray(sum(jac.T @ f for jac, f in zip(jacs, f_ext, strict=True)))
@@ -63,7 +63,7 @@ def test_random_trees_can_fail() -> None:
 @given(trees_with_states())
 def test_rnea_any_tree_equals_mass_matrix_times_acceleration_plus_bias(tree: TreeState) -> None:
     mechanism, rng = tree
-    engine = RecursiveEngine(mechanism)
+    engine = RecursiveDynamics(mechanism)
     q, qd, qdd = random_joint_vectors(rng, mechanism, 3)
     f_ext, armature = random_wrenches(rng, mechanism), rng.uniform(0.0, 1.0, engine.n)
     tau = engine.rnea(q, qd, qdd, f_ext, armature)
@@ -75,7 +75,7 @@ def test_rnea_any_tree_equals_mass_matrix_times_acceleration_plus_bias(tree: Tre
 @given(trees_with_states())
 def test_aba_after_rnea_any_tree_is_identity(tree: TreeState) -> None:
     mechanism, rng = tree
-    engine = RecursiveEngine(mechanism)
+    engine = RecursiveDynamics(mechanism)
     q, qd, qdd = random_joint_vectors(rng, mechanism, 3)
     f_ext, armature = random_wrenches(rng, mechanism), rng.uniform(0.0, 1.0, engine.n)
     assert difference(engine.aba(q, qd, engine.rnea(q, qd, qdd)), qdd, 1.0) < TOLERANCE
@@ -88,7 +88,7 @@ def test_aba_after_rnea_any_tree_is_identity(tree: TreeState) -> None:
 def test_mass_matrix_any_tree_is_symmetric_positive_definite(tree: TreeState) -> None:
     mechanism, rng = tree
     (q,) = random_joint_vectors(rng, mechanism, 1)
-    M = RecursiveEngine(mechanism).crba(q)
+    M = RecursiveDynamics(mechanism).crba(q)
     assert np.array_equal(M, M.T)
     eigenvalues = np.linalg.eigvalsh(M)
     assert eigenvalues[0] > 1e-9 * eigenvalues[-1]
@@ -98,7 +98,7 @@ def test_mass_matrix_any_tree_is_symmetric_positive_definite(tree: TreeState) ->
 @given(trees_with_states())
 def test_coriolis_any_tree_gives_bias_without_gravity(tree: TreeState) -> None:
     mechanism, rng = tree
-    engine = RecursiveEngine(mechanism)
+    engine = RecursiveDynamics(mechanism)
     q, qd = random_joint_vectors(rng, mechanism, 2)
     gravity = engine.gravity_torque(q)
     bias = engine.coriolis(q, qd) @ qd + gravity
@@ -109,7 +109,7 @@ def test_coriolis_any_tree_gives_bias_without_gravity(tree: TreeState) -> None:
 @given(trees_with_states())
 def test_mass_matrix_rate_minus_twice_coriolis_any_tree_is_skew(tree: TreeState) -> None:
     mechanism, rng = tree
-    engine = RecursiveEngine(mechanism)
+    engine = RecursiveDynamics(mechanism)
     q, qd = random_joint_vectors(rng, mechanism, 2)
     C = engine.coriolis(q, qd)
     M_dot = derivative(lambda t: engine.crba(q + t[:, None] * qd))
@@ -123,7 +123,7 @@ def test_mass_matrix_rate_minus_twice_coriolis_any_tree_is_skew(tree: TreeState)
 def test_coriolis_any_tree_equals_christoffel_formula(tree: TreeState) -> None:
     """C_ij = sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) qd_k / 2."""
     mechanism, rng = tree
-    engine = RecursiveEngine(mechanism)
+    engine = RecursiveDynamics(mechanism)
     q, qd = random_joint_vectors(rng, mechanism, 2)
     units = np.eye(engine.n)
     dM = derivative(lambda t: engine.crba(q + t[:, None, None] * units))  # dM[k] = dM/dq_k
@@ -138,7 +138,7 @@ def test_coriolis_any_tree_equals_christoffel_formula(tree: TreeState) -> None:
 @given(trees_with_states())
 def test_hybrid_any_mask_satisfies_equations_of_motion(tree: TreeState) -> None:
     mechanism, rng = tree
-    engine = RecursiveEngine(mechanism)
+    engine = RecursiveDynamics(mechanism)
     q, qd, tau_in, qdd_in = random_joint_vectors(rng, mechanism, 4)
     f_ext, armature = random_wrenches(rng, mechanism), rng.uniform(0.0, 1.0, engine.n)
     given_tau = rng.random(engine.n) < 0.5
@@ -162,7 +162,7 @@ def test_hybrid_any_mask_satisfies_equations_of_motion(tree: TreeState) -> None:
 @given(trees_with_states())
 def test_hybrid_uniform_mask_equals_forward_and_inverse_dynamics(tree: TreeState) -> None:
     mechanism, rng = tree
-    engine = RecursiveEngine(mechanism)
+    engine = RecursiveDynamics(mechanism)
     q, qd, qdd = random_joint_vectors(rng, mechanism, 3)
     f_ext, nothing = random_wrenches(rng, mechanism), np.full(engine.n, np.nan)
     tau, _ = engine.hybrid(q, qd, nothing, qdd, np.zeros(engine.n, dtype=bool), f_ext)
@@ -176,7 +176,7 @@ def test_hybrid_uniform_mask_equals_forward_and_inverse_dynamics(tree: TreeState
 @given(trees_with_states())
 def test_energy_any_motion_grows_by_power_of_torques_and_wrenches(tree: TreeState) -> None:
     mechanism, rng = tree
-    engine = RecursiveEngine(mechanism)
+    engine = RecursiveDynamics(mechanism)
     q, qd, qdd = random_joint_vectors(rng, mechanism, 3)
     f_ext, armature = random_wrenches(rng, mechanism), rng.uniform(0.0, 1.0, engine.n)
 
@@ -196,7 +196,7 @@ def test_energy_any_motion_grows_by_power_of_torques_and_wrenches(tree: TreeStat
 @given(trees_with_states())
 def test_energy_any_tree_matches_mass_matrix_and_gravity(tree: TreeState) -> None:
     mechanism, rng = tree
-    engine = RecursiveEngine(mechanism)
+    engine = RecursiveDynamics(mechanism)
     q, qd = random_joint_vectors(rng, mechanism, 2)
     armature = rng.uniform(0.0, 1.0, engine.n)
     kinetic, potential = engine.energy(q, qd, armature)
@@ -210,7 +210,7 @@ def test_energy_any_tree_matches_mass_matrix_and_gravity(tree: TreeState) -> Non
 @given(trees_with_states())
 def test_jacobian_any_frame_is_derivative_of_pose(tree: TreeState) -> None:
     mechanism, rng = tree
-    engine = RecursiveEngine(mechanism)
+    engine = RecursiveDynamics(mechanism)
     q, qd = random_joint_vectors(rng, mechanism, 2)
     for frame in mechanism.frames:
         X = engine.frame_pose(q, frame)
@@ -227,7 +227,7 @@ def test_jacobian_any_frame_is_derivative_of_pose(tree: TreeState) -> None:
 @given(trees_with_states())
 def test_wrench_at_any_frame_acts_by_its_jacobian(tree: TreeState) -> None:
     mechanism, rng = tree
-    engine = RecursiveEngine(mechanism)
+    engine = RecursiveDynamics(mechanism)
     q, qd, qdd = random_joint_vectors(rng, mechanism, 3)
     wrench = rng.uniform(-10.0, 10.0, 6)
     free = engine.rnea(q, qd, qdd)
@@ -243,7 +243,7 @@ def test_aba_chain_of_hundreds_of_joints_satisfies_equations_of_motion() -> None
     """Long chains are badly conditioned in qdd, so the residual in tau is what can be asked for."""
     rng = np.random.default_rng(7)
     mechanism = random_mechanism(rng, 300, serial=True)
-    engine = RecursiveEngine(mechanism)
+    engine = RecursiveDynamics(mechanism)
     q, qd, tau = random_joint_vectors(rng, mechanism, 3)
     armature = np.full(300, 0.1)
     residual = engine.rnea(q, qd, engine.aba(q, qd, tau, armature=armature), armature=armature)

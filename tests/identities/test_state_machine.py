@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from operators import LIMITS, PERIOD_NS, SCARA, Bench, T, enabled, player, points, random_key, running
-from servotwin.control.exchange import Command
-from servotwin.control.jogging import Jog
-from servotwin.control.states import MAY_MOVE, POWERED, TRANSITIONS, Event, Mode, State
+from servotwin.control.main.exchange import Command
+from servotwin.control.main.jogging import Jog
+from servotwin.control.main.states import MAY_MOVE, POWERED, TRANSITIONS, Event, Mode, State
 from servotwin.jobs.player import TaughtPoints
 
 SEQUENCES, KEYS = 2000, 14

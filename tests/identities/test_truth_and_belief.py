@@ -17,19 +17,19 @@ from servotwin.description.fields import Part
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
 from servotwin.motion.limits import limits_of
-from servotwin.simulation.live import make_controller
+from servotwin.simulation.live_robot import make_controller
 from servotwin.simulation.run import Run, prepare
-from servotwin.simulation.scenario import Scenario, read_scenario
+from servotwin.simulation.scenario.scenario import Scenario, read_scenario
 from tests import small_drives as small
 
 # What of the records is measured or has been integrated: it follows from both, through the plant.
 MEASURED = {
     "count", "last_count", "w_command", "next_w", "w_ref", "i_ref", "next_i", "i_meas", "i_d_meas", "i_feedforward",
     "next_feedforward", "u_ref", "m_a", "m_b", "next_a", "next_b", "sum_x", "sum_n", "sum_i", "sum_d", "acc_x", "acc_n",
-    "acc_i", "acc_d",
+    "acc_i", "acc_d", "edge_time", "edge_rate", "edge_count",
 }  # fmt: skip
 # Where the plant stands: at what the controller believes to be the start.
-STATE = {"theta", "tau", "torque_command", "contact", "count", "edge_count", "y"}
+STATE = {"theta", "tau", "torque_command", "current_command", "contact", "count", "y"}
 
 # Who has a number: the controller (C), the plant (P), both, or nobody who runs.
 REACHES = {
@@ -415,6 +415,9 @@ def record(array: Any, without: set[str]) -> dict[str, bytes]:
     found = {}
     for name in array.dtype.names:
         values = array[name]
+        if values.dtype.names is not None:
+            found |= {f"{name}.{inner}": value for inner, value in record(values, without).items()}
+            continue
         address = values.dtype == np.int64 and values.size and int(np.abs(values).max()) > 1 << 40
         if name not in without and not address:
             found[name] = values.tobytes()
@@ -432,14 +435,14 @@ def controller_side(run: Run) -> dict[str, Any]:
     machine, belief = run.machine, run.scenario.description
     found: dict[str, Any] = {
         "axes": record(machine.axes, MEASURED),
-        "timing": record(machine.timing, set()),
-        "tasks": machine.tasks.tobytes(),
-        "table": machine.table.tobytes(),
+        "servo": record(machine.servo.servo, set()),
+        "tasks": machine.servo.tasks.tobytes(),
+        "table": machine.servo.setpoints.tobytes(),
         "inverse": machine.inverse.tobytes(),
         "model": [
             entry.data.tobytes()
-            for entry in machine.kept
-            if getattr(entry, "address", None) == machine.timing["model"][0]
+            for entry in machine.servo.kept
+            if getattr(entry, "address", None) == machine.servo.servo["model"][0]
         ],
         "kinematics": run.model.fkine(run.model.mechanism.q_home).tobytes(),
         "sensors of the drivers": driver_ranges(run),
@@ -539,7 +542,9 @@ def test_truth_stays_out_of_the_controller_and_belief_out_of_the_plant(
     folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("servotwin.simulation.run.run_warnings", lambda *_: [])  # about both, and slow
-    monkeypatch.setattr("servotwin.simulation.machine.attach_pieces", lambda *_, **__: None)  # nothing is run
+    monkeypatch.setattr(
+        "servotwin.simulation.plant.machine.attach_pieces", lambda *_, **__: None
+    )  # nothing is run
     scenario = scenario_of(name, folder)
     robot = scenario.description
     run = run_of(scenario, robot, robot)

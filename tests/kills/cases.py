@@ -90,7 +90,7 @@ def whole_result(place: Path) -> str:
 
 
 def whole_job_result(place: Path) -> str:
-    """The same for the run of a job; its parts name the same seed and the same instructions."""
+    """The same for the run of a job; instructions and summary have as many entries."""
     state = whole_result(place)
     summary = json.loads((place / "out" / "summary.json").read_bytes())
     steps = json.loads((place / "out" / "instructions.json").read_bytes())
@@ -106,7 +106,7 @@ def all_files(place: Path) -> str:
 
 def current_folder(place: Path) -> str:
     """The state of a result in the current folder, once the next command has completed what was begun."""
-    from servotwin.simulation.result_folder import recover
+    from servotwin.simulation.results.folder import recover
 
     recover(place)
     return whole_result(place)

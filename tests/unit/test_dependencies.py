@@ -117,7 +117,7 @@ def test_every_dependency_of_ci_is_hashed() -> None:
 def test_ci_installs_by_hash_and_uses_the_package() -> None:
     text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     steps = [line for line in text.splitlines() if line.startswith("make")]
-    assert steps == ["make hashed", "make lint", "make test", "make package"]
+    assert steps == ["make hashed", "make lint", "make test", "make package", "make fresh"]
     assert "--require-hashes -r requirements-ci.txt" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
@@ -217,7 +217,7 @@ COMPARED = """
 arguments = ["simulate", "scara-a-axis-100deg", "--set", "move.0.to={A: 1 deg}", "--out", "out"]
 assert main(arguments) == 0
 import numpy as np
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.results.result_files import read_result
 names = ["time_s", "joint_A_position_rad"]
 rows = np.stack([read_result("out").signals[name] for name in names], axis=1)
 np.savetxt("log.csv", rows, delimiter=",", header=",".join(names), comments="")

@@ -30,18 +30,40 @@ def test_case_is_the_same_for_the_same_seed_and_number_only(name: str) -> None:
     assert any(first != case(DECODERS[name], name, seed, 8) for seed in (1, 2, 3))
 
 
+def test_folder_cases_reach_what_a_killed_run_left(tmp_path: Path) -> None:
+    moved = 0
+    for number in range(1, CASES + 1):
+        read_case(DECODERS["folder"], "folder", SEED, number, tmp_path / "case")
+        left = [path for path in (tmp_path / "case").rglob(".servotwin-*") if path.is_dir()]
+        assert not left, f"case {number}: {left} was not completed"
+        moved += (tmp_path / "case/out/a/b").exists()
+    assert 0 < moved < CASES
+
+
 def test_campaign_notices_hangs_memory_crashes_tracebacks_and_long_messages(tmp_path: Path) -> None:
     told: list[str] = []
     campaign = Campaign(5, tmp_path, table="tests.fuzz_traps:TRAPS", longest=3.0, tell=told.append)
     campaign.run(seconds=300.0, cases=1)
     assert campaign.tallies["refuse"].refused == 1
     kinds = {defect.decoder: defect for defect in campaign.defects.values()}
-    assert set(kinds) == {"chatter", "hang", "swell", "crash", "stumble"}
+    assert set(kinds) == {"chatter", "hang", "spin", "swell", "crash", "stumble"}
     assert kinds["chatter"].kind == "chatter: message not printable"
     assert kinds["hang"].kind == "hang: hang over 3 s"
+    assert kinds["spin"].kind == "spin: hang over 3 s"
     assert "MemoryError" in kinds["swell"].kind
     assert kinds["crash"].kind == "crash: the child died: SIGSEGV"
     assert "KeyError" in kinds["stumble"].kind
     assert "KeyError: 'missing'" in (kinds["stumble"].folder / "defect.txt").read_text(encoding="utf-8")
     assert (kinds["hang"].folder / "a").read_bytes() == b"1"
     assert any("python -m fuzz --seed 5 --case hang:1" in line for line in told)
+
+
+def test_campaign_on_a_busy_machine_waits_for_a_case_that_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A case that takes two seconds on the clock, of which others used up all but a little."""
+    monkeypatch.setattr("fuzz.campaign.processor_time", lambda pid: (0.1, True))
+    campaign = Campaign(5, tmp_path, table="tests.fuzz_traps:SLOW", longest=1.0, tell=lambda line: None)
+    campaign.run(seconds=60.0, cases=1)
+    assert not campaign.defects
+    assert campaign.tallies["slow"].accepted == 1

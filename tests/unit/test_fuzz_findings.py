@@ -13,10 +13,10 @@ from servotwin.description.load import read_description
 from servotwin.description.regular_file import CSV, read_bytes
 from servotwin.errors import InputError
 from servotwin.jobs.points_file import parse_points, read_points, text_with
-from servotwin.simulation.measured import read_measured
-from servotwin.simulation.scenario import read_scenario
-from servotwin.simulation.scenario_checks import row_period
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.comparing.measured_signals import read_measured
+from servotwin.simulation.results.result_files import read_result
+from servotwin.simulation.scenario.checks import row_period
+from servotwin.simulation.scenario.scenario import read_scenario
 
 pyarrow = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.parquet")
@@ -116,6 +116,14 @@ def test_result_whose_instants_are_none_is_one_line(last: float, tmp_path: Path)
 
 def test_tab_in_the_name_of_a_column_stays_one_line(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("time_s,joint_A_position_rad\tx\n" + "0,0\n1,0\n2,0\n3,0\n")
+    with pytest.raises(InputError) as caught:
+        read_measured(tmp_path / "m.csv", ["joint_A_position_rad"])
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("hidden", ["\ufeff", "\u202e", "\u2028", "\x07"])
+def test_hidden_character_in_the_name_of_a_column_is_not_printed(hidden: str, tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text(f"time_s,joint_A_position_rad|{hidden}|\n0,0\n1,0\n2,0\n3,0\n")
     with pytest.raises(InputError) as caught:
         read_measured(tmp_path / "m.csv", ["joint_A_position_rad"])
     assert str(caught.value).isprintable()

@@ -12,10 +12,13 @@ import pytest
 
 import servotwin
 from servotwin import processes
-from servotwin.simulation import warm
+from servotwin.simulation.plant import pieces as warm
 
 PACKAGE = Path(servotwin.__file__).parent
-SHADOWS = ("numba", "numpy", "llvmlite", "sitecustomize", "usercustomize", "servotwin", "importlib", "typing")
+SHADOWS = (
+    *("numba", "numpy", "llvmlite", "typer", "rich", "pydantic", "sitecustomize", "usercustomize"),
+    *("servotwin", "importlib", "typing"),
+)
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ def test_the_compiling_process_runs_nothing_of_the_current_folder(
 ) -> None:
     if path is not None:
         monkeypatch.setenv("PYTHONPATH", str(folder) if path == "stranger" else path)
-    process = warm.start_compiler(["closure"])
+    process = warm.start_compiler(["loop_closure"])
     assert process is not None
     assert process.wait(120) == 0
     assert len(list((folder.parent / "cache/loops").iterdir())) == 1
@@ -67,12 +70,13 @@ def test_variables_of_python_do_not_reach_processes(monkeypatch: pytest.MonkeyPa
     assert not [name for name in processes.environment() if name.startswith("PYTHON")]
 
 
-def test_python_m_does_not_look_for_libraries_in_the_current_folder(folder: Path) -> None:
+@pytest.mark.parametrize("module", ["servotwin", "servotwin.cli"])
+def test_python_m_does_not_look_for_libraries_in_the_current_folder(folder: Path, module: str) -> None:
     for name in ("servotwin", "importlib", "typing"):  # taken before the first line of ours runs
         (folder / f"{name}.py").unlink()
     paths = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(
-        [sys.executable, "-m", "servotwin", "robots"],
+        [sys.executable, "-m", module, "robots"],
         cwd=folder, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     assert "gsis-scara" in done.stdout
@@ -94,8 +98,8 @@ def test_only_one_module_starts_processes() -> None:
         for path in PACKAGE.rglob("*.py")
         if any(word in path.read_text(encoding="utf-8") for word in words)
     }
-    assert found <= {"processes.py", "simulation/warm.py"}
-    assert "subprocess.Popen(" not in (PACKAGE / "simulation/warm.py").read_text(encoding="utf-8")
+    assert found <= {"processes.py", "simulation/plant/pieces.py"}
+    assert "subprocess.Popen(" not in (PACKAGE / "simulation/plant/pieces.py").read_text(encoding="utf-8")
 
 
 def test_one_processor_means_one_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,3 +151,22 @@ def test_benchmarks_need_nothing_beyond_their_extra() -> None:
                 found = [node.module or ""]
             roots = {name.partition(".")[0] for name in found}
             assert roots <= allowed, f"{path.name} imports {', '.join(sorted(roots - allowed))}"
+
+
+def test_ci_proves_demo_test_and_bench_in_a_fresh_clone() -> None:
+    assert "make fresh" in (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    recipe = makefile.partition("\nfresh:")[2].partition("\n\n")[0]
+    assert recipe.startswith("  ##")  # nothing is installed before
+    assert "tools/fresh_clone.py" in recipe
+    targets = re.findall(
+        r'^    "(\w+)": \["(\w+)"', (ROOT / "tools/fresh_clone.py").read_text(encoding="utf-8"), re.M
+    )
+    assert targets == [(name, name) for name in ("demo", "test", "bench")]
+
+
+def test_makefile_lists_every_target_among_the_phony_ones() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.M)
+    assert phony is not None
+    assert set(re.findall(r"^([a-z]+):", makefile, re.M)) == set(phony[1].split())

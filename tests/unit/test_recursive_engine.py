@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from random_trees import build_mechanism, random_joint_vectors, random_mechanism, random_wrenches
-from servotwin.dynamics.recursive.engine import RecursiveEngine
+from servotwin.dynamics.recursive.tree_dynamics import RecursiveDynamics
 from servotwin.errors import ShapeError, UnsupportedError
 from servotwin.mechanism.model import Array, Mechanism
 
-Method = Callable[[RecursiveEngine, Array, Array, Array], Any]
+Method = Callable[[RecursiveDynamics, Array, Array, Array], Any]
 
 METHODS: dict[str, Method] = {
     "fkine_all": lambda e, q, qd, qdd: e.fkine_all(q),
@@ -39,12 +39,12 @@ def mechanism() -> Mechanism:
 
 
 @pytest.fixture(scope="module")
-def engine(mechanism: Mechanism) -> RecursiveEngine:
-    return RecursiveEngine(mechanism)
+def engine(mechanism: Mechanism) -> RecursiveDynamics:
+    return RecursiveDynamics(mechanism)
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_engine_leading_shape_equals_one_by_one(engine: RecursiveEngine, name: str) -> None:
+def test_engine_leading_shape_equals_one_by_one(engine: RecursiveDynamics, name: str) -> None:
     rng = np.random.default_rng(0)
     q, qd, qdd = rng.uniform(-1.0, 1.0, (3, 2, 3, 4))
     method = METHODS[name]
@@ -54,7 +54,7 @@ def test_engine_leading_shape_equals_one_by_one(engine: RecursiveEngine, name: s
     assert method(engine, q[:0], qd[:0], qdd[:0]).shape == (0, *together.shape[1:])
 
 
-def test_rnea_mixed_leading_shapes_broadcast(engine: RecursiveEngine, mechanism: Mechanism) -> None:
+def test_rnea_mixed_leading_shapes_broadcast(engine: RecursiveDynamics, mechanism: Mechanism) -> None:
     rng = np.random.default_rng(0)
     q, qd, qdd = rng.uniform(-1, 1, (5, 1, 4)), rng.uniform(-1, 1, 4), rng.uniform(-1, 1, (3, 4))
     f_ext = random_wrenches(rng, mechanism)
@@ -63,7 +63,7 @@ def test_rnea_mixed_leading_shapes_broadcast(engine: RecursiveEngine, mechanism:
     assert np.array_equal(tau[4, 2], engine.rnea(q[4, 0], qd, qdd[2], f_ext))
 
 
-def test_engine_odd_memory_layouts_are_accepted_and_left_alone(engine: RecursiveEngine) -> None:
+def test_engine_odd_memory_layouts_are_accepted_and_left_alone(engine: RecursiveDynamics) -> None:
     q = np.random.default_rng(0).uniform(-1, 1, (4, 7)).T  # Fortran order
     q.flags.writeable = False
     before = q.copy()
@@ -92,18 +92,18 @@ def test_engine_odd_memory_layouts_are_accepted_and_left_alone(engine: Recursive
     ],
 )
 def test_engine_wrong_shape_is_refused(
-    engine: RecursiveEngine, call: Callable[[RecursiveEngine], Any], text: str
+    engine: RecursiveDynamics, call: Callable[[RecursiveDynamics], Any], text: str
 ) -> None:
     with pytest.raises(ShapeError, match=text):
         call(engine)
 
 
-def test_engine_unknown_axes_are_refused(engine: RecursiveEngine) -> None:
+def test_engine_unknown_axes_are_refused(engine: RecursiveDynamics) -> None:
     with pytest.raises(ValueError, match="expected 'world' or 'frame'"):
         engine.jacobian(np.zeros(4), axes="tool")  # type: ignore[arg-type]
 
 
-def test_jacobian_base_frame_is_zero(engine: RecursiveEngine) -> None:
+def test_jacobian_base_frame_is_zero(engine: RecursiveDynamics) -> None:
     q, qd = np.ones((2, 4))
     assert np.array_equal(engine.frame_pose(q, "base"), np.eye(4))
     assert not engine.jacobian(q, "base").any()
@@ -113,7 +113,7 @@ def test_jacobian_base_frame_is_zero(engine: RecursiveEngine) -> None:
 
 def test_jacobian_frame_on_a_branch_ignores_other_branches() -> None:
     mechanism = build_mechanism([-1, 0, 0], [False] * 3, [False] * 3, np.random.default_rng(0))
-    jac = RecursiveEngine(mechanism).jacobian(np.ones(3), "link2")
+    jac = RecursiveDynamics(mechanism).jacobian(np.ones(3), "link2")
     assert not jac[:, 2].any()
     assert jac[:, :2].all()
 
@@ -121,7 +121,7 @@ def test_jacobian_frame_on_a_branch_ignores_other_branches() -> None:
 def test_aba_massless_tip_is_refused_unless_it_has_armature(mechanism: Mechanism) -> None:
     phi = mechanism.phi.copy()
     phi[-1] = 0.0
-    engine = RecursiveEngine(mechanism.with_(phi=phi))
+    engine = RecursiveDynamics(mechanism.with_(phi=phi))
     q, qd, tau = random_joint_vectors(np.random.default_rng(0), mechanism, 3)
     with pytest.raises(UnsupportedError, match="joint 'j4' moves no inertia"):
         engine.aba(q, qd, tau)
@@ -138,7 +138,7 @@ def test_engine_pendulum_equals_formula() -> None:
     X_tree = np.eye(4)
     X_tree[:3, :3] = [[1, 0, 0], [0, 0, -1], [0, 1, 0]]  # joint axis along -y of the base, x forward, y up
     phi = np.array([[m, m * length, 0, 0, 0, 0, m * length**2, 0, 0, m * length**2]])
-    engine = RecursiveEngine(base.with_(X_tree=X_tree[None], phi=phi, gravity=np.array([0, 0, -g])))
+    engine = RecursiveDynamics(base.with_(X_tree=X_tree[None], phi=phi, gravity=np.array([0, 0, -g])))
     tau = m * length**2 * qdd + m * g * length * np.cos(q)
     assert engine.rnea([q], [7.0], [qdd]) == pytest.approx([tau], rel=1e-13)
     assert engine.aba([q], [7.0], [tau]) == pytest.approx([qdd], rel=1e-12)
@@ -149,7 +149,7 @@ def test_engine_pendulum_equals_formula() -> None:
 
 def test_engine_without_joints_gives_empty_results() -> None:
     mechanism = build_mechanism([], [], [], np.random.default_rng(0))
-    engine = RecursiveEngine(mechanism)
+    engine = RecursiveDynamics(mechanism)
     assert engine.rnea([], [], []).shape == (0,)
     assert engine.crba(np.zeros((5, 0))).shape == (5, 0, 0)
     assert np.array_equal(engine.frame_pose([], "base"), np.eye(4))

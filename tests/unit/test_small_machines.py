@@ -16,7 +16,7 @@ import pytest
 
 import servotwin as st
 from servotwin.cli.main import main
-from servotwin.dynamics.recursive.jit import SourceCache
+from servotwin.compiled.jit import CompiledCache
 from servotwin.motion import reachability
 from tests import small_drives as small
 
@@ -78,7 +78,7 @@ def test_an_unknown_user_without_a_home_works_in_a_private_folder_and_is_told(
 def test_time_optimal_motion_is_compiled_into_the_cache_of_the_house() -> None:
     kernels = [value for value in vars(reachability).values() if hasattr(value, "py_func")]
     assert len(kernels) >= 4
-    assert all(isinstance(kernel._cache, SourceCache) for kernel in kernels)
+    assert all(isinstance(kernel._cache, CompiledCache) for kernel in kernels)
 
 
 def test_no_module_uses_a_cache_of_numba() -> None:

@@ -28,8 +28,8 @@ from servotwin.report.equations_page import equations_html
 from servotwin.report.page import Card, Figure, Page
 from servotwin.robot.derive import numbered
 from servotwin.robot.robot import Robot
-from servotwin.simulation.measured import read_measured
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.comparing.measured_signals import read_measured
+from servotwin.simulation.results.result_files import read_result
 
 # What ends a comment, a string or an element somewhere; names hold no blank, '.', '#', '=' and ','.
 NAMES = (

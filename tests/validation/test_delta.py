@@ -12,13 +12,13 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import servotwin as st
-from servotwin.robot.recursive_road import RecursiveRoad
+from servotwin.robot.recursive_engine import RecursiveDynamics
 from tests.closed_by_numpy import ClosedByNumpy
 from tests.closed_robots import free_plate
 
 ARM, FOREARM, MASS, GRAVITY = 1.0, 2.0, 10.0, 9.80665
 TURNS = np.radians([0.0, 120.0, 240.0])
-AGREE = 1e-9  # relative: three roads, each of some thousand roundings
+AGREE = 1e-9  # relative: three engines, each of some thousand roundings
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_delta_torques_of_the_paper_agree_three_ways(delta, motion):
     tau = delta.rne(q, qd, qdd)
     scale = np.abs(tau).max()
     assert np.abs(tau - virtual_work(q, qd, qdd)).max() < AGREE * scale
-    by_numpy = ClosedByNumpy(delta.mechanism, RecursiveRoad(delta.mechanism.opened))
+    by_numpy = ClosedByNumpy(delta.mechanism, RecursiveDynamics(delta.mechanism.opened))
     assert np.abs(tau - by_numpy.rne(q, qd, qdd, False)).max() < AGREE * scale
     # another opening of the same loops: the plate slides freely, three cuts instead of two
     assert np.abs(tau - free_plate(heavy=False).rne(q, qd, qdd)).max() < AGREE * scale
@@ -111,8 +111,8 @@ def test_delta_virtual_cut_and_multipliers_give_the_torques_of_equations_5_and_6
     plan, end = MOTIONS[motion]
     q, qd, qdd = plan(np.linspace(0.0, end, 31))
     x, xd, xdd = delta.full_motion(q, qd, qdd)
-    tree = delta._road.tree.rne(x, xd, xdd, False)
-    S = delta._road.loops.gradient(x)
+    tree = delta._engine.tree.rne(x, xd, xdd, False)
+    S = delta._engine.loops.gradient(x)
     forces = delta.constraint_forces(q, qd, qdd)
     multipliers = np.concatenate([forces["cut2"][:, :3], forces["cut3"][:, :3]], axis=1)
     from_eq_5 = np.linalg.solve(np.swapaxes(S[:, :, 3:], 1, 2), tree[:, 3:, None])[..., 0]
@@ -158,7 +158,7 @@ def test_delta_driven_by_those_torques_follows_the_planned_motion(delta, motion)
     q, qd, _ = plan(end)
     # gravity is unstable there: what is left of 1e-11 per step grows as exp(3 t)
     assert np.abs(run.y[:, -1] - np.append(q, qd)).max() < 1e-6
-    assert np.abs(delta._road.loops.gap(delta.coordinates(run.y[:3].T))).max() < 1e-13
+    assert np.abs(delta._engine.loops.gap(delta.coordinates(run.y[:3].T))).max() < 1e-13
 
 
 def test_delta_with_the_fourth_axis_turns_its_gripper_as_the_actuator(delta):

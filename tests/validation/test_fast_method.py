@@ -14,7 +14,7 @@ import pytest
 
 import servotwin as st
 from servotwin.mechanism.model import Array
-from servotwin.simulation.result import Result
+from servotwin.simulation.results.result import Result
 
 MICROMETRE = 1e-6
 CONVERGED = (("solver.method", "rk4"), ("solver.steps", "8"))

@@ -17,10 +17,10 @@ import pytest
 import servotwin as st
 from servotwin.description.load import read_description
 from servotwin.report.simulation_files import write_result
-from servotwin.simulation.compare import compare
-from servotwin.simulation.measured import read_measured
-from servotwin.simulation.result import Result
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.comparing.compare import compare
+from servotwin.simulation.comparing.measured_signals import read_measured
+from servotwin.simulation.results.result import Result
+from servotwin.simulation.results.result_files import read_result
 
 KGF_CM = 0.0980665  # N m
 

@@ -16,7 +16,7 @@ import pytest
 import servotwin as st
 from servotwin.description.load import read_description
 from servotwin.simulation.job_run import run_job
-from servotwin.simulation.result import Result
+from servotwin.simulation.results.result import Result
 
 ANGLE = 1e-4  # rad: at 1 to 5 rad/s a delay of 20 us is as much; measured 2.6e-5
 CURRENT = 0.01  # of the largest current of the axis; measured 0.0032

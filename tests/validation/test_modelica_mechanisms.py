@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 import servotwin as st
-from servotwin.simulation.result import Result
+from servotwin.simulation.results.result import Result
 
 # time [s], angle [rad] and speed [rad/s] of the first hinge, of the second
 DOUBLE_PENDULUM = [

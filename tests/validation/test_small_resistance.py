@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from servotwin.simulation.result import Result
+from servotwin.simulation.results.result import Result
 from tests import small_drives as small
 
 MOTORS = {

@@ -20,24 +20,29 @@ SIZE = 32
 SECRET = stat.S_IRWXG | stat.S_IRWXO  # rights that nobody else may have
 
 
-def key_of(folder: Path, *, make: bool = False) -> bytes | None:
-    """The key of the entries in a folder; None if there is none and none can, or shall, be made."""
+def key_of(folder: Path | None, *, make: bool = False) -> bytes | None:
+    """The key of the entries in a folder; None if there is none and none can, or shall, be made.
+
+    Without a folder for entries the key is the one that lies apart.
+    """
     apart = user_folder("XDG_STATE_HOME", ".local", "state")
     found = _found(apart, folder)
-    if found is None and make:
-        _make(_home(apart, folder))
+    home = _home(apart, folder)
+    if found is None and make and home is not None:
+        _make(home)
     if found is None:
         _found.cache_clear()  # this process or another one may have made one meanwhile
     return _found(apart, folder) if make else found
 
 
 @lru_cache(maxsize=8)
-def _found(apart: Path | None, folder: Path) -> bytes | None:
+def _found(apart: Path | None, folder: Path | None) -> bytes | None:
     found = None if apart is None else _read(apart)
-    return found or _read(_home(apart, folder))
+    home = _home(apart, folder)
+    return found or (None if home is None else _read(home))
 
 
-def _home(apart: Path | None, folder: Path) -> Path:
+def _home(apart: Path | None, folder: Path | None) -> Path | None:
     """Where the key belongs: apart from the cache, if the user can have a folder there."""
     return folder if apart is None or make_folder(apart) is not None else apart
 

@@ -29,9 +29,7 @@ def sealed(text: str, *parts: str | bytes) -> bool:
 
 
 def _key() -> bytes:
-    folder = place().to_write()
-    found = None if folder is None else key_of(folder, make=True)
-    return found or _passing()
+    return key_of(place().to_write(), make=True) or _passing()
 
 
 @cache

@@ -21,16 +21,6 @@ from servotwin.cache.trust import folder_fault, make_folder, read_trusted, say_o
 Kind = Literal["kernels", "loops", "robots"]
 MAGIC = b"servotwin-cache-2\n"
 MAC_SIZE = 32
-PACKAGE = Path(__file__).resolve().parents[1]
-
-
-def source_digest(*globs: str) -> str:
-    """Digest of the package's own sources: what they wrote before they changed is not read again."""
-    digest = hashlib.sha256()
-    for glob in globs:
-        for path in sorted(PACKAGE.glob(glob)):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 def read(kind: Kind, name: str) -> bytes | None:

@@ -8,6 +8,7 @@ import typer
 
 from servotwin.cli.options import (
     PLAIN,
+    AllowCode,
     AllowOutside,
     Folder,
     Json,
@@ -175,6 +176,7 @@ def run_job(
     max_memory: MaxMemory = None,
     max_time: MaxTime = None,
     no_report: NoReport = False,
+    allow_code: AllowCode = False,
     outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
@@ -188,7 +190,7 @@ def run_job(
     code = run(
         job, robot, out, overrides, plant, q=q, io=io, fit=fit, override=override, time_limit=time_limit,
         gripper=gripper, method=method, pwm=pwm, seed=seed, record=record, max_memory=max_memory,
-        max_time=max_time, report=not no_report, overwrite=overwrite, json=json,
+        max_time=max_time, report=not no_report, overwrite=overwrite, allow_code=allow_code, json=json,
     )  # fmt: skip
     raise typer.Exit(code)
 

@@ -21,11 +21,11 @@ def compare(
     """Compare a simulated with a measured run, write page and numbers, and say where they are."""
     delta, mapping = read_shift(shift), read_columns(columns)
     most = read_limits(max_memory, None).memory
-    from servotwin.simulation.compare import compare as run
-    from servotwin.simulation.compare import comparison_summary
-    from servotwin.simulation.measured import read_measured, some_names
-    from servotwin.simulation.result_folder import COMPARISON_FILES, claim_folder
-    from servotwin.simulation.stored import read_result
+    from servotwin.simulation.comparing.compare import compare as run
+    from servotwin.simulation.comparing.compare import comparison_summary
+    from servotwin.simulation.comparing.measured_signals import read_measured, some_names
+    from servotwin.simulation.results.folder import COMPARISON_FILES, claim_folder
+    from servotwin.simulation.results.result_files import read_result
 
     folder = out or Path(result) / "comparison"
     if out is None and Path(folder).is_symlink():  # which whoever made the result has chosen
@@ -36,6 +36,7 @@ def compare(
         record = read_measured(measured, saved.signals, mapping, means or (), max_memory=most)
         comparison = run(saved, record, delta)
         numbers = comparison_summary(comparison, saved, record)
+        record = record.without_numbers()
     with working("writing the page"), finishing():
         from servotwin.report.compare_page import write_comparison
 

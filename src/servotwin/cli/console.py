@@ -118,7 +118,7 @@ def make_session(
     from servotwin.jobs.player import Player
     from servotwin.jobs.points_file import points_path
     from servotwin.jobs.program import SHIPPED, load_program, locate
-    from servotwin.simulation.live import LiveRobot
+    from servotwin.simulation.live_robot import LiveRobot
 
     live = LiveRobot(robot, changes, drives=drives)
     model = live.robot

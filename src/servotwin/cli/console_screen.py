@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -13,7 +12,7 @@ from rich.text import Text
 from servotwin.cli.console_session import STEPS, Session
 from servotwin.cli.jog import joint_values, tool_values
 from servotwin.cli.output import fixed
-from servotwin.control.states import MAY_MOVE, POWERED, State
+from servotwin.control.main.states import MAY_MOVE, POWERED, State
 from servotwin.description.plain_text import visible
 from servotwin.report.labels import joint_units
 
@@ -114,7 +113,9 @@ def _job(session: Session) -> Group:
     source = session.sources[called]
     middle = (line or 1) - 1
     first = max(0, min(middle - AROUND, len(source) - 2 * AROUND - 1))
-    shown: list[RenderableType] = [Text(visible(Path(called).name), style="dim")] if called else []
+    shown: list[RenderableType] = (
+        [Text(visible(_called_file(session, called)), style="dim")] if called else []
+    )
     for i, text in enumerate(source[first : first + 2 * AROUND + 1], first + 1):
         here = i == line
         mark = ">" if here else " "
@@ -122,6 +123,13 @@ def _job(session: Session) -> Group:
         line_text.no_wrap, line_text.overflow = True, "ellipsis"
         shown.append(line_text)
     return Group(*shown)
+
+
+def _called_file(session: Session, file: str) -> str:
+    """A file that the job calls, as the job names it."""
+    from servotwin.jobs.program import shown_file
+
+    return shown_file(file, session.program.job.file if session.program is not None else "")
 
 
 def _signals(session: Session) -> str:

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from servotwin.cli.console_words import refused
-from servotwin.control.exchange import Reply
-from servotwin.control.jogging import Frame, Jog
-from servotwin.control.states import MAY_MOVE, POWERED, Event, Mode, State
+from servotwin.control.main.exchange import Reply
+from servotwin.control.main.jogging import Frame, Jog
+from servotwin.control.main.states import MAY_MOVE, POWERED, Event, Mode, State
 from servotwin.errors import ServotwinError
 
 if TYPE_CHECKING:
     from servotwin.jobs.player import Player, TaughtPoints
     from servotwin.jobs.program import Program
-    from servotwin.simulation.live import LiveRobot
+    from servotwin.simulation.live_robot import LiveRobot
 
 PLUS, MINUS = "123456789", "qwertyuio"  # the digits, and the keys below them
 FRAMES: tuple[Frame, ...] = ("joint", "base", "tool")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from servotwin.control.jogging import Frame
-from servotwin.control.main_controller import MainController
-from servotwin.control.states import MAY_MOVE, MODES_OF, POWERED, TRANSITIONS, Event, Mode, State
+from servotwin.control.main.jogging import Frame
+from servotwin.control.main.main_controller import MainController
+from servotwin.control.main.states import MAY_MOVE, MODES_OF, POWERED, TRANSITIONS, Event, Mode, State
 
 ASKED = {
     Event.ENABLE: "switch the power on",

@@ -12,8 +12,8 @@ from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import DONE, LONG, how_it_ended, run_scenario, scenario_overrides
 
 if TYPE_CHECKING:
-    from servotwin.simulation.result import Result
-    from servotwin.simulation.scenario import Scenario
+    from servotwin.simulation.results.result import Result
+    from servotwin.simulation.scenario.scenario import Scenario
 
 SCENARIOS = ("scara-a-axis-100deg", "scara-full-range")
 PAGE, SUMMARY = "report.html", "summary.json"
@@ -23,8 +23,8 @@ def demo(out: str, overrides: Sequence[str] | None, *, overwrite: bool = False, 
     """Simulate the moves of Lee 1989, write their reports and one over both, and say where it is; the exit code."""
     changes = scenario_overrides(overrides, None)
     with working("loading the simulator"):
-        from servotwin.simulation.result_folder import claim_folder, replaced_folder
-        from servotwin.simulation.scenario import read_scenario
+        from servotwin.simulation.results.folder import claim_folder, replaced_folder
+        from servotwin.simulation.scenario.scenario import read_scenario
 
         folder = Path(out)
         chosen = [read_scenario(name, changes) for name in SCENARIOS]
@@ -51,7 +51,7 @@ def demo(out: str, overrides: Sequence[str] | None, *, overwrite: bool = False, 
 
 def _own(scenarios: Sequence[Scenario]) -> list[str]:
     """The files that a demo writes, as paths below its folder."""
-    from servotwin.simulation.result_folder import RUN_FILES
+    from servotwin.simulation.results.folder import RUN_FILES
 
     return [PAGE, SUMMARY, *(f"{scenario.name}/{file}" for scenario in scenarios for file in RUN_FILES)]
 
@@ -73,13 +73,13 @@ def _write_runs(results: Sequence[Result], folder: Path) -> dict[str, str]:
 def _write_demo(results: Sequence[Result], folder: Path) -> dict[str, Any]:
     """Write the runs, the page over both and its numbers; the numbers."""
     from servotwin.report.demo_page import demo_page, findings
-    from servotwin.report.files import write_bytes, write_json
+    from servotwin.report.files import write_json, write_page
     from servotwin.report.simulation_files import json_ready
 
     links = _write_runs(results, folder)
     numbers = json_ready(findings(results[0], results[1]))
     with working("drawing the page over both"):
-        write_bytes(folder / PAGE, demo_page(results[0], results[1], links).encode())
+        write_page(folder / PAGE, demo_page(results[0], results[1], links))
     write_json(folder / SUMMARY, numbers)
     return dict(numbers)
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from servotwin.cli.arguments import read_overrides, read_quantity
 from servotwin.cli.output import print_json, print_line, print_note, working
-from servotwin.description.compose import Files
+from servotwin.description.compose import MAX_EXTENDS, Files
 from servotwin.description.file_write import export_text, refuse_existing
 from servotwin.description.load import read_description
-from servotwin.description.nodes import one_line, quoted
+from servotwin.description.nodes import Node, one_line, quoted
 from servotwin.description.reach import Reach
 from servotwin.description.schema import STANDARD_GRAVITY, RobotDescription
 from servotwin.errors import InputError, ServotwinError
@@ -75,20 +75,46 @@ def _is_scenario(file: str) -> bool:
         raise InputError("a job; expected a robot or scenario: 'servotwin job check' reads jobs", file=file)
     if not file.lower().endswith((".yaml", ".yml")):
         return False
-    fields = Files(reach=Reach.of(file)).read(Path(file)).value
+    files = Files(reach=Reach.of(file))
+    tree = files.read(Path(file))
+    fields = tree.value
     if not isinstance(fields, dict):
         return False
     known = {*RobotDescription.model_fields, "extends", "include", "choose", "variables"}
     if fields and not known & fields.keys() and all(isinstance(f.value, dict) for f in fields.values()):
         text = "a file of parts, not a robot; it is checked with the robot that includes it"
         raise InputError(text, file=one_line(file, 200))
-    return "format" in fields and str(fields["format"].value).startswith("servotwin-scenario/")
+    return _format_of(tree, files).startswith("servotwin-scenario/")
+
+
+def _format_of(tree: Node, files: Files) -> str:
+    """The format that a file states, or a file that it extends; '' if none does or one cannot be found."""
+    from servotwin.simulation.scenario.scenario import find_scenario, scenario_names
+
+    for _ in range(MAX_EXTENDS):
+        fields = tree.value if isinstance(tree.value, dict) else {}
+        if "format" in fields:
+            return str(fields["format"].value)
+        base = fields.get("extends")
+        if base is None or not isinstance(base.value, str):
+            return ""
+        name = base.value.strip()
+        if name in scenario_names():
+            tree = files.read(find_scenario(name))
+            continue
+        if not name.lower().endswith((".yaml", ".yml")):
+            return ""
+        try:
+            tree = files.read(files.locate(name, base, "extends"))
+        except InputError:  # which is told when the file is read
+            return ""
+    return ""
 
 
 def _scenario(file: str, changes: dict[str, str]) -> dict[str, Any]:
     """Robot, moves and duration of a scenario; its law is not run, and nothing is simulated."""
     from servotwin.mechanism.build import build_mechanism
-    from servotwin.simulation.scenario import plan_scenario, read_scenario
+    from servotwin.simulation.scenario.scenario import plan_scenario, read_scenario
 
     scenario = read_scenario(file, changes)
     known = scenario.description
@@ -118,7 +144,7 @@ def schema(kind: str, out: str | None, *, overwrite: bool = False, json: bool) -
     if kind == "robot":
         found = json_schema()
     elif kind == "scenario":
-        from servotwin.simulation.scenario_schema import scenario_schema
+        from servotwin.simulation.scenario.schema import scenario_schema
 
         found = scenario_schema()
     else:

@@ -20,6 +20,8 @@ from servotwin.cli.output import (
     working,
 )
 from servotwin.description.nodes import one_line
+from servotwin.drives.kind import Feed
+from servotwin.drives.table import kind_named
 from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits, unit_key
 
 RPM = 30.0 / math.pi  # turns per minute in one rad/s
@@ -116,7 +118,7 @@ def _print_supply(data: dict[str, Any]) -> None:
         print_heading("Supply")
         # the three legs of a synchronous motor's bridge have one pattern
         legs = any(
-            axis.get("motor", {}).get("kind", "dc").startswith("dc")
+            kind_named(axis.get("motor", {}).get("kind")).feed is Feed.H_BRIDGE
             for axis in data["axes"]
             if "motor" in axis
         )

@@ -11,8 +11,8 @@ from servotwin.description.fields import Celsius, Measure, Period
 from servotwin.description.nodes import Node, join
 from servotwin.description.schema import Axis, RobotDescription
 from servotwin.mechanism.model import Mechanism
-from servotwin.report.envelope import reach
 from servotwin.report.labels import finite, plain, unit_key
+from servotwin.report.reach import reach
 from servotwin.robot.robot import Robot
 
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from servotwin.report.job_files import JobFiles
     from servotwin.report.job_view import Done, JobStory
     from servotwin.robot.robot import Robot
-    from servotwin.simulation.budget import Budget
-    from servotwin.simulation.job_log import JobLog
-    from servotwin.simulation.job_settings import JobSettings
+    from servotwin.simulation.preflight.budget import Budget
+    from servotwin.simulation.results.job_log import JobLog
+    from servotwin.simulation.scenario.job_settings import JobSettings
 
 REFUSED = 2
 
@@ -208,6 +208,7 @@ def run(
     max_time: str | None = None,
     report: bool = True,
     overwrite: bool = False,
+    allow_code: bool = False,
     json: bool = False,
 ) -> int:
     """Simulate a job on arm, drives and controllers, write the report and say where it is; the exit code."""
@@ -219,8 +220,8 @@ def run(
         from servotwin.report.job_files import write_job_result
         from servotwin.report.job_story import story_of
         from servotwin.simulation.job_run import JobFailedError, run_job
-        from servotwin.simulation.job_settings import with_simulation
-        from servotwin.simulation.result_folder import RUN_FILES, claim_folder
+        from servotwin.simulation.results.folder import RUN_FILES, claim_folder
+        from servotwin.simulation.scenario.job_settings import with_simulation
 
         program = load_program(job)
         if gripper and gripper not in Signals().outputs:
@@ -239,7 +240,10 @@ def run(
     failure: JobFailedError | None = None
     with progress_bar(f"simulating {Path(program.job.file).stem}") as progress:
         try:
-            ran = run_job(program, None, robot, changes, io_script=io, settings=settings, progress=progress)
+            ran = run_job(
+                program, None, robot, changes, io_script=io, settings=settings, progress=progress,
+                allow_code=allow_code,
+            )  # fmt: skip
         except JobFailedError as error:
             failure, ran = error, error.run
         except (ServotwinError, KeyboardInterrupt):
@@ -341,7 +345,7 @@ def job_settings(
     from servotwin.robot.load import load_robot
     from servotwin.simulation.job_play import TIME_LIMIT
     from servotwin.simulation.job_run import no_robot
-    from servotwin.simulation.job_settings import JobSettings
+    from servotwin.simulation.scenario.job_settings import JobSettings
 
     start: dict[str, float] = {}
     if q is not None:

@@ -18,7 +18,7 @@ from servotwin.mechanism.urdf_export import roll_pitch_yaw
 from servotwin.report.labels import joint_units, plain, unit_key
 
 if TYPE_CHECKING:
-    from servotwin.control.jogging import Jog
+    from servotwin.control.main.jogging import Jog
     from servotwin.motion.trajectory import Trajectory
     from servotwin.robot.robot import Robot
 
@@ -102,7 +102,7 @@ def read_step(
     speed: float,
 ) -> Jog:
     """The step that the options describe: one joint, or one direction of the tool."""
-    from servotwin.control.jogging import Jog
+    from servotwin.control.main.jogging import Jog
 
     share = jog_percent(speed) / 100.0
     given = {axis: text for axis, text in shifts.items() if text is not None}
@@ -145,8 +145,8 @@ def _quantity(option: str, text: str, unit: str) -> float:
 
 def planned_step(robot: Robot, description: Any, q: Array, step: Jog) -> Trajectory:
     """The motion that the controller would make of a step from q (n,)."""
-    from servotwin.control.exchange import Settings
-    from servotwin.control.reference import Reference
+    from servotwin.control.main.exchange import Settings
+    from servotwin.control.main.reference import Reference
     from servotwin.motion.limits import limits_of
 
     control = description.controller

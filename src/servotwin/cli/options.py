@@ -102,7 +102,7 @@ MaxTime = Annotated[
     typer.Option("--max-time", metavar="TIME", help="Refuse what takes longer to compute; default '1 h'."),
 ]
 AllowCode = Annotated[
-    bool, typer.Option("--allow-code", help="Run the control law that the scenario names; Python code.")
+    bool, typer.Option("--allow-code", help="Run the Python code of laws and actuators that files name.")
 ]
 AllowOutside = Annotated[
     bool,

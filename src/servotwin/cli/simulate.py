@@ -27,9 +27,9 @@ from servotwin.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
     from servotwin.report.simulation_files import ResultFiles
-    from servotwin.simulation.budget import Budget
-    from servotwin.simulation.result import Result
-    from servotwin.simulation.scenario import Scenario
+    from servotwin.simulation.preflight.budget import Budget
+    from servotwin.simulation.results.result import Result
+    from servotwin.simulation.scenario.scenario import Scenario
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 LONG = 2.0  # s of compiling that are worth a line
@@ -56,7 +56,7 @@ SCENARIO_FIELDS = frozenset(
 
 def list_scenarios(*, json: bool) -> None:
     """Print the scenarios that ship with the package."""
-    from servotwin.simulation.scenario import read_scenario, scenario_names
+    from servotwin.simulation.scenario.scenario import read_scenario, scenario_names
 
     with working("reading the scenarios"):
         found = [(name, read_scenario(name)) for name in scenario_names()]
@@ -103,13 +103,13 @@ def simulate(
             changes[field] = Placed(text, Origin(option))
     read_limits(max_memory, max_time)
     with working("reading the scenario"):
-        from servotwin.simulation.law_file import check_allowed
-        from servotwin.simulation.scenario import read_scenario
+        from servotwin.simulation.scenario.law_file import check_allowed
+        from servotwin.simulation.scenario.scenario import read_scenario
 
         chosen = read_scenario(scenario, changes)
         check_allowed(chosen.law, allow_code)
     folder = out or f"out/{chosen.name}"
-    from servotwin.simulation.result_folder import RUN_FILES, claim_folder
+    from servotwin.simulation.results.folder import RUN_FILES, claim_folder
 
     claim_folder(folder, RUN_FILES, overwrite=overwrite)  # a refusal comes before the work is done
     result, failure = run_scenario(chosen, max_memory=max_memory, max_time=max_time, allow_code=allow_code)
@@ -123,7 +123,7 @@ def simulate(
 
 def read_limits(max_memory: str | None, max_time: str | None) -> Budget:
     """The options --max-memory and --max-time; what is not accepted is said before anything is read."""
-    from servotwin.simulation.budget import read_budget
+    from servotwin.simulation.preflight.budget import read_budget
 
     return read_budget(max_memory, max_time)
 
@@ -173,7 +173,7 @@ def scenario_overrides(
     level: str | None = None,
 ) -> dict[str, str]:
     """The options as changes of the scenario file: ``--set`` of either file, ``--plant`` of the truth alone."""
-    from servotwin.simulation.scenario_parts import METHODS, PWM
+    from servotwin.simulation.scenario.parts import METHODS, PWM
 
     changes = {}
     for field, value in read_overrides(overrides).items():
@@ -314,7 +314,7 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
     balance = (numbers.get("energy") or {}).get("balance_error_relative")
     if balance is not None and abs(balance) < 1.0:  # a run that diverged has none
         lines.append(f"energy balance: {abs(balance):.1e} of the energy moved is unaccounted for")
-    from servotwin.simulation.limits_met import bus_words
+    from servotwin.simulation.results.limits_met import bus_words
 
     words = bus_words(numbers.get("bus"))
     lines += [words] if words else []

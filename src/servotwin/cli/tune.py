@@ -13,7 +13,7 @@ from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
-    from servotwin.control.loops import Loop
+    from servotwin.control.tuning.loops import Loop
     from servotwin.design.tuning import Tuning
 
 
@@ -44,7 +44,7 @@ def tune(
         from servotwin.design.tuning import tune as compute
         from servotwin.mechanism.build import build_mechanism
         from servotwin.robot.robot import Robot
-        from servotwin.simulation.result_folder import TUNE_FILES, claim_folder
+        from servotwin.simulation.results.folder import TUNE_FILES, claim_folder
 
         description = read_description(name, changes)
         pose = None if q is None else read_positions("--q", q, Robot(build_mechanism(description)))

@@ -75,9 +75,8 @@ class Files:
     ) -> None:
         self.find, self.reach = find, reach
         self.trees: dict[Path, Node] = {}
-        self.absent: list[
-            Path
-        ] = []  # where a file was looked for first; one that appears there is another answer
+        # where a file was looked for first; one that appears there is another answer
+        self.absent: list[Path] = []
         self.density, self.allow_code = density, allow_code  # for URDF files, see ``import_urdf``
         self.notes: list[str] = []
         self.warnings: list[str] = []

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 
 from servotwin.description.checks import inertia_problems
 from servotwin.description.controller_parts import time_text
+from servotwin.description.drive_data import drives_of
 from servotwin.description.fields import nanoseconds
 from servotwin.description.friction_curve import rest_torques
-from servotwin.description.motors import owners
 from servotwin.description.nodes import Origin, one_line
 from servotwin.description.problems import find
 from servotwin.description.schema import Axis, Motor, RobotDescription
+from servotwin.drives.kind import PHASE
+from servotwin.drives.table import kind_named
 from servotwin.errors import located
 
 CONSTANTS = 0.05  # torque and voltage constant of one motor follow from each other in SI
-PHASE = 2.0 / 3.0  # amplitude of a phase's back-EMF over the torque per amplitude of the q current
 OUTPUT = 0.10  # data sheets round speed, torque and power
 RATED = 0.20  # friction and iron losses take current and voltage too, and data sheets round
 PEAK = 0.05  # the same for a torque and the current that makes it
@@ -79,7 +80,9 @@ def _of_power(description: RobotDescription) -> Iterator[tuple[str, str]]:
             " conduct and short the bus (shoot-through), which is not modelled",
         )
     synchronous = [
-        name for name, axis in description.axes.items() if axis.motor and axis.motor.kind == "pmsm"
+        name
+        for name, axis in description.axes.items()
+        if axis.motor and kind_named(axis.motor.kind).three_phase
     ]
     if bridge.modulation == "bipolar" and synchronous:
         yield (
@@ -104,9 +107,9 @@ def _of_motor(motor: Motor) -> Iterator[tuple[str, str]]:
 
 def _of_constants(motor: Motor) -> Iterator[tuple[str, str]]:
     K_t, K_e = motor.torque_constant, motor.voltage_constant
-    if not K_t or not K_e or motor.kind == "hydraulic":
+    if not K_t or not K_e or kind_named(motor.kind).winding is None:
         return
-    if motor.kind == "pmsm":
+    if kind_named(motor.kind).three_phase:
         if abs(K_e / (PHASE * K_t) - 1.0) > CONSTANTS:
             yield (
                 "motor.voltage_constant",
@@ -124,18 +127,20 @@ def _of_constants(motor: Motor) -> Iterator[tuple[str, str]]:
 def _of_ratings(motor: Motor) -> Iterator[tuple[str, str]]:
     """Rated current and voltage beside what rated torque and speed take."""
     K_t, torque, speed = motor.torque_constant, motor.rated_torque, motor.rated_speed
-    if not K_t or motor.kind in ("hydraulic", "ideal"):
+    if not K_t or not kind_named(motor.kind).bridge:
         return
     current = torque / K_t if torque else None
     stated = motor.rated_current
     if stated and current and abs(current / stated - 1.0) > RATED:
-        amplitude = "; expected the amplitude of a phase, not RMS" if motor.kind == "pmsm" else ""
+        amplitude = (
+            "; expected the amplitude of a phase, not RMS" if kind_named(motor.kind).three_phase else ""
+        )
         yield (
             "motor.rated_current",
             f"{stated:.4g} A differs from rated_torque over torque_constant, {current:.4g} A,"
             f" by {abs(current / stated - 1.0):.0%}{amplitude}",
         )
-    if motor.rated_voltage and speed and motor.kind != "pmsm":
+    if motor.rated_voltage and speed and not kind_named(motor.kind).three_phase:
         needed = K_t * speed + (motor.resistance or 0.0) * (current or stated or 0.0)
         if abs(needed / motor.rated_voltage - 1.0) > RATED:
             yield (
@@ -178,7 +183,7 @@ def _of_gears(description: RobotDescription) -> Iterator[tuple[str, str]]:
         return
     for name, axis in description.axes.items():
         gear = axis.gear
-        if axis.motor is None or axis.motor.kind in ("hydraulic", "ideal") or axis.prismatic:
+        if axis.motor is None or not kind_named(axis.motor.kind).bridge or axis.prismatic:
             continue
         if gear is None or (gear.motor_per_joint is None and gear.kind != "direct"):
             yield (
@@ -216,17 +221,16 @@ def _ratio(description: RobotDescription, name: str) -> float | None:
     gear, transmission = description.axes[name].gear, description.transmission
     if transmission is None:
         return (gear.motor_per_joint if gear else None) or (None if description.axes[name].prismatic else 1.0)
-    joints, rows = description.joint_names, owners(description)
-    if name not in rows or name not in joints:
-        return None
-    return transmission.matrix[rows.index(name)][joints.index(name)]
+    joints = description.joint_names
+    drive = next((drive for drive in drives_of(description) if drive.owner == name), None)
+    return None if drive is None or name not in joints else drive.ratios[joints.index(name)]
 
 
 def _back_emf(motor: Motor | None) -> float | None:
     """Bus voltage per motor speed [V*s/rad] that the back-EMF takes."""
-    if motor is None or motor.kind in ("hydraulic", "ideal"):
+    if motor is None or not kind_named(motor.kind).bridge:
         return None
-    if motor.kind != "pmsm":
+    if not kind_named(motor.kind).three_phase:
         return motor.voltage_constant or motor.torque_constant
     K_t = motor.torque_constant
     phase = motor.voltage_constant or (PHASE * K_t if K_t else None)

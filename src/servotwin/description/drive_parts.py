@@ -10,7 +10,9 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from servotwin.description.fields import Celsius, Choice, Flag, Measure, Part, Points, Whole, problem
-from servotwin.description.parts import Name
+from servotwin.description.parts import Name, Text
+from servotwin.drives.own import PATTERN
+from servotwin.drives.table import KINDS
 
 
 class Limits(Part):
@@ -144,7 +146,6 @@ class Friction(Part):
         return self
 
 
-OVERLOAD = 3.0  # current limit over rated current where none is stated
 COPPER = 0.00393  # 1/K; temperature coefficient of the resistance of annealed copper at 20 degC (IEC 60028)
 
 
@@ -196,16 +197,13 @@ class Mount(Part):
         return self
 
 
-_SYNCHRONOUS = "; a brushless or AC servo motor with permanent magnets is a 'pmsm'"
 _MEANT = (
-    *((word, _SYNCHRONOUS) for word in ("bldc", "blac", "ac", "ac-servo", "ac servo", "servo", "brushless")),
-    *(
-        (word, _SYNCHRONOUS)
-        for word in ("synchronous", "sm", "ipm", "ipmsm", "spmsm", "pm", "permanent-magnet")
-    ),
-    *((word, "; a motor with brushes is 'dc'") for word in ("brushed", "brushed-dc", "bdc")),
+    *((word, hint) for kind in KINDS.values() for words, hint in kind.meant for word in words),
     *((word, "; stepping and induction motors are not modelled") for word in ("stepper", "induction", "im")),
 )
+
+
+OWN_PATTERN = PATTERN.pattern
 
 
 class Motor(Part):
@@ -213,11 +211,11 @@ class Motor(Part):
 
     other_names = dict.fromkeys(("peak_current", "max_current", "maximum_current"), "current_limit")
 
-    kind: Annotated[str | None, Choice(("dc", "dc-reduced", "pmsm", "hydraulic", "ideal"), meant=_MEANT)] = (
-        Field(
-            default=None,
-            description="what it is; dc-reduced has negligible inductance, ideal gives the torque it is told",
-        )
+    kind: Annotated[
+        str | None, Choice(tuple(KINDS), meant=_MEANT, pattern=OWN_PATTERN, form=", or FILE.py:NAME")
+    ] = Field(
+        default=None,
+        description="what it is; dc-reduced has negligible inductance, ideal gives the torque it is told",
     )
     rated_output: Annotated[float | None, Measure("W", above=0.0)] = Field(
         default=None, description="rated power"
@@ -287,6 +285,9 @@ class Motor(Part):
     pole_pairs: Annotated[int | None, Whole(1, 1000)] = Field(
         default=None, description="pole pairs of a pmsm"
     )
+    parameters: dict[str, Text] = Field(
+        default={}, description="numbers with units of an actuator of your own (kind FILE.py:NAME)"
+    )
     thermal: Thermal | None = Field(default=None, description="heating of the winding")
     mount: Mount | None = Field(
         default=None, description="link that carries the motor and the rotor's axis, for rotor_coupling: full"
@@ -323,17 +324,6 @@ class Motor(Part):
             self.friction_table, "friction_table", [n for n in others if getattr(self, n) is not None]
         )
         return self
-
-    @property
-    def largest_current(self) -> float | None:
-        """Limit of the driver's current [A]: as stated, of the peak torque, or three times the rated one."""
-        K = self.torque_constant or 1.0
-        if self.current_limit is not None:
-            return self.current_limit
-        if self.peak_torque is not None:
-            return self.peak_torque / K
-        rated = self.rated_current or (self.rated_torque / K if self.rated_torque else None)
-        return None if rated is None else OVERLOAD * rated
 
 
 class Brake(Part):

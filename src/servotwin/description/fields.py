@@ -274,19 +274,21 @@ class Choice(Reader):
     """One of a few words.
 
     ``former`` words are still read, each as the word that took its place; ``meant`` tells for a word
-    of other people what it is called here.
+    of other people what it is called here. Texts of the ``pattern`` are accepted too; ``form`` says so.
     """
 
     words: tuple[str, ...]
     former: tuple[tuple[str, str], ...] = ()
     meant: tuple[tuple[str, str], ...] = ()
+    pattern: str = ""
+    form: str = ""
 
     def read(self, raw: object) -> str:
         """The word."""
-        expected = f"one of {', '.join(self.words)}"
+        expected = f"one of {', '.join(self.words)}{self.form}"
         text = as_text(raw, expected).strip()
         text = dict(self.former).get(text, text)
-        if text not in self.words:
+        if text not in self.words and not (self.pattern and re.fullmatch(self.pattern, text)):
             hint = dict(self.meant).get(text.lower()) or did_you_mean(text, list(self.words))
             raise problem(f"{quoted(text)} is not accepted; expected {expected}{hint}")
         return text

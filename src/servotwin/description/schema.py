@@ -268,6 +268,7 @@ class RobotDescription(Part):
     _absent: tuple[Path, ...] = PrivateAttr(())
     _warnings: tuple[str, ...] = PrivateAttr(())
     _notes: tuple[str, ...] = PrivateAttr(())
+    _drives: Any = PrivateAttr(None)  # kept by drive_data.drives_of
 
     @field_validator("axes", mode="before")
     @classmethod

@@ -9,7 +9,7 @@ import numpy as np
 
 from servotwin.errors import KinematicsError
 from servotwin.mechanism.model import Array
-from servotwin.robot.regular import REGULAR, held, joint_ranges
+from servotwin.robot.regular import REGULAR, closed_poses, joint_ranges
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
 
@@ -46,7 +46,7 @@ class Poses:
         if robot.closed:
             poses = poses[:: max(1, len(poses) // CLOSED_SAMPLES)]
         tried = len(poses)
-        poses, firm = held(robot, poses)
+        poses, firm = closed_poses(robot, poses)
         best = float(firm.max(initial=0.0))
         if best == 0.0:
             raise KinematicsError(
@@ -58,7 +58,7 @@ class Poses:
 
     def regular(self, robot: Robot, q: Array) -> tuple[Array, Array]:
         """Those of the poses (k, n) that are regular, and how much (k,)."""
-        kept, firm = held(robot, q)
+        kept, firm = closed_poses(robot, q)
         good = firm >= self.least * self.best
         return kept[good], firm[good] / self.best
 

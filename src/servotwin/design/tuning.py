@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from servotwin.control.axis_data import (
+from servotwin.control.servo.axis_data import (
     controller_of,
     robot_gains,
     scaling_of,
@@ -15,12 +15,12 @@ from servotwin.control.axis_data import (
     timing_of,
     word_warnings,
 )
-from servotwin.control.axis_run import axis_run
-from servotwin.control.gains import FixedGains, Gains, Scaling, default_integral_time, fixed_gains
-from servotwin.control.loop_warnings import LoopWarning, loop_warnings, summarised
-from servotwin.control.loops import AxisLoops, axis_loops
-from servotwin.control.sampled import AxisModel, Timing
-from servotwin.description.motors import motor_of, owners
+from servotwin.control.tuning.gains import FixedGains, Gains, Scaling, default_integral_time, fixed_gains
+from servotwin.control.tuning.loop_warnings import LoopWarning, loop_warnings, summarised
+from servotwin.control.tuning.loops import AxisLoops, axis_loops
+from servotwin.control.tuning.sampled import AxisModel, Timing
+from servotwin.control.tuning.step_response import axis_run
+from servotwin.description.motors import required_drives
 from servotwin.description.schema import Controller, Payload, RobotDescription
 from servotwin.design.inertia_range import Extreme, Poses, heaviest, lightest
 from servotwin.errors import InputError, UnsupportedError
@@ -152,9 +152,8 @@ def tune(
     poses = Poses.of(robot, _part(regularity))
     lights, heavies = lightest(empty, 0.0, poses), heaviest(full, most, poses)
     timing = timing_of(controller)
-    N = robot.mechanism.rotors.N
-    designs = robot_gains(description, N, at_pose, **asked)
-    commands = _commands(controller, speed_limits(description, N, robot.limits.qd_max))
+    designs = robot_gains(description, at_pose, **asked)
+    commands = _commands(controller, speed_limits(description, robot.limits.qd_max))
     axes = []
     for i, motor in enumerate(robot.mechanism.rotors.names):
         here = Extreme(float(at_pose[i]), pose, payload, poses.regularity(robot, pose))
@@ -197,9 +196,10 @@ def _checked(**bandwidths: float | None) -> dict[str, float]:
 
 def _check_kinds(description: RobotDescription) -> None:
     """Complain about motors without loops to tune."""
-    for owner in owners(description):
-        if motor_of(description, owner)[2] == "ideal":
-            raise UnsupportedError(f"axes.{owner}.motor: a motor of kind 'ideal' has no current loop to tune")
+    for drive in required_drives(description):
+        if not drive.actuator.bridge:
+            text = f"axes.{drive.owner}.motor: a motor of kind '{drive.kind}' has no current loop to tune"
+            raise UnsupportedError(text)
 
 
 def _commands(controller: Controller, speeds: Array) -> list[SpeedCommand]:

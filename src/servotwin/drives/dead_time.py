@@ -30,8 +30,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from servotwin.compiled.jit import helper, part
 from servotwin.drives.pwm import FULL, NEVER, leg_edges, leg_modulations, phases, vector
-from servotwin.dynamics.recursive.jit import helper, part
 
 HIGH, OFF, LOW = 1, 0, -1
 SAME = 1e-13  # parts of a period: instants that differ by less are one

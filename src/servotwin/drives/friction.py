@@ -15,56 +15,56 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from servotwin.compiled.jit import helper
 from servotwin.drives.records import FALLS, FREE, STUCK
-from servotwin.dynamics.recursive.jit import helper
 
 FORWARD, BACKWARD = 0, 1  # sides of a table
 
 
 @helper
-def table_torque(rub: Any, side: int, v: float) -> float:
+def table_torque(shaft: Any, side: int, v: float) -> float:
     """Torque T of the table of one direction at the speed v [N m]; 0 without one."""
-    last = rub.points[side] - 1
+    last = shaft.points[side] - 1
     if last < 0:
         return 0.0
-    if v <= rub.table_w[side, 0]:
-        return rub.table_tau[side, 0]  # type: ignore[no-any-return]
+    if v <= shaft.table_w[side, 0]:
+        return shaft.table_tau[side, 0]  # type: ignore[no-any-return]
     k = 0
-    while k < last - 1 and v > rub.table_w[side, k + 1]:
+    while k < last - 1 and v > shaft.table_w[side, k + 1]:
         k += 1
     if last == 0:
-        return rub.table_tau[side, 0]  # type: ignore[no-any-return]
-    tau = rub.table_tau[side, k]
-    rise = (rub.table_tau[side, k + 1] - tau) / (rub.table_w[side, k + 1] - rub.table_w[side, k])
-    if v > rub.table_w[side, last] and rise < 0.0:
-        return rub.table_tau[side, last]  # type: ignore[no-any-return]
-    return tau + rise * (v - rub.table_w[side, k])  # type: ignore[no-any-return]
+        return shaft.table_tau[side, 0]  # type: ignore[no-any-return]
+    tau = shaft.table_tau[side, k]
+    rise = (shaft.table_tau[side, k + 1] - tau) / (shaft.table_w[side, k + 1] - shaft.table_w[side, k])
+    if v > shaft.table_w[side, last] and rise < 0.0:
+        return shaft.table_tau[side, last]  # type: ignore[no-any-return]
+    return tau + rise * (v - shaft.table_w[side, k])  # type: ignore[no-any-return]
 
 
 @helper
-def sliding_torque(rub: Any, way: int, w: float) -> float:
+def sliding_torque(shaft: Any, way: int, w: float) -> float:
     """Size D of the dry friction torque at speed w in the direction ``way`` [N m] (eq:friction-curve)."""
-    tau = rub.tau_c
+    tau = shaft.tau_c
     for k in range(FALLS):
-        if rub.tau_fall[k] > 0.0:
-            ratio = w / rub.w_stribeck[k]
-            tau += rub.tau_fall[k] * math.exp(-ratio * ratio)  # eq:friction-curve
+        if shaft.tau_fall[k] > 0.0:
+            ratio = w / shaft.w_stribeck[k]
+            tau += shaft.tau_fall[k] * math.exp(-ratio * ratio)  # eq:friction-curve
     if way < 0:
-        return tau + table_torque(rub, BACKWARD, -w)  # type: ignore[no-any-return]
-    return tau + table_torque(rub, FORWARD, w)  # type: ignore[no-any-return]
+        return tau + table_torque(shaft, BACKWARD, -w)  # type: ignore[no-any-return]
+    return tau + table_torque(shaft, FORWARD, w)  # type: ignore[no-any-return]
 
 
 @helper
-def signed_dry_torque(rub: Any, w: float) -> float:
+def signed_dry_torque(shaft: Any, w: float) -> float:
     """Dry part of the friction that opposes the motion in the present mode [N m]; none where the shaft sticks.
 
     A shaft that never sticks may still have a table, which begins at zero torque.
     """
-    if rub.mode == STUCK:
+    if shaft.mode == STUCK:
         return 0.0
-    if rub.mode == FREE:
-        return table_torque(rub, FORWARD, w) if w >= 0.0 else -table_torque(rub, BACKWARD, -w)
-    return rub.mode * sliding_torque(rub, rub.mode, w)  # type: ignore[no-any-return]
+    if shaft.mode == FREE:
+        return table_torque(shaft, FORWARD, w) if w >= 0.0 else -table_torque(shaft, BACKWARD, -w)
+    return shaft.mode * sliding_torque(shaft, shaft.mode, w)  # type: ignore[no-any-return]
 
 
 @helper

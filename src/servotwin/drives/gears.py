@@ -32,7 +32,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from servotwin.dynamics.recursive.jit import helper
+from servotwin.compiled.jit import helper
+from servotwin.drives.records import NO_CONTACT
 
 LOSS_SPEED = 0.5  # rad/s at the motor within which the direction of the loss turns over
 
@@ -40,7 +41,7 @@ LOSS_SPEED = 0.5  # rad/s at the motor within which the direction of the loss tu
 @helper
 def torsion_torque(motor: Any, twist: float, rate: float) -> float:
     """Torque of an elastic gear on the load, counted at the motor [N m]; with play that of the flank that touches."""
-    if motor.half_play > 0.0 and motor.contact == 0:
+    if motor.half_play > 0.0 and motor.contact == NO_CONTACT:
         return 0.0
     return motor.stiffness * wound(motor, twist) + motor.damping * rate  # type: ignore[no-any-return]  # eq:gear-torsion
 
@@ -49,7 +50,7 @@ def torsion_torque(motor: Any, twist: float, rate: float) -> float:
 def wound(motor: Any, twist: float) -> float:
     """Part of the twist that winds the spring [rad]; none where no flank touches."""
     if motor.half_play > 0.0:
-        return twist - motor.contact * motor.half_play if motor.contact != 0 else 0.0
+        return twist - motor.contact * motor.half_play if motor.contact != NO_CONTACT else 0.0
     return twist
 
 
@@ -63,7 +64,7 @@ def flank_push(motor: Any, side: int, twist: float, rate: float) -> float:
 @helper
 def flank_margin(motor: Any, twist: float, rate: float) -> float:
     """How far a gear with play is from the instant at which a flank touches or parts; negative beyond it."""
-    if motor.contact != 0:
+    if motor.contact != NO_CONTACT:
         return flank_push(motor, motor.contact, twist, rate)
     plus = max(motor.half_play - twist, -flank_push(motor, 1, twist, rate))
     minus = max(motor.half_play + twist, -flank_push(motor, -1, twist, rate))
@@ -75,7 +76,7 @@ def next_contact(motor: Any, twist: float, rate: float) -> int:
     """The flank that touches, -1 or 1, or 0: from the one that touched before and the state now."""
     if flank_margin(motor, twist, rate) >= 0.0:
         return motor.contact  # type: ignore[no-any-return]
-    if motor.contact != 0:
+    if motor.contact != NO_CONTACT:
         return 0
     return 1 if twist > 0.0 else -1
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from servotwin.dynamics.recursive.jit import helper
+from servotwin.compiled.jit import helper
 
 SQRT3 = math.sqrt(3.0)
 FULL = 1.0 - 1e-12  # a modulation that reaches this is full but for rounding: its leg does not switch

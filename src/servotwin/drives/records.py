@@ -13,16 +13,35 @@ from typing import Any
 import numpy as np
 
 
-class Kind(IntEnum):
-    """Electrical models of a motor."""
+class ShaftMode(IntEnum):
+    """What dry friction does to a shaft or a joint."""
 
-    DC = 0
-    DC_REDUCED = 1
-    PMSM = 2
-    IDEAL = 3
+    BACKWARD = -1  # it slides
+    STUCK = 0  # friction or a closed brake holds it
+    FORWARD = 1  # it slides
+    FREE = 2  # it has no dry friction
 
 
-FREE, STUCK = 2, 0  # modes of a shaft: without dry friction; held by it; otherwise it slides, -1 or +1
+class StopState(IntEnum):
+    """Where a joint lies between its end stops."""
+
+    LOW = -1
+    BETWEEN = 0
+    HIGH = 1
+
+
+class Contact(IntEnum):
+    """Which flank of a gear with play carries."""
+
+    BACKWARD = -1
+    NONE = 0
+    FORWARD = 1
+
+
+FREE, STUCK = int(ShaftMode.FREE), int(ShaftMode.STUCK)
+SLIDES_FORWARD, SLIDES_BACKWARD = int(ShaftMode.FORWARD), int(ShaftMode.BACKWARD)
+BETWEEN, AT_LOW, AT_HIGH = int(StopState.BETWEEN), int(StopState.LOW), int(StopState.HIGH)
+NO_CONTACT = int(Contact.NONE)
 
 _REAL, _WHOLE = np.float64, np.int64
 
@@ -62,7 +81,7 @@ MOTOR = _dtype(
     # thermal network
     "T_w T_h T_ref T_ambient R_wh R_ha C_w C_h alpha "
     # applied: switch state per volt of the bus (alpha, beta for three phases), torque of an ideal drive
-    "s_a s_b torque_command "
+    "s_a s_b torque_command current_command "
     # now: angle, speed, its derivatives at the start of the window, torque, its mean over the window, transmitted
     # torque, what friction must hold
     "theta w w_dot w_ddot tau tau_mean net transmitted slack "
@@ -70,8 +89,13 @@ MOTOR = _dtype(
     "i_peak tau_peak tau_mean_peak w_peak T_peak torque_square volt_seconds "
     # what the data sheet allows, infinite where it is silent
     "w_limit tau_limit",
-    # charge_at: where the integral of a synchronous motor's i_q stands; has_constant: K is stated, not a stand-in
-    "kind mode flexible current_at charge_at has_constant brake_closed contact open",
+    # exact: its states are known in closed form over a window; own_rates, own_parameters: addresses of an actuator of
+    # the user's; loss_at: where the integral of its loss stands
+    # feed: what the command becomes (``kind.Feed``); width: states of its own, from current_at; charge_at: where the
+    # integral of a synchronous motor's i_q stands; has_constant: K is stated, not a stand-in;
+    # dry: the shaft has dry friction, or a stiff gear with losses, also while its brake is open
+    "kind feed width exact own_rates own_parameters loss_at mode flexible current_at charge_at "
+    "has_constant dry brake_closed contact open",
     friction=True,
 )
 
@@ -83,21 +107,20 @@ POWER = _dtype(
     "two_level braking off over_times over_from over_to over_ns",
 )
 
-# state: -1, +1 while a joint lies at its low or high end; touched: it has met one since the last window
+# state: a StopState; touched: it has met one since the last window
 # limits of the joint and the largest values so far; has_effort: a torque or force limit is stated
-# rubs: the joint has friction of its own beside that of its motor; mode, slack and what friction holds as of a shaft
+# has_friction: the joint has friction of its own beside that of its motor; mode (a ShaftMode), slack and what friction
+# holds as of a shaft
 STOP = _dtype(
     "low high reaction speed_limit effort_limit speed_peak effort_peak slack holding",
-    "state touched has_effort rubs mode",
+    "state touched has_effort has_friction mode",
     friction=True,
 )
 
 SENSOR = _dtype(
-    # current_full_scale: the stated range, whose reading the controller converts by what it believes; 0: calibrated
-    "counts_per_rad current_range current_full_scale current_offset current_noise "
-    # last pulse [s], and the rate of pulses then [1/s]
-    "last_edge_time last_rate",
-    "current_bits count edge_count stuck lost",
+    # current_full_scale: the stated range, of which the sensor shows parts; 0: it shows amperes
+    "counts_per_rad current_range current_full_scale current_offset current_noise",
+    "current_bits count stuck lost",
 )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from servotwin.dynamics.recursive.jit import helper
+from servotwin.compiled.jit import helper
 
 
 @helper

@@ -1,12 +1,15 @@
 """A points file and the job beside it, changed together: both or none, also if the process is killed on the way.
 
 Both texts are written into a hidden folder first, which then gets the name that makes the change count. The files move
-to their places after that; whoever reads one of them next moves what a killed process left.
+to their places after that; whoever reads one of them next moves what a killed process left, if the note in that folder
+bears the user's seal. Where the user can keep no key (``cache.seal``), a killed process may leave the earlier files and
+the hidden folder.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
 import shutil
@@ -62,8 +65,12 @@ def finish(path: str | Path) -> None:
     """Complete what a killed process began with a points file or its job."""
     with suppress(OSError, ValueError):
         committed = _committed(Path(path))
-        if stat.S_ISDIR(committed.lstat().st_mode):
+        if _is_own_folder(committed.lstat()):
             _move(committed, Path(path), careful=True)
+
+
+def _is_own_folder(found: os.stat_result) -> bool:
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def _committed(path: Path) -> Path:
@@ -81,19 +88,38 @@ def _target(path: Path, ending: str) -> Path:
 
 
 def _fill(folder: Path, contents: Mapping[Path, bytes]) -> None:
-    """Put the new files and what they replace into the hidden folder, and to the disk."""
-    before = {}
+    """Put the new files and the note about them into the hidden folder, and to the disk."""
+    before, after = {}, {}
     for path, data in contents.items():
         ending = POINTS if path.name.endswith(POINTS) else JOB
         target = _target(path, ending)
         before[ending] = _digest(target)
+        after[ending] = hashlib.sha256(data).hexdigest()
         _put(folder / ending[1:], data, target)
-    _put(folder / TO_DO, json.dumps(before).encode(), None)
+    note = {"before": before, "after": after}
+    _put(folder / TO_DO, json.dumps({**note, "seal": _note_seal(next(iter(contents)), note)}).encode(), None)
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _note_seal(path: Path, note: Mapping[str, object]) -> str:
+    """What shows that this user's process wrote a note: for these files, with this content."""
+    return seal("note", os.path.realpath(path.parent), _stem(path), json.dumps(note, sort_keys=True))
+
+
+def _note(committed: Path, path: Path) -> tuple[dict[str, object], dict[str, object]]:
+    """Digests of the earlier files and of the new ones, by ending; nothing if the note is not this user's."""
+    try:
+        found = json.loads(read_bytes(committed / TO_DO, NOTE))
+        before, after, text = found["before"], found["after"], found["seal"]
+        if hmac.compare_digest(text, _note_seal(path, {"before": before, "after": after})):
+            return before, after
+    except (InputError, ValueError, KeyError, TypeError, RecursionError):
+        pass
+    return {}, {}
 
 
 def _put(path: Path, data: bytes, old: Path | None) -> None:
@@ -110,13 +136,10 @@ def _move(committed: Path, path: Path, *, careful: bool) -> None:
 
     A stranger's folder may hold such a hidden folder, and links that lead to files of the user's.
     """
-    try:
-        before = json.loads(read_bytes(committed / TO_DO, NOTE))
-    except (InputError, ValueError, RecursionError):
-        before = None
-    for ending in (POINTS, JOB) if isinstance(before, dict) else ():
+    before, after = _note(committed, path)
+    for ending in (ending for ending in (POINTS, JOB) if ending in before):
         source, target = committed / ending[1:], _target(path, ending)
-        if ending not in before or source.is_symlink() or not source.is_file():
+        if source.is_symlink() or _digest(source) != after.get(ending):
             continue
         if careful and path.with_name(_stem(path) + ending).is_symlink():
             continue
@@ -132,9 +155,7 @@ def _remove_leftovers(committed: Path) -> None:
         with suppress(OSError):
             lock = locked(left)
             if lock is not None:
-                if stat.S_ISDIR(
-                    os.fstat(lock).st_mode
-                ):  # opening a pipe to remove it would wait for its writer
+                if _is_own_folder(os.fstat(lock)):
                     shutil.rmtree(left, ignore_errors=True)
                 os.close(lock)
 

@@ -93,7 +93,7 @@ class Interpreter:
         level = self._levels[-1]
         self.current = r.Where(level.program.job.file, statement.place.line, statement.place.column)
         try:
-            return self._do(statement, inputs or {})
+            return self._do(statement, {} if inputs is None else inputs)
         except InputError as error:
             return self._alarm(error.message)
 

@@ -1,7 +1,7 @@
 """How much a job does at least, without carrying it out: rounds of loops are multiplied.
 
 What depends on inputs counts as the shorter way; a loop that may be left early, or never, counts as one round. So a
-job takes no less than this, whatever happens around it.
+job takes no less than this unless an alarm ends it.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from servotwin.jobs import syntax as s
-from servotwin.jobs.flow import Exit, Flow
+from servotwin.jobs.flow import Exit, Exits, Flow
 from servotwin.jobs.program import Program
 from servotwin.motion.legs import LONGEST
 
 MOST = 10**18  # counts and seconds beyond are given as this
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Length:
     """Time of waits and of moves whose time is stated [s], and how many moves and instructions there are."""
 
@@ -32,6 +32,14 @@ class Length:
     def __mul__(self, rounds: int) -> Length:
         return _bounded(self.seconds * rounds, self.moves * rounds, self.instructions * rounds)
 
+    def least(self, other: Length) -> Length:
+        """What both do at least: one may take less time, the other fewer moves."""
+        return Length(
+            min(self.seconds, other.seconds),
+            min(self.moves, other.moves),
+            min(self.instructions, other.instructions),
+        )
+
 
 def _bounded(seconds: float, moves: int, instructions: int) -> Length:
     return Length(min(seconds, float(MOST)), min(moves, MOST), min(instructions, MOST))
@@ -39,23 +47,44 @@ def _bounded(seconds: float, moves: int, instructions: int) -> Length:
 
 def least_length(program: Program) -> Length:
     """What a checked program does at least, the files it calls included."""
-    return _Counter({}).program(program)
+    return _Counter().program(program)
 
 
 class _Counter:
-    def __init__(self, files: dict[int, Length]) -> None:
-        self.files = files
+    """Lengths and ways out of files, each found once."""
+
+    def __init__(self) -> None:
+        self.lengths: dict[int, Length] = {}
+        self.ways: dict[int, Exits] = {}
 
     def program(self, program: Program) -> Length:
-        if id(program) not in self.files:
-            self.files[id(program)] = _FileCounter(program, self).body(program.job.body)
-        return self.files[id(program)]
+        if id(program) not in self.lengths:
+            self.lengths[id(program)] = _FileCounter(program, self).body(program.job.body)
+        return self.lengths[id(program)]
+
+    def exits(self, program: Program) -> Exits:
+        if id(program) not in self.ways:
+            self.ways[id(program)] = _FilesFlow(program, self).exits(program.job.body)
+        return self.ways[id(program)]
+
+
+class _FilesFlow(Flow):
+    """The course through the files that are called, too: a STOP in one of them ends the whole job."""
+
+    def __init__(self, program: Program, counter: _Counter) -> None:
+        super().__init__(program.job.subs)
+        self.called, self.counter = program.called, counter
+
+    def of(self, statement: s.Statement) -> Exits:
+        if isinstance(statement, s.CallFile) and statement.path in self.called:
+            return dict.fromkeys(self.counter.exits(self.called[statement.path]), True)
+        return super().of(statement)
 
 
 class _FileCounter:
     def __init__(self, program: Program, counter: _Counter) -> None:
         self.called, self.subs, self.pallets = program.called, program.job.subs, program.job.pallets
-        self.counter, self.flow = counter, Flow(program.job.subs)
+        self.counter, self.flow = counter, _FilesFlow(program, counter)
         self.of_subs: dict[str, Length] = {}
 
     def body(self, body: tuple[s.Statement, ...]) -> Length:
@@ -79,7 +108,7 @@ class _FileCounter:
                     stated if stated <= LONGEST else 0.0, moves=1
                 )  # longer ones are refused at their line
             case s.If():
-                return min(self.body(statement.body), self.body(statement.otherwise or ()))
+                return self.body(statement.body).least(self.body(statement.otherwise or ()))
             case s.Repeat():
                 return self.body(statement.body) * self._rounds(statement)
             case s.Call() if statement.name in self.subs:

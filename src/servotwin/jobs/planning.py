@@ -10,7 +10,7 @@ from servotwin.errors import InputError, ServotwinError, UnreachableError
 from servotwin.jobs.points import Pose
 from servotwin.jobs.requests import Motion, Rate, Target
 from servotwin.motion import requests as m
-from servotwin.motion.profiles import ProfileKind
+from servotwin.motion.ramps import ProfileKind
 from servotwin.robot.robot import Robot
 
 ANGLES = ("roll", "pitch", "yaw")

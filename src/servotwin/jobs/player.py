@@ -1,7 +1,7 @@
 """Play-back: the requests of an interpreter as tasks of the main controller, moves planned before they begin.
 
 Moves that are blended into each other are planned together, up to the first that ends at rest. Whatever cannot
-be planned becomes an alarm at its line.
+be planned becomes an alarm at its line. ``look_ahead`` plans between two periods what the next one may ask for.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from servotwin.control.alarms import AlarmKind
-from servotwin.control.exchange import (
+from servotwin.control.main.alarms import AlarmKind
+from servotwin.control.main.exchange import (
     AlarmTask,
     EndTask,
     InputTask,
@@ -29,6 +29,7 @@ from servotwin.errors import ServotwinError
 from servotwin.jobs import requests as r
 from servotwin.jobs.edit import renamed_beside
 from servotwin.jobs.interpreter import Interpreter
+from servotwin.jobs.look_ahead import Answer, Course, ReadInputs, end_of, look_ahead
 from servotwin.jobs.planning import joint_target, planner_request, target_problem
 from servotwin.jobs.points import Points
 from servotwin.jobs.points_file import read_points, write_with_job
@@ -55,11 +56,11 @@ class Planned:
 
 
 class Player:
-    """A program on a robot, ready to be played back; fulfils ``control.exchange.ProgramSource``.
+    """A program on a robot, ready to be played back; fulfils ``control.main.exchange.PlannedSource``.
 
     ``fit``: moves that ask too much of an axis are slowed down instead of refused; ``plans`` keeps what was
-    planned since the start. ``period`` [s] of the main controller and ``substeps`` of the axis controllers in it
-    are kept for reports of the plans.
+    planned of the tasks given since the start. ``period`` [s] of the main controller and ``substeps`` of the axis
+    controllers in it are kept for reports of the plans.
     """
 
     def __init__(
@@ -75,43 +76,92 @@ class Player:
         self.program, self.robot, self.limits = program, robot, limits
         self.fit, self.period, self.substeps = fit, period, substeps
         self.plans: list[Planned] = []
-        self.interpreter = Interpreter(program, robot)
-        self._ahead: r.Request | None = None
+        self._here = self._beginning()
+
+    def _beginning(self, outputs: Mapping[str, bool] | None = None) -> Answer:
+        course = Course(Interpreter(self.program, self.robot, outputs))
+        return Answer(np.zeros(self.robot.n), False, False, {}, course)
 
     def start(self, outputs: Mapping[str, bool] | None = None) -> None:
         """Go back to the first instruction; ``outputs`` are switched as they were left."""
-        self.interpreter = Interpreter(self.program, self.robot, outputs)
-        self._ahead = None
+        self._here = self._beginning(outputs)
         self.plans = []
 
     def next(self, q: Array, inputs: Mapping[str, bool], *, single: bool, timed_out: bool) -> Task:
-        """The next task of an arm whose reference stands at q (n,)."""
-        request, self._ahead = self._ahead, None
-        if request is None:
-            request = self.interpreter.advance(inputs, timed_out=timed_out)
+        """The next task of an arm whose reference stands at q (n,), planned now if it is not planned yet."""
+        here = self._here
+        answer = here.next(q, inputs, single=single, timed_out=timed_out)
+        return self._given(answer or self._answer(here.course, q, inputs, single, timed_out))
+
+    # --- planning between periods -------------------------------------------------------------------
+    def look_ahead(self, q: Array, inputs: Mapping[str, bool], *, single: bool, span: float) -> None:
+        """Plan what may begin within ``span`` [s] after the present task; ``q`` (n,): the reference now."""
+        here = self._here
+        if here.looked is not single:
+            look_ahead(here, end_of(here.task, q), inputs, self._answer, single=single, span=span)
+
+    def prepared(self, q: Array, inputs: Mapping[str, bool], *, single: bool, timed_out: bool) -> Task | None:
+        """The next task if it is planned; None: it will be with the next ``look_ahead``, while the arm stands."""
+        here = self._here
+        answer = here.next(q, inputs, single=single, timed_out=timed_out)
+        if answer is not None:
+            return self._given(answer)
+        if here.looked is single:  # for other circumstances than these
+            stands = Answer(q.copy(), single, timed_out, {}, here.course, here.task if timed_out else None)
+            self._here = stands
+        return None
+
+    def _given(self, answer: Answer) -> Task:
+        """Go on to an answer."""
+        self._here = answer
+        if answer.failure is not None:
+            raise answer.failure
+        if answer.planned is not None:
+            self.plans.append(answer.planned)
+        assert answer.task is not None
+        return answer.task
+
+    def _answer(
+        self, course: Course, q: Array, inputs: Mapping[str, bool], single: bool, timed_out: bool
+    ) -> Answer:
+        """The next task of a course, its motion planned; whatever goes wrong is told when it is asked for."""
+        seen, ahead = ReadInputs(inputs), course.fork()
+        answer = Answer(q, single, timed_out, seen.read, ahead)
+        try:
+            answer.task, answer.planned = self._task(ahead, q, seen, single=single, timed_out=timed_out)
+        except Exception as error:  # noqa: BLE001 - planned ahead, it must not stop what is under way
+            answer.failure = error
+        return answer
+
+    def _task(
+        self, course: Course, q: Array, inputs: Mapping[str, bool], *, single: bool, timed_out: bool
+    ) -> tuple[Task, Planned | None]:
+        request = course.advance(inputs, timed_out=timed_out)
         label = label_of(request)
         match request:
             case r.Motion():
-                return self._moves(request, q, inputs, single=single)
+                return self._moves(course, request, q, inputs, single=single)
             case r.Wait():
-                return WaitTask(request.seconds, label)
+                return WaitTask(request.seconds, label), None
             case r.SetOutput():
-                return OutputTask(request.output, request.on, label)
+                return OutputTask(request.output, request.on, label), None
             case r.WaitInput():
-                return InputTask(request.signal, request.on, request.timeout, label)
+                return InputTask(request.signal, request.on, request.timeout, label), None
             case r.ProgramAlarm():
                 kind = AlarmKind.INPUT_TIMEOUT if timed_out else AlarmKind.PROGRAM_ERROR
-                return AlarmTask(kind, f"{request.where}: {request.text}", label)
+                return AlarmTask(kind, f"{request.where}: {request.text}", label), None
             case r.End():
-                return EndTask(label)
+                return EndTask(label), None
 
-    def _moves(self, first: r.Motion, q: Array, inputs: Mapping[str, bool], *, single: bool) -> Task:
+    def _moves(
+        self, course: Course, first: r.Motion, q: Array, inputs: Mapping[str, bool], *, single: bool
+    ) -> tuple[Task, Planned | None]:
         """Plan a move, with those that it is blended into."""
         moves = [first]
         while moves[-1].blend > 0.0 and not single and len(moves) < MOST_BLENDED:
-            request = self.interpreter.advance(inputs)
+            request = course.advance(inputs)
             if not isinstance(request, r.Motion):
-                self._ahead = request
+                course.waiting = request
                 break
             moves.append(request)
         at = first  # the move that is to blame if it cannot be done
@@ -128,11 +178,11 @@ class Player:
             missed = (
                 target_problem(blamed, self.robot, q) if error.what in ("workspace", "singularity") else None
             )
-            return self._refusal(blamed, missed or _without_number(error))
+            return self._refusal(blamed, missed or _without_number(error)), None
         except (ServotwinError, ValueError, np.linalg.LinAlgError) as error:
-            return self._refusal(at, str(error))
-        self.plans.append(Planned(tuple(moves), tuple(asked), trajectory))
-        return MotionTask(trajectory, tuple(label_of(move) for move in moves))
+            return self._refusal(at, str(error)), None
+        planned = Planned(tuple(moves), tuple(asked), trajectory)
+        return MotionTask(trajectory, tuple(label_of(move) for move in moves)), planned
 
     def _plan(self, q: Array, asked: Sequence[m.Request]) -> Trajectory:
         return plan(self.robot, q, asked, self.limits, fit=self.fit)

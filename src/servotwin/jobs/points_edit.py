@@ -11,18 +11,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode
+
+from servotwin.jobs.points_yaml import AliasNode, NotEditable, composed
 
 INDENT = 2
 
 Fields = Mapping[str, "str | Fields"]  # what stands in a mapping: texts, and mappings of texts
 Entry = Callable[[str, Fields], str]  # a field of the file on a line, or two
-
-
-class NotEditable(Exception):  # noqa: N818 - not an error: the file is written anew
-    """The text has a form that is not edited in place, such as aliases."""
 
 
 @dataclass
@@ -67,26 +63,12 @@ def edited(text: str, old: Fields, new: Fields, entry: Entry) -> str:
 
     A point that has another name at the same place of the order is renamed. ``entry`` gives the text of what is added.
     """
-    try:
-        root = YAML(typ="safe", pure=True).compose(text)
-    except YAMLError:
-        raise NotEditable from None
+    root = composed(text)
     if not isinstance(root, MappingNode) or root.flow_style:
         raise NotEditable
-    _no_aliases(root, set())
     edits = TextEdits(text)
     _edit_mapping(edits, root, old, new, entry)
     return edits.done()
-
-
-def _no_aliases(node: Any, seen: set[int]) -> None:
-    if id(node) in seen or node.anchor:
-        raise NotEditable
-    seen.add(id(node))
-    if isinstance(node, MappingNode):
-        for key, value in node.value:
-            _no_aliases(key, seen)
-            _no_aliases(value, seen)
 
 
 def _edit_mapping(edits: TextEdits, node: MappingNode, old: Fields, new: Fields, entry: Entry) -> None:
@@ -131,7 +113,7 @@ def _edit_value(
         edits.put(value.start_mark.index, _end(value), gap + now)
     elif isinstance(value, MappingNode) and isinstance(before, Mapping) and value.value:
         _edit_mapping(edits, value, before, now, entry)
-    elif isinstance(value, MappingNode):
+    elif isinstance(value, MappingNode | AliasNode):
         edits.put(value.start_mark.index, _end(value), _flow(now))
     else:  # a section without entries: they go on the lines that follow
         begin = key.end_mark.index + 1

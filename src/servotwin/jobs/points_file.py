@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from servotwin.description.compose import SUFFIXES
@@ -21,7 +22,8 @@ from servotwin.description.units import did_you_mean, expectation, parse_quantit
 from servotwin.errors import InputError
 from servotwin.jobs.file_pair import finish, write_together
 from servotwin.jobs.points import Point, Points, Pose, check_name
-from servotwin.jobs.points_edit import Fields, NotEditable, edited
+from servotwin.jobs.points_edit import Fields, edited
+from servotwin.jobs.points_yaml import NotEditable, first_comment, without_aliases
 
 FORMAT = "servotwin-points/1"
 SUFFIX = ".points.yaml"
@@ -123,18 +125,35 @@ def write_with_job(points: Points, path: str | Path, job: tuple[Path, str] | Non
 
 
 def text_with(points: Points, path: str | Path) -> str:
-    """The text of a points file with other points in it; that of a new one if there is none yet."""
+    """The text of a points file with other points in it; that of a new one if there is none yet.
+
+    InputError if the text has comments and a form in which they cannot be kept.
+    """
     if not Path(path).exists():
         return points_text(points)
     text = read_text(path, POINTS)
     old = parse_points(text, str(path))
-    try:
-        new = edited(text, _fields(old), _fields(points), _entry)
-        if parse_points(new) == points:
+    for change in (str, without_aliases):  # an alias is written out where the text cannot change otherwise
+        new = _edited(change, text, old, points)
+        if new is not None:
             return new
-    except (NotEditable, InputError):
-        pass  # such as aliases: the same points in the one layout
+    line = first_comment(text)
+    if line is not None:
+        message = (
+            "cannot be changed without losing this comment; expected every point on lines of its own "
+            "and no texts in blocks (| or >), or no comments"
+        )
+        raise InputError(message, file=str(path), line=line)
     return points_text(points)
+
+
+def _edited(change: Callable[[str], str], text: str, old: Points, points: Points) -> str | None:
+    """The changed text with other points in its place; None if that is not possible."""
+    try:
+        new = edited(change(text), _fields(old), _fields(points), _entry)
+        return new if parse_points(new) == points else None
+    except (NotEditable, InputError):
+        return None
 
 
 def points_text(points: Points) -> str:

@@ -167,6 +167,16 @@ def sources_of(program: Program) -> dict[str, str]:
     return {"": _text(first.job.file), **{other.job.file: _text(other.job.file) for other in called}}
 
 
+def shown_file(file: str, main: str) -> str:
+    """A file that the job ``main`` calls as it names it: relative to its folder; files of one name may lie in two.
+
+    >>> shown_file("cell/left/drop.job", "cell/main.job"), shown_file("cell/drop.job", "")
+    ('left/drop.job', 'cell/drop.job')
+    """
+    folder = Path(main).parent
+    return str(Path(file).relative_to(folder)) if main and Path(file).is_relative_to(folder) else file
+
+
 def _text(file: str) -> str:
     return read_text(file, JOB) if file and is_there(file) else ""
 

@@ -17,7 +17,7 @@ MOTOR = ("volt", "slope", "decay", "back", "pull", "drag", "emf")
 BLOCKS = STATE + MOTOR
 
 
-def march_size(n: int) -> int:
+def step_buffer_size(n: int) -> int:
     """Numbers before and after a step: its length, states, integrals, motors."""
     return 1 + len(BLOCKS) * n
 

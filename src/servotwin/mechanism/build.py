@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.frames import joint_direction, joint_frame, link_frame
 from servotwin.description.inertia import base_inertia, link_inertia, payload_inertia
-from servotwin.description.motors import owners
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
+from servotwin.drives.table import DEFAULT
 from servotwin.mechanism.model import (
     BASE,
     Array,
@@ -82,7 +83,7 @@ def build_mechanism(description: RobotDescription) -> Mechanism:
         joint_names=active,
         coupling=coupling,
         limits=_limits(description),
-        rotors=_mounted(description, tree, _rotors(description)),
+        rotors=_rotors(description, tree),
         loops=tuple(loops),
         passive_names=passive,
         passive_home=np.array([home.get(name, 0.0) for name in passive]),
@@ -213,19 +214,31 @@ def _quantities(description: RobotDescription, coupling: Coupling, names: list[s
     return Quantities(tuple(stated), A, b, low, high, lengths)
 
 
-def _mounted(description: RobotDescription, tree: _Tree, rotors: Rotors) -> Rotors:
-    """The rotors with the bodies that carry them and their axes, if their spin is to be coupled."""
-    if description.rotor_coupling != "full":
-        return rotors
+def _rotors(description: RobotDescription, tree: _Tree) -> Rotors:
+    """Motors, their ratios, rotor inertias and friction; a motor without a stated inertia counts zero."""
+    drives = [drive for drive in drives_of(description) if drive.driven]
+    friction = [drive.shaft_friction for drive in drives]
+    rotors = Rotors(
+        tuple(drive.name for drive in drives),
+        np.array([drive.ratios for drive in drives]).reshape(len(drives), len(description.joint_names)),
+        np.array([drive.rotor_inertia for drive in drives]),
+        f_m=np.array([curve.viscous for curve in friction]),
+        tau_c=np.array([curve.coulomb for curve in friction]),
+        kinds=tuple(drive.kind or DEFAULT.name for drive in drives),
+    )
+    return _mounted(description, tree, rotors, drives) if description.rotor_coupling == "full" else rotors
+
+
+def _mounted(description: RobotDescription, tree: _Tree, rotors: Rotors, drives: list[DriveData]) -> Rotors:
+    """The rotors with the bodies that carry them and their axes, whose spin is to be coupled."""
     bodies, axes = [], []
-    for name, J_m in zip(owners(description), rotors.J_m, strict=True):
-        motor = description.axes[name].motor if name in description.axes else None
-        mount = motor.mount if motor is not None else None
+    for drive in drives:
+        mount = drive.mount
         if mount is None:
-            if J_m:
+            if drive.rotor_inertia:
                 text = "missing: rotor_coupling full needs the link that carries the motor and the rotor's axis; "
                 text += "expected mount: {link: base, axis: [0, 0, 1]}"
-                raise refuse(description, f"axes.{name}.motor.mount", text)
+                raise refuse(description, f"axes.{drive.owner}.motor.mount", text)
             bodies.append(BASE)
             axes.append(np.array([0.0, 0.0, 1.0]))
             continue
@@ -233,49 +246,3 @@ def _mounted(description: RobotDescription, tree: _Tree, rotors: Rotors) -> Roto
         bodies.append(carrier.body)
         axes.append(carrier.X_body_frame[:3, :3] @ (np.array(mount.axis) / np.linalg.norm(mount.axis)))
     return replace(rotors, body=np.array(bodies, dtype=np.int64), axis=np.array(axes).reshape(-1, 3) + 0.0)
-
-
-def _rotors(description: RobotDescription) -> Rotors:
-    """Motors, their ratios and rotor inertias; a motor without a stated inertia counts zero.
-
-    Rows of a transmission take the motors of their ``owners``.
-    """
-    joints, axes = description.joint_names, description.axes
-    if description.transmission is not None:
-        names = description.transmission.motors
-        N = np.array(description.transmission.matrix).reshape(len(names), len(joints))
-        carriers = owners(description)
-    else:
-        driven = [n for n in joints if axes[n].motor is not None or axes[n].gear is not None]
-        names, carriers, N = tuple(driven), driven, np.zeros((len(driven), len(joints)))
-        for i, name in enumerate(driven):
-            gear = axes[name].gear
-            ratio = gear.motor_per_joint if gear is not None else None
-            # a motor without gear drives a turning joint directly; none turns a sliding one (hydraulic)
-            direct = 0.0 if axes[name].prismatic else 1.0
-            N[i, joints.index(name)] = direct if ratio is None else ratio
-    motors = [axes[name].motor if name in axes else None for name in carriers]
-
-    def stated(name: str) -> Array:
-        return np.array([(getattr(motor, name) or 0.0) if motor is not None else 0.0 for motor in motors])
-
-    def at_shaft(joint: str, motor: str) -> Array:
-        """What the joint states, seen by the motor that moves it alone, added to what the motor states."""
-        power = 2 if joint == "viscous" else 1
-        seen = stated(motor)
-        for j, row in enumerate(N):
-            moved = np.flatnonzero(row)
-            if len(moved) == 1 and np.count_nonzero(N[:, moved[0]]) == 1:
-                friction = axes[joints[moved[0]]].friction
-                value = getattr(friction, joint) if friction is not None else None
-                seen[j] += (value or 0.0) / abs(row[moved[0]]) ** power
-        return seen
-
-    return Rotors(
-        tuple(names),
-        N,
-        stated("rotor_inertia"),
-        f_m=at_shaft("viscous", "viscous_friction"),
-        tau_c=at_shaft("coulomb", "coulomb_friction"),
-        kinds=tuple((motor.kind if motor is not None else None) or "dc" for motor in motors),
-    )

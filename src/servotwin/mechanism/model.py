@@ -20,6 +20,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from servotwin.drives.table import DEFAULT
+
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -129,7 +131,7 @@ class Rotors:
 
     def kind(self, k: int) -> str:
         """Electrical model of motor k."""
-        return self.kinds[k] if self.kinds else "dc"
+        return self.kinds[k] if self.kinds else DEFAULT.name
 
     @property
     def reflected_inertia(self) -> Array:

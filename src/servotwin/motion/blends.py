@@ -25,7 +25,7 @@ from servotwin.motion.tool_point import point_motion, point_places
 MOST = 0.49  # of a leg that a blend at one of its ends may use
 SPEED = 2.0  # the quintic lasts as long as d1 + d2 at constant speed: a straight corner stays one
 SHRINKS = 14
-FINE = 0.02  # of the largest scale that fits: what is nearer to it is not searched for
+FINE = 0.02  # of the largest scale that fits: how exactly it is searched for
 CELLS = 8  # of a blend at least, for its largest rates
 
 
@@ -47,12 +47,12 @@ class Corner:
 
 
 def corner_between(one: Leg, two: Leg, limits: MotionLimits) -> Corner | None:
-    """The largest blend within the radius ``one.blend`` [m], or None where none fits."""
+    """The largest blend within the radius ``one.blend`` [m]; None where none fits."""
     radius = one.blend
     place = point_places(one.tracker, one.path.q[-1:])[0]
     inner = _inner(radius)
-    room = _room(one, place, inner, last=True), _room(two, place, inner, last=False)
-    # Both legs keep their speed if the ways are in the ratio of the speeds.
+    room = _length_inside(one, place, inner, last=True), _length_inside(two, place, inner, last=False)
+    # Both legs keep their speed if the lengths that the blend replaces are in the ratio of the speeds.
     speeds = one.zone_at(one.length - room[0]).speed, two.zone_at(room[1]).speed
     scale = min(room[0] / speeds[0], room[1] / speeds[1])
     if scale <= 0.0:
@@ -68,18 +68,18 @@ def corner_between(one: Leg, two: Leg, limits: MotionLimits) -> Corner | None:
         if best is not None and high - low <= FINE * high:
             break
         middle = 0.5 * (low + high)
-        # The ball that is used grows with the scale: what is too large by a little is made smaller by a little.
+        # The ball that is used grows with the scale, so that a blend a little too large is shortened a little.
         scale = max(middle, 0.999 * scale / share) if corner is None and share > 1.0 else middle
     return best
 
 
 def _corner(
-    one: Leg, two: Leg, ways: tuple[float, float], place: Array, limits: MotionLimits
+    one: Leg, two: Leg, lengths: tuple[float, float], place: Array, limits: MotionLimits
 ) -> tuple[Corner | None, float]:
-    """The blend over these ways of the legs, None where it does not fit; the share of the radius that it uses."""
-    d1, d2 = ways
+    """The blend that replaces these lengths of the legs, None where it does not fit; the share of the radius used."""
+    d1, d2 = lengths
     leave, join, rates = one.length - d1, d2, (SPEED * d1, SPEED * d2)
-    path, curve = _rounded(one, two, leave, join, rates)
+    path, curve = _blend_path(one, two, leave, join, rates)
     cells = _cells(path)
     away = np.sum((point_places(one.tracker, path.at(cells.at)[0]) - place) ** 2, axis=1, keepdims=True)
     peak = cells.largest(away)
@@ -87,13 +87,13 @@ def _corner(
     share = used / one.blend
     if share > 1.0 + 1e-10 or outside(path, limits)[0] > INSIDE:
         return None, share
-    speed = _most(path, curve, one, two, rates, limits)
+    speed = _largest_rate(path, curve, one, two, rates, limits)
     radius = one.blend if used >= _inner(one.blend) * (1.0 - 1e-9) else used
     return Corner(path, leave, join, rates, speed, curve, radius), share
 
 
 def _inner(radius: float) -> float:
-    """The radius [m] for the curve: the joints follow it within ACCURACY, and the tool shall stay within the ball."""
+    """The radius [m] for the curve, which the joints follow within ACCURACY; the tool must stay within ``radius``."""
     return radius - min(2.0 * ACCURACY, 0.1 * radius)
 
 
@@ -102,11 +102,11 @@ def _cells(path: JointPath) -> Cells:
     return cells if cells.edges.size > CELLS else cells.halved()
 
 
-def _rounded(
+def _blend_path(
     one: Leg, two: Leg, leave: float, join: float, rates: tuple[float, float]
 ) -> tuple[JointPath, Curve | None]:
     """The blend between two places of the legs, with the curve of the tool if it has one."""
-    path, curve = _in_space(one, two, leave, join, rates)
+    path, curve = _blend_of_tool(one, two, leave, join, rates)
     if path is not None:
         return path, curve
     before = _scaled(one.path.at(np.array([leave])), rates[0])
@@ -116,7 +116,7 @@ def _rounded(
     return JointPath(knots, *JointPath(np.array([0.0, 1.0]), *ends).at(knots)), None
 
 
-def _in_space(
+def _blend_of_tool(
     one: Leg, two: Leg, leave: float, join: float, rates: tuple[float, float]
 ) -> tuple[JointPath | None, Curve | None]:
     """The blend as a curve of the tool, if both legs are such curves of the same tool."""
@@ -161,10 +161,10 @@ def _scaled(ends: tuple[Array, Array, Array], rate: float) -> tuple[Array, Array
     return y, rate * yd, rate * rate * ydd
 
 
-def _most(
+def _largest_rate(
     path: JointPath, curve: Curve | None, one: Leg, two: Leg, rates: tuple[float, float], limits: MotionLimits
 ) -> float:
-    r"""The largest constant rate of u: legs, axes and tool, here for the joints.
+    r"""The largest constant rate of u that legs, joints and tool allow; for the joints
 
     .. math:: \dot u \le \min_{i,u}\left(\frac{V_i}{|q_i'|}, \sqrt{\frac{a_i}{|q_i''|}},
               \sqrt[3]{\frac{j_i}{|q_i'''|}}\right)                                         (eq:blend-pace)
@@ -190,7 +190,7 @@ def _most(
     return float(min(before.speed / rates[0], after.speed / rates[1], *speeds))
 
 
-def _room(leg: Leg, place: Array, radius: float, *, last: bool) -> float:
+def _length_inside(leg: Leg, place: Array, radius: float, *, last: bool) -> float:
     """How much of a leg [its parameter] next to the corner lies within the radius, at most ``MOST`` of it."""
     if leg.curve is not None and leg.curve.metric:
         return min(radius, MOST * leg.length)

@@ -14,8 +14,7 @@ import numpy as np
 from servotwin.mechanism.model import Array
 from servotwin.motion.laws import make_profile, ramp_limits
 from servotwin.motion.pace import BEND_SHARE, Bends
-from servotwin.motion.profiles import PEAK, ProfileKind
-from servotwin.motion.ramps import RampLimits
+from servotwin.motion.ramps import PEAK, ProfileKind, RampLimits
 from servotwin.motion.zones import Zone, Zones, zoned_law
 
 PER_OCTAVE = 3  # levels of the local speed, between which zones may change
@@ -23,37 +22,38 @@ MOST_EDGES = 150  # places at which zones may change
 TRIFLE = 1e-3  # of the time: a further zone must save this at least
 FINER, LOWER = 1.1, 60  # steps and their number in which a lower acceleration is tried
 HALVINGS = 40  # of an interval of speeds
-SHORTEST = 1e-8  # of the time: a ramp shorter than this would be missed where the motion is checked
-GAIN = 0.99  # of the time: what zones save less than this is not worth them
+SHORTEST = 1e-8  # of the time: the check of a motion would miss a shorter ramp
+GAIN = 0.99  # of the time with one speed: zones must take less than this
 
 
 @dataclass(frozen=True)
 class CurveRamps:
-    """How a curve's speed may change: the share (0 to 1] of what there is, or ``given`` [m/s2] that was asked for.
+    """The ramps of a curve: the acceleration ``given`` [m/s2] by the request, or the ``share`` (0 to 1] of what the
+    axes have.
 
-    ``upto``: less than ``given`` will do where there is less.
+    ``may_lower``: the planner may lower a given acceleration to what the axes have.
     """
 
     profile: ProfileKind
     share: float
     given: float | None
-    upto: bool
+    may_lower: bool
     tool_jerk: float = math.inf
 
     def steepest(self, bends: Bends, speed: float) -> float:
         """The acceleration of the ramps to this speed."""
-        if self.given is not None and not self.upto:
+        if self.given is not None and not self.may_lower:
             return self.given
-        left = self.share * float(bends.ramps(np.array([speed]))[0])
+        left = self.share * float(bends.ramp_accelerations(np.array([speed]))[0])
         return left if self.given is None else min(self.given, left)
 
     def zone(self, bends: Bends, end: float, speed: float) -> Zone:
-        """The zone with these bends at this speed."""
+        """The zone with these bends at this speed: the ramp that takes the least time."""
         steepest = self.steepest(bends, speed)
-        if self.given is None or not bends.jerky:
+        if self.given is None or not bends.jerk_limited:
             return Zone(end, speed, self._ramp(bends, speed, steepest))
         # In a bend an acceleration needs jerk as well, so that less of it may be quicker.
-        most = float(bends.ramps(np.zeros(1))[0])
+        most = float(bends.ramp_accelerations(np.zeros(1))[0])
         lower = most * FINER ** np.arange(-LOWER, 1.0)
         ramps = [self._ramp(bends, speed, a) for a in [*lower[lower < steepest].tolist(), steepest]]
         way = float(bends.s[-1] - bends.s[0])
@@ -71,11 +71,11 @@ class CurveRamps:
 
 
 def one_zone(bends: Bends, speed: float, ramps: CurveRamps, *, flowing: bool) -> Zones:
-    """All of a curve at one speed, lowered where less speed with steeper ramps is quicker."""
-    if ramps.given is None or ramps.upto:
+    """The whole curve at one speed, lowered where less speed with steeper ramps takes less time."""
+    if ramps.given is None or ramps.may_lower:
         best = bends.quickest(ramps.profile, ramps.share, flowing=flowing)
-        if ramps.given is not None:  # no slower than what leaves the acceleration that was asked for
-            best = max(best, _speed_beside(bends, ramps.given / ramps.share, speed))
+        if ramps.given is not None:  # no slower than needed for the acceleration that was asked for
+            best = max(best, _speed_leaving(bends, ramps.given / ramps.share, speed))
         speed = min(speed, best)
     return (ramps.zone(bends, bends.length, speed),)
 
@@ -89,15 +89,15 @@ def spline_zones(bends: Bends, speed: float, share: float, ramps: CurveRamps, *,
 
     since the ramps of a change lie in the quicker zone. ``speed`` is the most, ``share`` of what the bends allow.
     """
-    local = np.minimum(share * bends.local(BEND_SHARE), speed)
-    if ramps.given is not None and not ramps.upto:
-        local = np.minimum(local, _speeds_beside(bends, ramps.given))
+    local = np.minimum(share * bends.local_speeds(BEND_SHARE), speed)
+    if ramps.given is not None and not ramps.may_lower:
+        local = np.minimum(local, _speeds_leaving(bends, ramps.given))
     edges = _edges(local)
     speeds, steepest = (
         _over_ranges(local, edges),
         _over_ranges(0.5 * ramps.share / bends.push.max(axis=1), edges),
     )
-    chosen = _cheapest(bends.s[edges], speeds, steepest, resting=not flowing)
+    chosen = _quickest_edges(bends.s[edges], speeds, steepest, resting=not flowing)
     zones = []
     for i, j in pairwise(chosen):
         part = bends.part(int(edges[i]), int(edges[j]))
@@ -119,34 +119,35 @@ def quicker_in_zones(zones: Zones, other: Zones, profile: ProfileKind) -> bool:
     return rest_to_rest(other, profile) < GAIN * rest_to_rest(zones, profile)
 
 
-def _speed_beside(bends: Bends, given: float, most: float) -> float:
-    """The largest speed up to ``most`` beside which all bends leave the acceleration ``given``; zero if none does."""
+def _speed_leaving(bends: Bends, given: float, most: float) -> float:
+    """The largest speed up to ``most`` at which all bends leave the acceleration ``given`` for ramps; zero if none."""
     low, high = 0.0, most
-    if float(bends.ramps(np.array([most]))[0]) >= given:
+    if float(bends.ramp_accelerations(np.array([most]))[0]) >= given:
         return most
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if float(bends.ramps(np.array([middle]))[0]) >= given else (low, middle)
+        left = float(bends.ramp_accelerations(np.array([middle]))[0])
+        low, high = (middle, high) if left >= given else (low, middle)
     return low
 
 
-def _speeds_beside(bends: Bends, given: float) -> Array:
-    """The largest speeds (k,) beside which the bends leave the acceleration that was asked for."""
+def _speeds_leaving(bends: Bends, given: float) -> Array:
+    """The largest speeds (k,) at which the bends leave the acceleration ``given`` for ramps."""
     left = np.maximum(1.0 - given * bends.push.max(axis=1), 0.0)
     x = left / np.maximum(bends.bend.max(axis=1), 1e-300)
     if bends.tool_push > 0.0:
         beside = math.sqrt(max(1.0 - (given * bends.tool_push) ** 2, 0.0))
         x = np.minimum(x, beside / np.maximum(bends.tool_bend, 1e-300))
     speeds = np.sqrt(x)
-    # Where nothing is left the finished motion is refused; it needs a speed to be looked at.
-    return np.asarray(np.where(speeds > 0.0, speeds, bends.local(BEND_SHARE)))
+    # Where nothing is left the planner will refuse the motion; to say why, it needs one with some speed.
+    return np.asarray(np.where(speeds > 0.0, speeds, bends.local_speeds(BEND_SHARE)))
 
 
 def _edges(local: Array) -> Array:
     """Points (m,) at which the local speed changes its level, the ends included."""
     per_octave = float(PER_OCTAVE)
     while True:
-        # counted from the largest, so that where the speed is bounded by what was asked for is a level of its own
+        # counted from the largest: places at the speed that was asked for are a level of their own
         level = np.ceil(per_octave * np.log2(local.max() / local) - 1e-9)
         step = np.diff(level)
         change = np.nonzero(step)[0] + (step[step != 0.0] < 0.0)  # at the quicker of the two points
@@ -167,8 +168,8 @@ def _over_ranges(values: Array, edges: Array) -> Array:
     return out
 
 
-def _cheapest(ways: Array, speeds: Array, steepest: Array, *, resting: bool) -> list[int]:
-    """The edges of the zones with the least time by eq:zone-time; ramps that do not fit into their zone are none.
+def _quickest_edges(ways: Array, speeds: Array, steepest: Array, *, resting: bool) -> list[int]:
+    """The edges of the zones with the least time by eq:zone-time; every ramp must fit into its zone.
 
     ``resting``: the path begins and ends at rest.
     """
@@ -180,26 +181,26 @@ def _cheapest(ways: Array, speeds: Array, steepest: Array, *, resting: bool) -> 
     still = np.zeros(m)
     cost[0, 1:] = span[0, 1:] / speeds[0, 1:]
     if resting:
-        cost[0, 1:] += _extra(still[1:], speeds[0, 1:], steepest[0, 1:], span[0, 1:])
+        cost[0, 1:] += _added_time(still[1:], speeds[0, 1:], steepest[0, 1:], span[0, 1:])
     for j in range(1, m - 1):
         V, a, room = speeds[:j, j][:, None], steepest[:j, j][:, None], span[:j, j][:, None]
         W, b, far = speeds[j, j + 1 :][None], steepest[j, j + 1 :][None], span[j, j + 1 :][None]
-        extra = np.where(V > W, _extra(W, V, a, room), _extra(V, W, b, far))
+        extra = np.where(V > W, _added_time(W, V, a, room), _added_time(V, W, b, far))
         total = cost[:j, j][:, None] + extra
         best = np.argmin(total, axis=0)
         before[j, j + 1 :] = best
         cost[j, j + 1 :] = total[best, np.arange(best.size)] + (far / W)[0] + each
     last = cost[:-1, -1]
     if resting:
-        last = last + _extra(still[:-1], speeds[:-1, -1], steepest[:-1, -1], span[:-1, -1])
+        last = last + _added_time(still[:-1], speeds[:-1, -1], steepest[:-1, -1], span[:-1, -1])
     chosen = [m - 1, int(np.argmin(last)) if np.isfinite(last).any() else 0]
     while chosen[-1] > 0:
         chosen.append(int(before[chosen[-1], chosen[-2]]))
     return chosen[::-1]
 
 
-def _extra(slow: Array, quick: Array, push: Array, room: Array) -> Array:
-    """What a ramp in a quicker zone of the length ``room`` adds to its time; infinite where it does not fit."""
+def _added_time(slow: Array, quick: Array, push: Array, room: Array) -> Array:
+    """The time that a ramp adds to a quicker zone of the length ``room``; infinite where it does not fit."""
     change = quick - slow
     fits = 0.5 * PEAK * (slow + quick) * change / push <= room
     return np.asarray(np.where(fits, 0.5 * PEAK * change**2 / (push * quick), np.inf))  # eq:zone-time

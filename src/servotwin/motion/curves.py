@@ -17,7 +17,7 @@ from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.motion.rotations import turn_between, turned, turned_from, turning_rates
 
-STILL = 1e-9  # m and rad: what is shorter is no way
+STILL = 1e-9  # m and rad: a shorter curve counts as no motion
 FLAT = 1e-6  # sine between the chords of three points that lie on one line
 
 

@@ -1,4 +1,4 @@
-r"""What a motion asks of the axes and of the tool, as shares of what they can do.
+r"""How much of every limit of joints, motors and tool a motion uses.
 
 Speeds, accelerations and jerks are smooth between the corners of the law and the points of the path, so that
 their largest values are known between the samples as well (``extremes``). Theory: docs/theory/paths.md.
@@ -30,13 +30,13 @@ Shares = Callable[[Array, Array, Array], Array]  # of a state
 PARTS = 2  # cells of a piece of a law at least
 LEAST = 8  # cells of a segment at least
 HOLDS = 1.0 + 1e-9
-DOUBT = 1e-7  # of a limit: what is less certain is sampled more closely
+DOUBT = 1e-7  # of a limit: less certain demands are sampled more closely
 HALVINGS = 4
-EASY = 0.8  # of a limit: what stays below is not looked at more closely
+EASY = 0.8  # of a limit: smaller demands are sampled once only
 FINE = 33  # samples of a cell in which a torque is largest
-AT_REST = 1e-3  # of the speed: what is needed then is needed for gravity and friction
+AT_REST = 1e-3  # of the speed: the torque then is that of gravity and dry friction
 INSIDE = 5e-11  # rad, m: positions this little beyond a limit stand on it
-FORCES = ("torque", "motor torque")  # which do not fall to nothing when a motion is slowed
+FORCES = ("torque", "motor torque")  # which slowing a motion does not bring to zero
 
 
 def cells_of(segment: PathSegment) -> Cells:
@@ -65,7 +65,7 @@ def demands(leg: Leg, segment: PathSegment, limits: MotionLimits) -> list[Demand
 
 
 def worst_demand(leg: Leg, segment: PathSegment, limits: MotionLimits) -> Demand:
-    """The demand that would slow the motion most."""
+    """The demand for which the motion must be slowed most."""
     worst = max(demands(leg, segment, limits), key=lambda demand: demand.factor)
     return replace(worst, place=_share(segment, worst.place))
 
@@ -81,12 +81,11 @@ def _kinematic(
     ]
     if np.isfinite(limits.jerk).any():
         peaks.append(("jerk", cells.largest(cells.slopes(qdd) / limits.jerk), names))
-    tool_jerk = limits.tool_jerk
-    if math.isfinite(min(limits.tool_speed, limits.tool_acceleration, tool_jerk)):
+    if limits.tool_limited:
         v, a = point_motion(leg.tracker, q, qd, qdd)
         rows = [("tool speed", v, limits.tool_speed), ("tool acceleration", a, limits.tool_acceleration)]
-        if math.isfinite(tool_jerk):
-            rows.append(("tool jerk", cells.slopes(a), tool_jerk))
+        if math.isfinite(limits.tool_jerk):
+            rows.append(("tool jerk", cells.slopes(a), limits.tool_jerk))
         peaks += [(what, _length(cells, x / most), (None,)) for what, x, most in rows if math.isfinite(most)]
     return [Demand(what, peak.size, axes[peak.column], peak.place, peak.doubt) for what, peak, axes in peaks]
 
@@ -99,8 +98,8 @@ def _length(cells: Cells, x: Array) -> Peak:
 
 
 def _forces(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells, state: State) -> list[Demand]:
-    """Torques, which friction makes jump: the samples, then more of them around the largest."""
-    robot, envelope = leg.tracker.robot, limits.envelope
+    """Torques, which jump with friction: sampled, then more closely around the largest."""
+    robot, motors = leg.tracker.robot, limits.motors
     kinds: list[tuple[str, Shares, tuple[str, ...]]] = []
     if np.isfinite(limits.torque).any():
 
@@ -108,8 +107,8 @@ def _forces(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells, 
             return np.asarray(np.abs(robot.rne(*state, drives=True)) / limits.torque)
 
         kinds.append(("torque", torques, robot.joint_names))
-    if envelope is not None:
-        kinds.append(("motor torque", envelope.shares, envelope.names))
+    if motors is not None:
+        kinds.append(("motor torque", motors.shares, motors.names))
     if not kinds:
         return []
     found = []
@@ -129,7 +128,7 @@ def _forces(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells, 
 
 
 def _slower(shares: Shares, state: State, column: int) -> float:
-    """How many times slower a motion must be there: what falls with its speed falls by a power of 1 to 2."""
+    """How many times slower a motion must be there: the torque beyond that at rest falls with k^-1 to k^-2."""
     q, qd, qdd = state
     now, later, rest = (
         float(shares(q, qd * share, qdd * share**2)[0, column]) for share in (1.0, 0.5, AT_REST)
@@ -143,12 +142,12 @@ def _slower(shares: Shares, state: State, column: int) -> float:
 
 
 def _share(segment: PathSegment, t: float) -> float:
-    """The share of the path that is behind at an instant."""
+    """The share of the path that is done at an instant."""
     return float(segment.law.sample(np.array([t]))[0][0]) / max(segment.law.length, 1e-300)
 
 
 def outside(path: JointPath, limits: MotionLimits) -> tuple[float, int, float]:
-    """How far [rad, m] a path leaves the ranges most, by which joint or quantity, at which parameter.
+    """How far [rad, m] a path leaves the ranges at most, which joint or quantity does, and at which parameter.
 
     Between two points every joint, and so every sum of joints, follows a quintic, which the nodes of a cell
     give exactly.
@@ -194,8 +193,8 @@ def check_positions(leg: Leg, limits: MotionLimits) -> None:
     )
 
 
-def refuse(leg: Leg, segment: PathSegment, demand: Demand) -> PathError:
-    """The complaint about a demand that cannot be met."""
+def demand_error(leg: Leg, segment: PathSegment, demand: Demand) -> PathError:
+    """The error for a demand above its limit."""
     place_m = None
     if segment.curve is not None and segment.curve.metric:
         place_m = segment.offset + demand.place * segment.law.length

@@ -1,4 +1,4 @@
-"""What a plan is refused for, with the place and the axis."""
+"""Errors of planning: which limit, at which place of the path, of which axis."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ class Demand:
     axis: str | None
     place: float
     doubt: float = 0.0
-    slower: float | None = (
-        None  # what a torque would need, since gravity and friction do not fall with the speed
-    )
+    slower: float | None = None  # the factor of torques: gravity and friction do not fall with the speed
 
     @property
     def factor(self) -> float:
@@ -72,7 +70,7 @@ def share_text(share: float) -> str:
 
 
 def refusal(index: int, demand: Demand, place_m: float | None) -> PathError:
-    """The complaint about a demand of a request at a place of its path."""
+    """The error for a demand of a request at a place of its path."""
     share, what = share_text(demand.share), demand.what.removeprefix("tool ")
     who = "the tool" if demand.axis is None else f"axis {demand.axis}"
     text = f"{who} would need {share} its largest {what}"

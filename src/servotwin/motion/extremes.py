@@ -28,8 +28,8 @@ _SLOPES = chebyshev.chebvander(X, NODES - 2) @ chebyshev.chebder(COEFFICIENTS)  
 
 @dataclass(frozen=True)
 class Peak:
-    """The largest size of a function: ``size`` at ``place``, in which column; ``doubt`` is the part of it added
-    for what the polynomial does not show."""
+    """The largest size of a function: ``size`` at ``place``, in which column; ``doubt`` is the part of it that bounds
+    the error of the polynomial."""
 
     size: float
     column: int
@@ -60,7 +60,7 @@ class Cells:
         return np.asarray((_SLOPES @ self._split(values) / half).reshape(values.shape))
 
     def largest(self, values: Array, ignore: float = 0.0) -> Peak:
-        """The peak of the size of a function (m * NODES, k); one surely below ``ignore`` is only sampled."""
+        """The peak of the size of a function (m * NODES, k); a peak surely below ``ignore`` is only sampled."""
         size, column, cell, x, doubt = largest_peak(np.ascontiguousarray(values), ignore)
         low, high = self.edges[cell], self.edges[cell + 1]
         x = x if x <= 1.0 else X[int(x) - 2]

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from servotwin.compiled.jit import kernel
 from servotwin.mechanism.model import Array
 from servotwin.motion.curves import polynomial, quintic_through
 
@@ -37,8 +38,6 @@ class JointPath:
         if self.s.size == 2:
             one, two = ((self.q[k], self.dq[k], self.ddq[k]) for k in (0, 1))
             return quintic_through(one, two, float(self.s[1] - self.s[0]))[None]
-        from servotwin.motion.tracking import quintics
-
         c = np.empty((self.s.size - 1, 6, self.q.shape[1]))
         q, dq, ddq = (np.ascontiguousarray(x) for x in (self.q, self.dq, self.ddq))
         quintics(self.s, q, dq, ddq, c)
@@ -48,8 +47,6 @@ class JointPath:
         """q, q' and q'' (k, n) at s (k,)."""
         if self.s.size == 2:
             return polynomial(self._coefficients[0], s - self.s[0])
-        from servotwin.motion.tracking import polynomials_at
-
         out = np.empty((3, len(s), self.q.shape[1]))
         polynomials_at(self.s, self._coefficients, np.asarray(s, dtype=np.float64), out[0], out[1], out[2])
         return out[0], out[1], out[2]
@@ -66,3 +63,38 @@ def straight(q_from: Array, q_to: Array) -> JointPath:
     step = q_to - q_from
     zero = np.zeros((2, step.size))
     return JointPath(np.array([0.0, 1.0]), np.array([q_from, q_to]), np.array([step, step]), zero)
+
+
+# --- compiled: paths with many points ---------------------------------------------------------------------
+@kernel
+def quintics(knots: Array, q: Array, dq: Array, ddq: Array, c: Array) -> None:
+    """Coefficients c (m - 1, 6, n) of the quintics with values, first and second rates (m, n) at knots (m,)."""
+    for i in range(len(knots) - 1):
+        h = knots[i + 1] - knots[i]
+        for j in range(q.shape[1]):
+            p = q[i + 1, j] - q[i, j] - h * (dq[i, j] + 0.5 * h * ddq[i, j])
+            v = h * (dq[i + 1, j] - dq[i, j] - h * ddq[i, j])
+            a = h * h * (ddq[i + 1, j] - ddq[i, j])
+            c[i, 0, j], c[i, 1, j], c[i, 2, j] = q[i, j], dq[i, j], 0.5 * ddq[i, j]
+            c[i, 3, j] = (10.0 * p - 4.0 * v + 0.5 * a) / h**3  # eq:blend
+            c[i, 4, j] = (-15.0 * p + 7.0 * v - a) / h**4
+            c[i, 5, j] = (6.0 * p - 3.0 * v + 0.5 * a) / h**5
+
+
+@kernel
+def polynomials_at(knots: Array, c: Array, s: Array, q: Array, dq: Array, ddq: Array) -> None:
+    """Values, first and second rates (k, n) at s (k,) of the quintics c (m - 1, 6, n) between knots (m,)."""
+    for k in range(len(s)):
+        i, beyond = 0, len(knots) - 1
+        while beyond - i > 1:
+            middle = (i + beyond) // 2
+            if s[k] >= knots[middle]:
+                i = middle
+            else:
+                beyond = middle
+        u = s[k] - knots[i]
+        for j in range(q.shape[1]):
+            c0, c1, c2, c3, c4, c5 = c[i, 0, j], c[i, 1, j], c[i, 2, j], c[i, 3, j], c[i, 4, j], c[i, 5, j]
+            q[k, j] = ((((c5 * u + c4) * u + c3) * u + c2) * u + c1) * u + c0
+            dq[k, j] = (((5.0 * c5 * u + 4.0 * c4) * u + 3.0 * c3) * u + 2.0 * c2) * u + c1
+            ddq[k, j] = ((20.0 * c5 * u + 12.0 * c4) * u + 6.0 * c3) * u + 2.0 * c2

@@ -1,4 +1,4 @@
-r"""Time laws: how far along its path a motion is at every instant.
+r"""Time laws: the distance along a path over time.
 
 A law runs from 0 to ``length``. ``make_profile`` gives those that rest at both ends; ``Ramped`` also
 begins and ends at a given speed, as the pieces between blends do. Theory: docs/theory/motion.md.
@@ -9,42 +9,42 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, get_args
+from typing import Protocol
 
 import numpy as np
 
+from servotwin.compiled.jit import helper, kernel
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.motion.profiles import ProfileKind
-from servotwin.motion.ramp_samples import CUBIC, JERK_LIMITED, LINEAR, sample_ramps
-from servotwin.motion.ramps import RampLimits, Shape, jerk_share, peak_speed, ramp_time
+from servotwin.motion.ramps import ProfileKind, RampLimits, Shape, jerk_share, peak_speed, ramp_time
 
-SHAPES: dict[str, Shape] = {
+SHAPES: dict[ProfileKind, Shape] = {
     "cubic-ramp": "cubic",
     "trapezoid": "linear",
     "s-curve": "jerk-limited",
     "quintic": "cubic",  # where a quintic does not rest at both ends
 }
+LINEAR, CUBIC, JERK_LIMITED = range(3)  # the shapes as compiled code knows them
 KINDS: dict[Shape, int] = {"linear": LINEAR, "cubic": CUBIC, "jerk-limited": JERK_LIMITED}
 QUINTIC_SPEED = 15.0 / 8.0  # largest rates of 10 x^3 - 15 x^4 + 6 x^5
 QUINTIC_ACCELERATION = 10.0 / math.sqrt(3.0)
 QUINTIC_JERK = 60.0
-TABLE = 65  # points of a law from which Newton's method finds an instant
+TABLE = 65  # points of a law between which Newton's method starts to find an instant
 
 
 class Profile(Protocol):
-    """The way along a path as a function of time, from 0 to ``length`` within ``duration`` [s]."""
+    """The distance along a path over time, from 0 to ``length`` within ``duration`` [s]."""
 
     @property
     def length(self) -> float:
-        """The whole way [m, rad or a plain number]."""
+        """The whole distance [m, rad or a plain number]."""
 
     @property
     def duration(self) -> float:
         """The whole time [s]."""
 
     def sample(self, t: Array) -> tuple[Array, Array, Array]:
-        """Way, speed and acceleration at the times t (k,) [s]; at its ends before and after."""
+        """Distance, speed and acceleration at the times t (k,) [s]; times before and after count as the ends."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Ramped:
 
 
 def ramped(length: float, v_from: float, v_to: float, v_most: float, limits: RampLimits) -> Ramped:
-    """The quickest way along ``length`` with given end speeds, at most ``v_most``, within ``limits``.
+    """The quickest law over ``length`` with given end speeds, at most ``v_most``, within ``limits``.
 
     The end speeds must be reachable from each other within the length (``reachable_speed``).
     """
@@ -138,7 +138,7 @@ class Slowed:
 
     @property
     def length(self) -> float:
-        """The whole way."""
+        """The whole distance."""
         return self.law.length
 
     @property
@@ -155,7 +155,7 @@ class Slowed:
 
 @dataclass(frozen=True)
 class Zoned:
-    """Laws one after the other, each from the way and at the speed where the one before ends."""
+    """Laws one after the other, each begins at the distance and with the speed at which the one before ends."""
 
     laws: tuple[Ramped, ...]
 
@@ -171,7 +171,7 @@ class Zoned:
 
     @property
     def length(self) -> float:
-        """The whole way."""
+        """The whole distance."""
         return float(self.ways[-1])
 
     @property
@@ -209,7 +209,7 @@ def breaks(law: Profile) -> Array:
 
 
 def times_at(law: Profile, s: Array) -> Array:
-    """The instants (k,) [s] at which a law has come the ways s (k,), which lie between its ends."""
+    """The instants (k,) [s] at which a law reaches the distances s (k,), which lie between its ends."""
     if isinstance(law, Uniform):
         return s / law.speed
     if isinstance(law, Slowed):
@@ -290,12 +290,56 @@ def _quintic(length: float, speed: float, acceleration: float, jerk: float) -> Q
 
 
 def _check_numbers(kind: str, length: float, *limits: float | None) -> None:
-    if kind not in get_args(ProfileKind):
-        raise InputError(
-            f"'{kind}' is no profile; expected {', '.join(get_args(ProfileKind))}", field="profile"
-        )
+    if kind not in SHAPES:
+        raise InputError(f"'{kind}' is no profile; expected {', '.join(SHAPES)}", field="profile")
     if not 0.0 <= length < math.inf:
         raise InputError(f"the length is {length}; expected a finite length, at least zero", field="profile")
     for name, value in zip(("speed", "acceleration", "jerk", "ramp"), limits, strict=True):
         if value is not None and not value > 0.0:
             raise InputError(f"the {name} is {value}; expected a number above zero", field="profile")
+
+
+# --- compiled -----------------------------------------------------------------------------------------
+@helper
+def ramp_shape(kind: int, x: float, beta: float) -> tuple[float, float, float]:
+    """F, f and f' of a ramp at the share x (0 .. 1) of its time, see eq:ramp-shape."""
+    if kind == LINEAR:
+        return 0.5 * x * x, x, 1.0
+    if kind == CUBIC:
+        return x * x * x * (1.0 - 0.5 * x), x * x * (3.0 - 2.0 * x), 6.0 * x * (1.0 - x)
+    # the trapezoid of acceleration, of height 1/(1 - beta), from both ends
+    top, y = 1.0 / (1.0 - beta), min(x, 1.0 - x)
+    if y < beta:
+        F, f, rate = y * y * y / (6.0 * beta) * top, y * y / (2.0 * beta) * top, y / beta * top
+    else:
+        F, f, rate = (0.5 * y * (y - beta) + beta * beta / 6.0) * top, (y - 0.5 * beta) * top, top
+    return (x - 0.5 + F, 1.0 - f, rate) if x > 0.5 else (F, f, rate)
+
+
+@kernel
+def sample_ramps(
+    kind: int, given: Array, times: Array, betas: Array, t: Array, s: Array, v: Array, a: Array
+) -> None:
+    """Fill distance, speed and acceleration (k,) at t (k,); ``given``: length, first, top and last speed; ``times`` and
+    ``betas`` as in ``Ramped``."""
+    length, v_from, top, v_to = given[0], given[1], given[2], given[3]
+    duration = times[0] + times[1] + times[2]
+    half = times[0] + 0.5 * times[1]
+    for k in range(len(t)):
+        clock = min(max(t[k], 0.0), duration)
+        # The second half is measured back from the end, so that it is met to the last bit.
+        late = clock > half
+        since = duration - clock if late else clock
+        T, end, beta = (times[2], v_to, betas[1]) if late else (times[0], v_from, betas[0])
+        change = top - end
+        if since < T:
+            F, f, rate = ramp_shape(kind, since / T, beta)
+            s[k], v[k], a[k] = (
+                T * change * F + end * since,
+                end + change * f,
+                change / T * rate,
+            )  # eq:ramp-shape
+        else:
+            s[k], v[k], a[k] = 0.5 * (top + end) * T + top * (since - T), top, 0.0
+        if late:
+            s[k], a[k] = length - s[k], -a[k]

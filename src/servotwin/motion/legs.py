@@ -26,21 +26,21 @@ from servotwin.motion.curves import Curve, circle, line
 from servotwin.motion.errors import PathError, refusal
 from servotwin.motion.extremes import Cells
 from servotwin.motion.follow import Tracker, follow
+from servotwin.motion.joint_moves import slowness_of
 from servotwin.motion.joint_path import JointPath, straight
 from servotwin.motion.laws import ramp_limits
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.pace import BEND_SHARE, Bends, bends_of
-from servotwin.motion.profiles import ProfileKind
-from servotwin.motion.ramps import RampLimits
+from servotwin.motion.ramps import ProfileKind, RampLimits
 from servotwin.motion.requests import Cartesian, MoveC, MoveJ, MoveL, Request, Rest, Speed, in_base
 from servotwin.motion.spline_curve import spline
 from servotwin.motion.tool_point import point_rates
 from servotwin.motion.zones import Zone, Zones
 from servotwin.robot.robot import Robot
 
-NOWHERE = 1e-12  # rad, m: a joint move this short takes no time
+STANDSTILL = 1e-12  # rad, m: a joint move this short takes no time
 LONGEST = 3600.0  # s; of one move
-FASTEST = 1e9  # m/s: no tool reaches it, and its powers are numbers that can be computed with
+FASTEST = 1e9  # m/s: no tool reaches it, and its powers do not overflow
 TOOL_CELLS = 12  # of a joint move, in which the speed of the tool is smooth
 
 
@@ -49,10 +49,11 @@ class Leg:
     """The path of one request and its pace, in units of the path's parameter (1 for a joint move, m for a curve).
 
     ``zones``: the largest speed and the ramps, one zone unless the path is slower where it is tight.
-    ``free``: the pace is what the axes allow rather than a number that was asked for, so that it may be
-    lowered without complaint; ``soft``: that holds for the ramps only. ``time`` [s] if the duration was asked for.
-    ``gentler``: the same with no more acceleration than there is, if less than was asked for will do;
-    ``asked``: the acceleration that was asked for [m/s2], if any; ``ramped``: the same with another one.
+    ``free_speed``: the request names no speed in m/s, so that the planner may lower the speed;
+    ``free_ramps``: the planner may lower the acceleration alone. ``time`` [s]: the duration, if the
+    request names one. ``slowed``: how many times as long as requested the leg takes.
+    ``asked_acceleration`` [m/s2] of the request, if any; ``gentler``: the same leg with the acceleration lowered to
+    what the axes have, where the planner may do so; ``with_acceleration`` gives it with another one.
     """
 
     index: int
@@ -63,13 +64,13 @@ class Leg:
     blend: float
     tracker: Tracker
     curve: Curve | None = None
-    free: bool = True
-    soft: bool = False
+    free_speed: bool = True
+    free_ramps: bool = False
     time: float | None = None
     slowed: float = 1.0
     gentler: Leg | None = None
-    asked: float | None = None
-    ramped: Callable[[float], Leg] | None = None
+    asked_acceleration: float | None = None
+    with_acceleration: Callable[[float], Leg] | None = None
 
     @property
     def length(self) -> float:
@@ -85,11 +86,11 @@ class Leg:
         ends = [zone.end for zone in self.zones[:-1]]
         here = None if at is None else int(np.searchsorted(ends, at))
         zones = tuple(zone.slower(factor) if here in (None, k) else zone for k, zone in enumerate(self.zones))
-        return replace(self, zones=zones, slowed=1.0 if self.free else self.slowed * factor)
+        return replace(self, zones=zones, slowed=1.0 if self.free_speed else self.slowed * factor)
 
-    def compared(self, speed: float, ramp: RampLimits) -> Leg:
-        """The same with ``slowed`` by the time that the speed and the ramps that were asked for would take."""
-        if self.free:
+    def with_slowdown(self, speed: float, ramp: RampLimits) -> Leg:
+        """The same with ``slowed`` set: its time over the time that the requested speed and ramps would take."""
+        if self.free_speed:
             return self
         asked = rest_to_rest((Zone(self.length, min(speed, FASTEST), ramp),), self.profile)
         return replace(self, slowed=max(rest_to_rest(self.zones, self.profile) / asked, 1.0))
@@ -109,7 +110,7 @@ def leg_of(
     *,
     flowing: bool = False,
 ) -> Leg | None:
-    """The leg of a request from q (n,), its ends checked; None if it goes nowhere.
+    """The leg of a request from q (n,), its target checked; None if it does not move.
 
     ``flowing``: it is blended with the one before it or behind it.
     """
@@ -128,23 +129,17 @@ def leg_of(
 
 
 def _joint_leg(move: MoveJ, index: int, q: Array, limits: MotionLimits, tracker: Tracker) -> Leg | None:
-    r"""All joints in the same time: the scarcest limit bounds the common parameter.
-
-    .. math:: \dot s \le \min_i \frac{V_i}{|\Delta q_i|}, \quad \ddot s \le \min_i \frac{a_i}{|\Delta q_i|}
-                                                                                         (eq:joint-pace)
-    """
+    """A MOVEJ: all joints start and end together, the slowest one sets the pace (eq:joint-pace)."""
     target = np.asarray(move.target, dtype=np.float64)
     if target.shape != q.shape or not np.isfinite(target).all():
         raise ShapeError(f"move {index + 1} has a target of shape {target.shape}; expected {q.shape}, finite")
     check_near(target, f"move {index + 1}", tracker.robot)
-    step = np.abs(target - q)
-    if step.max() < NOWHERE:
+    step = np.abs(target - q).tolist()
+    if max(step) < STANDSTILL:
         return None
     path = straight(q, target)
-    speed, acceleration, jerk = (
-        float(1.0 / np.max(step / most)) if (step / most).any() else math.inf  # eq:joint-pace
-        for most in (limits.speed, limits.acceleration, limits.jerk)
-    )
+    slowness = slowness_of(step, limits.joint_rates)
+    speed, acceleration, jerk = (1.0 / x if x > 0.0 else math.inf for x in slowness)
     share = 1.0 if move.acceleration is None else _share(move.acceleration, index)
     speed = _joint_speed(move.speed, speed, path, tracker)
     time = _asked_time(move.speed, path.length / speed, index)
@@ -167,21 +162,21 @@ def _joint_speed(speed: Speed, most: float, path: JointPath, tracker: Tracker) -
 
 
 def _asked_time(speed: Speed, least: float, index: int) -> float | None:
-    """The duration that was asked for [s], if any; PathError if the move, ``least`` [s] long, would take for ever."""
+    """The duration [s] of the request, if any; PathError if that, or else the least one [s], is above LONGEST."""
     time = speed.value if speed.kind == "s" else None
     check_duration(least if time is None else time, index)
     return time
 
 
 def check_duration(time: float, index: int) -> None:
-    """PathError for a move of this duration [s] that nobody waits for."""
+    """PathError for a move with a duration [s] above LONGEST."""
     if not time <= LONGEST:
         text = f"the move would take {time:.4g} s; expected at most {LONGEST:g} s"
         raise PathError(text, index=index, what="time")
 
 
 def time_beside_blend(time: float, index: int) -> PathError:
-    """The complaint about a duration [s] next to a blend, which belongs to two moves."""
+    """The error for a duration [s] next to a blend, whose time belongs to two moves."""
     text = f"a duration of {time:g} s and a blend to the next move or from the one before; expected a speed"
     return PathError(f"{text}, or no blend", index=index, what="time")
 
@@ -216,27 +211,27 @@ def _curve_leg(
     fit: bool,
     flowing: bool,
 ) -> Leg:
-    """The pace along a curve: what is asked for, or what the axes allow.
+    """The leg along a curve, at the requested speed and acceleration or at what the axes allow.
 
-    An acceleration that the axes do not have is lowered, unless a speed in m/s was asked for that must be kept.
+    An acceleration that the axes do not have is lowered, unless the request names a speed in m/s and ``fit`` is off.
     """
     bends = bends_of(path, curve, limits)
-    profile = _profile(move.profile, math.inf if not bends.jerky else 0.0, limits)
+    profile = _profile(move.profile, math.inf if not bends.jerk_limited else 0.0, limits)
     asked, free = move.speed, move.speed.kind != "m/s" or not curve.metric
     given = move.acceleration if curve.metric else None
-    yields = fit or free
+    may_lower = fit or free
     if given is not None:
-        _check_acceleration(given, limits.tool_acceleration, index, yields)
+        _check_acceleration(given, limits.tool_acceleration, index, may_lower)
         given = min(given, limits.tool_acceleration)
     tool_jerk = limits.tool_jerk if curve.metric else math.inf
     ramps = CurveRamps(profile, _share(move.acceleration_share, index), given, False, tool_jerk)
     if free:
         fraction = asked.value if asked.kind == "fraction" else 1.0
-        most, top = bends.most(BEND_SHARE) * fraction, math.inf
+        most, top = bends.largest_speed(BEND_SHARE) * fraction, math.inf
     else:
         fraction, top = 1.0, min(asked.value, bends.tool_speed)
         most = _asked_speed(asked.value, bends, ramps.steepest(bends, 0.0), index, tracker, fit)
-    lower = replace(ramps, upto=yields)
+    lower = replace(ramps, may_lower=may_lower)
     zones = one_zone(bends, most, ramps, flowing=flowing)
     gentle = one_zone(bends, most, lower, flowing=flowing)
     if curve.kind == "spline" and (free or most < top):
@@ -252,27 +247,27 @@ def _curve_leg(
         move.blend,
         tracker,
         curve,
-        free=free,
-        soft=given is None or (yields and len(zones) > 1),
+        free_speed=free,
+        free_ramps=given is None or (may_lower and len(zones) > 1),
         time=time,
         slowed=1.0 if free else max(asked.value / most, 1.0),
-        asked=move.acceleration if curve.metric else None,
+        asked_acceleration=move.acceleration if curve.metric else None,
     )
     if len(zones) > 1:
-        leg = leg.compared(asked.value, max((zone.ramp for zone in zones), key=lambda x: x.acceleration))
-    if given is None or len(zones) > 1 or not yields:
+        leg = leg.with_slowdown(asked.value, max((zone.ramp for zone in zones), key=lambda x: x.acceleration))
+    if given is None or len(zones) > 1 or not may_lower:
         return leg
-    gentler = replace(leg, zones=gentle, soft=True).compared(asked.value, zones[0].ramp)
+    gentler = replace(leg, zones=gentle, free_ramps=True).with_slowdown(asked.value, zones[0].ramp)
 
-    def ramped(a: float) -> Leg:
+    def with_acceleration(a: float) -> Leg:
         with_a = one_zone(bends, most, replace(ramps, given=a), flowing=flowing)
-        return replace(leg, zones=with_a).compared(asked.value, zones[0].ramp)
+        return replace(leg, zones=with_a).with_slowdown(asked.value, zones[0].ramp)
 
-    return replace(leg, gentler=gentler, ramped=ramped)
+    return replace(leg, gentler=gentler, with_acceleration=with_acceleration)
 
 
 def _asked_speed(v: float, bends: Bends, a: float, index: int, tracker: Tracker, fit: bool) -> float:
-    """The speed along a curve that was asked for, or with ``fit`` what there is of it; PathError says who has less."""
+    """The requested speed along a curve, with ``fit`` lowered to what joints and tool can do; PathError without."""
     if v > bends.tool_speed * (1.0 + 1e-9):
         if not fit:
             text = f"{v:g} m/s is more than the tool's {bends.tool_speed:g} m/s"
@@ -288,18 +283,18 @@ def _asked_speed(v: float, bends: Bends, a: float, index: int, tracker: Tracker,
     return least
 
 
-def _check_acceleration(acceleration: float, most: float, index: int, yields: bool) -> None:
+def _check_acceleration(acceleration: float, most: float, index: int, may_lower: bool) -> None:
     if not acceleration > 0.0:
         raise InputError(
             f"move {index + 1}: an acceleration of {acceleration:g} m/s2; expected more than zero"
         )
-    if acceleration > most * (1.0 + 1e-9) and not yields:
+    if acceleration > most * (1.0 + 1e-9) and not may_lower:
         text = f"{acceleration:g} m/s2 is more than the tool's {most:g} m/s2"
         raise PathError(text, index=index, what="tool acceleration", place_m=0.0)
 
 
 def _profile(asked: ProfileKind | None, jerk: float, limits: MotionLimits) -> ProfileKind:
-    """The profile of a move: where a jerk is limited the S-curve takes the place of none and of the trapezoid."""
+    """The profile of a move: cubic ramps if none is named; an S-curve for none or a trapezoid if a jerk is limited."""
     limited = math.isfinite(min(jerk, limits.tool_jerk))
     if limited and asked in (None, "trapezoid"):
         return "s-curve"

@@ -1,4 +1,4 @@
-"""What the axes and the tool may do, as a planner wants it."""
+"""The limits within which a motion is planned: of the joints, the motors and the tool."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, Quantities
-from servotwin.motion.envelope import Envelope, envelope_of
+from servotwin.motion.motor_limits import MotorLimits, motor_limits_of
 from servotwin.motion.point_moves import RAMP
-from servotwin.motion.profiles import PEAK
+from servotwin.motion.ramps import PEAK
 from servotwin.robot.robot import Robot
 
 
@@ -22,7 +22,7 @@ class MotionLimits:
     """Per joint (n,) in rad, m and s, infinite where there is no limit; of the tool point in m and s.
 
     ``torque`` [N m, N] of the joints is checked along a path where it is finite, the torques and speeds of the
-    motors where there is an ``envelope``. ``quantities`` are angles and lengths that follow from the joints.
+    motors where ``motors`` is known. ``quantities`` are angles and lengths that follow from the joints.
     """
 
     q_min: Array
@@ -34,7 +34,7 @@ class MotionLimits:
     tool_speed: float = math.inf
     tool_acceleration: float = math.inf
     tool_jerk: float = math.inf
-    envelope: Envelope | None = None
+    motors: MotorLimits | None = None
     quantities: Quantities = field(default_factory=Quantities)
 
     @cached_property
@@ -46,6 +46,21 @@ class MotionLimits:
     def high(self) -> Array:
         """Largest joint positions, then largest values of the quantities (n + k,)."""
         return np.append(self.q_max, self.quantities.high)
+
+    @cached_property
+    def joint_rates(self) -> tuple[list[float], list[float], list[float]]:
+        """Largest speeds, accelerations and jerks of the joints as lists: quicker than arrays for a single move."""
+        return self.speed.tolist(), self.acceleration.tolist(), self.jerk.tolist()
+
+    @cached_property
+    def torque_limited(self) -> bool:
+        """Whether torques of joints or motors are limited, which no law keeps by construction."""
+        return bool(np.isfinite(self.torque).any()) or self.motors is not None
+
+    @cached_property
+    def tool_limited(self) -> bool:
+        """Whether the speed, acceleration or jerk of the tool point is limited."""
+        return math.isfinite(min(self.tool_speed, self.tool_acceleration, self.tool_jerk))
 
     def positions(self, q: Array) -> Array:
         """Joint positions, then values of the quantities (..., n + k) at q (..., n): what ``low``, ``high`` bound."""
@@ -79,7 +94,7 @@ def limits_of(
     tool_acceleration: float = math.inf,
     tool_jerk: float = math.inf,
     torque: bool | None = None,
-    envelope: bool = True,
+    motors: bool = True,
 ) -> MotionLimits:
     r"""The limits of a robot; ``description``, its file, adds those of jerk, of the tool and of the motors.
 
@@ -88,8 +103,8 @@ def limits_of(
     .. math:: a = 1.5 V / T_r                                                         (eq:usual-acceleration)
 
     The tool may do what both its file and the arguments allow. ``torque``: the joint torques are checked
-    against the effort limits of the robot, by default if its file is given; ``envelope``: the motors against
-    what they and their supply can give, if the file says so.
+    against the effort limits of the robot, by default if its file is given; ``motors``: torques and speeds of the
+    motors are checked against what they and their supply can give, if the file states it.
     """
     torque = description is not None if torque is None else torque
     limits = robot.limits
@@ -121,6 +136,6 @@ def limits_of(
         float(tool[0]),
         float(tool[1]),
         float(tool[2]),
-        envelope_of(robot, description) if envelope and description is not None else None,
+        motor_limits_of(robot, description) if motors and description is not None else None,
         robot.quantities,
     )

@@ -1,7 +1,7 @@
 r"""A planned motion that begins with speed.
 
-The speed v runs out over the ramp T of the first move while that move begins, so that the two together go from v
-to the speed of the move without a dip:
+The start speed v falls to zero over the ramp T of the first move while that move accelerates, so that the sum goes
+from v to the speed of the move without a dip:
 
 .. math:: q(t) = q_p(t) + v\,T\,(\sigma - \sigma^3 + \tfrac12\sigma^4 - \tfrac12), \qquad
           \sigma = \min(t/T, 1)                                                           (eq:start-speed)
@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, Limits
-from servotwin.motion.point_moves import Reference
-from servotwin.motion.profiles import PEAK
+from servotwin.motion.point_moves import PointMotion
+from servotwin.motion.ramps import PEAK
 
 SAMPLES = 2001
 SLACK = 1e-6  # of a limit, so that it may be used up to the last digit
@@ -30,9 +30,9 @@ DEGREES = 180.0 / np.pi
 
 @dataclass(frozen=True)
 class MovingStart:
-    """A plan (``reference``) with a speed (n,) [rad/s, m/s] that runs out within ``ramp`` [s]."""
+    """A plan (``reference``) and a start speed (n,) [rad/s, m/s] that falls to zero within ``ramp`` [s]."""
 
-    reference: Reference
+    reference: PointMotion
     speed: Array
     ramp: float
 
@@ -48,7 +48,7 @@ class MovingStart:
 
     @property
     def durations(self) -> Array:
-        """How long each move lasts (m,) [s], the first at least as long as the speed runs out."""
+        """How long each move lasts (m,) [s], the first at least until the start speed is zero."""
         return np.maximum(self.reference.durations, self.ramp - self.reference.start_times)
 
     @property
@@ -67,7 +67,7 @@ class MovingStart:
 
 
 def run_out_time(speed: Array, ramp: float, limits: Limits, jerk: Array) -> float:
-    r"""Time T [s] in which the speeds run out: the ramp, or longer where a limit of acceleration or jerk demands it.
+    r"""Time T [s] in which the start speeds fall to zero: the ramp, or longer where acceleration or jerk is limited.
 
     .. math:: T \ge \frac{3 |v_i|}{2 a_i}, \quad T \ge \sqrt{\frac{6 |v_i|}{j_i}}          (eq:run-out-time)
 
@@ -86,7 +86,7 @@ def rest_after(q: Array, speed: Array, ramp: float) -> Array:
 def check_moving_start(
     motion: MovingStart, limits: Limits, jerk: Array, names: Sequence[str], prismatic: Sequence[bool]
 ) -> None:
-    """Complain about a start whose speed, alone or with the first move, is beyond a limit of a joint."""
+    """InputError where the start speed, alone or added to the first move, exceeds a limit of a joint."""
     t = np.linspace(0.0, motion.ramp, SAMPLES)
     q, qd, qdd = motion.sample(t)
     qddd = np.diff(qdd, axis=0) / t[1]
@@ -107,7 +107,7 @@ def check_moving_start(
                     field=f"initial.speed.{name}",
                 )
         low, high = float(q[:, i].min()), float(q[:, i].max())
-        slack = SLACK * abs(motion.speed[i]) * motion.ramp  # of the way in which the speed runs out
+        slack = SLACK * abs(motion.speed[i]) * motion.ramp  # of the distance in which the speed falls to zero
         if low < limits.q_min[i] - slack or high > limits.q_max[i] + slack:
             raise InputError(
                 f"axis {name} would run to {factor * (high if high > limits.q_max[i] else low):.4g} {unit}; expected "

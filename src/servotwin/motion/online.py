@@ -16,7 +16,7 @@ from servotwin.errors import InputError, ShapeError, UnsupportedError
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits
 
-# Where no jerk is stated: full acceleration within this share of the time to full speed, as eq:usual-jerk.
+# Where the file states no jerk: j = USUAL a^2 / V, see eq:usual-jerk.
 USUAL = 2.0
 
 

@@ -1,4 +1,4 @@
-r"""How quickly a curve may be traversed: what its bends leave of the accelerations for the ramps.
+r"""How fast a curve may be traversed: its bends take one part of the accelerations, the ramps have the rest.
 
 Theory: docs/theory/paths.md.
 """
@@ -18,26 +18,27 @@ from servotwin.motion.errors import Demand
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.laws import QUINTIC_ACCELERATION, QUINTIC_SPEED
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.profiles import ProfileKind
+from servotwin.motion.ramps import ProfileKind
 
 BEND_SHARE = 0.5  # of the acceleration that the bend of a path may take where the speed is free
 GRID = 32  # speeds that are compared at once
-LEFT = 0.05  # of the jerk that a ramp keeps at least; the finished motion is checked
+LEFT = 0.05  # of the jerk: the least that is assumed to be left for a ramp; the finished motion is checked
 
 
 @dataclass(frozen=True)
 class Bends:
-    """What a path asks of the axes (k, n) and of the tool (k,) at its points and between them, as shares.
+    """Shares of the limits of joints (k, n) and tool (k,) that motion along a path uses at k of its points.
 
-    ``first``: of the speed for a unit of sd; ``push`` and ``bend``: of the acceleration for a unit of sdd and of
-    sd^2; ``tool_push`` and ``tool_bend``: the same of the tool, zero where it has no limit.
+    ``first``: share of the speed per unit of sd. ``push`` and ``bend``: shares of the acceleration per unit of sdd
+    and of sd^2; ``tool_push`` and ``tool_bend``: the same of the tool, zero where it has no limit. ``jolt``,
+    ``bend_jolt`` and ``twist``: shares of the jerk per unit of sddd, of 3 sd sdd and of sd^3.
     """
 
     s: Array
     first: Array
     push: Array
     bend: Array
-    jolt: Array  # of the jerk, for a unit of sddd, of 3 sd sdd, and of sd^3
+    jolt: Array
     bend_jolt: Array
     twist: Array
     tool_push: float
@@ -50,16 +51,16 @@ class Bends:
         return float(self.s[-1])
 
     @cached_property
-    def jerky(self) -> bool:
+    def jerk_limited(self) -> bool:
         """Whether a jerk is limited."""
         return bool(self.jolt.any())
 
-    def most(self, share: float) -> float:
-        """The largest constant speed at which bends take this share of what there is."""
-        return float(self.local(share).min())
+    def largest_speed(self, share: float) -> float:
+        """The largest constant speed at which bends take at most this share of the accelerations and jerks."""
+        return float(self.local_speeds(share).min())
 
-    def local(self, share: float) -> Array:
-        """The largest speed (k,) at every point at which its bend takes this share of what there is."""
+    def local_speeds(self, share: float) -> Array:
+        """The largest speed (k,) at every point at which its bend takes this share of accelerations and jerks."""
         bends = np.maximum(self.bend.max(axis=1), self.tool_bend)
         slowness = [self.first.max(axis=1), np.full(self.s.size, 1.0 / self.tool_speed)]
         slowness += [np.sqrt(bends / share), np.cbrt(self.twist.max(axis=1) / share)]
@@ -71,8 +72,8 @@ class Bends:
         names = ("s", "first", "push", "bend", "jolt", "bend_jolt", "twist", "tool_bend")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
-    def ramps(self, v: Array) -> Array:
-        r"""The largest acceleration (k,) along the path beside the bends at the speeds v (k,).
+    def ramp_accelerations(self, v: Array) -> Array:
+        r"""The largest acceleration (k,) along the path that the bends leave at the speeds v (k,).
 
         .. math:: \ddot s \le \min_{i,s} \frac{a_i - |q_i''| \dot s^2}{|q_i'|}               (eq:curve-pace)
         """
@@ -85,23 +86,23 @@ class Bends:
         return np.asarray(1.0 / need)
 
     def jerk(self, v: float, a: float) -> float:
-        """The largest jerk along the path beside the bends at the speed v with ramps of the acceleration a."""
-        if not self.jerky:
+        """The largest jerk along the path that the bends leave at the speed v with ramps of the acceleration a."""
+        if not self.jerk_limited:
             return math.inf
         left = 1.0 - self.twist * v**3 - 3.0 * self.bend_jolt * v * a
         return float(1.0 / (self.jolt / np.maximum(left, LEFT)).max())
 
     def quickest(self, profile: ProfileKind, share: float, *, flowing: bool) -> float:
-        """The speed that takes the least time with ramps of this share of what is left beside the bends.
+        """The speed that takes the least time with ramps of this share of the acceleration that the bends leave.
 
         More speed leaves less acceleration for the ramps. The time over the speed is convex; the result is on its
-        falling side, so that a smaller speed always takes longer. ``flowing``: the path does not begin and
-        end at rest, only what the bends add to the ramps counts.
+        falling side, so that a smaller speed always takes longer. ``flowing``: the path is blended with its
+        neighbours; then only the time that the bends add to the ramps counts.
         """
-        low, high = 0.0, self.most(1.0)
+        low, high = 0.0, self.largest_speed(1.0)
         for _ in range(2):
             v = low + (high - low) * np.arange(1, GRID + 1) / GRID
-            i = int(np.argmin(self._time(profile, v, share * self.ramps(v), share, flowing)))
+            i = int(np.argmin(self._time(profile, v, share * self.ramp_accelerations(v), share, flowing)))
             low, high = (float(v[i - 1]) if i else low), float(v[min(i + 1, GRID - 1)])
         return low if i < GRID - 1 else high
 
@@ -112,7 +113,7 @@ class Bends:
                 np.sqrt(QUINTIC_ACCELERATION * self.length / a),
             )
             return np.asarray(np.maximum(by_speed, by_push))
-        free = 1.0 / (share * self.ramps(np.zeros(1))[0]) if flowing else 0.0
+        free = 1.0 / (share * self.ramp_accelerations(np.zeros(1))[0]) if flowing else 0.0
         ramp = 1.0 if profile == "trapezoid" else 1.5
         return np.asarray(self.length / v + ramp * v * (1.0 / a - free))
 
@@ -142,7 +143,7 @@ class Bends:
 
 
 def bends_of(path: JointPath, curve: Curve, limits: MotionLimits) -> Bends:
-    """What a path asks at its points and half-way between them."""
+    """The shares of a path at its points and half-way between them."""
     s = np.sort(np.concatenate([path.s, 0.5 * (path.s[:-1] + path.s[1:])]))
     _, dq, bend = path.at(s)
     first, second, third = np.abs(dq), np.abs(bend), np.zeros_like(dq)

@@ -1,4 +1,4 @@
-r"""What limits the pace along a joint path: rows for the parameter's acceleration and squared speed.
+r"""The limits along a joint path as linear rows in acceleration and squared speed of its parameter.
 
 Theory: docs/theory/paths.md.
 """
@@ -12,8 +12,8 @@ from itertools import product
 import numpy as np
 
 from servotwin.mechanism.model import Array
-from servotwin.motion.envelope import Envelope
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.motor_limits import MotorLimits
 from servotwin.robot.robot import Robot
 
 # Directions (13, 3) in which the acceleration of the tool is bounded, each with its opposite.
@@ -25,25 +25,26 @@ DIRECTIONS = _ALL / np.linalg.norm(_ALL, axis=1, keepdims=True)
 class PathLimits:
     """At m points: ``rows`` (m, r, 2) times (sdd, sd^2) are at most ``room`` (m, r), sd at most 1/``slowness`` (m,).
 
-    The last columns of ``room`` are those of the motors, at rest: ``at_pace`` gives them at a speed.
+    The last columns of ``room`` are those of the motors, at rest: ``room_at`` gives them at a speed.
     """
 
     rows: Array
     room: Array
     slowness: Array
-    envelope: Envelope | None = None
+    motors: MotorLimits | None = None
     turning: Array | None = None  # (m, motors) N q'
 
-    def at_pace(self, sd: Array) -> Array:
-        """The room (m, r) that back-EMF and viscous friction leave to the motors at the speeds sd (m,)."""
-        if self.envelope is None or self.turning is None:
+    def room_at(self, sd: Array) -> Array:
+        """``room`` (m, r) at the speeds sd (m,): back-EMF and viscous friction reduce that of the motors."""
+        if self.motors is None or self.turning is None:
             return self.room
-        drive, held = self.envelope.drive, np.isfinite(self.envelope.drive.torque)
+        drive, limited = self.motors.drive, np.isfinite(self.motors.drive.torque)
         w = np.abs(self.turning) * sd[:, None]
         low, high = drive.torques(w)
-        rubs = self.envelope.growing_torques(self.turning * sd[:, None])
+        friction = self.motors.growing_torques(self.turning * sd[:, None])
         less = np.concatenate(
-            [(drive.torque - high + rubs)[:, held], (drive.torque + low - rubs)[:, held]], axis=1
+            [(drive.torque - high + friction)[:, limited], (drive.torque + low - friction)[:, limited]],
+            axis=1,
         )
         out = self.room.copy()
         out[:, -less.shape[1] :] -= less
@@ -72,19 +73,19 @@ def path_limits(
         still = np.zeros((len(q), len(DIRECTIONS)))
         sides.append(_both_sides(v @ DIRECTIONS.T, bend @ DIRECTIONS.T, still, most))
     turning: Array | None = None
-    if limits.envelope is not None:
-        sides.append(_of_motors(limits.envelope, a, b, g, dq, ddq))
-        drive, turning = limits.envelope.drive, limits.envelope.motor_speeds(dq)
-        slower = np.abs(turning) * np.maximum(drive.emf / drive.voltage, 1.0 / drive.speed)
+    if limits.motors is not None:
+        sides.append(_of_motors(limits.motors, a, b, g, dq, ddq))
+        drive, turning = limits.motors.drive, limits.motors.motor_speeds(dq)
+        slower = np.abs(turning) * np.maximum(drive.voltage_constant / drive.voltage, 1.0 / drive.speed)
         slowness = np.maximum(slowness, slower.max(axis=1))
     first, second, room = (np.concatenate(parts, axis=1) for parts in zip(*sides, strict=True))
-    return PathLimits(np.stack([first, second], axis=-1), room, slowness, limits.envelope, turning)
+    return PathLimits(np.stack([first, second], axis=-1), room, slowness, limits.motors, turning)
 
 
 def _both_sides(first: Array, second: Array, rest: Array, most: Array) -> tuple[Array, Array, Array]:
     """The rows of abs(first sdd + second sd^2 + rest) <= most, where that is finite."""
-    held = np.isfinite(most)
-    first, second, rest, most = first[:, held], second[:, held], rest[:, held], most[held]
+    limited = np.isfinite(most)
+    first, second, rest, most = first[:, limited], second[:, limited], rest[:, limited], most[limited]
     return (
         np.concatenate([first, -first], axis=1),
         np.concatenate([second, -second], axis=1),
@@ -93,26 +94,28 @@ def _both_sides(first: Array, second: Array, rest: Array, most: Array) -> tuple[
 
 
 def _of_motors(
-    envelope: Envelope, a: Array, b: Array, g: Array, dq: Array, ddq: Array
+    motors: MotorLimits, a: Array, b: Array, g: Array, dq: Array, ddq: Array
 ) -> tuple[Array, Array, Array]:
     """The rows of the motors' torques in the direction in which they turn, and against it.
 
-    The speed of a path is never negative, so that a motor turns as N q' says. What depends on the speed is left to
-    ``PathLimits.at_pace``.
+    The speed of a path is never negative, so that a motor turns as N q' says. ``PathLimits.room_at`` adds what
+    depends on the speed.
     """
-    rotors = envelope.robot.mechanism.rotors
-    held = np.isfinite(envelope.drive.torque)
+    rotors = motors.robot.mechanism.rotors
+    limited = np.isfinite(motors.drive.torque)
     unit = np.linalg.inv(rotors.N)
     way = np.where((dq @ rotors.N.T) < 0.0, -1.0, 1.0)
     own = way * rotors.J_m * (dq @ rotors.N.T), way * rotors.J_m * (ddq @ rotors.N.T)
     load = way * (a @ unit) - own[0], way * (b @ unit) - own[1], way * (g @ unit)
-    eta, dry, most = envelope.efficiency, envelope.dry_torques(way), envelope.drive.torque
+    eta, dry, most = motors.efficiency, motors.dry_torques(way), motors.drive.torque
     along, against = [], []
     for passed, extra in zip(load, (*own, dry), strict=True):
         along.append(passed / eta + extra)  # the motor drives
         against.append(-passed * eta - extra)  # it brakes
-    rows = [np.concatenate([x[:, held], y[:, held]], axis=1) for x, y in zip(along, against, strict=True)]
-    return rows[0], rows[1], np.concatenate([most[held], most[held]]) - rows[2]
+    rows = [
+        np.concatenate([x[:, limited], y[:, limited]], axis=1) for x, y in zip(along, against, strict=True)
+    ]
+    return rows[0], rows[1], np.concatenate([most[limited], most[limited]]) - rows[2]
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ class Shares:
     """Shares (k, c) of limits that a motion uses, with what and who for each column.
 
     ``powers`` (c,): how a column falls if the motion is slowed k times, as k^-1 or k^-2; ``rest`` (k, c) is the share
-    that does not, such as that of gravity. The tool is that of the robot's own tool frame.
+    that does not fall, such as that of gravity. Tool speeds are those of the origin of the robot's tool frame.
     """
 
     values: Array
@@ -137,15 +140,15 @@ class Shares:
 Part = tuple[str, list[str | None], Array, int, Array]  # what, who, shares, power, share at rest
 
 
-def _motor_shares(envelope: Envelope, q: Array, qd: Array, qdd: Array) -> list[Part]:
+def _motor_shares(motors: MotorLimits, q: Array, qd: Array, qdd: Array) -> list[Part]:
     zero = np.zeros_like(q)
-    w = envelope.motor_speeds(qd)
-    used = envelope.drive.parts(envelope.motor_torques(q, qd, qdd), w)
-    held = envelope.drive.parts(envelope.motor_torques(q, zero, zero), np.zeros_like(w))
+    w = motors.motor_speeds(qd)
+    used = motors.drive.parts(motors.motor_torques(q, qd, qdd), w)
+    at_rest = motors.drive.parts(motors.motor_torques(q, zero, zero), np.zeros_like(w))
     kinds = (("motor torque", 2), ("motor voltage", 1), ("motor speed", 1))
     return [
-        (what, [*envelope.names], share, power, rest)
-        for (what, power), share, rest in zip(kinds, used, held, strict=True)
+        (what, [*motors.names], share, power, rest)
+        for (what, power), share, rest in zip(kinds, used, at_rest, strict=True)
     ]
 
 
@@ -163,8 +166,8 @@ def shares_of(
         tau, g = (robot.rne(q, *x, drives=drives) for x in ((qd, qdd), (zero, zero)))
         rest = np.where(tau * g > 0.0, np.abs(g), -np.abs(g)) / limits.torque
         parts.append(("torque", [*axes], np.abs(tau) / limits.torque, 2, rest))
-    if limits.envelope is not None:
-        parts += _motor_shares(limits.envelope, q, qd, qdd)
+    if limits.motors is not None:
+        parts += _motor_shares(limits.motors, q, qd, qdd)
     if math.isfinite(min(limits.tool_speed, limits.tool_acceleration)):
         J = robot.jacob0(q)[:, :3]
         v = np.linalg.norm((J @ qd[..., None])[..., 0], axis=1, keepdims=True)

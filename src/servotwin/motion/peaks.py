@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from servotwin.dynamics.recursive.jit import helper, kernel
+from servotwin.compiled.jit import helper, kernel
 from servotwin.mechanism.model import Array
 
 NODES = 7  # samples of a cell
-DENSE = 25  # points of a cell at which the polynomial is looked at; Newton's method finds the peak in between
+DENSE = 25  # points of a cell at which the polynomial is evaluated; Newton's method finds the peak in between
 STRIDE = 2.0 / (DENSE - 1)
-FALL = 7.0  # the last two coefficients are at least this many times what is left out
+FALL = 7.0  # the sum of the last two coefficients is at least this many times the error of the polynomial
 
 X = -np.cos((2 * np.arange(NODES) + 1) * np.pi / (2 * NODES))  # Chebyshev's nodes
 COEFFICIENTS = np.linalg.inv(chebyshev.chebvander(X, NODES - 1))  # (coefficient, node)

@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.model import Array
 from servotwin.motion.blends import Corner, corner_between
-from servotwin.motion.demands import FORCES, HOLDS, check_positions, refuse, worst_demand
+from servotwin.motion.demands import FORCES, HOLDS, check_positions, demand_error, worst_demand
 from servotwin.motion.errors import Demand, PathError
-from servotwin.motion.joint_move import simple_move
+from servotwin.motion.joint_moves import quick_move
 from servotwin.motion.laws import Profile, Slowed, Uniform, make_profile
 from servotwin.motion.legs import Leg, check_duration, check_near, leg_of, time_beside_blend
 from servotwin.motion.limits import MotionLimits
@@ -30,14 +30,14 @@ from servotwin.motion.trajectory import PathSegment, RestSegment, Segment, Traje
 from servotwin.motion.zones import Zones, reachable_end, reversed_zones, zoned_law, zones_between
 from servotwin.robot.robot import Robot
 
-ROUNDS = 12  # of fitting a chain before all of it is slowed alike
+ROUNDS = 12  # of fitting the legs of a chain one by one, before all of them are slowed by one factor
 MARGIN = 1.0 + 1e-7  # a fitted motion stays this much inside its limits, for rounding
 FORCE_MARGIN = 1.0 + 1e-4  # the same of torques, whose largest value is sampled
 SLIGHT = 1.0 + 1e-6  # of a limit: the joints follow a curve of the tool no more exactly than that
 SHRUNK = 0.99  # of the radius asked for: a smaller blend is mentioned
-STEEP = 1.0 + 1e-4  # how exactly the largest acceleration is found that holds
+STEEP = 1.0 + 1e-4  # how exactly the largest acceleration that holds is found
 PER_ZONE = 3  # rounds of slowing a zone by itself
-SLOWEST = 1e4  # times; what does not fit then never does
+SLOWEST = 1e4  # times; a motion that exceeds a limit even then is refused
 
 
 def plan(
@@ -51,45 +51,47 @@ def plan(
     """The motion from q_start (n,) [rad, m], at rest, through all requests.
 
     PathError, before anything moves, where a path leaves the workspace, meets a singularity, or asks more of
-    an axis or of the tool than it can do; with ``fit`` the last is slowed down instead until it holds
+    an axis or of the tool than it can do; with ``fit`` such a move is slowed until it holds instead
     (``Trajectory.slowed`` says by how much).
     """
     q = np.array(q_start, dtype=np.float64)
     if q.shape != (robot.n,) or not np.isfinite(q).all():
         raise ShapeError(f"q_start has the shape {q.shape}; expected ({robot.n},), finite")
     check_near(q, "q_start", robot)
-    made = _Made(len(requests))
+    result = _Result(len(requests))
     chain: list[Leg] = []
-    passed: list[int] = []  # moves that go nowhere, between two legs of the chain
+    passed: list[int] = []  # requests that do not move, between two legs of the chain
     for index, request in enumerate(requests):
         blend = 0.0 if isinstance(request, Rest) else request.blend
-        short = None if chain else simple_move(request, q, limits)
-        if short is not None:
-            check_duration(short.duration, index)
-            made.add(short, index)
-            q = short.path.q[-1]
+        quick = None if chain else quick_move(request, q, limits)
+        if quick is not None:
+            check_duration(quick.duration, index)
+            result.add(quick, index)
+            q = quick.path.q[-1]
             continue
         leg = leg_of(robot, request, index, q, limits, fit, flowing=bool(chain) or blend > 0.0)
         if leg is None:
             if chain and blend > 0.0 and _standing_time(request) == 0.0:
                 passed.append(index)
                 continue
-            _close(chain, passed, limits, fit, made)
-            made.add(_resting(request, q, index), index)
+            _close_chain(chain, passed, limits, fit, result)
+            result.add(_resting(request, q, index), index)
             continue
         check_positions(leg, limits)
         chain.append(leg)
         q = leg.path.q[-1]
         if leg.blend <= 0.0:
-            _close(chain, passed, limits, fit, made)
-    _close(chain, passed, limits, fit, made)
-    if not made.segments:
-        made.add(RestSegment(q, 0.0), 0)
-    return joined(made.segments, made.owners, tuple(made.slowed), tuple(made.blends), tuple(made.notes))
+            _close_chain(chain, passed, limits, fit, result)
+    _close_chain(chain, passed, limits, fit, result)
+    if not result.segments:
+        result.add(RestSegment(q, 0.0), 0)
+    return joined(
+        result.segments, result.owners, tuple(result.slowed), tuple(result.blends), tuple(result.notes)
+    )
 
 
-class _Made:
-    """The segments so far and what is said of each request."""
+class _Result:
+    """The segments so far, and for each request what ``Trajectory`` reports."""
 
     def __init__(self, count: int) -> None:
         self.segments: list[Segment] = []
@@ -103,14 +105,14 @@ class _Made:
 
 
 def _standing_time(request: Request) -> float:
-    """How long [s] a rest lasts, or a move that goes nowhere: the time that was asked for, if any."""
+    """Duration [s] of a rest or of a move that does not move: the time of the request, if any."""
     if isinstance(request, Rest):
         return request.time
     return request.speed.value if request.speed.kind == "s" else 0.0
 
 
 def _resting(request: Request, q: Array, index: int) -> RestSegment:
-    """Standing still: a rest, or a move that goes nowhere."""
+    """The segment of a rest, or of a move that does not move."""
     time = _standing_time(request)
     if not 0.0 <= time < math.inf:
         raise InputError(f"move {index + 1} rests {time:g} s; expected a time of at least zero")
@@ -119,48 +121,50 @@ def _resting(request: Request, q: Array, index: int) -> RestSegment:
     return RestSegment(q.copy(), time)
 
 
-def _close(chain: list[Leg], passed: list[int], limits: MotionLimits, fit: bool, made: _Made) -> None:
+def _close_chain(
+    chain: list[Leg], passed: list[int], limits: MotionLimits, fit: bool, result: _Result
+) -> None:
     """Time the legs collected so far and append their segments."""
     if not chain:
         return
     corners: list[Corner | None] = []
     if len(chain) == 1:
-        pieces = [_alone(chain[0], limits, fit)]
+        pieces = [_single_leg(chain[0], limits, fit)]
     else:
         pieces, corners = _chain(chain, limits, fit)
     waiting = list(passed)
     for leg, segment in pieces:
         while waiting and waiting[0] < leg.index:
-            made.add(RestSegment(segment.path.q[0], 0.0), waiting.pop(0))
+            result.add(RestSegment(segment.path.q[0], 0.0), waiting.pop(0))
         check_duration(segment.duration, leg.index)
-        made.add(segment, leg.index)
+        result.add(segment, leg.index)
         if leg.slowed > SLIGHT:
-            made.slowed[leg.index] = max(made.slowed[leg.index], leg.slowed)
-        made.notes[leg.index] = _ramp_note(leg, segment) or made.notes[leg.index]
+            result.slowed[leg.index] = max(result.slowed[leg.index], leg.slowed)
+        result.notes[leg.index] = _ramp_note(leg, segment) or result.notes[leg.index]
     for index in waiting:
-        made.add(RestSegment(chain[-1].path.q[-1], 0.0), index)
+        result.add(RestSegment(chain[-1].path.q[-1], 0.0), index)
     for leg, corner in zip(chain, [*corners, None], strict=True):
-        made.blends[leg.index] = corner.radius if corner else 0.0
-        notes = made.notes[leg.index], _blend_note(leg, corner, last=leg is chain[-1])
-        made.notes[leg.index] = "; ".join(note for note in notes if note)
+        result.blends[leg.index] = corner.radius if corner else 0.0
+        notes = result.notes[leg.index], _blend_note(leg, corner, last=leg is chain[-1])
+        result.notes[leg.index] = "; ".join(note for note in notes if note)
     chain.clear()
     passed.clear()
 
 
 def _ramp_note(leg: Leg, segment: PathSegment) -> str:
-    """What became of an acceleration that the axes do not have."""
-    if leg.asked is None or segment.kind == "blend":
+    """The note on an acceleration that was lowered because the axes do not have it."""
+    if leg.asked_acceleration is None or segment.kind == "blend":
         return ""
     used = max(zone.ramp.acceleration for zone in leg.zones)
     if leg.time is None and isinstance(segment.law, Slowed):
         used /= segment.law.factor**2
-    if used > SHRUNK * leg.asked:
+    if used > SHRUNK * leg.asked_acceleration:
         return ""
-    return f"an acceleration of {leg.asked:.4g} m/s2 was lowered to {used:.3g} m/s2"
+    return f"an acceleration of {leg.asked_acceleration:.4g} m/s2 was lowered to {used:.3g} m/s2"
 
 
 def _blend_note(leg: Leg, corner: Corner | None, *, last: bool) -> str:
-    """What became of a blend that is not as it was asked for."""
+    """The note on a blend that is smaller than requested or left out."""
     asked = f"a blend of {1e3 * leg.blend:.4g} mm"
     if leg.blend <= 0.0 or (corner is not None and corner.radius > SHRUNK * leg.blend):
         return ""
@@ -171,48 +175,48 @@ def _blend_note(leg: Leg, corner: Corner | None, *, last: bool) -> str:
 
 
 # --- one leg from rest to rest ----------------------------------------------------------------------
-def _alone(leg: Leg, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]:
+def _single_leg(leg: Leg, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]:
     for count in range(ROUNDS + PER_ZONE * (len(leg.zones) - 1)):
         segment = _segment(leg, leg, _from_rest_to_rest(leg))
         if leg.time is not None:
             return _timed(leg, segment, limits, fit)
-        if leg.kind == "joint" and not (_forced(limits) or _tool_bounded(limits)):
+        if leg.kind == "joint" and not (limits.torque_limited or limits.tool_limited):
             return leg, segment  # within its limits by construction
         worst = worst_demand(leg, segment, limits)
         if worst.share <= HOLDS:
             return leg, segment
         if leg.gentler is not None:
-            return _quicker(leg, segment, limits, fit)
+            return _fitted(leg, segment, limits, fit)
         if not _may_slow(leg, worst, fit):
             leg = _softened(leg, segment, worst)
-        elif len(leg.zones) == 1 or count >= PER_ZONE * len(leg.zones) or _slowing(worst) > SLOWEST:
-            return _until_it_holds(leg, segment, limits)
+        elif len(leg.zones) == 1 or count >= PER_ZONE * len(leg.zones) or _slow_factor(worst) > SLOWEST:
+            return _slowed_to_limits(leg, segment, limits)
         else:
             leg = _slower(leg, segment, worst)
-    raise refuse(leg, segment, worst)
+    raise demand_error(leg, segment, worst)
 
 
-def _quicker(leg: Leg, segment: PathSegment, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]:
-    """A leg that is made to fit: with gentler ramps, or slowed as a whole if its speed was asked for."""
+def _fitted(leg: Leg, segment: PathSegment, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]:
+    """The quickest fit of a leg: gentler ramps, the steepest that hold, or, if it has a requested speed, all slower."""
     assert leg.gentler is not None
-    found = [_alone(replace(leg.gentler, time=None), limits, fit), *_steepest(leg, limits)]
-    if not leg.free:
+    found = [_single_leg(replace(leg.gentler, time=None), limits, fit), *_steepest(leg, limits)]
+    if not leg.free_speed:
         with suppress(PathError):
-            found.append(_until_it_holds(leg, segment, limits))
+            found.append(_slowed_to_limits(leg, segment, limits))
     return min(found, key=lambda pair: pair[1].duration)
 
 
 def _steepest(leg: Leg, limits: MotionLimits) -> list[tuple[Leg, PathSegment]]:
-    """A leg at its own speed with the most of the acceleration asked for that holds; none if even gentle ramps do not.
+    """The leg with the largest acceleration, up to the requested one, that holds; empty if even the gentlest does not.
 
-    So asking for more acceleration than the axes have takes as long as asking for what they have.
+    A request for more acceleration than the axes have so takes as long as a request for what they have.
     """
     assert leg.gentler is not None
-    assert leg.ramped is not None
+    assert leg.with_acceleration is not None
     low, high = leg.gentler.zones[0].ramp.acceleration, leg.zones[0].ramp.acceleration
     best, a = [], low
     while True:
-        one = leg.ramped(a)
+        one = leg.with_acceleration(a)
         segment = _segment(one, one, _from_rest_to_rest(one))
         if worst_demand(one, segment, limits).share <= HOLDS:
             low, best = a, [(one, segment)]
@@ -235,53 +239,49 @@ def _from_rest_to_rest(leg: Leg) -> Profile:
 
 
 def _slower(leg: Leg, segment: PathSegment, worst: Demand) -> Leg:
-    """The leg slowed for a demand of one of its segments, in the zone where it arises if there are several."""
-    factor = min(_slowing(worst), SLOWEST)
+    """The leg slowed for a demand of one of its segments; of several zones only the one with the demand."""
+    factor = min(_slow_factor(worst), SLOWEST)
     if len(leg.zones) == 1 or segment.kind == "blend":
         return leg.slower(factor)
     return leg.slower(factor, segment.offset + worst.place * segment.law.length)
 
 
 def _may_slow(leg: Leg, worst: Demand, fit: bool) -> bool:
-    """Whether a leg may be slowed without a question."""
-    return fit or (leg.free and worst.what not in FORCES) or worst.share <= SLIGHT
-
-
-def _tool_bounded(limits: MotionLimits) -> bool:
-    return math.isfinite(min(limits.tool_speed, limits.tool_acceleration, limits.tool_jerk))
+    """Whether the planner may slow a leg: with ``fit``, where its speed is free, or for a rounding error."""
+    return fit or (leg.free_speed and worst.what not in FORCES) or worst.share <= SLIGHT
 
 
 def _softened(leg: Leg, segment: PathSegment, worst: Demand) -> Leg:
-    """The leg with gentler ramps if those are its own choice; PathError otherwise."""
-    if not leg.soft or not worst.what.endswith(("acceleration", "jerk")):
-        raise refuse(leg, segment, worst)
+    """The leg with gentler ramps where the request leaves them free; PathError otherwise."""
+    if not leg.free_ramps or not worst.what.endswith(("acceleration", "jerk")):
+        raise demand_error(leg, segment, worst)
     return leg.softer(worst.share * MARGIN)
 
 
-def _until_it_holds(leg: Leg, segment: PathSegment, limits: MotionLimits) -> tuple[Leg, PathSegment]:
-    """Slow the whole law; speeds go with 1/k, accelerations with 1/k^2."""
+def _slowed_to_limits(leg: Leg, segment: PathSegment, limits: MotionLimits) -> tuple[Leg, PathSegment]:
+    """The leg with its whole law slowed until all limits hold; speeds fall with 1/k, accelerations with 1/k^2."""
     law, factor = segment.law, 1.0
     for _ in range(ROUNDS):
         worst = worst_demand(leg, segment, limits)
         if worst.share <= HOLDS:
-            return replace(leg, slowed=1.0 if leg.free else leg.slowed * factor), segment
-        factor *= _slowing(worst)
+            return replace(leg, slowed=1.0 if leg.free_speed else leg.slowed * factor), segment
+        factor *= _slow_factor(worst)
         if factor > SLOWEST:
             break
         segment = replace(segment, law=Slowed(law, factor))
-    raise refuse(leg, segment, worst)
+    raise demand_error(leg, segment, worst)
 
 
-def _slowing(worst: Demand) -> float:
+def _slow_factor(worst: Demand) -> float:
     return worst.factor * (FORCE_MARGIN if worst.what in FORCES else MARGIN)
 
 
 def _timed(leg: Leg, segment: PathSegment, limits: MotionLimits, fit: bool) -> tuple[Leg, PathSegment]:
-    """A leg whose duration was asked for: the quickest one, stretched."""
+    """A leg whose request names the duration: the quickest law, stretched to it."""
     if leg.gentler is None:
-        quickest, fastest = _until_it_holds(leg, segment, limits)
+        quickest, fastest = _slowed_to_limits(leg, segment, limits)
     else:
-        quickest, fastest = _quicker(leg, segment, limits, True)
+        quickest, fastest = _fitted(leg, segment, limits, True)
     assert leg.time is not None
     factor = leg.time / fastest.duration
     if factor >= 1.0 - 1e-12:
@@ -311,12 +311,12 @@ def _chain(
         pieces = _pieces(legs, corners)
         better = list(legs)
         for leg, segment in pieces:
-            if segment.kind == "blend" and not _forced(limits):
+            if segment.kind == "blend" and not limits.torque_limited:
                 continue  # its rate is within the limits by construction
             worst = worst_demand(leg, segment, limits)
             if worst.share <= HOLDS:
                 continue
-            at = _position(legs, leg)
+            at = _index_of(legs, leg)
             if legs[at].gentler is not None:
                 better[at] = legs[at].gentler or legs[at]
             elif _may_slow(leg, worst, fit):
@@ -330,29 +330,24 @@ def _chain(
     return _all_slower(pieces, limits), corners
 
 
-def _forced(limits: MotionLimits) -> bool:
-    """Whether torques are limited, which nothing keeps by construction."""
-    return bool(np.isfinite(limits.torque).any()) or limits.envelope is not None
-
-
-def _position(legs: list[Leg], leg: Leg) -> int:
+def _index_of(legs: list[Leg], leg: Leg) -> int:
     return next(k for k, other in enumerate(legs) if other.index == leg.index)
 
 
 def _all_slower(pieces: list[tuple[Leg, PathSegment]], limits: MotionLimits) -> list[tuple[Leg, PathSegment]]:
-    """Every piece slowed alike, so that the speeds still meet."""
+    """All pieces slowed by one factor, so that their speeds still agree where they meet."""
     factor, slower = 1.0, pieces
     for _ in range(ROUNDS):
         worst = [(worst_demand(leg, segment, limits), leg, segment) for leg, segment in slower]
         demand, leg, segment = max(worst, key=lambda entry: entry[0].factor)
         if demand.share <= HOLDS:
             return slower
-        factor *= min(_slowing(demand), SLOWEST)
+        factor *= min(_slow_factor(demand), SLOWEST)
         slower = [
             (replace(one, slowed=one.slowed * factor), replace(piece, law=Slowed(piece.law, factor)))
             for one, piece in pieces
         ]
-    raise refuse(leg, segment, demand)
+    raise demand_error(leg, segment, demand)
 
 
 def _pieces(legs: list[Leg], corners: list[Corner | None]) -> list[tuple[Leg, PathSegment]]:
@@ -378,7 +373,7 @@ def _pieces(legs: list[Leg], corners: list[Corner | None]) -> list[tuple[Leg, Pa
 
 
 def _paces(corners: list[Corner | None], zones: list[Zones]) -> list[float]:
-    """The rate of every corner that its legs can reach and leave again: a pass forwards, a pass backwards."""
+    """The rate of every corner that its legs can reach and brake from: a pass forwards, a pass backwards."""
     paces = [
         min(corner.speed, one[-1].speed / corner.rates[0], two[0].speed / corner.rates[1]) if corner else 0.0
         for one, two, corner in zip(zones, zones[1:], corners, strict=False)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.model import Array, Limits, Quantities
-from servotwin.motion.profiles import (
+from servotwin.motion.ramps import (
     PEAK,
     ProfileKind,
     ramp_within,
@@ -24,10 +24,12 @@ from servotwin.motion.profiles import (
 )
 
 if TYPE_CHECKING:
-    from servotwin.motion.point_laws import MoveLaws
+    from servotwin.motion.joint_moves import MoveLaws
 
 RAMP = 0.25  # s; the velocity ramp if none is stated
-LOOKS = 201  # instants of a move at which quantities are looked at; joints that end apart bend its path
+CHECKS = (
+    201  # instants of a move at which quantities are checked: the path of joints that end apart is curved
+)
 MAX_MOVES = 100_000
 SLACK = 1e-9  # of the range, so that a limit may be approached to the last digit
 
@@ -36,8 +38,8 @@ SLACK = 1e-9  # of the range, so that a limit may be approached to the last digi
 class PointMove:
     """A move of all joints to ``target`` (n,) [rad, m].
 
-    ``speed`` and ``acceleration`` are shares (0 to 1] of each joint's largest; ``rates`` (n,) [rad/s, m/s] and
-    ``growths`` (n,) [rad/s2, m/s2] are largest speeds and accelerations of this move in the place of the shares.
+    ``speed`` and ``acceleration`` are shares (0 to 1] of each joint's largest; ``speeds`` (n,) [rad/s, m/s] and
+    ``accelerations`` (n,) [rad/s2, m/s2], if given, take the place of the shares.
     ``ramp`` [s] is the time to reach the speed, longer where an acceleration or jerk demands it; None is ``RAMP``
     for cubic ramps, and for the other profiles no more than the limits demand. ``dwell`` [s] is the
     rest afterwards. With ``together`` the joints also end together: the quicker ones move slower. Joints of ``stays``
@@ -49,10 +51,10 @@ class PointMove:
     ramp: float | None = None
     dwell: float = 0.0
     together: bool = True
-    rates: Array | None = None
+    speeds: Array | None = None
     profile: ProfileKind = "cubic-ramp"
     acceleration: float = 1.0
-    growths: Array | None = None
+    accelerations: Array | None = None
     stays: Array | None = None
 
     def end(self, q: Array) -> Array:
@@ -61,16 +63,16 @@ class PointMove:
 
     def tops(self, limits: Limits) -> Array:
         """Largest speeds of the joints in this move (n,) [rad/s, m/s]; infinite where none is known."""
-        return self.speed * limits.qd_max if self.rates is None else self.rates
+        return self.speed * limits.qd_max if self.speeds is None else self.speeds
 
     def steepest(self, limits: Limits) -> Array:
         """Largest accelerations of the joints in this move (n,) [rad/s2, m/s2]; infinite where none is known."""
-        return self.acceleration * limits.qdd_max if self.growths is None else self.growths
+        return self.acceleration * limits.qdd_max if self.accelerations is None else self.accelerations
 
 
 @dataclass(frozen=True)
-class Reference:
-    """The planned motion: m moves of n joints, each at rest at both ends.
+class PointMotion:
+    """Planned point-to-point moves: m moves of n joints, each at rest at both ends.
 
     ``start_times`` (m,) [s] when each move begins, ``durations`` (m,) [s] how long
     its motion lasts; ``q_from``, ``q_to`` (m, n) [rad, m]; ``tops`` (m, n) [rad/s, m/s]
@@ -103,7 +105,7 @@ class Reference:
         q_from, q_to = self.q_from[i], self.q_to[i]
         done, left, qd, qdd = stroke_motion(clock, q_to - q_from, self.tops[i], self.ramps[i])
         if self.laws and self.law_of is not None:
-            from servotwin.motion.point_laws import sample_laws
+            from servotwin.motion.joint_moves import sample_laws
 
             for k in np.unique(self.law_of[i][self.law_of[i] >= 0]):
                 here = np.nonzero(self.law_of[i] == k)[0]
@@ -125,7 +127,7 @@ def plan_moves(
     repeat: int = 1,
     jerk: ArrayLike = math.inf,
     speed: ArrayLike = 0.0,
-) -> Reference:
+) -> PointMotion:
     r"""The motion from ``start`` (n,) through the targets of ``moves``, ``repeat`` times.
 
     The joints of a move of cubic ramps that end together keep the ramp and take the top speed
@@ -149,7 +151,7 @@ def plan_moves(
             said = (f"axis {name} would come to rest at", f"initial.speed.{name}")
         _check_inside(q[i], (limits.q_min[i], limits.q_max[i]), slides, *said)
     _check_moves(moves, limits, labels, sliding)
-    plans: dict[tuple[int, bytes], _Timed] = {}  # a move that comes again from the same place is planned once
+    plans: dict[tuple[int, bytes], _Timed] = {}  # a move that repeats the same stroke is planned once
     rows = []
     clock = 0.0
     for i, move in enumerate([*moves] * repeat):
@@ -161,28 +163,28 @@ def plan_moves(
             plans[key] = _timed(stroke, move, limits, jerks)
         timed = plans[key]
         rows.append((clock, timed, q, end))
-        clock += timed.lasting + move.dwell
+        clock += timed.duration + move.dwell
         q = end
-    return _reference(rows, clock)
+    return _point_motion(rows, clock)
 
 
 @dataclass(frozen=True, eq=False)
 class _Timed:
-    """A planned stroke: tops and ramps (n,) of cubic ramps, or the laws of another profile."""
+    """One move with its times: top speeds and ramps (n,) of cubic ramps, or the laws of another profile."""
 
     tops: Array
     ramps: Array
-    lasting: float
+    duration: float
     laws: MoveLaws | None = None
 
 
-def _reference(rows: Sequence[tuple[float, _Timed, Array, Array]], duration: float) -> Reference:
+def _point_motion(rows: Sequence[tuple[float, _Timed, Array, Array]], duration: float) -> PointMotion:
     begins, plans, q_from, q_to = zip(*rows, strict=True)
     kept = list({id(plan): plan.laws for plan in plans if plan.laws is not None}.items())
     place = {name: k for k, (name, _) in enumerate(kept)}
-    return Reference(
+    return PointMotion(
         np.array(begins),
-        np.array([plan.lasting for plan in plans]),
+        np.array([plan.duration for plan in plans]),
         np.array(q_from),
         np.array(q_to),
         np.array([plan.tops for plan in plans]),
@@ -208,15 +210,15 @@ class PlannedMoves(Protocol):
         """Position, velocity, acceleration (k, n) at the times ``t`` (k,) [s]."""
 
 
-def check_quantities(reference: PlannedMoves, quantities: Quantities, count: int = MAX_MOVES) -> None:
+def check_quantities(motion: PlannedMoves, quantities: Quantities, count: int = MAX_MOVES) -> None:
     """InputError where a planned motion takes an angle or length that follows from the joints out of its range.
 
     ``count``: moves of the list that the motion runs through, once or several times.
     """
     if not quantities.names:
         return
-    for i, (begin, lasting) in enumerate(zip(reference.start_times, reference.durations, strict=True)):
-        q = reference.sample(np.linspace(begin, begin + lasting, LOOKS))[0]
+    for i, (begin, duration) in enumerate(zip(motion.start_times, motion.durations, strict=True)):
+        q = motion.sample(np.linspace(begin, begin + duration, CHECKS))[0]
         beyond = quantities.beyond(q)
         j, k = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
         if beyond[j, k] <= SLACK:
@@ -234,10 +236,10 @@ def check_quantities(reference: PlannedMoves, quantities: Quantities, count: int
 
 
 def _timed(stroke: Array, move: PointMove, limits: Limits, jerk: Array) -> _Timed:
-    """The profile of one move."""
+    """The times of one move by its profile."""
     speed = np.where(stroke == 0.0, 1.0, move.tops(limits))
     if move.profile != "cubic-ramp":
-        from servotwin.motion.point_laws import duration_of, move_laws
+        from servotwin.motion.joint_moves import duration_of, move_laws
 
         steepest = _accelerations(move, speed, limits)
         if move.profile == "s-curve" and move.ramp is not None and np.isfinite(jerk).any():
@@ -249,10 +251,10 @@ def _timed(stroke: Array, move: PointMove, limits: Limits, jerk: Array) -> _Time
     if move.together:
         ramp = np.full_like(ramp, ramp.max())
     top = top_speed(stroke, speed, ramp)
-    lasting = float(stroke_time(stroke, top, ramp).max())
-    if move.together and lasting > 0.0:
-        top = np.abs(stroke) / (lasting - ramp)  # eq:stretched-top
-    return _Timed(top, ramp, lasting)
+    duration = float(stroke_time(stroke, top, ramp).max())
+    if move.together and duration > 0.0:
+        top = np.abs(stroke) / (duration - ramp)  # eq:stretched-top
+    return _Timed(top, ramp, duration)
 
 
 def _accelerations(move: PointMove, speed: Array, limits: Limits) -> Array:
@@ -300,19 +302,19 @@ def _check_moves(
 def _check_rates(
     move: PointMove, stroke: Array, i: int, limits: Limits, names: Sequence[str], prismatic: Sequence[bool]
 ) -> None:
-    """Complain about speeds and accelerations that are not known, or beyond the limits."""
+    """InputError for speeds and accelerations that are not known, or beyond the limits."""
     tops, steepest = move.tops(limits), move.steepest(limits)
     for k, name in enumerate(names):
         if stroke[k] == 0.0:
             continue
-        scale, unit = _shop_units(prismatic[k])
+        scale, unit = _message_unit(prismatic[k])
         if not math.isfinite(tops[k]):
             text = (
                 f"axis {name} has no speed limit; expected a speed of this move, such as 'speed: 100 {unit}/s', or "
                 f"axes.{name}.limits.speed in the robot file"
             )
             raise InputError(text, field=f"move.{i}.to.{name}")
-        if move.acceleration < 1.0 and move.growths is None and not math.isfinite(limits.qdd_max[k]):
+        if move.acceleration < 1.0 and move.accelerations is None and not math.isfinite(limits.qdd_max[k]):
             text = (
                 f"axis {name} has no acceleration limit of which this could be a share; expected an acceleration, "
                 f"such as '1000 {unit}/s2', or axes.{name}.limits.acceleration in the robot file"
@@ -330,18 +332,18 @@ def _check_rates(
                 raise InputError(text, field=f"move.{i}.{what}.{name}")
 
 
-def _shop_units(slides: bool) -> tuple[float, str]:
-    """Per SI unit, and name, of what people on the shop floor count in."""
+def _message_unit(slides: bool) -> tuple[float, str]:
+    """The unit in which messages state a position: how many of it are one SI unit, and its name."""
     return (1e3, "mm") if slides else (180.0 / math.pi, "deg")
 
 
 def _check_inside(value: float, span: tuple[float, float], slides: bool, text: str, field: str) -> None:
-    """Complain about a position outside its limits, in the units of the shop floor."""
+    """InputError for a position outside its limits, in mm or deg."""
     low, high = span
     slack = SLACK * (high - low) if math.isfinite(high - low) else 0.0
     if low - slack <= value <= high + slack:
         return
-    scale, unit = _shop_units(slides)
+    scale, unit = _message_unit(slides)
     raise InputError(
         f"{text} {value * scale:.6g} {unit}, beyond its limits;"
         f" expected {low * scale:.6g} to {high * scale:.6g} {unit}",

@@ -1,11 +1,21 @@
-r"""How a speed changes: the shapes of a ramp, all of them symmetric about their middle.
+r"""Ramps: how a speed changes, and strokes from rest to rest with cubic ramps.
 
-With the share :math:`\sigma = t/T` of the ramp time and the change :math:`\Delta` of the speed
+All shapes are symmetric about their middle. With the share :math:`\sigma = t/T` of the ramp time and the
+change :math:`\Delta` of the speed
 
 .. math:: v = v_0 + \Delta\, f(\sigma), \quad s = T (v_0 \sigma + \Delta\, F(\sigma)), \quad F' = f     (eq:ramp-shape)
 
-``linear`` has :math:`f = \sigma`; ``cubic`` the third-order rise of ``profiles``; ``jerk-limited`` an
-acceleration that rises during the share ``beta``, stays, and falls. Theory: docs/theory/motion.md.
+``linear`` has :math:`f = \sigma`; ``jerk-limited`` an acceleration that rises during the share ``beta`` of the
+ramp, stays constant, and falls; ``cubic``, from rest to the speed V within :math:`T_r`,
+
+.. math:: v = V (3\sigma^2 - 2\sigma^3)                           (eq:ramp-velocity)
+.. math:: s = V T_r (\sigma^3 - \tfrac12 \sigma^4)                (eq:ramp-position)
+.. math:: a = \frac{6 V}{T_r} (\sigma - \sigma^2)                 (eq:ramp-acceleration)
+
+so that the acceleration is zero at both ends of the ramp and largest, 1.5 V / T_r, in its middle. Falling ramps
+are rising ones backwards in time. ``laws`` samples ramps of every shape; the functions of strokes here work on
+arrays, one entry per joint. Nothing here needs a compiler, so that reading a scenario stays quick.
+Theory: docs/theory/motion.md.
 """
 
 from __future__ import annotations
@@ -15,12 +25,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
+from servotwin.mechanism.model import Array
+
+ProfileKind = Literal["cubic-ramp", "trapezoid", "s-curve", "quintic"]
 Shape = Literal["linear", "cubic", "jerk-limited"]
+PEAK = 1.5  # largest acceleration of a cubic ramp over its mean V / T_r
 
 
 @dataclass(frozen=True)
 class RampLimits:
-    """What a ramp may use: ``acceleration`` [m/s2] above zero, ``jerk`` [m/s3], infinite if unlimited."""
+    """Shape and limits of a ramp: ``acceleration`` [m/s2] above zero, ``jerk`` [m/s3], infinite if unlimited."""
 
     shape: Shape
     acceleration: float
@@ -43,7 +59,7 @@ def ramp_time(change: float, limits: RampLimits) -> float:
     if limits.shape == "linear":
         return step / a
     if limits.shape == "cubic":
-        return max(1.5 * step / a, math.sqrt(6.0 * step / j))
+        return max(PEAK * step / a, math.sqrt(6.0 * step / j))
     return step / a + a / j if step * j > a * a else 2.0 * math.sqrt(step / j)  # eq:ramp-time
 
 
@@ -56,7 +72,7 @@ def jerk_share(change: float, limits: RampLimits) -> float:
 
 
 def ramp_length(v_from: float, v_to: float, limits: RampLimits) -> float:
-    r"""The way [m] of a ramp, :math:`s = T (v_0 + v_1)/2` whatever its shape   (eq:ramp-way)."""
+    r"""The length [m] of a ramp, :math:`s = T (v_0 + v_1)/2` for every shape   (eq:ramp-way)."""
     return 0.5 * (v_from + v_to) * ramp_time(v_to - v_from, limits)  # eq:ramp-way
 
 
@@ -68,12 +84,9 @@ def reachable_speed(v_from: float, length: float, v_most: float, limits: RampLim
 def peak_speed(length: float, v_from: float, v_to: float, v_most: float, limits: RampLimits) -> float:
     """The largest speed up to ``v_most`` between two ramps that fit into ``length`` [m]."""
     least = max(v_from, v_to)
-    if v_from == v_to == 0.0 and math.isinf(
-        limits.jerk
-    ):  # both ramps together: top^2 / a, 1.5 times for cubic
-        return min(
-            v_most, math.sqrt(length * limits.acceleration / (1.5 if limits.shape == "cubic" else 1.0))
-        )
+    if v_from == v_to == 0.0 and math.isinf(limits.jerk):
+        peak = PEAK if limits.shape == "cubic" else 1.0  # both ramps together are peak v^2 / a long
+        return min(v_most, math.sqrt(length * limits.acceleration / peak))
 
     def used(v: float) -> float:
         return ramp_length(v_from, v, limits) + ramp_length(v_to, v, limits)
@@ -106,3 +119,74 @@ def _largest(used: Callable[[float], float], least: float, most: float, length: 
         if high - low <= 1e-15 * high:
             break
     return low
+
+
+# --- strokes with cubic ramps ---------------------------------------------------------------------------
+def top_speed(stroke: Array, speed: Array, ramp: Array) -> Array:
+    r"""The speed that a stroke reaches: ``speed``, or less where it ends before the ramp does.
+
+    .. math:: V = \min(V_\max, |s| / T_r)                         (eq:top-speed)
+
+    ``stroke`` [rad, m], of any sign; ``speed`` [rad/s, m/s] and ``ramp`` [s], above zero.
+
+    >>> float(top_speed(np.array(1.0), np.array(2.0), np.array(0.25)))
+    2.0
+    """
+    return np.asarray(np.minimum(speed, np.abs(stroke) / ramp))  # eq:top-speed
+
+
+def stroke_time(stroke: Array, top: Array, ramp: Array) -> Array:
+    r"""Duration [s] of a stroke with the top speed ``top`` of ``top_speed``; zero for no stroke.
+
+    .. math:: T = |s| / V + T_r                                   (eq:stroke-time)
+    """
+    moving = top > 0.0
+    cruise = np.abs(stroke) / np.where(moving, top, 1.0)
+    return np.where(moving, cruise + ramp, 0.0)  # eq:stroke-time
+
+
+def ramp_within(stroke: Array, speed: Array, acceleration: Array) -> Array:
+    r"""The shortest ramp [s] that keeps the acceleration of a stroke at or below ``acceleration``.
+
+    .. math::
+        T_r = \min\left(\frac{3 V_\max}{2 a_\max}, \sqrt{\frac{3 |s|}{2 a_\max}}\right)   (eq:ramp-within)
+
+    The first where the stroke reaches ``speed``, the second where it does not; zero where the
+    acceleration is not limited (infinite).
+    """
+    return np.asarray(
+        np.minimum(PEAK * speed / acceleration, np.sqrt(PEAK * np.abs(stroke) / acceleration))
+    )  # eq:ramp-within
+
+
+def ramp_within_jerk(stroke: Array, speed: Array, jerk: Array) -> Array:
+    r"""The shortest ramp [s] that keeps the jerk of a stroke, largest at the ends of the ramp, at or below ``jerk``.
+
+    .. math::
+        T_r = \min\left(\sqrt{\frac{6 V_\max}{j_\max}}, \sqrt[3]{\frac{6 |s|}{j_\max}}\right)  (eq:ramp-within-jerk)
+
+    The first where the stroke reaches ``speed``, the second where it does not; zero for an infinite ``jerk``.
+    """
+    return np.asarray(
+        np.minimum(np.sqrt(6.0 * speed / jerk), np.cbrt(6.0 * np.abs(stroke) / jerk))
+    )  # eq:ramp-within-jerk
+
+
+def stroke_motion(t: Array, stroke: Array, top: Array, ramp: Array) -> tuple[Array, Array, Array, Array]:
+    """Distance done, distance left, velocity and acceleration at the times ``t`` after the start of a stroke.
+
+    All arguments broadcast. Before its start and after its end the stroke is at rest. Of the two
+    distances the shorter one is computed and the other is the rest, so that both ends are met exactly.
+    """
+    total = stroke_time(stroke, top, ramp)
+    # Mirrored about half the time, the fall is the rise.
+    late = t > total / 2
+    side = np.clip(np.where(late, total - t, t), 0.0, None)
+    rising = np.minimum(side, ramp)
+    x = rising / ramp
+    s = top * ramp * x**3 * (1.0 - x / 2) + top * (side - rising)  # eq:ramp-position
+    v = top * x**2 * (3.0 - 2.0 * x)  # eq:ramp-velocity
+    a = 6.0 * top / ramp * x * (1.0 - x)  # eq:ramp-acceleration
+    sign, length = np.sign(stroke), np.abs(stroke)
+    done, left = np.where(late, length - s, s), np.where(late, s, length - s)
+    return sign * done, sign * left, sign * v, sign * np.where(late, -a, a)

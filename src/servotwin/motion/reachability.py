@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from servotwin.dynamics.recursive.jit import strict_kernel
+from servotwin.compiled.jit import strict_kernel
 from servotwin.mechanism.model import Array
 
 STEPS = 60
@@ -21,7 +21,7 @@ STEPS = 60
 
 @strict_kernel
 def _bounds(x: float, alpha: Array, beta: Array, gamma: Array) -> tuple[float, float, float, float, float]:
-    """Least and largest u at x, their slopes over x, and how much a row without u is broken."""
+    """Least and largest u at x, their slopes over x, and by how much x violates a row without u."""
     low, high, d_low, d_high, broken = -math.inf, math.inf, 0.0, 0.0, 0.0
     for k in range(alpha.size):
         rest = gamma[k] - beta[k] * x

@@ -1,4 +1,4 @@
-"""What is asked of a planner: one request per motion instruction."""
+"""Requests to the planner, one per motion instruction."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.motion.profiles import ProfileKind
+from servotwin.motion.ramps import ProfileKind
 
 
 @dataclass(frozen=True)
 class Speed:
-    """How quick: a 'fraction' (0 to 1] of what is allowed, 'm/s' of the tool point, or the whole time in 's'."""
+    """The speed of a request: a 'fraction' (0 to 1] of the limits, 'm/s' of the tool point, or its duration in 's'."""
 
     kind: Literal["fraction", "m/s", "s"] = "fraction"
     value: float = 1.0
@@ -33,8 +33,8 @@ class MoveJ:
     """All joints straight to ``target`` q (n,), starting and ending together.
 
     ``acceleration``: share (0 to 1] of each joint's largest; ``blend`` [m]: radius about the target within
-    which the motion may already turn to the next request; ``profile``: by default cubic ramps, or an S-curve where
-    a jerk is limited, as which a trapezoid is carried out then, too.
+    which the motion may already turn to the next request; ``profile``: by default cubic ramps. Where a jerk is
+    limited, an S-curve takes the place of the default and of a trapezoid.
     """
 
     target: Array

@@ -40,7 +40,7 @@ class Limiting:
 
 
 def quickest(robot: Robot, trajectory: Trajectory, limits: MotionLimits) -> Trajectory:
-    """The same path as quickly as the limits allow (save those of jerk), at rest where it was and at its corners.
+    """The same path as quickly as the limits (except those of jerk) allow, at rest where it rested and at its corners.
 
     Rests keep their time. The segments belong to the first request of the pieces that they join.
     """
@@ -58,7 +58,7 @@ def quickest(robot: Robot, trajectory: Trajectory, limits: MotionLimits) -> Traj
 def limiting(
     robot: Robot, trajectory: Trajectory, limits: MotionLimits, samples: int = 1000
 ) -> list[Limiting]:
-    """Which limits the motion is at, the most frequent first."""
+    """The limits that bound the motion, the one that does so for the longest time first."""
     t = (np.arange(samples) + 0.5) / samples * trajectory.duration
     used = shares_of(robot, *trajectory.sample(t), limits)
     counts = np.bincount(np.argmax(used.values, axis=1), minlength=len(used.names)) / samples
@@ -86,7 +86,7 @@ def _groups(
 
 
 def _points(segment: PathSegment) -> Array:
-    """Parameters at which a piece is looked at: those of its path, divided."""
+    """Parameters at which a piece is sampled: the points of its path, and points between them."""
     s = segment.path.s
     count = max(PER_INTERVAL, math.ceil(LEAST / (s.size - 1)))
     inner = s[:-1, None] + np.diff(s)[:, None] * (np.arange(count) / count)

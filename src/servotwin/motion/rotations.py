@@ -64,18 +64,6 @@ def turn_between(R_from: Array, R_to: Array) -> Array:
     return rotation_vector(R_from.T @ R_to)
 
 
-def turn_error(R_goal: Array, R: Array) -> Array:
-    """Small rotation vectors (k, 3) in base axes from R to R_goal (k, 3, 3); sin(angle) long, for Newton steps."""
-    E = R_goal @ R.swapaxes(-1, -2)
-    out = np.empty((E.shape[0], 3))
-    out[:, 0], out[:, 1], out[:, 2] = (
-        E[:, 2, 1] - E[:, 1, 2],
-        E[:, 0, 2] - E[:, 2, 0],
-        E[:, 1, 0] - E[:, 0, 1],
-    )
-    return 0.5 * out
-
-
 def turning_rates(w: Array, wd: Array, wdd: Array) -> tuple[Array, Array]:
     r"""Angular velocity and acceleration (k, 3) of exp[w], in the axes that w is written in.
 

@@ -29,13 +29,13 @@ from servotwin.motion.trajectory import PathSegment, Trajectory, joined
 from servotwin.robot.robot import Robot
 
 GRID = 200
-INSIDE = np.array([0.0, 0.25, 0.5, 0.75, 0.999])  # shares of an interval at which limits are asked for
+INSIDE = np.array([0.0, 0.25, 0.5, 0.75, 0.999])  # shares of an interval at which limits are checked
 FASTEST = 1e8  # of sd^2, where no limit bounds it
 STALLED = 1e-7  # of the largest sd: a motion that is slower at two neighbouring points stands still
 ON_LIMIT = 1e-9  # rad, m: positions this little beyond a limit stand on it
 HOLDS = 1.0 + 1e-6
-PASSES = 6  # with what the motors can give at their speeds
-ROUNDS = 20  # of slowing down what is exceeded between the points of the grid
+PASSES = 6  # with the torques that the motors can give at the speeds of the pass before
+ROUNDS = 20  # of slowing a motion that exceeds a limit between the points of the grid
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ def time_optimal(
 
 
 def _solve(s: Array, bounds: PathLimits) -> tuple[Array, int]:
-    """sd^2 (m,) at the points of the grid, and the point at which there is none, else -1.
+    """sd^2 (m,) at the points of the grid, and the first point without a solution, else -1.
 
-    What the motors can give depends on their speed: it is taken from the solution before.
+    The torques that the motors can give depend on their speed, which is taken from the previous solution.
     """
     # One scale for all rows: a torque in N m and an acceleration in rad/s2 are compared in the kernel.
     scale = np.maximum(np.abs(bounds.rows).max(axis=-1), 1e-12)
@@ -130,9 +130,9 @@ def _solve(s: Array, bounds: PathLimits) -> tuple[Array, int]:
     pace = np.zeros(s.size)
     for _ in range(PASSES):
         sd = np.sqrt(np.maximum(x, 0.0))
-        # The middle of two values settles where the values themselves would swing to and fro.
+        # The mean of two passes converges where the passes themselves would alternate.
         pace = 0.5 * (pace + np.interp(s, s[::2], sd)) if pace.any() else np.interp(s, s[::2], sd)
-        better, stuck = _kernel()(s, rows, bounds.at_pace(pace) / scale, x_max)
+        better, stuck = _kernel()(s, rows, bounds.room_at(pace) / scale, x_max)
         if stuck >= 0:
             break  # the motion is slowed down instead
         x = better
@@ -155,7 +155,7 @@ def _slowed(robot: Robot, segment: PathSegment, limits: MotionLimits, drives: bo
             return slower
         k *= used.factor()  # eq:stretch-torque
         slower = replace(segment, law=Slowed(law, k))
-        if limits.envelope is None:
+        if limits.motors is None:
             return slower  # without voltage and friction the shares fall exactly so
     j, column = np.unravel_index(int(np.argmax(used.values)), used.values.shape)
     what, axis = used.names[column]
@@ -180,7 +180,7 @@ def _check_positions(robot: Robot, way: JointPath, s: Array, q: Array, limits: M
 
 
 def _halved(s: Array) -> Array:
-    """The points of a grid and the middles between them: limits are asked for at both."""
+    """The points of a grid and the middles between them: limits are evaluated at both."""
     out = np.empty(2 * s.size - 1)
     out[::2], out[1::2] = s, 0.5 * (s[:-1] + s[1:])
     return out

@@ -76,8 +76,8 @@ class Trajectory:
 
     ``starts`` (m,) [s]; ``owners``: index of the request of each segment (a blend belongs to the one
     before it). Per request: ``slowed``, the factor of its time if it was made to fit (1: as asked); ``blends``,
-    the radius [m] of the ball about its target that its blend uses (0: it ends at rest); ``notes``, what else
-    became of what was asked for.
+    the radius [m] of the ball about its target that its blend uses (0: it ends at rest); ``notes``, what the planner
+    changed of the request.
     """
 
     segments: tuple[Segment, ...]

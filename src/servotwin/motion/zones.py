@@ -1,7 +1,7 @@
-r"""A path in zones, each with a speed and ramps of its own: slow where it is tight, not everywhere.
+r"""A path in zones, each with a speed and ramps of its own, so that only its tight parts are slow.
 
-At the end of a zone the speed is at most that of both zones, and the acceleration is zero where the ramps begin and end
-without one. Theory: docs/theory/paths.md.
+Where two zones meet, the speed is at most that of both. The acceleration there is zero if the ramps begin and end
+with zero acceleration. Theory: docs/theory/paths.md.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def reversed_zones(zones: Zones) -> Zones:
 
 
 def zoned_law(zones: Zones, v_from: float, v_to: float) -> Profile:
-    """The quickest way through zones with given end speeds, which must be reachable from each other."""
+    """The quickest law through zones with given end speeds, which must be reachable from each other."""
     lengths = [zone.end - begin for zone, begin in _with_begin(zones)]
     caps = [min(one.speed, two.speed) for one, two in pairwise(zones)]
     v = [v_from, *caps, v_to]

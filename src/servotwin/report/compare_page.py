@@ -11,15 +11,20 @@ import plotly.graph_objects as go
 from servotwin import __version__
 from servotwin.description.nodes import one_line
 from servotwin.mechanism.model import Array
-from servotwin.report.files import write_bytes, write_json, write_parquet
+from servotwin.report.files import write_json, write_page, write_parquet
 from servotwin.report.labels import plain_unit, unit_key
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.page_style import INK, axis, layout
 from servotwin.report.traces import colour, line
-from servotwin.simulation.compare import AxisComparison, Comparison, SignalComparison, comparison_summary
-from servotwin.simulation.measured import Measured
-from servotwin.simulation.result_folder import COMPARISON_FILES, replaced_folder
-from servotwin.simulation.stored import Saved
+from servotwin.simulation.comparing.compare import (
+    AxisComparison,
+    Comparison,
+    SignalComparison,
+    comparison_summary,
+)
+from servotwin.simulation.comparing.measured_signals import MeasuredSignals
+from servotwin.simulation.results.folder import COMPARISON_FILES, replaced_folder
+from servotwin.simulation.results.result_files import Saved
 
 # Units that people read: (unit, its number in one SI unit)
 SHOWN = {
@@ -41,7 +46,7 @@ class ComparisonFiles(NamedTuple):
 def write_comparison(
     comparison: Comparison,
     saved: Saved,
-    measured: Measured,
+    measured: MeasuredSignals,
     folder: str | Path,
     *,
     overwrite: bool = False,
@@ -52,7 +57,7 @@ def write_comparison(
     """
     with replaced_folder(folder, COMPARISON_FILES, overwrite=overwrite) as place:
         write_json(place / "comparison.json", comparison_summary(comparison, saved, measured))
-        write_bytes(place / "comparison.html", compare_page(comparison, saved, measured).encode())
+        write_page(place / "comparison.html", compare_page(comparison, saved, measured))
         write_parquet(place / "comparison.parquet", aligned_columns(comparison))
     return ComparisonFiles(Path(folder) / "comparison.html", Path(folder) / "comparison.json")
 
@@ -75,7 +80,7 @@ def aligned_columns(comparison: Comparison) -> dict[str, Array]:
     return columns
 
 
-def compare_page(comparison: Comparison, saved: Saved, measured: Measured) -> str:
+def compare_page(comparison: Comparison, saved: Saved, measured: MeasuredSignals) -> str:
     """The page as HTML."""
     scenario = str(saved.summary.get("scenario") or saved.folder.name)
     page = Page(

@@ -20,8 +20,8 @@ from servotwin.report.simulation_sections import (
     torques,
 )
 from servotwin.report.simulation_view import View, view
-from servotwin.simulation.result import Result
-from servotwin.simulation.scenario import Scenario
+from servotwin.simulation.results.result import Result
+from servotwin.simulation.scenario.scenario import Scenario
 
 FIRST = 0  # the A axis, and its motor
 

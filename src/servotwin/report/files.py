@@ -9,13 +9,18 @@ from typing import Any
 
 from servotwin.description.file_write import atomic_write_bytes
 from servotwin.mechanism.model import Array
-from servotwin.simulation.parquet import table_bytes
+from servotwin.simulation.results.parquet import table_bytes
 
 
 def write_bytes(path: Path, data: bytes) -> Path:
     """Write a file so that readers see the old or the whole content, never a part."""
     atomic_write_bytes(path, data)
     return path
+
+
+def write_page(path: Path, text: str) -> Path:
+    """Write a page as UTF-8; what no character stands for, as in names of files of other systems, becomes an escape."""
+    return write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def write_json(path: Path, value: Any) -> Path:

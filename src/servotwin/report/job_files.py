@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from servotwin.report.files import write_bytes, write_json
+from servotwin.report.files import write_json, write_page
 from servotwin.report.job_view import JobStory
 from servotwin.report.simulation_files import json_ready, put_run, result_files
-from servotwin.simulation.result_folder import INSTRUCTIONS, PAGE, RUN_FILES, replaced_folder
+from servotwin.simulation.results.folder import INSTRUCTIONS, PAGE, RUN_FILES, replaced_folder
 
 
 class JobFiles(NamedTuple):
@@ -41,6 +41,6 @@ def write_job_result(
             progress("drawing the report")
             from servotwin.report.job_page import job_page
 
-            write_bytes(place / PAGE, job_page(story, payload).encode())
+            write_page(place / PAGE, job_page(story, payload))
     files = result_files(story.result, folder, report=report)
     return JobFiles(files.summary, Path(folder) / INSTRUCTIONS, files.signals, files.page)

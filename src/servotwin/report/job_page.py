@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 
 import numpy as np
 
 from servotwin import __version__
+from servotwin.jobs.program import shown_file
 from servotwin.mechanism.model import BoolArray
 from servotwin.report import job_figures as figures
 from servotwin.report.animation import animation_fragment
@@ -60,7 +60,7 @@ def job_page(story: JobStory, payload: str = "") -> str:
     drive_sections(page, view(story.result))
     for file, text in story.sources.items():
         if text:
-            page.section(f"The file {Path(file).name}" if file else "The job")
+            page.section(f"The file {shown_file(file, story.main)}" if file else "The job")
             page.fragment(f'<pre class="table" style="padding: 12px 16px">{escape(text)}</pre>')
     return page.html(
         f"ServoTwin {__version__}. The numbers of this page are in summary.json, instructions.json and "

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from servotwin.control.pulses import IntArray
+from servotwin.control.main.pulses import IntArray
 from servotwin.jobs.player import Planned, Player
 from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.rotations import cross
 from servotwin.motion.trajectory import PathSegment, Trajectory
 from servotwin.report.tool_path import path_distance, tip_of
-from servotwin.simulation.job_log import Commands, LogEntry
+from servotwin.simulation.results.job_log import Commands, LogEntry
 
 FINE = 8  # points of the path for each step of the axis controllers where two moves meet
 MOST_STEPS = 200  # of a period of the main controller at which the path is looked at

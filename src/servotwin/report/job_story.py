@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from servotwin.jobs.player import Player
+from servotwin.jobs.program import shown_file
 from servotwin.report.job_paths import move_facts
 from servotwin.report.job_view import Changes, Done, JobStory
-from servotwin.simulation.job_log import Commands, JobLog, LogEntry
 from servotwin.simulation.job_run import JobRun
+from servotwin.simulation.results.job_log import Commands, JobLog, LogEntry
 
 
 def instructions(log: JobLog, commands: Commands, player: Player) -> tuple[Done, ...]:
@@ -32,6 +33,7 @@ def _done(entry: LogEntry, commands: Commands, player: Player, main: str) -> Don
         entry.end_s,
         reached=tuple(reached),
         file="" if entry.file == main else entry.file,
+        shown_file="" if entry.file == main else shown_file(entry.file, main),
         complete=entry.complete,
         **moved,
     )
@@ -57,6 +59,7 @@ def story_of(run: JobRun, *, sources: Mapping[str, str] | None = None, gripper: 
         log.finished,
         gripper,
         log.reason,
+        run.player.program.job.file,
     )
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from servotwin.mechanism.model import Array
 from servotwin.report.tool_path import path_deviation, tip_of
-from servotwin.simulation.result import Result, joint_signal
+from servotwin.simulation.results.result import Result, joint_signal
 
 MOST_SAMPLES = 8000  # of the path, for deviations
 NEAR_LIMIT = 0.995  # share from which a limit counts as reached
@@ -46,6 +45,7 @@ class Done:
     note: str = ""
     file: str = ""
     complete: bool = True
+    shown_file: str = ""  # the file as the job calls it
 
     @property
     def word(self) -> str:
@@ -55,7 +55,7 @@ class Done:
     @property
     def place(self) -> str:
         """Where it stands: the line, with the file if that is not the job itself."""
-        return place_text(self.file, self.line)
+        return place_text(self.shown_file or self.file, self.line)
 
     @property
     def said(self) -> str:
@@ -78,6 +78,7 @@ class JobStory:
     finished: bool = True
     gripper: str = ""  # output that holds the payload
     reason: str = ""  # why it did not come to its end
+    main: str = ""  # the file of the job itself
 
     @property
     def t(self) -> Array:
@@ -240,7 +241,7 @@ class Line:
     @property
     def place(self) -> str:
         """Where it stands: the line, with the file if that is not the job itself."""
-        return place_text(self.file, self.line)
+        return self.steps[0].done.place if self.steps else place_text(self.file, self.line)
 
     @property
     def said(self) -> str:
@@ -288,8 +289,8 @@ def slowed_text(factor: float) -> str:
 
 
 def place_text(file: str, line: int) -> str:
-    """A line of the job, or of a file that it calls: '12', 'sub.job:3'."""
-    return f"{Path(file).name}:{line}" if file else str(line)
+    """A line of the job, or of a file that it calls: '12', 'sub.job:3', 'left/drop.job:2'."""
+    return f"{file}:{line}" if file else str(line)
 
 
 def by_line(steps: Iterable[Step], sources: Mapping[str, str] | None = None) -> list[Line]:

@@ -74,11 +74,11 @@ def _widest_speed(view: View, name: str) -> float | None:
     """Speed [rad/s] up to which the envelope reaches: the motor's largest, or where it brakes with its peak torque."""
     drive = view.drive(name)
     fastest = float(drive.speed[0])
-    U, K_b, most = float(drive.voltage[0]), float(drive.emf[0]), float(drive.torque[0])
+    U, K_b, most = float(drive.voltage[0]), float(drive.voltage_constant[0]), float(drive.torque[0])
     if not np.isfinite(U):
         return fastest if np.isfinite(fastest) else None
     braking = 0.0 if drive.reactance[0] > 0.0 or not np.isfinite(most) else drive.resistance[0] * most
-    return min((U + float(braking / drive.constant[0])) / K_b, fastest)
+    return min((U + float(braking / drive.torque_constant[0])) / K_b, fastest)
 
 
 def torque_speed(view: View, i: int) -> go.Figure:
@@ -204,7 +204,8 @@ def temperatures(view: View) -> go.Figure:
         values = view.motor_signal(name, "winding_temperature_degC")
         style = {"hovertemplate": "%{y:.2f} °C"}
         figure.add_trace(line(view.t, values, name, colour(i), view.points, **style))
-        limit = getattr(getattr(view.motor(name), "thermal", None), "limit", None)
+        thermal = view.motor(name).thermal
+        limit = thermal.limit if thermal is not None else None
         if limit is not None and float(values.max()) > 0.8 * limit:
             level(figure, limit, f"limit of {name}: {limit:.0f} °C")
     return figure

@@ -17,6 +17,7 @@ STORED = {
     "magnetic_J": "inductances",
     "spring_J": "elastic gears",
     "capacitor_J": "bus capacitor",
+    "actuators_J": "actuators of your own",
 }
 LOST = {
     "copper_J": "copper",
@@ -26,6 +27,7 @@ LOST = {
     "impact_J": "end stops",
     "brake_resistor_J": "braking resistor",
     "supply_J": "supply resistance",
+    "actuator_loss_J": "losses of actuators of your own",
 }
 SMALL = 1e-4  # of the energy moved: not worth a bar
 

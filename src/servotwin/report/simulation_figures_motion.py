@@ -13,7 +13,7 @@ from servotwin.report.page_style import COLOURS, INK, SOFT, axis, layout
 from servotwin.report.simulation_view import View
 from servotwin.report.traces import DOTTED, bands, colour, line, marks, thinned
 from servotwin.report.view_plane import ViewPlane, view_plane
-from servotwin.simulation.visits import Visits
+from servotwin.simulation.results.repeatability import Visits
 
 MM = 1000.0
 CLOSE = 0.35  # s, most that the picture of the settling shows

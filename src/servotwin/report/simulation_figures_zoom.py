@@ -66,7 +66,8 @@ def switching(view: View, i: int) -> go.Figure:
 
 def three_phase(view: View, i: int) -> bool:
     """Whether a motor has three phases: a vector is modulated then, not a voltage that a carrier meets."""
-    return view.motor(view.result.motors[i]).kind == "pmsm"
+    winding = view.motor(view.result.motors[i]).winding
+    return winding is not None and winding.phases == 3
 
 
 def carrier(view: View) -> tuple[Array, Array]:

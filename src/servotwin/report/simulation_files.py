@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.report.files import write_bytes, write_json, write_parquet
+from servotwin.report.files import write_json, write_page, write_parquet
 from servotwin.report.labels import finite
-from servotwin.simulation.result import Result, matching_signals, no_such_signal, sampling
-from servotwin.simulation.result_folder import PAGE, RUN_FILES, SIGNALS, SUMMARY, ZOOM, replaced_folder
+from servotwin.simulation.results.folder import PAGE, RUN_FILES, SIGNALS, SUMMARY, ZOOM, replaced_folder
+from servotwin.simulation.results.result import Result, matching_signals, no_such_signal, sampling
 
 
 class ResultFiles(NamedTuple):
@@ -67,7 +67,7 @@ def put_report(result: Result, place: Path, progress: Callable[[str], None]) -> 
     progress("drawing the report")
     from servotwin.report.simulation_page import simulation_page
 
-    write_bytes(place / PAGE, simulation_page(result).encode())
+    write_page(place / PAGE, simulation_page(result))
 
 
 def wanted_signals(result: Result) -> dict[str, Array]:

@@ -9,7 +9,7 @@ from servotwin.report.page import Card, Page
 from servotwin.report.simulation_sections import LEAST_ROWS, drive_sections, pwm_words, say_if_empty
 from servotwin.report.simulation_tables import SENSIBLE
 from servotwin.report.simulation_view import View, view
-from servotwin.simulation.result import Result
+from servotwin.simulation.results.result import Result
 
 
 def simulation_page(result: Result) -> str:

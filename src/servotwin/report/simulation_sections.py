@@ -12,8 +12,8 @@ from servotwin.report import simulation_tables as tables
 from servotwin.report.labels import titled
 from servotwin.report.page import Figure, Page
 from servotwin.report.simulation_view import View
-from servotwin.simulation.limits_met import bus_words
-from servotwin.simulation.visits import visits_of
+from servotwin.simulation.results.limits_met import bus_words
+from servotwin.simulation.results.repeatability import visits_of
 
 LEAST_ROWS = 2  # fewer are no line
 PWM = {"switched": "with every edge of the PWM", "averaged": "with the mean voltage of the PWM"}

@@ -6,7 +6,7 @@ from typing import Any
 
 from servotwin.report.page import Cell
 from servotwin.report.simulation_view import RPM, View
-from servotwin.simulation.limits_met import excess_size
+from servotwin.simulation.results.limits_met import excess_size
 
 MOST_EVENTS = 60
 SENSIBLE = 1e5  # values and percentages beyond are those of a run that diverged

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from servotwin.description.motors import owner_by_motor
-from servotwin.description.schema import Motor, RobotDescription
+from servotwin.description.drive_data import DriveData, drive_of
+from servotwin.description.schema import RobotDescription
 from servotwin.mechanism.model import Array
-from servotwin.motion.envelope import DriveLimits, drive_limits
+from servotwin.motion.motor_limits import DriveLimits, drive_limits
 from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits
 from servotwin.report.traces import POINTS
-from servotwin.simulation.result import Result, joint_signal
+from servotwin.simulation.results.result import Result, joint_signal
 
 RPM = 30.0 / math.pi  # turns per minute in one rad/s
 BYTES = 2.7e6  # for all lines of a page, beside the plotting library's 4.7 MB
@@ -99,17 +99,19 @@ class View:
         """The robot as it is, which has run."""
         return self.result.scenario.plant_description
 
-    def motor(self, name: str) -> Motor:
-        """The data of a motor as it is; all fields empty where the description has none."""
-        return _motor(self.truth, name)
+    def motor(self, name: str) -> DriveData:
+        """The data of a motor as it is, without data where the description has none."""
+        return drive_of(self.truth, name)
 
     def current_limit(self, name: str) -> float | None:
         """The largest current [A] that the driver gives, which the controller sets; None if nothing tells it."""
-        return _motor(self.description, name).largest_current
+        return drive_of(self.description, name).ratings.current_limit
 
     def drive(self, name: str) -> DriveLimits:
         """What motor and supply, as they are, can give within the controller's limits, as arrays (1,)."""
-        motor = self.motor(name).model_copy(update={"current_limit": self.current_limit(name)})
+        motor, limit = self.motor(name), self.current_limit(name)
+        if limit is not None:
+            motor = replace(motor, ratings=replace(motor.ratings, current_limit=limit))
         return drive_limits([motor], self.truth.power)
 
     def peak_rating(self, name: str) -> float | None:
@@ -154,9 +156,3 @@ class View:
 def view(result: Result) -> View:
     """The result with the description of its robot as the controller knows it."""
     return View(result, result.scenario.description)
-
-
-def _motor(description: RobotDescription, name: str) -> Motor:
-    """The data of the motor ``name``, which may stand at a joint of another name."""
-    axis = description.axes.get(owner_by_motor(description).get(name, name))
-    return axis.motor if axis is not None and axis.motor is not None else Motor()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from servotwin.control.loops import Loop
+from servotwin.control.tuning.loops import Loop
 from servotwin.design.tuning import LOADS, AxisTuning, Tuning
 from servotwin.mechanism.model import Array
 from servotwin.report.page_style import COLOURS, SOFT, axis, layout

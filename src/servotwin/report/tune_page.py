@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from servotwin import __version__
-from servotwin.control.gains import Gains, float_gains
-from servotwin.control.loop_warnings import LOWEST_PHASE_MARGIN
-from servotwin.control.loops import Loop
+from servotwin.control.tuning.gains import Gains, float_gains
+from servotwin.control.tuning.loop_warnings import LOWEST_PHASE_MARGIN
+from servotwin.control.tuning.loops import Loop
 from servotwin.design.tuning import AxisTuning, Case, Tuning
-from servotwin.report.files import write_bytes, write_json
+from servotwin.report.files import write_json, write_page
 from servotwin.report.labels import finite, joint_units, plain_unit, titled, unit_key
 from servotwin.report.page import Card, Cell, Figure, Page
-from servotwin.simulation.result_folder import TUNE_FILES, replaced_folder
+from servotwin.simulation.results.folder import TUNE_FILES, replaced_folder
 
 GAIN_UNITS = {
     "position": "1/s",
@@ -52,7 +52,7 @@ def write_tune_report(
         progress("drawing the figures")
         page = tune_page(tuning)
         progress("writing the files")
-        write_bytes(place / "tuning.html", page.encode())
+        write_page(place / "tuning.html", page)
         write_json(place / "tuning.json", tuning_data(tuning))
     return TuneFiles(Path(folder) / "tuning.html", Path(folder) / "tuning.json")
 

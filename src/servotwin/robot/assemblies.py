@@ -12,53 +12,55 @@ from servotwin.mechanism.model import Array, Mechanism
 from servotwin.robot.closure import CLOSED, size_of, start_spread
 
 if TYPE_CHECKING:
-    from servotwin.robot.closed_road import ClosedRoad
+    from servotwin.robot.closed_engine import ClosedEngine
 
 ITERATIONS = 80
 LARGEST = 0.5  # rad, m: change of a joint in one Newton step
 SAME = 1e-6  # difference of places (in sizes of the mechanism) below which two assemblies are one
 
 
-def find_assemblies(road: ClosedRoad, q: Array, starts: int) -> Array:
+def find_assemblies(engine: ClosedEngine, q: Array, starts: int) -> Array:
     """Coordinates (k, n_x) of all assemblies at q (n,) that Newton's method finds from random passive joints.
 
     Two are the same if all masses lie alike, and the tool, joints and cuts are at the same places: a universal
     joint can be written with two pairs of angles. Of those the coordinates nearest to home are kept, and the
     assembly nearest to home comes first.
     """
-    mechanism, n = road.mechanism, road.n
-    home = road.closure.x_home
+    mechanism, n = engine.mechanism, engine.n
+    home = engine.closure.x_home
     spread = start_spread(mechanism)
     rng = np.random.default_rng(0)
     x = np.tile(np.append(q, home[n:]), (starts, 1))
     x[1:, n:] += rng.uniform(-spread, spread, (starts - 1, len(spread)))
-    x = _wrapped(mechanism, home, _closed(road, _newton(road, x)))
+    x = _wrapped(mechanism, home, _closed(engine, _newton(engine, x)))
     x = x[np.argsort(np.abs(x - home).max(axis=1), kind="stable")]
     if not len(x):
         raise KinematicsError(
             f"{mechanism.name}: the loops cannot be assembled at q = "
             f"({', '.join(f'{value:.6g}' for value in q)}): none of {starts} starts closes them"
         )
-    return x[_first_of_each(_signature(road, x))]
+    return x[_first_of_each(_signature(engine, x))]
 
 
-def _newton(road: ClosedRoad, x: Array) -> Array:
-    track, still = road.kernel("track").call, np.zeros(road.n)
+def _newton(engine: ClosedEngine, x: Array) -> Array:
+    track, still = engine.kernel("track").call, np.zeros(engine.n)
     with np.errstate(all="ignore"):
         for _ in range(ITERATIONS):
-            step = track(x, still)[:, : road.n_x - road.n]
+            step = track(x, still)[:, : engine.n_x - engine.n]
             largest = np.abs(step).max(axis=1, initial=0.0)
-            x[:, road.n :] += step * np.minimum(1.0, LARGEST / np.maximum(largest, 1e-300))[:, None]
+            x[:, engine.n :] += step * np.minimum(1.0, LARGEST / np.maximum(largest, 1e-300))[:, None]
             x = x[np.isfinite(x).all(axis=1)]
     return x
 
 
-def _closed(road: ClosedRoad, x: Array) -> Array:
-    gap = np.abs(road.loops.gap(x)).max(axis=1, initial=0.0)
+def _closed(engine: ClosedEngine, x: Array) -> Array:
+    gap = np.abs(engine.loops.gap(x)).max(axis=1, initial=0.0)
     good = [
-        point for point in x[gap < CLOSED * size_of(road.mechanism)] if road.loops.reversed_cut(point) is None
+        point
+        for point in x[gap < CLOSED * size_of(engine.mechanism)]
+        if engine.loops.reversed_cut(point) is None
     ]
-    return np.array(good).reshape(-1, road.n_x)
+    return np.array(good).reshape(-1, engine.n_x)
 
 
 def _wrapped(mechanism: Mechanism, home: Array, x: Array) -> Array:
@@ -72,10 +74,10 @@ def _wrapped(mechanism: Mechanism, home: Array, x: Array) -> Array:
     return np.where(free, x - 2 * np.pi * turns, x)
 
 
-def _signature(road: ClosedRoad, x: Array) -> Array:
+def _signature(engine: ClosedEngine, x: Array) -> Array:
     """Numbers (k, ...) that differ if and only if something that matters stands elsewhere."""
-    mechanism, size = road.mechanism, size_of(road.mechanism)
-    poses = road.tree.fkine_all(x)
+    mechanism, size = engine.mechanism, size_of(engine.mechanism)
+    poses = engine.tree.fkine_all(x)
     tool = poses[mechanism.tool][:, :3].copy()
     tool[:, :, 3] /= size
     parts = [tool.reshape(len(x), -1)]

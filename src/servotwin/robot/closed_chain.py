@@ -13,7 +13,7 @@ from servotwin.mechanism.model import Array, Mechanism
 from servotwin.robot.arguments import joint_array
 
 if TYPE_CHECKING:
-    from servotwin.robot.closed_road import ClosedRoad
+    from servotwin.robot.closed_engine import ClosedEngine
     from servotwin.robot.closure import Closure
     from servotwin.robot.robot import Robot
 
@@ -36,7 +36,7 @@ class ClosedChain:
     """Questions to a robot with loops; x are all free coordinates, the actuated joints q first."""
 
     mechanism: Mechanism
-    _road: object
+    _engine: object
 
     if TYPE_CHECKING:
 
@@ -65,8 +65,10 @@ class ClosedChain:
 
     def full_motion(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> tuple[Array, Array, Array]:
         """(x, xd, xdd), each (..., n_x), of a motion given at the actuated joints."""
-        road = self._loops("full_motion")
-        return road.motion(*(self._joint_array(name, v) for name, v in (("q", q), ("qd", qd), ("qdd", qdd))))
+        engine = self._loops("full_motion")
+        return engine.motion(
+            *(self._joint_array(name, v) for name, v in (("q", q), ("qd", qd), ("qdd", qdd)))
+        )
 
     def fkine_at(self, x: ArrayLike) -> Array:
         """Pose of the tool (..., 4, 4) at all coordinates x (..., n_x); q itself without loops.
@@ -85,10 +87,10 @@ class ClosedChain:
 
     def projection(self, x: ArrayLike) -> Array:
         """T (..., n_x, n) with xd = T qd at closed coordinates x; by virtual work tau = T^T tau_tree (eq:closed)."""
-        road = self._loops("projection")
+        engine = self._loops("projection")
         point = self._coordinates("x", x)
-        road.require_closed(point)
-        return np.asarray(road.kernel("projection").call(point))
+        engine.require_closed(point)
+        return np.asarray(engine.kernel("projection").call(point))
 
     @property
     def closure(self) -> Closure:
@@ -99,7 +101,7 @@ class ClosedChain:
         """All ways (k, n_x) to assemble the loops at q (n,), as far as ``starts`` random searches find them."""
         from servotwin.robot.assemblies import find_assemblies
 
-        road = self._loops("assemblies")
+        engine = self._loops("assemblies")
         point = self._joint_array("q", q)
         if point.ndim != 1 or not np.isfinite(point).all():
             raise ShapeError(
@@ -107,18 +109,18 @@ class ClosedChain:
             )
         if starts < 1:
             raise ShapeError(f"starts is {starts}; expected at least 1")
-        return find_assemblies(road, point, starts)
+        return find_assemblies(engine, point, starts)
 
     def with_assembly(self, x: ArrayLike) -> Robot:
         """The robot on the assembly branch of the coordinates x (n_x,), for instance a row of ``assemblies``.
 
         Its home pose is the actuated part of x.
         """
-        road = self._loops("with_assembly")
+        engine = self._loops("with_assembly")
         point = self._coordinates("x", x)
         if point.ndim != 1:
             raise ShapeError(f"x has shape {point.shape}; expected one row of coordinates")
-        road.require_closed(point)
+        engine.require_closed(point)
         n = self.mechanism.n_q
         return self._changed(self.mechanism.with_(q_home=point[:n].copy(), passive_home=point[n:].copy()))
 
@@ -133,9 +135,9 @@ class ClosedChain:
         second one's frame ``<loop>.b``; the first does the opposite to the second. The part of it that
         belongs to redundant, dropped equations cannot be known of rigid links and counts zero.
         """
-        road = self._loops("constraint_forces")
+        engine = self._loops("constraint_forces")
         given = (self._joint_array(name, v) for name, v in (("q", q), ("qd", qd), ("qdd", qdd)))
-        return self._by_loop(road.wrenches(*given))
+        return self._by_loop(engine.wrenches(*given))
 
     def accel_full(self, x: ArrayLike, xd: ArrayLike, tau: ArrayLike, *, drives: bool = False) -> FullMotion:
         """Accelerations (..., n_x) and cut wrenches under torques tau (..., n) at a closed state (x, xd).
@@ -143,26 +145,26 @@ class ClosedChain:
         Works through positions where the actuated joints do not determine the passive ones. Integrated as it
         is the state drifts off the loops; ``project`` brings it back.
         """
-        road = self._loops("accel_full")
+        engine = self._loops("accel_full")
         point, rate = self._coordinates("x", x), self._coordinates("xd", xd)
-        road.require_closed(point)
+        engine.require_closed(point)
         names, sliding = self._free
-        torque = joint_array("tau", tau, names[: road.n], sliding[: road.n])
-        xdd, wrenches = road.forward(point, rate, torque, drives)
+        torque = joint_array("tau", tau, names[: engine.n], sliding[: engine.n])
+        xdd, wrenches = engine.forward(point, rate, torque, drives)
         return FullMotion(xdd, self._by_loop(wrenches))
 
     def project(self, x: ArrayLike, xd: ArrayLike) -> tuple[Array, Array]:
         """The state (x, xd), each (..., n_x), after the least change that closes the loops and keeps them so."""
-        road = self._loops("project")
-        return road.project(self._coordinates("x", x), self._coordinates("xd", xd))
+        engine = self._loops("project")
+        return engine.project(self._coordinates("x", x), self._coordinates("xd", xd))
 
     # --- internals --------------------------------------------------------------------------------
-    def _loops(self, what: str) -> ClosedRoad:
-        from servotwin.robot.closed_road import ClosedRoad
+    def _loops(self, what: str) -> ClosedEngine:
+        from servotwin.robot.closed_engine import ClosedEngine
 
-        if not isinstance(self._road, ClosedRoad):
+        if not isinstance(self._engine, ClosedEngine):
             raise UnsupportedError(f"{self.mechanism.name} has no loops; '{what}' is for closed chains")
-        return self._road
+        return self._engine
 
     @cached_property
     def _free(self) -> tuple[tuple[str, ...], list[bool]]:

@@ -16,19 +16,19 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from servotwin.cache.store import read_entry, source_digest, write_entry
+from servotwin.cache.sources import source_digest
+from servotwin.cache.store import read_entry, write_entry
 from servotwin.description.placed import override_text
 from servotwin.description.reach import Reach, outside
 from servotwin.description.regular_file import URDF, read_bytes
 from servotwin.errors import RobotWarning, ServotwinError
 from servotwin.mechanism.model import Mechanism
 from servotwin.mechanism.store import pack, unpack
-from servotwin.robot.robot import RoadName, Robot
+from servotwin.robot.robot import EngineName, Robot
 
 if TYPE_CHECKING:
     from servotwin.description.schema import RobotDescription
 
-SOURCES = ("description/*.py", "mechanism/*.py")
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -36,7 +36,7 @@ def load_robot(
     robot: str | Path,
     overrides: Mapping[str, str] | None = None,
     *,
-    road: RoadName = "auto",
+    engine: EngineName = "auto",
     allow_outside: bool = False,
 ) -> Robot:
     """The robot of a catalogue name (``gsis-scara``) or of a ``.yaml`` or ``.urdf`` file.
@@ -55,7 +55,7 @@ def load_robot(
         checked = load_checked(robot, {field: override_text(value) for field, value in changes.items()})
     for line in checked.warnings:
         warnings.warn(line, RobotWarning, stacklevel=2)
-    return Robot(checked.mechanism, road=road, title=checked.title, warnings=checked.warnings)
+    return Robot(checked.mechanism, engine=engine, title=checked.title, warnings=checked.warnings)
 
 
 class Checked(NamedTuple):
@@ -94,7 +94,7 @@ def _key(robot: str | Path, overrides: Mapping[str, str]) -> str:
 
 @cache
 def _loader_version() -> str:
-    return source_digest(*SOURCES)
+    return source_digest("description/load", "mechanism/build", "mechanism/store")
 
 
 def _digest(path: str) -> str | None:

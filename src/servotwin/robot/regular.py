@@ -25,7 +25,7 @@ def joint_ranges(robot: Robot) -> tuple[Array, Array]:
     return low, high
 
 
-def held(robot: Robot, poses: Array) -> tuple[Array, Array]:
+def closed_poses(robot: Robot, poses: Array) -> tuple[Array, Array]:
     """Poses (k, n) in which the loops close, and how firmly the actuated joints hold the passive ones (k,).
 
     The measure is ``Robot.singularity(q).passive``: 0 at a parallel singularity, 1 at best; 1 for an open chain.
@@ -45,14 +45,14 @@ def held(robot: Robot, poses: Array) -> tuple[Array, Array]:
 
 
 def regular_poses(robot: Robot, rng: np.random.Generator, count: int, least: float = REGULAR) -> Array:
-    """Random poses (count, n) in the joint ranges, home among them, at which ``held`` is ``least`` of its best.
+    """Random poses (count, n) in the joint ranges, home among them, ``least`` of the best in ``closed_poses``.
 
     Where too few are, the search narrows around home, or around the best pose where home is not regular itself.
     KinematicsError where that finds too few as well.
     """
     low, high = joint_ranges(robot)
     tries = max(TRIES, count)
-    poses, firm = held(robot, np.vstack([robot.q_home, rng.uniform(low, high, (tries, robot.n))]))
+    poses, firm = closed_poses(robot, np.vstack([robot.q_home, rng.uniform(low, high, (tries, robot.n))]))
     for halvings in range(1, ROUNDS + 1):
         regular = _regular(firm, least)
         if np.count_nonzero(regular) >= count or not regular.any():
@@ -60,7 +60,7 @@ def regular_poses(robot: Robot, rng: np.random.Generator, count: int, least: flo
         at_home = (poses[regular] == robot.q_home).all(axis=-1).any()
         centre = robot.q_home if at_home else poses[np.argmax(firm)]
         near = centre + 0.5**halvings * rng.uniform(low - high, high - low, (tries, robot.n))
-        more, measure = held(robot, np.clip(near, low, high))
+        more, measure = closed_poses(robot, np.clip(near, low, high))
         poses, firm = np.vstack([poses, more]), np.append(firm, measure)
     chosen = poses[_regular(firm, least)]
     if len(chosen) < count:
@@ -73,6 +73,6 @@ def regular_poses(robot: Robot, rng: np.random.Generator, count: int, least: flo
 
 
 def _regular(firm: Array, least: float) -> BoolArray:
-    """Which poses are held firmly enough; none where all are singular."""
+    """Which poses are firm enough; none where all are singular."""
     best = firm.max(initial=0.0)
     return np.asarray((firm >= least * best) & (firm > 0.0))

@@ -14,14 +14,14 @@ from servotwin.errors import KinematicsError, ServotwinError, ShapeError, Unsupp
 from servotwin.mechanism.model import Array, Limits, Mechanism, Quantities
 from servotwin.robot.arguments import explain, given_torques, joint_array, real_array, wrench_array
 from servotwin.robot.closed_chain import ClosedChain
-from servotwin.robot.graph_road import GraphRoad
-from servotwin.robot.recursive_road import RecursiveRoad
+from servotwin.robot.graph_engine import GraphEngine
+from servotwin.robot.recursive_engine import RecursiveDynamics
 
 if TYPE_CHECKING:
     from servotwin.dynamics.ik import InverseKinematics
-    from servotwin.robot.closed_road import ClosedRoad
+    from servotwin.robot.closed_engine import ClosedEngine
 
-RoadName = Literal["auto", "graph", "recursive"]
+EngineName = Literal["auto", "graph", "recursive"]
 Wrenches = ArrayLike | Mapping[str, ArrayLike]
 REDRAWN = 1000  # times that positions outside the ranges of the quantities are drawn again
 GRAPH_JOINTS = 16  # beyond this many joints generated code takes seconds to compile; recursion does not
@@ -52,19 +52,24 @@ class Robot(ClosedChain):
     """
 
     def __init__(
-        self, mechanism: Mechanism, *, road: RoadName = "auto", title: str = "", warnings: Sequence[str] = ()
+        self,
+        mechanism: Mechanism,
+        *,
+        engine: EngineName = "auto",
+        title: str = "",
+        warnings: Sequence[str] = (),
     ) -> None:
-        if road not in ("auto", "graph", "recursive"):
-            raise ServotwinError(f"road is '{road}'; expected 'auto', 'graph' or 'recursive'")
+        if engine not in ("auto", "graph", "recursive"):
+            raise ServotwinError(f"engine is '{engine}'; expected 'auto', 'graph' or 'recursive'")
         # Written past __setattr__, which refuses: a robot does not change.
-        self.__dict__.update(mechanism=mechanism, title=title, road_name=road, warnings=tuple(warnings))
-        self.__dict__["_road"] = _pick_road(mechanism, road)
+        self.__dict__.update(mechanism=mechanism, title=title, engine_name=engine, warnings=tuple(warnings))
+        self.__dict__["_engine"] = _pick_engine(mechanism, engine)
 
     mechanism: Mechanism
     title: str
-    road_name: RoadName
+    engine_name: EngineName
     warnings: tuple[str, ...]  # what its file contradicts, one line each
-    _road: GraphRoad | RecursiveRoad | ClosedRoad
+    _engine: GraphEngine | RecursiveDynamics | ClosedEngine
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
@@ -73,7 +78,7 @@ class Robot(ClosedChain):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled kernels stay behind; they are found again in the cache.
-        return _rebuilt, (self.mechanism, self.road_name, self.title, self.warnings)
+        return _rebuilt, (self.mechanism, self.engine_name, self.title, self.warnings)
 
     # --- what it is -------------------------------------------------------------------------------
     @property
@@ -143,21 +148,21 @@ class Robot(ClosedChain):
     def fkine(self, q: ArrayLike, frame: str | None = None) -> Array:
         """Pose (..., 4, 4) of a frame (default: the tool) in the base."""
         try:
-            return self._road.fkine(q, self._frame(frame))
+            return self._engine.fkine(q, self._frame(frame))
         except (ValueError, TypeError) as error:
             self._explain(error, q=q)
 
     def fkine_all(self, q: ArrayLike) -> dict[str, Array]:
         """Poses (..., 4, 4) of all frames in the base, by name."""
         try:
-            return self._road.fkine_all(q)
+            return self._engine.fkine_all(q)
         except (ValueError, TypeError) as error:
             self._explain(error, q=q)
 
     def jacob0(self, q: ArrayLike, frame: str | None = None) -> Array:
         """Jacobian (..., 6, n) of a frame in base axes: velocity of its origin, then angular velocity."""
         try:
-            return self._road.jacob0(q, self._frame(frame))
+            return self._engine.jacob0(q, self._frame(frame))
         except (ValueError, TypeError) as error:
             self._explain(error, q=q)
 
@@ -170,7 +175,7 @@ class Robot(ClosedChain):
     def jacob0_dot(self, q: ArrayLike, qd: ArrayLike, frame: str | None = None) -> Array:
         """Time derivative (..., 6, n) of ``jacob0`` along qd."""
         try:
-            return self._road.jacob0_dot(q, qd, self._frame(frame))
+            return self._engine.jacob0_dot(q, qd, self._frame(frame))
         except (ValueError, TypeError) as error:
             self._explain(error, q=q, qd=qd)
 
@@ -220,7 +225,7 @@ class Robot(ClosedChain):
         such wrenches.
         """
         try:
-            tau = self._road.rne(q, qd, qdd, drives)
+            tau = self._engine.rne(q, qd, qdd, drives)
         except (ValueError, TypeError) as error:
             self._explain(error, q=q, qd=qd, qdd=qdd)
         return tau if f_ext is None else tau - self._external(q, f_ext)
@@ -228,21 +233,21 @@ class Robot(ClosedChain):
     def inertia(self, q: ArrayLike, *, drives: bool = False) -> Array:
         """Mass matrix (..., n, n)."""
         try:
-            return self._road.inertia(q, drives)
+            return self._engine.inertia(q, drives)
         except (ValueError, TypeError) as error:
             self._explain(error, q=q)
 
     def coriolis(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Coriolis matrix (..., n, n) of the Christoffel symbols: M' - 2 C is skew."""
         try:
-            return self._road.coriolis(q, qd)
+            return self._engine.coriolis(q, qd)
         except (ValueError, TypeError) as error:
             self._explain(error, q=q, qd=qd)
 
     def gravload(self, q: ArrayLike) -> Array:
         """Torques and forces (..., n) that hold the robot against gravity."""
         try:
-            return self._road.gravload(q)
+            return self._engine.gravload(q)
         except (ValueError, TypeError) as error:
             self._explain(error, q=q)
 
@@ -259,7 +264,7 @@ class Robot(ClosedChain):
         if f_ext is not None:
             tau = self._joint_array("tau", tau) + self._external(q, f_ext)
         try:
-            return self._road.accel(q, qd, tau, drives)
+            return self._engine.accel(q, qd, tau, drives)
         except (ValueError, TypeError) as error:
             self._explain(error, q=q, qd=qd, tau=tau)
 
@@ -289,7 +294,7 @@ class Robot(ClosedChain):
         # What is not given may be anything, NaN included; it must not reach the arithmetic.
         tau_, qdd_ = np.where(mask, known["tau"], 0.0) + push, np.where(mask, 0.0, known["qdd"])
         try:
-            tau_out, qdd_out = self._hybrid_road.hybrid(q, qd, tau_, qdd_, mask, drives)
+            tau_out, qdd_out = self._hybrid_engine.hybrid(q, qd, tau_, qdd_, mask, drives)
         except (ValueError, TypeError) as error:
             self._explain(error, q=q, qd=qd, **known)
         return Hybrid(tau_out - push, qdd_out)
@@ -297,7 +302,7 @@ class Robot(ClosedChain):
     def energy(self, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
         """Kinetic and potential energy (...) [J]; potential energy counts from the base origin."""
         try:
-            return self._road.energy(q, qd)
+            return self._engine.energy(q, qd)
         except (ValueError, TypeError) as error:
             self._explain(error, q=q, qd=qd)
 
@@ -325,25 +330,29 @@ class Robot(ClosedChain):
             raise ShapeError(f"gravity has shape {g.shape}; expected 3 finite accelerations [m/s2]")
         return self._changed(self.mechanism.with_(gravity=g))
 
-    def with_road(self, road: RoadName) -> Robot:
+    def with_engine(self, engine: EngineName) -> Robot:
         """The same robot computed by generated code ('graph') or by recursion ('recursive')."""
-        return Robot(self.mechanism, road=road, title=self.title, warnings=self.warnings)
+        return Robot(self.mechanism, engine=engine, title=self.title, warnings=self.warnings)
 
     def _changed(self, mechanism: Mechanism) -> Robot:
-        return Robot(mechanism, road=self.road_name, title=self.title, warnings=self.warnings)
+        return Robot(mechanism, engine=self.engine_name, title=self.title, warnings=self.warnings)
 
     # --- internals --------------------------------------------------------------------------------
     @property
     def numbers(self) -> Numbers:
         """The numbers that generated code of this robot is made from."""
-        return Numbers.of(self.mechanism) if isinstance(self._road, RecursiveRoad) else self._road.numbers
+        return (
+            Numbers.of(self.mechanism)
+            if isinstance(self._engine, RecursiveDynamics)
+            else self._engine.numbers
+        )
 
     @cached_property
-    def _hybrid_road(self) -> GraphRoad | RecursiveRoad | ClosedRoad:
+    def _hybrid_engine(self) -> GraphEngine | RecursiveDynamics | ClosedEngine:
         """Recursion solves hybrid problems in O(n); couplings and loops need the mass matrix."""
-        if isinstance(self._road, GraphRoad) and not self.mechanism.coupled:
-            return RecursiveRoad(self.mechanism)
-        return self._road
+        if isinstance(self._engine, GraphEngine) and not self.mechanism.coupled:
+            return RecursiveDynamics(self.mechanism)
+        return self._engine
 
     @cached_property
     def _tool_inverse(self) -> InverseKinematics:
@@ -358,11 +367,11 @@ class Robot(ClosedChain):
     def _prepared(self, name: str, mask: ArrayLike | None) -> InverseKinematics:
         from servotwin.dynamics.ik import InverseKinematics
 
-        road = self._road
+        engine = self._engine
 
         def fk(q: Array) -> Array:
             try:
-                return road.fkine(q, name)
+                return engine.fkine(q, name)
             except KinematicsError:  # the search stepped to where the loops do not close: worse than any pose
                 far = np.eye(4)
                 far[:3, 3] = 1e6
@@ -370,7 +379,7 @@ class Robot(ClosedChain):
 
         def jac(q: Array) -> Array:
             try:
-                return road.jacob0(q, name)
+                return engine.jacob0(q, name)
             except KinematicsError:
                 return np.zeros((6, self.n))
 
@@ -404,17 +413,17 @@ class Robot(ClosedChain):
         explain(error, self.joint_names, self._sliding, arguments)
 
 
-def _rebuilt(mechanism: Mechanism, road: RoadName, title: str, warnings: tuple[str, ...]) -> Robot:
-    return Robot(mechanism, road=road, title=title, warnings=warnings)
+def _rebuilt(mechanism: Mechanism, engine: EngineName, title: str, warnings: tuple[str, ...]) -> Robot:
+    return Robot(mechanism, engine=engine, title=title, warnings=warnings)
 
 
-def _pick_road(mechanism: Mechanism, road: RoadName) -> GraphRoad | RecursiveRoad | ClosedRoad:
+def _pick_engine(mechanism: Mechanism, engine: EngineName) -> GraphEngine | RecursiveDynamics | ClosedEngine:
     if mechanism.loops:
-        if road == "recursive":
+        if engine == "recursive":
             raise UnsupportedError(f"{mechanism.name}: closed chains are computed by generated code only")
-        from servotwin.robot.closed_road import ClosedRoad
+        from servotwin.robot.closed_engine import ClosedEngine
 
-        return ClosedRoad(mechanism)
-    if road == "recursive" or (road == "auto" and mechanism.n_tree > GRAPH_JOINTS):
-        return RecursiveRoad(mechanism)
-    return GraphRoad(mechanism)
+        return ClosedEngine(mechanism)
+    if engine == "recursive" or (engine == "auto" and mechanism.n_tree > GRAPH_JOINTS):
+        return RecursiveDynamics(mechanism)
+    return GraphEngine(mechanism)

@@ -1,4 +1,4 @@
-"""What the main controller acts on while a job runs: the drive-level machine, or an arm that follows exactly."""
+"""What the main controller acts on: the drive-level machine, or an arm that follows exactly, with its surroundings."""
 
 from __future__ import annotations
 
@@ -7,36 +7,48 @@ from typing import Protocol
 
 import numpy as np
 
-from servotwin.control.exchange import Command
-from servotwin.description.checks import motor_names
-from servotwin.description.motors import owners
+from servotwin.control.main.exchange import Command, Feedback
+from servotwin.description.drive_data import drives_of
 from servotwin.description.schema import RobotDescription
-from servotwin.drives.records import FREE
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.simulation.faults import close_brake, open_winding
-from servotwin.simulation.machine import Machine
+from servotwin.simulation.plant.faults import close_brake, cut_power, restore_power
+from servotwin.simulation.plant.machine import Machine
+from servotwin.simulation.scenario.io_script import Surroundings
+
+AHEAD = 1_000_000_000  # ns for which room for rows is made at once
 
 
 class Plant(Protocol):
-    """What the main controller acts on."""
+    """What the main controller acts on; a bench or a bus fills in the same."""
 
-    def feedback(self) -> tuple[Array, str]:
-        """Counted joint positions (n,), and what a drive reports."""
+    def feedback(self) -> Feedback:
+        """All that the controller sees: counted joints, what the drives report, and the surroundings."""
 
     def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
         """Take a command and go on to an instant; False if that failed."""
 
 
+def seen(q: Array, drive_fault: str, around: Surroundings) -> Feedback:
+    """Measurements of an arm (n,) and its drives in their surroundings."""
+    return Feedback(
+        q,
+        drive_fault=drive_fault,
+        inputs=around.inputs,
+        circuit_closed=around.circuit,
+        dead_man=around.dead_man,
+    )
+
+
 class IdealPlant:
     """An arm that is where it shall be: for rehearsals."""
 
-    def __init__(self, q: Array) -> None:
-        self.q = q
+    def __init__(self, q: Array, around: Surroundings | None = None) -> None:
+        self.q, self.around = q, around or Surroundings()
 
-    def feedback(self) -> tuple[Array, str]:
+    def feedback(self) -> Feedback:
         """See ``Plant``."""
-        return self.q, ""
+        return seen(self.q, "", self.around)
 
     def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
         """See ``Plant``."""
@@ -51,64 +63,79 @@ class MachinePlant:
     ``recording`` False keeps no rows, for sessions without an end.
     """
 
-    def __init__(self, machine: Machine, truth: RobotDescription, *, recording: bool = True) -> None:
-        self.machine, self.recording = machine, recording
-        self._names, carriers = motor_names(truth), owners(truth)
-        self._brakes = [truth.axes[name].brake for name in carriers]
-        motors = [truth.axes[name].motor for name in carriers]
-        limits = [m.thermal.limit if m is not None and m.thermal is not None else None for m in motors]
+    def __init__(
+        self,
+        machine: Machine,
+        truth: RobotDescription,
+        around: Surroundings | None = None,
+        *,
+        recording: bool = True,
+    ) -> None:
+        self.machine, self.recording, self.around = machine, recording, around or Surroundings()
+        self._drives = drives_of(truth)
+        limits = [drive.thermal.limit if drive.thermal is not None else None for drive in self._drives]
         self._hottest = np.array([math.inf if limit is None else limit for limit in limits])
-        self._free = machine.motors["mode"] == FREE
+        self._heats = bool(np.isfinite(self._hottest).any())
         self._N = np.linalg.inv(machine.inverse)
         self._closing: list[tuple[int, int]] = []  # instant, motor
         self._powered = True
+        self._reserved_ns = -1  # up to when there is room for rows
+        # views of the records: to name a field costs more than to use it
+        self._counts, self._per_rad = machine.axes["count"], machine.axes["counts_per_rad"]
+        self._windings = machine.motors["T_w"]
+        self._status = machine.world["state"]["status"]
+        self._setpoints = np.zeros((1, len(machine.axes), 3))
 
-    def feedback(self) -> tuple[Array, str]:
+    def feedback(self) -> Feedback:
         """See ``Plant``."""
-        machine = self.machine
-        q = machine.inverse @ (machine.axes["count"] / machine.axes["counts_per_rad"])
-        hot = machine.motors["T_w"] > self._hottest
+        q = self.machine.inverse @ (self._counts / self._per_rad)
+        return seen(q, self._overload() if self._heats else "", self.around)
+
+    def _overload(self) -> str:
+        """What a drive reports whose motor is too hot; empty if none is."""
+        hot = self._windings > self._hottest
         if not hot.any():
-            return q, ""
-        return q, f"overload: the winding of motor {self._names[int(np.argmax(hot))]} is too hot"
+            return ""
+        return f"overload: the winding of motor {self._drives[int(np.argmax(hot))].name} is too hot"
 
     def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
         """See ``Plant``."""
         machine, N = self.machine, self._N
         if command.counts is None:
             raise InputError("commands without pulses; expected a controller that knows the encoders")
-        counts = command.counts.astype(np.float64)
-        machine.table = np.ascontiguousarray(
-            np.stack([counts, N @ command.qd, N @ command.qdd], axis=-1)[None]
-        )
+        row = self._setpoints[0]
+        row[:, 0], row[:, 1], row[:, 2] = command.counts, N @ command.qd, N @ command.qdd
+        machine.servo.setpoints = self._setpoints
         if command.enable and not self._powered:
-            self._power_on(counts)
+            self._power_on(row[:, 0])
         elif self._powered and not command.enable:
             self._power_off(now_ns)
+        if self._closing:
+            self._close_brakes(now_ns, until_ns)
+        self._advance(until_ns)
+        return int(self._status[0]) == 0
+
+    def _close_brakes(self, now_ns: int, until_ns: int) -> None:
+        """Close the brakes whose time comes before an instant."""
         for at, motor in [entry for entry in self._closing if entry[0] <= until_ns]:
             self._advance(max(at, now_ns))
-            close_brake(machine, motor)
+            close_brake(self.machine, motor)
             self._closing.remove((at, motor))
-        self._advance(until_ns)
-        return int(machine.world["status"][0]) == 0
 
     def _power_off(self, now_ns: int) -> None:
         self._powered = False
-        self.machine.power["off"] = 1
-        for j, brake in enumerate(self._brakes):
-            open_winding(self.machine, j)
-            if brake is not None:
-                self._closing.append((now_ns + round(brake.delay * 1e9), j))
+        cut_power(self.machine)
+        for j, drive in enumerate(self._drives):
+            if drive.brake is not None:
+                self._closing.append((now_ns + round(drive.brake.delay * 1e9), j))
         self._closing.sort()
 
     def _power_on(self, counts: Array) -> None:
         """Windings closed, brakes open; the loops begin at the reference with empty integrators."""
         self._powered = True
-        self.machine.power["off"] = 0
         self._closing.clear()
-        motors, axes = self.machine.motors, self.machine.axes
-        motors["open"] = motors["brake_closed"] = 0
-        motors["mode"][self._free] = FREE
+        restore_power(self.machine)
+        axes = self.machine.axes
         integrators = ("sum_x", "sum_n", "sum_i", "sum_d", "acc_x", "acc_n", "acc_i", "acc_d")
         for name in (*integrators, "i_ref", "w_command", "next_i", "next_w", "next_feedforward"):
             axes[name] = 0
@@ -116,6 +143,7 @@ class MachinePlant:
             axes[name] = counts
 
     def _advance(self, until_ns: int) -> None:
-        if self.recording:
-            self.machine.reserve(until_ns)
+        if self.recording and until_ns > self._reserved_ns:
+            self._reserved_ns = until_ns + AHEAD
+            self.machine.reserve(self._reserved_ns)
         self.machine.advance(until_ns)

@@ -6,19 +6,22 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from servotwin.control.exchange import Command, Feedback
-from servotwin.control.main_controller import MainController
-from servotwin.control.states import Event, Mode, State
+from servotwin.control.main.exchange import Command, Feedback
+from servotwin.control.main.main_controller import MainController
+from servotwin.control.main.states import Event, Mode, State
 from servotwin.errors import InputError
 from servotwin.jobs.player import Player
 from servotwin.mechanism.model import Array
-from servotwin.simulation.budget import Budget, bytes_text, over_time
-from servotwin.simulation.io_script import IoScript, Surroundings
-from servotwin.simulation.job_log import Change, Commands
+from servotwin.simulation.clock import Clock
 from servotwin.simulation.job_plant import Plant
+from servotwin.simulation.preflight.budget import Budget, bytes_text, over_time
+from servotwin.simulation.results.job_log import Change, Commands
+from servotwin.simulation.scenario.io_script import Surroundings
+from servotwin.simulation.stepping import Stepper, Work, in_turn
 
 SETTLE = 0.25  # s after the end of a job
 COAST = 1.0  # s after the power is gone
@@ -37,10 +40,12 @@ class Played:
     finished_ns: int | None  # when the job came to its end
     complete: bool
     reason: str  # why the job did not come to its end
+    planning_s: float  # spent on plans between the periods
 
 
 def get_ready(controller: MainController, q: Array, player: Player, override: int = 100) -> None:
     """Power on before the time zero, the job loaded and started."""
+    controller.plans_ahead = True
     T = controller.period_ns
     now = -T * (4 + controller.settings.brake_ns // T)
     controller.step(now, Feedback(q))
@@ -59,8 +64,7 @@ def get_ready(controller: MainController, q: Array, player: Player, override: in
 
 def play(
     controller: MainController,
-    plant: Plant,
-    script: IoScript | None,
+    plant: PlayedPlant,
     *,
     settle: float = SETTLE,
     time_limit: float = TIME_LIMIT,
@@ -69,58 +73,100 @@ def play(
     budget: Budget | None = None,
     option: str = "--time-limit",
     keep_interrupted: bool = True,
+    clock: Clock | None = None,
+    planning: Callable[[Work], None] = in_turn,
 ) -> Played:
     """Step the controller and its plant until the job is done, cannot go on, or has used up its ``budget``.
 
     ``option``: what raises the ``time_limit`` [s]. ``keep_interrupted``: Ctrl-C gives what was played up to then,
-    instead of raising KeyboardInterrupt.
+    instead of raising KeyboardInterrupt. ``clock``, ``planning``: see ``Stepper``.
     """
-    T = controller.period_ns
-    around = Surroundings(script)
-    changes: list[Change] = []
-    begin, given = controller.reference.q.copy(), list[Command]()
-    state, ended, finished, now = controller.state, None, None, 0
-    complete = True
+    stepper = Stepper(controller, plant, clock, planning)
+    played = _Play(stepper, plant.around, settle, time_limit)
     watch = _Watch(budget or Budget())
     try:
-        while now < time_limit / NANO and (ended is None or now < ended):
-            q, fault = plant.feedback()
-            _act(controller, around, changes, now)
-            command = controller.step(
-                now, Feedback(q, drive_fault=fault, inputs=around.inputs, circuit_closed=around.circuit)
-            )
-            given.append(command)
-            for name, on in around.outputs(now, command.outputs):
-                changes.append(Change(now * NANO, "output", f"{name} {'ON' if on else 'OFF'}"))
-            if command.state is not state:
-                changes.append(Change(now * NANO, "state", command.state.value))
-                state, finished = command.state, now if controller.finished else None
-                ended = _end(state, now, settle)
-            if not plant.carry_on(command, now, now + T):
-                complete = False
+        while played.goes_on:
+            if not played.step():
                 break
-            now += T
-            if ended is None and not around.pending:
-                stalled = _stalled(controller, around)
-                if stalled:
-                    changes.append(Change(now * NANO, "stalled", stalled))
-                    ended = now + round(settle / NANO)
             if progress is not None and expected > 0.0:
-                progress(min(now * NANO / expected, 1.0))
+                progress(min(stepper.now_ns * NANO / expected, 1.0))
             over = watch.over(controller)
             if over:
-                changes.append(Change(now * NANO, "budget", over))
+                played.note("budget", over)
                 break
         else:
-            if ended is None:
-                changes.append(Change(now * NANO, "time limit", _limit_text(time_limit, option)))
+            if played.ends_ns is None:
+                played.note("time limit", _limit_text(time_limit, option))
     except KeyboardInterrupt:
         if not keep_interrupted:
             raise
-        complete = False
-        changes.append(Change(now * NANO, "interrupted", f"{now * NANO:.4g} s"))
-    reason = "" if finished is not None and complete else _reason(controller, changes, now)
-    return Played(_commands(controller, begin, given), changes, finished, complete, reason)
+        played.complete = False
+        played.note("interrupted", f"{stepper.now_ns * NANO:.4g} s")
+    return played.result()
+
+
+class PlayedPlant(Plant, Protocol):
+    """A plant in surroundings that a script may change."""
+
+    @property
+    def around(self) -> Surroundings:
+        """Inputs, safety circuit, enabling switch."""
+
+
+class _Play:
+    """A job being played: what was commanded, what changed, and when it ends."""
+
+    def __init__(self, stepper: Stepper, around: Surroundings, settle: float, time_limit: float) -> None:
+        self.stepper, self.controller, self.around = stepper, stepper.controller, around
+        self.settle, self.limit_ns = settle, time_limit / NANO
+        self.begin = self.controller.reference.q.copy()
+        self.given: list[Command] = []
+        self.changes: list[Change] = []
+        self.state = self.controller.state
+        self.ends_ns: int | None = None
+        self.finished_ns: int | None = None
+        self.complete = True
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is another period."""
+        now = self.stepper.now_ns
+        return now < self.limit_ns and (self.ends_ns is None or now < self.ends_ns)
+
+    def note(self, kind: str, text: str, at_ns: int | None = None) -> None:
+        """Write a change down, by default at the end of the last period."""
+        self.changes.append(Change((self.stepper.now_ns if at_ns is None else at_ns) * NANO, kind, text))
+
+    def step(self) -> bool:
+        """One period; False if the plant could not follow."""
+        now = self.stepper.now_ns
+        _act(self.controller, self.around, self.changes, now)
+        command = self.stepper.step()
+        self.given.append(command)
+        for name, on in self.around.outputs(now, command.outputs):
+            self.note("output", f"{name} {'ON' if on else 'OFF'}", now)
+        if command.state is not self.state:
+            self.note("state", command.state.value, now)
+            self.state, self.finished_ns = command.state, now if self.controller.finished else None
+            self.ends_ns = _end(self.state, now, self.settle)
+        if not self.stepper.well:
+            self.complete = False
+            return False
+        if self.ends_ns is None and not self.around.pending:
+            stalled = _stalled(self.controller, self.around)
+            if stalled:
+                self.note("stalled", stalled)
+                self.ends_ns = self.stepper.now_ns + round(self.settle / NANO)
+        return True
+
+    def result(self) -> Played:
+        """What came of it."""
+        done = self.finished_ns is not None and self.complete
+        reason = "" if done else _reason(self.controller, self.changes, self.stepper.now_ns)
+        commands = _commands(self.controller, self.begin, self.given)
+        return Played(
+            commands, self.changes, self.finished_ns, self.complete, reason, self.stepper.planning_s
+        )
 
 
 class _Watch:

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from servotwin.control.axis_data import controller_of
-from servotwin.control.main_controller import MainController
+from servotwin.control.main.main_controller import MainController
+from servotwin.control.servo.axis_data import controller_of
 from servotwin.description.load import read_description
+from servotwin.description.plain_text import visible
 from servotwin.description.reach import outside
 from servotwin.errors import InputError, SimulationError
 from servotwin.jobs.player import Player
@@ -24,22 +25,22 @@ from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import limits_of
 from servotwin.robot.robot import Robot
-from servotwin.simulation.advice import run_warnings
-from servotwin.simulation.budget import read_budget
-from servotwin.simulation.energy import stored
-from servotwin.simulation.io_script import IoScript, read_io_script
-from servotwin.simulation.job_limits import check_job, job_limit
-from servotwin.simulation.job_log import Commands, JobLog, log_entries
 from servotwin.simulation.job_plant import IdealPlant, MachinePlant
 from servotwin.simulation.job_play import Played, get_ready, play
-from servotwin.simulation.job_settings import JobSettings, with_simulation
-from servotwin.simulation.live import counted_pose, make_controller
-from servotwin.simulation.machine import build_machine
-from servotwin.simulation.result import Result
+from servotwin.simulation.live_robot import counted_pose, make_controller
+from servotwin.simulation.plant.machine import build_machine
+from servotwin.simulation.plant.start import Start
+from servotwin.simulation.preflight.advice import run_warnings
+from servotwin.simulation.preflight.budget import read_budget
+from servotwin.simulation.preflight.job_limits import check_job, job_limit
+from servotwin.simulation.results.energy import stored
+from servotwin.simulation.results.job_log import Commands, JobLog, log_entries
+from servotwin.simulation.results.result import Result
 from servotwin.simulation.run import Run, collect, failure_text
-from servotwin.simulation.scenario import Scenario
-from servotwin.simulation.scenario_checks import row_period
-from servotwin.simulation.start import Start
+from servotwin.simulation.scenario.checks import row_period
+from servotwin.simulation.scenario.io_script import IoScript, Surroundings, read_io_script
+from servotwin.simulation.scenario.job_settings import JobSettings, with_simulation
+from servotwin.simulation.scenario.scenario import Scenario
 
 ROWS = 50_000  # room for recorded rows, made larger when it is full
 NANO = 1e-9
@@ -89,7 +90,10 @@ def rehearse(
     controller, player = _start(program, scenario, model, chosen)
     limit, option = job_limit(program, scenario, chosen, rehearsed=True)
     played = play(
-        controller, IdealPlant(counted_pose(controller, _start_pose(scenario, model))), _script(io_script),
+        controller,
+        IdealPlant(
+            counted_pose(controller, _start_pose(scenario, model)), Surroundings(_script(io_script))
+        ),
         settle=0.0, time_limit=limit, budget=chosen.budget, option=option, keep_interrupted=False,
     )  # fmt: skip
     return Rehearsal(_log(scenario, controller, played, None), played.commands, player)
@@ -111,6 +115,7 @@ def run_job(
     max_memory: float | str | None = None,
     max_time: float | str | None = None,
     allow_outside: bool = False,
+    allow_code: bool = False,
 ) -> JobRun:
     """Simulate a job on arm, drives and controller.
 
@@ -120,8 +125,9 @@ def run_job(
     or seconds): as in scenario files, instead of those in ``settings``. With ``progress`` the job is rehearsed first,
     to know how long it takes. A job that takes more than ``max_memory`` ('2 GB', or in byte) or ``max_time`` of
     computing ('1 h', or in s) for certain is refused with an InputError; one whose length depends on what happens is
-    stopped there. ``allow_outside``: the files may name files outside of the job's folder. A run that diverges raises
-    JobFailedError with ``.run``; Ctrl-C gives a result that is not ``complete``.
+    stopped there. ``allow_outside``: the files may name files outside of the job's folder; ``allow_code``: the Python
+    code of actuators that the robot file names is run. A run that diverges raises JobFailedError with ``.run``; Ctrl-C
+    gives a result that is not ``complete``.
     """
     chosen = with_simulation(settings or JobSettings(), method=method, pwm=pwm, seed=seed, record=record)
     if max_memory is not None or max_time is not None:
@@ -147,21 +153,30 @@ def run_job(
     start = Start(_start_pose(scenario, model), settled=False)  # the brakes have held the arm until now
     began = time.perf_counter()
     machine = build_machine(
-        belief, truth, model, plant, start, chosen.solver, seed=chosen.seed, rows=ROWS, row_every_ns=every
+        belief,
+        truth,
+        model,
+        plant,
+        start,
+        chosen.solver,
+        seed=chosen.seed,
+        rows=ROWS,
+        row_every_ns=every,
+        allow_code=allow_code,
     )
     machine.advance(0)  # compiles, or reads the compiled loop from disk
     compiled = time.perf_counter() - began
     before = stored(machine, plant)
     began = time.perf_counter()
     played = play(
-        controller, MachinePlant(machine, truth), script, settle=chosen.settle,
+        controller, MachinePlant(machine, truth, Surroundings(script)), settle=chosen.settle,
         time_limit=limit, progress=progress, expected=expected + chosen.settle,
         budget=chosen.budget, option=option,
     )  # fmt: skip
     wall = time.perf_counter() - began
     run = Run(
         scenario, model, plant, played.commands, machine, None,
-        run_warnings(scenario, model, plant), int(machine.world["now"][0]), before, compiled,
+        run_warnings(scenario, model, plant), int(machine.world["state"]["now"][0]), before, compiled,
     )  # fmt: skip
     noted = [
         (c.time_s, "controller", f"{c.kind}: {c.text}")
@@ -169,10 +184,10 @@ def run_job(
         if c.kind in ("key", "circuit")
     ]
     noted += [(a.time_ns * NANO, a.axis or "controller", f"alarm: {a}") for a in controller.alarms]
-    failed = int(machine.world["status"][0])
+    failed = int(machine.world["state"]["status"][0])
     failure = None if played.complete else "interrupted"
     if failed:
-        failure = failure_text(failed, int(machine.world["now"][0]) * NANO, run)
+        failure = failure_text(failed, int(machine.world["state"]["now"][0]) * NANO, run)
         played = replace(played, reason=failure)
     result = collect(run, wall, noted, complete=played.complete, failure=failure)
     log = _log(scenario, controller, played, result)
@@ -265,9 +280,10 @@ def job_scenario(
         if axis not in known.joint_names:
             raise InputError(f"no axis '{axis}'; expected {', '.join(known.joint_names)}", field="start")
     file = Path(program.job.file or "job")
+    job = visible(file.stem)
     return Scenario(
-        name=file.stem,
-        title=f"{file.stem} on {known.title or known.name}",
+        name=job,
+        title=f"{job} on {known.title or known.name}",
         robot=name if isinstance(name, str) else str(name),
         set=changes,
         plant_set=hidden,

@@ -9,32 +9,37 @@ from os import PathLike
 
 import numpy as np
 
-from servotwin.control.axis_data import controller_of
-from servotwin.control.user_laws import PythonLaw, UserLaw
+from servotwin.control.servo.axis_data import controller_of
+from servotwin.control.servo.user_laws import PythonLaw, UserLaw
 from servotwin.description.fields import nanoseconds
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.motion.point_moves import PlannedMoves, check_quantities
 from servotwin.robot.arguments import position_text
 from servotwin.robot.robot import Robot
-from servotwin.simulation.advice import coarse_steps, late_faults, run_warnings
-from servotwin.simulation.budget import Budget, BudgetError, bytes_text, over_time, read_budget
-from servotwin.simulation.drive_data import highest_voltage
-from servotwin.simulation.energy import account, balance_warnings, stored
-from servotwin.simulation.estimate import check_budget, estimate, row_count, zoom_bytes, zoom_rows
-from servotwin.simulation.faults import apply_fault, fault_times
-from servotwin.simulation.law_file import check_allowed, load_law
-from servotwin.simulation.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
-from servotwin.simulation.machine import Machine, build_machine, square_transmission
-from servotwin.simulation.motion_log import Reference, make_log
-from servotwin.simulation.own_law import LawError, answer, attach_law
-from servotwin.simulation.result import Event, Result
-from servotwin.simulation.scenario import Scenario, plan_scenario, read_scenario, start_speed
-from servotwin.simulation.signals import joint_kinds, make_signals, make_zoom
-from servotwin.simulation.start import Start, begin
-from servotwin.simulation.steps import ASKING, DIVERGED, NO_NUMBER, SINGULAR
-from servotwin.simulation.summary import axis_summaries, events_of, tip_errors
-from servotwin.simulation.visits import visit_summary
+from servotwin.simulation.plant.drive_records import highest_voltage
+from servotwin.simulation.plant.faults import apply_fault, fault_times
+from servotwin.simulation.plant.machine import Machine, build_machine, square_transmission
+from servotwin.simulation.plant.own_law import LawError, answer, attach_law
+from servotwin.simulation.plant.start import Start, begin
+from servotwin.simulation.plant.status import DIVERGED, LAW_NOT_A_NUMBER, LAW_WANTED, SINGULAR
+from servotwin.simulation.preflight.advice import coarse_steps, late_faults, run_warnings
+from servotwin.simulation.preflight.budget import Budget, BudgetError, bytes_text, over_time, read_budget
+from servotwin.simulation.preflight.estimate import check_budget, estimate, row_count, zoom_bytes, zoom_rows
+from servotwin.simulation.results.energy import account, balance_warnings, stored
+from servotwin.simulation.results.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
+from servotwin.simulation.results.motion_log import Reference, make_log
+from servotwin.simulation.results.repeatability import visit_summary
+from servotwin.simulation.results.result import Event, Result
+from servotwin.simulation.results.signals import joint_kinds, make_signals, make_zoom
+from servotwin.simulation.results.summary import axis_summaries, events_of, tip_errors
+from servotwin.simulation.scenario.law_file import check_allowed, load_law
+from servotwin.simulation.scenario.scenario import (
+    Scenario,
+    plan_scenario,
+    read_scenario,
+    start_speed,
+)
 
 CHUNK = 200_000_000  # ns between two looks at the clock, the progress bar and Ctrl-C
 MOST_WINDOWS = 100_000  # of the current loop in between
@@ -114,7 +119,7 @@ def prepare(
     machine = build_machine(
         belief, truth, model, plant, start, scenario.solver,
         seed=scenario.seed, rows=row_count(duration, every), row_every_ns=every,
-        every_piece=scenario.record.zoom is not None or bool(scenario.faults),
+        every_piece=scenario.record.zoom is not None or bool(scenario.faults), allow_code=allow_code,
     )  # fmt: skip
     machine.reserve(duration, rows=False)
     set_table(machine, model, reference, control.main_period)
@@ -196,7 +201,7 @@ def set_table(machine: Machine, model: Robot, reference: Reference, period: floa
     count = int(np.ceil(reference.duration / period)) + 1
     q, qd, qdd = reference.sample((np.arange(count) + 1) * period)
     N, counts = square_transmission(model), machine.axes["counts_per_rad"]
-    machine.table = np.ascontiguousarray(
+    machine.servo.setpoints = np.ascontiguousarray(
         np.stack([np.floor(q @ N.T * counts + 0.5), qd @ N.T, qdd @ N.T], axis=-1), dtype=np.float64
     )
 
@@ -208,7 +213,10 @@ def set_zoom(machine: Machine, scenario: Scenario, current_ns: int) -> None:
         return
     first = int(zoom.at * 1e9 // current_ns) * current_ns
     periods = max(1, round(zoom.span * 1e9 / current_ns))
-    machine.world["zoom_from"][0], machine.world["zoom_to"][0] = first, first + periods * current_ns
+    machine.world["record"]["zoom_from"][0], machine.world["record"]["zoom_to"][0] = (
+        first,
+        first + periods * current_ns,
+    )
     machine.zoom = np.zeros((periods * zoom_rows(len(machine.motors)), machine.zoom.shape[1]))
 
 
@@ -224,15 +232,17 @@ def carry_out(run: Run, progress: Callable[[float], None]) -> Result:
         failure = "interrupted"
     except BudgetError as error:
         over = error
-        failure = f"{run.scenario.name}: stopped at {int(world['now']) * 1e-9:.6g} s: {error}"
+        failure = f"{run.scenario.name}: stopped at {int(world['state']['now']) * 1e-9:.6g} s: {error}"
     except LawError as error:
         failure, refused = f"{run.scenario.name}: {error}", error
     wall = time.perf_counter() - began - machine.compile_s
-    failed = int(world["status"])
-    if failed == ASKING:  # the law was asked and did not answer; the machine stands well before that instant
+    failed = int(world["state"]["status"])
+    if (
+        failed == LAW_WANTED
+    ):  # the law was asked and did not answer; the machine stands well before that instant
         failed = 0
     if failed:
-        failure = failure_text(failed, int(world["now"]) * 1e-9, run)
+        failure = failure_text(failed, int(world["state"]["now"]) * 1e-9, run)
     result = collect(run, wall, happened, complete=failure is None, failure=failure)
     if failure is not None and (failed or refused is not None or over is not None):
         raise SimulationError(failure, result) from getattr(refused, "__cause__", None)
@@ -246,18 +256,23 @@ def go_on(run: Run, progress: Callable[[float], None], happened: list[tuple[floa
     faults = fault_times(run.scenario)
     chunk = min(CHUNK, MOST_WINDOWS * controller_of(run.scenario.description).current_period_ns)
     began = time.monotonic()
-    while world["now"] < run.duration_ns and world["status"] == 0:
-        while faults and faults[0][0] <= world["now"]:
+    while world["state"]["now"] < run.duration_ns and world["state"]["status"] == 0:
+        while faults and faults[0][0] <= world["state"]["now"]:
             at, fault = faults.pop(0)
             apply_fault(machine, fault, motors)
             happened.append((at * 1e-9, fault.axis or "supply", f"fault: {fault.kind}"))
-        until = min(run.duration_ns, int(world["now"]) + chunk, faults[0][0] if faults else run.duration_ns)
+        until = min(
+            run.duration_ns, int(world["state"]["now"]) + chunk, faults[0][0] if faults else run.duration_ns
+        )
         machine.advance(until)
-        while world["status"] == ASKING and isinstance(run.law, PythonLaw):
+        while world["state"]["status"] == LAW_WANTED and isinstance(run.law, PythonLaw):
             answer(machine, run.law, motors)
             machine.advance(until)
-        progress(int(world["now"]) / max(run.duration_ns, 1))
-        if time.monotonic() - began - machine.compile_s > run.budget.time and world["now"] < run.duration_ns:
+        progress(int(world["state"]["now"]) / max(run.duration_ns, 1))
+        if (
+            time.monotonic() - began - machine.compile_s > run.budget.time
+            and world["state"]["now"] < run.duration_ns
+        ):
             raise BudgetError(over_time(run.budget))
 
 
@@ -270,7 +285,7 @@ def failure_text(status: int, at: float, run: Run) -> str:
             f"{coarse_steps(run.machine, run.scenario.solver, run.plant.mechanism.rotors.names)}look at the gains "
             "(servotwin tune) and at the data of motors and loads"
         )
-    if status == NO_NUMBER:
+    if status == LAW_NOT_A_NUMBER:
         return f"{name}: stopped at {at:.6g} s: the control law returned a value that is not a number"
     if status == SINGULAR:
         robot = run.plant
@@ -297,10 +312,10 @@ def collect(
 ) -> Result:
     """The result of a run that has ended; ``failure`` says why before its time."""
     machine, plant, scenario = run.machine, run.plant, run.scenario
-    if machine.world["status"][0] in (
+    if machine.world["state"]["status"][0] in (
         0,
-        ASKING,
-        NO_NUMBER,
+        LAW_WANTED,
+        LAW_NOT_A_NUMBER,
         SINGULAR,
     ):  # otherwise it failed within the window
         machine.close()
@@ -308,7 +323,7 @@ def collect(
     signals = make_signals(machine, plant, run.model, run.reference, log)
     errors = tip_errors(log, float(run.reference.arrivals[-1]))
     repeatability = visit_summary(log.tip_signals())
-    now = int(machine.world["now"][0]) * 1e-9
+    now = int(machine.world["state"]["now"][0]) * 1e-9
     sliding = joint_kinds(plant)
     motors = plant.mechanism.rotors.names
     axes = axis_summaries(
@@ -319,7 +334,7 @@ def collect(
     energy = account(machine, plant, run.before)
     bus = bus_summary(machine, energy["brake_resistor_J"], now)
     warnings = [*run.warnings, *machine.started.warnings, *limit_warnings(axes)]
-    if machine.world["status"][0] != DIVERGED:  # which leaves all limits behind
+    if machine.world["state"]["status"][0] != DIVERGED:  # which leaves all limits behind
         power = scenario.plant_description.power
         warnings += excess_warnings(axes)
         warnings += bus_warnings(bus, highest_voltage(power)[1] if power is not None else "")
@@ -343,8 +358,10 @@ def collect(
         "bus": bus,
         "axes": axes,
         "warnings": warnings,
-        "intervals_per_current_period_max": int(machine.world["intervals_max"][0]),
-        "estimated_step_error": None if scenario.solver.method == "rk4" else float(machine.world["error"][0]),
+        "intervals_per_current_period_max": int(machine.world["state"]["intervals_max"][0]),
+        "estimated_step_error": None
+        if scenario.solver.method == "rk4"
+        else float(machine.world["state"]["error"][0]),
     }
     return Result(
         scenario=scenario,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from servotwin.cache import key, limit, place, store, trust
+from servotwin.cache import key, limit, place, seal, store, trust
 from servotwin.errors import InputError
 
 ONE, TWO, THREE = "1" * 64, "2" * 64, "3" * 64
@@ -43,6 +43,18 @@ def public() -> Iterator[Path]:
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("allowed", [0o000, 0o022, 0o077])
+def test_make_folder_parents_are_this_users_alone_whatever_the_umask_allows(
+    tmp_path: Path, allowed: int
+) -> None:
+    before = os.umask(allowed)
+    try:
+        assert trust.make_folder(tmp_path / "a" / "b" / "c") is None
+    finally:
+        os.umask(before)
+    assert [mode(tmp_path / path) for path in ("a", "a/b", "a/b/c")] == 3 * [0o700]
 
 
 # --- where ------------------------------------------------------------------------------------------
@@ -406,3 +418,17 @@ def test_cache_limit_beyond_all_numbers_is_none(monkeypatch: pytest.MonkeyPatch)
 def test_cache_empty_home_is_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "")
     assert place.user_folder("UNSTATED_HOME", ".cache") is None
+
+
+def test_seal_outlives_its_process_where_no_cache_can_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key lies apart from the cache; without it a killed process's leftovers would stay for good."""
+    monkeypatch.setenv("SERVOTWIN_CACHE", "/proc/none")
+    monkeypatch.setenv("TMPDIR", "/proc/none")
+    monkeypatch.setattr(place, "_private", lambda _why: None)
+    found = seal.seal("result", "here")
+    seal._passing.cache_clear()
+    key._found.cache_clear()
+    assert seal.sealed(found, "result", "here")
+    assert mode(tmp_path / "state/servotwin/cache-key") == 0o600

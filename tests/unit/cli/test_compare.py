@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -98,3 +99,10 @@ def test_default_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a link; name the folder by --out"):
         compare(str(result), "m.csv", None, "0", None, json=True)
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_names_of_files_that_are_no_utf_8_are_escaped_in_the_page(folder: Path, tmp_path: Path) -> None:
+    log = tmp_path / os.fsdecode(b"log\xff.csv")
+    log.write_bytes((folder / "measured.csv").read_bytes())
+    compare(str(folder), str(log), str(tmp_path / "out"), "10 ms", COLUMN, json=True)
+    assert r"Measured: log\udcff.csv" in (tmp_path / "out/comparison.html").read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ from servotwin.cli.console import console, drive, make_session
 from servotwin.cli.console_screen import screen_text
 from servotwin.cli.console_session import MINUS, PLUS, Session
 from servotwin.cli.keys import split_keys
-from servotwin.control.states import MAY_MOVE, POWERED, Mode, State
+from servotwin.control.main.states import MAY_MOVE, POWERED, Mode, State
 from servotwin.errors import InputError
 from servotwin.jobs.points_file import read_points
 from servotwin.jobs.program import SHIPPED
@@ -328,6 +328,19 @@ def test_called_file_is_shown_while_it_runs(job: Path) -> None:
     shown = screen_text(bench.session)
     assert "scara-circle.job" in shown
     assert ">   5    MOVEC" in shown
+
+
+def test_called_file_is_shown_with_its_folder(job: Path) -> None:
+    main, below = job.with_name("main.job"), job.parent / "left"
+    below.mkdir()
+    main.write_text('MOVEJ ready SPEED 50%\nCALL "left/scara-circle.job"\n')
+    shutil.copy(job.with_name("scara-circle.points.yaml"), main.with_name("main.points.yaml"))
+    for name in ("scara-circle.job", "scara-circle.points.yaml"):
+        shutil.copy(job.with_name(name), below / name)
+    bench = Bench(make_session("gsis-scara", str(main), None, {}))
+    bench.press("p", "m", "m")
+    bench.press("g", pause=4.0)
+    assert "left/scara-circle.job" in screen_text(bench.session)
 
 
 def test_sequence_that_comes_in_parts_is_one_key() -> None:

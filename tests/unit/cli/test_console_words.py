@@ -11,7 +11,7 @@ import pytest
 from servotwin.cli.console import make_session
 from servotwin.cli.console_session import Session
 from servotwin.cli.console_words import refused
-from servotwin.control.states import INTERNAL, Event, Mode, State, refusal
+from servotwin.control.main.states import INTERNAL, Event, Mode, State, refusal
 from servotwin.jobs.program import SHIPPED
 
 TICK = 8_000_000  # ns

@@ -12,9 +12,9 @@ from plotly.offline import get_plotlyjs
 
 from servotwin.cli import demo, simulate
 from servotwin.cli.main import main
-from servotwin.simulation.result_folder import replaced_folder
-from servotwin.simulation.result_mark import MARK
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.results.folder import replaced_folder
+from servotwin.simulation.results.mark import MARK
+from servotwin.simulation.results.result_files import read_result
 from tests import small_drives as small
 
 

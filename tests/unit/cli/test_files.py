@@ -237,3 +237,28 @@ def test_check_names_what_checks_jobs_and_parts(tmp_path: Path, capsys: pytest.C
     said = capsys.readouterr().err
     assert "a file of parts, not a robot; it is checked with the robot that includes it" in said
     assert "'servotwin job check' reads jobs" in said
+
+
+@pytest.mark.parametrize("base", ["scara-perturbed-low-speed", "middle.yaml"])
+def test_check_scenario_with_the_format_of_another_is_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], base: str
+) -> None:
+    (tmp_path / "middle.yaml").write_text("name: middle\nextends: scara-perturbed-low-speed\n")
+    file = tmp_path / "run.yaml"
+    file.write_text(f"name: run\nextends: {base}\n")
+    assert main(["check", str(file)]) == 0
+    assert f"{file}: ok, scenario of gsis-scara, " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("base", "told"), [("run.yaml", "a cycle"), ("none.yaml", "no such file 'none.yaml'"), ("[]", "expected")]
+)
+def test_check_extends_that_leads_nowhere_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], base: str, told: str
+) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text(f"name: run\nextends: {base}\n")
+    assert main(["check", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1

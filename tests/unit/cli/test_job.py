@@ -20,9 +20,9 @@ from servotwin.errors import InputError
 from servotwin.jobs.program import SHIPPED, job_names
 from servotwin.report.job_story import story_of
 from servotwin.simulation import job_run as engine
-from servotwin.simulation.job_log import Change, JobLog, LogEntry
-from servotwin.simulation.result import Event
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.results.job_log import Change, JobLog, LogEntry
+from servotwin.simulation.results.result import Event
+from servotwin.simulation.results.result_files import read_result
 from synthetic_result import synthetic_result
 
 Capture = pytest.CaptureFixture[str]

@@ -131,3 +131,33 @@ def test_force_of_convert_is_still_understood(capsys: pytest.CaptureFixture[str]
     capsys.readouterr()
     assert main(["convert", "--help"]) == 0
     assert "--force" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("out", [".", "place"])
+def test_edited_report_of_an_earlier_run_does_not_stay_beside_new_signals(
+    out: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, run = Path(out) / "report.html", ["simulate", "scara-a-axis-100deg", "--out", out]
+    assert main(run) == 0
+    (Path(out) / "notes.txt").write_text("mine", encoding="utf-8")
+    page.write_text(page.read_text(encoding="utf-8") + "<p>my remark</p>", encoding="utf-8")
+    signals = (Path(out) / "signals.parquet").read_bytes()
+    capsys.readouterr()
+    changed = [*run, "--no-report", "--set", "record.every=2 ms"]
+    assert main(changed) == 2
+    told = capsys.readouterr().err
+    assert "report.html: was changed since servotwin wrote it; choose another folder with --out, or" in told
+    assert told.count("\n") == 1
+    assert (Path(out) / "signals.parquet").read_bytes() == signals
+    assert page.exists()
+    assert main([*changed, "--overwrite"]) == 0
+    assert (Path(out) / "signals.parquet").read_bytes() != signals
+    assert not page.exists()
+    assert (Path(out) / "notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_report_that_was_never_ours_stays_with_overwrite() -> None:
+    Path("report.html").write_text("mine", encoding="utf-8")
+    run = ["simulate", "scara-a-axis-100deg", "--out", ".", "--no-report", "--overwrite"]
+    assert main(run) == main(run) == 0
+    assert Path("report.html").read_text(encoding="utf-8") == "mine"

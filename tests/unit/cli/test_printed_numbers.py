@@ -22,8 +22,8 @@ from servotwin.cli.main import main
 from servotwin.description.load import read_description
 from servotwin.robot.load import load_robot
 from servotwin.simulation import job_run as engine
-from servotwin.simulation.job_log import JobLog, LogEntry
-from servotwin.simulation.result import Result
+from servotwin.simulation.results.job_log import JobLog, LogEntry
+from servotwin.simulation.results.result import Result
 from synthetic_result import RATED, synthetic_result
 
 Capture = pytest.CaptureFixture[str]

@@ -14,8 +14,8 @@ import servotwin as st
 from servotwin.cli.main import main
 from servotwin.report.simulation_files import write_result
 from servotwin.report.simulation_page import simulation_page
-from servotwin.simulation.result import Result
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.results.result import Result
+from servotwin.simulation.results.result_files import read_result
 from tests import small_drives as small
 
 CLOCK = ("wall_s", "compile_s", "real_time_factor")  # what a summary says of the computer

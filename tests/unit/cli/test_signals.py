@@ -19,7 +19,7 @@ import pytest
 from servotwin.cli import signals
 from servotwin.cli.main import main
 from servotwin.simulation.job_plant import IdealPlant
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.results.result_files import read_result
 from synthetic_result import synthetic_result
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -181,6 +181,35 @@ def test_result_that_is_being_written_is_written_to_its_end(
     assert read_result(tmp_path / "out").complete
 
 
+@pytest.mark.parametrize(
+    ("words", "files"),
+    [
+        (["tune", "gsis-scara"], ("tuning.html", "tuning.json")),
+        (["job", "run", "scara-line", "--no-report"], ("summary.json", "instructions.json")),
+        (["compare", "result", "log.csv", "--shift", "0"], ("comparison.html", "comparison.json")),
+    ],
+)
+def test_files_that_are_being_written_are_written_to_their_end(
+    words: list[str], files: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from servotwin.report.simulation_files import write_result
+    from servotwin.simulation.results import folder as result_folder
+
+    monkeypatch.chdir(tmp_path)
+    write_result(synthetic_result(51, zoom=False), tmp_path / "result", report=False)
+    rows = "".join(f"{0.01 * i},{i}\n" for i in range(50))
+    (tmp_path / "log.csv").write_text(f"time_s,joint_A_position_rad\n{rows}")
+    publish = result_folder._publish
+
+    def interrupted(*arguments: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        publish(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(result_folder, "_publish", interrupted)
+    assert main([*words, "--out", "out"]) == CODES[signal.SIGTERM]
+    assert all((tmp_path / "out" / name).exists() for name in files)
+
+
 @pytest.mark.parametrize("words", [["run", "scara-line", "--no-report"], ["plan", "scara-line"]])
 @pytest.mark.parametrize("period", [1, 20])
 def test_interrupt_during_the_rehearsal_ends_the_job(
@@ -206,19 +235,19 @@ def test_interrupt_during_the_rehearsal_ends_the_job(
 
 
 def test_process_that_compiles_beside_ends_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    from servotwin.simulation import warm
+    from servotwin.simulation.plant import pieces
 
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    monkeypatch.setattr(warm, "start_compiler", lambda names: child)
-    monkeypatch.setattr(type(warm.PIECES["plain"]), "on_disk", False)
-    monkeypatch.setattr(warm, "processors", lambda: 2)
+    monkeypatch.setattr(pieces, "start_compiler", lambda names: child)
+    monkeypatch.setattr(type(pieces.PIECES["dc"]), "on_disk", False)
+    monkeypatch.setattr(pieces, "processors", lambda: 2)
 
     def interrupted() -> None:
         raise KeyboardInterrupt
 
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        warm.addresses(["plain"], interrupted)
+        pieces.addresses(["dc"], interrupted)
     assert child.poll() is not None
     assert time.monotonic() - began < 30.0
 

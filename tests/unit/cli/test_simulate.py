@@ -15,9 +15,9 @@ import servotwin
 from servotwin.cli import simulate as command
 from servotwin.cli.main import main
 from servotwin.errors import InputError, SimulationError
-from servotwin.simulation.result import Result
-from servotwin.simulation.scenario import read_scenario
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.results.result import Result
+from servotwin.simulation.results.result_files import read_result
+from servotwin.simulation.scenario.scenario import read_scenario
 from synthetic_result import synthetic_result
 from tests import small_drives as small
 

@@ -8,16 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from servotwin.control.axis_run import LEVELS, axis_run
-from servotwin.control.gains import Gains
-from servotwin.control.loops import axis_loops
-from servotwin.control.sampled import AxisModel, Timing, lifted, sampled_axis
+from servotwin.control.tuning.gains import Gains
+from servotwin.control.tuning.loops import axis_loops
+from servotwin.control.tuning.sampled import AxisModel, Timing, lifted, sampled_axis
+from servotwin.control.tuning.step_response import LEVELS, axis_run
 from servotwin.description.load import read_description
 from servotwin.errors import InputError
-from servotwin.simulation.live import LiveRobot
+from servotwin.simulation.live_robot import LiveRobot
 from servotwin.simulation.run import simulate
 
-MODEL = AxisModel(R=0.4, L=0.6e-3, K_t=0.12, K_b=0.12, J_m=1.5e-4, J_load=4e-4, friction=1e-4)
+MODEL = AxisModel(
+    R=0.4, L=0.6e-3, torque_constant=0.12, voltage_constant=0.12, J_m=1.5e-4, J_load=4e-4, friction=1e-4
+)
 GAINS = Gains(30.0, 0.0, 0.5, 15.0, 0.7, 480.0)
 USUAL = Timing(200_000, 1_000_000, 1_600_000)
 
@@ -46,7 +48,12 @@ def test_axis_loops_of_a_current_period_of_one_nanosecond_are_judged_at_once() -
 
 
 @pytest.mark.parametrize(
-    "change", [{"K_t": 1e30, "K_b": 1e30}, {"L": 1e-300, "R": 1e30}, {"J_m": 1e-300, "J_load": 0.0}]
+    "change",
+    [
+        {"torque_constant": 1e30, "voltage_constant": 1e30},
+        {"L": 1e-300, "R": 1e30},
+        {"J_m": 1e-300, "J_load": 0.0},
+    ],
 )
 def test_axis_loops_of_data_beyond_all_numbers_are_one_line_or_an_answer(change: dict[str, float]) -> None:
     try:

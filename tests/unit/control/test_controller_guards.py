@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from operators import LIMITS, PERIOD_NS, SCARA, Bench, Q, T, enabled, player, running
-from servotwin.control.alarms import AlarmKind
-from servotwin.control.jogging import Jog
-from servotwin.control.main_controller import MainController
-from servotwin.control.pulses import Pulses
-from servotwin.control.states import Event, Mode, State
-from servotwin.control.time_scaling import Cursor
+from servotwin.control.main.alarms import AlarmKind
+from servotwin.control.main.jogging import Jog
+from servotwin.control.main.main_controller import MainController
+from servotwin.control.main.pulses import Pulses
+from servotwin.control.main.states import Event, Mode, State
+from servotwin.control.main.time_scaling import Cursor
 from servotwin.jobs.program import job_names
 from servotwin.simulation.job_run import rehearse
 

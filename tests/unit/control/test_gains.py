@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from servotwin.control import gains as g
+from servotwin.control.tuning import gains as g
 
 SCALING = g.Scaling(4000.0, 16.0, 75.0, 1.6e-3, 1e-3, 0.2e-3)
 EXACT = 1e-12

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import servotwin as st
-from servotwin.control.alarms import shown_apart
-from servotwin.control.exchange import Settings
-from servotwin.control.jogging import joint_step
-from servotwin.control.reference import Reference
+from servotwin.control.main.alarms import shown_apart
+from servotwin.control.main.exchange import Settings
+from servotwin.control.main.jogging import joint_step
+from servotwin.control.main.reference import Reference
 from servotwin.description.load import read_description
 from servotwin.motion.limits import limits_of
 

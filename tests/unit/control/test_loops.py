@@ -10,13 +10,12 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from servotwin.control import loop_warnings
-from servotwin.control.axis_data import axis_model
-from servotwin.control.axis_run import axis_run, largest_pole
-from servotwin.control.gains import Gains, axis_gains
-from servotwin.control.loop_warnings import LoopWarning, check_loops, summarised
-from servotwin.control.loops import axis_loops
-from servotwin.control.sampled import (
+from servotwin.control.servo.axis_data import axis_models
+from servotwin.control.tuning import loop_warnings
+from servotwin.control.tuning.gains import Gains, axis_gains
+from servotwin.control.tuning.loop_warnings import LoopWarning, check_loops, summarised
+from servotwin.control.tuning.loops import axis_loops
+from servotwin.control.tuning.sampled import (
     ANGLE,
     CURRENT,
     SPEED,
@@ -28,11 +27,14 @@ from servotwin.control.sampled import (
     sampled_axis,
     with_speed_sensor,
 )
+from servotwin.control.tuning.step_response import axis_run, largest_pole
 from servotwin.description.load import read_description
 from servotwin.errors import InputError
 
 K_T = 1.21 * 9.80665e-2  # Lee et al. 1989, Table 3, A axis
-A_AXIS = AxisModel(R=0.4, L=0.6e-3, K_t=K_T, K_b=K_T, J_m=1.5e-4, J_load=4.357e-4, friction=1e-4)
+A_AXIS = AxisModel(
+    R=0.4, L=0.6e-3, torque_constant=K_T, voltage_constant=K_T, J_m=1.5e-4, J_load=4.357e-4, friction=1e-4
+)
 CLOCKS = Timing(200_000, 1_000_000, 1_600_000)  # Table 4
 DELAYED = replace(CLOCKS, current_delay=1, speed_delay=1, axis_delay=1)
 FILTERED = replace(CLOCKS, speed_filter=2e-3)
@@ -54,7 +56,7 @@ CASES = [
 
 def designed(model: AxisModel = A_AXIS) -> Gains:
     return axis_gains(
-        model.R, model.L, model.K_t, model.J,
+        model.R, model.L, model.torque_constant, model.J,
         current_bandwidth=1200.0, speed_bandwidth=150.0, position_bandwidth=30.0,
     )  # fmt: skip
 
@@ -113,7 +115,9 @@ def test_speed_loop_keeps_55_degrees_even_if_every_loop_computes_for_a_period():
 
 
 def test_current_loop_with_fast_clock_is_the_integrator_of_its_design():
-    model = replace(A_AXIS, K_b=0.0)  # the pole of the winding is cancelled, that of the shaft is not there
+    model = replace(
+        A_AXIS, voltage_constant=0.0
+    )  # the pole of the winding is cancelled, that of the shaft is not there
     loop = axis_loops(model, designed(), replace(CLOCKS, current_ns=1_000)).current
     w = loop.w[(loop.w > 10.0) & (loop.w < 5e3)]
     L = loop.open[(loop.w > 10.0) & (loop.w < 5e3)]
@@ -218,7 +222,7 @@ def test_axis_model_without_resistance_names_the_field():
     axis = description.axes["A"].model_copy(update={"motor": motor})
     changed = description.model_copy(update={"axes": {**description.axes, "A": axis}})
     with pytest.raises(InputError, match=r"axes\.A\.motor\.resistance: missing"):
-        axis_model(changed, "A", 100.0, 4e-4)
+        axis_models(changed, np.full(4, 4e-4))
 
 
 def test_summarised_warnings_of_one_kind_are_one_line_with_the_worst_case():

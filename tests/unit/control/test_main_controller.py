@@ -8,11 +8,19 @@ import numpy as np
 import pytest
 
 from operators import LIMITS, PERIOD_NS, SCARA, Bench, Q, T, enabled, player, running
-from servotwin.control.alarms import REACTION, AlarmKind
-from servotwin.control.jogging import Jog
-from servotwin.control.main_controller import MainController
-from servotwin.control.states import MODES_OF, PALLETIZER_MODES, TRANSITIONS, Event, Mode, State, table_text
-from servotwin.control.time_scaling import FIRM, GENTLE, Cursor
+from servotwin.control.main.alarms import REACTION, AlarmKind
+from servotwin.control.main.jogging import Jog
+from servotwin.control.main.main_controller import MainController
+from servotwin.control.main.states import (
+    MODES_OF,
+    PALLETIZER_MODES,
+    TRANSITIONS,
+    Event,
+    Mode,
+    State,
+    table_text,
+)
+from servotwin.control.main.time_scaling import FIRM, GENTLE, Cursor
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "controller.md"
 A = (1.0, 0.0, 0.0, 0.0)

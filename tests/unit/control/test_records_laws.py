@@ -11,13 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as draw
 from numba import njit
 
-from servotwin.control.axis_controller import interpolate, position_loop
-from servotwin.control.gains import FULL_SCALE, GAIN_ONE
-from servotwin.control.records import AXIS, Saturation, Sensing, zeros
-from servotwin.control.servo_driver import current_loop, field_oriented_loop, measure_speed, speed_loop
+from servotwin.compiled.numeric import normal, quantise, uniform
+from servotwin.control.servo.axis_controller import interpolate, position_loop
+from servotwin.control.servo.records import AXIS, Saturation, Sensing, zeros
+from servotwin.control.servo.servo_driver import (
+    current_loop,
+    edge_rate,
+    field_oriented_loop,
+    measure_speed,
+    speed_loop,
+)
+from servotwin.control.tuning.gains import FULL_SCALE, GAIN_ONE
 from servotwin.drives.records import SENSOR
 from servotwin.drives.records import zeros as drive_zeros
-from servotwin.drives.sensors import inverse_time_rate, normal, quantise, read_count, read_current, uniform
+from servotwin.drives.sensors import edge_time, read_count, read_current
 
 COUNTS = 4000 / (2 * math.pi)
 
@@ -63,8 +70,9 @@ def _sense(sensors: Any, i: float, random: Any) -> float:
 
 
 @njit
-def _timed(sensors: Any, theta: float, w: float, time: float) -> float:
-    return inverse_time_rate(sensors[0], theta, w, time) / COUNTS
+def _timed(sensors: Any, axes: Any, theta: float, w: float, time: float) -> float:
+    axes[0].count = read_count(sensors[0], theta)
+    return edge_rate(axes[0], edge_time(sensors[0], theta, w, time), time) / COUNTS
 
 
 @njit
@@ -319,7 +327,7 @@ def test_time_between_pulses_gives_the_speed_where_counting_gives_steps(w: float
         _measure(axes, 1e-3, 0.0)
         counted.append(axes["w_meas"][0])
         axes["last_count"] = axes["count"]
-        timed.append(_timed(sensors, w * time, w, time))
+        timed.append(_timed(sensors, axes, w * time, w, time))
     # after the first pulses the time between them is exact at constant speed
     np.testing.assert_allclose(timed[20:], w, rtol=1e-9)
     step = 1.0 / COUNTS / 1e-3
@@ -330,9 +338,10 @@ def test_time_between_pulses_gives_the_speed_where_counting_gives_steps(w: float
 def test_time_since_the_last_pulse_bounds_the_speed_of_a_shaft_that_stops() -> None:
     sensors = drive_zeros(SENSOR, 1)
     sensors["counts_per_rad"] = COUNTS
+    axes = one(sensing=Sensing.INVERSE_TIME)
     for k in range(1, 21):
-        _timed(sensors, 5.0 * 1e-3 * k, 5.0, 1e-3 * k)
-    found = [_timed(sensors, 0.1, 0.0, 0.02 + 1e-3 * k) for k in range(1, 30)]
+        _timed(sensors, axes, 5.0 * 1e-3 * k, 5.0, 1e-3 * k)
+    found = [_timed(sensors, axes, 0.1, 0.0, 0.02 + 1e-3 * k) for k in range(1, 30)]
     assert found[-1] <= 1.0 / COUNTS / 0.028
     assert np.all(np.diff(found) <= 0.0)
 
@@ -345,11 +354,26 @@ def test_filtered_speed_approaches_the_counted_one_by_its_share() -> None:
         assert axes["w_meas"][0] == pytest.approx(counted * (1 - 0.75**k), rel=1e-12)
 
 
+def test_encoder_that_is_stuck_after_another_loop_has_read_it_shows_no_speed_of_its_own() -> None:
+    """The last count was read by the current loop, after the last edge that was timed: it is no new pulse."""
+    sensors, axes = drive_zeros(SENSOR, 1), one()
+    sensors["counts_per_rad"] = COUNTS
+    count = 1.0 / COUNTS  # rad
+    for k in range(1, 6):
+        _timed(sensors, axes, k * count, 1e3 * count, 1e-3 * k)
+    # the shaft slows down, and the same edge seems to have come 0.1 us later; then one count more, and no edge after it
+    _timed(sensors, axes, 5.4 * count, 600.04 * count, 6e-3)
+    _count(sensors, 6.0 * count)
+    sensors["stuck"] = 1
+    assert abs(_timed(sensors, axes, 6.2 * count, 600.0 * count, 7e-3)) <= 1e3 * count * (1 + 1e-9)
+
+
 def test_an_encoder_that_is_stuck_gives_no_pulses_to_time() -> None:
     sensors = drive_zeros(SENSOR, 1)
     sensors["counts_per_rad"] = COUNTS
+    axes = one(sensing=Sensing.INVERSE_TIME)
     for k in range(1, 21):
-        _timed(sensors, 5.0 * 1e-3 * k, 5.0, 1e-3 * k)
+        _timed(sensors, axes, 5.0 * 1e-3 * k, 5.0, 1e-3 * k)
     sensors["stuck"] = 1
-    found = [_timed(sensors, 5.0 * (0.02 + 1e-3 * k), 5.0, 0.02 + 1e-3 * k) for k in range(1, 30)]
+    found = [_timed(sensors, axes, 5.0 * (0.02 + 1e-3 * k), 5.0, 0.02 + 1e-3 * k) for k in range(1, 30)]
     assert found[-1] <= 1.0 / COUNTS / 0.028

@@ -12,8 +12,8 @@ import pytest
 from servotwin.description.friction_curve import FrictionCurve, friction_curve
 from servotwin.description.load import read_description
 from servotwin.errors import InputError
-from servotwin.motion.envelope import envelope_of
 from servotwin.motion.limits import limits_of
+from servotwin.motion.motor_limits import motor_limits_of
 from servotwin.motion.path_limits import path_limits
 from servotwin.robot.load import load_robot
 from tests import small_drives as small
@@ -116,18 +116,18 @@ def test_plans_ask_the_motor_for_the_friction_of_joint_and_table(tmp_path: Path)
     )
     description = read(tmp_path, axis)
     robot = load_robot(tmp_path / "robot.yaml")
-    envelope = envelope_of(robot, description)
-    assert envelope is not None
+    motors = motor_limits_of(robot, description)
+    assert motors is not None
     qd = np.array([[1.5], [-1.5]])
-    torque = envelope.motor_torques(np.zeros((2, 1)), qd, np.zeros((2, 1)))
+    torque = motors.motor_torques(np.zeros((2, 1)), qd, np.zeros((2, 1)))
     expected = (5.0 + 0.8 * 1.5) / 50.0 + 0.1 + 0.2 * 75.0 / 100.0
     np.testing.assert_allclose(torque, [[expected], [-expected]], rtol=1e-12)
     limits = path_limits(
         robot, np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 1)), limits_of(robot, description), True
     )
-    rest, moving = limits.room[0, -2], limits.at_pace(np.array([1.5]))[0, -2]
-    most = envelope.drive.torque[0]
+    rest, moving = limits.room[0, -2], limits.room_at(np.array([1.5]))[0, -2]
+    most = motors.drive.torque[0]
     assert rest == pytest.approx(most - 5.0 / 50.0 - 0.1)
-    low, high = envelope.drive.torques(np.array([75.0]))
+    low, high = motors.drive.torques(np.array([75.0]))
     assert moving == pytest.approx(min(most, high[0]) - expected)
     assert low[0] < 0.0

@@ -17,7 +17,7 @@ from servotwin.description.load import CATALOGUE, catalogue_names, read_descript
 from servotwin.description.reach import Reach, outside
 from servotwin.errors import InputError
 from servotwin.jobs.program import job_names, load_program
-from servotwin.simulation.scenario import read_scenario, scenario_names
+from servotwin.simulation.scenario.scenario import read_scenario, scenario_names
 
 ROBOT = """\
 format: servotwin/1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import socket
@@ -19,10 +21,10 @@ from servotwin.errors import InputError
 from servotwin.jobs.language import read_job
 from servotwin.jobs.points_file import read_points
 from servotwin.jobs.program import load_program
-from servotwin.simulation.io_script import read_io_script
-from servotwin.simulation.measured import read_measured
-from servotwin.simulation.scenario import read_scenario
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.comparing.measured_signals import read_measured
+from servotwin.simulation.results.result_files import read_result
+from servotwin.simulation.scenario.io_script import read_io_script
+from servotwin.simulation.scenario.scenario import read_scenario
 
 SOURCE = Path(regular_file.__file__).resolve().parents[1]
 
@@ -128,7 +130,7 @@ def test_hidden_folder_that_a_stranger_left_beside_a_job_neither_hangs_nor_fails
     trap: str, tmp_path: Path
 ) -> None:
     """Reading a job completes what a killed process began; what lies there may be of someone else."""
-    from servotwin.jobs.file_pair import TO_DO, _committed, write_together
+    from servotwin.jobs.file_pair import TO_DO, _committed, _note_seal, write_together
 
     job, points = tmp_path / "a.job", tmp_path / "a.points.yaml"
     job.write_text("WAIT 1 s\n")
@@ -142,7 +144,9 @@ def test_hidden_folder_that_a_stranger_left_beside_a_job_neither_hangs_nor_fails
         os.mkfifo(committed.with_name(f"{committed.name}-x.new"))
     else:
         os.mkfifo(points)
-        (committed / TO_DO).write_text('{".points.yaml": null, ".job": null}')
+        digest = hashlib.sha256(b"x").hexdigest()
+        note = {"before": {".points.yaml": None}, "after": {".points.yaml": digest}}
+        (committed / TO_DO).write_text(json.dumps({**note, "seal": _note_seal(job, note)}))
         (committed / "points.yaml").write_text("x")
     assert len(read_job(job).body) == 1
     if trap != "points":
@@ -188,8 +192,8 @@ OWN = {
     "cli/streams.py",
     "description/file_write.py",
     "jobs/file_pair.py",  # opens what it writes; what it finds goes through ``regular_file``
-    "simulation/result_mark.py",  # regular files only, without following links
-    "dynamics/recursive/jit.py",
+    "simulation/results/mark.py",  # regular files only, without following links
+    "compiled/jit.py",
     "jobs/language.py",  # the grammar
     "jobs/words.py",  # the grammar
     "kernels/cache.py",
@@ -197,7 +201,7 @@ OWN = {
     "report/files.py",
     "description/write.py",
     "description/regular_file.py",
-    "simulation/result_folder.py",
+    "simulation/results/folder.py",
 }
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from servotwin.control.gains import speed_gains
+from servotwin.control.tuning.gains import speed_gains
 from servotwin.description.load import read_description
 from servotwin.description.schema import Quantity
 from servotwin.design.inertia_range import heaviest, lightest

@@ -12,9 +12,9 @@ from numba import njit
 from scipy.integrate import cumulative_trapezoid
 from scipy.linalg import expm
 
-from servotwin.control.user_laws import PythonLaw
-from servotwin.drives.exact import ripple_shape
-from servotwin.drives.motors import pmsm_current_rates, pmsm_torque
+from servotwin.control.servo.user_laws import PythonLaw
+from servotwin.drives.dc.interval import ripple_shape
+from servotwin.drives.pmsm.model import pmsm_current_rates, pmsm_torque
 from servotwin.drives.records import MOTOR, zeros
 from servotwin.drives.thermal import heat
 from servotwin.simulation.run import carry_out

@@ -10,8 +10,8 @@ import pytest
 from numba import njit
 from scipy.integrate import solve_ivp
 
-from servotwin.drives.exact import dc_interval
-from servotwin.drives.synchronous import pmsm_interval
+from servotwin.drives.dc.interval import dc_interval
+from servotwin.drives.pmsm.interval import pmsm_interval
 
 L, K, TAU = 0.8e-3, 0.12, 2e-4
 GIVEN = {"u": 60.0, "i0": 1.3, "w0": 100.0, "alpha": 3e4, "jerk": -5e7}

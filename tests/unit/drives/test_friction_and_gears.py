@@ -12,11 +12,11 @@ import pytest
 from numba import njit
 from scipy.integrate import solve_ivp
 
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.servo.user_laws import PythonLaw
 from servotwin.drives.friction import dry_torque, friction_torque, holding_slack
 from servotwin.drives.gears import flank_loss, flank_margin, lossy_torque, next_contact, torsion_torque
 from servotwin.drives.records import MOTOR, zeros
-from servotwin.simulation.energy import spring_energy
+from servotwin.simulation.results.energy import spring_energy
 from servotwin.simulation.run import carry_out
 from tests import small_drives as small
 from tests.small_drives import DC, LOAD, RATIO, J, K
@@ -49,7 +49,7 @@ def test_a_stuck_shaft_stands_still_to_the_last_bit(tmp_path: Path, method: str)
     result, machine = run(tmp_path, small.axis(motor=STICKY), 0.2, law, method=method)
     assert set(result.signals["joint_A_position_rad"]) == {0.0}
     assert set(result.signals["joint_A_velocity_rad_per_s"]) == {0.0}
-    assert machine.world["events"][0] <= 2
+    assert machine.world["state"]["events"][0] <= 2
     assert result.summary["energy"]["friction_J"] == 0.0
     assert {entry["kind"] for entry in result.summary["axes"][0]["saturation"]} == {"stuck"}
 
@@ -63,7 +63,7 @@ def test_it_lets_go_at_its_static_friction_and_slides_by_stribecks_curve(tmp_pat
     first = t[np.flatnonzero(w)[0]]
     assert first == pytest.approx(0.15, abs=4.1e-4)  # 0.3 N m, within two periods of the torque
     assert np.all(w >= 0.0)
-    assert machine.world["events"][0] <= 2  # one breakaway, no chatter
+    assert machine.world["state"]["events"][0] <= 2  # one breakaway, no chatter
     # the equation of motion with eq:friction-curve, by the mean acceleration over each period
     tau = result.signals["motor_A_torque_N_m"][1:]
     middle = 0.5 * (w[1:] + w[:-1])
@@ -83,7 +83,7 @@ def test_it_stops_and_stays_where_coulomb_friction_ends_the_motion(tmp_path: Pat
     way += w_top**2 / (2 * 0.1 / J_ALL)
     assert RATIO * machine.x[0] == pytest.approx(way, rel=1e-9)
     assert len(set(result.signals["joint_A_position_rad"][-500:])) == 1
-    assert machine.world["events"][0] <= 3
+    assert machine.world["state"]["events"][0] <= 3
 
 
 @njit
@@ -248,7 +248,7 @@ def test_load_behind_play_moves_as_by_brute_force(
     load = RATIO * result.signals["joint_A_position_rad"]
     exact = bounced(0.5)[:, 2]
     assert np.abs(load - exact).max() < most * np.ptp(exact)
-    assert machine.world["events"][0] > 20
+    assert machine.world["state"]["events"][0] > 20
     assert abs(result.summary["energy"]["balance_error_relative"]) < most
 
 

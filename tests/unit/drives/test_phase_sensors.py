@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.servo.tasks import rotor_currents
+from servotwin.control.servo.user_laws import PythonLaw
 from servotwin.drives.records import SENSOR, zeros
 from servotwin.drives.sensors import read_phase_currents
 from tests import small_drives as small
@@ -24,7 +25,8 @@ ROUND = {key: value for key, value in PMSM.items() if not key.startswith("induct
 
 @njit
 def _read(sensors: Any, i_alpha: float, i_beta: float, angle: float, random: Any) -> tuple[float, float]:
-    return read_phase_currents(sensors[0], i_alpha, i_beta, angle, random)
+    i_a, i_b = read_phase_currents(sensors[0], i_alpha, i_beta, random)
+    return rotor_currents(i_a, i_b, angle)
 
 
 def read(i_alpha: float, i_beta: float, angle: float, **sensor: float) -> tuple[float, float]:

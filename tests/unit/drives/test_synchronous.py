@@ -10,7 +10,7 @@ import pytest
 from numba import njit
 from scipy.integrate import solve_ivp
 
-from servotwin.drives.synchronous import pmsm_interval, pmsm_stored, turn_by
+from servotwin.drives.pmsm.interval import pmsm_interval, pmsm_stored, turn_by
 
 R, PSI, P = 0.6, 0.02, 4.0
 BEGIN = 3e-5  # s after the window began

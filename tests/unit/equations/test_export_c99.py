@@ -15,7 +15,7 @@ from servotwin.equations.derivation import Numbers
 from servotwin.equations.export import export_program
 from servotwin.equations.export.c99 import c99_source
 from servotwin.equations.export.script import Script
-from servotwin.kernels.hub import kernel
+from servotwin.kernels.kernel_store import kernel
 from servotwin.mechanism.model import Array
 from tests.export_cases import ALL, Case, assert_close, case, full_script
 from tests.random_trees import random_mechanism

@@ -15,9 +15,9 @@ from servotwin.description.load import read_description
 from servotwin.equations.derivation import Numbers
 from servotwin.equations.export import export_program, export_robot
 from servotwin.equations.export.python_source import python_source
-from servotwin.kernels.hub import kernel
+from servotwin.kernels.kernel_store import kernel
 from servotwin.mechanism.build import build_mechanism
-from servotwin.robot.closed_road import ClosedRoad
+from servotwin.robot.closed_engine import ClosedEngine
 from tests.export_cases import ALL, Case, assert_close, case, full_script
 from tests.random_trees import random_mechanism
 
@@ -69,7 +69,7 @@ def test_python_with_numbers_in_place_equals_the_engine(name, tmp_path):
 def test_python_equals_recursion_over_arrays(name, tmp_path):
     """The recursive engine shares no code with the graph."""
     module = _module(python_source(case(name).script(["rne", "inertia", "jacob0"])), tmp_path)
-    robot = load_robot(name).with_road("recursive")
+    robot = load_robot(name).with_engine("recursive")
     q, qd, qdd = case(name).arguments([(robot.n,)] * 3)
     assert_close(module.rne(q, qd, qdd), robot.rne(q, qd, qdd))
     assert_close(module.inertia(q), robot.inertia(q))
@@ -77,21 +77,21 @@ def test_python_equals_recursion_over_arrays(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["four-bar", "five-bar", "palletizer-4-loops", "delta"])
-def test_python_closed_chain_on_its_manifold_equals_the_road(name, tmp_path):
+def test_python_closed_chain_on_its_manifold_equals_the_engine(name, tmp_path):
     mechanism = build_mechanism(read_description(name))
-    road = ClosedRoad(mechanism)
-    text = export_robot(road.numbers, "python", ["rne", "inertia", "step"], name=name)
+    engine = ClosedEngine(mechanism)
+    text = export_robot(engine.numbers, "python", ["rne", "inertia", "step"], name=name)
     module = _module(text, tmp_path)
     rng = np.random.default_rng(2)
-    q = mechanism.q_home + rng.uniform(-0.1, 0.1, (4, road.n))
-    qd, qdd = rng.uniform(-1, 1, (2, 4, road.n))
-    x = road.full(q)
-    assert_close(module.rne(x, qd, qdd), road.rne(q, qd, qdd, False))
-    assert_close(module.inertia(x), road.inertia(q, False))
+    q = mechanism.q_home + rng.uniform(-0.1, 0.1, (4, engine.n))
+    qd, qdd = rng.uniform(-1, 1, (2, 4, engine.n))
+    x = engine.full(q)
+    assert_close(module.rne(x, qd, qdd), engine.rne(q, qd, qdd, False))
+    assert_close(module.inertia(x), engine.inertia(q, False))
     opened = x + 1e-3
     for _ in range(6):  # Newton: errors square at every step
-        opened[:, : road.n] = q
-        opened[:, road.n :] += module.step(opened)[:, 0]
+        opened[:, : engine.n] = q
+        opened[:, engine.n :] += module.step(opened)[:, 0]
     assert_close(opened, x)
 
 

@@ -87,11 +87,11 @@ def test_closed_form_equals_both_roads_for_every_catalogue_robot(name):
     e = derive_tree(Numbers.of(opened))
     rng = np.random.default_rng(11)
     x, xd, xdd = rng.uniform(-1, 1, (3, opened.n_q))
-    for road in ("graph", "recursive"):
-        robot = Robot(opened, road=road)
+    for engine in ("graph", "recursive"):
+        robot = Robot(opened, engine=engine)
         torque = e.mass_matrix(x) @ xdd + e.coriolis_matrix(x, xd) @ xd + e.gravity_torque(x)
         close(robot.rne(x, xd, xdd), torque)
-        if road == "graph" and opened.n_tree > 16:
+        if engine == "graph" and opened.n_tree > 16:
             continue  # the torque has shown it; compiling the matrices of the Stewart platform's tree takes a minute
         close(e.mass_matrix(x), robot.inertia(x))
         close(e.coriolis_matrix(x, xd), robot.coriolis(x, xd))
@@ -233,7 +233,7 @@ def test_closed_chain_document_lists_its_closures():
     text = derived.text()
     assert "Loop closures" in text
     assert "Elimination of the multipliers" in text
-    x = robot._road.full(np.array([0.1, -0.2, 0.15]))
+    x = robot._engine.full(np.array([0.1, -0.2, 0.15]))
     for _, poly in kinematics.closures(derived.closed_form):
         assert abs(kinematics.evaluate(poly, derived.closed_form, x)) < 1e-10
 
@@ -274,7 +274,7 @@ def test_regressor_of_a_closed_chain_gives_the_torques_of_the_actuated_joints(na
 def test_operation_counts_of_closed_chains_are_those_of_the_kernels_that_run():
     robot = st.load_robot("delta")
     counts = {name: (mul, add) for name, mul, add, _ in st.derive(robot).about.operations}
-    kernel = robot._road.kernel("rne").compiled.operations
+    kernel = robot._engine.kernel("rne").compiled.operations
     assert counts["rne"] == (kernel["mul"], kernel["add"])
 
 
@@ -485,7 +485,7 @@ def printed_torques(derived, x, xd, xdd) -> tuple[dict[str, float], document.Doc
 def test_motor_space_of_a_closed_chain_printed_load_is_that_of_the_actuated_joints(name, drives, tmp_path):
     """What is printed, evaluated: tau_a and the shafts, against the plain numpy version of the tests."""
     robot = five_bar_with_motors(tmp_path / "bars.yaml") if name == "five-bar" else st.load_robot(name)
-    witness = ClosedByNumpy(robot.mechanism, robot._road.tree)
+    witness = ClosedByNumpy(robot.mechanism, robot._engine.tree)
     q, qd, qdd = robot.q_home + 0.05, np.full(robot.n, 0.7), np.full(robot.n, 2.0)
     at, page = printed_torques(st.derive(robot, drives=drives), *robot.full_motion(q, qd, qdd))
     tau = np.array([at[f"tau_a{i + 1}"] for i in range(robot.n)])
@@ -515,7 +515,7 @@ def test_motor_space_of_a_closed_chain_printed_load_is_that_of_the_actuated_join
 def test_python_module_of_a_closed_chain_gives_the_torques_of_the_chain(name, tmp_path):
     """Against the plain numpy version of the tests: walk from home, pseudo-inverse, virtual work."""
     robot = st.load_robot(name)
-    witness = ClosedByNumpy(robot.mechanism, robot._road.tree)
+    witness = ClosedByNumpy(robot.mechanism, robot._engine.tree)
     (tmp_path / "chain.py").write_text(st.derive(robot).python())
     module = runpy.run_path(str(tmp_path / "chain.py"))
     rng = np.random.default_rng(31)

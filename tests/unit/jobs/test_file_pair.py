@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -122,10 +123,56 @@ def test_reading_a_strangers_job_replaces_nothing_that_a_link_leads_to(tmp_path:
     folder.mkdir()
     job = folder / "pick.job"
     job.symlink_to(mine)
-    hidden = file_pair._committed(job)
-    hidden.mkdir()
-    (hidden / "job").write_text("theirs\n", encoding="utf-8")
-    before = {file_pair.JOB: file_pair._digest(mine)}
-    (hidden / file_pair.TO_DO).write_text(json.dumps(before), encoding="utf-8")
+    leave(job, {file_pair.JOB: "theirs\n"}, {file_pair.JOB: file_pair._digest(mine)})
     file_pair.finish(job)
     assert mine.read_text(encoding="utf-8") == "mine\n"
+
+
+def leave(job: Path, new: dict[str, str], before: dict[str, str | None]) -> Path:
+    """A hidden folder with new files and a note that bears the user's seal."""
+    hidden = file_pair._committed(job)
+    hidden.mkdir()
+    for ending, text in new.items():
+        (hidden / ending[1:]).write_text(text, encoding="utf-8")
+    after = {ending: hashlib.sha256(text.encode()).hexdigest() for ending, text in new.items()}
+    note = {"before": before, "after": after}
+    note_and_seal = {**note, "seal": file_pair._note_seal(job, note)}
+    (hidden / file_pair.TO_DO).write_text(json.dumps(note_and_seal), encoding="utf-8")
+    return hidden
+
+
+def leave_job(job: Path) -> Path:
+    return leave(job, {file_pair.JOB: "WAIT 9 s\n"}, {file_pair.JOB: file_pair._digest(job)})
+
+
+def test_leftover_of_this_user_is_completed(job: Path) -> None:
+    hidden = leave_job(job)
+    file_pair.finish(job)
+    assert job.read_text(encoding="utf-8") == "WAIT 9 s\n"
+    assert not hidden.exists()
+
+
+@pytest.mark.parametrize("forged", ["note", "file"])
+def test_folder_of_the_right_name_with_a_strangers_content_changes_nothing(job: Path, forged: str) -> None:
+    hidden = leave_job(job)
+    if forged == "file":
+        (hidden / "job").write_text("WAIT 1 s\n", encoding="utf-8")
+    else:
+        note = json.loads((hidden / file_pair.TO_DO).read_text(encoding="utf-8"))
+        (hidden / file_pair.TO_DO).write_text(json.dumps({**note, "seal": "0" * 24}), encoding="utf-8")
+    file_pair.finish(job)
+    assert texts(job) == (POINTS, JOB)
+
+
+def test_folder_that_belongs_to_someone_else_is_left_alone(
+    job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hidden = leave_job(job)
+    left = hidden.with_name(f"{hidden.name}-0123456789ab.new")
+    left.mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(file_pair.os, "geteuid", lambda: hidden.stat().st_uid + 1)
+        file_pair.finish(job)
+        file_pair._remove_leftovers(hidden)
+    assert texts(job) == (POINTS, JOB)
+    assert left.exists()

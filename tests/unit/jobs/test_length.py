@@ -24,6 +24,7 @@ def length(text: str, called: dict[str, Program] | None = None) -> Length:
         ("PALLET p ROWS 4 COLUMNS 5 ORIGIN P1 ROW P2 COLUMN P3\nREPEAT PALLET p\nMOVEJ PALLET p\nEND\n", 0.0, 20),
         ("IF IN1 ON\nWAIT 5 s\nELSE\nWAIT 3 s\nEND\n", 3.0, 0),
         ("IF IN1 ON\nWAIT 5 s\nEND\n", 0.0, 0),
+        ("IF IN1 ON\nREPEAT 1000\nMOVEJ P1\nEND\nELSE\nWAIT 3 s\nEND\n", 0.0, 0),
         ("WAITFOR IN1 ON TIMEOUT 5 s\nWAIT 1 s\n", 1.0, 0),
         ("REPEAT FOREVER\nWAIT 1 s\nEND\n", 1.0, 0),
         ("REPEAT 1000\nWAIT 1 s\nIF IN1 ON\nBREAK\nEND\nEND\nWAIT 4 s\n", 5.0, 0),
@@ -42,6 +43,14 @@ def test_least_length_files_are_counted_once_and_added_as_often_as_they_are_call
     middle = Program(parse('CALL "i.job"\nCALL "./i.job"\n'), Points(), {"i.job": inner, "./i.job": inner})
     found = length('REPEAT 100\nCALL "m.job"\nEND\n', {"m.job": middle})
     assert found.seconds == pytest.approx(400.0)
+
+
+def test_least_length_after_a_file_that_may_stop_the_job_counts_nothing() -> None:
+    checks = Program(parse("WAIT 1 s\nIF IN1 ON\nSTOP\nEND\n"), Points())
+    through = Program(parse('CALL "c.job"\nWAIT 5 s\n'), Points(), {"c.job": checks})
+    text = 'REPEAT 100\nCALL "{}"\nEND\nWAIT 9 s\n'
+    assert length(text.format("c.job"), {"c.job": checks}).seconds == pytest.approx(1.0)
+    assert length(text.format("t.job"), {"t.job": through}).seconds == pytest.approx(1.0)
 
 
 def test_least_length_beyond_all_numbers_stays_a_number() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from operators import JOB, LIMITS, SCARA, Q, player, points
-from servotwin.control.alarms import AlarmKind
-from servotwin.control.exchange import AlarmTask, EndTask, InputTask, MotionTask, OutputTask, WaitTask
+from servotwin.control.main.alarms import AlarmKind
+from servotwin.control.main.exchange import AlarmTask, EndTask, InputTask, MotionTask, OutputTask, WaitTask
 from servotwin.errors import InputError
 from servotwin.jobs.language import parse
 from servotwin.jobs.player import Player, TaughtPoints

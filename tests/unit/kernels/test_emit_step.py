@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import servotwin as st
-from servotwin.kernels.emit_step import BLOCKS, STATE, march_size
-from servotwin.kernels.hub import step_entry
+from servotwin.kernels.emit_step import BLOCKS, STATE, step_buffer_size
+from servotwin.kernels.kernel_store import step_entry
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from tests.random_trees import random_mechanism
@@ -46,7 +46,7 @@ def test_step_of_catalogue_robots_is_the_step_around_accel(name: str) -> None:
     robot = st.load_robot(name)
     random = np.random.default_rng(1)
     for _ in range(5):
-        before = random.normal(size=march_size(robot.mechanism.n_q))
+        before = random.normal(size=step_buffer_size(robot.mechanism.n_q))
         before[0] = 1e-4
         np.testing.assert_allclose(
             _generated(robot, before), _by_numpy(robot, before), rtol=1e-11, atol=1e-13
@@ -56,6 +56,6 @@ def test_step_of_catalogue_robots_is_the_step_around_accel(name: str) -> None:
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 def test_step_of_any_number_of_joints(n: int) -> None:
     robot = Robot(random_mechanism(np.random.default_rng(n), n=n, serial=True))
-    before = np.random.default_rng(n).normal(size=march_size(n))
+    before = np.random.default_rng(n).normal(size=step_buffer_size(n))
     before[0] = 1e-3
     np.testing.assert_allclose(_generated(robot, before), _by_numpy(robot, before), rtol=1e-10, atol=1e-12)

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from servotwin.kernels.machine import compile_object, load_object, simd_width
+from servotwin.compiled.llvm import compile_object, load_object, simd_width
 from servotwin.kernels.sincos import emit_sincos
 
 COUNT = 8  # a multiple of every SIMD width

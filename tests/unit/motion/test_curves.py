@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from servotwin.dynamics.ik.pose import turn_errors
 from servotwin.errors import InputError
 from servotwin.motion.curves import Blend, circle, line, quintic_through
-from servotwin.motion.rotations import turn_between, turn_error, turned, turning_rates
+from servotwin.motion.rotations import turn_between, turned, turning_rates
 from servotwin.motion.spline_curve import spline
 
 RNG = np.random.default_rng(5)
@@ -43,7 +44,7 @@ def test_rates_are_those_of_the_pose(name) -> None:
     one, two = curve.rates(s)
     scale = np.abs(one).max()
     v = (after - before)[:, :3, 3] / (2 * h)
-    w = turn_error(after[:, :3, :3], before[:, :3, :3]) / (2 * h)
+    w = turn_errors(after[:, :3, :3], before[:, :3, :3]) / (2 * h)
     # central differences err with h^2 of the third rate
     np.testing.assert_allclose(one, np.hstack([v, w]), atol=1e-5 * scale)
     slope = (curve.rates(s + h)[0] - curve.rates(s - h)[0]) / (2 * h)
@@ -91,7 +92,7 @@ def test_turning_rates_near_and_far_from_zero(angle) -> None:
     h = 1e-6
     omega, alpha = turning_rates(w, wd, wdd)
     R0, R1 = turned(w - h * wd), turned(w + h * wd)
-    np.testing.assert_allclose(omega, turn_error(R1, R0) / (2 * h), atol=1e-8)
+    np.testing.assert_allclose(omega, turn_errors(R1, R0) / (2 * h), atol=1e-8)
     rates = [turning_rates(w + k * h * wd, wd + k * h * wdd, wdd)[0] for k in (-1, 1)]
     np.testing.assert_allclose(alpha, (rates[1] - rates[0]) / (2 * h), atol=1e-7)
 

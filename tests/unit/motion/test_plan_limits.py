@@ -10,8 +10,8 @@ import pytest
 
 import servotwin as st
 from measured_plans import top_tool_speed
-from servotwin.control.exchange import Settings
-from servotwin.control.reference import Reference
+from servotwin.control.main.exchange import Settings
+from servotwin.control.main.reference import Reference
 from servotwin.errors import InputError
 from servotwin.motion.errors import PathError
 from servotwin.motion.follow import Tracker
@@ -285,13 +285,13 @@ class Motors:
 
 def test_torques_of_motors_are_asked_for_and_fitted(scara) -> None:
     limits = limits_of(scara)
-    object.__setattr__(limits, "envelope", Motors(limits.acceleration))
+    object.__setattr__(limits, "motors", Motors(limits.acceleration))
     move = MoveJ(SCARA + np.array([1.0, 0.0, 0.0, 0.0]))
     with pytest.raises(PathError, match="140 % of the torque of motor M1 at its speed") as caught:
         plan(scara, SCARA, [move], limits)
     assert (caught.value.what, caught.value.axis) == ("motor torque", "M1")
     way = plan(scara, SCARA, [move], limits, fit=True)
-    worst = limits.envelope.shares(*dense(way)).max()
+    worst = limits.motors.shares(*dense(way)).max()
     assert 0.99 < worst <= 1.0 + 1e-9
 
 

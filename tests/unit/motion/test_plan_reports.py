@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import servotwin as st
+from servotwin.dynamics.ik import numeric
 from servotwin.motion import follow as following
 from servotwin.motion.curves import line
 from servotwin.motion.errors import PathError
@@ -105,8 +106,8 @@ def test_point_that_newton_has_not_settled_on_did_not_arrive(scara, monkeypatch)
     X = scara.fkine(Q)[None]
     _, arrived = tracker.solve(X, Q[None] + 0.1)
     assert arrived.all()
-    monkeypatch.setattr(following, "STEPS", 1)
-    monkeypatch.setattr(following, "PLACE", 1.0)
-    monkeypatch.setattr(following, "TILT", 1.0)
+    monkeypatch.setattr(numeric, "NEWTON_STEPS", 1)
+    monkeypatch.setattr(numeric, "PLACE", 1.0)
+    monkeypatch.setattr(numeric, "TILT", 1.0)
     _, arrived = tracker.solve(X, Q[None] + 0.1)
     assert not arrived.any()

@@ -11,7 +11,7 @@ from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.model import Limits
 from servotwin.motion.moving_start import rest_after
 from servotwin.motion.point_moves import PointMove, plan_moves
-from servotwin.motion.profiles import ProfileKind
+from servotwin.motion.ramps import ProfileKind
 
 INF = np.full(3, np.inf)
 LIMITS = Limits(
@@ -273,7 +273,11 @@ def test_moves_of_different_profiles_follow_each_other_and_come_again() -> None:
     [
         ({"profile": "quintic", "ramp": 0.1}, "move.0.ramp", "a quintic has no ramp"),
         ({"acceleration": 0.5}, "move.0.acceleration", "axis A has no acceleration limit"),
-        ({"growths": np.full(3, 25.0)}, "move.0.acceleration.B", "beyond the acceleration limit of axis B"),
+        (
+            {"accelerations": np.full(3, 25.0)},
+            "move.0.acceleration.B",
+            "beyond the acceleration limit of axis B",
+        ),
     ],
 )
 def test_acceleration_or_ramp_that_cannot_be_is_refused(move, field: str, text: str) -> None:
@@ -324,7 +328,7 @@ def test_stated_ramp_is_never_shorter_whatever_jerk_there_is(
 
 def test_joint_that_a_move_does_not_name_stays_in_every_pass() -> None:
     stays = [np.array([False, True, True]), np.array([True, False, True])]
-    moves = [PointMove(np.array([1.0, 9.0, 9.0]), stays=stays[0], rates=np.array([1.0, np.inf, np.inf]))]
+    moves = [PointMove(np.array([1.0, 9.0, 9.0]), stays=stays[0], speeds=np.array([1.0, np.inf, np.inf]))]
     moves += [PointMove(np.array([9.0, 2.0, 9.0]), stays=stays[1])]
     plan = plan_moves([0.0, 0.0, 0.1], moves, LIMITS, repeat=2)
     np.testing.assert_array_equal(

@@ -149,6 +149,6 @@ def test_motors_hold_and_are_used(name: str) -> None:
     )
     plan = time_optimal(robot, points, limits)
     q, qd, qdd = plan.sample(np.linspace(0.0, plan.duration, 4001)[1:-1])
-    used = np.hstack([np.abs(qd) / limits.speed, limits.envelope.shares(q, qd, qdd)]).max(axis=1)
+    used = np.hstack([np.abs(qd) / limits.speed, limits.motors.shares(q, qd, qdd)]).max(axis=1)
     assert used.max() <= 1.0 + 2e-3
     assert np.mean(used > 0.95) > 0.95

@@ -10,7 +10,7 @@ import pytest
 
 from servotwin.report.job_page import carried, job_page
 from servotwin.report.job_view import Done, JobStory, by_line, spans
-from servotwin.simulation.motion_log import MotionLog
+from servotwin.simulation.results.motion_log import MotionLog
 from synthetic_result import synthetic_result
 
 SOURCE = "# three moves\nMOVEJ P1 SPEED 50%  # first\nMOVEL P2\nWAIT 0.1 s\nSET OUT1 ON\n"
@@ -87,7 +87,8 @@ def test_steps_of_a_line_stand_together_with_the_text_of_the_job() -> None:
 
 
 def test_steps_of_a_called_file_have_the_text_of_that_file() -> None:
-    called = (Done(2, "MOVEJ P9", 0.2, 0.3, file="/jobs/sub.job"), Done(2, "MOVEJ P1", 0.3, 0.4))
+    there = {"file": "/jobs/sub.job", "shown_file": "sub.job"}
+    called = (Done(2, "MOVEJ P9", 0.2, 0.3, **there), Done(2, "MOVEJ P1", 0.3, 0.4))
     texts = {"": SOURCE, "/jobs/sub.job": "# part\nMOVEJ P9 SPEED 5%\n"}
     lines = by_line(story(done=called).steps, texts)
     assert [(line.place, line.text) for line in lines] == [
@@ -182,3 +183,10 @@ def test_slowed_move_is_told_with_two_decimals_from_one_percent_on() -> None:
         "slowed 457 times",
     ]
     assert MENTIONED > 1.0039
+
+
+def test_sources_of_one_name_are_headed_with_their_folders() -> None:
+    sources = {"": SOURCE, "cell/left/drop.job": "WAIT 1 s\n", "cell/right/drop.job": "WAIT 2 s\n"}
+    text = "".join(Text(job_page(story(sources=sources, main="cell/main.job"))).parts)
+    assert "The file left/drop.job" in text
+    assert "The file right/drop.job" in text

@@ -9,11 +9,11 @@ import pytest
 
 from operators import points
 from servotwin.jobs.language import parse
-from servotwin.jobs.program import Program, load_program
+from servotwin.jobs.program import Program, load_program, shown_file, sources_of
 from servotwin.report.job_story import instructions
-from servotwin.simulation.io_script import parse_io_script
-from servotwin.simulation.job_log import JobLog
 from servotwin.simulation.job_run import JobSettings, rehearse
+from servotwin.simulation.results.job_log import JobLog
+from servotwin.simulation.scenario.io_script import parse_io_script
 
 LINE = "PROFILE trapezoid\nMOVEJ P1\nMOVEL P2 SPEED 0.4 m/s ACC 2 m/s2\nWAIT 0.1 s\nMOVEJ P1"
 
@@ -141,4 +141,28 @@ def test_instructions_of_a_called_file_name_it(tmp_path: Path) -> None:
         ("2", "CALL"),
         ("sub.job:1", "MOVEJ P2"),
         ("3", "MOVEJ P1"),
+    ]
+
+
+def test_called_files_of_one_name_are_shown_with_their_folders(tmp_path: Path) -> None:
+    from servotwin.jobs.points_file import write_points
+    from servotwin.report.job_view import Step, by_line
+
+    (tmp_path / "main.job").write_text('CALL "left/drop.job"\nCALL "right/drop.job"\n')
+    for name in ("left", "right"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "drop.job").write_text("MOVEJ P2\n")
+        write_points(points(), tmp_path / name / "drop.points.yaml")
+    write_points(points(), tmp_path / "main.points.yaml")
+    program = load_program(tmp_path / "main.job")
+    log, commands, player = rehearse(program, settings=JobSettings(start=START))
+    done = instructions(log, commands, player)
+    places = ["1", "left/drop.job:1", "2", "right/drop.job:1"]
+    assert [step.place for step in done] == places
+    assert sorted(line.place for line in by_line([Step(item, None, None, ()) for item in done])) == sorted(
+        places
+    )
+    assert [shown_file(file, program.job.file) for file in list(sources_of(program))[1:]] == [
+        "left/drop.job",
+        "right/drop.job",
     ]

@@ -12,7 +12,7 @@ from servotwin.report.simulation_page import simulation_page
 from servotwin.report.simulation_tables import event_rows, motor_row
 from servotwin.report.simulation_view import view
 from servotwin.report.traces import BAND_COLOURS, band_key
-from servotwin.simulation.result import SATURATION, Event, Result
+from servotwin.simulation.results.result import SATURATION, Event, Result
 from synthetic_result import synthetic_result
 
 FAST = {

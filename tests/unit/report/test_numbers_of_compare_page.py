@@ -12,7 +12,7 @@ import pytest
 from seen import Seen, numbers, printed_rows, rounds_to
 from servotwin.cli.compare import compare as command
 from servotwin.report.simulation_files import write_result
-from servotwin.simulation.result import Result
+from servotwin.simulation.results.result import Result
 from synthetic_result import synthetic_result
 
 DEG, MM, RPM = 180.0 / math.pi, 1e3, 30.0 / math.pi

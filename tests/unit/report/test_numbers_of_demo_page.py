@@ -14,7 +14,7 @@ import pytest
 from seen import Seen, numbers, rounds_to
 from servotwin.cli import demo
 from servotwin.report.demo_page import demo_page
-from servotwin.simulation.result import Result
+from servotwin.simulation.results.result import Result
 from synthetic_result import synthetic_result
 
 RPM, DEG = 30.0 / math.pi, 180.0 / math.pi

@@ -13,7 +13,7 @@ from seen import Figure, Seen, numbers, rounds_to
 from servotwin.description.load import read_description
 from servotwin.report.simulation_page import simulation_page
 from servotwin.report.traces import thinned
-from servotwin.simulation.result import Result
+from servotwin.simulation.results.result import Result
 from synthetic_result import RATED, T, synthetic_result
 
 DEG, MM, RPM, UM, US = 180.0 / math.pi, 1e3, 60.0 / (2.0 * math.pi), 1e6, 1e6

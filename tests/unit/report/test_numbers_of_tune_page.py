@@ -9,7 +9,7 @@ import pytest
 
 from seen import Figure, Seen, numbers, printed_rows, rounds_to
 from servotwin.cli.tune import tune as command
-from servotwin.control.gains import float_gains
+from servotwin.control.tuning.gains import float_gains
 from servotwin.description.load import read_description
 from servotwin.design.tuning import AxisTuning, Tuning, tune
 from servotwin.report.tune_page import tune_page

@@ -10,7 +10,7 @@ import pytest
 
 from servotwin.errors import InputError
 from servotwin.report.files import write_bytes, write_json, write_parquet
-from servotwin.simulation.result_folder import RUN_FILES, claim_folder
+from servotwin.simulation.results.folder import RUN_FILES, claim_folder
 
 
 def test_write_replaces_and_leaves_nothing_else(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from servotwin.report.simulation_sections import tip_errors
 from servotwin.report.simulation_tables import event_rows
 from servotwin.report.simulation_view import View, view
 from servotwin.report.traces import BAND_LIMIT, bands, thinned
-from servotwin.simulation.result import Event, Result
+from servotwin.simulation.results.result import Event, Result
 from synthetic_result import synthetic_result
 
 
@@ -135,20 +135,19 @@ def test_many_bands_are_joined(shown: View) -> None:
 
 
 def test_envelope_is_that_of_the_circuit(shown: View) -> None:
-    motor = shown.motor("A")
+    winding = shown.motor("A").winding
+    assert winding is not None
     assert shown.description.power is not None
     U = shown.description.power.bus_voltage
     limits = drives.envelope(shown, "A", 700.0)
     assert limits is not None
     assert limits.voltage_upper is not None
-    assert motor.resistance is not None
-    assert motor.torque_constant is not None
     # at standstill the voltage drives U / R, and current limits the torque long before
     middle = len(limits.w) // 2
-    assert limits.voltage_upper[middle] == pytest.approx(motor.torque_constant * U / motor.resistance)
+    assert limits.voltage_upper[middle] == pytest.approx(winding.torque_constant * U / winding.resistance)
     assert limits.upper[middle] == pytest.approx(3 * 0.637, rel=2e-3)
     # no torque where the back-EMF is the supply voltage; K is one number (eq:dc-motor)
-    at_top = np.interp(U / motor.torque_constant, limits.w, limits.voltage_upper)
+    at_top = np.interp(U / winding.torque_constant, limits.w, limits.voltage_upper)
     assert at_top == pytest.approx(0.0, abs=1e-9)
 
 

@@ -61,8 +61,8 @@ def test_closure_of_bennetts_linkage_moves_although_no_plane_explains_it():
     # two equations are enough, but no two of them at every angle: all are used where the choice fails
     q = robot.q_home + np.linspace(-3.1, 3.1, 40)[:, None]
     x = robot.coordinates(q)
-    assert robot._road.every_row
-    assert np.abs(robot._road.loops.gap(x)).max() < 1e-13
+    assert robot._engine.every_row
+    assert np.abs(robot._engine.loops.gap(x)).max() < 1e-13
     qd, qdd = np.ones_like(q), 0.5 * np.ones_like(q)
     tau = robot.rne(q, qd, qdd)
     np.testing.assert_allclose(robot.accel(q, qd, tau), qdd, atol=1e-9)
@@ -100,8 +100,8 @@ def test_assembly_walk_never_lands_on_another_branch():
         q = robot.q_home + rng.uniform(-reach, reach, (400, robot.n))
         x = [reached for row in q if (reached := _try(robot, row)) is not None]
         rows = list(robot.closure.rows)
-        held = np.linalg.det(robot._road.loops.gradient(np.array(x))[:, rows, robot.n :])
-        home = np.linalg.det(robot._road.loops.gradient(robot.closure.x_home)[rows, robot.n :])
+        held = np.linalg.det(robot._engine.loops.gradient(np.array(x))[:, rows, robot.n :])
+        home = np.linalg.det(robot._engine.loops.gradient(robot.closure.x_home)[rows, robot.n :])
         assert (held * home > 0).all()
         assert len(x) > 200
     robot = closed_robot("palletizer-4-loops")

@@ -43,7 +43,7 @@ def test_closed_chain_undriven_in_actuated_joints_keeps_its_energy(make, q, qd):
     assert np.ptp(run.y[0]) > 0.1  # it did move
     # over a minute of motion, relative to the energy that is exchanged
     assert np.ptp(kinetic + potential) < 1e-6 * kinetic.max()
-    assert np.abs(robot._road.loops.gap(robot.coordinates(run.y[:n].T))).max() < 1e-10
+    assert np.abs(robot._engine.loops.gap(robot.coordinates(run.y[:n].T))).max() < 1e-10
 
 
 def test_closed_chain_undriven_in_all_coordinates_keeps_energy_and_loops_through_singular_positions():
@@ -65,11 +65,11 @@ def test_closed_chain_undriven_in_all_coordinates_keeps_energy_and_loops_through
         states.append(solver.y)
     assert solver.status == "finished"
     x, xd = np.array(states)[:, :n_x], np.array(states)[:, n_x:]
-    loops = robot._road.loops
+    loops = robot._engine.loops
     held = np.linalg.det(loops.gradient(x)[:, list(robot.closure.rows), robot.n :])
     assert held.min() < 0 < held.max()  # it crossed positions where q does not determine the forearms
     assert np.abs(loops.gap(x)).max() < 1e-10
-    kinetic, potential = robot._road.tree.energy(x, xd)
+    kinetic, potential = robot._engine.tree.energy(x, xd)
     assert np.ptp(kinetic + potential) < 1e-6 * kinetic.max()
 
 

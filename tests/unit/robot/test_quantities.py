@@ -13,11 +13,11 @@ import pytest
 
 import servotwin as st
 from operators import PERIOD_NS, enabled
-from servotwin.control.alarms import AlarmKind, watch_of
-from servotwin.control.jogging import Jog, LineJog, joint_step
-from servotwin.control.main_controller import MainController
-from servotwin.control.reference import Reference
-from servotwin.control.states import Event
+from servotwin.control.main.alarms import AlarmKind, watch_of
+from servotwin.control.main.jogging import Jog, LineJog, joint_step
+from servotwin.control.main.main_controller import MainController
+from servotwin.control.main.reference import Reference
+from servotwin.control.main.states import Event
 from servotwin.errors import InputError, UnreachableError
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import limits_of
@@ -25,7 +25,7 @@ from servotwin.motion.online import OnlinePlanner
 from servotwin.motion.planner import plan
 from servotwin.motion.point_moves import PointMove, check_quantities, plan_moves
 from servotwin.motion.requests import MoveJ
-from servotwin.report.envelope import reach
+from servotwin.report.reach import reach
 from tests.small_robots import describe
 
 A1, A2, A3, A4 = 0.195, 0.700, 0.650, 0.120
@@ -120,7 +120,7 @@ def test_scenario_move_whose_joints_end_apart_is_looked_at_between_its_ends():
     assert allowed(np.stack([start, target, middle])).all()
     names, limits = ROBOT.joint_names, ROBOT.limits
     slow = np.array([1.0, 0.05, 2.0, 1.0])
-    apart = PointMove(np.radians([0.0, 70.0, -145.0, 0.0]), together=False, rates=slow)
+    apart = PointMove(np.radians([0.0, 70.0, -145.0, 0.0]), together=False, speeds=slow)
     way = plan_moves(np.radians([0.0, 30.0, -60.0, 0.0]), [apart], limits, names=names)
     q = way.sample(np.linspace(0.0, way.duration, 2000))[0]
     assert allowed(q[[0, -1]]).all()

@@ -10,7 +10,7 @@ import pytest
 import servotwin as st
 from servotwin.errors import KinematicsError
 from servotwin.mechanism.model import Quantities
-from servotwin.robot.regular import REGULAR, held, regular_poses
+from servotwin.robot.regular import REGULAR, closed_poses, regular_poses
 from servotwin.robot.robot import Robot
 
 
@@ -26,7 +26,7 @@ def test_regular_poses_of_the_five_bar_hold_home_and_a_quarter_of_the_best() -> 
     poses = regular_poses(robot, np.random.default_rng(0), 30)
     assert poses.shape == (30, 2)
     np.testing.assert_array_equal(poses[0], robot.q_home)
-    firm = held(robot, poses)[1]
+    firm = closed_poses(robot, poses)[1]
     assert firm.min() >= REGULAR * firm.max()
 
 

@@ -1,4 +1,4 @@
-"""The robot facade: shapes, errors, payload, frames, immutability, roads."""
+"""The robot facade: shapes, errors, payload, frames, immutability, engines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_robot_arrays_of_any_leading_shape_give_the_rows_of_single_calls(scara):
     assert scara.rne(np.empty((0, 4)), np.empty((0, 4)), np.empty((0, 4))).shape == (0, 4)
 
 
-@pytest.mark.parametrize("road", ["graph", "recursive"])
+@pytest.mark.parametrize("engine", ["graph", "recursive"])
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -48,9 +48,9 @@ def test_robot_arrays_of_any_leading_shape_give_the_rows_of_single_calls(scara):
         (([[0.0], [0.0, 1.0]], [0.0] * 4, [0.0] * 4), ("q is ragged",)),
     ],
 )
-def test_robot_wrong_shapes_are_explained(scara, road, arguments, words):
+def test_robot_wrong_shapes_are_explained(scara, engine, arguments, words):
     with pytest.raises(ShapeError) as caught:
-        scara.with_road(road).rne(*arguments)
+        scara.with_engine(engine).rne(*arguments)
     text = str(caught.value)
     assert "\n" not in text
     assert all(word in text for word in words)
@@ -62,7 +62,7 @@ def test_robot_unknown_frame_and_bad_given_are_explained(scara):
     with pytest.raises(ShapeError, match="expected 4 words 'tau' or 'qdd'"):
         scara.hybrid(np.zeros(4), np.zeros(4), given=["tau"] * 3)
     with pytest.raises(ServotwinError, match="expected 'auto', 'graph' or 'recursive'"):
-        scara.with_road("highway")
+        scara.with_engine("highway")
 
 
 def test_robot_payload_is_the_body_itself_and_leaves_the_robot_unchanged(scara):
@@ -164,7 +164,7 @@ def test_load_robot_notices_a_changed_file(tmp_path):
         (lambda r, z: r.ikine(r.fkine(z), mask=[np.nan] * 6), "expected 6 flags"),
         (lambda r, z: st.load_robot(None), "expected a catalogue name"),
         (lambda r, z: st.load_robot("gsis-scara", ["a"]), "overrides must map"),
-        (lambda r, z: st.load_robot("delta", road="recursive"), "generated code only"),
+        (lambda r, z: st.load_robot("delta", engine="recursive"), "generated code only"),
     ],
 )
 def test_robot_whatever_is_handed_over_gets_a_clear_line(scara, call, words):

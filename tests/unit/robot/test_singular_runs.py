@@ -10,9 +10,9 @@ import pytest
 
 import servotwin as st
 from servotwin.cli.main import main
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.servo.user_laws import PythonLaw
 from servotwin.errors import SimulationError
-from servotwin.simulation.result import Result
+from servotwin.simulation.results.result import Result
 from tests import small_drives as small
 
 AXIS = {

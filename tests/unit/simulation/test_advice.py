@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from servotwin.control.axis_data import controller_of, robot_gains, timing_of
-from servotwin.control.computed_run import computed_torque_run, stable_bandwidth
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.servo.axis_data import controller_of, robot_gains, timing_of
+from servotwin.control.servo.user_laws import PythonLaw
+from servotwin.control.tuning.computed_torque_stability import computed_torque_run, stable_bandwidth
 from servotwin.robot.shafts import motor_inertia
-from servotwin.simulation.advice import run_warnings
-from servotwin.simulation.result import Result
+from servotwin.simulation.preflight.advice import run_warnings
+from servotwin.simulation.results.result import Result
 from servotwin.simulation.run import prepare
-from servotwin.simulation.scenario import read_scenario
+from servotwin.simulation.scenario.scenario import read_scenario
 from tests import small_drives as small
 
 QUICK = {"main_period": "2 ms", "axis_period": "0.2 ms", "speed_period": "0.2 ms"}
@@ -84,9 +84,9 @@ def computed(folder: Path, bandwidth: float, clocks: dict[str, str], **more: Any
 def limit(folder: Path, clocks: dict[str, str], **more: Any) -> float:
     path = small.write_case(folder, small.robot({"controller": {**clocks, **more}}))
     run = prepare(read_scenario(path))
-    description, N = run.scenario.description, run.model.mechanism.rotors.N
+    description = run.scenario.description
     q = run.model.mechanism.q_home
-    axis, gains = robot_gains(description, N, motor_inertia(run.model, q, held=True))[0]
+    axis, gains = robot_gains(description, motor_inertia(run.model, q, held=True))[0]
     return stable_bandwidth(axis, axis, gains, timing_of(controller_of(description)))
 
 
@@ -120,11 +120,13 @@ def run_warnings_of(result: Result) -> list[str]:
 def test_slow_computed_torque_is_a_critically_damped_second_order_system(tmp_path: Path) -> None:
     """1 - (1 + omega t) exp(-omega t), up to the lags of clocks and currents."""
     run = small.prepared(tmp_path, small.robot({"controller": QUICK}))
-    description, N = run.scenario.description, run.model.mechanism.rotors.N
+    description = run.scenario.description
     q = run.model.mechanism.q_home
-    axis, gains = robot_gains(description, N, motor_inertia(run.model, q, held=True))[0]
+    axis, gains = robot_gains(description, motor_inertia(run.model, q, held=True))[0]
     timing = timing_of(controller_of(description))
-    free = replace(axis, K_b=0.0)  # back-EMF that grows leaves an error in the current, as more inertia would
+    free = replace(
+        axis, voltage_constant=0.0
+    )  # back-EMF that grows leaves an error in the current, as more inertia would
     t, angle = computed_torque_run(free, axis, gains, timing, 5.0).step_response("position", 1.0)
     np.testing.assert_allclose(angle, 1.0 - (1.0 + 5.0 * t) * np.exp(-5.0 * t), atol=3e-3)
 

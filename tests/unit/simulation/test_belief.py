@@ -17,10 +17,10 @@ from servotwin.jobs.language import parse
 from servotwin.jobs.program import Program
 from servotwin.report.job_story import story_of
 from servotwin.simulation.job_run import JobSettings, run_job
-from servotwin.simulation.live import LiveRobot
-from servotwin.simulation.recording import HEAD
+from servotwin.simulation.live_robot import LiveRobot
+from servotwin.simulation.plant.recording import HEAD
 from servotwin.simulation.run import carry_out
-from servotwin.simulation.scenario_parts import Solver
+from servotwin.simulation.scenario.parts import Solver
 from tests import small_drives as small
 from tests.small_drives import DC, RATIO, VISCOUS, K
 
@@ -86,6 +86,21 @@ def test_current_sensor_of_another_range_is_misread_by_the_ratio(tmp_path: Path)
         tmp_path, machine, {**small.rest(0.03), **plant, "solver": {"pwm": "averaged"}}, law
     )
     assert result.signals["motor_A_current_A"][-1] == pytest.approx(2.0, rel=1e-2)
+
+
+def test_driver_that_knows_no_range_is_told_amperes(tmp_path: Path) -> None:
+    """An ideal motor without current limit: nothing tells its driver what the sensor's full scale is."""
+    motor = {"kind": "ideal", "torque_constant": f"{K} N*m/A", "rotor_inertia": "0.1 kg*m^2"}
+    seen: list[float] = []
+
+    def law(_time: float, signals: st.Signals) -> list[float]:
+        seen.append(float(signals.current[0]))
+        return [1.0]
+
+    plant = {"plant": {"set": {"controller.current_sensor.range": "50 A"}}}
+    machine = small.robot({}, axes={"A": small.axis(motor=motor)})
+    small.run_case(tmp_path, machine, {**small.rest(0.01), **plant}, st.PythonLaw(law, 1e-3, "current"))
+    assert seen[-1] == pytest.approx(1.0, rel=1e-9)
 
 
 def test_ideal_motor_turns_the_commanded_current_into_its_own_torque(tmp_path: Path) -> None:

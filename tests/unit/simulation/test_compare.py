@@ -13,11 +13,11 @@ from hypothesis import strategies as some
 from servotwin.errors import InputError
 from servotwin.report.compare_page import write_comparison
 from servotwin.report.simulation_files import write_result
-from servotwin.simulation.align import Pair, estimate_shift
-from servotwin.simulation.compare import compare, comparison_summary
-from servotwin.simulation.differences import derived
-from servotwin.simulation.measured import read_measured
-from servotwin.simulation.stored import Saved, read_result
+from servotwin.simulation.comparing.align import Pair, estimate_shift
+from servotwin.simulation.comparing.compare import compare, comparison_summary
+from servotwin.simulation.comparing.differences import derived
+from servotwin.simulation.comparing.measured_signals import read_measured
+from servotwin.simulation.results.result_files import Saved, read_result
 from synthetic_result import synthetic_result
 
 POSITION = "joint_A_position_rad"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from servotwin.control.user_laws import PythonLaw
-from servotwin.simulation.loop import AXIS, BRIDGE, DRIVER, MAIN
-from servotwin.simulation.recording import HEAD, PER_ROW
+from servotwin.control.servo.tasks import AXIS, BRIDGE, DRIVER, MAIN
+from servotwin.control.servo.user_laws import PythonLaw
+from servotwin.simulation.plant.recording import HEAD, PER_ROW
 from servotwin.simulation.run import carry_out
 from tests import small_drives as small
 from tests.small_drives import DC, RATIO, K
@@ -41,7 +41,7 @@ def test_tasks_run_at_whole_multiples_of_their_periods(tmp_path: Path) -> None:
     periods = {"main_period": "16 ms", "axis_period": "1.6 ms"}
     run = small.prepared(tmp_path, controlled(**periods), small.rest(0.16))
     carry_out(run, lambda part: None)
-    tasks = run.machine.tasks
+    tasks = run.machine.servo.tasks
     assert tasks[[MAIN, AXIS, DRIVER, BRIDGE], 3].tolist() == [10, 100, 160, 800]
     assert tasks[[MAIN, AXIS, DRIVER, BRIDGE], 0].tolist() == [160_000_000] * 4
 
@@ -81,7 +81,7 @@ def test_jitter_is_bounded_and_late_only(tmp_path: Path) -> None:
     late = []
     for k in range(1, 200):
         run.machine.advance(k * 1_000_000 - 1)
-        late.append(int(run.machine.tasks[AXIS, 0] - run.machine.tasks[AXIS, 3] * 1_000_000))
+        late.append(int(run.machine.servo.tasks[AXIS, 0] - run.machine.servo.tasks[AXIS, 3] * 1_000_000))
     assert min(late) >= 0
     assert max(late) < 100_000
     assert np.std(late) == pytest.approx(100_000 / math.sqrt(12), rel=0.2)

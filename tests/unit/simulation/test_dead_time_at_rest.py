@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import servotwin as st
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.servo.user_laws import PythonLaw
 from tests import small_drives as small
 from tests.small_drives import DC, PMSM
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from servotwin.control.axis_data import controller_of, robot_gains, timing_of
-from servotwin.control.axis_run import axis_run
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.servo.axis_data import controller_of, robot_gains, timing_of
+from servotwin.control.servo.user_laws import PythonLaw
+from servotwin.control.tuning.step_response import axis_run
 from servotwin.description.load import read_description
 from servotwin.design.tuning import tune
 from servotwin.errors import InputError
@@ -83,12 +83,12 @@ def test_the_run_steps_as_the_sampled_axis_that_tune_judges(tmp_path: Path, dela
     )
     description, model = run.scenario.description, run.model
     inertia = motor_inertia(model, model.mechanism.q_home, held=True)
-    axis, gains = robot_gains(description, model.mechanism.rotors.N, inertia)[0]
+    axis, gains = robot_gains(description, inertia)[0]
     _, wanted = axis_run(axis, gains, timing_of(controller_of(description))).step_response("position", 0.2)
     size = 0.5  # rad at the motor
-    run.machine.table[:, 0, 0] = size * run.machine.axes["counts_per_rad"][0]
+    run.machine.servo.setpoints[:, 0, 0] = size * run.machine.axes["counts_per_rad"][0]
     for name in ("from_counts", "to_counts"):
-        run.machine.axes[name] = run.machine.table[0, 0, 0]
+        run.machine.axes[name] = run.machine.servo.setpoints[0, 0, 0]
     from servotwin.simulation.run import carry_out
 
     found = carry_out(run, lambda part: None).signals["joint_A_position_rad"] * RATIO / size

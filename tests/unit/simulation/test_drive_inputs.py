@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,12 @@ import numpy as np
 import pytest
 
 import small_drives as small
-from servotwin.control.user_laws import CompiledLaw, PythonLaw
+from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
 from servotwin.description.load import read_description
 from servotwin.design.tuning import tune
 from servotwin.errors import InputError
 from servotwin.report.simulation_view import view
-from servotwin.simulation.result import Result
+from servotwin.simulation.results.result import Result
 from servotwin.simulation.run import carry_out
 from small_drives import BUS, DC, PMSM, RATIO
 
@@ -61,7 +62,7 @@ def test_the_largest_jitter_moves_the_arm_to_its_target(tmp_path: Path, encoder:
     result = carry_out(run, lambda part: None)
     assert result.complete
     periods = round(result.summary["simulated_s"] / 1e-3)
-    assert (np.abs(run.machine.tasks[[1, 2], 3] - periods) <= 1).all()
+    assert (np.abs(run.machine.servo.tasks[[1, 2], 3] - periods) <= 1).all()
     assert result.signals["joint_A_position_rad"][-1] == pytest.approx(1.0, abs=1e-4)
     assert abs(result.summary["energy"]["balance_error_relative"]) < 1e-5
 
@@ -324,7 +325,7 @@ def test_transmission_of_one_ratio_runs_like_the_gear(tmp_path: Path) -> None:
 
 def _check_report(other: Result, plain: Result) -> None:
     """The torque-speed plane of the report needs the data of the motor."""
-    assert view(other).motor("m1") == view(plain).motor("A")
+    assert replace(view(other).motor("m1"), name="A") == view(plain).motor("A")
     assert view(other).motor("m1").torque_constant == small.K
     assert view(other).peak_rating("m1") == view(plain).peak_rating("A")
 
@@ -380,6 +381,6 @@ def test_tuning_and_simulation_design_the_same_gains(tmp_path: Path, motor: dict
     assert record["K_i"] == pytest.approx(1200.0 * L, rel=1e-12)
     assert record["K_ii"] == pytest.approx(1200.0 * small.R, rel=1e-12)
     assert record["K_n"] == pytest.approx(150.0 * (small.J + small.LOAD / RATIO**2) / small.K, rel=1e-9)
-    assert axis.case("design").model.K_b == (0.0 if motor["kind"] == "pmsm" else small.K)
+    assert axis.case("design").model.voltage_constant == (0.0 if motor["kind"] == "pmsm" else small.K)
     assert axis.scaling.current_limit == 20.0
     assert axis.scaling.bus_voltage == BUS

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import servotwin as st
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.servo.user_laws import PythonLaw
 from servotwin.errors import InputError, SimulationError
 from servotwin.report.simulation_files import write_result
-from servotwin.simulation.result import Result
-from servotwin.simulation.scenario import read_scenario
+from servotwin.simulation.results.result import Result
+from servotwin.simulation.scenario.scenario import read_scenario
 from tests import small_drives as small
 
 PLAIN = small.robot()
@@ -149,7 +149,7 @@ def test_signals_that_do_not_exist_are_refused_before_the_run_with_their_line(tm
 
 def test_the_known_names_are_those_of_a_run(tmp_path: Path) -> None:
     """Turning and sliding joints, motors of other names than the joints."""
-    from servotwin.simulation.result import signal_names
+    from servotwin.simulation.results.result import signal_names
 
     axes = {
         "A": small.axis(gear=None),

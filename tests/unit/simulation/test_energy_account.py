@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.servo.user_laws import PythonLaw
 from servotwin.simulation.run import carry_out
 from tests import small_drives as small
 

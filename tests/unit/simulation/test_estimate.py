@@ -17,12 +17,12 @@ from servotwin.jobs.language import parse
 from servotwin.jobs.points_file import parse_points
 from servotwin.jobs.program import Program
 from servotwin.simulation import run as running
-from servotwin.simulation.budget import Budget, read_budget
-from servotwin.simulation.estimate import Estimate, check_budget, estimate, longest_within
 from servotwin.simulation.job_run import rehearse, run_job
-from servotwin.simulation.job_settings import JobSettings
+from servotwin.simulation.preflight.budget import Budget, read_budget
+from servotwin.simulation.preflight.estimate import Estimate, check_budget, estimate, longest_within
 from servotwin.simulation.run import carry_out, prepare
-from servotwin.simulation.scenario import Scenario, read_scenario
+from servotwin.simulation.scenario.job_settings import JobSettings
+from servotwin.simulation.scenario.scenario import Scenario, read_scenario
 from tests import small_drives as small
 
 POINTS = parse_points(
@@ -82,9 +82,9 @@ MEASURE = """
 import resource, sys
 from pathlib import Path
 from servotwin.report.simulation_files import write_result
-from servotwin.simulation.estimate import estimate
+from servotwin.simulation.preflight.estimate import estimate
 from servotwin.simulation.run import carry_out, prepare
-from servotwin.simulation.scenario import read_scenario
+from servotwin.simulation.scenario.scenario import read_scenario
 
 def run(changes):
     scenario = read_scenario(sys.argv[1], changes)
@@ -183,7 +183,6 @@ def test_job_that_takes_too_much_for_certain_is_refused_before_it_is_played(
 
 
 def test_job_without_end_is_stopped_where_its_memory_ends() -> None:
-    # 40 MB hold the commands of a few minutes
     run = run_job(job("REPEAT FOREVER\nWAIT 1 s\nEND\n"), max_memory="1 MB", record="100 ms", pwm="averaged")
     assert not run.log.finished
     assert "the most that its memory allows; raise --max-memory to let it go on" in run.log.reason

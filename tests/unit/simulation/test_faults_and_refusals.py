@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import servotwin as st
-from servotwin.control.user_laws import CompiledLaw, PythonLaw
+from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
 from servotwin.errors import InputError, ServotwinError, SimulationError, UnsupportedError
 from tests import small_drives as small
 from tests.small_drives import DC, RATIO, K

@@ -12,7 +12,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.servo.user_laws import PythonLaw
 from servotwin.errors import InputError
 from servotwin.simulation.run import carry_out
 from tests import small_drives as small
@@ -57,7 +57,7 @@ def test_breakaway_without_stribeck_speed_slides_by_coulomb_at_once(
     assert len(sliding) > 40
     expected = (tau[sliding] - 0.1) / J_ALL
     np.testing.assert_allclose((w[sliding] - w[sliding - 1]) / PERIOD, expected, rtol=1e-8)
-    assert machine.world["events"][0] <= 2
+    assert machine.world["state"]["events"][0] <= 2
 
 
 # --- tables -----------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_friction_table_that_begins_at_zero_is_followed_without_sticking(tmp_pat
     t = result.signals["time_s"]
     exact = solve_ivp(drag, (0.0, 0.2), [0.0], t_eval=t, rtol=1e-10, atol=1e-12, max_step=1e-4).y[0]
     np.testing.assert_allclose(result.signals["motor_A_speed_rad_per_s"], exact, atol=1e-6 * abs(exact).max())
-    assert machine.world["events"][0] == 0
+    assert machine.world["state"]["events"][0] == 0
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_joint_friction_behind_an_elastic_gear_sticks_and_slips_like_two_masses(
         q.append([*reference.state[:2], reference.state[3]])
     theta, joint, speed = np.array(q).T
     assert changes >= 8
-    assert machine.world["events"][0] == pytest.approx(changes, abs=2)
+    assert machine.world["state"]["events"][0] == pytest.approx(changes, abs=2)
     signals = result.signals
     most = {"rk4": 1e-7, "adaptive": 1e-6, "fast": 5e-4}.get(method, 1e-4)  # fast: third order, 0.2 ms
     np.testing.assert_allclose(signals["joint_A_position_rad"], joint, atol=most * np.ptp(joint))
@@ -273,7 +273,7 @@ def test_stuck_joint_behind_an_elastic_gear_stands_still_while_its_motor_swings(
     result, machine = run(tmp_path, axis, 0.1, rocked)
     assert set(result.signals["joint_A_position_rad"]) == {0.0}
     assert np.ptp(result.signals["motor_A_angle_rad"]) > 0.1
-    assert machine.world["events"][0] == 0
+    assert machine.world["state"]["events"][0] == 0
     assert {entry["kind"] for entry in result.summary["axes"][0]["saturation"]} == {"stuck"}
 
 

@@ -11,7 +11,7 @@ from numba import njit
 from scipy.integrate import solve_ivp
 
 import servotwin as st
-from servotwin.control.user_laws import CompiledLaw, PythonLaw
+from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
 from servotwin.simulation.run import carry_out
 from tests import small_drives as small
 

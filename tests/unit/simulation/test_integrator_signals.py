@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.servo.user_laws import PythonLaw
 from tests import small_drives as small
 from tests.small_drives import RATIO, K, R
 

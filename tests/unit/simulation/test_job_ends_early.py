@@ -11,7 +11,7 @@ from servotwin.cli import job_run as command
 from servotwin.report.job_files import write_job_result
 from servotwin.report.job_story import story_of
 from servotwin.simulation.job_run import JobFailedError, JobSettings, run_job
-from servotwin.simulation.scenario_parts import Record
+from servotwin.simulation.scenario.parts import Record
 from tests import small_drives as small
 
 JOB = "MOVEJ P1 SPEED 50%\n"

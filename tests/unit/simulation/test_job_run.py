@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from operators import SCARA, points, random_key
-from servotwin.control.jogging import Jog
-from servotwin.control.states import Event, State
+from servotwin.control.main.jogging import Jog
+from servotwin.control.main.states import Event, State
 from servotwin.errors import InputError
 from servotwin.jobs.language import parse
 from servotwin.jobs.program import Program
-from servotwin.simulation.io_script import Surroundings, parse_io_script
 from servotwin.simulation.job_run import JobSettings, rehearse, run_job
-from servotwin.simulation.live import LiveRobot
-from servotwin.simulation.scenario_parts import Solver
+from servotwin.simulation.live_robot import LiveRobot
+from servotwin.simulation.scenario.io_script import Surroundings, parse_io_script
+from servotwin.simulation.scenario.parts import Solver
 
 HEAD = "format: servotwin-io/1\n"
 START = dict(zip(SCARA.joint_names, [0.35, 0.7, 0.05, 0.17], strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,11 +16,12 @@ import pytest
 
 from counted_work import growth
 from servotwin.errors import InputError
-from servotwin.simulation import csv_table, differences
-from servotwin.simulation.compare import compare
-from servotwin.simulation.csv_table import open_csv
-from servotwin.simulation.measured import Measured, read_measured
-from servotwin.simulation.stored import Saved
+from servotwin.report.files import write_parquet
+from servotwin.simulation.comparing import csv_table, differences
+from servotwin.simulation.comparing.compare import compare
+from servotwin.simulation.comparing.csv_table import open_csv
+from servotwin.simulation.comparing.measured_signals import MeasuredSignals, read_measured
+from servotwin.simulation.results.result_files import Saved
 
 SIGNALS = ("time_s", "joint_A_position_rad", "joint_B_position_rad", "motor_A_current_A")
 LINEAR = 4.6  # work at four times the size over work at the size; 16 if it grows with the square
@@ -28,7 +30,7 @@ READ = """
 import sys
 from pathlib import Path
 import pyarrow.csv
-from servotwin.simulation.measured import read_measured
+from servotwin.simulation.comparing.measured_signals import read_measured
 
 def peak():  # ru_maxrss would begin with that of the process which started this one
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
@@ -38,6 +40,50 @@ record = read_measured(sys.argv[1], ["time_s", "joint_A_position_rad"])
 after = peak()
 print(len(record.time), (after - before) / 1024)
 """
+
+COMPARE = """
+import sys
+from pathlib import Path
+from servotwin.cli.compare import compare
+
+def peak():
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+
+before = peak()
+compare(sys.argv[1], sys.argv[2], None, "auto", None, json=True)
+print((peak() - before) / 1024, file=sys.stderr)
+"""
+
+
+def test_compare_many_columns_takes_little_more_memory_than_they_do(tmp_path: Path) -> None:
+    """The target: a log of 200 MB within 300 MB. Here a quarter of it, of 40 signals in 150 000 rows."""
+    rows, rng = 150_000, np.random.default_rng(1)
+    t, at = 1e-3 * np.arange(1001), np.linspace(0.0, 1.0, rows)
+    names = [f"joint_{i}_{what}" for i in range(20) for what in ("position_rad", "velocity_rad_per_s")]
+    result = tmp_path / "run"
+    result.mkdir()
+    write_parquet(result / "signals.parquet", {"time_s": t} | {name: np.sin(3 * t) for name in names})
+    (result / "summary.json").write_text("{}")
+    columns = {name: np.round(np.sin(3 * at) + 1e-3 * rng.standard_normal(rows), 5) for name in names}
+    log = tmp_path / "log.csv"
+    pyarrow.csv.write_csv(pyarrow.table({"time_s": at} | columns), log)
+    assert log.stat().st_size > 48e6
+    command = [sys.executable, "-c", COMPARE, str(result), str(log)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    kept = 41 * rows * 8 / 2**20
+    found = json.loads(run.stdout)
+    assert [axis["position"]["samples"] for axis in found["axes"]] == 20 * [rows]
+    assert float(run.stderr.split()[-1]) < kept + 130.0  # page, table and the modules that draw them
+
+
+def test_compare_rows_that_share_instants_take_the_last(tmp_path: Path) -> None:
+    rows = [(0, 1, ""), (1, 2, 20), (1, 3, ""), (2, 4, 40), (3, 5, 50), (3, 6, 60), (4, 7, 70)]
+    text = "".join(f"{t},{x},{y}\n" for t, x, y in rows)
+    (tmp_path / "log.csv").write_text(f"time_s,joint_A_position_rad,joint_B_position_rad\n{text}")
+    record = read_measured(tmp_path / "log.csv", SIGNALS)
+    assert record.time.tolist() == [0, 1, 2, 3, 4]
+    assert record.channels["joint_A_position_rad"].values.tolist() == [1, 3, 4, 6, 7]
+    assert record.channels["joint_B_position_rad"].values[1:].tolist() == [20, 40, 60, 70]
 
 
 def test_read_measured_forty_megabytes_takes_little_more_memory_than_its_columns(tmp_path: Path) -> None:
@@ -189,7 +235,7 @@ def test_open_csv_without_names_is_refused(tmp_path: Path, text: str) -> None:
         open_csv(file)
 
 
-def long_record(folder: Path) -> tuple[Saved, Measured]:
+def long_record(folder: Path) -> tuple[Saved, MeasuredSignals]:
     """A result, and a recording of 5000 instants whose velocity was not measured."""
     t, at = 1e-3 * np.arange(1001), 2e-4 * np.arange(5001)
     signals = {

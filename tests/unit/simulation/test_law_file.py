@@ -11,9 +11,9 @@ import pytest
 import servotwin as st
 from servotwin.cli.main import main
 from servotwin.errors import InputError, SimulationError
-from servotwin.simulation.law_file import load_law
 from servotwin.simulation.run import prepare
-from servotwin.simulation.scenario import read_scenario, scenario_names
+from servotwin.simulation.scenario.law_file import load_law
+from servotwin.simulation.scenario.scenario import read_scenario, scenario_names
 from tests import small_drives as small
 
 MOVE = {"move": [{"to": {"A": "0.2 rad"}}], "solver": {"method": "fast"}}

@@ -10,8 +10,8 @@ import pytest
 from scipy.linalg import expm
 from scipy.spatial import cKDTree
 
-from servotwin.control.sampled import exponential
-from servotwin.simulation.motion_log import nearest_corner
+from servotwin.control.tuning.sampled import exponential
+from servotwin.simulation.results.motion_log import nearest_corner
 
 
 @pytest.mark.parametrize("size", [1e-9, 1e-3, 1.0, 5.0])

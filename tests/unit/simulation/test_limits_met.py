@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import servotwin as st
-from servotwin.control.records import AXIS, SPANS, Saturation, zeros
-from servotwin.control.user_laws import Signals
+from servotwin.control.servo.records import Saturation, zeros
+from servotwin.control.servo.user_laws import Signals
 from servotwin.errors import InputError
-from servotwin.simulation.limits_met import limit_warnings, saturation_intervals
-from servotwin.simulation.result import Result
-from servotwin.simulation.watch import note_spans
+from servotwin.simulation.plant.limit_log import AXIS_LOG, SPANS, note_spans
+from servotwin.simulation.results.limits_met import limit_warnings, saturation_intervals
+from servotwin.simulation.results.result import Result
 from tests.small_drives import RATIO, axis, robot, run_case
 
 TICK = 0.2e-3  # s: current period, and the shortest time between two rows
@@ -87,7 +87,7 @@ def test_a_law_of_ones_own_is_limited_until_its_next_sample(tmp_path: Path, ever
 
 
 def test_a_limit_that_is_met_again_at_once_is_one_interval_with_a_count() -> None:
-    axes = zeros(AXIS, 1)
+    axes = zeros(AXIS_LOG, 1)
     axis, ms = axes.view(np.recarray)[0], 1_000_000
     for k in range(100, 300, 10):  # twenty times 1 ms within 0.2 s
         word = Saturation.SPEED_COMMAND | (Saturation.CURRENT if k == 120 else 0)
@@ -111,7 +111,7 @@ def test_a_limit_that_is_met_again_at_once_is_one_interval_with_a_count() -> Non
 
 
 def test_a_run_with_more_spans_than_there_is_room_for_keeps_their_totals() -> None:
-    axes = zeros(AXIS, 1)
+    axes = zeros(AXIS_LOG, 1)
     axis, second = axes.view(np.recarray)[0], 1_000_000_000
     for k in range(SPANS + 10):
         note(axis, Saturation.VOLTAGE, k * second, k * second + second // 2)

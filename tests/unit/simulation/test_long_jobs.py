@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from counted_work import growth
-from servotwin.control.exchange import Entry
+from servotwin.control.main.exchange import Entry
 from servotwin.motion.limits import MotionLimits
-from servotwin.simulation import motion_log
-from servotwin.simulation.job_log import Commands, log_entries
-from servotwin.simulation.motion_log import MotionLog
-from servotwin.simulation.visits import visits_of
+from servotwin.simulation.results import motion_log
+from servotwin.simulation.results.job_log import Commands, log_entries
+from servotwin.simulation.results.motion_log import MotionLog
+from servotwin.simulation.results.repeatability import visits_of
 
 LINEAR = 5.0  # work at four times the size over work at the size; 16 if it grows with the square
 

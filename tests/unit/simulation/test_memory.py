@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from servotwin.dynamics.recursive import jit
-from servotwin.simulation.warm import PIECES
+from servotwin.compiled import jit
+from servotwin.simulation.plant.pieces import PIECES
 from tests import small_drives as small
 
 RUNS = 60
@@ -39,8 +39,8 @@ def test_memory_stays_flat_over_many_runs(tmp_path: Path) -> None:
 def test_asking_for_a_piece_on_disk_loads_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small.run_case(tmp_path, small.robot(), {**small.rest(0.005), "solver": {"method": "fast"}})
     loaded: list[object] = []
-    monkeypatch.setattr(jit.SourceCache, "load_overload", lambda *args: loaded.append(args))
-    assert PIECES["plain"].on_disk
-    fresh = jit.Piece(PIECES["plain"].function)  # as in a process that has not asked yet
+    monkeypatch.setattr(jit.CompiledCache, "load_overload", lambda *args: loaded.append(args))
+    assert PIECES["dc"].on_disk
+    fresh = jit.Piece(PIECES["dc"].function)  # as in a process that has not asked yet
     assert fresh.on_disk
     assert not loaded

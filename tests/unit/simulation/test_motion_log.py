@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from servotwin.simulation.motion_log import MotionLog
+from servotwin.simulation.results.motion_log import MotionLog
 
 
 def strokes() -> tuple[np.ndarray, np.ndarray]:

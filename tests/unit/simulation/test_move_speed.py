@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from servotwin.errors import InputError
-from servotwin.simulation.scenario import read_scenario
-from servotwin.simulation.scenario_schema import scenario_schema
+from servotwin.simulation.scenario.scenario import read_scenario
+from servotwin.simulation.scenario.schema import scenario_schema
 from tests import small_drives as small
 from tests.json_schema_fits import fits
 

@@ -14,9 +14,9 @@ import pyarrow.parquet
 import pytest
 
 from servotwin.errors import InputError
-from servotwin.simulation import parquet, thrift
-from servotwin.simulation.parquet import described, read_columns, table_bytes
-from servotwin.simulation.tables import read_table
+from servotwin.simulation.results import parquet, thrift
+from servotwin.simulation.results.parquet import described, read_columns, table_bytes
+from servotwin.simulation.results.tables import read_table
 
 MOST = 1 << 20
 ODD = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 5e-324, 1.7976931348623157e308, 0.1])

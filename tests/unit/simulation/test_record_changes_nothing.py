@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 from operators import SCARA, points
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.servo.user_laws import PythonLaw
 from servotwin.jobs.language import parse
 from servotwin.jobs.program import Program
 from servotwin.report.job_story import story_of
 from servotwin.report.simulation_files import stored_summary
-from servotwin.simulation import machine as machines
-from servotwin.simulation.io_script import parse_io_script
 from servotwin.simulation.job_run import JobSettings, run_job
-from servotwin.simulation.result import Result, sampling
+from servotwin.simulation.plant import machine as machines
+from servotwin.simulation.results.result import Result, sampling
 from servotwin.simulation.run import carry_out, prepare
-from servotwin.simulation.scenario import read_scenario
-from servotwin.simulation.scenario_parts import Solver
+from servotwin.simulation.scenario.io_script import parse_io_script
+from servotwin.simulation.scenario.parts import Solver
+from servotwin.simulation.scenario.scenario import read_scenario
 from tests import small_drives as small
 
 EVERY = ("0.2 ms", "1 ms", "7 ms", "50 ms", "100 s")  # the last is longer than all runs
@@ -78,12 +78,14 @@ def end_state(run: Any) -> list[Any]:
     machine = run.machine
     world = machine.world[0]
     kept = ("now", "y", "z", "heat", "error", "impact_J", "events", "intervals_max")
-    loops = ("sum_x", "sum_n", "sum_i", "sum_d", "i_ref", "w_meas", "count", "spans", "span_count")
+    loops = ("sum_x", "sum_n", "sum_i", "sum_d", "i_ref", "w_meas", "count")
     return [
-        *(np.array(world[name]).tobytes() for name in kept),
+        *(np.array(world["state"][name]).tobytes() for name in kept),
         *(machine.axes[name].tobytes() for name in loops),
         *(machine.motors[name].tobytes() for name in ("theta", "w", "T_w", "i_peak", "w_peak", "mode")),
-        machine.random.tobytes(), machine.tasks.tobytes(), machine.sensors.tobytes(),
+        *(machine.logs[name].tobytes() for name in ("spans", "span_count")),
+        machine.noise.tobytes(), machine.servo.random.tobytes(), machine.servo.tasks.tobytes(),
+        machine.sensors.tobytes(),
     ]  # fmt: skip
 
 
@@ -289,6 +291,6 @@ def test_zoom_changes_no_bit_of_a_run_whatever_happens_in_it(tmp_path: Path, met
         run = small.prepared(tmp_path, machine, scenario)
         result = carry_out(run, lambda part: None)
         ends.append((end_state(run), {name: x.tobytes() for name, x in result.signals.items()}))
-    assert run.machine.world["events"][0] > 0
+    assert run.machine.world["state"]["events"][0] > 0
     assert ends[0] == ends[1]
     assert result.zoom

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from servotwin.control.gains import FULL_SCALE
-from servotwin.control.user_laws import CompiledLaw, PythonLaw
+from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
+from servotwin.control.tuning.gains import FULL_SCALE
 from servotwin.errors import SimulationError
 from servotwin.report.simulation_files import write_result
 from servotwin.simulation.run import carry_out

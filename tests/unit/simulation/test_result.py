@@ -11,9 +11,9 @@ import pytest
 
 from servotwin.errors import InputError
 from servotwin.report.simulation_files import write_result
-from servotwin.simulation.result import Result, matching_signals
-from servotwin.simulation.result_mark import MARK
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.results.mark import MARK
+from servotwin.simulation.results.result import Result, matching_signals
+from servotwin.simulation.results.result_files import read_result
 from synthetic_result import synthetic_result
 
 

@@ -16,11 +16,11 @@ import pytest
 
 from servotwin.errors import InputError
 from servotwin.report.simulation_files import write_result
-from servotwin.simulation import result_folder
-from servotwin.simulation.result import Result
-from servotwin.simulation.result_folder import replaced_folder
-from servotwin.simulation.result_mark import HIDDEN, MARK
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.results import folder as result_folder
+from servotwin.simulation.results.folder import replaced_folder
+from servotwin.simulation.results.mark import HIDDEN, MARK
+from servotwin.simulation.results.result import Result
+from servotwin.simulation.results.result_files import read_result
 from synthetic_result import synthetic_result
 
 OWN = ("a", "b", "sub/c")
@@ -201,7 +201,7 @@ def texts_of(folder: Path) -> list[str]:
 
 def test_reader_never_sees_two_runs(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder is replaced between the reading of the signals and that of the summary."""
-    from servotwin.simulation import stored
+    from servotwin.simulation.results import result_files as stored
 
     out, reading = tmp_path / "out", stored._read_summary
     later = replace(result, summary={**result.summary, "scenario": "later"}, signals=moved(result, 1.0))
@@ -251,9 +251,9 @@ from dataclasses import replace
 from pathlib import Path
 from servotwin.report import simulation_page  # read before the forks, as all below
 from servotwin.report.simulation_files import write_result
-from servotwin.simulation import result_folder
-from servotwin.simulation.result_folder import replaced_folder
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.results import folder as result_folder
+from servotwin.simulation.results.folder import replaced_folder
+from servotwin.simulation.results.result_files import read_result
 from synthetic_result import synthetic_result
 
 out, kind, count, longest, seed = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), sys.argv[5]
@@ -392,6 +392,20 @@ def test_leftovers_that_a_stranger_sent_along_are_left_alone(tmp_path: Path, end
     os.utime(left / "x" / ".profile", (4e9, 4e9))
     result_folder.recover(run)
     assert (mine / ".profile").read_text(encoding="utf-8") == "mine"
+    assert left.is_dir()
+
+
+@pytest.mark.parametrize("ending", [result_folder.OLD, result_folder.MOVING])
+def test_hidden_folder_that_was_given_another_purpose_is_left_alone(tmp_path: Path, ending: str) -> None:
+    """The ending decides what is done with a folder; whoever changes it has no key to seal it again."""
+    run = tmp_path / "run"
+    put(run, "old")
+    left = (run / result_folder.hidden_name(run, result_folder.NEW)).with_suffix(ending)
+    put(left, "theirs")
+    to_do = {"replace": {name: result_folder.file_digest(run / name) for name in OWN}}
+    (left / result_folder.TO_DO).write_text(json.dumps(to_do), encoding="utf-8")
+    result_folder.recover(run)
+    assert {name: (run / name).read_text(encoding="utf-8") for name in OWN} == dict.fromkeys(OWN, "old")
     assert left.is_dir()
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import stat
+import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -15,11 +16,11 @@ import pytest
 
 from servotwin.errors import InputError
 from servotwin.report.simulation_files import write_result
-from servotwin.simulation import result_folder
-from servotwin.simulation.result import Result
-from servotwin.simulation.result_folder import RUN_FILES, claim_folder, recover, replaced_folder
-from servotwin.simulation.result_mark import MARK, file_digest, read_mark
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.results import folder as result_folder
+from servotwin.simulation.results.folder import RUN_FILES, claim_folder, recover, replaced_folder
+from servotwin.simulation.results.mark import MARK, file_digest, ours, read_mark
+from servotwin.simulation.results.result import Result
+from servotwin.simulation.results.result_files import read_result
 from synthetic_result import synthetic_result
 
 OWN = ("report.html", "summary.json", "zoom.parquet", "sub/summary.json")
@@ -162,6 +163,28 @@ def test_folder_of_an_earlier_version_is_known_by_its_summary(result: Result, tm
         "signals.parquet",
         "summary.json",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "begins", "ends"), [("signals.parquet", b"PAR1", b""), ("report.html", b"", b"ServoTwin")]
+)
+def test_large_file_of_an_earlier_version_is_not_read_as_a_whole(
+    result: Result, tmp_path: Path, name: str, begins: bytes, ends: bytes
+) -> None:
+    out = tmp_path / "out"
+    write_result(result, out)
+    (out / MARK).unlink()
+    size = 100_000_000
+    with (out / name).open("wb") as file:  # a file with a hole, which takes no room on the disk
+        file.write(begins)
+        file.seek(size)
+        file.write(ends or b"PAR1")
+    tracemalloc.start()
+    try:
+        assert name in ours(out, [name])
+        assert tracemalloc.get_traced_memory()[1] < 0.1 * size
+    finally:
+        tracemalloc.stop()
 
 
 def test_page_beside_an_earlier_summary_that_is_not_ours_is_refused(result: Result, tmp_path: Path) -> None:

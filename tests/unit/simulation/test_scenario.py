@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from pathlib import Path
 
@@ -12,9 +13,12 @@ import pytest
 
 import servotwin as st
 from servotwin.errors import InputError
-from servotwin.motion.point_moves import Reference
+from servotwin.jobs.program import load_program
+from servotwin.motion.point_moves import PointMotion
 from servotwin.report.simulation_page import simulation_page
-from servotwin.simulation.scenario import (
+from servotwin.simulation.job_run import job_scenario
+from servotwin.simulation.scenario.job_settings import JobSettings
+from servotwin.simulation.scenario.scenario import (
     SCENARIOS,
     plan_scenario,
     read_scenario,
@@ -209,7 +213,7 @@ def test_axis_that_a_move_does_not_name_stays_in_every_pass(tmp_path: Path, spee
     scenario = read_scenario(write(tmp_path, text))
     robot = st.load_robot(scenario.robot)
     plan = plan_scenario(scenario, robot.joint_names, robot.limits)
-    assert isinstance(plan, Reference)
+    assert isinstance(plan, PointMotion)
     np.testing.assert_allclose(
         np.degrees(plan.q_to[:, :2]), [[10, 0], [10, 20], [10, 20], [10, 20]], atol=1e-9
     )
@@ -438,6 +442,17 @@ def test_scenario_that_extends_another_one_does_not_keep_its_title(
     assert read_scenario(path).title == title
     assert read_scenario(path, {"title": "Given"}).title == "Given"
     assert read_scenario("scara-full-range").title != title
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [(os.fsdecode(b"l\xff"), r"l\udcff"), ("red\x1b[31m", r"red\x1b[31m")]
+)
+def test_title_made_of_the_name_of_a_file_is_visible(tmp_path: Path, name: str, shown: str) -> None:
+    path = write(tmp_path, "format: servotwin-scenario/1\nextends: scara-full-range\n", f"{name}.yaml")
+    assert read_scenario(path).title == f"{shown} (extends scara-full-range)"
+    program = load_program(write(tmp_path, "WAIT 1 s\n", f"{name}.job"))
+    scenario = job_scenario(program, "gsis-scara", None, JobSettings())
+    assert (scenario.name, scenario.title.split(" on ")[0]) == (shown, shown)
 
 
 def test_title_of_a_variant_stands_in_summary_and_report(tmp_path: Path) -> None:

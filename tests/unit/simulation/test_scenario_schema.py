@@ -10,8 +10,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from servotwin.cli.main import main
-from servotwin.simulation.scenario import SCENARIOS
-from servotwin.simulation.scenario_schema import scenario_schema
+from servotwin.simulation.scenario.scenario import SCENARIOS
+from servotwin.simulation.scenario.schema import scenario_schema
 from tests.json_schema_fits import fits, subschemas
 
 SCHEMA = scenario_schema()

@@ -11,10 +11,10 @@ import pytest
 from scipy.optimize import brentq, fsolve, minimize
 
 import servotwin as st
-from servotwin.control.user_laws import PythonLaw
+from servotwin.control.servo.user_laws import PythonLaw
 from servotwin.errors import InputError
-from servotwin.simulation.result import Result
-from servotwin.simulation.scenario import read_scenario
+from servotwin.simulation.results.result import Result
+from servotwin.simulation.scenario.scenario import read_scenario
 from tests import small_drives as small
 from tests.small_drives import ARM, DC, MASS, PMSM, RATIO, VISCOUS, K
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +16,9 @@ import pytest
 
 from servotwin.cli.main import main
 from servotwin.errors import InputError
+from servotwin.report.files import write_parquet
 from servotwin.report.simulation_files import write_result
-from servotwin.simulation.stored import read_result
+from servotwin.simulation.results.result_files import COPIES, read_result
 from synthetic_result import synthetic_result
 
 
@@ -41,6 +44,8 @@ def result(made: Path, tmp_path: Path) -> Path:
         ('{"simulated_s": ' + "9" * 400 + "}", "is not JSON as"),
         ('{"scenario": 1e999}', "scenario: is no text"),
         ('{"robot": {"a": 1}}', "robot: is no text"),
+        (r'{"scenario": "\ud800"}', "scenario: a lone surrogate (U+D800)"),
+        (r'{"robot": "\u001b[31m"}', "robot: a control character (U+001B)"),
         ("[]", "is not JSON as"),
     ],
 )
@@ -75,6 +80,33 @@ def test_read_result_table_that_expands_is_refused_by_its_row_count(
     monkeypatch.setattr(pyarrow.parquet.ParquetFile, "read", lambda *_, **__: pytest.fail("read"))
     with pytest.raises(InputError, match=r"holds 6000000 numbers; at most 1000000 are read: .*--max-memory"):
         read_result(result, max_memory=2e7)
+
+
+READ = """
+import sys
+from pathlib import Path
+from servotwin.simulation.results.result_files import read_result
+
+def peak():
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+
+before = peak()
+read_result(sys.argv[1], max_memory=float(sys.argv[2]))
+print((peak() - before) * 1024)
+"""
+
+
+def test_read_result_takes_no_more_than_the_memory_that_it_may(result: Path) -> None:
+    """A table that is let in, to the last number: while it is read, its bytes and columns are there at once."""
+    rows, rng = 600_000, np.random.default_rng(1)
+    table = {f"x{i}": rng.standard_normal(rows) for i in range(9)} | {"time_s": np.arange(float(rows))}
+    write_parquet(result / "signals.parquet", table)
+    most = COPIES * 8 * 10 * rows  # byte
+    with pytest.raises(InputError, match=r"holds 6000000 numbers; at most 5999999 are read"):
+        read_result(result, max_memory=most - 8.0)
+    command = [sys.executable, "-c", READ, str(result), str(most)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert 0.5 * most < float(run.stdout) < most + 16e6  # and the modules that read it
 
 
 @pytest.mark.parametrize(

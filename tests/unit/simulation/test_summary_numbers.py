@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from servotwin.simulation.differences import differences
-from servotwin.simulation.limits_met import totals
-from servotwin.simulation.motion_log import MotionLog
-from servotwin.simulation.result import Result
+from servotwin.simulation.comparing.differences import differences
+from servotwin.simulation.results.limits_met import totals
+from servotwin.simulation.results.motion_log import MotionLog
+from servotwin.simulation.results.result import Result
 from tests import small_drives as small
 
 EVERY = 0.2e-3  # s
@@ -120,7 +120,7 @@ def test_largest_difference_is_the_one_that_is_farthest_from_zero() -> None:
     t = np.linspace(0.0, 1.0, 11)
     measured = np.sin(t)
     difference = np.where(np.arange(11) == 4, -0.3, 0.1)
-    found = differences(11, lambda a, b: (t[a:b], measured[a:b], (measured + difference)[a:b]))[0]
+    found = differences(11, lambda a, b: (t[a:b], measured[a:b], (measured + difference)[a:b]), 11)[0]
     assert (found.max, found.max_at_s) == (pytest.approx(0.3), pytest.approx(0.4))
     assert found.mean == pytest.approx((10 * 0.1 - 0.3) / 11)
     assert found.rms == pytest.approx(math.sqrt((10 * 0.01 + 0.09) / 11))

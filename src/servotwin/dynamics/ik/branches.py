@@ -1,40 +1,18 @@
-"""What every closed form shares after its roots are found: polishing, full turns, limits, the nearest one."""
+"""What every closed form shares after its roots are found: full turns, limits, the nearest branch."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
 from servotwin.dynamics.ik.geometry import ToolChain
-from servotwin.dynamics.ik.pose import pose_error
 from servotwin.mechanism.model import Array, Quantities
 
 SAME = 1e-6  # branches closer than this in every joint are one
 AT_LIMIT = 1e-9  # positions this little outside a limit are moved onto it
-
-
-def polished(
-    fk: Callable[[Array], Array], jac: Callable[[Array], Array], q: Array, T: Array, mask: Array
-) -> tuple[Array, float]:
-    """q after a few Newton steps on the pose error, as long as they help, and what error is left.
-
-    ``fk(q) -> (4, 4)`` and ``jac(q) -> (6, n)`` of the frame.
-    """
-    error = mask * pose_error(T, fk(q))
-    for _ in range(5):
-        if np.linalg.norm(error) < 1e-13:
-            break
-        # Directions that hardly move the tool (singular positions) are left alone.
-        step, *_ = np.linalg.lstsq(mask[:, None] * jac(q), error, rcond=1e-7)
-        refined = q + step
-        left = mask * pose_error(T, fk(refined))
-        if np.linalg.norm(left) >= np.linalg.norm(error):
-            break
-        q, error = refined, left
-    return q, float(np.linalg.norm(error))
 
 
 def principal(q: Array, period: Array) -> Array:
@@ -91,7 +69,7 @@ def within(found: Iterable[Array], quantities: Quantities) -> list[Array]:
 
 
 def quantity_miss(found: list[Array], quantities: Quantities, name: str) -> str:
-    """Which quantity keeps the position that misses its range least from being used, in words."""
+    """The message for positions outside the ranges of quantities: that of the position nearest to its range."""
     q = min(found, key=lambda q: float(quantities.beyond(q).max()))
     k = int(np.argmax(quantities.beyond(q)))
     factor, unit = (1.0, "m") if quantities.lengths[k] else (180.0 / math.pi, "deg")
@@ -105,7 +83,7 @@ def quantity_miss(found: list[Array], quantities: Quantities, name: str) -> str:
 
 
 def limit_miss(found: list[Array], chain: ToolChain, low: Array, high: Array, period: Array) -> str:
-    """Which joint keeps the branch that misses the limits least from being used, in words."""
+    """The message for branches outside the joint limits: the worst joint of the branch nearest to the limits."""
     worst: list[tuple[float, int, float]] = []
     for q in found:
         over = []

@@ -55,7 +55,7 @@ class Arm:
         return trig_roots(A, B, C)
 
     def miss(self, tool: Array) -> str:
-        """Why the plate point is out of reach, in words."""
+        """The message: why this arm does not reach the plate."""
         v = tool + self.mount - self.pivot
         aside = float((v - self.elbow) @ self.axis)
         out = float(np.linalg.norm(v - (v @ self.axis) * self.axis))

@@ -1,10 +1,13 @@
-r"""Inverse kinematics by damped least squares within joint limits, for every chain without a closed form.
+r"""Numeric inverse kinematics: Newton's method from a good guess, and a search within joint limits from any.
 
-Each step solves :math:`(J^T W J + \mu I)\, \Delta q = J^T W e` with damping
-:math:`\mu = \nu\, e^T W e / 2` that vanishes with the error (Sugihara 2011), so that
-far from the goal steps are bold but bounded at singularities, and at the goal they
-are Newton's. Joints that stand at a limit and are pushed outwards are left out
-of the step. The search starts at q0 and then at seeded random positions.
+*Newton's method* polishes the branches of closed forms (``polished``) and solves many poses at once along a curve
+(``newton``; ``motion.curve_newton`` is its compiled form). It does not look at limits.
+
+*The search* (``ikine_numeric``) serves every chain without a closed form. Each step solves
+:math:`(J^T W J + \mu I)\, \Delta q = J^T W e` with the damping :math:`\mu = \nu\, e^T W e / 2` (Sugihara 2011).
+The damping vanishes with the error: far from the goal it bounds the steps at singularities, at the goal the
+steps are Newton's. Joints at a limit that a step would push outwards are left out of it. The search
+starts at q0 and then at seeded random positions.
 """
 
 from __future__ import annotations
@@ -17,12 +20,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from servotwin.dynamics.ik.branches import quantity_miss, within
-from servotwin.dynamics.ik.pose import pose_error
+from servotwin.dynamics.ik.pose import pose_error, turn_errors
 from servotwin.errors import ShapeError, UnreachableError
-from servotwin.mechanism.model import Array, Quantities
+from servotwin.mechanism.model import Array, BoolArray, Quantities
 
 Pose = Callable[[Array], Array]
 Jacobian = Callable[[Array], Array]
+
+NEWTON_STEPS = 12  # at most, from a good guess
+LONGEST_STEP = 0.5  # rad, m
+LAST_STEP = 1e-7  # rad, m: after a shorter step the next one would be below the last digit
+DAMPING = 1e-14  # of the normal equations: only exactly singular positions feel it
+PLACE, TILT = 1e-8, 1e-5  # m, rad: a solved pose; arms with fewer than six joints meet the nearest tilt
+POLISH_STEPS = 5
+_DAMPED = DAMPING * np.eye(6)
 
 CONVERGED = 1e-10  # m and rad, norm of the pose error
 ITERATIONS = 150
@@ -30,6 +41,57 @@ IDLE = 12  # steps in a row that gain less than 0.1 % end a descent: a minimum t
 NU_MIN, NU_MAX = 1e-3, 1e8  # range of the damping factor; beyond it no step helps
 
 
+# --- Newton's method ------------------------------------------------------------------------------------
+def polished(fk: Pose, jac: Jacobian, q: Array, T: Array, mask: Array) -> tuple[Array, float]:
+    """q (n,) after a few Newton steps on the pose error, as long as they help, and the error that is left."""
+    error = mask * pose_error(T, fk(q))
+    for _ in range(POLISH_STEPS):
+        if np.linalg.norm(error) < 1e-13:
+            break
+        # Directions that hardly move the tool (singular positions) are left alone.
+        step, *_ = np.linalg.lstsq(mask[:, None] * jac(q), error, rcond=1e-7)
+        refined = q + step
+        left = mask * pose_error(T, fk(refined))
+        if np.linalg.norm(left) >= np.linalg.norm(error):
+            break
+        q, error = refined, left
+    return q, float(np.linalg.norm(error))
+
+
+def newton(fk: Pose, jac: Jacobian, X: Array, q: Array, weights: Array) -> tuple[Array, BoolArray]:
+    """Newton's method from guesses q (k, n) to poses X (k, 4, 4): positions, and which of them arrived (k,).
+
+    ``fk(q)`` (k, 4, 4), ``jac(q)`` (k, 6, n); ``weights`` (6,) of the rows of the pose error, zero where free.
+    """
+    for _ in range(NEWTON_STEPS):
+        step = least_squares(weights[:, None] * jac(q), weights * pose_errors(X, fk(q)))
+        sizes = np.abs(step).max(axis=1)
+        q = q + np.minimum(np.maximum(step, -LONGEST_STEP), LONGEST_STEP)
+        if sizes.max() < LAST_STEP:
+            break
+    left = np.abs(pose_errors(X, fk(q)) * (weights != 0.0))
+    near = (left[:, :3].max(axis=1) < PLACE) & (left[:, 3:].max(axis=1) < TILT)
+    return q, near & (sizes < LAST_STEP)
+
+
+def least_squares(J: Array, x: Array) -> Array:
+    """Least-squares solutions (k, n) of J y = x, J (k, 6, n); the shortest ones where n is above 6."""
+    Jt = J.swapaxes(1, 2)
+    if J.shape[2] <= 6:
+        squares = Jt @ J
+        squares += _DAMPED[: J.shape[2], : J.shape[2]]
+        return np.asarray(np.linalg.solve(squares, Jt @ x[..., None])[..., 0])
+    return np.asarray((Jt @ np.linalg.solve(J @ Jt + _DAMPED, x[..., None]))[..., 0])
+
+
+def pose_errors(X: Array, Y: Array) -> Array:
+    """From poses Y to poses X (k, 4, 4): shifts [m] and small turns (k, 6), see ``turn_errors``."""
+    out = np.empty((X.shape[0], 6))
+    out[:, :3], out[:, 3:] = X[:, :3, 3] - Y[:, :3, 3], turn_errors(X[:, :3, :3], Y[:, :3, :3])
+    return out
+
+
+# --- the search within limits ---------------------------------------------------------------------------
 class OutsideRangesError(UnreachableError):
     """The pose is reached, but only where a quantity of the robot is outside its range."""
 

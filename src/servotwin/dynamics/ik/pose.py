@@ -81,3 +81,15 @@ def rotation_vector(R: Array) -> Array:
 def pose_error(T: Array, X: Array) -> Array:
     """From pose X to pose T: shift [m] and rotation vector [rad] in base axes, (6,)."""
     return np.concatenate([T[:3, 3] - X[:3, 3], rotation_vector(T[:3, :3] @ X[:3, :3].T)])
+
+
+def turn_errors(R_goal: Array, R: Array) -> Array:
+    """Small rotation vectors (k, 3) in base axes from R to R_goal (k, 3, 3); sin(angle) long, for Newton steps."""
+    E = R_goal @ R.swapaxes(-1, -2)
+    out = np.empty((E.shape[0], 3))
+    out[:, 0], out[:, 1], out[:, 2] = (
+        E[:, 2, 1] - E[:, 1, 2],
+        E[:, 0, 2] - E[:, 2, 0],
+        E[:, 1, 0] - E[:, 0, 1],
+    )
+    return 0.5 * out

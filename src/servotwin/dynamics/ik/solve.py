@@ -15,7 +15,6 @@ from servotwin.dynamics.ik.branches import (
     distinct,
     equivalents,
     limit_miss,
-    polished,
     principal,
     quantity_miss,
     within,
@@ -30,6 +29,7 @@ from servotwin.dynamics.ik.numeric import (
     Task,
     checked_mask,
     ikine_numeric,
+    polished,
     solutions,
 )
 from servotwin.dynamics.ik.palletizer import PalletizerSolver
@@ -122,7 +122,7 @@ class InverseKinematics:
         pose = checked_poses(T)
         if pose.shape != (4, 4):
             raise ShapeError(f"all branches are computed for one pose (4, 4), got shape {pose.shape}")
-        q_ref = self._reference(q0, ())
+        q_ref = self._checked_q0(q0, ())
         found = self._found(pose, q_ref, respect_limits)
         low, high = self.limits(respect_limits)
         if not respect_limits:
@@ -151,7 +151,7 @@ class InverseKinematics:
         """For poses (..., 4, 4) the branch nearest to q0 (Euclidean, rad and m), shape (..., n_q)."""
         poses = checked_poses(T)
         lead = poses.shape[:-2]
-        refs = self._reference(q0, lead).reshape(-1, self.mechanism.n_q)
+        refs = self._checked_q0(q0, lead).reshape(-1, self.mechanism.n_q)
         rows = [
             self._nearest(pose, q_ref, respect_limits, starts, seed)
             for pose, q_ref in zip(poses.reshape(-1, 4, 4), refs, strict=True)
@@ -167,9 +167,9 @@ class InverseKinematics:
             try:
                 q = self._numeric(T, q_ref, self.mask, respect, starts, seed)
             except OutsideRangesError:
-                raise  # says already which quantity is in the way
+                raise  # its message names the quantity
             except UnreachableError as error:
-                raise self._orientation_refused(T, q_ref, respect, starts, seed) or error from None
+                raise self._orientation_error(T, q_ref, respect, starts, seed) or error from None
             closest = closest_equivalent(q, q_ref, low, high, period)
             return q if closest is None or not within([closest], quantities) else closest
         found = self._found(T, q_ref, respect)
@@ -189,12 +189,12 @@ class InverseKinematics:
             moving=self.moving, length=self.chain.size, starts=starts, seed=seed, name=self.chain.name,
         )  # fmt: skip
 
-    def _orientation_refused(
+    def _orientation_error(
         self, T: Array, q_ref: Array, respect: bool, starts: int, seed: int
     ) -> UnreachableError | None:
-        """The complaint about a pose of which the position alone can be reached; None if it cannot either."""
+        """The error for a pose whose position can be reached but not its orientation; None if neither can."""
         if not np.any(self.mask[:3]) or not np.any(self.mask[3:]):
-            return None  # no point or no orientation was asked for
+            return None  # the mask leaves out the point or the orientation
         position = self.mask * np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
         try:
             q = self._numeric(T, q_ref, position, respect, starts, seed)
@@ -207,7 +207,7 @@ class InverseKinematics:
         )
 
     def _found(self, T: Array, q_ref: Array, respect: bool) -> list[Array]:
-        """Branches of the pose, polished and distinct, before limits are looked at."""
+        """Branches of the pose, polished and distinct, without regard to limits."""
         if self.solver is None:
             return self._searched(T, q_ref, respect)
         raw = self.solver.branches(T, q_ref)
@@ -258,7 +258,7 @@ class InverseKinematics:
         ranks = [np.linalg.matrix_rank(scale * self.jac(q)[:, moving], tol=1e-9) for q in free]
         return int(max(ranks))
 
-    def _reference(self, q0: ArrayLike | None, lead: tuple[int, ...]) -> Array:
+    def _checked_q0(self, q0: ArrayLike | None, lead: tuple[int, ...]) -> Array:
         n = self.mechanism.n_q
         try:
             q_ref = self.q_home if q0 is None else np.asarray(q0, dtype=np.float64)
@@ -277,7 +277,7 @@ class InverseKinematics:
             ) from None
 
     def _require_in_reach(self, T: Array) -> None:
-        """Refuse at once what is farther away than all links in a row."""
+        """UnreachableError for a target farther away than the stretched arm is long."""
         if self.mechanism.loops:
             return
         chain, limits = self.chain, self.mechanism.limits

@@ -5,5 +5,5 @@ Algorithms*, Springer 2008 (RBDA). ``common.py`` states the conventions;
 ``engine.py`` is the numpy face. Numba is imported by the algorithm files only,
 so import them where they are used::
 
-    from servotwin.dynamics.recursive.engine import RecursiveEngine
+    from servotwin.dynamics.recursive.tree_dynamics import RecursiveDynamics
 """

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from servotwin.compiled.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.articulated import (
     ARTICULATED,
     add_articulated_to_parent,
@@ -28,7 +29,6 @@ from servotwin.dynamics.recursive.common import (
     place,
     store,
 )
-from servotwin.dynamics.recursive.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.rnea import add_acceleration, start_at_base, subtract_external
 from servotwin.mechanism.model import Array
 

@@ -7,8 +7,8 @@ A (xx xy yy xz yz zz), H (row by row), J (xx xy yy xz yz zz).
 
 from __future__ import annotations
 
+from servotwin.compiled.jit import helper
 from servotwin.dynamics.recursive.common import REVOLUTE_AXIS, Scalars6, cross
-from servotwin.dynamics.recursive.jit import helper
 from servotwin.dynamics.recursive.rotations import rotate_general, rotate_symmetric
 from servotwin.mechanism.model import Array
 

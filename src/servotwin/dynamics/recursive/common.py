@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from servotwin.dynamics.recursive.jit import helper
+from servotwin.compiled.jit import helper
 from servotwin.mechanism.model import Array, IntArray, Mechanism
 
 Scalars3 = tuple[float, float, float]

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from servotwin.compiled.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.common import (
     MOTION,
     POSE,
@@ -41,7 +42,6 @@ from servotwin.dynamics.recursive.common import (
     rotate,
 )
 from servotwin.dynamics.recursive.crba import along, inertia_column
-from servotwin.dynamics.recursive.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.rotations import add_rigid_to_parent, rotate_general
 from servotwin.mechanism.model import Array
 

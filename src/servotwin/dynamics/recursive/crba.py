@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from servotwin.compiled.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.common import (
     POSE,
     REVOLUTE_AXIS,
@@ -14,7 +15,6 @@ from servotwin.dynamics.recursive.common import (
     force_to_parent,
     place,
 )
-from servotwin.dynamics.recursive.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.rotations import add_rigid_to_parent
 from servotwin.mechanism.model import Array
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from servotwin.compiled.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.common import (
     MOTION,
     POSE,
@@ -15,7 +16,6 @@ from servotwin.dynamics.recursive.common import (
     place,
     rotate,
 )
-from servotwin.dynamics.recursive.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.kinematics import compose, start_world
 from servotwin.mechanism.model import Array
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from servotwin.compiled.jit import helper, kernel
 from servotwin.dynamics.recursive.aba import Work, free_acceleration, free_joint, start_bodies, workspace
 from servotwin.dynamics.recursive.articulated import (
     add_articulated_to_parent,
@@ -9,7 +10,6 @@ from servotwin.dynamics.recursive.articulated import (
     column_of_joint,
 )
 from servotwin.dynamics.recursive.common import Tree, add, add_force_to_parent, add_scaled, dot, joint_bias
-from servotwin.dynamics.recursive.jit import helper, kernel
 from servotwin.dynamics.recursive.rnea import add_acceleration
 from servotwin.mechanism.model import Array, BoolArray
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from servotwin.compiled.jit import helper, kernel
 from servotwin.dynamics.recursive.common import (
     MOTION,
     POSE,
@@ -18,7 +19,6 @@ from servotwin.dynamics.recursive.common import (
     fill,
     place,
 )
-from servotwin.dynamics.recursive.jit import helper, kernel
 from servotwin.mechanism.model import Array, IntArray
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from servotwin.compiled.jit import allocator, helper, kernel
 from servotwin.dynamics.recursive.common import (
     MOTION,
     POSE,
@@ -20,7 +21,6 @@ from servotwin.dynamics.recursive.common import (
     place,
     store,
 )
-from servotwin.dynamics.recursive.jit import allocator, helper, kernel
 from servotwin.mechanism.model import Array
 
 Work = tuple[Array, Array, Array, Array]

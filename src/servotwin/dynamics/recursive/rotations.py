@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from servotwin.compiled.jit import helper
 from servotwin.dynamics.recursive.common import Scalars6, Scalars9, rotate
-from servotwin.dynamics.recursive.jit import helper
 from servotwin.mechanism.model import Array
 
 

@@ -1,0 +1,111 @@
+"""Compiled code calls a robot's generated kernel by its address, so that one loop serves every robot."""
+
+from __future__ import annotations
+
+import servotwin.compiled.numba_start  # noqa: F401 -- before numba
+
+# isort: split
+from typing import Any
+
+from numba import types
+from numba.extending import intrinsic
+
+
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def call_address(typing: Any, address: Any, inputs: Any, outputs: Any, data: Any) -> Any:
+    """``((void (*)(double *, double *, double *)) address)(inputs, outputs, data)``, all given as integers."""
+    from llvmlite import ir
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double = ir.DoubleType().as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [double] * 3)
+        function = builder.inttoptr(arguments[0], kind.as_pointer())
+        builder.call(function, [builder.inttoptr(argument, double) for argument in arguments[1:]])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, types.int64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def call_law(typing: Any, address: Any, time: Any, signals: Any, memory: Any, command: Any) -> Any:
+    """``((void (*)(double, double *, double *, double *)) address)(time, signals, memory, command)``."""
+    from llvmlite import ir
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double = ir.DoubleType().as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [ir.DoubleType(), double, double, double])
+        function = builder.inttoptr(arguments[0], kind.as_pointer())
+        pointers = [builder.inttoptr(argument, double) for argument in arguments[2:]]
+        builder.call(function, [arguments[1], *pointers])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.float64, types.int64, types.int64, types.int64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def call_actuator(
+    typing: Any,
+    address: Any,
+    x: Any,
+    dx: Any,
+    out: Any,
+    p: Any,
+    theta: Any,
+    w: Any,
+    command: Any,
+    supply: Any,
+) -> Any:
+    """``((void (*)(double *, double *, double *, double *, double, double, double, double)) address)(...)``."""
+    from llvmlite import ir
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        real = ir.DoubleType()
+        kind = ir.FunctionType(ir.VoidType(), [real.as_pointer()] * 4 + [real] * 4)
+        function = builder.inttoptr(arguments[0], kind.as_pointer())
+        pointers = [builder.inttoptr(argument, real.as_pointer()) for argument in arguments[1:5]]
+        builder.call(function, [*pointers, *arguments[5:]])
+        return context.get_dummy_value()
+
+    whole, real = types.int64, types.float64
+    return types.void(whole, whole, whole, whole, whole, real, real, real, real), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def call_piece(
+    typing: Any, piece: Any, world: Any, power: Any, motors: Any, stops: Any, t: Any, span: Any
+) -> Any:
+    """Call a compiled piece of a simulation by its address; records are given by their addresses."""
+    from llvmlite import ir
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole, real = ir.IntType(64), ir.DoubleType()
+        kind = ir.FunctionType(ir.VoidType(), [whole] * 4 + [real] * 2)
+        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), list(arguments[1:]))
+        return context.get_dummy_value()
+
+    whole, real = types.int64, types.float64
+    return types.void(whole, whole, whole, whole, whole, real, real), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def records_at(typing: Any, address: Any, count: Any, dtype: Any) -> Any:
+    """The array of ``count`` records that stands at an address."""
+    from numba.np.arrayobj import make_array, populate_array
+
+    array = types.Array(dtype.dtype, 1, "C")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        made = make_array(array)(context, builder)
+        place = context.get_data_type(dtype.dtype).as_pointer()
+        size = context.get_constant(types.intp, dtype.dtype.size)
+        populate_array(
+            made,
+            data=builder.inttoptr(arguments[0], place),
+            shape=(arguments[1],),
+            strides=(size,),
+            itemsize=size,
+            meminfo=None,
+        )
+        return made._getvalue()
+
+    return array(types.int64, types.int64, dtype), generate

@@ -1,0 +1,1 @@
+"""The main controller: operator, states, jogging, playback of jobs."""

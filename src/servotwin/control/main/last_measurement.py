@@ -1,0 +1,53 @@
+"""What was measured last: positions, speeds, and the surroundings of the arm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from servotwin.control.main.exchange import Feedback
+from servotwin.description.frames import Array
+
+NANO = 1e-9
+
+
+class Measured:
+    """Positions and speeds (n,) of the last measurement that was one, and the feedback it came with."""
+
+    def __init__(self, n: int) -> None:
+        self.q, self.qd = np.zeros(n), np.zeros(n)
+        self.feedback: Feedback | None = None
+        self._at_ns = 0
+
+    @property
+    def held(self) -> bool:
+        """Whether the enabling switch is held."""
+        return self.feedback is not None and bool(self.feedback.dead_man)
+
+    def take(self, now_ns: int, feedback: object) -> str:
+        """Take the measurement of an instant; what is none is said and leaves the last one standing."""
+        n = self.q.size
+        if not isinstance(feedback, Feedback):
+            return f"{type(feedback).__name__} came instead of measurements"
+        q, qd = _vector(feedback.q, n), _vector(feedback.qd, n)
+        if q is None:
+            return f"measured positions that are none; expected {n} finite numbers [rad, m]"
+        inputs: object = feedback.inputs
+        if not isinstance(inputs, Mapping):
+            return f"inputs that are none ({type(inputs).__name__}); expected names with on or off"
+        if qd is not None:
+            self.qd = qd
+        elif self.feedback is not None and now_ns > self._at_ns:
+            self.qd = (q - self.q) / ((now_ns - self._at_ns) * NANO)
+        self.q, self.feedback, self._at_ns = q, feedback, now_ns
+        return ""
+
+
+def _vector(value: object, n: int) -> Array | None:
+    """Finite numbers (n,), or None if they are not."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    return array if array.shape == (n,) and np.isfinite(array).all() else None

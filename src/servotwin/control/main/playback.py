@@ -1,0 +1,256 @@
+"""Plays a job back: one task after the other, motions at the pace that is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import cast, get_args
+
+import numpy as np
+
+from servotwin.control.main.exchange import (
+    AlarmTask,
+    EndTask,
+    Entry,
+    InputTask,
+    Label,
+    MotionTask,
+    OutputTask,
+    PlannedSource,
+    ProgramSource,
+    Task,
+    WaitTask,
+)
+from servotwin.control.main.time_scaling import Cursor, Motion, Pace, Planned
+from servotwin.description.frames import Array
+
+TASKS_PER_PERIOD = 64
+TASKS = get_args(Task)
+INSTANT = 1e-9  # s
+NANO = 1e-9
+
+
+class Outcome(Enum):
+    """How a period of play-back ended."""
+
+    GOING = "going"
+    STEP_DONE = "step done"
+    FINISHED = "finished"
+    ALARM = "alarm"
+
+
+class Playback:
+    """The job under way. ``journal`` holds what was carried out, ``alarm`` why it cannot go on.
+
+    ``cursor_of`` begins a planned motion; ``outputs`` are as the last job left them. ``stepping``: what is under
+    way was begun by a single step. ``place``: the last planned motion and the time on it [s]; (-1, 0): none yet.
+
+    ``ahead``: nothing is planned within a period; ``plan_ahead`` does it in between, and an arm whose next task is
+    not planned yet stands. A source that cannot plan ahead is asked within the period all the same.
+    """
+
+    def __init__(
+        self,
+        source: ProgramSource,
+        cursor_of: Callable[[Planned], Cursor],
+        period_ns: int,
+        outputs: Mapping[str, bool],
+        *,
+        ahead: bool = False,
+    ) -> None:
+        self.source, self.cursor_of, self.period_ns = source, cursor_of, period_ns
+        self.journal: list[Entry] = []
+        self.instruction = 0
+        self.place = (-1, 0.0)
+        self.stepping = False
+        self.label: Label | None = None
+        self.alarm: AlarmTask | None = None
+        self.cursor: Cursor | None = None
+        self._task: Task | None = None
+        self._begun_ns: int | None = None
+        self._elapsed = 0.0  # s in a wait
+        self._owner = -1
+        self._stepped = False
+        self._late = False  # the last task was given up
+        plans = ahead and hasattr(source, "look_ahead") and hasattr(source, "prepared")
+        self._planned = cast(PlannedSource, source) if plans else None
+        self._failure: Exception | None = None  # of planning ahead, told with the next task
+        source.start(dict(outputs))
+
+    def plan_ahead(self, q: Array, inputs: Mapping[str, bool], *, single: bool) -> None:
+        """Let the source plan, between two periods, what may begin in the next one; ``q`` (n,): the reference now."""
+        if self._planned is None or self._failure is not None:
+            return
+        try:
+            self._planned.look_ahead(q, inputs, single=single, span=self.period_ns * NANO)
+        except Exception as error:  # noqa: BLE001 - what a program source does must not stop what is under way
+            self._failure = error
+
+    def begin_step(self) -> None:
+        """The next instruction is the only one until STEP_DONE."""
+        self._stepped, self.stepping = False, True
+
+    def close(self, now_ns: int) -> None:
+        """Give the job up: the instruction under way ends here, incomplete."""
+        self._note(now_ns, complete=False)
+        self._task, self._begun_ns, self.cursor = None, None, None
+
+    def slow(self, T: float, wanted: float, pace: Pace) -> Motion | None:
+        """A period in which nothing begins: only the motion under way goes on; None if there is none."""
+        if self.cursor is None:
+            return None
+        motion, _ = self.cursor.advance(T, wanted, pace)
+        self.place = (self.place[0], self.cursor.time)
+        return motion
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no motion is under way."""
+        return self.cursor is None or self.cursor.at_rest
+
+    @property
+    def awaited(self) -> InputTask | None:
+        """The input that the job waits for without timeout."""
+        task = self._task
+        return task if isinstance(task, InputTask) and task.timeout is None else None
+
+    def advance(
+        self,
+        now_ns: int,
+        q: Array,
+        wanted: float,
+        pace: Pace,
+        inputs: Mapping[str, bool],
+        outputs: dict[str, bool],
+        *,
+        single: bool,
+    ) -> tuple[Motion, Outcome]:
+        """A period from ``now_ns`` on, of an arm whose reference stands at q (n,) if no motion is under way."""
+        T = left = self.period_ns * NANO
+        rest = np.zeros_like(q)
+        motion: Motion = (q, rest, rest)
+        for _ in range(TASKS_PER_PERIOD):
+            if self._task is None:
+                if single and self._stepped:
+                    self.stepping = False
+                    return motion, Outcome.STEP_DONE
+                if not self._fetch(motion[0], inputs, single=single):
+                    return motion, Outcome.GOING
+            task = self._task
+            at_ns = now_ns + round((T - left) / NANO)
+            ended = self._ended(task)
+            if ended is not None:
+                return motion, ended
+            self._begin(at_ns)
+            if isinstance(task, MotionTask):
+                motion, left = self._move(task, now_ns, left, wanted, pace)
+            elif isinstance(task, WaitTask):
+                left = self._wait(task, at_ns, left)
+            elif left < T:  # inputs and outputs are looked at and switched at the instants of the controller
+                return motion, Outcome.GOING
+            elif isinstance(task, OutputTask):
+                outputs[task.output] = task.on
+                self._finish(at_ns)
+            elif isinstance(task, InputTask):
+                left = self._await(task, now_ns, left, inputs)
+            if left <= INSTANT:
+                break
+        return motion, Outcome.GOING
+
+    # --- tasks ------------------------------------------------------------------------------------
+    def _ended(self, task: Task | None) -> Outcome | None:
+        """How the job ends with a task; None if it goes on."""
+        if isinstance(task, AlarmTask):
+            self.alarm, self.label = task, task.label
+            return Outcome.ALARM
+        if isinstance(task, EndTask):
+            self.label = None
+            return Outcome.FINISHED
+        return None
+
+    def _fetch(self, q: Array, inputs: Mapping[str, bool], *, single: bool) -> bool:
+        """Take the next task; False if it is not planned yet."""
+        if self._failure is not None:
+            raise self._failure
+        ask = self.source.next if self._planned is None else self._planned.prepared
+        task = ask(q, inputs, single=single, timed_out=self._late)
+        if task is None and self._planned is not None:
+            return False
+        if not isinstance(task, TASKS):
+            raise TypeError(f"{type(task).__name__} is no task")
+        self._late = False
+        self._task, self._elapsed, self._begun_ns = task, 0.0, None
+        self.cursor = None
+        if isinstance(task, MotionTask):
+            self.cursor = self.cursor_of(task.trajectory)
+            self.place = (self.place[0] + 1, 0.0)
+        return True
+
+    def _begin(self, at_ns: int) -> None:
+        """Note the begin of the task, once."""
+        if self._begun_ns is not None or self._task is None:
+            return
+        self._begun_ns = at_ns
+        self.instruction += 1
+        if isinstance(self._task, MotionTask):
+            self._owner = self._task.trajectory.owners[0]
+            self.label = self._task.labels[self._owner]
+        else:
+            self.label = self._task.label
+
+    def _note(self, end_ns: int, *, complete: bool = True) -> None:
+        """Write the instruction under way down."""
+        label, moves = self.label, isinstance(self._task, MotionTask)
+        if label is not None and self._begun_ns is not None:
+            part = (self.place[0], self._owner) if moves else (-1, 0)
+            self.journal.append(
+                Entry(label.line, label.text, self._begun_ns, end_ns, label.file, complete, *part)
+            )
+
+    def _finish(self, at_ns: int) -> None:
+        self._note(at_ns)
+        self._task, self._begun_ns = None, None
+        self.cursor = None
+        self._stepped = True
+
+    def _move(
+        self, task: MotionTask, now_ns: int, left: float, wanted: float, pace: Pace
+    ) -> tuple[Motion, float]:
+        cursor = self.cursor
+        assert cursor is not None
+        motion, after = cursor.advance(left, wanted, pace)
+        self.place = (self.place[0], cursor.time)
+        end_ns = now_ns + self.period_ns - round(after / NANO)
+        # A move that goes nowhere begins and ends at the same instant.
+        while self._owner < cursor.owner and self.label is not None and self._begun_ns is not None:
+            self._note(end_ns)
+            self._begun_ns, self._owner = end_ns, self._owner + 1
+            self.label = task.labels[self._owner]
+            self.instruction += 1
+        if cursor.done:
+            self._finish(end_ns)
+            return motion, after
+        return motion, 0.0
+
+    def _wait(self, task: WaitTask, at_ns: int, left: float) -> float:
+        """Time that is left of the period after a wait that goes on at ``at_ns``."""
+        rest = max(task.seconds - self._elapsed, 0.0)
+        if task.seconds > 0.0 and rest <= left + INSTANT:
+            self._finish(at_ns + round(rest / NANO))
+            return max(left - rest, 0.0)
+        self._elapsed += left
+        if task.seconds == 0.0:
+            self._finish(at_ns + round(left / NANO))
+        return 0.0
+
+    def _await(self, task: InputTask, now_ns: int, left: float, inputs: Mapping[str, bool]) -> float:
+        """Time left of the period; an input that does not come in time is given up."""
+        if self._elapsed > 0.0 and bool(inputs.get(task.signal, False)) == task.on:
+            self._finish(now_ns)
+            return left
+        if task.timeout is not None and self._elapsed >= task.timeout - INSTANT:
+            self._finish(now_ns)
+            self._late = True
+            return left
+        self._elapsed += left
+        return 0.0

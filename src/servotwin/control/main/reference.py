@@ -1,0 +1,285 @@
+"""The moving reference: jogs, planned motions and jobs, all within the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from servotwin.control.main.alarms import BoolArray, shown_apart
+from servotwin.control.main.exchange import ProgramSource, Settings
+from servotwin.control.main.jogging import Jog, LineJog, joint_step
+from servotwin.control.main.playback import Playback
+from servotwin.control.main.time_scaling import GENTLE, Cursor, Motion, Pace, Planned, ToolLimit
+from servotwin.description.frames import Array
+from servotwin.errors import InputError
+from servotwin.motion.errors import PathError
+from servotwin.motion.limits import MotionLimits
+from servotwin.motion.online import OnlinePlanner
+from servotwin.motion.planner import plan
+from servotwin.motion.requests import MoveJ, MoveL, Speed
+from servotwin.motion.rotations import turned
+from servotwin.motion.trajectory import Trajectory
+from servotwin.robot.robot import Robot
+
+NANO = 1e-9
+TOUCH = 1e-4  # rad, m: an arm that stands this little beyond a limit is told to stand at it
+SLACK = 1e-6  # of a limit, for rounding
+ROUNDING = 1e-10  # rad, m
+PARTS = (
+    1.0,
+    0.7,
+    0.5,
+    0.35,
+    0.2,
+    0.1,
+    0.03,
+    0.0,
+)  # of a wanted speed that are tried near the limit of a quantity
+STILL = 1e-12  # rad/s, m/s: what a planner leaves of a speed when it has come to rest
+KEPT = 1e-9  # rad, m: what jogging keeps of the range of a quantity, for rounding
+WATCHED = 0.02  # beyond a limit of acceleration: the mean over a period of what rounds within the limit
+TURNING = 1e-6  # share by which a turn may be quicker than asked for
+
+
+class Reference:
+    """Where the arm shall be at the next instant, and what moves it: at most one of the sources.
+
+    ``cursor`` of an operator's planned motion, ``line`` of a jog of the tool, the joint speeds of a jog, or
+    the ``playback`` of a job.
+    """
+
+    def __init__(self, robot: Robot, limits: MotionLimits, period_ns: int, settings: Settings) -> None:
+        self.robot, self.limits, self.period_ns, self.settings = robot, limits, period_ns, settings
+        self.q, self.qd, self.qdd = (np.zeros(robot.n) for _ in range(3))
+        self.cursor: Cursor | None = None
+        self.line: LineJog | None = None
+        self.jog: Jog | None = None
+        self.speeds = np.zeros(robot.n)  # of a jog by joints, in shares of the jogging speed
+        self.playback: Playback | None = None
+        self.place = (-1, 0.0)  # see Playback.place, of the last job
+        self.now_ns = 0  # when what is dropped ends
+        self.online: OnlinePlanner | None = None
+        if np.isfinite(limits.jerk).any():
+            self.online = OnlinePlanner(limits, self.T, self.q)
+
+    @property
+    def T(self) -> float:
+        """The period [s]."""
+        return self.period_ns * NANO
+
+    def drop(self) -> None:
+        """Nothing moves it any more."""
+        if self.playback is not None:
+            self.playback.close(self.now_ns)
+            self.place = self.playback.place
+        self.cursor = self.line = self.jog = self.playback = None
+        self.speeds = np.zeros(self.robot.n)
+
+    def take_over(self, q: Array) -> BoolArray:
+        """Stand where the arm stands; which axes and quantities are outside their limits (n + k,)."""
+        inside = np.clip(q, self.limits.q_min, self.limits.q_max)
+        near = np.abs(q - inside) <= TOUCH
+        self.hold(np.where(near, inside, q))
+        return np.append(~near, self.limits.quantities.beyond(self.q) > TOUCH)
+
+    def hold(self, q: Array) -> None:
+        """Stand at q (n,)."""
+        self.q, self.qd, self.qdd = q.copy(), np.zeros(self.robot.n), np.zeros(self.robot.n)
+
+    # --- what is asked for --------------------------------------------------------------------------
+    def start_jog(self, jog: Jog) -> None:
+        """Begin or go on with a jog; InputError if it does not fit the one under way."""
+        direction = jog.checked(self.robot.n)
+        if jog.length is not None:
+            raise InputError("a length; expected 'nudge' for steps", field="jog")
+        held = self.jog
+        if held is not None:
+            if held.frame != jog.frame or (jog.frame != "joint" and held.direction != jog.direction):
+                raise InputError("another key still jogs the arm; let it go first")
+        elif jog.frame != "joint":
+            self.line = LineJog(self.robot, self.limits, self.q, direction, jog.frame)
+        self.jog = jog
+        if jog.frame == "joint":
+            self.speeds = direction
+
+    def start_nudge(self, jog: Jog) -> None:
+        """Plan a step of a given length."""
+        direction = jog.checked(self.robot.n)
+        if jog.length is None:
+            raise InputError("no length; expected the length of the step", field="jog")
+        step = direction * jog.length
+        share = Speed("fraction", jog.speed * self.settings.jog_share)
+        if jog.frame == "joint":
+            self.start_plan(MoveJ(self.q + step, share))
+            return
+        X = self.robot.fkine(self.q)
+        R = X[:3, :3] if jog.frame == "tool" else np.eye(3)
+        target = X.copy()
+        target[:3, 3] += R @ step[:3]
+        target[:3, :3] = turned(R @ step[3:]) @ X[:3, :3]
+        if step[:3].any():
+            self.start_plan(MoveL(target, Speed("m/s", jog.speed * self.settings.jog_speed)))
+        else:
+            self._start_turn(target, share.value, jog.speed * self.settings.jog_turn)
+
+    def _start_turn(self, target: Array, share: float, most: float) -> None:
+        """Plan a turn of the tool that is nowhere quicker than ``most`` [rad/s].
+
+        The top of a plan falls with its share of the axes' speeds, but not below what the share is lowered to.
+        """
+        while True:
+            trajectory = self._planned(MoveL(target, Speed("fraction", share)))
+            q, qd, _ = trajectory.sample(np.arange(0.0, trajectory.duration + self.T, 0.25 * self.T))
+            twist = np.einsum("kij,kj->ki", self.robot.jacob0(q), qd)
+            top = float(np.linalg.norm(twist[:, 3:], axis=1).max())
+            if top <= most * (1.0 + TURNING):
+                break
+            share *= most / top
+        self.cursor = self.cursor_of(trajectory)
+
+    def start_plan(self, request: MoveJ | MoveL) -> None:
+        """Plan a motion of the operator's."""
+        self.cursor = self.cursor_of(self._planned(request))
+
+    def _planned(self, request: MoveJ | MoveL) -> Trajectory:
+        try:
+            return plan(self.robot, self.q, [request], self.limits, fit=True)
+        except PathError as error:  # one move: its number and the place on its path say nothing
+            raise InputError(error.message) from None
+        except (ValueError, np.linalg.LinAlgError) as error:
+            raise InputError(f"no motion leads there ({error})") from None
+
+    def cursor_of(self, trajectory: Planned) -> Cursor:
+        """The begin of a planned motion."""
+        most = self.limits.tool_acceleration
+        tool = ToolLimit(self._tool_pace, most) if np.isfinite(most) else None
+        return Cursor(trajectory, self.limits.acceleration, tool)
+
+    def _tool_pace(self, q: Array, qd: Array) -> float:
+        return float(np.linalg.norm(self.robot.jacob0(q)[:3] @ qd))
+
+    def start_job(self, program: ProgramSource, outputs: Mapping[str, bool], *, ahead: bool = False) -> None:
+        """Begin a job at its first instruction; ``ahead``: see ``Playback``."""
+        self.playback = Playback(program, self.cursor_of, self.period_ns, outputs, ahead=ahead)
+
+    # --- every period -------------------------------------------------------------------------------
+    def resting(self) -> Motion:
+        """Where it is."""
+        return self.q, np.zeros(self.robot.n), np.zeros(self.robot.n)
+
+    def planned(self, rate: float) -> Motion:
+        """A period of the operator's planned motion."""
+        assert self.cursor is not None
+        return self.cursor.advance(self.T, rate, GENTLE)[0]
+
+    def jogging(self, rate: float) -> Motion | None:
+        """A period of the jog; None if a line cannot be kept."""
+        assert self.jog is not None
+        share = self.jog.speed * rate
+        if self.line is None:
+            return self._joints(self.speeds * (share * self.settings.jog_share) * self.limits.speed)
+        shift = self.line.unit[:3].any()
+        wanted_pace = share * (self.settings.jog_speed if shift else self.settings.jog_turn)
+        return self.line.step(self.q, self.qd, wanted_pace, self.T)
+
+    def braking(self) -> Motion:
+        """Every joint brakes for itself."""
+        self.drop()
+        return self._joints(np.zeros(self.robot.n))
+
+    def _joints(self, wanted: Array) -> Motion:
+        """A period of joints that go towards speeds (n,), each for itself; with limits of jerk where there are."""
+        if self.online is not None:
+            try:
+                return self._jerk_limited(self.online, wanted)
+            except InputError:  # no way within the limits of jerk: braking comes first
+                pass
+        return joint_step(self.q, self.qd, wanted, self.limits, self.T)
+
+    def _jerk_limited(self, online: OnlinePlanner, wanted: Array) -> Motion:
+        """A period towards as much of the wanted speeds as leaves room to stop before the limit of a quantity."""
+        A = self.limits.quantities.A
+        rows = np.zeros(
+            len(self.limits.quantities.names), dtype=bool
+        )  # quantities for which joints are slowed
+        while True:
+            slowed = A[rows].any(axis=0)
+            for share in PARTS if rows.any() else (1.0,):
+                online.reset(self.q, self.qd, self.qdd)
+                online.towards(np.where(slowed, share * wanted, wanted))
+                q, qd, qdd = online.step()
+                lost = self._lost(online) if rows.size else rows
+                if not (lost & rows).any():
+                    break
+            if not (lost & ~rows).any():
+                return q, np.where(np.abs(qd) < STILL, 0.0, qd), qdd
+            rows |= lost
+
+    def _lost(self, online: OnlinePlanner) -> BoolArray:
+        """Which quantities (k,) might leave their ranges while every joint comes to rest as soon as it can.
+
+        A joint that stops late may move a quantity on after others have stopped, so every joint counts with the
+        farthest place of its way to rest. That place never moves outwards while it stops: from a state without a
+        quantity in this list, stopping leads to such states only.
+        """
+        quantities = self.limits.quantities
+        z = quantities.values(online.state[0])
+        back, forth = online.stopping_range()
+        moves = quantities.A * back, quantities.A * forth
+        up, down = np.maximum(*moves).sum(axis=1), np.minimum(*moves).sum(axis=1)
+        high, low = quantities.high - KEPT, quantities.low + KEPT
+        return np.asarray(((up > KEPT) & (z + up > high)) | ((down < -KEPT) & (z + down < low)))
+
+    def slowing(self, pace: Pace) -> tuple[Motion, bool]:
+        """A period towards rest, on the path if there is one; whether it is reached."""
+        if self.cursor is not None:
+            return self.cursor.advance(self.T, 0.0, pace)[0], self.cursor.at_rest
+        if self.playback is not None:
+            return self.playback.slow(self.T, 0.0, pace) or self.resting(), self.playback.at_rest
+        motion = None if self.line is None else self.line.step(self.q, self.qd, 0.0, self.T)
+        if motion is not None and self.line is not None:
+            return motion, self.line.pace == 0.0
+        motion = self.braking()
+        return motion, not motion[1].any()
+
+    def fault_of(self, motion: Motion) -> tuple[str, str] | None:
+        """The axis that a motion would take beyond its limits, or further beyond them, and how; None if it is allowed.
+
+        The acceleration is watched as it is stated and as the mean that the speeds give.
+        """
+        q, qd, qdd = motion
+        low, high = self._range()
+        hardest = np.maximum(np.abs(qdd), np.abs(qd - self.qd) / self.T)
+        most = (1.0 + WATCHED) * self.limits.acceleration
+        for values, bad, bound, per in (
+            (q, ~((q >= low - ROUNDING) & (q <= high + ROUNDING)), np.where(q > high, high, low), ""),
+            (qd, ~(np.abs(qd) <= self.limits.speed * (1.0 + SLACK)), self.limits.speed, "/s"),
+            (hardest, ~(hardest <= most), self.limits.acceleration, "/s2"),
+        ):
+            if bad.any():
+                i = int(np.argmax(bad))
+                unit = self.robot.joint_units[i]
+                asked, limit = shown_apart(float(values[i]), float(bound[i]), unit, per)
+                return self.robot.joint_names[i], f"{asked}; the limit is {limit}"
+        return self._quantity_fault(q)
+
+    def _quantity_fault(self, q: Array) -> tuple[str, str] | None:
+        """The quantity that would leave its range, or go further out of it."""
+        quantities = self.limits.quantities
+        further = quantities.beyond(q) > np.maximum(quantities.beyond(self.q), 0.0) + ROUNDING
+        if not further.any():
+            return None
+        i = int(np.argmax(further))
+        unit, z = "m" if quantities.lengths[i] else "rad", float(quantities.values(q)[i])
+        limit = float(quantities.high[i] if z > quantities.high[i] else quantities.low[i])
+        stands, most = shown_apart(z, limit, unit)
+        return quantities.names[i], f"{stands}; the limit is {most}"
+
+    def _range(self) -> tuple[Array, Array]:
+        return np.minimum(self.limits.q_min, self.q), np.maximum(self.limits.q_max, self.q)
+
+    def become(self, motion: Motion) -> None:
+        """The next instant."""
+        low, high = self._range()
+        self.q, self.qd, self.qdd = np.clip(motion[0], low, high), motion[1], motion[2]

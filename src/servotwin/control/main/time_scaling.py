@@ -1,0 +1,179 @@
+r"""Along a planned motion at another pace: override, pause and stop leave the path as it is.
+
+The trajectory is a function of its own time s; a clock of variable rate r = ds/dt reads it:
+
+.. math:: q = q(s), \quad \dot q = r\, q'(s), \quad \ddot q = r^2 q''(s) + \dot r\, q'(s)     (eq:time-scaling)
+
+The rate goes to what is wanted with limited slope and limited change of slope, and no faster than the
+limits of acceleration allow. A trajectory within its limits stays so at any constant rate up to 1, so that
+standing still is always within reach. Theory: docs/theory/time-scaling.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from servotwin.description.frames import Array
+
+Motion = tuple[Array, Array, Array]  # q, qd, qdd (n,) each
+SLACK = 1e-6  # of a limit, for the rounding of a plan that uses it fully
+HALVINGS = 8
+INSTANT = 1e-4  # s, for the acceleration of the tool
+BATCH = 32  # instants that are sampled at once while the rate is constant
+
+
+class Planned(Protocol):
+    """A planned motion, at rest at both ends (``servotwin.motion.trajectory.Trajectory``)."""
+
+    @property
+    def duration(self) -> float:
+        """[s]"""
+
+    @property
+    def starts(self) -> Array:
+        """When each segment begins [s]."""
+
+    @property
+    def owners(self) -> tuple[int, ...]:
+        """The instruction of each segment."""
+
+    def sample(self, t: Array) -> Motion:
+        """Position, velocity, acceleration (k, n) at t (k,)."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How quickly the rate may change: ``slope`` [1/s], ``bend`` [1/s2]."""
+
+    slope: float
+    bend: float
+
+
+GENTLE = Pace(slope=4.0, bend=40.0)  # override and pause: from full speed to rest in about 0.35 s
+FIRM = Pace(slope=50.0, bend=math.inf)  # stop: what the limits of acceleration allow
+
+
+@dataclass(frozen=True)
+class ToolLimit:
+    """``pace``: speed of the tool point for q (n,), qd (n,) [m/s]; ``acceleration`` [m/s2] along its path at most."""
+
+    pace: Callable[[Array, Array], float]
+    acceleration: float
+
+
+class Cursor:
+    """A place on a trajectory, and the rate at which it advances; ``tool``: what its change of pace is held against."""
+
+    def __init__(self, trajectory: Planned, acceleration: Array, tool: ToolLimit | None = None) -> None:
+        self.trajectory = trajectory
+        self.acceleration = np.asarray(acceleration) * (1.0 + SLACK)
+        self.tool = tool
+        self.time = 0.0
+        self.rate, self.slope = 0.0, 0.0
+        self._here = self._sample(0.0)
+        self._ahead: list[
+            tuple[float, Motion]
+        ] = []  # instants to come at the rate and period below, last first
+        self._ahead_for = (-1.0, -1.0)
+
+    @property
+    def done(self) -> bool:
+        """Whether the end is reached."""
+        return self.time >= self.trajectory.duration
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether it stands."""
+        return self.done or self.rate == 0.0
+
+    @property
+    def owner(self) -> int:
+        """The instruction that is under way."""
+        place = int(np.searchsorted(self.trajectory.starts, self.time, side="right")) - 1
+        return self.trajectory.owners[max(place, 0)]
+
+    def advance(self, T: float, wanted: float, pace: Pace) -> tuple[Motion, float]:
+        """Go on for T [s] towards the rate ``wanted``; q, qd, qdd (n,) there and the time left after the end [s]."""
+        end = self.trajectory.duration
+        if self.time >= end:
+            return self._standing(), T
+        if self.time == 0.0:  # at its begin the motion stands, whatever the rate
+            self.rate, self.slope = wanted, 0.0
+        slope = self._within_limits(self._slope(T, wanted, pace), T)
+        for halving in range(HALVINGS + 1):
+            rate = min(max(self.rate + slope * T, 0.0), 1.0)
+            time = self.time + 0.5 * (self.rate + rate) * T
+            if slope == 0.0 and rate > 0.0:
+                time, there = self._steady(rate, T)
+            else:
+                there = self._sample(time)
+                self._ahead_for = (-1.0, -1.0)
+            qdd = rate * rate * there[2] + slope * there[1]  # eq:time-scaling
+            if slope == 0.0 or time >= end or (np.abs(qdd) <= self.acceleration).all():
+                break
+            slope = 0.0 if halving == HALVINGS - 1 else 0.5 * slope
+        mean = 0.5 * (self.rate + rate)
+        self.time, self.rate, self.slope, self._here = min(time, end), rate, slope, there
+        if time >= end:
+            self._here = self._sample(end)  # the same bits at every pace: what follows is planned from there
+            return self._standing(), min((time - end) / max(mean, 1e-9), T)
+        if rate == 0.0:
+            return self._standing(), 0.0
+        return (there[0], rate * there[1], qdd), 0.0
+
+    def _standing(self) -> Motion:
+        zero = np.zeros_like(self._here[0])
+        return self._here[0], zero, zero
+
+    def _steady(self, rate: float, T: float) -> tuple[float, Motion]:
+        """The next instant at a constant rate; a batch of them costs little more than one."""
+        if self._ahead_for != (rate, T) or not self._ahead:
+            times = self.time + rate * T * np.arange(1, BATCH + 1)
+            columns = self.trajectory.sample(np.minimum(times, self.trajectory.duration))
+            self._ahead = list(zip(times.tolist(), zip(*columns, strict=True), strict=True))[::-1]
+            self._ahead_for = (rate, T)
+        return self._ahead.pop()
+
+    def _sample(self, time: float) -> Motion:
+        q, qd, qdd = self.trajectory.sample(np.array([min(time, self.trajectory.duration)]))
+        return q[0], qd[0], qdd[0]
+
+    def _slope(self, T: float, wanted: float, pace: Pace) -> float:
+        """Slope that leads to the rate ``wanted`` without passing it."""
+        gap = wanted - self.rate
+        if gap == 0.0 and self.slope == 0.0:
+            return 0.0
+        swing = math.sqrt(2.0 * pace.bend * abs(gap)) if math.isfinite(pace.bend) else math.inf
+        goal = math.copysign(min(pace.slope, swing), gap)
+        change = pace.bend * T
+        slope = min(max(goal, self.slope - change), self.slope + change)
+        if slope * gap >= 0.0 and abs(slope) * T >= abs(gap):
+            return gap / T
+        return min(max(slope, -self.rate / T), (1.0 - self.rate) / T)
+
+    def _within_limits(self, slope: float, T: float) -> float:
+        """The slope, as far as no axis accelerates beyond its limit here."""
+        _, qd, qdd = self._here
+        moving = np.abs(qd) > 1e-12
+        if slope == 0.0 or not moving.any():
+            return slope
+        v, a, most = qd[moving], self.rate**2 * qdd[moving], self.acceleration[moving]
+        if self.tool is not None:
+            for time in (self.time, self.time + self.rate * T):  # at both ends of the period
+                pace, bend = self._tool_pace(self.tool, time)
+                v, a = np.append(v, pace), np.append(a, self.rate**2 * bend)
+                most = np.append(most, self.tool.acceleration)
+        ends = np.sort(np.stack([(-most - a) / v, (most - a) / v]), axis=0)
+        low, high = min(float(ends[0].max()), 0.0), max(float(ends[1].min()), 0.0)
+        return min(max(slope, low), high)
+
+    def _tool_pace(self, tool: ToolLimit, time: float) -> tuple[float, float]:
+        """Speed [m/s] and acceleration [m/s2] of the tool along its path, at the rate 1."""
+        here, there = self._sample(time), self._sample(time + INSTANT)
+        pace = tool.pace(here[0], here[1])
+        return max(pace, 1e-12), (tool.pace(there[0], there[1]) - pace) / INSTANT

@@ -1,0 +1,180 @@
+"""From a robot's description to the numbers that its loops run with: the one place for tuning and simulation."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from servotwin.control.tuning.gains import GAIN_ONE, Gains, Scaling, axis_gains, fixed_gains, gain_units
+from servotwin.control.tuning.sampled import Array, AxisModel, Timing
+from servotwin.description.drive_data import DriveData, drive_of, drives_of
+from servotwin.description.motors import required_current_limit, required_drive, required_drives
+from servotwin.description.problems import refuse
+from servotwin.description.schema import Controller, RobotDescription
+
+HEADROOM = 1.2  # largest speed command over what the joints' speed limits need
+TOP_SPEED = 300.0  # rad/s: largest speed command of a motor whose limits nobody states
+
+
+def controller_of(description: RobotDescription) -> Controller:
+    """The controller of a robot file, or an error that says that there is none."""
+    if description.controller is None:
+        raise refuse(
+            description,
+            "controller",
+            "missing: the loops need their periods and bandwidths; expected main_period, axis_period, "
+            "speed_period, current_period, position_bandwidth, speed_bandwidth, current_bandwidth",
+        )
+    return description.controller
+
+
+def bus_voltage_of(description: RobotDescription) -> float:
+    """Voltage of the bus [V]; ideal motors do without one, and 1 V stands for it."""
+    if description.power is not None:
+        return description.power.bus_voltage
+    if all(not required_drive(description, drive).actuator.bridge for drive in drives_of(description)):
+        return 1.0
+    raise refuse(description, "power.bus_voltage", "missing: what feeds the motors; expected such as '75 V'")
+
+
+def timing_of(controller: Controller) -> Timing:
+    """Clocks and delays of the loops. Whatever way pulses become a speed, it is the mean over one period."""
+    return Timing(
+        current_ns=controller.current_period_ns,
+        speed_ns=controller.speed_period_ns,
+        axis_ns=controller.axis_period_ns,
+        current_delay=controller.computation_delay,
+        speed_delay=controller.speed_delay,
+        axis_delay=controller.axis_delay,
+        speed_filter=(controller.speed_filter or 0.0) if controller.speed_sensing == "filtered" else 0.0,
+    )
+
+
+def axis_model(drive: DriveData, J: float) -> AxisModel:
+    """A motor behind its gear, with the inertia ``J`` of rotor and load at its shaft [kg m2]."""
+    winding = drive.electrical
+    return AxisModel(
+        R=winding.resistance,
+        L=winding.inductance_q,
+        torque_constant=winding.torque_constant,
+        # Field-oriented control takes the back-EMF out; the driver of a DC motor leaves it to its current loop.
+        voltage_constant=winding.voltage_constant if drive.actuator.brushes else 0.0,
+        J_m=drive.rotor_inertia,
+        J_load=max(J - drive.rotor_inertia, 0.0),
+        friction=drive.viscous_friction,
+        stiffness=drive.gear.stiffness,
+        damping=drive.gear.damping,
+    )
+
+
+def axis_models(description: RobotDescription, J: Array) -> list[AxisModel]:
+    """Every motor with its load: inertias J at the shafts (m,) [kg m2]."""
+    drives = required_drives(description)
+    return [axis_model(drive, float(inertia)) for drive, inertia in zip(drives, J, strict=True)]
+
+
+def gains_of(
+    description: RobotDescription, motor: str, model: AxisModel, **bandwidths: float | None
+) -> Gains:
+    """Gains of an axis: of the bandwidths, unless the file states them under ``controller.gains``.
+
+    ``bandwidths`` (current_bandwidth, speed_bandwidth, position_bandwidth)
+    replace those of the controller; a gain that the file states does not stand
+    against a bandwidth asked for here.
+    """
+    controller = controller_of(description)
+    asked = {key: value for key, value in bandwidths.items() if value is not None}
+    names = ("current_bandwidth", "speed_bandwidth", "position_bandwidth")
+    designed = axis_gains(
+        model.R,
+        model.L,
+        model.torque_constant,
+        model.J,
+        integral_time=controller.speed_integral_time,
+        **{name: asked.get(name, getattr(controller, name)) for name in names},
+    )
+    loops = {name.split("_")[0] for name in asked}
+    stated = _stated_gains(description, motor)
+    kept = {name: value for name, value in stated.items() if name.split("_")[0] not in loops}
+    return Gains(**{f.name: kept.get(f.name, getattr(designed, f.name)) for f in fields(Gains)})
+
+
+def _stated_gains(description: RobotDescription, motor: str) -> dict[str, float]:
+    """The gains of ``controller.gains``; integers over 256 in SI units (eq:fixed-point)."""
+    stated = controller_of(description).gains.get(motor)
+    if stated is None:
+        return {}
+    found = {f.name: getattr(stated, f.name) for f in fields(Gains)}
+    if stated.integers is not None:
+        units = gain_units(required_scaling(description, motor))
+        for f in fields(Gains):
+            integer = getattr(stated.integers, f.name)
+            if integer is not None:
+                found[f.name] = integer / GAIN_ONE * getattr(units, f.name)  # eq:fixed-point
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def scaling_of(description: RobotDescription, motor: str) -> Scaling | None:
+    """Scaling of integer gains; None where encoder, current limit or bus voltage are not known."""
+    drive = drive_of(description, motor)
+    if drive.counts_per_turn is None or drive.ratings.current_limit is None:
+        return None
+    if description.power is None and drive.actuator.bridge:
+        return None
+    return required_scaling(description, motor)
+
+
+def required_scaling(description: RobotDescription, motor: str) -> Scaling:
+    """Scaling of integer gains, or an error that names what it lacks."""
+    drive = drive_of(description, motor)
+    limit = required_current_limit(description, drive, ": integers count currents in parts of it")
+    if drive.counts_per_turn is None:
+        raise refuse(
+            description,
+            f"axes.{drive.owner}.encoder",
+            "missing: integers count its pulses; expected '{lines: 1000}'",
+        )
+    controller = controller_of(description)
+    return Scaling(
+        counts_per_turn=drive.counts_per_turn,
+        current_limit=limit,
+        bus_voltage=bus_voltage_of(description),
+        axis_period=controller.axis_period,
+        speed_period=controller.speed_period,
+        current_period=controller.current_period,
+    )
+
+
+def word_warnings(description: RobotDescription, motor: str, gains: Gains) -> list[str]:
+    """Integer gains that the words of a fixed-point controller do not hold, one line each."""
+    controller = controller_of(description)
+    if controller.arithmetic != "fixed":
+        return []
+    integers = fixed_gains(gains, required_scaling(description, motor))
+    most = 2 ** (controller.word_bits - 1) - 1
+    return [
+        f"axis {motor}: integer gain {f.name} {getattr(integers, f.name)} is beyond {most}, the most that "
+        f"controller.word_bits = {controller.word_bits} holds"
+        for f in fields(integers)
+        if getattr(integers, f.name) > most
+    ]
+
+
+def speed_limits(description: RobotDescription, qd_max: Array) -> Array:
+    """Largest speed command of each motor [rad/s] (m,): what ``command_voltage`` stands for."""
+    drives = required_drives(description)
+    ratios = np.array([drive.ratios for drive in drives])
+    needed = np.abs(ratios) @ np.where(np.isfinite(qd_max), qd_max, 0.0)
+    stated = [drive.ratings.max_speed or drive.ratings.rated_speed or TOP_SPEED for drive in drives]
+    return np.where(needed > 0.0, HEADROOM * needed, stated)
+
+
+def robot_gains(
+    description: RobotDescription, J: Array, **bandwidths: float | None
+) -> list[tuple[AxisModel, Gains]]:
+    """Model and gains of every motor, from inertias J at the shafts (m,) [kg m2]."""
+    return [
+        (model, gains_of(description, drive.name, model, **bandwidths))
+        for drive, model in zip(drives_of(description), axis_models(description, J), strict=True)
+    ]

@@ -1,0 +1,135 @@
+"""What the compiled axis controllers and servo drivers know and remember, one record per axis.
+
+Everything here is the controller's: its gains, its idea of the motor, its measurements and its commands.
+Angles and speeds are those of the motor; positions are counted in encoder pulses.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from servotwin.control.servo.ports import MAX_AXES
+
+
+class Law(IntEnum):
+    """Who computes the command of an axis."""
+
+    CASCADE = 0
+    COMPUTED_TORQUE = 1
+    EXTERNAL = 2  # a Python object, between two calls of the compiled loop
+    COMPILED = 3  # a compiled function, called by address
+
+
+class Level(IntEnum):
+    """What the law of an axis commands; the loops below it stay those of the servo driver."""
+
+    SPEED = 0
+    CURRENT = 1
+    VOLTAGE = 2
+
+
+class InnerLoop(IntEnum):
+    """The innermost loop of an axis."""
+
+    CURRENT = 0  # of a winding: current to voltage
+    FIELD_ORIENTED = 1  # of three phases: currents d and q to a voltage vector
+
+
+class Task(IntEnum):
+    """Tasks of the servo, in the order in which they run at one instant; rows of the table of tasks."""
+
+    MAIN = 0  # takes the next setpoint of the main controller
+    AXIS = 1
+    SPEED = 2
+    CURRENT = 3
+    LAW = 4  # of the user; runs between AXIS and SPEED
+
+
+class Sensing(IntEnum):
+    """How the servo driver finds the speed."""
+
+    COUNTED = 0
+    INVERSE_TIME = 1
+    FILTERED = 2
+
+
+class Saturation(IntEnum):
+    """Bits of the saturation word: limits that loops meet, what holds a shaft, limits that are exceeded."""
+
+    VOLTAGE = 1
+    CURRENT = 2
+    SPEED_COMMAND = 4
+    END_STOP = 8
+    STUCK = 16
+    MOTOR_SPEED = 32
+    PEAK_TORQUE = 64
+    JOINT_SPEED = 128
+    EFFORT = 256
+
+
+_REAL, _WHOLE = np.float64, np.int64
+_REALS = (
+    # gains: position, speed and current loop
+    "K_x K_xi K_n K_ni K_i K_ii "
+    # limits and the controller's idea of the motor; filter of the speed (part of the new value)
+    "i_max w_max u_max counts_per_rad J_hat K_hat f_hat L_d_hat L_q_hat psi_hat pole_pairs_hat filter "
+    # current at the full scale of its sensor, as the controller believes; 0: none is known
+    "current_range_hat "
+    # feed-forward shares
+    "share_velocity share_acceleration "
+    # voltage of the speed command that means w_max
+    "command_voltage "
+    # command of the main controller: at the last and the next of its instants, with speed and acceleration
+    "from_counts to_counts from_speed to_speed from_acceleration to_acceleration "
+    # interpolated: counts, speed [rad/s], acceleration [rad/s2]
+    "counts_ref w_path a_path "
+    # integrators, commands and measurements
+    "sum_x sum_n sum_i sum_d w_command w_ref i_feedforward i_ref w_meas i_meas i_d_meas u_ref "
+    # modulation now and the one that waits for the next period (d and q or alpha and beta for three phases)
+    "m_a m_b next_a next_b "
+    # commands that wait for the next period of their loop: speed, current and the current fed forward
+    "next_w next_i next_feedforward "
+    # encoder edges: time of the last one [s] and pulses per second, as the speed was found from them
+    "edge_time edge_rate"
+)
+_WHOLES = (
+    "count last_count fixed kp_x ki_x kp_n ki_n kp_i ki_i acc_x acc_n acc_i acc_d "
+    # count at the last edge; saturation: limits that the loops met at their last samples
+    "edge_count sensing saturation command_bits law level inner"
+)
+AXIS = np.dtype([(name, _REAL) for name in _REALS.split()] + [(name, _WHOLE) for name in _WHOLES.split()])
+
+# What all axes of a robot share: periods [s], shares of the model, and where model and law of the user stand.
+SERVO = np.dtype(
+    [(name, _REAL) for name in ("T_main", "T_axis", "T_speed", "T_current")]
+    + [(name, _REAL) for name in ("share_torque", "share_gravity", "K_p", "K_d")]
+    + [
+        (name, _WHOLE)
+        for name in (
+            # axis periods in a main period, and those since the last setpoint; delays of the loops in periods
+            *("ratio", "tick", "delay", "speed_delay", "axis_delay"),
+            # computed: some axis runs under computed torque; feeds: some current is fed forward
+            *("computed", "feeds"),
+            # due: tasks (bits) that are still to run at this instant; asking: a Python law has to answer first;
+            # no_number: a law gave no number
+            *("due", "asking", "no_number"),
+            # user_law: none (0), EXTERNAL or COMPILED; addresses of the law, of its memory, of the model
+            *("user_law", "law_at", "memory_at", "model", "model_data"),
+            # addresses of the arrays below
+            *("model_at", "signals_at", "command_at"),
+        )
+    ]
+    + [
+        ("model_buffer", _REAL, (6 * MAX_AXES,)),
+        ("signals", _REAL, (6 * MAX_AXES,)),
+        ("command", _REAL, (MAX_AXES,)),
+    ]
+)
+
+
+def zeros(dtype: np.dtype[Any], count: int) -> Any:
+    """``count`` records, every field zero."""
+    return np.zeros(count, dtype=dtype)

@@ -1,0 +1,76 @@
+"""The servo of one robot as an object: its records, its ports, and one call for every instant of its clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from servotwin.control.servo.ports import DRIVE_COMMAND, FEEDBACK, Sample
+from servotwin.control.servo.records import SERVO, Task
+from servotwin.control.servo.tasks import step_servo
+
+NEVER = 1 << 62
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass
+class ServoUnit:
+    """Everything that the servo of a robot knows, believes and remembers, and the two records of its border.
+
+    ``servo``: one record (SERVO); ``axes`` (m,): AXIS; ``tasks``: next instant, period, jitter [ns] and runs of every
+    task; ``setpoints`` (rows, m, 3): counts, speed [rad/s], acceleration [rad/s2] of the main controller, one row for
+    each of its periods, the last one kept; ``inverse`` (n, m): joints of motor angles; ``random``: state of the jitter.
+    """
+
+    servo: Any
+    axes: Any
+    tasks: Any
+    setpoints: Array
+    inverse: Array
+    random: Any
+    feedback: Any
+    command: Any
+    kept: list[Any] = field(default_factory=list)  # kernels and memory whose addresses the records hold
+
+    def step(self, now_ns: int) -> None:
+        """Run what is due at an instant, on ``feedback``; ``command`` tells when the next one is."""
+        step_servo(
+            self.servo, self.axes, self.tasks, self.setpoints, self.inverse, self.random,
+            self.feedback, self.command, now_ns,
+        )  # fmt: skip
+
+    @property
+    def asks(self) -> bool:
+        """Whether a law in Python has to answer before the loops below it run."""
+        return bool(self.servo["asking"][0])
+
+
+def servo_unit(
+    servo: Any, axes: Any, tasks: Any, inverse: Array, seed: int, ports: tuple[Any, Any] | None = None
+) -> ServoUnit:
+    """A servo that begins at the instant 0 and samples everything then.
+
+    ``ports``: arrays of one FEEDBACK and one DRIVE_COMMAND to use, such as in shared memory.
+    """
+    feedback, command = ports or (np.zeros(1, FEEDBACK), np.zeros(1, DRIVE_COMMAND))
+    feedback["time"] = command["period_start"] = -1
+    command["next"], command["samples"] = 0, Sample.COUNT | Sample.EDGE | Sample.CURRENT
+    fields: Any = SERVO.fields
+    for name, array in (("model_at", "model_buffer"), ("signals_at", "signals"), ("command_at", "command")):
+        servo[name] = servo.ctypes.data + fields[array][1]
+    random = np.array([seed], dtype=np.uint64)
+    return ServoUnit(servo, axes, tasks, np.zeros((1, len(axes), 3)), inverse, random, feedback, command)
+
+
+def task_table(periods: dict[Task, int], jitter: int) -> Any:
+    """Next instant, period, jitter [ns] and number of runs of every task; those without a period never run.
+
+    The current loop is locked to the carrier of the bridge and has no jitter.
+    """
+    tasks = np.zeros((len(Task), 4), dtype=np.int64)
+    tasks[:, 0] = NEVER
+    for task, period in periods.items():
+        tasks[task] = (0, period, 0 if task in (Task.CURRENT, Task.LAW) else jitter, 0)
+    return tasks

@@ -1,0 +1,115 @@
+"""What is wrong with the loops of axes: unstable, nearly so, or not nested; equal complaints become one line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from servotwin.control.tuning.gains import Gains
+from servotwin.control.tuning.loops import AxisLoops, Loop, axis_loops
+from servotwin.control.tuning.sampled import AxisModel, Timing
+
+LOWEST_PHASE_MARGIN = math.radians(30.0)
+NESTING = 3.0  # an inner loop should cross over this many times faster than the one around it
+SHOWN = 12  # axes that a line names
+
+
+@dataclass(frozen=True)
+class LoopWarning:
+    """One loop of one axis with one load: ``kind`` says what is wrong in general, ``text`` here, with numbers.
+
+    The larger ``size`` [-], the worse; it compares warnings of one kind.
+    """
+
+    kind: str
+    axis: str
+    text: str
+    size: float
+
+
+def check_loops(
+    axis: str,
+    model: AxisModel,
+    gains: Gains,
+    timing: Timing,
+    where: str = "",
+    running: Sequence[str] = ("current", "speed", "position"),
+) -> list[LoopWarning]:
+    """Warnings about loops that oscillate, nearly do, or do not nest; [] if all is well.
+
+    ``where`` says which load the model stands for, such as 'lightest load'; ``running`` names the loops
+    that are closed.
+    """
+    return loop_warnings(axis, axis_loops(model, gains, timing), where, running)
+
+
+def loop_warnings(
+    axis: str,
+    loops: AxisLoops,
+    where: str = "",
+    running: Sequence[str] = ("current", "speed", "position"),
+) -> list[LoopWarning]:
+    """The warnings of ``check_loops`` for loops that are at hand."""
+    place = f"axis {axis}, {where}, " if where else f"axis {axis}, "
+    found = []
+    judged = [loop for loop in loops.all if loop.name in running]
+    for loop in judged:
+        margin, phase = _margin_text(loop), loop.phase_margin
+        if not loop.stable:
+            text = f"{place}{loop.name} loop: unstable ({margin})"
+            found.append(LoopWarning(f"{loop.name} loop unstable", axis, text, -(loop.gain_margin or 0.0)))
+            break  # the loops around it cannot be judged
+        if phase is not None and phase < LOWEST_PHASE_MARGIN:
+            wanted = f"{math.degrees(LOWEST_PHASE_MARGIN):.0f} deg"
+            text = f"{place}{loop.name} loop: {margin}; expected at least {wanted}"
+            found.append(LoopWarning(f"{loop.name} loop: phase margin below {wanted}", axis, text, -phase))
+    for inner, outer in pairwise(judged):
+        if not inner.stable or inner.crossover is None or outer.crossover is None:
+            continue
+        times = inner.crossover / outer.crossover
+        if times >= NESTING:
+            continue
+        kind = f"{inner.name} loop crosses over less than {NESTING:g} times as fast as the {outer.name} loop"
+        text = (
+            f"{place}{inner.name} loop crosses over at {inner.crossover:.0f} rad/s, only "
+            f"{times:.2f} times the {outer.name} loop's "
+            f"{outer.crossover:.0f} rad/s; expected at least {NESTING:g} times"
+        )
+        found.append(LoopWarning(kind, axis, text, -times))
+    return found
+
+
+def summarised(warnings: Iterable[LoopWarning]) -> list[str]:
+    """One line for each kind of warning: the worst one whole, and the axes it concerns."""
+    kinds: dict[str, list[LoopWarning]] = {}
+    for warning in warnings:
+        kinds.setdefault(warning.kind, []).append(warning)
+    lines = []
+    for kind, group in kinds.items():
+        worst = max(group, key=lambda warning: warning.size)
+        axes = list(dict.fromkeys(warning.axis for warning in group))
+        if len(group) == 1:
+            lines.append(worst.text)
+            continue
+        named = f"ax{'i' if len(axes) == 1 else 'e'}s {', '.join(axes[:SHOWN])}{', ...' if len(axes) > SHOWN else ''}"
+        lines.append(f"{kind}: {named}; worst: {worst.text}")
+    return lines
+
+
+def _margin_text(loop: Loop) -> str:
+    parts = []
+    if loop.phase_margin is not None:
+        parts.append(f"phase margin {_below(math.degrees(loop.phase_margin))} deg")
+    if loop.gain_margin is not None:
+        parts.append(f"gain margin {loop.gain_margin:.2f}")
+    return ", ".join(parts) or "no margin"
+
+
+def _below(phase: float) -> str:
+    """The phase [deg] with as many digits as show that it is below what is expected: 29.6, not 30."""
+    wanted = round(math.degrees(LOWEST_PHASE_MARGIN), 9)
+    digits = range(4) if phase < wanted else range(1)
+    texts = [f"{phase:.{n}f}" for n in digits]
+    return next((text for text in texts if float(text) != wanted), texts[-1])

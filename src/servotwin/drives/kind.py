@@ -1,0 +1,86 @@
+"""What a kind of actuator declares about itself; the kinds stand in folders of their own, the list in ``table``.
+
+Nothing here is compiled, so that descriptions can be read without a compiler. What compiled code needs of a kind
+stands in the kind's ``model``, and is called through ``simulation.plant.actuators``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+UNIT_TORQUE_CONSTANT = 1.0  # N m/A: what is commanded to a motor without torque constant is its torque
+PHASE = 2.0 / 3.0  # amplitude of a phase's back-EMF over the torque per amplitude of the q current
+
+
+class Feed(IntEnum):
+    """What the servo's command becomes at the actuator."""
+
+    COMMAND = 0  # a current, which the drive itself brings about
+    H_BRIDGE = 1  # the voltage of two legs
+    THREE_PHASE = 2  # the voltages of three legs
+
+
+@dataclass(frozen=True)
+class Winding:
+    """What turns the current of a driver into torque; amplitudes of one phase of a star where there are three.
+
+    An ideal motor has neither resistance nor inductance, and one ampere is one newton metre unless a torque
+    constant says otherwise.
+    """
+
+    resistance: float = 0.0  # [ohm], without that of the bridge
+    inductance: float = 0.0  # [H]; 0: the current has no state of its own
+    inductance_d: float = 0.0  # along the magnets [H]; with one phase the inductance
+    inductance_q: float = 0.0  # across the magnets [H]; with one phase the inductance
+    torque_constant: float = UNIT_TORQUE_CONSTANT  # [N m/A]
+    has_torque_constant: bool = False  # it is stated; else nobody knows the current
+    phases: int = 1
+    pole_pairs: int = 0  # 0 with brushes
+    flux: float = 0.0  # of the magnets [V s]
+
+    @property
+    def voltage_constant(self) -> float:
+        """Back-EMF per speed [V s/rad]: the torque constant (eq:dc-motor), of a phase two thirds of it (eq:pmsm)."""
+        return self.torque_constant if self.phases == 1 else PHASE * self.torque_constant
+
+
+@dataclass(frozen=True)
+class ActuatorKind:
+    """One kind of actuator.
+
+    ``needed``: fields of ``motor`` that its model cannot do without. ``states``: what it adds to the state of the
+    plant, the current that a driver measures first. ``winding``: its electrical data from those fields, None if no
+    current drives it. ``problem``: a field and what is wrong with it, or None.
+    """
+
+    name: str
+    code: int  # in the records of compiled code
+    feed: Feed
+    needed: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    winding: Callable[[Any], Winding] | None = None
+    problem: Callable[[Any], tuple[str, str] | None] = lambda motor: None
+    driver: str = ""  # drives that feed it: those of one driver feed all its kinds
+    simulated: bool = True
+    exact: bool = True  # its states are known in closed form over a window of the fast method
+    meant: tuple[tuple[tuple[str, ...], str], ...] = ()  # words of people for it, and what to tell them
+    brushes: bool = False  # back-EMF of a DC motor: its driver leaves it to the current loop
+
+    @property
+    def three_phase(self) -> bool:
+        """Whether a bridge of three legs feeds it."""
+        return self.feed is Feed.THREE_PHASE
+
+    @property
+    def bridge(self) -> bool:
+        """Whether a bridge on the intermediate circuit feeds it."""
+        return self.feed is not Feed.COMMAND
+
+
+def stated_constant(motor: Any) -> tuple[float, bool]:
+    """Torque constant of a motor [N m/A], and whether it is stated."""
+    K = motor.torque_constant
+    return (UNIT_TORQUE_CONSTANT, False) if K is None else (K, True)

@@ -1,0 +1,1 @@
+"""A simulated run against a measured one."""

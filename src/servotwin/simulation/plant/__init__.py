@@ -1,0 +1,1 @@
+"""The compiled simulator: plant, servo and record, instant by instant."""

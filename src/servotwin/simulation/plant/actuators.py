@@ -1,0 +1,147 @@
+"""Compiled code of all kinds of actuators, chosen by the kind of each motor: the compiled half of ``drives.table``.
+
+The rest of the simulator knows what feeds a motor (``feed``) and how many states it has (``width``), not its kind.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from servotwin.compiled.jit import helper
+from servotwin.compiled.native_calls import call_actuator
+from servotwin.drives.dc import DC as DC_KIND
+from servotwin.drives.dc.model import dc_rates, dc_speed_gain, dc_window_interval
+from servotwin.drives.dc_reduced import DC_REDUCED as DC_REDUCED_KIND
+from servotwin.drives.dc_reduced.model import (
+    dc_reduced_current,
+    dc_reduced_rates,
+    dc_reduced_speed_gain,
+    dc_reduced_window_interval,
+)
+from servotwin.drives.kind import Feed
+from servotwin.drives.own import CODE, EFFORT, LOSS, POWER
+from servotwin.drives.pmsm import PMSM as PMSM_KIND
+from servotwin.drives.pmsm.interval import pmsm_interval
+from servotwin.drives.pmsm.model import pmsm_rates, pmsm_speed_gain, pmsm_torque, stator_currents
+
+DC, DC_REDUCED, PMSM, OWN = DC_KIND.code, DC_REDUCED_KIND.code, PMSM_KIND.code, CODE
+COMMAND, H_BRIDGE, THREE_PHASE = int(Feed.COMMAND), int(Feed.H_BRIDGE), int(Feed.THREE_PHASE)
+
+
+@helper
+def actuator_rates(
+    world: Any, motor: Any, u_bus: float, theta: float, w: float, y: Any, dy: Any, dz: Any
+) -> tuple[float, float, float, float]:
+    """Torque [N m], power from the supply [W], i^2 [A^2], current from the bus [A]; the rates of its states in dy."""
+    if motor.kind == DC:
+        return dc_rates(motor, u_bus, w, y, dy)
+    if motor.kind == PMSM:
+        return pmsm_rates(motor, u_bus, theta, w, y, dy)
+    if motor.kind == DC_REDUCED:
+        return dc_reduced_rates(motor, u_bus, w)
+    if motor.kind == OWN:
+        return own_rates(world, motor, u_bus, theta, w, dz)
+    tau = 0.0 if motor.open else motor.torque_command
+    return tau, tau * w, 0.0, 0.0
+
+
+@helper
+def own_rates(
+    world: Any, motor: Any, u_bus: float, theta: float, w: float, dz: Any
+) -> tuple[float, float, float, float]:
+    """The same of an actuator of the user's; y and dy are always those of the record."""
+    code, out, k = world.code, world.scratch.actuator_out, max(motor.current_at, 0)
+    command, supply = (0.0, 0.0) if motor.open else (motor.current_command, u_bus)
+    call_actuator(
+        motor.own_rates, code.ys_at + 8 * k, code.dy_at + 8 * k, code.actuator_out_at, motor.own_parameters,
+        theta, w, command, supply,
+    )  # fmt: skip
+    dz[motor.loss_at] = out[LOSS]
+    return out[EFFORT], out[POWER], 0.0, 0.0
+
+
+@helper
+def current_and_torque(motor: Any, u_bus: float, w: float, y: Any) -> tuple[float, float]:
+    """Current [A] and torque [N m] at this instant; the current of a synchronous motor is its amplitude."""
+    k = motor.current_at
+    if motor.kind == DC:
+        return y[k], motor.K * y[k]
+    if motor.kind == PMSM:
+        return math.hypot(y[k], y[k + 1]), pmsm_torque(motor, y[k], y[k + 1])
+    if motor.kind == OWN:
+        return 0.0 if motor.open else motor.current_command, motor.tau
+    if motor.open:
+        return 0.0, 0.0
+    if motor.kind == DC_REDUCED:
+        i = dc_reduced_current(motor, motor.s_a * u_bus, w)
+        return i, motor.K * i
+    return motor.torque_command / motor.K, motor.torque_command
+
+
+@helper
+def shown_current(motor: Any, u_bus: float, theta: float, w: float, y: Any) -> float:
+    """Current of the winding, or of phase a of three [A]."""
+    if motor.kind == PMSM:
+        return stator_currents(motor, theta, y[motor.current_at], y[motor.current_at + 1])[0]
+    return current_and_torque(motor, u_bus, w, y)[0]
+
+
+@helper
+def currents_at_start(motor: Any, y: Any) -> tuple[float, float, float, float, float, float, float, float]:
+    """Currents i and i_q, fluxes d and q, cosine and sine of the electrical angle, size of current and torque."""
+    k = motor.current_at
+    if motor.kind != PMSM:
+        i = y[k] if k >= 0 else 0.0
+        return i, 0.0, 0.0, 0.0, 0.0, 0.0, abs(i), abs(motor.K * i)
+    i, i_q = y[k], y[k + 1]
+    cos, sin = math.cos(motor.pole_pairs * motor.theta), math.sin(motor.pole_pairs * motor.theta)
+    flux_d, flux_q = motor.L_d * i + motor.psi, motor.L_q * i_q
+    return i, i_q, flux_d, flux_q, cos, sin, math.hypot(i, i_q), abs(pmsm_torque(motor, i, i_q))
+
+
+@helper
+def window_interval(
+    world: Any, motor: Any, u: float, u_b: float, i: float, i_q: float, flux_d: float, flux_q: float,
+    cos: float, sin: float, c: float, s: float, passed: float, tau: float,
+) -> tuple[
+    float, float, float, float, float, float, float, float, float, float, float, float, float
+]:  # fmt: skip
+    """A motor over ``tau`` seconds of a window, between two edges, exactly.
+
+    ``u``, ``u_b``: voltage, of three phases alpha and beta; ``passed``: time since the window began; ``cos``, ``sin``
+    and ``c``, ``s``: of the electrical angle when the window and when the interval began. Gives i, i_q, fluxes, c, s,
+    then impulse and moment of the torque, integral of i^2, energy, integral of i_q, largest current and torque.
+    """
+    w = motor.w + passed * (motor.w_dot + passed * motor.w_ddot / 2)
+    slope = motor.w_dot + motor.w_ddot * passed
+    first = lever = square = gained = charge = 0.0
+    if motor.kind == DC:
+        i, first, lever, square, gained = dc_window_interval(motor, u, i, w, slope, tau)
+    elif motor.kind == PMSM:
+        if not motor.open:
+            g_d, g_q = 1.0 / motor.L_d, 1.0 / motor.L_q
+            flux_d, flux_q, c, s, first, lever, _, _, gained, square, charge = pmsm_interval(
+                world.scratch.flux_points, motor.R + motor.R_bridge, g_d, g_q, motor.psi, motor.pole_pairs,
+                motor.w, motor.w_dot, motor.w_ddot, cos, sin, c, s, u, u_b, flux_d, flux_q, passed, tau, passed,
+            )  # fmt: skip
+            i, i_q = (flux_d - motor.psi) * g_d, flux_q * g_q
+        most, strongest = math.hypot(i, i_q), abs(pmsm_torque(motor, i, i_q))
+        return i, i_q, flux_d, flux_q, c, s, first, lever, square, gained, charge, most, strongest
+    elif motor.kind == DC_REDUCED:
+        i, before, first, lever, square, gained = dc_reduced_window_interval(motor, u, w, slope, tau)
+        most = max(abs(before), abs(i))
+        return i, i_q, flux_d, flux_q, c, s, first, lever, square, gained, charge, most, abs(motor.K) * most
+    return i, i_q, flux_d, flux_q, c, s, first, lever, square, gained, charge, abs(i), abs(motor.K * i)
+
+
+@helper
+def speed_gain(motor: Any, span: float) -> float:
+    """Speed of the rotor by the current that a missed acceleration makes in a window [s]."""
+    if motor.kind == DC:
+        return dc_speed_gain(motor, span)
+    if motor.kind == PMSM:
+        return pmsm_speed_gain(motor, span)
+    if motor.kind == DC_REDUCED:
+        return dc_reduced_speed_gain(motor, span)
+    return 0.0

@@ -1,0 +1,454 @@
+"""Robot, drives and controller as the data of the compiled loop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from servotwin.control.servo.axis_data import bus_voltage_of, controller_of
+from servotwin.control.servo.records import InnerLoop
+from servotwin.control.servo.unit import ServoUnit
+from servotwin.description.checks import motor_names
+from servotwin.description.motors import current_limit, required_drives
+from servotwin.description.problems import refuse
+from servotwin.description.schema import RobotDescription
+from servotwin.drives.kind import Feed
+from servotwin.drives.records import FREE, STOP, STUCK, zeros
+from servotwin.equations.derivation import Numbers
+from servotwin.errors import UnsupportedError
+from servotwin.kernels.kernel_store import Entry, entry, step_entry
+from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+from servotwin.simulation.plant.drive_records import (
+    fill_friction,
+    motor_records,
+    power_record,
+    sensor_records,
+)
+from servotwin.simulation.plant.friction_data import joint_curves
+from servotwin.simulation.plant.limit_log import AXIS_LOG
+from servotwin.simulation.plant.loop import run
+from servotwin.simulation.plant.loop_closure import SOUND
+from servotwin.simulation.plant.own_actuator import OwnActuator, attach_own, own_actuators
+from servotwin.simulation.plant.pieces import addresses
+from servotwin.simulation.plant.recording import HEAD, LOG_PERIOD, NEVER, PER_LOG, PER_ROW
+from servotwin.simulation.plant.records import (
+    MAX_FREE,
+    MAX_JOINTS,
+    PER_BUS,
+    PER_MOTOR,
+    WORLD,
+    address_of,
+    tableau,
+)
+from servotwin.simulation.plant.servo_records import build_servo
+from servotwin.simulation.plant.start import Start, Started, begin
+from servotwin.simulation.plant.status import PIECE_MISSING, SERVO_WANTED
+from servotwin.simulation.scenario.parts import Solver
+from servotwin.simulation.windows.choice import Method, Window, first_choice
+
+EDGE_STEPS = 2  # of the fast method between two edges, where a window goes from edge to edge
+STOP_MARGIN = 0.05  # end stops lie beyond the position limits by this part of the stroke
+OPEN_END = 1e9
+FIRST_LOG, LONGEST_LOG = (
+    1 << 10,
+    1 << 20,
+)  # rows of the log of the motion; powers of two, so that it can be halved
+MEET_EVENTS = {Window.EVENT_STEPS, Window.GENERAL, Window.DC_FRICTION}  # windows with events on their way
+
+
+@dataclass
+class Machine:
+    """Everything ``loop.run`` works on; ``advance`` runs it."""
+
+    world: Any
+    power: Any
+    motors: Any
+    sensors: Any
+    stops: Any
+    logs: Any  # limits met, per axis
+    noise: Any  # state of the sensors' random numbers
+    servo: ServoUnit
+    rows: Array
+    log: Array
+    zoom: Array
+    kept: list[Any] = field(default_factory=list)  # kernels whose addresses the records hold
+    own: dict[int, OwnActuator] = field(default_factory=dict)  # actuators of the user's, by motor
+    compile_s: float = 0.0  # spent on pieces that a run met on its way
+    started: Started = field(init=False)  # how it began
+    exchange: Callable[[ServoUnit], None] | None = None  # with a servo elsewhere
+
+    def advance(self, until_ns: int) -> None:
+        """Simulate up to an instant [ns]."""
+        self.run(until_ns)
+        while True:
+            status = self.world["state"]["status"][0]
+            if status == PIECE_MISSING:
+                self.world["state"]["status"] = 0
+                began = time.perf_counter()
+                attach_pieces(self, every=True)
+                self.compile_s += time.perf_counter() - began
+            elif status == SERVO_WANTED and self.exchange is not None:
+                self.exchange(self.servo)
+                self.world["state"]["status"] = 0
+            else:
+                return
+            self.run(until_ns)
+
+    def hand_over(self, exchange: Callable[[ServoUnit], None]) -> None:
+        """Let a servo elsewhere drive this plant: ``exchange`` gives it FEEDBACK and fills in its DRIVE_COMMAND."""
+        self.exchange = exchange
+        self.world["servo_elsewhere"] = 1
+
+    def run(self, until_ns: int) -> None:
+        """The same, unless the run meets a piece that is not compiled yet."""
+        unit = self.servo
+        run(
+            self.world, self.power, self.motors, self.sensors, self.stops, self.logs, self.noise,
+            unit.servo, unit.axes, unit.tasks, unit.setpoints, unit.inverse, unit.random, unit.feedback, unit.command,
+            self.rows, self.log, self.zoom, until_ns,
+        )  # fmt: skip
+
+    @property
+    def axes(self) -> Any:
+        """The records of the servo's axes."""
+        return self.servo.axes
+
+    @property
+    def inverse(self) -> Array:
+        """Joints of motor angles (n, m), as the servo believes."""
+        return self.servo.inverse
+
+    def reserve(self, until_ns: int, *, rows: bool = True) -> None:
+        """Make room for the rows of the record and of the log of the motion up to an instant [ns]."""
+        world = self.world[0]
+        span = until_ns - int(world["state"]["now"])
+        if rows:
+            needed = int(world["record"]["rows"]) + span // int(world["record"]["row_every"]) + 2
+            if needed > len(self.rows):
+                self.rows = longer(self.rows, max(2 * len(self.rows), needed))
+        needed = (
+            int(world["record"]["log_rows"]) + span // int(world["record"]["log_every"]) + 3
+        )  # never full but at its longest
+        self.log = longer(self.log, min(1 << needed.bit_length(), LONGEST_LOG))
+
+    def close(self) -> None:
+        """Write the last rows of a run that is over, where they are not there yet and have their room."""
+        self.world["record"]["closing"] = 1
+        self.run(int(self.world["state"]["now"][0]))
+        self.world["record"]["closing"] = 0
+
+    @property
+    def y(self) -> Array:
+        """State now, a view."""
+        return self.world["state"]["y"][0]  # type: ignore[no-any-return]
+
+    @property
+    def N(self) -> Array:
+        """The transmission theta_m = N q."""
+        n = int(self.world["n"][0])
+        return self.world["N"][0, :n, :n]  # type: ignore[no-any-return]
+
+    @property
+    def x(self) -> Array:
+        """Free coordinates of the arm now."""
+        return np.array(self.y[: int(self.world["n_x"][0])])
+
+    @property
+    def qd(self) -> Array:
+        """Joint speeds now."""
+        n, n_x = int(self.world["n"][0]), int(self.world["n_x"][0])
+        return np.array(self.y[n_x : n_x + n])
+
+
+def build_machine(
+    belief: RobotDescription,
+    truth: RobotDescription,
+    model: Robot,
+    plant: Robot,
+    start: Start,
+    solver: Solver,
+    *,
+    seed: int = 1,
+    rows: int = 1,
+    row_every_ns: int = 1_000_000,
+    every_piece: bool = False,
+    allow_code: bool = False,
+) -> Machine:
+    """A machine that has just begun as ``start`` says, its servos holding it there.
+
+    The controller is made of ``belief`` and ``model``, everything else of ``truth`` and ``plant``.
+
+    ``every_piece`` compiles at once what most robots need only at end stops, for faults and for a zoom.
+    """
+    check_alike(belief, truth)
+    square_transmission(plant)
+    motors, own = motor_records(truth), own_actuators(truth, allow_code=allow_code)
+    kept = attach_own(motors, own)
+    limits = [current_limit(belief, drive) for drive in required_drives(belief)]
+    sensors = sensor_records(truth, limits)
+    n, m = plant.mechanism.n_q, len(motors)
+    n_x = n + len(plant.mechanism.passive_names)
+    world, entries = world_record(truth, plant, motors, n_x, solver, rows, row_every_ns)
+    servo = build_servo(belief, model, square_transmission(model), seed)
+    # a driver that nothing tells the full scale of its sensor gets amperes
+    sensors["current_full_scale"][servo.axes["current_range_hat"] == 0.0] = 0.0
+    # the drive of a synchronous motor closes its loop in rotor coordinates; an ideal one takes its place with a current
+    servo.axes["inner"] = np.where(
+        motors["feed"] == Feed.THREE_PHASE, InnerLoop.FIELD_ORIENTED, InnerLoop.CURRENT
+    )
+    machine = Machine(
+        world,
+        power_record(truth, solver, controller_of(belief).current_period, limits),
+        motors,
+        sensors,
+        stop_records(plant, truth),
+        zeros(AXIS_LOG, m),
+        np.array([seed], dtype=np.uint64),
+        servo,
+        np.zeros((rows, HEAD + n_x + n + PER_ROW * m)),
+        np.zeros((FIRST_LOG, PER_LOG + int(world["n_x"][0]))),
+        np.zeros((1, 2 + 3 * m)),
+        entries,
+    )
+    machine.own, machine.kept = own, [*machine.kept, *kept]
+    period = controller_of(belief).current_period_ns
+    world["record"]["log_every"] = world["record"]["log_next"] = max(LOG_PERIOD // period, 1) * period
+    attach_drives(machine)
+    attach_closure(machine, plant)
+    machine.started = begin(machine, plant, model, start)
+    first_choice(machine)
+    fill_schemes(machine, solver)
+    attach_step(machine, plant)
+    attach_pieces(machine, every=every_piece)
+    return machine
+
+
+def longer(table: Array, rows: int) -> Array:
+    """A table with so many rows at least; what it holds stays."""
+    if rows <= len(table):
+        return table
+    return np.concatenate([table, np.zeros((rows - len(table), table.shape[1]))])
+
+
+def attach_drives(machine: Machine) -> None:
+    """Tell the record where it and its companions stand; the motors side by side for the DC window."""
+    world, motors = machine.world[0], machine.motors
+    for name, array in (
+        ("world", machine.world),
+        ("power", machine.power),
+        ("motors", motors),
+        ("stops", machine.stops),
+    ):
+        world["code"][f"{name}_at"] = array.ctypes.data
+    m = len(motors)
+    world["pulses"] = 1 if machine.power["two_level"][0] else 2  # of a bridge in a window
+    world["separate"] = int(
+        world["diagonal"]
+        and world["n_x"] == world["n"]
+        and world["elastic"] == 0
+        and (motors["eta"] >= 1.0).all()
+    )
+    world["joint_friction"] = int(machine.stops["has_friction"].any())
+    ratio = np.diag(machine.N)
+    slope = 1.0 / np.where(motors["L"] > 0.0, motors["L"], 1.0)
+    world["ratio"][:m], world["dc"]["K"][:m], world["dc"]["inverse_L"][:m] = ratio, motors["K"], slope
+    world["dc"]["joint_K"][:m], world["viscous"][:m] = ratio * motors["K"], ratio**2 * motors["f"]
+    world["dc"]["decay"][:m] = (motors["R"] + motors["R_bridge"]) * slope
+    world["dc"]["emf_rate"][:m] = motors["K"] * slope
+    world["inverse_ratio"][:m] = 1.0 / np.where(ratio != 0.0, ratio, 1.0)
+    world["dc"]["joint_emf_rate"][:m] = motors["K"] * ratio * slope
+
+
+def attach_pieces(machine: Machine, *, every: bool) -> None:
+    """Tell the record where the compiled pieces are: those of the window that runs now, or all that may follow.
+
+    Compiling takes seconds; most runs of robots without dry friction never need the others.
+    """
+    world = machine.world[0]
+    windows = {Window(int(world["choice"]["moving"]))}
+    if every or windows & MEET_EVENTS:
+        windows |= {Window.EVENT_STEPS, Window(int(world["choice"]["at_stop"]))}
+    names = [window.name.lower() for window in sorted(windows)]
+    if Window.EVENT_STEPS in windows:
+        names += ["constrained_arm", "change_modes"]
+    if machine.power["dead_time"][0] > 0.0 or machine.power["storage_time"][0] > 0.0:
+        names.append("dead_time_pattern")
+    if world["n_x"] > world["n"]:
+        names.append("loop_closure")
+    for name, address in addresses(names, meanwhile=lambda: machine.run(0)).items():
+        if name.upper() in Window.__members__:
+            world["code"]["windows"][Window[name.upper()]] = address
+        else:
+            world["code"][name] = address
+
+
+def check_alike(belief: RobotDescription, truth: RobotDescription) -> None:
+    """Complain about a robot that its controller could not be wired to: other joints, motors or kinds of motors."""
+    for what, known, true in (
+        ("joints", belief.joint_names, truth.joint_names),
+        ("motors", tuple(motor_names(belief)), tuple(motor_names(truth))),
+    ):
+        if known != true:
+            raise refuse(
+                truth,
+                "axes",
+                f"the robot as it is has the {what} {', '.join(true)}; expected those that its controller knows, "
+                f"{', '.join(known)}",
+            )
+    for true_drive, believed in zip(required_drives(truth), required_drives(belief), strict=True):
+        kind, driver = true_drive.actuator, believed.actuator
+        if kind.bridge and kind.driver != driver.driver:
+            raise refuse(
+                truth,
+                f"axes.{true_drive.owner}.motor.kind",
+                f"'{kind.name}' in truth, at a driver for '{driver.name}'; expected a motor that the driver feeds, or "
+                "ideal",
+            )
+
+
+def square_transmission(robot: Robot) -> Array:
+    """N of theta_m = N q; every joint must have its motor."""
+    N = robot.mechanism.rotors.N
+    if N.shape[0] != N.shape[1] or abs(np.linalg.det(N / np.abs(N).max())) < 1e-12:
+        raise UnsupportedError(
+            f"{robot.name}: {N.shape[0]} motors for {N.shape[1]} joints; a simulation needs one motor for each "
+            "joint (gear ratios, or a square transmission matrix)"
+        )
+    return np.ascontiguousarray(N, dtype=np.float64)
+
+
+def world_record(
+    truth: RobotDescription, plant: Robot, motors: Any, n_x: int, solver: Solver, rows: int, every: int
+) -> tuple[Any, list[Any]]:
+    """Layout of the state, the arm's kernels, the method."""
+    world = zeros(WORLD, 1)
+    w = world[0]
+    n, m = plant.mechanism.n_q, len(motors)
+    if n > MAX_JOINTS or n_x > MAX_FREE:
+        raise UnsupportedError(
+            f"{plant.name}: {n} joints and {n_x - n} passive ones; a simulation has room for {MAX_JOINTS} joints and "
+            f"{MAX_FREE} in all"
+        )
+    elastic = int((motors["flexible"] >= 0).sum())
+    w["n"], w["n_x"], w["m"], w["elastic"] = n, n_x, m, elastic
+    w["at_theta"] = n_x + n
+    w["at_w"] = w["at_theta"] + elastic
+    at = int(w["at_w"]) + elastic
+    for motor in motors:
+        width = int(motor["width"])
+        motor["current_at"] = at if width else -1
+        at += width
+    has_bus = truth.power is not None and truth.power.capacitance is not None
+    w["at_bus"] = at if has_bus else -1
+    w["n_y"] = at + has_bus
+    synchronous, own = motors["feed"] == Feed.THREE_PHASE, motors["exact"] == 0
+    charges, losses = PER_MOTOR * m + PER_BUS, PER_MOTOR * m + PER_BUS + int(synchronous.sum())
+    w["n_z"] = losses + int(own.sum())
+    motors["charge_at"] = np.where(synchronous, charges + np.cumsum(synchronous) - 1, -1)
+    motors["loss_at"] = np.where(own, losses + np.cumsum(own) - 1, -1)
+    w["runge_kutta"] = int(own.any())
+    w["state"]["u_bus"] = bus_voltage_of(truth)
+    N = plant.mechanism.rotors.N
+    w["diagonal"] = int(np.array_equal(N, np.diag(np.diag(N))))
+    w["method"] = Method.named(solver.method)
+    w["adaptive"] = int(solver.method == "adaptive")
+    w["tolerance"] = solver.tolerance
+    # one step between two edges would lose some 5e-6 of the energy where shafts stick and slide
+    w["steps"] = max(solver.steps, EDGE_STEPS) if solver.method == "fast" else solver.steps
+    w["averaged"] = int(solver.pwm == "averaged")
+    w["record"]["row_every"], w["record"]["row_next"] = every, every
+    w["N"][:n, :n] = N
+    for name in ("inputs", "outputs", "ys", "dy", "actuator_out"):
+        w["code"][f"{name}_at"] = address_of(world, f"scratch.{name}")
+    w["state"]["period_start"] = -1
+    w["record"]["zoom_from"] = w["record"]["zoom_to"] = NEVER
+    entries = arm_entries(plant, motors)
+    w["code"]["accel"], w["code"]["accel_data"] = entries[0].address, entries[0].data.ctypes.data
+    w["code"]["motion"], w["code"]["motion_data"] = entries[1].address, entries[1].data.ctypes.data
+    return world, list(entries)
+
+
+def arm_entries(plant: Robot, motors: Any) -> tuple[Entry, Entry]:
+    """Forward dynamics with the rotors behind stiff gears, and M, h of the arm alone."""
+    numbers = arm_numbers(plant, motors)
+    if plant.closed:
+        return entry("closed_drift", numbers, drives=True), entry("closed_motion_terms", numbers)
+    return entry("accel", numbers, drives=True), entry("motion", numbers)
+
+
+def arm_numbers(plant: Robot, motors: Any) -> Numbers:
+    """The arm with those rotors that turn with its joints."""
+    stiff = np.where(motors["flexible"] < 0, motors["J"], 0.0)
+    elastic = [plant.mechanism.rotors.names[k] for k in plant.mechanism.rotors.spinning if not stiff[k]]
+    if elastic:
+        raise UnsupportedError(
+            f"{plant.name}: rotor_coupling full behind the elastic gears of {', '.join(elastic)} is not there yet; "
+            "leave out their stiffness, or take rotor_coupling: reflected"
+        )
+    mechanism = plant.mechanism.with_(rotors=replace(plant.mechanism.rotors, J_m=stiff))
+    return Robot(mechanism, engine="auto").numbers
+
+
+def attach_step(machine: Machine, plant: Robot) -> None:
+    """The generated RK4 step, for robots that it fits."""
+    world = machine.world[0]
+    if world["choice"]["moving"] != Window.GENERATED_RK4:
+        return
+    step = step_entry(arm_numbers(plant, machine.motors))
+    world["code"]["step_entry"], world["code"]["step_data"] = step.address, step.data.ctypes.data
+    world["code"]["buffers_at"] = address_of(machine.world, "generated.buffers")
+    world["code"]["buffer_size"] = machine.world["generated"]["buffers"].strides[1]
+    machine.kept.append(step)
+
+
+def attach_closure(machine: Machine, plant: Robot) -> None:
+    """What looks after the loops of a closed chain (``loop_closure``)."""
+    if not plant.closed:
+        return
+    world = machine.world[0]
+    track = entry("closed_track", arm_numbers(plant, machine.motors))
+    (length,) = track.outputs[0]
+    buffer = np.zeros(int(world["n_x"]) + int(world["n"]) + 2 * length)
+    sound = zeros(SOUND, 1)
+    world["code"]["track"], world["code"]["track_data"] = track.address, track.data.ctypes.data
+    world["code"]["track_at"], world["code"]["track_n"], world["code"]["sound_at"] = (
+        buffer.ctypes.data,
+        length,
+        sound.ctypes.data,
+    )
+    machine.kept += [track, buffer, sound]
+
+
+def stop_records(plant: Robot, truth: RobotDescription) -> Any:
+    """End stops a little beyond the position limits, the other limits of the joints, and their own friction."""
+    low, high = plant.limits.q_min, plant.limits.q_max
+    stops = zeros(STOP, len(low))
+    margin = np.where(np.isfinite(high - low), STOP_MARGIN * (high - low), 0.0)
+    stops["low"] = np.where(np.isfinite(low), low - margin, -OPEN_END)
+    stops["high"] = np.where(np.isfinite(high), high + margin, OPEN_END)
+    stops["speed_limit"], stops["effort_limit"] = plant.limits.qd_max, plant.limits.tau_max
+    stops["has_effort"] = np.isfinite(plant.limits.tau_max)
+    for stop, curve in zip(stops, joint_curves(truth), strict=True):
+        fill_friction(stop, curve)
+        stop["has_friction"], stop["mode"] = int(curve.some), STUCK if curve.dry else FREE
+    return stops
+
+
+def fill_schemes(machine: Machine, solver: Solver) -> None:
+    """Runge-Kutta schemes: the fast method's windows with events are computed by RK4.
+
+    Where something may stick, the window's scheme looks at its end too: a stuck shaft may break away there.
+    """
+    world = machine.world[0]
+    brakes = (machine.motors["brake_torque"] > 0.0).any()
+    method = "rk4" if solver.method == "fast" else solver.method
+    window = "third" if world["choice"]["smooth"] and not brakes else "third-to-the-end"
+    for which, name in enumerate((method, window)):
+        a, b, e, c, count = tableau(name)
+        world["rk_a"][which], world["rk_b"][which], world["rk_e"][which] = a, b, e
+        world["rk_c"][which], world["rk_n"][which] = c, count

@@ -1,0 +1,239 @@
+"""Actuators of the user's own in a machine: their code loaded, checked, compiled, and in balance at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from servotwin.description.drive_data import DriveData, drives_of
+from servotwin.description.nodes import one_line, quoted
+from servotwin.description.problems import find, refuse
+from servotwin.description.schema import RobotDescription
+from servotwin.description.units import did_you_mean, dimension_of, parse_quantity
+from servotwin.drives.own import EFFORT, MOST_PARAMETERS, MOST_STATES, OUTPUTS, Actuator, is_own
+from servotwin.errors import InputError, ServotwinError
+from servotwin.mechanism.model import Array
+from servotwin.simulation.scenario.law_file import announce_code, load_module
+
+RESIDUAL = 1e-9  # of the torque that a balance must give
+TRIAL = 1e-3  # command, speed and states with which the functions are tried before a run
+
+
+@dataclass
+class OwnActuator:
+    """An actuator of a motor, ready to run: what it declares, its parameters (SI), its compiled functions."""
+
+    motor: str
+    declared: Actuator
+    parameters: Array
+    refuse: Callable[[str], InputError] = field(repr=False)
+
+    @property
+    def width(self) -> int:
+        """Number of its states."""
+        return len(self.declared.states)
+
+    @cached_property
+    def rates(self) -> Any:
+        """``rates`` compiled by numba, with its indices checked: for all calls but those of the plant."""
+        return self._compiled(self.declared.rates, "rates", checked=True)
+
+    @cached_property
+    def energy(self) -> Any:
+        """``energy`` compiled by numba; None if nothing is stored."""
+        energy = self.declared.energy
+        return None if energy is None else self._compiled(energy, "energy", checked=True)
+
+    def _compiled(self, function: Callable[..., Any], name: str, *, checked: bool) -> Any:
+        from numba import njit
+
+        if not callable(function):
+            raise self.refuse(f"its {name} is no function; expected one")
+        if hasattr(function, "py_func") and not checked:
+            return function  # compiled by the user
+        return njit(error_model="numpy", boundscheck=checked)(getattr(function, "py_func", function))
+
+    @cached_property
+    def callback(self) -> Any:
+        """The compiled function that the plant calls by its address."""
+        from numba import carray, cfunc, types
+
+        rates = self._compiled(self.declared.rates, "rates", checked=False)
+        width, count = max(self.width, 1), max(len(self.parameters), 1)
+        pointer, real = types.CPointer(types.float64), types.float64
+
+        @cfunc(types.void(*[pointer] * 4, *[real] * 4))  # type: ignore[untyped-decorator,unused-ignore]
+        def call(
+            x: Any, dx: Any, out: Any, p: Any, theta: float, w: float, command: float, supply: float
+        ) -> None:
+            rates(
+                carray(x, (width,)), theta, w, command, supply, carray(p, (count,)), carray(dx, (width,)),
+                carray(out, (OUTPUTS,)),
+            )  # fmt: skip
+
+        return call
+
+    def evaluate(
+        self, x: Array, theta: float, w: float, command: float, supply: float
+    ) -> tuple[Array, Array]:
+        """Rates of the states, and effort, power and loss."""
+        dx, out = np.zeros(self.width), np.zeros(OUTPUTS)
+        self.rates(x, theta, w, command, supply, self.parameters, dx, out)
+        return dx, out
+
+    def stored(self, x: Array) -> float:
+        """Energy that it holds [J]."""
+        return 0.0 if self.energy is None else float(self.energy(x, self.parameters))
+
+    def check(self) -> None:
+        """Refuse functions that numba cannot compile, that reach beyond their arrays, or that give no numbers."""
+        x = np.full(self.width, TRIAL)
+        try:
+            dx, out = self.evaluate(x, TRIAL, TRIAL, TRIAL, TRIAL)
+            stored = self.stored(x)
+        except ServotwinError:
+            raise
+        except Exception as error:
+            told = next((line for line in str(error).splitlines() if line.strip()), "")
+            raise self.refuse(
+                f"it cannot be computed: {one_line(f'{type(error).__name__}: {told}', 200)}"
+            ) from error
+        if not (np.isfinite(dx).all() and np.isfinite(out).all() and np.isfinite(stored)):
+            raise self.refuse(
+                "it gives no finite numbers for small ones; expected rates, effort, power and loss"
+            )
+
+    def balance(
+        self, tau: float, theta: float, w: float, supply: float, constant: float
+    ) -> tuple[float, Array]:
+        """Command [A] and states with which it holds an effort; nothing moves in it then."""
+        from scipy.optimize import root
+
+        def residual(unknown: Array) -> Array:
+            dx, out = self.evaluate(unknown[1:], theta, w, float(unknown[0]), supply)
+            return np.concatenate([[out[EFFORT] - tau], dx])
+
+        found = root(residual, np.concatenate([[tau / constant], np.zeros(self.width)]), tol=1e-12)
+        missed = np.abs(found.fun).max()
+        good = found.success and np.isfinite(missed)
+        if not (good or missed <= RESIDUAL * max(abs(tau), 1.0)):
+            raise self.refuse(f"no command holds {tau:.4g} N m in balance at the start")
+        return float(found.x[0]), np.asarray(found.x[1:])
+
+
+def own_actuators(description: RobotDescription, *, allow_code: bool) -> dict[int, OwnActuator]:
+    """The actuators that a description names by their files, by the number of the motor; loading them runs code."""
+    found = {}
+    for j, drive in enumerate(drives_of(description)):
+        if is_own(drive.kind):
+            found[j] = _load(description, drive, allow_code=allow_code)
+    return found
+
+
+def _load(description: RobotDescription, drive: DriveData, *, allow_code: bool) -> OwnActuator:
+    field_path = f"axes.{drive.owner}.motor.kind"
+
+    def complaint(text: str) -> InputError:
+        return refuse(description, field_path, f"{quoted(str(drive.kind))}: {text}")
+
+    file, _, name = str(drive.kind).rpartition(":")
+    path = _place(description, drive, file, complaint)
+    if not allow_code:
+        remedy = "if you trust it, allow it by --allow-code (Python: allow_code=True)"
+        raise complaint(f"it is Python code, which is not run; {remedy}")
+    announce_code("actuator", path, name)
+    module = load_module(path, "actuator")
+    declared = getattr(module, name, None)
+    if not isinstance(declared, Actuator):
+        names = [known for known, value in vars(module).items() if isinstance(value, Actuator)]
+        raise complaint(f"{path.name} has no Actuator {quoted(name)}{did_you_mean(name, names)}")
+    _check_declared(declared, complaint)
+    values = _parameters(description, drive, declared)
+    actuator = OwnActuator(drive.name, declared, values, complaint)
+    actuator.check()
+    return actuator
+
+
+def _place(
+    description: RobotDescription, drive: DriveData, file: str, complaint: Callable[[str], InputError]
+) -> Path:
+    """The file of an actuator: beside the file that names it, or anywhere for an option."""
+    tree = description._tree
+    place = None if tree is None else find(tree, ["axes", drive.owner, "motor", "kind"])
+    folder = Path(place.origin.file).parent if place is not None and place.origin.line else None
+    path = Path(file) if folder is None else folder / file
+    try:
+        inside = folder is None or path.resolve().is_relative_to(folder.resolve())
+        there = path.is_file()
+    except (OSError, RuntimeError, ValueError):
+        inside = there = False
+    if not inside or (folder is not None and (Path(file).is_absolute() or ".." in Path(file).parts)):
+        raise complaint("it leads out of the folder of the robot file; expected a file beside it")
+    if not there:
+        raise complaint(f"no file {quoted(file)} beside the robot file; expected a Python file")
+    return path
+
+
+def _check_declared(declared: Actuator, complaint: Callable[[str], InputError]) -> None:
+    """Refuse declarations that the plant has no room for, or whose units nobody knows."""
+    for what, names, most in (
+        ("states", declared.states, MOST_STATES),
+        ("parameters", declared.parameters, MOST_PARAMETERS),
+    ):
+        if len(names) > most:
+            raise complaint(f"{len(names)} {what}; expected at most {most}")
+        for name, unit in names.items():
+            try:
+                dimension_of(str(unit))
+            except ValueError as error:
+                raise complaint(f"{what} {quoted(str(name))}: {error}") from None
+
+
+def _parameters(description: RobotDescription, drive: DriveData, declared: Actuator) -> Array:
+    """The numbers of the robot file in SI, in the order of the declaration."""
+    stated = dict(drive.parameters)
+    path = f"axes.{drive.owner}.motor.parameters"
+    known = list(declared.parameters)
+    for name in stated:
+        if name not in declared.parameters:
+            expected = f"expected {', '.join(known) or 'none'}{did_you_mean(name, known)}"
+            raise refuse(description, f"{path}.{name}", f"the actuator has no such parameter; {expected}")
+    values = []
+    for name, unit in declared.parameters.items():
+        if name not in stated:
+            raise refuse(
+                description, path, f"{quoted(name)} is missing; expected a number in {unit or 'no unit'}"
+            )
+        try:
+            values.append(parse_quantity(str(stated[name]), unit))
+        except ValueError as error:
+            raise refuse(description, f"{path}.{name}", str(error)) from None
+    return np.array(values, dtype=np.float64)
+
+
+def attach_own(motors: Any, own: dict[int, OwnActuator]) -> list[Any]:
+    """Enter widths and addresses in the records of the motors; what must be kept while they are used."""
+    kept: list[Any] = []
+    for j, actuator in own.items():
+        values = actuator.parameters if len(actuator.parameters) else np.zeros(1)
+        motors[j]["width"] = actuator.width
+        motors[j]["own_rates"], motors[j]["own_parameters"] = actuator.callback.address, values.ctypes.data
+        kept += [actuator.callback, values]
+    return kept
+
+
+def own_warnings(description: RobotDescription, method: str) -> list[str]:
+    """How actuators without an exact window are carried under the fast method, a line for each."""
+    if method != "fast":
+        return []
+    return [
+        f"motor {drive.name}: {quoted(str(drive.kind))} has no exact window; Runge-Kutta carries it, the others keep "
+        "theirs"
+        for drive in drives_of(description)
+        if not drive.actuator.exact
+    ]

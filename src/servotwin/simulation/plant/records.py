@@ -1,0 +1,281 @@
+"""The record a compiled loop works in, and the Runge-Kutta schemes it may use.
+
+Settings stand at its top; state, scratch, addresses and what belongs to one window are records inside it, with room
+for the largest robots. Compiled functions pass one address instead of forty arrays, which keeps them short to compile
+and quick to call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from servotwin.kernels.emit_step import step_buffer_size
+
+STAGES = 7
+WINDOWS = 8  # room for the addresses of windows.choice.Window
+MAX_EDGES = 24  # of a motor in a period: six, and what dead time and the zeros of the current make of each
+MAX_JOINTS = 16  # joints, and motors
+MAX_FREE = 48  # joints and passive joints
+MAX_STATES = MAX_FREE + 6 * MAX_JOINTS + 4  # joint speeds, angles and speeds of rotors, three of an actuator
+PER_MOTOR = 5  # quadratures of a motor: electrical energy, i^2, torque, friction, gear
+PER_BUS = 3  # source, braking resistor, supply resistance; behind them i_q of every synchronous motor
+MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + MAX_JOINTS
+_ROWS = 2 * MAX_JOINTS
+
+Shape = tuple[int, ...]
+_JOINTS: Shape = (MAX_JOINTS,)
+_SQUARE: Shape = (MAX_JOINTS, MAX_JOINTS)
+
+
+def _record(
+    wholes: str = "", reals: str = "", **fields: Shape | tuple[str, Shape] | np.dtype[Any]
+) -> np.dtype[Any]:
+    """A record of whole numbers, real numbers, real arrays (a shape), whole arrays ("i", shape) and other records."""
+    found: list[Any] = [(name, np.int64) for name in wholes.split()]
+    found += [(name, np.float64) for name in reals.split()]
+    for name, field in fields.items():
+        if isinstance(field, np.dtype):
+            found.append((name, field))
+        elif field and field[0] == "i":
+            found.append((name, np.int64, field[1]))
+        else:
+            found.append((name, np.float64, field))
+    return np.dtype(found)
+
+
+# What the compiled loop reads to choose the window; only ``windows.choice`` writes it.
+# window: the one that comes next; moving, at_stop: the one without and with a joint at its end stop
+# unconstrained: the arm obeys its equation as it stands; smooth: nothing but end stops makes events
+CHOICE = _record("window moving at_stop unconstrained smooth")
+
+# What the plant is now, and what it has used up so far. Times in ns.
+STATE = _record(
+    "now period_start status events intervals_max",
+    # bus voltage where it is stiff; its change over the last window; estimated error of the arm's steps; by how much
+    # the general window missed its speeds; energy of impacts; energy from the source and back, window by window [J]
+    "u_bus bus_step error missed impact_J flowed",
+    y=(MAX_STATES,),
+    z=(MAX_INTEGRALS,),  # integrals of powers
+    z_mark=(MAX_INTEGRALS,),  # z when the window began
+    heat=(MAX_JOINTS, 2),  # copper and bridge losses [J]
+)
+
+# Where the rows of the result, of the log of the motion and of the zoom have got to.
+RECORD = _record(
+    "rows row_every row_next row_from log_rows log_every log_next closing zoom_from zoom_to zoom_rows",
+    z_row=(MAX_INTEGRALS,),  # z at the last recorded row
+)
+
+# The bridges in the present current period: edges since it began [s], levels between them in bus voltages, their mean,
+# the interval that every bridge is in; asked: modulation and current of a bridge with dead time, both components.
+PATTERN = _record(
+    times=(MAX_JOINTS, MAX_EDGES),
+    level_a=(MAX_JOINTS, MAX_EDGES + 1),
+    level_b=(MAX_JOINTS, MAX_EDGES + 1),
+    mean_a=_JOINTS,
+    mean_b=_JOINTS,
+    asked=(4,),
+    edges=("i", _JOINTS),
+    place=("i", _JOINTS),
+)
+
+# Addresses: of the records, of compiled pieces, of the robot's kernels with their data and buffers.
+CODE = _record(
+    "world_at power_at motors_at stops_at dead_time_pattern constrained_arm change_modes loop_closure "
+    "accel accel_data motion motion_data inputs_at outputs_at ys_at dy_at actuator_out_at "
+    "step_entry step_data buffers_at buffer_size "
+    "track track_data track_at track_n sound_at",
+    windows=("i", (WINDOWS,)),  # by windows.choice.Window
+)
+
+# Scratch of the steps from edge to edge and of the arm's equation; nothing in it outlives a window.
+# exact_currents: a fast window carries the plant, its currents are solved apart; rejected: it left the window to the
+# steps from edge to edge; reached: how far generated RK4 came [s]
+SCRATCH = _record(
+    "exact_currents rejected moving",
+    "reached",
+    y1=(MAX_STATES,),  # after a step
+    z1=(MAX_INTEGRALS,),
+    ys=(MAX_STATES,),  # at a stage, and its rates
+    dy=(MAX_STATES,),
+    dz=(MAX_INTEGRALS,),
+    k=(STAGES, MAX_STATES),
+    actuator_out=(3,),  # effort, power and loss of an actuator of the user's
+    slack=(_ROWS,),  # of stuck shafts and joints when a step began
+    inputs=(MAX_FREE + 2 * MAX_JOINTS,),  # arguments of the robot's kernels
+    outputs=(MAX_JOINTS * MAX_JOINTS + MAX_JOINTS + MAX_FREE,),
+    A=_SQUARE,  # inertia, then its factor
+    C=(_ROWS, MAX_JOINTS),  # rows of the constraints
+    X=(_ROWS * MAX_JOINTS,),
+    S=(_ROWS, _ROWS),
+    qdd=_JOINTS,
+    force=_JOINTS,  # at the joints
+    motor_torque=_JOINTS,  # less friction
+    reaction=(_ROWS,),
+    closing_speed=(_ROWS,),  # along the constraints, before an impact
+    flux_points=(4, 4),  # fluxes and voltages of a synchronous motor at the points of a step
+    row_of=("i", (_ROWS,)),  # shaft or joint of a constraint
+    moving_joints=("i", _JOINTS),  # the first ``moving`` are joints that do not stick
+)
+
+# Torque a0 + a1 t of the motors over a window of the fast method (eq:moment-match), and before it is corrected;
+# 1 / S and 12 / S^3 of the window's length S.
+LINE = _record("", "per_span per_cube", a0=_JOINTS, a1=_JOINTS, before=(MAX_JOINTS, 2))
+
+# What one window of the fast method tells the next (eq:motor-inverse-inertia): number of windows in a row, time since
+# B was computed, B now, as computed last, and its rate; drift; the speed's derivatives, and the arm's change of them
+PREDICTION = _record(
+    "windows",
+    "since",
+    B=_SQUARE,
+    B_seen=_SQUARE,
+    B_rate=_SQUARE,
+    drift=(MAX_JOINTS, 2),
+    alpha=_JOINTS,
+    jerk=_JOINTS,
+    snap=_JOINTS,
+    d_alpha=_JOINTS,
+    d_jerk=_JOINTS,
+)
+
+# The general window: state before it, what events change beside the state, integrals of the window, currents at its
+# end, largest current and torque of every motor.
+GENERAL = _record(
+    y0=(MAX_STATES,),
+    z0=(MAX_INTEGRALS,),
+    saved=(_ROWS, 5),
+    z_window=(MAX_INTEGRALS,),
+    next_i=(MAX_STATES,),
+    peak=(MAX_JOINTS, 2),
+)
+
+# DC motors side by side, for the DC windows and generated RK4 (``dc_window`` has the equations)
+DC_WINDOW = _record(
+    K=_JOINTS,  # torque constant
+    joint_K=_JOINTS,  # torque at the joint per current
+    decay=_JOINTS,  # R / L
+    inverse_L=_JOINTS,
+    emf_rate=_JOINTS,  # K / L
+    joint_emf_rate=_JOINTS,  # the same per joint speed
+    conductance=_JOINTS,  # 1 / R
+    G=(MAX_JOINTS, 8),  # eq:window-functions
+    voltage_moments=(MAX_JOINTS, 3),
+    pulse_moments=(MAX_JOINTS, 5),  # moments of the current that answers to the pulses, v
+    at_edges=(MAX_JOINTS, MAX_EDGES + 1),  # v at the end of every interval
+    swing=_JOINTS,  # largest less smallest current, at the speed of the window's beginning
+    pulse_end=_JOINTS,
+    pulse_work=_JOINTS,
+    pulse_decay=_JOINTS,
+    Q=_JOINTS,  # charge and moments of the current
+    M1=_JOINTS,
+    M2=_JOINTS,
+    residual=(MAX_JOINTS, 3),  # moments of the torque beside its line
+    shake=_JOINTS,  # what they do to the angle,
+    ripple=(MAX_JOINTS, 2),  # and by way of the speed to charge and moment,
+    ripple_square=_JOINTS,  # and to the integral of i^2
+    peak=_JOINTS,  # largest current at constant speed
+    dry_work=_JOINTS,  # of dry friction
+)
+
+# Synchronous motors in their window (``pmsm_window`` has the equations)
+PMSM_WINDOW = _record(
+    decay=_JOINTS,  # R / L_q
+    stiffness=_JOINTS,  # eq:flux-stiffness
+    G=(MAX_JOINTS, 8),
+    cos=_JOINTS,  # of the electrical angle when the window began
+    sin=_JOINTS,
+    torque_moments=(MAX_JOINTS, 4),  # about the middle of the window
+    guess=(MAX_JOINTS, 2),  # impulse and moment of the torque that the pulses alone would make
+    missing=(MAX_JOINTS, 2),  # of impulse and moment in that guess
+    driven=_JOINTS,  # time under voltage [s]
+    impulse=_JOINTS,  # of the torque, and its moment
+    moment=_JOINTS,
+    flux=(MAX_JOINTS, 2),  # at the end of the window
+    square=_JOINTS,  # integrals of i^2 and i_q
+    charge=_JOINTS,
+    unbalanced=_JOINTS,  # energy that the fluxes leave over
+    seen=(MAX_JOINTS, 2),  # acceleration and jerk under which the fluxes were computed
+    residual=(MAX_JOINTS, 2),
+    shake=_JOINTS,
+    ripple=(MAX_JOINTS, 2),
+    ripple_square=_JOINTS,
+    peak=(MAX_JOINTS, 2),  # largest current and torque
+)
+
+# Settings stand at the top; they do not change once a machine is built.
+WORLD = _record(
+    # sizes and places in the state; diagonal: every motor has a joint of its own; separate: also stiff and without loss
+    "n n_x m elastic at_theta at_w at_bus n_y n_z diagonal separate joint_friction "
+    # method and its choices; pulses of a bridge in a window; servo_elsewhere: another process drives this plant;
+    # runge_kutta: some actuator has no exact window
+    "method adaptive steps averaged pulses servo_elsewhere runge_kutta",
+    "tolerance",
+    N=_SQUARE,  # theta_m = N q
+    ratio=_JOINTS,  # its diagonal
+    inverse_ratio=_JOINTS,
+    viscous=_JOINTS,  # viscous friction of the motors per joint speed
+    rk_a=(2, STAGES, STAGES),  # schemes: 0 for everything, 1 for the arm of the fast method
+    rk_b=(2, STAGES),
+    rk_e=(2, STAGES),
+    rk_c=(2, STAGES),
+    rk_n=("i", (2,)),
+    choice=CHOICE,
+    state=STATE,
+    record=RECORD,
+    pattern=PATTERN,
+    code=CODE,
+    scratch=SCRATCH,
+    line=LINE,
+    prediction=PREDICTION,
+    general=GENERAL,
+    dc=DC_WINDOW,
+    pmsm=PMSM_WINDOW,
+    generated=_record(buffers=(2, step_buffer_size(MAX_JOINTS))),  # before and after a step of generated RK4
+)
+
+
+def address_of(world: Any, path: str) -> int:
+    """Address of an array inside a record (an array of one record), by its path, such as "scratch.inputs"."""
+    dtype, at = WORLD, int(world.ctypes.data)
+    for name in path.split("."):
+        fields: Any = dtype.fields
+        dtype, offset = fields[name][:2]
+        at += int(offset)
+    return at
+
+
+def tableau(method: str) -> tuple[np.ndarray[Any, Any], ...]:
+    """Coefficients a, b, b - b_hat, c and the number of stages."""
+    if method == "modified-euler":  # Heun: Euler predicts, the mean of both slopes corrects
+        a, b, e, c = [[], [1.0]], [0.5, 0.5], [-0.5, 0.5], [0.0, 1.0]
+    elif method == "rk4":
+        a = [[], [0.5], [0.0, 0.5], [0.0, 0.0, 1.0]]
+        b, e, c = [1 / 6, 1 / 3, 1 / 3, 1 / 6], [0.0] * 4, [0.0, 0.5, 0.5, 1.0]
+    elif method == "third":  # Bogacki and Shampine, embedded in the midpoint rule
+        a, b = [[], [0.5], [0.0, 0.75]], [2 / 9, 1 / 3, 4 / 9]
+        e, c = [2 / 9, 1 / 3 - 1.0, 4 / 9], [0.0, 0.5, 0.75]
+    elif method == "third-to-the-end":  # the same with a look at the rates at its end
+        a, b = [[], [0.5], [0.0, 0.75], [2 / 9, 1 / 3, 4 / 9]], [2 / 9, 1 / 3, 4 / 9, 0.0]
+        e, c = [2 / 9, 1 / 3 - 1.0, 4 / 9, 0.0], [0.0, 0.5, 0.75, 1.0]
+    else:  # Dormand and Prince, order 5 with an embedded order 4
+        a = [
+            [],
+            [1 / 5],
+            [3 / 40, 9 / 40],
+            [44 / 45, -56 / 15, 32 / 9],
+            [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729],
+            [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656],
+            [35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
+        ]
+        b = [35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0.0]
+        low = [5179 / 57600, 0.0, 7571 / 16695, 393 / 640, -92097 / 339200, 187 / 2100, 1 / 40]
+        e = [x - y for x, y in zip(b, low, strict=True)]
+        c = [0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0]
+    n = len(b)
+    A = np.zeros((STAGES, STAGES))
+    for i, row in enumerate(a):
+        A[i, : len(row)] = row
+    pad = [0.0] * (STAGES - n)
+    return A, np.array(b + pad), np.array(e + pad), np.array(c + pad), np.array(n)

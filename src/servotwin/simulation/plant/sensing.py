@@ -1,0 +1,55 @@
+"""Sensors of the simulated robot: from the true state of the motors to the FEEDBACK of its servo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from servotwin.compiled.jit import helper, part
+from servotwin.control.servo.ports import Sample
+from servotwin.drives.pmsm.model import stator_currents
+from servotwin.drives.sensors import edge_time, read_count, read_current, read_phase_currents
+from servotwin.simulation.plant.actuators import THREE_PHASE
+from servotwin.simulation.windows.general_window import bus_voltage
+
+NANO = 1e-9
+COUNT, EDGE, CURRENT = int(Sample.COUNT), int(Sample.EDGE), int(Sample.CURRENT)
+
+
+@helper
+def true_currents(world: Any, motor: Any) -> tuple[float, float]:
+    """Current of a winding [A], or the alpha and beta components of three phases."""
+    k = motor.current_at
+    if motor.feed == THREE_PHASE:
+        return stator_currents(motor, motor.theta, world.state.y[k], world.state.y[k + 1])
+    if not motor.exact:
+        return 0.0 if motor.open else motor.current_command, 0.0
+    return world.state.y[k] if k >= 0 else motor.tau / motor.K, 0.0
+
+
+@part
+def sense(world: Any, motors: Any, sensors: Any, feedback: Any, samples: int, noise: Any) -> None:
+    """Sample what the servo wants to read now (bits of ``Sample``)."""
+    feedback.time = world.state.now
+    feedback.bus_voltage = bus_voltage(world)
+    for j in range(world.m):
+        motor, sensor = motors[j], sensors[j]
+        if samples & COUNT:
+            feedback.count[j] = read_count(sensor, motor.theta)
+        if samples & EDGE:
+            feedback.edge_time[j] = edge_time(sensor, motor.theta, motor.w, world.state.now * NANO)
+        if samples & CURRENT:
+            sense_currents(world, motor, sensor, feedback, j, noise)
+
+
+@helper
+def sense_currents(world: Any, motor: Any, sensor: Any, feedback: Any, j: int, noise: Any) -> None:
+    """Sensors of one drive: in the winding, or in the phases a and b of three."""
+    i_a, i_b = true_currents(world, motor)
+    if motor.feed == THREE_PHASE:
+        feedback.current_a[j], feedback.current_b[j] = read_phase_currents(sensor, i_a, i_b, noise)
+    else:
+        feedback.current_a[j] = read_current(sensor, i_a, noise)
+    if sensor.current_full_scale > 0.0:
+        feedback.per_unit[j] = 1
+        feedback.current_a[j] /= sensor.current_full_scale
+        feedback.current_b[j] /= sensor.current_full_scale

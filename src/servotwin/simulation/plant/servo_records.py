@@ -1,0 +1,149 @@
+"""From the description of a robot, as its controller knows it, to the records of axis controllers and drivers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from servotwin.control.servo.axis_data import (
+    bus_voltage_of,
+    controller_of,
+    required_scaling,
+    robot_gains,
+    speed_limits,
+)
+from servotwin.control.servo.records import AXIS, SERVO, Law, Level, Sensing, Task, zeros
+from servotwin.control.servo.unit import ServoUnit, servo_unit, task_table
+from servotwin.control.tuning.gains import Gains, Scaling, fixed_gains
+from servotwin.description.controller_parts import Controller
+from servotwin.description.motors import current_limit, required_counts, required_drives
+from servotwin.description.schema import RobotDescription
+from servotwin.errors import UnsupportedError
+from servotwin.kernels.kernel_store import entry
+from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+from servotwin.robot.shafts import motor_inertia
+from servotwin.simulation.plant.drive_records import RANGE_MARGIN
+
+SENSING = {"counted": Sensing.COUNTED, "inverse-time": Sensing.INVERSE_TIME, "filtered": Sensing.FILTERED}
+
+
+def axis_records(description: RobotDescription, robot: Robot, q: Array) -> Any:
+    """Axis controllers and servo drivers of all motors, at rest, with gains for the pose q.
+
+    ``description`` and ``robot`` are the controller's own: its encoders count what it believes in.
+    """
+    control = controller_of(description)
+    u_bus, w_max = bus_voltage_of(description), speed_limits(description, robot.limits.qd_max)
+    designs = robot_gains(description, motor_inertia(robot, q, held=True))
+    drives = required_drives(description)
+    records = zeros(AXIS, len(drives))
+    for j, (drive, (model, gains)) in enumerate(zip(drives, designs, strict=True)):
+        axis = records[j]
+        axis["counts_per_rad"] = required_counts(description, drive)
+        axis["w_max"], axis["u_max"] = w_max[j], u_bus
+        axis["i_max"] = current_limit(description, drive)
+        axis["current_range_hat"] = believed_range(control, float(axis["i_max"]))
+        axis["K_x"], axis["K_xi"] = gains.position, gains.position_integral
+        axis["K_n"], axis["K_ni"] = gains.speed_proportional, gains.speed_integral
+        axis["K_i"], axis["K_ii"] = gains.current_proportional, gains.current_integral
+        axis["K_hat"], axis["f_hat"], axis["J_hat"] = model.torque_constant, model.friction, model.J
+        axis["share_velocity"] = control.feedforward.velocity
+        axis["share_acceleration"] = control.feedforward.acceleration
+        axis["command_bits"], axis["command_voltage"] = control.command_bits, control.command_voltage
+        axis["sensing"] = SENSING[control.speed_sensing]
+        axis["filter"] = speed_filter(control)
+        axis["law"] = Law.COMPUTED_TORQUE if control.law == "computed-torque" else Law.CASCADE
+        axis["level"] = Level.SPEED
+        if drive.winding is not None and drive.winding.phases == 3:
+            axis["pole_pairs_hat"], axis["psi_hat"] = drive.winding.pole_pairs, drive.winding.flux
+            axis["L_d_hat"], axis["L_q_hat"] = drive.winding.inductance_d, drive.winding.inductance_q
+        if control.arithmetic == "fixed":
+            fill_fixed(axis, gains, required_scaling(description, drive.name))
+    return records
+
+
+def believed_range(control: Controller, limit: float) -> float:
+    """Current at the full scale of the sensor, as the controller believes [A]; 0 without range and limit."""
+    stated = control.current_sensor.range
+    if stated is not None:
+        return stated
+    return RANGE_MARGIN * limit if math.isfinite(limit) else 0.0
+
+
+def speed_filter(control: Controller) -> float:
+    """Part of the new value that the speed filter takes at every sample."""
+    if control.speed_filter is None:
+        return 1.0
+    return 1.0 - math.exp(-control.speed_period / control.speed_filter)
+
+
+def fill_fixed(axis: Any, gains: Gains, scaling: Scaling) -> None:
+    """Integer gains over 256 (eq:fixed-point)."""
+    integers = asdict(fixed_gains(gains, scaling))
+    axis["fixed"] = 1
+    for field, name in (
+        ("kp_x", "position"),
+        ("ki_x", "position_integral"),
+        ("kp_n", "speed_proportional"),
+        ("ki_n", "speed_integral"),
+        ("kp_i", "current_proportional"),
+        ("ki_i", "current_integral"),
+    ):
+        axis[field] = integers[name]
+
+
+def servo_record(description: RobotDescription) -> Any:
+    """Periods and what the axis controller does besides its position loop."""
+    control = controller_of(description)
+    record = zeros(SERVO, 1)
+    record["T_main"], record["T_axis"] = control.main_period, control.axis_period
+    record["T_speed"], record["T_current"] = control.speed_period, control.current_period
+    record["ratio"] = control.main_period_ns // control.axis_period_ns
+    record["delay"] = control.computation_delay
+    record["speed_delay"], record["axis_delay"] = control.speed_delay, control.axis_delay
+    record["computed"] = int(control.law == "computed-torque")
+    feed = control.feedforward
+    record["share_torque"], record["share_gravity"] = feed.torque, feed.gravity
+    record["feeds"] = int(bool(feed.acceleration or feed.torque or feed.gravity))
+    record["K_p"], record["K_d"] = control.position_bandwidth**2, 2.0 * control.position_bandwidth
+    return record
+
+
+def build_servo(
+    description: RobotDescription, robot: Robot, N: Array, seed: int, ports: tuple[Any, Any] | None = None
+) -> ServoUnit:
+    """The servo of a robot as its controller knows it; ``ports``: see ``servo_unit``."""
+    control = controller_of(description)
+    tasks = task_table(
+        {
+            Task.MAIN: control.main_period_ns,
+            Task.AXIS: control.axis_period_ns,
+            Task.SPEED: control.speed_period_ns,
+            Task.CURRENT: control.current_period_ns,
+        },
+        round(control.jitter * 1e9),
+    )
+    axes = axis_records(description, robot, robot.mechanism.q_home)
+    inverse = np.linalg.inv(N).astype(np.float64)
+    unit = servo_unit(servo_record(description), axes, tasks, inverse, seed, ports)
+    attach_model(unit, robot)
+    return unit
+
+
+def attach_model(unit: ServoUnit, model: Robot) -> None:
+    """Give the axis controllers the inverse dynamics of the robot as they know it."""
+    servo = unit.servo[0]
+    if not (servo["computed"] or servo["share_torque"] or servo["share_gravity"]):
+        return
+    if model.closed:
+        raise UnsupportedError(
+            f"{model.name}: torque feed-forward, gravity compensation and computed torque are not there for closed "
+            "chains yet; use the law 'cascade' without them"
+        )
+    rne = entry("rne", model.numbers, drives=True)
+    servo["model"], servo["model_data"] = rne.address, rne.data.ctypes.data
+    unit.kept.append(rne)

@@ -1,0 +1,208 @@
+r"""The controller of a robot that has stood, or moved evenly, for long: references, measurements, integrators.
+
+Every loop gives what holds the balance, by its integrator where it has one. A loop without integrator gives it
+by an error of its own: with K_p e the only way to a current, the motor stands behind its reference by
+
+.. math:: e = \frac{\omega^* - s_v\,\omega}{K_x}, \qquad
+          \omega^* = \omega + \frac{i - i_\mathrm{ff}}{K_n}\,[K_{ni} = 0]                 (eq:start-error)
+
+(K_x, K_n: gains of position and speed loop, s_v: share of the speed fed forward), and under computed torque by
+
+.. math:: e = \frac{1}{K_p}\,M^{-1}\,\bigl(N^T(\hat K i - \hat f \omega) - h(q, \dot q)\bigr)   (eq:start-computed)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from servotwin.control.servo.records import Level
+from servotwin.control.tuning.gains import FULL_SCALE, GAIN_ONE, GAIN_SHIFT
+from servotwin.drives.kind import Feed
+from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+from servotwin.simulation.plant.balance import Balance
+
+if TYPE_CHECKING:
+    from servotwin.simulation.plant.machine import Machine
+    from servotwin.simulation.plant.start import Start
+
+
+@dataclass(frozen=True)
+class Currents:
+    """Balance with its counts and, per motor (m,), the motor's currents d and q, and current and voltages d and q
+    in the frame of its driver; ``seen``: what the driver takes that current for."""
+
+    state: Balance
+    count: Array
+    i_d: Array
+    i_q: Array
+    i: Array
+    seen: Array
+    u_d: Array
+    u_q: Array
+
+
+def holding_error(machine: Machine, model: Robot, start: Start, currents: Currents, qd: Array) -> Array:
+    """Counts (m,) by which the motors stand behind their references for the law to give what holds them."""
+    axes = machine.axes
+    none = np.zeros(len(axes))
+    if start.wound:
+        return none
+    if machine.servo.servo["computed"][0]:
+        return _computed_error(machine, model, currents, qd) if start.settled else none
+    if machine.servo.servo["user_law"][0]:
+        return none  # what a law of the user's gives, nobody knows
+    wanted = speed_command(machine, model, start, currents, qd)
+    behind = wanted - axes["share_velocity"] * (machine_speeds(model, qd))
+    K_x = np.where(axes["fixed"] != 0, axes["kp_x"] / GAIN_ONE, axes["K_x"])
+    by_error = (_integral(axes, "x") == 0) & (K_x > 0.0)
+    out = np.divide(axes["counts_per_rad"] * behind, K_x, out=none, where=by_error)  # eq:start-error
+    return np.asarray(out)
+
+
+def _computed_error(machine: Machine, model: Robot, currents: Currents, qd: Array) -> Array:
+    axes = machine.axes
+    N = np.asarray(model.mechanism.rotors.N, dtype=np.float64)
+    q = machine.inverse @ (currents.state.theta * machine.sensors["counts_per_rad"] / axes["counts_per_rad"])
+    tau = N.T @ (axes["K_hat"] * currents.seen - axes["f_hat"] * (N @ qd))
+    h = model.rne(q, qd, np.zeros_like(q))
+    M = model.inertia(q, drives=True)
+    away = np.linalg.solve(M, tau - h) / machine.servo.servo["K_p"][0]  # eq:start-computed
+    return np.asarray(axes["counts_per_rad"] * (N @ away))
+
+
+def machine_speeds(model: Robot, qd: Array) -> Array:
+    """Motor speeds (m,) of joint speeds, as the controller believes."""
+    return np.asarray(model.mechanism.rotors.N, dtype=np.float64) @ qd
+
+
+def _integral(axes: Any, loop: str) -> Array:
+    """Integral gains (m,) of the loop x, n or i that are in use, as floats or integers."""
+    return np.asarray(np.where(axes["fixed"] != 0, axes[f"ki_{loop}"], axes[f"K_{loop}i"]))
+
+
+def feed_forward(machine: Machine, model: Robot, counts: Array, qd: Array) -> Array:
+    """Currents (m,) that the axis controller feeds forward: its model at the reference, gravity where it counts."""
+    axes, timing = machine.axes, machine.servo.servo[0]
+    ahead = np.zeros(len(axes))
+    if timing["share_torque"] > 0.0:
+        q = machine.inverse @ (axes["counts_ref"] / axes["counts_per_rad"])
+        tau = machine.inverse.T @ model.rne(q, qd, np.zeros_like(q)) + axes["f_hat"] * machine_speeds(
+            model, qd
+        )
+        ahead += timing["share_torque"] * tau
+    if timing["share_gravity"] > 0.0:
+        q = machine.inverse @ (counts / axes["counts_per_rad"])
+        ahead += timing["share_gravity"] * (machine.inverse.T @ model.gravload(q))
+    return np.asarray(ahead / axes["K_hat"])
+
+
+def speed_command(machine: Machine, model: Robot, start: Start, currents: Currents, qd: Array) -> Array:
+    """Speeds (m,) that the position loop must command: the motors' own, and what replaces a missing integrator."""
+    axes = machine.axes
+    counts = currents.state.theta * machine.sensors["counts_per_rad"]
+    rest = currents.seen - feed_forward(machine, model, counts, qd)
+    given = start.settled & (axes["level"] == Level.SPEED)
+    lacking = (_integral(axes, "n") == 0) & (axes["K_n"] > 0.0) & given
+    more = np.divide(rest, axes["K_n"], out=np.zeros(len(axes)), where=lacking)
+    return np.asarray(machine_speeds(model, qd) + more)  # eq:start-error
+
+
+def set_controller(machine: Machine, model: Robot, start: Start, currents: Currents, qd: Array) -> None:
+    """References, measurements and integrators of all loops."""
+    axes, timing, w = machine.axes, machine.servo.servo[0], machine_speeds(model, qd)
+    set_references(machine, model, start.q, w)
+    set_measurements(machine, currents, w)
+    ahead = feed_forward(machine, model, currents.count, qd)
+    wanted = speed_command(machine, model, start, currents, qd)
+    error = axes["counts_ref"] - axes["count"]
+    if start.wound:  # the error of the twist is there, and what it commands with it
+        wanted = axes["K_x"] * error / axes["counts_per_rad"] + axes["share_velocity"] * w
+    axes["sum_x"] = np.where(
+        (_integral(axes, "x") != 0) & (not start.wound),
+        axes["counts_per_rad"] * (wanted - axes["share_velocity"] * w),
+        0.0,
+    )
+    axes["w_command"] = axes["next_w"] = axes["w_ref"] = wanted
+    rest = currents.seen - ahead - axes["K_n"] * (wanted - w)
+    axes["sum_n"] = np.where(_integral(axes, "n") != 0, rest, 0.0)
+    if timing["computed"]:
+        ahead, axes["sum_n"] = currents.seen, 0.0
+    axes["i_ref"] = axes["next_i"] = currents.seen
+    axes["i_feedforward"] = axes["next_feedforward"] = ahead
+    set_voltages(machine, currents, w)
+    for j in np.flatnonzero(axes["fixed"]):
+        set_integers(axes[j], currents.seen[j] - (wanted[j] - w[j]) * axes["K_n"][j], float(ahead[j]))
+
+
+def set_references(machine: Machine, model: Robot, q: Array, w: Array) -> None:
+    """The path begins at the nearest counts of the pose, as the main controller hands them out."""
+    axes = machine.axes
+    counts = np.floor(machine_speeds(model, q) * axes["counts_per_rad"] + 0.5)
+    for name in ("counts_ref", "from_counts", "to_counts"):
+        axes[name] = counts
+    for name in ("w_path", "from_speed", "to_speed"):
+        axes[name] = w
+    for name in ("a_path", "from_acceleration", "to_acceleration"):
+        axes[name] = 0.0
+
+
+def set_measurements(machine: Machine, currents: Currents, w: Array) -> None:
+    """Counts now and a speed period ago, speeds and currents as the drivers have measured them."""
+    axes, true = machine.axes, machine.sensors["counts_per_rad"]
+    before = currents.state.theta - currents.state.w * machine.servo.servo["T_speed"][0]
+    axes["count"], axes["last_count"] = currents.count, np.floor(before * true + 0.5)
+    axes["w_meas"], axes["i_meas"], axes["i_d_meas"] = w, currents.seen, 0.0
+
+
+def set_voltages(machine: Machine, currents: Currents, w: Array) -> None:
+    """Current loops: their integrators give the voltage at the bus as it is, beside what is taken out (eq:foc)."""
+    axes, timing = machine.axes, machine.servo.servo[0]
+    u_bus = float(machine.world["state"]["u_bus"][0])
+    command = axes["u_max"] / u_bus
+    angle = axes["pole_pairs_hat"] * (axes["count"] / axes["counts_per_rad"] + 0.5 * timing["T_current"] * w)
+    late_d, late_q = late_voltages(machine, currents.i, angle)
+    u_d, u_q = command * (currents.u_d + late_d), command * (currents.u_q + late_q)
+    w_e = axes["pole_pairs_hat"] * w
+    axes["sum_i"] = u_q - w_e * axes["psi_hat"]
+    axes["sum_d"] = u_d + w_e * axes["L_q_hat"] * currents.seen
+    axes["u_ref"] = u_q
+    c, s = np.cos(angle), np.sin(angle)
+    synchronous = machine.motors["feed"] == Feed.THREE_PHASE
+    axes["m_a"] = axes["next_a"] = np.where(synchronous, c * u_d - s * u_q, u_q) / axes["u_max"]
+    axes["m_b"] = axes["next_b"] = np.where(synchronous, s * u_d + c * u_q, 0.0) / axes["u_max"]
+
+
+def late_voltages(machine: Machine, i: Array, angle: Array) -> tuple[Array, Array]:
+    r"""Voltages (m,) in d and q that dead and storage time take from currents i (m,) at electric angles (eq:pwm-mean).
+
+    .. math:: u_x = u_{bus}\,\mathrm{sign}(i_x)\,(t_d - t_s)/T                             (eq:start-dead-time)
+
+    of every phase x; twice that of the two legs of an H-bridge, which is the q voltage of a motor with brushes.
+    """
+    power = machine.power[0]
+    lost = float(machine.world["state"]["u_bus"][0]) * (power["dead_time"] - power["storage_time"])
+    lost = lost / float(machine.servo.servo["T_current"][0])
+    places = angle[:, np.newaxis] - np.array([0.0, 2.0, 4.0]) * np.pi / 3.0
+    signs = np.sign(-i[:, np.newaxis] * np.sin(places))  # of the currents of the phases
+    # The phases' own directions: what all three have in common does not act.
+    u_d, u_q = (2.0 / 3.0 * np.sum(signs * part, axis=1) for part in (np.cos(places), -np.sin(places)))
+    synchronous = machine.motors["feed"] == Feed.THREE_PHASE
+    driven = machine.motors["feed"] != Feed.COMMAND
+    return (
+        np.where(synchronous, lost * u_d, 0.0),
+        np.where(synchronous, lost * u_q, 2.0 * lost * np.sign(i)) * driven,
+    )  # eq:start-dead-time
+
+
+def set_integers(axis: Any, current: float, ahead: float) -> None:
+    """The integrators of a fixed-point controller, in its own units (eq:fixed-point)."""
+    fed = np.floor(ahead / axis["i_max"] * FULL_SCALE)
+    speed = round(current / axis["i_max"] * FULL_SCALE - fed) if axis["ki_n"] else 0
+    axis["acc_n"] = int(speed) << GAIN_SHIFT
+    axis["acc_i"] = round(axis["sum_i"] / axis["u_max"] * FULL_SCALE) << GAIN_SHIFT
+    axis["acc_d"] = round(axis["sum_d"] / axis["u_max"] * FULL_SCALE) << GAIN_SHIFT
+    axis["acc_x"] = round(axis["sum_x"]) << GAIN_SHIFT if axis["ki_x"] else 0

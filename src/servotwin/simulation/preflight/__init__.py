@@ -1,0 +1,1 @@
+"""Before a run: what it will take, and what is wrong with it."""

@@ -1,0 +1,1 @@
+"""What a run gives back: signals, summary, logs, files."""

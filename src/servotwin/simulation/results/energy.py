@@ -1,0 +1,138 @@
+r"""The energy account of a run.
+
+.. math:: E_\mathrm{source} = \Delta E_\mathrm{stored} + \sum E_\mathrm{losses}             (eq:energy-balance)
+
+Stored: kinetic (arm and rotors), potential, magnetic, in elastic gears, in the bus capacitor. Lost: copper,
+bridges, friction, gears, impacts on end stops, braking resistor, supply resistance. What is left over is the
+error of the integration. It is judged by what changed hands, whether it came from the source or not,
+
+.. math:: E_\mathrm{moved} = \max\Bigl(E_\mathrm{flow},\;
+          \tfrac12 \bigl(E_\mathrm{flow} + \sum |\Delta E_\mathrm{stored}| + \sum |E_\mathrm{losses}|\bigr)\Bigr)
+          (eq:energy-moved)
+
+with :math:`E_\mathrm{flow}` the energy from the source and back to it, summed over the windows of the simulation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from servotwin.drives.kind import Feed
+from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+from servotwin.simulation.plant.machine import Machine
+from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, GEAR
+from servotwin.simulation.plant.records import PER_MOTOR
+from servotwin.simulation.plant.stored_energy import magnetic_energy
+from servotwin.simulation.scenario.parts import Solver
+
+WORST_BALANCE = 1e-5  # part of the energy moved that may be unaccounted for
+LEAST_ENERGY = 1e-9  # J: less is rounding
+
+
+def stored(machine: Machine, plant: Robot) -> dict[str, float]:
+    """Energies that the plant holds now [J]."""
+    world, motors, y = machine.world[0], machine.motors, machine.y
+    n = int(world["n"])
+    q, qd = machine.x[:n], machine.qd
+    kinetic, potential = plant.energy_at(machine.x, qd)
+    theta_l, w_l = machine.N @ q, machine.N @ qd
+    kinetic_rotors = magnetic = spring = 0.0
+    for j, motor in enumerate(motors):
+        w = w_l[j]
+        if motor["flexible"] >= 0:
+            w = y[int(world["at_w"]) + motor["flexible"]]
+            twist = y[int(world["at_theta"]) + motor["flexible"]] - theta_l[j]
+            spring += spring_energy(motor, twist)
+        kinetic_rotors += 0.5 * motor["J"] * w**2
+        magnetic += magnetic_energy(motor, y)
+    capacitor = 0.0
+    if world["at_bus"] >= 0:
+        capacitor = 0.5 * machine.power["C"][0] * y[int(world["at_bus"])] ** 2
+    return {
+        "kinetic_J": float(kinetic) + kinetic_rotors + spin_energy(plant, q, qd),
+        "potential_J": float(potential),
+        "magnetic_J": float(magnetic),
+        "spring_J": float(spring),
+        "capacitor_J": float(capacitor),
+        **_own_energy(machine),
+    }
+
+
+def _own_energy(machine: Machine) -> dict[str, float]:
+    """What actuators of the user's store [J]; nothing if there are none."""
+    if not machine.own:
+        return {}
+    at = machine.motors["current_at"]
+    found = (own.stored(machine.y[at[j] : at[j] + own.width]) for j, own in machine.own.items())
+    return {"actuators_J": float(sum(found))}
+
+
+def spin_energy(plant: Robot, q: Array, qd: Array) -> float:
+    """The part of the kinetic energy that couples rotors on moving links with these (eq:rotor-energy) [J]."""
+    rotors = plant.mechanism.rotors
+    if not rotors.spinning:
+        return 0.0
+    coupling = plant.inertia(q, drives=True) - plant.inertia(q) - rotors.reflected_inertia
+    return float(0.5 * qd @ coupling @ qd)
+
+
+def spring_energy(motor: np.void, twist: float) -> float:
+    """Energy in the torsion of an elastic gear, with play in the flank that touches [J]."""
+    if motor["half_play"] > 0.0:
+        twist = twist - motor["contact"] * motor["half_play"] if motor["contact"] else 0.0
+    return float(0.5 * motor["stiffness"] * twist**2)
+
+
+def balance_warnings(numbers: dict[str, float], solver: Solver) -> list[str]:
+    """A line if a run is not integrated well enough, with what to change."""
+    wrong = abs(numbers["balance_error_relative"])
+    if not wrong > WORST_BALANCE or abs(numbers["balance_error_J"]) < LEAST_ENERGY:
+        return []
+    remedy = "solver.method adaptive"
+    if solver.method == "adaptive":
+        remedy = f"a smaller solver.tolerance than {solver.tolerance:g}"
+    elif solver.method != "fast":
+        remedy = f"solver.method fast or adaptive, or more solver.steps than {solver.steps}"
+    return [
+        f"energy balance: {wrong:.1e} of the energy moved is unaccounted for with solver.method {solver.method}, more "
+        f"than {WORST_BALANCE:g}; take {remedy}"
+    ]
+
+
+def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[str, float]:
+    """Source, changes of what is stored, losses, and what does not add up [J] (eq:energy-balance)."""
+    world, m = machine.world[0], len(machine.motors)
+    z = world["state"]["z"]
+    per_motor = z[: PER_MOTOR * m].reshape(PER_MOTOR, m).sum(axis=1)
+    heat = world["state"]["heat"][:m].sum(axis=0)
+    has_bus = world["at_bus"] >= 0
+    after = stored(machine, plant)
+    changes = {name: after[name] - before[name] for name in after}
+    losses = {
+        "copper_J": float(heat[0]),
+        "bridge_J": float(heat[1]),
+        "friction_J": float(per_motor[FRICTION]),
+        "gear_J": float(per_motor[GEAR]),
+        "impact_J": float(world["state"]["impact_J"]),
+        "brake_resistor_J": float(z[PER_MOTOR * m + 1]) if has_bus else 0.0,
+        "supply_J": float(z[PER_MOTOR * m + 2]) if has_bus else 0.0,
+    }
+    if machine.own:
+        losses["actuator_loss_J"] = float(z[machine.motors["loss_at"][list(machine.own)]].sum())
+    electric = z[ELECTRIC * m : (ELECTRIC + 1) * m]
+    source = float(electric.sum())
+    if has_bus:  # what no bridge feeds has a supply of its own
+        source = float(z[PER_MOTOR * m] + electric[machine.motors["feed"] == Feed.COMMAND].sum())
+    flow = float(world["state"]["flowed"])
+    changed = sum(abs(value) for value in (*changes.values(), *losses.values()))
+    moved = max(flow, 0.5 * (flow + changed))  # eq:energy-moved
+    error = source - sum(changes.values()) - sum(losses.values())  # eq:energy-balance
+    return {
+        "source_J": source,
+        **changes,
+        **losses,
+        "balance_error_J": error,
+        "balance_error_relative": error / moved if moved > 0.0 else 0.0,
+        "moved_J": moved,
+    }

@@ -1,0 +1,70 @@
+"""The loop of main controller and plant: one period after the other, at the pace of a clock, plans in between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from servotwin.control.main.exchange import Command
+from servotwin.control.main.main_controller import MainController
+from servotwin.simulation.clock import Clock, SimulatedClock
+from servotwin.simulation.job_plant import Plant
+
+Work = Callable[[], None]
+
+
+def in_turn(work: Work) -> None:
+    """Plan before the next period begins, however long it takes: right where time is simulated."""
+    work()
+
+
+class Beside:
+    """Plan in a thread of its own while periods go on: right where time passes by itself."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="planning")
+        self._last: Future[None] | None = None
+
+    def __call__(self, work: Work) -> None:
+        """Begin with the work, unless the last one is still under way."""
+        if self._last is None or self._last.done():
+            self._last = self._pool.submit(work)
+
+    def close(self) -> None:
+        """End the thread when its work is done."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class Stepper:
+    """A main controller and what it acts on. ``step`` carries both over one period, from ``now_ns`` on.
+
+    A period begins when the ``clock`` says so; what it may need is planned before, by ``planning``. ``well`` is False
+    once the plant could not follow; ``planning_s`` was spent on plans in turn.
+    """
+
+    def __init__(
+        self,
+        controller: MainController,
+        plant: Plant,
+        clock: Clock | None = None,
+        planning: Callable[[Work], None] = in_turn,
+        *,
+        now_ns: int = 0,
+    ) -> None:
+        controller.plans_ahead = True
+        self.controller, self.plant = controller, plant
+        self.clock, self.planning = clock or SimulatedClock(), planning
+        self.now_ns, self.well, self.planning_s = now_ns, True, 0.0
+
+    def step(self) -> Command:
+        """Plan, wait for the period to begin, measure, command, and let the plant go on to its end."""
+        began = time.perf_counter()
+        self.planning(self.controller.plan_ahead)
+        self.planning_s += time.perf_counter() - began
+        now, then = self.now_ns, self.now_ns + self.controller.period_ns
+        self.clock.wait_until(now)
+        command = self.controller.step(now, self.plant.feedback())
+        self.well = self.plant.carry_on(command, now, then)
+        self.now_ns = then
+        return command

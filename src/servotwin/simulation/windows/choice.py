@@ -1,0 +1,143 @@
+"""Which window carries the plant, chosen from the state of the machine wherever that state changes.
+
+A machine that is built, loses or gets power, closes or opens a brake, or breaks a winding calls ``choose_window``. It
+finds the window for a robot that moves freely and the one for a robot with a joint at its end stop. Between these two
+the compiled loop chooses by itself, after every window and at every event, with ``select_window``, the second half of
+the same choice. Nothing else writes the fields that choose.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from servotwin.compiled.jit import helper
+from servotwin.drives.dc import DC
+from servotwin.drives.kind import ActuatorKind
+from servotwin.drives.pmsm import PMSM
+from servotwin.drives.records import BETWEEN, FREE, STUCK
+
+if TYPE_CHECKING:
+    from servotwin.simulation.plant.machine import Machine
+
+LEAST_DECAY = 0.015  # of a current within its period, for the DC windows
+
+
+class Method(IntEnum):
+    """Integration methods, by the names of ``solver.method``."""
+
+    RK4 = 0
+    MODIFIED_EULER = 1
+    ADAPTIVE = 2
+    FAST = 3
+
+    @classmethod
+    def named(cls, name: str) -> Method:
+        """The method that a scenario names."""
+        return cls[name.upper().replace("-", "_")]
+
+
+class Window(IntEnum):
+    """What carries the plant from one instant of the controller to the next."""
+
+    EVENT_STEPS = 0  # Runge-Kutta from edge to edge, cut at events: every robot, every method
+    GENERATED_RK4 = 1  # RK4 from edge to edge in generated code: DC motors
+    GENERAL = 2  # fast method, iterated: every robot
+    DC = 3  # fast method in one pass: DC motors
+    DC_FRICTION = 4  # the same with dry friction
+    PMSM = 5  # fast method in one pass: synchronous motors
+
+
+FIRST_FAST = int(Window.GENERAL)  # from here on the currents are exact and the arm gets torque lines
+
+
+def choose_window(machine: Machine) -> None:
+    """Choose the window from the state of the machine: for calls after power, brakes, faults or friction change."""
+    world, motors, stops = machine.world[0], machine.motors, machine.stops
+    world["choice"]["smooth"] = int(is_smooth(motors, stops))
+    world["choice"]["moving"] = moving_window(machine)
+    world["choice"]["at_stop"] = Window.GENERAL if world["method"] == Method.FAST else Window.EVENT_STEPS
+    world["prediction"]["windows"] = 0  # what a window remembers of the one before belongs to another state
+    select = getattr(select_window, "py_func", select_window)
+    select(machine.world.view(np.recarray)[0], motors.view(np.recarray), stops.view(np.recarray))
+
+
+def first_choice(machine: Machine) -> None:
+    """Choose the window of a machine that has just been built; where shafts may stick, its first one finds which do."""
+    choose_window(machine)
+    machine.world["choice"]["unconstrained"] &= machine.world["choice"]["smooth"]
+
+
+def is_smooth(motors: Any, stops: Any) -> bool:
+    """Whether nothing but end stops makes events: no dry friction, no closed brake, no play, no lossy stiff gear."""
+    return bool(
+        (motors["mode"] == FREE).all()
+        and (stops["mode"] == FREE).all()
+        and (motors["half_play"] == 0.0).all()
+    )
+
+
+def moving_window(machine: Machine) -> Window:
+    """The window for a robot whose joints are all away from their end stops."""
+    world, motors = machine.world[0], machine.motors
+    linear = world["choice"]["smooth"] and not motors["points"].any()  # friction in proportion to the speed
+    if world["method"] == Method.FAST:
+        if linear and fits_pmsm_window(machine):
+            return Window.PMSM
+        if fits_dc_window(machine) and decays(machine):
+            return Window.DC if linear else Window.DC_FRICTION
+        return Window.GENERAL
+    generated = world["method"] == Method.RK4 and linear and fits_dc_window(machine)
+    return Window.GENERATED_RK4 if generated else Window.EVENT_STEPS
+
+
+def fits_dc_window(machine: Machine) -> bool:
+    """Whether all motors are DC, each behind its own stiff gear without loss, their windings fed from a stiff bus."""
+    return bool(machine.world["separate"][0]) and connected(machine, DC)
+
+
+def fits_pmsm_window(machine: Machine) -> bool:
+    """Whether all motors are synchronous, each behind its own stiff gear, their windings fed from a stiff bus."""
+    world = machine.world[0]
+    stiff = world["diagonal"] and world["elastic"] == 0 and world["n_x"] == world["n"]
+    return bool(stiff) and connected(machine, PMSM)
+
+
+def connected(machine: Machine, kind: ActuatorKind) -> bool:
+    """Whether all motors are of one kind, none of them interrupted, on a stiff bus."""
+    motors = machine.motors
+    stiff_bus = machine.world["at_bus"][0] < 0
+    return bool(stiff_bus and (motors["kind"] == kind.code).all() and not motors["open"].any())
+
+
+def decays(machine: Machine) -> bool:
+    """Whether every winding decays within a current period so much that the DC windows keep their digits.
+
+    They divide by R T / L four times. The general window goes from edge to edge by series that hold down to R = 0.
+    """
+    motors = machine.motors
+    rate = (motors["R"] + motors["R_bridge"]) / np.where(motors["L"] > 0.0, motors["L"], np.inf)
+    return bool((rate * machine.servo.servo["T_current"][0] >= LEAST_DECAY).all())
+
+
+@helper
+def select_window(world: Any, motors: Any, stops: Any) -> None:
+    """Compiled half of the choice: after a window, and where a shaft sticks or slides or a joint meets its stop.
+
+    It sets the window that comes next, and whether the arm obeys its equation as it stands: no joint at its stop, no
+    joint and no motor behind a stiff gear stuck, no loss in a stiff gear.
+    """
+    at_stop = constrained = False
+    for i in range(world.n):
+        joint = stops[i]
+        at_stop = at_stop or joint.state != BETWEEN
+        constrained = constrained or (joint.has_friction != 0 and joint.mode == STUCK)
+    for j in range(world.m):
+        motor = motors[j]
+        constrained = constrained or (motor.flexible < 0 and (motor.mode == STUCK or motor.eta < 1.0))
+    world.choice.unconstrained = 0 if at_stop or constrained else 1
+    window = world.choice.at_stop if at_stop else world.choice.moving
+    if window != world.choice.window:
+        world.choice.window, world.prediction.windows = window, 0

@@ -1,0 +1,228 @@
+"""Actuators that users write themselves: they run mixed with others, their energy closes, bad ones get one line."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import servotwin as st
+from servotwin.cli.main import main
+from servotwin.control.servo.user_laws import PythonLaw
+from servotwin.drives.own import MOST_STATES
+from servotwin.simulation.plant.records import MAX_FREE, MAX_JOINTS, MAX_STATES
+from servotwin.simulation.run import carry_out, prepare
+from servotwin.simulation.scenario.scenario import read_scenario
+from tests import small_drives as small
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "own-actuator"
+LAG, CONSTANT = 5e-3, 0.3  # s, N m/A
+FILE = """
+import servotwin as st
+
+def rates(x, theta, w, command, supply, p, dx, out):
+    dx[0] = (p[0] * command - x[0]) / p[1]
+    out[st.EFFORT] = x[0]
+    out[st.POWER] = x[0] * w
+
+LAGGED = st.Actuator(rates=rates, states={"torque": "N*m"}, parameters={"constant": "N*m/A", "lag": "s"})
+"""
+MOTOR: dict[str, Any] = {
+    "kind": "lagged.py:LAGGED",
+    "parameters": {"constant": f"{CONSTANT} N*m/A", "lag": f"{LAG} s"},
+    "torque_constant": f"{CONSTANT} N*m/A",
+    "rotor_inertia": f"{small.J} kg*m^2",
+    "current_limit": "20 A",
+}
+
+
+def own_robot(**motor: Any) -> small.Tree:
+    axis = small.axis()
+    axis["motor"] = {**MOTOR, **motor}
+    return small.robot(axes={"A": axis})
+
+
+def put(folder: Path, text: str = FILE) -> Path:
+    (folder / "lagged.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("method", ["fast", "rk4", "adaptive", "modified-euler"])
+def test_torque_follows_its_command_with_the_lag_and_turns_the_joint(method: str, tmp_path: Path) -> None:
+    """A constant current from rest: torque K i (1 - exp(-t/T)), and its double integral over the inertia."""
+    current = 0.5
+    law = PythonLaw(lambda time, signals: np.array([current]), period=1e-3, level="current")
+    solver = {"method": method, "steps": 12 if method == "modified-euler" else 4}
+    scenario = {
+        "solver": solver,
+        "move": [{"to": {"A": "0 deg"}, "dwell": "0.1 s"}],
+        "record": {"every": "1 ms"},
+    }
+    run = small.prepared(put(tmp_path), own_robot(), scenario, law, allow_code=True)
+    result = carry_out(run, lambda part: None)
+    t, inertia = result.signals["time_s"], small.J * small.RATIO**2 + small.LOAD
+    gone = np.exp(-t / LAG)
+    speed = CONSTANT * current * small.RATIO / inertia * (t - LAG * (1.0 - gone))
+    np.testing.assert_allclose(result.signals["joint_A_velocity_rad_per_s"], speed, rtol=2e-5, atol=1e-9)
+    mean = CONSTANT * current * (1.0 - LAG * (np.exp(-(t - 1e-3) / LAG) - gone) / 1e-3)
+    np.testing.assert_allclose(result.signals["motor_A_torque_N_m"], mean, rtol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("method", "steps"), [("fast", 1), ("rk4", 2), ("adaptive", 1), ("modified-euler", 12)]
+)
+def test_example_runs_mixed_with_dc_motors_and_its_energy_closes(method: str, steps: int) -> None:
+    changes = {"solver.method": method, "solver.steps": str(steps)}
+    result = st.simulate(EXAMPLE / "lift.yaml", changes, allow_code=True)
+    energy = result.summary["energy"]
+    assert energy["actuator_loss_J"] > 0.1
+    assert abs(energy["balance_error_relative"]) < 1e-6
+    assert np.ptp(result.signals["joint_Z_position_m"]) > 0.09
+    said = [line for line in result.summary["warnings"] if "no exact window" in line]
+    assert len(said) == (method == "fast")
+
+
+def test_neighbours_keep_their_exact_windows() -> None:
+    run = prepare(
+        read_scenario(EXAMPLE / "lift.yaml", {"set.axes.Z.motor.coulomb_friction": "0 N*m"}), allow_code=True
+    )
+    result = carry_out(run, lambda part: None)
+    fine = st.simulate(
+        EXAMPLE / "lift.yaml",
+        {
+            "set.axes.Z.motor.coulomb_friction": "0 N*m",
+            "solver.method": "adaptive",
+            "solver.tolerance": "1e-11",
+        },
+        allow_code=True,
+    )
+    world = run.machine.world[0]
+    assert world["runge_kutta"] == 1
+    assert world["choice"]["window"] == world["choice"]["moving"]
+    for name in ("joint_A_position_rad", "joint_Z_position_m"):
+        np.testing.assert_allclose(result.signals[name], fine.signals[name], atol=2e-7)
+
+
+def test_at_the_start_it_is_in_balance(tmp_path: Path) -> None:
+    robot = own_robot()
+    robot["axes"]["A"]["origin"] = small.HORIZONTAL
+    robot["axes"]["A"]["link"] = {"mass": "2 kg", "center": ["0.2 m", "0 m", "0 m"]}
+    scenario = {"move": [{"to": {"A": "0 deg"}, "dwell": "0.05 s"}]}
+    run = small.prepared(put(tmp_path), robot, scenario, allow_code=True)
+    held = 2.0 * 9.80665 * 0.2 / small.RATIO
+    assert abs(run.machine.y[int(run.machine.motors["current_at"][0])]) == pytest.approx(held, rel=1e-6)
+    result = carry_out(run, lambda part: None)
+    assert np.ptp(result.signals["joint_A_position_rad"]) < 2e-7
+
+
+def test_without_power_it_takes_no_current(tmp_path: Path) -> None:
+    """Its command and its supply are zero then; a driver that asks on sees nothing flow."""
+    seen: list[float] = []
+
+    def ask(time: float, signals: Any) -> Any:
+        seen.append(float(signals.current[0]))
+        return np.array([0.5])
+
+    scenario = {
+        "faults": [{"at": "20 ms", "kind": "power-off"}],
+        "move": [{"to": {"A": "0 deg"}, "dwell": "0.1 s"}],
+    }
+    law = PythonLaw(ask, period=1e-3, level="current")
+    result = carry_out(
+        small.prepared(put(tmp_path), own_robot(), scenario, law, allow_code=True), lambda part: None
+    )
+    assert seen[15] == pytest.approx(0.5)
+    assert seen[-1] == 0.0
+    assert abs(result.signals["motor_A_torque_N_m"][-1]) < 1e-6
+
+
+NO_BALANCE = """
+import math
+import servotwin as st
+
+def rates(x, theta, w, command, supply, p, dx, out):
+    out[st.EFFORT] = math.sqrt(command - 3.0) if abs(command) > 0.01 else command
+
+LAGGED = st.Actuator(rates=rates)
+"""
+
+
+def test_effort_that_is_no_number_is_no_balance(tmp_path: Path) -> None:
+    robot = own_robot(parameters={})
+    robot["axes"]["A"]["origin"] = small.HORIZONTAL
+    robot["axes"]["A"]["link"] = {"mass": "2 kg", "center": ["0.2 m", "0 m", "0 m"]}
+    with pytest.raises(st.InputError, match="no command holds"):
+        small.prepared(put(tmp_path, NO_BALANCE), robot, {}, allow_code=True)
+
+
+def test_state_has_room_for_the_largest_robot() -> None:
+    """Free coordinates, joint speeds, angles and speeds behind elastic gears, states of actuators, bus."""
+    needed = MAX_FREE + MAX_JOINTS * (1 + 2 + MOST_STATES) + 1
+    assert needed <= MAX_STATES
+
+
+BAD = {
+    "no such name": (FILE.replace("LAGGED =", "LAGED ="), {}, "lagged.py has no Actuator 'LAGGED'"),
+    "not an actuator": ("LAGGED = 3", {}, "lagged.py has no Actuator 'LAGGED'"),
+    "syntax": ("def (", {}, "not Python"),
+    "unit of a declaration": (FILE.replace('"lag": "s"', '"lag": "sec0nds"'), {}, "sec0nds"),
+    "too many states": (
+        FILE.replace('{"torque": "N*m"}', '{name: "1" for name in "abcd"}'), {}, "4 states; expected at most 3",
+    ),
+    "numba": (FILE.replace("dx[0] =", "dx[0] = open('x') or"), {}, "it cannot be computed"),
+    "no number": (FILE.replace("x[0] * w", "x[0] / (w - w)"), {}, "no finite numbers"),
+    "state beyond its own": (FILE.replace("dx[0]", "dx[1]"), {}, "it cannot be computed: IndexError"),
+    "parameter beyond its own": (FILE.replace("p[1]", "p[2]"), {}, "it cannot be computed: IndexError"),
+    "state of an actuator without": (FILE.replace('{"torque": "N*m"}', "{}"), {}, "it cannot be computed: IndexError"),
+    "missing parameter": (FILE, {"parameters": {"lag": "5 ms"}}, "'constant' is missing; expected a number in N*m/A"),
+    "unknown parameter": (
+        FILE, {"parameters": {**MOTOR["parameters"], "lagg": "1 ms"}}, "no such parameter; expected constant, lag",
+    ),
+    "unit of a parameter": (FILE, {"parameters": {"constant": "3 kg", "lag": "5 ms"}}, "parameters.constant"),
+    "outside": (FILE, {"kind": "../lagged.py:LAGGED"}, "leads out of the folder of the robot file"),
+    "no file": (FILE, {"kind": "other.py:LAGGED"}, "no file 'other.py' beside the robot file"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_actuator_gets_one_line(what: str, tmp_path: Path) -> None:
+    text, motor, words = BAD[what]
+    with pytest.raises(st.InputError) as caught:
+        small.prepared(put(tmp_path, text), own_robot(**motor), {}, allow_code=True)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_code_is_not_run_unless_it_is_allowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    for path in EXAMPLE.iterdir():
+        if path.is_file():
+            (folder / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    marker = folder / "ran"
+    script = folder / "slide.py"
+    script.write_text(f"open({str(marker)!r}, 'w')\n" + script.read_text(encoding="utf-8"), encoding="utf-8")
+    assert main(["check", str(folder / "robot.yaml")]) == 0
+    assert main(["check", str(folder / "lift.yaml")]) == 0
+    capsys.readouterr()
+    assert main(["simulate", str(folder / "lift.yaml"), "--no-report", "--out", str(tmp_path / "out")]) == 2
+    assert "is Python code, which is not run" in capsys.readouterr().err
+    assert not marker.exists()
+    assert math.isfinite(st.load_robot(folder / "robot.yaml").rne(np.zeros(4), np.zeros(4), np.zeros(4))[2])
+    assert not marker.exists()
+
+
+def test_job_on_a_robot_with_an_own_actuator(tmp_path: Path) -> None:
+    for name in ("slide.py", "robot.yaml"):
+        (tmp_path / name).write_text((EXAMPLE / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "up.job").write_text("MOVEJ P1\n", encoding="utf-8")
+    target = "{joints: {A: 0 deg, B: 0 deg, Z: 60 mm, W: 0 deg}}"
+    points = f"format: servotwin-points/1\nrobot: robot.yaml\npoints:\n  P1: {target}\n"
+    (tmp_path / "up.points.yaml").write_text(points, encoding="utf-8")
+    with pytest.raises(st.InputError, match="is Python code, which is not run"):
+        st.run_job(tmp_path / "up.job", robot=tmp_path / "robot.yaml")
+    result = st.run_job(tmp_path / "up.job", robot=tmp_path / "robot.yaml", allow_code=True).result
+    assert result.signals["joint_Z_position_m"][-1] == pytest.approx(0.06, abs=1e-4)

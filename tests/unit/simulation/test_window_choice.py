@@ -1,0 +1,111 @@
+"""The window follows the state of the machine: whatever takes the fast one away gives it back afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from servotwin.simulation.plant.faults import close_brake, cut_power, open_winding, restore_power
+from servotwin.simulation.plant.machine import Machine
+from servotwin.simulation.windows.choice import Window
+from tests import small_drives as small
+
+MS = 1_000_000
+RUBBING = {**small.DC, "coulomb_friction": "0.02 N*m"}
+BRAKE = {"brake": {"torque": "2 N*m", "delay": "1 ms"}}
+ROBOTS = {
+    "dc": ({}, "fast", Window.DC),
+    "dc, dry friction": ({"motor": RUBBING}, "fast", Window.DC_FRICTION),
+    "synchronous": ({"motor": small.PMSM}, "fast", Window.PMSM),
+    "elastic": ({"gear": {"stiffness": "4000 N*m/rad", "damping": "2 N*m*s/rad"}}, "fast", Window.GENERAL),
+    "dc, rk4": ({}, "rk4", Window.GENERATED_RK4),
+    "dc, dry friction, rk4": ({"motor": RUBBING}, "rk4", Window.EVENT_STEPS),
+    "dc, adaptive": ({}, "adaptive", Window.EVENT_STEPS),
+}
+
+
+def built(folder: Path, name: str) -> tuple[Machine, Window]:
+    """A machine with a brake that moves, and the window that should carry it."""
+    changes, method, window = ROBOTS[name]
+    scenario = {**small.rest(0.1), "move": [{"to": {"A": "0.3 rad"}, "dwell": "0.02 s"}]}
+    scenario["solver"] = {"method": method}
+    robot = small.robot(axes={"A": small.axis(**{**BRAKE, **changes})})
+    machine = small.prepared(folder, robot, scenario).machine
+    machine.world["record"]["row_next"] = 1 << 62
+    return machine, window
+
+
+def running(machine: Machine) -> Window:
+    return Window(int(machine.world["choice"]["window"][0]))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_power_off_and_on_gives_the_window_back(tmp_path: Path, name: str) -> None:
+    machine, window = built(tmp_path, name)
+    assert running(machine) == window
+    machine.advance(5 * MS)
+    cut_power(machine)
+    assert running(machine) in (Window.GENERAL, Window.EVENT_STEPS)
+    machine.advance(8 * MS)
+    restore_power(machine)
+    assert running(machine) == window
+    machine.advance(12 * MS)
+    assert machine.world["state"]["status"][0] == 0
+    assert running(machine) == window
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_brake_closed_and_opened_gives_the_window_back(tmp_path: Path, name: str) -> None:
+    machine, window = built(tmp_path, name)
+    machine.advance(5 * MS)
+    close_brake(machine, 0)
+    assert running(machine) not in (Window.DC, Window.PMSM, Window.GENERATED_RK4)
+    machine.advance(8 * MS)
+    assert machine.world["choice"]["smooth"][0] == 0
+    restore_power(machine)
+    assert running(machine) == window
+    machine.advance(12 * MS)
+    assert running(machine) == window
+
+
+def test_brake_that_closes_under_power_is_dry_friction(tmp_path: Path) -> None:
+    machine, _ = built(tmp_path, "dc")
+    machine.advance(5 * MS)
+    close_brake(machine, 0)
+    assert running(machine) == Window.DC_FRICTION
+
+
+@pytest.mark.parametrize("name", ["dc", "dc, dry friction", "synchronous", "dc, rk4"])
+def test_end_stop_met_and_left_gives_the_window_back(tmp_path: Path, name: str) -> None:
+    machine, window = built(tmp_path, name)
+    machine.advance(10 * MS)
+    machine.stops["high"][0] = machine.y[0] + 1e-5
+    machine.advance(40 * MS)
+    assert machine.stops["state"][0] == 1
+    assert running(machine) == (Window.EVENT_STEPS if "rk4" in name else Window.GENERAL)
+    machine.stops["high"][0] = 1e9  # the stop gives way: nothing pushes back
+    machine.stops["reaction"][0] = 1.0
+    machine.stops["state"][0] = 0
+    machine.advance(41 * MS)
+    assert running(machine) == window
+
+
+def test_open_winding_keeps_the_general_window(tmp_path: Path) -> None:
+    machine, _ = built(tmp_path, "dc")
+    open_winding(machine, 0)
+    machine.advance(5 * MS)
+    assert running(machine) == Window.GENERAL
+
+
+def test_run_with_power_off_and_on_is_that_of_small_steps(tmp_path: Path) -> None:
+    fast, fine = (built(tmp_path, name)[0] for name in ("dc", "dc, rk4"))
+    for machine in (fast, fine):
+        machine.advance(20 * MS)
+        cut_power(machine)
+        machine.advance(30 * MS)
+        restore_power(machine)
+        machine.advance(60 * MS)
+    assert running(fast) == Window.DC
+    np.testing.assert_allclose(fast.y[:2], fine.y[:2], rtol=1e-6, atol=1e-9)

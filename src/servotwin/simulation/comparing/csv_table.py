@@ -19,6 +19,7 @@ import numpy as np
 
 from servotwin.description.fields import LARGEST
 from servotwin.description.nodes import quoted
+from servotwin.description.plain_text import hidden_problem
 from servotwin.description.regular_file import CSV, open_regular
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
@@ -95,11 +96,20 @@ def open_csv(path: Path) -> CsvTable:
         found = next(_cells(chain([text], rest), number, delimiter, str(path)), None)
     if found is None:
         raise InputError("has no line of column names above rows of numbers", file=str(path))
+    _check_visible(str(path), found[1])
     return CsvTable(path, [_printable(name) for name in found[1]], found[0], delimiter)
 
 
+def _check_visible(file: str, names: Sequence[str]) -> None:
+    """Names of columns are printed and drawn: none may steer a terminal or turn the direction of writing."""
+    for i, name in enumerate(names, 1):
+        problem = hidden_problem(name)
+        if problem is not None:
+            raise InputError(f"the name of column {i} has {problem}", file=file)
+
+
 def _printable(name: str) -> str:
-    """The name of a column as it is shown: hidden characters, which no signal has, become '?'."""
+    """The name of a column as it is shown: tabs and other characters without a shape become '?'."""
     if name.isprintable():
         return name
     return "".join(c if c.isprintable() or c == NO_BREAK else "?" for c in name)

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from servotwin.description.nodes import one_line, quoted
-from servotwin.description.plain_text import hidden_problem
 from servotwin.description.quantities import dimension_name
 from servotwin.description.units import did_you_mean, dimension_of, parse_quantity
 from servotwin.errors import InputError
@@ -121,7 +120,6 @@ def read_measured(
     table = open_csv(Path(path))
     names = table.names
     _check_names(file, table.head, names)
-    _check_visible(file, names)
     uses, ignored = _uses(file, names, list(signals), mapping or {})
     averaged = _averaged(means, [use.signal for use in uses[1:]])
     columns = table.columns([use.index for use in uses], uses[0].unit, max_memory, OVERHEAD)
@@ -180,14 +178,6 @@ def _check_names(file: str, head: int, names: Sequence[str]) -> None:
         if name and name in seen:
             raise InputError(f"the column {quoted(name)} stands there twice", file=file, line=head)
         seen.add(name)
-
-
-def _check_visible(file: str, names: Sequence[str]) -> None:
-    """Names of columns are printed and drawn."""
-    for i, name in enumerate(names, 1):
-        problem = hidden_problem(name)
-        if problem is not None:
-            raise InputError(f"the name of column {i} has {problem}", file=file)
 
 
 def _uses(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -96,6 +96,7 @@ class OwnActuator:
         try:
             dx, out = self.evaluate(x, TRIAL, TRIAL, TRIAL, TRIAL)
             stored = self.stored(x)
+            _ = self.callback  # which calls a function that the user has compiled as it is
         except ServotwinError:
             raise
         except Exception as error:
@@ -180,18 +181,20 @@ def _place(
 
 
 def _check_declared(declared: Actuator, complaint: Callable[[str], InputError]) -> None:
-    """Refuse declarations that the plant has no room for, or whose units nobody knows."""
+    """Refuse declarations of another form, that the plant has no room for, or whose units nobody knows."""
     for what, names, most in (
         ("states", declared.states, MOST_STATES),
         ("parameters", declared.parameters, MOST_PARAMETERS),
     ):
+        if not isinstance(names, Mapping) or not all(isinstance(x, str) for x in (*names, *names.values())):
+            raise complaint(f"its {what} are no names with units; expected such as {{'lag': 's'}}")
         if len(names) > most:
             raise complaint(f"{len(names)} {what}; expected at most {most}")
         for name, unit in names.items():
             try:
-                dimension_of(str(unit))
+                dimension_of(unit)
             except ValueError as error:
-                raise complaint(f"{what} {quoted(str(name))}: {error}") from None
+                raise complaint(f"{what} {quoted(name)}: {error}") from None
 
 
 def _parameters(description: RobotDescription, drive: DriveData, declared: Actuator) -> Array:

@@ -131,13 +131,14 @@ class MachinePlant:
         self._closing.sort()
 
     def _power_on(self, counts: Array) -> None:
-        """Windings closed, brakes open; the loops begin at the reference with empty integrators."""
+        """Windings closed, brakes open; the loops begin at the reference with empty integrators, no command waits."""
         self._powered = True
         self._closing.clear()
         restore_power(self.machine)
         axes = self.machine.axes
         integrators = ("sum_x", "sum_n", "sum_i", "sum_d", "acc_x", "acc_n", "acc_i", "acc_d")
-        for name in (*integrators, "i_ref", "w_command", "next_i", "next_w", "next_feedforward"):
+        waiting = ("next_i", "next_w", "next_feedforward", "next_a", "next_b")
+        for name in (*integrators, *waiting, "i_ref", "w_command"):
             axes[name] = 0
         for name in ("from_counts", "to_counts", "counts_ref"):
             axes[name] = counts

@@ -182,10 +182,11 @@ def _place(
 
 def _check_declared(declared: Actuator, complaint: Callable[[str], InputError]) -> None:
     """Refuse declarations of another form, that the plant has no room for, or whose units nobody knows."""
-    for what, names, most in (
-        ("states", declared.states, MOST_STATES),
-        ("parameters", declared.parameters, MOST_PARAMETERS),
-    ):
+    stated: dict[str, tuple[Any, int]] = {
+        "states": (declared.states, MOST_STATES),
+        "parameters": (declared.parameters, MOST_PARAMETERS),
+    }
+    for what, (names, most) in stated.items():
         if not isinstance(names, Mapping) or not all(isinstance(x, str) for x in (*names, *names.values())):
             raise complaint(f"its {what} are no names with units; expected such as {{'lag': 's'}}")
         if len(names) > most:

@@ -42,7 +42,7 @@ def too_much(motor: Any, w: float, torque: float) -> int:
     return word | STRONG_MOTOR if abs(torque) > BEYOND * motor.tau_limit else word
 
 
-@part
+@helper
 def watch_joints(world: Any, motors: Any, stops: Any, logs: Any) -> None:
     """Speed of every joint, and the mean torque of its motors where a limit is stated, against their limits."""
     for i in range(world.n):

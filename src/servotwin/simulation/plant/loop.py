@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from servotwin.compiled.jit import allocator, kernel, part
+from servotwin.compiled.jit import allocator, helper, kernel, part
 from servotwin.compiled.native_calls import call_piece
 from servotwin.control.servo.tasks import run_tasks
 from servotwin.drives.pwm import h_bridge, three_phase
@@ -78,7 +78,7 @@ def run(
         close_record(world, motors, sensors, axes, logs, rows_out, log_out)
 
 
-@part
+@helper
 def power_stage(world: Any, power: Any, motors: Any, servo: Any, command: Any) -> None:
     """Make the edges of every bridge for the period that begins now, as the servo commands."""
     world.state.period_start = world.state.now
@@ -92,21 +92,24 @@ def power_stage(world: Any, power: Any, motors: Any, servo: Any, command: Any) -
     count_intervals(world, servo.T_current)
 
 
-@part
+@helper
 def switch_pattern(world: Any, power: Any, motor: Any, j: int, m_a: float, m_b: float, T: float) -> None:
     """Edges and levels of motor j over the period that begins now, and their mean."""
     pattern, code = world.pattern, world.code
     pattern.place[j] = 0
     pattern.mean_a[j], pattern.mean_b[j] = m_a, m_b
+    without_edges = world.averaged or motor.feed == COMMAND
     if motor.feed != COMMAND and (power[0].dead_time > 0.0 or power[0].storage_time > 0.0):
         i_a, i_b = true_currents(world, motor)
         pattern.asked[0], pattern.asked[1], pattern.asked[2], pattern.asked[3] = m_a, m_b, i_a, i_b
         call_piece(code.dead_time_pattern, code.world_at, code.power_at, code.motors_at, j, 0.0, T)
+    elif without_edges:
+        pass
     elif motor.feed == THREE_PHASE:
         pattern.edges[j] = three_phase(m_a, m_b, T, pattern.times, pattern.level_a, pattern.level_b, j)
     else:
         pattern.edges[j] = h_bridge(m_a, T, power[0].two_level, pattern.times, pattern.level_a, j)
-    if world.averaged or motor.feed == COMMAND:
+    if without_edges:
         pattern.edges[j] = 0
         pattern.level_a[j, 0], pattern.level_b[j, 0] = pattern.mean_a[j], pattern.mean_b[j]
     motor.s_a, motor.s_b = pattern.level_a[j, 0], pattern.level_b[j, 0]

@@ -160,15 +160,14 @@ def watch_speeds(world: Any) -> None:
             world.state.status = DIVERGED
 
 
-@part
+@helper
 def book(world: Any, power: Any, motors: Any, stops: Any, axes: Any, logs: Any, start: int) -> None:
     """After a window since ``start`` [ns]: shafts as the sensors see them, heat, bus, extremes, limits met."""
     dt = (world.state.now - start) * NANO
     in_force = 0 if power[0].off else OF_LOOPS  # loops whose bridges are off limit nothing
     for j in range(world.m):
         motor, axis, log = motors[j], axes[j], logs[j]
-        motor.theta = rotor(world, motors, world.state.y, j)[0]
-        w = speed(world, motors, world.state.y, j)
+        motor.theta, w = rotor(world, motors, world.state.y, j)
         if not world.scratch.exact_currents:
             motor.w_dot, motor.w_ddot = (w - motor.w) / dt, 0.0
         motor.w = w

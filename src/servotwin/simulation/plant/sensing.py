@@ -26,7 +26,7 @@ def true_currents(world: Any, motor: Any) -> tuple[float, float]:
     return world.state.y[k] if k >= 0 else motor.tau / motor.K, 0.0
 
 
-@part
+@helper
 def sense(world: Any, motors: Any, sensors: Any, feedback: Any, samples: int, noise: Any) -> None:
     """Sample what the servo wants to read now (bits of ``Sample``)."""
     feedback.time = world.state.now

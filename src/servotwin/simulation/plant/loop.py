@@ -42,7 +42,7 @@ EVENT_STEPS = int(Window.EVENT_STEPS)
 def run(
     worlds: Any, power: Any, motors: Any, sensors: Any, stops: Any, logs: Any, noise: Any,
     servos: Any, axes: Any, tasks: Any, setpoints: Any, inverse: Any, jitter: Any, feedbacks: Any, commands: Any,
-    rows_out: Any, log_out: Any, zoom_out: Any, until: int,
+    columns: Any, rows_out: Any, log_out: Any, zoom_out: Any, until: int,
 ) -> None:  # fmt: skip
     """Simulate up to the instant ``until`` [ns], or until something stops the run (``world.state.status``)."""
     world, servo, feedback, command = worlds[0], servos[0], feedbacks[0], commands[0]
@@ -62,7 +62,7 @@ def run(
             power_stage(world, power, motors, servo, command)
         end = min(until, command.next)
         if world.record.zoom_from <= now < world.record.zoom_to:
-            show_edges(worlds, power, motors, stops, axes, servo, zoom_out, end)
+            show_edges(worlds, power, motors, stops, command, servo, zoom_out, end)
         plant(world, motors, end)
         if world.code.loop_closure != 0 and world.state.status != PIECE_MISSING:
             call_on_plant(world, world.code.loop_closure, 0.0, 0.0)
@@ -73,9 +73,9 @@ def run(
         if end == world.record.log_next:
             log_motion(world, log_out)
         if end == world.record.row_next:
-            record(world, motors, sensors, axes, logs, rows_out)
+            record(world, motors, sensors, axes, logs, columns, rows_out)
     if world.record.closing:
-        close_record(world, motors, sensors, axes, logs, rows_out, log_out)
+        close_record(world, motors, sensors, axes, logs, columns, rows_out, log_out)
 
 
 @helper
@@ -145,7 +145,7 @@ def plant(world: Any, motors: Any, end: int) -> None:
 
 @allocator
 def show_edges(
-    worlds: Any, power: Any, motors: Any, stops: Any, axes: Any, servo: Any, zoom_out: Any, end: int
+    worlds: Any, power: Any, motors: Any, stops: Any, command: Any, servo: Any, zoom_out: Any, end: int
 ) -> None:
     """Rows of the zoom up to the instant ``end``, edge by edge; then all is put back: to look changes nothing."""
     world = worlds[0]
@@ -156,9 +156,9 @@ def show_edges(
     t = 0.0
     while span - t > CLOSE and world.state.status == 0:
         following = next_edge(world, motors, start, t, span)
-        look_closer(world, motors, axes, servo, zoom_out, start + t)
+        look_closer(world, motors, command, servo, zoom_out, start + t)
         call_on_plant(world, world.code.windows[EVENT_STEPS], t, following - t)
-        look_closer(world, motors, axes, servo, zoom_out, start + following)
+        look_closer(world, motors, command, servo, zoom_out, start + following)
         t = following
     rows = world.record.zoom_rows
     worlds[0], power[0] = kept[0], kept_power[0]

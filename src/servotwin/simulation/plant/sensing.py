@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from servotwin.compiled.jit import helper, part
+from servotwin.compiled.jit import helper
 from servotwin.control.servo.ports import Sample
 from servotwin.drives.pmsm.model import stator_currents
 from servotwin.drives.sensors import edge_time, read_count, read_current, read_phase_currents

@@ -125,13 +125,13 @@ def decays(machine: Machine) -> bool:
 @helper
 def is_constrained(world: Any, motors: Any, stops: Any) -> bool:
     """Whether a joint or a motor behind a stiff gear is stuck, or a stiff gear has losses."""
+    constrained = False
     for i in range(world.n):
-        if stops[i].has_friction != 0 and stops[i].mode == STUCK:
-            return True
+        constrained = constrained or (stops[i].has_friction != 0 and stops[i].mode == STUCK)
     for j in range(world.m):
-        if motors[j].flexible < 0 and (motors[j].mode == STUCK or motors[j].eta < 1.0):
-            return True
-    return False
+        motor = motors[j]
+        constrained = constrained or (motor.flexible < 0 and (motor.mode == STUCK or motor.eta < 1.0))
+    return constrained
 
 
 @helper

@@ -18,12 +18,12 @@ from servotwin.simulation.plant.generated_rk4 import CLOSE, count_intervals, nex
 from servotwin.simulation.plant.rates import call_on_plant
 from servotwin.simulation.plant.recording import (
     NANO,
-    book,
+    account_window,
     close_record,
     log_motion,
-    look_closer,
     record,
-    watch_peaks,
+    sample_peaks,
+    zoom_row,
 )
 from servotwin.simulation.plant.sensing import sense, true_currents
 from servotwin.simulation.plant.status import (
@@ -62,14 +62,14 @@ def run(
             power_stage(world, power, motors, servo, command)
         end = min(until, command.next)
         if world.record.zoom_from <= now < world.record.zoom_to:
-            show_edges(worlds, power, motors, stops, command, servo, zoom_out, end)
+            zoom_window(worlds, power, motors, stops, command, servo, zoom_out, end)
         plant(world, motors, end)
         if world.code.loop_closure != 0 and world.state.status != PIECE_MISSING:
             call_on_plant(world, world.code.loop_closure, 0.0, 0.0)
         if world.state.status in (PIECE_MISSING, SINGULAR):
             return
         world.state.now = end
-        book(world, power, motors, stops, axes, logs, now)
+        account_window(world, power, motors, stops, axes, logs, now)
         if end == world.record.log_next:
             log_motion(world, log_out)
         if end == world.record.row_next:
@@ -137,14 +137,14 @@ def plant(world: Any, motors: Any, end: int) -> None:
         return
     while span - t > CLOSE:
         following = next_edge(world, motors, start, t, span)
-        watch_peaks(world, motors)
+        sample_peaks(world, motors)
         call_on_plant(world, world.code.windows[EVENT_STEPS], t, following - t)
-        watch_peaks(world, motors)
+        sample_peaks(world, motors)
         t = following
 
 
 @allocator
-def show_edges(
+def zoom_window(
     worlds: Any, power: Any, motors: Any, stops: Any, command: Any, servo: Any, zoom_out: Any, end: int
 ) -> None:
     """Rows of the zoom up to the instant ``end``, edge by edge; then all is put back: to look changes nothing."""
@@ -156,9 +156,9 @@ def show_edges(
     t = 0.0
     while span - t > CLOSE and world.state.status == 0:
         following = next_edge(world, motors, start, t, span)
-        look_closer(world, motors, command, servo, zoom_out, start + t)
+        zoom_row(world, motors, command, servo, zoom_out, start + t)
         call_on_plant(world, world.code.windows[EVENT_STEPS], t, following - t)
-        look_closer(world, motors, command, servo, zoom_out, start + following)
+        zoom_row(world, motors, command, servo, zoom_out, start + following)
         t = following
     rows = world.record.zoom_rows
     worlds[0], power[0] = kept[0], kept_power[0]

@@ -11,7 +11,7 @@ from typing import Any
 from servotwin.compiled.jit import helper, part
 from servotwin.control.servo.records import Saturation
 from servotwin.control.tuning.gains import FULL_SCALE, GAIN_SHIFT
-from servotwin.drives.peaks import note_peaks
+from servotwin.drives.peaks import update_peaks
 from servotwin.drives.pmsm.model import rotor_voltage
 from servotwin.drives.pwm import carrier, leg_modulations
 from servotwin.drives.records import BETWEEN, STUCK
@@ -28,11 +28,11 @@ from servotwin.simulation.plant.actuators import (
 from servotwin.simulation.plant.event_steps import speed
 from servotwin.simulation.plant.limit_log import (
     OF_LOOPS,
-    note_limits,
-    too_much,
-    watch_bus,
-    watch_joints,
-    watch_resistor,
+    check_joint_limits,
+    exceeded_ratings,
+    log_limits,
+    update_braking_voltage,
+    update_bus_extremes,
 )
 from servotwin.simulation.plant.rates import ELECTRIC, SQUARE, TORQUE, rotor
 from servotwin.simulation.plant.records import PER_MOTOR
@@ -52,17 +52,17 @@ WHOLE = 1 << GAIN_SHIFT
 
 
 @part
-def watch_peaks(world: Any, motors: Any) -> None:
+def sample_peaks(world: Any, motors: Any) -> None:
     """Extremes of currents and torques at this instant; the current of a synchronous motor is its amplitude."""
     u = bus_voltage(world)
     for j in range(world.m):
         motor = motors[j]
         i, tau = current_and_torque(motor, u, speed(world, motors, world.state.y, j), world.state.y)
-        note_peaks(motor, i, tau)
+        update_peaks(motor, i, tau)
 
 
 @part
-def look_closer(world: Any, motors: Any, command: Any, servo: Any, zoom_out: Any, since: float) -> None:
+def zoom_row(world: Any, motors: Any, command: Any, servo: Any, zoom_out: Any, since: float) -> None:
     """A row of the zoom: time, carrier, and voltage, current, modulation of every motor.
 
     A synchronous motor shows its phase a: voltage to the star point, current, command of the leg.
@@ -96,7 +96,7 @@ def mean_voltage(world: Any, motor: Any, j: int, dt: float) -> float:
 
 
 @helper
-def look_at_stops(world: Any, stops: Any, logs: Any) -> None:
+def flag_end_stops(world: Any, stops: Any, logs: Any) -> None:
     """Tell every motor that turns a joint at its stop."""
     for i in range(world.n):
         if stops[i].state == BETWEEN and not stops[i].touched:
@@ -104,30 +104,30 @@ def look_at_stops(world: Any, stops: Any, logs: Any) -> None:
         stops[i].touched = 0
         for j in range(world.m):
             if world.N[j, i] != 0.0:
-                logs[j].met |= AT_STOP
+                logs[j].active_limits |= AT_STOP
 
 
 @helper
-def look_at_stuck_joints(world: Any, stops: Any, logs: Any) -> None:
+def flag_stuck_joints(world: Any, stops: Any, logs: Any) -> None:
     """Tell every motor that turns a joint which its own friction holds."""
     for i in range(world.n):
         if stops[i].has_friction and stops[i].mode == STUCK:
             for j in range(world.m):
                 if world.N[j, i] != 0.0:
-                    logs[j].met |= IS_STUCK
+                    logs[j].active_limits |= IS_STUCK
 
 
 @helper
-def look_at_bus(world: Any, power: Any, start: int) -> None:
+def supervise_bus(world: Any, power: Any, start: int) -> None:
     """Extremes of the bus voltage since ``start`` [ns]; the braking resistor is switched by it."""
     u = bus_voltage(world)
-    watch_bus(power, u, start, world.state.now)
+    update_bus_extremes(power, u, start, world.state.now)
     if world.at_bus >= 0 and power.R_brake > 0.0:
         if u > power.u_on:
             power.braking = 1
         elif u < power.u_off:
             power.braking = 0
-    watch_resistor(power, u)
+    update_braking_voltage(power, u)
 
 
 @helper
@@ -153,7 +153,7 @@ def from_source(world: Any, motors: Any, z: Any) -> float:
 
 
 @helper
-def watch_speeds(world: Any) -> None:
+def check_divergence(world: Any) -> None:
     """End a run in which a joint has left all bounds of speed: behind an elastic gear its motor may stand still."""
     for i in range(world.n):
         if not abs(world.state.y[world.n_x + i]) < MOST_SPEED:  # true of NaN as well
@@ -161,7 +161,7 @@ def watch_speeds(world: Any) -> None:
 
 
 @helper
-def book(world: Any, power: Any, motors: Any, stops: Any, axes: Any, logs: Any, start: int) -> None:
+def account_window(world: Any, power: Any, motors: Any, stops: Any, axes: Any, logs: Any, start: int) -> None:
     """After a window since ``start`` [ns]: shafts as the sensors see them, heat, bus, extremes, limits met."""
     dt = (world.state.now - start) * NANO
     # loops whose bridges are off limit nothing; what limits loops elsewhere is not known here
@@ -190,24 +190,24 @@ def book(world: Any, power: Any, motors: Any, stops: Any, axes: Any, logs: Any, 
             motor.volt_seconds += mean_voltage(world, motor, j, dt) * dt
         motor.w_peak = max(motor.w_peak, abs(w))
         world.dc.decay[j] = (motor.R + motor.R_bridge) * world.dc.inverse_L[j]
-        log.met = (axis.saturation & in_force) | too_much(motor, w, mean)
+        log.active_limits = (axis.saturation & in_force) | exceeded_ratings(motor, w, mean)
         if motor.mode == STUCK:
-            log.met |= IS_STUCK
+            log.active_limits |= IS_STUCK
         if not (abs(w) < MOST_SPEED and abs(mean) < MOST_TORQUE):  # true of NaN as well
             world.state.status = DIVERGED
-    watch_speeds(world)
+    check_divergence(world)
     world.state.flowed += abs(
         from_source(world, motors, world.state.z) - from_source(world, motors, world.state.z_mark)
     )
     for i in range(world.n_z):
         world.state.z_mark[i] = world.state.z[i]
     if world.joint_friction:
-        look_at_stuck_joints(world, stops, logs)
-    look_at_stops(world, stops, logs)
-    watch_joints(world, motors, stops, logs)
-    note_limits(logs, start, world.state.now)
+        flag_stuck_joints(world, stops, logs)
+    flag_end_stops(world, stops, logs)
+    check_joint_limits(world, motors, stops, logs)
+    log_limits(logs, start, world.state.now)
     select_window(world, motors, stops)
-    look_at_bus(world, power[0], start)
+    supervise_bus(world, power[0], start)
 
 
 @part
@@ -226,7 +226,7 @@ def record(world: Any, motors: Any, sensors: Any, axes: Any, logs: Any, columns:
         record_motor(world, motors[j], sensors[j], logs[j], columns, rows_out, j, dt)
         record_loops(world, axes[j], columns, rows_out, j)
         logs[j].charge_ref = motors[j].volt_seconds = 0.0
-        logs[j].seen_saturation = 0
+        logs[j].limits_since_row = 0
     for i in range(world.n_z):
         world.record.z_row[i] = world.state.z[i]
     world.record.rows += 1
@@ -266,7 +266,7 @@ def record_motor(
     enter(world, rows_out, columns, j, signal.VOLTAGE, motor.volt_seconds / dt)
     enter(world, rows_out, columns, j, signal.WINDING_TEMPERATURE, motor.T_w)
     enter(world, rows_out, columns, j, signal.COUNT, shown_count(sensor, motor.theta))
-    enter(world, rows_out, columns, j, signal.SATURATION, log.seen_saturation)
+    enter(world, rows_out, columns, j, signal.SATURATION, log.limits_since_row)
 
 
 @helper

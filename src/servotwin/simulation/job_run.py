@@ -33,7 +33,7 @@ from servotwin.simulation.plant.start import Start
 from servotwin.simulation.preflight.advice import run_warnings
 from servotwin.simulation.preflight.budget import read_budget
 from servotwin.simulation.preflight.job_limits import check_job, job_limit
-from servotwin.simulation.results.energy import stored
+from servotwin.simulation.results.energy import stored_energies
 from servotwin.simulation.results.job_log import Commands, JobLog, log_entries
 from servotwin.simulation.results.result import Result
 from servotwin.simulation.run import Run, collect, failure_text
@@ -166,7 +166,7 @@ def run_job(
     )
     machine.advance(0)  # compiles, or reads the compiled loop from disk
     compiled = time.perf_counter() - began
-    before = stored(machine, plant)
+    before = stored_energies(machine, plant)
     began = time.perf_counter()
     played = play(
         controller, MachinePlant(machine, truth, Surroundings(script)), settle=chosen.settle,

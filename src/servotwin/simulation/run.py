@@ -26,7 +26,7 @@ from servotwin.simulation.plant.status import DIVERGED, LAW_NOT_A_NUMBER, LAW_WA
 from servotwin.simulation.preflight.advice import coarse_steps, late_faults, run_warnings
 from servotwin.simulation.preflight.budget import Budget, BudgetError, bytes_text, over_time, read_budget
 from servotwin.simulation.preflight.estimate import check_budget, estimate, row_count, zoom_bytes, zoom_rows
-from servotwin.simulation.results.energy import account, balance_warnings, stored
+from servotwin.simulation.results.energy import account, balance_warnings, stored_energies
 from servotwin.simulation.results.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
 from servotwin.simulation.results.motion_log import Reference, make_log
 from servotwin.simulation.results.repeatability import visit_summary
@@ -138,7 +138,7 @@ def prepare(
         law,
         warnings,
         duration,
-        stored(machine, plant),
+        stored_energies(machine, plant),
         compiled,
         allowed,
     )

@@ -86,7 +86,7 @@ class OwnActuator:
         self.rates(x, theta, w, command, supply, self.parameters, dx, out)
         return dx, out
 
-    def stored(self, x: Array) -> float:
+    def stored_energy(self, x: Array) -> float:
         """Energy that it holds [J]."""
         return 0.0 if self.energy is None else float(self.energy(x, self.parameters))
 
@@ -95,7 +95,7 @@ class OwnActuator:
         x = np.full(self.width, TRIAL)
         try:
             dx, out = self.evaluate(x, TRIAL, TRIAL, TRIAL, TRIAL)
-            stored = self.stored(x)
+            energy = self.stored_energy(x)
             _ = self.callback  # which calls a function that the user has compiled as it is
         except ServotwinError:
             raise
@@ -104,7 +104,7 @@ class OwnActuator:
             raise self.refuse(
                 f"it cannot be computed: {one_line(f'{type(error).__name__}: {told}', 200)}"
             ) from error
-        if not (np.isfinite(dx).all() and np.isfinite(out).all() and np.isfinite(stored)):
+        if not (np.isfinite(dx).all() and np.isfinite(out).all() and np.isfinite(energy)):
             raise self.refuse(
                 "it gives no finite numbers for small ones; expected rates, effort, power and loss"
             )

@@ -13,6 +13,7 @@ from servotwin.drives.kind import Feed
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.plant.machine import Machine
+from servotwin.simulation.plant.row_layout import lay_out_rows
 
 
 class LawError(Exception):
@@ -33,6 +34,7 @@ def attach_law(machine: Machine, law: UserLaw) -> None:
     kind = Law.EXTERNAL if isinstance(law, PythonLaw) else Law.COMPILED
     axes["law"] = servo["user_law"] = kind
     servo["computed"] = 0
+    lay_out_rows(machine)
     if isinstance(law, PythonLaw):
         return
     m = len(machine.motors)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from servotwin.compiled.jit import helper, part
+from servotwin.compiled.jit import helper
 from servotwin.control.servo.ports import Sample
 from servotwin.drives.pmsm.model import stator_currents
 from servotwin.drives.sensors import edge_time, read_count, read_current, read_phase_currents
@@ -26,7 +26,7 @@ def true_currents(world: Any, motor: Any) -> tuple[float, float]:
     return world.state.y[k] if k >= 0 else motor.tau / motor.K, 0.0
 
 
-@part
+@helper
 def sense(world: Any, motors: Any, sensors: Any, feedback: Any, samples: int, noise: Any) -> None:
     """Sample what the servo wants to read now (bits of ``Sample``)."""
     feedback.time = world.state.now

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+import time
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from servotwin.control.main.exchange import Command, Feedback
+from servotwin.control.main.exchange import Command, Feedback, Stretch
+from servotwin.control.main.quick_watch import QuickWatch
 from servotwin.description.drive_data import drives_of
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
@@ -17,6 +20,7 @@ from servotwin.simulation.plant.machine import Machine
 from servotwin.simulation.scenario.io_script import Surroundings
 
 AHEAD = 1_000_000_000  # ns for which room for rows is made at once
+BREATH = 0.05  # s of computing after which progress, budget and keys are looked at again
 
 
 class Plant(Protocol):
@@ -27,6 +31,28 @@ class Plant(Protocol):
 
     def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
         """Take a command and go on to an instant; False if that failed."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """How far a plant went along a stretch of commands.
+
+    ``count`` of them were carried out; ``positions``: joints (n,) as measured before the last two of these, or fewer.
+    ``well`` False: the last one failed. ``interrupt``: why no more were, if it was Ctrl-C.
+    """
+
+    count: int
+    positions: list[Array]
+    well: bool = True
+    interrupt: KeyboardInterrupt | None = None
+
+
+@runtime_checkable
+class FollowingPlant(Plant, Protocol):
+    """A plant that can carry on through many periods by itself, as long as its measurements are clear."""
+
+    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Carried:
+        """Carry out commands one after the other from ``now_ns`` on; stop before one whose measurement is not clear."""
 
 
 def seen(q: Array, drive_fault: str, around: Surroundings) -> Feedback:
@@ -55,6 +81,17 @@ class IdealPlant:
         if command.enable:
             self.q = command.q
         return True
+
+    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Carried:
+        """See ``FollowingPlant``."""
+        positions: list[Array] = []
+        before, q_ref = stretch.q_measured, stretch.q_before
+        for row in stretch.q:
+            if not watch.clear(self.q, before, q_ref):
+                break
+            positions.append(self.q)
+            before, q_ref, self.q = self.q, row, row
+        return Carried(len(positions), positions)
 
 
 class MachinePlant:
@@ -88,8 +125,11 @@ class MachinePlant:
 
     def feedback(self) -> Feedback:
         """See ``Plant``."""
-        q = self.machine.inverse @ (self._counts / self._per_rad)
-        return seen(q, self._overload() if self._heats else "", self.around)
+        return seen(self._position(), self._overload() if self._heats else "", self.around)
+
+    def _position(self) -> Array:
+        """Counted joint positions (n,)."""
+        return self.machine.inverse @ (self._counts / self._per_rad)
 
     def _overload(self) -> str:
         """What a drive reports whose motor is too hot; empty if none is."""
@@ -114,6 +154,41 @@ class MachinePlant:
             self._close_brakes(now_ns, until_ns)
         self._advance(until_ns)
         return int(self._status[0]) == 0
+
+    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Carried:
+        """See ``FollowingPlant``; it comes back after ``BREATH`` at the latest."""
+        if not self._powered or self._closing or stretch.counts is None:
+            return Carried(0, [])
+        self.machine.servo.setpoints = self._setpoints
+        table, row = self._rows(stretch), self._setpoints[0]
+        positions: list[Array] = []
+        before, q_ref = stretch.q_measured, stretch.q_before
+        count, enough = 0, time.monotonic() + BREATH
+        try:
+            while count < len(stretch) and time.monotonic() < enough:
+                q = self._position()
+                if not watch.clear(q, before, q_ref) or (self._heats and self._overload()):
+                    break
+                positions.append(q)
+                row[:] = table[count]
+                before, q_ref = q, stretch.q[count]
+                count += 1
+                self._advance(now_ns + count * period_ns)
+                if self._status[0] != 0:
+                    return Carried(count, positions, well=False)
+        except KeyboardInterrupt as interrupt:
+            count = max(0, self._now_ns - now_ns) // period_ns
+            return Carried(count, positions[:count], interrupt=interrupt)
+        return Carried(count, positions)
+
+    def _rows(self, stretch: Stretch) -> Array:
+        """The setpoints (k, m, 3) of a stretch; row by row, as those of single commands are made."""
+        rates = (np.matmul(self._N, rows[..., None])[..., 0] for rows in (stretch.qd, stretch.qdd))
+        return np.stack([np.asarray(stretch.counts, dtype=np.float64), *rates], axis=-1)
+
+    @property
+    def _now_ns(self) -> int:
+        return int(self.machine.world["state"]["now"][0])
 
     def _close_brakes(self, now_ns: int, until_ns: int) -> None:
         """Close the brakes whose time comes before an instant."""

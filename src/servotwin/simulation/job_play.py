@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from servotwin.control.main.exchange import Command, Feedback
+from servotwin.control.main.exchange import Command, Feedback, Stretch
 from servotwin.control.main.main_controller import MainController
 from servotwin.control.main.states import Event, Mode, State
 from servotwin.errors import InputError
@@ -27,6 +27,7 @@ SETTLE = 0.25  # s after the end of a job
 COAST = 1.0  # s after the power is gone
 TIME_LIMIT = 600.0  # s of simulated time
 NANO = 1e-9
+NEVER = 1 << 62  # ns
 ENTRY_BYTES = 4_000  # of an instruction that was carried out: plan, journal, log, what is told of it
 ENDING = (Event.STOP.value, Event.EMERGENCY_STOP.value, Event.DISABLE.value)  # keys that end a job
 
@@ -86,7 +87,7 @@ def play(
     watch = _Watch(budget or Budget())
     try:
         while played.goes_on:
-            if not played.step():
+            if not played.step() or not played.follow_plan():
                 break
             if progress is not None and expected > 0.0:
                 progress(min(stepper.now_ns * NANO / expected, 1.0))
@@ -120,7 +121,7 @@ class _Play:
         self.stepper, self.controller, self.around = stepper, stepper.controller, around
         self.settle, self.limit_ns = settle, time_limit / NANO
         self.begin = self.controller.reference.q.copy()
-        self.given: list[Command] = []
+        self.given: list[Command | Stretch] = []
         self.changes: list[Change] = []
         self.state = self.controller.state
         self.ends_ns: int | None = None
@@ -159,6 +160,20 @@ class _Play:
                 self.ends_ns = self.stepper.now_ns + round(self.settle / NANO)
         return True
 
+    def follow_plan(self) -> bool:
+        """Periods up to the next thing that happens by itself; False if the plant could not follow."""
+        if self.ends_ns is not None:
+            return True
+        coming = self.around.next_ns
+        before = self.limit_ns if coming is None else min(self.limit_ns, coming)
+        followed = self.stepper.follow_plan(math.ceil(min(before, NEVER)))
+        if followed.stretch is not None:
+            self.given.append(followed.stretch)
+        if followed.interrupt is not None:
+            raise followed.interrupt
+        self.complete = self.complete and self.stepper.well
+        return self.stepper.well
+
     def result(self) -> Played:
         """What came of it."""
         done = self.finished_ns is not None and self.complete
@@ -193,19 +208,20 @@ def _limit_text(seconds: float, option: str) -> str:
     return f"{seconds:.6g} s, the most that its {what} allows; raise {option} to let it go on"
 
 
-def _commands(controller: MainController, begin: Array, given: Sequence[Command]) -> Commands:
+def _commands(controller: MainController, begin: Array, given: Sequence[Command | Stretch]) -> Commands:
     """All commands as columns; they begin where the reference stood."""
-    rest = np.zeros_like(begin)
-    q = np.array([begin, *(command.q for command in given)])
+    rest = np.zeros((1, begin.size))
+    q = np.concatenate([begin[None], *(np.atleast_2d(command.q) for command in given)])
     pulses = controller.pulses
+    counts = [len(command) if isinstance(command, Stretch) else 1 for command in given]
     return Commands(
         np.arange(len(q), dtype=np.float64) * (controller.period_ns * NANO),
         q,
-        np.array([rest, *(command.qd for command in given)]),
-        np.array([rest, *(command.qdd for command in given)]),
+        np.concatenate([rest, *(np.atleast_2d(command.qd) for command in given)]),
+        np.concatenate([rest, *(np.atleast_2d(command.qdd) for command in given)]),
         None if pulses is None else pulses.joints(pulses.counts(q)),
-        np.array([-1, *(command.motion for command in given)]),
-        np.array([0.0, *(command.motion_time for command in given)]),
+        np.repeat([-1, *(command.motion for command in given)], [1, *counts]),
+        np.concatenate([[0.0], *(np.atleast_1d(command.motion_time) for command in given)]),
     )
 
 

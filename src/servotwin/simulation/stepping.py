@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
 
-from servotwin.control.main.exchange import Command
+from servotwin.control.main.exchange import Command, Stretch
 from servotwin.control.main.main_controller import MainController
 from servotwin.simulation.clock import Clock, SimulatedClock
-from servotwin.simulation.job_plant import Plant
+from servotwin.simulation.job_plant import FollowingPlant, Plant
 
 Work = Callable[[], None]
 
@@ -36,11 +37,19 @@ class Beside:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
+class Followed(NamedTuple):
+    """The commands that were carried out, None if there are none; a Ctrl-C that came meanwhile, yet to be raised."""
+
+    stretch: Stretch | None
+    interrupt: KeyboardInterrupt | None = None
+
+
 class Stepper:
     """A main controller and what it acts on. ``step`` carries both over one period, from ``now_ns`` on.
 
     A period begins when the ``clock`` says so; what it may need is planned before, by ``planning``. ``well`` is False
-    once the plant could not follow; ``planning_s`` was spent on plans in turn.
+    once the plant could not follow; ``planning_s`` was spent on plans in turn. ``follow_plan`` carries both over what
+    the plan decides, period by period the same; it does nothing where time passes by itself.
     """
 
     def __init__(
@@ -56,6 +65,8 @@ class Stepper:
         self.controller, self.plant = controller, plant
         self.clock, self.planning = clock or SimulatedClock(), planning
         self.now_ns, self.well, self.planning_s = now_ns, True, 0.0
+        at_once = isinstance(self.clock, SimulatedClock) and planning is in_turn
+        self._follower = plant if at_once and isinstance(plant, FollowingPlant) else None
 
     def step(self) -> Command:
         """Plan, wait for the period to begin, measure, command, and let the plant go on to its end."""
@@ -68,3 +79,22 @@ class Stepper:
         self.well = self.plant.carry_on(command, now, then)
         self.now_ns = then
         return command
+
+    def follow_plan(self, before_ns: int) -> Followed:
+        """Carry on over periods that begin before an instant and that only a measurement could change.
+
+        They are those of a planned motion; an alarm, and whatever else is not clear, is left to ``step``. Inputs and
+        keys must not change up to then.
+        """
+        plant, controller, T = self._follower, self.controller, self.controller.period_ns
+        stretch = None if plant is None else controller.ahead(-((self.now_ns - before_ns) // T))
+        if plant is None or stretch is None:
+            return Followed(None)
+        carried = plant.follow(stretch, controller.quick_watch, self.now_ns, T)
+        self.well = carried.well
+        if not carried.count:
+            return Followed(None, carried.interrupt)
+        done = stretch.first(carried.count)
+        controller.skip(done, carried.positions[-2:])
+        self.now_ns += carried.count * T
+        return Followed(done, carried.interrupt)

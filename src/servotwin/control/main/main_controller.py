@@ -8,7 +8,8 @@ docs/controller.md.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -23,11 +24,13 @@ from servotwin.control.main.exchange import (
     ProgramSource,
     Reply,
     Settings,
+    Stretch,
 )
 from servotwin.control.main.jogging import Jog
 from servotwin.control.main.last_measurement import Measured
 from servotwin.control.main.playback import Outcome, Playback
 from servotwin.control.main.pulses import Pulses
+from servotwin.control.main.quick_watch import QuickWatch
 from servotwin.control.main.reference import Reference
 from servotwin.control.main.states import (
     INTERNAL,
@@ -47,6 +50,7 @@ from servotwin.motion.requests import MoveJ, Speed
 from servotwin.robot.robot import Robot
 
 MOST_ALARMS = 100
+NANO = 1e-9
 
 
 class MainController:
@@ -312,6 +316,46 @@ class MainController:
             motion_time=motion_time,
             override=self.override,
         )
+
+    # --- many periods at once ---------------------------------------------------------------------
+    @cached_property
+    def quick_watch(self) -> QuickWatch:
+        """Bounds within which a measurement raises no alarm."""
+        return QuickWatch(self.watch, self.period_ns * NANO)
+
+    def ahead(self, most: int) -> Stretch | None:
+        """The next commands that ``step`` will give, at most so many; None if the next depends on more than the plan.
+
+        They hold as long as no key is pressed, no input changes and every measurement is clear (``quick_watch``);
+        ``skip`` carries them out. Nothing is changed by asking.
+        """
+        reference, playback = self.reference, self.reference.playback
+        if self.state is not State.RUNNING or playback is None:
+            return None
+        ahead = playback.ahead(self._rate)
+        if ahead is None or not len(ahead.times) or most < 1:
+            return None
+        ahead = ahead.first(min(most, reference.allowed(ahead)))
+        if not len(ahead.times):
+            return None
+        q = np.clip(ahead.q, self.limits.q_min, self.limits.q_max)
+        counts = None if self.pulses is None else self.pulses.counts(q)
+        motion, _ = playback.place
+        return Stretch(
+            reference.q, self.measured.q, counts, q, ahead.qd, ahead.qdd, motion, ahead.times
+        )
+
+    def skip(self, stretch: Stretch, positions: Sequence[Array]) -> None:
+        """Be where ``step`` would be after all commands of a stretch; ``positions``: as measured before the last two."""
+        reference, playback = self.reference, self.reference.playback
+        assert playback is not None
+        assert self._now_ns is not None
+        begin = self._now_ns + self.period_ns
+        playback.skip(begin, stretch.motion_time)
+        self._now_ns += len(stretch) * self.period_ns
+        self.measured.skip(self._now_ns, self.period_ns, positions)
+        reference.now_ns = self._now_ns + self.period_ns
+        reference.q, reference.qd, reference.qdd = stretch.q[-1], stretch.qd[-1], stretch.qdd[-1]
 
     @property
     def _rate(self) -> float:

@@ -21,7 +21,7 @@ from servotwin.control.main.exchange import (
     Task,
     WaitTask,
 )
-from servotwin.control.main.time_scaling import Cursor, Motion, Pace, Planned
+from servotwin.control.main.time_scaling import Cursor, Instants, Motion, Pace, Planned
 from servotwin.description.frames import Array
 
 TASKS_PER_PERIOD = 64
@@ -221,16 +221,36 @@ class Playback:
         motion, after = cursor.advance(left, wanted, pace)
         self.place = (self.place[0], cursor.time)
         end_ns = now_ns + self.period_ns - round(after / NANO)
-        # A move that goes nowhere begins and ends at the same instant.
-        while self._owner < cursor.owner and self.label is not None and self._begun_ns is not None:
-            self._note(end_ns)
-            self._begun_ns, self._owner = end_ns, self._owner + 1
-            self.label = task.labels[self._owner]
-            self.instruction += 1
+        self._reach(task, cursor.owner, end_ns)
         if cursor.done:
             self._finish(end_ns)
             return motion, after
         return motion, 0.0
+
+    def _reach(self, task: MotionTask, owner: int, at_ns: int) -> None:
+        """Note the instructions of a motion that are over; one that moves nothing begins and ends at one instant."""
+        while self._owner < owner and self.label is not None and self._begun_ns is not None:
+            self._note(at_ns)
+            self._begun_ns, self._owner = at_ns, self._owner + 1
+            self.label = task.labels[self._owner]
+            self.instruction += 1
+
+    # --- many periods at once -----------------------------------------------------------------------
+    def ahead(self, wanted: float) -> Instants | None:
+        """The next periods of the motion under way, as ``advance`` will give them; None if there is none."""
+        if self.cursor is None or self._begun_ns is None or not isinstance(self._task, MotionTask):
+            return None
+        return self.cursor.ahead(self.period_ns * NANO, wanted)
+
+    def skip(self, now_ns: int, times: Array) -> None:
+        """Carry out the next periods of ``ahead``, up to the last of the ``times`` (k,) [s] on the motion."""
+        cursor, task = self.cursor, self._task
+        assert cursor is not None
+        assert isinstance(task, MotionTask)
+        for i, owner in cursor.new_owners(times):
+            self._reach(task, owner, now_ns + (i + 1) * self.period_ns)
+        cursor.skip(len(times))
+        self.place = (self.place[0], cursor.time)
 
     def _wait(self, task: WaitTask, at_ns: int, left: float) -> float:
         """Time that is left of the period after a wait that goes on at ``at_ns``."""

@@ -14,7 +14,7 @@ from servotwin.control.main.quick_watch import QuickWatch
 from servotwin.description.drive_data import drives_of
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.simulation.plant.faults import close_brake, cut_power, restore_power
 from servotwin.simulation.plant.machine import Machine
 from servotwin.simulation.scenario.io_script import Surroundings
@@ -133,10 +133,15 @@ class MachinePlant:
 
     def _overload(self) -> str:
         """What a drive reports whose motor is too hot; empty if none is."""
-        hot = self._windings > self._hottest
+        hot = self._hot
         if not hot.any():
             return ""
         return f"overload: the winding of motor {self._drives[int(np.argmax(hot))].name} is too hot"
+
+    @property
+    def _hot(self) -> BoolArray:
+        """Which motors (m,) are too hot."""
+        return self._windings > self._hottest
 
     def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
         """See ``Plant``."""
@@ -159,7 +164,9 @@ class MachinePlant:
         """See ``FollowingPlant``; it comes back after ``BREATH`` at the latest."""
         if not self._powered or self._closing or stretch.counts is None:
             return Carried(0, [])
-        self.machine.servo.setpoints = self._setpoints
+        machine, status = self.machine, self._status
+        machine.servo.setpoints = self._setpoints
+        self._reserve(now_ns + len(stretch) * period_ns)
         table, row = self._rows(stretch), self._setpoints[0]
         positions: list[Array] = []
         before, q_ref = stretch.q_measured, stretch.q_before
@@ -167,15 +174,17 @@ class MachinePlant:
         try:
             while count < len(stretch) and time.monotonic() < enough:
                 q = self._position()
-                if not watch.clear(q, before, q_ref) or (self._heats and self._overload()):
+                if not watch.clear(q, before, q_ref) or (self._heats and self._hot.any()):
                     break
                 positions.append(q)
                 row[:] = table[count]
                 before, q_ref = q, stretch.q[count]
                 count += 1
-                self._advance(now_ns + count * period_ns)
-                if self._status[0] != 0:
-                    return Carried(count, positions, well=False)
+                machine.run(now_ns + count * period_ns)
+                if status[0]:  # a piece to be compiled, or it failed
+                    machine.advance(now_ns + count * period_ns)
+                    if status[0]:
+                        return Carried(count, positions, well=False)
         except KeyboardInterrupt as interrupt:
             count = max(0, self._now_ns - now_ns) // period_ns
             return Carried(count, positions[:count], interrupt=interrupt)
@@ -218,7 +227,10 @@ class MachinePlant:
             axes[name] = counts
 
     def _advance(self, until_ns: int) -> None:
+        self._reserve(until_ns)
+        self.machine.advance(until_ns)
+
+    def _reserve(self, until_ns: int) -> None:
         if self.recording and until_ns > self._reserved_ns:
             self._reserved_ns = until_ns + AHEAD
             self.machine.reserve(self._reserved_ns)
-        self.machine.advance(until_ns)

@@ -166,11 +166,7 @@ class _Play:
             return True
         coming = self.around.next_ns
         before = self.limit_ns if coming is None else min(self.limit_ns, coming)
-        followed = self.stepper.follow_plan(math.ceil(min(before, NEVER)))
-        if followed.stretch is not None:
-            self.given.append(followed.stretch)
-        if followed.interrupt is not None:
-            raise followed.interrupt
+        self.stepper.follow_plan(math.ceil(min(before, NEVER)), self.given.append)
         self.complete = self.complete and self.stepper.well
         return self.stepper.well
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
 
 from servotwin.control.main.exchange import Command, Stretch
 from servotwin.control.main.main_controller import MainController
@@ -35,13 +34,6 @@ class Beside:
     def close(self) -> None:
         """End the thread when its work is done."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-
-class Followed(NamedTuple):
-    """The commands that were carried out, None if there are none; a Ctrl-C that came meanwhile, yet to be raised."""
-
-    stretch: Stretch | None
-    interrupt: KeyboardInterrupt | None = None
 
 
 class Stepper:
@@ -80,21 +72,22 @@ class Stepper:
         self.now_ns = then
         return command
 
-    def follow_plan(self, before_ns: int) -> Followed:
+    def follow_plan(self, before_ns: int, note: Callable[[Stretch], None]) -> None:
         """Carry on over periods that begin before an instant and that only a measurement could change.
 
-        They are those of a planned motion; an alarm, and whatever else is not clear, is left to ``step``. Inputs and
-        keys must not change up to then.
+        They are those of a planned motion or a wait; an alarm, and whatever else is not clear, is left to ``step``.
+        Inputs and keys must not change up to then. ``note`` is given the commands that were carried out.
         """
         plant, controller, T = self._follower, self.controller, self.controller.period_ns
         stretch = None if plant is None else controller.ahead(-((self.now_ns - before_ns) // T))
         if plant is None or stretch is None:
-            return Followed(None)
+            return
         carried = plant.follow(stretch, controller.quick_watch, self.now_ns, T)
         self.well = carried.well
-        if not carried.count:
-            return Followed(None, carried.interrupt)
-        done = stretch.first(carried.count)
-        controller.skip(done, carried.positions[-2:])
-        self.now_ns += carried.count * T
-        return Followed(done, carried.interrupt)
+        if carried.count:
+            done = stretch.first(carried.count)
+            note(done)
+            self.now_ns += carried.count * T
+            controller.skip(done, carried.positions[-2:])
+        if carried.interrupt is not None:
+            raise carried.interrupt

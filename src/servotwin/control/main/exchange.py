@@ -63,7 +63,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Commands of periods in a row that nothing but a measurement can change: the next of a planned motion.
+    """Commands of periods in a row that nothing but a measurement can change: of a planned motion, or a wait.
 
     ``counts`` (k, m), ``q``, ``qd``, ``qdd`` (k, n), ``motion`` and ``motion_time`` (k,) as in ``Command``, which
     else stay as they were in the command before; ``q_before`` (n,): its reference, ``q_measured`` (n,): what was

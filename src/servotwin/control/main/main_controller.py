@@ -329,11 +329,11 @@ class MainController:
         They hold as long as no key is pressed, no input changes and every measurement is clear (``quick_watch``);
         ``skip`` carries them out. Nothing is changed by asking.
         """
-        reference, playback = self.reference, self.reference.playback
-        if self.state is not State.RUNNING or playback is None:
+        reference, playback, seen = self.reference, self.reference.playback, self.measured.feedback
+        if self.state is not State.RUNNING or playback is None or seen is None or most < 1:
             return None
-        ahead = playback.ahead(self._rate)
-        if ahead is None or not len(ahead.times) or most < 1:
+        ahead = playback.ahead(reference.q, self._rate, seen.inputs)
+        if ahead is None or not len(ahead.times):
             return None
         ahead = ahead.first(min(most, reference.allowed(ahead)))
         if not len(ahead.times):
@@ -347,11 +347,11 @@ class MainController:
 
     def skip(self, stretch: Stretch, positions: Sequence[Array]) -> None:
         """Be where ``step`` would be after all commands of a stretch; ``positions``: as measured before the last two."""
-        reference, playback = self.reference, self.reference.playback
+        reference, playback, seen = self.reference, self.reference.playback, self.measured.feedback
         assert playback is not None
+        assert seen is not None
         assert self._now_ns is not None
-        begin = self._now_ns + self.period_ns
-        playback.skip(begin, stretch.motion_time)
+        playback.skip(self._now_ns + self.period_ns, stretch.motion_time, seen.inputs)
         self._now_ns += len(stretch) * self.period_ns
         self.measured.skip(self._now_ns, self.period_ns, positions)
         reference.now_ns = self._now_ns + self.period_ns

@@ -8,57 +8,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from servotwin.compiled.jit import kernel
 from servotwin.control.main.alarms import Watch
 from servotwin.description.frames import Array
 
 INSIDE = 1e-9  # of a bound, and rad, m: far more than two ways to round differ by
 
 
-@kernel
-def is_clear(
-    q: Array, before: Array, q_ref: Array, far: Array, step: Array,
-    low: Array, high: Array, A: Array, b: Array, z_low: Array, z_high: Array,
-) -> bool:  # fmt: skip
-    """Whether joints (n,) and quantities A q + b are inside their bounds; a NaN is not."""
-    n = q.shape[0]
-    for i in range(n):
-        if not (abs(q[i] - q_ref[i]) <= far[i] and abs(q[i] - before[i]) <= step[i]):
-            return False
-        if not low[i] <= q[i] <= high[i]:
-            return False
-    for k in range(b.shape[0]):
-        z = b[k]
-        for i in range(n):
-            z += A[k, i] * q[i]
-        if not z_low[k] <= z <= z_high[k]:
-            return False
-    return True
-
-
 class QuickWatch:
-    """Bounds for measurements that are ``period`` [s] apart."""
+    """Bounds for measurements that are ``period`` [s] apart; lists, which for a few joints are quicker than arrays."""
 
     def __init__(self, watch: Watch, period: float) -> None:
-        n, limits = len(watch.names), watch.limits
+        n, limits, inner = len(watch.names), watch.limits, 1.0 - INSIDE
         low, high = limits.low - watch.margin + INSIDE, limits.high + watch.margin - INSIDE
-        inner = 1.0 - INSIDE
+        far, step = watch.following * inner, watch.speed * (period * inner)
+        self._joints = np.stack([far, step, low[:n], high[:n]], axis=1).tolist()
         quantities = limits.quantities
-        A = quantities.A if quantities.names else np.zeros((0, n))
-        self._bounds = tuple(
-            np.ascontiguousarray(bound, dtype=np.float64)
-            for bound in (
-                watch.following * inner,
-                watch.speed * period * inner,
-                low[:n],
-                high[:n],
-                A,
-                quantities.b,
-                low[n:],
-                high[n:],
-            )
-        )
+        bounds = np.stack([quantities.b, low[n:], high[n:]], axis=1)
+        self._quantities = list(zip(quantities.A.tolist(), bounds.tolist(), strict=True))
 
     def clear(self, q: Array, before: Array, q_ref: Array) -> bool:
-        """Whether joints measured at q (n,), a period after ``before`` (n,), for the reference q_ref (n,) are well."""
-        return bool(is_clear(q, before, q_ref, *self._bounds))
+        """Whether joints at q (n,), a period after ``before`` (n,), are well for the reference q_ref (n,); NaN is not."""
+        joints = q.tolist()
+        rows = zip(joints, before.tolist(), q_ref.tolist(), self._joints, strict=True)
+        for here, last, wanted, (far, step, low, high) in rows:
+            if not (abs(here - wanted) <= far and abs(here - last) <= step and low <= here <= high):
+                return False
+        for row, (offset, low, high) in self._quantities:
+            z = offset + sum(a * here for a, here in zip(row, joints, strict=True))
+            if not low <= z <= high:
+                return False
+        return True

@@ -129,7 +129,8 @@ class MachinePlant:
 
     def _position(self) -> Array:
         """Counted joint positions (n,)."""
-        return self.machine.inverse @ (self._counts / self._per_rad)
+        q: Array = self.machine.inverse @ (self._counts / self._per_rad)
+        return q
 
     def _overload(self) -> str:
         """What a drive reports whose motor is too hot; empty if none is."""
@@ -141,7 +142,8 @@ class MachinePlant:
     @property
     def _hot(self) -> BoolArray:
         """Which motors (m,) are too hot."""
-        return self._windings > self._hottest
+        hot: BoolArray = self._windings > self._hottest
+        return hot
 
     def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
         """See ``Plant``."""

@@ -120,7 +120,9 @@ def test_simulation_of_a_shipped_job_is_the_same(job: str, both_ways: Callable[[
 @pytest.mark.parametrize("job", ["puma-line", "manutec-move", "sixaxis-frame"])
 def test_job_of_six_axes_that_is_stopped_is_the_same(job: str, both_ways: Callable[[Play], JobRun]) -> None:
     script = parse_io_script(SCRIPTS["stop"])
-    assert "'stop' was pressed" in both_ways(lambda: run_job(job, io_script=script, pwm="averaged")).log.reason
+    assert (
+        "'stop' was pressed" in both_ways(lambda: run_job(job, io_script=script, pwm="averaged")).log.reason
+    )
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

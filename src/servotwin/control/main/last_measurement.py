@@ -45,7 +45,7 @@ class Measured:
         return ""
 
     def skip(self, now_ns: int, period_ns: int, positions: Sequence[Array]) -> None:
-        """Take measurements without speeds that ended at ``now_ns``, a period apart; the last two ``positions`` will do.
+        """Take measurements a period apart, the last one at ``now_ns``; of their ``positions`` the last two are enough.
 
         Everything else is as it was in the last feedback.
         """

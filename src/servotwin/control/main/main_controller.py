@@ -341,12 +341,13 @@ class MainController:
         q = np.clip(ahead.q, self.limits.q_min, self.limits.q_max)
         counts = None if self.pulses is None else self.pulses.counts(q)
         motion, _ = playback.place
-        return Stretch(
-            reference.q, self.measured.q, counts, q, ahead.qd, ahead.qdd, motion, ahead.times
-        )
+        return Stretch(reference.q, self.measured.q, counts, q, ahead.qd, ahead.qdd, motion, ahead.times)
 
     def skip(self, stretch: Stretch, positions: Sequence[Array]) -> None:
-        """Be where ``step`` would be after all commands of a stretch; ``positions``: as measured before the last two."""
+        """Be where ``step`` would be after all commands of a stretch.
+
+        ``positions``: joints (n,) as measured before each of them; the last two are enough.
+        """
         reference, playback, seen = self.reference, self.reference.playback, self.measured.feedback
         assert playback is not None
         assert seen is not None

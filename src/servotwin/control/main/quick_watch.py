@@ -27,7 +27,7 @@ class QuickWatch:
         self._quantities = list(zip(quantities.A.tolist(), bounds.tolist(), strict=True))
 
     def clear(self, q: Array, before: Array, q_ref: Array) -> bool:
-        """Whether joints at q (n,), a period after ``before`` (n,), are well for the reference q_ref (n,); NaN is not."""
+        """Whether joints at q (n,), ``before`` (n,) a period ago, are well for the reference q_ref (n,); NaN is not."""
         joints = q.tolist()
         rows = zip(joints, before.tolist(), q_ref.tolist(), self._joints, strict=True)
         for here, last, wanted, (far, step, low, high) in rows:

@@ -160,7 +160,7 @@ class Cursor:
     def _fill(self, rate: float, T: float) -> None:
         """Sample the next instants at a constant rate, unless some are left: many cost little more than one."""
         if self._batch_for != (rate, T) or self._used == len(self._batch.times):
-            times = self.time + rate * T * np.arange(1, BATCH + 1)
+            times = np.asarray(self.time + rate * T * np.arange(1, BATCH + 1), dtype=np.float64)
             self._batch = Instants(
                 times, *self.trajectory.sample(np.minimum(times, self.trajectory.duration))
             )

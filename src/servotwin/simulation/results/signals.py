@@ -10,7 +10,7 @@ from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.machine import Machine
 from servotwin.simulation.plant.recording import HEAD, PER_ROW
-from servotwin.simulation.results.motion_log import MotionLog, Reference, commanded_tip
+from servotwin.simulation.results.motion_log import CommandedMotion, MotionLog, commanded_tip
 from servotwin.simulation.results.result import (
     BUS_SIGNALS,
     INTEGRATORS,
@@ -24,7 +24,7 @@ COMMAND_COLUMN = 12  # voltage of the speed command, as the servo driver read it
 
 
 def make_signals(
-    machine: Machine, plant: Robot, model: Robot, reference: Reference, log: MotionLog
+    machine: Machine, plant: Robot, model: Robot, reference: CommandedMotion, log: MotionLog
 ) -> dict[str, Array]:
     """All recorded signals, with quantity and unit in their names."""
     world = machine.world[0]

@@ -22,7 +22,7 @@ from servotwin.simulation.results.energy import account, balance_warnings
 from servotwin.simulation.results.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
 from servotwin.simulation.results.motion_log import CommandedMotion, make_log
 from servotwin.simulation.results.repeatability import visit_summary
-from servotwin.simulation.results.result import Event, Result
+from servotwin.simulation.results.result import Result, RunEvent
 from servotwin.simulation.results.signals import joint_kinds, make_signals, make_zoom
 from servotwin.simulation.results.summary import axis_summaries, events_of, tip_errors
 from servotwin.simulation.scenario.scenario import Scenario
@@ -147,7 +147,7 @@ def collect(
         machine, scenario.plant_description, log, plant.joint_names, sliding, motors, now,
         float(reference.arrivals[-1]),
     )  # fmt: skip
-    events: tuple[Event, ...] = events_of(axes, happened)
+    events: tuple[RunEvent, ...] = events_of(axes, happened)
     energy = account(machine, plant, run.stored_before)
     bus = bus_summary(machine, energy["brake_resistor_J"], now)
     warnings = [*run.warnings, *machine.started.warnings, *limit_warnings(axes)]

@@ -34,7 +34,7 @@ class Plant(Protocol):
 
 
 @dataclass(frozen=True)
-class Carried:
+class Followed:
     """How far a plant went along a stretch of commands.
 
     ``count`` of them were carried out; ``positions``: joints (n,) as measured before the last two of these, or fewer.
@@ -51,30 +51,30 @@ class Carried:
 class FollowingPlant(Plant, Protocol):
     """A plant that can carry on through many periods by itself, as long as its measurements are clear."""
 
-    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Carried:
+    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Followed:
         """Carry out commands one after the other from ``now_ns`` on; stop before one whose measurement is not clear."""
 
 
-def seen(q: Array, drive_fault: str, around: Surroundings) -> Feedback:
+def feedback_of(q: Array, drive_fault: str, surroundings: Surroundings) -> Feedback:
     """Measurements of an arm (n,) and its drives in their surroundings."""
     return Feedback(
         q,
         drive_fault=drive_fault,
-        inputs=around.inputs,
-        circuit_closed=around.circuit,
-        dead_man=around.dead_man,
+        inputs=surroundings.inputs,
+        circuit_closed=surroundings.circuit,
+        dead_man=surroundings.dead_man,
     )
 
 
 class IdealPlant:
     """An arm that is where it shall be: for rehearsals."""
 
-    def __init__(self, q: Array, around: Surroundings | None = None) -> None:
-        self.q, self.around = q, around or Surroundings()
+    def __init__(self, q: Array, surroundings: Surroundings | None = None) -> None:
+        self.q, self.surroundings = q, surroundings or Surroundings()
 
     def feedback(self) -> Feedback:
         """See ``Plant``."""
-        return seen(self.q, "", self.around)
+        return feedback_of(self.q, "", self.surroundings)
 
     def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
         """See ``Plant``."""
@@ -82,7 +82,7 @@ class IdealPlant:
             self.q = command.q
         return True
 
-    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Carried:
+    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Followed:
         """See ``FollowingPlant``."""
         positions: list[Array] = []
         before, q_ref = stretch.q_measured, stretch.q_before
@@ -91,7 +91,7 @@ class IdealPlant:
                 break
             positions.append(self.q)
             before, q_ref, self.q = self.q, row, row
-        return Carried(len(positions), positions)
+        return Followed(len(positions), positions)
 
 
 class MachinePlant:
@@ -104,11 +104,11 @@ class MachinePlant:
         self,
         machine: Machine,
         truth: RobotDescription,
-        around: Surroundings | None = None,
+        surroundings: Surroundings | None = None,
         *,
         recording: bool = True,
     ) -> None:
-        self.machine, self.recording, self.around = machine, recording, around or Surroundings()
+        self.machine, self.recording, self.surroundings = machine, recording, surroundings or Surroundings()
         self._drives = drives_of(truth)
         limits = [drive.thermal.limit if drive.thermal is not None else None for drive in self._drives]
         self._hottest = np.array([math.inf if limit is None else limit for limit in limits])
@@ -125,7 +125,7 @@ class MachinePlant:
 
     def feedback(self) -> Feedback:
         """See ``Plant``."""
-        return seen(self._position(), self._overload() if self._heats else "", self.around)
+        return feedback_of(self._position(), self._overload() if self._heats else "", self.surroundings)
 
     def _position(self) -> Array:
         """Counted joint positions (n,)."""
@@ -162,10 +162,10 @@ class MachinePlant:
         self._advance(until_ns)
         return int(self._status[0]) == 0
 
-    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Carried:
+    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Followed:
         """See ``FollowingPlant``; it comes back after ``BREATH`` at the latest."""
         if not self._powered or self._closing or stretch.counts is None:
-            return Carried(0, [])
+            return Followed(0, [])
         machine, status = self.machine, self._status
         machine.servo.setpoints = self._setpoints
         self._reserve(now_ns + len(stretch) * period_ns)
@@ -186,11 +186,11 @@ class MachinePlant:
                 if status[0]:  # a piece to be compiled, or it failed
                     machine.advance(now_ns + count * period_ns)
                     if status[0]:
-                        return Carried(count, positions, well=False)
+                        return Followed(count, positions, well=False)
         except KeyboardInterrupt as interrupt:
             count = max(0, self._now_ns - now_ns) // period_ns
-            return Carried(count, positions[:count], interrupt=interrupt)
-        return Carried(count, positions)
+            return Followed(count, positions[:count], interrupt=interrupt)
+        return Followed(count, positions)
 
     def _rows(self, stretch: Stretch) -> Array:
         """The setpoints (k, m, 3) of a stretch; row by row, as those of single commands are made."""

@@ -83,8 +83,8 @@ def play(
     instead of raising KeyboardInterrupt. ``clock``, ``planning``: see ``Stepper``.
     """
     stepper = Stepper(controller, plant, clock, planning)
-    played = _Play(stepper, plant.around, settle, time_limit)
-    watch = _Watch(budget or Budget())
+    played = _Play(stepper, plant.surroundings, settle, time_limit)
+    watch = _BudgetWatch(budget or Budget())
     try:
         while played.goes_on:
             if not played.step() or not played.follow_plan():
@@ -110,18 +110,20 @@ class PlayedPlant(Plant, Protocol):
     """A plant in surroundings that a script may change."""
 
     @property
-    def around(self) -> Surroundings:
+    def surroundings(self) -> Surroundings:
         """Inputs, safety circuit, enabling switch."""
 
 
 class _Play:
     """A job being played: what was commanded, what changed, and when it ends."""
 
-    def __init__(self, stepper: Stepper, around: Surroundings, settle: float, time_limit: float) -> None:
-        self.stepper, self.controller, self.around = stepper, stepper.controller, around
+    def __init__(
+        self, stepper: Stepper, surroundings: Surroundings, settle: float, time_limit: float
+    ) -> None:
+        self.stepper, self.controller, self.surroundings = stepper, stepper.controller, surroundings
         self.settle, self.limit_ns = settle, time_limit / NANO
         self.begin = self.controller.reference.q.copy()
-        self.given: list[Command | Stretch] = []
+        self.commanded: list[Command | Stretch] = []
         self.changes: list[Change] = []
         self.state = self.controller.state
         self.ends_ns: int | None = None
@@ -141,10 +143,10 @@ class _Play:
     def step(self) -> bool:
         """One period; False if the plant could not follow."""
         now = self.stepper.now_ns
-        _act(self.controller, self.around, self.changes, now)
+        _act(self.controller, self.surroundings, self.changes, now)
         command = self.stepper.step()
-        self.given.append(command)
-        for name, on in self.around.outputs(now, command.outputs):
+        self.commanded.append(command)
+        for name, on in self.surroundings.outputs(now, command.outputs):
             self.note("output", f"{name} {'ON' if on else 'OFF'}", now)
         if command.state is not self.state:
             self.note("state", command.state.value, now)
@@ -153,8 +155,8 @@ class _Play:
         if not self.stepper.well:
             self.complete = False
             return False
-        if self.ends_ns is None and not self.around.pending:
-            stalled = _stalled(self.controller, self.around)
+        if self.ends_ns is None and not self.surroundings.pending:
+            stalled = _stalled(self.controller, self.surroundings)
             if stalled:
                 self.note("stalled", stalled)
                 self.ends_ns = self.stepper.now_ns + round(self.settle / NANO)
@@ -164,9 +166,9 @@ class _Play:
         """Periods up to the next thing that happens by itself; False if the plant could not follow."""
         if self.ends_ns is not None:
             return True
-        coming = self.around.next_ns
+        coming = self.surroundings.next_ns
         before = self.limit_ns if coming is None else min(self.limit_ns, coming)
-        self.stepper.follow_plan(math.ceil(min(before, NEVER)), self.given.append)
+        self.stepper.follow_plan(math.ceil(min(before, NEVER)), self.commanded.append)
         self.complete = self.complete and self.stepper.well
         return self.stepper.well
 
@@ -174,13 +176,13 @@ class _Play:
         """What came of it."""
         done = self.finished_ns is not None and self.complete
         reason = "" if done else _reason(self.controller, self.changes, self.stepper.now_ns)
-        commands = _commands(self.controller, self.begin, self.given)
+        commands = _commands(self.controller, self.begin, self.commanded)
         return Played(
             commands, self.changes, self.finished_ns, self.complete, reason, self.stepper.planning_s
         )
 
 
-class _Watch:
+class _BudgetWatch:
     """Whether a job has computed as long as it may, or its journal takes the memory that it may."""
 
     def __init__(self, budget: Budget) -> None:
@@ -204,20 +206,20 @@ def _limit_text(seconds: float, option: str) -> str:
     return f"{seconds:.6g} s, the most that its {what} allows; raise {option} to let it go on"
 
 
-def _commands(controller: MainController, begin: Array, given: Sequence[Command | Stretch]) -> Commands:
+def _commands(controller: MainController, begin: Array, commanded: Sequence[Command | Stretch]) -> Commands:
     """All commands as columns; they begin where the reference stood."""
     rest = np.zeros((1, begin.size))
-    q = np.concatenate([begin[None], *(np.atleast_2d(command.q) for command in given)])
+    q = np.concatenate([begin[None], *(np.atleast_2d(command.q) for command in commanded)])
     pulses = controller.pulses
-    counts = [len(command) if isinstance(command, Stretch) else 1 for command in given]
+    counts = [len(command) if isinstance(command, Stretch) else 1 for command in commanded]
     return Commands(
         np.arange(len(q), dtype=np.float64) * (controller.period_ns * NANO),
         q,
-        np.concatenate([rest, *(np.atleast_2d(command.qd) for command in given)]),
-        np.concatenate([rest, *(np.atleast_2d(command.qdd) for command in given)]),
+        np.concatenate([rest, *(np.atleast_2d(command.qd) for command in commanded)]),
+        np.concatenate([rest, *(np.atleast_2d(command.qdd) for command in commanded)]),
         None if pulses is None else pulses.joints(pulses.counts(q)),
-        np.repeat([-1, *(command.motion for command in given)], [1, *counts]),
-        np.concatenate([[0.0], *(np.atleast_1d(command.motion_time) for command in given)]),
+        np.repeat([-1, *(command.motion for command in commanded)], [1, *counts]),
+        np.concatenate([[0.0], *(np.atleast_1d(command.motion_time) for command in commanded)]),
     )
 
 
@@ -242,9 +244,9 @@ def _reason(controller: MainController, changes: Sequence[Change], now: int) -> 
     return f"the simulation failed after {now * NANO:.4g} s"
 
 
-def _act(controller: MainController, around: Surroundings, changes: list[Change], now: int) -> None:
+def _act(controller: MainController, surroundings: Surroundings, changes: list[Change], now: int) -> None:
     """Inputs and keys whose time has come."""
-    for action in around.due(now):
+    for action in surroundings.due(now):
         for name, on in action.inputs.items():
             changes.append(Change(now * NANO, "input", f"{name} {'ON' if on else 'OFF'}"))
         if action.circuit is not None:
@@ -257,13 +259,13 @@ def _act(controller: MainController, around: Surroundings, changes: list[Change]
         changes.append(Change(now * NANO, "key", text))
 
 
-def _stalled(controller: MainController, around: Surroundings) -> str:
+def _stalled(controller: MainController, surroundings: Surroundings) -> str:
     """What a job waits for that will never come; empty if it goes on."""
     if controller.state is State.PAUSED:
         return "is paused, and nothing presses resume"
     playback = controller.reference.playback
     task = playback.awaited if playback is not None else None
-    if task is None or around.inputs.get(task.signal, False) == task.on:
+    if task is None or surroundings.inputs.get(task.signal, False) == task.on:
         return ""
     return f"waits for {task.signal} {'ON' if task.on else 'OFF'}, which nothing switches"
 

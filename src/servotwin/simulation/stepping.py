@@ -82,12 +82,12 @@ class Stepper:
         stretch = None if plant is None else controller.ahead(-((self.now_ns - before_ns) // T))
         if plant is None or stretch is None:
             return
-        carried = plant.follow(stretch, controller.quick_watch, self.now_ns, T)
-        self.well = carried.well
-        if carried.count:
-            done = stretch.first(carried.count)
+        followed = plant.follow(stretch, controller.quick_watch, self.now_ns, T)
+        self.well = followed.well
+        if followed.count:
+            done = stretch.first(followed.count)
             note(done)
-            self.now_ns += carried.count * T
-            controller.skip(done, carried.positions[-2:])
-        if carried.interrupt is not None:
-            raise carried.interrupt
+            self.now_ns += followed.count * T
+            controller.skip(done, followed.positions[-2:])
+        if followed.interrupt is not None:
+            raise followed.interrupt

@@ -210,7 +210,7 @@ def test_keys_and_inputs_at_any_time_find_the_same_controller(seed: int) -> None
         signal, on = "IN1", bool(rng.integers(2))
         for stepper in (one, other):
             stepper.controller.press(key, **arguments)
-            stepper.plant.around.inputs[signal] = on  # type: ignore[attr-defined]
+            stepper.plant.surroundings.inputs[signal] = on  # type: ignore[attr-defined]
     assert _rows(given[0]) == _rows(given[1])
     assert len(given[0]) < 0.9 * len(given[1])
 

@@ -180,11 +180,11 @@ class MainController:
         self.alarms.clear()
 
     def _all_well(self) -> None:
-        seen = self.measured.feedback
-        if seen is not None and not seen.circuit_closed:
+        feedback = self.measured.feedback
+        if feedback is not None and not feedback.circuit_closed:
             raise InputError("the safety circuit is open; close it first")
-        if seen is not None and seen.drive_fault:
-            raise InputError(f"a drive reports '{seen.drive_fault}'; clear its cause first")
+        if feedback is not None and feedback.drive_fault:
+            raise InputError(f"a drive reports '{feedback.drive_fault}'; clear its cause first")
 
     def _on_mode(self, mode: Mode | str) -> None:
         try:
@@ -273,9 +273,9 @@ class MainController:
     # --- between two periods ----------------------------------------------------------------------
     def plan_ahead(self) -> None:
         """Plan what the job under way may ask for in the next period, if ``plans_ahead``; in any thread."""
-        playback, seen = self.reference.playback, self.measured.feedback
+        playback, feedback = self.reference.playback, self.measured.feedback
         if playback is not None and self.state in (State.RUNNING, State.STEPPING):
-            inputs = {} if seen is None else seen.inputs
+            inputs = {} if feedback is None else feedback.inputs
             playback.plan_ahead(self.reference.q, inputs, single=self.state is State.STEPPING)
 
     # --- every period -----------------------------------------------------------------------------
@@ -329,10 +329,10 @@ class MainController:
         They hold as long as no key is pressed, no input changes and every measurement is clear (``quick_watch``);
         ``skip`` carries them out. Nothing is changed by asking.
         """
-        reference, playback, seen = self.reference, self.reference.playback, self.measured.feedback
-        if self.state is not State.RUNNING or playback is None or seen is None or most < 1:
+        reference, playback, feedback = self.reference, self.reference.playback, self.measured.feedback
+        if self.state is not State.RUNNING or playback is None or feedback is None or most < 1:
             return None
-        ahead = playback.ahead(reference.q, self._rate, seen.inputs)
+        ahead = playback.ahead(reference.q, self._rate, feedback.inputs)
         if ahead is None or not len(ahead.times):
             return None
         ahead = ahead.first(min(most, reference.allowed(ahead)))
@@ -348,11 +348,11 @@ class MainController:
 
         ``positions``: joints (n,) as measured before each of them; the last two are enough.
         """
-        reference, playback, seen = self.reference, self.reference.playback, self.measured.feedback
+        reference, playback, feedback = self.reference, self.reference.playback, self.measured.feedback
         assert playback is not None
-        assert seen is not None
+        assert feedback is not None
         assert self._now_ns is not None
-        playback.skip(self._now_ns + self.period_ns, stretch.motion_time, seen.inputs)
+        playback.skip(self._now_ns + self.period_ns, stretch.motion_time, feedback.inputs)
         self._now_ns += len(stretch) * self.period_ns
         self.measured.skip(self._now_ns, self.period_ns, positions)
         reference.now_ns = self._now_ns + self.period_ns

@@ -29,6 +29,7 @@ TIME_LIMIT = 600.0  # s of simulated time
 NANO = 1e-9
 NEVER = 1 << 62  # ns
 ENTRY_BYTES = 4_000  # of an instruction that was carried out: plan, journal, log, what is told of it
+FEW = 256  # instructions; no stretch of periods carries out more
 ENDING = (Event.STOP.value, Event.EMERGENCY_STOP.value, Event.DISABLE.value)  # keys that end a job
 
 
@@ -87,7 +88,7 @@ def play(
     watch = _BudgetWatch(budget or Budget())
     try:
         while played.goes_on:
-            if not played.step() or not played.follow_plan():
+            if not played.step() or not (watch.near(controller) or played.follow_plan()):
                 break
             if progress is not None and expected > 0.0:
                 progress(min(stepper.now_ns * NANO / expected, 1.0))
@@ -187,6 +188,10 @@ class _BudgetWatch:
 
     def __init__(self, budget: Budget) -> None:
         self.budget, self.began = budget, time.monotonic()
+
+    def near(self, controller: MainController) -> bool:
+        """Whether a few instructions more may use it up: every period counts then."""
+        return (len(controller.journal) + FEW) * ENTRY_BYTES > self.budget.memory
 
     def over(self, controller: MainController) -> str:
         """What is used up; empty if nothing is."""

@@ -145,6 +145,15 @@ def test_other_settings_are_the_same(settings: JobSettings, both_ways: Callable[
     both_ways(lambda: run_job("scara-circle", settings=settings))
 
 
+def test_job_that_uses_its_memory_up_ends_at_the_same_instruction(
+    both_ways: Callable[[Play], Rehearsal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("ENTRY_BYTES", 2e9 / 50.5), ("FEW", 8)):  # fifty instructions fill it
+        monkeypatch.setattr(f"servotwin.simulation.job_play.{name}", value)
+    log = both_ways(lambda: rehearse("scara-palletising")).log
+    assert "its 51 instructions take 2 GB of memory" in log.reason
+
+
 @pytest.mark.parametrize("at", [0.5, 1.504, 2.25])
 def test_interrupted_job_is_the_same(
     at: float, both_ways: Callable[[Play], JobRun], monkeypatch: pytest.MonkeyPatch

@@ -88,7 +88,7 @@ def play(
     watch = _BudgetWatch(budget or Budget())
     try:
         while played.goes_on:
-            if not played.step() or not (watch.near(controller) or played.follow_plan()):
+            if not played.advance(single=watch.near(controller)):
                 break
             if progress is not None and expected > 0.0:
                 progress(min(stepper.now_ns * NANO / expected, 1.0))
@@ -130,6 +130,7 @@ class _Play:
         self.ends_ns: int | None = None
         self.finished_ns: int | None = None
         self.complete = True
+        self.on_plan = False  # the last periods were all that a plan had ahead: more may follow at once
 
     @property
     def goes_on(self) -> bool:
@@ -141,8 +142,16 @@ class _Play:
         """Write a change down, by default at the end of the last period."""
         self.changes.append(Change((self.stepper.now_ns if at_ns is None else at_ns) * NANO, kind, text))
 
-    def step(self) -> bool:
-        """One period; False if the plant could not follow."""
+    def advance(self, *, single: bool) -> bool:
+        """The next periods, ``single``: one at most; False if the plant could not follow."""
+        if not self.on_plan or single:
+            self.step()
+        self.on_plan = self.stepper.well and not single and self.follow_plan()
+        self.complete = self.complete and self.stepper.well
+        return self.stepper.well
+
+    def step(self) -> None:
+        """One period."""
         now = self.stepper.now_ns
         _act(self.controller, self.surroundings, self.changes, now)
         command = self.stepper.step()
@@ -153,25 +162,19 @@ class _Play:
             self.note("state", command.state.value, now)
             self.state, self.finished_ns = command.state, now if self.controller.finished else None
             self.ends_ns = _end(self.state, now, self.settle)
-        if not self.stepper.well:
-            self.complete = False
-            return False
-        if self.ends_ns is None and not self.surroundings.pending:
+        if self.stepper.well and self.ends_ns is None and not self.surroundings.pending:
             stalled = _stalled(self.controller, self.surroundings)
             if stalled:
                 self.note("stalled", stalled)
                 self.ends_ns = self.stepper.now_ns + round(self.settle / NANO)
-        return True
 
     def follow_plan(self) -> bool:
-        """Periods up to the next thing that happens by itself; False if the plant could not follow."""
+        """Periods of a plan before the next thing happens by itself; whether there may be more at once."""
         if self.ends_ns is not None:
-            return True
+            return False
         coming = self.surroundings.next_ns
         before = self.limit_ns if coming is None else min(self.limit_ns, coming)
-        self.stepper.follow_plan(math.ceil(min(before, NEVER)), self.commanded.append)
-        self.complete = self.complete and self.stepper.well
-        return self.stepper.well
+        return self.stepper.follow_plan(math.ceil(min(before, NEVER)), self.commanded.append)
 
     def result(self) -> Played:
         """What came of it."""

@@ -72,16 +72,17 @@ class Stepper:
         self.now_ns = then
         return command
 
-    def follow_plan(self, before_ns: int, note: Callable[[Stretch], None]) -> None:
+    def follow_plan(self, before_ns: int, note: Callable[[Stretch], None]) -> bool:
         """Carry on over periods that begin before an instant and that only a measurement could change.
 
         They are those of a planned motion or a wait; an alarm, and whatever else is not clear, is left to ``step``.
-        Inputs and keys must not change up to then. ``note`` is given the commands that were carried out.
+        Inputs and keys must not change up to then. ``note`` is given the commands that were carried out. Whether all
+        were that lay ahead, so that it may be called again without a ``step`` in between.
         """
         plant, controller, T = self._follower, self.controller, self.controller.period_ns
         stretch = None if plant is None else controller.ahead(-((self.now_ns - before_ns) // T))
         if plant is None or stretch is None:
-            return
+            return False
         followed = plant.follow(stretch, controller.quick_watch, self.now_ns, T)
         self.well = followed.well
         if followed.count:
@@ -91,3 +92,4 @@ class Stepper:
             controller.skip(done, followed.positions[-2:])
         if followed.interrupt is not None:
             raise followed.interrupt
+        return self.well and followed.count == len(stretch)

@@ -84,6 +84,8 @@ class Stretch:
 
     def first(self, count: int) -> Stretch:
         """The commands before the one at ``count``."""
+        if count == len(self):
+            return self
         rows = {name: getattr(self, name)[:count] for name in ("q", "qd", "qdd", "motion_time")}
         return replace(self, counts=None if self.counts is None else self.counts[:count], **rows)
 

@@ -76,7 +76,7 @@ class Instants(NamedTuple):
 
     def first(self, count: int) -> Instants:
         """Those before the instant ``count``."""
-        return Instants(*(column[:count] for column in self))
+        return self if count == len(self.times) else Instants(*(column[:count] for column in self))
 
 
 class Cursor:

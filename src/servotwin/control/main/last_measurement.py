@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,6 +43,18 @@ class Measured:
             self.qd = (q - self.q) / ((now_ns - self._at_ns) * NANO)
         self.q, self.feedback, self._at_ns = q, feedback, now_ns
         return ""
+
+    def skip(self, now_ns: int, period_ns: int, positions: Sequence[Array]) -> None:
+        """Take measurements a period apart, the last one at ``now_ns``; of their ``positions`` the last two are enough.
+
+        Everything else is as it was in the last feedback.
+        """
+        if self.feedback is None:
+            return
+        before = positions[-2] if len(positions) > 1 else self.q
+        self.q = positions[-1]
+        self.qd = (self.q - before) / (period_ns * NANO)
+        self.feedback, self._at_ns = replace(self.feedback, q=self.q), now_ns
 
 
 def _vector(value: object, n: int) -> Array | None:

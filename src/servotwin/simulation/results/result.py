@@ -33,7 +33,7 @@ SATURATION = {
 
 
 @dataclass(frozen=True)
-class Event:
+class RunEvent:
     """Something that happened at an instant: a limit reached, an end stop, a fault."""
 
     time_s: float
@@ -62,7 +62,7 @@ class Result:
     signals: dict[str, Array]
     zoom: dict[str, Array]
     summary: dict[str, Any]
-    events: tuple[Event, ...]
+    events: tuple[RunEvent, ...]
     complete: bool
     log: MotionLog
     plant: Robot | None = None  # the robot as it is, where the controller's model is another one

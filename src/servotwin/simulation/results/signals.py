@@ -11,11 +11,11 @@ from servotwin.simulation.plant import signal_table as table
 from servotwin.simulation.plant.machine import Machine
 from servotwin.simulation.plant.row_layout import positions, velocities
 from servotwin.simulation.plant.signal_table import JOINT, MOTOR, ROBOT, TIP
-from servotwin.simulation.results.motion_log import MotionLog, Reference, commanded_tip
+from servotwin.simulation.results.motion_log import CommandedMotion, MotionLog, commanded_tip
 
 
 def make_signals(
-    machine: Machine, plant: Robot, model: Robot, reference: Reference, log: MotionLog
+    machine: Machine, plant: Robot, model: Robot, reference: CommandedMotion, log: MotionLog
 ) -> dict[str, Array]:
     """All recorded signals, with quantity and unit in their names."""
     world = machine.world[0]

@@ -24,7 +24,10 @@ class Law(IntEnum):
 
 
 class Level(IntEnum):
-    """What the law of an axis commands; the loops below it stay those of the servo driver."""
+    """What the servo driver of an axis takes; the loops below stay its own.
+
+    Under the cascade a driver that takes currents leaves the speed loop to the axis controller.
+    """
 
     SPEED = 0
     CURRENT = 1
@@ -111,8 +114,9 @@ SERVO = np.dtype(
         for name in (
             # axis periods in a main period, and those since the last setpoint; delays of the loops in periods
             *("ratio", "tick", "delay", "speed_delay", "axis_delay"),
-            # computed: some axis runs under computed torque; feeds: some current is fed forward
-            *("computed", "feeds"),
+            # computed: some axis runs under computed torque; feeds: some current is fed forward; closes_speed: the
+            # axis controller closes the speed loop of some axis
+            *("computed", "feeds", "closes_speed"),
             # due: tasks (bits) that are still to run at this instant; asking: a Python law has to answer first;
             # no_number: a law gave no number
             *("due", "asking", "no_number"),

@@ -56,7 +56,7 @@ def run_tasks(
     if runs(servo, MAIN):
         take_setpoints(servo, axes, setpoints, tasks)
     if runs(servo, AXIS):
-        axis_controller(servo, axes, inverse, feedback)
+        axis_controller(servo, axes, inverse, feedback, now)
     if runs(servo, LAW):
         user_law(servo, axes, feedback, now)
         if servo.asking or servo.no_number:
@@ -66,7 +66,7 @@ def run_tasks(
     if runs(servo, BRIDGE):
         current_controller(servo, axes, feedback, command)
         command.period_start = now
-    plan_samples(tasks, command)
+    plan_samples(servo, tasks, command)
 
 
 @kernel
@@ -102,7 +102,7 @@ def runs(servo: Any, task: int) -> bool:
 
 
 @helper
-def plan_samples(tasks: Any, command: Any) -> None:
+def plan_samples(servo: Any, tasks: Any, command: Any) -> None:
     """Tell when the servo samples next, and what."""
     following = tasks[0, 0]
     for task in range(1, TASKS):
@@ -111,7 +111,7 @@ def plan_samples(tasks: Any, command: Any) -> None:
     for task in range(1, TASKS):
         if tasks[task, 0] == following:
             wanted |= COUNT
-    if tasks[DRIVER, 0] == following:
+    if tasks[DRIVER, 0] == following or (servo.closes_speed and tasks[AXIS, 0] == following):
         wanted |= EDGE
     if tasks[BRIDGE, 0] == following:
         wanted |= CURRENTS
@@ -137,8 +137,8 @@ def take_setpoints(servo: Any, axes: Any, setpoints: Any, tasks: Any) -> None:
 
 
 @part
-def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any) -> None:
-    """Interpolate, close the position loop, feed forward what the model knows."""
+def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any, now: int) -> None:
+    """Interpolate, close the position loop, feed forward what the model knows; close speed loops of its own."""
     share = min(servo.tick / servo.ratio, 1.0)
     servo.tick += 1
     for j in range(axes.shape[0]):
@@ -154,14 +154,28 @@ def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any) -> None:
         feed_forward(servo, axes, inverse)
     if servo.computed:
         computed_torque(servo, axes, inverse)
+    if servo.closes_speed:
+        for j in range(axes.shape[0]):
+            if closes_speed(axes[j]):
+                find_speed(axes[j], feedback, j, servo.T_axis, now)
+                close_speed_loop(axes[j], axes[j].w_command, servo.T_axis)
     if servo.axis_delay:
         for j in range(axes.shape[0]):
             delay_axis_commands(servo, axes[j])
 
 
 @helper
+def closes_speed(axis: Any) -> bool:
+    """Whether the axis controller closes the speed loop: a cascade whose servo driver takes a current."""
+    return axis.law == CASCADE and axis.level == CURRENT  # type: ignore[no-any-return]
+
+
+@helper
 def delay_axis_commands(servo: Any, axis: Any) -> None:
     """What the axis controller computed a period ago acts; what it has computed now waits."""
+    if closes_speed(axis):
+        axis.i_ref, axis.next_i = axis.next_i, axis.i_ref
+        return
     if axis.law == CASCADE:
         axis.w_command, axis.next_w = axis.next_w, axis.w_command
     elif axis.law == COMPUTED:
@@ -175,7 +189,7 @@ def delay_axis_commands(servo: Any, axis: Any) -> None:
 
 @part
 def user_law(servo: Any, axes: Any, feedback: Any, now: int) -> None:
-    """A law of the user: reads references and measurements, writes one command per motor."""
+    """A law of the user: reads references and measurements of all motors, commands those that are its own."""
     m = axes.shape[0]
     for j in range(m):
         axis = axes[j]
@@ -191,6 +205,8 @@ def user_law(servo: Any, axes: Any, feedback: Any, now: int) -> None:
         return
     call_law(servo.law_at, now * NANO, servo.signals_at, servo.memory_at, servo.command_at)
     for j in range(m):
+        if axes[j].law != COMPILED:
+            continue
         if servo.command[j] != servo.command[j]:
             servo.no_number = 1
             return
@@ -220,18 +236,33 @@ def speed_controller(servo: Any, axes: Any, feedback: Any, now: int) -> None:
     """A/D of the command, speed from pulses, PI speed loop."""
     for j in range(axes.shape[0]):
         axis = axes[j]
-        axis.count = feedback.count[j]
-        timed = 0.0
-        if axis.sensing == INVERSE_TIME:
-            timed = edge_rate(axis, feedback.edge_time[j], now * NANO) / axis.counts_per_rad
-        measure_speed(axis, servo.T_speed, timed)
-        axis.last_count = axis.count
+        if closes_speed(axis):
+            continue
+        find_speed(axis, feedback, j, servo.T_speed, now)
         if axis.level == SPEED and axis.law != COMPUTED:
-            axis.w_ref = quantise(axis.w_command, axis.w_max, axis.command_bits)
-            axis.saturation &= ~AT_CURRENT
-            speed_loop(axis, servo.T_speed)
+            command = quantise(axis.w_command, axis.w_max, axis.command_bits)
+            close_speed_loop(axis, command, servo.T_speed)
             if servo.speed_delay:
                 axis.i_ref, axis.next_i = axis.next_i, axis.i_ref
+
+
+@helper
+def find_speed(axis: Any, feedback: Any, j: int, T: float, now: int) -> None:
+    """Speed of an axis from the pulses since the last sample of its speed loop, a period T [s] ago."""
+    axis.count = feedback.count[j]
+    timed = 0.0
+    if axis.sensing == INVERSE_TIME:
+        timed = edge_rate(axis, feedback.edge_time[j], now * NANO) / axis.counts_per_rad
+    measure_speed(axis, T, timed)
+    axis.last_count = axis.count
+
+
+@helper
+def close_speed_loop(axis: Any, w_ref: float, T: float) -> None:
+    """PI speed loop, wherever it runs."""
+    axis.w_ref = w_ref
+    axis.saturation &= ~AT_CURRENT
+    speed_loop(axis, T)
 
 
 @helper

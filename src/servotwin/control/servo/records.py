@@ -39,6 +39,7 @@ class InnerLoop(IntEnum):
 
     CURRENT = 0  # of a winding: current to voltage
     FIELD_ORIENTED = 1  # of three phases: currents d and q to a voltage vector
+    VALVE = 2  # of a servovalve: its amplifier makes the current that the loop above asks for
 
 
 class Task(IntEnum):
@@ -91,7 +92,8 @@ _REALS = (
     "counts_ref w_path a_path "
     # integrators, commands and measurements
     "sum_x sum_n sum_i sum_d w_command w_ref i_feedforward i_ref w_meas i_meas i_d_meas u_ref "
-    # modulation now and the one that waits for the next period (d and q or alpha and beta for three phases)
+    # modulation now and the one that waits for the next period (d and q or alpha and beta for three phases), or the
+    # current of a valve
     "m_a m_b next_a next_b "
     # commands that wait for the next period of their loop: speed, current and the current fed forward
     "next_w next_i next_feedforward "

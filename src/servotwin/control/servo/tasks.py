@@ -36,7 +36,8 @@ AT_VOLTAGE, AT_CURRENT, AT_SPEED = (
     int(Saturation.CURRENT),
     int(Saturation.SPEED_COMMAND),
 )
-INVERSE_TIME, FIELD_ORIENTED = int(Sensing.INVERSE_TIME), int(InnerLoop.FIELD_ORIENTED)
+INVERSE_TIME = int(Sensing.INVERSE_TIME)
+FIELD_ORIENTED, VALVE = int(InnerLoop.FIELD_ORIENTED), int(InnerLoop.VALVE)
 MAIN, AXIS, DRIVER, BRIDGE, LAW = (
     int(task) for task in (Task.MAIN, Task.AXIS, Task.SPEED, Task.CURRENT, Task.LAW)
 )
@@ -275,33 +276,61 @@ def in_amperes(axis: Any, feedback: Any, j: int, reading: float) -> float:
 
 @part
 def current_controller(servo: Any, axes: Any, feedback: Any, command: Any) -> None:
-    """Innermost loop of every axis: modulation of its bridge for the coming period."""
+    """Innermost loop of every axis, for the coming period: one function for each kind of it (``InnerLoop``).
+
+    Each gives two numbers, which wait for a period where the servo computes that long: the modulation of a bridge, or
+    the current of a valve.
+    """
     T = servo.T_current
     for j in range(axes.shape[0]):
         axis = axes[j]
         if axis.inner == FIELD_ORIENTED:
-            angle = axis.pole_pairs_hat * feedback.count[j] / axis.counts_per_rad
-            i_d, i_q = rotor_currents(feedback.current_a[j], feedback.current_b[j], angle)
-            axis.i_d_meas, axis.i_meas = (
-                in_amperes(axis, feedback, j, i_d),
-                in_amperes(axis, feedback, j, i_q),
-            )
-            ahead = axis.pole_pairs_hat * axis.w_meas * T * (0.5 + servo.delay)
-            axis.saturation &= ~AT_VOLTAGE
-            u_a, u_b = field_oriented_loop(axis, T, angle + ahead)
-            m_a, m_b = u_a / axis.u_max, u_b / axis.u_max
+            m_a, m_b = phases_loop(servo, axis, feedback, j, T)
+        elif axis.inner == VALVE:
+            m_a, m_b = valve_loop(axis, feedback, j), 0.0
         else:
-            axis.i_meas = in_amperes(axis, feedback, j, feedback.current_a[j])
-            if axis.level != VOLTAGE:
-                axis.saturation &= ~AT_VOLTAGE
-                current_loop(axis, T)
-            m_a, m_b = axis.u_ref / axis.u_max, 0.0
+            m_a, m_b = winding_loop(axis, feedback, j, T), 0.0
         if servo.delay:
             m_a, axis.next_a = axis.next_a, m_a
             m_b, axis.next_b = axis.next_b, m_b
         axis.m_a, axis.m_b = m_a, m_b
-        command.modulation_a[j], command.modulation_b[j] = m_a, m_b
-        command.current[j] = axis.i_ref
+        if axis.inner == VALVE:
+            command.valve_current[j] = m_a
+        else:
+            command.modulation_a[j], command.modulation_b[j] = m_a, m_b
+            command.current[j] = axis.i_ref
+
+
+@helper
+def winding_loop(axis: Any, feedback: Any, j: int, T: float) -> float:
+    """Modulation of the bridge of one winding."""
+    axis.i_meas = in_amperes(axis, feedback, j, feedback.current_a[j])
+    if axis.level != VOLTAGE:
+        axis.saturation &= ~AT_VOLTAGE
+        current_loop(axis, T)
+    return axis.u_ref / axis.u_max  # type: ignore[no-any-return]
+
+
+@helper
+def phases_loop(servo: Any, axis: Any, feedback: Any, j: int, T: float) -> tuple[float, float]:
+    """Modulation of the bridge of three phases, its alpha and beta component."""
+    angle = axis.pole_pairs_hat * feedback.count[j] / axis.counts_per_rad
+    i_d, i_q = rotor_currents(feedback.current_a[j], feedback.current_b[j], angle)
+    axis.i_d_meas, axis.i_meas = in_amperes(axis, feedback, j, i_d), in_amperes(axis, feedback, j, i_q)
+    ahead = axis.pole_pairs_hat * axis.w_meas * T * (0.5 + servo.delay)
+    axis.saturation &= ~AT_VOLTAGE
+    u_a, u_b = field_oriented_loop(axis, T, angle + ahead)
+    return u_a / axis.u_max, u_b / axis.u_max
+
+
+@helper
+def valve_loop(axis: Any, feedback: Any, j: int) -> float:
+    """Current of a servovalve [A]: what the loop above asks for, within its limit, which the loop above keeps.
+
+    A loop around the pressures ``feedback.pressure_a``, ``pressure_b`` of the chambers belongs here.
+    """
+    axis.i_meas = feedback.current_a[j]
+    return axis.i_ref  # type: ignore[no-any-return]
 
 
 @helper

@@ -107,7 +107,7 @@ def _of_motor(motor: Motor) -> Iterator[tuple[str, str]]:
 
 def _of_constants(motor: Motor) -> Iterator[tuple[str, str]]:
     K_t, K_e = motor.torque_constant, motor.voltage_constant
-    if not K_t or not K_e or kind_named(motor.kind).winding is None:
+    if not K_t or not K_e or not kind_named(motor.kind).bridge:  # no back-EMF is computed then
         return
     if kind_named(motor.kind).three_phase:
         if abs(K_e / (PHASE * K_t) - 1.0) > CONSTANTS:

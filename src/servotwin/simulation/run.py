@@ -21,6 +21,7 @@ from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.drive_records import highest_voltage
 from servotwin.simulation.plant.faults import apply_fault, fault_times
 from servotwin.simulation.plant.machine import Machine, build_machine, square_transmission
+from servotwin.simulation.plant.own_actuator import troubles
 from servotwin.simulation.plant.own_law import LawError, answer, attach_law
 from servotwin.simulation.plant.start import Start, begin
 from servotwin.simulation.plant.status import DIVERGED, LAW_NOT_A_NUMBER, LAW_WANTED, SINGULAR
@@ -281,6 +282,9 @@ def failure_text(status: int, at: float, run: Run) -> str:
     """Why a run ended early, in one line."""
     name = run.scenario.name
     if status == DIVERGED:
+        own = troubles(run.machine.own.values())
+        if own:
+            return f"{name}: stopped at {at:.6g} s: {own[0]}"
         return (
             f"{name}: diverged at {at:.6g} s: a motor or joint left all bounds of speed or torque; "
             f"{coarse_steps(run.machine, run.scenario.solver, run.plant.mechanism.rotors.names)}look at the gains "

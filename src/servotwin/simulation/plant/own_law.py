@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from servotwin.compiled.complaints import complaint
 from servotwin.control.servo.records import Law, Level, Saturation, Task
 from servotwin.control.servo.user_laws import LEVELS, CompiledLaw, PythonLaw, Signals, UserLaw, levels_of
 from servotwin.drives.kind import Feed
@@ -78,12 +77,7 @@ def compiled_address(law: CompiledLaw) -> int:
     try:
         return int(law.compiled.address)
     except Exception as error:
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        told = next((line for line in lines if "non-precise" not in line and "pipeline" not in line), "")
-        said = " ".join(f"{type(error).__name__}: {told}".split())[:200]
-        place = re.search(r'File "([^"]+)", line (\d+)', str(error))
-        where = f", {Path(place[1]).name}:{place[2]}" if place else ""
-        raise InputError(f"numba cannot compile it{where}: {said}", field="law") from error
+        raise InputError(f"numba cannot compile it{complaint(error)}", field="law") from error
 
 
 def answer(machine: Machine, law: PythonLaw, motors: tuple[str, ...]) -> None:

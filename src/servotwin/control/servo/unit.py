@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.compiled.numeric import Stream, random_stream
 from servotwin.control.servo.ports import DRIVE_COMMAND, FEEDBACK, Sample
 from servotwin.control.servo.records import SERVO, Task
 from servotwin.control.servo.tasks import step_servo
@@ -94,7 +95,7 @@ def servo_unit(
     fields: Any = SERVO.fields
     for name, array in (("model_at", "model_buffer"), ("signals_at", "signals"), ("command_at", "command")):
         servo[name] = servo.ctypes.data + fields[array][1]
-    random = np.array([seed], dtype=np.uint64)
+    random = random_stream(seed, Stream.JITTER)
     return ServoUnit(servo, axes, tasks, np.zeros((1, len(axes), 3)), inverse, random, feedback, command)
 
 

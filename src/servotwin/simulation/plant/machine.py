@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.compiled.numeric import Stream, random_stream
 from servotwin.control.servo.axis_data import bus_voltage_of, controller_of
 from servotwin.control.servo.records import InnerLoop
 from servotwin.control.servo.unit import ServoUnit
@@ -212,7 +213,7 @@ def build_machine(
         sensors,
         stop_records(plant, truth),
         zeros(AXIS_LOG, m),
-        np.array([seed], dtype=np.uint64),
+        random_stream(seed, Stream.NOISE),
         servo,
         np.zeros((rows, HEAD + n_x + n + PER_ROW * m)),
         np.zeros((FIRST_LOG, PER_LOG + int(world["n_x"][0]))),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from servotwin.description.checks import inertia_problems
 from servotwin.description.controller_parts import time_text
+from servotwin.description.display import RPM
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.fields import nanoseconds
 from servotwin.description.friction_curve import rest_torques
@@ -22,7 +23,6 @@ OUTPUT = 0.10  # data sheets round speed, torque and power
 RATED = 0.20  # friction and iron losses take current and voltage too, and data sheets round
 PEAK = 0.05  # the same for a torque and the current that makes it
 SPEED = 0.01  # the same for the speeds of a joint and its motor
-RPM = 30.0 / math.pi  # turns per minute in one rad/s
 
 
 def contradictions(description: RobotDescription) -> Iterator[str]:

@@ -129,9 +129,20 @@ def _print_supply(data: dict[str, Any]) -> None:
         print_line(
             f"  bandwidths: position {number(control['position_bandwidth_1_per_s'])} 1/s, "
             f"speed {number(control['speed_bandwidth_rad_per_s'])} rad/s, "
-            f"current {number(control['current_bandwidth_rad_per_s'])} rad/s; {control['law']}, "
+            f"current {number(control['current_bandwidth_rad_per_s'])} rad/s; {_commands(control)}, "
             f"{control['arithmetic']} arithmetic"
         )
+
+
+def _commands(control: dict[str, Any]) -> str:
+    """The law, and what the servo drivers take where it is not a speed for all of them."""
+    if control["law"] == "computed-torque":
+        return str(control["law"])
+    general = control.get("level") or "speed"
+    own = {motor: part["level"] for motor, part in control.get("axes", {}).items() if part.get("level")}
+    others = [f"{level} command of {motor}" for motor, level in own.items() if level != general]
+    parts = [f"{general} command" if general != "speed" else "", *others]
+    return ", ".join([control["law"], *(part for part in parts if part)])
 
 
 def _drive_row(axis: dict[str, Any], by_matrix: bool) -> tuple[str, ...]:

@@ -217,11 +217,13 @@ def _voltages(description: RobotDescription) -> dict[str, float]:
 
 def _fastest(description: RobotDescription) -> Iterator[tuple[DriveData, float]]:
     """Motors with their speeds [rad/s] at the speed limit of their own axis, other joints at rest."""
-    joints = description.joint_names
+    if all(axis.motor is None or axis.limits.speed is None for axis in description.axes.values()):
+        return  # the ratios of all motors to all joints are not needed then
+    places = {name: i for i, name in enumerate(description.joint_names)}
     for drive in drives_of(description):
-        limit = description.axes[drive.owner].limits.speed if drive.owner in joints else None
+        limit = description.axes[drive.owner].limits.speed if drive.owner in places else None
         if limit is not None:
-            yield drive, abs(drive.ratios[joints.index(drive.owner)]) * limit
+            yield drive, abs(drive.ratios[places[drive.owner]]) * limit
 
 
 def _back_emf(motor: Motor | None) -> float | None:

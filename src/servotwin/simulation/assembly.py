@@ -15,6 +15,7 @@ from servotwin.robot.arguments import position_text
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.drive_records import highest_voltage
 from servotwin.simulation.plant.machine import Machine, build_machine
+from servotwin.simulation.plant.own_actuator import troubles
 from servotwin.simulation.plant.start import Start
 from servotwin.simulation.plant.status import DIVERGED, LAW_NOT_A_NUMBER, LAW_WANTED, RUNNING, SINGULAR
 from servotwin.simulation.preflight.advice import coarse_steps
@@ -96,6 +97,9 @@ def failure_text(run: Run) -> str:
     """Why the machine of a run failed, in one line."""
     name, at, status = run.scenario.name, run.now_s, run.status
     if status == DIVERGED:
+        own = troubles(run.machine.own.values())
+        if own:
+            return f"{name}: stopped at {at:.6g} s: {own[0]}"
         return (
             f"{name}: diverged at {at:.6g} s: a motor or joint left all bounds of speed or torque; "
             f"{coarse_steps(run.machine, run.scenario.solver, run.plant.mechanism.rotors.names)}look at the gains "

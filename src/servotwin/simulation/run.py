@@ -11,6 +11,7 @@ import numpy as np
 
 from servotwin.control.servo.axis_data import controller_of
 from servotwin.control.servo.user_laws import PythonLaw, UserLaw
+from servotwin.description.checks import motor_names
 from servotwin.description.fields import nanoseconds
 from servotwin.errors import InputError, SimulationError
 from servotwin.motion.point_moves import PlannedMoves, check_quantities
@@ -172,13 +173,13 @@ def own_law(scenario: Scenario, law: UserLaw | None, machine: Machine) -> UserLa
     That of the scenario is allowed (``law_file.check_allowed``) before.
     """
     if law is not None:
-        attach_law(machine, law)
+        attach_law(machine, law, motor_names(scenario.description))
         return law
     if scenario.law is None:
         return None
     named = load_law(scenario.law, len(machine.motors))
     try:
-        attach_law(machine, named)
+        attach_law(machine, named, motor_names(scenario.description))
     except InputError as error:
         raise scenario.law.error(error.message, error.field or "law") from error
     return named

@@ -96,7 +96,7 @@ def integrates_position(drive: Drive) -> bool:
 
 def integrates_speed(drive: Drive) -> bool:
     """Speed loops that run, all but those of ideal motors without a torque constant."""
-    return commanded_by_speed(drive) and with_current(drive)
+    return (commanded_by_speed(drive) or bool(drive.axis["law"] == Law.CASCADE)) and with_current(drive)
 
 
 def integrates_current(drive: Drive) -> bool:

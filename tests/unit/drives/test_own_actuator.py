@@ -179,8 +179,8 @@ BAD = {
     "too many states": (
         FILE.replace('{"torque": "N*m"}', '{name: "1" for name in "abcd"}'), {}, "4 states; expected at most 3",
     ),
-    "states without units": (FILE.replace('{"torque": "N*m"}', '["torque"]'), {}, "its states are '['torque']'; expected names with units"),
-    "no parameters": (FILE.replace('{"constant": "N*m/A", "lag": "s"}', "None"), {}, "its parameters are 'None'; expected names"),
+    "states without units": (FILE.replace('{"torque": "N*m"}', '["torque"]'), {}, "['torque']'; expected names"),
+    "no parameters": (FILE.replace('{"constant": "N*m/A", "lag": "s"}', "None"), {}, "are 'None'; expected"),
     "unit that is no text": (FILE.replace('"lag": "s"', '"lag": 3'), {}, "expected names with units"),
     "numba": (FILE.replace("dx[0] =", "dx[0] = open('x') or"), {}, "it cannot be computed"),
     "no number": (FILE.replace("x[0] * w", "x[0] / (w - w)"), {}, "no finite numbers"),

@@ -24,9 +24,11 @@ from servotwin.errors import (
 if TYPE_CHECKING:
     from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
+    from servotwin.robot.complete_model import state_space
     from servotwin.robot.derive import RobotEquations, derive
     from servotwin.robot.load import load_robot
     from servotwin.robot.robot import Hybrid, Robot
+    from servotwin.robot.state_space import StateSpace
     from servotwin.simulation.job_run import run_job
     from servotwin.simulation.results.result import Result
     from servotwin.simulation.run import simulate
@@ -53,6 +55,7 @@ __all__ = [
     "ServotwinError",
     "ShapeError",
     "SimulationError",
+    "StateSpace",
     "UnreachableError",
     "UnsupportedError",
     "__version__",
@@ -61,6 +64,7 @@ __all__ = [
     "read_scenario",
     "run_job",
     "simulate",
+    "state_space",
 ]
 
 _HOMES = {
@@ -80,7 +84,9 @@ _HOMES = {
     "Robot": "servotwin.robot.robot",
     "RobotEquations": "servotwin.robot.derive",
     "derive": "servotwin.robot.derive",
+    "StateSpace": "servotwin.robot.state_space",
     "load_robot": "servotwin.robot.load",
+    "state_space": "servotwin.robot.complete_model",
 }
 
 

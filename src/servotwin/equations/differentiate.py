@@ -12,13 +12,14 @@ With :math:`\dot v_i = \partial v_i/\partial x` carried forwards from the inputs
     \bar b \mathrel{+}= \frac{\partial\varphi}{\partial b}\,\bar v                       (eq:chain-rule)
 
 Nothing is rounded or truncated on the way: a derivative is as exact as the function. Inputs may be any nodes,
-which then count as independent; nodes that are ``held`` count as constants. So f(x, v(x)) can be differentiated
-with v held, which is how implicit functions are differentiated cheaply.
+which then count as independent; nodes that are ``held`` count as constants, wherever they occur. To differentiate
+f(x, v) at v = v(x) with v fixed, give v inputs of its own and ``substitute`` them afterwards: an implicit function
+costs no more than that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -239,6 +240,34 @@ def hessian_vector(
     ones: Sequence[Expr | Number] = [1.0] * len(many) if weights is None else weights
     slope = pullback(many, ones, inputs, held)
     return pushforward(slope, inputs, direction, (*held, *_constants(weights, inputs)))
+
+
+def substitute(roots: Sequence[Expr], values: Mapping[Expr, Expr]) -> list[Expr]:
+    """The roots with some inputs replaced by other expressions of the same graph."""
+    if not roots:
+        return []
+    graph = roots[0].graph
+    leaves = {x.id: -1 for x in values}
+    copies = {x.id: value for x, value in values.items()}
+    for i in _between(graph, [e.id for e in roots], leaves):
+        if i not in copies:
+            copies[i] = _copy(graph, i, copies)
+    return [copies[e.id] for e in roots]
+
+
+def _copy(graph: Graph, i: int, copies: Mapping[int, Expr]) -> Expr:
+    """Node i with copies of its arguments; itself if these have not changed."""
+    op = graph.op[i]
+    if op < Op.ADD:
+        return graph.expr(i)
+    a = copies[graph.a[i]]
+    b = copies[graph.b[i]] if graph.b[i] >= 0 else None
+    if a.id == graph.a[i] and (b is None or b.id == graph.b[i]):
+        return graph.expr(i)
+    if b is not None:
+        make = {Op.ADD: graph.add, Op.SUB: graph.sub, Op.MUL: graph.mul, Op.DIV: graph.div}
+        return make[Op(op)](a, b)
+    return {Op.NEG: graph.neg, Op.SIN: graph.sin, Op.COS: graph.cos, Op.SQRT: graph.sqrt}[Op(op)](a)
 
 
 # --- one pass --------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from servotwin.description.problems import refuse
 from servotwin.description.schema import Power, RobotDescription
 from servotwin.drives.kind import Winding
 from servotwin.drives.records import FREE, MOTOR, POWER, SENSOR, STUCK, zeros
-from servotwin.simulation.plant.friction_data import shaft_curve
+from servotwin.description.friction_data import shaft_curve
 from servotwin.simulation.scenario.parts import Solver
 
 AMBIENT = 25.0  # degC

@@ -29,7 +29,7 @@ from servotwin.simulation.plant.drive_records import (
     power_record,
     sensor_records,
 )
-from servotwin.simulation.plant.friction_data import joint_curves
+from servotwin.description.friction_data import joint_curves
 from servotwin.simulation.plant.limit_log import AXIS_LOG
 from servotwin.simulation.plant.loop import run
 from servotwin.simulation.plant.loop_closure import SOUND

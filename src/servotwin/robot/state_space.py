@@ -22,21 +22,16 @@ from servotwin.equations.derivation import Numbers
 from servotwin.equations.state_space import STATE_PROGRAMS, CompleteModel, Shaft, form_of
 from servotwin.errors import ShapeError, UnsupportedError
 from servotwin.kernels.kernel_store import Kernel, kernel_of
+from servotwin.linear.system import LinearSystem, Quantity
 from servotwin.mechanism.model import Array
 from servotwin.robot.arguments import real_array
 from servotwin.robot.robot import Robot
 
 SIMD_STATES = 12  # beyond, and for matrices, compiling the SIMD version takes longer than it saves
 Directions = ArrayLike | Literal["sliding"] | None
+Outputs = Literal["encoders", "joints", "tool", "states"]
 NEWTON_STEPS = 30
 BALANCED = 1e-9  # what is left of the rates, of the terms that add up to them
-
-
-class Quantity(NamedTuple):
-    """A state, input or output."""
-
-    name: str  # such as "A.current"
-    unit: str
 
 
 class Affine(NamedTuple):
@@ -246,6 +241,42 @@ class StateSpace:
                 f"{self.robot.name}: no input holds this state still; {worst} cannot be balanced by the inputs"
             )
         return OperatingPoint(x, u)
+
+    def linear(
+        self,
+        point: OperatingPoint | None = None,
+        outputs: Outputs = "encoders",
+        directions: Directions = None,
+    ) -> LinearSystem:
+        """The linear system about a point (default: at rest at home).
+
+        Outputs: 'encoders' the angles of the motors, 'joints' the positions of the joints, 'tool' the position of
+        the tool in the base, 'states' all states.
+        """
+        at = self.operating_point(directions=directions) if point is None else point
+        if np.ndim(at.x) != 1:
+            raise ShapeError("a linear system is taken about one point; linearise() takes trajectories")
+        _, A, B, _ = self.linearise(at.x, at.u, directions)
+        C, names = self.measured(outputs, at.x)
+        D = np.zeros((len(C), len(self.inputs)))
+        return LinearSystem(
+            A, B, C, D, self.states, self.inputs, names, self.robot.name, x0=np.array(at.x), u0=np.array(at.u)
+        )
+
+    def measured(self, outputs: Outputs, x: Array) -> tuple[Array, tuple[Quantity, ...]]:
+        """Rows over the state of a choice of outputs at x, and their names."""
+        n = self.robot.n
+        if outputs == "encoders":
+            return self.angles, tuple(Quantity(f"{shaft.name}.encoder", "rad") for shaft in self.shafts)
+        if outputs == "joints":
+            return np.eye(self.order)[:n], self.states[:n]
+        if outputs == "tool":
+            rows = np.zeros((3, self.order))
+            rows[:, :n] = self.robot.jacob0(x[:n])[:3]
+            return rows, tuple(Quantity(f"tool.{axis}", "m") for axis in "xyz")
+        if outputs == "states":
+            return np.eye(self.order), self.states
+        raise ShapeError(f"outputs is '{outputs}'; expected encoders, joints, tool or states")
 
     @property
     def _working(self) -> list[int]:

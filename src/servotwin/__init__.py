@@ -23,6 +23,7 @@ from servotwin.errors import (
 
 if TYPE_CHECKING:
     from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
+    from servotwin.design.model_study import ModelStudy, study_model
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
     from servotwin.robot.complete_model import state_space
     from servotwin.robot.derive import RobotEquations, derive
@@ -46,6 +47,7 @@ __all__ = [
     "InputError",
     "JobSettings",
     "KinematicsError",
+    "ModelStudy",
     "PythonLaw",
     "Result",
     "Robot",
@@ -65,6 +67,7 @@ __all__ = [
     "run_job",
     "simulate",
     "state_space",
+    "study_model",
 ]
 
 _HOMES = {
@@ -84,6 +87,8 @@ _HOMES = {
     "Robot": "servotwin.robot.robot",
     "RobotEquations": "servotwin.robot.derive",
     "derive": "servotwin.robot.derive",
+    "ModelStudy": "servotwin.design.model_study",
+    "study_model": "servotwin.design.model_study",
     "StateSpace": "servotwin.robot.state_space",
     "load_robot": "servotwin.robot.load",
     "state_space": "servotwin.robot.complete_model",

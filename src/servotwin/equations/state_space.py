@@ -72,7 +72,7 @@ class Shaft:
         out |= {f"f{j}_": self.viscous, f"ig{j}_": 1.0 / self.loss}
         if self.elastic:
             out |= {f"k{j}_": self.stiffness, f"c{j}_": self.damping, f"iJ{j}_": 1.0 / self.rotor_inertia}
-        return out | {f"A{j}_{name}": value for name, value in self.numbers.items()}
+        return out | {f"D{j}_{name}": value for name, value in self.numbers.items()}
 
 
 def form_of(shafts: Sequence[Shaft]) -> str:
@@ -159,7 +159,7 @@ class CompleteModel:
             if shaft.elastic:
                 theta, w = theta + self.twist[e], self.w[e]
             own, given = len(shaft.equations.states), len(shaft.equations.inputs)
-            p = {name: number(f"A{j}_{name}") for name in shaft.numbers}
+            p = {name: number(f"D{j}_{name}") for name in shaft.numbers}
             rates, effort = shaft.equations.rates(
                 self.xi[at_x : at_x + own], self.u[at_u : at_u + given], graph.lift(theta), graph.lift(w), p,
                 lambda value: graph.sqrt(graph.lift(value)),

@@ -161,8 +161,10 @@ def _required(description: RobotDescription, drive: DriveData) -> DriveData:
     try:
         return required_drive(description, drive)
     except InputError as error:
-        error.add_note("or leave the windings out: motors='ideal', --motors ideal")
-        raise
+        other = "or --motors ideal (motors='ideal'), which leaves the windings out"
+        raise InputError(
+            f"{error.message}, {other}", file=error.file, line=error.line, field=error.field
+        ) from None
 
 
 def _without_gear(robot: Robot, drive: DriveData, j: int) -> tuple[Shaft, FrictionCurve, list[str]]:

@@ -383,11 +383,16 @@ def _table(points: Sequence[tuple[float, float]], v: Array) -> tuple[Array, Arra
 
 def _scaled_lstsq(J: Array, rhs: Array) -> Array:
     """The shortest solution of J z = rhs in units in which rows and columns are alike."""
-    rows = 1.0 / np.maximum(np.abs(J).max(axis=1), 1e-300)
+    rows = _inverse(np.abs(J).max(axis=1))
     scaled = rows[:, None] * J
-    columns = 1.0 / np.maximum(np.abs(scaled).max(axis=0), 1e-300)
+    columns = _inverse(np.abs(scaled).max(axis=0))
     z = np.linalg.lstsq(scaled * columns, rows * rhs, rcond=1e-12)[0]
     return np.asarray(columns * z)
+
+
+def _inverse(sizes: Array) -> Array:
+    """1/size; 0 for what has none, which is then left out."""
+    return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
 
 
 def _least(J: Array) -> Array:

@@ -32,7 +32,9 @@ def random_points(model: st.StateSpace, count: int, seed: int = 0) -> tuple[np.n
     rng = np.random.default_rng(seed)
     n = model.robot.n
     x = rng.uniform(-1.0, 1.0, (count, model.order))
-    x[:, :n] = regular_poses(model.robot, rng, count) if model.robot.closed else model.robot.random_q(rng, count)
+    x[:, :n] = (
+        regular_poses(model.robot, rng, count) if model.robot.closed else model.robot.random_q(rng, count)
+    )
     sizes = {"rad/s": 2.0, "m/s": 0.3, "A": 5.0, "rad": 1e-2, "V": 30.0, "N*m": 1.0, "N": 10.0}
     x[:, n:] *= [sizes[q.unit] for q in model.states[n:]]
     u = rng.uniform(-1.0, 1.0, (count, len(model.inputs))) * [sizes[q.unit] for q in model.inputs]
@@ -144,7 +146,11 @@ def test_second_derivatives_equal_difference_quotients_of_the_first(name):
 def test_operating_point_holds_the_arm_with_the_torque_of_gravity(name):
     model = st.state_space(name)
     n = model.robot.n
-    q = regular_poses(model.robot, np.random.default_rng(7), 1)[0] if model.robot.closed else 0.5 * model.state()[:n] + 0.1
+    q = (
+        regular_poses(model.robot, np.random.default_rng(7), 1)[0]
+        if model.robot.closed
+        else 0.5 * model.state()[:n] + 0.1
+    )
     x, u = model.operating_point(q)
     rates = model.rates(x, u)
     assert np.abs(rates).max() < 1e-6 * max(1.0, np.abs(model.affine(x).A).max())
@@ -154,7 +160,9 @@ def test_operating_point_holds_the_arm_with_the_torque_of_gravity(name):
     for shaft in model.shafts:
         own, count = len(shaft.equations.states), len(shaft.equations.inputs)
         efforts.append(
-            shaft.equations.rates(x[at : at + own], u[given : given + count], 0.0, 0.0, shaft.numbers, np.sqrt)[1]
+            shaft.equations.rates(
+                x[at : at + own], u[given : given + count], 0.0, 0.0, shaft.numbers, np.sqrt
+            )[1]
         )
         at, given = at + own, given + count
     g = st.load_robot(name).gravload(q)

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from servotwin.cli.arguments import outside_limits, read_overrides, read_positions, read_quantity, read_velocities
+from servotwin.cli.arguments import (
+    outside_limits,
+    read_overrides,
+    read_positions,
+    read_quantity,
+    read_velocities,
+)
 from servotwin.cli.output import print_heading, print_json, print_line, print_note, print_table, working
 from servotwin.cli.signals import finishing
 from servotwin.description.nodes import one_line, quoted
@@ -48,7 +54,9 @@ def model(
     """Build the complete model, analyse it about a point, print or write it."""
     for option, value in (("--motors", motors), ("--gears", gears), ("--outputs", outputs)):
         if value not in CHOICES[option]:
-            raise InputError(f"'{one_line(value)}'; expected one of {', '.join(CHOICES[option])}", field=option)
+            raise InputError(
+                f"'{one_line(value)}'; expected one of {', '.join(CHOICES[option])}", field=option
+            )
     period = None if sample is None else _period(sample)
     changes = read_overrides(overrides)
     with working(f"deriving the model of {one_line(name)}"):
@@ -135,7 +143,10 @@ def _values(model: StateSpace, text: str | None, option: str, names: Sequence[An
             f"{len(items)} values; expected {len(names)}: {listed}; or name=value pairs, or a .json file",
             field=option,
         )
-    return {name: _quantity(option, item, name, unit) for item, (name, unit) in zip(items, units.items(), strict=True)}
+    return {
+        name: _quantity(option, item, name, unit)
+        for item, (name, unit) in zip(items, units.items(), strict=True)
+    }
 
 
 def _quantity(option: str, text: str, name: str, unit: str) -> float:
@@ -144,9 +155,9 @@ def _quantity(option: str, text: str, name: str, unit: str) -> float:
 
 def _check_name(name: str, units: Mapping[str, str], place: str) -> None:
     if name not in units:
+        hint = did_you_mean(name, list(units))
         raise InputError(
-            f"{quoted(name)} is none of the model's; expected one of {', '.join(units)}{did_you_mean(name, list(units))}",
-            field=place,
+            f"{quoted(name)} is none of the model's; expected one of {', '.join(units)}{hint}", field=place
         )
 
 
@@ -160,7 +171,9 @@ def read_state_file(path: Path, names: Sequence[Any]) -> dict[str, float]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"is not JSON: {one_line(str(error), 120)}", file=shown) from None
     if not isinstance(found, dict):
-        raise InputError('expected names and values, such as {"A.position": 0.5, "A.current": "2 A"}', file=shown)
+        raise InputError(
+            'expected names and values, such as {"A.position": 0.5, "A.current": "2 A"}', file=shown
+        )
     units = {quantity.name: quantity.unit for quantity in names}
     out = {}
     for name, value in found.items():
@@ -185,7 +198,11 @@ def _write(study: ModelStudy, out: str, *, overwrite: bool) -> dict[str, str]:
 
     with working("drawing"), finishing():
         files = write_model(study, out, overwrite=overwrite)
-    return {"report": str(files.page), "data": str(files.data), "others": ", ".join(p.name for p in files.others)}
+    return {
+        "report": str(files.page),
+        "data": str(files.data),
+        "others": ", ".join(p.name for p in files.others),
+    }
 
 
 def _print(study: ModelStudy) -> None:
@@ -194,7 +211,11 @@ def _print(study: ModelStudy) -> None:
     print_heading("State, drift A(x) and gain matrix B(x)")
     columns = ["state", "unit", "x", "A(x)", *(q.name for q in linear.inputs)]
     rows = [
-        (quantity.name, quantity.unit, *(_cell(v) for v in (study.point.x[i], study.affine.A[i], *study.affine.B[i])))
+        (
+            quantity.name,
+            quantity.unit,
+            *(_cell(v) for v in (study.point.x[i], study.affine.A[i], *study.affine.B[i])),
+        )
         for i, quantity in enumerate(linear.states)
     ]
     print_table(columns, rows, text_columns=2)
@@ -207,7 +228,9 @@ def _print(study: ModelStudy) -> None:
     print_heading("Modes")
     rows = []
     for k, mode in enumerate(study.modes, 1):
-        main = ", ".join(f"{name} {100 * share:.0f} %" for name, share in study.main_states(mode) if share > 0.05)
+        main = ", ".join(
+            f"{name} {100 * share:.0f} %" for name, share in study.main_states(mode) if share > 0.05
+        )
         pole = f"{mode.pole.real:.4g}" + (f" ± {mode.pole.imag:.4g}j" if mode.oscillates else "")
         hertz = f"{mode.frequency / (2 * np.pi):.4g}" if mode.oscillates else "-"
         rows.append((str(k), main, pole, hertz, f"{mode.damping:.3f}" if mode.oscillates else "-"))

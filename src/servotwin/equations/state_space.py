@@ -212,7 +212,7 @@ class CompleteModel:
         inverse = [lift(value) for value in self._inverse_dynamics(at)]
         Q = [lift(value) for value in self._driven[0]]
         by_state = self._by_state(inverse)
-        moved = substitute(flat(by_state), dict(zip(at, self.qdd, strict=True)))  # type: ignore[arg-type]
+        moved = substitute(flat(by_state), dict(zip(at, self.qdd, strict=True)))
         width = self.order
         pull = self._by_state(Q)
         out = [[pull[i][k] - moved[width * i + k] for k in range(width)] for i in range(self.n)]
@@ -229,7 +229,9 @@ class CompleteModel:
     def by_state(self) -> list[list[Expr]]:
         """d x'/d x."""
         graph = self.derivation.graph
-        top = [[graph.one if k == self.n + i else graph.zero for k in range(self.order)] for i in range(self.n)]
+        top = [
+            [graph.one if k == self.n + i else graph.zero for k in range(self.order)] for i in range(self.n)
+        ]
         return [*top, *self._accelerations[0], *self._by_state(self.rates[2 * self.n :])]
 
     @cached_property
@@ -240,8 +242,10 @@ class CompleteModel:
         others = self.rates[2 * self.n :]
         rest = jacobian(others, [*self.u, *self.d]).dense() if others else []
         table = [*top, *self._accelerations[1], *rest]
-        if any(sparsity(flat(table), self.u)):  # type: ignore[arg-type]
-            raise UnsupportedError("an actuator is not affine in its inputs, so there is no x' = A(x) + B(x) u")
+        if any(sparsity(flat(table), self.u)):
+            raise UnsupportedError(
+                "an actuator is not affine in its inputs, so there is no x' = A(x) + B(x) u"
+            )
         return table
 
     def second(self, weights: Sequence[Expr]) -> list[list[Expr]]:
@@ -270,7 +274,9 @@ class CompleteModel:
         """The blocks of a kernel's inputs: positions (of a closed chain all of them), the rest of the state, u, d."""
         return [self.coordinates, self.rest, self.u, self.d]
 
-    def program(self, entries: Sequence[tuple[Sequence[Scalar], tuple[int, ...]]], *more: list[Expr]) -> Program:
+    def program(
+        self, entries: Sequence[tuple[Sequence[Scalar], tuple[int, ...]]], *more: list[Expr]
+    ) -> Program:
         """A program of the arguments with these results."""
         inputs = [vector(block) for block in (*self.arguments, *more)]
         results = [output(self.derivation, values, shape) for values, shape in entries]
@@ -292,7 +298,7 @@ def rates_program(model: CompleteModel) -> Program:
 def affine_program(model: CompleteModel) -> Program:
     """(q, rest, u, d) -> A(x), B(x), E(x) with x' = A + B u + E d; u and d have no effect on them."""
     graph = model.derivation.graph
-    off = {value: graph.zero for value in (*model.u, *model.d)}
+    off = dict.fromkeys((*model.u, *model.d), graph.zero)
     drift = substitute(model.rates, off)
     table = model.by_input
     k, n = len(model.u), model.order
@@ -311,7 +317,7 @@ def linear_program(model: CompleteModel) -> Program:
     return model.program(
         [
             (model.rates, (n,)),
-            (flat(model.by_state), (n, n)),  # type: ignore[arg-type]
+            (flat(model.by_state), (n, n)),
             ([value for row in table for value in row[:k]], (n, k)),
             ([value for row in table for value in row[k:]], (n, len(model.d))),
         ]
@@ -322,7 +328,7 @@ def hessian_program(model: CompleteModel) -> Program:
     """(q, rest, u, d, weights) -> weighted Hessian of x' over (x, u)."""
     weights = model.derivation.inputs("lam", model.order)
     count = model.order + len(model.u)
-    return model.program([(flat(model.second(weights)), (count, count))], weights)  # type: ignore[arg-type]
+    return model.program([(flat(model.second(weights)), (count, count))], weights)
 
 
 STATE_PROGRAMS: dict[str, Callable[[CompleteModel], Program]] = {

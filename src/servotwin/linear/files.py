@@ -38,7 +38,9 @@ def matlab_text(system: LinearSystem) -> str:
     for kind in ("states", "inputs", "outputs"):
         lines.append(f"{kind[:-1]}_names = {_names(getattr(system, kind))};")
     lines.append("% with the Control System Toolbox, or Octave's package control:")
-    lines.append("% sys = ss(A, B, C, D, Ts, 'StateName', state_names, 'InputName', input_names, 'OutputName', output_names);")
+    lines.append(
+        "% sys = ss(A, B, C, D, Ts, 'StateName', state_names, 'InputName', input_names, 'OutputName', output_names);"
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -17,7 +17,9 @@ from servotwin.linear.scaling import balanced
 from servotwin.linear.system import Array, LinearSystem
 
 Complex = NDArray[np.complex128]
-STILL = 1e-7  # of the fastest pole, below which a pole counts as zero: rounding splits repeated zeros that far
+STILL = (
+    1e-7  # of the fastest pole, below which a pole counts as zero: rounding splits repeated zeros that far
+)
 
 
 @dataclass(frozen=True)

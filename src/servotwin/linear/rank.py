@@ -54,7 +54,7 @@ def observability(system: LinearSystem) -> Reach:
 
 
 def scaled(system: LinearSystem) -> tuple[Array, Array, Array, float]:
-    """A, B and C in balanced units of states, with unit columns of B and rows of C, and A of norm 1; its norm before."""
+    """A of norm 1, B and C in balanced units of states, with unit columns of B and rows of C; the norm of A before."""
     A, units = balanced(system.A)
     norm = float(np.linalg.norm(A, 2)) or 1.0
     B, C = system.B / units[:, None], system.C * units

@@ -26,7 +26,9 @@ def frequency_response(system: LinearSystem, w: Array) -> Complex:
     A, units = balanced(system.A)
     B, C = system.B / units[:, None], system.C * units
     left = s[:, None, None] * np.eye(system.order) - A
-    return np.asarray(C @ np.linalg.solve(left, np.broadcast_to(B.astype(np.complex128), (len(s), *B.shape))) + system.D)
+    return np.asarray(
+        C @ np.linalg.solve(left, np.broadcast_to(B.astype(np.complex128), (len(s), *B.shape))) + system.D
+    )
 
 
 @dataclass(frozen=True)

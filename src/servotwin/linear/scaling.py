@@ -8,7 +8,9 @@ from servotwin.linear.system import Array
 
 ROUNDS = 100
 WORTH = 0.95  # a change of a unit that shrinks the entries by less is not made
-ROUNDING = 1e-13  # of the largest entry of a row: less is what rounding left of a zero, and must not decide a unit
+ROUNDING = (
+    1e-13  # of the largest entry of a row: less is what rounding left of a zero, and must not decide a unit
+)
 
 
 def balanced(A: Array) -> tuple[Array, Array]:

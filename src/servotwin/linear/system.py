@@ -34,7 +34,9 @@ class LinearSystem:
     outputs: tuple[Quantity, ...]
     name: str = ""
     period: float | None = None
-    x0: Array = field(default_factory=lambda: np.zeros(0))  # the point: deviations from it are the system's states
+    x0: Array = field(
+        default_factory=lambda: np.zeros(0)
+    )  # the point: deviations from it are the system's states
     u0: Array = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from servotwin.design.model_study import ModelStudy
+from servotwin.linear.response import Complex
 from servotwin.mechanism.model import Array
 from servotwin.report.page_style import COLOURS, SOFT, axis, layout
 
@@ -18,14 +19,16 @@ def spread(value: Array | float) -> Array:
 
 
 def _ticks(most: float) -> tuple[list[float], list[str]]:
-    decades = [10.0**k for k in range(0, int(np.ceil(np.log10(max(most, 1.0)))) + 1)]
+    decades = [10.0**k for k in range(int(np.ceil(np.log10(max(most, 1.0)))) + 1)]
     values = [*(-v for v in reversed(decades)), 0.0, *decades]
     return [float(spread(v)) for v in values], [f"{v:g}" for v in values]
 
 
 def pole_map(study: ModelStudy) -> go.Figure:
     """Poles, and the zeros of every motor's own channel."""
-    poles = np.array([p for m in study.modes for p in ([m.pole, m.pole.conjugate()] if m.oscillates else [m.pole])])
+    poles = np.array(
+        [p for m in study.modes for p in ([m.pole, m.pole.conjugate()] if m.oscillates else [m.pole])]
+    )
     most = float(np.abs(poles).max(initial=1.0))
     places, names = _ticks(most)
     figure = go.Figure(layout=layout(430, hovermode="closest"))
@@ -46,7 +49,7 @@ def pole_map(study: ModelStudy) -> go.Figure:
     return figure
 
 
-def _points(values: Array, name: str, marker: dict[str, object]) -> go.Scatter:
+def _points(values: Complex, name: str, marker: dict[str, object]) -> go.Scatter:
     return go.Scatter(
         x=spread(values.real),
         y=spread(values.imag),
@@ -121,8 +124,14 @@ def bode(study: ModelStudy, motor: int) -> go.Figure:
             phase = np.degrees(np.unwrap(np.angle(values)))
             figure.add_trace(
                 go.Scatter(
-                    x=w, y=phase, yaxis="y2", name=name, legendgroup=name, showlegend=False, line=style,
+                    x=w,
+                    y=phase,
+                    yaxis="y2",
+                    name=name,
+                    legendgroup=name,
+                    showlegend=False,
+                    line=style,
                     hovertemplate="%{y:.0f} deg",
-                )  # fmt: skip
+                )
             )
     return figure

@@ -19,7 +19,12 @@ from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.robot.model_export import export_model
 from servotwin.simulation.results.folder import MODEL_FILES, replaced_folder
 
-LANGUAGES = {"model.txt": "text", "model.tex": "latex", "model_equations.c": "c99", "model_equations.py": "python"}
+LANGUAGES = {
+    "model.txt": "text",
+    "model.tex": "latex",
+    "model_equations.c": "c99",
+    "model_equations.py": "python",
+}
 ROUNDING = 1e-13
 WIDE = 12  # inputs beyond which the gain matrix is not printed
 TEXT_OPERATIONS = 20_000  # a model with more is not written as text: nobody reads it
@@ -34,7 +39,7 @@ class ModelFiles(NamedTuple):
 
 
 def write_model(study: ModelStudy, folder: str | Path, *, overwrite: bool = False) -> ModelFiles:
-    """Write ``model.html``, ``model.json``, ``model.mat``, ``model.m`` and the equations as text, LaTeX, C99, Python."""
+    """Write ``model.html``, ``.json``, ``.mat``, ``.m`` and the equations as text, LaTeX, C99 and Python."""
     with replaced_folder(folder, MODEL_FILES, overwrite=overwrite) as place:
         system = study.linear if study.sampled is None else study.sampled
         write_bytes(place / "model.mat", mat_bytes(system))
@@ -70,7 +75,9 @@ def model_page(study: ModelStudy) -> str:
     for note in model.notes:
         page.note(note)
     if not study.still:
-        page.warning("The state is no operating point: speeds, twists or currents change there by themselves.")
+        page.warning(
+            "The state is no operating point: speeds, twists or currents change there by themselves."
+        )
     _state(page, study)
     _poles(page, study)
     _reach(page, study)
@@ -101,21 +108,24 @@ def _cards(page: Page, study: ModelStudy) -> None:
         cards.append(Card("Least damping", f"{least.damping:.3f}", "", remark, mark))
     for label, reach in (("Controllable", study.controllable), ("Observable", study.observable)):
         mark = "good" if reach.complete else "warn"
-        cards.append(Card(label, f"{reach.rank} of {reach.order}", "states", _reach_remark(label, study), mark))
+        cards.append(
+            Card(label, f"{reach.rank} of {reach.order}", "states", _reach_remark(label, study), mark)
+        )
     page.cards(cards)
 
 
 def _reach_remark(label: str, study: ModelStudy) -> str:
     if label == "Controllable":
         return "from the inputs"
-    return f"from {', '.join(q.name for q in study.linear.outputs[:4])}{' ...' if len(study.linear.outputs) > 4 else ''}"
+    more = " ..." if len(study.linear.outputs) > 4 else ""
+    return f"from {', '.join(q.name for q in study.linear.outputs[:4])}{more}"
 
 
 def _state(page: Page, study: ModelStudy) -> None:
     page.section(
         "The state",
-        "A(x) is what the state does by itself (the system matrix of Perez 1987), B(x) what the inputs add; x' = A(x) + "
-        "B(x) u.",
+        "A(x) is what the state does by itself (the system matrix of Perez 1987), B(x) what the inputs add: x' = A(x) "
+        "+ B(x) u.",
     )
     inputs = study.linear.inputs
     wide = len(inputs) > WIDE
@@ -145,8 +155,8 @@ def _poles(page: Page, study: ModelStudy) -> None:
         [
             Figure(
                 figures.pole_map(study), "Pole map",
-                "Crosses: poles of the whole system. Circles: zeros from a motor's input to its own output. The axes are "
-                "logarithmic away from zero.",
+                "Crosses: poles of the whole system. Circles: zeros from a motor's input to its own output. The axes "
+                "are logarithmic away from zero.",
             ),
             Figure(
                 figures.participation(study), "Who takes part",
@@ -188,8 +198,8 @@ def _reach(page: Page, study: ModelStudy) -> None:
     hidden = _hidden(study.observable)
     if hidden:
         page.note(
-            f"Not observable: {hidden}. At rest the d current of a synchronous motor gives no torque, so that no encoder "
-            "sees it; its driver measures it."
+            f"Not observable: {hidden}. At rest the d current of a synchronous motor gives no torque, so that no "
+            "encoder sees it; its driver measures it."
             if any(shaft.equations.idle for shaft in study.model.shafts)
             else f"Not observable: {hidden}."
         )
@@ -204,7 +214,9 @@ def _margin(value: float) -> Cell:
 
 
 def _channels(page: Page, study: ModelStudy) -> None:
-    page.section("Frequency responses", "From the input of a motor to all outputs; its own output is drawn thick.")
+    page.section(
+        "Frequency responses", "From the input of a motor to all outputs; its own output is drawn thick."
+    )
     items = []
     for j, shaft in enumerate(study.model.shafts):
         output, source = study.channel(j)
@@ -227,6 +239,7 @@ def _matrices(page: Page, study: ModelStudy) -> None:
     ):
         heads = names if title[0] != "C" else [q.name for q in study.linear.outputs]
         rows = [
-            [head, *("" if v == 0.0 else f"{v:.5g}" for v in row)] for head, row in zip(heads, matrix, strict=True)
+            [head, *("" if v == 0.0 else f"{v:.5g}" for v in row)]
+            for head, row in zip(heads, matrix, strict=True)
         ]
         page.details(title, ["", *columns], rows)

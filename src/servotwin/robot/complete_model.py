@@ -88,7 +88,8 @@ def _of_description(
     powers = [gears] * len(drives) if isinstance(gears, str) else list(gears)
     if len(powers) != len(drives) or any(p not in ("lossless", "driving", "braking") for p in powers):
         raise InputError(
-            f"{gears}; expected lossless, driving or braking, for all or for each of {len(drives)}", field="gears"
+            f"{gears}; expected lossless, driving or braking, for all or for each of {len(drives)}",
+            field="gears",
         )
     shafts, curves = [], []
     for j, (drive, power) in enumerate(zip(drives, powers, strict=True)):
@@ -136,9 +137,13 @@ def _shaft(
             numbers = dict(found.numbers(drive, bridge if drive.actuator.bridge else 0.0))
     gear = drive.gear
     if gear.half_play:
-        notes.append(f"{drive.name}: the play of the gear is left out; its twist counts from the flank that touches")
+        notes.append(
+            f"{drive.name}: the play of the gear is left out; its twist counts from the flank that touches"
+        )
     if gear.efficiency < 1.0 and power == "lossless":
-        notes.append(f"{drive.name}: the losses of the gear are left out; state which way power flows to count them")
+        notes.append(
+            f"{drive.name}: the losses of the gear are left out; state which way power flows to count them"
+        )
     loss = {"lossless": 1.0, "driving": 1.0 / gear.efficiency, "braking": gear.efficiency}[power]
     curve = shaft_curve(description, drive)
     shaft = Shaft(

@@ -40,7 +40,7 @@ def export_model(
 def affine_text(model: CompleteModel) -> Program:
     """State in parts -> A(x), B(x)."""
     graph, n, m = model.derivation.graph, model.order, len(model.u)
-    off = {value: graph.zero for value in (*model.u, *model.d)}
+    off = dict.fromkeys((*model.u, *model.d), graph.zero)
     results: list[tuple[Any, tuple[int, ...]]] = [
         (substitute(model.rates, off), (n,)),
         ([entry for row in model.by_input for entry in row[:m]], (n, m)),
@@ -51,7 +51,7 @@ def affine_text(model: CompleteModel) -> Program:
 def linear_text(model: CompleteModel) -> Program:
     """State in parts and inputs -> x', dx'/dx, dx'/du."""
     graph, n, m = model.derivation.graph, model.order, len(model.u)
-    off = {value: graph.zero for value in model.d}
+    off = dict.fromkeys(model.d, graph.zero)
     results: list[tuple[Any, tuple[int, ...]]] = [
         (substitute(model.rates, off), (n,)),
         (substitute([entry for row in model.by_state for entry in row], off), (n, n)),

@@ -35,12 +35,18 @@ class LinearTrajectory(NamedTuple):
     Gamma: Array  # (k, n, m)
 
 
-def rollout(model: StateSpace, x0: ArrayLike, u: ArrayLike, t: ArrayLike, directions: Directions = None) -> Array:
+def rollout(
+    model: StateSpace, x0: ArrayLike, u: ArrayLike, t: ArrayLike, directions: Directions = None
+) -> Array:
     """States (k + 1, n) at the instants t under inputs u (k, m), each held from one instant to the next."""
     x, times, held = _checked(model, x0, u, t)
     out = [x]
     for k, inputs in enumerate(held):
-        out.append(_integrated(lambda _, y, v=inputs: model.rates(y, v, directions), out[-1], times[k : k + 2], model))
+        out.append(
+            _integrated(
+                lambda _, y, v=inputs: model.rates(y, v, directions), out[-1], times[k : k + 2], model
+            )
+        )
     return np.array(out)
 
 
@@ -86,5 +92,7 @@ def _integrated(rate, start: Array, span: Array, model: StateSpace) -> Array:  #
     size = np.maximum(np.abs(start), 1e-6)
     found = solve_ivp(rate, (span[0], span[1]), start, method="DOP853", rtol=TOLERANCE, atol=TOLERANCE * size)
     if not found.success or not np.isfinite(found.y[:, -1]).all():
-        raise SimulationError(f"{model.robot.name}: no motion from {span[0]:g} s to {span[1]:g} s: {found.message}")
+        raise SimulationError(
+            f"{model.robot.name}: no motion from {span[0]:g} s to {span[1]:g} s: {found.message}"
+        )
     return np.asarray(found.y[:, -1])

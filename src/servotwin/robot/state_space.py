@@ -8,7 +8,6 @@ that the bridges apply.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
@@ -25,6 +24,7 @@ from servotwin.kernels.kernel_store import Kernel, kernel_of
 from servotwin.linear.system import LinearSystem, Quantity
 from servotwin.mechanism.model import Array
 from servotwin.robot.arguments import real_array
+from servotwin.robot.dry_friction import sliding_friction
 from servotwin.robot.robot import Robot
 
 SIMD_STATES = 12  # beyond, and for matrices, compiling the SIMD version takes longer than it saves
@@ -135,7 +135,9 @@ class StateSpace:
         return [j for j, shaft in enumerate(self.shafts) if shaft.elastic]
 
     # --- the model --------------------------------------------------------------------------------
-    def rates(self, x: ArrayLike, u: ArrayLike, directions: Directions = None, d: ArrayLike | None = None) -> Array:
+    def rates(
+        self, x: ArrayLike, u: ArrayLike, directions: Directions = None, d: ArrayLike | None = None
+    ) -> Array:
         """x' (..., n_x).
 
         ``directions``: of dry friction (``dry_friction``); ``d``: torques from outside (``disturbances``).
@@ -166,9 +168,7 @@ class StateSpace:
         """Exact second derivatives (..., n_x + n_u, n_x + n_u) of sum w_i x'_i over (x, u), without dry friction."""
         state = self._state(x)
         w = real_array("weights", weights)
-        return np.asarray(
-            self._call("hessian", state, self._inputs(u), np.zeros(len(self.disturbances)), w)
-        )
+        return np.asarray(self._call("hessian", state, self._inputs(u), np.zeros(len(self.disturbances)), w))
 
     # --- dry friction -----------------------------------------------------------------------------
     def dry_friction(self, x: ArrayLike, directions: Directions = "sliding") -> Array:
@@ -177,13 +177,17 @@ class StateSpace:
         ``directions`` (m + n): 1, -1 or 0 (none) for every shaft and joint; 'sliding' takes the signs of the speeds.
         """
         s, w = self._signs(x, directions)
-        size = np.stack([_dry(c, s[..., k], w[..., k])[0] for k, c in enumerate(self.frictions)], axis=-1)
+        size = np.stack(
+            [sliding_friction(c, s[..., k], w[..., k])[0] for k, c in enumerate(self.frictions)], axis=-1
+        )
         return np.asarray(-s * size)
 
     def _dry_slopes(self, x: Array, directions: Directions) -> Array:
         """Derivatives of ``dry_friction`` by the speeds."""
         s, w = self._signs(x, directions)
-        slope = np.stack([_dry(c, s[..., k], w[..., k])[1] for k, c in enumerate(self.frictions)], axis=-1)
+        slope = np.stack(
+            [sliding_friction(c, s[..., k], w[..., k])[1] for k, c in enumerate(self.frictions)], axis=-1
+        )
         return np.asarray(-s * slope)
 
     def _signs(self, x: ArrayLike, directions: Directions) -> tuple[Array, Array]:
@@ -354,47 +358,19 @@ def _version() -> str:
     return source_digest("equations/state_space", "drives/table", given=["mechanism/model"])
 
 
-def _dry(curve: FrictionCurve, s: Array, w: Array) -> tuple[Array, Array]:
-    """Size of the dry friction of a shaft that slides in direction s at speed w, and its slope (eq:friction-curve)."""
-    size, slope = np.full(w.shape, curve.coulomb), np.zeros(w.shape)
-    for excess, w_s in curve.falls:
-        part = excess * np.exp(-((w / w_s) ** 2))
-        size, slope = size + part, slope - 2.0 * w / w_s**2 * part
-    for sign, points in zip((1.0, -1.0), curve.tables, strict=True):
-        if points:
-            value, rise = _table(points, sign * w)
-            size = size + np.where(s == sign, value, 0.0)
-            slope = slope + np.where(s == sign, sign * rise, 0.0)
-    return size, slope
-
-
-def _table(points: Sequence[tuple[float, float]], v: Array) -> tuple[Array, Array]:
-    """Torque of a table and its slope at speeds along its direction."""
-    speeds, torques = np.array(points).T
-    if len(points) == 1:
-        return np.full(v.shape, torques[0]), np.zeros(v.shape)
-    rises = np.diff(torques) / np.diff(speeds)
-    k = np.clip(np.searchsorted(speeds, v, side="left") - 1, 0, len(rises) - 1)
-    flat = (v <= speeds[0]) | ((v > speeds[-1]) & (rises[-1] < 0.0))
-    held = np.where(v <= speeds[0], torques[0], torques[-1])
-    value = np.where(flat, held, torques[k] + rises[k] * (v - speeds[k]))
-    return value, np.where(flat, 0.0, rises[k])
-
-
 def _scaled_lstsq(J: Array, rhs: Array) -> Array:
     """The shortest solution of J z = rhs in units in which rows and columns are alike."""
     rows = _inverse(np.abs(J).max(axis=1))
     scaled = rows[:, None] * J
     columns = _inverse(np.abs(scaled).max(axis=0))
     z = np.linalg.lstsq(scaled * columns, rows * rhs, rcond=1e-12)[0]
-    return np.asarray(columns * z)
+    return np.asarray(columns * z, dtype=np.float64)
 
 
 def _inverse(sizes: Array) -> Array:
     """1/size; 0 for what has none, which is then left out."""
-    return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
+    return np.asarray(np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0))
 
 
 def _least(J: Array) -> Array:
-    return 1e-9 * np.abs(J).max(axis=1)
-
+    return np.asarray(1e-9 * np.abs(J).max(axis=1))

@@ -94,7 +94,9 @@ def test_zeros_equal_the_locked_motor_of_an_elastic_gear():
     k, d = shaft.stiffness * ratio**2, shaft.damping * ratio**2
     # gravity adds to the stiffness of the joint; its slope is taken from the arm alone
     step = 1e-5
-    slope = (model.robot.gravload([linear.x0[0] + step]) - model.robot.gravload([linear.x0[0] - step])) / (2 * step)
+    slope = (model.robot.gravload([linear.x0[0] + step]) - model.robot.gravload([linear.x0[0] - step])) / (
+        2 * step
+    )
     fq = model.frictions[1].viscous
     want = np.roots([M, d + fq, k + slope[0]])
     for zero in want:

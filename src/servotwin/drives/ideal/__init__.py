@@ -13,4 +13,6 @@ def _winding(motor: Any) -> Winding:
     return Winding(torque_constant=K, has_torque_constant=stated)
 
 
-IDEAL = ActuatorKind(name="ideal", code=3, feed=Feed.COMMAND, winding=_winding, driver="ideal", equations=EQUATIONS)
+IDEAL = ActuatorKind(
+    name="ideal", code=3, feed=Feed.COMMAND, winding=_winding, driver="ideal", equations=EQUATIONS
+)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from servotwin.drives.pmsm.equations import EQUATIONS
 from servotwin.drives.kind import ActuatorKind, Feed, Winding, stated_constant
+from servotwin.drives.pmsm.equations import EQUATIONS
 
 EXAMPLE = "'0.6 mH'"
 

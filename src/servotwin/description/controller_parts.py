@@ -105,6 +105,27 @@ class Gains(Part):
         return self
 
 
+class StateFeedback(Part):
+    """State feedback of positions that encoders measure; speeds and twists are estimated."""
+
+    method: Annotated[str, Choice(("lqr", "poles"))] = Field(
+        default="lqr", description="optimal for a quadratic cost, or poles placed"
+    )
+    plant: Annotated[str, Choice(("coupled", "separate"))] = Field(
+        default="coupled", description="one law for the coupled arm, or one for each axis, the others held"
+    )
+    bandwidth: Annotated[float | None, Measure("rad/s", above=0.0)] = Field(
+        default=None,
+        description="of the closed loop; default the geometric mean of those of position and speed loop",
+    )
+    integral_time: Annotated[float | None, Measure("s", above=0.0)] = Field(
+        default=None, description="of the integral action; default 3 over the bandwidth"
+    )
+    observer_bandwidth: Annotated[float | None, Measure("rad/s", above=0.0)] = Field(
+        default=None, description="of the observer; default 4 times the bandwidth"
+    )
+
+
 class Controller(Part):
     """Main controller, axis controller and servo drivers."""
 
@@ -134,8 +155,12 @@ class Controller(Part):
         default=0.0,
         description="largest lateness of main controller, position and speed loop; below the shortest of their periods",
     )
-    law: Annotated[str, Choice(("cascade", "computed-torque"))] = Field(
-        default="cascade", description="position, speed and current loops, or inverse dynamics"
+    law: Annotated[str, Choice(("cascade", "computed-torque", "state-feedback"))] = Field(
+        default="cascade",
+        description="position, speed and current loops; inverse dynamics; or state feedback with an observer",
+    )
+    state_feedback: StateFeedback = Field(
+        default_factory=lambda: StateFeedback(), description="how the law state-feedback is designed"
     )
     position_bandwidth: Annotated[float, Measure("1/s", above=0.0)] = Field(
         description="bandwidth of the position loop, its proportional gain"

@@ -57,6 +57,11 @@ def state_space(
     return _of_description(description, motors, gears)
 
 
+def robot_of(description: RobotDescription) -> Robot:
+    """The robot of a description, with all its rotors."""
+    return Robot(build_mechanism(description), title=description.title or "")
+
+
 def _read(robot: str | Path, overrides: Mapping[str, str] | None, allow_outside: bool) -> RobotDescription:
     from servotwin.description.load import read_description
     from servotwin.description.placed import override_text
@@ -83,7 +88,7 @@ def _of_arm(robot: Robot) -> StateSpace:
 def _of_description(
     description: RobotDescription, motors: Motors, gears: Power | Sequence[Power]
 ) -> StateSpace:
-    whole = Robot(build_mechanism(description), title=description.title or "")
+    whole = robot_of(description)
     drives, notes = drives_of(description), []
     powers = [gears] * len(drives) if isinstance(gears, str) else list(gears)
     if len(powers) != len(drives) or any(p not in ("lossless", "driving", "braking") for p in powers):

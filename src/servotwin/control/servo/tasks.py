@@ -25,12 +25,13 @@ from servotwin.control.servo.servo_driver import (
     measure_speed,
     speed_loop,
 )
+from servotwin.control.servo.state_feedback import state_feedback
 
 NANO = 1e-9
 SQRT3 = math.sqrt(3.0)
 SPEED, CURRENT, VOLTAGE = int(Level.SPEED), int(Level.CURRENT), int(Level.VOLTAGE)
 CASCADE, COMPUTED = int(Law.CASCADE), int(Law.COMPUTED_TORQUE)
-EXTERNAL, COMPILED = int(Law.EXTERNAL), int(Law.COMPILED)
+EXTERNAL, COMPILED, FEEDBACK = int(Law.EXTERNAL), int(Law.COMPILED), int(Law.STATE_FEEDBACK)
 AT_VOLTAGE, AT_CURRENT, AT_SPEED = (
     int(Saturation.VOLTAGE),
     int(Saturation.CURRENT),
@@ -154,6 +155,8 @@ def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any) -> None:
         feed_forward(servo, axes, inverse)
     if servo.computed:
         computed_torque(servo, axes, inverse)
+    if servo.state_feedback:
+        state_feedback(servo, axes)
     if servo.axis_delay:
         for j in range(axes.shape[0]):
             delay_axis_commands(servo, axes[j])
@@ -164,9 +167,9 @@ def delay_axis_commands(servo: Any, axis: Any) -> None:
     """What the axis controller computed a period ago acts; what it has computed now waits."""
     if axis.law == CASCADE:
         axis.w_command, axis.next_w = axis.next_w, axis.w_command
-    elif axis.law == COMPUTED:
+    elif axis.law in (COMPUTED, FEEDBACK):
         axis.i_ref, axis.next_i = axis.next_i, axis.i_ref
-    if servo.feeds:
+    if servo.feeds and axis.law != FEEDBACK:  # whose current contains it already
         axis.i_feedforward, axis.next_feedforward = axis.next_feedforward, axis.i_feedforward
 
 

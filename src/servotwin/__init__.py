@@ -23,6 +23,8 @@ from servotwin.errors import (
 
 if TYPE_CHECKING:
     from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
+    from servotwin.control.servo.state_feedback_design import StateFeedbackDesign, design_state_feedback
+    from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.model_study import ModelStudy, study_model
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
     from servotwin.robot.complete_model import state_space
@@ -47,6 +49,7 @@ __all__ = [
     "InputError",
     "JobSettings",
     "KinematicsError",
+    "LawRun",
     "ModelStudy",
     "PythonLaw",
     "Result",
@@ -57,11 +60,14 @@ __all__ = [
     "ServotwinError",
     "ShapeError",
     "SimulationError",
+    "StateFeedbackDesign",
     "StateSpace",
     "UnreachableError",
     "UnsupportedError",
     "__version__",
+    "compare_laws",
     "derive",
+    "design_state_feedback",
     "load_robot",
     "read_scenario",
     "run_job",
@@ -87,6 +93,10 @@ _HOMES = {
     "Robot": "servotwin.robot.robot",
     "RobotEquations": "servotwin.robot.derive",
     "derive": "servotwin.robot.derive",
+    "LawRun": "servotwin.design.law_comparison",
+    "StateFeedbackDesign": "servotwin.control.servo.state_feedback_design",
+    "compare_laws": "servotwin.design.law_comparison",
+    "design_state_feedback": "servotwin.control.servo.state_feedback_design",
     "ModelStudy": "servotwin.design.model_study",
     "study_model": "servotwin.design.model_study",
     "StateSpace": "servotwin.robot.state_space",

@@ -12,6 +12,7 @@ from servotwin.cli.options import AllowOutside, Json, Overwrite, RobotName, Set
 def add_commands(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command()(model)
+    app.command()(design)
 
 
 def model(
@@ -70,4 +71,52 @@ def model(
     run(
         robot, q, qd, state, inputs, sample, out, overrides,
         outputs=outputs, motors=motors, gears=gears, friction=friction, overwrite=overwrite, json=json,
+    )  # fmt: skip
+
+
+def design(
+    robot: RobotName,
+    q: Annotated[
+        str | None,
+        typer.Option("--q", metavar="LIST", help="Pose that the law is designed for; default home."),
+    ] = None,
+    method: Annotated[str | None, typer.Option("--method", metavar="METHOD", help="lqr or poles.")] = None,
+    plant: Annotated[
+        str | None,
+        typer.Option("--plant", metavar="WHICH", help="coupled, or separate: one law for each axis."),
+    ] = None,
+    bandwidth: Annotated[
+        str | None, typer.Option("--bandwidth", metavar="BANDWIDTH", help="Of the closed loop, '60 rad/s'.")
+    ] = None,
+    integral: Annotated[
+        str | None,
+        typer.Option("--integral-time", metavar="TIME", help="Of the integral action, '50 ms'."),
+    ] = None,
+    observer: Annotated[
+        str | None, typer.Option("--observer", metavar="BANDWIDTH", help="Of the observer, '240 rad/s'.")
+    ] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            "--scenario", metavar="SCENARIO", help="Compare with cascade and computed torque on a scenario."
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="FOLDER", help="Write design.html and design.json there."),
+    ] = None,
+    overwrite: Overwrite = False,
+    overrides: Set = None,
+    outside: AllowOutside = False,
+    json: Json = False,
+) -> None:
+    """Design state feedback with an observer, and compare it with the other laws.
+
+    From the complete model of the robot: LQR or placed poles, integral action, speeds estimated from encoders.
+    """
+    from servotwin.cli.design import design as run
+
+    run(
+        robot, q, method, plant, bandwidth, integral, observer, scenario, out, overrides,
+        overwrite=overwrite, json=json,
     )  # fmt: skip

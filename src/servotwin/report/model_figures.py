@@ -18,7 +18,7 @@ def spread(value: Array | float) -> Array:
     return np.asarray(np.arcsinh(np.asarray(value) / LEAST))
 
 
-def _ticks(most: float) -> tuple[list[float], list[str]]:
+def ticks(most: float) -> tuple[list[float], list[str]]:
     decades = [10.0**k for k in range(int(np.ceil(np.log10(max(most, 1.0)))) + 1)]
     values = [*(-v for v in reversed(decades)), 0.0, *decades]
     return [float(spread(v)) for v in values], [f"{v:g}" for v in values]
@@ -30,7 +30,7 @@ def pole_map(study: ModelStudy) -> go.Figure:
         [p for m in study.modes for p in ([m.pole, m.pole.conjugate()] if m.oscillates else [m.pole])]
     )
     most = float(np.abs(poles).max(initial=1.0))
-    places, names = _ticks(most)
+    places, names = ticks(most)
     figure = go.Figure(layout=layout(430, hovermode="closest"))
     reach = float(spread(2.0 * most))
     figure.update_layout(

@@ -16,16 +16,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import block_diag
 
 from servotwin.control.servo.axis_data import controller_of
 from servotwin.control.servo.ports import MAX_AXES
 from servotwin.control.servo.state_feedback import MOST_STATES, STATE_FEEDBACK
 from servotwin.description.controller_parts import Controller
+from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import UnsupportedError
 from servotwin.linear.feedback import closed_loop, kalman, lqr, place, with_integrators
@@ -111,8 +113,8 @@ class StateFeedbackDesign:
 
 
 def design_state_feedback(
-    description: RobotDescription,
-    q: Array | None = None,
+    robot: str | Path | RobotDescription,
+    q: ArrayLike | None = None,
     *,
     method: str | None = None,
     separate: bool | None = None,
@@ -120,7 +122,13 @@ def design_state_feedback(
     integral_time: float | None = None,
     observer_bandwidth: float | None = None,
 ) -> StateFeedbackDesign:
-    """The law for a pose (default: home), as ``controller.state_feedback`` of the file says, or as asked for here."""
+    """The law for a pose (default: home), as ``controller.state_feedback`` of the file says, or as asked for here.
+
+    >>> import servotwin as st
+    >>> st.design_state_feedback("gsis-scara", bandwidth=60.0).stable
+    True
+    """
+    description = robot if isinstance(robot, RobotDescription) else read_description(robot)
     control = controller_of(description)
     asked = control.state_feedback
     w_b = bandwidth or asked.bandwidth or float(np.sqrt(control.position_bandwidth * control.speed_bandwidth))

@@ -54,6 +54,7 @@ MODEL_FILES = frozenset(
         *("model_equations.c", "model_equations.py"),
     )
 )
+DESIGN_FILES = frozenset(("design.html", "design.json"))
 COMPARISON_FILES = frozenset(("comparison.html", "comparison.json", "comparison.parquet"))
 # Endings of hidden folders: one that is only ever removed; an earlier folder that may have lost its name; one whose
 # files are on their way into their place.

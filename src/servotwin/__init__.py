@@ -22,8 +22,8 @@ from servotwin.errors import (
 )
 
 if TYPE_CHECKING:
-    from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
     from servotwin.control.servo.state_feedback_design import StateFeedbackDesign, design_state_feedback
+    from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
     from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.model_study import ModelStudy, study_model
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator

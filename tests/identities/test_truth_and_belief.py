@@ -327,7 +327,11 @@ def robots() -> dict[str, small.Tree]:
     feedback = geared(
         controller={
             "law": "state-feedback",
-            "state_feedback": {"bandwidth": "60 rad/s", "integral_time": "50 ms", "observer_bandwidth": "240 rad/s"},
+            "state_feedback": {
+                "bandwidth": "60 rad/s",
+                "integral_time": "50 ms",
+                "observer_bandwidth": "240 rad/s",
+            },
         }
     )
     return {
@@ -469,7 +473,11 @@ def controller_side(run: Run) -> dict[str, Any]:
 
 def feedback_matrices(law: Any) -> bytes:
     """The matrices of state feedback, not where it has got to."""
-    return b"" if law is None else b"".join(law[0][name].tobytes() for name in ("Phi", "Gamma", "C", "L", "K", "K_i", "M", "f"))
+    return (
+        b""
+        if law is None
+        else b"".join(law[0][name].tobytes() for name in ("Phi", "Gamma", "C", "L", "K", "K_i", "M", "f"))
+    )
 
 
 def plant_side(run: Run) -> dict[str, Any]:

@@ -70,7 +70,9 @@ def design(
         for what, where in places.items():
             print_line(f"{what + ':':<9}{where}")
     if not found.stable:
-        print_note("warning: the coupled arm is unstable under this law; expected --plant coupled, or less bandwidth")
+        print_note(
+            "warning: the coupled arm is unstable under this law; expected --plant coupled, or less bandwidth"
+        )
 
 
 def _asked(
@@ -120,9 +122,7 @@ def _print(found: StateFeedbackDesign, runs: Sequence[LawRun]) -> None:
         f"{found.observer_bandwidth:.4g} rad/s"
     )
     print_heading("Gains: torque of every motor [N m] per deviation")
-    rows = [
-        (q.name, q.unit, *(f"{v:.4g}" for v in found.K[:, k])) for k, q in enumerate(found.plant.states)
-    ]
+    rows = [(q.name, q.unit, *(f"{v:.4g}" for v in found.K[:, k])) for k, q in enumerate(found.plant.states)]
     rows += [
         (f"integral of {name}", "rad*s", *(f"{v:.4g}" for v in found.K_i[:, k]))
         for k, name in enumerate(found.names)
@@ -140,7 +140,9 @@ def _print(found: StateFeedbackDesign, runs: Sequence[LawRun]) -> None:
             print_note(f"warning: {run.law}: {run.failure}")
         for axis in run.axes:
             peak = "-" if axis.current_peak is None else f"{axis.current_peak:.4g}"
-            table.append((run.law, axis.joint, f"{axis.error_rms:.3g}", f"{axis.error_max:.3g}", axis.unit, peak))
+            table.append(
+                (run.law, axis.joint, f"{axis.error_rms:.3g}", f"{axis.error_max:.3g}", axis.unit, peak)
+            )
     print_table(columns, table, text_columns=2)
     rows = [
         (run.law, f"{1e3 * run.tip_error:.4g}", f"{run.source_energy:.5g}", f"{run.copper_energy:.5g}")

@@ -160,7 +160,7 @@ class Controller(Part):
         description="position, speed and current loops; inverse dynamics; or state feedback with an observer",
     )
     state_feedback: StateFeedback = Field(
-        default_factory=lambda: StateFeedback(), description="how the law state-feedback is designed"
+        default_factory=StateFeedback, description="how the law state-feedback is designed"
     )
     position_bandwidth: Annotated[float, Measure("1/s", above=0.0)] = Field(
         description="bandwidth of the position loop, its proportional gain"

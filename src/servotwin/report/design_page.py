@@ -82,7 +82,13 @@ def _comparison(page: Page, runs: Sequence[LawRun]) -> None:
     for run in runs:
         if run.failure:
             page.warning(f"{run.law}: {run.failure}")
-    columns = ["law", "largest tip error [mm]", "energy from the source [J]", "copper losses [J]", "at current limit [ms]"]
+    columns = [
+        "law",
+        "largest tip error [mm]",
+        "energy from the source [J]",
+        "copper losses [J]",
+        "at current limit [ms]",
+    ]
     least = min((run.tip_error for run in done), default=0.0)
     page.table(
         columns,

@@ -19,6 +19,7 @@ def spread(value: Array | float) -> Array:
 
 
 def ticks(most: float) -> tuple[list[float], list[str]]:
+    """Places and names of the decades on an axis of the map."""
     decades = [10.0**k for k in range(int(np.ceil(np.log10(max(most, 1.0)))) + 1)]
     values = [*(-v for v in reversed(decades)), 0.0, *decades]
     return [float(spread(v)) for v in values], [f"{v:g}" for v in values]

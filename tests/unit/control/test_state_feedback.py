@@ -45,7 +45,7 @@ def test_lqr_equals_python_control(control):
 def test_kalman_gain_equals_python_control(control):
     system = plant(1)
     W, V = np.diag([1.0, 0.2, 0.3, 0.4]), np.diag([0.1, 0.3])
-    L, P, _ = control.dlqe(system.A, np.eye(4), system.C, W, V)
+    L, _, _ = control.dlqe(system.A, np.eye(4), system.C, W, V)
     want = np.linalg.solve(system.A, L)  # theirs is the gain of the prediction
     np.testing.assert_allclose(kalman(system.A, system.C, W, V), want, rtol=1e-8)
 
@@ -105,7 +105,11 @@ def test_compiled_law_equals_its_equations_with_limits_and_feed_forward():
     m, s = 4, design.plant.order
     record, servo, axes = design.record(), zeros(SERVO, 1), zeros(AXIS, m)
     servo["feedback_at"] = record.ctypes.data
-    axes["counts_per_rad"], axes["K_hat"], axes["i_max"] = 5000.0, [0.1, 0.1, 0.08, 0.06], [5.0, 20.0, 20.0, 20.0]
+    axes["counts_per_rad"], axes["K_hat"], axes["i_max"] = (
+        5000.0,
+        [0.1, 0.1, 0.08, 0.06],
+        [5.0, 20.0, 20.0, 20.0],
+    )
     rng = np.random.default_rng(0)
     bar, sigma = np.zeros(s), np.zeros(m)
     limited = 0
@@ -158,7 +162,10 @@ def test_integral_action_removes_an_unknown_load(tmp_path):
     """The robot in truth carries 2 kg more than its controller knows: gone after the integral time."""
     arm = small.axis(origin=small.HORIZONTAL)
     machine = small.merged(small.robot(axes={"A": arm}), feedback())
-    scenario = {"plant": {"set": {"axes.A.link.mass": "4 kg"}}, "move": [{"to": {"A": "0.8 rad"}, "dwell": "1 s"}]}
+    scenario = {
+        "plant": {"set": {"axes.A.link.mass": "4 kg"}},
+        "move": [{"to": {"A": "0.8 rad"}, "dwell": "1 s"}],
+    }
     result = small.run_case(tmp_path, machine, scenario)
     error = result.signals["joint_A_position_rad"] - result.signals["joint_A_position_ref_rad"]
     assert np.abs(error).max() > 1e-4
@@ -192,12 +199,16 @@ def test_error_of_a_run_is_that_of_the_linear_closed_loop(tmp_path):
         x = Phi @ x - Gamma[:, 0] * torque + Gamma[:, 1] * more * w
     want = np.array(errors)
     assert np.abs(want).max() > 3e-4
-    assert np.abs(got - want).max() < 0.06 * np.abs(want).max()  # the current loop is no first-order lag exactly
+    assert (
+        np.abs(got - want).max() < 0.06 * np.abs(want).max()
+    )  # the current loop is no first-order lag exactly
 
 
 def test_comparison_of_laws_gives_the_numbers_of_the_runs(tmp_path):
     machine = small.robot()
-    path = small.write_case(tmp_path, machine, {"move": [{"to": {"A": "1 rad"}, "dwell": "0.1 s"}], "solver": {"method": "fast"}})
+    path = small.write_case(
+        tmp_path, machine, {"move": [{"to": {"A": "1 rad"}, "dwell": "0.1 s"}], "solver": {"method": "fast"}}
+    )
     runs = {run.law: run for run in st.compare_laws(path)}
     assert len(runs) == 6
     assert not any(run.failure for run in runs.values())

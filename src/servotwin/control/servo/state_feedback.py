@@ -23,13 +23,24 @@ _REAL, _WHOLE = np.float64, np.int64
 # Sizes; period [s]; matrices of eq:state-feedback and of the feed-forward; estimate before and after the measurement,
 # integrals of the errors, errors and torques now.
 STATE_FEEDBACK = np.dtype(
-    [("states", _WHOLE), ("motors", _WHOLE), ("T", _REAL)]
-    + [("Phi", _REAL, (MOST_STATES, MOST_STATES)), ("Gamma", _REAL, (MOST_STATES, MAX_AXES))]
-    + [("C", _REAL, (MAX_AXES, MOST_STATES)), ("L", _REAL, (MOST_STATES, MAX_AXES))]
-    + [("K", _REAL, (MAX_AXES, MOST_STATES)), ("K_i", _REAL, (MAX_AXES, MAX_AXES))]
-    + [("M", _REAL, (MAX_AXES, MAX_AXES)), ("f", _REAL, (MAX_AXES,))]
-    + [("before", _REAL, (MOST_STATES,)), ("after", _REAL, (MOST_STATES,))]
-    + [("sigma", _REAL, (MAX_AXES,)), ("error", _REAL, (MAX_AXES,)), ("torque", _REAL, (MAX_AXES,))]
+    [
+        ("states", _WHOLE),
+        ("motors", _WHOLE),
+        ("T", _REAL),
+        ("Phi", _REAL, (MOST_STATES, MOST_STATES)),
+        ("Gamma", _REAL, (MOST_STATES, MAX_AXES)),
+        ("C", _REAL, (MAX_AXES, MOST_STATES)),
+        ("L", _REAL, (MOST_STATES, MAX_AXES)),
+        ("K", _REAL, (MAX_AXES, MOST_STATES)),
+        ("K_i", _REAL, (MAX_AXES, MAX_AXES)),
+        ("M", _REAL, (MAX_AXES, MAX_AXES)),
+        ("f", _REAL, (MAX_AXES,)),
+        ("before", _REAL, (MOST_STATES,)),
+        ("after", _REAL, (MOST_STATES,)),
+        ("sigma", _REAL, (MAX_AXES,)),
+        ("error", _REAL, (MAX_AXES,)),
+        ("torque", _REAL, (MAX_AXES,)),
+    ]
 )
 
 

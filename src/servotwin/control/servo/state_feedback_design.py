@@ -2,8 +2,8 @@ r"""State feedback for a robot as its controller knows it: from the complete mod
 
 The plant is the arm with its gears about the home pose, driven by the torques of its motors. These follow the commands
 of the axis controller with the lag of the current loop, :math:`\dot\tau = \omega_c (\tau^* - \tau)`, and a period later
-if the axis controller is that late. It is sampled exactly at the axis period (eq:hold). With inertia J_j at motor j, the
-others held, the weights
+if the axis controller is that late. It is sampled exactly at the axis period (eq:hold). With inertia J_j at motor j,
+the others held, the weights
 
 .. math:: Q = C^T C, \quad Q_\sigma = T_i^{-2} I, \quad R_j = \frac{1}{J_j^2\,\omega_b^4}, \qquad
           W_j = J_j^2\,\omega_o^4, \quad V = I                                        (eq:feedback-weights)
@@ -69,7 +69,7 @@ class StateFeedbackDesign:
         values = np.linalg.eigvals(matrix).astype(np.complex128)
         values = values[np.abs(values) > 1e-6]
         poles = np.log(values) / (self.plant.period or 1.0)
-        return poles[np.argsort(np.abs(poles))]
+        return np.asarray(poles[np.argsort(np.abs(poles))], dtype=np.complex128)
 
     @property
     def stable(self) -> bool:
@@ -250,9 +250,7 @@ def _observer(plant: LinearSystem, J: Array, w_o: float) -> Array:
     return kalman(plant.A, plant.C, W, np.eye(len(plant.outputs)) / T)
 
 
-def _fed_forward(
-    model: StateSpace, arm: Robot, q: Array, J: Array, *, alone: bool
-) -> tuple[Array, Array]:
+def _fed_forward(model: StateSpace, arm: Robot, q: Array, J: Array, *, alone: bool) -> tuple[Array, Array]:
     """Inertia and viscous friction at the motors for the reference."""
     f = np.array([shaft.viscous for shaft in model.shafts])
     if alone:

@@ -143,7 +143,9 @@ def build_servo(
 
 def attach_state_feedback(unit: ServoUnit, description: RobotDescription) -> None:
     """Design the feedback from the robot as its controller knows it, and give it to the axis controllers."""
-    from servotwin.control.servo.state_feedback_design import design_state_feedback  # SciPy: for this law only
+    from servotwin.control.servo.state_feedback_design import (
+        design_state_feedback,
+    )  # SciPy: for this law only
 
     record = design_state_feedback(description).record()
     unit.servo["state_feedback"], unit.servo["feedback_at"] = 1, record.ctypes.data

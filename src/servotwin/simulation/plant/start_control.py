@@ -143,7 +143,7 @@ def set_controller(machine: Machine, model: Robot, start: Start, currents: Curre
 
 
 def hold_by_feedback(machine: Machine, i: Array, w: Array) -> None:
-    r"""Estimate and integrals of state feedback that give the currents i (m,) beside what is fed forward, without an error.
+    r"""Estimate and integrals of state feedback that give currents i (m,) beside what is fed forward, without an error.
 
     The observer does not know the load: under the torque that holds it its estimate stands where
 

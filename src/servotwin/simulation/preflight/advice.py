@@ -20,6 +20,7 @@ from servotwin.control.tuning.loop_warnings import LoopWarning, check_loops, sum
 from servotwin.description.controller_parts import Controller
 from servotwin.description.drive_data import drives_of
 from servotwin.description.motors import required_drives
+from servotwin.description.schema import RobotDescription
 from servotwin.drives.kind import Feed
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
@@ -114,8 +115,8 @@ def feedback_warnings(known: RobotDescription) -> list[str]:
     if design_state_feedback(known).stable:
         return []
     return [
-        "controller.state_feedback: the coupled arm is unstable under this law at its home pose; expected 'plant: coupled', "
-        "or less bandwidth"
+        "controller.state_feedback: the coupled arm is unstable under this law at its home pose; expected "
+        "'plant: coupled', or less bandwidth"
     ]
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import servotwin as st
+from servotwin.description.load import read_description
 from servotwin.errors import InputError
 from servotwin.robot.regular import regular_poses
+from tests import small_drives as small
 from tests.plant_rates import machine_of, plant_rates
 
 CATALOGUE = sorted(p.stem for p in (Path(st.__file__).parent / "catalogue").glob("*.yaml"))
@@ -167,3 +170,33 @@ def test_operating_point_holds_the_arm_with_the_torque_of_gravity(name):
         at, given = at + own, given + count
     g = st.load_robot(name).gravload(q)
     np.testing.assert_allclose(model.N.T @ efforts, g, rtol=1e-7, atol=1e-7 * (np.abs(g).max() + 1e-3))
+
+
+# --- gears with losses and play -----------------------------------------------------------------------
+def lossy(tmp_path, **gear):
+    machine = small.robot(axes={"A": small.axis(gear={"ratio": 50, **gear}, origin=small.HORIZONTAL)})
+    path = tmp_path / "robot.yaml"
+    path.write_text(json.dumps(machine), encoding="utf-8")
+    return read_description(path)
+
+
+@pytest.mark.parametrize(("power", "sign"), [("driving", 1.0), ("braking", -1.0)])
+def test_stiff_gear_with_losses_equals_the_plant_for_the_stated_flow_of_power(tmp_path, power, sign):
+    description = lossy(tmp_path, efficiency=0.7)
+    model, machine = st.state_space(description, gears=power), machine_of(description)
+    w, current = 20.0, sign * 30.0  # a torque along the motion drives, one against it brakes
+    x = np.array([0.3, w / 50.0, current])
+    want = plant_rates(machine, model, x, np.array([4.0]), np.array([1.0, 1.0]))
+    np.testing.assert_allclose(model.rates(x, [4.0]), want, rtol=1e-10)
+    plain = st.state_space(description)
+    assert abs(plain.rates(x, [4.0])[1] / want[1] - 1.0) > 0.03
+    assert any("losses" in note for note in plain.notes)
+
+
+@pytest.mark.parametrize(("power", "twist"), [("driving", 0.05), ("braking", -0.05)])
+def test_elastic_gear_with_losses_equals_the_plant_away_from_standstill(tmp_path, power, twist):
+    description = lossy(tmp_path, efficiency=0.7, stiffness="2e4 N*m/rad", damping="0 N*m*s/rad")
+    model, machine = st.state_space(description, gears=power), machine_of(description)
+    x = np.array([0.3, 1.0, twist, 50.0, 2.0])
+    want = plant_rates(machine, model, x, np.array([4.0]))
+    np.testing.assert_allclose(model.rates(x, [4.0]), want, rtol=1e-10)

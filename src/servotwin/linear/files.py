@@ -9,6 +9,8 @@ import numpy as np
 
 from servotwin.linear.system import Array, LinearSystem, Quantity
 
+HEADER = "MATLAB 5.0 MAT-file, written by ServoTwin"  # in place of one with the time: the same system is the same file
+
 
 def mat_bytes(system: LinearSystem) -> bytes:
     """A MAT file (level 5): A, B, C, D, Ts (0 for continuous time), x0, u0 and names and units as cell arrays."""
@@ -22,7 +24,7 @@ def mat_bytes(system: LinearSystem) -> bytes:
         data[f"{kind[:-1]}_units"] = np.array([q.unit for q in quantities], dtype=object)[:, None]
     buffer = io.BytesIO()
     savemat(buffer, data, format="5", oned_as="column")
-    return buffer.getvalue()
+    return HEADER.ljust(116).encode() + buffer.getvalue()[116:]
 
 
 def matlab_text(system: LinearSystem) -> str:

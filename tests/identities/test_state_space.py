@@ -27,7 +27,6 @@ SIMULATED = [
     "puma560",
     "sixaxis-5kg",
 ]
-LARGE = ("stewart", "delta-4")  # their derivatives take long to compile
 
 
 def random_points(model: st.StateSpace, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -93,8 +92,6 @@ def test_complete_model_of_every_robot_equals_forward_dynamics_with_the_torques_
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_complete_model_is_affine_in_its_inputs(name):
     model = complete(name)
-    if name in LARGE:
-        pytest.skip("checked by the arm's own dynamics")
     x, u = random_points(model, 3, seed=3)
     A, B, _ = model.affine(x)
     want = model.rates(x, u)
@@ -102,7 +99,7 @@ def test_complete_model_is_affine_in_its_inputs(name):
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11 * np.abs(want).max())
 
 
-@pytest.mark.parametrize("name", [name for name in CATALOGUE if name not in LARGE])
+@pytest.mark.parametrize("name", CATALOGUE)
 def test_derivatives_of_the_complete_model_equal_difference_quotients(name):
     """Central differences of sixth order: their own error is some 1e-9 of the largest rate."""
     model = complete(name)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 LOOP = "loop"
 ENTRY = "entry"
+LONG = (
+    25_000  # operations of a program beyond which it is compiled quickly: derivatives of large closed chains
+)
 ONE, STEP = 0, -1  # forms beside a loop of some SIMD width: one evaluation, a Runge-Kutta step
 
 
@@ -219,7 +222,8 @@ def _build(name: str, key: str, build: Callable[[], Program], width: int) -> Com
         text = emit_loop(program, plan, LOOP, width)
     else:
         text = (emit_step if width == STEP else emit_entry)(program, plan, ENTRY)
-    code = compile_object(text)
+    # one straight line this long takes minutes to schedule and to allocate registers for
+    code = compile_object(text, quick=len(plan.order) > LONG)
     entries = [e for block in program.outputs for e in block.entries]
     header = {
         "kind": name,

@@ -62,7 +62,7 @@ def model(
     outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
-    """The complete model x' = A(x) + B(x) u at a state.
+    """Show the complete model x' = A(x) + B(x) u.
 
     Arm, gears and motors: system and gain matrix, poles, modes, controllability, Bode plots.
     """
@@ -110,7 +110,7 @@ def design(
     outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
-    """Design state feedback with an observer, and compare it with the other laws.
+    """Design state feedback and compare control laws.
 
     From the complete model of the robot: LQR or placed poles, integral action, speeds estimated from encoders.
     """

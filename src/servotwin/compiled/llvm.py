@@ -45,7 +45,7 @@ def _target_machine(level: int = 2) -> Any:
 
 
 def compile_object(assembly: str, *, quick: bool = False) -> bytes:
-    """Machine code of a module as a relocatable object; ``quick`` compiles in a twentieth of the time, to slower code."""
+    """Machine code of a module as a relocatable object; ``quick``: made in a twentieth of the time, to slower code."""
     module = llvm.parse_assembly(f'target triple = "{host()[0]}"\n{assembly}')
     machine = _target_machine(0 if quick else 2)
     module.data_layout = str(machine.target_data)

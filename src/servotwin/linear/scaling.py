@@ -8,9 +8,7 @@ from servotwin.linear.system import Array
 
 ROUNDS = 100
 WORTH = 0.95  # a change of a unit that shrinks the entries by less is not made
-ROUNDING = (
-    1e-13  # of the largest entry of a row: less is what rounding left of a zero, and must not decide a unit
-)
+ROUNDING = 1e-14  # of the largest entry of row or column: a residue of rounding must not decide a unit
 
 
 def balanced(A: Array) -> tuple[Array, Array]:
@@ -19,7 +17,11 @@ def balanced(A: Array) -> tuple[Array, Array]:
     A state that acts on no other, or on which none acts, keeps its unit.
     """
     A = np.asarray(A, dtype=np.float64)
-    out = np.where(np.abs(A) > ROUNDING * np.abs(A).max(axis=1, keepdims=True, initial=0.0), A, 0.0)
+    size = np.abs(A)
+    around = np.maximum(
+        size.max(axis=1, keepdims=True, initial=0.0), size.max(axis=0, keepdims=True, initial=0.0)
+    )
+    out = np.where(size > ROUNDING * around, A, 0.0)
     units = np.ones(len(out))
     for _ in range(ROUNDS):
         settled = True

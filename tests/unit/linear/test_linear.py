@@ -121,6 +121,13 @@ def test_a_turning_synchronous_motor_shows_its_d_current():
     assert observability(model.linear(point)).complete
 
 
+def test_what_rounding_leaves_of_a_zero_decides_no_unit():
+    """The roll of delta-4 is coupled to nothing but by residues of 1e-18; it is reached all the same."""
+    study = st.study_model("delta-4")
+    assert study.controllable.complete
+    assert study.controllable.margin > 1e-3
+
+
 def test_a_motor_without_connection_makes_modes_uncontrollable():
     linear = st.state_space("gsis-scara").linear()
     B = linear.B.copy()

@@ -14,6 +14,7 @@ from servotwin.control.servo.axis_data import bus_voltage_of, controller_of
 from servotwin.control.servo.records import InnerLoop
 from servotwin.control.servo.unit import ServoUnit
 from servotwin.description.checks import motor_names
+from servotwin.description.friction_data import joint_curves
 from servotwin.description.motors import current_limit, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
@@ -30,7 +31,6 @@ from servotwin.simulation.plant.drive_records import (
     power_record,
     sensor_records,
 )
-from servotwin.simulation.plant.friction_data import joint_curves
 from servotwin.simulation.plant.limit_log import AXIS_LOG
 from servotwin.simulation.plant.loop import run
 from servotwin.simulation.plant.loop_closure import SOUND

@@ -18,6 +18,7 @@ import pytest
 
 from servotwin.cli import signals
 from servotwin.cli.main import main
+from servotwin.control.main.quick_watch import QuickWatch
 from servotwin.simulation.job_plant import IdealPlant
 from servotwin.simulation.results.result_files import read_result
 from synthetic_result import synthetic_result
@@ -211,23 +212,26 @@ def test_files_that_are_being_written_are_written_to_their_end(
 
 
 @pytest.mark.parametrize("words", [["run", "scara-line", "--no-report"], ["plan", "scara-line"]])
-@pytest.mark.parametrize("period", [1, 20])
+@pytest.mark.parametrize(
+    ("owner", "name", "call"),
+    [(IdealPlant, "feedback", 1), (IdealPlant, "feedback", 5), (QuickWatch, "clear", 20)],
+)
 def test_interrupt_during_the_rehearsal_ends_the_job(
-    words: list[str], period: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: list[str], owner: type, name: str, call: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing was simulated yet, so nothing is written; the earlier cause: the rehearsal was taken for finished."""
-    feedback, calls = IdealPlant.feedback, [0]
+    measure, calls = getattr(owner, name), [0]
 
-    def interrupted(self: IdealPlant) -> object:
+    def interrupted(*arguments: object) -> object:
         calls[0] += 1
-        if calls[0] == period:
+        if calls[0] == call:
             raise KeyboardInterrupt
-        return feedback(self)
+        return measure(*arguments)
 
     def not_reached(*_: object, **__: object) -> None:
         raise AssertionError("the simulation was begun")
 
-    monkeypatch.setattr(IdealPlant, "feedback", interrupted)
+    monkeypatch.setattr(owner, name, interrupted)
     monkeypatch.setattr("servotwin.simulation.job_run.machine_of", not_reached)
     monkeypatch.chdir(tmp_path)
     assert main(["job", *words]) == 130

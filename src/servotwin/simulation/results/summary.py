@@ -97,7 +97,7 @@ def mixed_commands(axes: Sequence[dict[str, Any]]) -> str:
     """What the servo drivers of a run take, where they do not all take the same; else empty."""
     groups: dict[tuple[str, str], list[str]] = {}
     for axis in axes:
-        groups.setdefault((axis.get("law", ""), axis.get("level", "")), []).append(axis["motor"])
+        groups.setdefault((axis.get("law", ""), axis.get("level", "")), []).append(axis.get("motor", ""))
     if len(groups) < 2:
         return ""
     return "; ".join(

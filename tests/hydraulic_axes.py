@@ -1,0 +1,119 @@
+"""Hydraulic axes for the tests, and their right-hand side written a second time, in plain NumPy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from servotwin.drives.hydraulic.data import Axis, Supply, fill, valve_clearance, valve_gain
+from servotwin.drives.hydraulic.model import PER_AXIS, PER_SUPPLY, axis_rates, supply_rates
+from servotwin.drives.hydraulic.records import AXIS, SUPPLY
+
+BAR, LITRE_PER_MINUTE = 1e5, 1e-3 / 60.0
+Q_RATED, DROP = 3.8 * LITRE_PER_MINUTE, 70 * BAR
+
+
+def valve(underlap: float = 0.0, leakage: float = 0.05, laminar: float = BAR) -> dict[str, float]:
+    clearance = valve_clearance(underlap, leakage)
+    assert clearance is not None
+    k = valve_gain(Q_RATED, DROP, underlap, clearance, laminar)
+    return {"underlap": underlap, "clearance": clearance, "laminar": laminar, "k": k}
+
+
+def cylinder(**changes: Any) -> Axis:
+    """A cylinder with equal areas of 2 cm2 and a stroke of 150 mm."""
+    numbers: dict[str, Any] = {
+        "rated_current": 0.04, "natural_frequency": 2 * math.pi * 120.0, "damping": 0.8, "area_a": 2e-4, "area_b": 2e-4,
+        "volume_a": 5e-6, "volume_b": 5e-6, "end_a": -0.15, "end_b": 0.0, "leakage": 1e-13, "drain": 2e-14, **valve(),
+    }  # fmt: skip
+    return Axis(**{**numbers, **changes})
+
+
+SUPPLY_70 = Supply(pressure=70 * BAR)
+PUMPED = replace(
+    SUPPLY_70, pump_flow=6 * LITRE_PER_MINUTE, pump_efficiency=0.85, relief_pressure=70 * BAR, relief_gain=2e-10,
+    line_volume=2e-4, accumulator=5e-4, precharge=45 * BAR,
+)  # fmt: skip
+
+
+def record_of(data: Axis, inertia: float = 1.15) -> Any:
+    record = np.zeros(1, AXIS)
+    fill(record[0], data)
+    record["inertia"] = inertia
+    return record
+
+
+def supply_record(data: Supply) -> Any:
+    record = np.zeros(1, SUPPLY)
+    fill(record[0], data)
+    return record
+
+
+@njit
+def _compiled(axis, supply, i, x, v, p_s, y, dy, dz):
+    return axis_rates(axis[0], supply[0], i, x, v, p_s, y, dy, 0, dz, 0)
+
+
+@njit
+def _compiled_supply(supply, p_s, drawn, dz):
+    return supply_rates(supply[0], p_s, drawn, dz, 0)
+
+
+def compiled_rates(axis: Axis, supply: Supply, i: float, x: float, v: float, p_s: float, y: Any) -> tuple[Any, Any, Any]:
+    """Rates of the four states, of the integrals, and (effort, power, flow, fastest rate), by the compiled model."""
+    dy, dz = np.zeros(4), np.zeros(PER_AXIS)
+    out = _compiled(record_of(axis), supply_record(supply), i, x, v, p_s, np.asarray(y, dtype=float), dy, dz)
+    return dy, dz, out
+
+
+def compiled_supply(supply: Supply, p_s: float, drawn: float) -> tuple[tuple[float, float], Any]:
+    dz = np.zeros(PER_SUPPLY)
+    return _compiled_supply(supply_record(supply), p_s, drawn, dz), dz
+
+
+# --- a second version, from the equations of the theory page, without the package -------------------------
+
+P0 = 101325.0
+
+
+def volume_ratio(p: float, supply: Supply) -> float:
+    return (1 - supply.gas) * math.exp(-p / supply.bulk) + supply.gas * (P0 / (P0 + p)) ** (1 / supply.exponent)
+
+
+def plain_rates(axis: Axis, supply: Supply, i: float, x: float, v: float, p_s: float, y: Any) -> Any:
+    """Rates of spool, spool speed, p_A, p_B by the theory page; derivative of the volume by a fine difference."""
+    s, ds, p_a, p_b = y
+    command = np.clip(i / axis.rated_current, -1.0, 1.0)
+    dds = axis.natural_frequency**2 * (command - s) - 2 * axis.damping * axis.natural_frequency * ds
+    s = np.clip(s, -1.0, 1.0)
+
+    def opening(lap: float) -> float:
+        return (lap + math.hypot(lap, 2 * axis.clearance)) / 2
+
+    def flow(k: float, start: float, end: float, r: float) -> float:
+        k = 1 / math.sqrt(1 / k**2 + r) if k > 0 else 0.0
+        return k * (start - end) * ((start - end) ** 2 + axis.laminar**2) ** -0.25
+
+    def resistance(distance: float) -> float:
+        return axis.cushion_resistance * max(0.0, 1 - distance / axis.cushion_length) ** 2 if axis.cushion_length else 0.0
+
+    out = []
+    for p, area, rest, end, way in (
+        (p_a, axis.area_a, axis.volume_a, axis.end_a, 1.0),
+        (p_b, axis.area_b, axis.volume_b, axis.end_b, -1.0),
+    ):
+        r = resistance(abs(x - end))
+        to = flow(axis.k * opening(way * s + axis.underlap), p_s, p, r if p > p_s else 0.0)
+        back = flow(axis.k * opening(-way * s + axis.underlap), p, supply.tank, r if p > supply.tank else 0.0)
+        Q = to - back - way * axis.leakage * (p_a - p_b) - axis.drain * p
+        V, dV = rest + area * abs(x - end), way * area * v
+        # amount n = V / phi:  n' = Q  ->  p' = (Q - V'/phi) / (-V phi'/phi^2)
+        step = 100.0
+        phi = volume_ratio(p, supply)
+        slope = (volume_ratio(p + step, supply) - volume_ratio(p - step, supply)) / (2 * step)
+        out.append((Q - dV / phi) / (-V * slope / phi**2))
+    return np.array([ds, dds, *out])

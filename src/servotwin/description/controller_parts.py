@@ -18,6 +18,7 @@ from servotwin.description.fields import (
     nanoseconds,
     problem,
 )
+from servotwin.description.hydraulic_parts import PressureSensor
 
 Share = Annotated[float, Measure("", minimum=0.0, maximum=1.0)]
 OptionalGain = float | None
@@ -164,6 +165,9 @@ class Controller(Part):
     )
     current_sensor: CurrentSensor = Field(
         default_factory=CurrentSensor, description="measurement of the motor currents"
+    )
+    pressure_sensor: PressureSensor = Field(
+        default_factory=PressureSensor, description="measurement of the pressures of hydraulic axes"
     )
     feedforward: Feedforward = Field(
         default_factory=Feedforward, description="what is commanded ahead of the loops"

@@ -13,6 +13,7 @@ from servotwin.control.servo.axis_data import bus_voltage_of, controller_of
 from servotwin.control.servo.records import InnerLoop
 from servotwin.control.servo.unit import ServoUnit
 from servotwin.description.checks import motor_names
+from servotwin.description.drive_data import STOP_MARGIN
 from servotwin.description.motors import current_limit, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
@@ -52,7 +53,6 @@ from servotwin.simulation.scenario.parts import Solver
 from servotwin.simulation.windows.choice import Method, Window, first_choice
 
 EDGE_STEPS = 2  # of the fast method between two edges, where a window goes from edge to edge
-STOP_MARGIN = 0.05  # end stops lie beyond the position limits by this part of the stroke
 OPEN_END = 1e9
 FIRST_LOG, LONGEST_LOG = (
     1 << 10,

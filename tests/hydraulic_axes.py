@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,8 @@ from numba import njit
 from servotwin.drives.hydraulic.data import Axis, Supply, fill, valve_clearance, valve_gain
 from servotwin.drives.hydraulic.model import PER_AXIS, PER_SUPPLY, axis_rates, supply_rates
 from servotwin.drives.hydraulic.records import AXIS, SUPPLY
+from servotwin.simulation.run import Run
+from tests import small_drives as small
 
 BAR, LITRE_PER_MINUTE = 1e5, 1e-3 / 60.0
 Q_RATED, DROP = 3.8 * LITRE_PER_MINUTE, 70 * BAR
@@ -64,7 +67,7 @@ def _compiled_supply(supply, p_s, drawn, dz):
 
 
 def compiled_rates(axis: Axis, supply: Supply, i: float, x: float, v: float, p_s: float, y: Any) -> tuple[Any, Any, Any]:
-    """Rates of the four states, of the integrals, and (effort, power, flow, fastest rate), by the compiled model."""
+    """Rates of the four states, of the integrals, and (effort, flow, fastest rate), by the compiled model."""
     dy, dz = np.zeros(4), np.zeros(PER_AXIS)
     out = _compiled(record_of(axis), supply_record(supply), i, x, v, p_s, np.asarray(y, dtype=float), dy, dz)
     return dy, dz, out
@@ -117,3 +120,53 @@ def plain_rates(axis: Axis, supply: Supply, i: float, x: float, v: float, p_s: f
         slope = (volume_ratio(p + step, supply) - volume_ratio(p - step, supply)) / (2 * step)
         out.append((Q - dV / phi) / (-V * slope / phi**2))
     return np.array([ds, dds, *out])
+
+
+# --- a machine with one hydraulic axis whose valve current a test gives ------------------------------------
+
+LIFT: dict[str, Any] = {
+    "type": "prismatic",
+    "origin": {},
+    "axis": [0, 0, 1],
+    "limits": {"position": ["-150 mm", "0 mm"], "speed": "0.3 m/s"},
+    "link": {"mass": "40 kg"},
+    "motor": {
+        "kind": "hydraulic",
+        "valve": {
+            "rated_flow": "3.8 L/min",
+            "rated_current": "40 mA",
+            "natural_frequency": "120 Hz",
+            "null_leakage": "0.2 L/min",
+        },
+        "cylinder": {"area": "2 cm^2", "dead_volume": "5 cm^3", "leakage": "1e-13 m^3/(s*Pa)"},
+    },
+    "encoder": {"resolution": "0.1 um"},
+}
+FEED: dict[str, Any] = {"supply_pressure": "70 bar"}
+PUMP: dict[str, Any] = {
+    "supply_pressure": "70 bar",
+    "tank_pressure": "1 bar",
+    "pump": {"flow": "5 L/min", "efficiency": 0.85},
+    "relief": {"pressure": "70 bar", "flow": "6 L/min", "override": "4 bar"},
+    "accumulator": {"volume": "0.3 L", "precharge": "45 bar"},
+    "line_volume": "0.1 L",
+}
+
+
+def lift(hydraulics: dict[str, Any] | None = None, **changes: Any) -> small.Tree:
+    """A weight of 40 kg on a vertical cylinder."""
+    axis = small.merged(LIFT, changes)
+    return small.robot({"hydraulics": hydraulics or FEED, "power": None}, axes={"A": axis})
+
+
+def open_loop(run: Run, current: Callable[[float], Sequence[float]], period_ns: int = 200_000) -> Any:
+    """Give the valve currents of a test to the plant: ``current(t)`` [A] for every axis, held for a period."""
+    machine = run.machine
+
+    def exchange(unit: Any) -> None:
+        now = int(machine.world["state"]["now"][0])
+        unit.command["valve_current"][0, : len(machine.motors)] = current(now * 1e-9)
+        unit.command["period_start"], unit.command["next"] = now, now + period_ns
+
+    machine.hand_over(exchange)
+    return machine

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.drives.hydraulic.records import AXIS as HYDRAULIC_AXIS
+
 
 class ShaftMode(IntEnum):
     """What dry friction does to a shaft or a joint."""
@@ -65,10 +67,12 @@ _FRICTION = [
 ]
 
 
-def _dtype(reals: str, wholes: str, *, friction: bool = False) -> np.dtype[Any]:
+def _dtype(
+    reals: str, wholes: str, *, friction: bool = False, more: list[Any] | None = None
+) -> np.dtype[Any]:
     fields: list[Any] = [(name, _REAL) for name in reals.split()]
     fields += [(name, _WHOLE) for name in wholes.split()]
-    return np.dtype(fields + (_FRICTION if friction else []))
+    return np.dtype(fields + (_FRICTION if friction else []) + (more or []))
 
 
 MOTOR = _dtype(
@@ -97,6 +101,7 @@ MOTOR = _dtype(
     "kind feed width exact own_rates own_parameters loss_at mode flexible current_at charge_at "
     "has_constant dry brake_closed contact open",
     friction=True,
+    more=[("hydraulic", HYDRAULIC_AXIS)],  # valve with cylinder or motor
 )
 
 POWER = _dtype(

@@ -25,10 +25,10 @@ edge_opening, throttle, oil = helper(laws.edge_opening), helper(laws.throttle), 
 cushion_resistance, gas_volume = helper(laws.cushion_resistance), helper(laws.gas_volume)
 
 SPOOL, SPOOL_SPEED, PRESSURE_A, PRESSURE_B = range(4)  # states of an axis, in their order
-# integrals of an axis: losses of the valve's edges, of leakage, of cushions [J]; oil from the supply, to the tank and
-# out of the seals [m3 at the surroundings]
-THROTTLED, LEAKED, CUSHIONED, FROM_SUPPLY, TO_TANK, DRAINED = range(6)
-PER_AXIS = 6
+# integrals of an axis: energy from the supply, losses of the valve's edges, of leakage, of cushions [J]; oil from the
+# supply, to the tank and out of the seals [m3 at the surroundings]
+SUPPLIED, THROTTLED, LEAKED, CUSHIONED, FROM_SUPPLY, TO_TANK, DRAINED = range(7)
+PER_AXIS = 7
 # integrals of the supply: energy of the pump's shaft, losses of pump and relief valve [J]; oil pumped and relieved
 PUMP_ENERGY, PUMP_LOSS, RELIEF_LOSS, PUMPED, RELIEVED = range(5)
 PER_SUPPLY = 5
@@ -109,8 +109,8 @@ def effort(axis: Any, p_a: float, p_b: float) -> float:
 @part
 def axis_rates(
     axis: Any, supply: Any, i: float, x: float, v: float, p_s: float, y: Any, dy: Any, k: int, dz: Any, at: int
-) -> tuple[float, float, float, float]:
-    """Effort, power from the supply [W], flow from it, fastest rate of the pressures [1/s].
+) -> tuple[float, float, float]:
+    """Effort, flow from the supply [m3/s], fastest rate of the pressures [1/s].
 
     The states stand at y[k], their rates go to dy[k], those of the integrals to dz[at].
     """
@@ -135,10 +135,9 @@ def axis_rates(
     dz[at + LEAKED] = across * (h_a - h_b) + out_a * h_a + out_b * h_b
     dz[at + FROM_SUPPLY], dz[at + TO_TANK] = q_pa + q_pb, q_at + q_bt
     dz[at + DRAINED] = out_a + out_b
-    power = (q_pa + q_pb) * h_s - (q_at + q_bt) * h_t  # eq:supply-power
-    return effort(axis, p_a, p_b), power, q_pa + q_pb, fastest_rate(
-        axis, supply, s, p_a, p_b, p_s, phi_a * beta_a / V_a, phi_b * beta_b / V_b
-    )
+    dz[at + SUPPLIED] = (q_pa + q_pb) * h_s - (q_at + q_bt) * h_t  # eq:supply-power
+    rate = fastest_rate(axis, supply, s, p_a, p_b, p_s, phi_a * beta_a / V_a, phi_b * beta_b / V_b)
+    return effort(axis, p_a, p_b), q_pa + q_pb, rate
 
 
 @helper

@@ -17,7 +17,7 @@ from servotwin.drives.hydraulic.data import REFERENCE_CLEARANCE, Axis, Supply
 from servotwin.drives.hydraulic.laws import cushion_resistance, edge_opening, throttle
 from servotwin.errors import InputError
 
-HALVINGS = 100
+ROUNDS = 200
 MOST_OPEN = 1.0  # strokes
 
 
@@ -34,14 +34,23 @@ class OperatingPoint:
     p_b: float
 
 
-def flows(axis: Axis, supply: Supply, s: float, x: float, p: tuple[float, float], p_s: float) -> tuple[float, float]:
-    """Net inflows of both chambers in standard volume per time [m3/s] (eq:valve-flow)."""
+def edge_flows(
+    axis: Axis, supply: Supply, s: float, x: float, p: tuple[float, float], p_s: float
+) -> tuple[float, float, float, float]:
+    """Flows of the edges P-A, A-T, P-B, B-T in standard volume per time [m3/s] (eq:valve-flow)."""
     p_a, p_b = p
     _, _, d_a, d_b = axis.volumes(x)
     k_1 = axis.k * edge_opening(s + axis.underlap, axis.clearance)
     k_2 = axis.k * edge_opening(-s + axis.underlap, axis.clearance)
     q_pa, q_at = _edge(axis, k_1, p_s, p_a, d_a, axis.check_valve), -_edge(axis, k_2, supply.tank, p_a, d_a)
     q_pb, q_bt = _edge(axis, k_2, p_s, p_b, d_b, axis.check_valve), -_edge(axis, k_1, supply.tank, p_b, d_b)
+    return q_pa, q_at, q_pb, q_bt
+
+
+def flows(axis: Axis, supply: Supply, s: float, x: float, p: tuple[float, float], p_s: float) -> tuple[float, float]:
+    """Net inflows of both chambers in standard volume per time [m3/s]."""
+    p_a, p_b = p
+    q_pa, q_at, q_pb, q_bt = edge_flows(axis, supply, s, x, p, p_s)
     across = axis.leakage * (p_a - p_b)
     return q_pa - q_at - across - axis.drain * p_a, q_pb - q_bt + across - axis.drain * p_b
 
@@ -104,11 +113,25 @@ def operating_point(
 
 
 def _zero(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that does not fall is zero, by halving; the nearer end where it is not."""
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        if rising(middle) < 0.0:
-            low = middle
-        else:
-            high = middle
-    return 0.5 * (low + high)
+    """Where a function that does not fall is zero, the nearer end where it is not: rule of Chandrupatla."""
+    a, b, f_a, f_b = low, high, rising(low), rising(high)
+    if f_a >= 0.0 or f_b <= 0.0:
+        return low if f_a >= 0.0 else high
+    part = 0.5
+    for _ in range(ROUNDS):
+        x = a + part * (b - a)
+        f = rising(x)
+        c, f_c = (a, f_a) if (f > 0.0) == (f_a > 0.0) else (b, f_b)
+        if (f > 0.0) != (f_a > 0.0):
+            b, f_b = a, f_a
+        a, f_a = x, f
+        if f == 0.0 or abs(b - a) <= 4e-16 * (abs(a) + abs(b)):
+            return x
+        part = 0.5
+        if f_c not in (f_a, f_b):
+            xi, phi = (a - b) / (c - b), (f_a - f_b) / (f_c - f_b)
+            if phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi:
+                part = f_a / (f_b - f_a) * f_c / (f_b - f_c)
+                part += (c - a) / (b - a) * f_a / (f_c - f_a) * f_b / (f_c - f_b)
+                part = min(max(part, 1e-12), 1.0 - 1e-12)
+    return a

@@ -19,6 +19,8 @@ from servotwin.drives.dc_reduced.model import (
     dc_reduced_speed_gain,
     dc_reduced_window_interval,
 )
+from servotwin.drives.hydraulic import HYDRAULIC as HYDRAULIC_KIND
+from servotwin.drives.hydraulic.model import axis_rates
 from servotwin.drives.kind import Feed
 from servotwin.drives.own import CODE, EFFORT, LOSS, POWER
 from servotwin.drives.pmsm import PMSM as PMSM_KIND
@@ -26,6 +28,7 @@ from servotwin.drives.pmsm.interval import pmsm_interval
 from servotwin.drives.pmsm.model import pmsm_rates, pmsm_speed_gain, pmsm_torque, stator_currents
 
 DC, DC_REDUCED, PMSM, OWN = DC_KIND.code, DC_REDUCED_KIND.code, PMSM_KIND.code, CODE
+HYDRAULIC = HYDRAULIC_KIND.code
 COMMAND, H_BRIDGE, THREE_PHASE = int(Feed.COMMAND), int(Feed.H_BRIDGE), int(Feed.THREE_PHASE)
 
 
@@ -42,6 +45,8 @@ def actuator_rates(
         return dc_reduced_rates(motor, u_bus, w)
     if motor.kind == OWN:
         return own_rates(world, motor, u_bus, theta, w, dz)
+    if motor.kind == HYDRAULIC:
+        return hydraulic_rates(world, motor, theta, w, y, dy, dz)
     tau = 0.0 if motor.open else motor.torque_command
     return tau, tau * w, 0.0, 0.0
 
@@ -62,6 +67,28 @@ def own_rates(
 
 
 @helper
+def hydraulic_rates(
+    world: Any, motor: Any, x: float, v: float, y: Any, dy: Any, dz: Any
+) -> tuple[float, float, float, float]:
+    """The same of a hydraulic axis; its energy comes from the hydraulic supply, whose integrals are its own."""
+    i = 0.0 if motor.open else motor.current_command
+    p_s = supply_pressure(world, y)
+    force, drawn, rate = axis_rates(
+        motor.hydraulic, world.supply, i, x, v, p_s, y, dy, motor.current_at, dz, motor.loss_at
+    )
+    if world.at_supply >= 0:
+        dy[world.at_supply] += drawn
+    world.scratch.fastest = max(world.scratch.fastest, rate)
+    return force, 0.0, 0.0, 0.0
+
+
+@helper
+def supply_pressure(world: Any, y: Any) -> float:
+    """Pressure of the hydraulic supply [Pa]."""
+    return y[world.at_supply] if world.at_supply >= 0 else world.supply.pressure  # type: ignore[no-any-return]
+
+
+@helper
 def current_and_torque(motor: Any, u_bus: float, w: float, y: Any) -> tuple[float, float]:
     """Current [A] and torque [N m] at this instant; the current of a synchronous motor is its amplitude."""
     k = motor.current_at
@@ -69,7 +96,7 @@ def current_and_torque(motor: Any, u_bus: float, w: float, y: Any) -> tuple[floa
         return y[k], motor.K * y[k]
     if motor.kind == PMSM:
         return math.hypot(y[k], y[k + 1]), pmsm_torque(motor, y[k], y[k + 1])
-    if motor.kind == OWN:
+    if motor.kind in (OWN, HYDRAULIC):
         return 0.0 if motor.open else motor.current_command, motor.tau
     if motor.open:
         return 0.0, 0.0

@@ -13,7 +13,7 @@ from servotwin.compiled.jit import allocator, kernel, part
 from servotwin.compiled.native_calls import call_piece
 from servotwin.control.servo.tasks import run_tasks
 from servotwin.drives.pwm import h_bridge, three_phase
-from servotwin.simulation.plant.actuators import COMMAND, THREE_PHASE
+from servotwin.simulation.plant.actuators import COMMAND, HYDRAULIC, THREE_PHASE
 from servotwin.simulation.plant.generated_rk4 import CLOSE, count_intervals, next_edge
 from servotwin.simulation.plant.rates import call_on_plant
 from servotwin.simulation.plant.recording import (
@@ -85,6 +85,8 @@ def power_stage(world: Any, power: Any, motors: Any, servo: Any, command: Any) -
     for j in range(world.m):
         motor = motors[j]
         motor.current_command = command.current[j]  # the wire carries a current
+        if motor.kind == HYDRAULIC:
+            motor.current_command = command.valve_current[j]
         motor.torque_command = motor.K * motor.current_command
         switch_pattern(
             world, power, motor, j, command.modulation_a[j], command.modulation_b[j], servo.T_current

@@ -11,6 +11,7 @@ from typing import Any
 from servotwin.compiled.jit import helper, part
 from servotwin.control.servo.records import Saturation
 from servotwin.control.tuning.gains import FULL_SCALE, GAIN_SHIFT
+from servotwin.drives.hydraulic.model import PUMP_ENERGY, SUPPLIED
 from servotwin.drives.peaks import note_peaks
 from servotwin.drives.pmsm.model import rotor_voltage
 from servotwin.drives.pwm import carrier, leg_modulations
@@ -20,6 +21,7 @@ from servotwin.drives.thermal import heat
 from servotwin.simulation.plant.actuators import (
     COMMAND,
     H_BRIDGE,
+    HYDRAULIC,
     THREE_PHASE,
     current_and_torque,
     shown_current,
@@ -143,12 +145,26 @@ def source_energy(world: Any, z: Any) -> float:
 
 @helper
 def from_source(world: Any, motors: Any, z: Any) -> float:
-    """``source_energy``, and what ideal motors took, which have no bridge on a bus [J]."""
+    """``source_energy``, and what ideal motors took, which have no bridge on a bus, and hydraulic axes [J]."""
     energy = source_energy(world, z)
+    if world.supply.axes:
+        energy += hydraulic_energy(world, motors, z)
     if world.at_bus >= 0:
         for j in range(world.m):
             if motors[j].feed == COMMAND:
                 energy += z[ELECTRIC * world.m + j]
+    return energy
+
+
+@helper
+def hydraulic_energy(world: Any, motors: Any, z: Any) -> float:
+    """Energy that hydraulic axes took from their supply, or that its pump took [J]."""
+    if world.at_supply >= 0:
+        return z[world.supply_z + PUMP_ENERGY]  # type: ignore[no-any-return]
+    energy = 0.0
+    for j in range(world.m):
+        if motors[j].kind == HYDRAULIC:
+            energy += z[motors[j].loss_at + SUPPLIED]
     return energy
 
 

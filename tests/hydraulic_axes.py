@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from servotwin.drives.hydraulic import laws
 from servotwin.drives.hydraulic.data import Axis, Supply, fill, valve_clearance, valve_gain
 from servotwin.drives.hydraulic.model import PER_AXIS, PER_SUPPLY, axis_rates, supply_rates
 from servotwin.drives.hydraulic.records import AXIS, SUPPLY
@@ -87,12 +88,9 @@ def volume_ratio(p: float, supply: Supply) -> float:
     return (1 - supply.gas) * math.exp(-p / supply.bulk) + supply.gas * (P0 / (P0 + p)) ** (1 / supply.exponent)
 
 
-def plain_rates(axis: Axis, supply: Supply, i: float, x: float, v: float, p_s: float, y: Any) -> Any:
-    """Rates of spool, spool speed, p_A, p_B by the theory page; derivative of the volume by a fine difference."""
-    s, ds, p_a, p_b = y
-    command = np.clip(i / axis.rated_current, -1.0, 1.0)
-    dds = axis.natural_frequency**2 * (command - s) - 2 * axis.damping * axis.natural_frequency * ds
-    s = np.clip(s, -1.0, 1.0)
+def plain_edges(axis: Axis, supply: Supply, s: float, x: float, p_s: float, p: Sequence[float]) -> list[tuple[float, float]]:
+    """Flow in from the supply and out to the tank of both chambers, by the theory page."""
+    s = min(max(s, -1.0), 1.0)
 
     def opening(lap: float) -> float:
         return (lap + math.hypot(lap, 2 * axis.clearance)) / 2
@@ -101,25 +99,57 @@ def plain_rates(axis: Axis, supply: Supply, i: float, x: float, v: float, p_s: f
         k = 1 / math.sqrt(1 / k**2 + r) if k > 0 else 0.0
         return k * (start - end) * ((start - end) ** 2 + axis.laminar**2) ** -0.25
 
-    def resistance(distance: float) -> float:
-        return axis.cushion_resistance * max(0.0, 1 - distance / axis.cushion_length) ** 2 if axis.cushion_length else 0.0
+    found = []
+    for pressure, end, way in ((p[0], axis.end_a, 1.0), (p[1], axis.end_b, -1.0)):
+        r = 0.0
+        if axis.cushion_length:
+            r = axis.cushion_resistance * max(0.0, 1 - abs(x - end) / axis.cushion_length) ** 2
+        to = flow(axis.k * opening(way * s + axis.underlap), p_s, pressure, r if pressure > p_s else 0.0)
+        back = flow(axis.k * opening(-way * s + axis.underlap), pressure, supply.tank, r if pressure > supply.tank else 0.0)
+        found.append((to, back))
+    return found
 
+
+def plain_slope(p: float, supply: Supply) -> float:
+    """Derivative of the relative volume, by a fine difference."""
+    step = 1e-4 * (P0 + p)
+    return (volume_ratio(p + step, supply) - volume_ratio(p - step, supply)) / (2 * step)
+
+
+def plain_rates(axis: Axis, supply: Supply, i: float, x: float, v: float, p_s: float, y: Any) -> Any:
+    """Rates of spool, spool speed, p_A, p_B by the theory page; amounts n = V / phi change by the flows, n' = Q."""
+    s, ds, p_a, p_b = y
+    command = min(max(i / axis.rated_current, -1.0), 1.0)
+    dds = axis.natural_frequency**2 * (command - s) - 2 * axis.damping * axis.natural_frequency * ds
+    edges = plain_edges(axis, supply, s, x, p_s, (p_a, p_b))
     out = []
-    for p, area, rest, end, way in (
-        (p_a, axis.area_a, axis.volume_a, axis.end_a, 1.0),
-        (p_b, axis.area_b, axis.volume_b, axis.end_b, -1.0),
+    for (to, back), p, area, rest, end, way in (
+        (edges[0], p_a, axis.area_a, axis.volume_a, axis.end_a, 1.0),
+        (edges[1], p_b, axis.area_b, axis.volume_b, axis.end_b, -1.0),
     ):
-        r = resistance(abs(x - end))
-        to = flow(axis.k * opening(way * s + axis.underlap), p_s, p, r if p > p_s else 0.0)
-        back = flow(axis.k * opening(-way * s + axis.underlap), p, supply.tank, r if p > supply.tank else 0.0)
         Q = to - back - way * axis.leakage * (p_a - p_b) - axis.drain * p
-        V, dV = rest + area * abs(x - end), way * area * v
-        # amount n = V / phi:  n' = Q  ->  p' = (Q - V'/phi) / (-V phi'/phi^2)
-        step = 100.0
-        phi = volume_ratio(p, supply)
-        slope = (volume_ratio(p + step, supply) - volume_ratio(p - step, supply)) / (2 * step)
-        out.append((Q - dV / phi) / (-V * slope / phi**2))
+        V, phi = rest + area * abs(x - end), volume_ratio(p, supply)
+        out.append((Q - way * area * v / phi) / (-V * plain_slope(p, supply) / phi**2))
     return np.array([ds, dds, *out])
+
+
+def plain_drawn(axis: Axis, supply: Supply, x: float, p_s: float, y: Any) -> float:
+    """Flow that an axis takes from its supply."""
+    return sum(to for to, _ in plain_edges(axis, supply, y[0], x, p_s, y[2:]))
+
+
+def plain_supply(supply: Supply, p_s: float, drawn: float) -> float:
+    """Rate of the supply pressure, from the oil in line and accumulator: d/dt (V / phi) = flows."""
+    def content(p: float) -> float:
+        left = supply.accumulator
+        if p > supply.precharge:
+            left *= ((supply.precharge + P0) / (p + P0)) ** (1 / supply.accumulator_exponent)
+        return (supply.line_volume + supply.accumulator - left) / volume_ratio(p, supply)
+
+    step = 1e-4 * p_s
+    slope = (content(p_s + step) - content(p_s - step)) / (2 * step)
+    relieved = supply.relief_gain * max(0.0, p_s - supply.relief_pressure)
+    return (supply.pump_flow - relieved - drawn) / slope
 
 
 # --- a machine with one hydraulic axis whose valve current a test gives ------------------------------------

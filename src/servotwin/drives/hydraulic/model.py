@@ -32,6 +32,7 @@ PER_AXIS = 7
 # integrals of the supply: energy of the pump's shaft, losses of pump and relief valve [J]; oil pumped and relieved
 PUMP_ENERGY, PUMP_LOSS, RELIEF_LOSS, PUMPED, RELIEVED = range(5)
 PER_SUPPLY = 5
+PACE = 2.0  # of the change of a pressure over itself, in the rate that steps follow
 MOST_STROKE = 1.0  # where the spool meets its stops
 
 
@@ -137,6 +138,7 @@ def axis_rates(
     dz[at + DRAINED] = out_a + out_b
     dz[at + SUPPLIED] = (q_pa + q_pb) * h_s - (q_at + q_bt) * h_t  # eq:supply-power
     rate = fastest_rate(axis, supply, s, p_a, p_b, p_s, phi_a * beta_a / V_a, phi_b * beta_b / V_b)
+    rate = max(rate, pressure_pace(p_a, dy[k + PRESSURE_A]), pressure_pace(p_b, dy[k + PRESSURE_B]))
     return effort(axis, p_a, p_b), q_pa + q_pb, rate
 
 
@@ -160,6 +162,12 @@ def fastest_rate(
     flow = max(rise_a * (slope_a + leaks), rise_b * (slope_b + leaks))
     stiffness = rise_a * axis.area_a * axis.area_a + rise_b * axis.area_b * axis.area_b
     return max(flow, (stiffness / axis.inertia) ** 0.5, axis.natural_frequency)  # eq:fastest-rate
+
+
+@helper
+def pressure_pace(p: float, rate: float) -> float:
+    """How fast a pressure changes over itself [1/s]: the gas, and the stiffness of the oil with it, bend at this pace."""
+    return PACE * abs(rate) / max(p + laws.AMBIENT, laws.LEAST_PRESSURE)
 
 
 @helper

@@ -15,12 +15,12 @@ def _dtype(reals: str, wholes: str) -> np.dtype[Any]:
 
 # A valve with its cylinder or motor. Openings in strokes of the spool at rated current; k: flow of a fully open edge
 # over ``laws.throttle``; ends: positions of the piston at which chamber a or b is smallest; inertia: what the
-# actuator moves, for the longest stable step; extremes so far: of the pressures, of the opening, of the command
+# actuator moves, for the longest stable step; extremes so far: of the pressures, of the opening
 AXIS = _dtype(
     "rated_current natural_frequency damping slew underlap clearance k laminar "
     "area_a area_b volume_a volume_b end_a end_b cushion_length cushion_resistance leakage drain inertia "
-    "p_a_low p_a_high p_b_low p_b_high opening_peak flow_peak",
-    # cavitated_ns, limited_ns: time with a chamber below the cavitation pressure, with the spool at its stop
+    "p_a_low p_a_high p_b_low p_b_high opening_peak",
+    # cavitated_ns, limited_ns: time with a chamber below the cavitation pressure, with a command of the rated current or more
     "rotary check_valve cavitated_ns cavitated_from limited_ns",
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from servotwin.compiled.jit import helper
+from servotwin.compiled.jit import helper, part
 from servotwin.compiled.native_calls import call_actuator
 from servotwin.drives.dc import DC as DC_KIND
 from servotwin.drives.dc.model import dc_rates, dc_speed_gain, dc_window_interval
@@ -20,7 +20,7 @@ from servotwin.drives.dc_reduced.model import (
     dc_reduced_window_interval,
 )
 from servotwin.drives.hydraulic import HYDRAULIC as HYDRAULIC_KIND
-from servotwin.drives.hydraulic.model import axis_rates
+from servotwin.drives.hydraulic.model import PRESSURE_A, PRESSURE_B, SPOOL, axis_rates, relief_flow
 from servotwin.drives.kind import Feed
 from servotwin.drives.own import CODE, EFFORT, LOSS, POWER
 from servotwin.drives.pmsm import PMSM as PMSM_KIND
@@ -86,6 +86,41 @@ def hydraulic_rates(
 def supply_pressure(world: Any, y: Any) -> float:
     """Pressure of the hydraulic supply [Pa]."""
     return y[world.at_supply] if world.at_supply >= 0 else world.supply.pressure  # type: ignore[no-any-return]
+
+
+@part
+def watch_pressures(world: Any, motors: Any) -> None:
+    """Extremes of pressures and openings at this instant."""
+    y, supply = world.state.y, world.supply
+    p_s = supply_pressure(world, y)
+    supply.p_low, supply.p_high = min(supply.p_low, p_s), max(supply.p_high, p_s)
+    supply.relief_peak = max(supply.relief_peak, relief_flow(supply, p_s))
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.kind != HYDRAULIC:
+            continue
+        axis, k = motor.hydraulic, motor.current_at
+        p_a, p_b = y[k + PRESSURE_A], y[k + PRESSURE_B]
+        axis.p_a_low, axis.p_a_high = min(axis.p_a_low, p_a), max(axis.p_a_high, p_a)
+        axis.p_b_low, axis.p_b_high = min(axis.p_b_low, p_b), max(axis.p_b_high, p_b)
+        axis.opening_peak = max(axis.opening_peak, abs(y[k + SPOOL]))
+
+
+@part
+def watch_hydraulics(world: Any, motors: Any, start: int) -> None:
+    """After a window since ``start`` [ns]: how long chambers were cavitated, and valves asked for more than they have."""
+    y = world.state.y
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.kind != HYDRAULIC:
+            continue
+        axis, k = motor.hydraulic, motor.current_at
+        if min(y[k + PRESSURE_A], y[k + PRESSURE_B]) < world.supply.cavitation:
+            if axis.cavitated_ns == 0:
+                axis.cavitated_from = start
+            axis.cavitated_ns += world.state.now - start
+        if not motor.open and abs(motor.current_command) >= axis.rated_current:
+            axis.limited_ns += world.state.now - start
 
 
 @helper

@@ -25,6 +25,7 @@ from servotwin.drives.records import (
     STOP,
     STUCK,
 )
+from servotwin.simulation.plant.actuators import watch_pressures
 from servotwin.simulation.plant.joint_friction import (
     joint_margin,
     release_joints,
@@ -450,7 +451,7 @@ def event_steps(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
             state.status = STALLED if finite(world) else DIVERGED
             return
         h = min(h, span - done)
-        if h * scratch.fastest > most:
+        if h * scratch.fastest > most and not searching:
             h = most / scratch.fastest
         error = step(world, power, motors, stops, t + done, h)
         if h * scratch.fastest > 1.5 * most and not searching:  # oil that has become stiffer on the way
@@ -490,6 +491,8 @@ def event_steps(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
             for i in range(world.n_y):
                 scratch.k_first[i] = scratch.k[0, i]
         accept(world)
+        if world.supply.axes:
+            watch_pressures(world, motors)
         state.error = max(state.error, error)
         done += h
         if beyond:

@@ -25,6 +25,7 @@ from servotwin.simulation.plant.actuators import (
     THREE_PHASE,
     current_and_torque,
     shown_current,
+    watch_hydraulics,
 )
 from servotwin.simulation.plant.event_steps import speed
 from servotwin.simulation.plant.limit_log import (
@@ -212,6 +213,8 @@ def book(world: Any, power: Any, motors: Any, stops: Any, axes: Any, logs: Any, 
         if not (abs(w) < MOST_SPEED and abs(mean) < MOST_TORQUE):  # true of NaN as well
             world.state.status = DIVERGED
     watch_speeds(world)
+    if world.supply.axes:
+        watch_hydraulics(world, motors, start)
     world.state.flowed += abs(
         from_source(world, motors, world.state.z) - from_source(world, motors, world.state.z_mark)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
@@ -29,9 +29,10 @@ def ports(memory: SharedMemory) -> tuple[Any, Any]:
 
 
 def serve(
-    name: str, scenario: str, changes: dict[str, str], axes: bytes, setpoints: Any, asked: Any, done: Any
-) -> None:
-    """The other process: one step of the servo for every feedback."""
+    name: str, scenario: str, changes: dict[str, str], axes: bytes, setpoints: Any, switches: dict[int, bool],
+    asked: Any, done: Any,
+) -> None:  # fmt: skip
+    """The other process: one step of the servo for every feedback; drives are switched at their instants [ns]."""
     belief = read_scenario(scenario, changes).description
     model = Robot(build_mechanism(belief))
     memory = SharedMemory(name)
@@ -42,7 +43,10 @@ def serve(
     unit.setpoints = setpoints
     done.release()
     while asked.acquire(timeout=PATIENCE) and feedback["time"][0] != STOP:
-        unit.step(int(feedback["time"][0]))
+        now = int(feedback["time"][0])
+        if now in switches:
+            unit.enable(switches[now])
+        unit.step(now)
         done.release()
     unit.feedback = unit.command = feedback = command = None
     memory.close()
@@ -55,6 +59,7 @@ class Elsewhere:
     run: Run
     scenario: str
     changes: dict[str, str]
+    switches: dict[int, bool] = field(default_factory=dict)  # drives enabled or disabled, by instant [ns]
     exchanges: int = 0
 
     def __enter__(self) -> Elsewhere:
@@ -62,7 +67,14 @@ class Elsewhere:
         self.memory = SharedMemory(create=True, size=FEEDBACK.itemsize + DRIVE_COMMAND.itemsize)
         self.asked, self.done = context.Semaphore(0), context.Semaphore(0)
         unit = self.run.machine.servo
-        arguments = (self.memory.name, self.scenario, self.changes, unit.axes.tobytes(), unit.setpoints)
+        arguments = (
+            self.memory.name,
+            self.scenario,
+            self.changes,
+            unit.axes.tobytes(),
+            unit.setpoints,
+            self.switches,
+        )
         self.process = context.Process(target=serve, args=(*arguments, self.asked, self.done))
         self.process.start()
         assert self.done.acquire(timeout=PATIENCE), "the servo does not start"

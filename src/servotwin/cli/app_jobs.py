@@ -351,6 +351,7 @@ def console(
     ] = None,
     drives: Annotated[bool, typer.Option("--drives", help="Simulate motors and servo loops too.")] = False,
     overrides: Set = None,
+    allow_code: AllowCode = False,
     outside: AllowOutside = False,
 ) -> None:
     """Jog, teach and play back in the terminal.
@@ -359,4 +360,4 @@ def console(
     """
     from servotwin.cli.console import console as run
 
-    run(robot, job, points, overrides, drives=drives)
+    run(robot, job, points, overrides, drives=drives, allow_code=allow_code)

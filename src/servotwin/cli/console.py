@@ -29,6 +29,7 @@ def console(
     overrides: Sequence[str] | None,
     *,
     drives: bool = False,
+    allow_code: bool = False,
 ) -> None:
     """Jog, teach and play back in the terminal until the operator leaves."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -37,7 +38,9 @@ def console(
         )
     with working(f"loading {robot}"):
         changes = read_overrides(overrides)
-        session = make_session(robot, job, points, changes, drives=drives, now_ns=time.monotonic_ns())
+        session = make_session(
+            robot, job, points, changes, drives=drives, allow_code=allow_code, now_ns=time.monotonic_ns()
+        )
     from rich.console import Console
     from rich.live import Live
 
@@ -106,11 +109,13 @@ def make_session(
     changes: dict[str, str],
     *,
     drives: bool = False,
+    allow_code: bool = False,
     now_ns: int = 0,
 ) -> Session:
     """A controller with its arm; the points are those of the job, if there is one.
 
-    ``drives``: motors and servo loops are simulated, otherwise the arm is where it shall be.
+    ``drives``: motors and servo loops are simulated, otherwise the arm is where it shall be; ``allow_code``: with the
+    code of actuators that the robot file names.
     """
     from servotwin.cli.console_session import Session
     from servotwin.cli.teach import taught_points
@@ -120,7 +125,7 @@ def make_session(
     from servotwin.jobs.program import SHIPPED, load_program, locate
     from servotwin.simulation.live_robot import LiveRobot
 
-    live = LiveRobot(robot, changes, drives=drives)
+    live = LiveRobot(robot, changes, drives=drives, allow_code=allow_code)
     model = live.robot
 
     def load(name: str) -> tuple[Program, Player]:

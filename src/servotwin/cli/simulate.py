@@ -299,7 +299,10 @@ def _sensible(value: float | None, pattern: str) -> str:
 
 def _lines(numbers: Mapping[str, Any]) -> list[str]:
     """The rest in words: tip error, settling, energy, speed of the simulation."""
-    lines = []
+    from servotwin.simulation.results.summary import mixed_commands
+
+    commands = mixed_commands(numbers.get("axes", []))
+    lines = [f"servo drivers: {commands}"] if commands else []
     final, most = numbers.get("tip_error_final_m"), numbers.get("tip_error_max_m")
     if final is not None and most is not None:
         lines.append(f"tip error: {1e3 * final:.4g} mm at the end, {1e3 * most:.4g} mm at most")

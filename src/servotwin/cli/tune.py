@@ -145,16 +145,26 @@ def _print(tuning: Tuning) -> None:
 
 
 def _print_commands(tuning: Tuning) -> None:
+    currents = [axis.motor for axis in tuning.axes if axis.command is None]
+    speeds = [(axis.motor, axis.command) for axis in tuning.axes if axis.command is not None]
+    if currents:
+        print_heading("Current command")
+        print_line(
+            f"{', '.join(currents)}: the servo driver takes a current; the axis controller closes the speed loop, "
+            f"every {1e3 * tuning.timing.T_axis:g} ms"
+        )
+    if not speeds:
+        return
     print_heading("Speed command between axis controller and servo driver")
     columns = ("axis", "range [V]", "largest speed [rad/s]", "one step [rad/s]")
     rows = [
         (
-            axis.motor,
-            f"{axis.command.voltage:g}",
-            f"{axis.command.speed:.4g}",
-            "-" if axis.command.step is None else f"{axis.command.step:.4g}",
+            motor,
+            f"{command.voltage:g}",
+            f"{command.speed:.4g}",
+            "-" if command.step is None else f"{command.step:.4g}",
         )
-        for axis in tuning.axes
+        for motor, command in speeds
     ]
     print_table(columns, rows)
 

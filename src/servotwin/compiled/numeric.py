@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,19 @@ import numpy as np
 from servotwin.compiled.jit import helper
 
 UNIT = 2.0**-53
+
+
+class Stream(IntEnum):
+    """Random numbers of a run that are independent of each other, all from its one seed."""
+
+    JITTER = 0  # of the servo's tasks
+    NOISE = 1  # of the sensors
+
+
+def random_stream(seed: int, stream: Stream) -> Any:
+    """The state of a stream for ``uniform`` and ``normal``: an array of one uint64, spawned from the seed."""
+    child = np.random.SeedSequence(seed).spawn(len(Stream))[stream]
+    return child.generate_state(1, np.uint64)
 
 
 @helper

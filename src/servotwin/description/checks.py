@@ -397,12 +397,13 @@ def _check_electronics(robot: RobotDescription) -> None:
     if robot.loops:
         _check_laws_of_loops(controller)
     motors = motor_names(robot)
-    for name in controller.gains:
-        if name not in motors:
-            listed = f"{', '.join(motors[:12])}{did_you_mean(name, motors)}"
-            raise problem(
-                f"{quoted(name)} is not a motor; expected one of {listed}", f"controller.gains.{name}"
-            )
+    for part, names in (("gains", controller.gains), ("axes", controller.axes)):
+        for name in names:
+            if name not in motors:
+                listed = f"{', '.join(motors[:12])}{did_you_mean(name, motors)}"
+                raise problem(
+                    f"{quoted(name)} is not a motor; expected one of {listed}", f"controller.{part}.{name}"
+                )
     if robot.power is not None:
         bridge = robot.power.bridge
         lost = bridge.dead_time + bridge.storage_time

@@ -158,8 +158,11 @@ def _same(a: Path, b: Path) -> bool:
 
 
 def merged(base: Node, own: Node, path: str = "") -> Node:
-    """``own`` over ``base``: mappings merge key by key, an empty key deletes, anything else replaces."""
-    if not isinstance(base.value, dict):
+    """``own`` over ``base``: mappings merge key by key, an empty key deletes, anything else replaces.
+
+    A mapping with ``replace: true`` takes nothing over.
+    """
+    if not isinstance(base.value, dict) or replaces(own):
         return own
     if isinstance(own.value, str) and path.startswith("variables.") and "text" in base.value:
         return Node({**base.value, "text": own}, own.origin)  # a plain text keeps the choices
@@ -174,6 +177,12 @@ def merged(base: Node, own: Node, path: str = "") -> Node:
         else:
             result[key] = child
     return Node(result, own.origin)
+
+
+def replaces(node: Node) -> bool:
+    """Whether a mapping says ``replace: true``: nothing of what it stands over is inherited."""
+    said = node.value.get("replace") if isinstance(node.value, dict) else None
+    return said is not None and str(said.value).strip().lower() == "true"
 
 
 # --- include and choose ----------------------------------------------------------------------------
@@ -199,7 +208,11 @@ class Expander:
             return Node(items, node.origin)
         if not isinstance(node.value, dict):
             return node
-        if "include" in node.value:
+        mapping = dict(_items(node))
+        if replaces(node):  # done when the files were merged
+            mapping.pop("replace")
+            node = Node(mapping, node.origin)
+        if "include" in mapping:
             node = self._included(node, path, trail)
         if isinstance(node.value, dict) and "choose" in node.value:
             return self.expand(self._chosen(node, path), path, trail)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from servotwin.description.checks import inertia_problems
 from servotwin.description.controller_parts import time_text
-from servotwin.description.drive_data import drives_of
+from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.fields import nanoseconds
 from servotwin.description.friction_curve import rest_torques
 from servotwin.description.nodes import Origin, one_line
@@ -107,7 +107,7 @@ def _of_motor(motor: Motor) -> Iterator[tuple[str, str]]:
 
 def _of_constants(motor: Motor) -> Iterator[tuple[str, str]]:
     K_t, K_e = motor.torque_constant, motor.voltage_constant
-    if not K_t or not K_e or kind_named(motor.kind).winding is None:
+    if not K_t or not K_e or not kind_named(motor.kind).bridge:  # no back-EMF is computed then
         return
     if kind_named(motor.kind).three_phase:
         if abs(K_e / (PHASE * K_t) - 1.0) > CONSTANTS:
@@ -195,12 +195,12 @@ def _of_gears(description: RobotDescription) -> Iterator[tuple[str, str]]:
 
 def _of_speeds(description: RobotDescription) -> Iterator[tuple[str, str]]:
     """Joints whose speed limit turns their motor faster than it may."""
-    for name, axis in description.axes.items():
-        most, speed, ratio = axis.motor and axis.motor.max_speed, axis.limits.speed, _ratio(description, name)
-        if most and speed is not None and ratio is not None and abs(ratio) * speed > most * (1.0 + SPEED):
+    for drive, speed in _fastest(description):
+        most = drive.ratings.max_speed
+        if most and speed > most * (1.0 + SPEED):
             yield (
-                f"axes.{name}.limits.speed",
-                f"the motor of axis {name} turns at {RPM * abs(ratio) * speed:.4g} rpm at this speed, above its"
+                f"axes.{drive.owner}.limits.speed",
+                f"the motor of axis {drive.owner} turns at {RPM * speed:.4g} rpm at this speed, above its"
                 f" max_speed {RPM * most:.4g} rpm",
             )
 
@@ -208,22 +208,20 @@ def _of_speeds(description: RobotDescription) -> Iterator[tuple[str, str]]:
 def _voltages(description: RobotDescription) -> dict[str, float]:
     """Per axis with motor and speed limit: bus voltage [V] that balances the back-EMF at that speed."""
     found = {}
-    for name, axis in description.axes.items():
-        speed, K_e = axis.limits.speed, _back_emf(axis.motor)
-        ratio = _ratio(description, name)
-        if speed is not None and K_e is not None and ratio is not None:
-            found[name] = K_e * abs(ratio) * speed
+    for drive, speed in _fastest(description):
+        K_e = _back_emf(description.axes[drive.owner].motor)
+        if K_e is not None:
+            found[drive.owner] = K_e * speed
     return found
 
 
-def _ratio(description: RobotDescription, name: str) -> float | None:
-    """Motor angle per joint position of the axis' own motor, other joints at rest."""
-    gear, transmission = description.axes[name].gear, description.transmission
-    if transmission is None:
-        return (gear.motor_per_joint if gear else None) or (None if description.axes[name].prismatic else 1.0)
+def _fastest(description: RobotDescription) -> Iterator[tuple[DriveData, float]]:
+    """Motors with their speeds [rad/s] at the speed limit of their own axis, other joints at rest."""
     joints = description.joint_names
-    drive = next((drive for drive in drives_of(description) if drive.owner == name), None)
-    return None if drive is None or name not in joints else drive.ratios[joints.index(name)]
+    for drive in drives_of(description):
+        limit = description.axes[drive.owner].limits.speed if drive.owner in joints else None
+        if limit is not None:
+            yield drive, abs(drive.ratios[joints.index(drive.owner)]) * limit
 
 
 def _back_emf(motor: Motor | None) -> float | None:

@@ -106,6 +106,21 @@ class Gains(Part):
         return self
 
 
+LAWS = ("cascade", "computed-torque")
+COMMANDS = ("speed", "current")  # what a servo driver takes from the axis controller
+
+
+class AxisControl(Part):
+    """Law and command of one motor; what it leaves out is that of the whole robot."""
+
+    law: Annotated[str | None, Choice(LAWS)] = Field(
+        default=None, description="its law; computed torque is one of all motors together"
+    )
+    level: Annotated[str | None, Choice(COMMANDS)] = Field(
+        default=None, description="what its servo driver takes: a speed, or a current"
+    )
+
+
 class Controller(Part):
     """Main controller, axis controller and servo drivers."""
 
@@ -135,8 +150,16 @@ class Controller(Part):
         default=0.0,
         description="largest lateness of main controller, position and speed loop; below the shortest of their periods",
     )
-    law: Annotated[str, Choice(("cascade", "computed-torque"))] = Field(
+    law: Annotated[str, Choice(LAWS)] = Field(
         default="cascade", description="position, speed and current loops, or inverse dynamics"
+    )
+    level: Annotated[str | None, Choice(COMMANDS)] = Field(
+        default=None,
+        description="what the servo drivers take from the axis controller: a speed (default), or a current, the speed "
+        "loop then closed by the axis controller; with computed-torque always a current",
+    )
+    axes: dict[str, AxisControl] = Field(
+        default={}, description="by motor: law and level where they differ from those of the whole robot"
     )
     position_bandwidth: Annotated[float, Measure("1/s", above=0.0)] = Field(
         description="bandwidth of the position loop, its proportional gain"
@@ -176,6 +199,16 @@ class Controller(Part):
         default={}, description="by motor: gains that replace those of the bandwidths"
     )
 
+    def level_of(self, motor: str) -> str:
+        """What the servo driver of a motor takes from the axis controller: 'speed' or 'current'."""
+        own = self.axes.get(motor)
+        stated = own.level if own is not None and own.level is not None else self.level
+        return "current" if self.law == "computed-torque" else stated or "speed"
+
+    def speed_in_axis_controller(self, motor: str) -> bool:
+        """Whether the axis controller closes the speed loop of a motor, whose driver takes a current."""
+        return self.law == "cascade" and self.level_of(motor) == "current"
+
     @property
     def main_period_ns(self) -> int:
         """Period of the path points [ns]."""
@@ -204,7 +237,26 @@ class Controller(Part):
             raise problem("the filtered sensing needs speed_filter, such as '2 ms'", "speed_sensing")
         self._check_beat()
         self._check_jitter()
+        self._check_laws()
         return self
+
+    def _check_laws(self) -> None:
+        """Complain about motors that the robot's law does not go with."""
+        computed = self.law == "computed-torque"
+        if computed and self.level == "speed":
+            raise problem("computed-torque commands currents; expected current, or the law cascade", "level")
+        for name, own in self.axes.items():
+            if own.law is not None and own.law != self.law:
+                raise problem(
+                    f"{own.law} beside {self.law} of the whole robot: computed torque is one law of all motors "
+                    f"together; expected {self.law}, or computed-torque as controller.law and nowhere else",
+                    f"axes.{name}.law",
+                )
+            if computed and own.level == "speed":
+                raise problem(
+                    "computed-torque commands currents; expected current, or the law cascade",
+                    f"axes.{name}.level",
+                )
 
     def _check_beat(self) -> None:
         """Complain about two loops whose samples hardly ever coincide: their beat could not be computed."""

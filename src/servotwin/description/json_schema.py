@@ -83,6 +83,7 @@ def _everywhere() -> dict[str, Schema]:
         "assumed": {**_TEXT, "description": "why the values inside are assumed"},
         "include": {**_TEXT, "description": "file#entry to merge under the keys here"},
         "choose": {"$ref": "#/$defs/choose"},
+        "replace": {"const": True, "description": "take over nothing that the extended file states here"},
     }
 
 

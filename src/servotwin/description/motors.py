@@ -7,7 +7,6 @@ import math
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
-from servotwin.drives.kind import Feed
 from servotwin.drives.table import KINDS
 
 SIMULATED = [name for name, kind in KINDS.items() if kind.simulated]
@@ -76,10 +75,7 @@ def required_current_limit(description: RobotDescription, drive: DriveData, why:
 
 def current_limit(description: RobotDescription, drive: DriveData) -> float:
     """Limit of the driver's current [A]; an ideal motor needs none."""
-    if (
-        required_drive(description, drive).actuator.feed is Feed.COMMAND
-        and drive.ratings.current_limit is None
-    ):
+    if not required_drive(description, drive).actuator.bridge and drive.ratings.current_limit is None:
         return math.inf
     return required_current_limit(description, drive, "")
 

@@ -14,7 +14,7 @@ from servotwin.description.urdf_xml import Element
 _FINE = re.compile(r"[^\s.#=,]{1,100}")  # as in description.parts
 _SUPPORTED = ("revolute", "continuous", "prismatic", "fixed")
 # words that mean something to the description format where names of axes stand
-_RESERVED_AXES = {"base", "source", "assumed", "include", "choose", "extends", "value"}
+_RESERVED_AXES = {"base", "source", "assumed", "include", "choose", "extends", "replace", "value"}
 _RESERVED_LINKS = {"tool"}
 
 

@@ -64,7 +64,9 @@ class AxisTuning:
     gains: Gains
     scaling: Scaling | None
     integers: FixedGains | None
-    command: SpeedCommand
+    level: str  # what the servo driver takes: 'speed' or 'current'
+    timing: Timing
+    command: SpeedCommand | None  # of a driver that takes speeds
     cases: tuple[Case, ...]  # in the order of LOADS
     words: tuple[str, ...]  # warnings about gains that the word length does not hold
     loops: tuple[LoopWarning, ...]  # warnings about the loops, with every load
@@ -87,8 +89,8 @@ class Tuning:
     speed_bandwidth: float  # [rad/s]
     position_bandwidth: float  # [1/s]
     integral_time: float  # of the speed loop [s]
-    timing: Timing
-    axes: tuple[AxisTuning, ...]
+    timing: Timing  # of the whole robot; an axis may have its own
+    axes: tuple[AxisTuning, ...]  # those whose motor a bridge feeds
     poses: Poses  # that lightest and heaviest load were looked for in
 
     @property
@@ -107,14 +109,20 @@ class Tuning:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What the margins do not cover: poses of a closed chain next to a parallel singularity."""
+        """What the margins do not cover: motors without loops, poses of a closed chain next to a singularity."""
+        lines = [
+            f"motor {drive.name} is left out: {_untuned_text(drive.kind)}"
+            for drive in required_drives(self.description)
+            if not drive.actuator.bridge
+        ]
         if not self.poses.left_out:
-            return ()
+            return tuple(lines)
         axis, worst = min(
             ((axis.motor, axis.case("heaviest").at) for axis in self.axes),
             key=lambda item: item[1].regularity or 0.0,
         )
         return (
+            *lines,
             f"{100.0 * self.poses.left_out:.0f} % of the poses in the joint ranges are not judged: there the "
             f"actuated joints hold the passive ones less than {self.poses.least:g} times as well as at best, and the "
             f"inertia grows without bound towards the singularity. Of the heaviest loads that of {axis} is nearest "
@@ -148,17 +156,18 @@ def tune(
     robot, empty, full, payload, most = _loaded(description, payload_max)
     pose = robot.q_home if q is None else np.asarray(q, dtype=np.float64)
     at_pose = motor_inertia(robot, pose, held=True)
-    _check_kinds(description)
+    tuned = _tuned(description)
     poses = Poses.of(robot, _part(regularity))
     lights, heavies = lightest(empty, 0.0, poses), heaviest(full, most, poses)
-    timing = timing_of(controller)
     designs = robot_gains(description, at_pose, **asked)
     commands = _commands(controller, speed_limits(description, robot.limits.qd_max))
     axes = []
     for i, motor in enumerate(robot.mechanism.rotors.names):
+        if motor not in tuned:
+            continue
         here = Extreme(float(at_pose[i]), pose, payload, poses.regularity(robot, pose))
         places = lights[i], here, heavies[i]
-        axes.append(_axis(description, motor, *designs[i], timing, places, commands[i]))
+        axes.append(_axis(description, motor, *designs[i], places, commands[i]))
     speed = asked.get("speed_bandwidth", controller.speed_bandwidth)
     return Tuning(
         robot=robot,
@@ -170,7 +179,7 @@ def tune(
         speed_bandwidth=speed,
         position_bandwidth=asked.get("position_bandwidth", controller.position_bandwidth),
         integral_time=controller.speed_integral_time or default_integral_time(speed),
-        timing=timing,
+        timing=timing_of(controller),
         axes=tuple(axes),
         poses=poses,
     )
@@ -194,12 +203,17 @@ def _checked(**bandwidths: float | None) -> dict[str, float]:
     return asked
 
 
-def _check_kinds(description: RobotDescription) -> None:
-    """Complain about motors without loops to tune."""
-    for drive in required_drives(description):
-        if not drive.actuator.bridge:
-            text = f"axes.{drive.owner}.motor: a motor of kind '{drive.kind}' has no current loop to tune"
-            raise UnsupportedError(text)
+def _tuned(description: RobotDescription) -> list[str]:
+    """The motors that have loops to tune; complains where none has."""
+    drives = required_drives(description)
+    tuned = [drive.name for drive in drives if drive.actuator.bridge]
+    if not tuned:
+        raise UnsupportedError(f"{drives[0].owner}: {_untuned_text(drives[0].kind)}")
+    return tuned
+
+
+def _untuned_text(kind: str | None) -> str:
+    return f"a motor of kind '{kind}' has no current loop to tune"
 
 
 def _commands(controller: Controller, speeds: Array) -> list[SpeedCommand]:
@@ -234,10 +248,11 @@ def _axis(
     motor: str,
     design: AxisModel,
     gains: Gains,
-    timing: Timing,
     places: tuple[Extreme, Extreme, Extreme],
     command: SpeedCommand,
 ) -> AxisTuning:
+    controller = controller_of(description)
+    level, timing = controller.level_of(motor), timing_of(controller, motor)
     cases = []
     warnings: list[LoopWarning] = []
     for load, place in zip(LOADS, places, strict=True):
@@ -249,4 +264,7 @@ def _axis(
     scaling = scaling_of(description, motor)
     integers = fixed_gains(gains, scaling) if scaling is not None else None
     words = tuple(word_warnings(description, motor, gains))
-    return AxisTuning(motor, gains, scaling, integers, command, tuple(cases), words, tuple(warnings))
+    return AxisTuning(
+        motor, gains, scaling, integers, level, timing, command if level == "speed" else None,
+        tuple(cases), words, tuple(warnings),
+    )  # fmt: skip

@@ -21,6 +21,7 @@ class Feed(IntEnum):
     COMMAND = 0  # a current, which the drive itself brings about
     H_BRIDGE = 1  # the voltage of two legs
     THREE_PHASE = 2  # the voltages of three legs
+    VALVE = 3  # the current of a servovalve, from its amplifier: no bridge, and a port of its own
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,12 @@ class ActuatorKind:
     @property
     def bridge(self) -> bool:
         """Whether a bridge on the intermediate circuit feeds it."""
-        return self.feed is not Feed.COMMAND
+        return self.feed in (Feed.H_BRIDGE, Feed.THREE_PHASE)
+
+    @property
+    def valve(self) -> bool:
+        """Whether a servovalve moves it, with the current of ``DRIVE_COMMAND.valve_current``."""
+        return self.feed is Feed.VALVE
 
 
 def stated_constant(motor: Any) -> tuple[float, bool]:

@@ -83,7 +83,7 @@ MOTOR = _dtype(
     # gear: torsion at the motor side, half of the play, efficiency; g: motor torque per transmitted torque
     "stiffness damping half_play eta g "
     # thermal network
-    "T_w T_h T_ref T_ambient R_wh R_ha C_w C_h alpha "
+    "T_w T_h T_ref T_ambient R_wh R_ha C_w C_h alpha T_limit "
     # applied: switch state per volt of the bus (alpha, beta for three phases), torque of an ideal drive
     "s_a s_b torque_command current_command "
     # now: angle, speed, its derivatives at the start of the window, torque, its mean over the window, transmitted
@@ -95,11 +95,13 @@ MOTOR = _dtype(
     "w_limit tau_limit",
     # exact: its states are known in closed form over a window; own_rates, own_parameters: addresses of an actuator of
     # the user's; loss_at: where the integral of its loss stands
-    # feed: what the command becomes (``kind.Feed``); width: states of its own, from current_at; charge_at: where the
-    # integral of a synchronous motor's i_q stands; has_constant: K is stated, not a stand-in;
+    # feed: what the command becomes (``kind.Feed``), COMMAND where no bridge feeds it; valve: its current is that of a
+    # servovalve; brake_delay: from the loss of its voltage until it has closed [ns], -1 without brake
+    # width: states of its own, from current_at; charge_at: where the integral of a synchronous motor's i_q stands;
+    # has_constant: K is stated, not a stand-in;
     # dry: the shaft has dry friction, or a stiff gear with losses, also while its brake is open
     "kind feed width exact own_rates own_parameters loss_at mode flexible current_at charge_at "
-    "has_constant dry brake_closed contact open",
+    "has_constant dry brake_closed contact open valve brake_delay",
     friction=True,
     more=[("hydraulic", HYDRAULIC_AXIS)],  # valve with cylinder or motor
 )

@@ -14,6 +14,7 @@ from servotwin.report.page import Figure, Page
 from servotwin.report.simulation_view import View
 from servotwin.simulation.results.limits_met import bus_words
 from servotwin.simulation.results.repeatability import visits_of
+from servotwin.simulation.results.summary import mixed_commands
 
 LEAST_ROWS = 2  # fewer are no line
 PWM = {"switched": "with every edge of the PWM", "averaged": "with the mean voltage of the PWM"}
@@ -168,6 +169,9 @@ def torques(page: Page, shown: View, order: Sequence[int]) -> None:
     if figures[1:]:
         page.figures(figures[1:], columns=min(3, len(figures) - 1))
     page.table(tables.MOTOR_COLUMNS, [tables.motor_row(shown, name) for name in names])
+    commands = mixed_commands([axis for axis in map(shown.axis, names) if axis])
+    if commands:
+        page.paragraph(f"Servo drivers: {commands}.")
 
 
 def torque_speed(shown: View, i: int) -> Figure:

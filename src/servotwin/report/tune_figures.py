@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from servotwin.control.tuning.loops import Loop
-from servotwin.design.tuning import LOADS, AxisTuning, Tuning
+from servotwin.design.tuning import LOADS, AxisTuning
 from servotwin.mechanism.model import Array
 from servotwin.report.page_style import COLOURS, SOFT, axis, layout
 
@@ -74,7 +74,7 @@ def _mark_margin(figure: go.Figure, loop: Loop, colour: str) -> None:
         )
 
 
-def steps(tuning: Tuning, axis_tuning: AxisTuning, level: str) -> go.Figure:
+def steps(axis_tuning: AxisTuning, level: str) -> go.Figure:
     """Answer of one loop to a unit step of its reference, for every load."""
     crossovers = [getattr(case.loops, level).crossover or 1.0 for case in axis_tuning.cases]
     duration = min(_CROSSOVERS[level] / min(crossovers), LONGEST)
@@ -88,7 +88,7 @@ def steps(tuning: Tuning, axis_tuning: AxisTuning, level: str) -> go.Figure:
     figure.add_hline(y=1.0, line={"color": SOFT, "width": 1.2, "dash": "dash"})
     for load in LOADS:
         case = axis_tuning.case(load)
-        t, y = case.step_response(axis_tuning.gains, tuning.timing, level, duration)
+        t, y = case.step_response(axis_tuning.gains, axis_tuning.timing, level, duration)
         pick = np.unique(np.linspace(0, len(t) - 1, 2 * POINTS).astype(int))
         style = {"color": COLOURS[LOOPS.index(level)], "width": 2, "dash": DASHES[load]}
         values = np.clip(y[pick], -10.0, 10.0)  # an unstable loop would leave nothing else to see

@@ -85,7 +85,11 @@ def _axis_data(axis: AxisTuning, keys: list[str]) -> dict[str, Any]:
         "motor": axis.motor,
         "gains": {unit_key(name, GAIN_UNITS[name]): value for name, value in asdict(axis.gains).items()},
         "integers_over_256": asdict(axis.integers) if axis.integers is not None else None,
-        "speed_command": {
+        "level": axis.level,
+        "speed_period_s": axis.timing.T_speed,
+        "speed_command": None
+        if axis.command is None
+        else {
             "voltage_V": axis.command.voltage,
             "speed_rad_per_s": axis.command.speed,
             "step_rad_per_s": axis.command.step,
@@ -131,7 +135,7 @@ def tune_page(tuning: Tuning) -> str:
     _gains(page, tuning)
     _margins(page, tuning)
     for axis in tuning.axes:
-        _axis(page, tuning, axis)
+        _axis(page, axis)
     _method(page, tuning)
     return page.html(f"ServoTwin {__version__}. The numbers of this page are in tuning.json.")
 
@@ -195,12 +199,20 @@ def _gains(page: Page, tuning: Tuning) -> None:
 
 
 def _commands(page: Page, tuning: Tuning) -> None:
+    currents = [axis.motor for axis in tuning.axes if axis.command is None]
+    if currents:
+        page.paragraph(
+            f"The servo drivers of {', '.join(currents)} take a current: the axis controller closes their speed loops, "
+            "with the position loops."
+        )
+    commands = [(axis.motor, axis.command) for axis in tuning.axes if axis.command is not None]
+    if not commands:
+        return
     page.paragraph(
         "The axis controller hands its speed command to the servo driver as a voltage: the largest voltage means the "
         "largest speed, and the converters round it to steps."
     )
     columns = ["axis", "range [V]", "largest speed [rad/s]", "one step [rad/s]"]
-    commands = [(axis.motor, axis.command) for axis in tuning.axes]
     page.table(
         columns,
         [
@@ -248,7 +260,7 @@ def _margin_row(axis: AxisTuning, case: Case) -> list[str | Cell]:
     return [axis.motor, case.load, f"{case.at.J:.3g}", *phases, *gains, *crossovers]
 
 
-def _axis(page: Page, tuning: Tuning, axis: AxisTuning) -> None:
+def _axis(page: Page, axis: AxisTuning) -> None:
     from servotwin.report import tune_figures as draw
 
     page.section(titled("Axis", axis.motor))
@@ -261,7 +273,7 @@ def _axis(page: Page, tuning: Tuning, axis: AxisTuning) -> None:
     page.figures([figure])
     page.figures(
         [
-            Figure(draw.steps(tuning, axis, name), f"Step of the {name} reference")
+            Figure(draw.steps(axis, name), f"Step of the {name} reference")
             for name in ("current", "speed", "position")
         ],
         columns=3,
@@ -274,7 +286,8 @@ def _method(page: Page, tuning: Tuning) -> None:
     page.paragraph(
         f"Sampling is part of it: current loop every {1e3 * timing.T_current:g} ms with the voltage held and "
         f"{timing.current_delay} periods of computation, speed loop every {1e3 * timing.T_speed:g} ms on pulses "
-        f"counted over one period, position loop every {1e3 * timing.T_axis:g} ms. Current and speed loop are exact; "
+        f"counted over one period, position loop every {1e3 * timing.T_axis:g} ms; where a driver takes a current, the "
+        "speed loop runs with the position loop. Current and speed loop are exact; "
         "the position loop keeps the fundamental of the changing age of its command, and whether it is stable is "
         "decided by the exact map over one beat of all clocks. No friction but the viscous one, no limits, "
         "no quantisation."

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from typing import Protocol
 
 import numpy as np
 
 from servotwin.control.main.exchange import Command, Feedback
-from servotwin.description.drive_data import drives_of
+from servotwin.control.servo.ports import DriveFault
+from servotwin.description.checks import motor_names
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.simulation.plant.faults import close_brake, cut_power, restore_power
 from servotwin.simulation.plant.machine import Machine
 from servotwin.simulation.scenario.io_script import Surroundings
 
+FAULT_TEXTS = {DriveFault.OVER_TEMPERATURE: "overload: the winding of motor {motor} is too hot"}
 AHEAD = 1_000_000_000  # ns for which room for rows is made at once
 
 
@@ -72,31 +72,27 @@ class MachinePlant:
         recording: bool = True,
     ) -> None:
         self.machine, self.recording, self.around = machine, recording, around or Surroundings()
-        self._drives = drives_of(truth)
-        limits = [drive.thermal.limit if drive.thermal is not None else None for drive in self._drives]
-        self._hottest = np.array([math.inf if limit is None else limit for limit in limits])
-        self._heats = bool(np.isfinite(self._hottest).any())
+        self._motors = motor_names(truth)
         self._N = np.linalg.inv(machine.inverse)
-        self._closing: list[tuple[int, int]] = []  # instant, motor
-        self._powered = True
+        self._enabled = True
         self._reserved_ns = -1  # up to when there is room for rows
         # views of the records: to name a field costs more than to use it
         self._counts, self._per_rad = machine.axes["count"], machine.axes["counts_per_rad"]
-        self._windings = machine.motors["T_w"]
         self._status = machine.world["state"]["status"]
         self._setpoints = np.zeros((1, len(machine.axes), 3))
 
     def feedback(self) -> Feedback:
         """See ``Plant``."""
         q = self.machine.inverse @ (self._counts / self._per_rad)
-        return seen(q, self._overload() if self._heats else "", self.around)
+        return seen(q, self._fault(), self.around)
 
-    def _overload(self) -> str:
-        """What a drive reports whose motor is too hot; empty if none is."""
-        hot = self._windings > self._hottest
-        if not hot.any():
+    def _fault(self) -> str:
+        """What the first of the drives that is not well reports; empty if all are."""
+        codes = self.machine.servo.faults
+        if not codes.any():
             return ""
-        return f"overload: the winding of motor {self._drives[int(np.argmax(hot))].name} is too hot"
+        j = int(np.argmax(codes != 0))
+        return FAULT_TEXTS[DriveFault(int(codes[j]))].format(motor=self._motors[j])
 
     def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
         """See ``Plant``."""
@@ -106,41 +102,11 @@ class MachinePlant:
         row = self._setpoints[0]
         row[:, 0], row[:, 1], row[:, 2] = command.counts, N @ command.qd, N @ command.qdd
         machine.servo.setpoints = self._setpoints
-        if command.enable and not self._powered:
-            self._power_on(row[:, 0])
-        elif self._powered and not command.enable:
-            self._power_off(now_ns)
-        if self._closing:
-            self._close_brakes(now_ns, until_ns)
+        if command.enable != self._enabled:
+            self._enabled = command.enable
+            machine.servo.enable(command.enable, row[:, 0])
         self._advance(until_ns)
         return int(self._status[0]) == 0
-
-    def _close_brakes(self, now_ns: int, until_ns: int) -> None:
-        """Close the brakes whose time comes before an instant."""
-        for at, motor in [entry for entry in self._closing if entry[0] <= until_ns]:
-            self._advance(max(at, now_ns))
-            close_brake(self.machine, motor)
-            self._closing.remove((at, motor))
-
-    def _power_off(self, now_ns: int) -> None:
-        self._powered = False
-        cut_power(self.machine)
-        for j, drive in enumerate(self._drives):
-            if drive.brake is not None:
-                self._closing.append((now_ns + round(drive.brake.delay * 1e9), j))
-        self._closing.sort()
-
-    def _power_on(self, counts: Array) -> None:
-        """Windings closed, brakes open; the loops begin at the reference with empty integrators."""
-        self._powered = True
-        self._closing.clear()
-        restore_power(self.machine)
-        axes = self.machine.axes
-        integrators = ("sum_x", "sum_n", "sum_i", "sum_d", "acc_x", "acc_n", "acc_i", "acc_d")
-        for name in (*integrators, "i_ref", "w_command", "next_i", "next_w", "next_feedforward"):
-            axes[name] = 0
-        for name in ("from_counts", "to_counts", "counts_ref"):
-            axes[name] = counts
 
     def _advance(self, until_ns: int) -> None:
         if self.recording and until_ns > self._reserved_ns:

@@ -75,8 +75,9 @@ class LiveRobot:
     """What a pendant or console holds: ``press`` keys, call ``step`` once every ``period_ns``.
 
     ``drives`` True simulates motors and servo loops; otherwise the arm is where it shall be. ``around``: inputs,
-    safety circuit and enabling switch as the controller sees them. ``step`` waits for the ``clock``, by default for
-    nothing; ``planning``: how jobs are planned between two periods, see ``Stepper``.
+    safety circuit and enabling switch as the controller sees them. ``allow_code``: the Python code of actuators that
+    the robot file names is run. ``step`` waits for the ``clock``, by default for nothing; ``planning``: how jobs are
+    planned between two periods, see ``Stepper``.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class LiveRobot:
         points: PointStore | None = None,
         hold_ns: int = Settings.hold_ns,
         allow_outside: bool = False,
+        allow_code: bool = False,
         clock: Clock | None = None,
         planning: Callable[[Work], None] = in_turn,
     ) -> None:
@@ -112,6 +114,7 @@ class LiveRobot:
                 Start(start, settled=False),
                 AVERAGED,
                 rows=1,
+                allow_code=allow_code,
             )
             self.plant = MachinePlant(machine, description, self.around, recording=False)
         self.stepper = Stepper(self.controller, self.plant, clock, planning)

@@ -11,6 +11,7 @@ import numpy as np
 
 from servotwin.control.servo.axis_data import controller_of
 from servotwin.control.servo.user_laws import PythonLaw, UserLaw
+from servotwin.description.checks import motor_names
 from servotwin.description.fields import nanoseconds
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.build import build_mechanism
@@ -20,6 +21,7 @@ from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.drive_records import highest_voltage
 from servotwin.simulation.plant.faults import apply_fault, fault_times
 from servotwin.simulation.plant.machine import Machine, build_machine, square_transmission
+from servotwin.simulation.plant.own_actuator import troubles
 from servotwin.simulation.plant.own_law import LawError, answer, attach_law
 from servotwin.simulation.plant.start import Start, begin
 from servotwin.simulation.plant.status import DIVERGED, LAW_NOT_A_NUMBER, LAW_WANTED, SINGULAR
@@ -184,13 +186,13 @@ def own_law(scenario: Scenario, law: UserLaw | None, machine: Machine) -> UserLa
     That of the scenario is allowed (``law_file.check_allowed``) before.
     """
     if law is not None:
-        attach_law(machine, law)
+        attach_law(machine, law, motor_names(scenario.description))
         return law
     if scenario.law is None:
         return None
     named = load_law(scenario.law, len(machine.motors))
     try:
-        attach_law(machine, named)
+        attach_law(machine, named, motor_names(scenario.description))
     except InputError as error:
         raise scenario.law.error(error.message, error.field or "law") from error
     return named
@@ -280,6 +282,9 @@ def failure_text(status: int, at: float, run: Run) -> str:
     """Why a run ended early, in one line."""
     name = run.scenario.name
     if status == DIVERGED:
+        own = troubles(run.machine.own.values())
+        if own:
+            return f"{name}: stopped at {at:.6g} s: {own[0]}"
         return (
             f"{name}: diverged at {at:.6g} s: a motor or joint left all bounds of speed or torque; "
             f"{coarse_steps(run.machine, run.scenario.solver, run.plant.mechanism.rotors.names)}look at the gains "

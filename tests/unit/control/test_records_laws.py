@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as draw
 from numba import njit
 
-from servotwin.compiled.numeric import normal, quantise, uniform
+from servotwin.compiled.numeric import Stream, normal, quantise, random_stream, uniform
 from servotwin.control.servo.axis_controller import interpolate, position_loop
 from servotwin.control.servo.records import AXIS, Saturation, Sensing, zeros
 from servotwin.control.servo.servo_driver import (
@@ -377,3 +377,17 @@ def test_an_encoder_that_is_stuck_gives_no_pulses_to_time() -> None:
     sensors["stuck"] = 1
     found = [_timed(sensors, axes, 5.0 * (0.02 + 1e-3 * k), 5.0, 0.02 + 1e-3 * k) for k in range(1, 30)]
     assert found[-1] <= 1.0 / COUNTS / 0.028
+
+
+def test_jitter_and_noise_of_one_seed_are_independent_streams() -> None:
+    """They do not begin alike, do not follow each other at any near lag, and neighbouring seeds do not repeat them."""
+    count = 20_000
+    drawn = [_random(random_stream(seed, stream), count)[0] for seed in (1, 2) for stream in Stream]
+    for i, first in enumerate(drawn):
+        for second in drawn[i + 1 :]:
+            for lag in range(5):
+                r = np.corrcoef(first[lag:], second[: count - lag])[0, 1]
+                assert abs(r) < 5.0 / math.sqrt(count)  # five standard deviations of no correlation
+            assert not np.isin(first, second).any()
+    again = _random(random_stream(1, Stream.JITTER), count)[0]
+    np.testing.assert_array_equal(again, drawn[0])

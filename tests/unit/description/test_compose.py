@@ -54,6 +54,23 @@ def test_extends_merges_deeply_and_own_keys_win(tmp_path: Path) -> None:
     assert [path.name for path in robot.dependencies] == ["robot.yaml", "base.yaml"]
 
 
+def test_replace_takes_over_nothing_of_the_extended_part(tmp_path: Path) -> None:
+    base = """
+        axes: {A: {motor: {kind: dc, resistance: 1 ohm}, gear: {ratio: 3}}}
+        list: {replace: {a: 1}}
+    """
+    (tmp_path / "base.yaml").write_text(base, encoding="utf-8")
+    own = """
+extends: base.yaml
+axes: {A: {motor: {replace: true, kind: ideal}, gear: {efficiency: 0.9}}, B: {motor: {replace: true, kind: dc}}}
+list: {b: 2}
+"""
+    tree = resolve(parse_yaml(own, str(tmp_path / "f.yaml"))).plain()
+    assert tree["axes"]["A"] == {"motor": {"kind": "ideal"}, "gear": {"ratio": "3", "efficiency": "0.9"}}  # type: ignore[index,call-overload]
+    assert tree["axes"]["B"] == {"motor": {"kind": "dc"}}, "alone it says nothing"  # type: ignore[index,call-overload]
+    assert tree["list"] == {"replace": {"a": "1"}, "b": "2"}, "a mapping of this name is one"  # type: ignore[index,call-overload]
+
+
 def test_extends_replaces_variables_before_expressions_are_evaluated(tmp_path: Path) -> None:
     write(tmp_path, COMPOSED, "base.yaml")
     robot = describe(tmp_path, "extends: base.yaml\nvariables: {a1: 1 m, reading: center}\n")

@@ -11,8 +11,11 @@ import pytest
 
 import servotwin as st
 from servotwin.cli.main import main
+from servotwin.control.main.jogging import Jog
 from servotwin.control.servo.user_laws import PythonLaw
+from servotwin.description.load import read_description
 from servotwin.drives.own import MOST_STATES
+from servotwin.simulation.live_robot import LiveRobot
 from servotwin.simulation.plant.records import MAX_FREE, MAX_JOINTS, MAX_STATES
 from servotwin.simulation.run import carry_out, prepare
 from servotwin.simulation.scenario.scenario import read_scenario
@@ -164,6 +167,10 @@ def test_state_has_room_for_the_largest_robot() -> None:
     assert needed <= MAX_STATES
 
 
+def with_energy(function: str) -> str:
+    return FILE.replace("LAGGED =", f"{function}\n\nLAGGED =").replace("rates=rates", "rates=rates, energy=e")
+
+
 BAD = {
     "no such name": (FILE.replace("LAGGED =", "LAGED ="), {}, "lagged.py has no Actuator 'LAGGED'"),
     "not an actuator": ("LAGGED = 3", {}, "lagged.py has no Actuator 'LAGGED'"),
@@ -177,6 +184,25 @@ BAD = {
     "state beyond its own": (FILE.replace("dx[0]", "dx[1]"), {}, "it cannot be computed: IndexError"),
     "parameter beyond its own": (FILE.replace("p[1]", "p[2]"), {}, "it cannot be computed: IndexError"),
     "state of an actuator without": (FILE.replace('{"torque": "N*m"}', "{}"), {}, "it cannot be computed: IndexError"),
+    "states in a list": (FILE.replace('{"torque": "N*m"}', '["torque"]'), {}, "its states are"),
+    "no states": (FILE.replace('{"torque": "N*m"}', "None"), {}, "its states are 'None'; expected names with units"),
+    "unit that is a number": (FILE.replace('"lag": "s"', '"lag": 3'), {}, "its parameters are"),
+    "rates that are a text": (FILE.replace("rates=rates", "rates='rates'"), {}, "its rates is no plain function"),
+    "rates that yield": (FILE.replace("out[st.POWER] = x[0] * w", "yield 1"), {}, "its rates is no plain function"),
+    "rates that return": (FILE.replace("out[st.POWER] =", "return"), {}, "its rates return a value"),
+    "rates with few arguments": (FILE.replace("supply, p, dx, out", "supply, p, dx"), {}, "it cannot be computed"),
+    "rates of an object": (FILE.replace("out[st.POWER] = x[0] * w", "print(st.Actuator)"), {}, "it cannot be computed"),
+    "states that are written": (FILE.replace("out[st.POWER] =", "x[0] ="), {}, "it changes its states x"),
+    "energy of one argument": (
+        with_energy("def e(x):\n    return 0.0"),
+        {}, "its energy cannot be computed: TypeError",
+    ),
+    "energy that is no number": (
+        with_energy("def e(x, p):\n    return 'a'"),
+        {}, "its energy cannot be computed: ValueError",
+    ),
+    "an unknown declaration": (FILE.replace("states=", "statez="), {}, "the actuator cannot be loaded: TypeError"),
+    "an exit": ("raise SystemExit(3)", {}, "the actuator cannot be loaded: SystemExit"),
     "missing parameter": (FILE, {"parameters": {"lag": "5 ms"}}, "'constant' is missing; expected a number in N*m/A"),
     "unknown parameter": (
         FILE, {"parameters": {**MOTOR["parameters"], "lagg": "1 ms"}}, "no such parameter; expected constant, lag",
@@ -194,6 +220,50 @@ def test_bad_actuator_gets_one_line(what: str, tmp_path: Path) -> None:
         small.prepared(put(tmp_path, text), own_robot(**motor), {}, allow_code=True)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("raise ValueError('boom')", "the actuator of motor A: it raises: ValueError: boom, at theta 0.1"),
+        ("dx[int(theta * 1e6)] = 1.0", "it raises: IndexError: index is out of bounds"),
+        ("out[st.EFFORT] = x[0] / (w - w)", "it gives no finite effort"),
+    ],
+)
+def test_actuator_that_fails_on_the_way_ends_the_run_in_one_line(
+    line: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = FILE.replace("    out[st.POWER] = x[0] * w\n", f"    if theta > 0.1:\n        {line}\n")
+    move = {"move": [{"to": {"A": "0.3 rad"}, "dwell": "0.05 s"}]}
+    run = small.prepared(put(tmp_path, text), own_robot(), move, allow_code=True)
+    with pytest.raises(st.SimulationError) as caught:
+        carry_out(run, lambda part: None)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "Exception ignored" not in capfd.readouterr().err
+
+
+def test_example_has_nothing_of_the_motor_it_replaces() -> None:
+    description = read_description(EXAMPLE / "robot.yaml")
+    assert not description.warnings
+    motor = description.axes["Z"].motor
+    assert motor is not None
+    assert motor.resistance is None
+    assert motor.rated_output is None
+
+
+def test_arm_with_an_own_actuator_is_driven_by_hand_where_code_is_allowed() -> None:
+    with pytest.raises(st.InputError, match="is Python code, which is not run"):
+        LiveRobot(EXAMPLE / "robot.yaml", drives=True)
+    live = LiveRobot(EXAMPLE / "robot.yaml", drives=True, allow_code=True)
+    live.step()
+    live.press("enable")
+    live.step()
+    begun = live.q[2]
+    for _ in range(20):
+        live.press("jog", jog=Jog("joint", (0.0, 0.0, 1.0, 0.0)))
+        live.step()
+    assert live.q[2] > begun + 1e-3
 
 
 def test_code_is_not_run_unless_it_is_allowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,7 @@ def test_bode_figure_has_gain_and_phase_of_three_loops_and_two_loads(tuning):
 
 @pytest.mark.parametrize("level", ["current", "speed", "position"])
 def test_step_figure_starts_at_zero_and_comes_near_one(tuning, level):
-    for trace in steps(tuning, tuning.axes[0], level).data:
+    for trace in steps(tuning.axes[0], level).data:
         assert trace.y[0] == 0.0
         assert trace.y[-1] == pytest.approx(1.0, abs=0.1)
 

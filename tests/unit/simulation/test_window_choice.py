@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from servotwin.simulation.plant.faults import close_brake, cut_power, open_winding, restore_power
+from servotwin.simulation.plant.faults import apply_fault
 from servotwin.simulation.plant.machine import Machine
+from servotwin.simulation.plant.switched_drives import close_brake, open_winding, release_brake
+from servotwin.simulation.scenario.parts import Fault
 from servotwin.simulation.windows.choice import Window
 from tests import small_drives as small
 
@@ -37,6 +39,12 @@ def built(folder: Path, name: str) -> tuple[Machine, Window]:
     return machine, window
 
 
+def switch(machine: Machine, on: bool) -> None:
+    """Enable or disable the drives, as the servo commands it, and let the plant obey."""
+    machine.servo.enable(on)
+    machine.drives.obey(machine)
+
+
 def running(machine: Machine) -> Window:
     return Window(int(machine.world["choice"]["window"][0]))
 
@@ -46,10 +54,10 @@ def test_power_off_and_on_gives_the_window_back(tmp_path: Path, name: str) -> No
     machine, window = built(tmp_path, name)
     assert running(machine) == window
     machine.advance(5 * MS)
-    cut_power(machine)
+    switch(machine, False)
     assert running(machine) in (Window.GENERAL, Window.EVENT_STEPS)
     machine.advance(8 * MS)
-    restore_power(machine)
+    switch(machine, True)
     assert running(machine) == window
     machine.advance(12 * MS)
     assert machine.world["state"]["status"][0] == 0
@@ -64,7 +72,7 @@ def test_brake_closed_and_opened_gives_the_window_back(tmp_path: Path, name: str
     assert running(machine) not in (Window.DC, Window.PMSM, Window.GENERATED_RK4)
     machine.advance(8 * MS)
     assert machine.world["choice"]["smooth"][0] == 0
-    restore_power(machine)
+    release_brake(machine, 0)
     assert running(machine) == window
     machine.advance(12 * MS)
     assert running(machine) == window
@@ -103,9 +111,45 @@ def test_run_with_power_off_and_on_is_that_of_small_steps(tmp_path: Path) -> Non
     fast, fine = (built(tmp_path, name)[0] for name in ("dc", "dc, rk4"))
     for machine in (fast, fine):
         machine.advance(20 * MS)
-        cut_power(machine)
+        switch(machine, False)
         machine.advance(30 * MS)
-        restore_power(machine)
+        switch(machine, True)
         machine.advance(60 * MS)
     assert running(fast) == Window.DC
     np.testing.assert_allclose(fast.y[:2], fine.y[:2], rtol=1e-6, atol=1e-9)
+
+
+def test_enabling_mends_no_broken_winding_no_lost_supply_and_no_jammed_brake(tmp_path: Path) -> None:
+    machine, _ = built(tmp_path, "dc")
+    faults = [Fault.model_construct(at=0.0, axis="A", kind=kind) for kind in ("winding-open", "brake-closes")]
+    for fault in faults:
+        apply_fault(machine, fault, ["A"])
+    switch(machine, False)
+    switch(machine, True)
+    assert machine.motors[0]["open"] == machine.motors[0]["brake_closed"] == 1
+    other, _ = built(tmp_path, "dc")
+    apply_fault(other, Fault.model_construct(at=0.0, axis=None, kind="power-off"), ["A"])
+    switch(other, False)
+    switch(other, True)
+    assert other.power["off"][0] == other.motors[0]["open"] == 1
+
+
+def test_one_drive_is_switched_off_alone_and_its_brake_waits_for_its_delay(tmp_path: Path) -> None:
+    axes = {"A": small.axis(**BRAKE), "B": small.axis(**BRAKE)}
+    machine = small.prepared(tmp_path, small.robot(axes=axes), small.rest(0.1)).machine
+    machine.advance(5 * MS)
+    machine.servo.enable([True, False])
+    machine.advance(6 * MS - 1)
+    assert machine.motors["open"].tolist() == [0, 1]
+    assert machine.motors["brake_closed"].tolist() == [0, 0]
+    assert machine.power["off"][0] == 0
+    machine.advance(6 * MS)
+    assert machine.motors["brake_closed"].tolist() == [0, 1]
+    machine.servo.enable(False)
+    machine.servo.enable([True, False])  # taken back before the plant has seen it
+    machine.advance(8 * MS)
+    assert machine.motors["brake_closed"].tolist() == [0, 1]
+    machine.servo.enable()
+    machine.advance(9 * MS)
+    assert not machine.motors["open"].any()
+    assert not machine.motors["brake_closed"].any()

@@ -38,15 +38,20 @@ def bus_voltage_of(description: RobotDescription) -> float:
     raise refuse(description, "power.bus_voltage", "missing: what feeds the motors; expected such as '75 V'")
 
 
-def timing_of(controller: Controller) -> Timing:
-    """Clocks and delays of the loops. Whatever way pulses become a speed, it is the mean over one period."""
+def timing_of(controller: Controller, motor: str | None = None) -> Timing:
+    """Clocks and delays of the loops, those of one motor or of servo drivers that take speeds.
+
+    Whatever way pulses become a speed, it is the mean over one period. Where the axis controller closes the speed
+    loop, that runs with the position loop, and what the axis controller delays is its current.
+    """
+    together = motor is not None and controller.speed_in_axis_controller(motor)
     return Timing(
         current_ns=controller.current_period_ns,
-        speed_ns=controller.speed_period_ns,
+        speed_ns=controller.axis_period_ns if together else controller.speed_period_ns,
         axis_ns=controller.axis_period_ns,
         current_delay=controller.computation_delay,
-        speed_delay=controller.speed_delay,
-        axis_delay=controller.axis_delay,
+        speed_delay=controller.axis_delay if together else controller.speed_delay,
+        axis_delay=0 if together else controller.axis_delay,
         speed_filter=(controller.speed_filter or 0.0) if controller.speed_sensing == "filtered" else 0.0,
     )
 
@@ -136,12 +141,13 @@ def required_scaling(description: RobotDescription, motor: str) -> Scaling:
             "missing: integers count its pulses; expected '{lines: 1000}'",
         )
     controller = controller_of(description)
+    together = controller.speed_in_axis_controller(motor)
     return Scaling(
         counts_per_turn=drive.counts_per_turn,
         current_limit=limit,
         bus_voltage=bus_voltage_of(description),
         axis_period=controller.axis_period,
-        speed_period=controller.speed_period,
+        speed_period=controller.axis_period if together else controller.speed_period,
         current_period=controller.current_period,
     )
 

@@ -24,10 +24,20 @@ class Sample(IntEnum):
     CURRENT = 4
 
 
+class DriveFault(IntEnum):
+    """What the drive of an axis reports about itself (``FEEDBACK.fault``)."""
+
+    NONE = 0
+    OVER_TEMPERATURE = 1  # of the winding
+
+
 FEEDBACK: np.dtype[Any] = np.dtype(
     [
         ("time", _WHOLE),  # instant of the samples [ns]
-        ("bus_voltage", _REAL),  # V
+        (
+            "bus_voltage",
+            _REAL,
+        ),  # V, of the intermediate circuit as the power stage measures it with every sample
         ("count", _WHOLE, (MAX_AXES,)),  # encoder, all four edges of a line counted
         ("edge_time", _REAL, (MAX_AXES,)),  # of the last edge before ``time`` [s]; -inf: no edge
         # currents of the winding, of the phases a and b of three-phase motors; A, or parts of the sensor's full
@@ -37,7 +47,7 @@ FEEDBACK: np.dtype[Any] = np.dtype(
         ("per_unit", _WHOLE, (MAX_AXES,)),
         ("pressure_a", _REAL, (MAX_AXES,)),  # Pa, of the chambers of a hydraulic axis
         ("pressure_b", _REAL, (MAX_AXES,)),
-        ("fault", _WHOLE, (MAX_AXES,)),  # 0: the drive is well
+        ("fault", _WHOLE, (MAX_AXES,)),  # a ``DriveFault``
     ]
 )
 
@@ -51,7 +61,8 @@ DRIVE_COMMAND: np.dtype[Any] = np.dtype(
         ("modulation_b", _REAL, (MAX_AXES,)),
         ("current", _REAL, (MAX_AXES,)),  # A, for drives that close the current loop themselves
         ("valve_current", _REAL, (MAX_AXES,)),  # A, of a servovalve
-        ("enable", _WHOLE, (MAX_AXES,)),
-        ("brake_released", _WHOLE, (MAX_AXES,)),
+        # lines, not samples: they hold from the instant at which they change, whatever ``next`` says
+        ("enable", _WHOLE, (MAX_AXES,)),  # 0: the bridge is off, no current flows
+        ("brake_released", _WHOLE, (MAX_AXES,)),  # 0: the brake has no voltage, and closes after its delay
     ]
 )

@@ -24,7 +24,10 @@ class Law(IntEnum):
 
 
 class Level(IntEnum):
-    """What the law of an axis commands; the loops below it stay those of the servo driver."""
+    """What the servo driver of an axis takes; the loops below stay its own.
+
+    Under the cascade a driver that takes currents leaves the speed loop to the axis controller.
+    """
 
     SPEED = 0
     CURRENT = 1
@@ -36,6 +39,7 @@ class InnerLoop(IntEnum):
 
     CURRENT = 0  # of a winding: current to voltage
     FIELD_ORIENTED = 1  # of three phases: currents d and q to a voltage vector
+    VALVE = 2  # of a servovalve: its amplifier makes the current that the loop above asks for
 
 
 class Task(IntEnum):
@@ -88,7 +92,8 @@ _REALS = (
     "counts_ref w_path a_path "
     # integrators, commands and measurements
     "sum_x sum_n sum_i sum_d w_command w_ref i_feedforward i_ref w_meas i_meas i_d_meas u_ref "
-    # modulation now and the one that waits for the next period (d and q or alpha and beta for three phases)
+    # modulation now and the one that waits for the next period (d and q or alpha and beta for three phases), or the
+    # current of a valve
     "m_a m_b next_a next_b "
     # commands that wait for the next period of their loop: speed, current and the current fed forward
     "next_w next_i next_feedforward "
@@ -111,8 +116,9 @@ SERVO = np.dtype(
         for name in (
             # axis periods in a main period, and those since the last setpoint; delays of the loops in periods
             *("ratio", "tick", "delay", "speed_delay", "axis_delay"),
-            # computed: some axis runs under computed torque; feeds: some current is fed forward
-            *("computed", "feeds"),
+            # computed: some axis runs under computed torque; feeds: some current is fed forward; closes_speed: the
+            # axis controller closes the speed loop of some axis
+            *("computed", "feeds", "closes_speed"),
             # due: tasks (bits) that are still to run at this instant; asking: a Python law has to answer first;
             # no_number: a law gave no number
             *("due", "asking", "no_number"),

@@ -36,7 +36,8 @@ AT_VOLTAGE, AT_CURRENT, AT_SPEED = (
     int(Saturation.CURRENT),
     int(Saturation.SPEED_COMMAND),
 )
-INVERSE_TIME, FIELD_ORIENTED = int(Sensing.INVERSE_TIME), int(InnerLoop.FIELD_ORIENTED)
+INVERSE_TIME = int(Sensing.INVERSE_TIME)
+FIELD_ORIENTED, VALVE = int(InnerLoop.FIELD_ORIENTED), int(InnerLoop.VALVE)
 MAIN, AXIS, DRIVER, BRIDGE, LAW = (
     int(task) for task in (Task.MAIN, Task.AXIS, Task.SPEED, Task.CURRENT, Task.LAW)
 )
@@ -56,7 +57,7 @@ def run_tasks(
     if runs(servo, MAIN):
         take_setpoints(servo, axes, setpoints, tasks)
     if runs(servo, AXIS):
-        axis_controller(servo, axes, inverse, feedback)
+        axis_controller(servo, axes, inverse, feedback, now)
     if runs(servo, LAW):
         user_law(servo, axes, feedback, now)
         if servo.asking or servo.no_number:
@@ -66,7 +67,7 @@ def run_tasks(
     if runs(servo, BRIDGE):
         current_controller(servo, axes, feedback, command)
         command.period_start = now
-    plan_samples(tasks, command)
+    plan_samples(servo, tasks, command)
 
 
 @kernel
@@ -102,7 +103,7 @@ def runs(servo: Any, task: int) -> bool:
 
 
 @helper
-def plan_samples(tasks: Any, command: Any) -> None:
+def plan_samples(servo: Any, tasks: Any, command: Any) -> None:
     """Tell when the servo samples next, and what."""
     following = tasks[0, 0]
     for task in range(1, TASKS):
@@ -111,7 +112,7 @@ def plan_samples(tasks: Any, command: Any) -> None:
     for task in range(1, TASKS):
         if tasks[task, 0] == following:
             wanted |= COUNT
-    if tasks[DRIVER, 0] == following:
+    if tasks[DRIVER, 0] == following or (servo.closes_speed and tasks[AXIS, 0] == following):
         wanted |= EDGE
     if tasks[BRIDGE, 0] == following:
         wanted |= CURRENTS
@@ -137,8 +138,8 @@ def take_setpoints(servo: Any, axes: Any, setpoints: Any, tasks: Any) -> None:
 
 
 @part
-def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any) -> None:
-    """Interpolate, close the position loop, feed forward what the model knows."""
+def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any, now: int) -> None:
+    """Interpolate, close the position loop, feed forward what the model knows; close speed loops of its own."""
     share = min(servo.tick / servo.ratio, 1.0)
     servo.tick += 1
     for j in range(axes.shape[0]):
@@ -154,14 +155,28 @@ def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any) -> None:
         feed_forward(servo, axes, inverse)
     if servo.computed:
         computed_torque(servo, axes, inverse)
+    if servo.closes_speed:
+        for j in range(axes.shape[0]):
+            if closes_speed(axes[j]):
+                find_speed(axes[j], feedback, j, servo.T_axis, now)
+                close_speed_loop(axes[j], axes[j].w_command, servo.T_axis)
     if servo.axis_delay:
         for j in range(axes.shape[0]):
             delay_axis_commands(servo, axes[j])
 
 
 @helper
+def closes_speed(axis: Any) -> bool:
+    """Whether the axis controller closes the speed loop: a cascade whose servo driver takes a current."""
+    return axis.law == CASCADE and axis.level == CURRENT  # type: ignore[no-any-return]
+
+
+@helper
 def delay_axis_commands(servo: Any, axis: Any) -> None:
     """What the axis controller computed a period ago acts; what it has computed now waits."""
+    if closes_speed(axis):
+        axis.i_ref, axis.next_i = axis.next_i, axis.i_ref
+        return
     if axis.law == CASCADE:
         axis.w_command, axis.next_w = axis.next_w, axis.w_command
     elif axis.law == COMPUTED:
@@ -175,7 +190,7 @@ def delay_axis_commands(servo: Any, axis: Any) -> None:
 
 @part
 def user_law(servo: Any, axes: Any, feedback: Any, now: int) -> None:
-    """A law of the user: reads references and measurements, writes one command per motor."""
+    """A law of the user: reads references and measurements of all motors, commands those that are its own."""
     m = axes.shape[0]
     for j in range(m):
         axis = axes[j]
@@ -191,6 +206,8 @@ def user_law(servo: Any, axes: Any, feedback: Any, now: int) -> None:
         return
     call_law(servo.law_at, now * NANO, servo.signals_at, servo.memory_at, servo.command_at)
     for j in range(m):
+        if axes[j].law != COMPILED:
+            continue
         if servo.command[j] != servo.command[j]:
             servo.no_number = 1
             return
@@ -220,18 +237,33 @@ def speed_controller(servo: Any, axes: Any, feedback: Any, now: int) -> None:
     """A/D of the command, speed from pulses, PI speed loop."""
     for j in range(axes.shape[0]):
         axis = axes[j]
-        axis.count = feedback.count[j]
-        timed = 0.0
-        if axis.sensing == INVERSE_TIME:
-            timed = edge_rate(axis, feedback.edge_time[j], now * NANO) / axis.counts_per_rad
-        measure_speed(axis, servo.T_speed, timed)
-        axis.last_count = axis.count
+        if closes_speed(axis):
+            continue
+        find_speed(axis, feedback, j, servo.T_speed, now)
         if axis.level == SPEED and axis.law != COMPUTED:
-            axis.w_ref = quantise(axis.w_command, axis.w_max, axis.command_bits)
-            axis.saturation &= ~AT_CURRENT
-            speed_loop(axis, servo.T_speed)
+            command = quantise(axis.w_command, axis.w_max, axis.command_bits)
+            close_speed_loop(axis, command, servo.T_speed)
             if servo.speed_delay:
                 axis.i_ref, axis.next_i = axis.next_i, axis.i_ref
+
+
+@helper
+def find_speed(axis: Any, feedback: Any, j: int, T: float, now: int) -> None:
+    """Speed of an axis from the pulses since the last sample of its speed loop, a period T [s] ago."""
+    axis.count = feedback.count[j]
+    timed = 0.0
+    if axis.sensing == INVERSE_TIME:
+        timed = edge_rate(axis, feedback.edge_time[j], now * NANO) / axis.counts_per_rad
+    measure_speed(axis, T, timed)
+    axis.last_count = axis.count
+
+
+@helper
+def close_speed_loop(axis: Any, w_ref: float, T: float) -> None:
+    """PI speed loop, wherever it runs."""
+    axis.w_ref = w_ref
+    axis.saturation &= ~AT_CURRENT
+    speed_loop(axis, T)
 
 
 @helper
@@ -244,33 +276,61 @@ def in_amperes(axis: Any, feedback: Any, j: int, reading: float) -> float:
 
 @part
 def current_controller(servo: Any, axes: Any, feedback: Any, command: Any) -> None:
-    """Innermost loop of every axis: modulation of its bridge for the coming period."""
+    """Innermost loop of every axis, for the coming period: one function for each kind of it (``InnerLoop``).
+
+    Each gives two numbers, which wait for a period where the servo computes that long: the modulation of a bridge, or
+    the current of a valve.
+    """
     T = servo.T_current
     for j in range(axes.shape[0]):
         axis = axes[j]
         if axis.inner == FIELD_ORIENTED:
-            angle = axis.pole_pairs_hat * feedback.count[j] / axis.counts_per_rad
-            i_d, i_q = rotor_currents(feedback.current_a[j], feedback.current_b[j], angle)
-            axis.i_d_meas, axis.i_meas = (
-                in_amperes(axis, feedback, j, i_d),
-                in_amperes(axis, feedback, j, i_q),
-            )
-            ahead = axis.pole_pairs_hat * axis.w_meas * T * (0.5 + servo.delay)
-            axis.saturation &= ~AT_VOLTAGE
-            u_a, u_b = field_oriented_loop(axis, T, angle + ahead)
-            m_a, m_b = u_a / axis.u_max, u_b / axis.u_max
+            m_a, m_b = phases_loop(servo, axis, feedback, j, T)
+        elif axis.inner == VALVE:
+            m_a, m_b = valve_loop(axis, feedback, j), 0.0
         else:
-            axis.i_meas = in_amperes(axis, feedback, j, feedback.current_a[j])
-            if axis.level != VOLTAGE:
-                axis.saturation &= ~AT_VOLTAGE
-                current_loop(axis, T)
-            m_a, m_b = axis.u_ref / axis.u_max, 0.0
+            m_a, m_b = winding_loop(axis, feedback, j, T), 0.0
         if servo.delay:
             m_a, axis.next_a = axis.next_a, m_a
             m_b, axis.next_b = axis.next_b, m_b
         axis.m_a, axis.m_b = m_a, m_b
-        command.modulation_a[j], command.modulation_b[j] = m_a, m_b
-        command.current[j] = axis.i_ref
+        if axis.inner == VALVE:
+            command.valve_current[j] = m_a
+        else:
+            command.modulation_a[j], command.modulation_b[j] = m_a, m_b
+            command.current[j] = axis.i_ref
+
+
+@helper
+def winding_loop(axis: Any, feedback: Any, j: int, T: float) -> float:
+    """Modulation of the bridge of one winding."""
+    axis.i_meas = in_amperes(axis, feedback, j, feedback.current_a[j])
+    if axis.level != VOLTAGE:
+        axis.saturation &= ~AT_VOLTAGE
+        current_loop(axis, T)
+    return axis.u_ref / axis.u_max  # type: ignore[no-any-return]
+
+
+@helper
+def phases_loop(servo: Any, axis: Any, feedback: Any, j: int, T: float) -> tuple[float, float]:
+    """Modulation of the bridge of three phases, its alpha and beta component."""
+    angle = axis.pole_pairs_hat * feedback.count[j] / axis.counts_per_rad
+    i_d, i_q = rotor_currents(feedback.current_a[j], feedback.current_b[j], angle)
+    axis.i_d_meas, axis.i_meas = in_amperes(axis, feedback, j, i_d), in_amperes(axis, feedback, j, i_q)
+    ahead = axis.pole_pairs_hat * axis.w_meas * T * (0.5 + servo.delay)
+    axis.saturation &= ~AT_VOLTAGE
+    u_a, u_b = field_oriented_loop(axis, T, angle + ahead)
+    return u_a / axis.u_max, u_b / axis.u_max
+
+
+@helper
+def valve_loop(axis: Any, feedback: Any, j: int) -> float:
+    """Current of a servovalve [A]: what the loop above asks for, within its limit, which the loop above keeps.
+
+    A loop around the pressures ``feedback.pressure_a``, ``pressure_b`` of the chambers belongs here.
+    """
+    axis.i_meas = feedback.current_a[j]
+    return axis.i_ref  # type: ignore[no-any-return]
 
 
 @helper

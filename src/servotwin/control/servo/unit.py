@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from servotwin.compiled.numeric import Stream, random_stream
 from servotwin.control.servo.ports import DRIVE_COMMAND, FEEDBACK, Sample
 from servotwin.control.servo.records import SERVO, Task
 from servotwin.control.servo.tasks import step_servo
 
 NEVER = 1 << 62
+# fields of an axis that are zero when its drive is enabled: integrators, and commands that act or wait
+BEGIN_EMPTY = (
+    *("sum_x", "sum_n", "sum_i", "sum_d", "acc_x", "acc_n", "acc_i", "acc_d"),
+    *("i_ref", "w_command", "next_i", "next_w", "next_feedforward"),
+)
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -41,6 +48,33 @@ class ServoUnit:
             self.feedback, self.command, now_ns,
         )  # fmt: skip
 
+    def enable(self, on: bool | Sequence[bool] = True, counts: Array | None = None) -> None:
+        """Enable the drives that are ``on``, all or by axis, with their brakes released; switch the others off.
+
+        Drives that were off begin at the reference ``counts`` (m,), by default where they stand, with empty
+        integrators.
+        """
+        m = len(self.axes)
+        wanted = np.broadcast_to(np.asarray(on, dtype=np.int64), m)
+        enable, released = self.command["enable"][0, :m], self.command["brake_released"][0, :m]
+        begins = (wanted != 0) & (enable == 0)
+        enable[:] = released[:] = wanted
+        for name in BEGIN_EMPTY:
+            self.axes[name][begins] = 0
+        stand = self.feedback["count"][0, :m] if counts is None else counts
+        for name in ("from_counts", "to_counts", "counts_ref"):
+            self.axes[name][begins] = stand[begins]
+
+    @property
+    def enabled(self) -> bool:
+        """Whether any drive is enabled."""
+        return bool(self.command["enable"][0, : len(self.axes)].any())
+
+    @property
+    def faults(self) -> Any:
+        """What the drives report (m,): a ``DriveFault`` for each axis."""
+        return self.feedback["fault"][0, : len(self.axes)]
+
     @property
     def asks(self) -> bool:
         """Whether a law in Python has to answer before the loops below it run."""
@@ -56,11 +90,12 @@ def servo_unit(
     """
     feedback, command = ports or (np.zeros(1, FEEDBACK), np.zeros(1, DRIVE_COMMAND))
     feedback["time"] = command["period_start"] = -1
+    command["enable"][0, : len(axes)] = command["brake_released"][0, : len(axes)] = 1
     command["next"], command["samples"] = 0, Sample.COUNT | Sample.EDGE | Sample.CURRENT
     fields: Any = SERVO.fields
     for name, array in (("model_at", "model_buffer"), ("signals_at", "signals"), ("command_at", "command")):
         servo[name] = servo.ctypes.data + fields[array][1]
-    random = np.array([seed], dtype=np.uint64)
+    random = random_stream(seed, Stream.JITTER)
     return ServoUnit(servo, axes, tasks, np.zeros((1, len(axes), 3)), inverse, random, feedback, command)
 
 

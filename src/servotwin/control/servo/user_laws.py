@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,12 +36,13 @@ class PythonLaw:
     """A law in Python: ``compute(time [s], signals) -> one command per motor``, every ``period`` [s].
 
     ``level`` says what it commands: ``speed`` [rad/s], ``current`` [A] or ``voltage`` [V]; the loops below
-    stay those of the servo driver.
+    stay those of the servo driver. Levels by motor name those that it commands; the others keep the robot's
+    cascade, and what the law gives for them is not used.
     """
 
     compute: Callable[[float, Signals], Any]
     period: float
-    level: str = "current"
+    level: str | Mapping[str, str] = "current"
 
     def __post_init__(self) -> None:
         check(self.period, self.level)
@@ -58,7 +59,7 @@ class CompiledLaw:
     compute: Callable[..., None]
     period: float
     motors: int
-    level: str = "current"
+    level: str | Mapping[str, str] = "current"
     memory: int = 1
 
     def __post_init__(self) -> None:
@@ -83,12 +84,28 @@ class CompiledLaw:
 UserLaw = PythonLaw | CompiledLaw
 
 
-def check(period: float, level: str) -> None:
+def levels_of(law: UserLaw, motors: Sequence[str]) -> dict[str, str]:
+    """What a law commands, by the motors that it commands."""
+    if isinstance(law.level, str):
+        return dict.fromkeys(motors, law.level)
+    for name in law.level:
+        if name not in motors:
+            raise InputError(
+                f"'{name}' is not a motor; expected some of {', '.join(motors[:12])}", field="level"
+            )
+    return dict(law.level)
+
+
+def check(period: float, level: str | Mapping[str, str]) -> None:
     """Complain about a law that cannot run."""
     if not is_period(period):
         raise InputError(
             f"{period:g} s is no period; expected a whole number of nanoseconds, 1e-9 s or more, such as 1.6e-3",
             field="period",
         )
-    if level not in LEVELS:
-        raise InputError(f"'{level}' is not accepted; expected one of {', '.join(LEVELS)}", field="level")
+    levels = [level] if isinstance(level, str) else list(level.values())
+    if not levels:
+        raise InputError("no motor is commanded; expected levels by motor, {A: speed}", field="level")
+    for one in levels:
+        if one not in LEVELS:
+            raise InputError(f"'{one}' is not accepted; expected one of {', '.join(LEVELS)}", field="level")

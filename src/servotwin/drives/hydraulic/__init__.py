@@ -17,7 +17,7 @@ def _problem(motor: Any) -> tuple[str, str] | None:
 HYDRAULIC = ActuatorKind(
     name="hydraulic",
     code=5,
-    feed=Feed.COMMAND,
+    feed=Feed.VALVE,
     needed=("valve",),
     states=("spool", "spool_speed", "pressure_a", "pressure_b"),
     problem=_problem,

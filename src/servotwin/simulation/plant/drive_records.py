@@ -12,7 +12,7 @@ from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.motors import required_counts, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import Power, RobotDescription
-from servotwin.drives.kind import Winding
+from servotwin.drives.kind import Feed, Winding
 from servotwin.drives.records import FREE, MOTOR, POWER, SENSOR, STUCK, zeros
 from servotwin.simulation.plant.friction_data import shaft_curve
 from servotwin.simulation.scenario.parts import Solver
@@ -34,11 +34,15 @@ def motor_records(description: RobotDescription) -> Any:
     elastic = 0
     for record, drive in zip(records, drives, strict=True):
         kind = drive.actuator
-        record["kind"], record["feed"], record["width"] = kind.code, kind.feed, len(kind.states)
+        record["kind"], record["width"] = kind.code, len(kind.states)
+        record["feed"], record["valve"] = Feed.COMMAND if kind.valve else kind.feed, int(kind.valve)
         record["exact"], record["loss_at"] = int(kind.exact), -1
         fill_winding(record, drive.electrical, bridge if kind.bridge else 0.0)
         record["J"] = drive.rotor_inertia
-        record["brake_torque"] = drive.brake.torque if drive.brake is not None else 0.0
+        record["brake_torque"], record["brake_delay"] = 0.0, -1
+        if drive.brake is not None:
+            record["brake_torque"] = drive.brake.torque
+            record["brake_delay"] = round(drive.brake.delay * 1e9)
         elastic += fill_gear(record, description, drive, elastic)
         curve = shaft_curve(description, drive)
         fill_friction(record, curve)
@@ -99,6 +103,7 @@ def fill_thermal(record: Any, data: Thermal | None) -> None:
     """Thermal network, at the temperature of its surroundings; without data the winding keeps it."""
     ambient = AMBIENT if data is None else data.reference_temperature
     record["T_w"] = record["T_h"] = record["T_ref"] = record["T_ambient"] = record["T_peak"] = ambient
+    record["T_limit"] = math.inf if data is None or data.limit is None else data.limit
     if data is None:
         return
     record["R_wh"], record["R_ha"] = data.winding_to_housing, data.housing_to_ambient

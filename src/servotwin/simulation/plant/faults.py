@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from servotwin.description.drive_data import DriveData, drive_of, drives_of
-from servotwin.drives.records import FREE
 from servotwin.simulation.plant.machine import Machine
-from servotwin.simulation.plant.stored_energy import magnetic_energy
+from servotwin.simulation.plant.switched_drives import close_brake, open_winding
 from servotwin.simulation.scenario.parts import Fault
 from servotwin.simulation.scenario.scenario import Scenario
-from servotwin.simulation.windows.choice import choose_window
 
 
 def fault_times(scenario: Scenario) -> list[tuple[int, Fault]]:
@@ -54,44 +52,16 @@ def apply_fault(machine: Machine, fault: Fault, motors: Sequence[str]) -> None:
     elif fault.kind == "current-sensor-offset":
         machine.sensors["current_offset"][j] = value
     elif fault.kind == "winding-open":
+        machine.drives.broken.add(j)
         open_winding(machine, j)
     else:
+        machine.drives.jammed.add(j)
         close_brake(machine, j)
 
 
 def cut_power(machine: Machine) -> None:
-    """Switch all bridges off: no current flows any more."""
+    """Take the supply away: no current flows any more, whatever the servo enables."""
+    machine.drives.lost = True
     machine.power["off"] = 1
     for j in range(len(machine.motors)):
         open_winding(machine, j)
-
-
-def restore_power(machine: Machine) -> None:
-    """Switch the bridges on again, with every winding closed and every brake open."""
-    motors = machine.motors
-    machine.power["off"] = 0
-    motors["open"] = motors["brake_closed"] = 0
-    motors["mode"][motors["dry"] == 0] = FREE
-    choose_window(machine)
-
-
-def open_winding(machine: Machine, j: int) -> None:
-    """Interrupt a motor's current; the energy in its inductance goes into the bridge."""
-    motor, y = machine.motors[j], machine.y
-    motor["open"] = 1
-    choose_window(machine)
-    at = int(motor["current_at"])
-    if at < 0 or not motor["exact"]:
-        return
-    machine.world["state"]["heat"][0, j, 1] += magnetic_energy(motor, y)
-    y[at : at + int(motor["width"])] = 0.0
-
-
-def close_brake(machine: Machine, j: int) -> None:
-    """Close the brake of a motor: dry friction that was not there before."""
-    motor = machine.motors[j]
-    motor["brake_closed"] = 1
-    if motor["mode"] == FREE:
-        motor["mode"] = int(motor["w"] > 0.0) - int(motor["w"] < 0.0)
-        motor["slack"] = 0.0
-    choose_window(machine)

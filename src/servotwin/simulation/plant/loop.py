@@ -13,7 +13,7 @@ from servotwin.compiled.jit import allocator, kernel, part
 from servotwin.compiled.native_calls import call_piece
 from servotwin.control.servo.tasks import run_tasks
 from servotwin.drives.pwm import h_bridge, three_phase
-from servotwin.simulation.plant.actuators import COMMAND, HYDRAULIC, THREE_PHASE
+from servotwin.simulation.plant.actuators import COMMAND, THREE_PHASE
 from servotwin.simulation.plant.generated_rk4 import CLOSE, count_intervals, next_edge
 from servotwin.simulation.plant.rates import call_on_plant
 from servotwin.simulation.plant.recording import (
@@ -25,7 +25,7 @@ from servotwin.simulation.plant.recording import (
     record,
     watch_peaks,
 )
-from servotwin.simulation.plant.sensing import sense, true_currents
+from servotwin.simulation.plant.sensing import report_faults, sense, true_currents
 from servotwin.simulation.plant.status import (
     LAW_NOT_A_NUMBER,
     LAW_WANTED,
@@ -74,6 +74,7 @@ def run(
             log_motion(world, log_out)
         if end == world.record.row_next:
             record(world, motors, sensors, axes, logs, rows_out)
+    report_faults(world, motors, feedback)
     if world.record.closing:
         close_record(world, motors, sensors, axes, logs, rows_out, log_out)
 
@@ -84,9 +85,8 @@ def power_stage(world: Any, power: Any, motors: Any, servo: Any, command: Any) -
     world.state.period_start = world.state.now
     for j in range(world.m):
         motor = motors[j]
-        motor.current_command = command.current[j]  # the wire carries a current
-        if motor.kind == HYDRAULIC:
-            motor.current_command = command.valve_current[j]
+        # the wire carries a current
+        motor.current_command = command.valve_current[j] if motor.valve else command.current[j]
         motor.torque_command = motor.K * motor.current_command
         switch_pattern(
             world, power, motor, j, command.modulation_a[j], command.modulation_b[j], servo.T_current

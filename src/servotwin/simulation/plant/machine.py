@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.compiled.numeric import Stream, random_stream
 from servotwin.control.servo.axis_data import bus_voltage_of, controller_of
 from servotwin.control.servo.records import InnerLoop
 from servotwin.control.servo.unit import ServoUnit
@@ -52,6 +53,7 @@ from servotwin.simulation.plant.records import (
 from servotwin.simulation.plant.servo_records import build_servo
 from servotwin.simulation.plant.start import Start, Started, begin
 from servotwin.simulation.plant.status import PIECE_MISSING, SERVO_WANTED
+from servotwin.simulation.plant.switched_drives import SwitchedDrives
 from servotwin.simulation.scenario.parts import Solver
 from servotwin.simulation.windows.choice import Method, Window, first_choice
 
@@ -80,6 +82,7 @@ class Machine:
     log: Array
     zoom: Array
     kept: list[Any] = field(default_factory=list)  # kernels whose addresses the records hold
+    drives: SwitchedDrives = field(default_factory=SwitchedDrives)  # which are enabled, and brakes that close
     own: dict[int, OwnActuator] = field(default_factory=dict)  # actuators of the user's, by motor
     hydraulic: HydraulicDrives = field(default_factory=HydraulicDrives)
     compile_s: float = 0.0  # spent on pieces that a run met on its way
@@ -87,9 +90,10 @@ class Machine:
     exchange: Callable[[ServoUnit], None] | None = None  # with a servo elsewhere
 
     def advance(self, until_ns: int) -> None:
-        """Simulate up to an instant [ns]."""
-        self.run(until_ns)
+        """Simulate up to an instant [ns]; drives and brakes are switched as the servo commands."""
         while True:
+            self.drives.obey(self)
+            self.run(self.drives.until(until_ns))
             status = self.world["state"]["status"][0]
             if status == PIECE_MISSING:
                 self.world["state"]["status"] = 0
@@ -99,9 +103,8 @@ class Machine:
             elif status == SERVO_WANTED and self.exchange is not None:
                 self.exchange(self.servo)
                 self.world["state"]["status"] = 0
-            else:
+            elif status != 0 or not self.drives.close_due(self, until_ns):
                 return
-            self.run(until_ns)
 
     def hand_over(self, exchange: Callable[[ServoUnit], None]) -> None:
         """Let a servo elsewhere drive this plant: ``exchange`` gives it FEEDBACK and fills in its DRIVE_COMMAND."""
@@ -202,8 +205,10 @@ def build_machine(
     # a driver that nothing tells the full scale of its sensor gets amperes
     sensors["current_full_scale"][servo.axes["current_range_hat"] == 0.0] = 0.0
     # the drive of a synchronous motor closes its loop in rotor coordinates; an ideal one takes its place with a current
-    servo.axes["inner"] = np.where(
-        motors["feed"] == Feed.THREE_PHASE, InnerLoop.FIELD_ORIENTED, InnerLoop.CURRENT
+    servo.axes["inner"] = np.select(
+        [motors["valve"] != 0, motors["feed"] == Feed.THREE_PHASE],
+        [InnerLoop.VALVE, InnerLoop.FIELD_ORIENTED],
+        InnerLoop.CURRENT,
     )
     machine = Machine(
         world,
@@ -212,7 +217,7 @@ def build_machine(
         sensors,
         stop_records(plant, truth),
         zeros(AXIS_LOG, m),
-        np.array([seed], dtype=np.uint64),
+        random_stream(seed, Stream.NOISE),
         servo,
         np.zeros((rows, HEAD + n_x + n + PER_ROW * m)),
         np.zeros((FIRST_LOG, PER_LOG + int(world["n_x"][0]))),
@@ -230,6 +235,7 @@ def build_machine(
     fill_schemes(machine, solver)
     attach_step(machine, plant)
     attach_pieces(machine, every=every_piece)
+    machine.run(0)  # nothing moves; the drives report their faults
     return machine
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from servotwin.compiled import complaints
 from servotwin.description.drive_data import DriveData, drives_of
-from servotwin.description.nodes import one_line, quoted
+from servotwin.description.nodes import quoted
 from servotwin.description.problems import find, refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.description.units import did_you_mean, dimension_of, parse_quantity
@@ -21,6 +25,10 @@ from servotwin.mechanism.model import Array
 from servotwin.simulation.scenario.law_file import announce_code, load_module
 
 RESIDUAL = 1e-9  # of the torque that a balance must give
+NOTES = (
+    5  # numbers about the first failure: that there was one, angle, speed, command, supply; then the states
+)
+SENSIBLE = 1e6  # rad/s, beyond which a run has diverged whatever an actuator does
 TRIAL = 1e-3  # command, speed and states with which the functions are tried before a run
 
 
@@ -40,30 +48,30 @@ class OwnActuator:
 
     @cached_property
     def rates(self) -> Any:
-        """``rates`` compiled by numba, with its indices checked: for all calls but those of the plant."""
-        return self._compiled(self.declared.rates, "rates", checked=True)
+        """``rates`` compiled by numba, with its indices checked: they write into the records of the plant."""
+        return self._compiled(self.declared.rates, "rates")
 
     @cached_property
     def energy(self) -> Any:
         """``energy`` compiled by numba; None if nothing is stored."""
         energy = self.declared.energy
-        return None if energy is None else self._compiled(energy, "energy", checked=True)
+        return None if energy is None else self._compiled(energy, "energy")
 
-    def _compiled(self, function: Callable[..., Any], name: str, *, checked: bool) -> Any:
+    def _compiled(self, function: Callable[..., Any], name: str) -> Any:
         from numba import njit
 
-        if not callable(function):
-            raise self.refuse(f"its {name} is no function; expected one")
-        if hasattr(function, "py_func") and not checked:
-            return function  # compiled by the user
-        return njit(error_model="numpy", boundscheck=checked)(getattr(function, "py_func", function))
+        plain = getattr(function, "py_func", function)  # what the user has compiled is compiled with checks
+        odd = inspect.isgeneratorfunction(plain) or inspect.iscoroutinefunction(plain)
+        if odd or not isinstance(plain, FunctionType):
+            raise self.refuse(f"its {name} is no plain function; expected one that numba can compile")
+        return njit(error_model="numpy", boundscheck=True)(plain)
 
     @cached_property
     def callback(self) -> Any:
-        """The compiled function that the plant calls by its address."""
+        """The compiled function that the plant calls by its address; where ``rates`` raises, it gives no numbers."""
         from numba import carray, cfunc, types
 
-        rates = self._compiled(self.declared.rates, "rates", checked=False)
+        rates = self.rates
         width, count = max(self.width, 1), max(len(self.parameters), 1)
         pointer, real = types.CPointer(types.float64), types.float64
 
@@ -71,24 +79,59 @@ class OwnActuator:
         def call(
             x: Any, dx: Any, out: Any, p: Any, theta: float, w: float, command: float, supply: float
         ) -> None:
-            rates(
-                carray(x, (width,)), theta, w, command, supply, carray(p, (count,)), carray(dx, (width,)),
-                carray(out, (OUTPUTS,)),
-            )  # fmt: skip
+            states, given = carray(x, (width,)), carray(out, (OUTPUTS,))
+            try:
+                rates(states, theta, w, command, supply, carray(p, (count,)), carray(dx, (width,)), given)
+            except Exception:  # noqa: BLE001 - code of the user's may raise anything
+                given[EFFORT] = np.nan
+            notes = carray(p, (count + NOTES + width,))
+            if notes[count] == 0.0 and not math.isfinite(given[EFFORT]) and abs(w) < SENSIBLE:
+                notes[count], notes[count + 1], notes[count + 2] = 1.0, theta, w
+                notes[count + 3], notes[count + 4] = command, supply
+                for k in range(width):
+                    notes[count + NOTES + k] = states[k]
 
         return call
+
+    @cached_property
+    def memory(self) -> Array:
+        """What the callback reads and writes: the parameters, then the first state in which there was no effort."""
+        count = max(len(self.parameters), 1)
+        memory = np.zeros(count + NOTES + max(self.width, 1))
+        memory[: len(self.parameters)] = self.parameters
+        return memory
+
+    def trouble(self) -> str:
+        """What was wrong with it in a run, and where; empty if nothing was."""
+        notes = self.memory[max(len(self.parameters), 1) :]
+        if not notes[0]:
+            return ""
+        theta, w, command, supply = (float(value) for value in notes[1:NOTES])
+        said = "it gives no finite effort"
+        try:
+            self.evaluate(notes[NOTES : NOTES + self.width].copy(), theta, w, command, supply)
+        except Exception as error:  # noqa: BLE001 - code of the user's may raise anything
+            said = f"it raises{complaints.complaint(error)}"
+        return f"{said}, at theta {theta:.6g}, w {w:.6g}, command {command:.6g}, supply {supply:.6g}"
 
     def evaluate(
         self, x: Array, theta: float, w: float, command: float, supply: float
     ) -> tuple[Array, Array]:
         """Rates of the states, and effort, power and loss."""
         dx, out = np.zeros(self.width), np.zeros(OUTPUTS)
-        self.rates(x, theta, w, command, supply, self.parameters, dx, out)
+        returned = self.rates(x, theta, w, command, supply, self.parameters, dx, out)
+        if returned is not None:
+            raise self.refuse("its rates return a value; expected that they fill dx and out")
         return dx, out
 
     def stored(self, x: Array) -> float:
         """Energy that it holds [J]."""
-        return 0.0 if self.energy is None else float(self.energy(x, self.parameters))
+        if self.energy is None:
+            return 0.0
+        try:
+            return float(self.energy(x, self.parameters))
+        except Exception as error:
+            raise self.refuse(f"its energy cannot be computed{complaints.complaint(error)}") from error
 
     def check(self) -> None:
         """Refuse functions that numba cannot compile, that reach beyond their arrays, or that give no numbers."""
@@ -99,10 +142,9 @@ class OwnActuator:
         except ServotwinError:
             raise
         except Exception as error:
-            told = next((line for line in str(error).splitlines() if line.strip()), "")
-            raise self.refuse(
-                f"it cannot be computed: {one_line(f'{type(error).__name__}: {told}', 200)}"
-            ) from error
+            raise self.refuse(f"it cannot be computed{complaints.complaint(error)}") from error
+        if (x != TRIAL).any():
+            raise self.refuse("it changes its states x; expected that it fills their rates dx, and out")
         if not (np.isfinite(dx).all() and np.isfinite(out).all() and np.isfinite(stored)):
             raise self.refuse(
                 "it gives no finite numbers for small ones; expected rates, effort, power and loss"
@@ -185,13 +227,24 @@ def _check_declared(declared: Actuator, complaint: Callable[[str], InputError]) 
         ("states", declared.states, MOST_STATES),
         ("parameters", declared.parameters, MOST_PARAMETERS),
     ):
+        if not _are_texts(names):
+            raise complaint(
+                f"its {what} are {quoted(str(names))}; expected names with units, such as {{'force': 'N'}}"
+            )
         if len(names) > most:
             raise complaint(f"{len(names)} {what}; expected at most {most}")
         for name, unit in names.items():
             try:
-                dimension_of(str(unit))
+                dimension_of(unit)
             except ValueError as error:
                 raise complaint(f"{what} {quoted(str(name))}: {error}") from None
+
+
+def _are_texts(names: object) -> bool:
+    """Whether something maps texts to texts, as declared names and units do."""
+    return isinstance(names, Mapping) and all(
+        isinstance(text, str) for pair in names.items() for text in pair
+    )
 
 
 def _parameters(description: RobotDescription, drive: DriveData, declared: Actuator) -> Array:
@@ -220,10 +273,10 @@ def attach_own(motors: Any, own: dict[int, OwnActuator]) -> list[Any]:
     """Enter widths and addresses in the records of the motors; what must be kept while they are used."""
     kept: list[Any] = []
     for j, actuator in own.items():
-        values = actuator.parameters if len(actuator.parameters) else np.zeros(1)
         motors[j]["width"] = actuator.width
-        motors[j]["own_rates"], motors[j]["own_parameters"] = actuator.callback.address, values.ctypes.data
-        kept += [actuator.callback, values]
+        motors[j]["own_rates"] = actuator.callback.address
+        motors[j]["own_parameters"] = actuator.memory.ctypes.data
+        kept += [actuator.callback, actuator.memory]
     return kept
 
 
@@ -237,3 +290,9 @@ def own_warnings(description: RobotDescription, method: str) -> list[str]:
         for drive in drives_of(description)
         if not drive.actuator.exact
     ]
+
+
+def troubles(own: Iterable[OwnActuator]) -> list[str]:
+    """Actuators of the user's that gave no numbers in a run, a line for each."""
+    said = [(actuator.motor, actuator.trouble()) for actuator in own]
+    return [f"the actuator of motor {motor}: {text}" for motor, text in said if text]

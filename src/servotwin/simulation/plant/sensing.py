@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.compiled.jit import helper, part
-from servotwin.control.servo.ports import Sample
+from servotwin.control.servo.ports import DriveFault, Sample
 from servotwin.drives.pmsm.model import stator_currents
 from servotwin.drives.sensors import edge_time, read_count, read_current, read_phase_currents
 from servotwin.simulation.plant.actuators import THREE_PHASE
 from servotwin.simulation.windows.general_window import bus_voltage
 
 NANO = 1e-9
+WELL, OVER_TEMPERATURE = int(DriveFault.NONE), int(DriveFault.OVER_TEMPERATURE)
 COUNT, EDGE, CURRENT = int(Sample.COUNT), int(Sample.EDGE), int(Sample.CURRENT)
 
 
@@ -39,6 +40,14 @@ def sense(world: Any, motors: Any, sensors: Any, feedback: Any, samples: int, no
             feedback.edge_time[j] = edge_time(sensor, motor.theta, motor.w, world.state.now * NANO)
         if samples & CURRENT:
             sense_currents(world, motor, sensor, feedback, j, noise)
+    report_faults(world, motors, feedback)
+
+
+@helper
+def report_faults(world: Any, motors: Any, feedback: Any) -> None:
+    """What each drive reports about itself (``DriveFault``)."""
+    for j in range(world.m):
+        feedback.fault[j] = OVER_TEMPERATURE if motors[j].T_w > motors[j].T_limit else WELL
 
 
 @helper

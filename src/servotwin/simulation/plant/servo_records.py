@@ -14,10 +14,13 @@ from servotwin.control.servo.axis_data import (
     required_scaling,
     robot_gains,
     speed_limits,
+    timing_of,
 )
-from servotwin.control.servo.records import AXIS, SERVO, Law, Level, Sensing, Task, zeros
+from servotwin.control.servo.records import AXIS, SERVO, Law, Sensing, Task, zeros
 from servotwin.control.servo.unit import ServoUnit, servo_unit, task_table
+from servotwin.control.servo.user_laws import LEVELS
 from servotwin.control.tuning.gains import Gains, Scaling, fixed_gains
+from servotwin.description.checks import motor_names
 from servotwin.description.controller_parts import Controller
 from servotwin.description.motors import current_limit, required_counts, required_drives
 from servotwin.description.schema import RobotDescription
@@ -55,9 +58,9 @@ def axis_records(description: RobotDescription, robot: Robot, q: Array) -> Any:
         axis["share_acceleration"] = control.feedforward.acceleration
         axis["command_bits"], axis["command_voltage"] = control.command_bits, control.command_voltage
         axis["sensing"] = SENSING[control.speed_sensing]
-        axis["filter"] = speed_filter(control)
+        axis["filter"] = speed_filter(control, timing_of(control, drive.name).T_speed)
         axis["law"] = Law.COMPUTED_TORQUE if control.law == "computed-torque" else Law.CASCADE
-        axis["level"] = Level.SPEED
+        axis["level"] = LEVELS[control.level_of(drive.name)]
         if drive.winding is not None and drive.winding.phases == 3:
             axis["pole_pairs_hat"], axis["psi_hat"] = drive.winding.pole_pairs, drive.winding.flux
             axis["L_d_hat"], axis["L_q_hat"] = drive.winding.inductance_d, drive.winding.inductance_q
@@ -74,11 +77,11 @@ def believed_range(control: Controller, limit: float) -> float:
     return RANGE_MARGIN * limit if math.isfinite(limit) else 0.0
 
 
-def speed_filter(control: Controller) -> float:
-    """Part of the new value that the speed filter takes at every sample."""
+def speed_filter(control: Controller, period: float) -> float:
+    """Part of the new value that the speed filter takes at every sample, a ``period`` [s] after the last."""
     if control.speed_filter is None:
         return 1.0
-    return 1.0 - math.exp(-control.speed_period / control.speed_filter)
+    return 1.0 - math.exp(-period / control.speed_filter)
 
 
 def fill_fixed(axis: Any, gains: Gains, scaling: Scaling) -> None:
@@ -106,6 +109,9 @@ def servo_record(description: RobotDescription) -> Any:
     record["delay"] = control.computation_delay
     record["speed_delay"], record["axis_delay"] = control.speed_delay, control.axis_delay
     record["computed"] = int(control.law == "computed-torque")
+    record["closes_speed"] = int(
+        any(control.speed_in_axis_controller(name) for name in motor_names(description))
+    )
     feed = control.feedforward
     record["share_torque"], record["share_gravity"] = feed.torque, feed.gravity
     record["feeds"] = int(bool(feed.acceleration or feed.torque or feed.gravity))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from servotwin.control.servo.records import Level
+from servotwin.control.servo.records import Law, Level
 from servotwin.control.tuning.gains import FULL_SCALE, GAIN_ONE, GAIN_SHIFT
 from servotwin.drives.kind import Feed
 from servotwin.mechanism.model import Array
@@ -53,12 +53,11 @@ def holding_error(machine: Machine, model: Robot, start: Start, currents: Curren
         return none
     if machine.servo.servo["computed"][0]:
         return _computed_error(machine, model, currents, qd) if start.settled else none
-    if machine.servo.servo["user_law"][0]:
-        return none  # what a law of the user's gives, nobody knows
     wanted = speed_command(machine, model, start, currents, qd)
     behind = wanted - axes["share_velocity"] * (machine_speeds(model, qd))
     K_x = np.where(axes["fixed"] != 0, axes["kp_x"] / GAIN_ONE, axes["K_x"])
-    by_error = (_integral(axes, "x") == 0) & (K_x > 0.0)
+    cascade = axes["law"] == Law.CASCADE  # what a law of the user's gives, nobody knows
+    by_error = (_integral(axes, "x") == 0) & (K_x > 0.0) & cascade
     out = np.divide(axes["counts_per_rad"] * behind, K_x, out=none, where=by_error)  # eq:start-error
     return np.asarray(out)
 
@@ -105,7 +104,7 @@ def speed_command(machine: Machine, model: Robot, start: Start, currents: Curren
     axes = machine.axes
     counts = currents.state.theta * machine.sensors["counts_per_rad"]
     rest = currents.seen - feed_forward(machine, model, counts, qd)
-    given = start.settled & (axes["level"] == Level.SPEED)
+    given = start.settled & ((axes["level"] == Level.SPEED) | (axes["law"] == Law.CASCADE))
     lacking = (_integral(axes, "n") == 0) & (axes["K_n"] > 0.0) & given
     more = np.divide(rest, axes["K_n"], out=np.zeros(len(axes)), where=lacking)
     return np.asarray(machine_speeds(model, qd) + more)  # eq:start-error
@@ -153,7 +152,9 @@ def set_references(machine: Machine, model: Robot, q: Array, w: Array) -> None:
 def set_measurements(machine: Machine, currents: Currents, w: Array) -> None:
     """Counts now and a speed period ago, speeds and currents as the drivers have measured them."""
     axes, true = machine.axes, machine.sensors["counts_per_rad"]
-    before = currents.state.theta - currents.state.w * machine.servo.servo["T_speed"][0]
+    timing = machine.servo.servo[0]
+    together = (axes["law"] == Law.CASCADE) & (axes["level"] == Level.CURRENT)  # position and speed loop
+    before = currents.state.theta - currents.state.w * np.where(together, timing["T_axis"], timing["T_speed"])
     axes["count"], axes["last_count"] = currents.count, np.floor(before * true + 0.5)
     axes["w_meas"], axes["i_meas"], axes["i_d_meas"] = w, currents.seen, 0.0
 

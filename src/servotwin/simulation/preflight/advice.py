@@ -14,9 +14,10 @@ from servotwin.control.servo.axis_data import (
     timing_of,
     word_warnings,
 )
-from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
+from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw, levels_of
 from servotwin.control.tuning.computed_torque_stability import computed_torque_warnings
 from servotwin.control.tuning.loop_warnings import LoopWarning, check_loops, summarised
+from servotwin.description.checks import motor_names
 from servotwin.description.controller_parts import Controller
 from servotwin.description.drive_data import drives_of
 from servotwin.description.motors import required_drives
@@ -47,7 +48,7 @@ def run_warnings(
         *known,
         *(f"the robot as it is: {line}" for line in true if line not in known),
         *belief_warnings(scenario),
-        *feed_forward_warnings(control, law),
+        *feed_forward_warnings(control, law, motor_names(scenario.description)),
         *loop_warnings(scenario, model, plant, law),
         *method_warnings(scenario),
         *own_warnings(scenario.plant_description, scenario.solver.method),
@@ -69,10 +70,10 @@ def belief_warnings(scenario: Scenario) -> list[str]:
     ]
 
 
-def loops_that_run(control: Controller, law: PythonLaw | CompiledLaw | None) -> tuple[str, ...]:
-    """The loops of the cascade that are closed in a run."""
-    if law is not None:
-        return BELOW[law.level]
+def loops_that_run(control: Controller, level: str | None) -> tuple[str, ...]:
+    """The loops of a motor that are closed in a run; ``level``: what a law of the user's commands there, or None."""
+    if level is not None:
+        return BELOW[level]
     return CASCADE if control.law == "cascade" else BELOW["current"]
 
 
@@ -85,16 +86,17 @@ def loop_warnings(
     """
     known, true = scenario.description, scenario.plant_description
     control = controller_of(known)
-    running = loops_that_run(control, law)
+    levels = {} if law is None else levels_of(law, motor_names(known))
     q = np.array([scenario.start[name] for name in model.joint_names])
     as_is = axis_models(true, motor_inertia(plant, q, held=True))
     believed = axis_models(known, motor_inertia(model, q, held=True))
     designs = robot_gains(known, motor_inertia(model, model.mechanism.q_home, held=True))
-    timing = timing_of(control)
     lines: list[str] = []
     loops: list[LoopWarning] = []
     for j, drive in enumerate(required_drives(true)):
         name, gains = drive.name, designs[j][1]
+        level = levels.get(name)
+        running, timing = loops_that_run(control, level), timing_of(control, None if level else name)
         lines += word_warnings(known, name, gains)
         if not drive.actuator.bridge or not running:
             continue
@@ -117,14 +119,17 @@ def method_warnings(scenario: Scenario) -> list[str]:
     return [text] if lossy else []
 
 
-def feed_forward_warnings(control: Controller, law: PythonLaw | CompiledLaw | None) -> list[str]:
+def feed_forward_warnings(
+    control: Controller, law: PythonLaw | CompiledLaw | None, motors: Sequence[str]
+) -> list[str]:
     """Shares of the feed-forward that count the same torque twice, or that nobody uses."""
     feed = control.feedforward
     if law is None and control.law == "computed-torque":
         used = [name for name in ("velocity", "acceleration", "torque", "gravity") if getattr(feed, name)]
         text = f"controller.feedforward: {', '.join(used)} without effect: computed torque contains all of it"
         return [text] if used else []
-    if "speed" not in loops_that_run(control, law):
+    levels = {} if law is None else levels_of(law, motors)
+    if all("speed" not in loops_that_run(control, levels.get(name)) for name in motors):
         return []
     lines = []
     for first, second, what in (("acceleration", "torque", "the inertia"), ("torque", "gravity", "gravity")):

@@ -83,7 +83,8 @@ def integrators(machine: Machine, j: int) -> tuple[bool, bool, bool, bool]:
     position = axis["law"] == Law.CASCADE and bool(axis["K_xi"] or axis["ki_x"])
     turning = feed == Feed.THREE_PHASE  # its driver finds the voltage vector whatever is commanded
     current = turning or (feed != Feed.COMMAND and axis["level"] != Level.VOLTAGE)
-    speed = commands_speed(machine, j) and "current_ref_A" not in unknown(machine, j)
+    closed = commands_speed(machine, j) or axis["law"] == Law.CASCADE
+    speed = closed and "current_ref_A" not in unknown(machine, j)
     return position, speed, bool(current), bool(turning)
 
 

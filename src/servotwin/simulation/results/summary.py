@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.control.servo.records import Law, Level
 from servotwin.description.drive_data import drives_of
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.kind import Feed
@@ -21,6 +22,12 @@ from servotwin.simulation.results.result import Event
 BAND = 5e-5  # m: the tool has settled once it stays this close to its target (Lee 1989: 0.05 mm)
 JOINT_BAND = {"rad": 5e-4, "m": BAND}  # the same of a joint
 MOST_EVENTS = 500
+LAW_NAMES = {
+    Law.CASCADE: "cascade",
+    Law.COMPUTED_TORQUE: "computed-torque",
+    Law.EXTERNAL: "own",
+    Law.COMPILED: "own",
+}
 
 
 def axis_summaries(
@@ -57,6 +64,8 @@ def axis_summaries(
             {
                 "motor": motor,
                 "joint": joints[j],
+                "law": LAW_NAMES[Law(int(machine.axes["law"][j]))],
+                "level": Level(int(machine.axes["level"][j])).name.lower(),
                 "peak_torque_N_m": float(record["tau_peak"]),
                 "peak_torque_mean_N_m": float(record["tau_mean_peak"]),
                 "rms_torque_N_m": rms_torque,
@@ -81,6 +90,19 @@ def axis_summaries(
             }
         )
     return found
+
+
+def mixed_commands(axes: Sequence[dict[str, Any]]) -> str:
+    """What the servo drivers of a run take, where they do not all take the same; else empty."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for axis in axes:
+        groups.setdefault((axis.get("law", ""), axis.get("level", "")), []).append(axis["motor"])
+    if len(groups) < 2:
+        return ""
+    return "; ".join(
+        f"{', '.join(motors)}: {'law of your own' if law == 'own' else law}, {level} command"
+        for (law, level), motors in groups.items()
+    )
 
 
 def joint_errors(log: MotionLog, i: int, sliding: bool, arrival: float) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class LawFile:
     path: Path
     name: str
     period: float | None
-    level: str | None
+    level: str | dict[str, str] | None
     memory: int | None
     node: Node = field(repr=False, compare=False)
     folder: Path | None = None

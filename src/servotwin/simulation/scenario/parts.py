@@ -273,6 +273,9 @@ class PlantChanges(Part):
     set: dict[str, Any] = Field(default={}, description="changes of the robot file, by dotted path")
 
 
+LawLevel = Annotated[str, Choice(tuple(LEVELS))]
+
+
 class OwnLaw(Part):
     """A control law of the user's in the place of position and speed loops; Python code that is run."""
 
@@ -282,12 +285,25 @@ class OwnLaw(Part):
     period: Annotated[float | None, Period()] = Field(
         default=None, description="how often it is called; required for a function"
     )
-    level: Annotated[str | None, Choice(tuple(LEVELS))] = Field(
-        default=None, description="what it commands; default the current"
+    level: LawLevel | dict[str, LawLevel] | None = Field(
+        default=None,
+        description="what it commands, default the current; or by motor, the others keep the robot's cascade",
     )
     memory: Annotated[int | None, Whole(1, 1_000_000)] = Field(
         default=None, description="numbers that a compiled law keeps from call to call; default 1"
     )
+
+    @field_validator("level", mode="before")
+    @classmethod
+    def _read_level(cls, raw: object, info: ValidationInfo) -> object:
+        if raw is None:
+            return None
+        words, motors = Choice(tuple(LEVELS)), (info.context or {}).get("motors", [])
+        if not isinstance(raw, dict):
+            return words.read(raw)
+        for name in raw:
+            known(name, motors, "a motor", name)
+        return {name: words.read(level) for name, level in raw.items()}
 
 
 class ScenarioFile(Part):

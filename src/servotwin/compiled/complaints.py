@@ -1,0 +1,18 @@
+"""What the compiler says about a function of the user's, in one line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+MOST = 200  # characters
+
+
+def complaint(error: BaseException) -> str:
+    """The first line of a message that says something, with file and line of the code where they are known."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = next((line for line in lines if "non-precise" not in line and "pipeline" not in line), "")
+    said = " ".join(f"{type(error).__name__}: {told}".split())[:MOST].rstrip(": ")
+    place = re.search(r'File "([^"]+)", line (\d+)', str(error))
+    where = f", {Path(place[1]).name}:{place[2]}" if place else ""
+    return f"{where}: {said}"

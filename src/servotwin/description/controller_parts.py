@@ -18,7 +18,7 @@ from servotwin.description.fields import (
     nanoseconds,
     problem,
 )
-from servotwin.description.hydraulic_parts import PressureSensor
+from servotwin.description.hydraulic_parts import PressureSensor, ValveControl
 
 Share = Annotated[float, Measure("", minimum=0.0, maximum=1.0)]
 OptionalGain = float | None
@@ -191,6 +191,9 @@ class Controller(Part):
     )
     pressure_sensor: PressureSensor = Field(
         default_factory=PressureSensor, description="measurement of the pressures of hydraulic axes"
+    )
+    valve: ValveControl = Field(
+        default_factory=ValveControl, description="what the drivers of servovalves do besides their loops"
     )
     feedforward: Feedforward = Field(
         default_factory=Feedforward, description="what is commanded ahead of the loops"

@@ -250,6 +250,8 @@ def _current_limit(motor: Motor, K: float) -> float | None:
     """Limit of the driver's current [A]: as stated, of the peak torque, or three times the rated one."""
     if motor.current_limit is not None:
         return motor.current_limit
+    if motor.valve is not None:
+        return motor.valve.rated_current
     if motor.peak_torque is not None:
         return motor.peak_torque / K
     rated = motor.rated_current or (motor.rated_torque / K if motor.rated_torque else None)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from servotwin.description.drive_data import STOP_MARGIN, DriveData
 from servotwin.description.drive_parts import Motor
@@ -12,6 +14,9 @@ from servotwin.description.schema import RobotDescription
 from servotwin.drives.hydraulic import HYDRAULIC
 from servotwin.drives.hydraulic.data import Axis, Supply, valve_clearance, valve_gain
 from servotwin.drives.hydraulic.laws import AMBIENT, throttle
+from servotwin.drives.hydraulic.linear import LinearAxis, linear_axis
+from servotwin.drives.hydraulic.steady import operating_point
+from servotwin.errors import InputError
 
 
 def is_hydraulic(drive: DriveData) -> bool:
@@ -132,3 +137,48 @@ def _ends(description: RobotDescription, drive: DriveData) -> tuple[float, float
     ratio, margin = next(ratio for ratio in drive.ratios if ratio != 0.0), STOP_MARGIN * (high - low)
     ends = sorted((ratio * (low - margin), ratio * (high + margin)))
     return ends[0], ends[1]
+
+
+@dataclass(frozen=True)
+class ValveData:
+    """A hydraulic axis as a servo counts on it.
+
+    ``linear(mass)``: its linear model at rest in the middle of the stroke, without load. ``heads``: pressures that
+    drive the piston forward and backward, counted on the mean area [Pa]; ``head``: their mean.
+    """
+
+    axis: Axis
+    linear: Callable[[float], LinearAxis]
+    speed_gain: float  # speed per current without load [m/(s A)]
+    head: float
+    heads: tuple[float, float]
+
+
+def valve_data(description: RobotDescription, drive: DriveData) -> ValveData:
+    r"""What a servo has to know about a hydraulic axis; an axis that cannot move at all is refused.
+
+    A piston that moves evenly under the load pressure p_L has, from both edges and the balance of forces,
+
+    .. math:: v = \pm k\,s \sqrt{\frac{S\,(H_\pm \mp p_L)}{A_A^3 + A_B^3}}, \qquad
+              H_+ = \frac{A_A p_s - A_B p_t}{S}, \quad H_- = \frac{A_B p_s - A_A p_t}{S}       (eq:valve-speed)
+    """
+    axis, supply = hydraulic_axis(description, drive), hydraulic_supply(description)
+    middle = 0.0 if axis.rotary else 0.5 * (axis.end_a + axis.end_b)
+    try:
+        point = operating_point(axis, supply, middle, 0.0, 0.0)
+    except InputError as error:
+        raise refuse(description, f"axes.{drive.owner}.motor.valve", str(error)) from None
+    S, p_s, p_t = axis.mean_area, supply.pressure, supply.tank
+    forward = (axis.area_a * p_s - axis.area_b * p_t) / S
+    backward = (axis.area_b * p_s - axis.area_a * p_t) / S
+    if backward <= 0.0:
+        raise refuse(
+            description, f"axes.{drive.owner}.motor.cylinder.rod_side_area", "too small to move the piston backward"
+        )
+    head = 0.5 * (forward + backward)
+    speed = axis.k * math.sqrt(S * head / (axis.area_a**3 + axis.area_b**3))  # eq:valve-speed
+
+    def linear(mass: float) -> LinearAxis:
+        return linear_axis(axis, supply, point, mass, drive.viscous_friction)
+
+    return ValveData(axis, linear, speed / axis.rated_current, head, (forward, backward))

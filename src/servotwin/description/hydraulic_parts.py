@@ -190,6 +190,27 @@ class PressureSensor(Part):
     )
 
 
+class ValveControl(Part):
+    """What the driver of a servovalve does besides its speed loop; alike for all hydraulic axes."""
+
+    damping: Annotated[float, Measure("", minimum=0.0, maximum=1.0)] = Field(
+        default=0.4,
+        description="damping ratio that the pressure feedback gives the swing of oil and load; 0: none",
+    )
+    pressure_gain: Annotated[float | None, Measure("A/Pa", minimum=0.0)] = Field(
+        default=None, description="valve current per swinging load pressure, instead of the damping"
+    )
+    pressure_corner: Annotated[float | None, Measure("rad/s", above=0.0)] = Field(
+        default=None, description="above which the load pressure counts as swinging; default from the design"
+    )
+    linearised: Annotated[bool, Flag()] = Field(
+        default=True, description="undo what the load makes of the valve's square root"
+    )
+    overlap_compensation: Annotated[float, Measure("", minimum=0.0, maximum=1.0)] = Field(
+        default=1.0, description="share of the overlap that is jumped over"
+    )
+
+
 def hertz(frequency: float) -> float:
     """A frequency as angular frequency [rad/s]."""
     return 2.0 * math.pi * frequency

@@ -126,8 +126,10 @@ STOP = _dtype(
 
 SENSOR = _dtype(
     # current_full_scale: the stated range, of which the sensor shows parts; 0: it shows amperes
-    "counts_per_rad current_range current_full_scale current_offset current_noise",
-    "current_bits count stuck lost",
+    "counts_per_rad current_range current_full_scale current_offset current_noise "
+    # of the chambers of a hydraulic axis
+    "pressure_range pressure_offset pressure_noise",
+    "current_bits pressure_bits count stuck lost",
 )
 
 

@@ -125,6 +125,13 @@ def _drawn(axis: Axis, supply: Supply, point: OperatingPoint) -> float:
     return to_a + to_b
 
 
+def load_pressure(machine: Machine, point: OperatingPoint, j: int) -> float:
+    """Load pressure as the driver of motor j sees it [Pa], with the offset of its sensors."""
+    axis, offset = machine.axes[j], float(machine.sensors["pressure_offset"][j])
+    p_a, p_b = point.p_a + offset, point.p_b + offset
+    return float(axis["area_a_hat"] * p_a - axis["area_b_hat"] * p_b)
+
+
 def set_hydraulic(machine: Machine, points: dict[int, OperatingPoint]) -> None:
     """States of the hydraulic axes and of their supply when a run begins."""
     world, y = machine.world[0], machine.y
@@ -133,6 +140,7 @@ def set_hydraulic(machine: Machine, points: dict[int, OperatingPoint]) -> None:
         y[at : at + 4] = point.opening, 0.0, point.p_a, point.p_b
         record["p_a_low"] = record["p_a_high"] = point.p_a
         record["p_b_low"] = record["p_b_high"] = point.p_b
+        machine.axes["p_load"][j] = machine.axes["p_slow"][j] = load_pressure(machine, point, j)
         if world["at_supply"] >= 0:
             y[int(world["at_supply"])] = point.supply_pressure
         world["supply"]["p_low"] = world["supply"]["p_high"] = point.supply_pressure

@@ -16,9 +16,10 @@ from servotwin.drives.kind import Feed
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.balance import Arm, Balance, balance, gear_factor, modes
-from servotwin.simulation.plant.hydraulic_drives import set_hydraulic, starting_points
+from servotwin.simulation.plant.hydraulic_drives import load_pressure, set_hydraulic, starting_points
 from servotwin.simulation.plant.start_control import (
     Currents,
+    asked_current,
     holding_error,
     set_controller,
     set_references,
@@ -125,6 +126,8 @@ def hold_currents(machine: Machine, state: Balance) -> Currents:
                 i[j] = i_q[j] = own_command(machine, state, j)
             elif j in points:
                 i[j] = i_q[j] = points[j].opening * motor["hydraulic"]["rated_current"]
+                seen[j] = asked_current(axes[j], float(i[j]), load_pressure(machine, points[j], j))
+                continue
             seen[j] = gain[j] * (i[j] + offset[j]) if motor["feed"] != Feed.COMMAND else i[j]
             u_q[j] = R * i[j] + motor["K"] * w if motor["feed"] != Feed.COMMAND else 0.0
             continue

@@ -98,7 +98,7 @@ def loop_warnings(
         level = levels.get(name)
         running, timing = loops_that_run(control, level), timing_of(control, None if level else name)
         lines += word_warnings(known, name, gains)
-        if not drive.actuator.bridge or not running:
+        if not (drive.actuator.bridge or drive.actuator.valve) or not running:
             continue
         loops += check_loops(name, as_is[j], gains, timing, "at the start", running)
         if law is None and control.law == "computed-torque":

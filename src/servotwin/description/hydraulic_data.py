@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from servotwin.description.drive_data import STOP_MARGIN, DriveData
+from servotwin.description.drive_data import STOP_MARGIN, DriveData, drives_of
 from servotwin.description.drive_parts import Motor
 from servotwin.description.hydraulic_parts import Hydraulics, hertz
 from servotwin.description.problems import refuse
@@ -182,3 +182,21 @@ def valve_data(description: RobotDescription, drive: DriveData) -> ValveData:
         return linear_axis(axis, supply, point, mass, drive.viscous_friction)
 
     return ValveData(axis, linear, speed / axis.rated_current, head, (forward, backward))
+
+
+def valve_envelopes(description: RobotDescription) -> dict[str, tuple[float, float]]:
+    """Force at rest [N] and speed without load [m/s] of every servovalve, fully open, in the weaker direction.
+
+    Axes whose data is not complete are left out.
+    """
+    found = {}
+    for drive in drives_of(description):
+        if is_hydraulic(drive):
+            try:
+                data = valve_data(description, drive)
+            except InputError:
+                continue
+            least = min(data.heads)
+            speed = data.speed_gain * data.axis.rated_current * math.sqrt(least / data.head)
+            found[drive.name] = (data.axis.mean_area * least, speed)
+    return found

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.description.drive_data import DriveData, drive_of
+from servotwin.description.hydraulic_data import valve_envelopes
 from servotwin.description.schema import RobotDescription
 from servotwin.mechanism.model import Array
 from servotwin.motion.motor_limits import DriveLimits, drive_limits
@@ -112,7 +113,7 @@ class View:
         motor, limit = self.motor(name), self.current_limit(name)
         if limit is not None:
             motor = replace(motor, ratings=replace(motor.ratings, current_limit=limit))
-        return drive_limits([motor], self.truth.power)
+        return drive_limits([motor], self.truth.power, valve_envelopes(self.truth))
 
     def peak_rating(self, name: str) -> float | None:
         """Torque that motor and drive give at most [N m]."""

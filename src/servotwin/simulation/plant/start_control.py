@@ -141,11 +141,10 @@ def set_controller(machine: Machine, model: Robot, start: Start, currents: Curre
 
 
 def set_valves(machine: Machine, currents: Currents) -> None:
-    """Valve currents that act now, and the limits that the load leaves to the speed loops (eq:valve-loop)."""
-    for j in np.flatnonzero(machine.motors["valve"]):
-        axis = machine.axes[j]
-        axis["m_a"] = axis["next_a"] = currents.i[j]
-        axis["i_max"] = axis["valve_max"] / head_factor(axis, float(currents.i[j]), float(axis["p_slow"]))
+    """Valve currents that act now (eq:valve-loop)."""
+    valves = machine.motors["valve"] != 0
+    for name in ("m_a", "next_a"):
+        machine.axes[name] = np.where(valves, currents.i, machine.axes[name])
 
 
 def head_factor(axis: Any, i: float, p_load: float) -> float:

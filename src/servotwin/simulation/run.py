@@ -300,6 +300,12 @@ def failure_text(status: int, at: float, run: Run) -> str:
             f"{name}: stopped at {at:.6g} s: {run.plant.name} came to a singular position ({joints}), where the "
             "actuated joints no longer determine the passive ones; keep the motion away from it"
         )
+    fastest = float(run.machine.world["scratch"]["fastest"][0])
+    if fastest > 0.0:
+        return (
+            f"{name}: stalled at {at:.6g} s: oil that changes within {1e6 / fastest:.3g} us needs too many steps; look at "
+            "dead_volume and laminar_drop of the hydraulic axes, or take a shorter current_period"
+        )
     return (
         f"{name}: stalled at {at:.6g} s: too many events in one PWM interval; look at friction, stiffness and play, or "
         "raise solver.steps"

@@ -53,7 +53,8 @@ LARGEST = 1e12  # rad, rad/s, A, Pa: beyond, a run has diverged
 LONGEST = 0.3  # of the time constants of hydraulic states: longest step of the methods of fixed step,
 LONGEST_ADAPTIVE = 2.0  # and of the adaptive one, which watches its error
 ROUNDING = 1e-6  # of a slope: what is left of the torques of a shaft that has just been let go
-MOST_ROUNDS = 400  # events and rejected steps in one interval
+MOST_ROUNDS = 400  # events and rejected steps in one interval,
+MOST_STEPS = 4000  # and steps that stiff oil takes
 
 
 @helper
@@ -445,9 +446,10 @@ def event_steps(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
     regular = span if scratch.exact_currents else span / world.steps
     h = regular
     most = LONGEST_ADAPTIVE if world.adaptive else LONGEST
+    most_rounds = (MOST_STEPS if world.supply.axes else MOST_ROUNDS) * world.steps
     while span - done > SHORTEST:
         rounds += 1
-        if rounds > MOST_ROUNDS * world.steps:
+        if rounds > most_rounds:
             state.status = STALLED if finite(world) else DIVERGED
             return
         h = min(h, span - done)

@@ -368,3 +368,14 @@ def test_sensing_and_integers_hold_in_the_axis_controller_too(
         paths.append(carry_out(run, lambda part: None).signals["joint_B_position_m"])
     assert not np.array_equal(*paths)
     np.testing.assert_allclose(paths[1], paths[0], atol=0.01 * np.ptp(paths[0]))
+
+
+def test_mixed_robot_with_every_pulse_is_the_same_under_fast_and_adaptive(tmp_path: Path) -> None:
+    (tmp_path / "lagged.py").write_text(FILE, encoding="utf-8")
+    paths = []
+    for solver in ({"method": "fast"}, {"method": "adaptive", "tolerance": 1e-10}):
+        run = small.prepared(tmp_path, gantry(), {**MOVE, "solver": solver}, allow_code=True)
+        signals = carry_out(run, lambda part: None).signals
+        paths.append([signals[f"joint_{name}_position_{'rad' if name == 'D' else 'm'}"] for name in "ABCD"])
+    for fast, fine in zip(*paths, strict=True):
+        np.testing.assert_allclose(fast, fine, atol=2e-5 * np.ptp(fine))

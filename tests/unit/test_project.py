@@ -170,3 +170,17 @@ def test_makefile_lists_every_target_among_the_phony_ones() -> None:
     phony = re.search(r"^\.PHONY: (.*)$", makefile, re.M)
     assert phony is not None
     assert set(re.findall(r"^([a-z]+):", makefile, re.M)) == set(phony[1].split())
+
+
+FACTOR = re.compile(
+    r"180(?:\.0)? ?/ ?(?:math|np)\.pi|(?:30|60)\.0 ?/ ?\(?(?:2\.0 \* )?(?:math|np)\.pi|\.degrees\(|rad2deg"
+)
+
+
+def test_factors_of_shown_units_stand_in_one_module() -> None:
+    """Degrees, turns per minute: from ``description/display.py``; only doctests convert by themselves."""
+    for path in sorted((ROOT / "src" / "servotwin").rglob("*.py")):
+        if path.name in ("display.py", "units.py"):
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            assert ">>>" in line or not FACTOR.search(line), f"{path.name}:{number}: {line.strip()}"

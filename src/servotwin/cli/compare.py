@@ -10,6 +10,7 @@ from servotwin.cli.arguments import read_quantity
 from servotwin.cli.output import fixed, print_json, print_line, print_note, print_table, working
 from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import read_limits
+from servotwin.description.display import MS
 from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
 
@@ -49,7 +50,7 @@ def compare(
     print_table(COLUMNS, rows, text_columns=2)
     print_line()
     how = "given" if comparison.shift_given else "found from the motion"
-    print_line(f"time shift of the measured clock: {fixed(1e3 * comparison.shift_s, 3)} ms ({how})")
+    print_line(f"time shift of the measured clock: {fixed(MS * comparison.shift_s, 3)} ms ({how})")
     if record.ignored:
         print_note(f"columns that name no signal: {some_names(record.ignored)}")
     print_line(f"numbers: {files.summary}")
@@ -101,5 +102,5 @@ def _row(part: Mapping[str, Any], beyond: float | None) -> list[str]:
         f"{part['max']:.4g}",
         share(part["nrmse"], ".3%"),
         share(part["correlation"], ".6f"),
-        "-" if beyond is None else fixed(1e3 * beyond, 3),
+        "-" if beyond is None else fixed(MS * beyond, 3),
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from servotwin.cli.output import compiled_words, print_json, print_line, working
 from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import DONE, LONG, how_it_ended, run_scenario, scenario_overrides
+from servotwin.description.display import DEG, MM
 
 if TYPE_CHECKING:
     from servotwin.simulation.results.result import Result
@@ -97,9 +97,9 @@ def _print(results: Sequence[Result], page: Path, summary: Path) -> None:
             f"full range, motor {axis['motor']}: with ripple peak {peak}, RMS {rms}; "
             f"without ripple peak {mean}; rated {rated}"
         )
-    top = math.degrees(single["axes"][0]["joint_peak_speed"])
+    top = DEG * single["axes"][0]["joint_peak_speed"]
     print_line(
-        f"{stroke(results[0])}: peak {top:.1f} deg/s, tip error at rest {1e3 * single['tip_error_final_m']:.3f} mm"
+        f"{stroke(results[0])}: peak {top:.1f} deg/s, tip error at rest {MM * single['tip_error_final_m']:.3f} mm"
     )
     wall, simulated = (single[key] + full[key] for key in ("wall_s", "simulated_s"))
     print_line(f"speed: {simulated / wall:.0f} times real time ({simulated:.3g} s in {wall:.2g} s)")

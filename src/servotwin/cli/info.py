@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from itertools import groupby
@@ -19,12 +18,11 @@ from servotwin.cli.output import (
     print_table,
     working,
 )
+from servotwin.description.display import MM, MS, RPM, of_joint
 from servotwin.description.nodes import one_line
 from servotwin.drives.kind import Feed
 from servotwin.drives.table import kind_named
 from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits, unit_key
-
-RPM = 30.0 / math.pi  # turns per minute in one rad/s
 
 
 def info(name: str, overrides: Sequence[str] | None, *, json: bool) -> None:
@@ -67,7 +65,7 @@ def _print_summary(data: dict[str, Any]) -> None:
 
 
 def _mm(metres: float) -> str:
-    return f"{number(round(1000.0 * metres, 2))} mm"
+    return f"{number(round(MM * metres, 2))} mm"
 
 
 def _units(axis: dict[str, Any]) -> JointUnits:
@@ -127,13 +125,24 @@ def _print_supply(data: dict[str, Any]) -> None:
     if control is not None:
         print_heading("Controller")
         periods = [(word, control[f"{word}_period_s"]) for word in ("main", "axis", "speed", "current")]
-        print_line("  periods: " + ", ".join(f"{word} {number(1e3 * value)} ms" for word, value in periods))
+        print_line("  periods: " + ", ".join(f"{word} {number(MS * value)} ms" for word, value in periods))
         print_line(
             f"  bandwidths: position {number(control['position_bandwidth_1_per_s'])} 1/s, "
             f"speed {number(control['speed_bandwidth_rad_per_s'])} rad/s, "
-            f"current {number(control['current_bandwidth_rad_per_s'])} rad/s; {control['law']}, "
+            f"current {number(control['current_bandwidth_rad_per_s'])} rad/s; {_commands(control)}, "
             f"{control['arithmetic']} arithmetic"
         )
+
+
+def _commands(control: dict[str, Any]) -> str:
+    """The law, and what the servo drivers take where it is not a speed for all of them."""
+    if control["law"] == "computed-torque":
+        return str(control["law"])
+    general = control.get("level") or "speed"
+    own = {motor: part["level"] for motor, part in control.get("axes", {}).items() if part.get("level")}
+    others = [f"{level} command of {motor}" for motor, level in own.items() if level != general]
+    parts = [f"{general} command" if general != "speed" else "", *others]
+    return ", ".join([control["law"], *(part for part in parts if part)])
 
 
 def _drive_row(axis: dict[str, Any], by_matrix: bool) -> tuple[str, ...]:
@@ -194,7 +203,7 @@ def _print_structure(data: dict[str, Any]) -> None:
 def _quantity(data: dict[str, Any], z: dict[str, Any]) -> str:
     """Name, sum of joints and limits, in degrees or millimetres."""
     sliding = {axis["name"]: axis["type"] == "prismatic" for axis in data["axes"]}
-    scale, unit = (1e3, "mm") if all(sliding[name] for name in z["of"]) else (180.0 / math.pi, "deg")
+    scale, unit = of_joint(all(sliding[name] for name in z["of"]))
     terms = " ".join(f"{factor:+g} {joint}" for joint, factor in z["of"].items()).removeprefix("+")
     offset = f" {scale * z['offset']:+.6g} {unit}" if z["offset"] else ""
     limits = ""

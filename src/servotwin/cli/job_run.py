@@ -22,6 +22,7 @@ from servotwin.cli.output import (
 )
 from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar, read_limits
+from servotwin.description.display import UM
 from servotwin.description.nodes import quoted
 from servotwin.description.units import expectation
 from servotwin.errors import InputError, ServotwinError
@@ -162,10 +163,10 @@ def _print_plan_end(log: JobLog, done: Sequence[Done], robot: Robot) -> None:
         print_line(f"cycle time on {robot.name}: {log.cycle_time_s:.3f} s")
     chords = [step.chord_error_m for step in done if step.chord_error_m is not None]
     if chords:
-        print_line(f"commands are off the path by {1e6 * max(chords):.1f} um at most between their samples")
+        print_line(f"commands are off the path by {UM * max(chords):.1f} um at most between their samples")
     rounded = [step.pulse_deviation_m for step in done if step.pulse_deviation_m is not None]
     if rounded:
-        print_line(f"whole pulses are off the path by {1e6 * max(rounded):.1f} um at most")
+        print_line(f"whole pulses are off the path by {UM * max(rounded):.1f} um at most")
 
 
 def ended(log: JobLog) -> int:

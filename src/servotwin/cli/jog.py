@@ -10,6 +10,7 @@ import numpy as np
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
 from servotwin.cli.options import jog_percent
 from servotwin.cli.output import fixed, print_json, print_line, print_table, working
+from servotwin.description.display import DEG, MM
 from servotwin.description.nodes import quoted
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
@@ -183,8 +184,8 @@ def _state(robot: Robot, q: Array) -> dict[str, Any]:
 def tool_values(robot: Robot, q: Array) -> list[tuple[str, float, str]]:
     """Position and orientation of the tool in the units of people: name, value, unit."""
     X = robot.fkine(q)
-    turns = np.degrees(roll_pitch_yaw(X[:3, :3]))
-    lengths = [(axis, 1e3 * float(v), "mm") for axis, v in zip("xyz", X[:3, 3], strict=True)]
+    turns = DEG * np.asarray(roll_pitch_yaw(X[:3, :3]))
+    lengths = [(axis, MM * float(v), "mm") for axis, v in zip("xyz", X[:3, 3], strict=True)]
     names = ("roll", "pitch", "yaw")
     return lengths + [(axis, float(v), "deg") for axis, v in zip(names, turns, strict=True)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from servotwin.cli.output import (
     print_table,
     working,
 )
+from servotwin.description.display import DEG, MM
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.mechanism.spatial import rot_rpy, transform
@@ -66,8 +66,8 @@ _POSE_COLUMNS = ("x [mm]", "y [mm]", "z [mm]", "roll [deg]", "pitch [deg]", "yaw
 
 
 def _pose_cells(T: Array) -> list[str]:
-    angles = [math.degrees(angle) for angle in roll_pitch_yaw(T[:3, :3])]
-    return [fixed(1000.0 * x, 3) for x in T[:3, 3]] + [fixed(angle, 4) for angle in angles]
+    angles = [DEG * angle for angle in roll_pitch_yaw(T[:3, :3])]
+    return [fixed(MM * x, 3) for x in T[:3, 3]] + [fixed(angle, 4) for angle in angles]
 
 
 def _pose_data(T: Array) -> dict[str, Any]:

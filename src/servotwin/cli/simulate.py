@@ -21,6 +21,7 @@ from servotwin.cli.output import (
     working,
 )
 from servotwin.cli.signals import check, finishing
+from servotwin.description.display import MM, MS, RPM, of_unit
 from servotwin.description.nodes import Origin, quoted
 from servotwin.description.placed import Placed
 from servotwin.errors import InputError, SimulationError
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 LONG = 2.0  # s of compiling that are worth a line
-RPM = 9.549296585513721  # turns per minute in one rad/s
 SENSIBLE = 1e5  # values and percentages beyond are those of a run that diverged
 # Fields of a scenario file; every other name is a field of the robot file.
 SCENARIO_FIELDS = frozenset(
@@ -305,12 +305,12 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
     lines = [f"servo drivers: {commands}"] if commands else []
     final, most = numbers.get("tip_error_final_m"), numbers.get("tip_error_max_m")
     if final is not None and most is not None:
-        lines.append(f"tip error: {1e3 * final:.4g} mm at the end, {1e3 * most:.4g} mm at most")
+        lines.append(f"tip error: {MM * final:.4g} mm at the end, {MM * most:.4g} mm at most")
     if numbers.get("settling_s") is not None:
-        lines.append(f"settled {1e3 * numbers['settling_s']:.3g} ms after the end of the command")
+        lines.append(f"settled {MS * numbers['settling_s']:.3g} ms after the end of the command")
     lines += _slowest_joint(numbers)
     for place in (numbers.get("repeatability") or [])[:1]:
-        accuracy, spread = 1e3 * place["accuracy_m"], 1e3 * place["repeatability_m"]
+        accuracy, spread = MM * place["accuracy_m"], MM * place["repeatability_m"]
         lines.append(
             f"pose visited {place['visits']} times: accuracy {accuracy:.2g} mm, repeatability {spread:.2g} mm"
         )
@@ -342,7 +342,7 @@ def _slowest_joint(numbers: Mapping[str, Any]) -> list[str]:
         return [f"joints that did not settle: {names}"]
     last = max(axes, key=lambda axis: float(axis["joint_settling_s"]))
     return [
-        f"joints settled {1e3 * last['joint_settling_s']:.3g} ms after the end of the command, "
+        f"joints settled {MS * last['joint_settling_s']:.3g} ms after the end of the command, "
         f"{last['joint']} last (within {_band(last)})"
     ]
 
@@ -350,4 +350,4 @@ def _slowest_joint(numbers: Mapping[str, Any]) -> list[str]:
 def _band(axis: Mapping[str, Any]) -> str:
     """The band in which a joint counts as settled, with its unit."""
     band = float(axis["joint_settling_band"])
-    return f"{math.degrees(band):.2g} deg" if axis["joint_error_unit"] == "rad" else f"{1e3 * band:.3g} mm"
+    return of_unit(axis["joint_error_unit"]).text(band, ".2g" if axis["joint_error_unit"] == "rad" else ".3g")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from servotwin.cli.arguments import outside_limits, read_overrides, read_positions, read_quantity
 from servotwin.cli.output import print_heading, print_json, print_line, print_note, print_table, working
 from servotwin.cli.signals import finishing
+from servotwin.description.display import DEG, MS
 from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
 
@@ -111,7 +111,7 @@ def _write(tuning: Tuning, out: str, *, overwrite: bool) -> dict[str, str]:
 def _print(tuning: Tuning) -> None:
     print_line(
         f"{tuning.robot.name}: current {tuning.current_bandwidth:g} rad/s, speed {tuning.speed_bandwidth:g} "
-        f"rad/s (integral time {1e3 * tuning.integral_time:.3g} ms), position {tuning.position_bandwidth:g} 1/s"
+        f"rad/s (integral time {MS * tuning.integral_time:.3g} ms), position {tuning.position_bandwidth:g} 1/s"
     )
     print_heading("Gains at the motor side")
     names = ("position", "speed_proportional", "speed_integral", "current_proportional", "current_integral")
@@ -178,7 +178,7 @@ def _print_commands(tuning: Tuning) -> None:
         print_heading("Current command")
         print_line(
             f"{', '.join(currents)}: the servo driver takes a current; the axis controller closes the speed loop, "
-            f"every {1e3 * tuning.timing.T_axis:g} ms"
+            f"every {MS * tuning.timing.T_axis:g} ms"
         )
     if not speeds:
         return
@@ -197,7 +197,7 @@ def _print_commands(tuning: Tuning) -> None:
 
 
 def _cells(loop: Loop) -> tuple[str, str, str, str]:
-    phase = "-" if loop.phase_margin is None else f"{math.degrees(loop.phase_margin):.1f}"
+    phase = "-" if loop.phase_margin is None else f"{DEG * loop.phase_margin:.1f}"
     gain = "-" if loop.gain_margin is None else f"{loop.gain_margin:.2f}"
     at, width = ("-" if x is None else f"{x:.0f}" for x in (loop.crossover, loop.bandwidth))
     return phase if loop.stable else f"{phase} unstable", gain, at, width

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from servotwin.description.checks import inertia_problems
 from servotwin.description.controller_parts import time_text
+from servotwin.description.display import RPM
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.fields import nanoseconds
 from servotwin.description.friction_curve import rest_torques
@@ -22,7 +23,6 @@ OUTPUT = 0.10  # data sheets round speed, torque and power
 RATED = 0.20  # friction and iron losses take current and voltage too, and data sheets round
 PEAK = 0.05  # the same for a torque and the current that makes it
 SPEED = 0.01  # the same for the speeds of a joint and its motor
-RPM = 30.0 / math.pi  # turns per minute in one rad/s
 
 
 def contradictions(description: RobotDescription) -> Iterator[str]:
@@ -217,11 +217,13 @@ def _voltages(description: RobotDescription) -> dict[str, float]:
 
 def _fastest(description: RobotDescription) -> Iterator[tuple[DriveData, float]]:
     """Motors with their speeds [rad/s] at the speed limit of their own axis, other joints at rest."""
-    joints = description.joint_names
+    if all(axis.motor is None or axis.limits.speed is None for axis in description.axes.values()):
+        return  # the ratios of all motors to all joints are not needed then
+    places = {name: i for i, name in enumerate(description.joint_names)}
     for drive in drives_of(description):
-        limit = description.axes[drive.owner].limits.speed if drive.owner in joints else None
+        limit = description.axes[drive.owner].limits.speed if drive.owner in places else None
         if limit is not None:
-            yield drive, abs(drive.ratios[joints.index(drive.owner)]) * limit
+            yield drive, abs(drive.ratios[places[drive.owner]]) * limit
 
 
 def _back_emf(motor: Motor | None) -> float | None:

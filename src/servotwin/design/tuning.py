@@ -215,7 +215,7 @@ def _tuned(description: RobotDescription) -> list[str]:
     drives = required_drives(description)
     tuned = [drive.name for drive in drives if drive.actuator.bridge or drive.actuator.valve]
     if not tuned:
-        raise UnsupportedError(f"{drives[0].owner}: {_untuned_text(drives[0].kind)}")
+        raise UnsupportedError(f"axes.{drives[0].owner}.motor: {_untuned_text(drives[0].kind)}")
     return tuned
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import get_args
 
+from servotwin.description.display import DEG
 from servotwin.description.frames import Array
 from servotwin.errors import InputError, ServotwinError, UnreachableError
 from servotwin.jobs.points import Pose
@@ -68,7 +68,7 @@ def _other_orientation(target: Target, robot: Robot, q: Array) -> str:
     except ServotwinError:
         return ""
     wanted, possible = (
-        ", ".join(f"{name} {math.degrees(getattr(Pose.of(X), name)) + 0.0:.4g}" for name in ANGLES)
+        ", ".join(f"{name} {DEG * getattr(Pose.of(X), name) + 0.0:.4g}" for name in ANGLES)
         for X in (target.X, there)
     )
     return f" (asked for {wanted} deg; there the tool can have {possible} deg)"

@@ -7,13 +7,13 @@ rad otherwise.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 from servotwin.description.compose import SUFFIXES
+from servotwin.description.display import of_unit
 from servotwin.description.file_write import atomic_write_text
 from servotwin.description.nodes import Node, parse_yaml, quoted
 from servotwin.description.reach import Named, Reach, leads_outside
@@ -31,7 +31,6 @@ _LENGTHS, _ANGLES = ("x", "y", "z"), ("roll", "pitch", "yaw")
 _COORDINATES = (*_LENGTHS, *_ANGLES)
 _SECTIONS = ("format", "robot", "points", "frames", "tools")
 _NOTES = ("note", "recorded")
-_PREFERRED = {"m": ("mm", 1e3), "rad": ("deg", 180.0 / math.pi)}
 _PLAIN = re.compile(
     r"(?!(?:null|true|false|yes|no|on|off|y|n)$)[A-Za-z][\w()/.-]*(?: [\w()/.-]+)*", re.IGNORECASE
 )
@@ -267,7 +266,7 @@ def _point(node: Node, at: str, frames: dict[str, Pose]) -> Point:
 
 def value_text(value: float, unit: str) -> str:
     """The value as text that reads back to it: in mm or degrees if a short one does, else in SI."""
-    name, factor = _PREFERRED[unit]
+    factor, name = of_unit(unit)
     for digits in (6, 9, 12, 15, 16, 17):
         number = f"{value * factor:.{digits}g}"
         if "e" not in number and parse_quantity(f"{number} {name}", unit) == value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from servotwin.description.display import MM
 from servotwin.errors import ServotwinError
 
 
@@ -32,7 +33,7 @@ class PathError(ServotwinError):
         where = (
             f"{100.0 * place:.4g} % of the path"
             if place_m is None
-            else f"{1e3 * place_m:.6g} mm along the path"
+            else f"{MM * place_m:.6g} mm along the path"
         )
         super().__init__(f"move {index + 1}, {where}: {message}")
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from servotwin.description.display import of_joint
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, Quantities
@@ -79,7 +80,7 @@ class MotionLimits:
         else:
             name, length = self.quantities.names[k - robot.n], self.quantities.lengths[k - robot.n]
             begin = f"{name} would be"
-        scale, unit = (1e3, "mm") if length else (180.0 / math.pi, "deg")
+        scale, unit = of_joint(length)
         stands, low, high = (scale * float(x) for x in (self.positions(q)[k], self.low[k], self.high[k]))
         allowed = f"allowed are {low:.6g} to {high:.6g} {unit}"
         return name, f"{begin} {stands:.6g} {unit}, beyond its limits; {allowed}"

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from servotwin.description.display import of_joint
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, Limits
 from servotwin.motion.point_moves import PointMotion
@@ -25,7 +26,6 @@ from servotwin.motion.ramps import PEAK
 
 SAMPLES = 2001
 SLACK = 1e-6  # of a limit, so that it may be used up to the last digit
-DEGREES = 180.0 / np.pi
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def check_moving_start(
     for i, (name, slides) in enumerate(zip(names, prismatic, strict=True)):
         if motion.speed[i] == 0.0:
             continue
-        factor, unit = (1e3, "mm") if slides else (DEGREES, "deg")
+        factor, unit = of_joint(slides)
         for values, most, what in (
             (qd[:, i], limits.qd_max[i], f"{unit}/s"),
             (qdd[:, i], limits.qdd_max[i], f"{unit}/s2"),

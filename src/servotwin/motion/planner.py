@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
+from servotwin.description.display import MM
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.model import Array
 from servotwin.motion.blends import Corner, corner_between
@@ -165,11 +166,11 @@ def _ramp_note(leg: Leg, segment: PathSegment) -> str:
 
 def _blend_note(leg: Leg, corner: Corner | None, *, last: bool) -> str:
     """The note on a blend that is smaller than requested or left out."""
-    asked = f"a blend of {1e3 * leg.blend:.4g} mm"
+    asked = f"a blend of {MM * leg.blend:.4g} mm"
     if leg.blend <= 0.0 or (corner is not None and corner.radius > SHRUNK * leg.blend):
         return ""
     if corner is not None:
-        return f"{asked} was made smaller, {1e3 * corner.radius:.3g} mm"
+        return f"{asked} was made smaller, {MM * corner.radius:.3g} mm"
     why = "no move follows at once" if last else "none fits between these moves"
     return f"{asked} was left out: {why}"
 

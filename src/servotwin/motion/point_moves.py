@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from servotwin.description.display import of_joint
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.model import Array, Limits, Quantities
 from servotwin.motion.ramps import (
@@ -223,7 +224,7 @@ def check_quantities(motion: PlannedMoves, quantities: Quantities, count: int = 
         j, k = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
         if beyond[j, k] <= SLACK:
             continue
-        scale, unit = (1e3, "mm") if quantities.lengths[k] else (180.0 / math.pi, "deg")
+        scale, unit = of_joint(quantities.lengths[k])
         stands, low, high = (
             scale * float(x) for x in (quantities.values(q)[j, k], quantities.low[k], quantities.high[k])
         )
@@ -307,7 +308,7 @@ def _check_rates(
     for k, name in enumerate(names):
         if stroke[k] == 0.0:
             continue
-        scale, unit = _message_unit(prismatic[k])
+        scale, unit = of_joint(prismatic[k])
         if not math.isfinite(tops[k]):
             text = (
                 f"axis {name} has no speed limit; expected a speed of this move, such as 'speed: 100 {unit}/s', or "
@@ -332,18 +333,13 @@ def _check_rates(
                 raise InputError(text, field=f"move.{i}.{what}.{name}")
 
 
-def _message_unit(slides: bool) -> tuple[float, str]:
-    """The unit in which messages state a position: how many of it are one SI unit, and its name."""
-    return (1e3, "mm") if slides else (180.0 / math.pi, "deg")
-
-
 def _check_inside(value: float, span: tuple[float, float], slides: bool, text: str, field: str) -> None:
     """InputError for a position outside its limits, in mm or deg."""
     low, high = span
     slack = SLACK * (high - low) if math.isfinite(high - low) else 0.0
     if low - slack <= value <= high + slack:
         return
-    scale, unit = _message_unit(slides)
+    scale, unit = of_joint(slides)
     raise InputError(
         f"{text} {value * scale:.6g} {unit}, beyond its limits;"
         f" expected {low * scale:.6g} to {high * scale:.6g} {unit}",

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from servotwin import __version__
+from servotwin.description.display import MM, MS
 from servotwin.description.nodes import one_line
 from servotwin.mechanism.model import Array
 from servotwin.report.files import write_json, write_page, write_parquet
@@ -30,8 +31,8 @@ from servotwin.simulation.results.result_files import Saved
 SHOWN = {
     "rad": ("deg", 57.29577951308232),
     "rad/s": ("deg/s", 57.29577951308232),
-    "m": ("mm", 1e3),
-    "m/s": ("mm/s", 1e3),
+    "m": ("mm", MM),
+    "m/s": ("mm/s", MM),
 }
 IGNORED = 200  # columns that are listed though they name no signal
 
@@ -161,14 +162,14 @@ def _row(found: SignalComparison, own: float | None) -> list[str | Cell]:
         f"{factor * numbers.mean:.3g}",
         "-" if numbers.nrmse is None else f"{100 * numbers.nrmse:.3g}\u00a0%",
         "-" if numbers.correlation is None else f"{numbers.correlation:.6f}",
-        "-" if own is None else f"{round(1e3 * own, 3) + 0.0:.3f}",
+        "-" if own is None else f"{round(MS * own, 3) + 0.0:.3f}",
         str(numbers.samples),
     ]
 
 
 def _cards(comparison: Comparison) -> list[Card]:
     how = "given" if comparison.shift_given else "found from the motion"
-    cards = [Card("Time shift", f"{1e3 * comparison.shift_s:.3f}", "ms", f"of the measured clock, {how}")]
+    cards = [Card("Time shift", f"{MS * comparison.shift_s:.3f}", "ms", f"of the measured clock, {how}")]
     for kind in ("position", "velocity"):
         found: list[SignalComparison] = [
             part for each in comparison.axes if (part := getattr(each, kind)) is not None

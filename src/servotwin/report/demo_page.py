@@ -5,9 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-import numpy as np
-
 from servotwin import __version__
+from servotwin.description.display import DEG, MM, MS, of_joint
 from servotwin.report import simulation_figures_motion as motion
 from servotwin.report import simulation_figures_zoom as fine
 from servotwin.report.labels import titled
@@ -65,7 +64,7 @@ def stroke(result: Result) -> str:
     """Where the first joint goes, such as 'A axis, 0 to 100 deg'."""
     scenario, joint = result.scenario, result.joints[FIRST]
     places = [scenario.start[joint], *(move.to[joint] for move in scenario.moves if joint in move.to)]
-    factor, unit = (1e3, "mm") if result.prismatic[FIRST] else (180.0 / np.pi, "deg")
+    factor, unit = of_joint(result.prismatic[FIRST])
     return f"{joint} axis, {' to '.join(f'{factor * place:.4g}' for place in places)} {unit}"
 
 
@@ -93,8 +92,8 @@ def _cards(single: View, full: View) -> list[Card]:
     numbers = findings(single.result, full.result)
     peak, rms = numbers["motor_A_peak_torque_N_m"], numbers["motor_A_rms_torque_N_m"]
     rated, most = numbers["motor_A_rated_torque_N_m"], numbers["motor_A_peak_rating_N_m"]
-    error = 1e3 * numbers["tip_error_final_m"]
-    speed = float(np.degrees(numbers["peak_speed_rad_per_s"]))
+    error = MM * numbers["tip_error_final_m"]
+    speed = DEG * numbers["peak_speed_rad_per_s"]
     motor = f"{titled('Motor', full.result.motors[FIRST])}, full range"
     far = f"peak, {100 * peak / most:.0f} % of what it can give"
     hot = "good" if rms < rated else "warn"
@@ -131,7 +130,7 @@ def _profiles(page: Page, single: View) -> None:
     ramps = sorted({move.ramp for move in scenario.moves if move.ramp is not None})
     clocks = ""
     if control is not None:
-        main, axis = 1e3 * control.main_period, 1e3 * control.axis_period
+        main, axis = MS * control.main_period, MS * control.axis_period
         clocks = f"commanded every {main:g} ms, interpolated every {axis:g} ms, "
     page.section(
         "How does it move?",

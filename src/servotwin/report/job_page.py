@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 
 from servotwin import __version__
+from servotwin.description.display import MM, UM
 from servotwin.jobs.program import shown_file
 from servotwin.mechanism.model import BoolArray
 from servotwin.report import job_figures as figures
@@ -105,7 +106,7 @@ def _cards(story: JobStory, lines: Sequence[Line]) -> list[Card]:
         cards.append(
             Card(
                 "Off the path",
-                f"{1e3 * worst:.3f}",
+                f"{MM * worst:.3f}",
                 "mm",
                 f"at most, in line {step.done.place}; lateness aside",
             )
@@ -115,7 +116,7 @@ def _cards(story: JobStory, lines: Sequence[Line]) -> list[Card]:
         cards.append(
             Card(
                 "Chord error",
-                f"{1e6 * max(chords):.1f}",
+                f"{UM * max(chords):.1f}",
                 "µm",
                 "of the commands between their samples, at most",
             )
@@ -124,7 +125,7 @@ def _cards(story: JobStory, lines: Sequence[Line]) -> list[Card]:
     known = [value for value in rounded if value is not None]
     if known:
         cards.append(
-            Card("By pulses", f"{1e6 * max(known):.1f}", "µm", "of whole pulses from the path, at most")
+            Card("By pulses", f"{UM * max(known):.1f}", "µm", "of whole pulses from the path, at most")
         )
     moving = sum(step.time_s for step in story.steps if step.done.word in MOVES)
     if story.cycle_s > 0.0:
@@ -133,7 +134,7 @@ def _cards(story: JobStory, lines: Sequence[Line]) -> list[Card]:
         )
     final = numbers.get("tip_error_final_m")
     if isinstance(final, float):
-        cards.append(Card("Tip error at the end", f"{1e3 * final:.3f}", "mm", "after the last instruction"))
+        cards.append(Card("Tip error at the end", f"{MM * final:.3f}", "mm", "after the last instruction"))
     return cards
 
 
@@ -199,9 +200,9 @@ def _line_row(line: Line, cycle: float) -> list[str | Cell]:
         f"{line.time_s:.3f}",
         f"{100 * line.time_s / cycle:.0f}\u00a0%" if cycle > 0 else "-",
         _number(line.energy_J, 1.0, 1),
-        _number(line.largest("length_m"), 1e3, 1) if moves else "",
+        _number(line.largest("length_m"), MM, 1) if moves else "",
         _number(line.largest("top_speed"), 1.0, 3) if moves else "",
-        _number(line.largest("off_path_m"), 1e3, 3) if moves else "",
+        _number(line.largest("off_path_m"), MM, 3) if moves else "",
         _number(line.largest("chord_error_m"), 1e6, 1) if moves else "",
         _number(line.largest("pulse_deviation_m"), 1e6, 1) if moves else "",
     ]
@@ -220,7 +221,7 @@ def _step_row(step: Step) -> list[str | Cell]:
         Cell(done.place, "strong"),
         _whole(done.said),
         _number(step.energy_J, 1.0, 2),
-        _number(step.off_path_m, 1e3, 3),
+        _number(step.off_path_m, MM, 3),
         _number(done.chord_error_m, 1e6, 1),
         step.limits(),
     ]

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from servotwin.description.display import ANGLE, LENGTH
+
 
 @dataclass(frozen=True)
 class JointUnits:
@@ -29,8 +31,8 @@ class JointUnits:
         return f"{self.position}/s^2"
 
 
-REVOLUTE = JointUnits("rad", "N*m", "deg", 180.0 / math.pi)
-PRISMATIC = JointUnits("m", "N", "mm", 1000.0)
+REVOLUTE = JointUnits("rad", "N*m", ANGLE.unit, ANGLE.factor)
+PRISMATIC = JointUnits("m", "N", LENGTH.unit, LENGTH.factor)
 
 
 def joint_units(unit: str) -> JointUnits:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
+from servotwin.description.display import RPM
 from servotwin.mechanism.model import Array
 from servotwin.report.page_style import COLOURS, INK, SOFT, axis, layout
-from servotwin.report.simulation_view import RPM, View
+from servotwin.report.simulation_view import View
 from servotwin.report.traces import DOTTED, bands, colour, level, line, marks, thinned
 
 HEIGHT = 300

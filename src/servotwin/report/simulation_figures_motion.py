@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from servotwin.description.display import MM, MS, UM
 from servotwin.mechanism.model import Array
 from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits
 from servotwin.report.page_style import COLOURS, INK, SOFT, axis, layout
@@ -15,7 +16,6 @@ from servotwin.report.traces import DOTTED, bands, colour, line, marks, thinned
 from servotwin.report.view_plane import ViewPlane, view_plane
 from servotwin.simulation.results.repeatability import Visits
 
-MM = 1000.0
 CLOSE = 0.35  # s, most that the picture of the settling shows
 
 
@@ -115,7 +115,6 @@ def tip_plane(view: View) -> ViewPlane:
 
 def visits(seen: Visits) -> go.Figure:
     """Where the tool rested around a target, with the circle of its repeatability."""
-    UM = 1e6
     offsets = UM * (seen.places - seen.target)
     plane = view_plane(offsets, 0.1)
     shown = [plane.right, plane.up]
@@ -201,7 +200,7 @@ def settling(view: View) -> go.Figure:
     figure = go.Figure(layout=layout(360, xaxis=axis("time after the end of the command [ms]")))
     if window.sum() < 2:
         return figure
-    ms = 1e3 * (t[window] - start)
+    ms = MS * (t[window] - start)
     figure.update_xaxes(range=[float(ms[0]), float(ms[-1])])
     hover = {"hovertemplate": "%{y:.4f} mm"}
     for k, name in enumerate("xyz"):
@@ -216,12 +215,12 @@ def settling(view: View) -> go.Figure:
             y0=-MM * band, y1=MM * band, fillcolor=COLOURS[2], opacity=0.12, line_width=0, layer="below"
         )
     if settled is not None:
-        note = {"text": f"settled after {1e3 * settled:.0f} ms", "font": {"size": 12, "color": SOFT}}
+        note = {"text": f"settled after {MS * settled:.0f} ms", "font": {"size": 12, "color": SOFT}}
         note["bgcolor"] = "rgba(255, 255, 255, 0.8)"  # curves may pass behind
-        figure.add_vline(x=1e3 * settled, line={"color": INK, "width": 1, "dash": "dash"})
+        figure.add_vline(x=MS * settled, line={"color": INK, "width": 1, "dash": "dash"})
         side = "left" if settled < 0.5 * shown else "right"
         figure.add_annotation(
-            x=1e3 * settled,
+            x=MS * settled,
             y=0.98,
             yref="paper",
             xanchor=side,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from servotwin.description.display import US
 from servotwin.mechanism.model import Array
 from servotwin.report.page_style import INK, SOFT, axis, layout
 from servotwin.report.simulation_view import View
@@ -29,8 +30,8 @@ def switching(view: View, i: int) -> go.Figure:
     """Three panels over the same microseconds: comparison, voltage, current."""
     zoom, name = view.result.zoom, view.result.motors[i]
     start, end = span(view)
-    us = 1e6 * (zoom["time_s"] - start)
-    time = axis("time [µs]", anchor="y3", range=[0.0, 1e6 * (end - start)])
+    us = US * (zoom["time_s"] - start)
+    time = axis("time [µs]", anchor="y3", range=[0.0, US * (end - start)])
     figure = go.Figure(layout=layout(HEIGHT, xaxis=time))
     phases = three_phase(view, i)
     volts, current = zoom[f"motor_{name}_voltage_V"], zoom[f"motor_{name}_current_A"]
@@ -78,7 +79,7 @@ def carrier(view: View) -> tuple[Array, Array]:
     zoom, control = view.result.zoom, view.description.controller
     start, end = span(view)
     if control is None:
-        return 1e6 * (zoom["time_s"] - start), zoom["carrier"]
+        return US * (zoom["time_s"] - start), zoom["carrier"]
     corners = np.arange(round(2.0 * (end - start) / control.current_period) + 1, dtype=np.float64)
     first = float(zoom["carrier"][0])  # a zoom begins with a period
     return 0.5e6 * control.current_period * corners, np.where(corners % 2 == 0, first, -first)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin import __version__
+from servotwin.description.display import MM, MS, UM
 from servotwin.report.page import Card, Page
 from servotwin.report.simulation_sections import LEAST_ROWS, drive_sections, pwm_words, say_if_empty
 from servotwin.report.simulation_tables import SENSIBLE
@@ -52,18 +53,18 @@ def _cards(shown: View) -> list[Card]:
         cards.append(Card("Simulated at", f"{factor:.3g}", "times real time", speed))
     final, most = _number(numbers, "tip_error_final_m"), _number(numbers, "tip_error_max_m")
     if final is not None:
-        remark = "" if most is None else f"{1e3 * most:.3g} mm at most on the way"
+        remark = "" if most is None else f"{MM * most:.3g} mm at most on the way"
         value, unit = _length(final)
         cards.append(Card("Tip error at rest" if complete else "Tip error at last", value, unit, remark))
     cards += _torque_card(numbers)
     if "settling_s" in numbers and complete:
         settled = _number(numbers, "settling_s")
         band = _number(numbers, "settling_band_m")
-        within = "" if band is None else f" to {1e3 * band:.3g} mm"
+        within = "" if band is None else f" to {MM * band:.3g} mm"
         if settled is None:
             cards.append(Card("Settling", "-", "", f"did not settle{within}", "warn"))
         else:
-            cards.append(Card("Settling", f"{1e3 * settled:.0f}", "ms", f"after the command ends{within}"))
+            cards.append(Card("Settling", f"{MS * settled:.0f}", "ms", f"after the command ends{within}"))
     balance = _number(numbers.get("energy", {}), "balance_error_relative")
     if balance is not None and abs(balance) < 1.0:  # a run that diverged has none
         mark = "good" if abs(balance) < 1e-6 else "warn"
@@ -96,4 +97,4 @@ def _number(numbers: dict[str, Any], key: str) -> float | None:
 def _length(metres: float) -> tuple[str, str]:
     if abs(metres) < 1e-7:
         return "< 0.1", "µm"
-    return (f"{1e6 * metres:.2g}", "µm") if abs(metres) < 1e-5 else (f"{1e3 * metres:.3g}", "mm")
+    return (f"{UM * metres:.2g}", "µm") if abs(metres) < 1e-5 else (f"{MM * metres:.3g}", "mm")

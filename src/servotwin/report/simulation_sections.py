@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from servotwin.description.display import MM, MS, US
 from servotwin.report import simulation_figures_drives as drives
 from servotwin.report import simulation_figures_energy as supplies
 from servotwin.report import simulation_figures_motion as motion
@@ -37,7 +38,7 @@ def say_if_empty(page: Page, shown: View) -> None:
     """A warning if too little was recorded for figures."""
     if len(shown.t) < LEAST_ROWS:
         rows = "Only one" if len(shown.t) else "No"
-        every = 1e3 * shown.result.scenario.record.every
+        every = MS * shown.result.scenario.record.every
         page.warning(f"{rows} instant was recorded (record.every: {every:g} ms): there is nothing to draw.")
 
 
@@ -111,11 +112,11 @@ def repeatability(page: Page, shown: View) -> None:
     )
     rows = [
         (
-            ", ".join(f"{1e3 * x:.1f}" for x in one.target),
+            ", ".join(f"{MM * x:.1f}" for x in one.target),
             f"{len(one.places)}",
             f"{one.rest:.2f}",
-            f"{1e3 * one.accuracy:.4f}",
-            f"{1e3 * one.repeatability:.4f}",
+            f"{MM * one.accuracy:.4f}",
+            f"{MM * one.repeatability:.4f}",
         )
         for one in found
     ]
@@ -133,7 +134,7 @@ def motors(page: Page, shown: View) -> None:
     """Torques against ratings, the plane of torque and speed, currents and temperatures."""
     page.section(
         "Motors",
-        f"Torque in the air gap, means over {1e3 * shown.result.scenario.record.every:g} ms; the peaks of the table "
+        f"Torque in the air gap, means over {MS * shown.result.scenario.record.every:g} ms; the peaks of the table "
         "are instantaneous, with the ripple of the current. The shaded band between the dashed lines is what a motor "
         "gives continuously, solid lines are its peak; coloured columns are times at a limit, those less than 50 ms "
         "apart as one.",
@@ -221,7 +222,7 @@ def switching(page: Page, shown: View) -> None:
 def switching_text(shown: View) -> str:
     """What the zoom shows, in words."""
     start, end = fine.span(shown)
-    when = f"{1e6 * (end - start):.0f} µs from t = {start:.6g} s"
+    when = f"{US * (end - start):.0f} µs from t = {start:.6g} s"
     if shown.result.summary.get("pwm") == "averaged":
         return f"{when}: the run has the mean voltage of the pulses, not their edges."
     vectors = [fine.three_phase(shown, i) for i in fine.zoomed_motors(shown)]

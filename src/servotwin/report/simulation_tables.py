@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from servotwin.description.display import MS, RPM
 from servotwin.report.page import Cell
-from servotwin.report.simulation_view import RPM, View
+from servotwin.report.simulation_view import View
 from servotwin.simulation.results.limits_met import excess_size
 
 MOST_EVENTS = 60
@@ -50,7 +51,7 @@ def motor_row(shown: View, name: str) -> list[str | Cell]:
         _value(axis, "rms_current_A", ".2f"),
         _value(axis, "peak_winding_temperature_degC", ".1f"),
         _joint_length(shown, axis, "joint_error_max"),
-        _value(axis, "joint_settling_s", ".0f", 1e3),
+        _value(axis, "joint_settling_s", ".0f", MS),
         _joint_length(shown, axis, "joint_error_final"),
     ]
 

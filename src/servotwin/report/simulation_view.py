@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +17,6 @@ from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits
 from servotwin.report.traces import POINTS
 from servotwin.simulation.results.result import Result, joint_signal
 
-RPM = 30.0 / math.pi  # turns per minute in one rad/s
 BYTES = 2.7e6  # for all lines of a page, beside the plotting library's 4.7 MB
 POINT_BYTES = 10.7  # two single-precision numbers in base64
 LEAST_MOTION = 1e-9  # rad, m: a joint whose command stays within stands still

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from servotwin.control.tuning.loops import Loop
+from servotwin.description.display import DEG, MS
 from servotwin.design.tuning import LOADS, AxisTuning
 from servotwin.mechanism.model import Array
 from servotwin.report.page_style import COLOURS, SOFT, axis, layout
@@ -52,7 +53,7 @@ def bode(tuning: AxisTuning) -> go.Figure:
 
 def _phase(loop: Loop) -> Array:
     """Phase [deg], continuous; it starts within -270 and 90 deg."""
-    phase = np.degrees(np.unwrap(np.angle(loop.open)))
+    phase = DEG * np.unwrap(np.angle(loop.open))
     return np.asarray(phase - 360.0 if phase[0] > 90.0 else phase)
 
 
@@ -94,7 +95,7 @@ def steps(axis_tuning: AxisTuning, level: str) -> go.Figure:
         pick = np.unique(np.linspace(0, len(t) - 1, 2 * POINTS).astype(int))
         style = {"color": COLOURS[LOOPS.index(level)], "width": 2, "dash": DASHES[load]}
         values = np.clip(y[pick], -10.0, 10.0)  # an unstable loop would leave nothing else to see
-        figure.add_trace(_line(1e3 * t[pick], values, load, "%{y:.3f}", line=style, mode="lines"))
+        figure.add_trace(_line(MS * t[pick], values, load, "%{y:.3f}", line=style, mode="lines"))
     return figure
 
 

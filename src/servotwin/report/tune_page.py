@@ -12,6 +12,7 @@ from servotwin import __version__
 from servotwin.control.tuning.gains import Gains, float_gains
 from servotwin.control.tuning.loop_warnings import LOWEST_PHASE_MARGIN, RUNNING
 from servotwin.control.tuning.loops import Loop
+from servotwin.description.display import DEG, MS
 from servotwin.design.tuning import AxisTuning, Case, Tuning
 from servotwin.report.files import write_json, write_page
 from servotwin.report.labels import finite, joint_units, plain_unit, titled, unit_key
@@ -139,7 +140,7 @@ def tune_page(tuning: Tuning) -> str:
     page = Page(
         f"{tuning.robot.name}: gains and margins of the servo loops",
         f"{tuning.robot.title}. Current loop {tuning.current_bandwidth:g} rad/s, speed loop "
-        f"{tuning.speed_bandwidth:g} rad/s with an integral time of {1e3 * tuning.integral_time:.3g} ms, "
+        f"{tuning.speed_bandwidth:g} rad/s with an integral time of {MS * tuning.integral_time:.3g} ms, "
         f"position loop {tuning.position_bandwidth:g} 1/s; designed at {_pose(tuning)} with "
         f"{tuning.payload:g} kg, checked up to {tuning.payload_max:g} kg.",
     )
@@ -187,7 +188,7 @@ def _spread(axis: AxisTuning) -> float:
 
 
 def _degrees(loop: Loop) -> str:
-    return "-" if loop.phase_margin is None else f"{math.degrees(loop.phase_margin):.0f}"
+    return "-" if loop.phase_margin is None else f"{DEG * loop.phase_margin:.0f}"
 
 
 def _mark(loop: Loop) -> str:
@@ -324,9 +325,9 @@ def _method(page: Page, tuning: Tuning) -> None:
     timing = tuning.timing
     page.section("How it is computed")
     page.paragraph(
-        f"Sampling is part of it: current loop every {1e3 * timing.T_current:g} ms with the voltage held and "
-        f"{timing.current_delay} periods of computation, speed loop every {1e3 * timing.T_speed:g} ms on pulses "
-        f"counted over one period, position loop every {1e3 * timing.T_axis:g} ms; where a driver takes a current, the "
+        f"Sampling is part of it: current loop every {MS * timing.T_current:g} ms with the voltage held and "
+        f"{timing.current_delay} periods of computation, speed loop every {MS * timing.T_speed:g} ms on pulses "
+        f"counted over one period, position loop every {MS * timing.T_axis:g} ms; where a driver takes a current, the "
         "speed loop runs with the position loop. Current and speed loop are exact; "
         "the position loop keeps the fundamental of the changing age of its command, and whether it is stable is "
         "decided by the exact map over one beat of all clocks. No friction but the viscous one, no limits, "

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from servotwin.description.display import of_joint
 from servotwin.errors import ShapeError
 from servotwin.mechanism.model import Array, BoolArray
 
@@ -46,11 +47,8 @@ def position_text(q: Array, joints: Sequence[str], sliding: Sequence[bool]) -> s
     >>> position_text(np.array([np.pi / 2, 0.05]), ("A", "Z"), (False, True))
     'A 90 deg, Z 50 mm'
     """
-    factors = {False: (180.0 / np.pi, "deg"), True: (1e3, "mm")}
-    shown = [
-        (name, value, *factors[bool(slides)]) for name, value, slides in zip(joints, q, sliding, strict=True)
-    ]
-    return ", ".join(f"{name} {factor * value:.6g} {unit}" for name, value, factor, unit in shown)
+    shown = zip(joints, q, sliding, strict=True)
+    return ", ".join(f"{name} {of_joint(slides).text(value, '.6g')}" for name, value, slides in shown)
 
 
 def explain(

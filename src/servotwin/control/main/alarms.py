@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from servotwin.control.main.states import Event
+from servotwin.description.display import of_unit
 from servotwin.description.frames import Array
 from servotwin.motion.limits import MotionLimits
 
@@ -113,8 +114,7 @@ class Watch:
 
 def shown(value: float, unit: str, per: str = "", digits: int = 5) -> str:
     """A value [rad, m, or ``per`` time] as people read it: degrees and millimetres."""
-    factor, name = (1e3, "mm") if unit == "m" else (180.0 / np.pi, "deg")
-    return f"{factor * value:.{digits}g} {name}{per}"
+    return of_unit(unit).text(value, f".{digits}g", per)
 
 
 def shown_apart(value: float, limit: float, unit: str, per: str = "") -> tuple[str, str]:

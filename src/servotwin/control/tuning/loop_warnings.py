@@ -11,6 +11,7 @@ from servotwin.control.tuning.gains import Gains
 from servotwin.control.tuning.loops import AxisLoops, Loop, axis_loops
 from servotwin.control.tuning.sampled import AxisModel, Timing
 from servotwin.control.tuning.valve import ValveModel
+from servotwin.description.display import DEG
 
 LOWEST_PHASE_MARGIN = math.radians(30.0)
 NESTING = 3.0  # an inner loop should cross over this many times faster than the one around it
@@ -64,7 +65,7 @@ def loop_warnings(
             found.append(LoopWarning(f"{loop.name} loop unstable", axis, text, -(loop.gain_margin or 0.0)))
             break  # the loops around it cannot be judged
         if phase is not None and phase < LOWEST_PHASE_MARGIN:
-            wanted = f"{math.degrees(LOWEST_PHASE_MARGIN):.0f} deg"
+            wanted = f"{DEG * LOWEST_PHASE_MARGIN:.0f} deg"
             text = f"{place}{loop.name} loop: {margin}; expected at least {wanted}"
             found.append(LoopWarning(f"{loop.name} loop: phase margin below {wanted}", axis, text, -phase))
     valve = loops.current.name == "pressure"  # what is commanded goes to a valve at once, past the loops inside
@@ -104,7 +105,7 @@ def summarised(warnings: Iterable[LoopWarning]) -> list[str]:
 def _margin_text(loop: Loop) -> str:
     parts = []
     if loop.phase_margin is not None:
-        parts.append(f"phase margin {_below(math.degrees(loop.phase_margin))} deg")
+        parts.append(f"phase margin {_below(DEG * loop.phase_margin)} deg")
     if loop.gain_margin is not None:
         parts.append(f"gain margin {loop.gain_margin:.2f}")
     return ", ".join(parts) or "no margin"
@@ -112,7 +113,7 @@ def _margin_text(loop: Loop) -> str:
 
 def _below(phase: float) -> str:
     """The phase [deg] with as many digits as show that it is below what is expected: 29.6, not 30."""
-    wanted = round(math.degrees(LOWEST_PHASE_MARGIN), 9)
+    wanted = round(DEG * LOWEST_PHASE_MARGIN, 9)
     digits = range(4) if phase < wanted else range(1)
     texts = [f"{phase:.{n}f}" for n in digits]
     return next((text for text in texts if float(text) != wanted), texts[-1])

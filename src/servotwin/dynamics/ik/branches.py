@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from servotwin.description.display import ANGLE
 from servotwin.dynamics.ik.geometry import ToolChain
 from servotwin.mechanism.model import Array, Quantities
 
@@ -72,7 +73,7 @@ def quantity_miss(found: list[Array], quantities: Quantities, name: str) -> str:
     """The message for positions outside the ranges of quantities: that of the position nearest to its range."""
     q = min(found, key=lambda q: float(quantities.beyond(q).max()))
     k = int(np.argmax(quantities.beyond(q)))
-    factor, unit = (1.0, "m") if quantities.lengths[k] else (180.0 / math.pi, "deg")
+    factor, unit = (1.0, "m") if quantities.lengths[k] else ANGLE
     stands, low, high = (
         factor * float(v) for v in (quantities.values(q)[k], quantities.low[k], quantities.high[k])
     )
@@ -95,7 +96,7 @@ def limit_miss(found: list[Array], chain: ToolChain, low: Array, high: Array, pe
             over.append((misses[k], j, candidates[k]))
         worst.append(max(over))
     _, j, value = min(worst)
-    factor, unit = (1.0, "m") if chain.sliding[j] else (180.0 / math.pi, "deg")
+    factor, unit = (1.0, "m") if chain.sliding[j] else ANGLE
     return (
         f"{chain.name}: reachable only outside the joint limits: {chain.joint_names[j]} would stand at "
         f"{factor * value:.4g} {unit}, allowed are {factor * low[j]:.4g} .. {factor * high[j]:.4g} {unit}"

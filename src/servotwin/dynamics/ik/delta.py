@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from servotwin.description.display import DEG
 from servotwin.dynamics.ik.elementary import EDGE, trig_roots
 from servotwin.dynamics.ik.pose import cross, rotation, rotation_vector
 from servotwin.errors import ShapeError, UnreachableError, UnsupportedError
@@ -103,7 +104,7 @@ class DeltaSolver:
         turn = float(np.linalg.norm(rotation_vector(T[:3, :3] @ self.R.T)))
         if turn > POSE:
             raise UnreachableError(
-                f"{self.name}: the plate never turns; the pose has it turned by {math.degrees(turn):.4g} deg"
+                f"{self.name}: the plate never turns; the pose has it turned by {DEG * turn:.4g} deg"
             )
         choices = []
         for arm, free in zip(self.arms, q_ref, strict=True):

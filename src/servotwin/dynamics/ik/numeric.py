@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from servotwin.description.display import DEG
 from servotwin.dynamics.ik.branches import quantity_miss, within
 from servotwin.dynamics.ik.pose import pose_error, turn_errors
 from servotwin.errors import ShapeError, UnreachableError
@@ -202,7 +203,7 @@ def ikine_numeric(
     raise UnreachableError(
         f"{name + ': ' if name else ''}no position inside the joint limits reaches the pose; the nearest of "
         f"{starts} searches ends {np.linalg.norm(nearest[:3]):.3g} m and "
-        f"{math.degrees(float(np.linalg.norm(nearest[3:]))):.3g} deg away"
+        f"{DEG * float(np.linalg.norm(nearest[3:])):.3g} deg away"
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from servotwin.description.display import DEG
 from servotwin.dynamics.ik.elementary import EDGE, two_link_angles
 from servotwin.dynamics.ik.geometry import ToolChain, angle_about, angle_between, parallel, planar, turn_angle
 from servotwin.dynamics.ik.pose import cross, rotation
@@ -124,7 +125,7 @@ class PalletizerSolver:
         if tilt > POSE:
             raise UnreachableError(
                 f"{self.chain.name}: the parallelograms keep the tool axis parallel to the column; "
-                f"the pose has it tilted by {math.degrees(tilt):.4g} deg"
+                f"the pose has it tilted by {DEG * tilt:.4g} deg"
             )
 
 

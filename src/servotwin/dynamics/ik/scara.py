@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from servotwin.description.display import DEG
 from servotwin.dynamics.ik.elementary import two_link_angles
 from servotwin.dynamics.ik.geometry import (
     ToolChain,
@@ -120,7 +121,7 @@ class ScaraSolver:
         if tilt > POSE:
             raise UnreachableError(
                 f"{self.chain.name}: all axes are parallel, so the tool cannot be tilted; "
-                f"the pose has it tilted by {math.degrees(tilt):.4g} deg"
+                f"the pose has it tilted by {DEG * tilt:.4g} deg"
             )
 
     def _require_height(self, height: float) -> None:
@@ -141,7 +142,7 @@ class ScaraSolver:
         if not fitting:
             raise UnreachableError(
                 f"{chain.name}: the point can be reached, but two revolute joints cannot choose the "
-                f"orientation, which would be off by {math.degrees(min(misses)):.4g} deg; "
+                f"orientation, which would be off by {DEG * min(misses):.4g} deg; "
                 f"mask the orientation to ask for the position alone"
             )
         return fitting

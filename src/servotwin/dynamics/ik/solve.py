@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -10,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from servotwin.description.display import DEG
 from servotwin.dynamics.ik.branches import (
     closest_equivalent,
     distinct,
@@ -200,7 +200,7 @@ class InverseKinematics:
             q = self._numeric(T, q_ref, position, respect, starts, seed)
         except UnreachableError:
             return None
-        turn = math.degrees(float(np.linalg.norm((self.mask * pose_error(T, self.fk(q)))[3:])))
+        turn = DEG * float(np.linalg.norm((self.mask * pose_error(T, self.fk(q)))[3:]))
         return UnreachableError(
             f"{self.chain.name}: the point can be reached, but not with this orientation: where a search reached the "
             f"point, the tool is off by {turn:.4g} deg; mask the orientation to ask for the position alone"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from servotwin.description.display import UF, US
 from servotwin.description.drive_data import DriveData
 from servotwin.description.drive_parts import Thermal
 from servotwin.description.friction_curve import FrictionCurve
@@ -193,9 +194,9 @@ def check_bus(
         raise refuse(
             description,
             "power.capacitance",
-            f"{1e6 * C:.4g} uF: the current limits of the motors, {total:.4g} A together, move its voltage by "
-            f"{step * total / C:.4g} V within a step of {1e6 * step:.4g} us; expected at least "
-            f"{1e6 * least_C:.4g} uF, or {other}",
+            f"{UF * C:.4g} uF: the current limits of the motors, {total:.4g} A together, move its voltage by "
+            f"{step * total / C:.4g} V within a step of {US * step:.4g} us; expected at least "
+            f"{UF * least_C:.4g} uF, or {other}",
         )
     resistances = {"power.supply_resistance": power.supply_resistance}
     if power.braking_resistor is not None:
@@ -205,6 +206,6 @@ def check_bus(
             raise refuse(
                 description,
                 path,
-                f"{R:.4g} ohm with {1e6 * C:.4g} uF settle within {1e6 * R * C:.4g} us, faster than a step of "
-                f"{1e6 * step:.4g} us can follow; expected at least {step / C:.4g} ohm, or {other}",
+                f"{R:.4g} ohm with {UF * C:.4g} uF settle within {US * R * C:.4g} us, faster than a step of "
+                f"{US * step:.4g} us can follow; expected at least {step / C:.4g} ohm, or {other}",
             )

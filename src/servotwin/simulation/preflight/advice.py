@@ -19,6 +19,7 @@ from servotwin.control.tuning.computed_torque_stability import computed_torque_w
 from servotwin.control.tuning.loop_warnings import LoopWarning, check_loops, summarised
 from servotwin.description.checks import motor_names
 from servotwin.description.controller_parts import Controller
+from servotwin.description.display import US
 from servotwin.description.drive_data import drives_of
 from servotwin.description.motors import required_drives
 from servotwin.drives.kind import Feed
@@ -162,8 +163,8 @@ def coarse_steps(machine: Machine, solver: Solver, motors: Sequence[str]) -> str
     if h * rates[j] <= limit:  # eq:stable-step
         return ""
     return (
-        f"the current of motor {motors[j]} settles within {1e6 / rates[j]:.3g} us (L/R), too fast for steps of "
-        f"{solver.method} of up to {1e6 * h:.3g} us: take solver.method fast or adaptive, or at least "
+        f"the current of motor {motors[j]} settles within {US / rates[j]:.3g} us (L/R), too fast for steps of "
+        f"{solver.method} of up to {US * h:.3g} us: take solver.method fast or adaptive, or at least "
         f"{math.ceil(solver.steps * h * rates[j] / limit)} solver.steps; else "
     )
 

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from servotwin.control.servo.records import Saturation
+from servotwin.description.display import ANGLE, FORCE, LENGTH, MOTOR_SPEED, MS, TORQUE
 from servotwin.simulation.results.result import SATURATION
 
 if TYPE_CHECKING:
     from servotwin.simulation.plant.machine import Machine
 
 GIGA = 1e9  # ns in a second
-RPM = 30.0 / math.pi  # turns per minute in one rad/s
-DEGREES = 180.0 / math.pi
 # Limits of motor and joint that a run should keep, beside those that its loops enforce.
 EXCEEDED = (Saturation.MOTOR_SPEED, Saturation.PEAK_TORQUE, Saturation.JOINT_SPEED, Saturation.EFFORT)
 RMS = "rated torque exceeded"
@@ -27,7 +26,7 @@ FIELDS = {
 }
 OF_JOINT = {SATURATION[kind] for kind in (Saturation.JOINT_SPEED, Saturation.EFFORT)}
 REMARKABLE = 0.02  # change of the bus voltage, of its highest value, that is worth words
-SHOWN = {"rad/s": (RPM, "rpm"), "N m": (1.0, "N m"), "m/s": (1e3, "mm/s"), "N": (1.0, "N")}
+SHOWN = {"rad/s": MOTOR_SPEED, "N m": TORQUE, "m/s": LENGTH.rate(), "N": FORCE}
 
 
 def saturation_intervals(log: Any) -> list[dict[str, Any]]:
@@ -117,7 +116,7 @@ def excess_size(entry: dict[str, Any]) -> str:
     """By how much a limit was exceeded: '3334 rpm, 167 % of motor.max_speed (2000 rpm)'."""
     factor, unit = SHOWN[entry["unit"]]
     if entry["kind"] in OF_JOINT and entry["unit"] == "rad/s":
-        factor, unit = DEGREES, "deg/s"
+        factor, unit = ANGLE.rate()
     value, limit = factor * entry["value"], factor * entry["limit"]
     word = "RMS torque " if entry["kind"] == RMS else ""
     share = f"{100.0 * value / limit:.0f} % of {FIELDS[entry['kind']]}"
@@ -134,7 +133,7 @@ def excess_time(entry: dict[str, Any]) -> str:
 def when(entry: dict[str, Any]) -> str:
     """How long, how often and when: 'for 70 ms in all, 21 times, between 0.1 s and 0.65 s'."""
     total, often = entry["active_s"], f", {entry['times']} times" if entry["times"] > 1 else ""
-    long = f"{total:.3g} s" if total >= 1.0 else f"{1e3 * total:.3g} ms"
+    long = f"{total:.3g} s" if total >= 1.0 else f"{MS * total:.3g} ms"
     return f"for {long} in all{often}, between {entry['from_s']:.4g} s and {entry['to_s']:.4g} s"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from servotwin.description.checks import motor_names
+from servotwin.description.display import MS
 from servotwin.description.fields import nanoseconds
 from servotwin.description.nodes import Node, quoted
 from servotwin.description.problems import find
@@ -67,7 +68,7 @@ def row_period(every_s: float, period: int) -> int:
     if every < period or every % period:
         nearest = max(1, round(every / period)) * period
         raise InputError(
-            f"{every_s * 1e3:g} ms is not a multiple of the current period, {period * 1e-6:g} ms; expected such as "
+            f"{every_s * MS:g} ms is not a multiple of the current period, {period * 1e-6:g} ms; expected such as "
             f"'{nearest * 1e-6:g} ms'",
             field="record.every",
         )

@@ -19,7 +19,7 @@ from servotwin.simulation.run import Run
 from servotwin.simulation.scenario.scenario import read_scenario
 
 STOP = -2  # as the instant of a feedback
-PATIENCE = 60.0  # s
+PATIENCE = 600.0  # s; a busy machine may have to compile first
 
 
 def ports(memory: SharedMemory) -> tuple[Any, Any]:

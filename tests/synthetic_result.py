@@ -9,7 +9,7 @@ import numpy as np
 from servotwin.description.load import read_description
 from servotwin.robot.load import load_robot
 from servotwin.simulation.results.motion_log import MotionLog
-from servotwin.simulation.results.result import Event, Result, joint_signal
+from servotwin.simulation.results.result import Result, RunEvent, joint_signal
 from servotwin.simulation.scenario.parts import Record, Solver
 from servotwin.simulation.scenario.scenario import Scenario
 
@@ -99,7 +99,7 @@ def synthetic_result(samples: int = 1401, *, complete: bool = True, zoom: bool =
     error = np.linalg.norm(tip - tip_ref, axis=1)
     signals |= {"tip_error_along_m": -error * 0.98, "tip_error_across_m": error * 0.15}
     summary = _summary(axes, float(energy[-1]), error)
-    events = (Event(0.40, "A", "voltage limit"), Event(0.7, "B", "fault encoder-stuck"))
+    events = (RunEvent(0.40, "A", "voltage limit"), RunEvent(0.7, "B", "fault encoder-stuck"))
     fine = _zoom(joints) if zoom else {}
     log = MotionLog(t, q, q_ref, tip, tip_ref, energy)
     return Result(

@@ -154,6 +154,6 @@ def test_fast_window_that_is_rejected_leaves_nothing_behind(tmp_path):
     assert fast.world["state"]["status"][0] == 0
     assert fast.world["state"]["events"][0] == 0
     assert fast.stops["touched"][0] == 0
-    assert fast.logs["met"][0] == fine.logs["met"][0]
+    assert fast.logs["active_limits"][0] == fine.logs["active_limits"][0]
     np.testing.assert_allclose(fast.motors["i_peak"], fine.motors["i_peak"], rtol=1e-6)
     np.testing.assert_allclose(fast.y[:5], fine.y[:5], rtol=1e-9, atol=1e-12)

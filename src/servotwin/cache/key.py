@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from servotwin.cache.place import user_folder
-from servotwin.cache.trust import folder_fault, make_folder, read_trusted, say_once, write_private
+from servotwin.cache.trust import fault, folder_fault, make_folder, read_trusted, say_once, write_private
 
 NAME = "cache-key"
 SIZE = 32
@@ -65,11 +65,22 @@ def _make(place: Path) -> None:
     """Put a new key into a folder, if it can be; two processes that do so at once end up with the same one."""
     path, fresh = place / NAME, place / f".{NAME}-{os.urandom(8).hex()}"
     with suppress(OSError):
-        if os.path.lexists(path):  # there, but not to be trusted
-            write_private(path, os.urandom(SIZE))
+        if os.path.lexists(path):
+            if _spoilt(path.lstat()):
+                write_private(path, os.urandom(SIZE))
             return
         write_private(fresh, os.urandom(SIZE))
         _give_name(fresh, path)
+
+
+def _spoilt(status: os.stat_result) -> bool:
+    """Whether a key is not to be trusted, or never can be read.
+
+    One that only could not be opened just now, such as with too many open files, is kept: all that is authenticated
+    with it would be lost.
+    """
+    trusted = stat.S_ISREG(status.st_mode) and fault(status) is None and not status.st_mode & SECRET
+    return not (trusted and status.st_mode & stat.S_IRUSR and status.st_size == SIZE)
 
 
 def _give_name(fresh: Path, path: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
-if sys.path and Path(sys.path[0]) == Path.cwd() != Path(__file__).resolve().parents[2]:
-    del sys.path[0]  # a numpy.py that lies here is none of ours
+with suppress(OSError):  # the current folder may be gone
+    if sys.path and Path(sys.path[0]) == Path.cwd() != Path(__file__).resolve().parents[2]:
+        del sys.path[0]  # a numpy.py that lies here is none of ours
 
 from servotwin.cli.main import main
 

@@ -309,6 +309,8 @@ def _print_run(story: JobStory, files: JobFiles, *, json: bool) -> None:
         f"speed: {numbers['real_time_factor']:.3g} times real time "
         f"({numbers['simulated_s']:.4g} s in {numbers['wall_s']:.3g} s)"
     )
+    if numbers.get("planning_s") is not None:
+        print_line(f"planning: {numbers['planning_s']:.3g} s")
     if numbers.get("compile_s", 0.0) > LONG:
         print_line(compiled_words(numbers["compile_s"]))
     for line in numbers.get("warnings", []):

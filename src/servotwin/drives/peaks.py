@@ -8,7 +8,7 @@ from servotwin.compiled.jit import helper
 
 
 @helper
-def note_peaks(motor: Any, i: float, tau: float) -> None:
+def update_peaks(motor: Any, i: float, tau: float) -> None:
     """Keep the largest current [A] and torque [N m] so far."""
     motor.i_peak = max(motor.i_peak, abs(i))
     motor.tau_peak = max(motor.tau_peak, abs(tau))

@@ -48,23 +48,15 @@ def due(done: int, rise: float, fall: float) -> float:
 @helper
 def h_bridge(m: float, T: float, two_level: int, times: Any, a: Any, row: int) -> int:
     """Edges of one motor in ``times[row]``, the voltage (in bus voltages) between them in ``a[row]``; their number."""
-    rise_a, fall_a = leg_edges(m, T)
     if two_level:
-        times[row, 0], times[row, 1] = rise_a, fall_a
+        times[row, 0], times[row, 1] = leg_edges(m, T)
         a[row, 0], a[row, 1], a[row, 2] = -1.0, 1.0, -1.0
         return 2
-    rise_b, fall_b = leg_edges(-m, T)
-    done_a, done_b = 0, 0  # edges behind: 1 while the leg is high
-    a[row, 0] = 0.0
-    for k in range(4):
-        next_a, next_b = due(done_a, rise_a, fall_a), due(done_b, rise_b, fall_b)
-        if next_a <= next_b:
-            times[row, k] = next_a
-            done_a += 1
-        else:
-            times[row, k] = next_b
-            done_b += 1
-        a[row, k + 1] = (1.0 if done_a == 1 else 0.0) - (1.0 if done_b == 1 else 0.0)
+    # the leg that is high for longer is high around the other
+    level = 1.0 if m > 0.0 else -1.0
+    times[row, 0], times[row, 3] = leg_edges(abs(m), T)
+    times[row, 1], times[row, 2] = leg_edges(-abs(m), T)
+    a[row, 0], a[row, 1], a[row, 2], a[row, 3], a[row, 4] = 0.0, level, 0.0, level, 0.0
     return 4
 
 

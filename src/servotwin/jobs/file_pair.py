@@ -79,7 +79,8 @@ def _committed(path: Path) -> Path:
 
 
 def _stem(path: Path) -> str:
-    return path.name.removesuffix(POINTS).removesuffix(JOB)
+    """The name that both files share: without its one ending, so that ``a.job.points.yaml`` goes with ``a.job.job``."""
+    return path.name.removesuffix(POINTS if path.name.endswith(POINTS) else JOB)
 
 
 def _target(path: Path, ending: str) -> Path:

@@ -103,10 +103,11 @@ class Player:
     def prepared(self, q: Array, inputs: Mapping[str, bool], *, single: bool, timed_out: bool) -> Task | None:
         """The next task if it is planned; None: it will be with the next ``look_ahead``, while the arm stands."""
         here = self._here
+        looked = here.looked is single  # before the answers are read: another thread may be adding them
         answer = here.next(q, inputs, single=single, timed_out=timed_out)
         if answer is not None:
             return self._given(answer)
-        if here.looked is single:  # for other circumstances than these
+        if looked:  # for other circumstances than these
             stands = Answer(q.copy(), single, timed_out, {}, here.course, here.task if timed_out else None)
             self._here = stands
         return None

@@ -113,14 +113,14 @@ def tip_plane(view: View) -> ViewPlane:
     return view_plane(MM * np.concatenate(tip(view)), 1.0)
 
 
-def visits(seen: Visits) -> go.Figure:
+def visits(target: Visits) -> go.Figure:
     """Where the tool rested around a target, with the circle of its repeatability."""
-    offsets = UM * (seen.places - seen.target)
+    offsets = UM * (target.places - target.target)
     plane = view_plane(offsets, 0.1)
     shown = [plane.right, plane.up]
     across, upwards = "xyz"[plane.right], "xyz"[plane.up]
     offsets = offsets[:, shown]
-    mean, radius = offsets.mean(axis=0), UM * seen.repeatability
+    mean, radius = offsets.mean(axis=0), UM * target.repeatability
     reach = 1.15 * max(float(np.abs(mean).max()) + radius, float(np.abs(offsets).max()), 0.1)
     figure = go.Figure(
         layout=layout(

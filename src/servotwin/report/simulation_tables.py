@@ -122,7 +122,12 @@ def run_rows(shown: View) -> list[list[str | Cell]]:
         "intervals_per_current_period_max": "most intervals in a current period",
     }
     rows += [(label, str(numbers[key])) for key, label in names.items() if numbers.get(key) is not None]
-    for key, label in (("wall_s", "time to simulate"), ("compile_s", "time to compile before it")):
+    times = {
+        "wall_s": "time to simulate",
+        "planning_s": "time to plan the motion",
+        "compile_s": "time to compile before it",
+    }
+    for key, label in times.items():
         if numbers.get(key) is not None:
             rows.append((label, f"{numbers[key]:.3g} s"))
     rows.append(("recorded", f"{len(shown.t)} instants, {len(result.signals)} signals"))

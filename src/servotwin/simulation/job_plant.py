@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+import time
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from servotwin.control.main.exchange import Command, Feedback
+from servotwin.control.main.exchange import Command, Feedback, Stretch
+from servotwin.control.main.quick_watch import QuickWatch
 from servotwin.control.servo.ports import DriveFault
 from servotwin.description.checks import motor_names
 from servotwin.description.schema import RobotDescription
@@ -17,6 +20,7 @@ from servotwin.simulation.scenario.io_script import Surroundings
 
 FAULT_TEXTS = {DriveFault.OVER_TEMPERATURE: "overload: the winding of motor {motor} is too hot"}
 AHEAD = 1_000_000_000  # ns for which room for rows is made at once
+BREATH = 0.05  # s of computing after which progress, budget and keys are looked at again
 
 
 class Plant(Protocol):
@@ -29,32 +33,65 @@ class Plant(Protocol):
         """Take a command and go on to an instant; False if that failed."""
 
 
-def seen(q: Array, drive_fault: str, around: Surroundings) -> Feedback:
+@dataclass(frozen=True)
+class Followed:
+    """How far a plant went along a stretch of commands.
+
+    ``count`` of them were carried out; ``positions``: joints (n,) as measured before the last two of these, or fewer.
+    ``well`` False: the last one failed. ``interrupt``: why no more were, if it was Ctrl-C.
+    """
+
+    count: int
+    positions: list[Array]
+    well: bool = True
+    interrupt: KeyboardInterrupt | None = None
+
+
+@runtime_checkable
+class FollowingPlant(Plant, Protocol):
+    """A plant that can carry on through many periods by itself, as long as its measurements are clear."""
+
+    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Followed:
+        """Carry out commands one after the other from ``now_ns`` on; stop before one whose measurement is not clear."""
+
+
+def feedback_of(q: Array, drive_fault: str, surroundings: Surroundings) -> Feedback:
     """Measurements of an arm (n,) and its drives in their surroundings."""
     return Feedback(
         q,
         drive_fault=drive_fault,
-        inputs=around.inputs,
-        circuit_closed=around.circuit,
-        dead_man=around.dead_man,
+        inputs=surroundings.inputs,
+        circuit_closed=surroundings.circuit,
+        dead_man=surroundings.dead_man,
     )
 
 
 class IdealPlant:
     """An arm that is where it shall be: for rehearsals."""
 
-    def __init__(self, q: Array, around: Surroundings | None = None) -> None:
-        self.q, self.around = q, around or Surroundings()
+    def __init__(self, q: Array, surroundings: Surroundings | None = None) -> None:
+        self.q, self.surroundings = q, surroundings or Surroundings()
 
     def feedback(self) -> Feedback:
         """See ``Plant``."""
-        return seen(self.q, "", self.around)
+        return feedback_of(self.q, "", self.surroundings)
 
     def carry_on(self, command: Command, now_ns: int, until_ns: int) -> bool:
         """See ``Plant``."""
         if command.enable:
             self.q = command.q
         return True
+
+    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Followed:
+        """See ``FollowingPlant``."""
+        positions: list[Array] = []
+        before, q_ref = stretch.q_measured, stretch.q_before
+        for row in stretch.q:
+            if not watch.clear(self.q, before, q_ref):
+                break
+            positions.append(self.q)
+            before, q_ref, self.q = self.q, row, row
+        return Followed(len(positions), positions)
 
 
 class MachinePlant:
@@ -67,11 +104,11 @@ class MachinePlant:
         self,
         machine: Machine,
         truth: RobotDescription,
-        around: Surroundings | None = None,
+        surroundings: Surroundings | None = None,
         *,
         recording: bool = True,
     ) -> None:
-        self.machine, self.recording, self.around = machine, recording, around or Surroundings()
+        self.machine, self.recording, self.surroundings = machine, recording, surroundings or Surroundings()
         self._motors = motor_names(truth)
         self._N = np.linalg.inv(machine.inverse)
         self._enabled = True
@@ -79,16 +116,21 @@ class MachinePlant:
         # views of the records: to name a field costs more than to use it
         self._counts, self._per_rad = machine.axes["count"], machine.axes["counts_per_rad"]
         self._status = machine.world["state"]["status"]
+        self._faults = machine.servo.faults
         self._setpoints = np.zeros((1, len(machine.axes), 3))
 
     def feedback(self) -> Feedback:
         """See ``Plant``."""
-        q = self.machine.inverse @ (self._counts / self._per_rad)
-        return seen(q, self._fault(), self.around)
+        return feedback_of(self._position(), self._fault(), self.surroundings)
+
+    def _position(self) -> Array:
+        """Counted joint positions (n,)."""
+        q: Array = self.machine.inverse @ (self._counts / self._per_rad)
+        return q
 
     def _fault(self) -> str:
         """What the first of the drives that is not well reports; empty if all are."""
-        codes = self.machine.servo.faults
+        codes = self._faults
         if not codes.any():
             return ""
         j = int(np.argmax(codes != 0))
@@ -108,8 +150,50 @@ class MachinePlant:
         self._advance(until_ns)
         return int(self._status[0]) == 0
 
+    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Followed:
+        """See ``FollowingPlant``; it comes back after ``BREATH`` at the latest."""
+        machine, status = self.machine, self._status
+        if not self._enabled or machine.drives.closing or stretch.counts is None:
+            return Followed(0, [])
+        machine.servo.setpoints = self._setpoints
+        self._reserve(now_ns + len(stretch) * period_ns)
+        table, row = self._rows(stretch), self._setpoints[0]
+        positions: list[Array] = []
+        before, q_ref = stretch.q_measured, stretch.q_before
+        count, enough = 0, time.monotonic() + BREATH
+        try:
+            while count < len(stretch) and time.monotonic() < enough:
+                q = self._position()
+                if not watch.clear(q, before, q_ref) or self._faults.any():
+                    break
+                positions.append(q)
+                row[:] = table[count]
+                before, q_ref = q, stretch.q[count]
+                count += 1
+                machine.run(now_ns + count * period_ns)
+                if status[0]:  # a piece to be compiled, or it failed
+                    machine.advance(now_ns + count * period_ns)
+                    if status[0]:
+                        return Followed(count, positions, well=False)
+        except KeyboardInterrupt as interrupt:
+            count = max(0, self._now_ns - now_ns) // period_ns
+            return Followed(count, positions[:count], interrupt=interrupt)
+        return Followed(count, positions)
+
+    def _rows(self, stretch: Stretch) -> Array:
+        """The setpoints (k, m, 3) of a stretch; row by row, as those of single commands are made."""
+        rates = (np.matmul(self._N, rows[..., None])[..., 0] for rows in (stretch.qd, stretch.qdd))
+        return np.stack([np.asarray(stretch.counts, dtype=np.float64), *rates], axis=-1)
+
+    @property
+    def _now_ns(self) -> int:
+        return int(self.machine.world["state"]["now"][0])
+
     def _advance(self, until_ns: int) -> None:
+        self._reserve(until_ns)
+        self.machine.advance(until_ns)
+
+    def _reserve(self, until_ns: int) -> None:
         if self.recording and until_ns > self._reserved_ns:
             self._reserved_ns = until_ns + AHEAD
             self.machine.reserve(self._reserved_ns)
-        self.machine.advance(until_ns)

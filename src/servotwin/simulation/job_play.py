@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from servotwin.control.main.exchange import Command, Feedback
+from servotwin.control.main.exchange import Command, Feedback, Stretch
 from servotwin.control.main.main_controller import MainController
 from servotwin.control.main.states import Event, Mode, State
 from servotwin.errors import InputError
@@ -27,7 +27,9 @@ SETTLE = 0.25  # s after the end of a job
 COAST = 1.0  # s after the power is gone
 TIME_LIMIT = 600.0  # s of simulated time
 NANO = 1e-9
+NEVER = 1 << 62  # ns
 ENTRY_BYTES = 4_000  # of an instruction that was carried out: plan, journal, log, what is told of it
+FEW = 256  # instructions; no stretch of periods carries out more
 ENDING = (Event.STOP.value, Event.EMERGENCY_STOP.value, Event.DISABLE.value)  # keys that end a job
 
 
@@ -82,11 +84,11 @@ def play(
     instead of raising KeyboardInterrupt. ``clock``, ``planning``: see ``Stepper``.
     """
     stepper = Stepper(controller, plant, clock, planning)
-    played = _Play(stepper, plant.around, settle, time_limit)
-    watch = _Watch(budget or Budget())
+    played = _Play(stepper, plant.surroundings, settle, time_limit)
+    watch = _BudgetWatch(budget or Budget())
     try:
         while played.goes_on:
-            if not played.step():
+            if not played.advance(single=watch.near(controller)):
                 break
             if progress is not None and expected > 0.0:
                 progress(min(stepper.now_ns * NANO / expected, 1.0))
@@ -109,23 +111,26 @@ class PlayedPlant(Plant, Protocol):
     """A plant in surroundings that a script may change."""
 
     @property
-    def around(self) -> Surroundings:
+    def surroundings(self) -> Surroundings:
         """Inputs, safety circuit, enabling switch."""
 
 
 class _Play:
     """A job being played: what was commanded, what changed, and when it ends."""
 
-    def __init__(self, stepper: Stepper, around: Surroundings, settle: float, time_limit: float) -> None:
-        self.stepper, self.controller, self.around = stepper, stepper.controller, around
+    def __init__(
+        self, stepper: Stepper, surroundings: Surroundings, settle: float, time_limit: float
+    ) -> None:
+        self.stepper, self.controller, self.surroundings = stepper, stepper.controller, surroundings
         self.settle, self.limit_ns = settle, time_limit / NANO
         self.begin = self.controller.reference.q.copy()
-        self.given: list[Command] = []
+        self.commanded: list[Command | Stretch] = []
         self.changes: list[Change] = []
         self.state = self.controller.state
         self.ends_ns: int | None = None
         self.finished_ns: int | None = None
         self.complete = True
+        self.on_plan = False  # the last periods were all that a plan had ahead: more may follow at once
 
     @property
     def goes_on(self) -> bool:
@@ -137,43 +142,59 @@ class _Play:
         """Write a change down, by default at the end of the last period."""
         self.changes.append(Change((self.stepper.now_ns if at_ns is None else at_ns) * NANO, kind, text))
 
-    def step(self) -> bool:
-        """One period; False if the plant could not follow."""
+    def advance(self, *, single: bool) -> bool:
+        """The next periods, ``single``: one at most; False if the plant could not follow."""
+        if not self.on_plan or single:
+            self.step()
+        self.on_plan = self.stepper.well and not single and self.follow_plan()
+        self.complete = self.complete and self.stepper.well
+        return self.stepper.well
+
+    def step(self) -> None:
+        """One period."""
         now = self.stepper.now_ns
-        _act(self.controller, self.around, self.changes, now)
+        _act(self.controller, self.surroundings, self.changes, now)
         command = self.stepper.step()
-        self.given.append(command)
-        for name, on in self.around.outputs(now, command.outputs):
+        self.commanded.append(command)
+        for name, on in self.surroundings.outputs(now, command.outputs):
             self.note("output", f"{name} {'ON' if on else 'OFF'}", now)
         if command.state is not self.state:
             self.note("state", command.state.value, now)
             self.state, self.finished_ns = command.state, now if self.controller.finished else None
             self.ends_ns = _end(self.state, now, self.settle)
-        if not self.stepper.well:
-            self.complete = False
-            return False
-        if self.ends_ns is None and not self.around.pending:
-            stalled = _stalled(self.controller, self.around)
+        if self.stepper.well and self.ends_ns is None and not self.surroundings.pending:
+            stalled = _stalled(self.controller, self.surroundings)
             if stalled:
                 self.note("stalled", stalled)
                 self.ends_ns = self.stepper.now_ns + round(self.settle / NANO)
-        return True
+
+    def follow_plan(self) -> bool:
+        """Periods of a plan before the next thing happens by itself; whether there may be more at once."""
+        if self.ends_ns is not None:
+            return False
+        coming = self.surroundings.next_ns
+        before = self.limit_ns if coming is None else min(self.limit_ns, coming)
+        return self.stepper.follow_plan(math.ceil(min(before, NEVER)), self.commanded.append)
 
     def result(self) -> Played:
         """What came of it."""
         done = self.finished_ns is not None and self.complete
         reason = "" if done else _reason(self.controller, self.changes, self.stepper.now_ns)
-        commands = _commands(self.controller, self.begin, self.given)
+        commands = _commands(self.controller, self.begin, self.commanded)
         return Played(
             commands, self.changes, self.finished_ns, self.complete, reason, self.stepper.planning_s
         )
 
 
-class _Watch:
+class _BudgetWatch:
     """Whether a job has computed as long as it may, or its journal takes the memory that it may."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget, self.began = budget, time.monotonic()
+
+    def near(self, controller: MainController) -> bool:
+        """Whether a few instructions more may use it up: every period counts then."""
+        return (len(controller.journal) + FEW) * ENTRY_BYTES > self.budget.memory
 
     def over(self, controller: MainController) -> str:
         """What is used up; empty if nothing is."""
@@ -193,19 +214,20 @@ def _limit_text(seconds: float, option: str) -> str:
     return f"{seconds:.6g} s, the most that its {what} allows; raise {option} to let it go on"
 
 
-def _commands(controller: MainController, begin: Array, given: Sequence[Command]) -> Commands:
+def _commands(controller: MainController, begin: Array, commanded: Sequence[Command | Stretch]) -> Commands:
     """All commands as columns; they begin where the reference stood."""
-    rest = np.zeros_like(begin)
-    q = np.array([begin, *(command.q for command in given)])
+    rest = np.zeros((1, begin.size))
+    q = np.concatenate([begin[None], *(np.atleast_2d(command.q) for command in commanded)])
     pulses = controller.pulses
+    counts = [len(command) if isinstance(command, Stretch) else 1 for command in commanded]
     return Commands(
         np.arange(len(q), dtype=np.float64) * (controller.period_ns * NANO),
         q,
-        np.array([rest, *(command.qd for command in given)]),
-        np.array([rest, *(command.qdd for command in given)]),
+        np.concatenate([rest, *(np.atleast_2d(command.qd) for command in commanded)]),
+        np.concatenate([rest, *(np.atleast_2d(command.qdd) for command in commanded)]),
         None if pulses is None else pulses.joints(pulses.counts(q)),
-        np.array([-1, *(command.motion for command in given)]),
-        np.array([0.0, *(command.motion_time for command in given)]),
+        np.repeat([-1, *(command.motion for command in commanded)], [1, *counts]),
+        np.concatenate([[0.0], *(np.atleast_1d(command.motion_time) for command in commanded)]),
     )
 
 
@@ -230,9 +252,9 @@ def _reason(controller: MainController, changes: Sequence[Change], now: int) -> 
     return f"the simulation failed after {now * NANO:.4g} s"
 
 
-def _act(controller: MainController, around: Surroundings, changes: list[Change], now: int) -> None:
+def _act(controller: MainController, surroundings: Surroundings, changes: list[Change], now: int) -> None:
     """Inputs and keys whose time has come."""
-    for action in around.due(now):
+    for action in surroundings.due(now):
         for name, on in action.inputs.items():
             changes.append(Change(now * NANO, "input", f"{name} {'ON' if on else 'OFF'}"))
         if action.circuit is not None:
@@ -245,13 +267,13 @@ def _act(controller: MainController, around: Surroundings, changes: list[Change]
         changes.append(Change(now * NANO, "key", text))
 
 
-def _stalled(controller: MainController, around: Surroundings) -> str:
+def _stalled(controller: MainController, surroundings: Surroundings) -> str:
     """What a job waits for that will never come; empty if it goes on."""
     if controller.state is State.PAUSED:
         return "is paused, and nothing presses resume"
     playback = controller.reference.playback
     task = playback.awaited if playback is not None else None
-    if task is None or around.inputs.get(task.signal, False) == task.on:
+    if task is None or surroundings.inputs.get(task.signal, False) == task.on:
         return ""
     return f"waits for {task.signal} {'ON' if task.on else 'OFF'}, which nothing switches"
 

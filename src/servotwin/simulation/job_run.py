@@ -25,18 +25,17 @@ from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import limits_of
 from servotwin.robot.robot import Robot
+from servotwin.simulation.assembly import Run, collect, machine_of, robots_of
 from servotwin.simulation.job_plant import IdealPlant, MachinePlant
 from servotwin.simulation.job_play import Played, get_ready, play
 from servotwin.simulation.live_robot import counted_pose, make_controller
-from servotwin.simulation.plant.machine import build_machine
 from servotwin.simulation.plant.start import Start
 from servotwin.simulation.preflight.advice import run_warnings
 from servotwin.simulation.preflight.budget import read_budget
 from servotwin.simulation.preflight.job_limits import check_job, job_limit
-from servotwin.simulation.results.energy import stored
+from servotwin.simulation.results.energy import stored_energies
 from servotwin.simulation.results.job_log import Commands, JobLog, log_entries
 from servotwin.simulation.results.result import Result
-from servotwin.simulation.run import Run, collect, failure_text
 from servotwin.simulation.scenario.checks import row_period
 from servotwin.simulation.scenario.io_script import IoScript, Surroundings, read_io_script
 from servotwin.simulation.scenario.job_settings import JobSettings, with_simulation
@@ -146,56 +145,42 @@ def run_job(
         expected = rehearsed.commands.duration
         if rehearsed.log.finished:
             check_job(scenario, chosen, expected + chosen.settle)
-    belief, truth = scenario.description, scenario.plant_description
-    model = Robot(build_mechanism(belief), title=belief.title)
-    plant = Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
+    model, plant = robots_of(scenario)
     controller, player = _start(program, scenario, model, chosen)
     start = Start(_start_pose(scenario, model), settled=False)  # the brakes have held the arm until now
     began = time.perf_counter()
-    machine = build_machine(
-        belief,
-        truth,
-        model,
-        plant,
-        start,
-        chosen.solver,
-        seed=chosen.seed,
-        rows=ROWS,
-        row_every_ns=every,
-        allow_code=allow_code,
-    )
-    machine.advance(0)  # compiles, or reads the compiled loop from disk
+    machine = machine_of(scenario, model, plant, start, rows=ROWS, row_every_ns=every, allow_code=allow_code)
     compiled = time.perf_counter() - began
-    before = stored(machine, plant)
+    before = stored_energies(machine, plant)
     began = time.perf_counter()
     played = play(
-        controller, MachinePlant(machine, truth, Surroundings(script)), settle=chosen.settle,
-        time_limit=limit, progress=progress, expected=expected + chosen.settle,
+        controller, MachinePlant(machine, scenario.plant_description, Surroundings(script)),
+        settle=chosen.settle, time_limit=limit, progress=progress, expected=expected + chosen.settle,
         budget=chosen.budget, option=option,
     )  # fmt: skip
-    wall = time.perf_counter() - began
-    run = Run(
-        scenario, model, plant, played.commands, machine, None,
-        run_warnings(scenario, model, plant), int(machine.world["state"]["now"][0]), before, compiled,
-    )  # fmt: skip
+    wall = time.perf_counter() - began - machine.compile_s - played.planning_s
+    warnings = run_warnings(scenario, model, plant)
+    run = Run(scenario, model, plant, machine, before, warnings, compiled, played.planning_s)
+    failure = None if played.complete else "interrupted"
+    result = collect(run, played.commands, wall, _happened(controller, played), failure=failure)
+    if run.failed:
+        played = replace(played, reason=str(result.summary["failure"]))
+    log = _log(scenario, controller, played, result)
+    result.summary["job"] = log.plain()
+    ran = JobRun(result, log, played.commands, player)
+    if run.failed:
+        raise JobFailedError(played.reason, ran)
+    return ran
+
+
+def _happened(controller: MainController, played: Played) -> list[tuple[float, str, str]]:
+    """Keys, the safety circuit and alarms, with their times [s]."""
     noted = [
         (c.time_s, "controller", f"{c.kind}: {c.text}")
         for c in played.changes
         if c.kind in ("key", "circuit")
     ]
-    noted += [(a.time_ns * NANO, a.axis or "controller", f"alarm: {a}") for a in controller.alarms]
-    failed = int(machine.world["state"]["status"][0])
-    failure = None if played.complete else "interrupted"
-    if failed:
-        failure = failure_text(failed, int(machine.world["state"]["now"][0]) * NANO, run)
-        played = replace(played, reason=failure)
-    result = collect(run, wall, noted, complete=played.complete, failure=failure)
-    log = _log(scenario, controller, played, result)
-    result.summary["job"] = log.plain()
-    ran = JobRun(result, log, played.commands, player)
-    if failed:
-        raise JobFailedError(str(failure), ran)
-    return ran
+    return noted + [(a.time_ns * NANO, a.axis or "controller", f"alarm: {a}") for a in controller.alarms]
 
 
 def _log(scenario: Scenario, controller: MainController, played: Played, result: Result | None) -> JobLog:

@@ -74,7 +74,7 @@ def counted_pose(controller: MainController, q: Array) -> Array:
 class LiveRobot:
     """What a pendant or console holds: ``press`` keys, call ``step`` once every ``period_ns``.
 
-    ``drives`` True simulates motors and servo loops; otherwise the arm is where it shall be. ``around``: inputs,
+    ``drives`` True simulates motors and servo loops; otherwise the arm is where it shall be. ``surroundings``: inputs,
     safety circuit and enabling switch as the controller sees them. ``allow_code``: the Python code of actuators that
     the robot file names is run. ``step`` waits for the ``clock``, by default for nothing; ``planning``: how jobs are
     planned between two periods, see ``Stepper``.
@@ -102,8 +102,8 @@ class LiveRobot:
             self.robot, self.limits, description, points=points, hold_ns=hold_ns
         )
         start = self.robot.q_home if q is None else np.asarray(q, dtype=np.float64)
-        self.around = Surroundings()
-        self.plant: Plant = IdealPlant(start, self.around)
+        self.surroundings = Surroundings()
+        self.plant: Plant = IdealPlant(start, self.surroundings)
         if drives:
             check_live(description, AVERAGED)
             machine = build_machine(
@@ -116,7 +116,7 @@ class LiveRobot:
                 rows=1,
                 allow_code=allow_code,
             )
-            self.plant = MachinePlant(machine, description, self.around, recording=False)
+            self.plant = MachinePlant(machine, description, self.surroundings, recording=False)
         self.stepper = Stepper(self.controller, self.plant, clock, planning)
         self.command = self.controller.step(-self.period_ns, self.plant.feedback())
 
@@ -138,7 +138,7 @@ class LiveRobot:
     @property
     def inputs(self) -> dict[str, bool]:
         """The inputs of the controller."""
-        return self.around.inputs
+        return self.surroundings.inputs
 
     def press(self, event: Event | str, **arguments: Any) -> Reply:
         """See ``MainController.press``."""

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from servotwin.control.main.exchange import Command
+from servotwin.control.main.exchange import Command, Stretch
 from servotwin.control.main.main_controller import MainController
 from servotwin.simulation.clock import Clock, SimulatedClock
-from servotwin.simulation.job_plant import Plant
+from servotwin.simulation.job_plant import FollowingPlant, Plant
 
 Work = Callable[[], None]
 
@@ -40,7 +40,8 @@ class Stepper:
     """A main controller and what it acts on. ``step`` carries both over one period, from ``now_ns`` on.
 
     A period begins when the ``clock`` says so; what it may need is planned before, by ``planning``. ``well`` is False
-    once the plant could not follow; ``planning_s`` was spent on plans in turn.
+    once the plant could not follow; ``planning_s`` was spent on plans in turn. ``follow_plan`` carries both over what
+    the plan decides, period by period the same; it does nothing where time passes by itself.
     """
 
     def __init__(
@@ -56,6 +57,8 @@ class Stepper:
         self.controller, self.plant = controller, plant
         self.clock, self.planning = clock or SimulatedClock(), planning
         self.now_ns, self.well, self.planning_s = now_ns, True, 0.0
+        at_once = isinstance(self.clock, SimulatedClock) and planning is in_turn
+        self._follower = plant if at_once and isinstance(plant, FollowingPlant) else None
 
     def step(self) -> Command:
         """Plan, wait for the period to begin, measure, command, and let the plant go on to its end."""
@@ -68,3 +71,25 @@ class Stepper:
         self.well = self.plant.carry_on(command, now, then)
         self.now_ns = then
         return command
+
+    def follow_plan(self, before_ns: int, note: Callable[[Stretch], None]) -> bool:
+        """Carry on over periods that begin before an instant and that only a measurement could change.
+
+        They are those of a planned motion or a wait; an alarm, and whatever else is not clear, is left to ``step``.
+        Inputs and keys must not change up to then. ``note`` is given the commands that were carried out. Whether all
+        were that lay ahead, so that it may be called again without a ``step`` in between.
+        """
+        plant, controller, T = self._follower, self.controller, self.controller.period_ns
+        stretch = None if plant is None else controller.ahead(-((self.now_ns - before_ns) // T))
+        if plant is None or stretch is None:
+            return False
+        followed = plant.follow(stretch, controller.quick_watch, self.now_ns, T)
+        self.well = followed.well
+        if followed.count:
+            done = stretch.first(followed.count)
+            note(done)
+            self.now_ns += followed.count * T
+            controller.skip(done, followed.positions[-2:])
+        if followed.interrupt is not None:
+            raise followed.interrupt
+        return self.well and followed.count == len(stretch)

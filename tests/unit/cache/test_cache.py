@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -10,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -266,6 +268,27 @@ def test_cache_key_that_others_can_read_is_replaced(
     assert secret.read_bytes() != before
     assert mode(secret) == 0o600
     assert "can be read by others; another key is made" in capsys.readouterr().err
+
+
+def test_cache_key_that_cannot_be_opened_just_now_is_not_replaced(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With too many open files, say: all that the key authenticates would be lost."""
+    store.write("loops", ONE, b"code")
+    before = seal.seal("name")
+    secret, opened = tmp_path / "state/servotwin/cache-key", os.open
+
+    def refusing(path: Any, *flags: int, **more: Any) -> int:
+        if Path(path) == secret:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return opened(path, *flags, **more)
+
+    key._found.cache_clear()
+    with monkeypatch.context() as busy:
+        busy.setattr(os, "open", refusing)
+        assert seal.seal("name") != before
+    assert seal.seal("name") == before
+    assert store.read("loops", ONE) == b"code"
 
 
 def test_cache_processes_that_begin_at_once_agree_on_a_key(folder: Path) -> None:

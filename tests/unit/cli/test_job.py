@@ -21,7 +21,7 @@ from servotwin.jobs.program import SHIPPED, job_names
 from servotwin.report.job_story import story_of
 from servotwin.simulation import job_run as engine
 from servotwin.simulation.results.job_log import Change, JobLog, LogEntry
-from servotwin.simulation.results.result import Event
+from servotwin.simulation.results.result import RunEvent
 from servotwin.simulation.results.result_files import read_result
 from synthetic_result import synthetic_result
 
@@ -277,7 +277,7 @@ def test_run_of_a_job_that_is_refused_leaves_no_empty_folder(
 
 
 def test_story_tells_states_signals_and_alarms_with_their_times() -> None:
-    result = replace(synthetic_result(201), events=(Event(0.9, "A", "alarm: following error: axis A"),))
+    result = replace(synthetic_result(201), events=(RunEvent(0.9, "A", "alarm: following error: axis A"),))
     story = story_of(made_up_run(result=result))
     assert story.outputs == {"OUT1": ((0.5, True),)}
     assert story.inputs == {"IN1": ((0.7, True),)}

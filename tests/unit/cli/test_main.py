@@ -216,3 +216,13 @@ def test_package_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "servotwin", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, __version__ in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("module", ["servotwin", "servotwin.cli"])
+def test_module_works_in_a_folder_that_is_gone(module: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", module, "--version"]
+    code = f"import os; os.rmdir(os.getcwd()); os.execv({sys.executable!r}, {command!r})"
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    ran = subprocess.run([sys.executable, "-c", code], cwd=gone, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")

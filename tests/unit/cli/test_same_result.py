@@ -18,7 +18,7 @@ from servotwin.simulation.results.result import Result
 from servotwin.simulation.results.result_files import read_result
 from tests import small_drives as small
 
-CLOCK = ("wall_s", "compile_s", "real_time_factor")  # what a summary says of the computer
+CLOCK = ("wall_s", "compile_s", "planning_s", "real_time_factor")  # what a summary says of the computer
 WAYS: dict[str, list[str]] = {
     "report": [],
     "no report": ["--no-report"],

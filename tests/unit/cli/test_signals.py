@@ -228,7 +228,7 @@ def test_interrupt_during_the_rehearsal_ends_the_job(
         raise AssertionError("the simulation was begun")
 
     monkeypatch.setattr(IdealPlant, "feedback", interrupted)
-    monkeypatch.setattr("servotwin.simulation.job_run.build_machine", not_reached)
+    monkeypatch.setattr("servotwin.simulation.job_run.machine_of", not_reached)
     monkeypatch.chdir(tmp_path)
     assert main(["job", *words]) == 130
     assert list(tmp_path.rglob("*.json")) == []

@@ -56,6 +56,16 @@ def killed(monkeypatch: pytest.MonkeyPatch, job: Path, moved: int) -> None:
         rename(job)
 
 
+def test_names_that_end_like_a_job_leave_other_files_alone(job: Path) -> None:
+    """``pick.job.job`` has its points in ``pick.job.points.yaml``, and neither is a file of ``pick.job``."""
+    points, other = job.with_name("pick.job.points.yaml"), job.with_name("pick.job.job")
+    points.write_text(POINTS, encoding="utf-8")
+    other.write_text(JOB, encoding="utf-8")
+    assert main(["teach", str(points), "rename", "P1", "corner"]) == 0
+    assert (points.read_text(encoding="utf-8"), other.read_text(encoding="utf-8")) == renamed("corner")
+    assert texts(job) == (POINTS, JOB)
+
+
 def test_rename_keeps_comments_and_permissions_of_both(job: Path) -> None:
     assert rename(job) == 0
     assert texts(job) == renamed("corner")

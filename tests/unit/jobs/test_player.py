@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from operators import JOB, LIMITS, SCARA, Q, player, points
+from operators import JOB, LIMITS, SCARA, Q, T, player, points
 from servotwin.control.main.alarms import AlarmKind
 from servotwin.control.main.exchange import AlarmTask, EndTask, InputTask, MotionTask, OutputTask, WaitTask
 from servotwin.errors import InputError
 from servotwin.jobs.language import parse
+from servotwin.jobs.look_ahead import Answer
 from servotwin.jobs.player import Player, TaughtPoints
 from servotwin.jobs.points_file import read_points
 from servotwin.jobs.program import Program, job_names, load_program
@@ -54,6 +56,26 @@ def test_blended_moves_become_one_task_and_single_steps_do_not() -> None:
 def test_blend_before_something_else_than_a_move_ends_at_rest() -> None:
     source = player("MOVEL P2 SPEED 0.4 m/s BLEND 10 mm\nSET OUT1 ON\nMOVEJ P1")
     assert [type(task) for task in tasks(source, Q)] == [MotionTask, OutputTask, MotionTask, EndTask]
+
+
+def test_plan_that_is_ready_just_after_it_was_looked_for_serves_the_next_period(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another thread ends its plan between the look for an answer and the look whether all of them are there."""
+    source = player(JOB)
+    source.start()
+    look, ready = Answer.next, [False]
+
+    def late(answer: Answer, *given: Any, **more: Any) -> Answer | None:
+        found = look(answer, *given, **more)
+        if not ready[0]:
+            ready[0] = True
+            source.look_ahead(Q, {}, single=False, span=T)
+        return found
+
+    monkeypatch.setattr(Answer, "next", late)
+    assert source.prepared(Q, {}, single=False, timed_out=False) is None
+    assert isinstance(source.prepared(Q, {}, single=False, timed_out=False), MotionTask)
 
 
 def test_endless_chain_of_blends_is_cut() -> None:

@@ -12,7 +12,7 @@ from servotwin.report.simulation_page import simulation_page
 from servotwin.report.simulation_tables import event_rows, motor_row
 from servotwin.report.simulation_view import view
 from servotwin.report.traces import BAND_COLOURS, band_key
-from servotwin.simulation.results.result import SATURATION, Event, Result
+from servotwin.simulation.results.result import SATURATION, Result, RunEvent
 from synthetic_result import synthetic_result
 
 FAST = {
@@ -49,7 +49,7 @@ def test_every_kind_of_limit_has_a_colour_of_its_own() -> None:
 def test_an_exceeded_limit_is_a_row_with_its_size_and_no_incident(result: Result) -> None:
     odd = replace(
         changed(result, saturation=[FAST], exceeded=[FAST | SIZE]),
-        events=(Event(0.3, "A", "joint speed exceeded"),),
+        events=(RunEvent(0.3, "A", "joint speed exceeded"),),
     )
     shown = view(odd)
     (row,) = event_rows(shown)

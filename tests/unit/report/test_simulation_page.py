@@ -18,7 +18,7 @@ from servotwin.report.simulation_sections import tip_errors
 from servotwin.report.simulation_tables import event_rows
 from servotwin.report.simulation_view import View, view
 from servotwin.report.traces import BAND_LIMIT, bands, thinned
-from servotwin.simulation.results.result import Event, Result
+from servotwin.simulation.results.result import Result, RunEvent
 from synthetic_result import synthetic_result
 
 
@@ -91,7 +91,7 @@ def test_shaft_that_rests_often_takes_one_row_and_no_mark(result: Result) -> Non
     ]
     axes = [{**axis, "saturation": rests} for axis in result.summary["axes"]]
     names = [axis["motor"] for axis in axes]
-    events = tuple(Event(rest["from_s"], name, "stuck") for name in names for rest in rests)
+    events = tuple(RunEvent(rest["from_s"], name, "stuck") for name in names for rest in rests)
     shown = view(replace(result, summary={**result.summary, "axes": axes}, events=events))
     assert shown.incidents() == shown.incidents(names[0]) == []
     assert [row[-1] for row in event_rows(shown)] == len(names) * ["stuck, 10 times"]
@@ -99,7 +99,9 @@ def test_shaft_that_rests_often_takes_one_row_and_no_mark(result: Result) -> Non
 
 def test_text_of_the_user_is_escaped(result: Result) -> None:
     nasty = "<script>alert(1)</script>"
-    bad = replace(result, events=(Event(0.1, nasty, nasty),), summary={**result.summary, "warnings": [nasty]})
+    bad = replace(
+        result, events=(RunEvent(0.1, nasty, nasty),), summary={**result.summary, "warnings": [nasty]}
+    )
     assert nasty not in own_part(simulation_page(bad))
 
 

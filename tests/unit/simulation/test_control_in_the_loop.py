@@ -11,7 +11,6 @@ import pytest
 
 from servotwin.control.servo.tasks import AXIS, BRIDGE, DRIVER, MAIN
 from servotwin.control.servo.user_laws import PythonLaw
-from servotwin.simulation.plant.recording import HEAD, PER_ROW
 from servotwin.simulation.run import carry_out
 from tests import small_drives as small
 from tests.small_drives import DC, RATIO, K
@@ -49,18 +48,21 @@ def test_tasks_run_at_whole_multiples_of_their_periods(tmp_path: Path) -> None:
 def test_interpolator_goes_ten_steps_between_two_points_in_whole_pulses(tmp_path: Path) -> None:
     machine = controlled(small.axis(encoder=COARSE))
     run = small.prepared(tmp_path, machine, {**MOVE, "record": {"every": "1 ms"}})
-    carry_out(run, lambda part: None)
-    column = HEAD + 2 + 9  # reference of the axis controller, motor angle; recorded when its period ends
-    assert PER_ROW > 9
-    rows = run.machine.rows[:-1]  # the last one is a part of a period
-    pulses = rows[:, column] * 4000 / (2 * math.pi)
+    run.machine.reserve(run.duration_ns)
+    instants = np.arange(
+        1_000_000, run.duration_ns, 1_000_000
+    )  # at the ends of the axis controller's periods
+    pulses = np.zeros(len(instants))
+    for row, instant in enumerate(instants):
+        run.machine.advance(int(instant))
+        pulses[row] = run.machine.axes["counts_ref"][0]
     points = pulses[::10]  # where the main controller's points are reached
     np.testing.assert_allclose(points, np.rint(points), atol=1e-6)
     steps = np.diff(pulses[: len(pulses) // 10 * 10]).reshape(-1)
     for first in range(0, len(steps) - 10, 10):
         np.testing.assert_allclose(steps[first : first + 10], steps[first], atol=1e-6)
     # the interpolated reference comes one main period late: the point of an instant is reached at the next
-    wanted = run.reference.sample(rows[:, 0])[0][:, 0] * RATIO * 4000 / (2 * math.pi)
+    wanted = run.reference.sample(instants * 1e-9)[0][:, 0] * RATIO * 4000 / (2 * math.pi)
     assert np.abs(pulses[1:] - wanted[:-1]).max() < 1.0 + np.abs(np.diff(wanted, 2)).max() * 100
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from servotwin.control.main.states import Event
 from servotwin.control.servo.axis_data import controller_of, robot_gains, timing_of
 from servotwin.control.servo.user_laws import PythonLaw
 from servotwin.control.tuning.step_response import axis_run
@@ -15,6 +16,8 @@ from servotwin.description.load import read_description
 from servotwin.design.tuning import tune
 from servotwin.errors import InputError
 from servotwin.robot.shafts import motor_inertia
+from servotwin.simulation.job_plant import MachinePlant
+from servotwin.simulation.live_robot import LiveRobot
 from tests import small_drives as small
 from tests.small_drives import RATIO
 
@@ -115,3 +118,18 @@ def test_delay_of_more_than_a_sample_is_refused(field: str) -> None:
         InputError, match=f"controller.{field}: 2 is out of range; expected a whole number from 0 to 1"
     ):
         read_description("gsis-scara", {f"controller.{field}": "2"})
+
+
+def test_no_voltage_from_before_waits_when_power_comes() -> None:
+    """While the drives are off the current loops run into their limit; the winding shall see nothing of that."""
+    live = LiveRobot("gsis-scara", {"controller.computation_delay": "1"}, drives=True)
+    assert isinstance(live.plant, MachinePlant)
+    machine = live.plant.machine
+    for _ in range(100):
+        live.step()
+    assert np.abs(machine.axes["next_a"]).max() == 1.0
+    assert live.press(Event.ENABLE)
+    for _ in range(2):
+        live.step()
+    assert not machine.motors["open"].any()
+    assert np.abs(machine.motors["i_peak"]).max() < 0.1

@@ -130,7 +130,7 @@ def test_estimate_memory_is_that_of_the_run_within_a_factor_of_two_and_a_half(
 def test_simulate_beyond_its_limits_is_refused_before_anything_is_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: dict[str, Any], limits: dict[str, Any], words: str
 ) -> None:
-    monkeypatch.setattr(running, "build_machine", lambda *_, **__: pytest.fail("built"))
+    monkeypatch.setattr(running, "machine_of", lambda *_, **__: pytest.fail("built"))
     with pytest.raises(InputError, match=words):
         st.simulate(scenario(tmp_path, **parts), **limits)
 
@@ -144,7 +144,7 @@ def test_simulate_with_raised_limits_gets_as_far_as_the_machine(
     def build(*_: object, **__: object) -> None:
         raise BuiltError
 
-    monkeypatch.setattr(running, "build_machine", build)
+    monkeypatch.setattr(running, "machine_of", build)
     long = scenario(tmp_path, dwell="10000 s", record={"every": "0.2 ms"})
     with pytest.raises(BuiltError):
         st.simulate(long, max_memory="100 GB", max_time="10 h")

@@ -75,6 +75,18 @@ def test_a_stuck_encoder_leaves_the_loop_blind(tmp_path: Path) -> None:
     assert result.signals["joint_A_position_rad"][-1] > 1.2  # it runs away
 
 
+def test_a_stuck_encoder_shows_the_count_of_that_instant_however_often_it_is_read(tmp_path: Path) -> None:
+    scenario = {**MOVE, "faults": [{"at": "0.1 s", "axis": "A", "kind": "encoder-stuck"}]}
+    scenario["record"] = {"every": "1 ms"}
+    result = small.run_case(tmp_path, robot(small.axis(encoder={"lines": 1000, "bits": None})), scenario)
+    here = int(np.argmin(np.abs(result.signals["time_s"] - 0.1)))
+    turned = RATIO * result.signals["joint_A_position_rad"][here]
+    assert result.signals["motor_A_count"][-1] == math.floor(turned * 4000 / (2 * math.pi) + 0.5)
+    assert (
+        abs(result.signals["joint_A_velocity_rad_per_s"][here]) * RATIO * 0.2e-3 * 4000 / (2 * math.pi) > 2.0
+    )
+
+
 def test_lost_pulses_shift_the_robot_by_as_much(tmp_path: Path) -> None:
     machine = robot(small.axis(encoder={"lines": 1000, "bits": None}))
     result = broken(tmp_path, "encoder-loses-pulses", machine, axis="A", value="400")

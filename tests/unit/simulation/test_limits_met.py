@@ -13,7 +13,7 @@ import servotwin as st
 from servotwin.control.servo.records import Saturation, zeros
 from servotwin.control.servo.user_laws import Signals
 from servotwin.errors import InputError
-from servotwin.simulation.plant.limit_log import AXIS_LOG, SPANS, note_spans
+from servotwin.simulation.plant.limit_log import AXIS_LOG, SPANS, log_spans
 from servotwin.simulation.results.limits_met import limit_warnings, saturation_intervals
 from servotwin.simulation.results.result import Result
 from tests.small_drives import RATIO, axis, robot, run_case
@@ -123,7 +123,7 @@ def test_a_run_with_more_spans_than_there_is_room_for_keeps_their_totals() -> No
 
 
 def note(axis: Any, word: int, start: int, end: int) -> None:
-    note_spans.py_func(axis, int(word), start, end)  # type: ignore[attr-defined]
+    log_spans.py_func(axis, int(word), start, end)  # type: ignore[attr-defined]
 
 
 # --- limits of motor and joint that are exceeded ----------------------------------------------------

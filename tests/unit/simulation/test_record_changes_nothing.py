@@ -26,7 +26,7 @@ from servotwin.simulation.scenario.scenario import read_scenario
 from tests import small_drives as small
 
 EVERY = ("0.2 ms", "1 ms", "7 ms", "50 ms", "100 s")  # the last is longer than all runs
-CLOCKS = ("wall_s", "compile_s", "real_time_factor")
+CLOCKS = ("wall_s", "compile_s", "planning_s", "real_time_factor")
 IDEAL = {"kind": "ideal", "rotor_inertia": "1e-4 kg*m^2", "rated_torque": "0.3 N*m"}
 WORLD = {  # whatever is drawn, counted, or in a state of its own
     "controller": {

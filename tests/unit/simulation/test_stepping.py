@@ -84,7 +84,7 @@ def test_nothing_is_planned_between_the_start_of_a_period_and_its_command(
     plan = module.plan
     monkeypatch.setattr(module, "plan", lambda *a, **k: (planned.append(phases.phase), plan(*a, **k))[1])
     stepper = started(phases, text, clock=phases)
-    rng, inputs = np.random.default_rng(seed), phases.plant.around.inputs
+    rng, inputs = np.random.default_rng(seed), phases.plant.surroundings.inputs
     while not stepper.controller.finished:
         assert stepper.now_ns < 10_000 * PERIOD_NS
         if rng.random() < 0.2:
@@ -112,7 +112,7 @@ def test_plans_ahead_change_no_command(seed: int) -> None:
         given = []
         for _ in range(900):
             if rng.random() < 0.2:
-                plant.around.inputs[f"IN{rng.integers(1, 4)}"] = bool(rng.integers(2))
+                plant.surroundings.inputs[f"IN{rng.integers(1, 4)}"] = bool(rng.integers(2))
             given.append(stepper.step())
         assert stepper.controller.finished
         return given
@@ -191,8 +191,8 @@ def test_single_step_past_an_input_that_did_not_come_goes_to_its_else() -> None:
 @pytest.mark.parametrize("drives", [False, True])
 def test_plant_gives_the_whole_feedback(drives: bool) -> None:
     live = LiveRobot("gsis-scara", drives=drives)
-    live.around.inputs["IN4"] = True
-    live.around.circuit = live.around.dead_man = False
+    live.surroundings.inputs["IN4"] = True
+    live.surroundings.circuit = live.surroundings.dead_man = False
     found = live.plant.feedback()
     assert isinstance(found, Feedback)
     assert (found.inputs, found.circuit_closed, found.dead_man) == ({"IN4": True}, False, False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from servotwin.simulation.plant.faults import apply_fault
 from servotwin.simulation.plant.machine import Machine
 from servotwin.simulation.plant.switched_drives import close_brake, open_winding, release_brake
 from servotwin.simulation.scenario.parts import Fault
-from servotwin.simulation.windows.choice import Window
+from servotwin.simulation.windows.choice import Window, is_constrained
 from tests import small_drives as small
 
 MS = 1_000_000
@@ -28,9 +29,9 @@ ROBOTS = {
 }
 
 
-def built(folder: Path, name: str) -> tuple[Machine, Window]:
+def built(folder: Path, name: str, robots: dict[str, Any] = ROBOTS) -> tuple[Machine, Window]:
     """A machine with a brake that moves, and the window that should carry it."""
-    changes, method, window = ROBOTS[name]
+    changes, method, window = robots[name]
     scenario = {**small.rest(0.1), "move": [{"to": {"A": "0.3 rad"}, "dwell": "0.02 s"}]}
     scenario["solver"] = {"method": method}
     robot = small.robot(axes={"A": small.axis(**{**BRAKE, **changes})})
@@ -76,6 +77,19 @@ def test_brake_closed_and_opened_gives_the_window_back(tmp_path: Path, name: str
     assert running(machine) == window
     machine.advance(12 * MS)
     assert running(machine) == window
+
+
+@pytest.mark.parametrize("name", [*ROBOTS, "lossy gear"])
+def test_smooth_machine_has_no_constraint_but_its_end_stops(tmp_path: Path, name: str) -> None:
+    # the compiled half of the choice looks at shafts and gears only where the machine is not smooth
+    robots = ROBOTS | {"lossy gear": ({"gear": {"efficiency": 0.8}}, "fast", Window.GENERAL)}
+    machine, _ = built(tmp_path, name, robots)
+    constrained = getattr(is_constrained, "py_func", is_constrained)
+    records = [array.view(np.recarray) for array in (machine.world, machine.motors, machine.stops)]
+    smooth = bool(machine.world["choice"]["smooth"][0])
+    assert smooth != (name == "lossy gear" or "dry friction" in name)
+    assert not (smooth and constrained(records[0][0], *records[1:]))
+    assert constrained(records[0][0], *records[1:]) == (not smooth)
 
 
 def test_brake_that_closes_under_power_is_dry_friction(tmp_path: Path) -> None:

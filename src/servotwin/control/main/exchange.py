@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from servotwin.control.main.alarms import Alarm, AlarmKind
@@ -59,6 +59,35 @@ class Command:
     motion: int
     motion_time: float
     override: int
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Commands of periods in a row that nothing but a measurement can change: of a planned motion, or a wait.
+
+    ``counts`` (k, m), ``q``, ``qd``, ``qdd`` (k, n), ``motion`` and ``motion_time`` (k,) as in ``Command``, which
+    else stay as they were in the command before; ``q_before`` (n,): its reference, ``q_measured`` (n,): what was
+    measured for it.
+    """
+
+    q_before: Array
+    q_measured: Array
+    counts: IntArray | None
+    q: Array
+    qd: Array
+    qdd: Array
+    motion: int
+    motion_time: Array
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def first(self, count: int) -> Stretch:
+        """The commands before the one at ``count``."""
+        if count == len(self):
+            return self
+        rows = {name: getattr(self, name)[:count] for name in ("q", "qd", "qdd", "motion_time")}
+        return replace(self, counts=None if self.counts is None else self.counts[:count], **rows)
 
 
 @dataclass(frozen=True)

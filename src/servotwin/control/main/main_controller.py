@@ -8,7 +8,8 @@ docs/controller.md.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -23,11 +24,13 @@ from servotwin.control.main.exchange import (
     ProgramSource,
     Reply,
     Settings,
+    Stretch,
 )
 from servotwin.control.main.jogging import Jog
 from servotwin.control.main.last_measurement import Measured
 from servotwin.control.main.playback import Outcome, Playback
 from servotwin.control.main.pulses import Pulses
+from servotwin.control.main.quick_watch import QuickWatch
 from servotwin.control.main.reference import Reference
 from servotwin.control.main.states import (
     INTERNAL,
@@ -47,6 +50,7 @@ from servotwin.motion.requests import MoveJ, Speed
 from servotwin.robot.robot import Robot
 
 MOST_ALARMS = 100
+NANO = 1e-9
 
 
 class MainController:
@@ -176,11 +180,11 @@ class MainController:
         self.alarms.clear()
 
     def _all_well(self) -> None:
-        seen = self.measured.feedback
-        if seen is not None and not seen.circuit_closed:
+        feedback = self.measured.feedback
+        if feedback is not None and not feedback.circuit_closed:
             raise InputError("the safety circuit is open; close it first")
-        if seen is not None and seen.drive_fault:
-            raise InputError(f"a drive reports '{seen.drive_fault}'; clear its cause first")
+        if feedback is not None and feedback.drive_fault:
+            raise InputError(f"a drive reports '{feedback.drive_fault}'; clear its cause first")
 
     def _on_mode(self, mode: Mode | str) -> None:
         try:
@@ -269,9 +273,9 @@ class MainController:
     # --- between two periods ----------------------------------------------------------------------
     def plan_ahead(self) -> None:
         """Plan what the job under way may ask for in the next period, if ``plans_ahead``; in any thread."""
-        playback, seen = self.reference.playback, self.measured.feedback
+        playback, feedback = self.reference.playback, self.measured.feedback
         if playback is not None and self.state in (State.RUNNING, State.STEPPING):
-            inputs = {} if seen is None else seen.inputs
+            inputs = {} if feedback is None else feedback.inputs
             playback.plan_ahead(self.reference.q, inputs, single=self.state is State.STEPPING)
 
     # --- every period -----------------------------------------------------------------------------
@@ -312,6 +316,47 @@ class MainController:
             motion_time=motion_time,
             override=self.override,
         )
+
+    # --- many periods at once ---------------------------------------------------------------------
+    @cached_property
+    def quick_watch(self) -> QuickWatch:
+        """Bounds within which a measurement raises no alarm."""
+        return QuickWatch(self.watch, self.period_ns * NANO)
+
+    def ahead(self, most: int) -> Stretch | None:
+        """The next commands that ``step`` will give, at most so many; None if the next depends on more than the plan.
+
+        They hold as long as no key is pressed, no input changes and every measurement is clear (``quick_watch``);
+        ``skip`` carries them out. Nothing is changed by asking.
+        """
+        reference, playback, feedback = self.reference, self.reference.playback, self.measured.feedback
+        if self.state is not State.RUNNING or playback is None or feedback is None or most < 1:
+            return None
+        ahead = playback.ahead(reference.q, self._rate, feedback.inputs)
+        if ahead is None or not len(ahead.times):
+            return None
+        ahead = ahead.first(min(most, reference.allowed(ahead)))
+        if not len(ahead.times):
+            return None
+        q = np.clip(ahead.q, self.limits.q_min, self.limits.q_max)
+        counts = None if self.pulses is None else self.pulses.counts(q)
+        motion, _ = playback.place
+        return Stretch(reference.q, self.measured.q, counts, q, ahead.qd, ahead.qdd, motion, ahead.times)
+
+    def skip(self, stretch: Stretch, positions: Sequence[Array]) -> None:
+        """Be where ``step`` would be after all commands of a stretch.
+
+        ``positions``: joints (n,) as measured before each of them; the last two are enough.
+        """
+        reference, playback, feedback = self.reference, self.reference.playback, self.measured.feedback
+        assert playback is not None
+        assert feedback is not None
+        assert self._now_ns is not None
+        playback.skip(self._now_ns + self.period_ns, stretch.motion_time, feedback.inputs)
+        self._now_ns += len(stretch) * self.period_ns
+        self.measured.skip(self._now_ns, self.period_ns, positions)
+        reference.now_ns = self._now_ns + self.period_ns
+        reference.q, reference.qd, reference.qdd = stretch.q[-1], stretch.qd[-1], stretch.qdd[-1]
 
     @property
     def _rate(self) -> float:

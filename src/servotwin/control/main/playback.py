@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from itertools import islice
 from typing import cast, get_args
 
 import numpy as np
@@ -21,7 +22,7 @@ from servotwin.control.main.exchange import (
     Task,
     WaitTask,
 )
-from servotwin.control.main.time_scaling import Cursor, Motion, Pace, Planned
+from servotwin.control.main.time_scaling import BATCH, Cursor, Instants, Motion, Pace, Planned
 from servotwin.description.frames import Array
 
 TASKS_PER_PERIOD = 64
@@ -221,16 +222,63 @@ class Playback:
         motion, after = cursor.advance(left, wanted, pace)
         self.place = (self.place[0], cursor.time)
         end_ns = now_ns + self.period_ns - round(after / NANO)
-        # A move that goes nowhere begins and ends at the same instant.
-        while self._owner < cursor.owner and self.label is not None and self._begun_ns is not None:
-            self._note(end_ns)
-            self._begun_ns, self._owner = end_ns, self._owner + 1
-            self.label = task.labels[self._owner]
-            self.instruction += 1
+        self._reach(task, cursor.owner, end_ns)
         if cursor.done:
             self._finish(end_ns)
             return motion, after
         return motion, 0.0
+
+    def _reach(self, task: MotionTask, owner: int, at_ns: int) -> None:
+        """Note the instructions of a motion that are over; one that moves nothing begins and ends at one instant."""
+        while self._owner < owner and self.label is not None and self._begun_ns is not None:
+            self._note(at_ns)
+            self._begun_ns, self._owner = at_ns, self._owner + 1
+            self.label = task.labels[self._owner]
+            self.instruction += 1
+
+    # --- many periods at once -----------------------------------------------------------------------
+    def ahead(self, q: Array, wanted: float, inputs: Mapping[str, bool]) -> Instants | None:
+        """The next periods of a motion or wait under way, as ``advance`` will give them; None if there are none.
+
+        ``q`` (n,): the reference now; ``inputs`` stay as they are.
+        """
+        if self._begun_ns is None:
+            return None
+        if self.cursor is not None:
+            return self.cursor.ahead(self.period_ns * NANO, wanted)
+        count = 0
+        for _ in self._waiting(inputs):
+            count += 1
+        rest = np.zeros((count, q.size))
+        return Instants(np.full(count, self.place[1]), rest + q, rest, rest) if count else None
+
+    def _waiting(self, inputs: Mapping[str, bool]) -> Iterator[float]:
+        """The time that a wait has lasted [s] after each of the next periods in which it goes on."""
+        task, T, elapsed = self._task, self.period_ns * NANO, self._elapsed
+        for _ in range(BATCH):
+            if isinstance(task, WaitTask):
+                over = task.seconds - elapsed <= T + INSTANT
+            elif isinstance(task, InputTask):
+                over = elapsed == 0.0 or bool(inputs.get(task.signal, False)) == task.on
+                over = over or (task.timeout is not None and elapsed >= task.timeout - INSTANT)
+            else:
+                over = True
+            if over:
+                return
+            elapsed += T
+            yield elapsed
+
+    def skip(self, now_ns: int, times: Array, inputs: Mapping[str, bool]) -> None:
+        """Carry out the next periods of ``ahead``, up to the last of the ``times`` (k,) [s] on the motion."""
+        cursor, task = self.cursor, self._task
+        if cursor is None:
+            self._elapsed = list(islice(self._waiting(inputs), len(times)))[-1]
+            return
+        assert isinstance(task, MotionTask)
+        for i, owner in cursor.new_owners(times):
+            self._reach(task, owner, now_ns + (i + 1) * self.period_ns)
+        cursor.skip(len(times))
+        self.place = (self.place[0], cursor.time)
 
     def _wait(self, task: WaitTask, at_ns: int, left: float) -> float:
         """Time that is left of the period after a wait that goes on at ``at_ns``."""

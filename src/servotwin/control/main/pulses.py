@@ -21,7 +21,9 @@ class Pulses:
 
     def counts(self, q: Array) -> IntArray:
         """The nearest pulses (..., m) of joint positions q (..., n), halves upwards (eq:encoder)."""
-        return np.floor(q @ self.N.T * self.per_rad + 0.5).astype(np.int64)
+        # row by row: a product of matrices may round otherwise than that of a vector
+        turned = q[..., None, :] @ self.N.T
+        return np.floor(turned[..., 0, :] * self.per_rad + 0.5).astype(np.int64)
 
     def joints(self, counts: IntArray) -> Array:
         """The joint positions (..., n) of pulses (..., m)."""

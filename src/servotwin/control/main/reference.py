@@ -10,7 +10,7 @@ from servotwin.control.main.alarms import BoolArray, shown_apart
 from servotwin.control.main.exchange import ProgramSource, Settings
 from servotwin.control.main.jogging import Jog, LineJog, joint_step
 from servotwin.control.main.playback import Playback
-from servotwin.control.main.time_scaling import GENTLE, Cursor, Motion, Pace, Planned, ToolLimit
+from servotwin.control.main.time_scaling import GENTLE, Cursor, Instants, Motion, Pace, Planned, ToolLimit
 from servotwin.description.frames import Array
 from servotwin.errors import InputError
 from servotwin.motion.errors import PathError
@@ -278,6 +278,23 @@ class Reference:
 
     def _range(self) -> tuple[Array, Array]:
         return np.minimum(self.limits.q_min, self.q), np.maximum(self.limits.q_max, self.q)
+
+    def allowed(self, ahead: Instants) -> int:
+        """How many of the instants to come are well within all limits: ``fault_of`` finds nothing there.
+
+        Those at a limit of a position or quantity do not count, for what is rounded.
+        """
+        limits, (_, q, qd, qdd) = self.limits, ahead
+        speeds = np.concatenate([self.qd[None], qd])
+        hardest = np.maximum(np.abs(qdd), np.abs(speeds[1:] - speeds[:-1]) / self.T)
+        well = (q >= limits.q_min) & (q <= limits.q_max)
+        well &= np.abs(qd) <= limits.speed * (1.0 + SLACK)
+        well &= hardest <= (1.0 + WATCHED) * limits.acceleration
+        kept = well.all(axis=1)
+        if limits.quantities.names:
+            kept &= (limits.quantities.beyond(q) <= 0.0).all(axis=1)
+        inside = bool(((self.q >= limits.q_min) & (self.q <= limits.q_max)).all())
+        return 0 if not inside else int(kept.size if kept.all() else np.argmin(kept))
 
     def become(self, motion: Motion) -> None:
         """The next instant."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -66,6 +66,19 @@ class ToolLimit:
     acceleration: float
 
 
+class Instants(NamedTuple):
+    """Instants (k,) on a trajectory [s], and q, qd, qdd (k, n) there."""
+
+    times: Array
+    q: Array
+    qd: Array
+    qdd: Array
+
+    def first(self, count: int) -> Instants:
+        """Those before the instant ``count``."""
+        return self if count == len(self.times) else Instants(*(column[:count] for column in self))
+
+
 class Cursor:
     """A place on a trajectory, and the rate at which it advances; ``tool``: what its change of pace is held against."""
 
@@ -76,10 +89,10 @@ class Cursor:
         self.time = 0.0
         self.rate, self.slope = 0.0, 0.0
         self._here = self._sample(0.0)
-        self._ahead: list[
-            tuple[float, Motion]
-        ] = []  # instants to come at the rate and period below, last first
-        self._ahead_for = (-1.0, -1.0)
+        nothing = np.zeros(0)
+        self._batch = Instants(nothing, nothing, nothing, nothing)  # at the rate 1; sampled at once
+        self._used = 0  # of the batch
+        self._batch_for = (-1.0, -1.0)  # rate and period between its instants
 
     @property
     def done(self) -> bool:
@@ -94,8 +107,15 @@ class Cursor:
     @property
     def owner(self) -> int:
         """The instruction that is under way."""
-        place = int(np.searchsorted(self.trajectory.starts, self.time, side="right")) - 1
-        return self.trajectory.owners[max(place, 0)]
+        return self._owner(int(np.searchsorted(self.trajectory.starts, self.time, side="right")) - 1)
+
+    def _owner(self, segment: int) -> int:
+        return self.trajectory.owners[max(segment, 0)]
+
+    def new_owners(self, times: Array) -> list[tuple[int, int]]:
+        """Which of the ascending ``times`` (k,) [s] lie in another segment than the one before, and in whose."""
+        segments = np.searchsorted(self.trajectory.starts, np.append(self.time, times), side="right") - 1
+        return [(int(i), self._owner(int(segments[i + 1]))) for i in np.flatnonzero(np.diff(segments))]
 
     def advance(self, T: float, wanted: float, pace: Pace) -> tuple[Motion, float]:
         """Go on for T [s] towards the rate ``wanted``; q, qd, qdd (n,) there and the time left after the end [s]."""
@@ -112,7 +132,7 @@ class Cursor:
                 time, there = self._steady(rate, T)
             else:
                 there = self._sample(time)
-                self._ahead_for = (-1.0, -1.0)
+                self._batch_for = (-1.0, -1.0)
             qdd = rate * rate * there[2] + slope * there[1]  # eq:time-scaling
             if slope == 0.0 or time >= end or (np.abs(qdd) <= self.acceleration).all():
                 break
@@ -131,13 +151,39 @@ class Cursor:
         return self._here[0], zero, zero
 
     def _steady(self, rate: float, T: float) -> tuple[float, Motion]:
-        """The next instant at a constant rate; a batch of them costs little more than one."""
-        if self._ahead_for != (rate, T) or not self._ahead:
-            times = self.time + rate * T * np.arange(1, BATCH + 1)
-            columns = self.trajectory.sample(np.minimum(times, self.trajectory.duration))
-            self._ahead = list(zip(times.tolist(), zip(*columns, strict=True), strict=True))[::-1]
-            self._ahead_for = (rate, T)
-        return self._ahead.pop()
+        """The next instant at a constant rate."""
+        self._fill(rate, T)
+        i, self._used = self._used, self._used + 1
+        times, q, qd, qdd = self._batch
+        return float(times[i]), (q[i], qd[i], qdd[i])
+
+    def _fill(self, rate: float, T: float) -> None:
+        """Sample the next instants at a constant rate, unless some are left: many cost little more than one."""
+        if self._batch_for != (rate, T) or self._used == len(self._batch.times):
+            times = np.asarray(self.time + rate * T * np.arange(1, BATCH + 1), dtype=np.float64)
+            self._batch = Instants(
+                times, *self.trajectory.sample(np.minimum(times, self.trajectory.duration))
+            )
+            self._batch_for, self._used = (rate, T), 0
+
+    def ahead(self, T: float, wanted: float) -> Instants:
+        """Instants that the next calls of ``advance`` will come to before the end, as long as nothing else is wanted.
+
+        None while the rate changes; ``skip`` goes on to one of them.
+        """
+        rate, end = self.rate, self.trajectory.duration
+        if not 0.0 < self.time < end or rate != wanted or self.slope != 0.0 or rate <= 0.0:
+            return self._batch.first(0)
+        self._fill(rate, T)
+        times, q, qd, qdd = (column[self._used :] for column in self._batch)
+        there = Instants(times, q, rate * qd, rate * rate * qdd + 0.0 * qd)  # eq:time-scaling
+        return there.first(int(np.searchsorted(times, end)))
+
+    def skip(self, count: int) -> None:
+        """Go on over so many instants of ``ahead``."""
+        i = self._used + count - 1
+        times, q, qd, qdd = self._batch
+        self.time, self._here, self._used = float(times[i]), (q[i], qd[i], qdd[i]), i + 1
 
     def _sample(self, time: float) -> Motion:
         q, qd, qdd = self.trajectory.sample(np.array([min(time, self.trajectory.duration)]))
@@ -158,9 +204,11 @@ class Cursor:
 
     def _within_limits(self, slope: float, T: float) -> float:
         """The slope, as far as no axis accelerates beyond its limit here."""
+        if slope == 0.0:
+            return slope
         _, qd, qdd = self._here
         moving = np.abs(qd) > 1e-12
-        if slope == 0.0 or not moving.any():
+        if not moving.any():
             return slope
         v, a, most = qd[moving], self.rate**2 * qdd[moving], self.acceleration[moving]
         if self.tool is not None:

@@ -47,7 +47,7 @@ COUNT, EDGE, CURRENTS = int(Sample.COUNT), int(Sample.EDGE), int(Sample.CURRENT)
 PERIOD, JITTER, RUNS = 1, 2, 3  # columns of the table of tasks; column 0: the next instant [ns]
 
 
-@part
+@helper
 def run_tasks(
     servo: Any, axes: Any, tasks: Any, setpoints: Any, inverse: Any, random: Any,
     feedback: Any, command: Any, now: int,
@@ -277,7 +277,7 @@ def in_amperes(axis: Any, feedback: Any, j: int, reading: float) -> float:
     return reading
 
 
-@part
+@helper
 def current_controller(servo: Any, axes: Any, feedback: Any, command: Any) -> None:
     """Innermost loop of every axis, for the coming period: one function for each kind of it (``InnerLoop``).
 

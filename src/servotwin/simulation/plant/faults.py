@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from servotwin.description.drive_data import DriveData, drive_of, drives_of
@@ -46,7 +47,7 @@ def apply_fault(machine: Machine, fault: Fault, motors: Sequence[str]) -> None:
         return
     j = list(motors).index(fault.axis or "")
     if fault.kind == "encoder-stuck":
-        machine.sensors["stuck"][j] = 1
+        stick_encoder(machine, j)
     elif fault.kind == "encoder-loses-pulses":
         machine.sensors["lost"][j] += round(value)
     elif fault.kind == "current-sensor-offset":
@@ -57,6 +58,14 @@ def apply_fault(machine: Machine, fault: Fault, motors: Sequence[str]) -> None:
     else:
         machine.drives.jammed.add(j)
         close_brake(machine, j)
+
+
+def stick_encoder(machine: Machine, j: int) -> None:
+    """Let the encoder of a motor show from now on what it shows now (eq:encoder), whenever a servo reads it."""
+    sensor, theta = machine.sensors[j], float(machine.motors["theta"][j])
+    if not sensor["stuck"]:
+        sensor["count"] = math.floor(theta * sensor["counts_per_rad"] + 0.5) - sensor["lost"]
+        sensor["stuck"] = 1
 
 
 def cut_power(machine: Machine) -> None:

@@ -19,8 +19,8 @@ AXIS_LOG = np.dtype(
     [
         ("charge_ref", np.float64),  # integral of the current reference since the last recorded row [A s]
         # limits that were in force in the last window, and since the last row (bits of ``Saturation``)
-        ("met", np.int64),
-        ("seen_saturation", np.int64),
+        ("active_limits", np.int64),
+        ("limits_since_row", np.int64),
         # spans of every limit: from, to [ns], times, time at the limit [ns]; how many there are
         ("spans", np.int64, (KINDS, SPANS, 4)),
         ("span_count", np.int64, (KINDS,)),
@@ -36,32 +36,32 @@ OF_LOOPS = int(Saturation.VOLTAGE | Saturation.CURRENT | Saturation.SPEED_COMMAN
 
 
 @helper
-def too_much(motor: Any, w: float, torque: float) -> int:
+def exceeded_ratings(motor: Any, w: float, torque: float) -> int:
     """Bits of the limits that a motor exceeds with its speed and its mean torque of a window."""
     word = FAST_MOTOR if abs(w) > BEYOND * motor.w_limit else 0
     return word | STRONG_MOTOR if abs(torque) > BEYOND * motor.tau_limit else word
 
 
-@part
-def watch_joints(world: Any, motors: Any, stops: Any, logs: Any) -> None:
+@helper
+def check_joint_limits(world: Any, motors: Any, stops: Any, logs: Any) -> None:
     """Speed of every joint, and the mean torque of its motors where a limit is stated, against their limits."""
     for i in range(world.n):
         joint = stops[i]
         speed = abs(world.state.y[world.n_x + i])
         joint.speed_peak = max(joint.speed_peak, speed)
         if speed > BEYOND * joint.speed_limit:
-            logs[i].met |= FAST_JOINT
+            logs[i].active_limits |= FAST_JOINT
         if joint.has_effort:
             effort = 0.0
             for j in range(world.m):
                 effort += world.N[j, i] * motors[j].tau_mean
             joint.effort_peak = max(joint.effort_peak, abs(effort))
             if abs(effort) > BEYOND * joint.effort_limit:
-                logs[i].met |= STRONG_JOINT
+                logs[i].active_limits |= STRONG_JOINT
 
 
 @part
-def note_spans(log: Any, word: int, start: int, end: int) -> None:
+def log_spans(log: Any, word: int, start: int, end: int) -> None:
     """Enter a window [ns] in the spans of the limits of a word; one that goes on, or comes again soon, grows."""
     for kind in range(KINDS):
         if not (word >> kind) & 1:
@@ -79,26 +79,26 @@ def note_spans(log: Any, word: int, start: int, end: int) -> None:
 
 
 @helper
-def note_limits(logs: Any, start: int, end: int) -> None:
+def log_limits(logs: Any, start: int, end: int) -> None:
     """Enter a window [ns] in the spans of every limit that was in force on an axis."""
     for j in range(logs.shape[0]):
-        if logs[j].met:
-            logs[j].seen_saturation |= logs[j].met
-            note_spans(logs[j], logs[j].met, start, end)
+        if logs[j].active_limits:
+            logs[j].limits_since_row |= logs[j].active_limits
+            log_spans(logs[j], logs[j].active_limits, start, end)
 
 
 @helper
-def watch_resistor(power: Any, u: float) -> None:
+def update_braking_voltage(power: Any, u: float) -> None:
     """The highest voltage over the braking resistor: asked at the end of a window, and again when it is switched."""
     if power.braking:
         power.u_braking = max(power.u_braking, u)
 
 
 @helper
-def watch_bus(power: Any, u: float, start: int, end: int) -> None:
+def update_bus_extremes(power: Any, u: float, start: int, end: int) -> None:
     """Extremes of the bus voltage, also while the braking resistor is on, and times above its limit."""
     power.u_low, power.u_high = min(power.u_low, u), max(power.u_high, u)
-    watch_resistor(power, u)
+    update_braking_voltage(power, u)
     if u > power.u_limit:
         if power.over_times == 0:
             power.over_from = start

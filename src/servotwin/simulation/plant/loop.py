@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from servotwin.compiled.jit import allocator, kernel, part
+from servotwin.compiled.jit import allocator, helper, kernel, part
 from servotwin.compiled.native_calls import call_piece
 from servotwin.control.servo.tasks import run_tasks
 from servotwin.drives.pwm import h_bridge, three_phase
@@ -18,12 +18,12 @@ from servotwin.simulation.plant.generated_rk4 import CLOSE, count_intervals, nex
 from servotwin.simulation.plant.rates import call_on_plant
 from servotwin.simulation.plant.recording import (
     NANO,
-    book,
+    account_window,
     close_record,
     log_motion,
-    look_closer,
     record,
-    watch_peaks,
+    sample_peaks,
+    zoom_row,
 )
 from servotwin.simulation.plant.sensing import report_faults, sense, true_currents
 from servotwin.simulation.plant.status import (
@@ -42,7 +42,7 @@ EVENT_STEPS = int(Window.EVENT_STEPS)
 def run(
     worlds: Any, power: Any, motors: Any, sensors: Any, stops: Any, logs: Any, noise: Any,
     servos: Any, axes: Any, tasks: Any, setpoints: Any, inverse: Any, jitter: Any, feedbacks: Any, commands: Any,
-    rows_out: Any, log_out: Any, zoom_out: Any, until: int,
+    columns: Any, rows_out: Any, log_out: Any, zoom_out: Any, until: int,
 ) -> None:  # fmt: skip
     """Simulate up to the instant ``until`` [ns], or until something stops the run (``world.state.status``)."""
     world, servo, feedback, command = worlds[0], servos[0], feedbacks[0], commands[0]
@@ -62,24 +62,24 @@ def run(
             power_stage(world, power, motors, servo, command)
         end = min(until, command.next)
         if world.record.zoom_from <= now < world.record.zoom_to:
-            show_edges(worlds, power, motors, stops, axes, servo, zoom_out, end)
+            zoom_window(worlds, power, motors, stops, command, servo, zoom_out, end)
         plant(world, motors, end)
         if world.code.loop_closure != 0 and world.state.status != PIECE_MISSING:
             call_on_plant(world, world.code.loop_closure, 0.0, 0.0)
         if world.state.status in (PIECE_MISSING, SINGULAR):
             return
         world.state.now = end
-        book(world, power, motors, stops, axes, logs, now)
+        account_window(world, power, motors, stops, axes, logs, now)
         if end == world.record.log_next:
             log_motion(world, log_out)
         if end == world.record.row_next:
-            record(world, motors, sensors, axes, logs, rows_out)
+            record(world, motors, sensors, axes, logs, columns, rows_out)
     report_faults(world, motors, feedback)
     if world.record.closing:
-        close_record(world, motors, sensors, axes, logs, rows_out, log_out)
+        close_record(world, motors, sensors, axes, logs, columns, rows_out, log_out)
 
 
-@part
+@helper
 def power_stage(world: Any, power: Any, motors: Any, servo: Any, command: Any) -> None:
     """Make the edges of every bridge for the period that begins now, as the servo commands."""
     world.state.period_start = world.state.now
@@ -94,21 +94,24 @@ def power_stage(world: Any, power: Any, motors: Any, servo: Any, command: Any) -
     count_intervals(world, servo.T_current)
 
 
-@part
+@helper
 def switch_pattern(world: Any, power: Any, motor: Any, j: int, m_a: float, m_b: float, T: float) -> None:
     """Edges and levels of motor j over the period that begins now, and their mean."""
     pattern, code = world.pattern, world.code
     pattern.place[j] = 0
     pattern.mean_a[j], pattern.mean_b[j] = m_a, m_b
+    without_edges = world.averaged or motor.feed == COMMAND
     if motor.feed != COMMAND and (power[0].dead_time > 0.0 or power[0].storage_time > 0.0):
         i_a, i_b = true_currents(world, motor)
         pattern.asked[0], pattern.asked[1], pattern.asked[2], pattern.asked[3] = m_a, m_b, i_a, i_b
         call_piece(code.dead_time_pattern, code.world_at, code.power_at, code.motors_at, j, 0.0, T)
+    elif without_edges:
+        pass
     elif motor.feed == THREE_PHASE:
         pattern.edges[j] = three_phase(m_a, m_b, T, pattern.times, pattern.level_a, pattern.level_b, j)
     else:
         pattern.edges[j] = h_bridge(m_a, T, power[0].two_level, pattern.times, pattern.level_a, j)
-    if world.averaged or motor.feed == COMMAND:
+    if without_edges:
         pattern.edges[j] = 0
         pattern.level_a[j, 0], pattern.level_b[j, 0] = pattern.mean_a[j], pattern.mean_b[j]
     motor.s_a, motor.s_b = pattern.level_a[j, 0], pattern.level_b[j, 0]
@@ -136,15 +139,15 @@ def plant(world: Any, motors: Any, end: int) -> None:
         return
     while span - t > CLOSE:
         following = next_edge(world, motors, start, t, span)
-        watch_peaks(world, motors)
+        sample_peaks(world, motors)
         call_on_plant(world, world.code.windows[EVENT_STEPS], t, following - t)
-        watch_peaks(world, motors)
+        sample_peaks(world, motors)
         t = following
 
 
 @allocator
-def show_edges(
-    worlds: Any, power: Any, motors: Any, stops: Any, axes: Any, servo: Any, zoom_out: Any, end: int
+def zoom_window(
+    worlds: Any, power: Any, motors: Any, stops: Any, command: Any, servo: Any, zoom_out: Any, end: int
 ) -> None:
     """Rows of the zoom up to the instant ``end``, edge by edge; then all is put back: to look changes nothing."""
     world = worlds[0]
@@ -155,9 +158,9 @@ def show_edges(
     t = 0.0
     while span - t > CLOSE and world.state.status == 0:
         following = next_edge(world, motors, start, t, span)
-        look_closer(world, motors, axes, servo, zoom_out, start + t)
+        zoom_row(world, motors, command, servo, zoom_out, start + t)
         call_on_plant(world, world.code.windows[EVENT_STEPS], t, following - t)
-        look_closer(world, motors, axes, servo, zoom_out, start + following)
+        zoom_row(world, motors, command, servo, zoom_out, start + following)
         t = following
     rows = world.record.zoom_rows
     worlds[0], power[0] = kept[0], kept_power[0]

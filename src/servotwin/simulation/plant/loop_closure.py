@@ -28,7 +28,7 @@ SOUND = np.dtype(
         ("peaks", np.float64, (MAX_JOINTS, 2)),
         ("error", np.float64),
         ("impact_J", np.float64),
-        ("seen", np.int64),
+        ("valid", np.int64),  # there has been one
     ]
 )
 NUMBER = np.dtype([("value", np.float64)])
@@ -41,7 +41,7 @@ def passive_count(world: Any) -> int:
 
 
 @part
-def is_sound(world: Any, said: Any, axes: Any, seen: int) -> bool:
+def is_sound(world: Any, said: Any, axes: Any, valid: int) -> bool:
     """Whether the loops are closed and hold the passive joints; ``axes`` is Q of the window before."""
     p = passive_count(world)
     strongest, weakest = 0.0, 1e300
@@ -53,7 +53,7 @@ def is_sound(world: Any, said: Any, axes: Any, seen: int) -> bool:
     if not weakest > WEAKEST * strongest:
         return False
     for i in range(3 * p, world.code.track_n):
-        if seen and not abs(said[i].value - axes[i - 3 * p].value) < REVERSED:
+        if valid and not abs(said[i].value - axes[i - 3 * p].value) < REVERSED:
             return False
     return True
 
@@ -70,7 +70,7 @@ def keep(world: Any, motors: Any, sound: Any, said: Any, axes: Any) -> None:
         sound.peaks[j, 0], sound.peaks[j, 1] = motors[j].i_peak, motors[j].tau_peak
     for i in range(3 * passive_count(world), world.code.track_n):
         axes[i - 3 * passive_count(world)].value = said[i].value
-    sound.error, sound.impact_J, sound.seen = state.error, state.impact_J, 1
+    sound.error, sound.impact_J, sound.valid = state.error, state.impact_J, 1
 
 
 @part
@@ -102,8 +102,8 @@ def check_closure(
     for i in range(world.n_x):
         given[i].value = world.state.y[i]
     call_address(code.track, code.track_at, code.track_at + 8 * count, code.track_data)
-    if is_sound(world, said, axes, sound.seen):
+    if is_sound(world, said, axes, sound.valid):
         keep(world, motors, sound, said, axes)
-    elif sound.seen:
+    elif sound.valid:
         go_back(world, motors, sound)
         world.state.status = SINGULAR

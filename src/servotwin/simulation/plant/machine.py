@@ -40,7 +40,7 @@ from servotwin.simulation.plant.loop import run
 from servotwin.simulation.plant.loop_closure import SOUND
 from servotwin.simulation.plant.own_actuator import OwnActuator, attach_own, own_actuators
 from servotwin.simulation.plant.pieces import addresses
-from servotwin.simulation.plant.recording import HEAD, LOG_PERIOD, NEVER, PER_LOG, PER_ROW
+from servotwin.simulation.plant.recording import LOG_PERIOD, NEVER, PER_LOG
 from servotwin.simulation.plant.records import (
     MAX_FREE,
     MAX_JOINTS,
@@ -50,6 +50,7 @@ from servotwin.simulation.plant.records import (
     address_of,
     tableau,
 )
+from servotwin.simulation.plant.row_layout import lay_out_rows
 from servotwin.simulation.plant.servo_records import build_servo
 from servotwin.simulation.plant.start import Start, Started, begin
 from servotwin.simulation.plant.status import PIECE_MISSING, SERVO_WANTED
@@ -78,6 +79,7 @@ class Machine:
     logs: Any  # limits met, per axis
     noise: Any  # state of the sensors' random numbers
     servo: ServoUnit
+    columns: Any  # of a recorded row, per motor and signal (``row_layout``)
     rows: Array
     log: Array
     zoom: Array
@@ -107,9 +109,13 @@ class Machine:
                 return
 
     def hand_over(self, exchange: Callable[[ServoUnit], None]) -> None:
-        """Let a servo elsewhere drive this plant: ``exchange`` gives it FEEDBACK and fills in its DRIVE_COMMAND."""
+        """Let a servo elsewhere drive this plant: ``exchange`` gives it FEEDBACK and fills in its DRIVE_COMMAND.
+
+        What stays inside that servo is not recorded: rows have no columns for it (``signal_table``, SERVO).
+        """
         self.exchange = exchange
         self.world["servo_elsewhere"] = 1
+        lay_out_rows(self)
 
     def run(self, until_ns: int) -> None:
         """The same, unless the run meets a piece that is not compiled yet."""
@@ -117,7 +123,7 @@ class Machine:
         run(
             self.world, self.power, self.motors, self.sensors, self.stops, self.logs, self.noise,
             unit.servo, unit.axes, unit.tasks, unit.setpoints, unit.inverse, unit.random, unit.feedback, unit.command,
-            self.rows, self.log, self.zoom, until_ns,
+            self.columns, self.rows, self.log, self.zoom, until_ns,
         )  # fmt: skip
 
     @property
@@ -219,7 +225,8 @@ def build_machine(
         zeros(AXIS_LOG, m),
         random_stream(seed, Stream.NOISE),
         servo,
-        np.zeros((rows, HEAD + n_x + n + PER_ROW * m)),
+        np.zeros((m, 0), dtype=np.int64),
+        np.zeros((rows, 0)),
         np.zeros((FIRST_LOG, PER_LOG + int(world["n_x"][0]))),
         np.zeros((1, 2 + 3 * m)),
         entries,
@@ -228,6 +235,7 @@ def build_machine(
     machine.hydraulic = attach_hydraulic(machine.motors, truth, plant)
     period = controller_of(belief).current_period_ns
     world["record"]["log_every"] = world["record"]["log_next"] = max(LOG_PERIOD // period, 1) * period
+    lay_out_rows(machine)
     attach_drives(machine)
     attach_closure(machine, plant)
     machine.started = begin(machine, plant, model, start)

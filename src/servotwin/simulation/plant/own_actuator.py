@@ -124,7 +124,7 @@ class OwnActuator:
             raise self.refuse("its rates return a value; expected that they fill dx and out")
         return dx, out
 
-    def stored(self, x: Array) -> float:
+    def stored_energy(self, x: Array) -> float:
         """Energy that it holds [J]."""
         if self.energy is None:
             return 0.0
@@ -138,14 +138,15 @@ class OwnActuator:
         x = np.full(self.width, TRIAL)
         try:
             dx, out = self.evaluate(x, TRIAL, TRIAL, TRIAL, TRIAL)
-            stored = self.stored(x)
+            energy = self.stored_energy(x)
+            _ = self.callback  # which calls a function that the user has compiled as it is
         except ServotwinError:
             raise
         except Exception as error:
             raise self.refuse(f"it cannot be computed{complaints.complaint(error)}") from error
         if (x != TRIAL).any():
             raise self.refuse("it changes its states x; expected that it fills their rates dx, and out")
-        if not (np.isfinite(dx).all() and np.isfinite(out).all() and np.isfinite(stored)):
+        if not (np.isfinite(dx).all() and np.isfinite(out).all() and np.isfinite(energy)):
             raise self.refuse(
                 "it gives no finite numbers for small ones; expected rates, effort, power and loss"
             )
@@ -223,10 +224,11 @@ def _place(
 
 def _check_declared(declared: Actuator, complaint: Callable[[str], InputError]) -> None:
     """Refuse declarations that the plant has no room for, or whose units nobody knows."""
-    for what, names, most in (
-        ("states", declared.states, MOST_STATES),
-        ("parameters", declared.parameters, MOST_PARAMETERS),
-    ):
+    stated: dict[str, tuple[Any, int]] = {
+        "states": (declared.states, MOST_STATES),
+        "parameters": (declared.parameters, MOST_PARAMETERS),
+    }
+    for what, (names, most) in stated.items():
         if not _are_texts(names):
             raise complaint(
                 f"its {what} are {quoted(str(names))}; expected names with units, such as {{'force': 'N'}}"
@@ -237,7 +239,7 @@ def _check_declared(declared: Actuator, complaint: Callable[[str], InputError]) 
             try:
                 dimension_of(unit)
             except ValueError as error:
-                raise complaint(f"{what} {quoted(str(name))}: {error}") from None
+                raise complaint(f"{what} {quoted(name)}: {error}") from None
 
 
 def _are_texts(names: object) -> bool:

@@ -14,6 +14,7 @@ from servotwin.drives.kind import Feed
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.plant.machine import Machine
+from servotwin.simulation.plant.row_layout import lay_out_rows
 
 # field of an axis that a law commands, its limit, and the bit of the saturation word
 COMMANDED = {
@@ -45,6 +46,7 @@ def attach_law(machine: Machine, law: UserLaw, motors: Sequence[str]) -> None:
     tasks[Task.LAW] = (0, round(law.period * 1e9), 0, 0)
     servo["user_law"], servo["computed"] = kind, 0
     servo["closes_speed"] = int(((axes["law"] == Law.CASCADE) & (axes["level"] == Level.CURRENT)).any())
+    lay_out_rows(machine)
     if isinstance(law, PythonLaw):
         return
     m = len(machine.motors)

@@ -11,13 +11,24 @@ from typing import Any
 from servotwin.compiled.jit import helper, part
 from servotwin.control.servo.records import Saturation
 from servotwin.control.tuning.gains import FULL_SCALE, GAIN_SHIFT
-from servotwin.drives.hydraulic.model import PUMP_ENERGY, SUPPLIED
-from servotwin.drives.peaks import note_peaks
+from servotwin.drives.hydraulic.model import (
+    CUSHIONED,
+    FROM_SUPPLY,
+    LEAKED,
+    PRESSURE_A,
+    PRESSURE_B,
+    PUMP_ENERGY,
+    SPOOL,
+    SUPPLIED,
+    THROTTLED,
+)
+from servotwin.drives.peaks import update_peaks
 from servotwin.drives.pmsm.model import rotor_voltage
 from servotwin.drives.pwm import carrier, leg_modulations
 from servotwin.drives.records import BETWEEN, STUCK
 from servotwin.drives.sensors import shown_count
 from servotwin.drives.thermal import heat
+from servotwin.simulation.plant import signal_table as signal
 from servotwin.simulation.plant.actuators import (
     COMMAND,
     H_BRIDGE,
@@ -25,19 +36,21 @@ from servotwin.simulation.plant.actuators import (
     THREE_PHASE,
     current_and_torque,
     shown_current,
+    supply_pressure,
     watch_hydraulics,
 )
 from servotwin.simulation.plant.event_steps import speed
 from servotwin.simulation.plant.limit_log import (
     OF_LOOPS,
-    note_limits,
-    too_much,
-    watch_bus,
-    watch_joints,
-    watch_resistor,
+    check_joint_limits,
+    exceeded_ratings,
+    log_limits,
+    update_braking_voltage,
+    update_bus_extremes,
 )
 from servotwin.simulation.plant.rates import ELECTRIC, SQUARE, TORQUE, rotor
 from servotwin.simulation.plant.records import PER_MOTOR
+from servotwin.simulation.plant.signal_table import HEAD
 from servotwin.simulation.plant.status import DIVERGED
 from servotwin.simulation.windows.choice import select_window
 from servotwin.simulation.windows.general_window import bus_voltage
@@ -47,26 +60,23 @@ NEVER = 1 << 62
 MOST_SPEED = 1e7  # rad/s, m/s: nothing mechanical turns faster, so the run has diverged
 MOST_TORQUE = 1e100  # N m: far below where powers and energies overflow
 AT_STOP, IS_STUCK = int(Saturation.END_STOP), int(Saturation.STUCK)
-# columns of a recorded row: time, bus voltage, energy of the source, bus power; per joint x and qd; per motor:
-PER_ROW = 17
-HEAD = 4
 PER_LOG = 2  # columns of the log of the motion before the coordinates of the arm: time, energy of the source
 LOG_PERIOD = 1_000_000  # ns between two rows of that log, rounded down to whole current periods
 WHOLE = 1 << GAIN_SHIFT
 
 
 @part
-def watch_peaks(world: Any, motors: Any) -> None:
+def sample_peaks(world: Any, motors: Any) -> None:
     """Extremes of currents and torques at this instant; the current of a synchronous motor is its amplitude."""
     u = bus_voltage(world)
     for j in range(world.m):
         motor = motors[j]
         i, tau = current_and_torque(motor, u, speed(world, motors, world.state.y, j), world.state.y)
-        note_peaks(motor, i, tau)
+        update_peaks(motor, i, tau)
 
 
 @part
-def look_closer(world: Any, motors: Any, axes: Any, servo: Any, zoom_out: Any, since: float) -> None:
+def zoom_row(world: Any, motors: Any, command: Any, servo: Any, zoom_out: Any, since: float) -> None:
     """A row of the zoom: time, carrier, and voltage, current, modulation of every motor.
 
     A synchronous motor shows its phase a: voltage to the star point, current, command of the leg.
@@ -78,8 +88,9 @@ def look_closer(world: Any, motors: Any, axes: Any, servo: Any, zoom_out: Any, s
     zoom_out[row, 1] = carrier(since / servo.T_current)
     u = bus_voltage(world)
     for j in range(world.m):
-        motor, axis = motors[j], axes[j]
-        modulation = leg_modulations(axis.m_a, axis.m_b)[0] if motor.feed == THREE_PHASE else axis.m_a
+        motor, modulation = motors[j], command.modulation_a[j]
+        if motor.feed == THREE_PHASE:
+            modulation = leg_modulations(modulation, command.modulation_b[j])[0]
         theta, w = rotor(world, motors, world.state.y, j)
         i = shown_current(motor, u, theta, w, world.state.y)
         zoom_out[row, 2 + 3 * j] = 0.0 if motor.open else motor.s_a * u
@@ -99,7 +110,7 @@ def mean_voltage(world: Any, motor: Any, j: int, dt: float) -> float:
 
 
 @helper
-def look_at_stops(world: Any, stops: Any, logs: Any) -> None:
+def flag_end_stops(world: Any, stops: Any, logs: Any) -> None:
     """Tell every motor that turns a joint at its stop."""
     for i in range(world.n):
         if stops[i].state == BETWEEN and not stops[i].touched:
@@ -107,30 +118,30 @@ def look_at_stops(world: Any, stops: Any, logs: Any) -> None:
         stops[i].touched = 0
         for j in range(world.m):
             if world.N[j, i] != 0.0:
-                logs[j].met |= AT_STOP
+                logs[j].active_limits |= AT_STOP
 
 
 @helper
-def look_at_stuck_joints(world: Any, stops: Any, logs: Any) -> None:
+def flag_stuck_joints(world: Any, stops: Any, logs: Any) -> None:
     """Tell every motor that turns a joint which its own friction holds."""
     for i in range(world.n):
         if stops[i].has_friction and stops[i].mode == STUCK:
             for j in range(world.m):
                 if world.N[j, i] != 0.0:
-                    logs[j].met |= IS_STUCK
+                    logs[j].active_limits |= IS_STUCK
 
 
 @helper
-def look_at_bus(world: Any, power: Any, start: int) -> None:
+def supervise_bus(world: Any, power: Any, start: int) -> None:
     """Extremes of the bus voltage since ``start`` [ns]; the braking resistor is switched by it."""
     u = bus_voltage(world)
-    watch_bus(power, u, start, world.state.now)
+    update_bus_extremes(power, u, start, world.state.now)
     if world.at_bus >= 0 and power.R_brake > 0.0:
         if u > power.u_on:
             power.braking = 1
         elif u < power.u_off:
             power.braking = 0
-    watch_resistor(power, u)
+    update_braking_voltage(power, u)
 
 
 @helper
@@ -170,22 +181,22 @@ def hydraulic_energy(world: Any, motors: Any, z: Any) -> float:
 
 
 @helper
-def watch_speeds(world: Any) -> None:
+def check_divergence(world: Any) -> None:
     """End a run in which a joint has left all bounds of speed: behind an elastic gear its motor may stand still."""
     for i in range(world.n):
         if not abs(world.state.y[world.n_x + i]) < MOST_SPEED:  # true of NaN as well
             world.state.status = DIVERGED
 
 
-@part
-def book(world: Any, power: Any, motors: Any, stops: Any, axes: Any, logs: Any, start: int) -> None:
+@helper
+def account_window(world: Any, power: Any, motors: Any, stops: Any, axes: Any, logs: Any, start: int) -> None:
     """After a window since ``start`` [ns]: shafts as the sensors see them, heat, bus, extremes, limits met."""
     dt = (world.state.now - start) * NANO
-    in_force = 0 if power[0].off else OF_LOOPS  # loops whose bridges are off limit nothing
+    # loops whose bridges are off limit nothing; what limits loops elsewhere is not known here
+    in_force = 0 if power[0].off or world.servo_elsewhere else OF_LOOPS
     for j in range(world.m):
         motor, axis, log = motors[j], axes[j], logs[j]
-        motor.theta = rotor(world, motors, world.state.y, j)[0]
-        w = speed(world, motors, world.state.y, j)
+        motor.theta, w = rotor(world, motors, world.state.y, j)
         if not world.scratch.exact_currents:
             motor.w_dot, motor.w_ddot = (w - motor.w) / dt, 0.0
         motor.w = w
@@ -202,17 +213,17 @@ def book(world: Any, power: Any, motors: Any, stops: Any, axes: Any, logs: Any, 
             motor.tau_peak = motor.i_peak * motor.K  # the DC windows note the current alone
         if motor.feed == COMMAND:
             motor.torque_square += mean * mean * dt  # its torque is constant in a window
-        log.charge_ref += axis.i_ref * dt
+        log.charge_ref += (motor.current_command if world.servo_elsewhere else axis.i_ref) * dt
         if not motor.open:
             motor.volt_seconds += mean_voltage(world, motor, j, dt) * dt
         motor.w_peak = max(motor.w_peak, abs(w))
         world.dc.decay[j] = (motor.R + motor.R_bridge) * world.dc.inverse_L[j]
-        log.met = (axis.saturation & in_force) | too_much(motor, w, mean)
+        log.active_limits = (axis.saturation & in_force) | exceeded_ratings(motor, w, mean)
         if motor.mode == STUCK:
-            log.met |= IS_STUCK
+            log.active_limits |= IS_STUCK
         if not (abs(w) < MOST_SPEED and abs(mean) < MOST_TORQUE):  # true of NaN as well
             world.state.status = DIVERGED
-    watch_speeds(world)
+    check_divergence(world)
     if world.supply.axes:
         watch_hydraulics(world, motors, start)
     world.state.flowed += abs(
@@ -221,43 +232,33 @@ def book(world: Any, power: Any, motors: Any, stops: Any, axes: Any, logs: Any, 
     for i in range(world.n_z):
         world.state.z_mark[i] = world.state.z[i]
     if world.joint_friction:
-        look_at_stuck_joints(world, stops, logs)
-    look_at_stops(world, stops, logs)
-    watch_joints(world, motors, stops, logs)
-    note_limits(logs, start, world.state.now)
+        flag_stuck_joints(world, stops, logs)
+    flag_end_stops(world, stops, logs)
+    check_joint_limits(world, motors, stops, logs)
+    log_limits(logs, start, world.state.now)
     select_window(world, motors, stops)
-    look_at_bus(world, power[0], start)
+    supervise_bus(world, power[0], start)
 
 
 @part
-def record(world: Any, motors: Any, sensors: Any, axes: Any, logs: Any, rows_out: Any) -> None:
-    """A row of the result; torques, currents, their references, voltages and power are means since the row before."""
+def record(world: Any, motors: Any, sensors: Any, axes: Any, logs: Any, columns: Any, rows_out: Any) -> None:
+    """A row of the result: the signals of ``signal_table``, each in the column that ``row_layout`` gave it."""
     row, n_x, m = world.record.rows, world.n_x, world.m
     dt = (world.state.now - world.record.row_from) * NANO
     energy = source_energy(world, world.state.z)
-    rows_out[row, 0] = world.state.now * NANO
-    rows_out[row, 1] = bus_voltage(world)
-    rows_out[row, 2], rows_out[row, 3] = energy, (energy - source_energy(world, world.record.z_row)) / dt
+    rows_out[row, signal.TIME] = world.state.now * NANO
+    rows_out[row, signal.BUS_VOLTAGE] = bus_voltage(world)
+    rows_out[row, signal.BUS_ENERGY] = energy
+    rows_out[row, signal.BUS_POWER] = (energy - source_energy(world, world.record.z_row)) / dt
     for i in range(n_x + world.n):
         rows_out[row, HEAD + i] = world.state.y[i]
     for j in range(m):
-        motor, axis, log = motors[j], axes[j], logs[j]
-        c = HEAD + n_x + world.n + PER_ROW * j
-        torque = (world.state.z[TORQUE * world.m + j] - world.record.z_row[TORQUE * world.m + j]) / dt
-        rows_out[row, c] = motor.theta
-        rows_out[row, c + 1] = motor.w
-        rows_out[row, c + 2] = torque / motor.K
-        if motor.charge_at >= 0:
-            rows_out[row, c + 2] = (world.state.z[motor.charge_at] - world.record.z_row[motor.charge_at]) / dt
-        rows_out[row, c + 3] = log.charge_ref / dt
-        rows_out[row, c + 4] = torque
-        rows_out[row, c + 5] = motor.volt_seconds / dt
-        log.charge_ref = motor.volt_seconds = 0.0
-        rows_out[row, c + 6] = motor.T_w
-        rows_out[row, c + 7] = shown_count(sensors[j], motor.theta)
-        rows_out[row, c + 8] = log.seen_saturation
-        log.seen_saturation = 0
-        record_loops(axis, rows_out, row, c + 9)
+        record_motor(world, motors[j], sensors[j], logs[j], columns, rows_out, j, dt)
+        record_loops(world, axes[j], columns, rows_out, j)
+        if motors[j].kind == HYDRAULIC:
+            record_hydraulics(world, motors[j], columns, rows_out, j, dt)
+        logs[j].charge_ref = motors[j].volt_seconds = 0.0
+        logs[j].limits_since_row = 0
     for i in range(world.n_z):
         world.record.z_row[i] = world.state.z[i]
     world.record.rows += 1
@@ -268,19 +269,68 @@ def record(world: Any, motors: Any, sensors: Any, axes: Any, logs: Any, rows_out
 
 
 @helper
-def record_loops(axis: Any, rows_out: Any, row: int, c: int) -> None:
-    """References, measured speed and integrators of the loops of one motor, in SI whatever they compute with."""
-    rows_out[row, c] = axis.counts_ref / axis.counts_per_rad
-    rows_out[row, c + 1] = axis.w_path
-    rows_out[row, c + 2] = axis.w_meas
-    rows_out[row, c + 3] = axis.w_ref / axis.w_max * axis.command_voltage  # eq:speed-command
+def enter(world: Any, rows_out: Any, columns: Any, j: int, number: int, value: float) -> None:
+    """Enter the value of a signal of motor j, by its number in the table, where it has a column."""
+    if columns[j, number] >= 0:
+        rows_out[world.record.rows, columns[j, number]] = value
+
+
+@helper
+def since_last_row(world: Any, integral: int) -> float:
+    """Growth of an integral of the state since the last recorded row."""
+    return world.state.z[integral] - world.record.z_row[integral]  # type: ignore[no-any-return]
+
+
+@helper
+def record_motor(
+    world: Any, motor: Any, sensor: Any, log: Any, columns: Any, rows_out: Any, j: int, dt: float
+) -> None:
+    """Signals of the motor, its sensors and its supply; means are those over ``dt`` [s]."""
+    torque = since_last_row(world, TORQUE * world.m + j) / dt
+    current = torque / motor.K
+    if motor.charge_at >= 0:
+        current = since_last_row(world, motor.charge_at) / dt
+    enter(world, rows_out, columns, j, signal.ANGLE, motor.theta)
+    enter(world, rows_out, columns, j, signal.SPEED, motor.w)
+    enter(world, rows_out, columns, j, signal.CURRENT, current)
+    enter(world, rows_out, columns, j, signal.CURRENT_REF, log.charge_ref / dt)
+    enter(world, rows_out, columns, j, signal.TORQUE, torque)
+    enter(world, rows_out, columns, j, signal.VOLTAGE, motor.volt_seconds / dt)
+    enter(world, rows_out, columns, j, signal.WINDING_TEMPERATURE, motor.T_w)
+    enter(world, rows_out, columns, j, signal.COUNT, shown_count(sensor, motor.theta))
+    enter(world, rows_out, columns, j, signal.SATURATION, log.limits_since_row)
+
+
+@helper
+def record_hydraulics(world: Any, motor: Any, columns: Any, rows_out: Any, j: int, dt: float) -> None:
+    """Signals of a servovalve and its cylinder; means are those over ``dt`` [s]."""
+    y, k, at = world.state.y, motor.current_at, motor.loss_at
+    lost = since_last_row(world, at + THROTTLED) + since_last_row(world, at + LEAKED)
+    lost += since_last_row(world, at + CUSHIONED)
+    enter(world, rows_out, columns, j, signal.PRESSURE_A, y[k + PRESSURE_A])
+    enter(world, rows_out, columns, j, signal.PRESSURE_B, y[k + PRESSURE_B])
+    enter(world, rows_out, columns, j, signal.SUPPLY_PRESSURE, supply_pressure(world, y))
+    enter(world, rows_out, columns, j, signal.VALVE_CURRENT, 0.0 if motor.open else motor.current_command)
+    enter(world, rows_out, columns, j, signal.VALVE_OPENING, y[k + SPOOL])
+    enter(world, rows_out, columns, j, signal.FLOW, since_last_row(world, at + FROM_SUPPLY) / dt)
+    enter(world, rows_out, columns, j, signal.HYDRAULIC_POWER, since_last_row(world, at + SUPPLIED) / dt)
+    enter(world, rows_out, columns, j, signal.HYDRAULIC_LOSS, lost / dt)
+
+
+@helper
+def record_loops(world: Any, axis: Any, columns: Any, rows_out: Any, j: int) -> None:
+    """Speed command and integrators of the loops of one motor, in SI whatever they compute with."""
     x, n, i, d = axis.sum_x, axis.sum_n, axis.sum_i, axis.sum_d
     if axis.fixed:
         x = axis.acc_x / WHOLE
         n = axis.acc_n / WHOLE * axis.i_max / FULL_SCALE
         i, d = axis.acc_i / WHOLE * axis.u_max / FULL_SCALE, axis.acc_d / WHOLE * axis.u_max / FULL_SCALE
-    rows_out[row, c + 4] = x / axis.counts_per_rad
-    rows_out[row, c + 5], rows_out[row, c + 6], rows_out[row, c + 7] = n, i, d
+    command = axis.w_ref / axis.w_max * axis.command_voltage  # eq:speed-command
+    enter(world, rows_out, columns, j, signal.SPEED_COMMAND, command)
+    enter(world, rows_out, columns, j, signal.POSITION_INTEGRATOR, x / axis.counts_per_rad)
+    enter(world, rows_out, columns, j, signal.SPEED_INTEGRATOR, n)
+    enter(world, rows_out, columns, j, signal.CURRENT_INTEGRATOR, i)
+    enter(world, rows_out, columns, j, signal.D_CURRENT_INTEGRATOR, d)
 
 
 @part
@@ -303,10 +353,10 @@ def log_motion(world: Any, log_out: Any) -> None:
 
 @part
 def close_record(
-    world: Any, motors: Any, sensors: Any, axes: Any, logs: Any, rows_out: Any, log_out: Any
+    world: Any, motors: Any, sensors: Any, axes: Any, logs: Any, columns: Any, rows_out: Any, log_out: Any
 ) -> None:
     """The last rows, at the end of a run wherever it falls; means are those of the shorter time."""
     if world.state.now > world.record.row_from and world.record.rows < rows_out.shape[0]:
-        record(world, motors, sensors, axes, logs, rows_out)
+        record(world, motors, sensors, axes, logs, columns, rows_out)
     if world.state.now > world.record.log_next - world.record.log_every:
         log_motion(world, log_out)

@@ -135,7 +135,7 @@ PREDICTION = _record(
     "windows",
     "since",
     B=_SQUARE,
-    B_seen=_SQUARE,
+    B_last=_SQUARE,
     B_rate=_SQUARE,
     drift=(MAX_JOINTS, 2),
     alpha=_JOINTS,
@@ -201,7 +201,7 @@ PMSM_WINDOW = _record(
     square=_JOINTS,  # integrals of i^2 and i_q
     charge=_JOINTS,
     unbalanced=_JOINTS,  # energy that the fluxes leave over
-    seen=(MAX_JOINTS, 2),  # acceleration and jerk under which the fluxes were computed
+    flux_motion=(MAX_JOINTS, 2),  # acceleration and jerk under which the fluxes were computed
     residual=(MAX_JOINTS, 2),
     shake=_JOINTS,
     ripple=(MAX_JOINTS, 2),

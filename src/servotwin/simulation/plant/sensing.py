@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from servotwin.compiled.jit import helper, part
+from servotwin.compiled.jit import helper
 from servotwin.control.servo.ports import DriveFault, Sample
 from servotwin.drives.hydraulic.model import PRESSURE_A, PRESSURE_B
 from servotwin.drives.pmsm.model import stator_currents
@@ -34,7 +34,7 @@ def true_currents(world: Any, motor: Any) -> tuple[float, float]:
     return world.state.y[k] if k >= 0 else motor.tau / motor.K, 0.0
 
 
-@part
+@helper
 def sense(world: Any, motors: Any, sensors: Any, feedback: Any, samples: int, noise: Any) -> None:
     """Sample what the servo wants to read now (bits of ``Sample``)."""
     feedback.time = world.state.now

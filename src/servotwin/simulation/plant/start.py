@@ -114,7 +114,7 @@ def hold_currents(machine: Machine, state: Balance) -> Currents:
     sensors = machine.sensors
     m = len(motors)
     count = np.floor(state.theta * sensors["counts_per_rad"] + 0.5)
-    i_d, i_q, i, seen, u_d, u_q = (np.zeros(m) for _ in range(6))
+    i_d, i_q, i, measured, u_d, u_q = (np.zeros(m) for _ in range(6))
     gain, offset = sensor_gain(machine), sensors["current_offset"]
     points = starting_points(machine, state)
     for j in range(m):
@@ -126,9 +126,9 @@ def hold_currents(machine: Machine, state: Balance) -> Currents:
                 i[j] = i_q[j] = own_command(machine, state, j)
             elif j in points:
                 i[j] = i_q[j] = points[j].opening * motor["hydraulic"]["rated_current"]
-                seen[j] = asked_current(axes[j], float(i[j]), load_pressure(machine, points[j], j))
+                measured[j] = asked_current(axes[j], float(i[j]), load_pressure(machine, points[j], j))
                 continue
-            seen[j] = gain[j] * (i[j] + offset[j]) if motor["feed"] != Feed.COMMAND else i[j]
+            measured[j] = gain[j] * (i[j] + offset[j]) if motor["feed"] != Feed.COMMAND else i[j]
             u_q[j] = R * i[j] + motor["K"] * w if motor["feed"] != Feed.COMMAND else 0.0
             continue
         angle = axes["pole_pairs_hat"][j] * count[j] / axes["counts_per_rad"][j]
@@ -137,12 +137,12 @@ def hold_currents(machine: Machine, state: Balance) -> Currents:
         i[j], i_d[j], i_q[j] = commutated(
             motor, tau, off, -along
         )  # the driver takes this for no current along d
-        seen[j] = gain[j] * (i[j] + across)
+        measured[j] = gain[j] * (i[j] + across)
         w_e = motor["pole_pairs"] * w
         v_d = R * i_d[j] - w_e * motor["L_q"] * i_q[j]
         v_q = R * i_q[j] + w_e * (motor["L_d"] * i_d[j] + motor["psi"])
         u_d[j], u_q[j] = np.cos(off) * v_d - np.sin(off) * v_q, np.sin(off) * v_d + np.cos(off) * v_q
-    return Currents(state, count, i_d, i_q, i, seen, u_d, u_q)
+    return Currents(state, count, i_d, i_q, i, measured, u_d, u_q)
 
 
 def own_balance(machine: Machine, state: Balance, j: int) -> tuple[float, Array]:
@@ -238,7 +238,7 @@ def _odd(machine: Machine, currents: Currents, names: Sequence[str], settled: bo
     """What keeps the arm from standing, or moving on, as it begins."""
     lines = [
         f"start: motor {name} needs {abs(i):.4g} A, more than its driver's limit of {limit:.4g} A, and gives way"
-        for name, i, limit in zip(names, currents.seen, machine.axes["i_max"], strict=True)
+        for name, i, limit in zip(names, currents.measured, machine.axes["i_max"], strict=True)
         if abs(i) > limit
     ]
     if not settled:

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Currents:
     """Balance with its counts and, per motor (m,), the motor's currents d and q, and current and voltages d and q
-    in the frame of its driver; ``seen``: what the driver takes that current for."""
+    in the frame of its driver; ``measured``: what the driver takes that current for."""
 
     state: Balance
     count: Array
     i_d: Array
     i_q: Array
     i: Array
-    seen: Array
+    measured: Array
     u_d: Array
     u_q: Array
 
@@ -67,7 +67,7 @@ def _computed_error(machine: Machine, model: Robot, currents: Currents, qd: Arra
     axes = machine.axes
     N = np.asarray(model.mechanism.rotors.N, dtype=np.float64)
     q = machine.inverse @ (currents.state.theta * machine.sensors["counts_per_rad"] / axes["counts_per_rad"])
-    tau = N.T @ (axes["K_hat"] * currents.seen - axes["f_hat"] * (N @ qd))
+    tau = N.T @ (axes["K_hat"] * currents.measured - axes["f_hat"] * (N @ qd))
     h = model.rne(q, qd, np.zeros_like(q))
     M = model.inertia(q, drives=True)
     away = np.linalg.solve(M, tau - h) / machine.servo.servo["K_p"][0]  # eq:start-computed
@@ -104,7 +104,7 @@ def speed_command(machine: Machine, model: Robot, start: Start, currents: Curren
     """Speeds (m,) that the position loop must command: the motors' own, and what replaces a missing integrator."""
     axes = machine.axes
     counts = currents.state.theta * machine.sensors["counts_per_rad"]
-    rest = currents.seen - feed_forward(machine, model, counts, qd)
+    rest = currents.measured - feed_forward(machine, model, counts, qd)
     given = start.settled & ((axes["level"] == Level.SPEED) | (axes["law"] == Law.CASCADE))
     per_speed = axes["K_n"] + axes["flow_share"]
     lacking = (_integral(axes, "n") == 0) & (per_speed > 0.0) & given
@@ -128,16 +128,16 @@ def set_controller(machine: Machine, model: Robot, start: Start, currents: Curre
         0.0,
     )
     axes["w_command"] = axes["next_w"] = axes["w_ref"] = wanted
-    rest = currents.seen - ahead - axes["K_n"] * (wanted - w)
+    rest = currents.measured - ahead - axes["K_n"] * (wanted - w)
     axes["sum_n"] = np.where(_integral(axes, "n") != 0, rest, 0.0)
     if timing["computed"]:
-        ahead, axes["sum_n"] = currents.seen, 0.0
-    axes["i_ref"] = axes["next_i"] = currents.seen
+        ahead, axes["sum_n"] = currents.measured, 0.0
+    axes["i_ref"] = axes["next_i"] = currents.measured
     axes["i_feedforward"] = axes["next_feedforward"] = ahead
     set_voltages(machine, currents, w)
     set_valves(machine, currents)
     for j in np.flatnonzero(axes["fixed"]):
-        set_integers(axes[j], currents.seen[j] - (wanted[j] - w[j]) * axes["K_n"][j], float(ahead[j]))
+        set_integers(axes[j], currents.measured[j] - (wanted[j] - w[j]) * axes["K_n"][j], float(ahead[j]))
 
 
 def set_valves(machine: Machine, currents: Currents) -> None:
@@ -183,7 +183,7 @@ def set_measurements(machine: Machine, currents: Currents, w: Array) -> None:
     together = (axes["law"] == Law.CASCADE) & (axes["level"] == Level.CURRENT)  # position and speed loop
     before = currents.state.theta - currents.state.w * np.where(together, timing["T_axis"], timing["T_speed"])
     axes["count"], axes["last_count"] = currents.count, np.floor(before * true + 0.5)
-    axes["w_meas"], axes["i_meas"], axes["i_d_meas"] = w, currents.seen, 0.0
+    axes["w_meas"], axes["i_meas"], axes["i_d_meas"] = w, currents.measured, 0.0
 
 
 def set_voltages(machine: Machine, currents: Currents, w: Array) -> None:
@@ -196,7 +196,7 @@ def set_voltages(machine: Machine, currents: Currents, w: Array) -> None:
     u_d, u_q = command * (currents.u_d + late_d), command * (currents.u_q + late_q)
     w_e = axes["pole_pairs_hat"] * w
     axes["sum_i"] = u_q - w_e * axes["psi_hat"]
-    axes["sum_d"] = u_d + w_e * axes["L_q_hat"] * currents.seen
+    axes["sum_d"] = u_d + w_e * axes["L_q_hat"] * currents.measured
     axes["u_ref"] = u_q
     c, s = np.cos(angle), np.sin(angle)
     synchronous = machine.motors["feed"] == Feed.THREE_PHASE

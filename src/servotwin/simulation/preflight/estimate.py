@@ -15,8 +15,9 @@ from servotwin.description.checks import motor_names
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
 from servotwin.simulation.plant.machine import LONGEST_LOG
-from servotwin.simulation.plant.recording import HEAD, LOG_PERIOD, PER_LOG, PER_ROW
+from servotwin.simulation.plant.recording import LOG_PERIOD, PER_LOG
 from servotwin.simulation.plant.records import MAX_EDGES
+from servotwin.simulation.plant.row_layout import widest_row
 from servotwin.simulation.preflight.budget import Budget, bytes_text, count_text, duration_text
 from servotwin.simulation.results.result import signal_names
 from servotwin.simulation.scenario.parts import Solver
@@ -74,7 +75,7 @@ def estimate(
     columns = len(signal_names(robot.joint_names, sliding, motor_names(robot)))
     rows = row_count(round(seconds * 1e9), max(round(every * 1e9), 1))
     windows, steps = seconds / control.current_period, seconds / control.main_period
-    recorded = HEAD + 2 * joints + passive + PER_ROW * motors
+    recorded = widest_row(joints, passive, motors)
     written = columns if stored is None else stored
     log = min(seconds / max(LOG_PERIOD * 1e-9, control.current_period), LONGEST_LOG)
     of_rows = 8.0 * rows * (recorded + columns + (COPIES - 1) * written + SAMPLED * joints)

@@ -31,7 +31,7 @@ WORST_BALANCE = 1e-5  # part of the energy moved that may be unaccounted for
 LEAST_ENERGY = 1e-9  # J: less is rounding
 
 
-def stored(machine: Machine, plant: Robot) -> dict[str, float]:
+def stored_energies(machine: Machine, plant: Robot) -> dict[str, float]:
     """Energies that the plant holds now [J]."""
     world, motors, y = machine.world[0], machine.motors, machine.y
     n = int(world["n"])
@@ -66,7 +66,7 @@ def _own_energy(machine: Machine) -> dict[str, float]:
     if not machine.own:
         return {}
     at = machine.motors["current_at"]
-    found = (own.stored(machine.y[at[j] : at[j] + own.width]) for j, own in machine.own.items())
+    found = (own.stored_energy(machine.y[at[j] : at[j] + own.width]) for j, own in machine.own.items())
     return {"actuators_J": float(sum(found))}
 
 
@@ -109,7 +109,7 @@ def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[st
     per_motor = z[: PER_MOTOR * m].reshape(PER_MOTOR, m).sum(axis=1)
     heat = world["state"]["heat"][:m].sum(axis=0)
     has_bus = world["at_bus"] >= 0
-    after = stored(machine, plant)
+    after = stored_energies(machine, plant)
     changes = {name: after[name] - before[name] for name in after}
     losses = {
         "copper_J": float(heat[0]),

@@ -27,7 +27,7 @@ SMALL = 10_000_000  # pairs of points that are compared directly, sooner than Sc
 STANDS = 1e-12  # m: commands nearer to each other are one
 
 
-class Reference(Protocol):
+class CommandedMotion(Protocol):
     """A motion that was commanded: planned as a whole, or handed out by a main controller."""
 
     @property
@@ -120,7 +120,7 @@ class MotionLog:
         return along, self.distances(tip, step)
 
 
-def make_log(machine: Machine, plant: Robot, model: Robot, reference: Reference) -> MotionLog:
+def make_log(machine: Machine, plant: Robot, model: Robot, reference: CommandedMotion) -> MotionLog:
     """The log that the compiled loop has kept, with the commands at its instants."""
     rows = machine.log[: int(machine.world["record"]["log_rows"][0])].copy()
     t, x = rows[:, 0], rows[:, PER_LOG:]

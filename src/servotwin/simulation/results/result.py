@@ -11,6 +11,7 @@ from servotwin.control.servo.records import Saturation
 from servotwin.description.nodes import quoted
 from servotwin.description.units import did_you_mean
 from servotwin.mechanism.model import Array
+from servotwin.simulation.plant.signal_table import JOINT, MOTOR, ROBOT, TIP, Sampling, Side
 
 if TYPE_CHECKING:
     from servotwin.robot.robot import Robot
@@ -30,38 +31,9 @@ SATURATION = {
     Saturation.EFFORT: "joint effort exceeded",
 }
 
-# Signals of a motor in the order of a recorded row.
-MOTOR_SIGNALS = (
-    "angle_rad",
-    "speed_rad_per_s",
-    "current_A",
-    "current_ref_A",
-    "torque_N_m",
-    "voltage_V",
-    "winding_temperature_degC",
-    "count",
-    "saturation",
-)
-SPEED_COMMAND = "speed_command_V"  # of motors whose drivers get speeds
-# Integrators of the loops that run and have one: position, speed, current (of synchronous motors i_q), i_d.
-INTEGRATORS = (
-    "position_integrator_rad_per_s",
-    "speed_integrator_A",
-    "current_integrator_V",
-    "d_current_integrator_V",
-)
-# What is recorded as the mean since the row before; saturation has every bit since then, all others are instants.
-MEANS = ("current_A", "current_ref_A", "torque_N_m", "voltage_V")
-BUS_SIGNALS = ("bus_voltage_V", "bus_energy_J", "bus_power_W")
-TIP_SIGNALS = (
-    *(f"tip_{word}{axis}_m" for word in ("", "ref_") for axis in "xyz"),
-    "tip_error_along_m",
-    "tip_error_across_m",
-)
-
 
 @dataclass(frozen=True)
-class Event:
+class RunEvent:
     """Something that happened at an instant: a limit reached, an end stop, a fault."""
 
     time_s: float
@@ -90,7 +62,7 @@ class Result:
     signals: dict[str, Array]
     zoom: dict[str, Array]
     summary: dict[str, Any]
-    events: tuple[Event, ...]
+    events: tuple[RunEvent, ...]
     complete: bool
     log: MotionLog
     plant: Robot | None = None  # the robot as it is, where the controller's model is another one
@@ -107,11 +79,10 @@ def sampling(signal: str) -> str:
     >>> sampling("motor_A_current_ref_A"), sampling("bus_voltage_V"), sampling("motor_A_saturation")
     ('mean', 'instant', 'any')
     """
-    if signal.startswith("motor_"):
-        if signal.endswith("_saturation"):
-            return "any"
-        return "mean" if signal.endswith(tuple(f"_{name}" for name in MEANS)) else "instant"
-    return "mean" if signal == "bus_power_W" else "instant"
+    for known in (ROBOT, MOTOR)[signal.startswith("motor_")]:
+        if signal == known.column() or (known.side is Side.MOTOR and signal.endswith(f"_{known.column()}")):
+            return known.sampling.value
+    return Sampling.INSTANT.value
 
 
 def joint_signal(joint: str, quantity: str, *, prismatic: bool, reference: bool = False) -> str:
@@ -120,20 +91,19 @@ def joint_signal(joint: str, quantity: str, *, prismatic: bool, reference: bool 
     >>> joint_signal("Z", "velocity", prismatic=True, reference=True)
     'joint_Z_velocity_ref_m_per_s'
     """
-    unit = ("m" if prismatic else "rad") + ("_per_s" if quantity == "velocity" else "")
-    return f"joint_{joint}_{quantity}_{'ref_' if reference else ''}{unit}"
+    wanted = f"{quantity}_ref" if reference else quantity
+    (signal,) = (signal for signal in JOINT if signal.name == wanted)
+    return signal.full_name(joint, prismatic=prismatic)
 
 
 def signal_names(joints: Sequence[str], prismatic: Sequence[bool], motors: Sequence[str]) -> list[str]:
     """The names of all signals of a run, in their order."""
-    names = ["time_s"]
+    time, *supply = (signal.full_name() for signal in ROBOT)
+    names = [time]
     for joint, slides in zip(joints, prismatic, strict=True):
-        for quantity in ("position", "velocity"):
-            for reference in (False, True):
-                names.append(joint_signal(joint, quantity, prismatic=slides, reference=reference))
-    of_motors = (*MOTOR_SIGNALS, SPEED_COMMAND, *INTEGRATORS)
-    names += [f"motor_{motor}_{signal}" for motor in motors for signal in of_motors]
-    return [*names, *BUS_SIGNALS, *TIP_SIGNALS]
+        names += [signal.full_name(joint, prismatic=slides) for signal in JOINT]
+    names += [signal.full_name(motor) for motor in motors for signal in MOTOR]
+    return [*names, *supply, *(signal.full_name() for signal in TIP)]
 
 
 def matching_signals(pattern: str, names: Iterable[str]) -> list[str]:

@@ -17,7 +17,7 @@ from servotwin.simulation.plant.machine import Machine
 from servotwin.simulation.plant.rates import SQUARE
 from servotwin.simulation.results.limits_met import excess_of_rms, excesses, saturation_intervals
 from servotwin.simulation.results.motion_log import MotionLog
-from servotwin.simulation.results.result import Event
+from servotwin.simulation.results.result import RunEvent
 
 BAND = 5e-5  # m: the tool has settled once it stays this close to its target (Lee 1989: 0.05 mm)
 JOINT_BAND = {"rad": 5e-4, "m": BAND}  # the same of a joint
@@ -117,11 +117,13 @@ def joint_errors(log: MotionLog, i: int, sliding: bool, arrival: float) -> dict[
     }
 
 
-def events_of(axes: Sequence[dict[str, Any]], faults: Sequence[tuple[float, str, str]]) -> tuple[Event, ...]:
+def events_of(
+    axes: Sequence[dict[str, Any]], faults: Sequence[tuple[float, str, str]]
+) -> tuple[RunEvent, ...]:
     """Faults, and the first instant of every saturation, in order."""
-    found = [Event(time, axis, what) for time, axis, what in faults]
+    found = [RunEvent(time, axis, what) for time, axis, what in faults]
     for axis in axes:
-        found += [Event(entry["from_s"], axis["motor"], entry["kind"]) for entry in axis["saturation"]]
+        found += [RunEvent(entry["from_s"], axis["motor"], entry["kind"]) for entry in axis["saturation"]]
     return tuple(sorted(found, key=lambda event: event.time_s)[:MOST_EVENTS])
 
 

@@ -107,6 +107,11 @@ class Surroundings:
         """Whether something is still to come by itself."""
         return bool(self._queue)
 
+    @property
+    def next_ns(self) -> int | None:
+        """When the next thing comes by itself; None if nothing does."""
+        return self._queue[0][0] if self._queue else None
+
     def due(self, now_ns: int) -> list[Action]:
         """The actions up to now, in order; their inputs and the circuit have changed."""
         found = []

@@ -70,7 +70,7 @@ from servotwin.drives.dc.interval import decayed, ripple_shape, window_functions
 from servotwin.drives.records import MOTOR, STOP
 from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, SQUARE, TORQUE
 from servotwin.simulation.plant.records import WORLD
-from servotwin.simulation.windows.intervals import interval_square, note_largest_currents
+from servotwin.simulation.windows.intervals import interval_square, update_current_peaks
 from servotwin.simulation.windows.motor_inverse_inertia import (
     begin_window,
     compare_with_arm,
@@ -249,7 +249,7 @@ def correct(world: Any, span: float) -> None:
 def accept(world: Any, motors: Any, start: float, span: float) -> None:
     """Accept the window: state, currents, energies."""
     state, scratch, line, prediction, dc = world.state, world.scratch, world.line, world.prediction, world.dc
-    note_largest_currents(world, motors, start, span)
+    update_current_peaks(world, motors, start, span)
     n, G = world.n, dc.G
     for j in range(n):
         motor = motors[j]

@@ -19,7 +19,7 @@ from typing import Any
 
 from servotwin.compiled.jit import helper, part, piece
 from servotwin.compiled.native_calls import call_piece, records_at
-from servotwin.drives.peaks import note_peaks
+from servotwin.drives.peaks import update_peaks
 from servotwin.drives.records import MOTOR, POWER, STOP
 from servotwin.simulation.plant.actuators import (
     COMMAND,
@@ -208,14 +208,14 @@ def general_window(
     for j in range(world.m):
         k = motors[j].current_at
         if not motors[j].exact:
-            note_peaks(motors[j], general.peak[j, 0], general.peak[j, 1])
+            update_peaks(motors[j], general.peak[j, 0], general.peak[j, 1])
             continue
         if k >= 0:
             state.y[k] = general.next_i[k]
             if motors[j].charge_at >= 0:
                 state.y[k + 1] = general.next_i[k + 1]
                 state.z[motors[j].charge_at] += general.z_window[motors[j].charge_at]
-        note_peaks(motors[j], general.peak[j, 0], general.peak[j, 1])
+        update_peaks(motors[j], general.peak[j, 0], general.peak[j, 1])
         if motors[j].feed == COMMAND:
             turned = rotor(world, motors, state.y, j)[0] - motors[j].theta
             general.z_window[ELECTRIC * world.m + j] = general.z_window[TORQUE * world.m + j] / span * turned

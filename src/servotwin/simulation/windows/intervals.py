@@ -16,7 +16,7 @@ from servotwin.drives.dc.interval import dc_interval
 
 
 @helper
-def note_largest_currents(world: Any, motors: Any, start: float, span: float) -> None:
+def update_current_peaks(world: Any, motors: Any, start: float, span: float) -> None:
     """Keep the largest current of every motor in a window that is about to be accepted.
 
     Most windows are far from it: what the speed adds to the answer at constant speed is bounded first.

@@ -38,8 +38,8 @@ def refresh_rate(world: Any) -> float:
 def set_B(world: Any, j: int, k: int, value: float, per: float) -> None:
     """Enter an element of B, and how fast it has changed since B was computed last."""
     prediction = world.prediction
-    prediction.B_rate[j, k] = (value - prediction.B_seen[j, k]) * per
-    prediction.B[j, k] = prediction.B_seen[j, k] = value
+    prediction.B_rate[j, k] = (value - prediction.B_last[j, k]) * per
+    prediction.B[j, k] = prediction.B_last[j, k] = value
 
 
 @helper

@@ -38,7 +38,7 @@ from typing import Any
 from servotwin.compiled.jit import helper, piece
 from servotwin.compiled.native_calls import records_at
 from servotwin.drives.dc.interval import ripple_shape, window_functions
-from servotwin.drives.peaks import note_peaks
+from servotwin.drives.peaks import update_peaks
 from servotwin.drives.pmsm.interval import pmsm_interval, pmsm_stored, turn_by
 from servotwin.drives.pmsm.model import pmsm_torque
 from servotwin.drives.records import MOTOR, STOP
@@ -105,7 +105,7 @@ def answer_to_edges(world: Any, motor: Any, j: int, start: float, span: float) -
     # in the mean of the window, half way between its ends
     D, Q = 0.5 * (D + motor.L_d * state.y[k] + psi), 0.5 * (Q + motor.L_q * state.y[k + 1])
     pmsm.stiffness[j] = 1.5 * p * p * (psi * D * g_d + (g_q - g_d) * (D * D - Q * Q))  # eq:flux-stiffness
-    pmsm.seen[j, 0], pmsm.seen[j, 1] = prediction.alpha[j], jerk
+    pmsm.flux_motion[j, 0], pmsm.flux_motion[j, 1] = prediction.alpha[j], jerk
 
 
 @helper
@@ -160,7 +160,7 @@ def guess(world: Any, motors: Any, start: float, span: float) -> None:
 
 
 @helper
-def note_missing(world: Any) -> None:
+def update_guess_error(world: Any) -> None:
     """What the pulses alone have missed, per length of the window and its square."""
     pmsm = world.pmsm
     per = world.line.per_span
@@ -200,7 +200,10 @@ def torque_lines(world: Any, span: float) -> float:
     worst = 0.0
     G = pmsm.G
     for j in range(world.n):
-        d_alpha, d_jerk = prediction.alpha[j] - pmsm.seen[j, 0], prediction.jerk[j] - pmsm.seen[j, 1]
+        d_alpha, d_jerk = (
+            prediction.alpha[j] - pmsm.flux_motion[j, 0],
+            prediction.jerk[j] - pmsm.flux_motion[j, 1],
+        )
         stiffness = pmsm.stiffness[j]
         I1 = stiffness * (d_alpha * G[j, 2] + d_jerk * G[j, 3])
         I2 = stiffness * (d_alpha * G[j, 3] + d_jerk * G[j, 4])
@@ -279,8 +282,8 @@ def accept(world: Any, motors: Any, span: float) -> None:
         D, F, Q = pmsm.flux[j, 0], pmsm.flux[j, 1], pmsm.impulse[j]
         per = motor.pole_pairs / pmsm.stiffness[j]  # angle per torque
         ahead = (
-            (alpha - pmsm.seen[j, 0]) * G[j, 1]
-            + (jerk - pmsm.seen[j, 1]) * G[j, 2]
+            (alpha - pmsm.flux_motion[j, 0]) * G[j, 1]
+            + (jerk - pmsm.flux_motion[j, 1]) * G[j, 2]
             + prediction.snap[j] * G[j, 3]
         )
         ahead = motor.pole_pairs * ahead + per * pmsm.decay[j] * pmsm.ripple[j, 0]
@@ -301,7 +304,7 @@ def accept(world: Any, motors: Any, span: float) -> None:
             pmsm.torque_moments[j, 1] + 0.25 * span * pmsm.torque_moments[j, 0]
         )
         turning = motor.w * Q + alpha * pmsm.moment[j] + 0.5 * jerk * M2 - line.a1[j] * pmsm.shake[j]
-        note_peaks(motor, pmsm.peak[j, 0], pmsm.peak[j, 1])
+        update_peaks(motor, pmsm.peak[j, 0], pmsm.peak[j, 1])
         state.z[SQUARE * n + j] += square
         # the energy of eq:flux-energy, and what the differences from the predicted speed change in it by eq:flux-copper
         spent = (motor.R + motor.R_bridge) * square + stored + turning + pmsm.unbalanced[j]
@@ -352,7 +355,7 @@ def pmsm_window(
         return
     correct(world, span)
     accept(world, motors, span)
-    note_missing(world)
+    update_guess_error(world)
     prediction.since += span
     if prediction.windows % REFRESH == 0:
         refresh_inertia(world)

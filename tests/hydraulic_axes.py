@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from servotwin.drives.hydraulic import laws
 from servotwin.drives.hydraulic.data import Axis, Supply, fill, valve_clearance, valve_gain
 from servotwin.drives.hydraulic.model import PER_AXIS, PER_SUPPLY, axis_rates, supply_rates
 from servotwin.drives.hydraulic.records import AXIS, SUPPLY
@@ -67,7 +66,9 @@ def _compiled_supply(supply, p_s, drawn, dz):
     return supply_rates(supply[0], p_s, drawn, dz, 0)
 
 
-def compiled_rates(axis: Axis, supply: Supply, i: float, x: float, v: float, p_s: float, y: Any) -> tuple[Any, Any, Any]:
+def compiled_rates(
+    axis: Axis, supply: Supply, i: float, x: float, v: float, p_s: float, y: Any
+) -> tuple[Any, Any, Any]:
     """Rates of the four states, of the integrals, and (effort, flow, fastest rate), by the compiled model."""
     dy, dz = np.zeros(4), np.zeros(PER_AXIS)
     out = _compiled(record_of(axis), supply_record(supply), i, x, v, p_s, np.asarray(y, dtype=float), dy, dz)
@@ -85,10 +86,14 @@ P0 = 101325.0
 
 
 def volume_ratio(p: float, supply: Supply) -> float:
-    return (1 - supply.gas) * math.exp(-p / supply.bulk) + supply.gas * (P0 / (P0 + p)) ** (1 / supply.exponent)
+    return (1 - supply.gas) * math.exp(-p / supply.bulk) + supply.gas * (P0 / (P0 + p)) ** (
+        1 / supply.exponent
+    )
 
 
-def plain_edges(axis: Axis, supply: Supply, s: float, x: float, p_s: float, p: Sequence[float]) -> list[tuple[float, float]]:
+def plain_edges(
+    axis: Axis, supply: Supply, s: float, x: float, p_s: float, p: Sequence[float]
+) -> list[tuple[float, float]]:
     """Flow in from the supply and out to the tank of both chambers, by the theory page."""
     s = min(max(s, -1.0), 1.0)
 
@@ -105,7 +110,12 @@ def plain_edges(axis: Axis, supply: Supply, s: float, x: float, p_s: float, p: S
         if axis.cushion_length:
             r = axis.cushion_resistance * max(0.0, 1 - abs(x - end) / axis.cushion_length) ** 2
         to = flow(axis.k * opening(way * s + axis.underlap), p_s, pressure, r if pressure > p_s else 0.0)
-        back = flow(axis.k * opening(-way * s + axis.underlap), pressure, supply.tank, r if pressure > supply.tank else 0.0)
+        back = flow(
+            axis.k * opening(-way * s + axis.underlap),
+            pressure,
+            supply.tank,
+            r if pressure > supply.tank else 0.0,
+        )
         found.append((to, back))
     return found
 
@@ -140,6 +150,7 @@ def plain_drawn(axis: Axis, supply: Supply, x: float, p_s: float, y: Any) -> flo
 
 def plain_supply(supply: Supply, p_s: float, drawn: float) -> float:
     """Rate of the supply pressure, from the oil in line and accumulator: d/dt (V / phi) = flows."""
+
     def content(p: float) -> float:
         left = supply.accumulator
         if p > supply.precharge:

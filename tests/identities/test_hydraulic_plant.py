@@ -12,8 +12,8 @@ from scipy.integrate import solve_ivp
 
 from servotwin.description.drive_data import drives_of
 from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_supply
-from servotwin.simulation.plant.hydraulic_drives import oil_account, oil_content
-from servotwin.simulation.results.energy import account, stored
+from servotwin.simulation.plant.hydraulic_drives import oil_account
+from servotwin.simulation.results.energy import account, stored_energies
 from servotwin.simulation.run import Run
 from tests import hydraulic_axes as hx
 from tests import small_drives as small
@@ -29,7 +29,9 @@ TIGHT: dict[str, Any] = {
 SEALS = {"coulomb": "60 N", "static": "90 N", "stribeck_speed": "10 mm/s", "viscous": "200 N*s/m"}
 
 
-def prepared(folder: Path, robot: small.Tree, method: str = "fast", start: str = "-75 mm", **solver: Any) -> Run:
+def prepared(
+    folder: Path, robot: small.Tree, method: str = "fast", start: str = "-75 mm", **solver: Any
+) -> Run:
     scenario = {"start": {"A": start}, "move": [{"to": {"A": start}, "dwell": "1 s"}]}
     return small.prepared(folder, robot, {**scenario, "solver": {"method": method, **solver}})
 
@@ -43,12 +45,11 @@ def state_of(machine: Any, j: int = 0) -> Any:
 @pytest.mark.parametrize("feed", ["constant", "pump"])
 def test_energy_and_oil_close_under_every_method(tmp_path: Path, method: str, feed: str) -> None:
     """Full strokes with stick and slip, cushions, end stops, and a supply that sags: to 1e-6, and 5e-6 by Heun."""
-    robot = hx.lift(
-        hx.PUMP if feed == "pump" else hx.FEED, friction=SEALS, motor=small.merged(hx.LIFT["motor"], {"cylinder": {"cushion": CUSHION}})
-    )  # fmt: skip
+    motor = small.merged(hx.LIFT["motor"], {"cylinder": {"cushion": CUSHION}})
+    robot = hx.lift(hx.PUMP if feed == "pump" else hx.FEED, friction=SEALS, motor=motor)
     run = prepared(tmp_path, robot, method)
     machine = hx.open_loop(run, lambda t: [0.04 if t < 0.35 else -0.04])
-    before, oil = stored(machine, run.plant), oil_content(machine)
+    before = stored_energies(machine, run.plant)
     machine.advance(1_000_000_000)
     assert machine.world["state"]["status"][0] == 0
     assert machine.world["state"]["events"][0] > 3
@@ -57,7 +58,7 @@ def test_energy_and_oil_close_under_every_method(tmp_path: Path, method: str, fe
     assert numbers["cushion_J"] > 0.1
     least = 5e-6 if method == "modified-euler" else 1e-6
     assert abs(numbers["balance_error_relative"]) < least
-    assert abs(oil_account(machine, oil)["mass_error_relative"]) < least
+    assert abs(oil_account(machine)["mass_error_relative"]) < least
 
 
 def test_methods_agree_within_their_tolerances(tmp_path: Path) -> None:
@@ -75,7 +76,9 @@ def test_methods_agree_within_their_tolerances(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("feed", [hx.FEED, hx.PUMP])
-def test_loaded_vertical_cylinder_stands_still_when_a_run_begins(tmp_path: Path, feed: dict[str, Any]) -> None:
+def test_loaded_vertical_cylinder_stands_still_when_a_run_begins(
+    tmp_path: Path, feed: dict[str, Any]
+) -> None:
     run = prepared(tmp_path, hx.lift(feed))
     opening, _, p_a, p_b = state_of(run.machine)
     assert (p_a - p_b) * 2e-4 == pytest.approx(40.0 * 9.80665, rel=1e-9)
@@ -115,22 +118,24 @@ def test_hydraulic_motor_turns_with_the_flow_over_its_displacement(tmp_path: Pat
     axis = small.axis(motor=motor, gear={"ratio": 10}, limits={"position": None})
     run = prepared(tmp_path, small.robot({"hydraulics": STIFF}, axes={"A": axis}), start="0 rad")
     machine = hx.open_loop(run, lambda _t: [0.01])
-    before, oil = stored(machine, run.plant), oil_content(machine)
+    before = stored_energies(machine, run.plant)
     machine.advance(500_000_000)
     assert 10 * machine.qd[0] == pytest.approx(hx.Q_RATED / 4 / 2e-6, rel=1e-3)
     assert abs(account(machine, run.plant, before)["balance_error_relative"]) < 1e-6
-    assert abs(oil_account(machine, oil)["mass_error_relative"]) < 1e-6
+    assert abs(oil_account(machine)["mass_error_relative"]) < 1e-6
 
 
 def test_pressures_stay_above_vacuum_and_cavitation_is_told(tmp_path: Path) -> None:
     """A heavy load thrown up and the valve closed: the lower chamber is torn, and the run goes on and says so."""
-    robot = hx.lift(motor=small.merged(hx.LIFT["motor"], {"valve": {"rated_flow": "20 L/min", "null_leakage": "0 L/min"}}))
+    robot = hx.lift(
+        motor=small.merged(hx.LIFT["motor"], {"valve": {"rated_flow": "20 L/min", "null_leakage": "0 L/min"}})
+    )
     for method in ("fast", "rk4", "adaptive"):
         folder = tmp_path / method
         folder.mkdir()
         run = prepared(folder, robot, method, start="-149 mm")
         machine = hx.open_loop(run, lambda t: [0.04 if t < 0.06 else 0.0], 100_000)
-        before, oil = stored(machine, run.plant), oil_content(machine)
+        before = stored_energies(machine, run.plant)
         lowest = math.inf
         for k in range(1, 120):
             machine.advance(k * 1_000_000)
@@ -141,7 +146,7 @@ def test_pressures_stay_above_vacuum_and_cavitation_is_told(tmp_path: Path) -> N
         assert record["cavitated_ns"] > 0
         assert min(record["p_a_low"], record["p_b_low"]) <= lowest
         assert abs(account(machine, run.plant, before)["balance_error_relative"]) < 1e-6
-        assert abs(oil_account(machine, oil)["mass_error_relative"]) < 1e-6
+        assert abs(oil_account(machine)["mass_error_relative"]) < 1e-6
 
 
 def test_relief_valve_limits_the_supply(tmp_path: Path) -> None:
@@ -162,24 +167,29 @@ def test_relief_valve_limits_the_supply(tmp_path: Path) -> None:
 def polar_arm() -> small.Tree:
     """A pivot in a vertical plane with a torque, and a cylinder that pushes 12 kg along the arm."""
     pivot = small.axis(motor={"kind": "ideal"}, gear={"ratio": 1}, origin=small.HORIZONTAL)
-    pivot["link"] = {"mass": "0 kg", "inertia": {"tensor": {"xx": "1 kg*m^2", "yy": "1 kg*m^2", "zz": "2 kg*m^2"}}}
+    pivot["link"] = {
+        "mass": "0 kg",
+        "inertia": {"tensor": {"xx": "1 kg*m^2", "yy": "1 kg*m^2", "zz": "2 kg*m^2"}},
+    }
     slide = {**hx.LIFT, "axis": [1, 0, 0], "link": {"mass": "12 kg"}, "friction": {"viscous": "300 N*s/m"}}
     slide["origin"] = {"xyz": ["0.6 m", "0 m", "0 m"]}
-    slide["motor"] = small.merged(hx.LIFT["motor"], {"cylinder": {"rod_side_area": "1.4 cm^2", "cushion": CUSHION}})
+    slide["motor"] = small.merged(
+        hx.LIFT["motor"], {"cylinder": {"rod_side_area": "1.4 cm^2", "cushion": CUSHION}}
+    )
     return small.robot({"hydraulics": hx.PUMP, "power": None}, axes={"A": pivot, "B": slide})
 
 
 def test_coupled_plant_is_what_scipy_integrates(tmp_path: Path) -> None:
-    """Polar arm on a sagging supply: equations written here, LSODA at 1e-11; methods of fixed step know the spool to 1e-5."""
+    """Polar arm on a sagging supply: equations written here, LSODA at 1e-11; fixed steps know the spool to 1e-5."""
     description_of: dict[str, Any] = {}
     ends = {}
     for method in ("fast", "rk4", "adaptive"):
         folder = tmp_path / method
         folder.mkdir()
         begin = {"A": "0.3 rad", "B": "-100 mm"}
-        run = small.prepared(
-            folder, polar_arm(), {"start": begin, "move": [{"to": begin, "dwell": "1 s"}], "solver": {"method": method, "tolerance": 1e-10}}
-        )  # fmt: skip
+        scenario: dict[str, Any] = {"start": begin, "move": [{"to": begin, "dwell": "1 s"}]}
+        scenario["solver"] = {"method": method, "tolerance": 1e-10}
+        run = small.prepared(folder, polar_arm(), scenario)
         machine = run.machine
         start = machine.y[: int(machine.world["n_y"][0])].copy()
         torque = float(machine.motors["tau"][0])

@@ -348,7 +348,9 @@ def hydraulic() -> dict[str, small.Tree]:
             "motor": {"kind": "hydraulic", "valve": valve, "cylinder": cylinder}}  # fmt: skip
     rotary = {"displacement": "2e-6 m^3/rad", "dead_volume": "20 cm^3", "leakage": "1e-13 m^3/(s*Pa)",
               "external_leakage": "1e-14 m^3/(s*Pa)"}  # fmt: skip
-    turning = small.axis(motor={"kind": "hydraulic", "valve": valve, "hydraulic_motor": rotary}, gear={"ratio": 5})
+    turning = small.axis(
+        motor={"kind": "hydraulic", "valve": valve, "hydraulic_motor": rotary}, gear={"ratio": 5}
+    )
     stated = {"pressure_gain": "1e-9 A/Pa", "pressure_corner": "30 rad/s"}
     return {
         "cylinder": small.robot(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from servotwin.description.drive_data import STOP_MARGIN, DriveData, drives_of
 from servotwin.description.drive_parts import Motor
@@ -88,21 +89,22 @@ def hydraulic_axis(description: RobotDescription, drive: DriveData) -> Axis:
         laminar=valve.laminar_drop,
         k=valve_gain(valve.rated_flow, valve.rated_drop, underlap, clearance, valve.laminar_drop),
         check_valve=int(valve.check_valve),
+        rotary=int(motor.hydraulic_motor is not None),
         **_chambers(description, drive, motor),
     )
 
 
-def _chambers(description: RobotDescription, drive: DriveData, motor: Motor) -> dict[str, float | int]:
+def _chambers(description: RobotDescription, drive: DriveData, motor: Motor) -> dict[str, Any]:
     """Areas, volumes and leaks of a cylinder or motor, as fields of ``Axis``."""
     rotary, cylinder = motor.hydraulic_motor, motor.cylinder
     if rotary is not None:
         D, V = rotary.displacement, rotary.dead_volume
-        leaks: dict[str, float | int] = {"leakage": rotary.leakage, "drain": rotary.external_leakage}
-        return {"area_a": D, "area_b": D, "volume_a": V, "volume_b": V, "rotary": 1, **leaks}
+        leaks = {"leakage": rotary.leakage, "drain": rotary.external_leakage}
+        return {"area_a": D, "area_b": D, "volume_a": V, "volume_b": V, **leaks}
     if cylinder is None:
         raise refuse(description, f"axes.{drive.owner}.motor.cylinder", "missing: 'hydraulic' needs it")
     end_a, end_b = _ends(description, drive)
-    found: dict[str, float | int] = {
+    found = {
         "area_a": cylinder.area,
         "area_b": cylinder.rod_side_area or cylinder.area,
         "volume_a": cylinder.dead_volume,
@@ -125,7 +127,9 @@ def _ends(description: RobotDescription, drive: DriveData) -> tuple[float, float
     axis, path = description.axes[joint], f"axes.{drive.owner}.motor.cylinder"
     if not (drive.alone and axis.prismatic) or drive.gear.elastic:
         raise refuse(
-            description, path, "a cylinder moves one sliding joint, without elastic gear; expected a hydraulic_motor here"
+            description,
+            path,
+            "a cylinder moves one sliding joint, without elastic gear; expected a hydraulic_motor",
         )
     if axis.limits.position is None:
         raise refuse(
@@ -173,7 +177,9 @@ def valve_data(description: RobotDescription, drive: DriveData) -> ValveData:
     backward = (axis.area_b * p_s - axis.area_a * p_t) / S
     if backward <= 0.0:
         raise refuse(
-            description, f"axes.{drive.owner}.motor.cylinder.rod_side_area", "too small to move the piston backward"
+            description,
+            f"axes.{drive.owner}.motor.cylinder.rod_side_area",
+            "too small to move the piston backward",
         )
     head = 0.5 * (forward + backward)
     speed = axis.k * math.sqrt(S * head / (axis.area_a**3 + axis.area_b**3))  # eq:valve-speed

@@ -73,6 +73,10 @@ class View:
         angle, first = self.motor_signal(name, "angle_rad"), self.motor_signal(name, "speed_rad_per_s")[:1]
         return np.concatenate([first, np.diff(angle) / np.diff(self.t)])
 
+    def is_hydraulic(self, name: str) -> bool:
+        """True if a servovalve moves this axis."""
+        return f"motor_{name}_pressure_a_Pa" in self.result.signals
+
     def has_temperature(self, name: str) -> bool:
         """True if a motor has thermal data, without which nobody knows its temperature."""
         return f"motor_{name}_winding_temperature_degC" in self.result.signals

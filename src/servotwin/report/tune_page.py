@@ -315,7 +315,9 @@ def _axis(page: Page, axis: AxisTuning) -> None:
     page.figures(
         [
             Figure(draw.steps(axis, name), f"Step of the {name} reference")
-            for name in (("speed", "position") if axis.valve is not None else ("current", "speed", "position"))
+            for name in (
+                ("speed", "position") if axis.valve is not None else ("current", "speed", "position")
+            )
         ],
         columns=2 if axis.valve is not None else 3,
     )

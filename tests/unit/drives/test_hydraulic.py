@@ -29,7 +29,8 @@ from servotwin.drives.hydraulic.model import (
 from servotwin.drives.hydraulic.steady import operating_point
 from servotwin.errors import InputError
 from tests import hydraulic_axes as hx
-from tests.hydraulic_axes import BAR, PUMPED as PUMPED_SUPPLY, SUPPLY_70
+from tests.hydraulic_axes import BAR, SUPPLY_70
+from tests.hydraulic_axes import PUMPED as PUMPED_SUPPLY
 
 CUSHIONED_AXIS = hx.cylinder(cushion_length=0.02, cushion_resistance=5e15)
 AXES = {
@@ -160,7 +161,9 @@ def test_linear_model_is_the_numeric_derivative_of_the_nonlinear_one(
     assert rest[0] == v
     assert np.abs(rest[2:] / np.array([1.0, 1.0, 1e9, 1e9])).max() < 1e-9
     steps = np.array([1e-7, 1e-5, 1e-6, 1e-3, 20.0, 20.0])
-    columns = [(rhs(z + d, current, force) - rhs(z - d, current, force)) / (2 * d.max()) for d in np.diag(steps)]
+    columns = [
+        (rhs(z + d, current, force) - rhs(z - d, current, force)) / (2 * d.max()) for d in np.diag(steps)
+    ]
     A = np.column_stack(columns)
     size = np.abs(A).max(axis=1, keepdims=True)
     assert np.abs((linear.A - A) / size).max() < 1e-6  # differences of rates that are themselves 1e9 Pa/s

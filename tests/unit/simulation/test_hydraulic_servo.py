@@ -27,14 +27,21 @@ FINE = {"resolution": "1 nm"}
 
 def level_axis(mass: float = 40.0, control: dict[str, Any] | None = None, **changes: Any) -> small.Tree:
     """A slide that gravity does not pull."""
-    axis = small.merged(hx.LIFT, {"axis": [1, 0, 0], "link": {"mass": f"{mass} kg"}, "encoder": FINE, **changes})
+    axis = small.merged(
+        hx.LIFT, {"axis": [1, 0, 0], "link": {"mass": f"{mass} kg"}, "encoder": FINE, **changes}
+    )
     return small.robot(
-        {"hydraulics": hx.FEED, "power": None, "controller": small.merged(IDEAL, control or {})}, axes={"A": axis}
+        {"hydraulics": hx.FEED, "power": None, "controller": small.merged(IDEAL, control or {})},
+        axes={"A": axis},
     )
 
 
 def at_rest(folder: Path, robot: small.Tree, start: str = "-75 mm", **more: Any) -> Any:
-    scenario = {"start": {"A": start}, "move": [{"to": {"A": start}, "dwell": "1 s"}], "solver": {"method": "fast"}}
+    scenario = {
+        "start": {"A": start},
+        "move": [{"to": {"A": start}, "dwell": "1 s"}],
+        "solver": {"method": "fast"},
+    }
     return small.prepared(folder, robot, {**scenario, **more})
 
 
@@ -55,7 +62,9 @@ def test_sampled_valve_is_what_scipy_discretises(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("delay", [0, 1])
-def test_pressure_feedback_gives_the_swing_about_the_damping_that_is_asked_for(tmp_path: Path, delay: int) -> None:
+def test_pressure_feedback_gives_the_swing_about_the_damping_that_is_asked_for(
+    tmp_path: Path, delay: int
+) -> None:
     """First-order design, hence a third of the ratio; without feedback there are 2 %."""
     model, _, timing = model_of(tmp_path, level_axis(), 40.0)
     timing = replace(timing, current_delay=delay)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from servotwin.compiled.jit import helper
@@ -22,7 +23,7 @@ def head_factor(axis: Any, i: float) -> float:
     if axis.head <= 0.0:
         return 1.0
     left = axis.head_forward - axis.p_slow if i >= 0.0 else axis.head_backward + axis.p_slow
-    return (axis.head / max(left, LEAST_HEAD * axis.head)) ** 0.5  # type: ignore[no-any-return]
+    return math.sqrt(axis.head / max(left, LEAST_HEAD * axis.head))
 
 
 @helper
@@ -34,4 +35,4 @@ def valve_current(axis: Any) -> float:
     axis.p_slow += axis.slow_part * (axis.p_load - axis.p_slow)
     if axis.overlap > 0.0:
         i += axis.overlap * i / (abs(i) + OVER_NULL * axis.valve_max)
-    return min(max(i, -axis.valve_max), axis.valve_max)
+    return min(max(i, -axis.valve_max), axis.valve_max)  # type: ignore[no-any-return]

@@ -68,7 +68,9 @@ def loop_warnings(
             wanted = f"{DEG * LOWEST_PHASE_MARGIN:.0f} deg"
             text = f"{place}{loop.name} loop: {margin}; expected at least {wanted}"
             found.append(LoopWarning(f"{loop.name} loop: phase margin below {wanted}", axis, text, -phase))
-    valve = loops.current.name == "pressure"  # what is commanded goes to a valve at once, past the loops inside
+    valve = (
+        loops.current.name == "pressure"
+    )  # what is commanded goes to a valve at once, past the loops inside
     for inner, outer in pairwise(() if valve else judged):
         if not inner.stable or inner.crossover is None or outer.crossover is None:
             continue

@@ -108,7 +108,14 @@ def axis_run(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> Axi
     unit = np.eye(n + len(at))
 
     def controller(
-        error: Array, total: str, K_p: float, K_i: float, T: float, wait: str, delay: int, ahead: Array | float = 0.0
+        error: Array,
+        total: str,
+        K_p: float,
+        K_i: float,
+        T: float,
+        wait: str,
+        delay: int,
+        ahead: Array | float = 0.0,
     ) -> tuple[Array, dict[int, Array]]:
         """Command that acts now, with ``ahead`` in it, and what else the sample changes (eq:sampled-pi)."""
         command = K_p * error + K_i * unit[at[total]] + ahead
@@ -126,7 +133,9 @@ def axis_run(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> Axi
     e_i = unit[at["i_ref"]] - unit[CURRENT]
     K = gains.current_proportional, gains.current_integral
     given: Array | float = 0.0
-    if isinstance(model, ValveModel):  # the amplifier of the valve gives what is asked for, less the pressure feedback
+    if isinstance(
+        model, ValveModel
+    ):  # the amplifier of the valve gives what is asked for, less the pressure feedback
         e_i, K = plant.C @ unit[:n], (-model.pressure_gain, 0.0)
         given = unit[at["i_ref"]]
     u, rows_i = controller(e_i, "current_sum", *K, timing.T_current, "u", timing.current_delay, given)

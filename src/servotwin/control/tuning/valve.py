@@ -22,7 +22,9 @@ import numpy as np
 from servotwin.control.tuning.gains import Gains, default_integral_time
 from servotwin.control.tuning.sampled import Array, Sampled, Timing, exponential
 
-LEAST_COSINE = 0.4  # of the lag of valve and sampling at the oil's frequency, from which a feedback still damps
+LEAST_COSINE = (
+    0.4  # of the lag of valve and sampling at the oil's frequency, from which a feedback still damps
+)
 SLOW = 0.2  # corner of the slow part of the load pressure over the oil's frequency
 MOST_CORNER = 0.5  # of a current period: a faster corner would see nothing
 DAMPING = 0.4  # that the pressure feedback brings about, where nothing else is asked for
@@ -30,7 +32,7 @@ DAMPING = 0.4  # that the pressure feedback brings about, where nothing else is 
 
 @dataclass(frozen=True)
 class ValveModel:
-    """Valve, oil and load: x' = A x + B i with x = (position, speed, spool, spool speed, p_A, p_B), and its feedback."""
+    """Valve, oil, load and feedback: x' = A x + B i with x = (position, speed, spool, spool speed, p_A, p_B)."""
 
     A: Array  # (6, 6)
     B: Array  # (6,)
@@ -74,7 +76,9 @@ def sampled_valve(model: ValveModel, T: float) -> Sampled:
     """
     n = len(model.A)
     block = np.zeros((n + 1, n + 1))
-    scale = np.array([1.0, 1.0, 1.0, 1.0, 1e7, 1e7])  # pressures in 100 bar: the exponential stays well scaled
+    scale = np.array(
+        [1.0, 1.0, 1.0, 1.0, 1e7, 1e7]
+    )  # pressures in 100 bar: the exponential stays well scaled
     block[:n, :n] = model.A * T * scale / scale[:, None]
     block[:n, n] = model.B * T / scale
     step = exponential(block)

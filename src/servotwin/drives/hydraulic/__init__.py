@@ -23,5 +23,7 @@ HYDRAULIC = ActuatorKind(
     problem=_problem,
     driver="hydraulic",
     exact=False,
-    meant=((("electrohydraulic", "servovalve", "cylinder"), "; a servovalve with its cylinder is 'hydraulic'"),),
+    meant=(
+        (("electrohydraulic", "servovalve", "cylinder"), "; a servovalve with its cylinder is 'hydraulic'"),
+    ),
 )

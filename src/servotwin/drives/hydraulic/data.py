@@ -9,7 +9,9 @@ from typing import Any
 from servotwin.drives.hydraulic.laws import edge_opening, gas_energy, gas_volume, oil, throttle
 
 HALVINGS = 200
-REFERENCE_CLEARANCE = 1e-3  # strokes: of a valve without leakage, where it decides about nothing but pressures at rest
+REFERENCE_CLEARANCE = (
+    1e-3  # strokes: of a valve without leakage, where it decides about nothing but pressures at rest
+)
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def gas_volume(p: float, volume: float, precharge: float, exponent: float) -> fl
     """
     if p <= precharge:
         return volume
-    return volume * ((precharge + AMBIENT) / (p + AMBIENT)) ** (1.0 / exponent)  # eq:accumulator
+    return volume * math.pow((precharge + AMBIENT) / (p + AMBIENT), 1.0 / exponent)  # eq:accumulator
 
 
 def gas_energy(p: float, volume: float, precharge: float, exponent: float) -> float:
@@ -101,7 +101,7 @@ def gas_energy(p: float, volume: float, precharge: float, exponent: float) -> fl
     P = precharge + AMBIENT
     left = gas_volume(p, volume, precharge, exponent)
     if exponent > 1.0:
-        work = P * volume / (exponent - 1.0) * ((volume / left) ** (exponent - 1.0) - 1.0)
+        work = P * volume / (exponent - 1.0) * (math.pow(volume / left, exponent - 1.0) - 1.0)
     else:
         work = P * volume * math.log(volume / left)
     return work - AMBIENT * (volume - left)

@@ -112,15 +112,13 @@ def linear_axis(
         A[P_A + k, SPEED] = -rate * signs[k] * areas[k]
         A[P_A + k, SPOOL], A[P_A + k, POSITION] = rate * phi * by_spool[k], rate * phi * by_travel[k]
         A[P_A + k, P_A : P_B + 1] = rate * phi * np.asarray(by_pressure[k])
-        # phi' = -phi / beta: oil that comes in at a higher pressure is smaller; the volume that the piston leaves is not
+        # phi' = -phi / beta: oil that comes in at a higher pressure is smaller, the room that the piston leaves is not
         A[P_A + k, P_A + k] -= rate * signs[k] * areas[k] * point.v / beta
         stiffness += rate * areas[k] ** 2
     S = axis.mean_area
     lift = [S * oils[k][1] / volumes[k] * areas[k] * signs[k] / stiffness for k in range(2)]
     weights = (axis.area_a / S, -axis.area_b / S)
-    return LinearAxis(
-        point, A, b, f, S, stiffness, mass, (lift[0], lift[1]), weights, axis.rated_current
-    )
+    return LinearAxis(point, A, b, f, S, stiffness, mass, (lift[0], lift[1]), weights, axis.rated_current)
 
 
 def _flow_slopes(

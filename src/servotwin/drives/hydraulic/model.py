@@ -16,6 +16,7 @@ Q_A, Q_B: net inflows in standard volume per time. Theory: docs/theory/hydraulic
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from servotwin.compiled.jit import helper, part
@@ -54,7 +55,9 @@ def spool_acceleration(axis: Any, i: float, s: float, speed: float) -> float:
 
 
 @helper
-def edge_flow(k: float, p_from: float, p_to: float, laminar: float, r: float, one_way: int) -> tuple[float, float]:
+def edge_flow(
+    k: float, p_from: float, p_to: float, laminar: float, r: float, one_way: int
+) -> tuple[float, float]:
     """Flow through an edge, and the cushion's share of its loss.
 
     ``r``: resistance of a cushion in series; both are square-root laws, so that their squared resistances add.
@@ -63,7 +66,7 @@ def edge_flow(k: float, p_from: float, p_to: float, laminar: float, r: float, on
         return 0.0, 0.0
     series = k * k * r
     if series > 0.0:
-        k = k / (1.0 + series) ** 0.5
+        k = k / math.sqrt(1.0 + series)
     return k * throttle(p_from - p_to, laminar), series / (1.0 + series)
 
 
@@ -109,7 +112,17 @@ def effort(axis: Any, p_a: float, p_b: float) -> float:
 
 @part
 def axis_rates(
-    axis: Any, supply: Any, i: float, x: float, v: float, p_s: float, y: Any, dy: Any, k: int, dz: Any, at: int
+    axis: Any,
+    supply: Any,
+    i: float,
+    x: float,
+    v: float,
+    p_s: float,
+    y: Any,
+    dy: Any,
+    k: int,
+    dz: Any,
+    at: int,
 ) -> tuple[float, float, float]:
     """Effort, flow from the supply [m3/s], fastest rate of the pressures [1/s].
 
@@ -161,19 +174,19 @@ def fastest_rate(
     leaks = 2.0 * axis.leakage + axis.drain
     flow = max(rise_a * (slope_a + leaks), rise_b * (slope_b + leaks))
     stiffness = rise_a * axis.area_a * axis.area_a + rise_b * axis.area_b * axis.area_b
-    return max(flow, (stiffness / axis.inertia) ** 0.5, axis.natural_frequency)  # eq:fastest-rate
+    return max(flow, math.sqrt(stiffness / axis.inertia), axis.natural_frequency)  # type: ignore[no-any-return]  # eq:fastest-rate
 
 
 @helper
 def pressure_pace(p: float, rate: float) -> float:
-    """How fast a pressure changes over itself [1/s]: the gas, and the stiffness of the oil with it, bend at this pace."""
+    """How fast a pressure changes over itself [1/s]: the gas, and the stiffness of the oil with it, bend so fast."""
     return PACE * abs(rate) / max(p + laws.AMBIENT, laws.LEAST_PRESSURE)
 
 
 @helper
 def steepest(dp: float, laminar: float) -> float:
     """Upper bound of the slope of ``throttle`` [1/sqrt(Pa)]."""
-    return 1.0 / (dp * dp + laminar * laminar) ** 0.25
+    return 1.0 / math.sqrt(math.sqrt(dp * dp + laminar * laminar))
 
 
 @helper

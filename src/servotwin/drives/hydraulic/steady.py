@@ -47,7 +47,9 @@ def edge_flows(
     return q_pa, q_at, q_pb, q_bt
 
 
-def flows(axis: Axis, supply: Supply, s: float, x: float, p: tuple[float, float], p_s: float) -> tuple[float, float]:
+def flows(
+    axis: Axis, supply: Supply, s: float, x: float, p: tuple[float, float], p_s: float
+) -> tuple[float, float]:
     """Net inflows of both chambers in standard volume per time [m3/s]."""
     p_a, p_b = p
     q_pa, q_at, q_pb, q_bt = edge_flows(axis, supply, s, x, p, p_s)

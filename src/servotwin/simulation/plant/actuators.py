@@ -108,7 +108,7 @@ def watch_pressures(world: Any, motors: Any) -> None:
 
 @part
 def watch_hydraulics(world: Any, motors: Any, start: int) -> None:
-    """After a window since ``start`` [ns]: how long chambers were cavitated, and valves asked for more than they have."""
+    """After a window since ``start`` [ns]: how long chambers were cavitated, and valves asked for all they have."""
     y = world.state.y
     for j in range(world.m):
         motor = motors[j]

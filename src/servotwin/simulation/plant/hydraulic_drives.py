@@ -50,6 +50,7 @@ class HydraulicDrives:
     axes: dict[int, Axis] = field(default_factory=dict)
     supply: Supply = field(default_factory=lambda: Supply(pressure=1.0))
     refuse: Callable[[int, str], InputError] | None = None  # an error at the field of a motor
+    oil_before: float = 0.0  # in all chambers and the supply line when the run began [m3]
 
 
 def fill_supply(record: Any, truth: RobotDescription) -> None:
@@ -95,7 +96,9 @@ def starting_points(machine: Machine, state: Balance) -> dict[int, OperatingPoin
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         try:
-            drawn = sum(_drawn(drives.axes[j], supply, point) for j, point in _points(drives, state, middle).items())
+            drawn = sum(
+                _drawn(drives.axes[j], supply, point) for j, point in _points(drives, state, middle).items()
+            )
         except InputError:
             low = middle
             continue
@@ -168,9 +171,7 @@ def oil_energy(machine: Machine) -> dict[str, float]:
     drives = machine.hydraulic
     if not drives.axes:
         return {}
-    chambers = sum(
-        axis.energy(drives.supply, *_pressures(machine, j)) for j, axis in drives.axes.items()
-    )
+    chambers = sum(axis.energy(drives.supply, *_pressures(machine, j)) for j, axis in drives.axes.items())
     found = {"oil_J": float(chambers)}
     if machine.world["at_supply"][0] >= 0:
         found["hydraulic_supply_J"] = float(drives.supply.energy(_supply_pressure(machine)))
@@ -193,7 +194,7 @@ def _sums(machine: Machine) -> Array:
 
 
 def hydraulic_source(machine: Machine) -> float:
-    """Energy that came in from the supply, or by the shaft of its pump, less what the tank got [J] (eq:supply-power)."""
+    """Energy from the supply, or by the shaft of its pump, less what the tank got [J] (eq:supply-power)."""
     drives = machine.hydraulic
     if not drives.axes:
         return 0.0
@@ -211,14 +212,18 @@ def hydraulic_losses(machine: Machine) -> dict[str, float]:
     if not machine.hydraulic.axes:
         return {}
     sums = _sums(machine)
-    found = {"valve_J": float(sums[THROTTLED]), "leakage_J": float(sums[LEAKED]), "cushion_J": float(sums[CUSHIONED])}
+    found = {
+        "valve_J": float(sums[THROTTLED]),
+        "leakage_J": float(sums[LEAKED]),
+        "cushion_J": float(sums[CUSHIONED]),
+    }
     if machine.hydraulic.supply.has_state:
         z, at = machine.world["state"]["z"][0], int(machine.world["supply_z"][0])
         found |= {"pump_J": float(z[at + PUMP_LOSS]), "relief_J": float(z[at + RELIEF_LOSS])}
     return found
 
 
-def oil_account(machine: Machine, before: float) -> dict[str, float]:
+def oil_account(machine: Machine) -> dict[str, float]:
     r"""Mass of oil that came, went and stayed [kg], and what does not add up.
 
     .. math:: \Delta m = m_\mathrm{supply} - m_\mathrm{tank} - m_\mathrm{drain}                  (eq:oil-balance)
@@ -234,7 +239,7 @@ def oil_account(machine: Machine, before: float) -> dict[str, float]:
         came, relieved = float(z[at + PUMPED]), float(z[at + RELIEVED])
         went += relieved
         found["relieved_kg"] = rho * relieved
-    change = oil_content(machine) - before
+    change = oil_content(machine) - drives.oil_before
     error = came - went - drained - change  # eq:oil-balance
     moved = max(abs(came), abs(went) + abs(drained), abs(change))
     return {

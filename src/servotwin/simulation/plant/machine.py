@@ -34,7 +34,12 @@ from servotwin.simulation.plant.drive_records import (
     sensor_records,
 )
 from servotwin.simulation.plant.friction_data import joint_curves
-from servotwin.simulation.plant.hydraulic_drives import HydraulicDrives, attach_hydraulic, fill_supply
+from servotwin.simulation.plant.hydraulic_drives import (
+    HydraulicDrives,
+    attach_hydraulic,
+    fill_supply,
+    oil_content,
+)
 from servotwin.simulation.plant.limit_log import AXIS_LOG
 from servotwin.simulation.plant.loop import run
 from servotwin.simulation.plant.loop_closure import SOUND
@@ -239,6 +244,7 @@ def build_machine(
     attach_drives(machine)
     attach_closure(machine, plant)
     machine.started = begin(machine, plant, model, start)
+    machine.hydraulic.oil_before = oil_content(machine)
     first_choice(machine)
     fill_schemes(machine, solver)
     attach_step(machine, plant)
@@ -480,7 +486,9 @@ def fill_schemes(machine: Machine, solver: Solver) -> None:
     brakes = (machine.motors["brake_torque"] > 0.0).any()
     method = "rk4" if solver.method == "fast" else solver.method
     window = "third" if world["choice"]["smooth"] and not brakes else "third-to-the-end"
-    if world["supply"]["axes"]:  # steps as long as oil allows, instead of windows rejected by their estimated error
+    if world["supply"][
+        "axes"
+    ]:  # steps as long as oil allows, instead of windows rejected by their estimated error
         window = "rk4"
     for which, name in enumerate((method, window)):
         a, b, e, c, count = tableau(name)

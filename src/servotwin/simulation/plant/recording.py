@@ -334,11 +334,13 @@ def record_loops(world: Any, axis: Any, columns: Any, rows_out: Any, j: int) -> 
 
 
 @part
-def log_motion(world: Any, log_out: Any) -> None:
+def log_motion(world: Any, motors: Any, log_out: Any) -> None:
     """A row of the log of the motion; a log that is full keeps every second row and goes on half as often."""
     row = world.record.log_rows
     log_out[row, 0] = world.state.now * NANO
     log_out[row, 1] = source_energy(world, world.state.z)
+    if world.supply.axes:
+        log_out[row, 1] += hydraulic_energy(world, motors, world.state.z)
     for i in range(world.n_x):
         log_out[row, PER_LOG + i] = world.state.y[i]
     world.record.log_rows += 1
@@ -359,4 +361,4 @@ def close_record(
     if world.state.now > world.record.row_from and world.record.rows < rows_out.shape[0]:
         record(world, motors, sensors, axes, logs, columns, rows_out)
     if world.state.now > world.record.log_next - world.record.log_every:
-        log_motion(world, log_out)
+        log_motion(world, motors, log_out)

@@ -37,8 +37,8 @@ class Plant(Protocol):
 class Followed:
     """How far a plant went along a stretch of commands.
 
-    ``count`` of them were carried out; ``positions``: joints (n,) as measured before the last two of these, or fewer.
-    ``well`` False: the last one failed. ``interrupt``: why no more were, if it was Ctrl-C.
+    ``count`` of them were carried out; ``positions``: joints (n,) as measured before each that was begun, which a Ctrl-C
+    (``interrupt``) may have kept from its end. ``well`` False: the last one failed.
     """
 
     count: int
@@ -177,7 +177,7 @@ class MachinePlant:
                         return Followed(count, positions, well=False)
         except KeyboardInterrupt as interrupt:
             count = max(0, self._now_ns - now_ns) // period_ns
-            return Followed(count, positions[:count], interrupt=interrupt)
+            return Followed(count, positions, interrupt=interrupt)
         return Followed(count, positions)
 
     def _rows(self, stretch: Stretch) -> Array:

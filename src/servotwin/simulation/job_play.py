@@ -152,9 +152,17 @@ class _Play:
 
     def step(self) -> None:
         """One period."""
+        _act(self.controller, self.surroundings, self.changes, self.stepper.now_ns)
+        self.stepper.step(self._note_command)
+        if self.stepper.well and self.ends_ns is None and not self.surroundings.pending:
+            stalled = _stalled(self.controller, self.surroundings)
+            if stalled:
+                self.note("stalled", stalled)
+                self.ends_ns = self.stepper.now_ns + round(self.settle / NANO)
+
+    def _note_command(self, command: Command) -> None:
+        """Write down a command, and what it switches."""
         now = self.stepper.now_ns
-        _act(self.controller, self.surroundings, self.changes, now)
-        command = self.stepper.step()
         self.commanded.append(command)
         for name, on in self.surroundings.outputs(now, command.outputs):
             self.note("output", f"{name} {'ON' if on else 'OFF'}", now)
@@ -162,11 +170,6 @@ class _Play:
             self.note("state", command.state.value, now)
             self.state, self.finished_ns = command.state, now if self.controller.finished else None
             self.ends_ns = _end(self.state, now, self.settle)
-        if self.stepper.well and self.ends_ns is None and not self.surroundings.pending:
-            stalled = _stalled(self.controller, self.surroundings)
-            if stalled:
-                self.note("stalled", stalled)
-                self.ends_ns = self.stepper.now_ns + round(self.settle / NANO)
 
     def follow_plan(self) -> bool:
         """Periods of a plan before the next thing happens by itself; whether there may be more at once."""

@@ -60,14 +60,19 @@ class Stepper:
         at_once = isinstance(self.clock, SimulatedClock) and planning is in_turn
         self._follower = plant if at_once and isinstance(plant, FollowingPlant) else None
 
-    def step(self) -> Command:
-        """Plan, wait for the period to begin, measure, command, and let the plant go on to its end."""
+    def step(self, note: Callable[[Command], None] | None = None) -> Command:
+        """Plan, wait for the period to begin, measure, command, and let the plant go on to its end.
+
+        ``note`` is given the command before the plant is, so that a Ctrl-C on the way does not lose it.
+        """
         began = time.perf_counter()
         self.planning(self.controller.plan_ahead)
         self.planning_s += time.perf_counter() - began
         now, then = self.now_ns, self.now_ns + self.controller.period_ns
         self.clock.wait_until(now)
         command = self.controller.step(now, self.plant.feedback())
+        if note is not None:
+            note(command)
         self.well = self.plant.carry_on(command, now, then)
         self.now_ns = then
         return command
@@ -85,11 +90,11 @@ class Stepper:
             return False
         followed = plant.follow(stretch, controller.quick_watch, self.now_ns, T)
         self.well = followed.well
+        if followed.positions:
+            note(stretch.first(len(followed.positions)))
         if followed.count:
-            done = stretch.first(followed.count)
-            note(done)
             self.now_ns += followed.count * T
-            controller.skip(done, followed.positions[-2:])
+            controller.skip(stretch.first(followed.count), followed.positions[: followed.count][-2:])
         if followed.interrupt is not None:
             raise followed.interrupt
         return self.well and followed.count == len(stretch)

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from operators import SCARA, points, random_key
+from servotwin.control.main.exchange import Command
 from servotwin.control.main.jogging import Jog
 from servotwin.control.main.states import Event, State
 from servotwin.errors import InputError
 from servotwin.jobs.language import parse
 from servotwin.jobs.program import Program
+from servotwin.simulation.job_plant import MachinePlant
 from servotwin.simulation.job_run import JobSettings, rehearse, run_job
 from servotwin.simulation.live_robot import LiveRobot
 from servotwin.simulation.scenario.io_script import Surroundings, parse_io_script
@@ -127,6 +129,23 @@ def test_interrupted_run_gives_what_there_is() -> None:
     assert not result.complete
     assert not log.finished
     assert len(result.signals["time_s"])
+
+
+def test_interrupted_run_keeps_the_command_of_its_last_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the reference would stand still for the last period, and the arm seem to run ahead of it."""
+    carry_on = MachinePlant.carry_on
+
+    def interrupted(self: MachinePlant, command: Command, now_ns: int, until_ns: int) -> bool:
+        well = carry_on(self, command, now_ns, until_ns)
+        if now_ns > 100_000_000:
+            raise KeyboardInterrupt
+        return well
+
+    monkeypatch.setattr(MachinePlant, "carry_on", interrupted)
+    monkeypatch.delattr(MachinePlant, "follow")
+    ran = run_job(program("MOVEJ P3"), settings=SETTINGS)
+    assert not ran.result.complete
+    assert ran.commands.duration == pytest.approx(ran.result.signals["time_s"][-1], abs=1e-9)
 
 
 def test_job_that_the_checker_refuses_does_not_start() -> None:

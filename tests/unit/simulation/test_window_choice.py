@@ -12,7 +12,7 @@ from servotwin.simulation.plant.faults import apply_fault
 from servotwin.simulation.plant.machine import Machine
 from servotwin.simulation.plant.switched_drives import close_brake, open_winding, release_brake
 from servotwin.simulation.scenario.parts import Fault
-from servotwin.simulation.windows.choice import Window, is_constrained
+from servotwin.simulation.windows.choice import Window, choose_window, select_window
 from tests import small_drives as small
 
 MS = 1_000_000
@@ -84,12 +84,18 @@ def test_smooth_machine_has_no_constraint_but_its_end_stops(tmp_path: Path, name
     # the compiled half of the choice looks at shafts and gears only where the machine is not smooth
     robots = ROBOTS | {"lossy gear": ({"gear": {"efficiency": 0.8}}, "fast", Window.GENERAL)}
     machine, _ = built(tmp_path, name, robots)
-    constrained = getattr(is_constrained, "py_func", is_constrained)
-    records = [array.view(np.recarray) for array in (machine.world, machine.motors, machine.stops)]
-    smooth = bool(machine.world["choice"]["smooth"][0])
+    select = getattr(select_window, "py_func", select_window)
+    world, motors, stops = (
+        array.view(np.recarray) for array in (machine.world, machine.motors, machine.stops)
+    )
+    choose_window(machine)
+    choice = machine.world["choice"]
+    smooth = bool(choice["smooth"][0])
     assert smooth != (name == "lossy gear" or "dry friction" in name)
-    assert not (smooth and constrained(records[0][0], *records[1:]))
-    assert constrained(records[0][0], *records[1:]) == (not smooth)
+    assert bool(choice["unconstrained"][0]) == smooth  # the robots with dry friction begin stuck
+    choice["smooth"], choice["unconstrained"] = 0, -1
+    select(world[0], motors, stops)
+    assert bool(choice["unconstrained"][0]) == smooth
 
 
 def test_brake_that_closes_under_power_is_dry_friction(tmp_path: Path) -> None:

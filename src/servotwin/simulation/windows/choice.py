@@ -123,28 +123,22 @@ def decays(machine: Machine) -> bool:
 
 
 @helper
-def is_constrained(world: Any, motors: Any, stops: Any) -> bool:
-    """Whether a joint or a motor behind a stiff gear is stuck, or a stiff gear has losses."""
-    constrained = False
-    for i in range(world.n):
-        constrained = constrained or (stops[i].has_friction != 0 and stops[i].mode == STUCK)
-    for j in range(world.m):
-        motor = motors[j]
-        constrained = constrained or (motor.flexible < 0 and (motor.mode == STUCK or motor.eta < 1.0))
-    return constrained
-
-
-@helper
 def select_window(world: Any, motors: Any, stops: Any) -> None:
     """Compiled half of the choice: after a window, and where a shaft sticks or slides or a joint meets its stop.
 
     It sets the window that comes next, and whether the arm obeys its equation as it stands: no joint at its stop, no
-    joint and no motor behind a stiff gear stuck, no loss in a stiff gear.
+    joint and no motor behind a stiff gear stuck, no loss in a stiff gear. Python calls it too, uncompiled: no helpers.
     """
     at_stop = False
     for i in range(world.n):
         at_stop = at_stop or stops[i].state != BETWEEN
-    constrained = not world.choice.smooth and is_constrained(world, motors, stops)
+    constrained = False
+    if not world.choice.smooth:  # else nothing sticks and no stiff gear has losses
+        for i in range(world.n):
+            constrained = constrained or (stops[i].has_friction != 0 and stops[i].mode == STUCK)
+        for j in range(world.m):
+            motor = motors[j]
+            constrained = constrained or (motor.flexible < 0 and (motor.mode == STUCK or motor.eta < 1.0))
     world.choice.unconstrained = 0 if at_stop or constrained else 1
     window = world.choice.at_stop if at_stop else world.choice.moving
     if window != world.choice.window:

@@ -36,7 +36,7 @@ def valve(view: View, name: str) -> go.Figure:
     figure.add_trace(line(view.t, opening, "spool", COLOURS[2], view.points, **hover))
     limit = view.current_limit(name)
     if limit:
-        wanted = PERCENT * view.motor_signal(name, "valve_current_A") / limit
+        wanted = PERCENT * view.motor_signal(name, "valve_command_A") / limit
         label = f"current ({MA * limit:.3g} mA)"
         figure.add_trace(line(view.t, wanted, label, INK, view.points, line=DOTTED, **hover))
     bands(figure, view.saturation(name), view.duration)

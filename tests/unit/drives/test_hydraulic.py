@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from servotwin.drives.hydraulic.data import Axis, Supply, valve_clearance
-from servotwin.drives.hydraulic.laws import gas_energy, gas_volume, oil
+from servotwin.drives.hydraulic.laws import edge_opening, gas_energy, gas_volume, oil
 from servotwin.drives.hydraulic.linear import linear_axis
 from servotwin.drives.hydraulic.model import (
     CUSHIONED,
@@ -124,7 +124,7 @@ def test_valve_gives_the_flow_and_the_leakage_of_its_data_sheet(underlap: float)
     axis = hx.cylinder(**hx.valve(underlap, 0.05), leakage=0.0, drain=0.0)
     y = [1.0, 0.0, 35 * BAR, 35 * BAR]
     dz = hx.compiled_rates(axis, SUPPLY_70, 0.04, -0.07, 0.0, 70 * BAR, y)[1]
-    leak = axis.k * hx.laws.edge_opening(-1.0 + underlap, axis.clearance) * math.sqrt(35 * BAR)
+    leak = axis.k * edge_opening(-1.0 + underlap, axis.clearance) * math.sqrt(35 * BAR)
     assert dz[FROM_SUPPLY] - leak == pytest.approx(hx.Q_RATED, rel=1e-6)
     blocked = [0.0, 0.0, 35 * BAR, 35 * BAR]
     dz = hx.compiled_rates(axis, SUPPLY_70, 0.0, -0.07, 0.0, 70 * BAR, blocked)[1]

@@ -310,7 +310,7 @@ def record_hydraulics(world: Any, motor: Any, columns: Any, rows_out: Any, j: in
     enter(world, rows_out, columns, j, signal.PRESSURE_A, y[k + PRESSURE_A])
     enter(world, rows_out, columns, j, signal.PRESSURE_B, y[k + PRESSURE_B])
     enter(world, rows_out, columns, j, signal.SUPPLY_PRESSURE, supply_pressure(world, y))
-    enter(world, rows_out, columns, j, signal.VALVE_CURRENT, 0.0 if motor.open else motor.current_command)
+    enter(world, rows_out, columns, j, signal.VALVE_COMMAND, 0.0 if motor.open else motor.current_command)
     enter(world, rows_out, columns, j, signal.VALVE_OPENING, y[k + SPOOL])
     enter(world, rows_out, columns, j, signal.FLOW, since_last_row(world, at + FROM_SUPPLY) / dt)
     enter(world, rows_out, columns, j, signal.HYDRAULIC_POWER, since_last_row(world, at + SUPPLIED) / dt)

@@ -37,8 +37,8 @@ class Plant(Protocol):
 class Followed:
     """How far a plant went along a stretch of commands.
 
-    ``count`` of them were carried out; ``positions``: joints (n,) as measured before each that was begun, which a Ctrl-C
-    (``interrupt``) may have kept from its end. ``well`` False: the last one failed.
+    ``count`` of them were carried out; ``positions``: joints (n,) as measured before each that was begun, which a
+    Ctrl-C (``interrupt``) may have kept from its end. ``well`` False: the last one failed.
     """
 
     count: int

@@ -14,7 +14,7 @@ from servotwin.control.main.states import Event, State
 from servotwin.errors import InputError
 from servotwin.jobs.language import parse
 from servotwin.jobs.program import Program
-from servotwin.simulation.job_plant import MachinePlant
+from servotwin.simulation.job_plant import Followed, MachinePlant
 from servotwin.simulation.job_run import JobSettings, rehearse, run_job
 from servotwin.simulation.live_robot import LiveRobot
 from servotwin.simulation.scenario.io_script import Surroundings, parse_io_script
@@ -142,7 +142,7 @@ def test_interrupted_run_keeps_the_command_of_its_last_period(monkeypatch: pytes
         return well
 
     monkeypatch.setattr(MachinePlant, "carry_on", interrupted)
-    monkeypatch.delattr(MachinePlant, "follow")
+    monkeypatch.setattr(MachinePlant, "follow", lambda *_: Followed(0, []))
     ran = run_job(program("MOVEJ P3"), settings=SETTINGS)
     assert not ran.result.complete
     assert ran.commands.duration == pytest.approx(ran.result.signals["time_s"][-1], abs=1e-9)

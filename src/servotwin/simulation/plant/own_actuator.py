@@ -139,7 +139,6 @@ class OwnActuator:
         try:
             dx, out = self.evaluate(x, TRIAL, TRIAL, TRIAL, TRIAL)
             energy = self.stored_energy(x)
-            _ = self.callback  # which calls a function that the user has compiled as it is
         except ServotwinError:
             raise
         except Exception as error:

@@ -23,6 +23,7 @@ from servotwin.errors import (
 
 if TYPE_CHECKING:
     from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
+    from servotwin.design.hydraulic import hydraulic_model
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
     from servotwin.robot.derive import RobotEquations, derive
     from servotwin.robot.load import load_robot
@@ -57,6 +58,7 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "derive",
+    "hydraulic_model",
     "load_robot",
     "read_scenario",
     "run_job",
@@ -80,6 +82,7 @@ _HOMES = {
     "Robot": "servotwin.robot.robot",
     "RobotEquations": "servotwin.robot.derive",
     "derive": "servotwin.robot.derive",
+    "hydraulic_model": "servotwin.design.hydraulic",
     "load_robot": "servotwin.robot.load",
 }
 

@@ -161,6 +161,40 @@ def test_relief_valve_limits_the_supply(tmp_path: Path) -> None:
     assert machine.world["supply"]["p_low"][0] < highest - 0.5 * BAR
 
 
+def test_axes_share_one_supply(tmp_path: Path) -> None:
+    """Two cylinders on one pump: what the first one draws, the second one feels; energy and oil close for both."""
+    slide = {**hx.LIFT, "axis": [1, 0, 0], "link": {"mass": "20 kg"}}
+    robot = small.robot({"hydraulics": hx.PUMP, "power": None}, axes={"A": hx.LIFT, "B": slide})
+    begin = {"A": "-140 mm", "B": "-75 mm"}
+    scenario = {"start": begin, "move": [{"to": begin, "dwell": "1 s"}], "solver": {"method": "fast"}}
+    run = small.prepared(tmp_path, robot, scenario)
+    machine, at = run.machine, int(run.machine.world["at_supply"][0])
+    begun, before = float(machine.y[at]), stored_energies(machine, run.plant)
+    held = float(state_of(machine, 1)[0])
+    hx.open_loop(run, lambda t: [0.04, 0.04 * held])
+    machine.advance(400_000_000)
+    assert machine.y[at] < begun - 1.0 * BAR
+    assert abs(account(machine, run.plant, before)["balance_error_relative"]) < 1e-6
+    assert abs(oil_account(machine)["mass_error_relative"]) < 1e-6
+
+
+def test_stiff_oil_takes_the_steps_it_needs(tmp_path: Path) -> None:
+    """0.5 cm3 and edges that are laminar below 0.05 bar: rates of 1/(2.4 us) in periods of 0.2 ms."""
+    motor = small.merged(
+        hx.LIFT["motor"], {"valve": {"laminar_drop": "0.05 bar"}, "cylinder": {"dead_volume": "0.5 cm^3"}}
+    )
+    run = prepared(tmp_path, hx.lift(motor=motor), "rk4")
+    machine = hx.open_loop(run, lambda t: [0.04 if t < 0.35 else -0.04])
+    before, fastest = stored_energies(machine, run.plant), 0.0
+    for k in range(1, 1001):
+        machine.advance(k * 1_000_000)
+        fastest = max(fastest, float(machine.world["scratch"]["fastest"][0]))
+    assert fastest * 2e-4 > 50.0
+    assert machine.world["state"]["status"][0] == 0
+    assert abs(account(machine, run.plant, before)["balance_error_relative"]) < 1e-6
+    assert abs(oil_account(machine)["mass_error_relative"]) < 1e-6
+
+
 # --- the whole plant against SciPy ------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.signal import cont2discrete
 
+import servotwin as st
 from servotwin.control.servo.axis_data import robot_gains, timing_of
 from servotwin.control.tuning.loops import axis_loops
 from servotwin.control.tuning.sampled import Timing
@@ -18,6 +19,7 @@ from servotwin.control.tuning.valve import ValveModel, damped_valve, pressure_fe
 from servotwin.description.load import read_description
 from servotwin.design.tuning import tune
 from servotwin.errors import InputError
+from servotwin.report.simulation_page import simulation_page
 from tests import hydraulic_axes as hx
 from tests import small_drives as small
 
@@ -183,3 +185,26 @@ def test_tune_of_daiv_1_gives_gains_and_margins_of_its_valve() -> None:
     for case in axis.cases:
         assert all(loop.stable for loop in case.loops.all)
         assert np.degrees(case.loops.position.phase_margin or 0.0) > 60.0
+
+
+def test_shipped_scenario_and_job_of_daiv_1_run_and_tell_of_their_oil(tmp_path: Path) -> None:
+    lift = st.simulate("daiv-1-lift")
+    numbers = lift.summary["hydraulics"]
+    (axis,) = numbers["axes"]
+    assert axis["motor"] == "q3"
+    assert 0.0 < axis["pressure_a_min_Pa"] < axis["pressure_a_max_Pa"] < 70e5
+    assert 0.5 < axis["valve_opening_max"] < 0.7  # 180 of 310 mm/s
+    assert axis["cavitated_s"] == 0.0
+    assert abs(numbers["mass_error_relative"]) < 1e-6
+    assert abs(lift.summary["energy"]["balance_error_relative"]) < 1e-6
+    power, loss = (lift.signals[f"motor_q3_hydraulic_{name}_W"] for name in ("power", "loss"))
+    assert (power > 0.0).all()
+    assert np.trapezoid(loss, lift.signals["time_s"]) == pytest.approx(
+        lift.summary["energy"]["valve_J"], rel=0.01
+    )
+    page = simulation_page(lift)
+    assert "Hydraulic axes" in page
+    assert "force and speed" in page
+    done = st.run_job("daiv-pick-and-place", pwm="averaged")
+    assert done.result.summary["failure"] is None
+    assert done.result.summary["axes"][2]["joint_error_max"] < 1e-3

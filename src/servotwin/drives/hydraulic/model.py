@@ -21,6 +21,7 @@ from typing import Any
 
 from servotwin.compiled.jit import helper, part
 from servotwin.drives.hydraulic import laws
+from servotwin.drives.hydraulic.laws import AMBIENT, LEAST_PRESSURE
 
 edge_opening, throttle, oil = helper(laws.edge_opening), helper(laws.throttle), helper(laws.oil)
 cushion_resistance, gas_volume = helper(laws.cushion_resistance), helper(laws.gas_volume)
@@ -180,7 +181,7 @@ def fastest_rate(
 @helper
 def pressure_pace(p: float, rate: float) -> float:
     """How fast a pressure changes over itself [1/s]: the gas, and the stiffness of the oil with it, bend so fast."""
-    return PACE * abs(rate) / max(p + laws.AMBIENT, laws.LEAST_PRESSURE)
+    return PACE * abs(rate) / max(p + AMBIENT, LEAST_PRESSURE)
 
 
 @helper
@@ -207,7 +208,7 @@ def supply_capacity(supply: Any, p_s: float) -> tuple[float, float, float]:
         left = gas_volume(p_s, supply.accumulator, supply.precharge, supply.accumulator_exponent)
         volume += supply.accumulator - left
         if p_s > supply.precharge:
-            gas = left / (supply.accumulator_exponent * (p_s + laws.AMBIENT))
+            gas = left / (supply.accumulator_exponent * (p_s + AMBIENT))
     return volume / beta + gas, phi, h
 
 

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any
 
 from servotwin.control.servo.records import Law, Level
-from servotwin.drives.hydraulic import HYDRAULIC
+from servotwin.drives.hydraulic import HYDRAULIC as HYDRAULIC_KIND
 from servotwin.drives.kind import Feed
 
 
@@ -82,7 +82,7 @@ def with_current(drive: Drive) -> bool:
 
 def hydraulic(drive: Drive) -> bool:
     """Hydraulic axes."""
-    return bool(drive.motor["kind"] == HYDRAULIC.code)
+    return bool(drive.motor["kind"] == HYDRAULIC_KIND.code)
 
 
 def with_thermal_data(drive: Drive) -> bool:

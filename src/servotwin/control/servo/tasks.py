@@ -264,7 +264,7 @@ def close_speed_loop(axis: Any, w_ref: float, T: float) -> None:
     """PI speed loop, wherever it runs."""
     axis.w_ref = w_ref
     axis.saturation &= ~AT_CURRENT
-    if axis.inner == VALVE:
+    if axis.inner == VALVE and axis.flow_share > 0.0:
         axis.i_feedforward = axis.flow_share * w_ref  # eq:valve-loop
     speed_loop(axis, T)
 

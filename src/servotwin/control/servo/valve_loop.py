@@ -28,7 +28,12 @@ def head_factor(axis: Any, i: float) -> float:
 
 @helper
 def valve_current(axis: Any) -> float:
-    """Current of the valve [A] (eq:valve-loop), and the limit that it leaves to the speed loop."""
+    """Current of the valve [A] (eq:valve-loop), and the limit that it leaves to the speed loop.
+
+    A valve of which nothing is known gets what the speed loop asks for.
+    """
+    if axis.valve_max <= 0.0:
+        return axis.i_ref  # type: ignore[no-any-return]
     factor = head_factor(axis, axis.i_ref)
     axis.i_max = axis.valve_max / factor
     i = factor * axis.i_ref - axis.K_pressure * (axis.p_load - axis.p_slow)  # eq:valve-loop

@@ -49,7 +49,8 @@ from servotwin.simulation.windows.choice import select_window
 SLOWEST = 1e-9  # rad/s at the motor: slower than this is rest
 SHORTEST = 1e-12  # s: events closer than this are one
 FAR = 1e9  # from all events
-LARGEST = 1e12  # rad, rad/s, A, Pa: beyond, a run has diverged
+LARGEST = 1e6  # rad, rad/s, A: beyond, a run has diverged,
+LARGEST_PRESSURE = 1e12  # Pa, where there is oil
 LONGEST = 0.3  # of the time constants of hydraulic states: longest step of the methods of fixed step,
 LONGEST_ADAPTIVE = 2.0  # and of the adaptive one, which watches its error
 ROUNDING = 1e-6  # of a slope: what is left of the torques of a shaft that has just been let go
@@ -418,8 +419,9 @@ def impact(world: Any, motors: Any, stops: Any) -> None:
 @helper
 def finite(world: Any) -> bool:
     """False if a state has left all bounds."""
+    most = LARGEST_PRESSURE if world.supply.axes else LARGEST
     for i in range(world.n_y):
-        if not abs(world.scratch.y1[i]) < LARGEST:
+        if not abs(world.scratch.y1[i]) < most:
             return False
     return True
 

@@ -208,3 +208,34 @@ def test_shipped_scenario_and_job_of_daiv_1_run_and_tell_of_their_oil(tmp_path: 
     done = st.run_job("daiv-pick-and-place", pwm="averaged")
     assert done.result.summary["failure"] is None
     assert done.result.summary["axes"][2]["joint_error_max"] < 1e-3
+
+
+def test_dc_neighbour_under_switched_pulses_and_cylinder_agree_in_all_methods(tmp_path: Path) -> None:
+    """The DC axis keeps its exact currents in the windows that Runge-Kutta carries for the cylinder."""
+    slide = {
+        **hx.LIFT,
+        "axis": [1, 0, 0],
+        "link": {"mass": "8 kg"},
+        "origin": {"xyz": ["0.3 m", "0 m", "0 m"]},
+    }
+    axes = {"A": small.axis(limits={"speed": "2 rad/s"}), "B": slide}
+    move = {
+        "start": {"A": "0 rad", "B": "-120 mm"},
+        "move": [{"to": {"A": "1 rad", "B": "-40 mm"}, "dwell": "0.1 s"}],
+    }
+    runs = {}
+    for method in ("fast", "rk4", "adaptive"):
+        folder = tmp_path / method
+        folder.mkdir()
+        robot = small.robot({"hydraulics": hx.PUMP}, axes=axes)
+        runs[method] = small.run_case(folder, robot, {**move, "solver": {"method": method}})
+        assert abs(runs[method].summary["energy"]["balance_error_relative"]) < 1e-6
+        assert abs(runs[method].summary["hydraulics"]["mass_error_relative"]) < 1e-6
+    for name, rel in (
+        ("joint_A_position_rad", 1e-7),
+        ("joint_B_position_m", 1e-6),
+        ("motor_B_pressure_a_Pa", 1e-4),
+    ):
+        wanted = runs["adaptive"].signals[name]
+        for method in ("fast", "rk4"):
+            assert np.abs(runs[method].signals[name] - wanted).max() < rel * np.abs(wanted).max()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -352,6 +353,34 @@ def read_quantities(folder: Path) -> object:
     return None
 
 
+def make_state(rng: Random) -> Files:
+    """A state of a model: names and values."""
+    words = ("A.position", "A.current", "Z.speed", "A.voltage", "B.wheel", values.nasty(rng))
+    numbers = ("2 A", 0.3, -7, "0.1 rad", None, True, 1e400, [1], {"a": 1}, values.nasty(rng))
+    found = {rng.choice(words): rng.choice(numbers) for _ in range(rng.randint(0, 5))}
+    data = json.dumps(found).encode("utf-8", "surrogatepass")
+    return {"state.json": values.changed_bytes(rng, data) if rng.random() < 0.5 else data}
+
+
+@cache
+def _quantities_of_a_model() -> list[Any]:
+    from servotwin.robot.complete_model import state_space
+
+    model = state_space("gsis-scara")
+    return [*model.states, *model.inputs]
+
+
+def read_state(folder: Path) -> object:
+    """States and inputs by name: finite numbers, or a refusal."""
+    from math import isfinite
+
+    from servotwin.cli.model import read_state_file
+
+    found = read_state_file(folder / "state.json", _quantities_of_a_model())
+    assert all(isfinite(value) for value in found.values())
+    return found
+
+
 DECODERS: dict[str, Decoder] = {
     "folder": Decoder(make_folder, read_folder),
     "robot": Decoder(make_robot, read_robot, 4),
@@ -376,4 +405,5 @@ DECODERS: dict[str, Decoder] = {
         2,
     ),
     "quantities": Decoder(make_quantities, read_quantities),
+    "state": Decoder(make_state, read_state),
 }

@@ -22,12 +22,17 @@ from servotwin.errors import (
 )
 
 if TYPE_CHECKING:
+    from servotwin.control.servo.state_feedback_design import StateFeedbackDesign, design_state_feedback
     from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
     from servotwin.design.hydraulic import hydraulic_model
+    from servotwin.design.law_comparison import LawRun, compare_laws
+    from servotwin.design.model_study import ModelStudy, study_model
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
+    from servotwin.robot.complete_model import state_space
     from servotwin.robot.derive import RobotEquations, derive
     from servotwin.robot.load import load_robot
     from servotwin.robot.robot import Hybrid, Robot
+    from servotwin.robot.state_space import StateSpace
     from servotwin.simulation.job_run import run_job
     from servotwin.simulation.results.result import Result
     from servotwin.simulation.run import simulate
@@ -45,6 +50,8 @@ __all__ = [
     "InputError",
     "JobSettings",
     "KinematicsError",
+    "LawRun",
+    "ModelStudy",
     "PythonLaw",
     "Result",
     "Robot",
@@ -54,15 +61,21 @@ __all__ = [
     "ServotwinError",
     "ShapeError",
     "SimulationError",
+    "StateFeedbackDesign",
+    "StateSpace",
     "UnreachableError",
     "UnsupportedError",
     "__version__",
+    "compare_laws",
     "derive",
+    "design_state_feedback",
     "hydraulic_model",
     "load_robot",
     "read_scenario",
     "run_job",
     "simulate",
+    "state_space",
+    "study_model",
 ]
 
 _HOMES = {
@@ -83,7 +96,15 @@ _HOMES = {
     "RobotEquations": "servotwin.robot.derive",
     "derive": "servotwin.robot.derive",
     "hydraulic_model": "servotwin.design.hydraulic",
+    "LawRun": "servotwin.design.law_comparison",
+    "StateFeedbackDesign": "servotwin.control.servo.state_feedback_design",
+    "compare_laws": "servotwin.design.law_comparison",
+    "design_state_feedback": "servotwin.control.servo.state_feedback_design",
+    "ModelStudy": "servotwin.design.model_study",
+    "study_model": "servotwin.design.model_study",
+    "StateSpace": "servotwin.robot.state_space",
     "load_robot": "servotwin.robot.load",
+    "state_space": "servotwin.robot.complete_model",
 }
 
 

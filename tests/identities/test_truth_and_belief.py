@@ -183,6 +183,10 @@ REACHES = {
         "C",
     ),
     "controller.word_bits": "",  # warned of, no more
+    **dict.fromkeys(
+        [f"controller.state_feedback.{name}" for name in ("bandwidth", "integral_time", "observer_bandwidth")],
+        "C",
+    ),
     "controller.current_sensor.bits": "P",
     "controller.current_sensor.range": "CP",
     "controller.current_sensor.offset": "P",
@@ -403,6 +407,16 @@ def robots() -> dict[str, small.Tree]:
     for axis in belt["axes"].values():
         axis.pop("gear")
         axis["motor"] = {**axis["motor"], "mount": {"link": "A", "axis": [0.3, 0.5, 0.8]}}
+    feedback = geared(
+        controller={
+            "law": "state-feedback",
+            "state_feedback": {
+                "bandwidth": "60 rad/s",
+                "integral_time": "50 ms",
+                "observer_bandwidth": "240 rad/s",
+            },
+        }
+    )
     return {
         "dh": with_dh("dh"),
         "mdh": with_dh("mdh"),
@@ -413,6 +427,7 @@ def robots() -> dict[str, small.Tree]:
         **hydraulic(),
         "closed": {"extends": "five-bar", "axes": {"left": driven, "right": driven}, "power": {"bus_voltage": "60 V"},
                    "controller": small.CONTROLLER},
+        "state feedback": feedback,
     }  # fmt: skip
 
 
@@ -528,6 +543,7 @@ def controller_side(run: Run) -> dict[str, Any]:
             for entry in machine.servo.kept
             if getattr(entry, "address", None) == machine.servo.servo["model"][0]
         ],
+        "state feedback": feedback_matrices(machine.servo.feedback_law),
         "kinematics": run.model.fkine(run.model.mechanism.q_home).tobytes(),
         "sensors of the drivers": driver_ranges(run),
     }
@@ -537,6 +553,15 @@ def controller_side(run: Run) -> dict[str, Any]:
     main = make_controller(run.model, limits, belief)
     parts = {"limits": limits, "watch": main.watch, "settings": main.settings, "pulses": main.pulses}
     return found | {name: repr(part) for name, part in parts.items()}
+
+
+def feedback_matrices(law: Any) -> bytes:
+    """The matrices of state feedback, not where it has got to."""
+    return (
+        b""
+        if law is None
+        else b"".join(law[0][name].tobytes() for name in ("Phi", "Gamma", "C", "L", "K", "K_i", "M", "f"))
+    )
 
 
 def plant_side(run: Run) -> dict[str, Any]:

@@ -14,6 +14,8 @@ MARK = ".servotwin-result"
 RESULT_FILES = (
     *("summary.json", "signals.parquet", "zoom.parquet", "report.html", "instructions.json"),
     *("tuning.html", "tuning.json", "comparison.html", "comparison.json", "comparison.parquet"),
+    *("model.html", "model.json", "model.mat", "model.m", "model.txt", "model.tex"),
+    *("model_equations.c", "model_equations.py", "design.html", "design.json"),
 )
 POINTS = """\
 # the cell on the left
@@ -235,6 +237,18 @@ CASES = [
     Case(
         "tune",
         lambda k: ["tune", "gsis-scara", "--out", "out", OVER, "--speed", f"{100 + k} rad/s"],
+        whole_result,
+        notes,
+    ),
+    Case(
+        "model",
+        lambda k: ["model", "gsis-scara", "--out", "out", OVER, "--q", f"{10 + k} deg, 0 deg, 0 mm, 0 deg"],
+        whole_result,
+        notes,
+    ),
+    Case(
+        "design",
+        lambda k: ["design", "gsis-scara", "--out", "out", OVER, "--bandwidth", f"{50 + k} rad/s"],
         whole_result,
         notes,
     ),

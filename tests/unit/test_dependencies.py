@@ -22,6 +22,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 # Modules of the extras that users may lack, and what they bring in.
 BLOCKED = (
     "sympy",
+    "control",
     "mpmath",
     "pyarrow",
     "trimesh",
@@ -82,7 +83,7 @@ def test_table_of_dependencies_is_complete() -> None:
 
 def test_dev_brings_what_users_may_lack() -> None:
     brought = set(re.findall(r"\w+", EXTRAS["dev"][0].partition("[")[2]))
-    assert {"sympy", "arrow", "urdf"} <= brought
+    assert {"sympy", "control", "arrow", "urdf"} <= brought
 
 
 # ------------------------------------------------------------------------------------------------ pins
@@ -109,7 +110,7 @@ def test_every_dependency_of_ci_is_hashed() -> None:
     wanted = {
         name
         for name, groups in declared().items()
-        if groups & {"core", "sympy", "arrow", "urdf", "dev", "verify"}
+        if groups & {"core", "sympy", "control", "arrow", "urdf", "dev", "verify"}
     }
     assert {name.replace(".", "-") for name in wanted} <= set(hashed())
 
@@ -162,6 +163,7 @@ def test_audit_never_hides_a_finding_nor_takes_silence_for_one(
 # Where an extra may be imported: behind a message that names it.
 GUARDED = {
     "to_sympy.py": {"sympy"},
+    "system.py": {"control"},
     "tables.py": {"pyarrow"},
     "mesh_files.py": {"trimesh"},
     "xacro_file.py": {"xacrodoc", "xacro"},
@@ -240,3 +242,14 @@ def test_sympy_objects_without_sympy_name_the_extra(call: str, monkeypatch: pyte
         ServotwinError, match=r"^SymPy objects need the package sympy: pip install 'servotwin\[sympy\]'$"
     ):
         _ = st.derive(robot).sympy() if "derive" in call else to_sympy(None)  # type: ignore[arg-type]
+
+
+def test_python_control_objects_without_python_control_name_the_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    linear = st.study_model("double-pendulum").linear
+    monkeypatch.setitem(sys.modules, "control", None)
+    with pytest.raises(
+        ServotwinError, match=r"need the package control: pip install 'servotwin\[control\]'$"
+    ):
+        linear.control()

@@ -8,6 +8,7 @@ import typer
 
 from servotwin import __version__
 from servotwin.cli.app_jobs import add_commands
+from servotwin.cli.app_models import add_commands as add_model_commands
 from servotwin.cli.options import (
     PLAIN,
     AllowCode,
@@ -440,6 +441,7 @@ def tune(
     run(robot, q, payload, current, speed, position, out, overrides, overwrite=overwrite, json=json)
 
 
+add_model_commands(app)
 add_commands(app)
 
 

@@ -18,6 +18,7 @@ from servotwin.cli.output import (
     print_table,
     working,
 )
+from servotwin.description.controller_parts import TOGETHER
 from servotwin.description.display import MM, MS, RPM, of_joint
 from servotwin.description.nodes import one_line
 from servotwin.drives.kind import Feed
@@ -136,7 +137,7 @@ def _print_supply(data: dict[str, Any]) -> None:
 
 def _commands(control: dict[str, Any]) -> str:
     """The law, and what the servo drivers take where it is not a speed for all of them."""
-    if control["law"] == "computed-torque":
+    if control["law"] in TOGETHER:
         return str(control["law"])
     general = control.get("level") or "speed"
     own = {motor: part["level"] for motor, part in control.get("axes", {}).items() if part.get("level")}

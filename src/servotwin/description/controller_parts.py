@@ -106,7 +106,11 @@ class Gains(Part):
         return self
 
 
-LAWS = ("cascade", "computed-torque")
+LAWS = ("cascade", "computed-torque", "state-feedback")
+TOGETHER = {
+    "computed-torque": "computed torque",
+    "state-feedback": "state feedback",
+}  # laws of all motors together
 COMMANDS = ("speed", "current")  # what a servo driver takes from the axis controller
 
 
@@ -114,10 +118,32 @@ class AxisControl(Part):
     """Law and command of one motor; what it leaves out is that of the whole robot."""
 
     law: Annotated[str | None, Choice(LAWS)] = Field(
-        default=None, description="its law; computed torque is one of all motors together"
+        default=None,
+        description="its law; computed torque and state feedback are laws of all motors together",
     )
     level: Annotated[str | None, Choice(COMMANDS)] = Field(
         default=None, description="what its servo driver takes: a speed, or a current"
+    )
+
+
+class StateFeedback(Part):
+    """State feedback of positions that encoders measure; speeds and twists are estimated."""
+
+    method: Annotated[str, Choice(("lqr", "poles"))] = Field(
+        default="lqr", description="optimal for a quadratic cost, or poles placed"
+    )
+    plant: Annotated[str, Choice(("coupled", "separate"))] = Field(
+        default="coupled", description="one law for the coupled arm, or one for each axis, the others held"
+    )
+    bandwidth: Annotated[float | None, Measure("rad/s", above=0.0)] = Field(
+        default=None,
+        description="of the closed loop; default the geometric mean of those of position and speed loop",
+    )
+    integral_time: Annotated[float | None, Measure("s", above=0.0)] = Field(
+        default=None, description="of the integral action; default 3 over the bandwidth"
+    )
+    observer_bandwidth: Annotated[float | None, Measure("rad/s", above=0.0)] = Field(
+        default=None, description="of the observer; default 4 times the bandwidth"
     )
 
 
@@ -151,12 +177,16 @@ class Controller(Part):
         description="largest lateness of main controller, position and speed loop; below the shortest of their periods",
     )
     law: Annotated[str, Choice(LAWS)] = Field(
-        default="cascade", description="position, speed and current loops, or inverse dynamics"
+        default="cascade",
+        description="position, speed and current loops; inverse dynamics; or state feedback with an observer",
+    )
+    state_feedback: StateFeedback = Field(
+        default_factory=StateFeedback, description="how the law state-feedback is designed"
     )
     level: Annotated[str | None, Choice(COMMANDS)] = Field(
         default=None,
         description="what the servo drivers take from the axis controller: a speed (default), or a current, the speed "
-        "loop then closed by the axis controller; with computed-torque always a current",
+        "loop then closed by the axis controller; with computed-torque and state-feedback always a current",
     )
     axes: dict[str, AxisControl] = Field(
         default={}, description="by motor: law and level where they differ from those of the whole robot"
@@ -206,7 +236,7 @@ class Controller(Part):
         """What the servo driver of a motor takes from the axis controller: 'speed' or 'current'."""
         own = self.axes.get(motor)
         stated = own.level if own is not None and own.level is not None else self.level
-        return "current" if self.law == "computed-torque" else stated or "speed"
+        return "current" if self.law in TOGETHER else stated or "speed"
 
     def speed_in_axis_controller(self, motor: str) -> bool:
         """Whether the axis controller closes the speed loop of a motor, whose driver takes a current."""
@@ -245,19 +275,20 @@ class Controller(Part):
 
     def _check_laws(self) -> None:
         """Complain about motors that the robot's law does not go with."""
-        computed = self.law == "computed-torque"
-        if computed and self.level == "speed":
-            raise problem("computed-torque commands currents; expected current, or the law cascade", "level")
+        together = self.law in TOGETHER
+        if together and self.level == "speed":
+            raise problem(f"{self.law} commands currents; expected current, or the law cascade", "level")
         for name, own in self.axes.items():
             if own.law is not None and own.law != self.law:
+                law = own.law if own.law in TOGETHER else self.law
                 raise problem(
-                    f"{own.law} beside {self.law} of the whole robot: computed torque is one law of all motors "
-                    f"together; expected {self.law}, or computed-torque as controller.law and nowhere else",
+                    f"{own.law} beside {self.law} of the whole robot: {TOGETHER[law]} is one law of all motors "
+                    f"together; expected {self.law}, or {law} as controller.law and nowhere else",
                     f"axes.{name}.law",
                 )
-            if computed and own.level == "speed":
+            if together and own.level == "speed":
                 raise problem(
-                    "computed-torque commands currents; expected current, or the law cascade",
+                    f"{self.law} commands currents; expected current, or the law cascade",
                     f"axes.{name}.level",
                 )
 

@@ -6,7 +6,7 @@ stands in the kind's ``model``, and is called through ``simulation.plant.actuato
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -49,12 +49,37 @@ class Winding:
 
 
 @dataclass(frozen=True)
+class StateEquations:
+    r"""What an actuator adds to the complete model of a robot, x' = A(x) + B(x) u, on numbers and on symbols alike.
+
+    .. math:: \dot\xi = a(\xi, \theta_m, \omega_m) + b(\xi, \theta_m, \omega_m)\,u, \qquad
+              \tau_e = c(\xi, \theta_m, \omega_m) + e(\xi, \theta_m, \omega_m)\,u         (eq:actuator-state)
+
+    ``states`` and ``inputs``: name and unit of every one. ``numbers(motor, bridge)``: what the equations need of a
+    ``DriveData`` and of the resistance of its bridge [ohm], SI, at the motor's side. ``rates(x, u, theta, w, p,
+    sqrt)``: the rates of the states and the effort [N m, N], from states, inputs, angle and speed of its shaft and
+    those numbers, by + - * / and ``sqrt`` alone. ``idle``: states that an operating point sets to zero, as many
+    as there are inputs more than one.
+    """
+
+    states: tuple[tuple[str, str], ...]
+    inputs: tuple[tuple[str, str], ...]
+    numbers: Callable[[Any, float], Mapping[str, float]]
+    rates: Callable[
+        [Sequence[Any], Sequence[Any], Any, Any, Mapping[str, Any], Callable[[Any], Any]],
+        tuple[Sequence[Any], Any],
+    ]
+    idle: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class ActuatorKind:
     """One kind of actuator.
 
     ``needed``: fields of ``motor`` that its model cannot do without. ``states``: what it adds to the state of the
     plant, the current that a driver measures first. ``winding``: its electrical data from those fields, None if no
-    current drives it. ``problem``: a field and what is wrong with it, or None.
+    current drives it. ``problem``: a field and what is wrong with it, or None. ``equations``: the same model for the
+    complete model of the robot; None if there is none, or if only its code knows.
     """
 
     name: str
@@ -69,6 +94,7 @@ class ActuatorKind:
     exact: bool = True  # its states are known in closed form over a window of the fast method
     meant: tuple[tuple[tuple[str, ...], str], ...] = ()  # words of people for it, and what to tell them
     brushes: bool = False  # back-EMF of a DC motor: its driver leaves it to the current loop
+    equations: StateEquations | None = None
 
     @property
     def three_phase(self) -> bool:

@@ -9,10 +9,10 @@ values of the parameter-only expressions.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,8 +24,14 @@ from servotwin.equations.graph import Graph, Op, apply
 from servotwin.kernels.ufunc import make_ufunc
 from servotwin.mechanism.model import Array
 
+if TYPE_CHECKING:
+    from servotwin.equations.programs import Program
+
 LOOP = "loop"
 ENTRY = "entry"
+LONG = (
+    25_000  # operations of a program beyond which it is compiled quickly: derivatives of large closed chains
+)
 ONE, STEP = 0, -1  # forms beside a loop of some SIMD width: one evaluation, a Runge-Kutta step
 
 
@@ -107,6 +113,37 @@ def step_entry(numbers: Numbers) -> Entry:
     return Entry(compiled.address, consts, compiled.inputs, compiled.outputs)
 
 
+def kernel_of(
+    name: str,
+    build: Callable[[], Program],
+    numbers: Numbers,
+    table: dict[str, float],
+    *,
+    version: str,
+    width: int = 0,
+) -> Kernel:
+    """The kernel of a program that is not in the list, such as one with derivatives.
+
+    ``name`` and ``table`` decide, with the structure of the robot, what ``build`` derives from a ``Derivation`` of
+    the two: it is called only if no kernel of that name and pattern is kept. ``version``: digest of the sources that
+    derive it (``cache.sources.source_digest``).
+    """
+    lanes = width or simd_width()
+    compiled, consts = _kept_or_built(f"{name}/{lanes}/{version}", build, numbers, table, lanes)
+    call = make_ufunc(
+        compiled.address, consts, compiled.inputs, compiled.outputs, name, f"servotwin kernel {name}"
+    )
+    return Kernel(name, call, consts, compiled)
+
+
+def entry_of(
+    name: str, build: Callable[[], Program], numbers: Numbers, table: dict[str, float], *, version: str
+) -> Entry:
+    """The same for one evaluation at a time, callable by address."""
+    compiled, consts = _kept_or_built(f"{name}/{ONE}/{version}", build, numbers, table, ONE)
+    return Entry(compiled.address, consts, compiled.inputs, compiled.outputs)
+
+
 def _compiled_for(
     kind: str, numbers: Numbers, frame: str | None, drives: bool, width: int
 ) -> tuple[Compiled, Array]:
@@ -114,11 +151,18 @@ def _compiled_for(
     table = numbers.table(energy=kind in {"energy", "closed_energy"}, drives=drives, frame=frame)
     body = "" if frame is None else numbers.frames[frame][0]
     name = f"{kind}/{'drives' if drives else ''}/{body}/{width}"
+    return _kept_or_built(
+        name, lambda: _listed_program(kind, numbers, table, frame, drives), numbers, table, width
+    )
+
+
+def _kept_or_built(
+    name: str, build: Callable[[], Program], numbers: Numbers, table: dict[str, float], width: int
+) -> tuple[Compiled, Array]:
     key = structure_key(name, numbers, table)
     compiled = _loaded.get(key)
     if compiled is None:
-        found = _from_disk(key, width) or _build(kind, key, numbers, table, frame, drives, width)
-        compiled = _loaded[key] = found
+        compiled = _loaded[key] = _from_disk(key, width) or _build(name, key, build, width)
     return compiled, compiled.parameter_values(table)
 
 
@@ -151,38 +195,38 @@ def _compiled(address: int, header: Mapping[str, Any]) -> Compiled:
     )
 
 
-def _build(
-    kind: str,
-    key: str,
-    numbers: Numbers,
-    table: dict[str, float],
-    frame: str | None,
-    drives: bool,
-    width: int,
-) -> Compiled:
-    # Deriving and compiling are not needed when the kernel comes from disk; neither are their imports.
-    from servotwin.compiled.llvm import compile_object
+def _listed_program(
+    kind: str, numbers: Numbers, table: dict[str, float], frame: str | None, drives: bool
+) -> Program:
+    # Deriving is not needed when the kernel comes from disk; neither are its imports.
     from servotwin.equations.closed_programs import CLOSED_PROGRAMS
     from servotwin.equations.derivation import Derivation
     from servotwin.equations.programs import LOOP_PROGRAMS, PROGRAMS
-    from servotwin.kernels.emit import Plan, emit_entry, emit_loop
-    from servotwin.kernels.emit_step import emit_step
 
     options: dict[str, Any] = {}
     if frame is not None:
         options["frame"] = frame
     if drives:
         options["drives"] = True
-    program = {**PROGRAMS, **LOOP_PROGRAMS, **CLOSED_PROGRAMS}[kind](Derivation(numbers, table), **options)
+    return {**PROGRAMS, **LOOP_PROGRAMS, **CLOSED_PROGRAMS}[kind](Derivation(numbers, table), **options)
+
+
+def _build(name: str, key: str, build: Callable[[], Program], width: int) -> Compiled:
+    from servotwin.compiled.llvm import compile_object
+    from servotwin.kernels.emit import Plan, emit_entry, emit_loop
+    from servotwin.kernels.emit_step import emit_step
+
+    program = build()
     plan = Plan.of(program)
     if width > 0:
         text = emit_loop(program, plan, LOOP, width)
     else:
         text = (emit_step if width == STEP else emit_entry)(program, plan, ENTRY)
-    code = compile_object(text)
+    # one straight line this long takes minutes to schedule and to allocate registers for
+    code = compile_object(text, quick=len(plan.order) > LONG)
     entries = [e for block in program.outputs for e in block.entries]
     header = {
-        "kind": kind,
+        "kind": name,
         "inputs": [block.shape for block in program.inputs],
         "outputs": [block.shape for block in program.outputs],
         "operations": plan.graph.operations(entries),

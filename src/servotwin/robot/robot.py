@@ -20,6 +20,7 @@ from servotwin.robot.recursive_engine import RecursiveDynamics
 if TYPE_CHECKING:
     from servotwin.dynamics.ik import InverseKinematics
     from servotwin.robot.closed_engine import ClosedEngine
+    from servotwin.robot.state_space import StateSpace
 
 EngineName = Literal["auto", "graph", "recursive"]
 Wrenches = ArrayLike | Mapping[str, ArrayLike]
@@ -305,6 +306,15 @@ class Robot(ClosedChain):
             return self._engine.energy(q, qd)
         except (ValueError, TypeError) as error:
             self._explain(error, q=q, qd=qd)
+
+    def state_space(self) -> StateSpace:
+        """The arm as x' = A(x) + B(x) u with the efforts at its joints as inputs; rotors count as inertia.
+
+        A robot knows no windings: ``servotwin.state_space("name")`` has the motors of its file as well.
+        """
+        from servotwin.robot.complete_model import state_space
+
+        return state_space(self)
 
     # --- other robots -----------------------------------------------------------------------------
     def with_payload(

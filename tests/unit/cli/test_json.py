@@ -32,6 +32,8 @@ CALLS = {
     "equations": ["equations", "gsis-scara"],
     "convert": ["convert", "gsis-scara", "out.yaml"],
     "tune": ["tune", "gsis-scara"],
+    "model": ["model", "gsis-scara"],
+    "design": ["design", "gsis-scara"],
     "jog": ["jog", "gsis-scara", "--joint", "A", "--by", "5 deg"],
     "simulate": ["simulate", "--list"],
     "job list": ["job", "list"],

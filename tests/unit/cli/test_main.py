@@ -23,6 +23,8 @@ COMMANDS = (
     "ikine",
     "rne",
     "convert",
+    "model",
+    "design",
     "simulate",
     "compare",
     "tune",

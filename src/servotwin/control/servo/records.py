@@ -21,6 +21,7 @@ class Law(IntEnum):
     COMPUTED_TORQUE = 1
     EXTERNAL = 2  # a Python object, between two calls of the compiled loop
     COMPILED = 3  # a compiled function, called by address
+    STATE_FEEDBACK = 4
 
 
 class Level(IntEnum):
@@ -123,7 +124,8 @@ SERVO = np.dtype(
             *("ratio", "tick", "delay", "speed_delay", "axis_delay"),
             # computed: some axis runs under computed torque; feeds: some current is fed forward; closes_speed: the
             # axis controller closes the speed loop of some axis
-            *("computed", "feeds", "closes_speed"),
+            # state_feedback: all axes run under state feedback, whose record stands at feedback_at
+            *("computed", "feeds", "closes_speed", "state_feedback", "feedback_at"),
             # due: tasks (bits) that are still to run at this instant; asking: a Python law has to answer first;
             # no_number: a law gave no number
             *("due", "asking", "no_number"),

@@ -25,13 +25,14 @@ from servotwin.control.servo.servo_driver import (
     measure_speed,
     speed_loop,
 )
+from servotwin.control.servo.state_feedback import state_feedback
 from servotwin.control.servo.valve_loop import valve_current, watch_load_pressure
 
 NANO = 1e-9
 SQRT3 = math.sqrt(3.0)
 SPEED, CURRENT, VOLTAGE = int(Level.SPEED), int(Level.CURRENT), int(Level.VOLTAGE)
 CASCADE, COMPUTED = int(Law.CASCADE), int(Law.COMPUTED_TORQUE)
-EXTERNAL, COMPILED = int(Law.EXTERNAL), int(Law.COMPILED)
+EXTERNAL, COMPILED, FEEDBACK = int(Law.EXTERNAL), int(Law.COMPILED), int(Law.STATE_FEEDBACK)
 AT_VOLTAGE, AT_CURRENT, AT_SPEED = (
     int(Saturation.VOLTAGE),
     int(Saturation.CURRENT),
@@ -161,6 +162,8 @@ def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any, now: int
             if closes_speed(axes[j]):
                 find_speed(axes[j], feedback, j, servo.T_axis, now)
                 close_speed_loop(axes[j], axes[j].w_command, servo.T_axis)
+    if servo.state_feedback:
+        state_feedback(servo, axes)
     if servo.axis_delay:
         for j in range(axes.shape[0]):
             delay_axis_commands(servo, axes[j])
@@ -180,9 +183,9 @@ def delay_axis_commands(servo: Any, axis: Any) -> None:
         return
     if axis.law == CASCADE:
         axis.w_command, axis.next_w = axis.next_w, axis.w_command
-    elif axis.law == COMPUTED:
+    elif axis.law in (COMPUTED, FEEDBACK):
         axis.i_ref, axis.next_i = axis.next_i, axis.i_ref
-    if servo.feeds:
+    if servo.feeds and axis.law != FEEDBACK:  # whose current contains it already
         axis.i_feedforward, axis.next_feedforward = axis.next_feedforward, axis.i_feedforward
 
 

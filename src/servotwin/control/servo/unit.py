@@ -40,6 +40,7 @@ class ServoUnit:
     feedback: Any
     command: Any
     kept: list[Any] = field(default_factory=list)  # kernels and memory whose addresses the records hold
+    feedback_law: Any = None  # record of the law state-feedback
 
     def step(self, now_ns: int) -> None:
         """Run what is due at an instant, on ``feedback``; ``command`` tells when the next one is."""

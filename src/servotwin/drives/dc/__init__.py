@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from servotwin.drives.dc.equations import EQUATIONS
 from servotwin.drives.kind import ActuatorKind, Feed, Winding, stated_constant
 
 
@@ -29,4 +30,5 @@ DC = ActuatorKind(
     driver="dc",
     meant=((("brushed", "brushed-dc", "bdc"), "; a motor with brushes is 'dc'"),),
     brushes=True,
+    equations=EQUATIONS,
 )

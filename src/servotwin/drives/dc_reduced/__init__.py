@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from servotwin.drives.dc_reduced.equations import EQUATIONS
 from servotwin.drives.kind import ActuatorKind, Feed, Winding, stated_constant
 
 
@@ -20,4 +21,5 @@ DC_REDUCED = ActuatorKind(
     winding=_winding,
     driver="dc",
     brushes=True,
+    equations=EQUATIONS,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from servotwin.drives.ideal.equations import EQUATIONS
 from servotwin.drives.kind import ActuatorKind, Feed, Winding, stated_constant
 
 
@@ -12,4 +13,6 @@ def _winding(motor: Any) -> Winding:
     return Winding(torque_constant=K, has_torque_constant=stated)
 
 
-IDEAL = ActuatorKind(name="ideal", code=3, feed=Feed.COMMAND, winding=_winding, driver="ideal")
+IDEAL = ActuatorKind(
+    name="ideal", code=3, feed=Feed.COMMAND, winding=_winding, driver="ideal", equations=EQUATIONS
+)

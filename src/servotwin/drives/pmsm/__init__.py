@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.drives.kind import ActuatorKind, Feed, Winding, stated_constant
+from servotwin.drives.pmsm.equations import EQUATIONS
 
 EXAMPLE = "'0.6 mH'"
 
@@ -50,4 +51,5 @@ PMSM = ActuatorKind(
             "; a brushless or AC servo motor with permanent magnets is a 'pmsm'",
         ),
     ),
+    equations=EQUATIONS,
 )

@@ -34,6 +34,18 @@ _JOINT_NAME = re.compile(rf"({'|'.join((*JOINT_NUMBERS, 'th'))})(\d+)")
 _BODY_NAME = re.compile(rf"({'|'.join(sorted(MOMENTS, key=len, reverse=True))})({OWN}?)(\d+)")
 _MATRIX_NAME = re.compile(r"(G|Jr|X)(\d+)_(\d+)")
 _LOOP_NAME = re.compile(r"([AB])(\d+)_(\d+)_(\d+)")
+# Numbers of the drives in the complete model (``equations.state_space``), by their letters: name, meaning and unit.
+_DRIVE = {
+    "f": ("f_m", "viscous friction of the shaft of motor", "N m s/rad"),
+    "ig": ("eta_g", "transmitted per motor torque of the gear of motor", "1"),
+    "k": ("k_g", "stiffness of the gear of motor", "N m/rad"),
+    "c": ("c_g", "damping of the gear of motor", "N m s/rad"),
+    "iJ": ("invJ", "inverse of the rotor inertia of motor", "1/(kg m2)"),
+    "fq": ("f_q", "viscous friction of coordinate", "SI"),
+}
+_DRIVE_NAME = re.compile(r"(f|ig|k|c|iJ|fq)(\d+)_")
+_RATIO_NAME = re.compile(r"N(\d+)_(\d+)")
+_ACTUATOR_NAME = re.compile(r"D(\d+)_(\w+)")
 
 
 GROUPS = ("geometry", "gravity", "inertia")
@@ -143,6 +155,19 @@ class Glossary:
             side = "first" if letters == "A" else "second"
             text, unit = self._pose_entry(f"the {side} side of loop {k + self.first} in its body", i, j)
             return letters, (k, i, j), text, unit
+        return self._describe_drive(name)
+
+    def _describe_drive(self, name: str) -> tuple[str, tuple[int, ...], str, str]:
+        if match := _DRIVE_NAME.fullmatch(name):
+            letters, meaning, unit = _DRIVE[match[1]]
+            return letters, (int(match[2]),), f"{meaning} {int(match[2]) + self.first}", unit
+        if match := _RATIO_NAME.fullmatch(name):
+            j, i = int(match[1]), int(match[2])
+            text = f"angle of motor {j + self.first} per coordinate {i + self.first}"
+            return "N", (j, i), text, "1" if self.units[i] == "rad" else "rad/m"
+        if match := _ACTUATOR_NAME.fullmatch(name):
+            j = int(match[1])
+            return f"{match[2]}_m", (j,), f"{match[2]} of actuator {j + self.first}", "SI"
         return name, (), "number of the robot", "SI"
 
     def _spin(self, letters: str, index: tuple[int, ...]) -> tuple[str, str]:

@@ -10,12 +10,12 @@ from servotwin.description.display import UF, US
 from servotwin.description.drive_data import DriveData
 from servotwin.description.drive_parts import Thermal
 from servotwin.description.friction_curve import FrictionCurve
+from servotwin.description.friction_data import shaft_curve
 from servotwin.description.motors import required_counts, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import Power, RobotDescription
 from servotwin.drives.kind import Feed, Winding
 from servotwin.drives.records import FREE, MOTOR, POWER, SENSOR, STUCK, zeros
-from servotwin.simulation.plant.friction_data import shaft_curve
 from servotwin.simulation.scenario.parts import Solver
 
 AMBIENT = 25.0  # degC

@@ -15,6 +15,7 @@ from servotwin.control.servo.records import InnerLoop
 from servotwin.control.servo.unit import ServoUnit
 from servotwin.description.checks import motor_names
 from servotwin.description.drive_data import STOP_MARGIN
+from servotwin.description.friction_data import joint_curves
 from servotwin.description.motors import current_limit, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
@@ -33,7 +34,6 @@ from servotwin.simulation.plant.drive_records import (
     power_record,
     sensor_records,
 )
-from servotwin.simulation.plant.friction_data import joint_curves
 from servotwin.simulation.plant.hydraulic_drives import (
     HydraulicDrives,
     attach_hydraulic,

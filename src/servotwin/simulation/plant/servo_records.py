@@ -35,6 +35,11 @@ from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
 from servotwin.simulation.plant.drive_records import RANGE_MARGIN
 
+LAWS = {
+    "cascade": Law.CASCADE,
+    "computed-torque": Law.COMPUTED_TORQUE,
+    "state-feedback": Law.STATE_FEEDBACK,
+}
 SENSING = {"counted": Sensing.COUNTED, "inverse-time": Sensing.INVERSE_TIME, "filtered": Sensing.FILTERED}
 
 
@@ -63,7 +68,7 @@ def axis_records(description: RobotDescription, robot: Robot, q: Array) -> Any:
         axis["command_bits"], axis["command_voltage"] = control.command_bits, control.command_voltage
         axis["sensing"] = SENSING[control.speed_sensing]
         axis["filter"] = speed_filter(control, timing_of(control, drive.name).T_speed)
-        axis["law"] = Law.COMPUTED_TORQUE if control.law == "computed-torque" else Law.CASCADE
+        axis["law"] = LAWS[control.law]
         axis["level"] = LEVELS[control.level_of(drive.name)]
         if isinstance(model, ValveModel):
             fill_valve(axis, description, drive, model)
@@ -78,7 +83,7 @@ def axis_records(description: RobotDescription, robot: Robot, q: Array) -> Any:
 def fill_valve(axis: Any, description: RobotDescription, drive: DriveData, model: ValveModel) -> None:
     """What the driver of a servovalve counts on (eq:valve-loop)."""
     control, data = controller_of(description), valve_data(description, drive)
-    if control.arithmetic == "fixed" or control.law == "computed-torque":
+    if control.arithmetic == "fixed" or control.law != "cascade":
         name, value = ("arithmetic", "fixed") if control.arithmetic == "fixed" else ("law", control.law)
         raise refuse(
             description,
@@ -167,7 +172,21 @@ def build_servo(
     inverse = np.linalg.inv(N).astype(np.float64)
     unit = servo_unit(servo_record(description), axes, tasks, inverse, seed, ports)
     attach_model(unit, robot)
+    if control.law == "state-feedback":
+        attach_state_feedback(unit, description)
     return unit
+
+
+def attach_state_feedback(unit: ServoUnit, description: RobotDescription) -> None:
+    """Design the feedback from the robot as its controller knows it, and give it to the axis controllers."""
+    from servotwin.control.servo.state_feedback_design import (
+        design_state_feedback,
+    )  # SciPy: for this law only
+
+    record = design_state_feedback(description).record()
+    unit.servo["state_feedback"], unit.servo["feedback_at"] = 1, record.ctypes.data
+    unit.kept.append(record)
+    unit.feedback_law = record
 
 
 def attach_model(unit: ServoUnit, model: Robot) -> None:

@@ -54,6 +54,8 @@ def holding_error(machine: Machine, model: Robot, start: Start, currents: Curren
         return none
     if machine.servo.servo["computed"][0]:
         return _computed_error(machine, model, currents, qd) if start.settled else none
+    if machine.servo.servo["state_feedback"][0]:
+        return none  # it has integrators
     wanted = speed_command(machine, model, start, currents, qd)
     behind = wanted - axes["share_velocity"] * (machine_speeds(model, qd))
     K_x = np.where(axes["fixed"] != 0, axes["kp_x"] / GAIN_ONE, axes["K_x"])
@@ -132,6 +134,8 @@ def set_controller(machine: Machine, model: Robot, start: Start, currents: Curre
     axes["sum_n"] = np.where(_integral(axes, "n") != 0, rest, 0.0)
     if timing["computed"]:
         ahead, axes["sum_n"] = currents.measured, 0.0
+    if timing["state_feedback"]:
+        hold_by_feedback(machine, currents.measured - ahead, w)
     axes["i_ref"] = axes["next_i"] = currents.measured
     axes["i_feedforward"] = axes["next_feedforward"] = ahead
     set_voltages(machine, currents, w)
@@ -162,6 +166,25 @@ def asked_current(axis: Any, i: float, p_load: float) -> float:
         half = 0.5 * (size - over - small)
         size = half + np.sqrt(half * half + size * small)
     return float(np.copysign(size, i) / head_factor(axis, i, p_load))
+
+
+def hold_by_feedback(machine: Machine, i: Array, w: Array) -> None:
+    r"""Estimate and integrals of state feedback that give currents i (m,) beside what is fed forward, without an error.
+
+    The observer does not know the load: under the torque that holds it its estimate stands where
+
+    .. math:: (I - \Phi (I - L C))\,\bar\epsilon = -\Gamma \tau, \qquad
+              K_i \sigma = \tau - K (I - L C)\,\bar\epsilon                                (eq:start-feedback)
+    """
+    law, m = machine.servo.feedback_law[0], len(i)
+    s = int(law["states"])
+    Phi, Gamma, C = law["Phi"][:s, :s], law["Gamma"][:s, :m], law["C"][:m, :s]
+    fed = law["f"][:m] * w if machine.servo.servo["share_torque"][0] == 0.0 else np.zeros(m)
+    torque = machine.axes["K_hat"] * i - fed
+    left = np.eye(s) - law["L"][:s, :m] @ C
+    before = np.linalg.solve(np.eye(s) - Phi @ left, -Gamma @ torque)  # eq:start-feedback
+    law["before"][:s], law["after"][:s] = before, left @ before
+    law["sigma"][:m] = np.linalg.solve(law["K_i"][:m, :m], torque - law["K"][:m, :s] @ left @ before)
 
 
 def set_references(machine: Machine, model: Robot, q: Array, w: Array) -> None:

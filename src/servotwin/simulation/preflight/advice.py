@@ -24,6 +24,7 @@ from servotwin.description.controller_parts import Controller
 from servotwin.description.display import US
 from servotwin.description.drive_data import drives_of
 from servotwin.description.motors import required_drives
+from servotwin.description.schema import RobotDescription
 from servotwin.drives.kind import Feed
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
@@ -120,7 +121,21 @@ def loop_warnings(
         if law is None and control.law == "computed-torque":
             bandwidth = control.position_bandwidth
             lines += computed_torque_warnings(name, shaft, known_shaft, gains, timing, bandwidth)
+    if law is None and control.law == "state-feedback":
+        lines += feedback_warnings(known)
     return [*lines, *summarised(loops)]
+
+
+def feedback_warnings(known: RobotDescription) -> list[str]:
+    """State feedback that does not hold the arm, even as its controller knows it."""
+    from servotwin.control.servo.state_feedback_design import design_state_feedback
+
+    if design_state_feedback(known).stable:
+        return []
+    return [
+        "controller.state_feedback: the coupled arm is unstable under this law at its home pose; expected "
+        "'plant: coupled', or less bandwidth"
+    ]
 
 
 def method_warnings(scenario: Scenario) -> list[str]:

@@ -48,6 +48,13 @@ SUMMARY, SIGNALS, ZOOM, PAGE = "summary.json", "signals.parquet", "zoom.parquet"
 INSTRUCTIONS = "instructions.json"
 RUN_FILES = frozenset((SUMMARY, SIGNALS, ZOOM, PAGE, INSTRUCTIONS))
 TUNE_FILES = frozenset(("tuning.html", "tuning.json"))
+MODEL_FILES = frozenset(
+    (
+        *("model.html", "model.json", "model.mat", "model.m", "model.txt", "model.tex"),
+        *("model_equations.c", "model_equations.py"),
+    )
+)
+DESIGN_FILES = frozenset(("design.html", "design.json"))
 COMPARISON_FILES = frozenset(("comparison.html", "comparison.json", "comparison.parquet"))
 # Endings of hidden folders: one that is only ever removed; an earlier folder that may have lost its name; one whose
 # files are on their way into their place.

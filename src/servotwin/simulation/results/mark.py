@@ -28,6 +28,8 @@ HIDDEN = ".servotwin-"  # begins the names of the mark and of temporary files an
 KNOWN = (  # all that commands write into result folders
     *("summary.json", "signals.parquet", "zoom.parquet", "report.html", "instructions.json"),
     *("tuning.html", "tuning.json", "comparison.html", "comparison.json", "comparison.parquet"),
+    *("model.html", "model.json", "model.mat", "model.m", "model.txt", "model.tex"),
+    *("model_equations.c", "model_equations.py", "design.html", "design.json"),
 )
 
 Digests = dict[str, str]

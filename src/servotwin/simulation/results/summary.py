@@ -25,6 +25,7 @@ MOST_EVENTS = 500
 LAW_NAMES = {
     Law.CASCADE: "cascade",
     Law.COMPUTED_TORQUE: "computed-torque",
+    Law.STATE_FEEDBACK: "state-feedback",
     Law.EXTERNAL: "own",
     Law.COMPILED: "own",
 }

@@ -1,0 +1,1 @@
+"""Linear systems: modes, ranks, responses, sampling and feedback design; NumPy and SciPy alone."""

@@ -1,0 +1,227 @@
+"""State feedback: gains against python-control, the compiled law against NumPy, and the law in the loop."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy.linalg import expm
+
+import servotwin as st
+from servotwin.control.servo.records import AXIS, SERVO, zeros
+from servotwin.control.servo.state_feedback import state_feedback
+from servotwin.errors import UnsupportedError
+from servotwin.linear.feedback import closed_loop, kalman, lqr, place, with_integrators
+from servotwin.linear.sampling import sampled
+from servotwin.linear.system import LinearSystem, Quantity
+from tests import small_drives as small
+
+
+@pytest.fixture(scope="module")
+def control():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("control")
+
+
+def plant(seed: int = 0, n: int = 4, m: int = 2) -> LinearSystem:
+    rng = np.random.default_rng(seed)
+    names = lambda letter, count: tuple(Quantity(f"{letter}{k}", "1") for k in range(count))  # noqa: E731
+    A, B, C = rng.normal(size=(n, n)), rng.normal(size=(n, m)), rng.normal(size=(m, n))
+    whole = LinearSystem(A, B, C, np.zeros((m, m)), names("x", n), names("u", m), names("y", m))
+    return sampled(whole, 0.05)
+
+
+def test_lqr_equals_python_control(control):
+    system = plant()
+    Q, R = np.diag([1.0, 2.0, 0.5, 3.0]), np.diag([0.1, 5.0])
+    want = control.dlqr(system.A, system.B, Q, R)[0]
+    np.testing.assert_allclose(lqr(system.A, system.B, Q, R), want, rtol=1e-9)
+
+
+def test_kalman_gain_equals_python_control(control):
+    system = plant(1)
+    W, V = np.diag([1.0, 0.2, 0.3, 0.4]), np.diag([0.1, 0.3])
+    L, _, _ = control.dlqe(system.A, np.eye(4), system.C, W, V)
+    want = np.linalg.solve(system.A, L)  # theirs is the gain of the prediction
+    np.testing.assert_allclose(kalman(system.A, system.C, W, V), want, rtol=1e-8)
+
+
+def test_placed_poles_are_where_they_were_wanted():
+    system = plant(2)
+    poles = np.array([0.9, 0.8, 0.5 + 0.2j, 0.5 - 0.2j])
+    K = place(system.A, system.B, poles)
+    got = np.sort_complex(np.linalg.eigvals(system.A - system.B @ K))
+    np.testing.assert_allclose(got, np.sort_complex(poles), atol=1e-9)
+    with pytest.raises(UnsupportedError, match="cannot be placed"):
+        place(system.A, system.B, np.full(4, 0.5 + 0j))  # more often than there are inputs
+
+
+def test_closed_loop_with_the_right_model_separates_into_feedback_and_observer():
+    system = plant(3)
+    A, B = with_integrators(system)
+    gain = lqr(A, B, np.eye(6), np.eye(2))
+    L = kalman(system.A, system.C, np.eye(4), np.eye(2))
+    got = np.linalg.eigvals(closed_loop(system, system, gain[:, :4], gain[:, 4:], L))
+    want = [
+        *np.linalg.eigvals(A - B @ gain),
+        *np.linalg.eigvals(system.A @ (np.eye(4) - L @ system.C)),
+    ]
+    np.testing.assert_allclose(np.sort_complex(got), np.sort_complex(np.array(want)), atol=1e-9)
+
+
+ROBOTS = ["gsis-scara", "manutec-r3-axis", "palletizer-4", "puma560"]
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("method", ["lqr", "poles"])
+@pytest.mark.parametrize("separate", [False, True])
+def test_designs_for_the_catalogue_hold_the_coupled_arm(name, method, separate):
+    design = st.design_state_feedback(name, method=method, separate=separate)
+    assert design.stable
+    assert design.poles.real.max() < -0.1 * design.bandwidth
+
+
+def test_bandwidth_of_a_rigid_axis_is_what_was_asked_for():
+    """Butterworth's pattern without the integral part: two poles of size w_b, whatever the inertia."""
+    design = st.design_state_feedback("gsis-scara", separate=True, bandwidth=40.0, integral_time=1e3)
+    A, B = with_integrators(design.plant)
+    s = np.log(np.linalg.eigvals(A - B @ np.hstack([design.K, design.K_i]))) / design.plant.period
+    s = s[np.argsort(np.abs(s))][4:12]  # behind the four slow ones of the integrators
+    np.testing.assert_allclose(np.abs(s), 40.0, rtol=0.1)
+    np.testing.assert_allclose(-s.real / np.abs(s), np.sqrt(0.5), rtol=0.1)
+
+
+@njit
+def _step(servos, axes):
+    state_feedback(servos[0], axes)
+
+
+def test_compiled_law_equals_its_equations_with_limits_and_feed_forward():
+    design = st.design_state_feedback("gsis-scara")
+    m, s = 4, design.plant.order
+    record, servo, axes = design.record(), zeros(SERVO, 1), zeros(AXIS, m)
+    servo["feedback_at"] = record.ctypes.data
+    axes["counts_per_rad"], axes["K_hat"], axes["i_max"] = (
+        5000.0,
+        [0.1, 0.1, 0.08, 0.06],
+        [5.0, 20.0, 20.0, 20.0],
+    )
+    rng = np.random.default_rng(0)
+    bar, sigma = np.zeros(s), np.zeros(m)
+    limited = 0
+    for _ in range(200):
+        axes["counts_ref"], axes["count"] = rng.integers(-4000, 4000, (2, m))
+        axes["w_path"], axes["a_path"] = rng.normal(size=(2, m))
+        _step(servo, axes)
+        e = (axes["counts_ref"] - axes["count"]) / 5000.0
+        hat = bar + design.L @ (e - design.plant.C @ bar)
+        torque = design.K @ hat + design.K_i @ sigma
+        wanted = (torque + design.M @ axes["a_path"] + design.f * axes["w_path"]) / axes["K_hat"]
+        given = np.clip(wanted, -axes["i_max"], axes["i_max"])
+        np.testing.assert_allclose(axes["i_ref"], given, rtol=1e-9, atol=1e-12)
+        limited += int((given != wanted).sum())
+        torque = torque + (given - wanted) * axes["K_hat"]
+        sigma = sigma + np.where((wanted - given) * e <= 0.0, design.plant.period * e, 0.0)
+        bar = design.plant.A @ hat - design.plant.B @ torque
+    assert limited > 10
+
+
+def feedback(**more):
+    return {"controller": {"law": "state-feedback", "state_feedback": {"bandwidth": "60 rad/s", **more}}}
+
+
+@pytest.mark.parametrize("delay", [0, 1])
+def test_run_under_state_feedback_begins_in_balance_and_stays_there(tmp_path, delay):
+    """A hanging weight: nothing moves when the run begins, the integrators hold the load."""
+    machine = small.merged(small.robot(axes={"A": small.LIFT}), feedback())
+    machine["controller"]["axis_delay"] = delay
+    result = small.run_case(tmp_path, machine, small.rest(0.3, at="0 m"))
+    error = result.signals["joint_A_position_m"] - result.signals["joint_A_position_ref_m"]
+    assert np.abs(error).max() < 1e-6
+    current = result.signals["motor_A_current_ref_A"]
+    assert np.ptp(current) < 0.05 * abs(current.mean())
+    assert abs(current.mean()) > 1.0
+
+
+@pytest.mark.parametrize("method", ["lqr", "poles"])
+@pytest.mark.parametrize("plant", ["coupled", "separate"])
+def test_move_under_state_feedback_follows_the_path_and_meets_its_end(tmp_path, method, plant):
+    machine = small.merged(small.robot(), feedback(method=method, plant=plant))
+    scenario = {"move": [{"to": {"A": "1 rad"}, "dwell": "0.4 s"}]}
+    result = small.run_case(tmp_path, machine, scenario)
+    error = result.signals["joint_A_position_rad"] - result.signals["joint_A_position_ref_rad"]
+    assert np.abs(error).max() < 3e-3
+    assert abs(error[-1]) < 2e-5
+
+
+def test_integral_action_removes_an_unknown_load(tmp_path):
+    """The robot in truth carries 2 kg more than its controller knows: gone after the integral time."""
+    arm = small.axis(origin=small.HORIZONTAL)
+    machine = small.merged(small.robot(axes={"A": arm}), feedback())
+    scenario = {
+        "plant": {"set": {"axes.A.link.mass": "4 kg"}},
+        "move": [{"to": {"A": "0.8 rad"}, "dwell": "1 s"}],
+    }
+    result = small.run_case(tmp_path, machine, scenario)
+    error = result.signals["joint_A_position_rad"] - result.signals["joint_A_position_ref_rad"]
+    assert np.abs(error).max() > 1e-4
+    assert np.abs(error[-50:]).max() < 3e-5
+
+
+def test_error_of_a_run_is_that_of_the_linear_closed_loop(tmp_path):
+    """More viscous friction in truth: its torque on the path is a disturbance, and the plant is linear."""
+    more = 2e-3
+    machine = small.merged(small.robot(), feedback())
+    move = {"move": [{"to": {"A": "1 rad"}, "dwell": "0.3 s"}]}
+    truth = {"plant": {"set": {"axes.A.motor.viscous_friction": f"{small.VISCOUS + more} N*m*s/rad"}}}
+    alike, result = (small.run_case(tmp_path, machine, {**move, **other}) for other in ({}, truth))
+    # the difference of two runs of a linear system: what both have in common, such as late feed-forward, drops out
+    got = alike.signals["joint_A_position_rad"] - result.signals["joint_A_position_rad"]
+    w_ref = small.RATIO * result.signals["joint_A_velocity_ref_rad_per_s"]
+    design = st.design_state_feedback(tmp_path / "robot.yaml")
+    J, f, w_c = design.M[0, 0], small.VISCOUS + more, 1200.0
+    # error of angle, of speed, and of the torque behind the current loop; inputs: torque of the law, of friction
+    A = np.array([[0.0, 1.0, 0.0], [0.0, -f / J, 1.0 / J], [0.0, 0.0, -w_c]])
+    B = np.array([[0.0, 0.0], [0.0, 1.0 / J], [w_c, 0.0]])
+    step = expm(1e-3 * np.block([[A, B], [np.zeros((2, 5))]]))
+    Phi, Gamma = step[:3, :3], step[:3, 3:]
+    x, bar, sigma, errors = np.zeros(3), np.zeros(design.plant.order), 0.0, []
+    for w in w_ref:
+        errors.append(x[0] / small.RATIO)
+        hat = bar + design.L[:, 0] * (x[0] - design.plant.C[0] @ bar)
+        torque = design.K[0] @ hat + design.K_i[0, 0] * sigma
+        sigma += 1e-3 * x[0]
+        bar = design.plant.A @ hat - design.plant.B[:, 0] * torque
+        x = Phi @ x - Gamma[:, 0] * torque + Gamma[:, 1] * more * w
+    want = np.array(errors)
+    assert np.abs(want).max() > 3e-4
+    assert (
+        np.abs(got - want).max() < 0.06 * np.abs(want).max()
+    )  # the current loop is no first-order lag exactly
+
+
+def test_comparison_of_laws_gives_the_numbers_of_the_runs(tmp_path):
+    machine = small.robot()
+    path = small.write_case(
+        tmp_path, machine, {"move": [{"to": {"A": "1 rad"}, "dwell": "0.1 s"}], "solver": {"method": "fast"}}
+    )
+    runs = {run.law: run for run in st.compare_laws(path)}
+    assert len(runs) == 6
+    assert not any(run.failure for run in runs.values())
+    plain, fed = runs["cascade"], runs["cascade with feed-forward"]
+    assert fed.axes[0].error_rms < 0.1 * plain.axes[0].error_rms
+    assert runs["state feedback, coupled"].axes[0].error_rms < 0.1 * plain.axes[0].error_rms
+    again = st.simulate(path, {"set.controller.law": "computed-torque"})
+    assert runs["computed torque"].source_energy == again.summary["energy"]["source_J"]
+
+
+def test_more_states_than_there_is_room_for_are_refused():
+    design = st.design_state_feedback("gsis-scara")
+    wide = replace(design.plant, A=np.eye(120), B=np.zeros((120, 4)), C=np.zeros((4, 120)),
+                   states=tuple(Quantity(f"x{k}", "1") for k in range(120)))  # fmt: skip
+    with pytest.raises(UnsupportedError, match="room for"):
+        replace(design, plant=wide).record()

@@ -1,0 +1,83 @@
+"""The complete model as text in other languages gives the numbers of the compiled one."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import servotwin as st
+from servotwin.errors import ServotwinError
+from servotwin.robot.model_export import export_model
+
+ROBOTS = ["gsis-scara", "manutec-r3-axis", "palletizer-4", "five-bar", "daiv-1-simplified"]
+
+
+def point(model: st.StateSpace) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    rng = np.random.default_rng(2)
+    n, e = model.robot.n, sum(s.elastic for s in model.shafts)
+    x = rng.uniform(-0.5, 0.5, model.order)
+    x[:n] = model.robot.q_home + 0.1
+    q = model.robot.coordinates(x[:n]) if model.robot.closed else x[:n]
+    parts = {"x" if model.robot.closed else "q": q, "qd": x[n : 2 * n]}
+    parts |= {"twist": x[2 * n : 2 * n + e], "w": x[2 * n + e : 2 * n + 2 * e], "xi": x[2 * n + 2 * e :]}
+    return x, rng.uniform(-1, 1, len(model.inputs)), {k: v for k, v in parts.items() if len(v)}
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_python_text_gives_drift_and_gain(name):
+    model = st.state_space(name)
+    x, _, parts = point(model)
+    space: dict = {}
+    exec(export_model(model, "python"), space)  # noqa: S102 - our own text
+    A, B = space[f"{name.replace('-', '_')}_state_space"](**parts)
+    want = model.affine(x)
+    np.testing.assert_allclose(A, want.A, rtol=1e-9, atol=1e-11 * np.abs(want.A).max())
+    np.testing.assert_allclose(B, want.B, rtol=1e-9, atol=1e-11 * np.abs(want.B).max())
+
+
+def test_python_text_of_the_linear_model_gives_the_derivatives():
+    model = st.state_space("manutec-r3-axis")
+    x, u, parts = point(model)
+    space: dict = {}
+    exec(export_model(model, "python", "linear"), space)  # noqa: S102
+    f, A, B = space["manutec_r3_axis_linearised"](**parts, u=u)
+    want = model.linearise(x, u)
+    for got, value in ((f, want.f), (A, want.A), (B, want.B)):
+        np.testing.assert_allclose(got, value, rtol=1e-9, atol=1e-9 * np.abs(value).max())
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+def test_c99_text_compiles_without_warnings_and_gives_the_same_numbers(tmp_path: Path):
+    model = st.state_space("gsis-scara")
+    x, _, parts = point(model)
+    text = export_model(model, "c99")
+    (tmp_path / "model.c").write_text(text, encoding="utf-8")
+    library = tmp_path / "model.so"
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]
+    subprocess.run(["gcc", *flags, str(tmp_path / "model.c"), "-o", str(library), "-lm"], check=True)
+    call = getattr(ctypes.CDLL(str(library)), "gsis_scara_state_space", None)
+    assert call is not None, text[:2000]
+    A, B = np.zeros(12), np.zeros((12, 4))
+    real = ctypes.POINTER(ctypes.c_double)
+    arrays = [np.ascontiguousarray(v) for v in parts.values()] + [A, B]
+    call(*(a.ctypes.data_as(real) for a in arrays))
+    want = model.affine(x)
+    np.testing.assert_allclose(A, want.A, rtol=1e-9, atol=1e-11 * np.abs(want.A).max())
+    np.testing.assert_allclose(B, want.B, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("language", ["text", "latex", "markdown", "mathematica"])
+def test_other_languages_name_the_numbers_of_the_drives(language):
+    text = export_model(st.state_space("manutec-r3-axis"), language)
+    assert "stiffness of the gear of motor 1" in text
+    assert "number of the robot" not in text
+
+
+def test_unknown_form_is_refused():
+    with pytest.raises(ServotwinError, match="affine or linear"):
+        export_model(st.state_space("double-pendulum"), "text", "quadratic")  # type: ignore[arg-type]

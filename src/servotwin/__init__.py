@@ -24,6 +24,7 @@ from servotwin.errors import (
 if TYPE_CHECKING:
     from servotwin.control.servo.state_feedback_design import StateFeedbackDesign, design_state_feedback
     from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
+    from servotwin.design.hydraulic import hydraulic_model
     from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.model_study import ModelStudy, study_model
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
@@ -68,6 +69,7 @@ __all__ = [
     "compare_laws",
     "derive",
     "design_state_feedback",
+    "hydraulic_model",
     "load_robot",
     "read_scenario",
     "run_job",
@@ -93,6 +95,7 @@ _HOMES = {
     "Robot": "servotwin.robot.robot",
     "RobotEquations": "servotwin.robot.derive",
     "derive": "servotwin.robot.derive",
+    "hydraulic_model": "servotwin.design.hydraulic",
     "LawRun": "servotwin.design.law_comparison",
     "StateFeedbackDesign": "servotwin.control.servo.state_feedback_design",
     "compare_laws": "servotwin.design.law_comparison",

@@ -26,7 +26,7 @@ from tests import small_drives as small
 MEASURED = {
     "count", "last_count", "w_command", "next_w", "w_ref", "i_ref", "next_i", "i_meas", "i_d_meas", "i_feedforward",
     "next_feedforward", "u_ref", "m_a", "m_b", "next_a", "next_b", "sum_x", "sum_n", "sum_i", "sum_d", "acc_x", "acc_n",
-    "acc_i", "acc_d", "edge_time", "edge_rate", "edge_count",
+    "acc_i", "acc_d", "edge_time", "edge_rate", "edge_count", "p_load", "p_slow",
 }  # fmt: skip
 # Where the plant stands: at what the controller believes to be the start.
 STATE = {"theta", "tau", "torque_command", "current_command", "contact", "count", "y"}
@@ -92,18 +92,33 @@ REACHES = {
     "axes.*.motor.mass": "",
     **dict.fromkeys(
         [
-            f"axes.*.motor.{name}"
+            f"axes.*.motor.valve.{name}"
             for name in (
-                "supply_pressure", "rated_flow", "piston_area", "displacement", "oil_volume", "bulk_modulus", "leakage",
+                "rated_flow", "rated_drop", "rated_current", "natural_frequency", "damping", "overlap", "null_leakage",
+                "laminar_drop",
             )
         ],
-        "",  # hydraulic motors are not simulated
+        "CP",
     ),
+    "axes.*.motor.valve.slew_time": "P",
+    **dict.fromkeys(
+        [
+            f"axes.*.motor.{part}.{name}"
+            for part in ("cylinder", "hydraulic_motor")
+            for name in ("dead_volume", "leakage", "external_leakage")
+        ],
+        "CP",  # the damping that a pressure feedback has to add
+    ),
+    "axes.*.motor.cylinder.area": "CP",
+    "axes.*.motor.cylinder.rod_side_area": "CP",
+    "axes.*.motor.hydraulic_motor.displacement": "CP",
+    **dict.fromkeys([f"axes.*.motor.cylinder.cushion.{name}" for name in ("length", "flow", "drop")], "P"),
     "axes.*.brake.torque": "P",
     "axes.*.brake.delay": "CP",  # how long it takes, and how long the main controller waits
     "axes.*.encoder.lines": "CP",
     "axes.*.encoder.counting": "CP",
     "axes.*.encoder.bits": "CP",
+    "axes.*.encoder.resolution": "CP",
     "parents": "",  # an order
     "tool.xyz": "CP",
     "tool.rpy": "CP",
@@ -139,6 +154,31 @@ REACHES = {
                 "axis_delay", "jitter", "position_bandwidth", "speed_bandwidth", "current_bandwidth",
                 "speed_integral_time", "speed_filter", "command_bits", "command_voltage",
             )
+        ],
+        "C",
+    ),
+    "hydraulics.supply_pressure": "CP",
+    "hydraulics.tank_pressure": "CP",
+    "hydraulics.oil.density": "P",
+    "hydraulics.oil.bulk_modulus": "CP",
+    "hydraulics.oil.entrained_gas": "CP",
+    "hydraulics.oil.gas_exponent": "CP",
+    "hydraulics.oil.cavitation_pressure": "P",
+    **dict.fromkeys(
+        [
+            f"hydraulics.{name}"
+            for name in (
+                "pump.flow", "pump.efficiency", "relief.pressure", "relief.flow", "relief.override",
+                "accumulator.volume", "accumulator.precharge", "accumulator.exponent", "line_volume",
+            )
+        ],
+        "P",  # the controller counts on its supply pressure
+    ),
+    **dict.fromkeys([f"controller.pressure_sensor.{name}" for name in ("bits", "range", "offset", "noise")], "P"),
+    **dict.fromkeys(
+        [
+            f"controller.valve.{name}"
+            for name in ("damping", "pressure_gain", "pressure_corner", "overlap_compensation")
         ],
         "C",
     ),
@@ -288,6 +328,49 @@ def geared(**changes: Any) -> small.Tree:
     return small.robot({"home": HOME, **changes}, axes={"A": axis, "B": copy.deepcopy(axis)})
 
 
+def hydraulic() -> dict[str, small.Tree]:
+    """A lift on a pump with every field of a cylinder, and a hydraulic motor with a stated pressure feedback."""
+    valve = {
+        "rated_flow": "3.8 L/min", "rated_drop": "70 bar", "rated_current": "40 mA", "natural_frequency": "120 Hz",
+        "damping": 0.8, "slew_time": "5 ms", "overlap": "2 %", "null_leakage": "0.2 L/min", "laminar_drop": "1 bar",
+    }  # fmt: skip
+    cylinder = {
+        "area": "2 cm^2", "rod_side_area": "1.5 cm^2", "dead_volume": "5 cm^3", "leakage": "1e-13 m^3/(s*Pa)",
+        "external_leakage": "1e-14 m^3/(s*Pa)", "cushion": {"length": "10 mm", "flow": "0.5 L/min", "drop": "70 bar"},
+    }  # fmt: skip
+    supply = {
+        "supply_pressure": "70 bar", "tank_pressure": "2 bar", "line_volume": "0.1 L",
+        "oil": {"density": "860 kg/m^3", "bulk_modulus": "1.3 GPa", "entrained_gas": "1 %", "gas_exponent": 1.3,
+                "cavitation_pressure": "0.2 bar"},
+        "pump": {"flow": "5 L/min", "efficiency": 0.85},
+        "relief": {"pressure": "70 bar", "flow": "6 L/min", "override": "4 bar"},
+        "accumulator": {"volume": "0.3 L", "precharge": "45 bar", "exponent": 1.25},
+    }  # fmt: skip
+    sensor = {"bits": 12, "range": "100 bar", "offset": "0.1 bar", "noise": "0.02 bar"}
+    control = {"pressure_sensor": sensor, "valve": {"damping": 0.5, "overlap_compensation": 0.9}}
+    lift = {**small.LIFT, "gear": None, "link": {"mass": "40 kg"}, "encoder": {"resolution": "1 um"},
+            "motor": {"kind": "hydraulic", "valve": valve, "cylinder": cylinder}}  # fmt: skip
+    rotary = {"displacement": "2e-6 m^3/rad", "dead_volume": "20 cm^3", "leakage": "1e-13 m^3/(s*Pa)",
+              "external_leakage": "1e-14 m^3/(s*Pa)"}  # fmt: skip
+    turning = small.axis(
+        motor={"kind": "hydraulic", "valve": valve, "hydraulic_motor": rotary}, gear={"ratio": 5}
+    )
+    stated = {"pressure_gain": "1e-9 A/Pa", "pressure_corner": "30 rad/s"}
+    return {
+        "cylinder": small.robot(
+            {"hydraulics": supply, "controller": control, "power": None},
+            axes={"A": {key: value for key, value in lift.items() if value is not None}},
+        ),
+        "hydraulic motor": small.robot(
+            {"hydraulics": {"supply_pressure": "70 bar"}, "controller": {"valve": stated}, "power": None},
+            axes={"A": turning},
+        ),
+        "damped hydraulic motor": small.robot(
+            {"hydraulics": {"supply_pressure": "70 bar"}, "power": None}, axes={"A": turning}
+        ),
+    }
+
+
 def robots() -> dict[str, small.Tree]:
     """The robots by name."""
     fixed = synchronous()
@@ -341,6 +424,7 @@ def robots() -> dict[str, small.Tree]:
         "round payload": {**fixed, "payload": round_one},
         "coupled": coupled,
         "transmission": belt,
+        **hydraulic(),
         "closed": {"extends": "five-bar", "axes": {"left": driven, "right": driven}, "power": {"bus_voltage": "60 V"},
                    "controller": small.CONTROLLER},
         "state feedback": feedback,
@@ -507,7 +591,7 @@ def scenario_of(name: str, folder: Path) -> Scenario:
     place.mkdir()
     machine = robots()[name]
     first = "left" if name == "closed" else "A"
-    target = "2.0 rad" if name == "closed" else "0.5 rad"
+    target = {"closed": "2.0 rad", "cylinder": "0.2 m"}.get(name, "0.5 rad")
     speed = {"speed": "1 rad/s"} if name == "synchronous" or name == "round payload" else {}
     moves = {"move": [{"to": {first: target}, **speed}], "solver": {"method": "fast"}}
     scenario = read_scenario(small.write_case(place, machine, moves))
@@ -529,6 +613,10 @@ BEST = {
     "axes.*.motor.rated_torque": "synchronous",
     "axes.*.motor.peak_torque": "closed",
     "axes.*.motor.current_limit": "coupled",
+    **{field: "cylinder" for field in REACHES if field.startswith("controller.pressure_sensor.")},
+    "controller.valve.damping": "cylinder",
+    "controller.valve.overlap_compensation": "cylinder",
+    **{field: "damped hydraulic motor" for field in REACHES if ".hydraulic_motor." in field},
 }
 # What turns motor into joint angles and counts, and amperes into newton metres, is tried with all of them.
 EVERYWHERE = {

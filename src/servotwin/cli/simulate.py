@@ -21,7 +21,7 @@ from servotwin.cli.output import (
     working,
 )
 from servotwin.cli.signals import check, finishing
-from servotwin.description.display import MM, MS, RPM, of_unit
+from servotwin.description.display import BAR, GRAMS, MM, MS, PERCENT, RPM, of_unit
 from servotwin.description.nodes import Origin, quoted
 from servotwin.description.placed import Placed
 from servotwin.errors import InputError, SimulationError
@@ -270,7 +270,27 @@ COLUMNS = (
 )
 
 
+def hydraulic_lines(numbers: Mapping[str, Any] | None) -> list[str]:
+    """Pressures, valves and oil of a run, a line for each hydraulic axis and one for the oil."""
+    if not numbers:
+        return []
+    lines = [
+        f"hydraulic axis {axis['motor']}: chamber A {BAR * axis['pressure_a_min_Pa']:.3g} to "
+        f"{BAR * axis['pressure_a_max_Pa']:.3g} bar, chamber B {BAR * axis['pressure_b_min_Pa']:.3g} to "
+        f"{BAR * axis['pressure_b_max_Pa']:.3g} bar, valve at most {PERCENT * axis['valve_opening_max']:.3g} % open"
+        for axis in numbers["axes"]
+    ]
+    missing = abs(numbers["mass_error_relative"])
+    return [
+        *lines,
+        f"oil: {GRAMS * numbers['from_supply_kg']:.4g} g from the supply; {missing:.1e} of the oil moved is "
+        "unaccounted for",
+    ]
+
+
 def _axis_row(axis: Mapping[str, Any]) -> list[str]:
+    if axis.get("hydraulic"):  # its force and speed are told with its pressures
+        return [str(axis.get("motor", "")), *["-"] * (len(COLUMNS) - 1)]
     speed = axis.get("peak_speed_rad_per_s")
     rated = axis.get("rated_torque_N_m")
 
@@ -328,6 +348,7 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
         )
     if numbers.get("compile_s", 0.0) > LONG:
         lines.append(compiled_words(numbers["compile_s"]))
+    lines += hydraulic_lines(numbers.get("hydraulics"))
     return lines
 
 

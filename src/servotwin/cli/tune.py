@@ -118,6 +118,7 @@ def _print(tuning: Tuning) -> None:
     columns = ("axis", "K_x [1/s]", "K_pn [A s/rad]", "K_in [A/rad]", "K_pi [V/A]", "K_ii [V/(A s)]")
     rows = [(axis.motor, *(f"{getattr(axis.gains, n):.4g}" for n in names)) for axis in tuning.axes]
     print_table(columns, rows)
+    _print_valves(tuning)
     fixed = [axis for axis in tuning.axes if axis.integers is not None]
     if fixed:
         print_heading("The same as integers over 256")
@@ -142,6 +143,32 @@ def _print(tuning: Tuning) -> None:
         for loop in case.loops.all
     ]
     print_table(headings, margins, text_columns=3)
+
+
+def _print_valves(tuning: Tuning) -> None:
+    """What the drivers of servovalves do besides, and the linear model behind it."""
+    valves = [(axis.motor, axis.valve) for axis in tuning.axes if axis.valve is not None]
+    if not valves:
+        return
+    print_heading("Servovalves (1 rad of a cylinder is 1 m)")
+    columns = (
+        "axis", "current per speed [A s/m]", "pressure feedback [mA/bar]", "corner [rad/s]", "oil and load [rad/s]",
+        "damping", "K_q [L/(min mA)]", "valve [rad/s]",
+    )  # fmt: skip
+    rows = [
+        (
+            motor,
+            f"{valve.flow_share:.4g}",
+            f"{1e8 * valve.pressure_gain:.4g}",
+            f"{valve.pressure_corner:.4g}",
+            f"{valve.natural_frequency:.4g}",
+            f"{valve.damping:.3g}",
+            f"{60.0 * valve.flow_gain:.4g}",
+            f"{valve.valve_frequency:.4g}",
+        )
+        for motor, valve in valves
+    ]
+    print_table(columns, rows)
 
 
 def _print_commands(tuning: Tuning) -> None:

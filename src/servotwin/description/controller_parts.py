@@ -18,6 +18,7 @@ from servotwin.description.fields import (
     nanoseconds,
     problem,
 )
+from servotwin.description.hydraulic_parts import PressureSensor, ValveControl
 
 Share = Annotated[float, Measure("", minimum=0.0, maximum=1.0)]
 OptionalGain = float | None
@@ -217,6 +218,12 @@ class Controller(Part):
     )
     current_sensor: CurrentSensor = Field(
         default_factory=CurrentSensor, description="measurement of the motor currents"
+    )
+    pressure_sensor: PressureSensor = Field(
+        default_factory=PressureSensor, description="measurement of the pressures of hydraulic axes"
+    )
+    valve: ValveControl = Field(
+        default_factory=ValveControl, description="what the drivers of servovalves do besides their loops"
     )
     feedforward: Feedforward = Field(
         default_factory=Feedforward, description="what is commanded ahead of the loops"

@@ -13,6 +13,9 @@ RPM = 30.0 / math.pi  # turns per minute in one rad/s
 MM, UM = 1e3, 1e6  # millimetres and micrometres in one m
 MS, US = 1e3, 1e6  # milliseconds and microseconds in one s
 UF = 1e6  # microfarads in one F
+BAR, LITRES_PER_MINUTE = 1e-5, 6e4  # bar in one Pa, L/min in one m3/s
+MA, PERCENT = 1e3, 1e2  # milliamperes in one A, percent in one
+GRAMS = 1e3  # in one kg
 
 
 class Shown(NamedTuple):

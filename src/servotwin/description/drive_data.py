@@ -18,6 +18,7 @@ from servotwin.description.schema import Axis, RobotDescription
 from servotwin.drives.kind import UNIT_TORQUE_CONSTANT, ActuatorKind, Winding
 from servotwin.drives.table import UNKNOWN, kind_named
 
+STOP_MARGIN = 0.05  # end stops lie beyond the position limits by this part of the stroke
 OVERLOAD = 3.0  # current limit over rated current where none is stated
 
 
@@ -91,7 +92,7 @@ class DriveData:
     gear: DriveGear = field(default_factory=DriveGear)
     brake: Brake | None = None
     thermal: Thermal | None = None
-    counts_per_turn: int | None = None  # of the encoder
+    counts_per_turn: float | None = None  # of the encoder
     ratings: Ratings = field(default_factory=Ratings)
 
     @property
@@ -168,12 +169,14 @@ def _rows(description: RobotDescription) -> list[tuple[float, ...]]:
 def _ratio(axis: Axis) -> float:
     """Ratio of an axis without transmission matrix.
 
-    A motor without gear drives a turning joint directly; none turns a sliding one (hydraulic).
+    A motor without gear drives a turning joint directly, and a cylinder a sliding one: 1 rad of it is 1 m. No other
+    motor moves a sliding joint without a gear.
     """
     if axis.motor is None and axis.gear is None:
         return 0.0
     stated = axis.gear.motor_per_joint if axis.gear is not None else None
-    direct = 0.0 if axis.prismatic else 1.0
+    linear = axis.motor is not None and axis.motor.cylinder is not None
+    direct = 1.0 if linear or not axis.prismatic else 0.0
     return direct if stated is None else stated
 
 
@@ -247,6 +250,8 @@ def _current_limit(motor: Motor, K: float) -> float | None:
     """Limit of the driver's current [A]: as stated, of the peak torque, or three times the rated one."""
     if motor.current_limit is not None:
         return motor.current_limit
+    if motor.valve is not None:
+        return motor.valve.rated_current
     if motor.peak_torque is not None:
         return motor.peak_torque / K
     rated = motor.rated_current or (motor.rated_torque / K if motor.rated_torque else None)

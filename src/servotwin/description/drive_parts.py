@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from servotwin.description.fields import Celsius, Choice, Flag, Measure, Part, Points, Whole, problem
+from servotwin.description.hydraulic_parts import Cylinder, HydraulicMotor, Valve
 from servotwin.description.parts import Name, Text
 from servotwin.drives.own import PATTERN
 from servotwin.drives.table import KINDS
@@ -295,26 +296,10 @@ class Motor(Part):
     mass: Annotated[float | None, Measure("kg", minimum=0.0)] = Field(
         default=None, description="for information: the links carry the masses"
     )
-    supply_pressure: Annotated[float | None, Measure("Pa", above=0.0)] = Field(
-        default=None, description="supply pressure (hydraulic)"
-    )
-    rated_flow: Annotated[float | None, Measure("m^3/s", above=0.0)] = Field(
-        default=None, description="rated flow of the servo valve (hydraulic)"
-    )
-    piston_area: Annotated[float | None, Measure("m^2", above=0.0)] = Field(
-        default=None, description="effective piston area (hydraulic cylinder)"
-    )
-    displacement: Annotated[float | None, Measure("m^3/rad", angle_optional=True, above=0.0)] = Field(
-        default=None, description="volume per angle (hydraulic motor)"
-    )
-    oil_volume: Annotated[float | None, Measure("m^3", above=0.0)] = Field(
-        default=None, description="trapped oil volume (hydraulic)"
-    )
-    bulk_modulus: Annotated[float | None, Measure("Pa", above=0.0)] = Field(
-        default=None, description="bulk modulus of the oil (hydraulic)"
-    )
-    leakage: Annotated[float | None, Measure("m^3/(s*Pa)", minimum=0.0)] = Field(
-        default=None, description="leakage flow per pressure (hydraulic)"
+    valve: Valve | None = Field(default=None, description="servovalve (hydraulic)")
+    cylinder: Cylinder | None = Field(default=None, description="cylinder (hydraulic)")
+    hydraulic_motor: HydraulicMotor | None = Field(
+        default=None, description="rotary motor instead of a cylinder (hydraulic)"
     )
 
     @model_validator(mode="after")
@@ -343,19 +328,24 @@ class Encoder(Part):
     bits: Annotated[int | None, Whole(1, 40)] = Field(
         default=None, description="bits per turn, instead of lines"
     )
+    resolution: Annotated[float | None, Measure("m", above=0.0)] = Field(
+        default=None, description="travel per count of a linear scale at a cylinder, instead of lines"
+    )
     index: Annotated[bool, Flag()] = Field(
         default=True, description="one index pulse per turn: where homing starts to count; a run starts homed"
     )
 
     @model_validator(mode="after")
     def _one_form(self) -> Encoder:
-        if (self.lines is None) == (self.bits is None):
-            raise problem("expected exactly one of lines and bits")
+        if sum(form is not None for form in (self.lines, self.bits, self.resolution)) != 1:
+            raise problem("expected exactly one of lines and bits, or the resolution of a linear scale")
         if self.counting == 3:
             raise problem("'3' is not accepted; expected 1, 2 or 4", "counting")
         return self
 
     @property
-    def counts(self) -> int:
-        """Counts per motor turn."""
+    def counts(self) -> float:
+        """Counts per motor turn; a linear scale counts along 2 pi metres of its piston."""
+        if self.resolution is not None:
+            return 2.0 * math.pi / self.resolution
         return 2**self.bits if self.bits is not None else (self.lines or 0) * self.counting

@@ -17,6 +17,7 @@ EXAMPLES = {
     "pole_pairs": "'4'",
     "rotor_inertia": "'1.5e-4 kg*m^2'",
     "current_limit": "'16 A'",
+    "valve": "'{rated_flow: 3.8 L/min, rated_current: 40 mA, natural_frequency: 120 Hz}'",
 }
 
 

@@ -15,6 +15,7 @@ from servotwin.description import checks
 from servotwin.description.controller_parts import Controller
 from servotwin.description.drive_parts import Brake, Encoder, Friction, Gear, Limits, Motor, ToolLimits
 from servotwin.description.fields import Choice, Measure, Part, Reader, Whole, Words, problem, read_parts
+from servotwin.description.hydraulic_parts import Hydraulics
 from servotwin.description.nodes import Node, Origin, one_line
 from servotwin.description.parts import (
     ZERO,
@@ -254,6 +255,7 @@ class RobotDescription(Part):
         description="how rotors count: by their reflected inertia, or with the moments of their spin on moving links",
     )
     power: Power | None = Field(default=None, description="supply, intermediate circuit and bridges")
+    hydraulics: Hydraulics | None = Field(default=None, description="supply of the hydraulic axes")
     controller: Controller | None = Field(default=None, description="sampling periods, loops and converters")
     kinematics: Annotated[str | None, Choice(("scara", "palletizer", "delta", "spherical-wrist"))] = Field(
         default=None, description="family with a closed-form inverse kinematics"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from servotwin.control.tuning.loop_warnings import LoopWarning, loop_warnings, s
 from servotwin.control.tuning.loops import AxisLoops, axis_loops
 from servotwin.control.tuning.sampled import AxisModel, Timing
 from servotwin.control.tuning.step_response import axis_run
+from servotwin.control.tuning.valve import ValveModel
 from servotwin.description.motors import required_drives
 from servotwin.description.schema import Controller, Payload, RobotDescription
 from servotwin.design.inertia_range import Extreme, Poses, heaviest, lightest
@@ -39,7 +40,7 @@ class Case:
 
     load: str  # one of LOADS
     at: Extreme
-    model: AxisModel
+    model: AxisModel | ValveModel
     loops: AxisLoops
 
     def step_response(self, gains: Gains, timing: Timing, level: str, duration: float) -> tuple[Array, Array]:
@@ -71,6 +72,12 @@ class AxisTuning:
     words: tuple[str, ...]  # warnings about gains that the word length does not hold
     loops: tuple[LoopWarning, ...]  # warnings about the loops, with every load
 
+    @property
+    def valve(self) -> ValveModel | None:
+        """The servovalve with its oil and load at the design pose; None of a motor."""
+        model = self.case("design").model
+        return model if isinstance(model, ValveModel) else None
+
     def case(self, load: str) -> Case:
         """The case of a load."""
         return self.cases[LOADS.index(load)]
@@ -90,7 +97,7 @@ class Tuning:
     position_bandwidth: float  # [1/s]
     integral_time: float  # of the speed loop [s]
     timing: Timing  # of the whole robot; an axis may have its own
-    axes: tuple[AxisTuning, ...]  # those whose motor a bridge feeds
+    axes: tuple[AxisTuning, ...]  # those whose motor a bridge or a servovalve feeds
     poses: Poses  # that lightest and heaviest load were looked for in
 
     @property
@@ -113,7 +120,7 @@ class Tuning:
         lines = [
             f"motor {drive.name} is left out: {_untuned_text(drive.kind)}"
             for drive in required_drives(self.description)
-            if not drive.actuator.bridge
+            if not (drive.actuator.bridge or drive.actuator.valve)
         ]
         if not self.poses.left_out:
             return tuple(lines)
@@ -206,7 +213,7 @@ def _checked(**bandwidths: float | None) -> dict[str, float]:
 def _tuned(description: RobotDescription) -> list[str]:
     """The motors that have loops to tune; complains where none has."""
     drives = required_drives(description)
-    tuned = [drive.name for drive in drives if drive.actuator.bridge]
+    tuned = [drive.name for drive in drives if drive.actuator.bridge or drive.actuator.valve]
     if not tuned:
         raise UnsupportedError(f"axes.{drives[0].owner}.motor: {_untuned_text(drives[0].kind)}")
     return tuned
@@ -246,7 +253,7 @@ def _loaded(
 def _axis(
     description: RobotDescription,
     motor: str,
-    design: AxisModel,
+    design: AxisModel | ValveModel,
     gains: Gains,
     places: tuple[Extreme, Extreme, Extreme],
     command: SpeedCommand,
@@ -256,12 +263,13 @@ def _axis(
     cases = []
     warnings: list[LoopWarning] = []
     for load, place in zip(LOADS, places, strict=True):
-        model = replace(design, J_load=max(place.J - design.J_m, 0.0))
+        model = design.with_load(place.J)
         case = Case(load, place, model, axis_loops(model, gains, timing))
         cases.append(case)
         where = "design pose" if load == "design" else f"{load} load"
-        warnings += loop_warnings(motor, case.loops, f"{where} ({place.J:.3g} kg m2)")
-    scaling = scaling_of(description, motor)
+        unit = "kg" if isinstance(model, ValveModel) else "kg m2"
+        warnings += loop_warnings(motor, case.loops, f"{where} ({place.J:.3g} {unit})")
+    scaling = None if isinstance(design, ValveModel) else scaling_of(description, motor)
     integers = fixed_gains(gains, scaling) if scaling is not None else None
     words = tuple(word_warnings(description, motor, gains))
     return AxisTuning(

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.drives.hydraulic.records import AXIS as HYDRAULIC_AXIS
+
 
 class ShaftMode(IntEnum):
     """What dry friction does to a shaft or a joint."""
@@ -65,10 +67,12 @@ _FRICTION = [
 ]
 
 
-def _dtype(reals: str, wholes: str, *, friction: bool = False) -> np.dtype[Any]:
+def _dtype(
+    reals: str, wholes: str, *, friction: bool = False, more: list[Any] | None = None
+) -> np.dtype[Any]:
     fields: list[Any] = [(name, _REAL) for name in reals.split()]
     fields += [(name, _WHOLE) for name in wholes.split()]
-    return np.dtype(fields + (_FRICTION if friction else []))
+    return np.dtype(fields + (_FRICTION if friction else []) + (more or []))
 
 
 MOTOR = _dtype(
@@ -99,6 +103,7 @@ MOTOR = _dtype(
     "kind feed width exact own_rates own_parameters loss_at mode flexible current_at charge_at "
     "has_constant dry brake_closed contact open valve brake_delay",
     friction=True,
+    more=[("hydraulic", HYDRAULIC_AXIS)],  # valve with cylinder or motor
 )
 
 POWER = _dtype(
@@ -121,8 +126,10 @@ STOP = _dtype(
 
 SENSOR = _dtype(
     # current_full_scale: the stated range, of which the sensor shows parts; 0: it shows amperes
-    "counts_per_rad current_range current_full_scale current_offset current_noise",
-    "current_bits count stuck lost",
+    "counts_per_rad current_range current_full_scale current_offset current_noise "
+    # of the chambers of a hydraulic axis
+    "pressure_range pressure_offset pressure_noise",
+    "current_bits pressure_bits count stuck lost",
 )
 
 

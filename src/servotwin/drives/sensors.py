@@ -1,4 +1,4 @@
-r"""Encoders and current sensors."""
+r"""Encoders, current and pressure sensors."""
 
 from __future__ import annotations
 
@@ -32,6 +32,14 @@ def read_current(sensor: Any, i: float, random: Any) -> float:
     if sensor.current_noise > 0.0:
         i += sensor.current_noise * normal(random)
     return quantise(i + sensor.current_offset, sensor.current_range, sensor.current_bits)
+
+
+@helper
+def read_pressure(sensor: Any, p: float, random: Any) -> float:
+    """Pressure of a chamber as the driver sees it [Pa]: offset, noise, range and bits."""
+    if sensor.pressure_noise > 0.0:
+        p += sensor.pressure_noise * normal(random)
+    return quantise(p + sensor.pressure_offset, sensor.pressure_range, sensor.pressure_bits)
 
 
 @helper

@@ -7,13 +7,14 @@ docs/theory/envelope.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.friction_curve import FrictionCurve
+from servotwin.description.hydraulic_data import valve_envelopes
 from servotwin.description.schema import Power, RobotDescription
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
@@ -26,6 +27,7 @@ class DriveLimits:
     ``torque`` [N m] by the current, ``speed`` [rad/s] of the data sheet, ``voltage`` [V] (amplitude of a phase
     for a synchronous motor), ``resistance`` [ohm] with that of the bridge, ``torque_constant``
     K_t [N m/A], ``voltage_constant`` K_b [V s/rad], ``reactance`` p L_q [V s/(A rad)], zero for a DC motor.
+    ``stall``, ``no_load``: force at rest [N] and speed without load [m/s] of a fully open servovalve.
     """
 
     torque: Array
@@ -35,6 +37,8 @@ class DriveLimits:
     torque_constant: Array
     voltage_constant: Array
     reactance: Array
+    stall: Array
+    no_load: Array
 
     def share(self, tau: Array, w: Array) -> Array:
         r"""How much of a drive torques and speeds (..., m) use, 1 where it reaches its limit.
@@ -50,10 +54,16 @@ class DriveLimits:
         return np.asarray(np.maximum(np.maximum(by_current, by_voltage), by_speed))  # eq:drive-share
 
     def parts(self, tau: Array, w: Array) -> tuple[Array, Array, Array]:
-        """The shares of current, voltage and speed, each (..., m)."""
+        r"""The shares of current, voltage and speed, each (..., m); a servovalve has one in the place of the voltage.
+
+        .. math:: r^2 = \max\Bigl(0, \frac{F\,\mathrm{sign}(v)}{F_0}\Bigr) + \frac{v^2}{v_0^2}    (eq:valve-envelope)
+        """
         i = tau / self.torque_constant
         u = np.hypot(self.resistance * i + self.voltage_constant * w, self.reactance * w * i)
-        return np.abs(tau) / self.torque, u / self.voltage, np.abs(w) / self.speed
+        valve = np.sqrt(np.maximum(0.0, tau * np.sign(w)) / self.stall + (w / self.no_load) ** 2)
+        pressed = np.sqrt(np.abs(tau) / self.stall)  # at rest, in either direction
+        valve = np.maximum(valve, pressed)  # eq:valve-envelope
+        return np.abs(tau) / self.torque, np.maximum(u / self.voltage, valve), np.abs(w) / self.speed
 
     def torques(self, w: Array) -> tuple[Array, Array]:
         r"""Least and largest torque (..., m) [N m] at speeds (..., m), nan where no torque is possible.
@@ -73,27 +83,41 @@ class DriveLimits:
         root = np.sqrt(np.where(square >= 0.0, square, np.nan))
         K = self.torque_constant
         low, high = K * (-b - root) / a, K * (-b + root) / a  # eq:torque-speed
-        return np.where(limited, low, -np.inf), np.where(limited, high, np.inf)
+        left = self.stall * (1.0 - (w / self.no_load) ** 2)  # eq:valve-envelope
+        valve_low, valve_high = np.where(w < 0.0, -left, -self.stall), np.where(w > 0.0, left, self.stall)
+        valve = np.isfinite(self.stall)
+        return (
+            np.where(limited, low, np.where(valve, valve_low, -np.inf)),
+            np.where(limited, high, np.where(valve, valve_high, np.inf)),
+        )
 
 
-def drive_limits(drives: Sequence[DriveData], power: Power | None) -> DriveLimits:
-    """The limits of motors on a supply; where data is missing, nothing limits."""
-    rows = [_drive(drive, power) for drive in drives]
+def drive_limits(
+    drives: Sequence[DriveData], power: Power | None, valves: Mapping[str, tuple[float, float]] | None = None
+) -> DriveLimits:
+    """The limits of motors on a supply; where data is missing, nothing limits.
+
+    ``valves``: force at rest and speed without load of those that a servovalve moves.
+    """
+    known = valves or {}
+    rows = [_drive(drive, power, *known.get(drive.name, (math.inf, math.inf))) for drive in drives]
     return DriveLimits(*(np.array(column, dtype=np.float64) for column in zip(*rows, strict=True)))
 
 
-def _drive(drive: DriveData, power: Power | None) -> tuple[float, ...]:
+def _drive(drive: DriveData, power: Power | None, stall: float, no_load: float) -> tuple[float, ...]:
     """The fields of ``DriveLimits`` for one motor."""
     K, winding, ratings = drive.torque_constant, drive.winding, drive.ratings
+    if drive.actuator.valve:  # no current makes a force by itself
+        return ratings.torque_limit, ratings.speed_limit, math.inf, 0.0, K, 0.0, 0.0, stall, no_load
     current = math.inf if ratings.current_limit is None else ratings.current_limit
     torque, speed = min(K * current, ratings.torque_limit), ratings.speed_limit
     fed = winding is not None and winding.resistance > 0.0 and winding.has_torque_constant
     if power is None or winding is None or not fed:
-        return torque, speed, math.inf, 0.0, K, 0.0, 0.0
+        return torque, speed, math.inf, 0.0, K, 0.0, 0.0, stall, no_load
     # The amplitude of a phase that the bridge reaches is U/sqrt(3).
     U = power.bus_voltage / math.sqrt(3.0) if winding.phases == 3 else power.bus_voltage
     R, reactance = winding.resistance + power.bridge.on_resistance, winding.pole_pairs * winding.inductance_q
-    return torque, speed, U, R, K, winding.voltage_constant, reactance
+    return torque, speed, U, R, K, winding.voltage_constant, reactance, stall, no_load
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +195,8 @@ def motor_limits_of(robot: Robot, description: RobotDescription) -> MotorLimits 
     if N.shape[0] != N.shape[1] or not N.size or abs(np.linalg.det(N / np.abs(N).max())) < 1e-12:
         return None
     drives = drives_of(description)
-    limits = drive_limits(drives, description.power)
-    if not np.isfinite([limits.torque, limits.speed, limits.voltage]).any():
+    limits = drive_limits(drives, description.power, valve_envelopes(description))
+    if not np.isfinite([limits.torque, limits.speed, limits.voltage, limits.stall]).any():
         return None
     eta = np.array([drive.gear.efficiency for drive in drives])
     friction = tuple(drive.shaft_friction for drive in drives)

@@ -18,6 +18,8 @@ STORED = {
     "spring_J": "elastic gears",
     "capacitor_J": "bus capacitor",
     "actuators_J": "actuators of your own",
+    "oil_J": "compressed oil",
+    "hydraulic_supply_J": "hydraulic supply",
 }
 LOST = {
     "copper_J": "copper",
@@ -28,6 +30,11 @@ LOST = {
     "brake_resistor_J": "braking resistor",
     "supply_J": "supply resistance",
     "actuator_loss_J": "losses of actuators of your own",
+    "valve_J": "edges of servovalves",
+    "leakage_J": "oil leakage",
+    "cushion_J": "end cushions",
+    "pump_J": "pump",
+    "relief_J": "relief valve",
 }
 SMALL = 1e-4  # of the energy moved: not worth a bar
 

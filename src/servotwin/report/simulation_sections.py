@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from servotwin.description.display import MM, MS, US
 from servotwin.report import simulation_figures_drives as drives
 from servotwin.report import simulation_figures_energy as supplies
+from servotwin.report import simulation_figures_hydraulic as oil
 from servotwin.report import simulation_figures_motion as motion
 from servotwin.report import simulation_figures_zoom as fine
 from servotwin.report import simulation_tables as tables
@@ -28,6 +29,7 @@ def drive_sections(page: Page, shown: View) -> None:
         tip(page, shown)
         repeatability(page, shown)
         motors(page, shown)
+        hydraulics(page, shown)
         supply(page, shown)
         switching(page, shown)
     happened(page, shown)
@@ -130,8 +132,42 @@ def repeatability(page: Page, shown: View) -> None:
     )
 
 
+def hydraulics(page: Page, shown: View) -> None:
+    """Pressures, valves, flow and power of hydraulic axes; nothing without any."""
+    names = [name for name in shown.result.motors if shown.is_hydraulic(name)]
+    if not names:
+        return
+    page.section(
+        "Hydraulic axes",
+        "Pressures are counted from the surroundings, flows are volumes there. Flow, power and force are means over "
+        f"{MS * shown.result.scenario.record.every:g} ms; the extremes of the table are those of every step.",
+    )
+    page.table(tables.HYDRAULIC_COLUMNS, tables.hydraulic_rows(shown))
+    words = tables.oil_words(shown)
+    if words:
+        page.note(words)
+    for name in names:
+        page.figures(
+            [
+                Figure(oil.pressures(shown, name), f"{titled('Axis', name)}: pressures"),
+                Figure(oil.valve(shown, name), f"{titled('Axis', name)}: valve"),
+                Figure(oil.flow(shown, name), f"{titled('Axis', name)}: flow from the supply"),
+                Figure(oil.power(shown, name), f"{titled('Axis', name)}: power"),
+            ],
+            columns=2,
+        )
+        caption = "Shaded: what the fully open valve gives at the supply pressure of the file"
+        page.figures(
+            [Figure(oil.force_speed(shown, name), f"{titled('Axis', name)}: force and speed", caption)]
+        )
+
+
 def motors(page: Page, shown: View) -> None:
     """Torques against ratings, the plane of torque and speed, currents and temperatures."""
+    if all(shown.is_hydraulic(name) for name in shown.result.motors):
+        page.section("Axes")
+        page.table(tables.MOTOR_COLUMNS, [tables.motor_row(shown, name) for name in shown.result.motors])
+        return
     page.section(
         "Motors",
         f"Torque in the air gap, means over {MS * shown.result.scenario.record.every:g} ms; the peaks of the table "
@@ -140,7 +176,8 @@ def motors(page: Page, shown: View) -> None:
         "apart as one.",
     )
     names = shown.result.motors
-    order = sorted(range(len(names)), key=lambda i: -_use(shown, names[i]))
+    electric = [i for i, name in enumerate(names) if not shown.is_hydraulic(name)]
+    order = sorted(electric, key=lambda i: -_use(shown, names[i]))
     torques(page, shown, order)
     page.note(
         "Marked are peaks against what motor and drive give at most, RMS torques against the rated torque, speeds "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from servotwin.description.display import MS, RPM
+from servotwin.description.display import BAR, GRAMS, LITRES_PER_MINUTE, MS, PERCENT, RPM
 from servotwin.report.page import Cell
 from servotwin.report.simulation_view import View
 from servotwin.simulation.results.limits_met import excess_size
@@ -33,7 +33,9 @@ MOTOR_COLUMNS = (
 def motor_row(shown: View, name: str) -> list[str | Cell]:
     """What one motor gave and how far its joint was off."""
     axis = shown.axis(name)
-    peak = shown.peak_rating(name)
+    if shown.is_hydraulic(name):  # its force and speed stand with its pressures
+        axis = {key: value for key, value in axis.items() if key.startswith("joint")}
+    peak = shown.peak_rating(name) if axis.get("motor") else None
     return [
         Cell(name, "strong"),
         _value(axis, "peak_torque_N_m", ".3f"),
@@ -54,6 +56,55 @@ def motor_row(shown: View, name: str) -> list[str | Cell]:
         _value(axis, "joint_settling_s", ".0f", MS),
         _joint_length(shown, axis, "joint_error_final"),
     ]
+
+
+HYDRAULIC_COLUMNS = (
+    "axis",
+    "chamber A [bar]",
+    "chamber B [bar]",
+    "largest force [N, N m]",
+    "largest speed [m/s, rad/s]",
+    "valve at most [%]",
+    "at rated current [ms]",
+    "cavitated [ms]",
+)
+
+
+def hydraulic_rows(shown: View) -> list[list[str | Cell]]:
+    """Extremes of every hydraulic axis."""
+    numbers = shown.result.summary.get("hydraulics") or {"axes": []}
+    rows: list[list[str | Cell]] = []
+    for one in numbers["axes"]:
+        axis = shown.axis(one["motor"])
+        cavitated = MS * one["cavitated_s"]
+        rows.append(
+            [
+                Cell(one["motor"], "strong"),
+                f"{BAR * one['pressure_a_min_Pa']:.1f} to {BAR * one['pressure_a_max_Pa']:.1f}",
+                f"{BAR * one['pressure_b_min_Pa']:.1f} to {BAR * one['pressure_b_max_Pa']:.1f}",
+                _value(axis, "peak_torque_N_m", ".1f"),
+                _value(axis, "peak_speed_rad_per_s", ".4f"),
+                f"{PERCENT * one['valve_opening_max']:.1f}",
+                f"{MS * one['valve_at_rated_current_s']:.0f}",
+                Cell(f"{cavitated:.1f}" if cavitated else "-", "warn" if cavitated else ""),
+            ]
+        )
+    return rows
+
+
+def oil_words(shown: View) -> str:
+    """What became of the supply and of the oil, in a sentence; empty without hydraulic axes."""
+    numbers = shown.result.summary.get("hydraulics")
+    if not numbers:
+        return ""
+    low, high = (BAR * numbers[f"supply_pressure_{end}_Pa"] for end in ("min", "max"))
+    supply = (
+        f"Supply {low:.1f} to {high:.1f} bar" if high - low > 0.05 else f"Supply constant at {high:.1f} bar"
+    )
+    relief = LITRES_PER_MINUTE * numbers["relief_flow_max_m3_per_s"]
+    text = f"{supply}; {GRAMS * numbers['from_supply_kg']:.1f} g of oil from it"
+    text += f", at most {relief:.2f} L/min over the relief valve" if relief else ""
+    return f"{text}; {abs(numbers['mass_error_relative']):.0e} of the oil moved is unaccounted for."
 
 
 def _value(axis: dict[str, Any], key: str, pattern: str, factor: float = 1.0) -> str:

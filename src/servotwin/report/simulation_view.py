@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.description.drive_data import DriveData, drive_of
+from servotwin.description.hydraulic_data import valve_envelopes
 from servotwin.description.schema import RobotDescription
 from servotwin.mechanism.model import Array
 from servotwin.motion.motor_limits import DriveLimits, drive_limits
@@ -72,6 +73,10 @@ class View:
         angle, first = self.motor_signal(name, "angle_rad"), self.motor_signal(name, "speed_rad_per_s")[:1]
         return np.concatenate([first, np.diff(angle) / np.diff(self.t)])
 
+    def is_hydraulic(self, name: str) -> bool:
+        """True if a servovalve moves this axis."""
+        return f"motor_{name}_pressure_a_Pa" in self.result.signals
+
     def has_temperature(self, name: str) -> bool:
         """True if a motor has thermal data, without which nobody knows its temperature."""
         return f"motor_{name}_winding_temperature_degC" in self.result.signals
@@ -110,7 +115,7 @@ class View:
         motor, limit = self.motor(name), self.current_limit(name)
         if limit is not None:
             motor = replace(motor, ratings=replace(motor.ratings, current_limit=limit))
-        return drive_limits([motor], self.truth.power)
+        return drive_limits([motor], self.truth.power, valve_envelopes(self.truth))
 
     def peak_rating(self, name: str) -> float | None:
         """Torque that motor and drive give at most [N m]."""

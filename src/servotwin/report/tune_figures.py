@@ -34,13 +34,15 @@ def bode(tuning: AxisTuning) -> go.Figure:
     for k, name in enumerate(LOOPS):
         for load in ("lightest", "heaviest"):
             loop: Loop = getattr(tuning.case(load).loops, name)
+            if not np.abs(loop.open).any():  # a valve without pressure feedback
+                continue
             pick = np.unique(np.linspace(0, len(loop.w) - 1, POINTS).astype(int))
             w, response = loop.w[pick], loop.open[pick]
             style = {"color": COLOURS[k], "width": 2, "dash": DASHES[load]}
             shared: dict[str, Any] = {"legendgroup": f"{name} {load}", "line": style, "mode": "lines"}
             phase = _phase(loop)[pick]
             figure.add_trace(
-                _line(w, 20.0 * np.log10(np.abs(response)), f"{name}, {load}", "%{y:.1f} dB", **shared)
+                _line(w, 20.0 * np.log10(np.abs(response)), f"{loop.name}, {load}", "%{y:.1f} dB", **shared)
             )
             figure.add_trace(
                 _line(w, phase, f"{name}, {load}", "%{y:.0f} deg", yaxis="y2", showlegend=False, **shared)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from servotwin import __version__
 from servotwin.control.tuning.gains import Gains, float_gains
-from servotwin.control.tuning.loop_warnings import LOWEST_PHASE_MARGIN
+from servotwin.control.tuning.loop_warnings import LOWEST_PHASE_MARGIN, RUNNING
 from servotwin.control.tuning.loops import Loop
 from servotwin.description.display import DEG, MS
 from servotwin.design.tuning import AxisTuning, Case, Tuning
@@ -85,6 +85,7 @@ def _axis_data(axis: AxisTuning, keys: list[str]) -> dict[str, Any]:
     return {
         "motor": axis.motor,
         "gains": {unit_key(name, GAIN_UNITS[name]): value for name, value in asdict(axis.gains).items()},
+        "valve": _valve_data(axis),
         "integers_over_256": asdict(axis.integers) if axis.integers is not None else None,
         "level": axis.level,
         "speed_period_s": axis.timing.T_speed,
@@ -106,6 +107,20 @@ def _axis_data(axis: AxisTuning, keys: list[str]) -> dict[str, Any]:
             }
             for case in axis.cases
         ],
+    }
+
+
+def _valve_data(axis: AxisTuning) -> dict[str, Any] | None:
+    valve = axis.valve
+    if valve is None:
+        return None
+    return {
+        "current_per_speed_A_s_per_m": valve.flow_share,
+        "pressure_gain_A_per_Pa": valve.pressure_gain,
+        "pressure_corner_rad_per_s": valve.pressure_corner,
+        "natural_frequency_rad_per_s": valve.natural_frequency,
+        "damping": valve.damping,
+        "flow_gain_m3_per_s_A": valve.flow_gain,
     }
 
 
@@ -150,7 +165,7 @@ def _pose(tuning: Tuning) -> str:
 def _overview(page: Page, tuning: Tuning) -> None:
     loops = [(axis, case, loop) for axis in tuning.axes for case in axis.cases for loop in case.loops.all]
     cards = []
-    for name in ("current", "speed", "position"):
+    for name in (name for name in RUNNING if any(item[2].name == name for item in loops)):
         axis, case, loop = min(
             (item for item in loops if item[2].name == name),
             key=lambda item: (item[2].stable, _or_infinite(item[2].phase_margin)),
@@ -186,6 +201,7 @@ def _gains(page: Page, tuning: Tuning) -> None:
     columns = ["axis", *(f"{name.replace('_', ' ')} [{plain_unit(GAIN_UNITS[name])}]" for name in _SHOWN)]
     rows = [[axis.motor, *(f"{getattr(axis.gains, name):.4g}" for name in _SHOWN)] for axis in tuning.axes]
     page.table(columns, rows)
+    _valves(page, tuning)
     _commands(page, tuning)
     fixed = [axis for axis in tuning.axes if axis.integers is not None]
     if not fixed:
@@ -197,6 +213,30 @@ def _gains(page: Page, tuning: Tuning) -> None:
         "An integer that is more than 5 % away from its gain is marked."
     )
     page.table(["axis", *(name.replace("_", " ") for name in _SHOWN)], [_integer_row(axis) for axis in fixed])
+
+
+def _valves(page: Page, tuning: Tuning) -> None:
+    """The linear model of every hydraulic axis, and what its driver does besides the loops."""
+    valves = [(axis.motor, axis.valve) for axis in tuning.axes if axis.valve is not None]
+    if not valves:
+        return
+    page.paragraph(
+        "Servovalves: 1 rad of a cylinder is 1 m, and the innermost loop is that of the pressure feedback; without one "
+        "it has no margins. The commanded speed goes to the valve at once; what the gains above add is a correction."
+    )
+    columns = [
+        "axis", "current per speed [A s/m]", "pressure feedback [mA/bar]", "corner [rad/s]",
+        "oil and load [rad/s]", "damping", "flow gain K_q [L/(min mA)]", "valve [rad/s]",
+    ]  # fmt: skip
+    rows = [
+        [
+            motor, f"{valve.flow_share:.4g}", f"{1e8 * valve.pressure_gain:.4g}", f"{valve.pressure_corner:.4g}",
+            f"{valve.natural_frequency:.4g}", f"{valve.damping:.3g}", f"{60.0 * valve.flow_gain:.4g}",
+            f"{valve.valve_frequency:.4g}",
+        ]
+        for motor, valve in valves
+    ]  # fmt: skip
+    page.table(columns, rows)
 
 
 def _commands(page: Page, tuning: Tuning) -> None:
@@ -275,9 +315,11 @@ def _axis(page: Page, axis: AxisTuning) -> None:
     page.figures(
         [
             Figure(draw.steps(axis, name), f"Step of the {name} reference")
-            for name in ("current", "speed", "position")
+            for name in (
+                ("speed", "position") if axis.valve is not None else ("current", "speed", "position")
+            )
         ],
-        columns=3,
+        columns=2 if axis.valve is not None else 3,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from servotwin.description.display import US
 from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.arguments import position_text
 from servotwin.robot.robot import Robot
@@ -20,6 +21,7 @@ from servotwin.simulation.plant.start import Start
 from servotwin.simulation.plant.status import DIVERGED, LAW_NOT_A_NUMBER, LAW_WANTED, RUNNING, SINGULAR
 from servotwin.simulation.preflight.advice import coarse_steps
 from servotwin.simulation.results.energy import account, balance_warnings
+from servotwin.simulation.results.hydraulics import hydraulic_summary, hydraulic_warnings
 from servotwin.simulation.results.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
 from servotwin.simulation.results.motion_log import CommandedMotion, make_log
 from servotwin.simulation.results.repeatability import visit_summary
@@ -115,6 +117,12 @@ def failure_text(run: Run) -> str:
             f"{name}: stopped at {at:.6g} s: {run.plant.name} came to a singular position ({joints}), where the "
             "actuated joints no longer determine the passive ones; keep the motion away from it"
         )
+    fastest = float(run.machine.world["scratch"]["fastest"][0])
+    if fastest > 0.0:
+        return (
+            f"{name}: stalled at {at:.6g} s: oil that changes within {US / fastest:.3g} us needs too many steps; look "
+            "at dead_volume and laminar_drop of the hydraulic axes, or take a shorter current_period"
+        )
     return (
         f"{name}: stalled at {at:.6g} s: too many events in one PWM interval; look at friction, stiffness and play, or "
         "raise solver.steps"
@@ -154,12 +162,14 @@ def collect(
     events: tuple[RunEvent, ...] = events_of(axes, happened)
     energy = account(machine, plant, run.stored_before)
     bus = bus_summary(machine, energy["brake_resistor_J"], now)
+    hydraulics = hydraulic_summary(machine, motors)
     warnings = [*run.warnings, *machine.started.warnings, *limit_warnings(axes)]
     if run.status != DIVERGED:  # which leaves all limits behind
         power = scenario.plant_description.power
         warnings += excess_warnings(axes)
         warnings += bus_warnings(bus, highest_voltage(power)[1] if power is not None else "")
         warnings += balance_warnings(energy, scenario.solver)
+        warnings += hydraulic_warnings(hydraulics)
     summary = {
         "scenario": scenario.name,
         "title": scenario.title,
@@ -178,6 +188,7 @@ def collect(
         "repeatability": repeatability,
         "energy": energy,
         "bus": bus,
+        "hydraulics": hydraulics,
         "axes": axes,
         "warnings": warnings,
         "intervals_per_current_period_max": int(machine.world["state"]["intervals_max"][0]),

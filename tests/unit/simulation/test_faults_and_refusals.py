@@ -240,7 +240,7 @@ def test_incomplete_or_inconsistent_electronics(
             {key: value for key, value in small.PMSM.items() if key != "pole_pairs"},
             ["axes.A.motor.pole_pairs"],
         ),
-        ({**DC, "kind": "hydraulic"}, ["axes.A.motor.kind", "hydraulic"]),
+        ({**DC, "kind": "hydraulic"}, ["axes.A.motor.valve", "missing", "hydraulic"]),
     ],
 )
 def test_motor_data_that_a_simulation_needs(tmp_path: Path, motor: dict[str, Any], words: list[str]) -> None:

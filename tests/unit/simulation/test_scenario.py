@@ -398,7 +398,7 @@ def test_override_that_cannot_be_accepted_says_why(
     [
         (
             "scara-full-rang",
-            "no scenario 'scara-full-rang'; expected a .yaml file or one of double-pendulum-swing",
+            "no scenario 'scara-full-rang'; expected a .yaml file or one of daiv-1-lift",
         ),
         ("missing.yaml", "missing.yaml: no such file; expected a scenario file"),
         ("folder/x.txt", "folder/x.txt: not a scenario file; expected .yaml or .yml"),

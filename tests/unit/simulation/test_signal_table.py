@@ -31,12 +31,18 @@ MOTORS = {
         "current_limit": "20 A",
     },
     "ideal without constant": {"kind": "ideal", "rotor_inertia": "1e-4 kg*m^2"},
+    "hydraulic": {
+        "kind": "hydraulic",
+        "valve": {"rated_flow": "3.8 L/min", "rated_current": "40 mA", "natural_frequency": "120 Hz"},
+        "hydraulic_motor": {"displacement": "2e-6 m^3/rad", "dead_volume": "10 cm^3"},
+    },
 }
 MOVE = {"move": [{"to": {"A": "0.1 rad"}, "dwell": "0.02 s"}], "solver": {"pwm": "averaged"}}
 
 
 def prepared(folder: Path, motor: str, law: Any = None) -> Run:
-    robot = small.robot(axes={"A": small.axis(motor=MOTORS[motor])})
+    supply = {"hydraulics": {"supply_pressure": "70 bar"}}
+    robot = small.robot(supply, axes={"A": small.axis(motor=MOTORS[motor])})
     return small.prepared(folder, robot, MOVE, law)
 
 

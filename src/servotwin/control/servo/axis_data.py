@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 
 from servotwin.control.tuning.gains import GAIN_ONE, Gains, Scaling, axis_gains, fixed_gains, gain_units
 from servotwin.control.tuning.sampled import Array, AxisModel, Timing
+from servotwin.control.tuning.valve import ValveModel, pressure_feedback, valve_gains
 from servotwin.description.drive_data import DriveData, drive_of, drives_of
+from servotwin.description.hydraulic_data import valve_data
 from servotwin.description.motors import required_current_limit, required_drive, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import Controller, RobotDescription
@@ -73,14 +75,39 @@ def axis_model(drive: DriveData, J: float) -> AxisModel:
     )
 
 
-def axis_models(description: RobotDescription, J: Array) -> list[AxisModel]:
+def valve_model(description: RobotDescription, drive: DriveData, J: float) -> ValveModel:
+    """A hydraulic axis that moves ``J`` [kg], with the pressure feedback of its driver."""
+    data, control = valve_data(description, drive), controller_of(description)
+
+    def linearised(mass: float) -> ValveModel:
+        linear = data.linear(mass)
+        weights = np.zeros(len(linear.A))
+        weights[-2:] = linear.weights
+        return ValveModel(
+            linear.A, linear.b, weights, 1.0 / data.speed_gain, mass, linear.natural_frequency, linear.damping,
+            data.axis.natural_frequency, data.axis.damping, linear.flow_gain, linear.area, drive.viscous_friction,
+            linearised,
+        )  # fmt: skip
+
+    model, stated = linearised(J), control.valve
+    gain, corner = pressure_feedback(model, timing_of(control, drive.name), stated.damping)
+    gain = gain if stated.pressure_gain is None else stated.pressure_gain
+    return replace(model, pressure_gain=gain, pressure_corner=stated.pressure_corner or corner)
+
+
+def axis_models(description: RobotDescription, J: Array) -> list[AxisModel | ValveModel]:
     """Every motor with its load: inertias J at the shafts (m,) [kg m2]."""
     drives = required_drives(description)
-    return [axis_model(drive, float(inertia)) for drive, inertia in zip(drives, J, strict=True)]
+    return [
+        valve_model(description, drive, float(inertia))
+        if drive.actuator.valve
+        else axis_model(drive, float(inertia))
+        for drive, inertia in zip(drives, J, strict=True)
+    ]
 
 
 def gains_of(
-    description: RobotDescription, motor: str, model: AxisModel, **bandwidths: float | None
+    description: RobotDescription, motor: str, model: AxisModel | ValveModel, **bandwidths: float | None
 ) -> Gains:
     """Gains of an axis: of the bandwidths, unless the file states them under ``controller.gains``.
 
@@ -91,14 +118,14 @@ def gains_of(
     controller = controller_of(description)
     asked = {key: value for key, value in bandwidths.items() if value is not None}
     names = ("current_bandwidth", "speed_bandwidth", "position_bandwidth")
-    designed = axis_gains(
-        model.R,
-        model.L,
-        model.torque_constant,
-        model.J,
-        integral_time=controller.speed_integral_time,
-        **{name: asked.get(name, getattr(controller, name)) for name in names},
-    )
+    wanted = {name: asked.get(name, getattr(controller, name)) for name in names}
+    integral_time = controller.speed_integral_time
+    if isinstance(model, ValveModel):
+        designed = valve_gains(model, integral_time=integral_time, **wanted)
+    else:
+        designed = axis_gains(
+            model.R, model.L, model.torque_constant, model.J, integral_time=integral_time, **wanted
+        )
     loops = {name.split("_")[0] for name in asked}
     stated = _stated_gains(description, motor)
     kept = {name: value for name, value in stated.items() if name.split("_")[0] not in loops}
@@ -178,7 +205,7 @@ def speed_limits(description: RobotDescription, qd_max: Array) -> Array:
 
 def robot_gains(
     description: RobotDescription, J: Array, **bandwidths: float | None
-) -> list[tuple[AxisModel, Gains]]:
+) -> list[tuple[AxisModel | ValveModel, Gains]]:
     """Model and gains of every motor, from inertias J at the shafts (m,) [kg m2]."""
     return [
         (model, gains_of(description, drive.name, model, **bandwidths))

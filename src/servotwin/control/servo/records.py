@@ -83,6 +83,11 @@ _REALS = (
     "i_max w_max u_max counts_per_rad J_hat K_hat f_hat L_d_hat L_q_hat psi_hat pole_pairs_hat filter "
     # current at the full scale of its sensor, as the controller believes; 0: none is known
     "current_range_hat "
+    # of a valve (eq:valve-loop): current per commanded speed; pressure feedback, part of a new load pressure that its
+    # slow part takes; areas over their mean; pressures that drive forward and backward, and their mean; overlap that
+    # is jumped over [A]; its largest current; load pressure, and its slow part
+    "flow_share K_pressure slow_part area_a_hat area_b_hat head_forward head_backward head overlap valve_max "
+    "p_load p_slow "
     # feed-forward shares
     "share_velocity share_acceleration "
     # voltage of the speed command that means w_max

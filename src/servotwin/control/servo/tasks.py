@@ -26,6 +26,7 @@ from servotwin.control.servo.servo_driver import (
     speed_loop,
 )
 from servotwin.control.servo.state_feedback import state_feedback
+from servotwin.control.servo.valve_loop import valve_current, watch_load_pressure
 
 NANO = 1e-9
 SQRT3 = math.sqrt(3.0)
@@ -266,6 +267,8 @@ def close_speed_loop(axis: Any, w_ref: float, T: float) -> None:
     """PI speed loop, wherever it runs."""
     axis.w_ref = w_ref
     axis.saturation &= ~AT_CURRENT
+    if axis.inner == VALVE and axis.flow_share > 0.0:
+        axis.i_feedforward = axis.flow_share * w_ref  # eq:valve-loop
     speed_loop(axis, T)
 
 
@@ -328,12 +331,10 @@ def phases_loop(servo: Any, axis: Any, feedback: Any, j: int, T: float) -> tuple
 
 @helper
 def valve_loop(axis: Any, feedback: Any, j: int) -> float:
-    """Current of a servovalve [A]: what the loop above asks for, within its limit, which the loop above keeps.
-
-    A loop around the pressures ``feedback.pressure_a``, ``pressure_b`` of the chambers belongs here.
-    """
+    """Current of a servovalve [A]: what the loop above asks for, the load and its swing taken into account."""
     axis.i_meas = feedback.current_a[j]
-    return axis.i_ref  # type: ignore[no-any-return]
+    watch_load_pressure(axis, feedback.pressure_a[j], feedback.pressure_b[j])
+    return valve_current(axis)
 
 
 @helper

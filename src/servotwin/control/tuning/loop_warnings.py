@@ -10,11 +10,13 @@ from itertools import pairwise
 from servotwin.control.tuning.gains import Gains
 from servotwin.control.tuning.loops import AxisLoops, Loop, axis_loops
 from servotwin.control.tuning.sampled import AxisModel, Timing
+from servotwin.control.tuning.valve import ValveModel
 from servotwin.description.display import DEG
 
 LOWEST_PHASE_MARGIN = math.radians(30.0)
 NESTING = 3.0  # an inner loop should cross over this many times faster than the one around it
 SHOWN = 12  # axes that a line names
+RUNNING = ("current", "pressure", "speed", "position")
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,11 @@ class LoopWarning:
 
 def check_loops(
     axis: str,
-    model: AxisModel,
+    model: AxisModel | ValveModel,
     gains: Gains,
     timing: Timing,
     where: str = "",
-    running: Sequence[str] = ("current", "speed", "position"),
+    running: Sequence[str] = RUNNING,
 ) -> list[LoopWarning]:
     """Warnings about loops that oscillate, nearly do, or do not nest; [] if all is well.
 
@@ -50,7 +52,7 @@ def loop_warnings(
     axis: str,
     loops: AxisLoops,
     where: str = "",
-    running: Sequence[str] = ("current", "speed", "position"),
+    running: Sequence[str] = RUNNING,
 ) -> list[LoopWarning]:
     """The warnings of ``check_loops`` for loops that are at hand."""
     place = f"axis {axis}, {where}, " if where else f"axis {axis}, "
@@ -66,7 +68,10 @@ def loop_warnings(
             wanted = f"{DEG * LOWEST_PHASE_MARGIN:.0f} deg"
             text = f"{place}{loop.name} loop: {margin}; expected at least {wanted}"
             found.append(LoopWarning(f"{loop.name} loop: phase margin below {wanted}", axis, text, -phase))
-    for inner, outer in pairwise(judged):
+    valve = (
+        loops.current.name == "pressure"
+    )  # what is commanded goes to a valve at once, past the loops inside
+    for inner, outer in pairwise(() if valve else judged):
         if not inner.stable or inner.crossover is None or outer.crossover is None:
             continue
         times = inner.crossover / outer.crossover

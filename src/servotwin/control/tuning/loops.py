@@ -29,6 +29,7 @@ from servotwin.control.tuning.sampled import (
     with_speed_sensor,
 )
 from servotwin.control.tuning.step_response import largest_pole
+from servotwin.control.tuning.valve import ValveModel, damped_valve, sampled_valve
 from servotwin.errors import InputError
 
 POINTS = 700  # of a frequency response
@@ -40,7 +41,7 @@ _ON_CIRCLE = 1e-6  # an angle that drifts is a pole at 1, up to rounding
 class Loop:
     """One loop cut open: its frequency response, its margins, and whether it is stable when closed."""
 
-    name: str  # current, speed or position
+    name: str  # current (of a valve: pressure), speed or position
     w: Array  # (k,) [rad/s], up to the Nyquist frequency
     open: Complex  # (k,) open loop
     crossover: float | None  # highest frequency of gain one [rad/s]
@@ -58,7 +59,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class AxisLoops:
-    """The three loops of one axis."""
+    """The three loops of one axis; the innermost one of a valve is that of its pressure feedback."""
 
     current: Loop
     speed: Loop
@@ -70,12 +71,14 @@ class AxisLoops:
         return self.current, self.speed, self.position
 
 
-def axis_loops(model: AxisModel, gains: Gains, timing: Timing) -> AxisLoops:
+def axis_loops(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> AxisLoops:
     """All three loops of an axis with given gains; InputError for data whose loops overflow all numbers."""
     try:
         with np.errstate(all="ignore"):
             return _axis_loops(model, gains, timing)
     except (np.linalg.LinAlgError, OverflowError, ZeroDivisionError):
+        if isinstance(model, ValveModel):
+            raise InputError("loops of a valve that cannot be computed; expected data of a machine") from None
         raise InputError(
             f"loops that cannot be computed: torque constant {model.torque_constant:.3g} N m/A, "
             f"resistance {model.R:.3g} ohm, inductance {model.L:.3g} H, inertia {model.J:.3g} kg m2 at the motor; "
@@ -83,14 +86,20 @@ def axis_loops(model: AxisModel, gains: Gains, timing: Timing) -> AxisLoops:
         ) from None
 
 
-def _axis_loops(model: AxisModel, gains: Gains, timing: Timing) -> AxisLoops:
-    winding = sampled_axis(model, timing.T_current)
+def _axis_loops(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> AxisLoops:
     shaft = speed_plant(model, gains, timing)
-    current = _sampled_loop(
-        "current", winding, gains.current_proportional, gains.current_integral, timing.current_delay
-    )
+    if isinstance(model, ValveModel):
+        oil = sampled_valve(model, timing.T_current)
+        current = _sampled_loop("pressure", oil, model.pressure_gain, 0.0, timing.current_delay)
+    else:
+        winding = sampled_axis(model, timing.T_current)
+        current = _sampled_loop(
+            "current", winding, gains.current_proportional, gains.current_integral, timing.current_delay
+        )
     speed = _sampled_loop("speed", shaft, gains.speed_proportional, gains.speed_integral, timing.speed_delay)
-    position = _position_loop(shaft, gains, timing, stable=largest_pole(model, gains, timing) < 1.0)
+    position = _position_loop(
+        shaft, gains, timing, stable=largest_pole(model, gains, timing) < 1.0, ahead=model.flow_share
+    )
     return AxisLoops(current, _around(current, speed), _around(speed, _around(current, position)))
 
 
@@ -99,8 +108,10 @@ def _around(inner: Loop, outer: Loop) -> Loop:
     return outer if inner.stable else replace(outer, phase_margin=None, margin_at=None, gain_margin=None)
 
 
-def speed_plant(model: AxisModel, gains: Gains, timing: Timing) -> Sampled:
+def speed_plant(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> Sampled:
     """What the speed controller sees: current command in, measured speed out, once per speed period."""
+    if isinstance(model, ValveModel):
+        return with_speed_sensor(lifted(damped_valve(model, timing), timing.speed_ratio), timing)
     winding = sampled_axis(model, timing.T_current)
     current_loop = closed(winding, gains.current_proportional, gains.current_integral, timing.current_delay)
     return with_speed_sensor(lifted(current_loop, timing.speed_ratio), timing)
@@ -119,7 +130,7 @@ def _sampled_loop(name: str, plant: Sampled, K_p: float, K_i: float, delay: int)
     return _loop(name, _frequencies(plant.T, plant), response, _stable(closed(plant, K_p, K_i, delay)))
 
 
-def _position_loop(shaft: Sampled, gains: Gains, timing: Timing, *, stable: bool) -> Loop:
+def _position_loop(shaft: Sampled, gains: Gains, timing: Timing, *, stable: bool, ahead: float) -> Loop:
     r"""The position loop around the closed speed loop.
 
     .. math:: L_x(j\omega) = C_x(e^{j\omega T_x}) \cdot
@@ -129,7 +140,7 @@ def _position_loop(shaft: Sampled, gains: Gains, timing: Timing, *, stable: bool
     lambda_k: age of the speed command at the k-th sample of the speed loop,
     over the time after which the two clocks meet again.
     """
-    speed_loop = closed(shaft, gains.speed_proportional, gains.speed_integral, timing.speed_delay)
+    speed_loop = closed(shaft, gains.speed_proportional, gains.speed_integral, timing.speed_delay, ahead)
     angle, ages = speed_loop.watching(ANGLE), command_ages(timing)
 
     def response(w: Array) -> Complex:

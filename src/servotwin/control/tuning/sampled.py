@@ -9,7 +9,7 @@ first, whatever is appended behind them. Theory: docs/theory/servo-loops.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,15 @@ class AxisModel:
     def J(self) -> float:
         """Rotor and load together [kg m2]."""
         return self.J_m + self.J_load
+
+    @property
+    def flow_share(self) -> float:
+        """Current per commanded speed: none, it is a torque that a motor takes its current for."""
+        return 0.0
+
+    def with_load(self, J: float) -> AxisModel:
+        """The same motor with another inertia of rotor and load [kg m2]."""
+        return replace(self, J_load=max(J - self.J_m, 0.0))
 
 
 @dataclass(frozen=True)
@@ -168,12 +177,12 @@ def sampled_axis(model: AxisModel, T: float) -> Sampled:
     return Sampled(step[:n, :n], step[:n, n], np.eye(n)[CURRENT], T)
 
 
-def closed(plant: Sampled, K_p: float, K_i: float, delay: int = 0) -> Sampled:
+def closed(plant: Sampled, K_p: float, K_i: float, delay: int = 0, ahead: float = 0.0) -> Sampled:
     r"""The plant in a loop with a PI controller; the input is the reference.
 
     .. math:: u_k = K_p e_k + K_i x_k, \quad x_{k+1} = x_k + T e_k        (eq:sampled-pi)
 
-    The command acts ``delay`` periods after the sample it was computed from.
+    The command acts ``delay`` periods after the sample it was computed from; ``ahead`` times the reference is in it.
     Appended states: the integrator, then the waiting commands, oldest first.
     """
     n, T = len(plant.A), plant.T
@@ -185,12 +194,12 @@ def closed(plant: Sampled, K_p: float, K_i: float, delay: int = 0) -> Sampled:
     command[:n], command[n] = -K_p * plant.C, K_i
     if delay == 0:
         A[:n] += np.outer(plant.B, command)
-        B[:n] = K_p * plant.B
+        B[:n] = (K_p + ahead) * plant.B
     else:
         A[:n, n + 1] = plant.B
         for k in range(n + 1, size - 1):
             A[k, k + 1] = 1.0
-        A[size - 1], B[size - 1] = command, K_p
+        A[size - 1], B[size - 1] = command, K_p + ahead
     return Sampled(A, B, np.append(plant.C, np.zeros(1 + delay)), T)
 
 

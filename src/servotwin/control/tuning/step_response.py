@@ -15,7 +15,17 @@ from itertools import pairwise
 import numpy as np
 
 from servotwin.control.tuning.gains import Gains
-from servotwin.control.tuning.sampled import ANGLE, CURRENT, SPEED, Array, AxisModel, Timing, sampled_axis
+from servotwin.control.tuning.sampled import (
+    ANGLE,
+    CURRENT,
+    SPEED,
+    Array,
+    AxisModel,
+    Sampled,
+    Timing,
+    sampled_axis,
+)
+from servotwin.control.tuning.valve import ValveModel, sampled_valve
 from servotwin.errors import InputError
 
 LEVELS = ("current", "speed", "position")
@@ -87,9 +97,9 @@ class AxisRun:
         return times.astype(np.float64), values
 
 
-def axis_run(model: AxisModel, gains: Gains, timing: Timing) -> AxisRun:
+def axis_run(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> AxisRun:
     """The maps of an axis with its gains and clocks."""
-    plant = sampled_axis(model, timing.T_current)
+    plant = _plant(model, timing.T_current)
     n = len(plant.A)
     names = ["current_sum", "angle_before", "speed_filtered", "i_ref", "speed_sum", "w_ref", "axis_sum"]
     names += [f"u_{k}" for k in range(timing.current_delay)]
@@ -98,10 +108,17 @@ def axis_run(model: AxisModel, gains: Gains, timing: Timing) -> AxisRun:
     unit = np.eye(n + len(at))
 
     def controller(
-        error: Array, total: str, K_p: float, K_i: float, T: float, wait: str, delay: int
+        error: Array,
+        total: str,
+        K_p: float,
+        K_i: float,
+        T: float,
+        wait: str,
+        delay: int,
+        ahead: Array | float = 0.0,
     ) -> tuple[Array, dict[int, Array]]:
-        """Command that acts now, and what else the sample changes (eq:sampled-pi)."""
-        command = K_p * error + K_i * unit[at[total]]
+        """Command that acts now, with ``ahead`` in it, and what else the sample changes (eq:sampled-pi)."""
+        command = K_p * error + K_i * unit[at[total]] + ahead
         rows = {at[total]: unit[at[total]] + T * error}
         line = [unit[at[f"{wait}_{k}"]] for k in range(delay)] + [command]
         rows |= {at[f"{wait}_{k}"]: line[k + 1] for k in range(delay)}
@@ -115,7 +132,13 @@ def axis_run(model: AxisModel, gains: Gains, timing: Timing) -> AxisRun:
 
     e_i = unit[at["i_ref"]] - unit[CURRENT]
     K = gains.current_proportional, gains.current_integral
-    u, rows_i = controller(e_i, "current_sum", *K, timing.T_current, "u", timing.current_delay)
+    given: Array | float = 0.0
+    if isinstance(
+        model, ValveModel
+    ):  # the amplifier of the valve gives what is asked for, less the pressure feedback
+        e_i, K = plant.C @ unit[:n], (-model.pressure_gain, 0.0)
+        given = unit[at["i_ref"]]
+    u, rows_i = controller(e_i, "current_sum", *K, timing.T_current, "u", timing.current_delay, given)
     flow = plant.A @ unit[:n] + np.outer(plant.B, u)
     rows_i |= {k: flow[k] for k in range(n)}
 
@@ -124,7 +147,8 @@ def axis_run(model: AxisModel, gains: Gains, timing: Timing) -> AxisRun:
     w_meas = (1.0 - a) * counted + a * unit[at["speed_filtered"]]
     K = gains.speed_proportional, gains.speed_integral
     e_w = unit[at["w_ref"]] - w_meas
-    i_ref, rows_w = controller(e_w, "speed_sum", *K, timing.T_speed, "i", timing.speed_delay)
+    ahead = model.flow_share * unit[at["w_ref"]]
+    i_ref, rows_w = controller(e_w, "speed_sum", *K, timing.T_speed, "i", timing.speed_delay, ahead)
     rows_w |= {at["i_ref"]: i_ref, at["angle_before"]: unit[ANGLE], at["speed_filtered"]: w_meas}
 
     e_x = unit[at["theta_ref"]] - unit[ANGLE]
@@ -135,7 +159,11 @@ def axis_run(model: AxisModel, gains: Gains, timing: Timing) -> AxisRun:
     return AxisRun(tick(rows_x), tick(rows_w), tick(rows_i), timing, reference)
 
 
-def largest_pole(model: AxisModel, gains: Gains, timing: Timing) -> float:
+def _plant(model: AxisModel | ValveModel, T: float) -> Sampled:
+    return sampled_valve(model, T) if isinstance(model, ValveModel) else sampled_axis(model, T)
+
+
+def largest_pole(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> float:
     """Growth of the slowest-dying motion of the closed position loop over one beat of the clocks; < 1 dies.
 
     The reference and sums that no gain uses are left out: they stay by themselves.
@@ -143,7 +171,7 @@ def largest_pole(model: AxisModel, gains: Gains, timing: Timing) -> float:
     run = axis_run(model, gains, timing)
     beat = run.beat()[:-1, :-1]
     idle = {
-        len(sampled_axis(model, timing.T_current).A) + k
+        len(_plant(model, timing.T_current).A) + k
         for k, gain in ((0, gains.current_integral), (4, gains.speed_integral), (6, gains.position_integral))
         if gain == 0.0
     }

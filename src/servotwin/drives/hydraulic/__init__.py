@@ -1,7 +1,29 @@
-"""An electrohydraulic axis: described, and counted in equations; its own model is not simulated yet."""
+"""An electrohydraulic axis: a servovalve with a cylinder or a hydraulic motor, fed by a supply that axes share."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from servotwin.drives.kind import ActuatorKind, Feed
 
-HYDRAULIC = ActuatorKind(name="hydraulic", code=-1, feed=Feed.COMMAND, driver="hydraulic", simulated=False)
+
+def _problem(motor: Any) -> tuple[str, str] | None:
+    if (motor.cylinder is None) == (motor.hydraulic_motor is None):
+        given = "missing" if motor.cylinder is None else "stated beside a hydraulic_motor"
+        return "cylinder", f"{given}: 'hydraulic' needs one of cylinder and hydraulic_motor"
+    return None
+
+
+HYDRAULIC = ActuatorKind(
+    name="hydraulic",
+    code=5,
+    feed=Feed.VALVE,
+    needed=("valve",),
+    states=("spool", "spool_speed", "pressure_a", "pressure_b"),
+    problem=_problem,
+    driver="hydraulic",
+    exact=False,
+    meant=(
+        (("electrohydraulic", "servovalve", "cylinder"), "; a servovalve with its cylinder is 'hydraulic'"),
+    ),
+)

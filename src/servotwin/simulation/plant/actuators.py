@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from servotwin.compiled.jit import helper
+from servotwin.compiled.jit import helper, part
 from servotwin.compiled.native_calls import call_actuator
 from servotwin.drives.dc import DC as DC_KIND
 from servotwin.drives.dc.model import dc_rates, dc_speed_gain, dc_window_interval
@@ -19,6 +19,8 @@ from servotwin.drives.dc_reduced.model import (
     dc_reduced_speed_gain,
     dc_reduced_window_interval,
 )
+from servotwin.drives.hydraulic import HYDRAULIC as HYDRAULIC_KIND
+from servotwin.drives.hydraulic.model import PRESSURE_A, PRESSURE_B, SPOOL, axis_rates, relief_flow
 from servotwin.drives.kind import Feed
 from servotwin.drives.own import CODE, EFFORT, LOSS, POWER
 from servotwin.drives.pmsm import PMSM as PMSM_KIND
@@ -26,6 +28,7 @@ from servotwin.drives.pmsm.interval import pmsm_interval
 from servotwin.drives.pmsm.model import pmsm_rates, pmsm_speed_gain, pmsm_torque, stator_currents
 
 DC, DC_REDUCED, PMSM, OWN = DC_KIND.code, DC_REDUCED_KIND.code, PMSM_KIND.code, CODE
+HYDRAULIC = HYDRAULIC_KIND.code
 COMMAND, H_BRIDGE, THREE_PHASE = int(Feed.COMMAND), int(Feed.H_BRIDGE), int(Feed.THREE_PHASE)
 
 
@@ -42,6 +45,8 @@ def actuator_rates(
         return dc_reduced_rates(motor, u_bus, w)
     if motor.kind == OWN:
         return own_rates(world, motor, u_bus, theta, w, dz)
+    if motor.kind == HYDRAULIC:
+        return hydraulic_rates(world, motor, theta, w, y, dy, dz)
     tau = 0.0 if motor.open else motor.torque_command
     return tau, tau * w, 0.0, 0.0
 
@@ -62,6 +67,63 @@ def own_rates(
 
 
 @helper
+def hydraulic_rates(
+    world: Any, motor: Any, x: float, v: float, y: Any, dy: Any, dz: Any
+) -> tuple[float, float, float, float]:
+    """The same of a hydraulic axis; its energy comes from the hydraulic supply, whose integrals are its own."""
+    i = 0.0 if motor.open else motor.current_command
+    p_s = supply_pressure(world, y)
+    force, drawn, rate = axis_rates(
+        motor.hydraulic, world.supply, i, x, v, p_s, y, dy, motor.current_at, dz, motor.loss_at
+    )
+    if world.at_supply >= 0:
+        dy[world.at_supply] += drawn
+    world.scratch.fastest = max(world.scratch.fastest, rate)
+    return force, 0.0, 0.0, 0.0
+
+
+@helper
+def supply_pressure(world: Any, y: Any) -> float:
+    """Pressure of the hydraulic supply [Pa]."""
+    return y[world.at_supply] if world.at_supply >= 0 else world.supply.pressure  # type: ignore[no-any-return]
+
+
+@part
+def watch_pressures(world: Any, motors: Any) -> None:
+    """Extremes of pressures and openings at this instant."""
+    y, supply = world.state.y, world.supply
+    p_s = supply_pressure(world, y)
+    supply.p_low, supply.p_high = min(supply.p_low, p_s), max(supply.p_high, p_s)
+    supply.relief_peak = max(supply.relief_peak, relief_flow(supply, p_s))
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.kind != HYDRAULIC:
+            continue
+        axis, k = motor.hydraulic, motor.current_at
+        p_a, p_b = y[k + PRESSURE_A], y[k + PRESSURE_B]
+        axis.p_a_low, axis.p_a_high = min(axis.p_a_low, p_a), max(axis.p_a_high, p_a)
+        axis.p_b_low, axis.p_b_high = min(axis.p_b_low, p_b), max(axis.p_b_high, p_b)
+        axis.opening_peak = max(axis.opening_peak, abs(y[k + SPOOL]))
+
+
+@part
+def watch_hydraulics(world: Any, motors: Any, start: int) -> None:
+    """After a window since ``start`` [ns]: how long chambers were cavitated, and valves asked for all they have."""
+    y = world.state.y
+    for j in range(world.m):
+        motor = motors[j]
+        if motor.kind != HYDRAULIC:
+            continue
+        axis, k = motor.hydraulic, motor.current_at
+        if min(y[k + PRESSURE_A], y[k + PRESSURE_B]) < world.supply.cavitation:
+            if axis.cavitated_ns == 0:
+                axis.cavitated_from = start
+            axis.cavitated_ns += world.state.now - start
+        if not motor.open and abs(motor.current_command) >= axis.rated_current:
+            axis.limited_ns += world.state.now - start
+
+
+@helper
 def current_and_torque(motor: Any, u_bus: float, w: float, y: Any) -> tuple[float, float]:
     """Current [A] and torque [N m] at this instant; the current of a synchronous motor is its amplitude."""
     k = motor.current_at
@@ -69,7 +131,7 @@ def current_and_torque(motor: Any, u_bus: float, w: float, y: Any) -> tuple[floa
         return y[k], motor.K * y[k]
     if motor.kind == PMSM:
         return math.hypot(y[k], y[k + 1]), pmsm_torque(motor, y[k], y[k + 1])
-    if motor.kind == OWN:
+    if motor.kind in (OWN, HYDRAULIC):
         return 0.0 if motor.open else motor.current_command, motor.tau
     if motor.open:
         return 0.0, 0.0

@@ -128,7 +128,19 @@ def sensor_records(description: RobotDescription, limits: Sequence[float]) -> An
             records[j]["current_range"], records[j]["current_full_scale"] = span, sensor.range or 0.0
             records[j]["current_bits"] = sensor.bits if math.isfinite(span) else 0
             records[j]["current_offset"], records[j]["current_noise"] = sensor.offset, sensor.noise
+            fill_pressure_sensor(records[j], description)
     return records
+
+
+def fill_pressure_sensor(record: Any, description: RobotDescription) -> None:
+    """Sensors of the chambers; without a stated range they are made for the supply."""
+    controller, supply = description.controller, description.hydraulics
+    if controller is None or supply is None:
+        return
+    sensor = controller.pressure_sensor
+    record["pressure_range"] = sensor.range or RANGE_MARGIN * supply.supply_pressure
+    record["pressure_bits"] = sensor.bits
+    record["pressure_offset"], record["pressure_noise"] = sensor.offset, sensor.noise
 
 
 def power_record(

@@ -25,6 +25,7 @@ from servotwin.drives.records import (
     STOP,
     STUCK,
 )
+from servotwin.simulation.plant.actuators import watch_pressures
 from servotwin.simulation.plant.joint_friction import (
     joint_margin,
     release_joints,
@@ -48,9 +49,13 @@ from servotwin.simulation.windows.choice import select_window
 SLOWEST = 1e-9  # rad/s at the motor: slower than this is rest
 SHORTEST = 1e-12  # s: events closer than this are one
 FAR = 1e9  # from all events
-LARGEST = 1e6  # rad, rad/s, A: beyond, a run has diverged
+LARGEST = 1e6  # rad, rad/s, A: beyond, a run has diverged,
+LARGEST_PRESSURE = 1e12  # Pa, where there is oil
+LONGEST = 0.3  # of the time constants of hydraulic states: longest step of the methods of fixed step,
+LONGEST_ADAPTIVE = 2.0  # and of the adaptive one, which watches its error
 ROUNDING = 1e-6  # of a slope: what is left of the torques of a shaft that has just been let go
-MOST_ROUNDS = 400  # events and rejected steps in one interval
+MOST_ROUNDS = 400  # events and rejected steps in one interval,
+MOST_STEPS = 4000  # and steps that stiff oil takes
 
 
 @helper
@@ -61,6 +66,7 @@ def step(world: Any, power: Any, motors: Any, stops: Any, t: float, h: float) ->
     for i in range(world.n_z):
         scratch.z1[i] = state.z[i]
     stages = world.rk_n[which]
+    scratch.fastest = 0.0
     for s in range(stages):
         for i in range(world.n_y):
             scratch.ys[i] = state.y[i]
@@ -275,14 +281,19 @@ def speed(world: Any, motors: Any, y: Any, j: int) -> float:
 @helper
 def acceleration_in(world: Any, motor: Any, j: int, stage: int) -> float:
     """Acceleration of a motor in a stage of the last step."""
-    scratch = world.scratch
+    return acceleration_of(world, motor, j, world.scratch.k[stage])
+
+
+@helper
+def acceleration_of(world: Any, motor: Any, j: int, rates: Any) -> float:
+    """Acceleration of a motor by the rates of the state."""
     if motor.flexible >= 0:
-        return scratch.k[stage, world.at_w + motor.flexible]  # type: ignore[no-any-return]
+        return rates[world.at_w + motor.flexible]  # type: ignore[no-any-return]
     if world.diagonal:
-        return world.N[j, j] * scratch.k[stage, world.n_x + j]  # type: ignore[no-any-return]
+        return world.N[j, j] * rates[world.n_x + j]  # type: ignore[no-any-return]
     total = 0.0
     for i in range(world.n):
-        total += world.N[j, i] * scratch.k[stage, world.n_x + i]
+        total += world.N[j, i] * rates[world.n_x + i]
     return total
 
 
@@ -408,8 +419,9 @@ def impact(world: Any, motors: Any, stops: Any) -> None:
 @helper
 def finite(world: Any) -> bool:
     """False if a state has left all bounds."""
+    most = LARGEST_PRESSURE if world.supply.axes else LARGEST
     for i in range(world.n_y):
-        if not abs(world.scratch.y1[i]) < LARGEST:
+        if not abs(world.scratch.y1[i]) < most:
             return False
     return True
 
@@ -435,13 +447,19 @@ def event_steps(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
     inside, outside, looked = 0.0, 0.0, False
     regular = span if scratch.exact_currents else span / world.steps
     h = regular
+    most = LONGEST_ADAPTIVE if world.adaptive else LONGEST
+    most_rounds = (MOST_STEPS if world.supply.axes else MOST_ROUNDS) * world.steps
     while span - done > SHORTEST:
         rounds += 1
-        if rounds > MOST_ROUNDS * world.steps:
+        if rounds > most_rounds:
             state.status = STALLED if finite(world) else DIVERGED
             return
         h = min(h, span - done)
+        if h * scratch.fastest > most and not searching:
+            h = most / scratch.fastest
         error = step(world, power, motors, stops, t + done, h)
+        if h * scratch.fastest > 1.5 * most and not searching:  # oil that has become stiffer on the way
+            continue
         if world.adaptive and not searching and error > world.tolerance and h > SHORTEST:
             h *= max(0.2, 0.9 * (world.tolerance / error) ** 0.2)
             continue
@@ -473,7 +491,12 @@ def event_steps(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
                 h, looked = dip, True
                 continue
         looked = False
+        if world.runge_kutta and done == 0.0:
+            for i in range(world.n_y):
+                scratch.k_first[i] = scratch.k[0, i]
         accept(world)
+        if world.supply.axes:
+            watch_pressures(world, motors)
         state.error = max(state.error, error)
         done += h
         if beyond:

@@ -71,7 +71,7 @@ def run(
         world.state.now = end
         account_window(world, power, motors, stops, axes, logs, now)
         if end == world.record.log_next:
-            log_motion(world, log_out)
+            log_motion(world, motors, log_out)
         if end == world.record.row_next:
             record(world, motors, sensors, axes, logs, columns, rows_out)
     report_faults(world, motors, feedback)

@@ -14,10 +14,13 @@ from servotwin.control.servo.axis_data import bus_voltage_of, controller_of
 from servotwin.control.servo.records import InnerLoop
 from servotwin.control.servo.unit import ServoUnit
 from servotwin.description.checks import motor_names
+from servotwin.description.drive_data import STOP_MARGIN
 from servotwin.description.friction_data import joint_curves
 from servotwin.description.motors import current_limit, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
+from servotwin.drives.hydraulic import HYDRAULIC
+from servotwin.drives.hydraulic.model import PER_AXIS, PER_SUPPLY
 from servotwin.drives.kind import Feed
 from servotwin.drives.records import FREE, STOP, STUCK, zeros
 from servotwin.equations.derivation import Numbers
@@ -30,6 +33,12 @@ from servotwin.simulation.plant.drive_records import (
     motor_records,
     power_record,
     sensor_records,
+)
+from servotwin.simulation.plant.hydraulic_drives import (
+    HydraulicDrives,
+    attach_hydraulic,
+    fill_supply,
+    oil_content,
 )
 from servotwin.simulation.plant.limit_log import AXIS_LOG
 from servotwin.simulation.plant.loop import run
@@ -55,7 +64,6 @@ from servotwin.simulation.scenario.parts import Solver
 from servotwin.simulation.windows.choice import Method, Window, first_choice
 
 EDGE_STEPS = 2  # of the fast method between two edges, where a window goes from edge to edge
-STOP_MARGIN = 0.05  # end stops lie beyond the position limits by this part of the stroke
 OPEN_END = 1e9
 FIRST_LOG, LONGEST_LOG = (
     1 << 10,
@@ -83,6 +91,7 @@ class Machine:
     kept: list[Any] = field(default_factory=list)  # kernels whose addresses the records hold
     drives: SwitchedDrives = field(default_factory=SwitchedDrives)  # which are enabled, and brakes that close
     own: dict[int, OwnActuator] = field(default_factory=dict)  # actuators of the user's, by motor
+    hydraulic: HydraulicDrives = field(default_factory=HydraulicDrives)
     compile_s: float = 0.0  # spent on pieces that a run met on its way
     started: Started = field(init=False)  # how it began
     exchange: Callable[[ServoUnit], None] | None = None  # with a servo elsewhere
@@ -228,12 +237,14 @@ def build_machine(
         entries,
     )
     machine.own, machine.kept = own, [*machine.kept, *kept]
+    machine.hydraulic = attach_hydraulic(machine.motors, truth, plant)
     period = controller_of(belief).current_period_ns
     world["record"]["log_every"] = world["record"]["log_next"] = max(LOG_PERIOD // period, 1) * period
     lay_out_rows(machine)
     attach_drives(machine)
     attach_closure(machine, plant)
     machine.started = begin(machine, plant, model, start)
+    machine.hydraulic.oil_before = oil_content(machine)
     first_choice(machine)
     fill_schemes(machine, solver)
     attach_step(machine, plant)
@@ -343,6 +354,7 @@ def world_record(
     world = zeros(WORLD, 1)
     w = world[0]
     n, m = plant.mechanism.n_q, len(motors)
+    fill_supply(w["supply"], truth)
     if n > MAX_JOINTS or n_x > MAX_FREE:
         raise UnsupportedError(
             f"{plant.name}: {n} joints and {n_x - n} passive ones; a simulation has room for {MAX_JOINTS} joints and "
@@ -359,13 +371,13 @@ def world_record(
         at += width
     has_bus = truth.power is not None and truth.power.capacitance is not None
     w["at_bus"] = at if has_bus else -1
-    w["n_y"] = at + has_bus
-    synchronous, own = motors["feed"] == Feed.THREE_PHASE, motors["exact"] == 0
-    charges, losses = PER_MOTOR * m + PER_BUS, PER_MOTOR * m + PER_BUS + int(synchronous.sum())
-    w["n_z"] = losses + int(own.sum())
+    at += has_bus
+    w["at_supply"] = at if w["supply"]["has_state"] else -1
+    w["n_y"] = at + w["supply"]["has_state"]
+    synchronous = motors["feed"] == Feed.THREE_PHASE
+    charges = PER_MOTOR * m + PER_BUS
     motors["charge_at"] = np.where(synchronous, charges + np.cumsum(synchronous) - 1, -1)
-    motors["loss_at"] = np.where(own, losses + np.cumsum(own) - 1, -1)
-    w["runge_kutta"] = int(own.any())
+    place_losses(w, motors, charges + int(synchronous.sum()))
     w["state"]["u_bus"] = bus_voltage_of(truth)
     N = plant.mechanism.rotors.N
     w["diagonal"] = int(np.array_equal(N, np.diag(np.diag(N))))
@@ -385,6 +397,18 @@ def world_record(
     w["code"]["accel"], w["code"]["accel_data"] = entries[0].address, entries[0].data.ctypes.data
     w["code"]["motion"], w["code"]["motion_data"] = entries[1].address, entries[1].data.ctypes.data
     return world, list(entries)
+
+
+def place_losses(w: Any, motors: Any, at: int) -> None:
+    """Where the integrals of actuators stand that Runge-Kutta carries, from ``at`` on, and those of their supply."""
+    motors["loss_at"] = -1
+    for motor in motors:
+        if not motor["exact"]:
+            motor["loss_at"] = at
+            at += PER_AXIS if motor["kind"] == HYDRAULIC.code else 1
+    w["supply_z"] = at if w["supply"]["has_state"] else -1
+    w["n_z"] = at + (PER_SUPPLY if w["supply"]["has_state"] else 0)
+    w["runge_kutta"] = int((motors["exact"] == 0).any())
 
 
 def arm_entries(plant: Robot, motors: Any) -> tuple[Entry, Entry]:
@@ -462,6 +486,10 @@ def fill_schemes(machine: Machine, solver: Solver) -> None:
     brakes = (machine.motors["brake_torque"] > 0.0).any()
     method = "rk4" if solver.method == "fast" else solver.method
     window = "third" if world["choice"]["smooth"] and not brakes else "third-to-the-end"
+    if world["supply"][
+        "axes"
+    ]:  # steps as long as oil allows, instead of windows rejected by their estimated error
+        window = "rk4"
     for which, name in enumerate((method, window)):
         a, b, e, c, count = tableau(name)
         world["rk_a"][which], world["rk_b"][which], world["rk_e"][which] = a, b, e

@@ -11,6 +11,17 @@ from typing import Any
 from servotwin.compiled.jit import helper, part
 from servotwin.control.servo.records import Saturation
 from servotwin.control.tuning.gains import FULL_SCALE, GAIN_SHIFT
+from servotwin.drives.hydraulic.model import (
+    CUSHIONED,
+    FROM_SUPPLY,
+    LEAKED,
+    PRESSURE_A,
+    PRESSURE_B,
+    PUMP_ENERGY,
+    SPOOL,
+    SUPPLIED,
+    THROTTLED,
+)
 from servotwin.drives.peaks import update_peaks
 from servotwin.drives.pmsm.model import rotor_voltage
 from servotwin.drives.pwm import carrier, leg_modulations
@@ -21,9 +32,12 @@ from servotwin.simulation.plant import signal_table as signal
 from servotwin.simulation.plant.actuators import (
     COMMAND,
     H_BRIDGE,
+    HYDRAULIC,
     THREE_PHASE,
     current_and_torque,
     shown_current,
+    supply_pressure,
+    watch_hydraulics,
 )
 from servotwin.simulation.plant.event_steps import speed
 from servotwin.simulation.plant.limit_log import (
@@ -143,12 +157,26 @@ def source_energy(world: Any, z: Any) -> float:
 
 @helper
 def from_source(world: Any, motors: Any, z: Any) -> float:
-    """``source_energy``, and what ideal motors took, which have no bridge on a bus [J]."""
+    """``source_energy``, and what ideal motors took, which have no bridge on a bus, and hydraulic axes [J]."""
     energy = source_energy(world, z)
+    if world.supply.axes:
+        energy += hydraulic_energy(world, motors, z)
     if world.at_bus >= 0:
         for j in range(world.m):
             if motors[j].feed == COMMAND:
                 energy += z[ELECTRIC * world.m + j]
+    return energy
+
+
+@helper
+def hydraulic_energy(world: Any, motors: Any, z: Any) -> float:
+    """Energy that hydraulic axes took from their supply, or that its pump took [J]."""
+    if world.at_supply >= 0:
+        return z[world.supply_z + PUMP_ENERGY]  # type: ignore[no-any-return]
+    energy = 0.0
+    for j in range(world.m):
+        if motors[j].kind == HYDRAULIC:
+            energy += z[motors[j].loss_at + SUPPLIED]
     return energy
 
 
@@ -196,6 +224,8 @@ def account_window(world: Any, power: Any, motors: Any, stops: Any, axes: Any, l
         if not (abs(w) < MOST_SPEED and abs(mean) < MOST_TORQUE):  # true of NaN as well
             world.state.status = DIVERGED
     check_divergence(world)
+    if world.supply.axes:
+        watch_hydraulics(world, motors, start)
     world.state.flowed += abs(
         from_source(world, motors, world.state.z) - from_source(world, motors, world.state.z_mark)
     )
@@ -225,6 +255,8 @@ def record(world: Any, motors: Any, sensors: Any, axes: Any, logs: Any, columns:
     for j in range(m):
         record_motor(world, motors[j], sensors[j], logs[j], columns, rows_out, j, dt)
         record_loops(world, axes[j], columns, rows_out, j)
+        if motors[j].kind == HYDRAULIC:
+            record_hydraulics(world, motors[j], columns, rows_out, j, dt)
         logs[j].charge_ref = motors[j].volt_seconds = 0.0
         logs[j].limits_since_row = 0
     for i in range(world.n_z):
@@ -270,6 +302,22 @@ def record_motor(
 
 
 @helper
+def record_hydraulics(world: Any, motor: Any, columns: Any, rows_out: Any, j: int, dt: float) -> None:
+    """Signals of a servovalve and its cylinder; means are those over ``dt`` [s]."""
+    y, k, at = world.state.y, motor.current_at, motor.loss_at
+    lost = since_last_row(world, at + THROTTLED) + since_last_row(world, at + LEAKED)
+    lost += since_last_row(world, at + CUSHIONED)
+    enter(world, rows_out, columns, j, signal.PRESSURE_A, y[k + PRESSURE_A])
+    enter(world, rows_out, columns, j, signal.PRESSURE_B, y[k + PRESSURE_B])
+    enter(world, rows_out, columns, j, signal.SUPPLY_PRESSURE, supply_pressure(world, y))
+    enter(world, rows_out, columns, j, signal.VALVE_COMMAND, 0.0 if motor.open else motor.current_command)
+    enter(world, rows_out, columns, j, signal.VALVE_OPENING, y[k + SPOOL])
+    enter(world, rows_out, columns, j, signal.FLOW, since_last_row(world, at + FROM_SUPPLY) / dt)
+    enter(world, rows_out, columns, j, signal.HYDRAULIC_POWER, since_last_row(world, at + SUPPLIED) / dt)
+    enter(world, rows_out, columns, j, signal.HYDRAULIC_LOSS, lost / dt)
+
+
+@helper
 def record_loops(world: Any, axis: Any, columns: Any, rows_out: Any, j: int) -> None:
     """Speed command and integrators of the loops of one motor, in SI whatever they compute with."""
     x, n, i, d = axis.sum_x, axis.sum_n, axis.sum_i, axis.sum_d
@@ -286,11 +334,13 @@ def record_loops(world: Any, axis: Any, columns: Any, rows_out: Any, j: int) -> 
 
 
 @part
-def log_motion(world: Any, log_out: Any) -> None:
+def log_motion(world: Any, motors: Any, log_out: Any) -> None:
     """A row of the log of the motion; a log that is full keeps every second row and goes on half as often."""
     row = world.record.log_rows
     log_out[row, 0] = world.state.now * NANO
     log_out[row, 1] = source_energy(world, world.state.z)
+    if world.supply.axes:
+        log_out[row, 1] += hydraulic_energy(world, motors, world.state.z)
     for i in range(world.n_x):
         log_out[row, PER_LOG + i] = world.state.y[i]
     world.record.log_rows += 1
@@ -311,4 +361,4 @@ def close_record(
     if world.state.now > world.record.row_from and world.record.rows < rows_out.shape[0]:
         record(world, motors, sensors, axes, logs, columns, rows_out)
     if world.state.now > world.record.log_next - world.record.log_every:
-        log_motion(world, log_out)
+        log_motion(world, motors, log_out)

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.drives.hydraulic.model import PER_AXIS, PER_SUPPLY
+from servotwin.drives.hydraulic.records import SUPPLY
 from servotwin.kernels.emit_step import step_buffer_size
 
 STAGES = 7
@@ -18,10 +20,11 @@ WINDOWS = 8  # room for the addresses of windows.choice.Window
 MAX_EDGES = 24  # of a motor in a period: six, and what dead time and the zeros of the current make of each
 MAX_JOINTS = 16  # joints, and motors
 MAX_FREE = 48  # joints and passive joints
-MAX_STATES = MAX_FREE + 6 * MAX_JOINTS + 4  # joint speeds, angles and speeds of rotors, three of an actuator
+# joint speeds, angles and speeds of rotors, four of an actuator; bus voltage, supply pressure
+MAX_STATES = MAX_FREE + 7 * MAX_JOINTS + 4
 PER_MOTOR = 5  # quadratures of a motor: electrical energy, i^2, torque, friction, gear
 PER_BUS = 3  # source, braking resistor, supply resistance; behind them i_q of every synchronous motor
-MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + MAX_JOINTS
+MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + (1 + PER_AXIS) * MAX_JOINTS + PER_SUPPLY
 _ROWS = 2 * MAX_JOINTS
 
 Shape = tuple[int, ...]
@@ -95,13 +98,15 @@ CODE = _record(
 # steps from edge to edge; reached: how far generated RK4 came [s]
 SCRATCH = _record(
     "exact_currents rejected moving",
-    "reached",
+    # fastest: with which rates hydraulic states can change in the last step [1/s] (eq:fastest-rate)
+    "reached fastest",
     y1=(MAX_STATES,),  # after a step
     z1=(MAX_INTEGRALS,),
     ys=(MAX_STATES,),  # at a stage, and its rates
     dy=(MAX_STATES,),
     dz=(MAX_INTEGRALS,),
     k=(STAGES, MAX_STATES),
+    k_first=(MAX_STATES,),  # rates when the window began, where its steps are cut
     actuator_out=(3,),  # effort, power and loss of an actuator of the user's
     slack=(_ROWS,),  # of stuck shafts and joints when a step began
     inputs=(MAX_FREE + 2 * MAX_JOINTS,),  # arguments of the robot's kernels
@@ -207,7 +212,7 @@ PMSM_WINDOW = _record(
 # Settings stand at the top; they do not change once a machine is built.
 WORLD = _record(
     # sizes and places in the state; diagonal: every motor has a joint of its own; separate: also stiff and without loss
-    "n n_x m elastic at_theta at_w at_bus n_y n_z diagonal separate joint_friction "
+    "n n_x m elastic at_theta at_w at_bus at_supply supply_z n_y n_z diagonal separate joint_friction "
     # method and its choices; pulses of a bridge in a window; servo_elsewhere: another process drives this plant;
     # runge_kutta: some actuator has no exact window
     "method adaptive steps averaged pulses servo_elsewhere runge_kutta",
@@ -221,6 +226,7 @@ WORLD = _record(
     rk_e=(2, STAGES),
     rk_c=(2, STAGES),
     rk_n=("i", (2,)),
+    supply=SUPPLY,  # of hydraulic axes; at_supply: where its pressure stands, -1 if constant; supply_z: its integrals
     choice=CHOICE,
     state=STATE,
     record=RECORD,

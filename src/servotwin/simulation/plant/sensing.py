@@ -6,9 +6,16 @@ from typing import Any
 
 from servotwin.compiled.jit import helper
 from servotwin.control.servo.ports import DriveFault, Sample
+from servotwin.drives.hydraulic.model import PRESSURE_A, PRESSURE_B
 from servotwin.drives.pmsm.model import stator_currents
-from servotwin.drives.sensors import edge_time, read_count, read_current, read_phase_currents
-from servotwin.simulation.plant.actuators import THREE_PHASE
+from servotwin.drives.sensors import (
+    edge_time,
+    read_count,
+    read_current,
+    read_phase_currents,
+    read_pressure,
+)
+from servotwin.simulation.plant.actuators import HYDRAULIC, THREE_PHASE
 from servotwin.simulation.windows.general_window import bus_voltage
 
 NANO = 1e-9
@@ -40,6 +47,10 @@ def sense(world: Any, motors: Any, sensors: Any, feedback: Any, samples: int, no
             feedback.edge_time[j] = edge_time(sensor, motor.theta, motor.w, world.state.now * NANO)
         if samples & CURRENT:
             sense_currents(world, motor, sensor, feedback, j, noise)
+            if motor.kind == HYDRAULIC:
+                k = motor.current_at
+                feedback.pressure_a[j] = read_pressure(sensor, world.state.y[k + PRESSURE_A], noise)
+                feedback.pressure_b[j] = read_pressure(sensor, world.state.y[k + PRESSURE_B], noise)
     report_faults(world, motors, feedback)
 
 

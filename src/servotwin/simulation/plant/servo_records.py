@@ -20,9 +20,13 @@ from servotwin.control.servo.records import AXIS, SERVO, Law, Sensing, Task, zer
 from servotwin.control.servo.unit import ServoUnit, servo_unit, task_table
 from servotwin.control.servo.user_laws import LEVELS
 from servotwin.control.tuning.gains import Gains, Scaling, fixed_gains
+from servotwin.control.tuning.valve import ValveModel, slow_part
 from servotwin.description.checks import motor_names
 from servotwin.description.controller_parts import Controller
+from servotwin.description.drive_data import DriveData
+from servotwin.description.hydraulic_data import valve_data
 from servotwin.description.motors import current_limit, required_counts, required_drives
+from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import UnsupportedError
 from servotwin.kernels.kernel_store import entry
@@ -66,12 +70,38 @@ def axis_records(description: RobotDescription, robot: Robot, q: Array) -> Any:
         axis["filter"] = speed_filter(control, timing_of(control, drive.name).T_speed)
         axis["law"] = LAWS[control.law]
         axis["level"] = LEVELS[control.level_of(drive.name)]
+        if isinstance(model, ValveModel):
+            fill_valve(axis, description, drive, model)
         if drive.winding is not None and drive.winding.phases == 3:
             axis["pole_pairs_hat"], axis["psi_hat"] = drive.winding.pole_pairs, drive.winding.flux
             axis["L_d_hat"], axis["L_q_hat"] = drive.winding.inductance_d, drive.winding.inductance_q
         if control.arithmetic == "fixed":
             fill_fixed(axis, gains, required_scaling(description, drive.name))
     return records
+
+
+def fill_valve(axis: Any, description: RobotDescription, drive: DriveData, model: ValveModel) -> None:
+    """What the driver of a servovalve counts on (eq:valve-loop)."""
+    control, data = controller_of(description), valve_data(description, drive)
+    if control.arithmetic == "fixed" or control.law != "cascade":
+        name, value = ("arithmetic", "fixed") if control.arithmetic == "fixed" else ("law", control.law)
+        raise refuse(
+            description,
+            f"controller.{name}",
+            f"{value} does not go with the servovalve of axis {drive.owner}; expected "
+            f"{'float' if name == 'arithmetic' else 'cascade'}",
+        )
+    S = data.axis.mean_area
+    axis["flow_share"], axis["K_pressure"] = model.flow_share, model.pressure_gain
+    axis["slow_part"] = slow_part(model, control.current_period)
+    axis["area_a_hat"], axis["area_b_hat"] = data.axis.area_a / S, data.axis.area_b / S
+    axis["valve_max"] = min(float(axis["i_max"]), data.axis.rated_current)
+    axis["overlap"] = (
+        control.valve.overlap_compensation * max(-data.axis.underlap, 0.0) * data.axis.rated_current
+    )
+    if control.valve.linearised:
+        axis["head"] = data.head
+        axis["head_forward"], axis["head_backward"] = data.heads
 
 
 def believed_range(control: Controller, limit: float) -> float:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from servotwin.control.servo.records import Law, Level
+from servotwin.control.servo.valve_loop import LEAST_HEAD, OVER_NULL
 from servotwin.control.tuning.gains import FULL_SCALE, GAIN_ONE, GAIN_SHIFT
 from servotwin.drives.kind import Feed
 from servotwin.mechanism.model import Array
@@ -98,7 +99,7 @@ def feed_forward(machine: Machine, model: Robot, counts: Array, qd: Array) -> Ar
     if timing["share_gravity"] > 0.0:
         q = machine.inverse @ (counts / axes["counts_per_rad"])
         ahead += timing["share_gravity"] * (machine.inverse.T @ model.gravload(q))
-    return np.asarray(ahead / axes["K_hat"])
+    return np.asarray(ahead / axes["K_hat"] + axes["flow_share"] * machine_speeds(model, qd))
 
 
 def speed_command(machine: Machine, model: Robot, start: Start, currents: Currents, qd: Array) -> Array:
@@ -107,8 +108,9 @@ def speed_command(machine: Machine, model: Robot, start: Start, currents: Curren
     counts = currents.state.theta * machine.sensors["counts_per_rad"]
     rest = currents.measured - feed_forward(machine, model, counts, qd)
     given = start.settled & ((axes["level"] == Level.SPEED) | (axes["law"] == Law.CASCADE))
-    lacking = (_integral(axes, "n") == 0) & (axes["K_n"] > 0.0) & given
-    more = np.divide(rest, axes["K_n"], out=np.zeros(len(axes)), where=lacking)
+    per_speed = axes["K_n"] + axes["flow_share"]
+    lacking = (_integral(axes, "n") == 0) & (per_speed > 0.0) & given
+    more = np.divide(rest, per_speed, out=np.zeros(len(axes)), where=lacking)
     return np.asarray(machine_speeds(model, qd) + more)  # eq:start-error
 
 
@@ -137,8 +139,33 @@ def set_controller(machine: Machine, model: Robot, start: Start, currents: Curre
     axes["i_ref"] = axes["next_i"] = currents.measured
     axes["i_feedforward"] = axes["next_feedforward"] = ahead
     set_voltages(machine, currents, w)
+    set_valves(machine, currents)
     for j in np.flatnonzero(axes["fixed"]):
         set_integers(axes[j], currents.measured[j] - (wanted[j] - w[j]) * axes["K_n"][j], float(ahead[j]))
+
+
+def set_valves(machine: Machine, currents: Currents) -> None:
+    """Valve currents that act now (eq:valve-loop)."""
+    valves = machine.motors["valve"] != 0
+    for name in ("m_a", "next_a"):
+        machine.axes[name] = np.where(valves, currents.i, machine.axes[name])
+
+
+def head_factor(axis: Any, i: float, p_load: float) -> float:
+    """What the driver of a valve multiplies its current by under a load pressure [Pa] (eq:valve-loop)."""
+    if axis["head"] <= 0.0:
+        return 1.0
+    left = axis["head_forward"] - p_load if i >= 0.0 else axis["head_backward"] + p_load
+    return float(np.sqrt(axis["head"] / max(left, LEAST_HEAD * axis["head"])))
+
+
+def asked_current(axis: Any, i: float, p_load: float) -> float:
+    """What the speed loop must ask for so that the driver of a valve gives the current i [A]: its law backwards."""
+    small, over, size = OVER_NULL * axis["valve_max"], axis["overlap"], abs(i)
+    if over > 0.0:
+        half = 0.5 * (size - over - small)
+        size = half + np.sqrt(half * half + size * small)
+    return float(np.copysign(size, i) / head_factor(axis, i, p_load))
 
 
 def hold_by_feedback(machine: Machine, i: Array, w: Array) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from servotwin.control.servo.axis_data import (
 )
 from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw, levels_of
 from servotwin.control.tuning.computed_torque_stability import computed_torque_warnings
-from servotwin.control.tuning.loop_warnings import LoopWarning, check_loops, summarised
+from servotwin.control.tuning.loop_warnings import RUNNING, LoopWarning, check_loops, summarised
+from servotwin.control.tuning.valve import ValveModel
 from servotwin.description.checks import motor_names
 from servotwin.description.controller_parts import Controller
 from servotwin.description.display import US
@@ -33,8 +35,8 @@ from servotwin.simulation.scenario.parts import Solver
 from servotwin.simulation.scenario.scenario import Scenario
 
 # The loops that stay those of the servo driver below a law, by what the law commands.
-BELOW = {"speed": ("current", "speed"), "current": ("current",), "voltage": ()}
-CASCADE = ("current", "speed", "position")
+BELOW = {"speed": ("current", "pressure", "speed"), "current": ("current", "pressure"), "voltage": ()}
+CASCADE = RUNNING
 SENSED = "controller.current_sensor"  # hardware, although it stands beside the loops
 OF_THE_CONTROLLER = (".limits.acceleration", ".limits.jerk")
 STABLE = {"modified-euler": 2.0, "rk4": 2.785}  # largest decay in a step that the method still damps
@@ -100,12 +102,25 @@ def loop_warnings(
         level = levels.get(name)
         running, timing = loops_that_run(control, level), timing_of(control, None if level else name)
         lines += word_warnings(known, name, gains)
-        if not drive.actuator.bridge or not running:
+        if not (drive.actuator.bridge or drive.actuator.valve) or not running:
             continue
-        loops += check_loops(name, as_is[j], gains, timing, "at the start", running)
+        shaft, design = as_is[j], designs[j][0]
+        if isinstance(shaft, ValveModel) and isinstance(
+            design, ValveModel
+        ):  # the feedback is the controller's
+            shaft = replace(
+                shaft,
+                flow_share=design.flow_share,
+                pressure_gain=design.pressure_gain,
+                pressure_corner=design.pressure_corner,
+            )
+        loops += check_loops(name, shaft, gains, timing, "at the start", running)
+        known_shaft = believed[j]
+        if isinstance(shaft, ValveModel) or isinstance(known_shaft, ValveModel):
+            continue
         if law is None and control.law == "computed-torque":
             bandwidth = control.position_bandwidth
-            lines += computed_torque_warnings(name, as_is[j], believed[j], gains, timing, bandwidth)
+            lines += computed_torque_warnings(name, shaft, known_shaft, gains, timing, bandwidth)
     if law is None and control.law == "state-feedback":
         lines += feedback_warnings(known)
     return [*lines, *summarised(loops)]

@@ -59,12 +59,16 @@ def axis_summaries(
             rms = rms_torque / K
         amperes = bool(record["has_constant"])  # without a torque constant nobody knows the current
         # within the current of the driver, as the controller limits it
-        peak = min(K * float(machine.axes["i_max"][j]), ratings.torque_limit)
+        by_current = math.inf if record["valve"] else K * float(machine.axes["i_max"][j])
+        peak = min(by_current, ratings.torque_limit)
         intervals = saturation_intervals(machine.logs[j])
         found.append(
             {
                 "motor": motor,
                 "joint": joints[j],
+                "hydraulic": bool(
+                    record["valve"]
+                ),  # torques and speeds below are forces and speeds of a piston
                 "law": LAW_NAMES[Law(int(machine.axes["law"][j]))],
                 "level": Level(int(machine.axes["level"][j])).name.lower(),
                 "peak_torque_N_m": float(record["tau_peak"]),

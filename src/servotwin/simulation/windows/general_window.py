@@ -28,7 +28,7 @@ from servotwin.simulation.plant.actuators import (
     speed_gain,
     window_interval,
 )
-from servotwin.simulation.plant.event_steps import acceleration_in, speed
+from servotwin.simulation.plant.event_steps import acceleration_in, acceleration_of, speed
 from servotwin.simulation.plant.rates import ELECTRIC, SQUARE, TORQUE, rotor
 from servotwin.simulation.plant.records import PER_MOTOR, WORLD
 from servotwin.simulation.windows.choice import Window, select_window
@@ -106,7 +106,10 @@ def look_back(world: Any, motors: Any, span: float) -> float:
     worst = 0.0
     for j in range(world.m):
         motor = motors[j]
-        w_dot = acceleration_in(world, motor, j, 0)
+        if world.runge_kutta:
+            w_dot = acceleration_of(world, motor, j, world.scratch.k_first)
+        else:
+            w_dot = acceleration_in(world, motor, j, 0)
         w_ddot = 2.0 * (speed(world, motors, world.state.y, j) - motor.w - w_dot * span) / (span * span)
         off = abs(w_dot - motor.w_dot) + abs(w_ddot - motor.w_ddot) * span
         worst = max(worst, off * speed_gain(motor, span))

@@ -1,0 +1,43 @@
+"""The innermost loop of a hydraulic axis: from the current that the speed loop asks for to that of the valve."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from servotwin.compiled.jit import helper
+
+LEAST_HEAD = 0.05  # of the driving pressure that is counted with, where a load has used it up
+OVER_NULL = 0.01  # of the largest current, over which the overlap is jumped
+
+
+@helper
+def watch_load_pressure(axis: Any, p_a: float, p_b: float) -> None:
+    """Load pressure from both chambers, counted on the mean area [Pa] (eq:load-pressure)."""
+    axis.p_load = axis.area_a_hat * p_a - axis.area_b_hat * p_b
+
+
+@helper
+def head_factor(axis: Any, i: float) -> float:
+    """Current that the load takes, over that without load; 1 without linearisation (eq:valve-loop)."""
+    if axis.head <= 0.0:
+        return 1.0
+    left = axis.head_forward - axis.p_slow if i >= 0.0 else axis.head_backward + axis.p_slow
+    return math.sqrt(axis.head / max(left, LEAST_HEAD * axis.head))
+
+
+@helper
+def valve_current(axis: Any) -> float:
+    """Current of the valve [A] (eq:valve-loop), and the limit that it leaves to the speed loop.
+
+    A valve of which nothing is known gets what the speed loop asks for.
+    """
+    if axis.valve_max <= 0.0:
+        return axis.i_ref  # type: ignore[no-any-return]
+    factor = head_factor(axis, axis.i_ref)
+    axis.i_max = axis.valve_max / factor
+    i = factor * axis.i_ref - axis.K_pressure * (axis.p_load - axis.p_slow)  # eq:valve-loop
+    axis.p_slow += axis.slow_part * (axis.p_load - axis.p_slow)
+    if axis.overlap > 0.0:
+        i += axis.overlap * i / (abs(i) + OVER_NULL * axis.valve_max)
+    return min(max(i, -axis.valve_max), axis.valve_max)  # type: ignore[no-any-return]

@@ -1,0 +1,208 @@
+"""From the data sheets of hydraulic axes to the numbers of their model: the one place for plant and controller."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from servotwin.description.drive_data import STOP_MARGIN, DriveData, drives_of
+from servotwin.description.drive_parts import Motor
+from servotwin.description.hydraulic_parts import Hydraulics, hertz
+from servotwin.description.problems import refuse
+from servotwin.description.schema import RobotDescription
+from servotwin.drives.hydraulic import HYDRAULIC
+from servotwin.drives.hydraulic.data import Axis, Supply, valve_clearance, valve_gain
+from servotwin.drives.hydraulic.laws import AMBIENT, throttle
+from servotwin.drives.hydraulic.linear import LinearAxis, linear_axis
+from servotwin.drives.hydraulic.steady import operating_point
+from servotwin.errors import InputError
+
+
+def is_hydraulic(drive: DriveData) -> bool:
+    """Whether a servovalve drives this axis."""
+    return drive.kind == HYDRAULIC.name
+
+
+def hydraulic_supply(description: RobotDescription) -> Supply:
+    """Oil and supply of a robot, or an error that says that there is none."""
+    data = description.hydraulics
+    if data is None:
+        raise refuse(
+            description,
+            "hydraulics",
+            "missing: what feeds the hydraulic axes; expected such as '{supply_pressure: 70 bar}'",
+        )
+    oil, accumulator = data.oil, data.accumulator
+    return Supply(
+        pressure=data.supply_pressure,
+        tank=data.tank_pressure,
+        density=oil.density,
+        bulk=oil.bulk_modulus,
+        gas=oil.entrained_gas,
+        exponent=oil.gas_exponent,
+        cavitation=oil.cavitation_pressure - AMBIENT,
+        line_volume=data.line_volume or 0.0,
+        accumulator=accumulator.volume if accumulator is not None else 0.0,
+        precharge=accumulator.precharge if accumulator is not None else 0.0,
+        accumulator_exponent=accumulator.exponent if accumulator is not None else 1.2,
+        **_pump(data),
+    )
+
+
+def _pump(data: Hydraulics) -> dict[str, float]:
+    if data.pump is None or data.relief is None:
+        return {}
+    return {
+        "pump_flow": data.pump.flow,
+        "pump_efficiency": data.pump.efficiency,
+        "relief_pressure": data.relief.pressure,
+        "relief_gain": data.relief.flow / data.relief.override,
+    }
+
+
+def hydraulic_axis(description: RobotDescription, drive: DriveData) -> Axis:
+    """Valve and cylinder or motor of an axis at its own side, with its ends where the end stops of its joint are."""
+    path = f"axes.{drive.owner}.motor"
+    motor = description.axes[drive.owner].motor
+    if motor is None or motor.valve is None:
+        raise refuse(description, f"{path}.valve", "missing: 'hydraulic' needs it")
+    valve = motor.valve
+    underlap = -valve.overlap
+    clearance = valve_clearance(underlap, valve.null_leakage / valve.rated_flow)
+    if clearance is None or not clearance < 1.0 - 1e-9:
+        least = 2.0 * max(underlap, 0.0) / (1.0 + underlap) * valve.rated_flow
+        raise refuse(
+            description,
+            f"{path}.valve.null_leakage",
+            f"{6e4 * valve.null_leakage:.4g} L/min do not fit the edges; expected {6e4 * least:.4g} L/min, which the "
+            f"overlap of {100.0 * valve.overlap:.4g} % lets through, or more, and less than the rated flow",
+        )
+    return Axis(
+        rated_current=valve.rated_current,
+        natural_frequency=hertz(valve.natural_frequency),
+        damping=valve.damping,
+        slew=1.0 / valve.slew_time if valve.slew_time is not None else math.inf,
+        underlap=underlap,
+        clearance=clearance,
+        laminar=valve.laminar_drop,
+        k=valve_gain(valve.rated_flow, valve.rated_drop, underlap, clearance, valve.laminar_drop),
+        check_valve=int(valve.check_valve),
+        rotary=int(motor.hydraulic_motor is not None),
+        **_chambers(description, drive, motor),
+    )
+
+
+def _chambers(description: RobotDescription, drive: DriveData, motor: Motor) -> dict[str, Any]:
+    """Areas, volumes and leaks of a cylinder or motor, as fields of ``Axis``."""
+    rotary, cylinder = motor.hydraulic_motor, motor.cylinder
+    if rotary is not None:
+        D, V = rotary.displacement, rotary.dead_volume
+        leaks = {"leakage": rotary.leakage, "drain": rotary.external_leakage}
+        return {"area_a": D, "area_b": D, "volume_a": V, "volume_b": V, **leaks}
+    if cylinder is None:
+        raise refuse(description, f"axes.{drive.owner}.motor.cylinder", "missing: 'hydraulic' needs it")
+    end_a, end_b = _ends(description, drive)
+    found = {
+        "area_a": cylinder.area,
+        "area_b": cylinder.rod_side_area or cylinder.area,
+        "volume_a": cylinder.dead_volume,
+        "volume_b": cylinder.dead_volume,
+        "end_a": end_a,
+        "end_b": end_b,
+        "leakage": cylinder.leakage,
+        "drain": cylinder.external_leakage,
+    }
+    if cylinder.cushion is not None:
+        laminar = motor.valve.laminar_drop if motor.valve is not None else 1e5
+        found["cushion_length"] = cylinder.cushion.length
+        found["cushion_resistance"] = (throttle(cylinder.cushion.drop, laminar) / cylinder.cushion.flow) ** 2
+    return found
+
+
+def _ends(description: RobotDescription, drive: DriveData) -> tuple[float, float]:
+    """Where the piston meets its ends [m]: at the end stops of the one joint that it moves."""
+    joint = drive.joints[0] if drive.joints else drive.owner
+    axis, path = description.axes[joint], f"axes.{drive.owner}.motor.cylinder"
+    if not (drive.alone and axis.prismatic) or drive.gear.elastic:
+        raise refuse(
+            description,
+            path,
+            "a cylinder moves one sliding joint, without elastic gear; expected a hydraulic_motor",
+        )
+    if axis.limits.position is None:
+        raise refuse(
+            description,
+            f"axes.{joint}.limits.position",
+            "missing: the ends of a cylinder are the end stops of its joint; expected such as '[0 mm, 200 mm]'",
+        )
+    low, high = axis.limits.position
+    ratio, margin = next(ratio for ratio in drive.ratios if ratio != 0.0), STOP_MARGIN * (high - low)
+    ends = sorted((ratio * (low - margin), ratio * (high + margin)))
+    return ends[0], ends[1]
+
+
+@dataclass(frozen=True)
+class ValveData:
+    """A hydraulic axis as a servo counts on it.
+
+    ``linear(mass)``: its linear model at rest in the middle of the stroke, without load. ``heads``: pressures that
+    drive the piston forward and backward, counted on the mean area [Pa]; ``head``: their mean.
+    """
+
+    axis: Axis
+    linear: Callable[[float], LinearAxis]
+    speed_gain: float  # speed per current without load [m/(s A)]
+    head: float
+    heads: tuple[float, float]
+
+
+def valve_data(description: RobotDescription, drive: DriveData) -> ValveData:
+    r"""What a servo has to know about a hydraulic axis; an axis that cannot move at all is refused.
+
+    A piston that moves evenly under the load pressure p_L has, from both edges and the balance of forces,
+
+    .. math:: v = \pm k\,s \sqrt{\frac{S\,(H_\pm \mp p_L)}{A_A^3 + A_B^3}}, \qquad
+              H_+ = \frac{A_A p_s - A_B p_t}{S}, \quad H_- = \frac{A_B p_s - A_A p_t}{S}       (eq:valve-speed)
+    """
+    axis, supply = hydraulic_axis(description, drive), hydraulic_supply(description)
+    middle = 0.0 if axis.rotary else 0.5 * (axis.end_a + axis.end_b)
+    try:
+        point = operating_point(axis, supply, middle, 0.0, 0.0)
+    except InputError as error:
+        raise refuse(description, f"axes.{drive.owner}.motor.valve", str(error)) from None
+    S, p_s, p_t = axis.mean_area, supply.pressure, supply.tank
+    forward = (axis.area_a * p_s - axis.area_b * p_t) / S
+    backward = (axis.area_b * p_s - axis.area_a * p_t) / S
+    if backward <= 0.0:
+        raise refuse(
+            description,
+            f"axes.{drive.owner}.motor.cylinder.rod_side_area",
+            "too small to move the piston backward",
+        )
+    head = 0.5 * (forward + backward)
+    speed = axis.k * math.sqrt(S * head / (axis.area_a**3 + axis.area_b**3))  # eq:valve-speed
+
+    def linear(mass: float) -> LinearAxis:
+        return linear_axis(axis, supply, point, mass, drive.viscous_friction)
+
+    return ValveData(axis, linear, speed / axis.rated_current, head, (forward, backward))
+
+
+def valve_envelopes(description: RobotDescription) -> dict[str, tuple[float, float]]:
+    """Force at rest [N] and speed without load [m/s] of every servovalve, fully open, in the weaker direction.
+
+    Axes whose data is not complete are left out.
+    """
+    found = {}
+    for drive in drives_of(description):
+        if is_hydraulic(drive):
+            try:
+                data = valve_data(description, drive)
+            except InputError:
+                continue
+            least = min(data.heads)
+            speed = data.speed_gain * data.axis.rated_current * math.sqrt(least / data.head)
+            found[drive.name] = (data.axis.mean_area * least, speed)
+    return found

@@ -1,0 +1,101 @@
+"""Figures of hydraulic axes: pressures, valve, flow, power and losses, and the plane of force and speed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from servotwin.description.display import BAR, LITRES_PER_MINUTE, MA, PERCENT
+from servotwin.report.page_style import COLOURS, INK, axis, layout
+from servotwin.report.simulation_view import View
+from servotwin.report.traces import DOTTED, bands, line, marks, thinned
+
+HEIGHT = 300
+
+
+def pressures(view: View, name: str) -> go.Figure:
+    """Pressures of both chambers and of the supply."""
+    figure = go.Figure(layout=layout(HEIGHT, yaxis=axis("pressure [bar]")))
+    hover: dict[str, Any] = {"hovertemplate": "%{y:.2f} bar"}
+    for k, (what, label) in enumerate((("pressure_a", "chamber A"), ("pressure_b", "chamber B"))):
+        values = BAR * view.motor_signal(name, f"{what}_Pa")
+        figure.add_trace(line(view.t, values, label, COLOURS[k], view.points, **hover))
+    supply = BAR * view.motor_signal(name, "supply_pressure_Pa")
+    figure.add_trace(line(view.t, supply, "supply", INK, view.points, line=DOTTED, **hover))
+    marks(figure, view.incidents(name))
+    return figure
+
+
+def valve(view: View, name: str) -> go.Figure:
+    """Opening of the valve, and the current that asks for it, both over their rated value."""
+    figure = go.Figure(layout=layout(HEIGHT, yaxis=axis("of the rated stroke [%]")))
+    hover: dict[str, Any] = {"hovertemplate": "%{y:.2f} %"}
+    opening = PERCENT * view.motor_signal(name, "valve_opening")
+    figure.add_trace(line(view.t, opening, "spool", COLOURS[2], view.points, **hover))
+    limit = view.current_limit(name)
+    if limit:
+        wanted = PERCENT * view.motor_signal(name, "valve_command_A") / limit
+        label = f"current ({MA * limit:.3g} mA)"
+        figure.add_trace(line(view.t, wanted, label, INK, view.points, line=DOTTED, **hover))
+    bands(figure, view.saturation(name), view.duration)
+    return figure
+
+
+def flow(view: View, name: str) -> go.Figure:
+    """Oil from the supply."""
+    figure = go.Figure(layout=layout(HEIGHT, yaxis=axis("flow [L/min]"), showlegend=False))
+    values = LITRES_PER_MINUTE * view.motor_signal(name, "flow_m3_per_s")
+    hover = {"hovertemplate": "%{y:.3f} L/min"}
+    figure.add_trace(line(view.t, values, "from the supply", COLOURS[3], view.points, **hover))
+    return figure
+
+
+def power(view: View, name: str) -> go.Figure:
+    """Power from the supply, what of it becomes heat, and what the piston gives."""
+    figure = go.Figure(layout=layout(HEIGHT, yaxis=axis("power [W]")))
+    hover: dict[str, Any] = {"hovertemplate": "%{y:.2f} W"}
+    work = view.motor_signal(name, "torque_N_m") * view.mean_speed(name)
+    for k, (label, values) in enumerate(
+        (
+            ("from the supply", view.motor_signal(name, "hydraulic_power_W")),
+            ("lost in valve, leaks, cushions", view.motor_signal(name, "hydraulic_loss_W")),
+            ("work of the piston", work),
+        )
+    ):
+        figure.add_trace(line(view.t, values, label, COLOURS[k], view.points, **hover))
+    return figure
+
+
+def force_speed(view: View, name: str) -> go.Figure:
+    """The run in the plane of speed and force, within what the open valve gives (eq:valve-envelope)."""
+    w, force = view.mean_speed(name), view.motor_signal(name, "torque_N_m")
+    drive = view.drive(name)
+    stall, no_load = float(drive.stall[0]), float(drive.no_load[0])
+    figure = go.Figure(
+        layout=layout(
+            340, hovermode="closest", xaxis=axis("speed [m/s, rad/s]"), yaxis=axis("force [N], torque [N m]")
+        )
+    )
+    if np.isfinite([stall, no_load]).all():
+        v = np.linspace(0.0, no_load, 61)
+        edge = stall * (1.0 - (v / no_load) ** 2)
+        # braking with all of the force, driving under the edge, and the same backward
+        x = np.concatenate([[-no_load], v, [no_load], -v])
+        y = np.concatenate([[stall], edge, [-stall], -edge])
+        figure.add_trace(
+            go.Scatter(
+                x=x.astype(np.float32), y=y.astype(np.float32), fill="toself", mode="lines", name="open valve",
+                line={"color": "rgba(31, 119, 180, 0.45)", "width": 1}, fillcolor="rgba(31, 119, 180, 0.09)",
+                hoverinfo="skip",
+            )
+        )  # fmt: skip
+    keep = thinned([w, force], view.points)
+    figure.add_trace(
+        go.Scatter(
+            x=w[keep].astype(np.float32), y=force[keep].astype(np.float32), mode="lines", name="run",
+            line={"color": COLOURS[1], "width": 1.6}, hovertemplate="%{x:.4f}, %{y:.2f}<extra></extra>",
+        )
+    )  # fmt: skip
+    return figure

@@ -1,0 +1,352 @@
+r"""The functions of a motion between two points, on graph nodes: dynamics at a node, what ties two nodes together.
+
+Between two nodes the acceleration of the joints and the currents are straight lines over time:
+
+.. math:: \dot q_{k+1} = \dot q_k + \tfrac h2 (\ddot q_k + \ddot q_{k+1}), \qquad
+          q_{k+1} = q_k + h \dot q_k + \tfrac{h^2}{6} (2 \ddot q_k + \ddot q_{k+1})            (eq:spline-defect)
+
+At a node the currents are those that the motion needs, :math:`K i = \tau_m(q, \dot q, \ddot q)`, by inverse dynamics
+(eq:motor-torque). Theory: docs/theory/optimal-motion.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from servotwin.dynamics.kinematics import body_poses
+from servotwin.dynamics.vector import Scalar
+from servotwin.equations.derivation import Derivation
+from servotwin.equations.graph import Expr
+from servotwin.equations.programs import frame_jacobian, frame_pose, torque
+from servotwin.motion.optimal.block_nlp import BlockFunction
+
+
+@dataclass(frozen=True)
+class Form:
+    """What decides about the functions besides numbers: which rows there are, by joint, motor or coordinate."""
+
+    n: int
+    m: int
+    feed: tuple[str, ...]  # of each motor: 'dc', 'pmsm', or '' without a limit of voltage
+    effort: tuple[int, ...] = ()  # joints with a limit of torque
+    motor_speed: tuple[int, ...] = ()  # motors whose speed no single joint bounds
+    quantities: int = 0
+    tool_speed: bool = False
+    tool_acceleration: bool = False
+    coordinates: tuple[int, ...] = ()  # of the tool point that are bounded
+    keep_out: tuple[tuple[int, ...], ...] = ()  # half-spaces of each region, coded 2 * axis + (1: above)
+    speed: tuple[int, ...] = ()  # joints with a limit of speed
+    jerk: tuple[int, ...] = ()
+    heated: tuple[int, ...] = ()  # motors whose winding temperature is a state
+    bus: bool = False
+    frame: str | None = None
+
+    @property
+    def name(self) -> str:
+        """All of it in one word, for the key of compiled code; a frame counts by its place in the tree."""
+        parts = asdict(self)
+        parts["frame"] = self.frame is not None
+        return json.dumps(parts)
+
+    @property
+    def width(self) -> int:
+        """Variables of a node: q, qd, qdd, currents, temperatures."""
+        return 3 * self.n + self.m + len(self.heated)
+
+
+class Node:
+    """The variables of one node, scaled, and the quantities they stand for."""
+
+    def __init__(self, d: Derivation, form: Form, tag: str) -> None:
+        n, m = form.n, form.m
+        self.z = d.inputs(f"z{tag}", form.width)
+        self.q = scaled(d, "oZsq", self.z[:n])
+        self.v = scaled(d, "oZsv", self.z[n : 2 * n])
+        self.a = scaled(d, "oZsa", self.z[2 * n : 3 * n])
+        self.i = scaled(d, "oZsi", self.z[3 * n : 3 * n + m])
+        rises = self.z[3 * n + m :]
+        self.rise: dict[int, Scalar] = {
+            j: d.number(f"oTh{j}") * x for j, x in zip(form.heated, rises, strict=True)
+        }
+
+
+def scaled(d: Derivation, name: str, z: Sequence[Expr]) -> list[Expr]:
+    """Physical values of scaled variables."""
+    return [d.graph.lift(d.number(f"{name}{k}") * x) for k, x in enumerate(z)]
+
+
+def numbers_of(d: Derivation, name: str, count: int) -> list[Scalar]:
+    """A vector of parameters."""
+    return [d.number(f"{name}{k}") for k in range(count)]
+
+
+def node_function(d: Derivation, form: Form) -> BlockFunction:
+    """Dynamics and all limits of a single instant."""
+    node = Node(d, form, "")
+    lead = d.inputs("lead", 1)[0]
+    chain = d.chain(d.expand(node.q, offset=True))
+    tau = joint_torques(d, chain, node)
+    needed = motor_torques(d, form, node, tau, lead)
+    rows: list[Any] = [
+        node.z[3 * form.n + j] - needed[j] / (d.number(f"oK{j}") * d.number(f"oZsi{j}")) for j in range(form.m)
+    ]
+    rows += [tau[j] / d.number(f"oTau{j}") for j in form.effort]
+    rows += [combined(d, f"oN{j}_", node.v) / d.number(f"oWm{j}") for j in form.motor_speed]
+    rows += [combined(d, f"oA{k}_", node.q) for k in range(form.quantities)]
+    if form.frame is not None:
+        rows += tool_rows(d, form, node, chain)
+    return BlockFunction(d, node.z, [lead], 0.0, rows)
+
+
+def combined(d: Derivation, name: str, x: Sequence[Scalar]) -> Scalar:
+    """A linear combination with the parameters name0, name1, ..."""
+    total: Scalar = 0.0
+    for k, value in enumerate(x):
+        total = total + d.number(f"{name}{k}") * value
+    return total
+
+
+def joint_torques(d: Derivation, chain: Any, node: Node) -> list[Scalar]:
+    """Inverse dynamics of arm and rotors."""
+    tau = torque(d, chain, node.v, node.a, spins=True)
+    for i in range(len(tau)):
+        for j in range(len(tau)):
+            tau[i] = tau[i] + d.number(f"Jr{i}_{j}") * node.a[j]
+    return tau
+
+
+def motor_torques(d: Derivation, form: Form, node: Node, tau: Sequence[Scalar], lead: Scalar) -> list[Scalar]:
+    r"""Air-gap torques (eq:motor-torque) with a smooth sign of the speed in friction and gear losses.
+
+    .. math:: \operatorname{sgn}\omega \approx \frac{\omega}{\sqrt{\omega^2 + \epsilon^2}}             (eq:smooth-sign)
+
+    A shaft at rest at the begin or end of a motion turns the next instant: ``lead`` [s] says how far away that is.
+    """
+    graph, out = d.graph, []
+    for j in range(form.m):
+        total: Scalar = 0.0
+        for k in range(form.n):
+            total = total + d.number(f"oM{k}_{j}") * tau[k]
+        w, wd = combined(d, f"oN{j}_", node.v), combined(d, f"oN{j}_", node.a)
+        viscous, coulomb, loss = (d.number(f"{name}{j}") for name in ("oFv", "oFc", "oLoss"))
+        dry = any(type(x) is Expr or x != 0.0 for x in (coulomb, loss))
+        way: Scalar = 0.0
+        if dry:
+            turning = w + lead * wd
+            eps = d.number(f"oEps{j}")
+            way = turning / graph.sqrt(graph.lift(turning * turning + eps * eps))  # eq:smooth-sign
+        if type(loss) is Expr or loss != 0.0:
+            own = d.number(f"oJm{j}") * wd
+            passed, soft = total - own, d.number(f"oSoft{j}")
+            size = graph.sqrt(graph.lift(passed * passed + soft * soft))
+            total = own + d.number(f"oGain{j}") * passed + way * loss * size  # eq:gear-efficiency
+        out.append(total + viscous * w + coulomb * way)
+    return out
+
+
+def tool_rows(d: Derivation, form: Form, node: Node, chain: Any) -> list[Any]:
+    """Speed, acceleration and place of the tool point."""
+    assert form.frame is not None
+    graph, poses = d.graph, body_poses(chain)
+    p = [graph.lift(x) for x in frame_pose(d, poses, form.frame).p]
+    rows: list[Any] = []
+    if form.tool_speed or form.tool_acceleration:
+        J = frame_jacobian(d, chain, poses, form.frame)[:3]
+        speed = [graph.lift(sum((c * v for c, v in zip(row, node.v, strict=True)), 0.0)) for row in J]
+        if form.tool_speed:
+            rows.append(sum((x * x for x in speed), 0.0) / (d.number("oVt") * d.number("oVt")))
+        if form.tool_acceleration:
+            n = form.n
+            seeds: dict[int, Any] = {}
+            for k in range(n):
+                seeds[node.z[k].id] = node.v[k] / d.number(f"oZsq{k}")
+                seeds[node.z[n + k].id] = node.a[k] / d.number(f"oZsv{k}")
+            rate = graph.derivative(speed, seeds)
+            rows.append(sum((x * x for x in rate), 0.0) / (d.number("oAt") * d.number("oAt")))
+    rows += [p[axis] for axis in form.coordinates]
+    for k, region in enumerate(form.keep_out):
+        rows.append(outside(d, [side(d, p, code, f"oB{k}_{j}") for j, code in enumerate(region)]))
+    return rows
+
+
+def side(d: Derivation, p: Sequence[Expr], code: int, name: str) -> Scalar:
+    """How far the tool point is beyond a face of a region [m]; positive outside."""
+    axis, above = divmod(code, 2)
+    return p[axis] - d.number(name) if above else d.number(name) - p[axis]
+
+
+def outside(d: Derivation, sides: Sequence[Scalar]) -> Scalar:
+    r"""How far a point is outside of a region, the largest of its sides, smooth and never too large.
+
+    .. math:: \max(x, y) \ge \tfrac12 \bigl(x + y + \sqrt{(x - y)^2 + \epsilon^2} - \epsilon\bigr)      (eq:keep-out)
+    """
+    graph, eps = d.graph, d.number("oRound")
+    most = sides[0]
+    for x in sides[1:]:
+        gap = most - x
+        most = 0.5 * (most + x + graph.sqrt(graph.lift(gap * gap + eps * eps)) - eps)  # eq:keep-out
+    return most
+
+
+def link_function(d: Derivation, form: Form) -> BlockFunction:
+    """What ties two nodes together: motion, voltages, heat; and the cost of the time between them."""
+    one, two = Node(d, form, "a"), Node(d, form, "b")
+    z_time = d.inputs("T", 1)[0]
+    housing = d.inputs("Th", len(form.heated))
+    share = d.inputs("share", 1)[0]
+    T = d.graph.lift(d.number("oZT") * z_time)
+    h = T * share
+    rows: list[Any] = motion_defects(d, form, one, two, h, share)
+    rows += [(one.v[j] + 0.5 * h * one.a[j]) / d.number(f"oV{j}") for j in form.speed]
+    rows += [(two.a[j] - one.a[j]) / (h * d.number(f"oJ{j}")) for j in form.jerk]
+    u = voltages(d, form, one, two, h)
+    for end, at in zip((one, two), u, strict=True):
+        rows += [voltage_row(d, form, end, at[j], j) for j in range(form.m) if form.feed[j]]
+    if form.bus:
+        rows += [bus_power(d, form, end, at) / d.number("oP") for end, at in zip((one, two), u, strict=True)]
+    rows += heat_defects(d, form, one, two, housing, h, share)
+    cost = d.number("oWt") * z_time * share + d.number("oWr") * z_time * share * squares(d, form, one, two)
+    cost = cost + energy_cost(d, form, one, two, h)
+    return BlockFunction(d, [*one.z, *two.z, z_time, *housing], [share], cost, rows)
+
+
+def motion_defects(d: Derivation, form: Form, one: Node, two: Node, h: Any, share: Any) -> list[Any]:
+    """eq:spline-defect, as parts of a usual step."""
+    speed, place = [], []
+    step = d.number("oZT") * share
+    for k in range(form.n):
+        change = two.v[k] - one.v[k] - 0.5 * h * (one.a[k] + two.a[k])
+        speed.append(change / (step * d.number(f"oZsa{k}")))
+        travel = two.q[k] - one.q[k] - h * (one.v[k] + h * (2.0 * one.a[k] + two.a[k]) / 6.0)
+        place.append(travel / (step * d.number(f"oZsv{k}")))
+    return place + speed
+
+
+def resistance(d: Derivation, j: int, rise: dict[int, Scalar]) -> Scalar:
+    """Of winding and bridge [ohm] (eq:resistance-drift); as stated where the temperature is no state."""
+    R = d.number(f"oR{j}")
+    if j in rise:
+        R = R * (1.0 + d.number(f"oAl{j}") * rise[j])
+    return R + d.number(f"oRb{j}")
+
+
+def voltages(d: Derivation, form: Form, one: Node, two: Node, h: Any) -> tuple[list[Any], list[Any]]:
+    """Voltages of DC motors, of the q axis of others, at both ends [V] (eq:dc-motor, eq:pmsm)."""
+    out: tuple[list[Any], list[Any]] = ([], [])
+    for j in range(form.m):
+        drop = d.number(f"oL{j}") * (two.i[j] - one.i[j]) / h
+        for end, list_ in zip((one, two), out, strict=True):
+            w = combined(d, f"oN{j}_", end.v)
+            list_.append(resistance(d, j, end.rise) * end.i[j] + d.number(f"oKb{j}") * w + drop)
+    return out
+
+
+def voltage_row(d: Derivation, form: Form, end: Node, u: Any, j: int) -> Any:
+    """A DC motor's voltage, a synchronous motor's squared amplitude, as parts of what the bridge has."""
+    U = d.number(f"oU{j}")
+    if form.feed[j] == "dc":
+        return u / U
+    across = d.number(f"oX{j}") * combined(d, f"oN{j}_", end.v) * end.i[j]
+    return (u * u + across * across) / (U * U)
+
+
+def bus_power(d: Derivation, form: Form, end: Node, u: Sequence[Any]) -> Any:
+    """Power that all motors take from the intermediate circuit [W]."""
+    total: Scalar = 0.0
+    for j in range(form.m):
+        total = total + d.number(f"oPh{j}") * u[j] * end.i[j]
+    return total
+
+
+def heat_defects(
+    d: Derivation, form: Form, one: Node, two: Node, housing: Sequence[Expr], h: Any, share: Any
+) -> list[Any]:
+    """The winding's part of eq:thermal between two nodes, as parts of the largest flow to the housing."""
+    rows = []
+    for j, z in zip(form.heated, housing, strict=True):
+        mean, outer = 0.5 * (one.rise[j] + two.rise[j]), d.number(f"oTh{j}") * z
+        copper = d.number(f"oPh{j}") * d.number(f"oR{j}") * (1.0 + d.number(f"oAl{j}") * mean)
+        gained = h * (copper * square_mean(one.i[j], two.i[j]) - (mean - outer) / d.number(f"oRwh{j}"))
+        scale = share * d.number("oZT") * d.number(f"oTh{j}") / d.number(f"oRwh{j}")
+        rows.append((d.number(f"oCw{j}") * (two.rise[j] - one.rise[j]) - gained) / scale)  # eq:thermal
+    return rows
+
+
+def square_mean(x: Any, y: Any) -> Any:
+    """Mean of the square of a straight line from x to y."""
+    return (x * x + x * y + y * y) / 3.0
+
+
+def squares(d: Derivation, form: Form, one: Node, two: Node) -> Any:
+    """Mean of all squared currents as parts of their scales: what decides where time alone does not."""
+    first, total = 3 * form.n, d.graph.zero
+    for j in range(form.m):
+        total = total + square_mean(one.z[first + j], two.z[first + j])
+    return total / float(form.m)
+
+
+def energy_cost(d: Derivation, form: Form, one: Node, two: Node, h: Any) -> Any:
+    r"""Weighted copper loss and mechanical work of the motors between two nodes.
+
+    .. math:: E = \int \sum_j c_j R_j i_j^2 + K_j i_j \omega_j \, dt                          (eq:electrical-energy)
+
+    The current is a straight line and the speed a parabola, so Simpson's rule is exact.
+    """
+    copper, work = d.number("oWc"), d.number("oWw")
+    total: Scalar = 0.0
+    for j in range(form.m):
+        R = resistance(d, j, {k: 0.5 * (one.rise[k] + two.rise[k]) for k in one.rise})
+        total = total + copper * d.number(f"oPh{j}") * R * square_mean(one.i[j], two.i[j])
+        w = [combined(d, f"oN{j}_", end.v) for end in (one, two)]
+        bend = combined(d, f"oN{j}_", [a - b for a, b in zip(one.a, two.a, strict=True)])
+        middle = 0.5 * (w[0] + w[1]) + h * bend / 8.0
+        product = one.i[j] * w[0] + 2.0 * (one.i[j] + two.i[j]) * middle + two.i[j] * w[1]
+        total = total + work * d.number(f"oK{j}") * product / 6.0
+    return h * total  # eq:electrical-energy
+
+
+def housing_function(d: Derivation, form: Form) -> BlockFunction:
+    """Heat that leaves windings for their housings between two nodes, less what housings give away; adds up to zero."""
+    count = len(form.heated)
+    one, two, housing = (d.inputs(name, count) for name in ("za", "zb", "Th"))
+    z_time, share = d.inputs("T", 1)[0], d.inputs("share", 1)[0]
+    rows = []
+    for k, j in enumerate(form.heated):
+        inward = (0.5 * (one[k] + two[k]) - housing[k]) / d.number(f"oRwh{j}")
+        outward = housing[k] / d.number(f"oRha{j}")
+        rows.append(z_time * share * (inward - outward) * d.number(f"oRwh{j}"))
+    return BlockFunction(d, [*one, *two, z_time, *housing], [share], 0.0, rows)
+
+
+def rest_heat_function(d: Derivation, form: Form) -> BlockFunction:
+    """The same over the rest of a cycle at the goal, whose holding current heats on."""
+    count = len(form.heated)
+    last, housing, current = (d.inputs(name, count) for name in ("zN", "Th", "iN"))
+    rows = []
+    for k, j in enumerate(form.heated):
+        level = rest_level(d, j, last[k], housing[k], current[k])
+        inward = (level - housing[k]) * d.number("oRest") + (last[k] - level) * d.number(f"oCool{j}")
+        outward = housing[k] * d.number(f"oRwh{j}") / d.number(f"oRha{j}") * d.number("oRest")
+        rows.append((inward - outward) / d.number("oZT"))
+    return BlockFunction(d, [*last, *housing, *current], [], 0.0, rows)
+
+
+def rest_level(d: Derivation, j: int, last: Expr, housing: Expr, current: Expr) -> Scalar:
+    """Temperature, as part of the largest rise, that a winding at rest would reach."""
+    i = d.number(f"oZsi{j}") * current
+    R = d.number(f"oR{j}") * (1.0 + d.number(f"oAl{j}") * d.number(f"oTh{j}") * last)
+    return housing + d.number(f"oRwh{j}") * d.number(f"oPh{j}") * R * i * i / d.number(f"oTh{j}")
+
+
+def cycle_function(d: Derivation, form: Form) -> BlockFunction:
+    """A repeated motion begins with the temperatures that its last repetition left: periodic."""
+    count = len(form.heated)
+    first, last, housing, current = (d.inputs(name, count) for name in ("z0", "zN", "Th", "iN"))
+    rows = []
+    for k, j in enumerate(form.heated):
+        level = rest_level(d, j, last[k], housing[k], current[k])
+        rows.append((first[k] - level - (last[k] - level) * d.number(f"oFade{j}")) * d.number("oCycle"))
+    return BlockFunction(d, [*first, *last, *housing, *current], [], 0.0, rows)

@@ -1,0 +1,374 @@
+r"""A motion between two points as a nonlinear program: mesh, variables with their scales and bounds, families of rows.
+
+Theory: docs/theory/optimal-motion.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from servotwin.equations.derivation import Derivation
+from servotwin.mechanism.model import Array
+from servotwin.motion.limits import MotionLimits
+from servotwin.motion.optimal.block_nlp import BlockNlp, compile_block
+from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.guess import Guess
+from servotwin.motion.optimal.point_problem import (
+    Form,
+    cycle_function,
+    housing_function,
+    link_function,
+    node_function,
+    rest_heat_function,
+)
+from servotwin.motion.optimal.task import AXES, Task
+from servotwin.robot.robot import Robot
+
+SMOOTH = 0.03  # of the largest speed: within it friction changes its sign
+SOFT = 0.01  # of the largest torque: within it a gear changes its direction of power
+ROUNDED = 2e-3  # m; edges of regions are rounded by this
+GRADED = 4  # intervals at either end, each twice as long as the one before it
+TIE_BREAK = 1e-5  # weight of the currents beside the time: decides what time leaves open
+SLOWEST = 50.0  # times the guess
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A transcribed motion: its program, start, bounds and how to read its variables.
+
+    ``mesh`` (N + 1,): nodes as parts of the duration. ``rows``: for every group of rows, by name, the first row, its
+    stride from block to block, the number of blocks and who each column belongs to.
+    """
+
+    form: Form
+    nlp: BlockNlp
+    x0: Array
+    low: Array
+    high: Array
+    mesh: Array
+    table: dict[str, float]
+    objective_scale: float
+    rows: dict[str, tuple[int, int, int, tuple[str, ...]]]
+
+    @property
+    def T_index(self) -> int:
+        """Place of the duration among the variables."""
+        return self.mesh.size * self.form.width
+
+    def nodes(self, x: Array) -> Array:
+        """The scaled variables of all nodes (N + 1, width)."""
+        return x[: self.T_index].reshape(self.mesh.size, self.form.width)
+
+    def scales(self) -> Array:
+        """What one stands for, for each variable of a node (width,)."""
+        n, m = self.form.n, self.form.m
+        names = [f"{s}{k}" for s in ("oZsq", "oZsv", "oZsa") for k in range(n)] + [f"oZsi{k}" for k in range(m)]
+        return np.array([self.table[name] for name in names] + [self.table[f"oTh{j}"] for j in self.form.heated])
+
+    def row_values(self, name: str, values: Array) -> Array:
+        """The values of a group of rows (blocks, columns)."""
+        first, stride, count, who = self.rows[name]
+        at = first + stride * np.arange(count)[:, None] + np.arange(len(who))[None, :]
+        return np.asarray(values[at])
+
+
+def mesh_of(intervals: int, graded: bool) -> Array:
+    """Nodes as parts of the duration: even, and finer at both ends where currents have to build up first."""
+    lengths = np.ones(intervals)
+    if graded:
+        ramp = 0.5 ** np.arange(GRADED, 0, -1)
+        lengths[:GRADED], lengths[-GRADED:] = ramp, ramp[::-1]
+    nodes = np.concatenate([[0.0], np.cumsum(lengths)])
+    return np.asarray(nodes / nodes[-1])
+
+
+def form_of(robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task) -> Form:
+    """Which rows a motion of this robot has."""
+    fed = np.isfinite(drives.voltage) & task.voltage
+    feed = tuple(("pmsm" if x > 0.0 else "dc") if on else "" for on, x in zip(fed, drives.reactance, strict=True))
+    tool = math.isfinite(limits.tool_speed), math.isfinite(limits.tool_acceleration)
+    coupled = (np.count_nonzero(drives.N, axis=1) > 1) & np.isfinite(drives.speed) & task.speed
+    heated = np.flatnonzero(drives.heated & np.isfinite(drives.rise)) if task.temperature else ()
+    coordinates = tuple(AXES.index(name) for name in sorted(task.within))
+    regions = tuple(tuple(code for code, _ in region.faces()) for region in task.keep_out)
+    return Form(
+        n=robot.n,
+        m=drives.m,
+        feed=feed,
+        effort=_effort_rows(drives, limits, task),
+        motor_speed=tuple(int(j) for j in np.flatnonzero(coupled)),
+        quantities=len(limits.quantities.names),
+        tool_speed=tool[0],
+        tool_acceleration=tool[1],
+        coordinates=coordinates,
+        keep_out=regions,
+        speed=tuple(int(j) for j in np.flatnonzero(np.isfinite(limits.speed))) if task.speed else (),
+        jerk=tuple(int(j) for j in np.flatnonzero(np.isfinite(limits.jerk))) if task.jerk else (),
+        heated=tuple(int(j) for j in heated),
+        bus=bool(np.isfinite(task.bus_power).any()),
+        frame=robot.mechanism.tool if any(tool) or coordinates or regions else None,
+    )
+
+
+def _effort_rows(drives: DriveModel, limits: MotionLimits, task: Task) -> tuple[int, ...]:
+    """Joints whose torque limit the motors can reach; of ideal motors the torque is the current."""
+    if not task.effort or not drives.electric:
+        return ()
+    current = drives.current if task.current else np.full(drives.m, np.inf)
+    friction = drives.coulomb + drives.viscous * (np.abs(drives.N) @ np.minimum(limits.speed, 1e3))
+    reach = np.abs(drives.N).T @ (drives.K * current + friction)
+    return tuple(int(j) for j in np.flatnonzero(reach > limits.torque))
+
+
+def transcribe(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, guess: Guess, ends: tuple[Array, Array]
+) -> Program:
+    """The program of a motion from ends[0] to ends[1] (n,), started at a guess on its mesh."""
+    form = form_of(robot, drives, limits, task)
+    table, scale = parameters(robot, drives, limits, task, guess, form)
+    mesh = guess.mesh
+    count, width = mesh.size, form.width
+    T, heated = count * width, len(form.heated)
+    nlp = BlockNlp(T + 1 + heated)
+    base = width * np.arange(count)[:, None]
+    node = base + np.arange(width)[None, :]
+    rows: dict[str, tuple[int, int, int, tuple[str, ...]]] = {}
+    numbers = robot.numbers
+
+    def code(kind: str, function):  # type: ignore[no-untyped-def]
+        return compile_block(
+            f"optimal/{kind}/{form.name}", lambda d: function(d, form), numbers, table
+        )
+
+    names, low, high = _node_bounds(robot, drives, limits, task, form)
+    step = float(np.diff(mesh).min()) * guess.T
+    lead = np.zeros((count, 1))
+    lead[0], lead[-1] = 0.25 * step, -0.25 * step
+    first = nlp.add(code("node", node_function), node, lead, low, high)
+    _note(rows, first, len(low), count, names)
+    names, low, high = _link_bounds(robot, drives, limits, task, form)
+    tail = np.broadcast_to(T + np.arange(1 + heated), (count - 1, 1 + heated))
+    link = np.hstack([node[:-1], node[1:], tail])
+    first = nlp.add(code("link", link_function), link, np.diff(mesh)[:, None], low, high)
+    _note(rows, first, len(low), count - 1, names)
+    if heated:
+        _add_heat(nlp, code, form, node, T, mesh)
+    x_low, x_high = _variable_bounds(robot, drives, limits, task, form, table, guess, ends)
+    return Program(form, nlp, _start(form, table, guess, x_low, x_high), x_low, x_high, mesh, table, scale, rows)
+
+
+def _note(
+    rows: dict[str, tuple[int, int, int, tuple[str, ...]]],
+    first: int,
+    stride: int,
+    count: int,
+    names: list[tuple[str, str]],
+) -> None:
+    """Where each group of rows stands; ``names``: group and owner of every row of a block."""
+    for k, (group, _) in enumerate(names):
+        if group not in rows:
+            who = tuple(owner for name, owner in names if name == group)
+            rows[group] = (first + k, stride, count, who)
+
+
+def _add_heat(nlp: BlockNlp, code, form: Form, node: Array, T: int, mesh: Array) -> None:  # type: ignore[no-untyped-def]
+    """Heat of housings over the cycle, and temperatures that repeat."""
+    count, at = len(form.heated), 3 * form.n + form.m
+    rise = node[:, at:]
+    housing = T + 1 + np.arange(count)
+    tail = np.broadcast_to(np.concatenate([[T], housing]), (len(node) - 1, 1 + count))
+    zero = np.zeros(count)
+    index = np.hstack([rise[:-1], rise[1:], tail])
+    first = nlp.add_sum(code("housing", housing_function), index, np.diff(mesh)[:, None], zero, zero)
+    current = node[-1, 3 * form.n :][list(form.heated)]
+    last = np.concatenate([rise[-1], housing, current])[None, :]
+    nlp.add_to(code("rest-heat", rest_heat_function), last, np.zeros((1, 0)), first)
+    whole = np.concatenate([rise[0], rise[-1], housing, current])[None, :]
+    nlp.add(code("cycle", cycle_function), whole, np.zeros((1, 0)), zero, zero)
+
+
+def parameters(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, guess: Guess, form: Form
+) -> tuple[dict[str, float], float]:
+    """All numbers of the functions by name, and what one of the objective stands for [s, J]."""
+    table = robot.numbers.table(drives=True, frame=form.frame)
+    n, m = form.n, form.m
+
+    def put(name: str, values: Array) -> None:
+        table.update((f"{name}{k}", float(x)) for k, x in enumerate(np.ravel(values)))
+
+    put("oZsq", guess.q_scale)
+    put("oZsv", guess.v_scale)
+    put("oZsa", guess.a_scale)
+    put("oZsi", guess.i_scale)
+    table["oZT"] = guess.T
+    inverse = drives.N_inverse
+    for j in range(m):
+        table.update((f"oN{j}_{k}", float(drives.N[j, k])) for k in range(n))
+        table.update((f"oM{k}_{j}", float(inverse[k, j])) for k in range(n))
+    top = np.abs(drives.N) @ guess.v_scale
+    eta = drives.efficiency
+    for name, values in {
+        "oK": drives.K, "oR": drives.R, "oRb": drives.R_bridge, "oL": drives.L, "oKb": drives.K_b,
+        "oX": drives.reactance, "oU": task.modulation * _finite(drives.voltage), "oPh": drives.phases,
+        "oFv": drives.viscous, "oFc": drives.coulomb, "oEps": SMOOTH * top, "oJm": drives.J_m,
+        "oGain": 0.5 * (1.0 / eta + eta), "oLoss": 0.5 * (1.0 / eta - eta),
+        "oSoft": SOFT * drives.K * guess.i_scale, "oWm": _finite(drives.speed), "oTau": _finite(limits.torque),
+        "oV": _finite(limits.speed), "oJ": _finite(limits.jerk), "oTh": _finite(drives.rise), "oAl": drives.alpha,
+        "oRwh": drives.R_wh, "oRha": drives.R_ha, "oCw": drives.C_w,
+    }.items():  # fmt: skip
+        put(name, values)
+    for k in range(form.quantities):
+        table.update((f"oA{k}_{j}", float(limits.quantities.A[k, j])) for j in range(n))
+    table["oVt"], table["oAt"] = (_one(x) for x in (limits.tool_speed, limits.tool_acceleration))
+    for k, region in enumerate(task.keep_out):
+        table.update((f"oB{k}_{j}", value) for j, (_, value) in enumerate(region.faces()))
+    table["oRound"] = ROUNDED
+    table["oP"] = guess.power
+    _cycle_numbers(table, drives, task)
+    return table, _weights(table, task, guess)
+
+
+def _cycle_numbers(table: dict[str, float], drives: DriveModel, task: Task) -> None:
+    """Numbers of a rest at the goal: its time, and for each motor how much of a difference is left after it."""
+    constant = np.where(drives.heated, drives.C_w * drives.R_wh, 1.0)
+    fade = np.exp(-task.rest / constant)
+    table["oRest"], table["oCycle"] = task.rest, 100.0
+    for j in range(drives.m):
+        table[f"oFade{j}"], table[f"oCool{j}"] = float(fade[j]), float(constant[j] * (1.0 - fade[j]))
+
+
+def _weights(table: dict[str, float], task: Task, guess: Guess) -> float:
+    """Weights of time, currents, copper loss and work in an objective of about one; its scale."""
+    copper, work = guess.copper, guess.work
+    time, energy = {"time": (1.0, task.energy_weight), "energy": (0.0, 1.0), "copper": (0.0, 1.0)}[task.objective]
+    both = task.objective != "copper"
+    scale = time * guess.T + energy * max(copper + (abs(work) if both else 0.0), 1e-9)
+    table["oWt"] = time * guess.T / scale
+    table["oWr"] = TIE_BREAK if task.objective == "time" and not energy else 0.0
+    table["oWc"], table["oWw"] = energy / scale, (energy if both else 0.0) / scale
+    return scale
+
+
+def _finite(values: Array) -> Array:
+    return np.where(np.isfinite(values), values, 2.0)
+
+
+def _one(value: float) -> float:
+    return value if math.isfinite(value) else 2.0
+
+
+def _node_bounds(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, form: Form
+) -> tuple[list[tuple[str, str]], Array, Array]:
+    """Group, owner and bounds of the rows of ``node_function``, in its order."""
+    joints, rows = robot.joint_names, []
+    rows += [("dynamics", name, 0.0, 0.0) for name in drives.names]
+    rows += [("torque", joints[j], -1.0, 1.0) for j in form.effort]
+    rows += [("motor speed", drives.names[j], -1.0, 1.0) for j in form.motor_speed]
+    quantities = limits.quantities
+    for k, name in enumerate(quantities.names):
+        shift = float(quantities.values(np.zeros(robot.n))[k])
+        rows.append(("range", name, float(quantities.low[k]) - shift, float(quantities.high[k]) - shift))
+    if form.tool_speed:
+        rows.append(("tool speed", "tool", -math.inf, 1.0))
+    if form.tool_acceleration:
+        rows.append(("tool acceleration", "tool", -math.inf, 1.0))
+    rows += [("tool range", AXES[axis], *map(float, task.within[AXES[axis]])) for axis in form.coordinates]
+    rows += [("region", f"{k + 1}", 0.0, math.inf) for k in range(len(form.keep_out))]
+    return [row[:2] for row in rows], np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
+
+
+def _link_bounds(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, form: Form
+) -> tuple[list[tuple[str, str]], Array, Array]:
+    """The same of ``link_function``."""
+    joints = robot.joint_names
+    rows: list[tuple[str, str, float, float]] = []
+    rows += [("position defect", name, 0.0, 0.0) for name in joints]
+    rows += [("speed defect", name, 0.0, 0.0) for name in joints]
+    rows += [("speed between", joints[j], -1.0, 1.0) for j in form.speed]
+    rows += [("jerk", joints[j], -1.0, 1.0) for j in form.jerk]
+    for group in ("voltage", "voltage after"):
+        for j, feed in enumerate(form.feed):
+            if feed:
+                rows.append((group, drives.names[j], -1.0 if feed == "dc" else -math.inf, 1.0))
+    return _ended(rows, task, form, drives)
+
+
+def _ended(
+    rows: list[tuple[str, str, float, float]], task: Task, form: Form, drives: DriveModel
+) -> tuple[list[tuple[str, str]], Array, Array]:
+    scale = _power_scale(task)
+    if form.bus:
+        low, high = (x / scale for x in task.bus_power)
+        rows += [("bus power", "bus", low, high), ("bus power after", "bus", low, high)]
+    rows += [("heat defect", drives.names[j], 0.0, 0.0) for j in form.heated]
+    return [row[:2] for row in rows], np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
+
+
+def _power_scale(task: Task) -> float:
+    finite = [abs(x) for x in task.bus_power if math.isfinite(x)]
+    return max([*finite, 1e-6]) if finite else 1.0
+
+
+def _variable_bounds(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    task: Task,
+    form: Form,
+    table: dict[str, float],
+    guess: Guess,
+    ends: tuple[Array, Array],
+) -> tuple[Array, Array]:
+    """Bounds of all variables, scaled."""
+    n, m, count = form.n, form.m, guess.mesh.size
+    speed = _joint_speeds(drives, limits) if task.speed else np.full(n, np.inf)
+    current = drives.current if task.current else np.full(m, np.inf)
+    a = robot.limits.qdd_max
+    top = np.concatenate(
+        [limits.q_max / guess.q_scale, speed / guess.v_scale, a / guess.a_scale, current / guess.i_scale, np.ones(len(form.heated))]
+    )
+    bottom = -top
+    bottom[:n] = limits.q_min / guess.q_scale
+    bottom[3 * n + m :] = 0.0
+    low, high = np.tile(bottom, (count, 1)), np.tile(top, (count, 1))
+    for k, q, free in ((0, ends[0], task.free_start), (-1, ends[1], task.free_end)):
+        low[k, :n] = high[k, :n] = q / guess.q_scale
+        if free:
+            continue
+        low[k, n : 2 * n] = high[k, n : 2 * n] = 0.0
+        held = guess.holding(k) / guess.i_scale
+        for j in np.flatnonzero(drives.hold & task.voltage):
+            low[k, 3 * n + j] = high[k, 3 * n + j] = held[j]
+    longest = min(task.longest, SLOWEST * guess.T) / guess.T
+    time = (longest * 1e-4, longest) if task.duration is None else (task.duration / guess.T,) * 2
+    housing = np.ones(len(form.heated))
+    return (
+        np.concatenate([low.ravel(), [time[0]], 0.0 * housing]),
+        np.concatenate([high.ravel(), [time[1]], housing]),
+    )
+
+
+def _joint_speeds(drives: DriveModel, limits: MotionLimits) -> Array:
+    """Speed limits of the joints with those of motors that move one joint only."""
+    speed = limits.speed.copy()
+    for j, row in enumerate(drives.N):
+        moved = np.flatnonzero(row)
+        if moved.size == 1:
+            speed[moved[0]] = min(speed[moved[0]], drives.speed[j] / abs(row[moved[0]]))
+    return speed
+
+
+def _start(form: Form, table: dict[str, float], guess: Guess, low: Array, high: Array) -> Array:
+    parts = [guess.q / guess.q_scale, guess.v / guess.v_scale, guess.a / guess.a_scale, guess.i / guess.i_scale]
+    heated = list(form.heated)
+    rise = np.minimum(guess.rise[heated], 0.9 * np.array([table[f"oTh{j}"] for j in heated]))
+    share = rise / np.array([table[f"oTh{j}"] for j in heated]) if heated else np.zeros(0)
+    parts.append(np.tile(share, (guess.mesh.size, 1)))
+    x = np.concatenate([np.hstack(parts).ravel(), [1.0], guess.housing_share * share])
+    return np.clip(x, low, high)

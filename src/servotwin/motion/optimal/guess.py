@@ -19,8 +19,8 @@ SHORTEST = 1e-4  # s
 class Guess:
     """A motion on a mesh (N + 1,): q, v, a (N + 1, n), currents i (N + 1, m), its duration T [s], and scales.
 
-    ``copper``, ``work`` [J] of it; ``power`` [W], the scale of the bus; ``rise`` (m,) [K] of repeated
-    windings, ``housing_share`` of it for the housings.
+    ``copper``, ``work`` [J] of it; ``power`` [W], the scale of the bus; ``rise`` (m,) [K] of the windings if it is
+    repeated, ``ripple`` (m,) [K] by which they are hotter than that at times.
     """
 
     mesh: Array
@@ -38,7 +38,7 @@ class Guess:
     power: float
     rise: Array
     held: Array
-    housing_share: float = 0.5
+    ripple: Array
 
     def holding(self, k: int) -> Array:
         """Currents (m,) that hold the arm at the first (0) or last (-1) node."""
@@ -131,5 +131,5 @@ def scaled_guess(
     limit = np.where(np.isfinite(drives.current), drives.current, np.inf)
     return Guess(
         mesh, T, q, v, a, np.clip(i, -0.95 * limit, 0.95 * limit), q_scale, v_scale, a_scale, i_scale,
-        copper, work, power, rise, held,
+        copper, work, power, rise, held, np.zeros(drives.m),
     )  # fmt: skip

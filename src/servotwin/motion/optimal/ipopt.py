@@ -54,6 +54,7 @@ OPTIONS: dict[str, str | float | int] = {
     "acceptable_constr_viol_tol": 1e-6,
     "acceptable_iter": 8,
     "max_iter": 600,
+    "mu_init": 1e-2,
     "nlp_scaling_method": "none",
     "linear_solver": "mumps",
     "mumps_mem_percent": 400,

@@ -40,7 +40,7 @@ class Form:
     keep_out: tuple[tuple[int, ...], ...] = ()  # half-spaces of each region, coded 2 * axis + (1: above)
     speed: tuple[int, ...] = ()  # joints with a limit of speed
     jerk: tuple[int, ...] = ()
-    heated: tuple[int, ...] = ()  # motors whose winding temperature is a state
+    heated: tuple[int, ...] = ()  # motors whose winding temperature is a variable
     bus: bool = False
     frame: str | None = None
 
@@ -53,8 +53,11 @@ class Form:
 
     @property
     def width(self) -> int:
-        """Variables of a node: q, qd, qdd, currents, temperatures."""
-        return 3 * self.n + self.m + len(self.heated)
+        """Variables of a node: q, qd, qdd, currents."""
+        return 3 * self.n + self.m
+
+
+Rise = dict[int, Scalar]  # of windings over their surroundings [K], by motor
 
 
 class Node:
@@ -67,10 +70,6 @@ class Node:
         self.v = scaled(d, "oZsv", self.z[n : 2 * n])
         self.a = scaled(d, "oZsa", self.z[2 * n : 3 * n])
         self.i = scaled(d, "oZsi", self.z[3 * n : 3 * n + m])
-        rises = self.z[3 * n + m :]
-        self.rise: dict[int, Scalar] = {
-            j: d.number(f"oTh{j}") * x for j, x in zip(form.heated, rises, strict=True)
-        }
 
 
 def scaled(d: Derivation, name: str, z: Sequence[Expr]) -> list[Expr]:
@@ -195,22 +194,22 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
     """What ties two nodes together: motion, voltages, heat; and the cost of the time between them."""
     one, two = Node(d, form, "a"), Node(d, form, "b")
     z_time = d.inputs("T", 1)[0]
-    housing = d.inputs("Th", len(form.heated))
+    hot = d.inputs("hot", len(form.heated))
+    rise: Rise = {j: d.number(f"oTh{j}") * z for j, z in zip(form.heated, hot, strict=True)}
     share = d.inputs("share", 1)[0]
     T = d.graph.lift(d.number("oZT") * z_time)
     h = T * share
     rows: list[Any] = motion_defects(d, form, one, two, h, share)
     rows += [(one.v[j] + 0.5 * h * one.a[j]) / d.number(f"oV{j}") for j in form.speed]
     rows += [(two.a[j] - one.a[j]) / (h * d.number(f"oJ{j}")) for j in form.jerk]
-    u = voltages(d, form, one, two, h)
+    u = voltages(d, form, one, two, h, rise)
     for end, at in zip((one, two), u, strict=True):
         rows += [voltage_row(d, form, end, at[j], j) for j in range(form.m) if form.feed[j]]
     if form.bus:
         rows += [bus_power(d, form, end, at) / d.number("oP") for end, at in zip((one, two), u, strict=True)]
-    rows += heat_defects(d, form, one, two, housing, h, share)
     cost = d.number("oWt") * z_time * share + d.number("oWr") * z_time * share * squares(d, form, one, two)
-    cost = cost + energy_cost(d, form, one, two, h)
-    return BlockFunction(d, [*one.z, *two.z, z_time, *housing], [share], cost, rows)
+    cost = cost + energy_cost(d, form, one, two, h, rise)
+    return BlockFunction(d, [*one.z, *two.z, z_time, *hot], [share], cost, rows)
 
 
 def motion_defects(d: Derivation, form: Form, one: Node, two: Node, h: Any, share: Any) -> list[Any]:
@@ -225,22 +224,24 @@ def motion_defects(d: Derivation, form: Form, one: Node, two: Node, h: Any, shar
     return place + speed
 
 
-def resistance(d: Derivation, j: int, rise: dict[int, Scalar]) -> Scalar:
-    """Of winding and bridge [ohm] (eq:resistance-drift); as stated where the temperature is no state."""
+def resistance(d: Derivation, j: int, rise: Rise) -> Scalar:
+    """Of winding and bridge [ohm] (eq:resistance-drift); as stated where the temperature is no variable."""
     R = d.number(f"oR{j}")
     if j in rise:
         R = R * (1.0 + d.number(f"oAl{j}") * rise[j])
     return R + d.number(f"oRb{j}")
 
 
-def voltages(d: Derivation, form: Form, one: Node, two: Node, h: Any) -> tuple[list[Any], list[Any]]:
+def voltages(
+    d: Derivation, form: Form, one: Node, two: Node, h: Any, rise: Rise
+) -> tuple[list[Any], list[Any]]:
     """Voltages of DC motors, of the q axis of others, at both ends [V] (eq:dc-motor, eq:pmsm)."""
     out: tuple[list[Any], list[Any]] = ([], [])
     for j in range(form.m):
         drop = d.number(f"oL{j}") * (two.i[j] - one.i[j]) / h
         for end, list_ in zip((one, two), out, strict=True):
             w = combined(d, f"oN{j}_", end.v)
-            list_.append(resistance(d, j, end.rise) * end.i[j] + d.number(f"oKb{j}") * w + drop)
+            list_.append(resistance(d, j, rise) * end.i[j] + d.number(f"oKb{j}") * w + drop)
     return out
 
 
@@ -261,34 +262,20 @@ def bus_power(d: Derivation, form: Form, end: Node, u: Sequence[Any]) -> Any:
     return total
 
 
-def heat_defects(
-    d: Derivation, form: Form, one: Node, two: Node, housing: Sequence[Expr], h: Any, share: Any
-) -> list[Any]:
-    """The winding's part of eq:thermal between two nodes, as parts of the largest flow to the housing."""
-    rows = []
-    for j, z in zip(form.heated, housing, strict=True):
-        mean, outer = 0.5 * (one.rise[j] + two.rise[j]), d.number(f"oTh{j}") * z
-        copper = d.number(f"oPh{j}") * d.number(f"oR{j}") * (1.0 + d.number(f"oAl{j}") * mean)
-        gained = h * (copper * square_mean(one.i[j], two.i[j]) - (mean - outer) / d.number(f"oRwh{j}"))
-        scale = share * d.number("oZT") * d.number(f"oTh{j}") / d.number(f"oRwh{j}")
-        rows.append((d.number(f"oCw{j}") * (two.rise[j] - one.rise[j]) - gained) / scale)  # eq:thermal
-    return rows
-
-
 def square_mean(x: Any, y: Any) -> Any:
     """Mean of the square of a straight line from x to y."""
     return (x * x + x * y + y * y) / 3.0
 
 
 def squares(d: Derivation, form: Form, one: Node, two: Node) -> Any:
-    """Mean of all squared currents as parts of their scales: what decides where time alone does not."""
-    first, total = 3 * form.n, d.graph.zero
-    for j in range(form.m):
-        total = total + square_mean(one.z[first + j], two.z[first + j])
-    return total / float(form.m)
+    """Mean of all squared accelerations as parts of their scales: what decides where time alone does not."""
+    total = d.graph.zero
+    for k in range(2 * form.n, 3 * form.n):
+        total = total + square_mean(one.z[k], two.z[k])
+    return total / float(form.n)
 
 
-def energy_cost(d: Derivation, form: Form, one: Node, two: Node, h: Any) -> Any:
+def energy_cost(d: Derivation, form: Form, one: Node, two: Node, h: Any, rise: Rise) -> Any:
     r"""Weighted copper loss and mechanical work of the motors between two nodes.
 
     .. math:: E = \int \sum_j c_j R_j i_j^2 + K_j i_j \omega_j \, dt                          (eq:electrical-energy)
@@ -298,7 +285,7 @@ def energy_cost(d: Derivation, form: Form, one: Node, two: Node, h: Any) -> Any:
     copper, work = d.number("oWc"), d.number("oWw")
     total: Scalar = 0.0
     for j in range(form.m):
-        R = resistance(d, j, {k: 0.5 * (one.rise[k] + two.rise[k]) for k in one.rise})
+        R = resistance(d, j, rise)
         total = total + copper * d.number(f"oPh{j}") * R * square_mean(one.i[j], two.i[j])
         w = [combined(d, f"oN{j}_", end.v) for end in (one, two)]
         bend = combined(d, f"oN{j}_", [a - b for a, b in zip(one.a, two.a, strict=True)])
@@ -308,45 +295,39 @@ def energy_cost(d: Derivation, form: Form, one: Node, two: Node, h: Any) -> Any:
     return h * total  # eq:electrical-energy
 
 
-def housing_function(d: Derivation, form: Form) -> BlockFunction:
-    """Heat that leaves windings for their housings between two nodes, less what housings give away; adds up to zero."""
+def heat_function(d: Derivation, form: Form) -> BlockFunction:
+    r"""What a repeated motion heats the windings with between two nodes, less what they give away; adds up to zero.
+
+    .. math:: \int_0^{T_c} \frac{\vartheta}{R_{wh} + R_{ha}} - c R (1 + \alpha \vartheta)\, i^2 \,dt = 0       (eq:cycle-heat)
+
+    The mean rise over the surroundings follows from the mean loss, whatever the heat capacities are. The rows are
+    parts of what leaves at the largest rise.
+    """
     count = len(form.heated)
-    one, two, housing = (d.inputs(name, count) for name in ("za", "zb", "Th"))
+    one, two, hot = (d.inputs(name, count) for name in ("ia", "ib", "hot"))
     z_time, share = d.inputs("T", 1)[0], d.inputs("share", 1)[0]
     rows = []
     for k, j in enumerate(form.heated):
-        inward = (0.5 * (one[k] + two[k]) - housing[k]) / d.number(f"oRwh{j}")
-        outward = housing[k] / d.number(f"oRha{j}")
-        rows.append(z_time * share * (inward - outward) * d.number(f"oRwh{j}"))
-    return BlockFunction(d, [*one, *two, z_time, *housing], [share], 0.0, rows)
+        scale = d.number(f"oZsi{j}")
+        square = scale * scale * square_mean(one[k], two[k])
+        rows.append(z_time * share * (hot[k] - copper_share(d, j, hot[k], square)))  # eq:cycle-heat
+    return BlockFunction(d, [*one, *two, z_time, *hot], [share], 0.0, rows)
+
+
+def copper_share(d: Derivation, j: int, hot: Scalar, square: Any) -> Any:
+    """Copper loss of a motor with the mean squared current ``square``, as part of what leaves at the largest rise."""
+    rise = d.number(f"oTh{j}")
+    loss = d.number(f"oPh{j}") * d.number(f"oR{j}") * (1.0 + d.number(f"oAl{j}") * rise * hot) * square
+    return loss * d.number(f"oRth{j}") / rise
 
 
 def rest_heat_function(d: Derivation, form: Form) -> BlockFunction:
-    """The same over the rest of a cycle at the goal, whose holding current heats on."""
+    """The same over the rest of a cycle at the goal, where the current that holds the arm heats on."""
     count = len(form.heated)
-    last, housing, current = (d.inputs(name, count) for name in ("zN", "Th", "iN"))
+    last, hot = (d.inputs(name, count) for name in ("iN", "hot"))
+    part = d.number("oRest") / d.number("oZT")
     rows = []
     for k, j in enumerate(form.heated):
-        level = rest_level(d, j, last[k], housing[k], current[k])
-        inward = (level - housing[k]) * d.number("oRest") + (last[k] - level) * d.number(f"oCool{j}")
-        outward = housing[k] * d.number(f"oRwh{j}") / d.number(f"oRha{j}") * d.number("oRest")
-        rows.append((inward - outward) / d.number("oZT"))
-    return BlockFunction(d, [*last, *housing, *current], [], 0.0, rows)
-
-
-def rest_level(d: Derivation, j: int, last: Expr, housing: Expr, current: Expr) -> Scalar:
-    """Temperature, as part of the largest rise, that a winding at rest would reach."""
-    i = d.number(f"oZsi{j}") * current
-    R = d.number(f"oR{j}") * (1.0 + d.number(f"oAl{j}") * d.number(f"oTh{j}") * last)
-    return housing + d.number(f"oRwh{j}") * d.number(f"oPh{j}") * R * i * i / d.number(f"oTh{j}")
-
-
-def cycle_function(d: Derivation, form: Form) -> BlockFunction:
-    """A repeated motion begins with the temperatures that its last repetition left: periodic."""
-    count = len(form.heated)
-    first, last, housing, current = (d.inputs(name, count) for name in ("z0", "zN", "Th", "iN"))
-    rows = []
-    for k, j in enumerate(form.heated):
-        level = rest_level(d, j, last[k], housing[k], current[k])
-        rows.append((first[k] - level - (last[k] - level) * d.number(f"oFade{j}")) * d.number("oCycle"))
-    return BlockFunction(d, [*first, *last, *housing, *current], [], 0.0, rows)
+        scale = d.number(f"oZsi{j}")
+        rows.append(part * (hot[k] - copper_share(d, j, hot[k], scale * scale * last[k] * last[k])))
+    return BlockFunction(d, [*last, *hot], [], 0.0, rows)

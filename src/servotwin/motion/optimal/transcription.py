@@ -6,20 +6,21 @@ Theory: docs/theory/optimal-motion.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from servotwin.equations.derivation import Derivation
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.optimal.block_nlp import BlockNlp, compile_block
+from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNlp, compile_block
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.guess import Guess
 from servotwin.motion.optimal.point_problem import (
     Form,
-    cycle_function,
-    housing_function,
+    heat_function,
     link_function,
     node_function,
     rest_heat_function,
@@ -27,11 +28,11 @@ from servotwin.motion.optimal.point_problem import (
 from servotwin.motion.optimal.task import AXES, Task
 from servotwin.robot.robot import Robot
 
-SMOOTH = 0.03  # of the largest speed: within it friction changes its sign
+SMOOTH = 0.05  # of the largest speed: within it friction changes its sign
 SOFT = 0.01  # of the largest torque: within it a gear changes its direction of power
 ROUNDED = 2e-3  # m; edges of regions are rounded by this
 GRADED = 4  # intervals at either end, each twice as long as the one before it
-TIE_BREAK = 1e-5  # weight of the currents beside the time: decides what time leaves open
+TIE_BREAK = 0.02  # weight of the accelerations beside the time: decides what time leaves open
 SLOWEST = 50.0  # times the guess
 
 
@@ -66,7 +67,7 @@ class Program:
         """What one stands for, for each variable of a node (width,)."""
         n, m = self.form.n, self.form.m
         names = [f"{s}{k}" for s in ("oZsq", "oZsv", "oZsa") for k in range(n)] + [f"oZsi{k}" for k in range(m)]
-        return np.array([self.table[name] for name in names] + [self.table[f"oTh{j}"] for j in self.form.heated])
+        return np.array([self.table[name] for name in names])
 
     def row_values(self, name: str, values: Array) -> Array:
         """The values of a group of rows (blocks, columns)."""
@@ -138,10 +139,8 @@ def transcribe(
     rows: dict[str, tuple[int, int, int, tuple[str, ...]]] = {}
     numbers = robot.numbers
 
-    def code(kind: str, function):  # type: ignore[no-untyped-def]
-        return compile_block(
-            f"optimal/{kind}/{form.name}", lambda d: function(d, form), numbers, table
-        )
+    def code(kind: str, function: Callable[[Derivation, Form], BlockFunction]) -> BlockCode:
+        return compile_block(f"optimal/{kind}/{form.name}", lambda d: function(d, form), numbers, table)
 
     names, low, high = _node_bounds(robot, drives, limits, task, form)
     step = float(np.diff(mesh).min()) * guess.T
@@ -155,7 +154,8 @@ def transcribe(
     first = nlp.add(code("link", link_function), link, np.diff(mesh)[:, None], low, high)
     _note(rows, first, len(low), count - 1, names)
     if heated:
-        _add_heat(nlp, code, form, node, T, mesh)
+        owners = tuple(drives.names[j] for j in form.heated)
+        rows["heat"] = (_add_heat(nlp, code, form, node, T, mesh), 0, 1, owners)
     x_low, x_high = _variable_bounds(robot, drives, limits, task, form, table, guess, ends)
     return Program(form, nlp, _start(form, table, guess, x_low, x_high), x_low, x_high, mesh, table, scale, rows)
 
@@ -174,20 +174,17 @@ def _note(
             rows[group] = (first + k, stride, count, who)
 
 
-def _add_heat(nlp: BlockNlp, code, form: Form, node: Array, T: int, mesh: Array) -> None:  # type: ignore[no-untyped-def]
-    """Heat of housings over the cycle, and temperatures that repeat."""
-    count, at = len(form.heated), 3 * form.n + form.m
-    rise = node[:, at:]
-    housing = T + 1 + np.arange(count)
-    tail = np.broadcast_to(np.concatenate([[T], housing]), (len(node) - 1, 1 + count))
+def _add_heat(nlp: BlockNlp, code: Any, form: Form, node: Array, T: int, mesh: Array) -> int:
+    """The balance of heat of every heated motor over the cycle; its first row."""
+    count, at = len(form.heated), 3 * form.n + np.array(form.heated)
+    rise = T + 1 + np.arange(count)
+    tail = np.broadcast_to(np.concatenate([[T], rise]), (len(node) - 1, 1 + count))
+    index = np.hstack([node[:-1, at], node[1:, at], tail])
     zero = np.zeros(count)
-    index = np.hstack([rise[:-1], rise[1:], tail])
-    first = nlp.add_sum(code("housing", housing_function), index, np.diff(mesh)[:, None], zero, zero)
-    current = node[-1, 3 * form.n :][list(form.heated)]
-    last = np.concatenate([rise[-1], housing, current])[None, :]
+    first = nlp.add_sum(code("heat", heat_function), index, np.diff(mesh)[:, None], zero, zero)
+    last = np.concatenate([node[-1, at], rise])[None, :]
     nlp.add_to(code("rest-heat", rest_heat_function), last, np.zeros((1, 0)), first)
-    whole = np.concatenate([rise[0], rise[-1], housing, current])[None, :]
-    nlp.add(code("cycle", cycle_function), whole, np.zeros((1, 0)), zero, zero)
+    return first
 
 
 def parameters(
@@ -218,7 +215,7 @@ def parameters(
         "oGain": 0.5 * (1.0 / eta + eta), "oLoss": 0.5 * (1.0 / eta - eta),
         "oSoft": SOFT * drives.K * guess.i_scale, "oWm": _finite(drives.speed), "oTau": _finite(limits.torque),
         "oV": _finite(limits.speed), "oJ": _finite(limits.jerk), "oTh": _finite(drives.rise), "oAl": drives.alpha,
-        "oRwh": drives.R_wh, "oRha": drives.R_ha, "oCw": drives.C_w,
+        "oRth": _finite(np.where(drives.heated, drives.R_wh + drives.R_ha, 2.0)),
     }.items():  # fmt: skip
         put(name, values)
     for k in range(form.quantities):
@@ -228,17 +225,8 @@ def parameters(
         table.update((f"oB{k}_{j}", value) for j, (_, value) in enumerate(region.faces()))
     table["oRound"] = ROUNDED
     table["oP"] = guess.power
-    _cycle_numbers(table, drives, task)
+    table["oRest"] = task.rest
     return table, _weights(table, task, guess)
-
-
-def _cycle_numbers(table: dict[str, float], drives: DriveModel, task: Task) -> None:
-    """Numbers of a rest at the goal: its time, and for each motor how much of a difference is left after it."""
-    constant = np.where(drives.heated, drives.C_w * drives.R_wh, 1.0)
-    fade = np.exp(-task.rest / constant)
-    table["oRest"], table["oCycle"] = task.rest, 100.0
-    for j in range(drives.m):
-        table[f"oFade{j}"], table[f"oCool{j}"] = float(fade[j]), float(constant[j] * (1.0 - fade[j]))
 
 
 def _weights(table: dict[str, float], task: Task, guess: Guess) -> float:
@@ -306,7 +294,6 @@ def _ended(
     if form.bus:
         low, high = (x / scale for x in task.bus_power)
         rows += [("bus power", "bus", low, high), ("bus power after", "bus", low, high)]
-    rows += [("heat defect", drives.names[j], 0.0, 0.0) for j in form.heated]
     return [row[:2] for row in rows], np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
 
 
@@ -331,11 +318,10 @@ def _variable_bounds(
     current = drives.current if task.current else np.full(m, np.inf)
     a = robot.limits.qdd_max
     top = np.concatenate(
-        [limits.q_max / guess.q_scale, speed / guess.v_scale, a / guess.a_scale, current / guess.i_scale, np.ones(len(form.heated))]
+        [limits.q_max / guess.q_scale, speed / guess.v_scale, a / guess.a_scale, current / guess.i_scale],
     )
     bottom = -top
     bottom[:n] = limits.q_min / guess.q_scale
-    bottom[3 * n + m :] = 0.0
     low, high = np.tile(bottom, (count, 1)), np.tile(top, (count, 1))
     for k, q, free in ((0, ends[0], task.free_start), (-1, ends[1], task.free_end)):
         low[k, :n] = high[k, :n] = q / guess.q_scale
@@ -347,10 +333,10 @@ def _variable_bounds(
             low[k, 3 * n + j] = high[k, 3 * n + j] = held[j]
     longest = min(task.longest, SLOWEST * guess.T) / guess.T
     time = (longest * 1e-4, longest) if task.duration is None else (task.duration / guess.T,) * 2
-    housing = np.ones(len(form.heated))
+    hottest = np.array([1.0 - guess.ripple[j] / drives.rise[j] for j in form.heated])
     return (
-        np.concatenate([low.ravel(), [time[0]], 0.0 * housing]),
-        np.concatenate([high.ravel(), [time[1]], housing]),
+        np.concatenate([low.ravel(), [time[0]], 0.0 * hottest]),
+        np.concatenate([high.ravel(), [time[1]], hottest]),
     )
 
 
@@ -366,9 +352,5 @@ def _joint_speeds(drives: DriveModel, limits: MotionLimits) -> Array:
 
 def _start(form: Form, table: dict[str, float], guess: Guess, low: Array, high: Array) -> Array:
     parts = [guess.q / guess.q_scale, guess.v / guess.v_scale, guess.a / guess.a_scale, guess.i / guess.i_scale]
-    heated = list(form.heated)
-    rise = np.minimum(guess.rise[heated], 0.9 * np.array([table[f"oTh{j}"] for j in heated]))
-    share = rise / np.array([table[f"oTh{j}"] for j in heated]) if heated else np.zeros(0)
-    parts.append(np.tile(share, (guess.mesh.size, 1)))
-    x = np.concatenate([np.hstack(parts).ravel(), [1.0], guess.housing_share * share])
-    return np.clip(x, low, high)
+    rise = [guess.rise[j] / table[f"oTh{j}"] for j in form.heated]
+    return np.clip(np.concatenate([np.hstack(parts).ravel(), [1.0], rise]), low, high)

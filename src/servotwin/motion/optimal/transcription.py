@@ -290,14 +290,14 @@ def _link_bounds(
 def _ended(
     rows: list[tuple[str, str, float, float]], task: Task, form: Form, drives: DriveModel
 ) -> tuple[list[tuple[str, str]], Array, Array]:
-    scale = _power_scale(task)
+    scale = power_scale(task)
     if form.bus:
         low, high = (x / scale for x in task.bus_power)
         rows += [("bus power", "bus", low, high), ("bus power after", "bus", low, high)]
     return [row[:2] for row in rows], np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
 
 
-def _power_scale(task: Task) -> float:
+def power_scale(task: Task) -> float:
     finite = [abs(x) for x in task.bus_power if math.isfinite(x)]
     return max([*finite, 1e-6]) if finite else 1.0
 

@@ -14,7 +14,7 @@ MET = 1e-5  # violations below it are rounding
 WORDS = {
     "dynamics": "the torque that its current gives",
     "voltage": "its voltage",
-    "voltage after": "its voltage",
+    "voltage between": "its voltage",
     "position defect": "its motion from node to node",
     "speed defect": "its motion from node to node",
     "speed between": "its speed",

@@ -31,6 +31,8 @@ class Form:
     n: int
     m: int
     feed: tuple[str, ...]  # of each motor: 'dc', 'pmsm', or '' without a limit of voltage
+    steady: tuple[int, ...] = ()  # motors whose voltage without inductance is bounded at nodes
+    inductive: tuple[int, ...] = ()  # motors whose mean voltage between nodes is bounded
     effort: tuple[int, ...] = ()  # joints with a limit of torque
     motor_speed: tuple[int, ...] = ()  # motors whose speed no single joint bounds
     quantities: int = 0
@@ -85,6 +87,7 @@ def numbers_of(d: Derivation, name: str, count: int) -> list[Scalar]:
 def node_function(d: Derivation, form: Form) -> BlockFunction:
     """Dynamics and all limits of a single instant."""
     node = Node(d, form, "")
+    hot, rise = rises(d, form)
     lead = d.inputs("lead", 1)[0]
     chain = d.chain(d.expand(node.q, offset=True))
     tau = joint_torques(d, chain, node)
@@ -95,9 +98,18 @@ def node_function(d: Derivation, form: Form) -> BlockFunction:
     rows += [tau[j] / d.number(f"oTau{j}") for j in form.effort]
     rows += [combined(d, f"oN{j}_", node.v) / d.number(f"oWm{j}") for j in form.motor_speed]
     rows += [combined(d, f"oA{k}_", node.q) for k in range(form.quantities)]
+    rows += [voltage_row(d, form, node.v, node.i, rise, j, None) for j in form.steady]
+    if form.bus:
+        rows.append(bus_power(d, form, node.v, node.i, rise) / d.number("oP"))
     if form.frame is not None:
         rows += tool_rows(d, form, node, chain)
-    return BlockFunction(d, node.z, [lead], 0.0, rows)
+    return BlockFunction(d, [*node.z, *hot], [lead], 0.0, rows)
+
+
+def rises(d: Derivation, form: Form) -> tuple[list[Expr], Rise]:
+    """Variables of the mean rises of heated windings, as parts of the largest, and the rises [K]."""
+    hot = d.inputs("hot", len(form.heated))
+    return hot, {j: d.number(f"oTh{j}") * z for j, z in zip(form.heated, hot, strict=True)}
 
 
 def combined(d: Derivation, name: str, x: Sequence[Scalar]) -> Scalar:
@@ -194,20 +206,18 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
     """What ties two nodes together: motion, voltages, heat; and the cost of the time between them."""
     one, two = Node(d, form, "a"), Node(d, form, "b")
     z_time = d.inputs("T", 1)[0]
-    hot = d.inputs("hot", len(form.heated))
-    rise: Rise = {j: d.number(f"oTh{j}") * z for j, z in zip(form.heated, hot, strict=True)}
+    hot, rise = rises(d, form)
     share = d.inputs("share", 1)[0]
     T = d.graph.lift(d.number("oZT") * z_time)
     h = T * share
     rows: list[Any] = motion_defects(d, form, one, two, h, share)
     rows += [(one.v[j] + 0.5 * h * one.a[j]) / d.number(f"oV{j}") for j in form.speed]
     rows += [(two.a[j] - one.a[j]) / (h * d.number(f"oJ{j}")) for j in form.jerk]
-    u = voltages(d, form, one, two, h, rise)
-    for end, at in zip((one, two), u, strict=True):
-        rows += [voltage_row(d, form, end, at[j], j) for j in range(form.m) if form.feed[j]]
-    if form.bus:
-        rows += [bus_power(d, form, end, at) / d.number("oP") for end, at in zip((one, two), u, strict=True)]
-    cost = d.number("oWt") * z_time * share + d.number("oWr") * z_time * share * squares(d, form, one, two)
+    middle = middle_speeds(form, one, two, h), [0.5 * (x + y) for x, y in zip(one.i, two.i, strict=True)]
+    for j in form.inductive:
+        rows.append(voltage_row(d, form, *middle, rise, j, (two.i[j] - one.i[j]) / h))
+    square = z_time * z_time
+    cost = d.number("oWt") * z_time * share + d.number("oWr") * share * square * square * squares(d, form, one, two)
     cost = cost + energy_cost(d, form, one, two, h, rise)
     return BlockFunction(d, [*one.z, *two.z, z_time, *hot], [share], cost, rows)
 
@@ -232,33 +242,37 @@ def resistance(d: Derivation, j: int, rise: Rise) -> Scalar:
     return R + d.number(f"oRb{j}")
 
 
-def voltages(
-    d: Derivation, form: Form, one: Node, two: Node, h: Any, rise: Rise
-) -> tuple[list[Any], list[Any]]:
-    """Voltages of DC motors, of the q axis of others, at both ends [V] (eq:dc-motor, eq:pmsm)."""
-    out: tuple[list[Any], list[Any]] = ([], [])
-    for j in range(form.m):
-        drop = d.number(f"oL{j}") * (two.i[j] - one.i[j]) / h
-        for end, list_ in zip((one, two), out, strict=True):
-            w = combined(d, f"oN{j}_", end.v)
-            list_.append(resistance(d, j, rise) * end.i[j] + d.number(f"oKb{j}") * w + drop)
-    return out
+def middle_speeds(form: Form, one: Node, two: Node, h: Any) -> list[Any]:
+    """Speeds of the joints half-way between two nodes."""
+    return [
+        0.5 * (one.v[k] + two.v[k]) + h * (one.a[k] - two.a[k]) / 8.0 for k in range(form.n)
+    ]
 
 
-def voltage_row(d: Derivation, form: Form, end: Node, u: Any, j: int) -> Any:
-    """A DC motor's voltage, a synchronous motor's squared amplitude, as parts of what the bridge has."""
-    U = d.number(f"oU{j}")
+def voltage_row(
+    d: Derivation, form: Form, v: Sequence[Any], i: Sequence[Any], rise: Rise, j: int, slope: Any
+) -> Any:
+    """A DC motor's voltage, a synchronous motor's squared amplitude, as parts of what the bridge has.
+
+    ``slope`` [A/s] of the current, None where its inductance is not counted (eq:dc-motor, eq:pmsm).
+    """
+    w, U = combined(d, f"oN{j}_", v), d.number(f"oU{j}")
+    u = resistance(d, j, rise) * i[j] + d.number(f"oKb{j}") * w
+    if slope is not None:
+        u = u + d.number(f"oL{j}") * slope
     if form.feed[j] == "dc":
         return u / U
-    across = d.number(f"oX{j}") * combined(d, f"oN{j}_", end.v) * end.i[j]
+    across = d.number(f"oX{j}") * w * i[j]
     return (u * u + across * across) / (U * U)
 
 
-def bus_power(d: Derivation, form: Form, end: Node, u: Sequence[Any]) -> Any:
-    """Power that all motors take from the intermediate circuit [W]."""
+def bus_power(d: Derivation, form: Form, v: Sequence[Any], i: Sequence[Any], rise: Rise) -> Any:
+    """Power that all motors take from the intermediate circuit [W]: copper loss and mechanical power."""
     total: Scalar = 0.0
     for j in range(form.m):
-        total = total + d.number(f"oPh{j}") * u[j] * end.i[j]
+        w = combined(d, f"oN{j}_", v)
+        loss = d.number(f"oPh{j}") * resistance(d, j, rise) * i[j] * i[j]
+        total = total + loss + d.number(f"oK{j}") * w * i[j]
     return total
 
 
@@ -288,8 +302,7 @@ def energy_cost(d: Derivation, form: Form, one: Node, two: Node, h: Any, rise: R
         R = resistance(d, j, rise)
         total = total + copper * d.number(f"oPh{j}") * R * square_mean(one.i[j], two.i[j])
         w = [combined(d, f"oN{j}_", end.v) for end in (one, two)]
-        bend = combined(d, f"oN{j}_", [a - b for a, b in zip(one.a, two.a, strict=True)])
-        middle = 0.5 * (w[0] + w[1]) + h * bend / 8.0
+        middle = combined(d, f"oN{j}_", middle_speeds(form, one, two, h))
         product = one.i[j] * w[0] + 2.0 * (one.i[j] + two.i[j]) * middle + two.i[j] * w[1]
         total = total + work * d.number(f"oK{j}") * product / 6.0
     return h * total  # eq:electrical-energy

@@ -52,9 +52,8 @@ def motion_of(program: Program, x: Array) -> Motion:
 
 
 def node_voltages(drives: DriveModel, motion: Motion) -> Array:
-    """Voltages (N + 1, m) [V] just after each node, at the last one just before it; of three phases the amplitude."""
-    slope = np.diff(motion.i, axis=0) / np.diff(motion.t)[:, None]
-    slope = np.vstack([slope, slope[-1:]])
+    """Voltages (N + 1, m) [V] at the nodes, with the slope of the current about each; of three phases the amplitude."""
+    slope = np.gradient(motion.i, motion.t, axis=0)
     R = drives.R.copy()
     for j, rise in motion.rise.items():
         R[j] *= 1.0 + drives.alpha[j] * rise
@@ -193,7 +192,7 @@ def limit_list(
             what, unit = ("current", "A") if drives.electric else ("torque", "N m")
             share = np.abs(motion.i[:, j]) / value
             out.append(Limit(what, name, value, unit, share, float(bound[3 * n + j]) / table[f"oZsi{j}"]))
-    out += _voltages(drives, program, solution)
+    out += _voltages(drives, program, solution, motion)
     out += _temperatures(drives, program, solution)
     for k, name in enumerate(robot.joint_names):
         out += _joint_limits(robot, program, solution, motion, k, name, bound, top)
@@ -235,20 +234,22 @@ def _joint_limits(
     return out
 
 
-def _voltages(drives: DriveModel, program: Program, solution: Solution) -> list[Limit]:
-    if "voltage" not in program.rows:
-        return []
-    before, after = (np.abs(program.row_values(name, solution.g)) for name in ("voltage", "voltage after"))
-    used = np.vstack([before, after[-1:]])
-    used[1:-1] = np.maximum(before[1:], after[:-1])
-    cost = sum(np.abs(program.row_values(name, solution.mult_g)).sum(axis=0) for name in ("voltage", "voltage after"))
+def _voltages(drives: DriveModel, program: Program, solution: Solution, motion: Motion) -> list[Limit]:
+    """Of each motor the larger of what it needs at nodes and between them; both kinds of rows add up in the gain."""
+    groups = [name for name in ("voltage", "voltage between") if name in program.rows]
     out = []
-    for column, name in enumerate(program.rows["voltage"][3]):
-        j = drives.names.index(name)
+    for j, name in enumerate(drives.names):
+        mine = [(group, program.rows[group][3].index(name)) for group in groups if name in program.rows[group][3]]
+        if not mine:
+            continue
         U, squared = program.table[f"oU{j}"], program.form.feed[j] == "pmsm"
-        share = np.sqrt(used[:, column]) if squared else used[:, column]
-        gain = float(cost[column]) / U * (2.0 if squared else 1.0)
-        out.append(Limit("voltage", name, U, "V", share, gain))
+        used = np.zeros(program.mesh.size)
+        for group, k in mine:
+            values = np.abs(program.row_values(group, solution.g)[:, k])
+            used[: values.size] = np.maximum(used[: values.size], values)
+        cost = sum(float(np.abs(program.row_values(group, solution.mult_g)[:, k]).sum()) for group, k in mine)
+        share = np.sqrt(used) if squared else used
+        out.append(Limit("voltage", name, U, "V", share, cost / U * (2.0 if squared else 1.0)))
     return out
 
 
@@ -272,8 +273,6 @@ def _row_limits(robot: Robot, drives: DriveModel, program: Program, solution: So
             continue
         values = np.abs(program.row_values(what, solution.g))
         cost = np.abs(program.row_values(what, solution.mult_g)).sum(axis=0)
-        if what == "bus power":
-            cost = cost + np.abs(program.row_values("bus power after", solution.mult_g)).sum(axis=0)
         for column, who in enumerate(owners):
             value, unit, squared = _row_unit(what, who, robot, drives, table, units)
             used = np.sqrt(values[:, column]) if squared else values[:, column]

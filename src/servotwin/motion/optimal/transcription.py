@@ -32,7 +32,7 @@ SMOOTH = 0.05  # of the largest speed: within it friction changes its sign
 SOFT = 0.01  # of the largest torque: within it a gear changes its direction of power
 ROUNDED = 2e-3  # m; edges of regions are rounded by this
 GRADED = 4  # intervals at either end, each twice as long as the one before it
-TIE_BREAK = 0.02  # weight of the accelerations beside the time: decides what time leaves open
+TIE_BREAK = 0.01  # weight of the accelerations beside the time: decides what time leaves open
 SLOWEST = 50.0  # times the guess
 
 
@@ -86,10 +86,12 @@ def mesh_of(intervals: int, graded: bool) -> Array:
     return np.asarray(nodes / nodes[-1])
 
 
-def form_of(robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task) -> Form:
-    """Which rows a motion of this robot has."""
+def form_of(robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, step: float) -> Form:
+    """Which rows a motion of this robot has on a mesh with usual steps of ``step`` [s]."""
     fed = np.isfinite(drives.voltage) & task.voltage
     feed = tuple(("pmsm" if x > 0.0 else "dc") if on else "" for on, x in zip(fed, drives.reactance, strict=True))
+    # A current that builds up within a step follows the voltage; a slower one is driven by what is left of it.
+    slow = drives.L > step * drives.R
     tool = math.isfinite(limits.tool_speed), math.isfinite(limits.tool_acceleration)
     coupled = (np.count_nonzero(drives.N, axis=1) > 1) & np.isfinite(drives.speed) & task.speed
     heated = np.flatnonzero(drives.heated & np.isfinite(drives.rise)) if task.temperature else ()
@@ -99,6 +101,8 @@ def form_of(robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task) 
         n=robot.n,
         m=drives.m,
         feed=feed,
+        steady=tuple(int(j) for j in np.flatnonzero(fed & ~slow)),
+        inductive=tuple(int(j) for j in np.flatnonzero(fed & (drives.L > 0.0))),
         effort=_effort_rows(drives, limits, task),
         motor_speed=tuple(int(j) for j in np.flatnonzero(coupled)),
         quantities=len(limits.quantities.names),
@@ -128,7 +132,7 @@ def transcribe(
     robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, guess: Guess, ends: tuple[Array, Array]
 ) -> Program:
     """The program of a motion from ends[0] to ends[1] (n,), started at a guess on its mesh."""
-    form = form_of(robot, drives, limits, task)
+    form = form_of(robot, drives, limits, task, guess.T / (guess.mesh.size - 1))
     table, scale = parameters(robot, drives, limits, task, guess, form)
     mesh = guess.mesh
     count, width = mesh.size, form.width
@@ -146,7 +150,8 @@ def transcribe(
     step = float(np.diff(mesh).min()) * guess.T
     lead = np.zeros((count, 1))
     lead[0], lead[-1] = 0.25 * step, -0.25 * step
-    first = nlp.add(code("node", node_function), node, lead, low, high)
+    hot = np.broadcast_to(T + 1 + np.arange(heated), (count, heated))
+    first = nlp.add(code("node", node_function), np.hstack([node, hot]), lead, low, high)
     _note(rows, first, len(low), count, names)
     names, low, high = _link_bounds(robot, drives, limits, task, form)
     tail = np.broadcast_to(T + np.arange(1 + heated), (count - 1, 1 + heated))
@@ -261,6 +266,9 @@ def _node_bounds(
     for k, name in enumerate(quantities.names):
         shift = float(quantities.values(np.zeros(robot.n))[k])
         rows.append(("range", name, float(quantities.low[k]) - shift, float(quantities.high[k]) - shift))
+    rows += [("voltage", drives.names[j], *voltage_bounds(form, j)) for j in form.steady]
+    if form.bus:
+        rows.append(("bus power", "bus", *(x / power_scale(task) for x in task.bus_power)))
     if form.tool_speed:
         rows.append(("tool speed", "tool", -math.inf, 1.0))
     if form.tool_acceleration:
@@ -280,21 +288,13 @@ def _link_bounds(
     rows += [("speed defect", name, 0.0, 0.0) for name in joints]
     rows += [("speed between", joints[j], -1.0, 1.0) for j in form.speed]
     rows += [("jerk", joints[j], -1.0, 1.0) for j in form.jerk]
-    for group in ("voltage", "voltage after"):
-        for j, feed in enumerate(form.feed):
-            if feed:
-                rows.append((group, drives.names[j], -1.0 if feed == "dc" else -math.inf, 1.0))
-    return _ended(rows, task, form, drives)
-
-
-def _ended(
-    rows: list[tuple[str, str, float, float]], task: Task, form: Form, drives: DriveModel
-) -> tuple[list[tuple[str, str]], Array, Array]:
-    scale = power_scale(task)
-    if form.bus:
-        low, high = (x / scale for x in task.bus_power)
-        rows += [("bus power", "bus", low, high), ("bus power after", "bus", low, high)]
+    rows += [("voltage between", drives.names[j], *voltage_bounds(form, j)) for j in form.inductive]
     return [row[:2] for row in rows], np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
+
+
+def voltage_bounds(form: Form, j: int) -> tuple[float, float]:
+    """Bounds of a row of voltage; that of a synchronous motor is a square."""
+    return (-1.0 if form.feed[j] == "dc" else -math.inf), 1.0
 
 
 def power_scale(task: Task) -> float:

@@ -41,7 +41,7 @@ TRIES: tuple[tuple[dict[str, Any], float], ...] = (
 
 def optimise_motion(
     robot: str | Path | Robot,
-    start: ArrayLike,
+    start: ArrayLike | None = None,
     goal: ArrayLike | None = None,
     *,
     path: Any = None,
@@ -66,11 +66,11 @@ def optimise_motion(
     one, described = _robot(robot, overrides, description)
     limits = limits_of(one, described)
     if path is not None:
-        from servotwin.motion.optimal.path_motion import optimal_along
+        from servotwin.motion.optimal.path_motion import joint_path, optimal_along
 
-        return optimal_along(one, described, limits, path, task, progress)
-    if goal is None:
-        raise InputError("neither a goal nor a path is given; expected one of them", field="goal")
+        return optimal_along(one, described, limits, joint_path(one, path, start, limits), task, progress)
+    if goal is None or start is None:
+        raise InputError("neither a start with a goal nor a path is given; expected one of them", field="goal")
     return optimal_between(one, described, limits, start, goal, task, progress)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from servotwin.mechanism.model import Array
-from servotwin.motion.trajectory import Trajectory, joined
+from servotwin.motion.trajectory import Segment, Trajectory, joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,8 @@ class OptimalMotion:
     notes: tuple[str, ...] = ()
     electric: bool = True
     baseline: float | None = None  # [s], the best S-curve under the same limits
-    tool: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    tool: Array = field(default_factory=lambda: np.zeros((0, 3)))  # (N + 1, 3) [m] of the tool point
+    path_segment: Segment | None = None  # of a motion along a given path
 
     @property
     def duration(self) -> float:
@@ -109,9 +110,9 @@ class OptimalMotion:
         return self.copper_loss + self.mechanical_work
 
     @cached_property
-    def segment(self) -> SplineSegment:
+    def segment(self) -> Segment:
         """The motion as a segment of a trajectory."""
-        return SplineSegment(self.t, self.q, self.qd, self.qdd)
+        return self.path_segment or SplineSegment(self.t, self.q, self.qd, self.qdd)
 
     def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """Position, velocity, acceleration (k, n) at the times t (k,) [s]."""

@@ -28,6 +28,7 @@ from servotwin.motion.optimal.point_problem import (
 from servotwin.motion.optimal.task import AXES, Task
 from servotwin.robot.robot import Robot
 
+Rows = dict[str, tuple[int, int, int, tuple[str, ...]]]  # first row, stride, blocks, owners of the columns
 SMOOTH = 0.05  # of the largest speed: within it friction changes its sign
 SOFT = 0.01  # of the largest torque: within it a gear changes its direction of power
 ROUNDED = 2e-3  # m; edges of regions are rounded by this
@@ -52,7 +53,7 @@ class Program:
     mesh: Array
     table: dict[str, float]
     objective_scale: float
-    rows: dict[str, tuple[int, int, int, tuple[str, ...]]]
+    rows: Rows
 
     @property
     def T_index(self) -> int:
@@ -140,7 +141,7 @@ def transcribe(
     nlp = BlockNlp(T + 1 + heated)
     base = width * np.arange(count)[:, None]
     node = base + np.arange(width)[None, :]
-    rows: dict[str, tuple[int, int, int, tuple[str, ...]]] = {}
+    rows: Rows = {}
     numbers = robot.numbers
 
     def code(kind: str, function: Callable[[Derivation, Form], BlockFunction]) -> BlockCode:
@@ -166,7 +167,7 @@ def transcribe(
 
 
 def _note(
-    rows: dict[str, tuple[int, int, int, tuple[str, ...]]],
+    rows: Rows,
     first: int,
     stride: int,
     count: int,

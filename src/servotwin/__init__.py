@@ -24,6 +24,9 @@ from servotwin.errors import (
 if TYPE_CHECKING:
     from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
+    from servotwin.motion.optimal.optimise import optimise_motion
+    from servotwin.motion.optimal.result import OptimalMotion
+    from servotwin.motion.optimal.task import Region
     from servotwin.robot.derive import RobotEquations, derive
     from servotwin.robot.load import load_robot
     from servotwin.robot.robot import Hybrid, Robot
@@ -44,7 +47,9 @@ __all__ = [
     "InputError",
     "JobSettings",
     "KinematicsError",
+    "OptimalMotion",
     "PythonLaw",
+    "Region",
     "Result",
     "Robot",
     "RobotEquations",
@@ -58,6 +63,7 @@ __all__ = [
     "__version__",
     "derive",
     "load_robot",
+    "optimise_motion",
     "read_scenario",
     "run_job",
     "simulate",
@@ -69,6 +75,9 @@ _HOMES = {
     "EFFORT": "servotwin.drives.own",
     "LOSS": "servotwin.drives.own",
     "POWER": "servotwin.drives.own",
+    "OptimalMotion": "servotwin.motion.optimal.result",
+    "Region": "servotwin.motion.optimal.task",
+    "optimise_motion": "servotwin.motion.optimal.optimise",
     "PythonLaw": "servotwin.control.servo.user_laws",
     "JobSettings": "servotwin.simulation.scenario.job_settings",
     "Result": "servotwin.simulation.results.result",

@@ -97,6 +97,7 @@ def optimal_between(
     warm: Guess | None = None,
 ) -> OptimalMotion:
     """The optimal motion between two joint positions under given limits; ``warm``: a motion to start from."""
+    library()
     began = time.perf_counter()
     _check_engine(robot)
     drives = drive_model(robot, description)

@@ -14,6 +14,7 @@ from servotwin.description.schema import RobotDescription
 from servotwin.equations.derivation import Derivation
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
+from servotwin.motion.curves import Curve
 from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.limits import MotionLimits
@@ -21,7 +22,7 @@ from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNl
 from servotwin.motion.optimal.drive_model import DriveModel, drive_model
 from servotwin.motion.optimal.heat import winding_temperatures
 from servotwin.motion.optimal.infeasible import blame
-from servotwin.motion.optimal.ipopt import Solution, solve_nlp
+from servotwin.motion.optimal.ipopt import Solution, library, solve_nlp
 from servotwin.motion.optimal.path_problem import (
     PathForm,
     path_heat_function,
@@ -69,6 +70,14 @@ class TimedLaw:
         c3 = (self.sd[k] + self.sd[k + 1] - 2.0 * way) / h**2
         s = self.s[k] + d * (self.sd[k] + d * (c2 + d * c3))
         return np.clip(s, 0.0, self.s[-1]), self.sd[k] + d * (2.0 * c2 + 3.0 * d * c3), 2.0 * c2 + 6.0 * d * c3
+
+
+@dataclass(frozen=True, eq=False)
+class PathSource:
+    """A joint path and the path of the tool point behind it, if there is one."""
+
+    path: JointPath
+    curve: Curve | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +146,13 @@ def optimal_along(
     path: JointPath,
     task: Task,
     progress: Callable[[int, float], None] | None = None,
+    curve: Curve | None = None,
 ) -> OptimalMotion:
-    """The optimal motion along a path, at rest at both ends unless the task leaves their speeds free."""
+    """The optimal motion along a path, at rest at both ends unless the task leaves their speeds free.
+
+    ``curve``: the path of the tool point that the joints follow, for reports.
+    """
+    library()
     began = time.perf_counter()
     if task.duration is not None or math.isfinite(task.longest):
         raise InputError("along a path the time is free; expected no duration and no longest one", field="duration")
@@ -156,7 +170,7 @@ def optimal_along(
     if not solution.solved:
         what, who, text = blame(robot, drives, program, solution)
         raise PathError(f"no motion found ({solution.text}); {text}", index=0, what=what, axis=who, place=1.0)
-    return _answer(robot, drives, limits, task, program, solution, path, time.perf_counter() - began)
+    return _answer(robot, drives, limits, task, program, solution, PathSource(path, curve), time.perf_counter() - began)
 
 
 def _numbers(robot: Robot, path: JointPath, task: Task, drives: DriveModel) -> PathNumbers:
@@ -398,7 +412,7 @@ def _answer(
     task: Task,
     program: PathProgram,
     solution: Solution,
-    path: JointPath,
+    source: PathSource,
     seconds: float,
 ) -> OptimalMotion:
     numbers, form, table = program.numbers, program.form, program.table
@@ -419,7 +433,7 @@ def _answer(
     work = float((0.5 * (flow[1:] + flow[:-1]) * dt[:, None]).sum())
     uses, active = _uses(robot, drives, program, solution, t, y, i)
     law = TimedLaw(t, numbers.s, y)
-    segment = PathSegment("optimal", path, law)
+    segment = PathSegment("optimal", source.path, law, source.curve)
     return OptimalMotion(
         robot=robot.name,
         objective="time" if not task.energy_weight else f"time + {task.energy_weight:g} s/J energy",

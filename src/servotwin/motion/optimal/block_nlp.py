@@ -13,6 +13,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +73,7 @@ class Family:
     stride: int
 
 
+@cache
 def version() -> str:
     """Digest of the sources that derive block functions."""
     return source_digest("motion/optimal/point_problem", "motion/optimal/path_problem")
@@ -136,20 +139,25 @@ def _derive(function: BlockFunction) -> _Derived:
     )
 
 
+_patterns: dict[str, dict[str, Any]] = {}
+
+
 def _pattern(
     name: str,
     derived: Callable[[], tuple[BlockFunction, _Derived]],
     numbers: Numbers,
     table: dict[str, float],
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Sizes and places of a block function, kept beside its code."""
     key = "|".join((structure_key(f"{name}/pattern", numbers, table), abi(), version()))
+    if key in _patterns:
+        return _patterns[key]
     digest = hashlib.sha256(key.encode()).hexdigest()
     found = read_entry(digest)
     if found is not None:
-        return found[0]
+        return _patterns.setdefault(key, found[0])
     function, d = derived()
-    header: dict[str, object] = {
+    header: dict[str, Any] = {
         "variables": len(function.variables),
         "data": len(function.data),
         "rows": len(function.rows),
@@ -157,7 +165,7 @@ def _pattern(
         "hessian": d.hessian[:2],
     }
     write_entry(digest, header, b"")
-    return header
+    return _patterns.setdefault(key, header)
 
 
 def _program(function: BlockFunction, d: _Derived, kind: str):  # type: ignore[no-untyped-def]

@@ -133,3 +133,32 @@ def scaled_guess(
         mesh, T, q, v, a, np.clip(i, -0.95 * limit, 0.95 * limit), q_scale, v_scale, a_scale, i_scale,
         copper, work, power, rise, held, np.zeros(drives.m),
     )  # fmt: skip
+
+
+def s_curve(s: Array, ramp: float) -> tuple[Array, Array, Array]:
+    """A law from 0 to 1 over the times s (0 to 1): cubic ramps of speed that last ``ramp`` each, and its derivatives."""
+    top = 1.0 / (1.0 - ramp)
+    x = np.minimum(np.minimum(s, 1.0 - s) / ramp, 1.0)
+    speed = top * x * x * (3.0 - 2.0 * x)
+    rate = np.where(x < 1.0, top * 6.0 * x * (1.0 - x) / ramp, 0.0) * np.where(s < 0.5, 1.0, -1.0)
+    rising = top * ramp * (x**3 - 0.5 * x**4)
+    half = np.where(x < 1.0, rising, top * (np.minimum(s, 1.0 - s) - 0.5 * ramp))
+    return np.where(s < 0.5, half, 1.0 - half), speed, rate
+
+
+def best_s_curve(robot: Robot, drives: DriveModel, limits: MotionLimits, ends: tuple[Array, Array]) -> float:
+    """Duration [s] of the quickest S-curve straight in joint space that current, voltage and speeds allow."""
+    s = np.linspace(0.0, 1.0, 401)
+    step = ends[1] - ends[0]
+    best = np.inf
+    for ramp in np.linspace(0.1, 0.5, 17):
+        law, speed, rate = (x[:, None] for x in s_curve(s, float(ramp)))
+        q, T = ends[0] + law * step, 1.0
+        for _ in range(60):
+            v = speed * step / T
+            share = shares(drives, limits, currents(robot, drives, q, v, rate * step / T**2), v)
+            if abs(share - 1.0) < 1e-6:
+                break
+            T *= float(np.clip(share**0.55, 0.3, 3.0))
+        best = min(best, T)
+    return float(best)

@@ -18,7 +18,7 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import MotionLimits, limits_of
 from servotwin.motion.optimal.drive_model import DriveModel, drive_model
-from servotwin.motion.optimal.guess import Guess, straight_guess
+from servotwin.motion.optimal.guess import Guess, best_s_curve, straight_guess
 from servotwin.motion.optimal.heat import ripple
 from servotwin.motion.optimal.infeasible import blame
 from servotwin.motion.optimal.ipopt import Solution, library, solve_nlp
@@ -123,6 +123,12 @@ def optimal_between(
         electric=drives.electric,
         **fields,  # type: ignore[arg-type]
     )
+
+
+def with_baseline(motion: OptimalMotion, robot: Robot, description: RobotDescription | None) -> OptimalMotion:
+    """The motion with the duration of the best S-curve between the same points beside it."""
+    limits, ends = limits_of(robot, description), (motion.q[0], motion.q[-1])
+    return replace(motion, baseline=best_s_curve(robot, drive_model(robot, description), limits, ends))
 
 
 def _objective(task: Task, fields: dict[str, Any]) -> tuple[float, str]:

@@ -48,6 +48,7 @@ SUMMARY, SIGNALS, ZOOM, PAGE = "summary.json", "signals.parquet", "zoom.parquet"
 INSTRUCTIONS = "instructions.json"
 RUN_FILES = frozenset((SUMMARY, SIGNALS, ZOOM, PAGE, INSTRUCTIONS))
 TUNE_FILES = frozenset(("tuning.html", "tuning.json"))
+OPTIMAL_FILES = frozenset(("optimal.html", "optimal.json", "optimal.parquet"))
 COMPARISON_FILES = frozenset(("comparison.html", "comparison.json", "comparison.parquet"))
 # Endings of hidden folders: one that is only ever removed; an earlier folder that may have lost its name; one whose
 # files are on their way into their place.

@@ -1,6 +1,6 @@
 """Seeded problems between two points: solved or refused, against CasADi, and played on the averaged plant.
 
-``python -m benchmarks.optimal_campaign [problems] [casadi problems]`` (``make optimal``); nothing is judged in the test suite.
+``python -m benchmarks.optimal_campaign [problems] [problems that CasADi solves too] [FILE.json]`` (``make optimal``).
 """
 
 from __future__ import annotations
@@ -62,8 +62,12 @@ def played(name: str, motion: st.OptimalMotion) -> dict[str, float]:
         return np.concatenate([qd, robot.accel(q, qd, drives.N.T @ torque, drives=True)])
 
     y0 = np.concatenate([motion.q[0], motion.qd[0]])
-    fine = np.unique(np.concatenate([t + part * np.append(np.diff(t), 0.0) for part in (0.0, 0.25, 0.5, 0.75)]))
-    run = solve_ivp(rate, (0.0, t[-1]), y0, t_eval=fine, rtol=1e-8, atol=1e-10, max_step=float(np.diff(t).max()))
+    fine = np.unique(
+        np.concatenate([t + part * np.append(np.diff(t), 0.0) for part in (0.0, 0.25, 0.5, 0.75)])
+    )
+    run = solve_ivp(
+        rate, (0.0, t[-1]), y0, t_eval=fine, rtol=1e-8, atol=1e-10, max_step=float(np.diff(t).max())
+    )
     q, qd = run.y[:n].T, run.y[n:].T
     i = np.array([currents(*state) for state in zip(run.t, q, qd, strict=True)])
     at_nodes = np.stack([np.interp(t, run.t, column) for column in i.T], axis=1)
@@ -71,10 +75,18 @@ def played(name: str, motion: st.OptimalMotion) -> dict[str, float]:
     mean = 0.5 * (at_nodes[1:] + at_nodes[:-1])
     middle = 0.5 * (t[1:] + t[:-1])
     w = np.stack([np.interp(middle, run.t, column) for column in (qd @ drives.N.T).T], axis=1)
-    hot = np.nan_to_num(np.nanmean(motion.winding, axis=0) - drives.ambient) if np.isfinite(motion.winding).any() else 0.0
+    hot = (
+        np.nan_to_num(np.nanmean(motion.winding, axis=0) - drives.ambient)
+        if np.isfinite(motion.winding).any()
+        else 0.0
+    )
     R = drives.R * (1.0 + drives.alpha * hot) + drives.R_bridge
     u = np.hypot(R * mean + drives.K_b * w + drives.L * slope, drives.reactance * w * mean)
-    heat = np.nanmax((motion.winding - drives.ambient) / drives.rise) if np.isfinite(motion.winding).any() else 0.0
+    heat = (
+        np.nanmax((motion.winding - drives.ambient) / drives.rise)
+        if np.isfinite(motion.winding).any()
+        else 0.0
+    )
     return {
         "miss_rad": float(np.abs(q[-1] - motion.q[-1]).max()),
         "current": float((np.abs(i) / drives.current).max()),
@@ -85,6 +97,7 @@ def played(name: str, motion: st.OptimalMotion) -> dict[str, float]:
 
 
 def program_of(name: str, start: np.ndarray, goal: np.ndarray, task: Task):  # type: ignore[no-untyped-def]
+    """The robot, its program and the guess behind it."""
     robot, description = st.load_robot(name), read_description(name, {})
     limits, drives = limits_of(robot, description), drive_model(robot, description)
     mesh = mesh_of(task.intervals, bool(drives.hold.any()))
@@ -146,7 +159,9 @@ def summary(rows: list[dict]) -> None:  # type: ignore[type-arg]
         if both:
             off = max(abs(row["T"] / row["casadi_T"] - 1.0) for row in both)
             ratio = np.median([row["casadi_s"] / row["seconds"] for row in both])
-            print(f"  CasADi: {len(both)} compared, times differ by {off:.1e} at most, {ratio:.1f} times slower (median)")
+            print(
+                f"  CasADi: {len(both)} compared, times differ by {off:.1e} at most, {ratio:.1f} times slower (median)"
+            )
 
 
 if __name__ == "__main__":

@@ -444,21 +444,28 @@ def tune(
 def optimise(
     robot: RobotName,
     goal: Annotated[
-        str | None, typer.Option("--to", metavar="LIST", help="Joint positions of the goal, '30 deg, 60 deg, 50 mm, 0 deg'.")
+        str | None,
+        typer.Option(
+            "--to", metavar="LIST", help="Joint positions of the goal, '30 deg, 60 deg, 50 mm, 0 deg'."
+        ),
     ] = None,
     start: Annotated[
         str | None, typer.Option("--from", metavar="LIST", help="Joint positions of the start; default home.")
     ] = None,
     via: Annotated[
         list[str] | None,
-        typer.Option("--via", metavar="LIST", help="A point that a smooth joint path leads through; may be repeated."),
+        typer.Option(
+            "--via", metavar="LIST", help="A point that a smooth joint path leads through; may be repeated."
+        ),
     ] = None,
     objective: Annotated[
         str, typer.Option("--objective", metavar="time|energy|copper", help="What is least.")
     ] = "time",
     energy_weight: Annotated[
         str | None,
-        typer.Option("--energy-weight", metavar="WEIGHT", help="Time plus so many seconds per joule, '0.02 s/J'."),
+        typer.Option(
+            "--energy-weight", metavar="WEIGHT", help="Time plus so many seconds per joule, '0.02 s/J'."
+        ),
     ] = None,
     duration: Annotated[
         str | None, typer.Option("--duration", metavar="TIME", help="Take exactly this time, '0.8 s'.")
@@ -468,7 +475,8 @@ def optimise(
         bool, typer.Option("--temperature", help="Keep the windings cool if the motion is repeated for ever.")
     ] = False,
     rest: Annotated[
-        str | None, typer.Option("--rest", metavar="TIME", help="Rest at the goal between repetitions, '1 s'.")
+        str | None,
+        typer.Option("--rest", metavar="TIME", help="Rest at the goal between repetitions, '1 s'."),
     ] = None,
     bus_power: Annotated[
         str | None, typer.Option("--bus-power", metavar="POWER", help="Largest power from the bus, '2 kW'.")
@@ -477,15 +485,22 @@ def optimise(
         str | None, typer.Option("--regeneration", metavar="POWER", help="Largest power fed back, '200 W'.")
     ] = None,
     modulation: Annotated[
-        float, typer.Option("--modulation", metavar="SHARE", help="Part of the bus voltage that is used, 0 to 1.")
+        float,
+        typer.Option("--modulation", metavar="SHARE", help="Part of the bus voltage that is used, 0 to 1."),
     ] = 1.0,
     without: Annotated[
         list[str] | None,
-        typer.Option("--without", metavar="LIMIT", help="Leave a limit out: current, voltage, effort, speed, jerk."),
+        typer.Option(
+            "--without", metavar="LIMIT", help="Leave a limit out: current, voltage, effort, speed, jerk."
+        ),
     ] = None,
     keep_out: Annotated[
         list[str] | None,
-        typer.Option("--keep-out", metavar="REGION", help="Where the tool must not be, 'x: 0.2 m to 0.4 m, z: to 0.1 m'."),
+        typer.Option(
+            "--keep-out",
+            metavar="REGION",
+            help="Where the tool must not be, 'x: 0.2 m to 0.4 m, z: to 0.1 m'.",
+        ),
     ] = None,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FOLDER", help="Write report, summary and signals there.")

@@ -8,7 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
-from servotwin.cli.output import print_heading, print_json, print_line, print_note, print_table, working_or_compiling
+from servotwin.cli.output import (
+    print_heading,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    working_or_compiling,
+)
 from servotwin.cli.signals import finishing
 from servotwin.errors import InputError
 
@@ -100,12 +107,20 @@ def read_task(
 
     unknown = [word for word in without or () if word not in UNLIMITED]
     if unknown:
-        raise InputError(f"no limit '{unknown[0]}'; expected one of {', '.join(UNLIMITED)}", field="--without")
+        raise InputError(
+            f"no limit '{unknown[0]}'; expected one of {', '.join(UNLIMITED)}", field="--without"
+        )
     high = math.inf if bus_power is None else read_quantity("--bus-power", bus_power, "W", example="2 kW")
-    low = -math.inf if regeneration is None else -read_quantity("--regeneration", regeneration, "W", example="200 W")
+    low = (
+        -math.inf
+        if regeneration is None
+        else -read_quantity("--regeneration", regeneration, "W", example="200 W")
+    )
     return Task(
         objective=objective,  # type: ignore[arg-type]
-        energy_weight=0.0 if energy_weight is None else read_quantity("--energy-weight", energy_weight, "s/J", example="0.02 s/J"),
+        energy_weight=0.0
+        if energy_weight is None
+        else read_quantity("--energy-weight", energy_weight, "s/J", example="0.02 s/J"),
         duration=None if duration is None else read_quantity("--duration", duration, "s", example="0.8 s"),
         intervals=intervals,
         temperature=temperature,
@@ -113,7 +128,7 @@ def read_task(
         bus_power=(low, high),
         modulation=modulation,
         keep_out=tuple(_region(text) for text in keep_out or ()),
-        **{word: False for word in without or ()},  # type: ignore[arg-type]
+        **dict.fromkeys(without or (), False),  # type: ignore[arg-type]
     )
 
 
@@ -125,10 +140,21 @@ def _region(text: str) -> Region:
     for part in text.split(","):
         axis, colon, span = (piece.strip() for piece in part.partition(":"))
         low, word, high = span.partition("to")
-        if not colon or axis not in ("x", "y", "z") or not word or axis in sides or not (low.strip() or high.strip()):
+        if (
+            not colon
+            or axis not in ("x", "y", "z")
+            or not word
+            or axis in sides
+            or not (low.strip() or high.strip())
+        ):
             example = "'x: 200 mm to 400 mm, z: to 100 mm'"
-            raise InputError(f"'{text}' is not a region; expected intervals such as {example}", field="--keep-out")
-        ends = [read_quantity("--keep-out", end.strip(), "m", example="200 mm") if end.strip() else None for end in (low, high)]
+            raise InputError(
+                f"'{text}' is not a region; expected intervals such as {example}", field="--keep-out"
+            )
+        ends = [
+            read_quantity("--keep-out", end.strip(), "m", example="200 mm") if end.strip() else None
+            for end in (low, high)
+        ]
         sides[axis] = ends[0], ends[1]
     return replace(Region(x=(0.0, None)), **{"x": (None, None), **sides})
 

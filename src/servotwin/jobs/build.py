@@ -168,8 +168,8 @@ class Builder(Transformer_NonRecursive[Token, s.Job]):
             keep = key in ("PROFILE", "BLEND", "OPTIMAL")
             found[key] = value if keep else self.positive(value, key)
             self._check_optimal(kind, key, found, at)
-        words = ("SPEED", "TIME", "ACC", "BLEND", "PROFILE")
-        return s.Manner(*(found.get(key) for key in words), optimal="OPTIMAL" in found)
+        speed, time, acc, blend, profile = map(found.get, ("SPEED", "TIME", "ACC", "BLEND", "PROFILE"))
+        return s.Manner(speed, time, acc, blend, profile, "OPTIMAL" in found)
 
     def _check_optimal(self, kind: str, key: str, found: dict[str, Any], at: s.Place) -> None:
         """OPTIMAL goes with MOVEJ and MOVEL, and leaves nothing else to say but, for MOVEJ, the TIME."""

@@ -39,7 +39,7 @@ def optimal_segment(
 ) -> Segment:
     """The optimal motion of a request from q (n,); PathError with the limit that cannot be met.
 
-    A MOVEJ takes the quickest way in joint space, or with a duration the one of least energy; a MOVEL stays on its line.
+    A MOVEJ takes the quickest way in joint space, or with a duration that of least energy; a MOVEL stays on its line.
     """
     # The solver is an extra: it is asked for only where a job wants it.
     from servotwin.motion.optimal.optimise import optimal_between
@@ -47,7 +47,9 @@ def optimal_segment(
     from servotwin.motion.optimal.task import Task
 
     if request.blend > 0.0:
-        raise PathError("an optimal move ends at rest; expected no blend", index=index, what="time", place=1.0)
+        raise PathError(
+            "an optimal move ends at rest; expected no blend", index=index, what="time", place=1.0
+        )
     try:
         if isinstance(request, MoveJ):
             target = np.asarray(request.target, dtype=np.float64)
@@ -56,7 +58,9 @@ def optimal_segment(
             task = Task()
             if request.speed.kind == "s":
                 task = Task(objective="energy", duration=request.speed.value)
-            return within_speed(optimal_between(robot, limits.description, limits, q, target, task).segment, limits)
+            return within_speed(
+                optimal_between(robot, limits.description, limits, q, target, task).segment, limits
+            )
         leg = leg_of(robot, request, index, q, limits, True)
         if leg is None:
             return RestSegment(q.copy(), 0.0)
@@ -64,7 +68,12 @@ def optimal_segment(
         return within_speed(motion.segment, limits)
     except PathError as error:
         raise PathError(
-            error.message, index=index, what=error.what, place=error.place, place_m=error.place_m, axis=error.axis
+            error.message,
+            index=index,
+            what=error.what,
+            place=error.place,
+            place_m=error.place_m,
+            axis=error.axis,
         ) from None
     except (InputError, UnsupportedError) as error:
         raise PathError(str(error), index=index, what="time", place=0.0) from None

@@ -28,13 +28,19 @@ class OptimalFiles(NamedTuple):
     signals: Path
 
 
-def write_optimal_report(motion: OptimalMotion, folder: str | Path, *, overwrite: bool = False) -> OptimalFiles:
+def write_optimal_report(
+    motion: OptimalMotion, folder: str | Path, *, overwrite: bool = False
+) -> OptimalFiles:
     """Write ``optimal.html``, ``optimal.json`` and ``optimal.parquet``; ``overwrite``: as in ``write_result``."""
-    columns = {name: np.asarray(values, dtype=float) for name, values in motion.signals().items() if name != "active"}
+    columns = {
+        name: np.asarray(values, dtype=float) for name, values in motion.signals().items() if name != "active"
+    }
     known = {name: values for name, values in columns.items() if np.isfinite(values).all()}
     with replaced_folder(folder, OPTIMAL_FILES, overwrite=overwrite) as place:
         write_page(place / "optimal.html", optimal_page(motion))
-        write_json(place / "optimal.json", motion.summary() | {"active": [list(names) for names in motion.active]})
+        write_json(
+            place / "optimal.json", motion.summary() | {"active": [list(names) for names in motion.active]}
+        )
         write_parquet(place / "optimal.parquet", known)
     where = Path(folder)
     return OptimalFiles(where / "optimal.html", where / "optimal.json", where / "optimal.parquet")
@@ -51,29 +57,38 @@ def optimal_page(motion: OptimalMotion) -> str:
         page.note(note)
     page.section(
         "What limits it",
-        "Bars: when a limit is reached. The table says how much of the time that is, and what one more unit of the limit "
+        "Bars: when a limit is reached. The table says how much of the time that is, and what one more unit of it "
         "would take off the objective (its Lagrange multiplier).",
     )
     page.figures([Figure(limit_bars(motion), "Limits over time")])
     _limits(page, motion)
     page.section("Motion", "Positions, speeds and accelerations of the joints.")
-    page.figures([Figure(joint_figure(motion, kind), kind) for kind in ("position", "speed", "acceleration")], columns=3)
+    page.figures(
+        [Figure(joint_figure(motion, kind), kind) for kind in ("position", "speed", "acceleration")],
+        columns=3,
+    )
     if motion.electric:
         page.section("Drives", "As parts of their limits: at 1 a drive gives all it has.")
         figures = [Figure(share_figure(motion, what), what) for what in ("current", "voltage")]
         if np.isfinite(motion.winding).any():
             figures.append(Figure(winding_figure(motion), "winding temperature, repeated"))
         page.figures(figures, columns=len(figures))
-    return page.html(f"ServoTwin {__version__}. The numbers of this page are in optimal.json and optimal.parquet.")
+    return page.html(
+        f"ServoTwin {__version__}. The numbers of this page are in optimal.json and optimal.parquet."
+    )
 
 
 def _overview(page: Page, motion: OptimalMotion) -> None:
     cards = [Card("Duration", f"{motion.duration:.4f}", "s", "from rest to rest")]
     if motion.baseline is not None:
         less = 100.0 * (1.0 - motion.duration / motion.baseline)
-        cards.append(Card("Best S-curve", f"{motion.baseline:.4f}", "s", f"the optimum is {less:.1f} % quicker", ""))
+        cards.append(
+            Card("Best S-curve", f"{motion.baseline:.4f}", "s", f"the optimum is {less:.1f} % quicker", "")
+        )
     if motion.electric:
-        cards.append(Card("Copper loss", f"{motion.copper_loss:.4g}", "J", "heat in the windings and bridges"))
+        cards.append(
+            Card("Copper loss", f"{motion.copper_loss:.4g}", "J", "heat in the windings and bridges")
+        )
         cards.append(Card("Mechanical work", f"{motion.mechanical_work:.4g}", "J", "of the motors, net"))
     best = max(motion.limits, key=lambda use: use.gain * use.value, default=None)
     if best is not None and best.gain > 0.0:
@@ -84,13 +99,27 @@ def _overview(page: Page, motion: OptimalMotion) -> None:
 
 def _limits(page: Page, motion: OptimalMotion) -> None:
     unit = motion.objective_unit
-    columns = ("limit", "of", "value", "largest share", "time at it", f"one more unit saves [{unit}]", f"1 % more saves [{unit}]")
-    rows = []
+    columns = (
+        "limit",
+        "of",
+        "value",
+        "largest share",
+        "time at it",
+        f"one more unit saves [{unit}]",
+        f"1 % more saves [{unit}]",
+    )
+    rows: list[list[str | Cell]] = []
     for use in sorted(motion.limits, key=lambda use: -use.gain * use.value):
         mark = "warn" if use.peak >= NEAR else ""
-        gains = [f"{use.gain:.3g}", f"{0.01 * use.gain * use.value:.3g}"] if use.active > 0.0 or use.peak >= NEAR else ["", ""]
+        gains = (
+            [f"{use.gain:.3g}", f"{0.01 * use.gain * use.value:.3g}"]
+            if use.active > 0.0 or use.peak >= NEAR
+            else ["", ""]
+        )
         share = Cell(f"{100.0 * use.peak:.1f} %", mark)
-        rows.append([use.what, use.who, f"{use.value:.4g} {use.unit}", share, f"{100.0 * use.active:.0f} %", *gains])
+        rows.append(
+            [use.what, use.who, f"{use.value:.4g} {use.unit}", share, f"{100.0 * use.active:.0f} %", *gains]
+        )
     page.table(columns, rows, text_columns=2)
 
 
@@ -110,12 +139,16 @@ def limit_bars(motion: OptimalMotion) -> go.Figure:
             if name in active:
                 x += [float(half[j]), float(half[j + 1]), None]
         style = {"color": COLOURS[k % len(COLOURS)], "width": 12}
-        figure.add_trace(go.Scatter(x=x, y=[k if v is not None else None for v in x], mode="lines", line=style, name=name))
+        figure.add_trace(
+            go.Scatter(x=x, y=[k if v is not None else None for v in x], mode="lines", line=style, name=name)
+        )
     return figure
 
 
 def _lines(title: str, motion: OptimalMotion, names: tuple[str, ...], values: Array, unit: str) -> go.Figure:
-    figure = go.Figure(layout=layout(280, xaxis=axis("time [s]"), yaxis=axis(f"{title} [{unit}]" if unit else title)))
+    figure = go.Figure(
+        layout=layout(280, xaxis=axis("time [s]"), yaxis=axis(f"{title} [{unit}]" if unit else title))
+    )
     for k, name in enumerate(names):
         style = {"color": COLOURS[k % len(COLOURS)], "width": 2}
         hover = f"%{{y:.4g}} {unit}"

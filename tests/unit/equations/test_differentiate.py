@@ -34,7 +34,9 @@ def complex_values(graph: Graph, roots, inputs: dict[str, complex], params=()) -
         elif op == Op.PARAM:
             v[i] = params[a]
         elif op in (Op.NEG, Op.SIN, Op.COS, Op.SQRT):
-            v[i] = {Op.NEG: lambda z: -z, Op.SIN: cmath.sin, Op.COS: cmath.cos, Op.SQRT: cmath.sqrt}[Op(op)](v[a])
+            v[i] = {Op.NEG: lambda z: -z, Op.SIN: cmath.sin, Op.COS: cmath.cos, Op.SQRT: cmath.sqrt}[Op(op)](
+                v[a]
+            )
         else:
             x, y = v[a], v[b]
             v[i] = x + y if op == Op.ADD else x - y if op == Op.SUB else x * y if op == Op.MUL else x / y
@@ -73,13 +75,23 @@ def case():
 def test_jacobian_equals_complex_steps(case, mode):
     graph, inputs, f, at, params = case
     got = evaluated(graph, jacobian(f, inputs, mode=mode), at, params)
-    np.testing.assert_allclose(got, complex_jacobian(graph, f, ["x", "y", "z"], at, params), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(
+        got, complex_jacobian(graph, f, ["x", "y", "z"], at, params), rtol=1e-14, atol=1e-15
+    )
 
 
 def test_jacobian_leaves_out_what_is_identically_zero(case):
     _, inputs, f, _, _ = case
     J = jacobian(f, inputs)
-    assert set(zip(J.rows, J.columns, strict=True)) == {(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (3, 0), (3, 1)}
+    assert set(zip(J.rows, J.columns, strict=True)) == {
+        (0, 0),
+        (0, 1),
+        (1, 0),
+        (1, 1),
+        (2, 0),
+        (3, 0),
+        (3, 1),
+    }
     assert sparsity(f, inputs) == [(0, 1), (0, 1), (0,), (0, 1)]
 
 
@@ -150,7 +162,9 @@ def test_forward_dynamics_of_a_random_tree_has_exact_first_and_second_derivative
     qdd = program.outputs[0].entries
     J = jacobian(qdd, inputs)
     want = complex_jacobian(graph, qdd, names, at, params)
-    np.testing.assert_allclose(evaluated(graph, J, at, params), want, rtol=1e-10, atol=1e-11 * np.abs(want).max())
+    np.testing.assert_allclose(
+        evaluated(graph, J, at, params), want, rtol=1e-10, atol=1e-11 * np.abs(want).max()
+    )
     w = rng.uniform(-1, 1, len(qdd))
     slope = pullback(qdd, w.tolist(), inputs)
     want = complex_jacobian(graph, slope, names, at, params)

@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from servotwin.equations.graph import Expr, Number
 from servotwin.kernels.kernel_store import Entry, entry_of
 from servotwin.mechanism.model import Array
 from servotwin.motion.optimal import callbacks as cb
+
+if TYPE_CHECKING:
+    from servotwin.equations.programs import Program
 
 Places = NDArray[np.int32]
 
@@ -95,23 +98,26 @@ def compile_block(
         return made[0]
 
     header = _pattern(name, derived, numbers, table)
-    parts = {
-        kind: entry_of(
-            f"{name}/{kind}", lambda kind=kind: _program(*derived(), kind), numbers, table, version=version()
-        )
-        for kind in ("value", "slope", "curve")
-        if kind != "curve" or header["hessian"][0]
-    }
-    places = {key: tuple(np.array(x, dtype=np.int32) for x in header[key]) for key in ("jacobian", "hessian")}
+
+    def entry(kind: str) -> Entry:
+        def program() -> Program:
+            return _program(*derived(), kind)
+
+        return entry_of(f"{name}/{kind}", program, numbers, table, version=version())
+
+    def places(key: str) -> tuple[Places, Places]:
+        rows, columns = header[key]
+        return np.array(rows, dtype=np.int32), np.array(columns, dtype=np.int32)
+
     return BlockCode(
-        header["variables"],
-        header["data"],
-        header["rows"],
-        parts["value"],
-        parts["slope"],
-        parts.get("curve"),
-        places["jacobian"],
-        places["hessian"],
+        n=header["variables"],
+        n_data=header["data"],
+        n_rows=header["rows"],
+        value=entry("value"),
+        slope=entry("slope"),
+        curve=entry("curve") if header["hessian"][0] else None,
+        jacobian=places("jacobian"),
+        hessian=places("hessian"),
     )
 
 
@@ -168,7 +174,7 @@ def _pattern(
     return _patterns.setdefault(key, header)
 
 
-def _program(function: BlockFunction, d: _Derived, kind: str):  # type: ignore[no-untyped-def]
+def _program(function: BlockFunction, d: _Derived, kind: str) -> Program:
     from servotwin.equations.programs import Program, output, vector
 
     one = function.derivation
@@ -236,7 +242,9 @@ def _arrays(code: BlockCode, index: Array, data: Array) -> tuple[Places, Array]:
     places = np.ascontiguousarray(index, dtype=np.int32)
     numbers = np.ascontiguousarray(data, dtype=np.float64).reshape(len(places), -1)
     if places.shape[1] != code.n or numbers.shape[1] != code.n_data:
-        raise ValueError(f"blocks of {places.shape[1]} variables and {numbers.shape[1]} data; the code has others")
+        raise ValueError(
+            f"blocks of {places.shape[1]} variables and {numbers.shape[1]} data; the code has others"
+        )
     return places, numbers
 
 
@@ -272,11 +280,9 @@ def make_table(nlp: BlockNlp) -> Table:
     places = [*nlp.jacobian_places(), *nlp.hessian_places()]
     numbers = np.zeros(cb.HEAD + cb.FAMILY * len(nlp.families), dtype=np.int64)
     numbers[cb.FAMILIES] = len(nlp.families)
-    for slot, array in zip(
-        (cb.INPUTS, cb.OUTPUTS, cb.JAC_ROWS, cb.JAC_COLUMNS, cb.HESS_ROWS, cb.HESS_COLUMNS, cb.WATCH),
-        (inputs, outputs, *places, watch),
-        strict=True,
-    ):
+    slots = (cb.INPUTS, cb.OUTPUTS, cb.JAC_ROWS, cb.JAC_COLUMNS, cb.HESS_ROWS, cb.HESS_COLUMNS, cb.WATCH)
+    arrays: tuple[NDArray[Any], ...] = (inputs, outputs, *places, watch)
+    for slot, array in zip(slots, arrays, strict=True):
         numbers[slot] = array.ctypes.data
     for k, f in enumerate(nlp.families):
         row = numbers[cb.HEAD + cb.FAMILY * k : cb.HEAD + cb.FAMILY * (k + 1)]

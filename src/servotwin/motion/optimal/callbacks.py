@@ -8,6 +8,8 @@ added to, or stored in, what the solver asked for.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from servotwin.compiled.jit import callback, helper
@@ -25,7 +27,7 @@ ITERATION, OBJECTIVE, PRIMAL, DUAL, STOP, RESTORING, CALLS = range(7)
 
 
 @helper
-def gather(f, j, x, inputs):  # type: ignore[no-untyped-def]
+def gather(f: Any, j: int, x: Any, inputs: Any) -> None:
     """Variables and data of block j of a family, one after the other."""
     index = numbers_at(f[INDEX_AT], np.int32)
     data = numbers_at(f[DATA_AT], np.float64)
@@ -37,7 +39,7 @@ def gather(f, j, x, inputs):  # type: ignore[no-untyped-def]
 
 
 @callback("int32", "int64", "uint8", "int64", "int64", result="uint8")
-def eval_f(n, x_at, new, value_at, user):  # type: ignore[no-untyped-def]
+def eval_f(n: int, x_at: int, new: int, value_at: int, user: int) -> int:
     """The objective: the sum of the costs of all blocks, the first output of their values."""
     table = numbers_at(user, np.int64)
     x, value = numbers_at(x_at, np.float64), numbers_at(value_at, np.float64)
@@ -54,7 +56,7 @@ def eval_f(n, x_at, new, value_at, user):  # type: ignore[no-untyped-def]
 
 
 @callback("int32", "int64", "uint8", "int64", "int64", result="uint8")
-def eval_grad_f(n, x_at, new, grad_at, user):  # type: ignore[no-untyped-def]
+def eval_grad_f(n: int, x_at: int, new: int, grad_at: int, user: int) -> int:
     """Its gradient."""
     table = numbers_at(user, np.int64)
     x, grad = numbers_at(x_at, np.float64), numbers_at(grad_at, np.float64)
@@ -73,7 +75,7 @@ def eval_grad_f(n, x_at, new, grad_at, user):  # type: ignore[no-untyped-def]
 
 
 @callback("int32", "int64", "uint8", "int32", "int64", "int64", result="uint8")
-def eval_g(n, x_at, new, m, g_at, user):  # type: ignore[no-untyped-def]
+def eval_g(n: int, x_at: int, new: int, m: int, g_at: int, user: int) -> int:
     """The constraints; blocks of a family with stride 0 share their rows and add up."""
     table = numbers_at(user, np.int64)
     x, g = numbers_at(x_at, np.float64), numbers_at(g_at, np.float64)
@@ -90,9 +92,7 @@ def eval_g(n, x_at, new, m, g_at, user):  # type: ignore[no-untyped-def]
     return 1
 
 
-@callback(
-    "int32", "int64", "uint8", "int32", "int32", "int64", "int64", "int64", "int64", result="uint8"
-)
+@callback("int32", "int64", "uint8", "int32", "int32", "int64", "int64", "int64", "int64", result="uint8")
 def eval_jac_g(n, x_at, new, m, count, rows_at, columns_at, values_at, user):  # type: ignore[no-untyped-def]
     """Their Jacobian, as triplets; the places at the first call."""
     table = numbers_at(user, np.int64)
@@ -130,7 +130,7 @@ def eval_h(n, x_at, new, factor, m, lambda_at, new_l, count, rows_at, columns_at
         for i in range(count):
             rows[i], columns[i] = r[i], c[i]
         return 1
-    x, values = numbers_at(x_at, np.float64), numbers_at(values_at, np.float64)
+    x = numbers_at(x_at, np.float64)
     lam = numbers_at(lambda_at, np.float64)
     inputs = numbers_at(table[INPUTS], np.float64)
     at = 0

@@ -10,7 +10,7 @@ import numpy as np
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import UnsupportedError
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.motor_limits import drive_limits
 from servotwin.robot.robot import Robot
 
@@ -45,7 +45,7 @@ class DriveModel:
     viscous: Array
     coulomb: Array
     efficiency: Array
-    heated: Array
+    heated: BoolArray
     R_wh: Array
     R_ha: Array
     C_w: Array
@@ -61,9 +61,9 @@ class DriveModel:
         return len(self.names)
 
     @property
-    def hold(self) -> Array:
+    def hold(self) -> BoolArray:
         """Where current has a state of its own."""
-        return (self.L > 0.0) & np.isfinite(self.voltage)
+        return np.asarray((self.L > 0.0) & np.isfinite(self.voltage))
 
     @property
     def N_inverse(self) -> Array:
@@ -77,9 +77,7 @@ def drive_model(robot: Robot, description: RobotDescription | None) -> DriveMode
     square = N.shape[0] == N.shape[1] and N.size and abs(np.linalg.det(N / np.abs(N).max())) > 1e-12
     if description is None or not square:
         if N.size and not square:
-            raise UnsupportedError(
-                f"{robot.name}: its joints do not determine its motors; an optimal motion needs as many motors as joints"
-            )
+            raise UnsupportedError(f"{robot.name}: an optimal motion needs as many motors as joints")
         return _ideal(robot)
     drives = drives_of(description)
     limits = drive_limits(drives, description.power)
@@ -94,7 +92,10 @@ def drive_model(robot: Robot, description: RobotDescription | None) -> DriveMode
 
     ambient = heat("reference_temperature", 25.0)
     rise = np.array(
-        [math.inf if part is None or part.limit is None else part.limit - part.reference_temperature for part in thermal]
+        [
+            math.inf if part is None or part.limit is None else part.limit - part.reference_temperature
+            for part in thermal
+        ]
     )
     return DriveModel(
         names=robot.mechanism.rotors.names,
@@ -105,7 +106,9 @@ def drive_model(robot: Robot, description: RobotDescription | None) -> DriveMode
         speed=limits.speed,
         R=np.array([part.resistance for part in winding]),
         R_bridge=np.where(fed, bridge, 0.0),
-        L=np.where(fed, [part.inductance_q if part.phases == 3 else part.inductance for part in winding], 0.0),
+        L=np.where(
+            fed, [part.inductance_q if part.phases == 3 else part.inductance for part in winding], 0.0
+        ),
         K_b=limits.voltage_constant,
         reactance=limits.reactance,
         voltage=limits.voltage,

@@ -136,7 +136,7 @@ def scaled_guess(
 
 
 def s_curve(s: Array, ramp: float) -> tuple[Array, Array, Array]:
-    """A law from 0 to 1 over the times s (0 to 1): cubic ramps of speed that last ``ramp`` each, and its derivatives."""
+    """A law from 0 to 1 over times s (0 to 1) with cubic ramps of speed that last ``ramp`` each; its derivatives."""
     top = 1.0 / (1.0 - ramp)
     x = np.minimum(np.minimum(s, 1.0 - s) / ramp, 1.0)
     speed = top * x * x * (3.0 - 2.0 * x)

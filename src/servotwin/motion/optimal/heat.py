@@ -28,7 +28,7 @@ def winding_temperatures(drives: DriveModel, t: Array, i: Array, rest: float) ->
     out = np.full(i.shape, np.nan)
     rise = mean_rise(drives, t, i, rest)
     for j in np.flatnonzero(drives.heated & np.isfinite(rise)):
-        out[:, j] = drives.ambient[j] + _rises(drives, j, t, i[:, j], rest, float(rise[j]))
+        out[:, j] = drives.ambient[j] + _rises(drives, int(j), t, i[:, j], rest, float(rise[j]))
     return out
 
 
@@ -51,7 +51,10 @@ def _rises(drives: DriveModel, j: int, t: Array, i: Array, rest: float, mean: fl
 
 def ripple(drives: DriveModel, t: Array, i: Array, rest: float) -> Array:
     """By how much (m,) [K] windings are hotter at times than the mean of their cycle."""
-    peak = np.nanmax(np.nan_to_num(winding_temperatures(drives, t, i, rest), nan=-np.inf), axis=0) - drives.ambient
+    peak = (
+        np.nanmax(np.nan_to_num(winding_temperatures(drives, t, i, rest), nan=-np.inf), axis=0)
+        - drives.ambient
+    )
     mean = mean_rise(drives, t, i, rest)
     known = drives.heated & np.isfinite(mean)
     return np.where(known, np.maximum(np.where(known, peak, 0.0) - np.where(known, mean, 0.0), 0.0), 0.0)

@@ -140,7 +140,10 @@ def solve_nlp(
     progress: Callable[[int, float], None] | None = None,
     warm: Solution | None = None,
 ) -> Solution:
-    """Solve a problem from x0, or from the ``warm`` solution of a similar one; ``progress`` is told the iteration and the largest violation of a constraint."""
+    """Solve a problem from x0, or from the ``warm`` solution of a similar one.
+
+    ``progress`` is told the iteration and the largest violation of a constraint.
+    """
     lib, table = library(), make_table(nlp)
     low, high = (np.clip(np.concatenate(part), -INFINITE, INFINITE) for part in (nlp.low, nlp.high))
     bounds = [np.clip(np.asarray(b, dtype=float), -INFINITE, INFINITE) for b in (x_low, x_high)]

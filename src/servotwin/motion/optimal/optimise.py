@@ -70,7 +70,9 @@ def optimise_motion(
 
         return optimal_along(one, described, limits, joint_path(one, path, start, limits), task, progress)
     if goal is None or start is None:
-        raise InputError("neither a start with a goal nor a path is given; expected one of them", field="goal")
+        raise InputError(
+            "neither a start with a goal nor a path is given; expected one of them", field="goal"
+        )
     return optimal_between(one, described, limits, start, goal, task, progress)
 
 
@@ -208,11 +210,11 @@ def _checked_ends(
         q = np.array(given, dtype=np.float64)
         if q.shape != (robot.n,) or not np.isfinite(q).all():
             joints = ", ".join(robot.joint_names)
-            raise InputError(f"{name} has the shape {q.shape}; expected {robot.n} finite numbers ({joints})", field=name)
+            raise InputError(f"the shape {q.shape}; expected {robot.n} finite numbers ({joints})", field=name)
         beyond = limits.beyond(q)
         if beyond.max() > STANDING:
             _, text = limits.range_text(robot, q, int(np.argmax(beyond)))
-            raise InputError(f"{name}: {text}", field=name)
+            raise InputError(text, field=name)
         _check_holding(robot, drives, task, q, name)
         _check_tool(robot, task, q, name)
         out.append(q)
@@ -227,13 +229,13 @@ def _check_holding(robot: Robot, drives: DriveModel, task: Task, q: Array, name:
     if task.current and (np.abs(held) > drives.current).any():
         j = int(np.argmax(np.abs(held) / drives.current))
         what = "A" if drives.electric else "N m"
-        text = f"{name}: motor {drives.names[j]} needs {abs(held[j]):.4g} {what} to hold the arm there"
+        text = f"motor {drives.names[j]} needs {abs(held[j]):.4g} {what} to hold the arm there"
         raise InputError(f"{text}; it has {drives.current[j]:.4g} {what}", field=name)
     if task.temperature and name == "goal" and task.rest > 0.0:
         rise = (drives.R_wh + drives.R_ha) * drives.phases * drives.R * held**2
         if (rise > drives.rise).any() and math.isinf(task.longest):
             j = int(np.argmax(rise - drives.rise))
-            text = f"{name}: holding the arm there heats the winding of {drives.names[j]} by {rise[j]:.4g} K"
+            text = f"holding the arm there heats the winding of {drives.names[j]} by {rise[j]:.4g} K"
             raise InputError(f"{text}; allowed are {drives.rise[j]:.4g} K", field=name)
 
 
@@ -245,11 +247,13 @@ def _check_tool(robot: Robot, task: Task, q: Array, name: str) -> None:
     for axis, (low, high) in task.within.items():
         value = float(p[AXES.index(axis)])
         if not low <= value <= high:
-            raise InputError(f"{name}: the tool is at {axis} = {value:.4g} m; allowed are {low:g} to {high:g} m", field=name)
+            raise InputError(
+                f"the tool is at {axis} = {value:.4g} m; allowed are {low:g} to {high:g} m", field=name
+            )
     for k, region in enumerate(task.keep_out):
         sides = [p[c // 2] - x if c % 2 else x - p[c // 2] for c, x in region.faces()]
         if max(sides) < 0.0:
-            raise InputError(f"{name}: the tool is inside region {k + 1}, which it must stay out of", field=name)
+            raise InputError(f"the tool is inside region {k + 1}, which it must stay out of", field=name)
 
 
 # --- what is said when there is no answer -----------------------------------------------------------

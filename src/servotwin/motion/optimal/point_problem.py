@@ -93,7 +93,8 @@ def node_function(d: Derivation, form: Form) -> BlockFunction:
     tau = joint_torques(d, chain, node)
     needed = motor_torques(d, form, node, tau, lead)
     rows: list[Any] = [
-        node.z[3 * form.n + j] - needed[j] / (d.number(f"oK{j}") * d.number(f"oZsi{j}")) for j in range(form.m)
+        node.z[3 * form.n + j] - needed[j] / (d.number(f"oK{j}") * d.number(f"oZsi{j}"))
+        for j in range(form.m)
     ]
     rows += [tau[j] / d.number(f"oTau{j}") for j in form.effort]
     rows += [combined(d, f"oN{j}_", node.v) / d.number(f"oWm{j}") for j in form.motor_speed]
@@ -217,7 +218,9 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
     for j in form.inductive:
         rows.append(voltage_row(d, form, *middle, rise, j, (two.i[j] - one.i[j]) / h))
     square = z_time * z_time
-    cost = d.number("oWt") * z_time * share + d.number("oWr") * share * square * square * squares(d, form, one, two)
+    cost = d.number("oWt") * z_time * share + d.number("oWr") * share * square * square * squares(
+        d, form, one, two
+    )
     cost = cost + energy_cost(d, form, one, two, h, rise)
     return BlockFunction(d, [*one.z, *two.z, z_time, *hot], [share], cost, rows)
 
@@ -244,9 +247,7 @@ def resistance(d: Derivation, j: int, rise: Rise) -> Scalar:
 
 def middle_speeds(form: Form, one: Node, two: Node, h: Any) -> list[Any]:
     """Speeds of the joints half-way between two nodes."""
-    return [
-        0.5 * (one.v[k] + two.v[k]) + h * (one.a[k] - two.a[k]) / 8.0 for k in range(form.n)
-    ]
+    return [0.5 * (one.v[k] + two.v[k]) + h * (one.a[k] - two.a[k]) / 8.0 for k in range(form.n)]
 
 
 def voltage_row(
@@ -311,7 +312,7 @@ def energy_cost(d: Derivation, form: Form, one: Node, two: Node, h: Any, rise: R
 def heat_function(d: Derivation, form: Form) -> BlockFunction:
     r"""What a repeated motion heats the windings with between two nodes, less what they give away; adds up to zero.
 
-    .. math:: \int_0^{T_c} \frac{\vartheta}{R_{wh} + R_{ha}} - c R (1 + \alpha \vartheta)\, i^2 \,dt = 0       (eq:cycle-heat)
+    .. math:: \int_0^{T_c} \frac{\vartheta}{R_{wh} + R_{ha}} - c R (1 + \alpha \vartheta)\, i^2 dt = 0   (eq:cycle-heat)
 
     The mean rise over the surroundings follows from the mean loss, whatever the heat capacities are. The rows are
     parts of what leaves at the largest rise.

@@ -48,7 +48,9 @@ def motion_of(program: Program, x: Array) -> Motion:
     T = float(x[program.T_index]) * program.table["oZT"]
     hot = x[program.T_index + 1 :]
     rise = {j: float(h) * program.table[f"oTh{j}"] for j, h in zip(form.heated, hot, strict=True)}
-    return Motion(program.mesh * T, z[:, :n], z[:, n : 2 * n], z[:, 2 * n : 3 * n], z[:, 3 * n : 3 * n + m], rise)
+    return Motion(
+        program.mesh * T, z[:, :n], z[:, n : 2 * n], z[:, 2 * n : 3 * n], z[:, 3 * n : 3 * n + m], rise
+    )
 
 
 def node_voltages(drives: DriveModel, motion: Motion) -> Array:
@@ -63,7 +65,9 @@ def node_voltages(drives: DriveModel, motion: Motion) -> Array:
     return np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along)
 
 
-def smooth_currents(robot: Robot, drives: DriveModel, program: Program, q: Array, v: Array, a: Array) -> Array:
+def smooth_currents(
+    robot: Robot, drives: DriveModel, program: Program, q: Array, v: Array, a: Array
+) -> Array:
     """Currents (k, m) that a motion needs, with the smooth friction of the program (eq:smooth-sign)."""
     w, wd = v @ drives.N.T, a @ drives.N.T
     top = np.abs(drives.N) @ np.array([program.table[f"oZsv{k}"] for k in range(robot.n)])
@@ -155,10 +159,22 @@ def _uses(
     out = []
     for limit in limit_list(robot, drives, program, solution, motion):
         at = limit.share >= AT_LIMIT
-        time = float((0.5 * (at[1:].astype(float) + at[:-1]) * dt).sum()) if at.size == motion.t.size else float(at.all()) * motion.t[-1]
+        time = (
+            float((0.5 * (at[1:].astype(float) + at[:-1]) * dt).sum())
+            if at.size == motion.t.size
+            else float(at.all()) * motion.t[-1]
+        )
         gain = limit.gain * scale
         out.append(
-            LimitUse(limit.what, limit.who, limit.value, limit.unit, float(limit.share.max()), time / motion.t[-1], gain)
+            LimitUse(
+                limit.what,
+                limit.who,
+                limit.value,
+                limit.unit,
+                float(limit.share.max()),
+                time / motion.t[-1],
+                gain,
+            )
         )
     return tuple(out)
 
@@ -182,8 +198,9 @@ def limit_list(
     robot: Robot, drives: DriveModel, program: Program, solution: Solution, motion: Motion
 ) -> list[Limit]:
     """All limits that count, in the order of motors, joints, tool and supply."""
-    n, m, table = program.form.n, program.form.m, program.table
-    bound = program.nodes(solution.mult_low + solution.mult_high).sum(axis=0)
+    n, table = program.form.n, program.table
+    free = program.low < program.high  # what is given has no price
+    bound = program.nodes(np.where(free, solution.mult_low + solution.mult_high, 0.0)).sum(axis=0)
     top = program.nodes(program.high).max(axis=0)
     out: list[Limit] = []
     for j, name in enumerate(drives.names):
@@ -239,7 +256,9 @@ def _voltages(drives: DriveModel, program: Program, solution: Solution, motion: 
     groups = [name for name in ("voltage", "voltage between") if name in program.rows]
     out = []
     for j, name in enumerate(drives.names):
-        mine = [(group, program.rows[group][3].index(name)) for group in groups if name in program.rows[group][3]]
+        mine = [
+            (group, program.rows[group][3].index(name)) for group in groups if name in program.rows[group][3]
+        ]
         if not mine:
             continue
         U, squared = program.table[f"oU{j}"], program.form.feed[j] == "pmsm"

@@ -1,4 +1,4 @@
-r"""The answer: the motion with its torques, currents, voltages and temperatures, what limits it, and what more would buy."""
+"""The answer: the motion with its torques, currents, voltages and temperatures, and what limits it."""
 
 from __future__ import annotations
 

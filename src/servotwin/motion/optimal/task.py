@@ -35,7 +35,9 @@ class Region:
             if high is not None and math.isfinite(high):
                 out.append((2 * axis + 1, float(high)))
             if low is not None and high is not None and not low < high:
-                raise InputError(f"a region with {AXES[axis]} from {low:g} to {high:g} m; expected rising numbers")
+                raise InputError(
+                    f"a region with {AXES[axis]} from {low:g} to {high:g} m; expected rising numbers"
+                )
         if not out:
             raise InputError("a region without a face is everywhere; expected an interval of x, y or z")
         return out
@@ -76,20 +78,26 @@ class Task:
 
     def __post_init__(self) -> None:
         if self.objective not in ("time", "energy", "copper"):
-            raise InputError(f"objective is '{self.objective}'; expected 'time', 'energy' or 'copper'", field="objective")
+            raise InputError(
+                f"objective is '{self.objective}'; expected 'time', 'energy' or 'copper'", field="objective"
+            )
         if not FEWEST <= self.intervals <= MOST:
             text = f"{self.intervals} intervals; expected {FEWEST} to {MOST}"
             raise InputError(text, field="intervals")
         self._check_times()
         if not 0.0 < self.modulation <= 1.0:
-            raise InputError(f"a modulation of {self.modulation:g}; expected above 0 and at most 1", field="modulation")
+            raise InputError(
+                f"a modulation of {self.modulation:g}; expected above 0 and at most 1", field="modulation"
+            )
         low, high = self.bus_power
         if math.isnan(low) or math.isnan(high) or not low <= 0.0 <= high or low == high:
             text = f"a bus power from {low:g} to {high:g} W; expected a range about 0 W, such as (-200, 1000)"
             raise InputError(text, field="bus_power")
         for name, (least, most) in self.within.items():
             if name not in AXES or not least < most:
-                raise InputError(f"tool {name} from {least:g} to {most:g} m; expected x, y or z and rising numbers")
+                raise InputError(
+                    f"tool {name} from {least:g} to {most:g} m; expected x, y or z and rising numbers"
+                )
 
     def _check_times(self) -> None:
         for name in ("duration", "longest"):
@@ -101,11 +109,13 @@ class Task:
         if not (self.rest >= 0.0 and math.isfinite(self.rest)):
             raise InputError(f"a rest of {self.rest:g} s; expected at least 0 s", field="rest")
         if not (self.energy_weight >= 0.0 and math.isfinite(self.energy_weight)):
-            raise InputError(f"an energy weight of {self.energy_weight:g} s/J; expected at least 0", field="energy_weight")
+            raise InputError(
+                f"an energy weight of {self.energy_weight:g} s/J; expected at least 0", field="energy_weight"
+            )
         if self.objective != "time":
             if self.energy_weight:
                 text = "an energy weight goes with the objective 'time'; expected one of the two"
                 raise InputError(text, field="energy_weight")
             if self.duration is None and math.isinf(self.longest):
-                text = f"the least {self.objective} has no end: slower is cheaper; expected a duration, or a longest one"
+                text = f"the least {self.objective} has no end: slower is cheaper; expected a duration"
                 raise InputError(text, field="duration")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from servotwin.equations.derivation import Derivation
 from servotwin.mechanism.model import Array
@@ -28,6 +29,7 @@ from servotwin.motion.optimal.point_problem import (
 from servotwin.motion.optimal.task import AXES, Task
 from servotwin.robot.robot import Robot
 
+NamedRow = tuple[str, str, float, float]  # group, owner, bounds
 Rows = dict[str, tuple[int, int, int, tuple[str, ...]]]  # first row, stride, blocks, owners of the columns
 SMOOTH = 0.05  # of the largest speed: within it friction changes its sign
 SOFT = 0.01  # of the largest torque: within it a gear changes its direction of power
@@ -67,7 +69,9 @@ class Program:
     def scales(self) -> Array:
         """What one stands for, for each variable of a node (width,)."""
         n, m = self.form.n, self.form.m
-        names = [f"{s}{k}" for s in ("oZsq", "oZsv", "oZsa") for k in range(n)] + [f"oZsi{k}" for k in range(m)]
+        names = [f"{s}{k}" for s in ("oZsq", "oZsv", "oZsa") for k in range(n)] + [
+            f"oZsi{k}" for k in range(m)
+        ]
         return np.array([self.table[name] for name in names])
 
     def row_values(self, name: str, values: Array) -> Array:
@@ -90,9 +94,11 @@ def mesh_of(intervals: int, graded: bool) -> Array:
 def form_of(robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, step: float) -> Form:
     """Which rows a motion of this robot has on a mesh with usual steps of ``step`` [s]."""
     fed = np.isfinite(drives.voltage) & task.voltage
-    feed = tuple(("pmsm" if x > 0.0 else "dc") if on else "" for on, x in zip(fed, drives.reactance, strict=True))
+    feed = tuple(
+        ("pmsm" if x > 0.0 else "dc") if on else "" for on, x in zip(fed, drives.reactance, strict=True)
+    )
     # A current that builds up within a step follows the voltage; a slower one is driven by what is left of it.
-    slow = drives.L > step * drives.R
+    slow = step * drives.R < drives.L
     tool = math.isfinite(limits.tool_speed), math.isfinite(limits.tool_acceleration)
     coupled = (np.count_nonzero(drives.N, axis=1) > 1) & np.isfinite(drives.speed) & task.speed
     heated = np.flatnonzero(drives.heated & np.isfinite(drives.rise)) if task.temperature else ()
@@ -130,7 +136,12 @@ def _effort_rows(drives: DriveModel, limits: MotionLimits, task: Task) -> tuple[
 
 
 def transcribe(
-    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, guess: Guess, ends: tuple[Array, Array]
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    task: Task,
+    guess: Guess,
+    ends: tuple[Array, Array],
 ) -> Program:
     """The program of a motion from ends[0] to ends[1] (n,), started at a guess on its mesh."""
     form = form_of(robot, drives, limits, task, guess.T / (guess.mesh.size - 1))
@@ -139,8 +150,7 @@ def transcribe(
     count, width = mesh.size, form.width
     T, heated = count * width, len(form.heated)
     nlp = BlockNlp(T + 1 + heated)
-    base = width * np.arange(count)[:, None]
-    node = base + np.arange(width)[None, :]
+    node = width * np.arange(count)[:, None] + np.arange(width)[None, :]
     rows: Rows = {}
     numbers = robot.numbers
 
@@ -163,7 +173,9 @@ def transcribe(
         owners = tuple(drives.names[j] for j in form.heated)
         rows["heat"] = (_add_heat(nlp, code, form, node, T, mesh), 0, 1, owners)
     x_low, x_high = _variable_bounds(robot, drives, limits, task, form, table, guess, ends)
-    return Program(form, nlp, _start(form, table, guess, x_low, x_high), x_low, x_high, mesh, table, scale, rows)
+    return Program(
+        form, nlp, _start(form, table, guess, x_low, x_high), x_low, x_high, mesh, table, scale, rows
+    )
 
 
 def _note(
@@ -180,7 +192,7 @@ def _note(
             rows[group] = (first + k, stride, count, who)
 
 
-def _add_heat(nlp: BlockNlp, code: Any, form: Form, node: Array, T: int, mesh: Array) -> int:
+def _add_heat(nlp: BlockNlp, code: Any, form: Form, node: NDArray[np.int_], T: int, mesh: Array) -> int:
     """The balance of heat of every heated motor over the cycle; its first row."""
     count, at = len(form.heated), 3 * form.n + np.array(form.heated)
     rise = T + 1 + np.arange(count)
@@ -238,7 +250,9 @@ def parameters(
 def _weights(table: dict[str, float], task: Task, guess: Guess) -> float:
     """Weights of time, currents, copper loss and work in an objective of about one; its scale."""
     copper, work = guess.copper, guess.work
-    time, energy = {"time": (1.0, task.energy_weight), "energy": (0.0, 1.0), "copper": (0.0, 1.0)}[task.objective]
+    time, energy = {"time": (1.0, task.energy_weight), "energy": (0.0, 1.0), "copper": (0.0, 1.0)}[
+        task.objective
+    ]
     both = task.objective != "copper"
     scale = time * guess.T + energy * max(copper + (abs(work) if both else 0.0), 1e-9)
     table["oWt"] = time * guess.T / scale
@@ -259,7 +273,8 @@ def _node_bounds(
     robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, form: Form
 ) -> tuple[list[tuple[str, str]], Array, Array]:
     """Group, owner and bounds of the rows of ``node_function``, in its order."""
-    joints, rows = robot.joint_names, []
+    joints = robot.joint_names
+    rows: list[NamedRow] = []
     rows += [("dynamics", name, 0.0, 0.0) for name in drives.names]
     rows += [("torque", joints[j], -1.0, 1.0) for j in form.effort]
     rows += [("motor speed", drives.names[j], -1.0, 1.0) for j in form.motor_speed]
@@ -269,12 +284,15 @@ def _node_bounds(
         rows.append(("range", name, float(quantities.low[k]) - shift, float(quantities.high[k]) - shift))
     rows += [("voltage", drives.names[j], *voltage_bounds(form, j)) for j in form.steady]
     if form.bus:
-        rows.append(("bus power", "bus", *(x / power_scale(task) for x in task.bus_power)))
+        low, high = task.bus_power
+        rows.append(("bus power", "bus", low / power_scale(task), high / power_scale(task)))
     if form.tool_speed:
         rows.append(("tool speed", "tool", -math.inf, 1.0))
     if form.tool_acceleration:
         rows.append(("tool acceleration", "tool", -math.inf, 1.0))
-    rows += [("tool range", AXES[axis], *map(float, task.within[AXES[axis]])) for axis in form.coordinates]
+    for axis in form.coordinates:
+        low, high = task.within[AXES[axis]]
+        rows.append(("tool range", AXES[axis], low, high))
     rows += [("region", f"{k + 1}", 0.0, math.inf) for k in range(len(form.keep_out))]
     return [row[:2] for row in rows], np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
 
@@ -284,7 +302,7 @@ def _link_bounds(
 ) -> tuple[list[tuple[str, str]], Array, Array]:
     """The same of ``link_function``."""
     joints = robot.joint_names
-    rows: list[tuple[str, str, float, float]] = []
+    rows: list[NamedRow] = []
     rows += [("position defect", name, 0.0, 0.0) for name in joints]
     rows += [("speed defect", name, 0.0, 0.0) for name in joints]
     rows += [("speed between", joints[j], -1.0, 1.0) for j in form.speed]
@@ -299,6 +317,7 @@ def voltage_bounds(form: Form, j: int) -> tuple[float, float]:
 
 
 def power_scale(task: Task) -> float:
+    """What one of the rows of the bus stands for [W]."""
     finite = [abs(x) for x in task.bus_power if math.isfinite(x)]
     return max([*finite, 1e-6]) if finite else 1.0
 
@@ -330,7 +349,7 @@ def _variable_bounds(
             continue
         low[k, n : 2 * n] = high[k, n : 2 * n] = 0.0
         held = guess.holding(k) / guess.i_scale
-        for j in np.flatnonzero(drives.hold & task.voltage):
+        for j in np.flatnonzero(drives.hold) if task.voltage else ():
             low[k, 3 * n + j] = high[k, 3 * n + j] = held[j]
     longest = min(task.longest, SLOWEST * guess.T) / guess.T
     time = (longest * 1e-4, longest) if task.duration is None else (task.duration / guess.T,) * 2
@@ -352,6 +371,11 @@ def _joint_speeds(drives: DriveModel, limits: MotionLimits) -> Array:
 
 
 def _start(form: Form, table: dict[str, float], guess: Guess, low: Array, high: Array) -> Array:
-    parts = [guess.q / guess.q_scale, guess.v / guess.v_scale, guess.a / guess.a_scale, guess.i / guess.i_scale]
+    parts = [
+        guess.q / guess.q_scale,
+        guess.v / guess.v_scale,
+        guess.a / guess.a_scale,
+        guess.i / guess.i_scale,
+    ]
     rise = [guess.rise[j] / table[f"oTh{j}"] for j in form.heated]
-    return np.clip(np.concatenate([np.hstack(parts).ravel(), [1.0], rise]), low, high)
+    return np.asarray(np.clip(np.concatenate([np.hstack(parts).ravel(), [1.0], rise]), low, high))

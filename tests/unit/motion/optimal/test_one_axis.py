@@ -46,7 +46,9 @@ THERMAL = (
 )
 
 
-def axis(tmp_path, *, kind="dc-reduced", more="", speed=1000.0, current=CURRENT, bus=1e4, **options) -> OptimalMotion:
+def axis(
+    tmp_path, *, kind="dc-reduced", more="", speed=1000.0, current=CURRENT, bus=1e4, **options
+) -> OptimalMotion:
     """The optimal motion of an arm of 0.08 kg m2 about a vertical axis, without friction."""
     text = AXIS.format(kind=kind, more=more, speed=speed, current=current, bus=bus)
     path = tmp_path / "axis.yaml"
@@ -163,7 +165,9 @@ def test_bus_power_limit_is_kept_and_costs_time(tmp_path):
     assert bound.duration > 1.01 * free.duration
     less = axis(tmp_path, bus=U, bus_power=(-math.inf, 295.0))
     more = axis(tmp_path, bus=U, bus_power=(-math.inf, 305.0))
-    assert bound.gains()["bus power", "bus"] == pytest.approx((less.duration - more.duration) / 10.0, rel=0.05)
+    assert bound.gains()["bus power", "bus"] == pytest.approx(
+        (less.duration - more.duration) / 10.0, rel=0.05
+    )
 
 
 def test_speed_limit_cuts_the_double_integrator(tmp_path):

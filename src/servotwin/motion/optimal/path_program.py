@@ -325,4 +325,4 @@ def _bounds(
         for j in np.flatnonzero(drives.hold) if task.voltage else ():
             low[k, 2 + j] = high[k, 2 + j] = held[k, j] / table[f"oZsi{j}"]
     hot = np.ones(len(form.heated))
-    return np.concatenate([low.ravel(), 0.0 * hot]), np.concatenate([high.ravel(), hot])
+    return np.concatenate([low.ravel(), hot - 2.0]), np.concatenate([high.ravel(), hot])

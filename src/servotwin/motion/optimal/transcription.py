@@ -354,8 +354,9 @@ def _variable_bounds(
     longest = min(task.longest, SLOWEST * guess.T) / guess.T
     time = (longest * 1e-4, longest) if task.duration is None else (task.duration / guess.T,) * 2
     hottest = np.array([1.0 - guess.ripple[j] / drives.rise[j] for j in form.heated])
+    # A rise is not below zero by its balance; a bound there would price heat that costs nothing.
     return (
-        np.concatenate([low.ravel(), [time[0]], 0.0 * hottest]),
+        np.concatenate([low.ravel(), [time[0]], hottest - 2.0]),
         np.concatenate([high.ravel(), [time[1]], hottest]),
     )
 

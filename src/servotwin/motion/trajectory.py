@@ -142,5 +142,6 @@ def joined(
 
 def _peak(segment: Segment) -> Array:
     """Largest accelerations (n,) of a segment."""
-    times = np.linspace(0.0, segment.duration, SAMPLES)
+    nodes = getattr(segment, "t", getattr(getattr(segment, "law", None), "t", ()))
+    times = np.union1d(np.linspace(0.0, segment.duration, SAMPLES), nodes)
     return np.asarray(np.abs(segment.sample(times)[2]).max(axis=0))

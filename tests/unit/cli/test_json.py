@@ -32,6 +32,7 @@ CALLS = {
     "equations": ["equations", "gsis-scara"],
     "convert": ["convert", "gsis-scara", "out.yaml"],
     "tune": ["tune", "gsis-scara"],
+    "optimise": ["optimise", "gsis-scara", "--to", JOINTS],
     "jog": ["jog", "gsis-scara", "--joint", "A", "--by", "5 deg"],
     "simulate": ["simulate", "--list"],
     "job list": ["job", "list"],

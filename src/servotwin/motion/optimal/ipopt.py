@@ -58,6 +58,7 @@ OPTIONS: dict[str, str | float | int] = {
     "nlp_scaling_method": "none",
     "linear_solver": "mumps",
     "mumps_mem_percent": 400,
+    "mumps_scaling": 0,
     "bound_relax_factor": 1e-9,
     "honor_original_bounds": "no",
 }

@@ -7,10 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
-ca = pytest.importorskip("casadi")
-
 import servotwin as st
-from benchmarks.casadi_oracle import as_function, functions_of
 from servotwin.description.load import read_description
 from servotwin.motion.limits import limits_of
 from servotwin.motion.optimal import callbacks as cb
@@ -20,6 +17,7 @@ from servotwin.motion.optimal.guess import straight_guess
 from servotwin.motion.optimal.task import Task
 from servotwin.motion.optimal.transcription import mesh_of, power_scale, transcribe
 
+ca = pytest.importorskip("casadi")
 ROUNDING = 1e-9  # relative to the largest entry: sums of some hundred terms in another order
 
 
@@ -35,6 +33,8 @@ def program_of(name: str, **options):
 
 def oracle(robot, program):
     """Cost and rows of the whole program as one SX expression."""
+    from benchmarks.casadi_oracle import as_function, functions_of
+
     x = ca.SX.sym("x", program.nlp.n)
     cost, rows = ca.SX(0.0), [ca.SX(0.0)] * program.nlp.m
     for family, function in zip(program.nlp.families, functions_of(robot, program), strict=True):
@@ -122,5 +122,6 @@ def test_other_masses_and_limits_reuse_the_compiled_functions():
         robot, drives, limits, (robot.q_home, robot.q_home + 0.05), mesh_of(10, True), None, 1.0
     )
     transcribe(robot, drives, limits, Task(intervals=10), guess, (robot.q_home, robot.q_home + 0.05))
-    loaded = {key for key in kernel_store._loaded}
-    assert len(loaded) - before <= 8  # kernels of the loaded robot itself, none of the six of the program
+    assert (
+        len(kernel_store._loaded) - before <= 8
+    )  # kernels of the loaded robot itself, none of the six of the program

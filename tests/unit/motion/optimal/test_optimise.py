@@ -242,7 +242,7 @@ def test_path_through_a_singularity_is_refused():
     robot = st.load_robot("gsis-scara")
     target = robot.fkine(np.radians([0.0, 0.0, 0.0, 0.0]))
     target[0, 3] -= 0.9  # from one side of the base to the other
-    with pytest.raises(PathError, match="singular|reach|branch|workspace|limits"):
+    with pytest.raises(PathError, match=r"singular|reach|branch|workspace|limits"):
         optimise_motion("gsis-scara", np.radians([0.0, 30.0, 0.0, 0.0]), path=MoveL(target))
 
 

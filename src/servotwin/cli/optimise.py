@@ -42,8 +42,14 @@ def optimise(
     """Print an optimal motion, or write it with its figures."""
     task = read_task(**wishes)
     changes = read_overrides(overrides)
-    with working_or_compiling(f"optimising {name}"):
-        motion = _solved(name, changes, start, goal, via, task, out, overwrite=overwrite)
+    from servotwin.motion.errors import PathError
+
+    try:
+        with working_or_compiling(f"optimising {name}"):
+            motion = _solved(name, changes, start, goal, via, task, out, overwrite=overwrite)
+    except PathError as error:  # one motion: its number says nothing
+        where = "" if error.place in (0.0, 1.0) else f"{100.0 * error.place:.4g} % of the path: "
+        raise InputError(f"{where}{error.message}") from None
     places = {} if out is None else _write(motion, out, overwrite=overwrite)
     if json:
         print_json({**places, **motion.summary()})

@@ -53,7 +53,7 @@ OPTIONS: dict[str, str | float | int] = {
     "acceptable_tol": 1e-5,
     "acceptable_constr_viol_tol": 1e-6,
     "acceptable_iter": 8,
-    "max_iter": 600,
+    "max_iter": 300,
     "mu_init": 1e-2,
     "nlp_scaling_method": "none",
     "linear_solver": "mumps",

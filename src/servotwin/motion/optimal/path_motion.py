@@ -171,7 +171,7 @@ def _answer(
     copper = float((drives.phases * R * square * dt[:, None]).sum()) if drives.electric else 0.0
     flow = drives.K * i * w
     work = float((0.5 * (flow[1:] + flow[:-1]) * dt[:, None]).sum())
-    uses, active = _uses(robot, drives, program, solution, t, y, i)
+    uses, active = _uses(robot, drives, limits, program, solution, t, y, i)
     law = TimedLaw(t, numbers.s, y)
     segment = PathSegment("optimal", source.path, law, source.curve)
     return OptimalMotion(
@@ -195,7 +195,14 @@ def _answer(
 
 
 def _uses(
-    robot: Robot, drives: DriveModel, program: PathProgram, solution: Solution, t: Array, y: Array, i: Array
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    program: PathProgram,
+    solution: Solution,
+    t: Array,
+    y: Array,
+    i: Array,
 ) -> tuple[tuple[LimitUse, ...], tuple[tuple[str, ...], ...]]:
     """Limits and what more of them would buy; for every point the limits that it is at."""
     form, table, scale = program.form, program.table, program.objective_scale
@@ -227,9 +234,9 @@ def _uses(
             )
         gain = float((bound[1:-1, 0] * np.where(np.isfinite(top[1:-1, 0]), top[1:-1, 0], 0.0)).sum())
         found.append(("speed", "path", 1.0, "of its limit", share, gain))
-    for what in ("torque", "acceleration", "tool acceleration", "bus power"):
+    for what in ("torque", "acceleration", "jerk", "tool acceleration", "bus power"):
         if what in program.rows:
-            found += _row_use(robot, program, solution, what)
+            found += _row_use(robot, limits, program, solution, what)
     for column, j in enumerate(form.heated):
         at = program.hot_index + column
         value = float(drives.ambient[j] + drives.rise[j])
@@ -273,7 +280,7 @@ def _voltage_use(
 
 
 def _row_use(
-    robot: Robot, program: PathProgram, solution: Solution, what: str
+    robot: Robot, limits: MotionLimits, program: PathProgram, solution: Solution, what: str
 ) -> list[tuple[str, str, float, str, Array, float]]:
     values = np.abs(program.row_values(what, solution.g))
     cost = np.abs(program.row_values(what, solution.mult_g)).sum(axis=0)
@@ -286,9 +293,14 @@ def _row_use(
             value, unit = program.table["oAt"], "m/s2"
         else:
             j = robot.joint_names.index(who)
-            length = robot.joint_units[j] == "m"
-            value = float(robot.limits.tau_max[j] if what == "torque" else robot.limits.qdd_max[j])
-            unit = ("N" if length else "N m") if what == "torque" else f"{robot.joint_units[j]}/s2"
-        share = np.sqrt(values[:, k]) if squared else values[:, k]
+            length = robot.joint_units[j]
+            value, unit = {
+                "torque": (limits.torque[j], "N" if length == "m" else "N m"),
+                "acceleration": (robot.limits.qdd_max[j], f"{length}/s2"),
+                "jerk": (limits.jerk[j], f"{length}/s3"),
+            }[what]
+            value = float(value)
+        used = np.sqrt(values[:, k]) if squared else values[:, k]
+        share = used if used.size == program.numbers.s.size else np.append(used, used[-1])
         out.append((what, who, value, unit, share, float(cost[k]) / value * (2.0 if squared else 1.0)))
     return out

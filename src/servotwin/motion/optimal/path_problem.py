@@ -38,6 +38,7 @@ class PathForm:
     lossy: tuple[int, ...] = ()  # motors with a gear that loses power
     heated: tuple[int, ...] = ()
     bus: bool = False
+    jerk: int = 0  # joints with a limit of jerk
 
     @property
     def name(self) -> str:
@@ -142,9 +143,9 @@ def path_link_function(d: Derivation, form: PathForm) -> BlockFunction:
     """What ties two points of the path together, and the cost of the time between them."""
     one, two = PathNode(d, form, "a"), PathNode(d, form, "b")
     hot, rise = rises(d, form)
-    data = d.inputs("data", 1 + 2 * form.m)
+    data = d.inputs("data", 1 + 2 * form.m + 4 * form.jerk)
     step = data[0]
-    W = data[1 : 1 + form.m], data[1 + form.m :]
+    W = data[1 : 1 + form.m], data[1 + form.m : 1 + 2 * form.m]
     pace = 0.5 * (one.y + two.y)
     dt = step / pace
     scale = d.number("oZy") * d.number("oZy")
@@ -153,6 +154,11 @@ def path_link_function(d: Derivation, form: PathForm) -> BlockFunction:
         w = 0.5 * (W[0][j] * one.y + W[1][j] * two.y)
         slope = (two.i[j] - one.i[j]) * pace / step
         rows.append(steady_voltage(d, form, j, w, 0.5 * (one.i[j] + two.i[j]), rise, slope))
+    for k in range(form.jerk):
+        bend = data[1 + 2 * form.m + 4 * k :][:4]  # q' and q'' at both points, over the limit
+        before = bend[0] * one.r + bend[1] * one.y * one.y
+        after = bend[2] * two.r + bend[3] * two.y * two.y
+        rows.append((after - before) * pace / step)
     cost = d.number("oWt") * dt / d.number("oZT") + dt * energy_rate(d, form, one, two, W, rise)
     return BlockFunction(d, [*one.z, *two.z, *hot], data, cost, rows)
 

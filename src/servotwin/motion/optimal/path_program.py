@@ -27,7 +27,7 @@ from servotwin.motion.optimal.task import Task
 from servotwin.motion.optimal.transcription import SOFT, NamedRow, Rows, mesh_of, power_scale
 from servotwin.robot.robot import Robot
 
-SLOWEST = 1e-4  # of the usual speed along the path: a point between the ends is passed at least so fast
+SLOWEST = 1e-3  # of the speed of the guess: a point between the ends is passed at least so fast
 ON_LIMIT = 1e-9
 
 
@@ -154,9 +154,14 @@ def path_program(
     named = [("path", "path", 0.0, 0.0)]
     for j in form.inductive:
         named.append(("voltage between", drives.names[j], -1.0 if form.feed[j] == "dc" else -math.inf, 1.0))
+    jerked = _jerk_limited(limits, task)
+    named += [("jerk", robot.joint_names[j], -1.0, 1.0) for j in jerked]
     link = np.hstack([node[:-1], node[1:], tail[:-1]])
     step = np.diff(numbers.s)[:, None]
-    _add(nlp, rows, code("path-link", path_link_function), link, np.hstack([step, w[:-1], w[1:]]), named)
+    bends = _bends(limits, numbers, jerked)
+    _add(
+        nlp, rows, code("path-link", path_link_function), link, np.hstack([step, w[:-1], w[1:], bends]), named
+    )
     if form.heated:
         at = 2 + np.array(form.heated)
         index = np.hstack([node[:-1, :1], node[1:, :1], node[:-1, at], node[1:, at], tail[:-1]])
@@ -165,7 +170,7 @@ def path_program(
         last = np.concatenate([node[-1, at], hot])[None, :]
         nlp.add_to(code("path-rest-heat", rest_heat_function), last, np.zeros((1, 0)), first)  # type: ignore[arg-type]
         rows["heat"] = (first, 0, 1, tuple(drives.names[j] for j in form.heated))
-    low, high = _bounds(drives, task, numbers, form, table, top)
+    low, high = _bounds(drives, task, numbers, form, table, top, y)
     x0 = np.concatenate([np.hstack([y[:, None], r[:, None], i]).ravel(), np.full(hot.size, 0.3)])
     return PathProgram(
         form, nlp, np.clip(x0, low, high), low, high, table, float(scale["objective"]), rows, numbers
@@ -178,6 +183,19 @@ def _add(nlp: BlockNlp, rows: Rows, code: BlockCode, index: Array, data: Array, 
     for k, row in enumerate(named):
         if row[0] not in rows:
             rows[row[0]] = (first + k, len(named), len(index), tuple(r[1] for r in named if r[0] == row[0]))
+
+
+def _jerk_limited(limits: MotionLimits, task: Task) -> list[int]:
+    return [int(j) for j in np.flatnonzero(np.isfinite(limits.jerk))] if task.jerk else []
+
+
+def _bends(limits: MotionLimits, numbers: PathNumbers, jerked: list[int]) -> Array:
+    """q' and q'' at both ends of every step, of the joints with a limit of jerk, over it (N, 4 per joint)."""
+    parts = [np.zeros((numbers.s.size - 1, 0))]
+    for j in jerked:
+        both = np.stack([numbers.dq[:, j], numbers.ddq[:, j]], axis=1) / limits.jerk[j]
+        parts.append(np.hstack([both[:-1], both[1:]]))
+    return np.hstack(parts)
 
 
 def _top_speed(
@@ -264,6 +282,7 @@ def _form(drives: DriveModel, limits: MotionLimits, task: Task, rows: int, step:
         lossy=tuple(int(j) for j in np.flatnonzero(drives.efficiency < 1.0)),
         heated=tuple(int(j) for j in heated),
         bus=bool(np.isfinite(task.bus_power).any()),
+        jerk=len(_jerk_limited(limits, task)),
     )
 
 
@@ -308,20 +327,29 @@ def _tool_data(robot: Robot, form: PathForm, numbers: PathNumbers) -> Array:
 
 
 def _bounds(
-    drives: DriveModel, task: Task, numbers: PathNumbers, form: PathForm, table: dict[str, float], top: Array
+    drives: DriveModel,
+    task: Task,
+    numbers: PathNumbers,
+    form: PathForm,
+    table: dict[str, float],
+    top: Array,
+    y: Array,
 ) -> tuple[Array, Array]:
+    """Bounds of all variables, scaled; ``y``: scaled speeds of the guess."""
     count, m = numbers.s.size, form.m
     current = (drives.current if task.current else np.full(m, np.inf)) / np.array(
         [table[f"oZsi{j}"] for j in range(m)]
     )
     high = np.hstack([top[:, None] / table["oZy"], np.full((count, 1), np.inf), np.tile(current, (count, 1))])
     low = -high.copy()
-    low[:, 0] = np.minimum(SLOWEST, 0.5 * high[:, 0])
+    low[:, 0] = np.minimum(SLOWEST * y, 0.5 * high[:, 0])
     held = numbers.g[[0, -1]] @ drives.N_inverse / drives.K
     for k, free in ((0, task.free_start), (-1, task.free_end)):
         if free:
             continue
         low[k, 0] = high[k, 0] = 0.0
+        if form.jerk and not (task.voltage and drives.hold.any()):
+            low[k, 1] = high[k, 1] = 0.0
         for j in np.flatnonzero(drives.hold) if task.voltage else ():
             low[k, 2 + j] = high[k, 2 + j] = held[k, j] / table[f"oZsi{j}"]
     hot = np.ones(len(form.heated))

@@ -54,7 +54,7 @@ class Task:
     ``rest`` [s] at the goal in between, stay below their limits. ``bus_power`` [W]: least (negative: fed back) and
     largest power that the motors take from the bus. ``modulation``: part of the bus voltage that the bridges reach.
     ``within``: ranges of the tool point's coordinates [m], by 'x', 'y', 'z'; ``keep_out``: regions it avoids.
-    ``end_speeds``: False, and joints may move at the begin and end (their speeds are free).
+    ``free_start``, ``free_end``: the speeds there are free instead of zero.
     """
 
     objective: Objective = "time"

@@ -348,6 +348,8 @@ def _variable_bounds(
         if free:
             continue
         low[k, n : 2 * n] = high[k, n : 2 * n] = 0.0
+        if form.jerk and not (task.voltage and drives.hold.any()):  # where currents are held, this follows
+            low[k, 2 * n + np.array(form.jerk)] = high[k, 2 * n + np.array(form.jerk)] = 0.0
         held = guess.holding(k) / guess.i_scale
         for j in np.flatnonzero(drives.hold) if task.voltage else ():
             low[k, 3 * n + j] = high[k, 3 * n + j] = held[j]

@@ -183,6 +183,32 @@ def test_straight_path_takes_no_less_than_the_free_motion(scara):
     assert (np.abs(qd) / st.load_robot("gsis-scara").limits.qd_max).max() < 1.002
 
 
+@pytest.mark.parametrize("straight", [False, True])
+def test_jerk_and_tool_limits_of_the_file_hold(straight):
+    """The six-axis arm states jerks and a tool speed; both hold between nodes, by differences of the motion."""
+    robot, description = st.load_robot("sixaxis-5kg"), read_description("sixaxis-5kg", {})
+    limits = limits_of(robot, description)
+    goal = robot.q_home + 0.5 * np.array([1.0, -0.6, 0.5, -1.0, 1.0, 2.0])
+    ends = {"path": np.array([robot.q_home, goal])} if straight else {"start": robot.q_home, "goal": goal}
+    motion = optimise_motion("sixaxis-5kg", **ends)
+    t = np.linspace(0.0, motion.duration, 4001)
+    q, qd, qdd = motion.sample(t)
+    jerk = np.diff(motion.qdd, axis=0) / np.diff(motion.t)[:, None]
+    assert (np.abs(jerk) / limits.jerk).max() < 1.001
+    speed = np.linalg.norm((robot.jacob0(q)[:, :3] @ qd[..., None])[..., 0], axis=1)
+    assert speed.max() < 1.005 * limits.tool_speed
+    assert (np.abs(qdd) / robot.limits.qdd_max).max() < 1.005
+    assert "jerk" in {use.what for use in motion.limits if use.peak > 0.999}
+
+
+def test_path_of_a_closed_chain_takes_as_long_as_that_of_its_coupled_twin():
+    points = np.array(
+        [[0.0, math.pi / 2, -math.pi / 2, 0.0], [0.2, math.pi / 2 - 0.2, 0.2 - math.pi / 2, -0.2]]
+    )
+    times = [optimise_motion(name, path=points).duration for name in ("palletizer-4", "palletizer-4-loops")]
+    assert times[0] == pytest.approx(times[1], rel=1e-6)
+
+
 # --- refusals ---------------------------------------------------------------------------------------
 def test_start_outside_its_range_is_refused_with_the_range():
     with pytest.raises(InputError, match=r"axis A would stand at 170 deg.*-120 to 120 deg"):

@@ -134,7 +134,7 @@ def optimal_motion() -> list[Row]:
     )
     description = read_description("gsis-scara")
     limits, drives = limits_of(robot, description), drive_model(robot, description)
-    s_curve = best_s_curve(robot, drives, limits, (start, goal))
+    s_curve = best_s_curve(robot, drives, limits, (start, goal), Task())
     what = "optimal motion of the GSIS SCARA, 100 intervals"
     return [
         Row(

@@ -90,7 +90,7 @@ def _solved(
     ends.append(read_positions("--to", goal, robot))
     if not via:
         motion = optimise_motion(robot, *ends, description=description, task=task)
-        return with_baseline(motion, robot, description) if task.objective == "time" else motion
+        return with_baseline(motion, robot, description, task)
     points = [ends[0], *(read_positions("--via", text, robot) for text in via), ends[1]]
     return optimise_motion(robot, path=np.array(points), description=description, task=task)
 

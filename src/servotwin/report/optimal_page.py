@@ -93,7 +93,7 @@ def _overview(page: Page, motion: OptimalMotion) -> None:
     best = max(motion.limits, key=lambda use: use.gain * use.value, default=None)
     if best is not None and best.gain > 0.0:
         remark = f"{best.gain:.3g} {motion.objective_unit} per {best.unit}: the limit that costs most"
-        cards.append(Card("Bottleneck", f"{best.what} {best.who}", "", remark, "warn"))
+        cards.append(Card(f"Bottleneck: {best.what}", best.who, "", remark, "warn"))
     page.cards(cards)
 
 
@@ -111,11 +111,8 @@ def _limits(page: Page, motion: OptimalMotion) -> None:
     rows: list[list[str | Cell]] = []
     for use in sorted(motion.limits, key=lambda use: -use.gain * use.value):
         mark = "warn" if use.peak >= NEAR else ""
-        gains = (
-            [f"{use.gain:.3g}", f"{0.01 * use.gain * use.value:.3g}"]
-            if use.active > 0.0 or use.peak >= NEAR
-            else ["", ""]
-        )
+        percent = "" if use.what == "temperature" else f"{0.01 * use.gain * use.value:.3g}"
+        gains = [f"{use.gain:.3g}", percent] if use.active > 0.0 or use.peak >= NEAR else ["", ""]
         share = Cell(f"{100.0 * use.peak:.1f} %", mark)
         rows.append(
             [use.what, use.who, f"{use.value:.4g} {use.unit}", share, f"{100.0 * use.active:.0f} %", *gains]

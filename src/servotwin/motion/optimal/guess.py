@@ -9,6 +9,8 @@ import numpy as np
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.heat import mean_rise, ripple
+from servotwin.motion.optimal.task import Task
 from servotwin.robot.robot import Robot
 
 ROUNDS = 40
@@ -146,8 +148,13 @@ def s_curve(s: Array, ramp: float) -> tuple[Array, Array, Array]:
     return np.where(s < 0.5, half, 1.0 - half), speed, rate
 
 
-def best_s_curve(robot: Robot, drives: DriveModel, limits: MotionLimits, ends: tuple[Array, Array]) -> float:
-    """Duration [s] of the quickest S-curve straight in joint space that current, voltage and speeds allow."""
+def best_s_curve(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, ends: tuple[Array, Array], task: Task
+) -> float:
+    """Duration [s] of the quickest S-curve straight in joint space that the limits of the task allow.
+
+    Currents, voltages, speeds, torques of the joints and, if the task asks for them, temperatures.
+    """
     s = np.linspace(0.0, 1.0, 401)
     step = ends[1] - ends[0]
     best = np.inf
@@ -155,8 +162,14 @@ def best_s_curve(robot: Robot, drives: DriveModel, limits: MotionLimits, ends: t
         law, speed, rate = (x[:, None] for x in s_curve(s, float(ramp)))
         q, T = ends[0] + law * step, 1.0
         for _ in range(60):
-            v = speed * step / T
-            share = shares(drives, limits, currents(robot, drives, q, v, rate * step / T**2), v)
+            v, a = speed * step / T, rate * step / T**2
+            i = currents(robot, drives, q, v, a)
+            share = shares(drives, limits, i, v)
+            if task.effort:
+                share = max(share, float((np.abs(robot.rne(q, v, a, drives=True)) / limits.torque).max()))
+            if task.temperature:
+                rise = mean_rise(drives, s * T, i, task.rest) + ripple(drives, s * T, i, task.rest)
+                share = max(share, float(np.sqrt(np.minimum(rise / drives.rise, 100.0)).max()))
             if abs(share - 1.0) < 1e-6:
                 break
             T *= float(np.clip(share**0.55, 0.3, 3.0))

@@ -127,10 +127,24 @@ def optimal_between(
     )
 
 
-def with_baseline(motion: OptimalMotion, robot: Robot, description: RobotDescription | None) -> OptimalMotion:
-    """The motion with the duration of the best S-curve between the same points beside it."""
+def with_baseline(
+    motion: OptimalMotion, robot: Robot, description: RobotDescription | None, task: Task
+) -> OptimalMotion:
+    """The motion with the duration of the best S-curve under the same limits beside it, where that can be compared."""
     limits, ends = limits_of(robot, description), (motion.q[0], motion.q[-1])
-    return replace(motion, baseline=best_s_curve(robot, drive_model(robot, description), limits, ends))
+    plain = task.current and task.voltage and task.speed and task.modulation == 1.0 and not task.energy_weight
+    more = bool(task.keep_out or task.within or np.isfinite([*task.bus_power, *limits.jerk]).any())
+    if (
+        task.objective != "time"
+        or not plain
+        or more
+        or limits.tool_limited
+        or task.free_start
+        or task.free_end
+    ):
+        return motion
+    drives = drive_model(robot, description)
+    return replace(motion, baseline=best_s_curve(robot, drives, limits, ends, task))
 
 
 def _objective(task: Task, fields: dict[str, Any]) -> tuple[float, str]:

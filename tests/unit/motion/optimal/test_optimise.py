@@ -49,7 +49,7 @@ def test_optimal_motion_between_nodes_stays_within_what_the_drives_have(scara):
 def test_optimal_motion_is_quicker_than_the_best_s_curve(scara):
     robot, description = st.load_robot("gsis-scara"), read_description("gsis-scara", {})
     limits, drives = limits_of(robot, description), drive_model(robot, description)
-    assert scara.duration < 0.95 * best_s_curve(robot, drives, limits, (START, GOAL))
+    assert scara.duration < 0.95 * best_s_curve(robot, drives, limits, (START, GOAL), Task())
 
 
 def test_position_is_the_integral_of_speed_and_acceleration(scara):

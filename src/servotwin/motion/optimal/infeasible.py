@@ -37,6 +37,7 @@ WORDS = {
     "position defect": "its motion from node to node",
     "speed defect": "its motion from node to node",
     "speed between": "its speed",
+    "motor speed between": "its speed",
     "heat": "the heat of its winding",
 }
 

@@ -213,6 +213,8 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
     h = T * share
     rows: list[Any] = motion_defects(d, form, one, two, h, share)
     rows += [(one.v[j] + 0.5 * h * one.a[j]) / d.number(f"oV{j}") for j in form.speed]
+    control = [v + 0.5 * h * a for v, a in zip(one.v, one.a, strict=True)]
+    rows += [combined(d, f"oN{j}_", control) / d.number(f"oWm{j}") for j in form.motor_speed]
     rows += [(two.a[j] - one.a[j]) / (h * d.number(f"oJ{j}")) for j in form.jerk]
     middle = middle_speeds(form, one, two, h), [0.5 * (x + y) for x, y in zip(one.i, two.i, strict=True)]
     for j in form.inductive:

@@ -292,6 +292,8 @@ def _row_limits(robot: Robot, drives: DriveModel, program: Program, solution: So
             continue
         values = np.abs(program.row_values(what, solution.g))
         cost = np.abs(program.row_values(what, solution.mult_g)).sum(axis=0)
+        if what == "motor speed":
+            cost = cost + np.abs(program.row_values("motor speed between", solution.mult_g)).sum(axis=0)
         for column, who in enumerate(owners):
             value, unit, squared = _row_unit(what, who, robot, drives, table, units)
             used = np.sqrt(values[:, column]) if squared else values[:, column]

@@ -306,6 +306,7 @@ def _link_bounds(
     rows += [("position defect", name, 0.0, 0.0) for name in joints]
     rows += [("speed defect", name, 0.0, 0.0) for name in joints]
     rows += [("speed between", joints[j], -1.0, 1.0) for j in form.speed]
+    rows += [("motor speed between", drives.names[j], -1.0, 1.0) for j in form.motor_speed]
     rows += [("jerk", joints[j], -1.0, 1.0) for j in form.jerk]
     rows += [("voltage between", drives.names[j], *voltage_bounds(form, j)) for j in form.inductive]
     return [row[:2] for row in rows], np.array([row[2] for row in rows]), np.array([row[3] for row in rows])

@@ -10,7 +10,7 @@ PINS := pyproject.toml constraints.txt
 RELEASE := $(VENV)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz kills bench fresh package pins audit hashed clean
+.PHONY: help demo test lint fuzz kills bench optimal fresh package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
@@ -32,6 +32,9 @@ fuzz: $(VENV)/.ready-lint  ## mutated files against every decoder (FUZZ_SECONDS=
 
 bench: $(VENV)/.ready-bench  ## speed, as ratios against peers in one run (BENCH=short: everything once, nothing judged)
 	$(BIN)/python -m benchmarks $(BENCH)
+
+optimal: $(VENV)/.ready-test  ## a hundred optimal motions, some of them against CasADi, all played on the averaged plant
+	$(BIN)/python -m benchmarks.optimal_campaign 100 12
 
 fresh:  ## demo, test and a short bench, each as the first command in a fresh clone of the last commit
 	$(PYTHON) tools/fresh_clone.py

@@ -27,7 +27,7 @@ START = np.array([0.3, 0.8, 0.05, 0.2])
 
 def planning() -> list[Row]:
     """All rows."""
-    return [joint_move(), *time_optimal_motion(), job()]
+    return [joint_move(), *time_optimal_motion(), *optimal_motion(), job()]
 
 
 def joint_move() -> Row:
@@ -108,6 +108,52 @@ def _toppra(robot: st.Robot, points: np.ndarray, grid: np.ndarray, limits: Motio
         return float(np.sum(2.0 * np.diff(grid) / (sd[1:] + sd[:-1])))
 
     return solve
+
+
+def optimal_motion() -> list[Row]:
+    """The GSIS SCARA between two points within currents and voltages: beside CasADi, and beside the best S-curve."""
+    from benchmarks.casadi_oracle import solve_with_casadi
+    from benchmarks.optimal_campaign import program_of
+    from servotwin.motion.optimal.drive_model import drive_model
+    from servotwin.motion.optimal.guess import best_s_curve
+    from servotwin.motion.optimal.task import Task
+
+    goal = np.array([1.2, -1.0, 0.1, 1.5])
+    start = np.array([-1.0, 1.4, 0.0, 0.0])
+    robot, program, guess = program_of("gsis-scara", start, goal, Task())
+    theirs = float(solve_with_casadi(robot, program).x[program.T_index]) * guess.T
+    duration = st.optimise_motion("gsis-scara", start, goal).duration
+    np.testing.assert_allclose(duration, theirs, rtol=1e-6)
+    times = best_of(
+        {
+            "ours": lambda: st.optimise_motion("gsis-scara", start, goal),
+            "peer": lambda: solve_with_casadi(robot, program),
+        },
+        calls=1,
+        rounds=5,
+    )
+    description = read_description("gsis-scara")
+    limits, drives = limits_of(robot, description), drive_model(robot, description)
+    s_curve = best_s_curve(robot, drives, limits, (start, goal), Task())
+    what = "optimal motion of the GSIS SCARA, 100 intervals"
+    return [
+        Row(
+            what,
+            times["ours"],
+            "CasADi SX + IPOPT",
+            times["peer"],
+            5.0,
+            "same graph, same solver, same answer",
+        ),
+        Row(
+            "duration of that motion",
+            duration,
+            "best S-curve",
+            s_curve,
+            1.05,
+            "currents, voltages, speeds alike",
+        ),
+    ]
 
 
 def job() -> Row:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.model_study import ModelStudy, study_model
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
+    from servotwin.motion.optimal.optimise import optimise_motion
+    from servotwin.motion.optimal.result import OptimalMotion
+    from servotwin.motion.optimal.task import Region
     from servotwin.robot.complete_model import state_space
     from servotwin.robot.derive import RobotEquations, derive
     from servotwin.robot.load import load_robot
@@ -52,7 +55,9 @@ __all__ = [
     "KinematicsError",
     "LawRun",
     "ModelStudy",
+    "OptimalMotion",
     "PythonLaw",
+    "Region",
     "Result",
     "Robot",
     "RobotEquations",
@@ -71,6 +76,7 @@ __all__ = [
     "design_state_feedback",
     "hydraulic_model",
     "load_robot",
+    "optimise_motion",
     "read_scenario",
     "run_job",
     "simulate",
@@ -84,6 +90,9 @@ _HOMES = {
     "EFFORT": "servotwin.drives.own",
     "LOSS": "servotwin.drives.own",
     "POWER": "servotwin.drives.own",
+    "OptimalMotion": "servotwin.motion.optimal.result",
+    "Region": "servotwin.motion.optimal.task",
+    "optimise_motion": "servotwin.motion.optimal.optimise",
     "PythonLaw": "servotwin.control.servo.user_laws",
     "JobSettings": "servotwin.simulation.scenario.job_settings",
     "Result": "servotwin.simulation.results.result",

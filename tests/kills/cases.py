@@ -253,6 +253,16 @@ CASES = [
         notes,
     ),
     Case(
+        "optimise",
+        lambda k: [
+            *("optimise", "gsis-scara", "--out", "out", OVER),
+            *("--to", f"{20 + k} deg, 10 deg, 0 mm, 0 deg", "--intervals", "20"),
+        ],
+        whole_result,
+        notes,
+        fixed=False,
+    ),
+    Case(
         "compare",
         lambda k: ["compare", "../run", f"../measured{k}.csv", "--out", "out", OVER],
         whole_result,

@@ -441,6 +441,90 @@ def tune(
     run(robot, q, payload, current, speed, position, out, overrides, overwrite=overwrite, json=json)
 
 
+@app.command()
+def optimise(
+    robot: RobotName,
+    goal: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="LIST", help="Joint positions of the goal, '30 deg, 60 deg, 50 mm, 0 deg'."
+        ),
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="LIST", help="Joint positions of the start; default home.")
+    ] = None,
+    via: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--via", metavar="LIST", help="A point that a smooth joint path leads through; may be repeated."
+        ),
+    ] = None,
+    objective: Annotated[
+        str, typer.Option("--objective", metavar="time|energy|copper", help="What is least.")
+    ] = "time",
+    energy_weight: Annotated[
+        str | None,
+        typer.Option(
+            "--energy-weight", metavar="WEIGHT", help="Time plus so many seconds per joule, '0.02 s/J'."
+        ),
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option("--duration", metavar="TIME", help="Take exactly this time, '0.8 s'.")
+    ] = None,
+    intervals: Annotated[int, typer.Option("--intervals", metavar="N", help="Intervals of the mesh.")] = 100,
+    temperature: Annotated[
+        bool, typer.Option("--temperature", help="Keep the windings cool if the motion is repeated for ever.")
+    ] = False,
+    rest: Annotated[
+        str | None,
+        typer.Option("--rest", metavar="TIME", help="Rest at the goal between repetitions, '1 s'."),
+    ] = None,
+    bus_power: Annotated[
+        str | None, typer.Option("--bus-power", metavar="POWER", help="Largest power from the bus, '2 kW'.")
+    ] = None,
+    regeneration: Annotated[
+        str | None, typer.Option("--regeneration", metavar="POWER", help="Largest power fed back, '200 W'.")
+    ] = None,
+    modulation: Annotated[
+        float,
+        typer.Option("--modulation", metavar="SHARE", help="Part of the bus voltage that is used, 0 to 1."),
+    ] = 1.0,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without", metavar="LIMIT", help="Leave a limit out: current, voltage, effort, speed, jerk."
+        ),
+    ] = None,
+    keep_out: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep-out",
+            metavar="REGION",
+            help="Where the tool must not be, 'x: 0.2 m to 0.4 m, z: to 0.1 m'.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FOLDER", help="Write report, summary and signals there.")
+    ] = None,
+    overwrite: Overwrite = False,
+    overrides: Set = None,
+    outside: AllowOutside = False,
+    json: Json = False,
+) -> None:
+    """Find the motion of least time or energy.
+
+    Between two joint positions, or along a path through others, within what motors, supply and windings can give;
+    with the limits that it meets and what more of them would buy. Needs the extra: pip install 'servotwin[optimal]'.
+    """
+    from servotwin.cli.optimise import optimise as run
+
+    run(
+        robot, start, goal, via, overrides, out=out, overwrite=overwrite, json=json, objective=objective,
+        energy_weight=energy_weight, duration=duration, intervals=intervals, temperature=temperature, rest=rest,
+        bus_power=bus_power, regeneration=regeneration, modulation=modulation, without=without, keep_out=keep_out,
+    )  # fmt: skip
+
+
 add_model_commands(app)
 add_commands(app)
 

@@ -96,24 +96,25 @@ def _kept(function: Function, compiled: Any) -> Function:
     return cast(Function, compiled)
 
 
-class Piece:
-    """A compiled function that others call by its address, ``void f(int64 * 4, double * 2)``.
+class Callback:
+    """A compiled function with a C signature, which others call by its address; kept on disk.
 
-    Numba optimises a function together with everything it calls, once for every caller on the way up.
-    Pieces are optimised once, and kept on disk one by one.
+    ``arguments`` and ``result``: names of numba's types, such as 'int64' for a pointer.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], arguments: tuple[str, ...], result: str) -> None:
         self.function = function
+        self.arguments, self.result = arguments, result
 
     @cached_property
     def _callback(self) -> Any:
         from numba import types
         from numba.core.ccallback import CFunc
 
-        arguments = (types.int64,) * 4 + (types.float64,) * 2
+        arguments = tuple(getattr(types, name) for name in self.arguments)
         options = OPTIONS | {"_nrt": False}
-        compiled: Any = cast(Any, CFunc)(self.function, (arguments, types.void), locals={}, options=options)
+        signature = (arguments, getattr(types, self.result))
+        compiled: Any = cast(Any, CFunc)(self.function, signature, locals={}, options=options)
         compiled._cache = CompiledCache(self.function, options)
         return compiled
 
@@ -133,9 +134,25 @@ class Piece:
         return isinstance(cache, CompiledCache) and cache.holds(callback._sig, callback._targetdescr)
 
 
+class Piece(Callback):
+    """A callback of the simulation's loops, ``void f(int64 * 4, double * 2)``.
+
+    Numba optimises a function together with everything it calls, once for every caller on the way up.
+    Pieces are optimised once, and kept on disk one by one.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function, ("int64",) * 4 + ("float64",) * 2, "void")
+
+
 def piece(function: Callable[..., Any]) -> Piece:
     """Decorator for a ``Piece``."""
     return Piece(function)
+
+
+def callback(*arguments: str, result: str) -> Callable[[Callable[..., Any]], Callback]:
+    """Decorator for a ``Callback``."""
+    return lambda function: Callback(function, arguments, result)
 
 
 class CompiledResults(CompileResultCacheImpl):  # type: ignore[misc,unused-ignore]

@@ -109,3 +109,14 @@ def records_at(typing: Any, address: Any, count: Any, dtype: Any) -> Any:
         return made._getvalue()
 
     return array(types.int64, types.int64, dtype), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def numbers_at(typing: Any, address: Any, dtype: Any) -> Any:
+    """The pointer to numbers of a NumPy type that stand at an address; index it, or view it with ``carray``."""
+    pointer = types.CPointer(dtype.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(pointer))
+
+    return pointer(types.int64, dtype), generate

@@ -139,8 +139,8 @@ class Builder(Transformer_NonRecursive[Token, s.Job]):
         return name
 
     def modifier(self, parts: list[Any]) -> Part:
-        """SPEED, TIME, ACC, BLEND or PROFILE with its value."""
-        word, value = parts
+        """SPEED, TIME, ACC, BLEND or PROFILE with its value, or OPTIMAL."""
+        word, value = parts[0], parts[-1]
         key = str(word.type)
         if key == "PROFILE":
             value = self.profile(value)
@@ -165,8 +165,22 @@ class Builder(Transformer_NonRecursive[Token, s.Job]):
                 value = self.expect(value, "BLEND", (LENGTH,))
                 if value.si < 0:
                     raise self.error(f"BLEND {_text(value)}; expected zero or more", value.place)
-            found[key] = value if key in ("PROFILE", "BLEND") else self.positive(value, key)
-        return s.Manner(*(found.get(key) for key in ("SPEED", "TIME", "ACC", "BLEND", "PROFILE")))
+            keep = key in ("PROFILE", "BLEND", "OPTIMAL")
+            found[key] = value if keep else self.positive(value, key)
+            self._check_optimal(kind, key, found, at)
+        speed, time, acc, blend, profile = map(found.get, ("SPEED", "TIME", "ACC", "BLEND", "PROFILE"))
+        return s.Manner(speed, time, acc, blend, profile, "OPTIMAL" in found)
+
+    def _check_optimal(self, kind: str, key: str, found: dict[str, Any], at: s.Place) -> None:
+        """OPTIMAL goes with MOVEJ and MOVEL, and leaves nothing else to say but, for MOVEJ, the TIME."""
+        if "OPTIMAL" not in found:
+            return
+        if kind not in ("MOVEJ", "MOVEL"):
+            raise self.error(f"OPTIMAL does not go with {kind}; expected it behind MOVEJ or MOVEL", at)
+        others = [word for word in found if word != "OPTIMAL" and (word != "TIME" or kind != "MOVEJ")]
+        if others:
+            beside = "TIME or nothing" if kind == "MOVEJ" else "nothing"
+            raise self.error(f"OPTIMAL and {others[0]} are both given; expected {beside} beside OPTIMAL", at)
 
     def movej(self, parts: list[Any]) -> s.MoveJ:
         """MOVEJ."""

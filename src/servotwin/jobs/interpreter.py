@@ -319,6 +319,7 @@ class Interpreter:
             manner.profile or modes.profile,
             modes.tool,
             level.program.points.tool_matrix(modes.tool),
+            manner.optimal,
         )
 
     def _target(self, target: s.Target) -> r.Target:

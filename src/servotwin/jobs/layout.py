@@ -85,7 +85,8 @@ def _target(target: s.Target) -> str:
 def _manner(manner: s.Manner) -> str:
     amounts = {"SPEED": manner.speed, "TIME": manner.time, "ACC": manner.acc, "BLEND": manner.blend}
     text = "".join(f" {word} {amount_text(a)}" for word, a in amounts.items() if a is not None)
-    return text if manner.profile is None else f"{text} PROFILE {manner.profile}"
+    text = text if manner.profile is None else f"{text} PROFILE {manner.profile}"
+    return f"{text} OPTIMAL" if manner.optimal else text
 
 
 def _state(on: bool) -> str:

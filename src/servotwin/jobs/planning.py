@@ -29,11 +29,12 @@ def planner_request(motion: Motion, robot: Robot, q: Array) -> m.Request:
     tips = [target.X @ motion.X_tool for target in motion.targets]
     if motion.kind == "MOVEJ":
         share = motion.acceleration.value if motion.acceleration is not None else None
-        return m.MoveJ(joint_target(motion.targets[0], robot, q), speed, share, motion.blend, profile, tool)
+        target = joint_target(motion.targets[0], robot, q)
+        return m.MoveJ(target, speed, share, motion.blend, profile, tool, optimal=motion.optimal)
     acceleration, share = _tool_acceleration(motion.acceleration)
     how = (speed, acceleration, motion.blend, profile, tool)
     if motion.kind == "MOVEL":
-        return m.MoveL(tips[0], *how, acceleration_share=share)
+        return m.MoveL(tips[0], *how, acceleration_share=share, optimal=motion.optimal)
     if motion.kind == "MOVEC":
         return m.MoveC(tips[0], tips[1], *how, acceleration_share=share)
     return m.Spline(tips, *how, acceleration_share=share)

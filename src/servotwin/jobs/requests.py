@@ -62,6 +62,7 @@ class Motion:
     profile: str | None = None
     tool: str | None = None
     X_tool: Array = field(default_factory=lambda: np.eye(4))
+    optimal: bool = False
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ class Manner:
     acc: Amount | None = None
     blend: Amount | None = None
     profile: str | None = None
+    optimal: bool = False
 
 
 # --- instructions ----------------------------------------------------------------------------------

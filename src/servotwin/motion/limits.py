@@ -24,6 +24,7 @@ class MotionLimits:
 
     ``torque`` [N m, N] of the joints is checked along a path where it is finite, the torques and speeds of the
     motors where ``motors`` is known. ``quantities`` are angles and lengths that follow from the joints.
+    ``description``: the robot file, where optimal motions find windings and heat.
     """
 
     q_min: Array
@@ -37,6 +38,7 @@ class MotionLimits:
     tool_jerk: float = math.inf
     motors: MotorLimits | None = None
     quantities: Quantities = field(default_factory=Quantities)
+    description: RobotDescription | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def low(self) -> Array:
@@ -139,4 +141,5 @@ def limits_of(
         float(tool[2]),
         motor_limits_of(robot, description) if motors and description is not None else None,
         robot.quantities,
+        description,
     )

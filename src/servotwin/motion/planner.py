@@ -26,7 +26,8 @@ from servotwin.motion.joint_moves import quick_move
 from servotwin.motion.laws import Profile, Slowed, Uniform, make_profile
 from servotwin.motion.legs import Leg, check_duration, check_near, leg_of, time_beside_blend
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.requests import Request, Rest
+from servotwin.motion.optimal_moves import optimal_segment
+from servotwin.motion.requests import MoveJ, MoveL, Request, Rest
 from servotwin.motion.trajectory import PathSegment, RestSegment, Segment, Trajectory, joined
 from servotwin.motion.zones import Zones, reachable_end, reversed_zones, zoned_law, zones_between
 from servotwin.robot.robot import Robot
@@ -63,6 +64,12 @@ def plan(
     chain: list[Leg] = []
     passed: list[int] = []  # requests that do not move, between two legs of the chain
     for index, request in enumerate(requests):
+        if isinstance(request, MoveJ | MoveL) and request.optimal:
+            _close_chain(chain, passed, limits, fit, result)
+            segment = optimal_segment(robot, request, index, q, limits)
+            result.add(segment, index)
+            q = segment.sample(np.array([segment.duration]))[0][0]
+            continue
         blend = 0.0 if isinstance(request, Rest) else request.blend
         quick = None if chain else quick_move(request, q, limits)
         if quick is not None:

@@ -34,7 +34,8 @@ class MoveJ:
 
     ``acceleration``: share (0 to 1] of each joint's largest; ``blend`` [m]: radius about the target within
     which the motion may already turn to the next request; ``profile``: by default cubic ramps. Where a jerk is
-    limited, an S-curve takes the place of the default and of a trapezoid.
+    limited, an S-curve takes the place of the default and of a trapezoid. ``optimal``: the quickest motion that
+    motors and supply can give, not straight in joint space; with a duration, the one that takes least energy.
     """
 
     target: Array
@@ -44,6 +45,7 @@ class MoveJ:
     profile: ProfileKind | None = None
     tool: Array | None = None
     kind: str = "joint"
+    optimal: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class MoveL:
 
     ``acceleration`` [m/s2] along the path; without it ``acceleration_share`` (0 to 1] of what axes and tool
     allow. ``tool`` (4, 4): the tool point in the robot's tool frame;
-    ``work`` (4, 4): the work frame in the base; both default to no change.
+    ``work`` (4, 4): the work frame in the base; both default to no change. ``optimal``: along the line as quickly as
+    motors and supply can.
     """
 
     target: Array
@@ -64,6 +67,7 @@ class MoveL:
     work: Array | None = None
     acceleration_share: float = 1.0
     kind: str = "line"
+    optimal: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from servotwin.motion.curves import Curve
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.laws import Profile
 
+SAMPLES = 1001  # of an optimal segment, for its largest acceleration
+
 
 class Segment(Protocol):
     """The motion of one instruction, or of a blend between two."""
@@ -77,7 +79,8 @@ class Trajectory:
     ``starts`` (m,) [s]; ``owners``: index of the request of each segment (a blend belongs to the one
     before it). Per request: ``slowed``, the factor of its time if it was made to fit (1: as asked); ``blends``,
     the radius [m] of the ball about its target that its blend uses (0: it ends at rest); ``notes``, what the planner
-    changed of the request.
+    changed of the request. ``acceleration`` (n,): the largest of its optimal segments, None without one: torques bound
+    them there, not what is usual.
     """
 
     segments: tuple[Segment, ...]
@@ -87,6 +90,7 @@ class Trajectory:
     slowed: tuple[float, ...] = ()
     blends: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
+    acceleration: Array | None = None
 
     def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """Position, velocity, acceleration (k, n) at the times t (k,) [s]."""
@@ -123,4 +127,21 @@ def joined(
     """Segments one after the other."""
     durations = np.array([segment.duration for segment in segments])
     starts = np.concatenate([[0.0], np.cumsum(durations)[:-1]])
-    return Trajectory(tuple(segments), starts, tuple(owners), float(durations.sum()), slowed, blends, notes)
+    peaks = [_peak(segment) for segment in segments if segment.kind == "optimal"]
+    return Trajectory(
+        tuple(segments),
+        starts,
+        tuple(owners),
+        float(durations.sum()),
+        slowed,
+        blends,
+        notes,
+        np.max(peaks, axis=0) if peaks else None,
+    )
+
+
+def _peak(segment: Segment) -> Array:
+    """Largest accelerations (n,) of a segment."""
+    nodes = getattr(segment, "t", getattr(getattr(segment, "law", None), "t", ()))
+    times = np.union1d(np.linspace(0.0, segment.duration, SAMPLES), nodes)
+    return np.asarray(np.abs(segment.sample(times)[2]).max(axis=0))

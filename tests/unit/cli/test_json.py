@@ -34,6 +34,7 @@ CALLS = {
     "tune": ["tune", "gsis-scara"],
     "model": ["model", "gsis-scara"],
     "design": ["design", "gsis-scara"],
+    "optimise": ["optimise", "gsis-scara", "--to", JOINTS],
     "jog": ["jog", "gsis-scara", "--joint", "A", "--by", "5 deg"],
     "simulate": ["simulate", "--list"],
     "job list": ["job", "list"],

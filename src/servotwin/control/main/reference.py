@@ -52,6 +52,7 @@ class Reference:
     def __init__(self, robot: Robot, limits: MotionLimits, period_ns: int, settings: Settings) -> None:
         self.robot, self.limits, self.period_ns, self.settings = robot, limits, period_ns, settings
         self.q, self.qd, self.qdd = (np.zeros(robot.n) for _ in range(3))
+        self.hardest = limits.acceleration  # that motions may have now
         self.cursor: Cursor | None = None
         self.line: LineJog | None = None
         self.jog: Jog | None = None
@@ -75,6 +76,7 @@ class Reference:
             self.place = self.playback.place
         self.cursor = self.line = self.jog = self.playback = None
         self.speeds = np.zeros(self.robot.n)
+        self.hardest = self.limits.acceleration
 
     def take_over(self, q: Array) -> BoolArray:
         """Stand where the arm stands; which axes and quantities are outside their limits (n + k,)."""
@@ -154,7 +156,13 @@ class Reference:
         """The begin of a planned motion."""
         most = self.limits.tool_acceleration
         tool = ToolLimit(self._tool_pace, most) if np.isfinite(most) else None
-        return Cursor(trajectory, self.limits.acceleration, tool)
+        planned = getattr(trajectory, "acceleration", None)
+        if planned is None:
+            return Cursor(trajectory, self.limits.acceleration, tool)
+        # An optimal motion is bounded by torques, not by the acceleration that is usual. A period may end one motion
+        # and begin the next, so what was allowed stays so until the job is over.
+        self.hardest = np.maximum(self.hardest, planned)
+        return Cursor(trajectory, np.maximum(self.limits.acceleration, planned), tool)
 
     def _tool_pace(self, q: Array, qd: Array) -> float:
         return float(np.linalg.norm(self.robot.jacob0(q)[:3] @ qd))
@@ -251,11 +259,11 @@ class Reference:
         q, qd, qdd = motion
         low, high = self._range()
         hardest = np.maximum(np.abs(qdd), np.abs(qd - self.qd) / self.T)
-        most = (1.0 + WATCHED) * self.limits.acceleration
+        most = (1.0 + WATCHED) * self.hardest
         for values, bad, bound, per in (
             (q, ~((q >= low - ROUNDING) & (q <= high + ROUNDING)), np.where(q > high, high, low), ""),
             (qd, ~(np.abs(qd) <= self.limits.speed * (1.0 + SLACK)), self.limits.speed, "/s"),
-            (hardest, ~(hardest <= most), self.limits.acceleration, "/s2"),
+            (hardest, ~(hardest <= most), self.hardest, "/s2"),
         ):
             if bad.any():
                 i = int(np.argmax(bad))

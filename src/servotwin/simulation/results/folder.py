@@ -55,6 +55,7 @@ MODEL_FILES = frozenset(
     )
 )
 DESIGN_FILES = frozenset(("design.html", "design.json"))
+OPTIMAL_FILES = frozenset(("optimal.html", "optimal.json", "optimal.parquet"))
 COMPARISON_FILES = frozenset(("comparison.html", "comparison.json", "comparison.parquet"))
 # Endings of hidden folders: one that is only ever removed; an earlier folder that may have lost its name; one whose
 # files are on their way into their place.

@@ -1,0 +1,192 @@
+"""``servotwin optimise``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
+from servotwin.cli.output import (
+    print_heading,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    working_or_compiling,
+)
+from servotwin.cli.signals import finishing
+from servotwin.errors import InputError
+
+if TYPE_CHECKING:
+    from servotwin.motion.optimal.result import OptimalMotion
+    from servotwin.motion.optimal.task import Region, Task
+
+UNLIMITED = ("current", "voltage", "effort", "speed", "jerk")
+SHOWN = 0.99  # largest share of a limit from which it is listed
+
+
+def optimise(
+    name: str,
+    start: str | None,
+    goal: str | None,
+    via: Sequence[str] | None,
+    overrides: Sequence[str] | None,
+    *,
+    out: str | None = None,
+    overwrite: bool = False,
+    json: bool = False,
+    **wishes: Any,
+) -> None:
+    """Print an optimal motion, or write it with its figures."""
+    task = read_task(**wishes)
+    changes = read_overrides(overrides)
+    from servotwin.motion.errors import PathError
+
+    try:
+        with working_or_compiling(f"optimising {name}"):
+            motion = _solved(name, changes, start, goal, via, task, out, overwrite=overwrite)
+    except PathError as error:  # one motion: its number says nothing
+        where = "" if error.place in (0.0, 1.0) else f"{100.0 * error.place:.4g} % of the path: "
+        raise InputError(f"{where}{error.message}") from None
+    places = {} if out is None else _write(motion, out, overwrite=overwrite)
+    if json:
+        print_json({**places, **motion.summary()})
+        return
+    _print(motion)
+    for what, where in places.items():
+        print_line(f"{what + ':':<9}{where}")
+    for note in motion.notes:
+        print_note(f"note: {note}")
+
+
+def _solved(
+    name: str,
+    changes: dict[str, str],
+    start: str | None,
+    goal: str | None,
+    via: Sequence[str] | None,
+    task: Task,
+    out: str | None,
+    *,
+    overwrite: bool,
+) -> OptimalMotion:
+    import numpy as np
+
+    from servotwin.description.load import read_description
+    from servotwin.mechanism.build import build_mechanism
+    from servotwin.motion.optimal.optimise import optimise_motion, with_baseline
+    from servotwin.robot.robot import Robot
+    from servotwin.simulation.results.folder import OPTIMAL_FILES, claim_folder
+
+    description = read_description(name, changes)
+    robot = Robot(build_mechanism(description), title=description.title)
+    if out is not None:
+        claim_folder(out, OPTIMAL_FILES, overwrite=overwrite)  # a refusal comes before the work is done
+    ends = [robot.q_home if start is None else read_positions("--from", start, robot)]
+    if goal is None:
+        raise InputError("missing; expected the joint positions of the goal", field="--to")
+    ends.append(read_positions("--to", goal, robot))
+    if not via:
+        motion = optimise_motion(robot, *ends, description=description, task=task)
+        return with_baseline(motion, robot, description, task)
+    points = [ends[0], *(read_positions("--via", text, robot) for text in via), ends[1]]
+    return optimise_motion(robot, path=np.array(points), description=description, task=task)
+
+
+def read_task(
+    objective: str = "time",
+    energy_weight: str | None = None,
+    duration: str | None = None,
+    intervals: int = 100,
+    temperature: bool = False,
+    rest: str | None = None,
+    bus_power: str | None = None,
+    regeneration: str | None = None,
+    modulation: float = 1.0,
+    without: Sequence[str] | None = None,
+    keep_out: Sequence[str] | None = None,
+) -> Task:
+    """The task of the options, in SI."""
+    from servotwin.motion.optimal.task import Task
+
+    unknown = [word for word in without or () if word not in UNLIMITED]
+    if unknown:
+        raise InputError(
+            f"no limit '{unknown[0]}'; expected one of {', '.join(UNLIMITED)}", field="--without"
+        )
+    high = math.inf if bus_power is None else read_quantity("--bus-power", bus_power, "W", example="2 kW")
+    low = (
+        -math.inf
+        if regeneration is None
+        else -read_quantity("--regeneration", regeneration, "W", example="200 W")
+    )
+    return Task(
+        objective=objective,  # type: ignore[arg-type]
+        energy_weight=0.0
+        if energy_weight is None
+        else read_quantity("--energy-weight", energy_weight, "s/J", example="0.02 s/J"),
+        duration=None if duration is None else read_quantity("--duration", duration, "s", example="0.8 s"),
+        intervals=intervals,
+        temperature=temperature,
+        rest=0.0 if rest is None else read_quantity("--rest", rest, "s", example="1 s"),
+        bus_power=(low, high),
+        modulation=modulation,
+        keep_out=tuple(_region(text) for text in keep_out or ()),
+        **dict.fromkeys(without or (), False),  # type: ignore[arg-type]
+    )
+
+
+def _region(text: str) -> Region:
+    """A region such as 'x: 200 mm to 400 mm, z: to 100 mm'."""
+    from servotwin.motion.optimal.task import Region
+
+    sides: dict[str, tuple[float | None, float | None]] = {}
+    for part in text.split(","):
+        axis, colon, span = (piece.strip() for piece in part.partition(":"))
+        low, word, high = span.partition("to")
+        if (
+            not colon
+            or axis not in ("x", "y", "z")
+            or not word
+            or axis in sides
+            or not (low.strip() or high.strip())
+        ):
+            example = "'x: 200 mm to 400 mm, z: to 100 mm'"
+            raise InputError(
+                f"'{text}' is not a region; expected intervals such as {example}", field="--keep-out"
+            )
+        ends = [
+            read_quantity("--keep-out", end.strip(), "m", example="200 mm") if end.strip() else None
+            for end in (low, high)
+        ]
+        sides[axis] = ends[0], ends[1]
+    return replace(Region(x=(0.0, None)), **{"x": (None, None), **sides})
+
+
+def _write(motion: OptimalMotion, out: str, *, overwrite: bool) -> dict[str, str]:
+    from servotwin.report.optimal_page import write_optimal_report
+
+    with finishing():
+        files = write_optimal_report(motion, out, overwrite=overwrite)
+    return {"report": str(files.page), "summary": str(files.summary), "signals": str(files.signals)}
+
+
+def _print(motion: OptimalMotion) -> None:
+    line = f"{motion.robot}: {motion.duration:.4f} s for the least {motion.objective}"
+    if motion.baseline is not None:
+        line += f"; the best S-curve takes {motion.baseline:.4f} s"
+    print_line(line)
+    if motion.electric:
+        print_line(f"copper loss {motion.copper_loss:.4g} J, mechanical work {motion.mechanical_work:.4g} J")
+    print_line(f"{motion.iterations} iterations, {motion.seconds:.2f} s of computing")
+    print_heading("Limits that are reached")
+    unit = motion.objective_unit
+    columns = ("limit", "of", "value", "time at it", f"one more unit saves [{unit}]")
+    rows = [
+        (use.what, use.who, f"{use.value:.4g} {use.unit}", f"{100.0 * use.active:.0f} %", f"{use.gain:.3g}")
+        for use in sorted(motion.limits, key=lambda use: -use.gain * use.value)
+        if use.peak >= SHOWN
+    ]
+    print_table(columns, rows, text_columns=2)

@@ -1,0 +1,177 @@
+r"""Where the solver starts: all joints together on a smooth law, as slowly as the limits want it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from servotwin.mechanism.model import Array
+from servotwin.motion.limits import MotionLimits
+from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.heat import mean_rise, ripple
+from servotwin.motion.optimal.task import Task
+from servotwin.robot.robot import Robot
+
+ROUNDS = 40
+SHORTEST = 1e-4  # s
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """A motion on a mesh (N + 1,): q, v, a (N + 1, n), currents i (N + 1, m), its duration T [s], and scales.
+
+    ``copper``, ``work`` [J] of it; ``power`` [W], the scale of the bus; ``rise`` (m,) [K] of the windings if it is
+    repeated, ``ripple`` (m,) [K] by which they are hotter than that at times.
+    """
+
+    mesh: Array
+    T: float
+    q: Array
+    v: Array
+    a: Array
+    i: Array
+    q_scale: Array
+    v_scale: Array
+    a_scale: Array
+    i_scale: Array
+    copper: float
+    work: float
+    power: float
+    rise: Array
+    held: Array
+    ripple: Array
+
+    def holding(self, k: int) -> Array:
+        """Currents (m,) that hold the arm at the first (0) or last (-1) node."""
+        return np.asarray(self.held[k])
+
+
+def quintic(s: Array) -> tuple[Array, Array, Array]:
+    """A law from 0 to 1 with zero speed and acceleration at both ends, and its derivatives."""
+    return s**3 * (10 - 15 * s + 6 * s * s), 30 * (s * (1 - s)) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
+
+
+def currents(robot: Robot, drives: DriveModel, q: Array, v: Array, a: Array) -> Array:
+    """Currents (k, m) that a motion (k, n) needs (eq:motor-torque), with a sharp sign of the speed."""
+    w, wd = v @ drives.N.T, a @ drives.N.T
+    tau = robot.rne(q, v, a, drives=True) @ drives.N_inverse
+    own = drives.J_m * wd
+    way = np.sign(w)
+    passed = tau - own
+    gain = np.where(passed * way > 0.0, 1.0 / drives.efficiency, drives.efficiency)
+    tau = np.where(way == 0.0, 1.0, gain) * passed + own
+    return np.asarray((tau + drives.viscous * w + drives.coulomb * way) / drives.K)
+
+
+def shares(drives: DriveModel, limits: MotionLimits, i: Array, v: Array) -> float:
+    """The largest part of a limit of current, voltage or speed that a motion uses."""
+    w = v @ drives.N.T
+    u = np.hypot((drives.R + drives.R_bridge) * i + drives.K_b * w, drives.reactance * w * i)
+    return max(
+        float((np.abs(i) / drives.current).max()),
+        float((u / drives.voltage).max()),
+        float((np.abs(w) / drives.speed).max()),
+        float((np.abs(v) / limits.speed).max()),
+    )
+
+
+def straight_guess(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    ends: tuple[Array, Array],
+    mesh: Array,
+    duration: float | None,
+    power: float,
+) -> Guess:
+    """All joints along a straight line in joint space, in a time that about meets the limits."""
+    s, ds, dds = (x[:, None] for x in quintic(mesh))
+    step = ends[1] - ends[0]
+    q = ends[0] + s * step
+    T = 1.0 if duration is None else duration
+    for _ in range(ROUNDS):
+        v, a = ds * step / T, dds * step / T**2
+        i = currents(robot, drives, q, v, a)
+        share = shares(drives, limits, i, v)
+        if duration is not None or (0.9 < share <= 1.0):
+            break
+        T = max(T * float(np.clip(share**0.6, 0.3, 3.0)), SHORTEST)
+    v, a = ds * step / T, dds * step / T**2
+    i = currents(robot, drives, q, v, a)
+    return scaled_guess(robot, drives, limits, mesh, T, (q, v, a), i, power)
+
+
+def scaled_guess(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    mesh: Array,
+    T: float,
+    motion: tuple[Array, Array, Array],
+    i: Array,
+    power: float,
+) -> Guess:
+    """A guess with scales of what joints and motors can do."""
+    q, v, a = motion
+    width = limits.q_max - limits.q_min
+    q_scale = np.where(np.isfinite(width) & (width > 0.0), width, 3.0)
+    v_scale = np.where(np.isfinite(limits.speed), limits.speed, np.maximum(2.0 * np.abs(v).max(axis=0), 1e-3))
+    peak = np.maximum(np.abs(i).max(axis=0), 1e-6)
+    i_scale = np.where(np.isfinite(drives.current), drives.current, 2.0 * peak)
+    inertia = np.diagonal(robot.inertia(q[q.shape[0] // 2], drives=True))
+    a_scale = np.abs(drives.N).T @ (drives.K * i_scale) / np.maximum(inertia, 1e-9)
+    dt = np.diff(mesh) * T
+    square = np.maximum((i**2).mean(axis=0), 0.0)
+    copper = float(((drives.R + drives.R_bridge) * drives.phases * square).sum() * T)
+    w = v @ drives.N.T
+    flow = (drives.K * i * w).sum(axis=1)
+    work = float((0.5 * (flow[1:] + flow[:-1]) * dt).sum())
+    rise = (drives.R_wh + drives.R_ha) * drives.phases * drives.R * square
+    still = np.zeros_like(q[[0, -1]])
+    held = currents(robot, drives, q[[0, -1]], still, still)
+    limit = np.where(np.isfinite(drives.current), drives.current, np.inf)
+    return Guess(
+        mesh, T, q, v, a, np.clip(i, -0.95 * limit, 0.95 * limit), q_scale, v_scale, a_scale, i_scale,
+        copper, work, power, rise, held, np.zeros(drives.m),
+    )  # fmt: skip
+
+
+def s_curve(s: Array, ramp: float) -> tuple[Array, Array, Array]:
+    """A law from 0 to 1 over times s (0 to 1) with cubic ramps of speed that last ``ramp`` each; its derivatives."""
+    top = 1.0 / (1.0 - ramp)
+    x = np.minimum(np.minimum(s, 1.0 - s) / ramp, 1.0)
+    speed = top * x * x * (3.0 - 2.0 * x)
+    rate = np.where(x < 1.0, top * 6.0 * x * (1.0 - x) / ramp, 0.0) * np.where(s < 0.5, 1.0, -1.0)
+    rising = top * ramp * (x**3 - 0.5 * x**4)
+    half = np.where(x < 1.0, rising, top * (np.minimum(s, 1.0 - s) - 0.5 * ramp))
+    return np.where(s < 0.5, half, 1.0 - half), speed, rate
+
+
+def best_s_curve(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, ends: tuple[Array, Array], task: Task
+) -> float:
+    """Duration [s] of the quickest S-curve straight in joint space that the limits of the task allow.
+
+    Currents, voltages, speeds, torques of the joints and, if the task asks for them, temperatures.
+    """
+    s = np.linspace(0.0, 1.0, 401)
+    step = ends[1] - ends[0]
+    best = np.inf
+    for ramp in np.linspace(0.1, 0.5, 17):
+        law, speed, rate = (x[:, None] for x in s_curve(s, float(ramp)))
+        q, T = ends[0] + law * step, 1.0
+        for _ in range(60):
+            v, a = speed * step / T, rate * step / T**2
+            i = currents(robot, drives, q, v, a)
+            share = shares(drives, limits, i, v)
+            if task.effort:
+                share = max(share, float((np.abs(robot.rne(q, v, a, drives=True)) / limits.torque).max()))
+            if task.temperature:
+                rise = mean_rise(drives, s * T, i, task.rest) + ripple(drives, s * T, i, task.rest)
+                share = max(share, float(np.sqrt(np.minimum(rise / drives.rise, 100.0)).max()))
+            if abs(share - 1.0) < 1e-6:
+                break
+            T *= float(np.clip(share**0.55, 0.3, 3.0))
+        best = min(best, T)
+    return float(best)

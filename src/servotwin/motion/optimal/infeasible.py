@@ -1,0 +1,63 @@
+"""Which limit could not be met: what is violated most where the solver gave up."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from servotwin.mechanism.model import Array
+from servotwin.motion.optimal.block_nlp import BlockNlp
+from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.ipopt import Solution
+from servotwin.motion.optimal.transcription import Rows
+from servotwin.robot.robot import Robot
+
+
+class RowProgram(Protocol):
+    """A program whose rows have names."""
+
+    @property
+    def nlp(self) -> BlockNlp:
+        """The program."""
+
+    @property
+    def rows(self) -> Rows:
+        """Where groups of rows stand."""
+
+    def row_values(self, name: str, values: Array) -> Array:
+        """The values of a group."""
+
+
+MET = 1e-5  # violations below it are rounding
+WORDS = {
+    "dynamics": "the torque that its current gives",
+    "voltage": "its voltage",
+    "voltage between": "its voltage",
+    "position defect": "its motion from node to node",
+    "speed defect": "its motion from node to node",
+    "speed between": "its speed",
+    "motor speed between": "its speed",
+    "heat": "the heat of its winding",
+}
+
+
+def blame(robot: Robot, drives: DriveModel, program: RowProgram, solution: Solution) -> tuple[str, str, str]:
+    """What and who of the limit that is violated most, and a sentence about it."""
+    low, high = np.concatenate(program.nlp.low), np.concatenate(program.nlp.high)
+    excess = np.maximum(np.maximum(low - solution.g, solution.g - high), 0.0)
+    worst = ("", "", 0.0)
+    for what, (_, _, _, owners) in program.rows.items():
+        values: Array = program.row_values(what, excess).max(axis=0)
+        k = int(np.argmax(values))
+        if values[k] > worst[2]:
+            worst = (what, owners[k], float(values[k]))
+    what, who, size = worst
+    if size <= MET:
+        return (
+            "convergence",
+            "",
+            "all limits hold there, but it is not the optimum yet; try more or fewer intervals",
+        )
+    words = WORDS.get(what, f"its {what}")
+    return what, who, f"{who}: {words} cannot be met, by {100.0 * size:.3g} % at best"

@@ -1,0 +1,307 @@
+"""Find an optimal motion: check what was asked, solve, and say in one line what could not be met."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from servotwin.description.schema import RobotDescription
+from servotwin.errors import InputError, UnsupportedError
+from servotwin.mechanism.model import Array
+from servotwin.motion.errors import PathError
+from servotwin.motion.limits import MotionLimits, limits_of
+from servotwin.motion.optimal.drive_model import DriveModel, drive_model
+from servotwin.motion.optimal.guess import Guess, best_s_curve, straight_guess
+from servotwin.motion.optimal.heat import ripple
+from servotwin.motion.optimal.infeasible import blame
+from servotwin.motion.optimal.ipopt import Solution, library, solve_nlp
+from servotwin.motion.optimal.reading import motion_of, read_answer
+from servotwin.motion.optimal.result import OptimalMotion
+from servotwin.motion.optimal.task import AXES, Task
+from servotwin.motion.optimal.transcription import Program, mesh_of, power_scale, transcribe
+from servotwin.robot.robot import Robot
+
+Progress = Callable[[int, float], None]
+STANDING = 1e-9  # rad, m: less than this is no motion
+SHARP = 1e-3  # of the largest rise: a ripple below it needs no second solution
+# A second and third try where the first one fails: another rule for the barrier, a slower start.
+TRIES: tuple[tuple[dict[str, Any], float], ...] = (
+    ({}, 1.0),
+    ({"mu_strategy": "adaptive"}, 1.3),
+    ({"mu_init": 1e-1}, 2.0),
+)
+
+
+def optimise_motion(
+    robot: str | Path | Robot,
+    start: ArrayLike | None = None,
+    goal: ArrayLike | None = None,
+    *,
+    path: Any = None,
+    overrides: Mapping[str, str] | None = None,
+    description: RobotDescription | None = None,
+    task: Task | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> OptimalMotion:
+    """The optimal motion from ``start`` to ``goal``, joint positions (n,) [rad, m], or along a ``path``.
+
+    ``robot``: catalogue name or file, with ``overrides`` as for ``load_robot``; or a ``Robot``, whose motors are known
+    if its ``description`` is given. ``options`` are the fields of ``Task``: objective, energy_weight, duration,
+    intervals, temperature, keep_out and others. ``progress`` is told the iteration and the largest violation.
+    Bad input and limits that cannot be met raise InputError or PathError with the limit and how near it came.
+    """
+    if task is None:
+        task = Task(**options)
+    elif options:
+        raise InputError(f"both a task and {', '.join(options)} are given; expected one of them")
+    library()
+    one, described = _robot(robot, overrides, description)
+    limits = limits_of(one, described)
+    if path is not None:
+        from servotwin.motion.optimal.path_motion import joint_path, optimal_along
+
+        return optimal_along(one, described, limits, joint_path(one, path, start, limits), task, progress)
+    if goal is None or start is None:
+        raise InputError(
+            "neither a start with a goal nor a path is given; expected one of them", field="goal"
+        )
+    return optimal_between(one, described, limits, start, goal, task, progress)
+
+
+def _robot(
+    robot: str | Path | Robot, overrides: Mapping[str, str] | None, description: RobotDescription | None
+) -> tuple[Robot, RobotDescription | None]:
+    if isinstance(robot, Robot):
+        return robot, description
+    from servotwin.description.load import read_description
+    from servotwin.mechanism.build import build_mechanism
+
+    described = description or read_description(robot, dict(overrides or {}))
+    return Robot(build_mechanism(described), title=described.title), described
+
+
+def optimal_between(
+    robot: Robot,
+    description: RobotDescription | None,
+    limits: MotionLimits,
+    start: ArrayLike,
+    goal: ArrayLike,
+    task: Task,
+    progress: Progress | None = None,
+    warm: Guess | None = None,
+) -> OptimalMotion:
+    """The optimal motion between two joint positions under given limits; ``warm``: a motion to start from."""
+    library()
+    began = time.perf_counter()
+    _check_engine(robot)
+    drives = drive_model(robot, description)
+    ends = _checked_ends(robot, drives, limits, task, start, goal)
+    mesh = mesh_of(task.intervals, bool(drives.hold.any()) and task.voltage)
+    first = warm or straight_guess(robot, drives, limits, ends, mesh, task.duration, power_scale(task))
+    program, solution = _solve(robot, drives, limits, task, first, ends, progress)
+    if not solution.solved:
+        raise _refusal(robot, drives, limits, description, task, ends, program, solution)
+    fields = read_answer(robot, drives, limits, task, program, solution)
+    value, unit = _objective(task, fields)
+    return OptimalMotion(
+        robot=robot.name,
+        objective=task.objective if not task.energy_weight else f"time + {task.energy_weight:g} s/J energy",
+        objective_value=value,
+        objective_unit=unit,
+        joint_names=robot.joint_names,
+        joint_units=robot.joint_units,
+        motor_names=drives.names,
+        iterations=solution.iterations,
+        seconds=time.perf_counter() - began,
+        notes=drives.notes,
+        electric=drives.electric,
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+def with_baseline(
+    motion: OptimalMotion, robot: Robot, description: RobotDescription | None, task: Task
+) -> OptimalMotion:
+    """The motion with the duration of the best S-curve under the same limits beside it, where that can be compared."""
+    limits, ends = limits_of(robot, description), (motion.q[0], motion.q[-1])
+    plain = task.current and task.voltage and task.speed and task.modulation == 1.0 and not task.energy_weight
+    more = bool(task.keep_out or task.within or np.isfinite([*task.bus_power, *limits.jerk]).any())
+    if (
+        task.objective != "time"
+        or not plain
+        or more
+        or limits.tool_limited
+        or task.free_start
+        or task.free_end
+    ):
+        return motion
+    drives = drive_model(robot, description)
+    return replace(motion, baseline=best_s_curve(robot, drives, limits, ends, task))
+
+
+def _objective(task: Task, fields: dict[str, Any]) -> tuple[float, str]:
+    energy = fields["copper_loss"] + fields["mechanical_work"]
+    if task.objective == "time":
+        return float(fields["t"][-1]) + task.energy_weight * energy, "s"
+    return (energy if task.objective == "energy" else fields["copper_loss"]), "J"
+
+
+def _solve(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    task: Task,
+    guess: Guess,
+    ends: tuple[Array, Array],
+    progress: Progress | None,
+) -> tuple[Program, Solution]:
+    """Solve, again from other starts if need be, and once more if the ripple of hot windings counts."""
+    best: tuple[Program, Solution] | None = None
+    for options, slower in TRIES:
+        start = guess if slower == 1.0 or task.duration is not None else _slowed(guess, slower)
+        program = transcribe(robot, drives, limits, task, start, ends)
+        solution = solve_nlp(program.nlp, program.x0, program.low, program.high, options, progress)
+        if best is None or solution.solved:
+            best = program, solution
+        if solution.solved or solution.status == 5:
+            break
+    assert best is not None
+    return _with_ripple(robot, drives, limits, task, guess, ends, progress, *best)
+
+
+def _with_ripple(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    task: Task,
+    guess: Guess,
+    ends: tuple[Array, Array],
+    progress: Progress | None,
+    program: Program,
+    solution: Solution,
+) -> tuple[Program, Solution]:
+    """The solution with room for the ripple of windings that are at their limit."""
+    heated = list(program.form.heated)
+    if not solution.solved or not heated:
+        return program, solution
+    motion = motion_of(program, solution.x)
+    more = ripple(drives, motion.t, motion.i, task.rest)
+    hot = np.array([motion.rise[j] + more[j] > drives.rise[j] * (1.0 + SHARP) for j in heated])
+    if not hot.any():
+        return program, solution
+    again = transcribe(robot, drives, limits, task, replace(guess, ripple=more), ends)
+    x0 = np.clip(solution.x, again.low, again.high)
+    second = solve_nlp(again.nlp, x0, again.low, again.high, {"mu_init": 1e-4}, progress)
+    return again, second
+
+
+def _slowed(guess: Guess, k: float) -> Guess:
+    return replace(guess, T=k * guess.T, v=guess.v / k, a=guess.a / k**2, i=guess.i / k**2)
+
+
+# --- what is refused before anything is solved -------------------------------------------------------
+def _check_engine(robot: Robot) -> None:
+    if robot.mechanism.loops:
+        raise UnsupportedError(
+            f"{robot.name} has closed loops: an optimal motion between two points needs an open chain; "
+            "along a path it can be optimised"
+        )
+
+
+def _checked_ends(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, start: ArrayLike, goal: ArrayLike
+) -> tuple[Array, Array]:
+    out = []
+    for name, given in (("start", start), ("goal", goal)):
+        q = np.array(given, dtype=np.float64)
+        if q.shape != (robot.n,) or not np.isfinite(q).all():
+            joints = ", ".join(robot.joint_names)
+            raise InputError(f"the shape {q.shape}; expected {robot.n} finite numbers ({joints})", field=name)
+        beyond = limits.beyond(q)
+        if beyond.max() > STANDING:
+            _, text = limits.range_text(robot, q, int(np.argmax(beyond)))
+            raise InputError(text, field=name)
+        _check_holding(robot, drives, task, q, name)
+        _check_tool(robot, task, q, name)
+        out.append(q)
+    if np.abs(out[1] - out[0]).max() <= STANDING:
+        raise InputError("start and goal are the same position; expected different ones", field="goal")
+    return out[0], out[1]
+
+
+def _check_holding(robot: Robot, drives: DriveModel, task: Task, q: Array, name: str) -> None:
+    """Refuse ends at which the motors cannot even hold the arm."""
+    held = robot.gravload(q) @ drives.N_inverse / drives.K
+    if task.current and (np.abs(held) > drives.current).any():
+        j = int(np.argmax(np.abs(held) / drives.current))
+        what = "A" if drives.electric else "N m"
+        text = f"motor {drives.names[j]} needs {abs(held[j]):.4g} {what} to hold the arm there"
+        raise InputError(f"{text}; it has {drives.current[j]:.4g} {what}", field=name)
+    if task.temperature and name == "goal" and task.rest > 0.0:
+        rise = (drives.R_wh + drives.R_ha) * drives.phases * drives.R * held**2
+        if (rise > drives.rise).any() and math.isinf(task.longest):
+            j = int(np.argmax(rise - drives.rise))
+            text = f"holding the arm there heats the winding of {drives.names[j]} by {rise[j]:.4g} K"
+            raise InputError(f"{text}; allowed are {drives.rise[j]:.4g} K", field=name)
+
+
+def _check_tool(robot: Robot, task: Task, q: Array, name: str) -> None:
+    """Refuse ends at which the tool point is where it must not be."""
+    if not task.within and not task.keep_out:
+        return
+    p = robot.fkine(q)[:3, 3]
+    for axis, (low, high) in task.within.items():
+        value = float(p[AXES.index(axis)])
+        if not low <= value <= high:
+            raise InputError(
+                f"the tool is at {axis} = {value:.4g} m; allowed are {low:g} to {high:g} m", field=name
+            )
+    for k, region in enumerate(task.keep_out):
+        sides = [p[c // 2] - x if c % 2 else x - p[c // 2] for c, x in region.faces()]
+        if max(sides) < 0.0:
+            raise InputError(f"the tool is inside region {k + 1}, which it must stay out of", field=name)
+
+
+# --- what is said when there is no answer -----------------------------------------------------------
+def _refusal(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    description: RobotDescription | None,
+    task: Task,
+    ends: tuple[Array, Array],
+    program: Program,
+    solution: Solution,
+) -> PathError:
+    """The limit that could not be met, and how near the solver came to it."""
+    what, who, text = blame(robot, drives, program, solution)
+    if task.duration is not None or math.isfinite(task.longest):
+        quickest = _quickest(robot, description, limits, ends, task)
+        wanted = task.duration if task.duration is not None else task.longest
+        if quickest is not None and quickest > wanted:
+            message = f"{wanted:g} s are too short; the quickest is {quickest:.4g} s"
+            return PathError(message, index=0, what="time", place=1.0)
+    message = f"no motion found ({solution.text}); {text}"
+    return PathError(message, index=0, what=what, axis=who, place=1.0)
+
+
+def _quickest(
+    robot: Robot,
+    description: RobotDescription | None,
+    limits: MotionLimits,
+    ends: tuple[Array, Array],
+    task: Task,
+) -> float | None:
+    free = replace(task, objective="time", energy_weight=0.0, duration=None, longest=math.inf)
+    try:
+        return optimal_between(robot, description, limits, *ends, free).duration
+    except PathError:
+        return None

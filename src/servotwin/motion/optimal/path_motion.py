@@ -1,0 +1,306 @@
+r"""An optimal motion along a given path: the numbers of arm and path at its points, the program, and its answer."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from servotwin.description.schema import RobotDescription
+from servotwin.errors import InputError
+from servotwin.mechanism.model import Array
+from servotwin.motion.curves import Curve
+from servotwin.motion.errors import PathError
+from servotwin.motion.joint_path import JointPath
+from servotwin.motion.limits import MotionLimits
+from servotwin.motion.optimal.drive_model import DriveModel, drive_model
+from servotwin.motion.optimal.heat import winding_temperatures
+from servotwin.motion.optimal.infeasible import blame
+from servotwin.motion.optimal.ipopt import Solution, library, solve_nlp
+from servotwin.motion.optimal.path_program import (
+    PathProgram,
+    check_holding,
+    check_positions,
+    path_numbers,
+    path_program,
+)
+from servotwin.motion.optimal.reading import AT_LIMIT
+from servotwin.motion.optimal.result import LimitUse, OptimalMotion
+from servotwin.motion.optimal.task import Task
+from servotwin.motion.requests import MoveC, MoveL, Spline
+from servotwin.motion.trajectory import PathSegment
+from servotwin.robot.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class TimedLaw:
+    """Place s and speed (N + 1,) at the instants t; between them the cubic that meets all four."""
+
+    t: Array
+    s: Array
+    sd: Array
+
+    @property
+    def length(self) -> float:
+        """The last s."""
+        return float(self.s[-1])
+
+    @property
+    def duration(self) -> float:
+        """[s]"""
+        return float(self.t[-1])
+
+    def sample(self, t: Array) -> tuple[Array, Array, Array]:
+        """See ``Profile``."""
+        clock = np.clip(t, 0.0, self.t[-1])
+        k = np.clip(np.searchsorted(self.t, clock, side="right") - 1, 0, self.t.size - 2)
+        h, d = self.t[k + 1] - self.t[k], clock - self.t[k]
+        way = (self.s[k + 1] - self.s[k]) / h
+        c2 = (3.0 * way - 2.0 * self.sd[k] - self.sd[k + 1]) / h
+        c3 = (self.sd[k] + self.sd[k + 1] - 2.0 * way) / h**2
+        s = self.s[k] + d * (self.sd[k] + d * (c2 + d * c3))
+        return (
+            np.clip(s, 0.0, self.s[-1]),
+            self.sd[k] + d * (2.0 * c2 + 3.0 * d * c3),
+            2.0 * c2 + 6.0 * d * c3,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PathSource:
+    """A joint path and the path of the tool point behind it, if there is one."""
+
+    path: JointPath
+    curve: Curve | None
+
+
+def joint_path(robot: Robot, path: Any, start: Any, limits: MotionLimits) -> JointPath:
+    """The path of joint positions (k, n), of a ``JointPath``, or of a line, circle or spline of the tool."""
+    if isinstance(path, JointPath):
+        return path
+    if isinstance(path, MoveL | MoveC | Spline):
+        from servotwin.motion.legs import leg_of
+
+        leg = leg_of(robot, path, 0, np.asarray(start, dtype=float), limits, True)
+        if leg is None:
+            raise InputError("the path has no length; expected another target", field="path")
+        return leg.path
+    from servotwin.motion.time_optimal import path_through
+
+    points = np.asarray(path, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != robot.n or not np.isfinite(points).all():
+        text = (
+            f"the path has the shape {points.shape}; expected at least two rows of {robot.n} joint positions"
+        )
+        raise InputError(text, field="path")
+    return path_through(points)
+
+
+def optimal_along(
+    robot: Robot,
+    description: RobotDescription | None,
+    limits: MotionLimits,
+    path: JointPath,
+    task: Task,
+    progress: Callable[[int, float], None] | None = None,
+    curve: Curve | None = None,
+) -> OptimalMotion:
+    """The optimal motion along a path, at rest at both ends unless the task leaves their speeds free.
+
+    ``curve``: the path of the tool point that the joints follow, for reports.
+    """
+    library()
+    began = time.perf_counter()
+    if task.duration is not None or math.isfinite(task.longest):
+        raise InputError(
+            "along a path the time is free; expected no duration and no longest one", field="duration"
+        )
+    if task.objective != "time" or task.keep_out or task.within:
+        raise InputError(
+            "along a path the objective is the time, or a mixture; regions do not apply", field="objective"
+        )
+    drives = drive_model(robot, description)
+    numbers = path_numbers(robot, path, task, drives)
+    check_positions(robot, limits, numbers)
+    check_holding(drives, task, numbers)
+    program = path_program(robot, drives, limits, task, numbers)
+    solution = solve_nlp(program.nlp, program.x0, program.low, program.high, {}, progress)
+    if not solution.solved:
+        slower = solve_nlp(
+            program.nlp, program.x0, program.low, program.high, {"mu_strategy": "adaptive"}, progress
+        )
+        solution = slower if slower.solved else solution
+    if not solution.solved:
+        what, who, text = blame(robot, drives, program, solution)
+        raise PathError(f"no motion found ({solution.text}); {text}", index=0, what=what, axis=who, place=1.0)
+    return _answer(
+        robot, drives, limits, task, program, solution, PathSource(path, curve), time.perf_counter() - began
+    )
+
+
+def _answer(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    task: Task,
+    program: PathProgram,
+    solution: Solution,
+    source: PathSource,
+    seconds: float,
+) -> OptimalMotion:
+    numbers, form, table = program.numbers, program.form, program.table
+    z = solution.x[: program.hot_index].reshape(numbers.s.size, form.width)
+    y, r = table["oZy"] * z[:, 0], table["oZr"] * z[:, 1]
+    i = z[:, 2:] * np.array([table[f"oZsi{j}"] for j in range(form.m)])
+    dt = 2.0 * np.diff(numbers.s) / (y[1:] + y[:-1])
+    t = np.concatenate([[0.0], np.cumsum(dt)])
+    qd, qdd = numbers.dq * y[:, None], numbers.dq * r[:, None] + numbers.ddq * y[:, None] ** 2
+    hot = {j: float(solution.x[program.hot_index + k]) * table[f"oTh{j}"] for k, j in enumerate(form.heated)}
+    R = (
+        np.array([drives.R[j] * (1.0 + drives.alpha[j] * hot.get(j, 0.0)) for j in range(form.m)])
+        + drives.R_bridge
+    )
+    w = qd @ drives.N.T
+    along = R * i + drives.K_b * w + drives.L * np.gradient(i, t, axis=0)
+    amplitude = np.hypot(along, drives.reactance * w * i)
+    square = (i[1:] ** 2 + i[1:] * i[:-1] + i[:-1] ** 2) / 3.0
+    copper = float((drives.phases * R * square * dt[:, None]).sum()) if drives.electric else 0.0
+    flow = drives.K * i * w
+    work = float((0.5 * (flow[1:] + flow[:-1]) * dt[:, None]).sum())
+    uses, active = _uses(robot, drives, limits, program, solution, t, y, i)
+    law = TimedLaw(t, numbers.s, y)
+    segment = PathSegment("optimal", source.path, law, source.curve)
+    return OptimalMotion(
+        robot=robot.name,
+        objective="time" if not task.energy_weight else f"time + {task.energy_weight:g} s/J energy",
+        objective_value=float(t[-1]) + task.energy_weight * (copper + work),
+        objective_unit="s",
+        joint_names=robot.joint_names,
+        joint_units=robot.joint_units,
+        motor_names=drives.names,
+        t=t, q=numbers.q, qd=qd, qdd=qdd,
+        torque=numbers.a * r[:, None] + numbers.b * y[:, None] ** 2 + numbers.g,
+        motor_speed=w, current=i,
+        voltage=np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along),
+        winding=winding_temperatures(drives, t, i, task.rest),
+        bus_power=(drives.phases * R * i**2 + flow).sum(axis=1),
+        copper_loss=copper, mechanical_work=work, limits=uses, active=active, model_error=0.0,
+        iterations=solution.iterations, seconds=seconds, notes=drives.notes, electric=drives.electric,
+        tool=robot.fkine(numbers.q)[:, :3, 3], path_segment=segment,
+    )  # fmt: skip
+
+
+def _uses(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    program: PathProgram,
+    solution: Solution,
+    t: Array,
+    y: Array,
+    i: Array,
+) -> tuple[tuple[LimitUse, ...], tuple[tuple[str, ...], ...]]:
+    """Limits and what more of them would buy; for every point the limits that it is at."""
+    form, table, scale = program.form, program.table, program.objective_scale
+    prices = np.where(program.low < program.high, solution.mult_low + solution.mult_high, 0.0)
+    bound = prices[: program.hot_index].reshape(t.size, form.width)
+    top = program.high[: program.hot_index].reshape(t.size, form.width)
+    found: list[tuple[str, str, float, str, Array, float]] = []
+    for j, name in enumerate(drives.names):
+        most = float(np.max(top[:, 2 + j])) * table[f"oZsi{j}"]
+        if math.isfinite(most):
+            what, unit = ("current", "A") if drives.electric else ("torque", "N m")
+            found.append(
+                (
+                    what,
+                    name,
+                    most,
+                    unit,
+                    np.abs(i[:, j]) / most,
+                    float(bound[:, 2 + j].sum()) / table[f"oZsi{j}"],
+                )
+            )
+        found += _voltage_use(drives, program, solution, j, name, t.size)
+    if np.isfinite(top[1:-1, 0]).any():
+        with np.errstate(invalid="ignore"):
+            share = np.where(
+                np.isfinite(top[:, 0]) & (top[:, 0] > 0.0),
+                y / table["oZy"] / np.where(top[:, 0] > 0.0, top[:, 0], 1.0),
+                0.0,
+            )
+        gain = float((bound[1:-1, 0] * np.where(np.isfinite(top[1:-1, 0]), top[1:-1, 0], 0.0)).sum())
+        found.append(("speed", "path", 1.0, "of its limit", share, gain))
+    for what in ("torque", "acceleration", "jerk", "tool acceleration", "bus power"):
+        if what in program.rows:
+            found += _row_use(robot, limits, program, solution, what)
+    for column, j in enumerate(form.heated):
+        at = program.hot_index + column
+        value = float(drives.ambient[j] + drives.rise[j])
+        share = np.full(t.size, solution.x[at])
+        found.append(
+            (
+                "temperature",
+                drives.names[j],
+                value,
+                "degC",
+                share,
+                float(solution.mult_high[at]) / drives.rise[j],
+            )
+        )
+    uses, active = [], [[] for _ in t]  # type: tuple[list[LimitUse], list[list[str]]]
+    for what, who, value, unit, share, gain in found:
+        at_limit = share >= AT_LIMIT
+        time_at = float((0.5 * (at_limit[1:].astype(float) + at_limit[:-1]) * np.diff(t)).sum()) / t[-1]
+        uses.append(LimitUse(what, who, value, unit, float(share.max()), time_at, gain * scale))
+        for k in np.flatnonzero(at_limit):
+            active[k].append(f"{what} {who}")
+    return tuple(uses), tuple(tuple(names) for names in active)
+
+
+def _voltage_use(
+    drives: DriveModel, program: PathProgram, solution: Solution, j: int, name: str, count: int
+) -> list[tuple[str, str, float, str, Array, float]]:
+    groups = [g for g in ("voltage", "voltage between") if g in program.rows and name in program.rows[g][3]]
+    if not groups:
+        return []
+    used, cost = np.zeros(count), 0.0
+    for group in groups:
+        k = program.rows[group][3].index(name)
+        values = np.abs(program.row_values(group, solution.g)[:, k])
+        used[: values.size] = np.maximum(used[: values.size], values)
+        cost += float(np.abs(program.row_values(group, solution.mult_g)[:, k]).sum())
+    U, squared = program.table[f"oU{j}"], program.form.feed[j] == "pmsm"
+    return [
+        ("voltage", name, U, "V", np.sqrt(used) if squared else used, cost / U * (2.0 if squared else 1.0))
+    ]
+
+
+def _row_use(
+    robot: Robot, limits: MotionLimits, program: PathProgram, solution: Solution, what: str
+) -> list[tuple[str, str, float, str, Array, float]]:
+    values = np.abs(program.row_values(what, solution.g))
+    cost = np.abs(program.row_values(what, solution.mult_g)).sum(axis=0)
+    out = []
+    for k, who in enumerate(program.rows[what][3]):
+        squared = what == "tool acceleration"
+        if what == "bus power":
+            value, unit = program.table["oP"], "W"
+        elif squared:
+            value, unit = program.table["oAt"], "m/s2"
+        else:
+            j = robot.joint_names.index(who)
+            length = robot.joint_units[j]
+            value, unit = {
+                "torque": (limits.torque[j], "N" if length == "m" else "N m"),
+                "acceleration": (robot.limits.qdd_max[j], f"{length}/s2"),
+                "jerk": (limits.jerk[j], f"{length}/s3"),
+            }[what]
+            value = float(value)
+        used = np.sqrt(values[:, k]) if squared else values[:, k]
+        share = used if used.size == program.numbers.s.size else np.append(used, used[-1])
+        out.append((what, who, value, unit, share, float(cost[k]) / value * (2.0 if squared else 1.0)))
+    return out

@@ -1,0 +1,195 @@
+r"""The functions of an optimal motion along a given path q(s), on graph nodes.
+
+The variables of a node are the speed y and the acceleration r of the path parameter and the currents; the numbers of
+arm and path at the node are data:
+
+.. math:: K i = A r + B y^2 + G + f_v W y + f_c, \qquad y_{k+1}^2 = y_k^2 + \Delta s\,(r_k + r_{k+1}), \qquad
+          \Delta t = \frac{2 \Delta s}{y_k + y_{k+1}}                                         (eq:path-program)
+
+with A = N^-T M q', B = N^-T (M q'' + C(q, q') q'), G = N^-T g(q) and W = N q'. Theory: docs/theory/optimal-motion.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from servotwin.dynamics.vector import Scalar
+from servotwin.equations.derivation import Derivation
+from servotwin.equations.graph import Expr
+from servotwin.motion.optimal.block_nlp import BlockFunction
+
+MOTOR_DATA = 7  # numbers of a motor at a node: A, B, G, own inertia's A and B, W, dry friction with its sign
+ROW_DATA = 3  # numbers of a row that is linear in r and y^2
+
+
+@dataclass(frozen=True)
+class PathForm:
+    """What decides about the functions besides numbers."""
+
+    m: int
+    feed: tuple[str, ...]
+    steady: tuple[int, ...] = ()
+    inductive: tuple[int, ...] = ()
+    rows: int = 0  # linear in r and y^2: torques and accelerations of joints
+    tool: bool = False  # acceleration of the tool point
+    lossy: tuple[int, ...] = ()  # motors with a gear that loses power
+    heated: tuple[int, ...] = ()
+    bus: bool = False
+    jerk: int = 0  # joints with a limit of jerk
+
+    @property
+    def name(self) -> str:
+        """All of it in one word, for the key of compiled code."""
+        return json.dumps(asdict(self))
+
+    @property
+    def width(self) -> int:
+        """Variables of a node: y, r, currents."""
+        return 2 + self.m
+
+    @property
+    def data(self) -> int:
+        """Numbers of a node."""
+        return MOTOR_DATA * self.m + ROW_DATA * self.rows + (6 if self.tool else 0)
+
+
+class PathNode:
+    """Scaled variables of one node, and what they stand for."""
+
+    def __init__(self, d: Derivation, form: PathForm, tag: str) -> None:
+        self.z = d.inputs(f"z{tag}", form.width)
+        self.y = d.graph.lift(d.number("oZy") * self.z[0])
+        self.r = d.graph.lift(d.number("oZr") * self.z[1])
+        self.i = [d.graph.lift(d.number(f"oZsi{j}") * self.z[2 + j]) for j in range(form.m)]
+
+
+def rises(d: Derivation, form: PathForm) -> tuple[list[Expr], dict[int, Scalar]]:
+    """Variables of the mean rises of heated windings, and the rises [K]."""
+    hot = d.inputs("hot", len(form.heated))
+    return hot, {j: d.number(f"oTh{j}") * z for j, z in zip(form.heated, hot, strict=True)}
+
+
+def path_node_function(d: Derivation, form: PathForm) -> BlockFunction:
+    """Dynamics and limits at one point of the path."""
+    node = PathNode(d, form, "")
+    hot, rise = rises(d, form)
+    data = d.inputs("data", form.data)
+    square = node.y * node.y
+    rows: list[Any] = []
+    speeds = []
+    for j in range(form.m):
+        A, B, G, own_a, own_b, W, dry = data[MOTOR_DATA * j : MOTOR_DATA * (j + 1)]
+        speeds.append(W * node.y)
+        passed, own = A * node.r + B * square + G, own_a * node.r + own_b * square
+        if j in form.lossy:
+            passed = lossy(d, j, passed, W)
+        needed = passed + own + d.number(f"oFv{j}") * speeds[j] + dry
+        rows.append(node.z[2 + j] - needed / (d.number(f"oK{j}") * d.number(f"oZsi{j}")))  # eq:path-program
+    at = MOTOR_DATA * form.m
+    for k in range(form.rows):
+        a, b, g = data[at + ROW_DATA * k : at + ROW_DATA * (k + 1)]
+        rows.append(a * node.r + b * square + g)
+    rows += [steady_voltage(d, form, j, speeds[j], node.i[j], rise, None) for j in form.steady]
+    if form.bus:
+        rows.append(power(d, form, speeds, node.i, rise) / d.number("oP"))
+    if form.tool:
+        v, bend = data[-6:-3], data[-3:]
+        parts = [x * node.r + c * square for x, c in zip(v, bend, strict=True)]
+        rows.append(sum((x * x for x in parts), 0.0) / (d.number("oAt") * d.number("oAt")))
+    return BlockFunction(d, [*node.z, *hot], data, 0.0, rows)
+
+
+def lossy(d: Derivation, j: int, passed: Any, W: Any) -> Any:
+    """What passes through a gear and its loss (eq:gear-efficiency); the motor turns as W says."""
+    soft = d.number(f"oSoft{j}")
+    size = d.graph.sqrt(d.graph.lift(passed * passed + soft * soft))
+    way = W / d.graph.sqrt(d.graph.lift(W * W + d.number("oWay") * d.number("oWay")))
+    return d.number(f"oGain{j}") * passed + way * d.number(f"oLoss{j}") * size
+
+
+def resistance(d: Derivation, j: int, rise: dict[int, Scalar]) -> Scalar:
+    """Of winding and bridge [ohm] (eq:resistance-drift)."""
+    R = d.number(f"oR{j}")
+    return (R * (1.0 + d.number(f"oAl{j}") * rise[j]) if j in rise else R) + d.number(f"oRb{j}")
+
+
+def steady_voltage(
+    d: Derivation, form: PathForm, j: int, w: Any, i: Any, rise: dict[int, Scalar], slope: Any
+) -> Any:
+    """A DC motor's voltage, a synchronous motor's squared amplitude, as parts of what the bridge has."""
+    u = resistance(d, j, rise) * i + d.number(f"oKb{j}") * w
+    if slope is not None:
+        u = u + d.number(f"oL{j}") * slope
+    U = d.number(f"oU{j}")
+    if form.feed[j] == "dc":
+        return u / U
+    across = d.number(f"oX{j}") * w * i
+    return (u * u + across * across) / (U * U)
+
+
+def power(d: Derivation, form: PathForm, w: Sequence[Any], i: Sequence[Any], rise: dict[int, Scalar]) -> Any:
+    """Power that all motors take from the intermediate circuit [W]."""
+    total: Scalar = 0.0
+    for j in range(form.m):
+        loss = d.number(f"oPh{j}") * resistance(d, j, rise) * i[j] * i[j]
+        total = total + loss + d.number(f"oK{j}") * w[j] * i[j]
+    return total
+
+
+def path_link_function(d: Derivation, form: PathForm) -> BlockFunction:
+    """What ties two points of the path together, and the cost of the time between them."""
+    one, two = PathNode(d, form, "a"), PathNode(d, form, "b")
+    hot, rise = rises(d, form)
+    data = d.inputs("data", 1 + 2 * form.m + 4 * form.jerk)
+    step = data[0]
+    W = data[1 : 1 + form.m], data[1 + form.m : 1 + 2 * form.m]
+    pace = 0.5 * (one.y + two.y)
+    dt = step / pace
+    scale = d.number("oZy") * d.number("oZy")
+    rows: list[Any] = [(two.y * two.y - one.y * one.y - step * (one.r + two.r)) / (scale * step)]
+    for j in form.inductive:
+        w = 0.5 * (W[0][j] * one.y + W[1][j] * two.y)
+        slope = (two.i[j] - one.i[j]) * pace / step
+        rows.append(steady_voltage(d, form, j, w, 0.5 * (one.i[j] + two.i[j]), rise, slope))
+    for k in range(form.jerk):
+        bend = data[1 + 2 * form.m + 4 * k :][:4]  # q' and q'' at both points, over the limit
+        before = bend[0] * one.r + bend[1] * one.y * one.y
+        after = bend[2] * two.r + bend[3] * two.y * two.y
+        rows.append((after - before) * pace / step)
+    cost = d.number("oWt") * dt / d.number("oZT") + dt * energy_rate(d, form, one, two, W, rise)
+    return BlockFunction(d, [*one.z, *two.z, *hot], data, cost, rows)
+
+
+def energy_rate(
+    d: Derivation, form: PathForm, one: PathNode, two: PathNode, W: Any, rise: dict[int, Scalar]
+) -> Any:
+    """Weighted mean copper loss and mechanical power between two points."""
+    copper, work = d.number("oWc"), d.number("oWw")
+    total: Scalar = 0.0
+    for j in range(form.m):
+        square = (one.i[j] * one.i[j] + one.i[j] * two.i[j] + two.i[j] * two.i[j]) / 3.0
+        total = total + copper * d.number(f"oPh{j}") * resistance(d, j, rise) * square
+        a, b = W[0][j] * one.y, W[1][j] * two.y
+        mean = (2.0 * one.i[j] * a + one.i[j] * b + two.i[j] * a + 2.0 * two.i[j] * b) / 6.0
+        total = total + work * d.number(f"oK{j}") * mean
+    return total
+
+
+def path_heat_function(d: Derivation, form: PathForm) -> BlockFunction:
+    """eq:cycle-heat between two points of the path."""
+    from servotwin.motion.optimal.point_problem import copper_share, square_mean
+
+    count = len(form.heated)
+    y = d.inputs("y", 2)
+    one, two, hot = (d.inputs(name, count) for name in ("ia", "ib", "hot"))
+    step = d.inputs("step", 1)[0]
+    dt = 2.0 * step / (d.number("oZy") * (y[0] + y[1]) * d.number("oZT"))
+    rows = []
+    for k, j in enumerate(form.heated):
+        scale = d.number(f"oZsi{j}")
+        square = scale * scale * square_mean(one[k], two[k])
+        rows.append(dt * (hot[k] - copper_share(d, j, hot[k], square)))  # eq:cycle-heat
+    return BlockFunction(d, [*y, *one, *two, *hot], [step], 0.0, rows)

@@ -1,0 +1,356 @@
+r"""The program of a motion along a given path: numbers of arm and path at its points, variables, bounds and rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from servotwin.equations.derivation import Derivation
+from servotwin.mechanism.model import Array
+from servotwin.motion.errors import PathError
+from servotwin.motion.joint_path import JointPath
+from servotwin.motion.limits import MotionLimits
+from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNlp, compile_block
+from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.path_problem import (
+    PathForm,
+    path_heat_function,
+    path_link_function,
+    path_node_function,
+)
+from servotwin.motion.optimal.point_problem import rest_heat_function
+from servotwin.motion.optimal.task import Task
+from servotwin.motion.optimal.transcription import SOFT, NamedRow, Rows, mesh_of, power_scale
+from servotwin.robot.robot import Robot
+
+SLOWEST = 1e-3  # of the speed of the guess: a point between the ends is passed at least so fast
+ON_LIMIT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class PathNumbers:
+    """Arm and path at the points s (N + 1,): q, q', q'' and torques a, b, g (N + 1, n) (eq:path-torque)."""
+
+    s: Array
+    q: Array
+    dq: Array
+    ddq: Array
+    a: Array
+    b: Array
+    g: Array
+
+
+@dataclass(frozen=True, eq=False)
+class PathProgram:
+    """The program along a path; see ``transcription.Program``."""
+
+    form: PathForm
+    nlp: BlockNlp
+    x0: Array
+    low: Array
+    high: Array
+    table: dict[str, float]
+    objective_scale: float
+    rows: Rows
+    numbers: PathNumbers
+
+    def row_values(self, name: str, values: Array) -> Array:
+        """The values of a group of rows (blocks, columns)."""
+        first, stride, count, who = self.rows[name]
+        at = first + stride * np.arange(count)[:, None] + np.arange(len(who))[None, :]
+        return np.asarray(values[at])
+
+    @property
+    def hot_index(self) -> int:
+        """Place of the first mean rise among the variables."""
+        return self.numbers.s.size * self.form.width
+
+
+def path_numbers(robot: Robot, path: JointPath, task: Task, drives: DriveModel) -> PathNumbers:
+    """Arm and path at points that a motion from rest to rest passes at even times."""
+    tau = mesh_of(task.intervals, bool(drives.hold.any()) and task.voltage)
+    s = path.length * np.where(tau < 0.5, 2.0 * tau**2, 1.0 - 2.0 * (1.0 - tau) ** 2)
+    s[-1] = path.length
+    q, dq, ddq = path.at(s)
+    zero = np.zeros_like(q)
+    g = robot.rne(q, zero, zero, drives=True)
+    a = robot.rne(q, zero, dq, drives=True) - g
+    return PathNumbers(s, q, dq, ddq, a, robot.rne(q, dq, ddq, drives=True) - g, g)  # eq:path-torque
+
+
+def check_positions(robot: Robot, limits: MotionLimits, numbers: PathNumbers) -> None:
+    """Refuse a path that leaves the range of a joint."""
+    beyond = limits.beyond(numbers.q)
+    if beyond.max() <= ON_LIMIT:
+        return
+    k, axis = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
+    name, text = limits.range_text(robot, numbers.q[k], int(axis))
+    raise PathError(text, index=0, what="position", axis=name, place=float(numbers.s[k] / numbers.s[-1]))
+
+
+def check_holding(drives: DriveModel, task: Task, numbers: PathNumbers) -> None:
+    """Refuse a path along which the motors cannot hold the arm."""
+    held = np.abs(numbers.g @ drives.N_inverse / drives.K) / drives.current
+    if task.current and held.max() > 1.0:
+        k, j = np.unravel_index(int(np.argmax(held)), held.shape)
+        text = f"motor {drives.names[j]} would need {100.0 * held[k, j]:.4g} % of its current to hold the arm there"
+        raise PathError(
+            text, index=0, what="torque", axis=drives.names[j], place=float(numbers.s[k] / numbers.s[-1])
+        )
+
+
+def path_program(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, numbers: PathNumbers
+) -> PathProgram:
+    """Variables, bounds and rows of the motion along a path."""
+    w, own = numbers.dq @ drives.N.T, drives.J_m
+    turn = numbers.ddq @ drives.N.T
+    top = _top_speed(robot, drives, limits, task, numbers)
+    linear, who = _linear_rows(robot, drives, limits, task, numbers)
+    y, r, i, scale = _guess(drives, numbers, top)
+    form = _form(drives, limits, task, len(who), float(scale["T"]) / (numbers.s.size - 1))
+    table = _table(drives, limits, task, form, scale)
+    count, width = numbers.s.size, form.width
+    hot = count * width + np.arange(len(form.heated))
+    nlp = BlockNlp(count * width + len(form.heated))
+    node = width * np.arange(count)[:, None] + np.arange(width)[None, :]
+
+    def code(kind: str, function: Callable[[Derivation, PathForm], BlockFunction]) -> BlockCode:
+        return compile_block(f"optimal/{kind}/{form.name}", lambda d: function(d, form), robot.numbers, table)
+
+    dry = drives.coulomb * np.sign(w)
+    if drives.hold.any() and task.voltage:
+        dry[[0, -1]] = 0.0  # at rest the currents hold the arm
+    motors = np.stack(
+        [
+            (numbers.a @ drives.N_inverse) - own * w,
+            (numbers.b @ drives.N_inverse) - own * turn,
+            numbers.g @ drives.N_inverse,
+            own * w,
+            own * turn,
+            w,
+            dry,
+        ],
+        axis=-1,
+    )
+    data = np.hstack([motors.reshape(count, -1), linear.reshape(count, -1), _tool_data(robot, form, numbers)])
+    rows: Rows = {}
+    named: list[NamedRow] = [("dynamics", name, 0.0, 0.0) for name in drives.names]
+    named += [(what, owner, -1.0, 1.0) for what, owner in who]
+    named += [
+        ("voltage", drives.names[j], -1.0 if form.feed[j] == "dc" else -math.inf, 1.0) for j in form.steady
+    ]
+    if form.bus:
+        low_power, high_power = task.bus_power
+        named.append(("bus power", "bus", low_power / power_scale(task), high_power / power_scale(task)))
+    if form.tool:
+        named.append(("tool acceleration", "tool", -math.inf, 1.0))
+    tail = np.broadcast_to(hot, (count, hot.size))
+    _add(nlp, rows, code("path-node", path_node_function), np.hstack([node, tail]), data, named)
+    named = [("path", "path", 0.0, 0.0)]
+    for j in form.inductive:
+        named.append(("voltage between", drives.names[j], -1.0 if form.feed[j] == "dc" else -math.inf, 1.0))
+    jerked = _jerk_limited(limits, task)
+    named += [("jerk", robot.joint_names[j], -1.0, 1.0) for j in jerked]
+    link = np.hstack([node[:-1], node[1:], tail[:-1]])
+    step = np.diff(numbers.s)[:, None]
+    bends = _bends(limits, numbers, jerked)
+    _add(
+        nlp, rows, code("path-link", path_link_function), link, np.hstack([step, w[:-1], w[1:], bends]), named
+    )
+    if form.heated:
+        at = 2 + np.array(form.heated)
+        index = np.hstack([node[:-1, :1], node[1:, :1], node[:-1, at], node[1:, at], tail[:-1]])
+        zero = np.zeros(hot.size)
+        first = nlp.add_sum(code("path-heat", path_heat_function), index, step, zero, zero)
+        last = np.concatenate([node[-1, at], hot])[None, :]
+        nlp.add_to(code("path-rest-heat", rest_heat_function), last, np.zeros((1, 0)), first)  # type: ignore[arg-type]
+        rows["heat"] = (first, 0, 1, tuple(drives.names[j] for j in form.heated))
+    low, high = _bounds(drives, task, numbers, form, table, top, y)
+    x0 = np.concatenate([np.hstack([y[:, None], r[:, None], i]).ravel(), np.full(hot.size, 0.3)])
+    return PathProgram(
+        form, nlp, np.clip(x0, low, high), low, high, table, float(scale["objective"]), rows, numbers
+    )
+
+
+def _add(nlp: BlockNlp, rows: Rows, code: BlockCode, index: Array, data: Array, named: list[Any]) -> None:
+    low, high = (np.array([row[k] for row in named]) for k in (2, 3))
+    first = nlp.add(code, index, data, low, high)
+    for k, row in enumerate(named):
+        if row[0] not in rows:
+            rows[row[0]] = (first + k, len(named), len(index), tuple(r[1] for r in named if r[0] == row[0]))
+
+
+def _jerk_limited(limits: MotionLimits, task: Task) -> list[int]:
+    return [int(j) for j in np.flatnonzero(np.isfinite(limits.jerk))] if task.jerk else []
+
+
+def _bends(limits: MotionLimits, numbers: PathNumbers, jerked: list[int]) -> Array:
+    """q' and q'' at both ends of every step, of the joints with a limit of jerk, over it (N, 4 per joint)."""
+    parts = [np.zeros((numbers.s.size - 1, 0))]
+    for j in jerked:
+        both = np.stack([numbers.dq[:, j], numbers.ddq[:, j]], axis=1) / limits.jerk[j]
+        parts.append(np.hstack([both[:-1], both[1:]]))
+    return np.hstack(parts)
+
+
+def _top_speed(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, numbers: PathNumbers
+) -> Array:
+    """Largest speeds of the path parameter (N + 1,) that joints, motors and tool allow."""
+    slowness = np.zeros(numbers.s.size)
+    if task.speed:
+        slowness = np.maximum(slowness, (np.abs(numbers.dq) / limits.speed).max(axis=1))
+        slowness = np.maximum(slowness, (np.abs(numbers.dq @ drives.N.T) / drives.speed).max(axis=1))
+    if math.isfinite(limits.tool_speed):
+        v = (robot.jacob0(numbers.q)[:, :3] @ numbers.dq[..., None])[..., 0]
+        slowness = np.maximum(slowness, np.linalg.norm(v, axis=1) / limits.tool_speed)
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / slowness)
+
+
+def _linear_rows(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, numbers: PathNumbers
+) -> tuple[Array, list[tuple[str, str]]]:
+    """Numbers (N + 1, rows, 3) of the limits of torque and acceleration of the joints, and whose they are."""
+    rows, who = [], []
+    for j, name in enumerate(robot.joint_names):
+        most = limits.torque[j]
+        if task.effort and drives.electric and math.isfinite(most):
+            rows.append(np.stack([numbers.a[:, j], numbers.b[:, j], numbers.g[:, j]], axis=-1) / most)
+            who.append(("torque", name))
+    for j, name in enumerate(robot.joint_names):
+        most = robot.limits.qdd_max[j]
+        if math.isfinite(most):
+            zero = np.zeros(numbers.s.size)
+            rows.append(np.stack([numbers.dq[:, j], numbers.ddq[:, j], zero], axis=-1) / most)
+            who.append(("acceleration", name))
+    return (np.stack(rows, axis=1) if rows else np.zeros((numbers.s.size, 0, 3))), who
+
+
+def _guess(
+    drives: DriveModel, numbers: PathNumbers, top: Array
+) -> tuple[Array, Array, Array, dict[str, Any]]:
+    """A gentle law: scaled speeds, accelerations and currents, and the scales."""
+    s = numbers.s / numbers.s[-1]
+    shape = np.sqrt(np.minimum(s, 1.0 - s) + 1e-12)
+    rate = 0.5 * np.where(s < 0.5, 1.0, -1.0) / numbers.s[-1]
+    needs = [x @ drives.N_inverse / drives.K for x in (numbers.a, numbers.b, numbers.g)]
+    dynamic = np.abs(needs[0] * rate[:, None] + needs[1] * shape[:, None] ** 2)
+    room = np.maximum(np.where(np.isfinite(drives.current), drives.current, np.inf) - np.abs(needs[2]), 1e-9)
+    w = np.abs(numbers.dq @ drives.N.T) * shape[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        square = np.nanmin(np.where(dynamic > 0.0, room / dynamic, np.inf))
+        pace = min(
+            math.sqrt(square) if math.isfinite(square) else math.inf,
+            float(np.min(top / shape)),
+            float(
+                np.nanmin(
+                    np.where(w > 0.0, 0.9 * drives.voltage / np.maximum(drives.K_b * w, 1e-300), np.inf)
+                )
+            ),
+        )
+    pace = 0.7 * (pace if math.isfinite(pace) else 1.0)
+    y, r = pace * shape, pace**2 * rate
+    i = needs[0] * r[:, None] + needs[1] * y[:, None] ** 2 + needs[2]
+    i_scale = np.where(np.isfinite(drives.current), drives.current, 2.0 * np.abs(i).max(axis=0) + 1e-6)
+    T = float((2.0 * np.diff(numbers.s) / (y[1:] + y[:-1])).sum())
+    copper = float((drives.phases * (drives.R + drives.R_bridge) * (i**2).mean(axis=0)).sum() * T)
+    scale = {"y": 2.0 * y.max(), "r": 3.0 * np.abs(r).max(), "i": i_scale, "T": T, "copper": copper}
+    scale["objective"] = T
+    return y / scale["y"], r / scale["r"], i / i_scale, scale
+
+
+def _form(drives: DriveModel, limits: MotionLimits, task: Task, rows: int, step: float) -> PathForm:
+    fed = np.isfinite(drives.voltage) & task.voltage
+    slow = step * drives.R < drives.L
+    heated = np.flatnonzero(drives.heated & np.isfinite(drives.rise)) if task.temperature else ()
+    feed = tuple(
+        ("pmsm" if x > 0.0 else "dc") if on else "" for on, x in zip(fed, drives.reactance, strict=True)
+    )
+    return PathForm(
+        m=drives.m,
+        feed=feed,
+        steady=tuple(int(j) for j in np.flatnonzero(fed & ~slow)),
+        inductive=tuple(int(j) for j in np.flatnonzero(fed & (drives.L > 0.0))),
+        rows=rows,
+        tool=math.isfinite(limits.tool_acceleration),
+        lossy=tuple(int(j) for j in np.flatnonzero(drives.efficiency < 1.0)),
+        heated=tuple(int(j) for j in heated),
+        bus=bool(np.isfinite(task.bus_power).any()),
+        jerk=len(_jerk_limited(limits, task)),
+    )
+
+
+def _table(
+    drives: DriveModel, limits: MotionLimits, task: Task, form: PathForm, scale: dict[str, Any]
+) -> dict[str, float]:
+    eta = drives.efficiency
+    table: dict[str, float] = {
+        "oZy": scale["y"],
+        "oZr": scale["r"],
+        "oZT": scale["T"],
+        "oWay": 1e-6,
+        "oRest": task.rest,
+    }
+    scale["objective"] = scale["T"] + task.energy_weight * scale["copper"]
+    table["oWt"] = scale["T"] / scale["objective"]
+    table["oWc"] = table["oWw"] = task.energy_weight / scale["objective"]
+    table["oAt"] = limits.tool_acceleration if math.isfinite(limits.tool_acceleration) else 2.0
+    table["oP"] = power_scale(task)
+    finite = {
+        k: np.where(np.isfinite(v), v, 2.0) for k, v in {"oU": drives.voltage, "oTh": drives.rise}.items()
+    }
+    for name, values in {
+        "oZsi": scale["i"], "oK": drives.K, "oR": drives.R, "oRb": drives.R_bridge, "oL": drives.L, "oKb": drives.K_b,
+        "oX": drives.reactance, "oU": task.modulation * finite["oU"], "oPh": drives.phases, "oFv": drives.viscous,
+        "oGain": 0.5 * (1.0 / eta + eta), "oLoss": 0.5 * (1.0 / eta - eta), "oSoft": SOFT * drives.K * scale["i"],
+        "oTh": finite["oTh"], "oAl": drives.alpha, "oRth": np.where(drives.heated, drives.R_wh + drives.R_ha, 2.0),
+    }.items():  # fmt: skip
+        table.update((f"{name}{k}", float(x)) for k, x in enumerate(values))
+    return table
+
+
+def _tool_data(robot: Robot, form: PathForm, numbers: PathNumbers) -> Array:
+    if not form.tool:
+        return np.zeros((numbers.s.size, 0))
+    J = robot.jacob0(numbers.q)[:, :3]
+    v = (J @ numbers.dq[..., None])[..., 0]
+    bend = (
+        J @ numbers.ddq[..., None] + robot.jacob0_dot(numbers.q, numbers.dq)[:, :3] @ numbers.dq[..., None]
+    )[..., 0]
+    return np.hstack([v, bend])
+
+
+def _bounds(
+    drives: DriveModel,
+    task: Task,
+    numbers: PathNumbers,
+    form: PathForm,
+    table: dict[str, float],
+    top: Array,
+    y: Array,
+) -> tuple[Array, Array]:
+    """Bounds of all variables, scaled; ``y``: scaled speeds of the guess."""
+    count, m = numbers.s.size, form.m
+    current = (drives.current if task.current else np.full(m, np.inf)) / np.array(
+        [table[f"oZsi{j}"] for j in range(m)]
+    )
+    high = np.hstack([top[:, None] / table["oZy"], np.full((count, 1), np.inf), np.tile(current, (count, 1))])
+    low = -high.copy()
+    low[:, 0] = np.minimum(SLOWEST * y, 0.5 * high[:, 0])
+    held = numbers.g[[0, -1]] @ drives.N_inverse / drives.K
+    for k, free in ((0, task.free_start), (-1, task.free_end)):
+        if free:
+            continue
+        low[k, 0] = high[k, 0] = 0.0
+        if form.jerk and not (task.voltage and drives.hold.any()):
+            low[k, 1] = high[k, 1] = 0.0
+        for j in np.flatnonzero(drives.hold) if task.voltage else ():
+            low[k, 2 + j] = high[k, 2 + j] = held[k, j] / table[f"oZsi{j}"]
+    hot = np.ones(len(form.heated))
+    return np.concatenate([low.ravel(), hot - 2.0]), np.concatenate([high.ravel(), hot])

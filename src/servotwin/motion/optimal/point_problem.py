@@ -1,0 +1,349 @@
+r"""The functions of a motion between two points, on graph nodes: dynamics at a node, what ties two nodes together.
+
+Between two nodes the acceleration of the joints and the currents are straight lines over time:
+
+.. math:: \dot q_{k+1} = \dot q_k + \tfrac h2 (\ddot q_k + \ddot q_{k+1}), \qquad
+          q_{k+1} = q_k + h \dot q_k + \tfrac{h^2}{6} (2 \ddot q_k + \ddot q_{k+1})            (eq:spline-defect)
+
+At a node the currents are those that the motion needs, :math:`K i = \tau_m(q, \dot q, \ddot q)`, by inverse dynamics
+(eq:motor-torque). Theory: docs/theory/optimal-motion.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from servotwin.dynamics.kinematics import body_poses
+from servotwin.dynamics.vector import Scalar
+from servotwin.equations.derivation import Derivation
+from servotwin.equations.graph import Expr
+from servotwin.equations.programs import frame_jacobian, frame_pose, torque
+from servotwin.motion.optimal.block_nlp import BlockFunction
+
+
+@dataclass(frozen=True)
+class Form:
+    """What decides about the functions besides numbers: which rows there are, by joint, motor or coordinate."""
+
+    n: int
+    m: int
+    feed: tuple[str, ...]  # of each motor: 'dc', 'pmsm', or '' without a limit of voltage
+    steady: tuple[int, ...] = ()  # motors whose voltage without inductance is bounded at nodes
+    inductive: tuple[int, ...] = ()  # motors whose mean voltage between nodes is bounded
+    effort: tuple[int, ...] = ()  # joints with a limit of torque
+    motor_speed: tuple[int, ...] = ()  # motors whose speed no single joint bounds
+    quantities: int = 0
+    tool_speed: bool = False
+    tool_acceleration: bool = False
+    coordinates: tuple[int, ...] = ()  # of the tool point that are bounded
+    keep_out: tuple[tuple[int, ...], ...] = ()  # half-spaces of each region, coded 2 * axis + (1: above)
+    speed: tuple[int, ...] = ()  # joints with a limit of speed
+    jerk: tuple[int, ...] = ()
+    heated: tuple[int, ...] = ()  # motors whose winding temperature is a variable
+    bus: bool = False
+    frame: str | None = None
+
+    @property
+    def name(self) -> str:
+        """All of it in one word, for the key of compiled code; a frame counts by its place in the tree."""
+        parts = asdict(self)
+        parts["frame"] = self.frame is not None
+        return json.dumps(parts)
+
+    @property
+    def width(self) -> int:
+        """Variables of a node: q, qd, qdd, currents."""
+        return 3 * self.n + self.m
+
+
+Rise = dict[int, Scalar]  # of windings over their surroundings [K], by motor
+
+
+class Node:
+    """The variables of one node, scaled, and the quantities they stand for."""
+
+    def __init__(self, d: Derivation, form: Form, tag: str) -> None:
+        n, m = form.n, form.m
+        self.z = d.inputs(f"z{tag}", form.width)
+        self.q = scaled(d, "oZsq", self.z[:n])
+        self.v = scaled(d, "oZsv", self.z[n : 2 * n])
+        self.a = scaled(d, "oZsa", self.z[2 * n : 3 * n])
+        self.i = scaled(d, "oZsi", self.z[3 * n : 3 * n + m])
+
+
+def scaled(d: Derivation, name: str, z: Sequence[Expr]) -> list[Expr]:
+    """Physical values of scaled variables."""
+    return [d.graph.lift(d.number(f"{name}{k}") * x) for k, x in enumerate(z)]
+
+
+def numbers_of(d: Derivation, name: str, count: int) -> list[Scalar]:
+    """A vector of parameters."""
+    return [d.number(f"{name}{k}") for k in range(count)]
+
+
+def node_function(d: Derivation, form: Form) -> BlockFunction:
+    """Dynamics and all limits of a single instant."""
+    node = Node(d, form, "")
+    hot, rise = rises(d, form)
+    lead = d.inputs("lead", 1)[0]
+    chain = d.chain(d.expand(node.q, offset=True))
+    tau = joint_torques(d, chain, node)
+    needed = motor_torques(d, form, node, tau, lead)
+    rows: list[Any] = [
+        node.z[3 * form.n + j] - needed[j] / (d.number(f"oK{j}") * d.number(f"oZsi{j}"))
+        for j in range(form.m)
+    ]
+    rows += [tau[j] / d.number(f"oTau{j}") for j in form.effort]
+    rows += [combined(d, f"oN{j}_", node.v) / d.number(f"oWm{j}") for j in form.motor_speed]
+    rows += [combined(d, f"oA{k}_", node.q) for k in range(form.quantities)]
+    rows += [voltage_row(d, form, node.v, node.i, rise, j, None) for j in form.steady]
+    if form.bus:
+        rows.append(bus_power(d, form, node.v, node.i, rise) / d.number("oP"))
+    if form.frame is not None:
+        rows += tool_rows(d, form, node, chain)
+    return BlockFunction(d, [*node.z, *hot], [lead], 0.0, rows)
+
+
+def rises(d: Derivation, form: Form) -> tuple[list[Expr], Rise]:
+    """Variables of the mean rises of heated windings, as parts of the largest, and the rises [K]."""
+    hot = d.inputs("hot", len(form.heated))
+    return hot, {j: d.number(f"oTh{j}") * z for j, z in zip(form.heated, hot, strict=True)}
+
+
+def combined(d: Derivation, name: str, x: Sequence[Scalar]) -> Scalar:
+    """A linear combination with the parameters name0, name1, ..."""
+    total: Scalar = 0.0
+    for k, value in enumerate(x):
+        total = total + d.number(f"{name}{k}") * value
+    return total
+
+
+def joint_torques(d: Derivation, chain: Any, node: Node) -> list[Scalar]:
+    """Inverse dynamics of arm and rotors."""
+    tau = torque(d, chain, node.v, node.a, spins=True)
+    for i in range(len(tau)):
+        for j in range(len(tau)):
+            tau[i] = tau[i] + d.number(f"Jr{i}_{j}") * node.a[j]
+    return tau
+
+
+def motor_torques(d: Derivation, form: Form, node: Node, tau: Sequence[Scalar], lead: Scalar) -> list[Scalar]:
+    r"""Air-gap torques (eq:motor-torque) with a smooth sign of the speed in friction and gear losses.
+
+    .. math:: \operatorname{sgn}\omega \approx \frac{\omega}{\sqrt{\omega^2 + \epsilon^2}}             (eq:smooth-sign)
+
+    A shaft at rest at the begin or end of a motion turns the next instant: ``lead`` [s] says how far away that is.
+    """
+    graph, out = d.graph, []
+    for j in range(form.m):
+        total: Scalar = 0.0
+        for k in range(form.n):
+            total = total + d.number(f"oM{k}_{j}") * tau[k]
+        w, wd = combined(d, f"oN{j}_", node.v), combined(d, f"oN{j}_", node.a)
+        viscous, coulomb, loss = (d.number(f"{name}{j}") for name in ("oFv", "oFc", "oLoss"))
+        dry = any(type(x) is Expr or x != 0.0 for x in (coulomb, loss))
+        way: Scalar = 0.0
+        if dry:
+            turning = w + lead * wd
+            eps = d.number(f"oEps{j}")
+            way = turning / graph.sqrt(graph.lift(turning * turning + eps * eps))  # eq:smooth-sign
+        if type(loss) is Expr or loss != 0.0:
+            own = d.number(f"oJm{j}") * wd
+            passed, soft = total - own, d.number(f"oSoft{j}")
+            size = graph.sqrt(graph.lift(passed * passed + soft * soft))
+            total = own + d.number(f"oGain{j}") * passed + way * loss * size  # eq:gear-efficiency
+        out.append(total + viscous * w + coulomb * way)
+    return out
+
+
+def tool_rows(d: Derivation, form: Form, node: Node, chain: Any) -> list[Any]:
+    """Speed, acceleration and place of the tool point."""
+    assert form.frame is not None
+    graph, poses = d.graph, body_poses(chain)
+    p = [graph.lift(x) for x in frame_pose(d, poses, form.frame).p]
+    rows: list[Any] = []
+    if form.tool_speed or form.tool_acceleration:
+        J = frame_jacobian(d, chain, poses, form.frame)[:3]
+        speed = [graph.lift(sum((c * v for c, v in zip(row, node.v, strict=True)), 0.0)) for row in J]
+        if form.tool_speed:
+            rows.append(sum((x * x for x in speed), 0.0) / (d.number("oVt") * d.number("oVt")))
+        if form.tool_acceleration:
+            n = form.n
+            seeds: dict[int, Any] = {}
+            for k in range(n):
+                seeds[node.z[k].id] = node.v[k] / d.number(f"oZsq{k}")
+                seeds[node.z[n + k].id] = node.a[k] / d.number(f"oZsv{k}")
+            rate = graph.derivative(speed, seeds)
+            rows.append(sum((x * x for x in rate), 0.0) / (d.number("oAt") * d.number("oAt")))
+    rows += [p[axis] for axis in form.coordinates]
+    for k, region in enumerate(form.keep_out):
+        rows.append(outside(d, [side(d, p, code, f"oB{k}_{j}") for j, code in enumerate(region)]))
+    return rows
+
+
+def side(d: Derivation, p: Sequence[Expr], code: int, name: str) -> Scalar:
+    """How far the tool point is beyond a face of a region [m]; positive outside."""
+    axis, above = divmod(code, 2)
+    return p[axis] - d.number(name) if above else d.number(name) - p[axis]
+
+
+def outside(d: Derivation, sides: Sequence[Scalar]) -> Scalar:
+    r"""How far a point is outside of a region, the largest of its sides, smooth and never too large.
+
+    .. math:: \max(x, y) \ge \tfrac12 \bigl(x + y + \sqrt{(x - y)^2 + \epsilon^2} - \epsilon\bigr)      (eq:keep-out)
+    """
+    graph, eps = d.graph, d.number("oRound")
+    most = sides[0]
+    for x in sides[1:]:
+        gap = most - x
+        most = 0.5 * (most + x + graph.sqrt(graph.lift(gap * gap + eps * eps)) - eps)  # eq:keep-out
+    return most
+
+
+def link_function(d: Derivation, form: Form) -> BlockFunction:
+    """What ties two nodes together: motion, voltages, heat; and the cost of the time between them."""
+    one, two = Node(d, form, "a"), Node(d, form, "b")
+    z_time = d.inputs("T", 1)[0]
+    hot, rise = rises(d, form)
+    share = d.inputs("share", 1)[0]
+    T = d.graph.lift(d.number("oZT") * z_time)
+    h = T * share
+    rows: list[Any] = motion_defects(d, form, one, two, h, share)
+    rows += [(one.v[j] + 0.5 * h * one.a[j]) / d.number(f"oV{j}") for j in form.speed]
+    control = [v + 0.5 * h * a for v, a in zip(one.v, one.a, strict=True)]
+    rows += [combined(d, f"oN{j}_", control) / d.number(f"oWm{j}") for j in form.motor_speed]
+    rows += [(two.a[j] - one.a[j]) / (h * d.number(f"oJ{j}")) for j in form.jerk]
+    middle = middle_speeds(form, one, two, h), [0.5 * (x + y) for x, y in zip(one.i, two.i, strict=True)]
+    for j in form.inductive:
+        rows.append(voltage_row(d, form, *middle, rise, j, (two.i[j] - one.i[j]) / h))
+    square = z_time * z_time
+    cost = d.number("oWt") * z_time * share + d.number("oWr") * share * square * square * squares(
+        d, form, one, two
+    )
+    cost = cost + energy_cost(d, form, one, two, h, rise)
+    return BlockFunction(d, [*one.z, *two.z, z_time, *hot], [share], cost, rows)
+
+
+def motion_defects(d: Derivation, form: Form, one: Node, two: Node, h: Any, share: Any) -> list[Any]:
+    """eq:spline-defect, as parts of a usual step."""
+    speed, place = [], []
+    step = d.number("oZT") * share
+    for k in range(form.n):
+        change = two.v[k] - one.v[k] - 0.5 * h * (one.a[k] + two.a[k])
+        speed.append(change / (step * d.number(f"oZsa{k}")))
+        travel = two.q[k] - one.q[k] - h * (one.v[k] + h * (2.0 * one.a[k] + two.a[k]) / 6.0)
+        place.append(travel / (step * d.number(f"oZsv{k}")))
+    return place + speed
+
+
+def resistance(d: Derivation, j: int, rise: Rise) -> Scalar:
+    """Of winding and bridge [ohm] (eq:resistance-drift); as stated where the temperature is no variable."""
+    R = d.number(f"oR{j}")
+    if j in rise:
+        R = R * (1.0 + d.number(f"oAl{j}") * rise[j])
+    return R + d.number(f"oRb{j}")
+
+
+def middle_speeds(form: Form, one: Node, two: Node, h: Any) -> list[Any]:
+    """Speeds of the joints half-way between two nodes."""
+    return [0.5 * (one.v[k] + two.v[k]) + h * (one.a[k] - two.a[k]) / 8.0 for k in range(form.n)]
+
+
+def voltage_row(
+    d: Derivation, form: Form, v: Sequence[Any], i: Sequence[Any], rise: Rise, j: int, slope: Any
+) -> Any:
+    """A DC motor's voltage, a synchronous motor's squared amplitude, as parts of what the bridge has.
+
+    ``slope`` [A/s] of the current, None where its inductance is not counted (eq:dc-motor, eq:pmsm).
+    """
+    w, U = combined(d, f"oN{j}_", v), d.number(f"oU{j}")
+    u = resistance(d, j, rise) * i[j] + d.number(f"oKb{j}") * w
+    if slope is not None:
+        u = u + d.number(f"oL{j}") * slope
+    if form.feed[j] == "dc":
+        return u / U
+    across = d.number(f"oX{j}") * w * i[j]
+    return (u * u + across * across) / (U * U)
+
+
+def bus_power(d: Derivation, form: Form, v: Sequence[Any], i: Sequence[Any], rise: Rise) -> Any:
+    """Power that all motors take from the intermediate circuit [W]: copper loss and mechanical power."""
+    total: Scalar = 0.0
+    for j in range(form.m):
+        w = combined(d, f"oN{j}_", v)
+        loss = d.number(f"oPh{j}") * resistance(d, j, rise) * i[j] * i[j]
+        total = total + loss + d.number(f"oK{j}") * w * i[j]
+    return total
+
+
+def square_mean(x: Any, y: Any) -> Any:
+    """Mean of the square of a straight line from x to y."""
+    return (x * x + x * y + y * y) / 3.0
+
+
+def squares(d: Derivation, form: Form, one: Node, two: Node) -> Any:
+    """Mean of all squared accelerations as parts of their scales: what decides where time alone does not."""
+    total = d.graph.zero
+    for k in range(2 * form.n, 3 * form.n):
+        total = total + square_mean(one.z[k], two.z[k])
+    return total / float(form.n)
+
+
+def energy_cost(d: Derivation, form: Form, one: Node, two: Node, h: Any, rise: Rise) -> Any:
+    r"""Weighted copper loss and mechanical work of the motors between two nodes.
+
+    .. math:: E = \int \sum_j c_j R_j i_j^2 + K_j i_j \omega_j \, dt                          (eq:electrical-energy)
+
+    The current is a straight line and the speed a parabola, so Simpson's rule is exact.
+    """
+    copper, work = d.number("oWc"), d.number("oWw")
+    total: Scalar = 0.0
+    for j in range(form.m):
+        R = resistance(d, j, rise)
+        total = total + copper * d.number(f"oPh{j}") * R * square_mean(one.i[j], two.i[j])
+        w = [combined(d, f"oN{j}_", end.v) for end in (one, two)]
+        middle = combined(d, f"oN{j}_", middle_speeds(form, one, two, h))
+        product = one.i[j] * w[0] + 2.0 * (one.i[j] + two.i[j]) * middle + two.i[j] * w[1]
+        total = total + work * d.number(f"oK{j}") * product / 6.0
+    return h * total  # eq:electrical-energy
+
+
+def heat_function(d: Derivation, form: Form) -> BlockFunction:
+    r"""What a repeated motion heats the windings with between two nodes, less what they give away; adds up to zero.
+
+    .. math:: \int_0^{T_c} \frac{\vartheta}{R_{wh} + R_{ha}} - c R (1 + \alpha \vartheta)\, i^2 dt = 0   (eq:cycle-heat)
+
+    The mean rise over the surroundings follows from the mean loss, whatever the heat capacities are. The rows are
+    parts of what leaves at the largest rise.
+    """
+    count = len(form.heated)
+    one, two, hot = (d.inputs(name, count) for name in ("ia", "ib", "hot"))
+    z_time, share = d.inputs("T", 1)[0], d.inputs("share", 1)[0]
+    rows = []
+    for k, j in enumerate(form.heated):
+        scale = d.number(f"oZsi{j}")
+        square = scale * scale * square_mean(one[k], two[k])
+        rows.append(z_time * share * (hot[k] - copper_share(d, j, hot[k], square)))  # eq:cycle-heat
+    return BlockFunction(d, [*one, *two, z_time, *hot], [share], 0.0, rows)
+
+
+def copper_share(d: Derivation, j: int, hot: Scalar, square: Any) -> Any:
+    """Copper loss of a motor with the mean squared current ``square``, as part of what leaves at the largest rise."""
+    rise = d.number(f"oTh{j}")
+    loss = d.number(f"oPh{j}") * d.number(f"oR{j}") * (1.0 + d.number(f"oAl{j}") * rise * hot) * square
+    return loss * d.number(f"oRth{j}") / rise
+
+
+def rest_heat_function(d: Derivation, form: Form) -> BlockFunction:
+    """The same over the rest of a cycle at the goal, where the current that holds the arm heats on."""
+    count = len(form.heated)
+    last, hot = (d.inputs(name, count) for name in ("iN", "hot"))
+    part = d.number("oRest") / d.number("oZT")
+    rows = []
+    for k, j in enumerate(form.heated):
+        scale = d.number(f"oZsi{j}")
+        rows.append(part * (hot[k] - copper_share(d, j, hot[k], scale * scale * last[k] * last[k])))
+    return BlockFunction(d, [*last, *hot], [], 0.0, rows)

@@ -1,0 +1,320 @@
+r"""From the variables and multipliers of a solved program to a motion, its limits and what they cost.
+
+By the envelope theorem the objective falls with a limit b of a row g(x) <= b as
+
+.. math:: \frac{dJ^*}{db} = -\lambda                                                          (eq:multiplier)
+
+so a multiplier says what one more volt, ampere, newton metre or kelvin would buy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from servotwin.mechanism.model import Array
+from servotwin.motion.limits import MotionLimits
+from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.heat import winding_temperatures
+from servotwin.motion.optimal.ipopt import Solution
+from servotwin.motion.optimal.result import LimitUse, OptimalMotion, SplineSegment
+from servotwin.motion.optimal.task import Task
+from servotwin.motion.optimal.transcription import SMOOTH, Program
+from servotwin.robot.robot import Robot
+
+AT_LIMIT = 0.999  # share of a limit from which it counts as active
+FINE = 8  # samples between two nodes
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The physical variables of a solved program."""
+
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    i: Array
+    rise: dict[int, float]
+
+
+def motion_of(program: Program, x: Array) -> Motion:
+    """Variables in SI."""
+    form = program.form
+    z = program.nodes(x) * program.scales()
+    n, m = form.n, form.m
+    T = float(x[program.T_index]) * program.table["oZT"]
+    hot = x[program.T_index + 1 :]
+    rise = {j: float(h) * program.table[f"oTh{j}"] for j, h in zip(form.heated, hot, strict=True)}
+    return Motion(
+        program.mesh * T, z[:, :n], z[:, n : 2 * n], z[:, 2 * n : 3 * n], z[:, 3 * n : 3 * n + m], rise
+    )
+
+
+def node_voltages(drives: DriveModel, motion: Motion) -> Array:
+    """Voltages (N + 1, m) [V] at the nodes, with the slope of the current about each; of three phases the amplitude."""
+    slope = np.gradient(motion.i, motion.t, axis=0)
+    R = drives.R.copy()
+    for j, rise in motion.rise.items():
+        R[j] *= 1.0 + drives.alpha[j] * rise
+    w = motion.v @ drives.N.T
+    along = (R + drives.R_bridge) * motion.i + drives.K_b * w + drives.L * slope
+    amplitude = np.hypot(along, drives.reactance * w * motion.i)
+    return np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along)
+
+
+def smooth_currents(
+    robot: Robot, drives: DriveModel, program: Program, q: Array, v: Array, a: Array
+) -> Array:
+    """Currents (k, m) that a motion needs, with the smooth friction of the program (eq:smooth-sign)."""
+    w, wd = v @ drives.N.T, a @ drives.N.T
+    top = np.abs(drives.N) @ np.array([program.table[f"oZsv{k}"] for k in range(robot.n)])
+    way = w / np.sqrt(w**2 + (SMOOTH * top) ** 2)
+    tau = robot.rne(q, v, a, drives=True) @ drives.N_inverse
+    passed, eta = tau - drives.J_m * wd, drives.efficiency
+    soft = np.array([program.table[f"oSoft{k}"] for k in range(drives.m)])
+    size = np.sqrt(passed**2 + soft**2)
+    lossy = drives.J_m * wd + 0.5 * (1.0 / eta + eta) * passed + way * 0.5 * (1.0 / eta - eta) * size
+    tau = np.where(eta < 1.0, lossy, tau)
+    return np.asarray((tau + drives.viscous * w + drives.coulomb * way) / drives.K)
+
+
+def model_error(robot: Robot, drives: DriveModel, program: Program, motion: Motion) -> float:
+    """Largest difference of currents between nodes from what the motion there needs, as part of their scales."""
+    part = (np.arange(FINE) + 0.5) / FINE
+    at = (motion.t[:-1, None] + np.diff(motion.t)[:, None] * part).ravel()
+    q, v, a = SplineSegment(motion.t, motion.q, motion.v, motion.a).sample(at)
+    needed = smooth_currents(robot, drives, program, q, v, a)
+    given = np.stack([np.interp(at, motion.t, column) for column in motion.i.T], axis=1)
+    scale = np.array([program.table[f"oZsi{k}"] for k in range(drives.m)])
+    return float((np.abs(needed - given) / scale).max())
+
+
+def read_answer(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, program: Program, solution: Solution
+) -> dict[str, object]:
+    """The fields of ``OptimalMotion`` that follow from the variables."""
+    motion = motion_of(program, solution.x)
+    w = motion.v @ drives.N.T
+    u = node_voltages(drives, motion)
+    R = np.array([drives.R[j] * (1.0 + drives.alpha[j] * motion.rise.get(j, 0.0)) for j in range(drives.m)])
+    square = (motion.i[1:] ** 2 + motion.i[1:] * motion.i[:-1] + motion.i[:-1] ** 2) / 3.0
+    dt = np.diff(motion.t)[:, None]
+    copper = float((drives.phases * (R + drives.R_bridge) * square * dt).sum()) if drives.electric else 0.0
+    along = (R + drives.R_bridge) * motion.i**2 * drives.phases + drives.K * motion.i * w
+    return {
+        "t": motion.t,
+        "q": motion.q,
+        "qd": motion.v,
+        "qdd": motion.a,
+        "torque": robot.rne(motion.q, motion.v, motion.a, drives=True),
+        "motor_speed": w,
+        "current": motion.i,
+        "voltage": u,
+        "winding": winding_temperatures(drives, motion.t, motion.i, task.rest),
+        "bus_power": along.sum(axis=1),
+        "copper_loss": copper,
+        "mechanical_work": _work(drives, motion),
+        "limits": _uses(robot, drives, limits, task, program, solution, motion),
+        "active": _active(program, solution, robot, drives, motion),
+        "model_error": model_error(robot, drives, program, motion),
+        "tool": robot.fkine(motion.q)[:, :3, 3],
+    }
+
+
+def _work(drives: DriveModel, motion: Motion) -> float:
+    """Mechanical work of the motors [J], by Simpson's rule as in eq:electrical-energy."""
+    h = np.diff(motion.t)[:, None]
+    w, wd = motion.v @ drives.N.T, motion.a @ drives.N.T
+    middle = 0.5 * (w[1:] + w[:-1]) + h * (wd[:-1] - wd[1:]) / 8.0
+    product = motion.i[:-1] * w[:-1] + 2.0 * (motion.i[:-1] + motion.i[1:]) * middle + motion.i[1:] * w[1:]
+    return float((drives.K * product * h / 6.0).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """One limit of all instants: name, owner, value, unit, shares used (N + 1,), gain per unit (scaled objective)."""
+
+    what: str
+    who: str
+    value: float
+    unit: str
+    share: Array
+    gain: float
+
+
+def _uses(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    task: Task,
+    program: Program,
+    solution: Solution,
+    motion: Motion,
+) -> tuple[LimitUse, ...]:
+    scale = program.objective_scale
+    dt = np.diff(motion.t)
+    out = []
+    for limit in limit_list(robot, drives, program, solution, motion):
+        at = limit.share >= AT_LIMIT
+        time = (
+            float((0.5 * (at[1:].astype(float) + at[:-1]) * dt).sum())
+            if at.size == motion.t.size
+            else float(at.all()) * motion.t[-1]
+        )
+        gain = limit.gain * scale
+        out.append(
+            LimitUse(
+                limit.what,
+                limit.who,
+                limit.value,
+                limit.unit,
+                float(limit.share.max()),
+                time / motion.t[-1],
+                gain,
+            )
+        )
+    return tuple(out)
+
+
+def _active(
+    program: Program, solution: Solution, robot: Robot, drives: DriveModel, motion: Motion
+) -> tuple[tuple[str, ...], ...]:
+    """For every node the limits that it is at."""
+    names: list[list[str]] = [[] for _ in motion.t]
+    for limit in limit_list(robot, drives, program, solution, motion):
+        if limit.share.size == motion.t.size:
+            for k in np.flatnonzero(limit.share >= AT_LIMIT):
+                names[k].append(f"{limit.what} {limit.who}")
+        elif limit.share.max() >= AT_LIMIT:
+            for entry in names:
+                entry.append(f"{limit.what} {limit.who}")
+    return tuple(tuple(entry) for entry in names)
+
+
+def limit_list(
+    robot: Robot, drives: DriveModel, program: Program, solution: Solution, motion: Motion
+) -> list[Limit]:
+    """All limits that count, in the order of motors, joints, tool and supply."""
+    n, table = program.form.n, program.table
+    free = program.low < program.high  # what is given has no price
+    bound = program.nodes(np.where(free, solution.mult_low + solution.mult_high, 0.0)).sum(axis=0)
+    top = program.nodes(program.high).max(axis=0)
+    out: list[Limit] = []
+    for j, name in enumerate(drives.names):
+        value = float(top[3 * n + j]) * table[f"oZsi{j}"]
+        if math.isfinite(value):
+            what, unit = ("current", "A") if drives.electric else ("torque", "N m")
+            share = np.abs(motion.i[:, j]) / value
+            out.append(Limit(what, name, value, unit, share, float(bound[3 * n + j]) / table[f"oZsi{j}"]))
+    out += _voltages(drives, program, solution, motion)
+    out += _temperatures(drives, program, solution)
+    for k, name in enumerate(robot.joint_names):
+        out += _joint_limits(robot, program, solution, motion, k, name, bound, top)
+    out += _row_limits(robot, drives, program, solution)
+    return out
+
+
+def _joint_limits(
+    robot: Robot,
+    program: Program,
+    solution: Solution,
+    motion: Motion,
+    k: int,
+    name: str,
+    bound: Array,
+    top: Array,
+) -> list[Limit]:
+    """Speed, acceleration and range of a joint."""
+    n, table, unit = program.form.n, program.table, robot.joint_units[k]
+    out = []
+    value = float(top[n + k]) * table[f"oZsv{k}"]
+    if math.isfinite(value):
+        gain = float(bound[n + k]) / table[f"oZsv{k}"]
+        if "speed between" in program.rows and name in program.rows["speed between"][3]:
+            column = program.rows["speed between"][3].index(name)
+            rows = program.row_values("speed between", solution.mult_g)[:, column]
+            gain += float(np.abs(rows).sum()) / value
+        out.append(Limit("speed", name, value, f"{unit}/s", np.abs(motion.v[:, k]) / value, gain))
+    value = float(top[2 * n + k]) * table[f"oZsa{k}"]
+    if math.isfinite(value):
+        gain = float(bound[2 * n + k]) / table[f"oZsa{k}"]
+        out.append(Limit("acceleration", name, value, f"{unit}/s2", np.abs(motion.a[:, k]) / value, gain))
+    low, high = robot.limits.q_min[k], robot.limits.q_max[k]
+    if math.isfinite(low) and math.isfinite(high):
+        middle, half = 0.5 * (low + high), 0.5 * (high - low)
+        share = np.abs(motion.q[:, k] - middle) / max(half, 1e-12)
+        share[[0, -1]] = np.minimum(share[[0, -1]], 0.99)  # the ends are given
+        out.append(Limit("range", name, half, unit, share, float(bound[k]) / table[f"oZsq{k}"]))
+    return out
+
+
+def _voltages(drives: DriveModel, program: Program, solution: Solution, motion: Motion) -> list[Limit]:
+    """Of each motor the larger of what it needs at nodes and between them; both kinds of rows add up in the gain."""
+    groups = [name for name in ("voltage", "voltage between") if name in program.rows]
+    out = []
+    for j, name in enumerate(drives.names):
+        mine = [
+            (group, program.rows[group][3].index(name)) for group in groups if name in program.rows[group][3]
+        ]
+        if not mine:
+            continue
+        U, squared = program.table[f"oU{j}"], program.form.feed[j] == "pmsm"
+        used = np.zeros(program.mesh.size)
+        for group, k in mine:
+            values = np.abs(program.row_values(group, solution.g)[:, k])
+            used[: values.size] = np.maximum(used[: values.size], values)
+        cost = sum(float(np.abs(program.row_values(group, solution.mult_g)[:, k]).sum()) for group, k in mine)
+        share = np.sqrt(used) if squared else used
+        out.append(Limit("voltage", name, U, "V", share, cost / U * (2.0 if squared else 1.0)))
+    return out
+
+
+def _temperatures(drives: DriveModel, program: Program, solution: Solution) -> list[Limit]:
+    at = program.T_index + 1
+    out = []
+    for k, j in enumerate(program.form.heated):
+        share = np.array([solution.x[at + k] / program.high[at + k]])
+        gain = float(solution.mult_high[at + k]) / drives.rise[j]
+        value = float(drives.ambient[j] + drives.rise[j])
+        out.append(Limit("temperature", drives.names[j], value, "degC", share, gain))
+    return out
+
+
+def _row_limits(robot: Robot, drives: DriveModel, program: Program, solution: Solution) -> list[Limit]:
+    """Limits that are rows of their own: value, unit, and whether the row is a square."""
+    table, out = program.table, []
+    units = dict(zip(robot.joint_names, robot.joint_units, strict=True))
+    for what, (_, _, _, owners) in program.rows.items():
+        if what not in ("torque", "motor speed", "jerk", "tool speed", "tool acceleration", "bus power"):
+            continue
+        values = np.abs(program.row_values(what, solution.g))
+        cost = np.abs(program.row_values(what, solution.mult_g)).sum(axis=0)
+        if what == "motor speed":
+            cost = cost + np.abs(program.row_values("motor speed between", solution.mult_g)).sum(axis=0)
+        for column, who in enumerate(owners):
+            value, unit, squared = _row_unit(what, who, robot, drives, table, units)
+            used = np.sqrt(values[:, column]) if squared else values[:, column]
+            share = used if used.size == program.mesh.size else np.append(used, used[-1])
+            gain = float(cost[column]) / value * (2.0 if squared else 1.0)
+            out.append(Limit(what, who, value, unit, share, gain))
+    return out
+
+
+def _row_unit(
+    what: str, who: str, robot: Robot, drives: DriveModel, table: dict[str, float], units: dict[str, str]
+) -> tuple[float, str, bool]:
+    if what == "torque":
+        return table[f"oTau{robot.joint_names.index(who)}"], "N" if units[who] == "m" else "N m", False
+    if what == "motor speed":
+        return table[f"oWm{drives.names.index(who)}"], "rad/s", False
+    if what == "jerk":
+        return table[f"oJ{robot.joint_names.index(who)}"], f"{units[who]}/s3", False
+    if what == "bus power":
+        return table["oP"], "W", False
+    return (table["oVt"], "m/s", True) if what == "tool speed" else (table["oAt"], "m/s2", True)
+
+
+__all__ = ["LimitUse", "OptimalMotion", "motion_of", "read_answer"]

@@ -1,0 +1,171 @@
+"""The answer: the motion with its torques, currents, voltages and temperatures, and what limits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from servotwin.mechanism.model import Array
+from servotwin.motion.trajectory import Segment, Trajectory, joined
+
+
+@dataclass(frozen=True, eq=False)
+class SplineSegment:
+    """Accelerations that are straight lines between nodes: t (N + 1,) [s], q, qd, qdd (N + 1, n)."""
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    kind: str = "optimal"
+
+    @property
+    def duration(self) -> float:
+        """[s]"""
+        return float(self.t[-1])
+
+    def sample(self, t: Array) -> tuple[Array, Array, Array]:
+        """Position, velocity and acceleration (k, n) at the times t (k,) [s] of the segment (eq:spline-defect)."""
+        clock = np.clip(np.asarray(t, dtype=np.float64), 0.0, self.t[-1])
+        k = np.clip(np.searchsorted(self.t, clock, side="right") - 1, 0, self.t.size - 2)
+        h = (self.t[k + 1] - self.t[k])[:, None]
+        d = (clock - self.t[k])[:, None]
+        jerk = (self.qdd[k + 1] - self.qdd[k]) / h
+        a, v = self.qdd[k], self.qd[k]
+        return (
+            self.q[k] + d * (v + d * (a / 2.0 + d * jerk / 6.0)),
+            v + d * (a + d * jerk / 2.0),
+            a + d * jerk,
+        )
+
+
+@dataclass(frozen=True)
+class LimitUse:
+    """One limit and the motion: ``value`` in ``unit``, ``peak`` share of it, ``active`` share of the time at it.
+
+    ``gain``: by how much the objective falls if the limit is raised by one unit [s or J per unit].
+    """
+
+    what: str
+    who: str
+    value: float
+    unit: str
+    peak: float
+    active: float
+    gain: float
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalMotion:
+    """An optimal motion at its nodes: t (N + 1,), joints (N + 1, n), motors (N + 1, m), all in SI.
+
+    ``voltage``: of a DC motor, amplitude of a phase of a synchronous one; ``winding``: temperatures [degC] over the
+    repeated motion, NaN where nothing is known of them. ``active``: for every node the limits that hold it there.
+    ``model_error``: largest difference between the currents between nodes and those that the motion there needs, as
+    part of their limits.
+    """
+
+    robot: str
+    objective: str
+    objective_value: float
+    objective_unit: str
+    joint_names: tuple[str, ...]
+    joint_units: tuple[str, ...]
+    motor_names: tuple[str, ...]
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    torque: Array
+    motor_speed: Array
+    current: Array
+    voltage: Array
+    winding: Array
+    bus_power: Array
+    copper_loss: float
+    mechanical_work: float
+    limits: tuple[LimitUse, ...]
+    active: tuple[tuple[str, ...], ...]
+    model_error: float
+    iterations: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+    electric: bool = True
+    baseline: float | None = None  # [s], the best S-curve under the same limits
+    tool: Array = field(default_factory=lambda: np.zeros((0, 3)))  # (N + 1, 3) [m] of the tool point
+    path_segment: Segment | None = None  # of a motion along a given path
+
+    @property
+    def duration(self) -> float:
+        """[s]"""
+        return float(self.t[-1])
+
+    @property
+    def energy(self) -> float:
+        """Copper loss and mechanical work of the motors [J]."""
+        return self.copper_loss + self.mechanical_work
+
+    @cached_property
+    def segment(self) -> Segment:
+        """The motion as a segment of a trajectory."""
+        return self.path_segment or SplineSegment(self.t, self.q, self.qd, self.qdd)
+
+    def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """Position, velocity, acceleration (k, n) at the times t (k,) [s]."""
+        return self.segment.sample(np.atleast_1d(np.asarray(t, dtype=np.float64)))
+
+    def trajectory(self) -> Trajectory:
+        """The motion as the planner's trajectories are, to be played or simulated."""
+        return joined([self.segment], [0], (1.0,))
+
+    def gains(self) -> dict[tuple[str, str], float]:
+        """What one more unit of a limit buys [s or J per unit], by (what, who)."""
+        return {(use.what, use.who): use.gain for use in self.limits}
+
+    def summary(self) -> dict[str, Any]:
+        """Plain numbers and texts, as the command line prints them."""
+        return {
+            "robot": self.robot,
+            "objective": self.objective,
+            "objective_value": self.objective_value,
+            "objective_unit": self.objective_unit,
+            "duration_s": self.duration,
+            "copper_loss_J": self.copper_loss,
+            "mechanical_work_J": self.mechanical_work,
+            "s_curve_s": self.baseline,
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+            "model_error": self.model_error,
+            "notes": list(self.notes),
+            "limits": [
+                {
+                    "what": use.what, "who": use.who, "value": use.value, "unit": use.unit,
+                    "peak": use.peak, "active": use.active, "gain": use.gain,
+                }
+                for use in self.limits
+            ],
+        }  # fmt: skip
+
+    def signals(self) -> dict[str, list[Any]]:
+        """Columns of a table, by name with unit."""
+        out: dict[str, list[Any]] = {"t [s]": self.t.tolist()}
+        for k, (name, unit) in enumerate(zip(self.joint_names, self.joint_units, strict=True)):
+            force = "N" if unit == "m" else "N m"
+            for what, values, of in (
+                ("q", self.q, unit),
+                ("qd", self.qd, f"{unit}/s"),
+                ("qdd", self.qdd, f"{unit}/s2"),
+                ("tau", self.torque, force),
+            ):
+                out[f"{what} {name} [{of}]"] = values[:, k].tolist()
+        for k, name in enumerate(self.motor_names):
+            if self.electric:
+                out[f"i {name} [A]"] = self.current[:, k].tolist()
+                out[f"u {name} [V]"] = self.voltage[:, k].tolist()
+                out[f"T {name} [degC]"] = self.winding[:, k].tolist()
+        out["active"] = ["; ".join(names) for names in self.active]
+        return out

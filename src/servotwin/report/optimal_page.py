@@ -1,0 +1,194 @@
+"""The page of an optimal motion: what it takes, what limits it at every instant, and what more would buy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+
+from servotwin import __version__
+from servotwin.mechanism.model import Array
+from servotwin.motion.optimal.result import LimitUse, OptimalMotion
+from servotwin.report.files import write_json, write_page, write_parquet
+from servotwin.report.labels import joint_units
+from servotwin.report.page import Card, Cell, Figure, Page
+from servotwin.report.page_style import COLOURS, SOFT, axis, layout
+from servotwin.simulation.results.folder import OPTIMAL_FILES, replaced_folder
+
+NEAR = 0.995  # share of a limit that is worth a colour
+
+
+class OptimalFiles(NamedTuple):
+    """Where the parts of an optimal motion are."""
+
+    page: Path
+    summary: Path
+    signals: Path
+
+
+def write_optimal_report(
+    motion: OptimalMotion, folder: str | Path, *, overwrite: bool = False
+) -> OptimalFiles:
+    """Write ``optimal.html``, ``optimal.json`` and ``optimal.parquet``; ``overwrite``: as in ``write_result``."""
+    columns = {
+        name: np.asarray(values, dtype=float) for name, values in motion.signals().items() if name != "active"
+    }
+    known = {name: values for name, values in columns.items() if np.isfinite(values).all()}
+    with replaced_folder(folder, OPTIMAL_FILES, overwrite=overwrite) as place:
+        write_page(place / "optimal.html", optimal_page(motion))
+        write_json(
+            place / "optimal.json", motion.summary() | {"active": [list(names) for names in motion.active]}
+        )
+        write_parquet(place / "optimal.parquet", known)
+    where = Path(folder)
+    return OptimalFiles(where / "optimal.html", where / "optimal.json", where / "optimal.parquet")
+
+
+def optimal_page(motion: OptimalMotion) -> str:
+    """The page as HTML."""
+    page = Page(
+        f"{motion.robot}: motion of least {motion.objective}",
+        f"{len(motion.t) - 1} intervals, {motion.iterations} iterations, {motion.seconds:.2f} s of computing.",
+    )
+    _overview(page, motion)
+    for note in motion.notes:
+        page.note(note)
+    page.section(
+        "What limits it",
+        "Bars: when a limit is reached. The table says how much of the time that is, and what one more unit of it "
+        "would take off the objective (its Lagrange multiplier).",
+    )
+    page.figures([Figure(limit_bars(motion), "Limits over time")])
+    _limits(page, motion)
+    page.section("Motion", "Positions, speeds and accelerations of the joints.")
+    page.figures(
+        [Figure(joint_figure(motion, kind), kind) for kind in ("position", "speed", "acceleration")],
+        columns=3,
+    )
+    if motion.electric:
+        page.section("Drives", "As parts of their limits: at 1 a drive gives all it has.")
+        figures = [Figure(share_figure(motion, what), what) for what in ("current", "voltage")]
+        if np.isfinite(motion.winding).any():
+            figures.append(Figure(winding_figure(motion), "winding temperature, repeated"))
+        page.figures(figures, columns=len(figures))
+    return page.html(
+        f"ServoTwin {__version__}. The numbers of this page are in optimal.json and optimal.parquet."
+    )
+
+
+def _overview(page: Page, motion: OptimalMotion) -> None:
+    cards = [Card("Duration", f"{motion.duration:.4f}", "s", "from rest to rest")]
+    if motion.baseline is not None:
+        less = 100.0 * (1.0 - motion.duration / motion.baseline)
+        cards.append(
+            Card("Best S-curve", f"{motion.baseline:.4f}", "s", f"the optimum is {less:.1f} % quicker", "")
+        )
+    if motion.electric:
+        cards.append(
+            Card("Copper loss", f"{motion.copper_loss:.4g}", "J", "heat in the windings and bridges")
+        )
+        cards.append(Card("Mechanical work", f"{motion.mechanical_work:.4g}", "J", "of the motors, net"))
+    best = max(motion.limits, key=lambda use: use.gain * use.value, default=None)
+    if best is not None and best.gain > 0.0:
+        remark = f"{best.gain:.3g} {motion.objective_unit} per {best.unit}: the limit that costs most"
+        cards.append(Card(f"Bottleneck: {best.what}", best.who, "", remark, "warn"))
+    page.cards(cards)
+
+
+def _limits(page: Page, motion: OptimalMotion) -> None:
+    unit = motion.objective_unit
+    columns = (
+        "limit",
+        "of",
+        "value",
+        "largest share",
+        "time at it",
+        f"one more unit saves [{unit}]",
+        f"1 % more saves [{unit}]",
+    )
+    rows: list[list[str | Cell]] = []
+    for use in sorted(motion.limits, key=lambda use: -use.gain * use.value):
+        mark = "warn" if use.peak >= NEAR else ""
+        percent = "" if use.what == "temperature" else f"{0.01 * use.gain * use.value:.3g}"
+        gains = [f"{use.gain:.3g}", percent] if use.active > 0.0 or use.peak >= NEAR else ["", ""]
+        share = Cell(f"{100.0 * use.peak:.1f} %", mark)
+        rows.append(
+            [use.what, use.who, f"{use.value:.4g} {use.unit}", share, f"{100.0 * use.active:.0f} %", *gains]
+        )
+    page.table(columns, rows, text_columns=2)
+
+
+def limit_bars(motion: OptimalMotion) -> go.Figure:
+    """For every limit that is reached, when it is."""
+    names = sorted({name for active in motion.active for name in active})
+    figure = go.Figure(layout=layout(max(120, 60 + 28 * len(names)), showlegend=False))
+    figure.update_layout(
+        xaxis=axis("time [s]", range=[0.0, motion.duration]),
+        yaxis=axis("", tickvals=list(range(len(names))), ticktext=names, range=[-0.6, len(names) - 0.4]),
+        margin={"l": 150},
+    )
+    half = np.concatenate([[motion.t[0]], 0.5 * (motion.t[1:] + motion.t[:-1]), [motion.t[-1]]])
+    for k, name in enumerate(names):
+        x: list[float | None] = []
+        for j, active in enumerate(motion.active):
+            if name in active:
+                x += [float(half[j]), float(half[j + 1]), None]
+        style = {"color": COLOURS[k % len(COLOURS)], "width": 12}
+        figure.add_trace(
+            go.Scatter(x=x, y=[k if v is not None else None for v in x], mode="lines", line=style, name=name)
+        )
+    return figure
+
+
+def _lines(title: str, motion: OptimalMotion, names: tuple[str, ...], values: Array, unit: str) -> go.Figure:
+    figure = go.Figure(
+        layout=layout(280, xaxis=axis("time [s]"), yaxis=axis(f"{title} [{unit}]" if unit else title))
+    )
+    for k, name in enumerate(names):
+        style = {"color": COLOURS[k % len(COLOURS)], "width": 2}
+        hover = f"%{{y:.4g}} {unit}"
+        figure.add_trace(
+            go.Scatter(x=motion.t, y=values[:, k], name=name, mode="lines", line=style, hovertemplate=hover)
+        )
+    return figure
+
+
+def joint_figure(motion: OptimalMotion, kind: str) -> go.Figure:
+    """Positions, speeds or accelerations of the joints as parts of their largest size, which the legend states."""
+    values = {"position": motion.q, "speed": motion.qd, "acceleration": motion.qdd}[kind]
+    per = {"position": "", "speed": "/s", "acceleration": "/s2"}[kind]
+    shown, names = np.empty_like(values), []
+    for k, (name, unit) in enumerate(zip(motion.joint_names, motion.joint_units, strict=True)):
+        of = joint_units(unit)
+        shown[:, k] = of.factor * values[:, k]
+        most = float(np.abs(shown[:, k]).max())
+        shown[:, k] /= max(most, 1e-300)
+        names.append(f"{name}: {most:.4g} {of.shown}{per}")
+    return _lines(f"{kind} / largest", motion, tuple(names), shown, "")
+
+
+def _values(motion: OptimalMotion, what: str) -> dict[str, LimitUse]:
+    return {use.who: use for use in motion.limits if use.what == what}
+
+
+def share_figure(motion: OptimalMotion, what: str) -> go.Figure:
+    """Currents or voltages as parts of their limits."""
+    signals: dict[str, Any] = {"current": motion.current, "voltage": motion.voltage}
+    uses = _values(motion, what)
+    names = tuple(name for name in motion.motor_names if name in uses)
+    columns = [signals[what][:, motion.motor_names.index(name)] / uses[name].value for name in names]
+    labels = tuple(f"{name}: {uses[name].value:.4g} {uses[name].unit}" for name in names)
+    shown = np.stack(columns, axis=1) if columns else np.zeros((motion.t.size, 0))
+    figure = _lines(f"{what} / limit", motion, labels, shown, "")
+    for edge in (-1.0, 1.0):
+        figure.add_hline(y=edge, line={"color": SOFT, "width": 1.2, "dash": "dash"})
+    return figure
+
+
+def winding_figure(motion: OptimalMotion) -> go.Figure:
+    """Temperatures of the windings over the repeated motion."""
+    known = [k for k in range(len(motion.motor_names)) if np.isfinite(motion.winding[:, k]).all()]
+    names = tuple(motion.motor_names[k] for k in known)
+    return _lines("winding", motion, names, motion.winding[:, known], "degC")

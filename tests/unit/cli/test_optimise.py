@@ -1,0 +1,93 @@
+"""``servotwin optimise``: numbers, files, refusals in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("casadi")
+
+from servotwin.cli.main import main
+from servotwin.cli.optimise import read_task
+from servotwin.errors import InputError
+
+GOAL = "70 deg, -60 deg, 100 mm, 90 deg"
+Capture = pytest.CaptureFixture[str]
+
+
+def test_optimum_is_printed_with_its_limits_and_the_s_curve(capsys: Capture) -> None:
+    assert main(["optimise", "gsis-scara", "--to", GOAL]) == 0
+    out = capsys.readouterr().out
+    assert "the best S-curve takes" in out
+    assert "one more unit saves" in out
+
+
+def test_report_summary_and_signals_are_written(tmp_path: Path, capsys: Capture) -> None:
+    import servotwin as st
+
+    folder = tmp_path / "out"
+    assert (
+        main(["optimise", "gsis-scara", "--to", GOAL, "--temperature", "--out", str(folder), "--json"]) == 0
+    )
+    printed = json.loads(capsys.readouterr().out)
+    summary = json.loads((folder / "optimal.json").read_text(encoding="utf-8"))
+    assert summary["duration_s"] == printed["duration_s"] > 0.1
+    assert len(summary["active"]) == 101
+    page = (folder / "optimal.html").read_text(encoding="utf-8")
+    assert "What limits it" in page
+    assert 'src="http' not in page
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.read_table(folder / "optimal.parquet")
+    q = [
+        table[f"q {name} [{unit}]"].to_pylist()[-1]
+        for name, unit in zip("ABZW", ("rad", "rad", "m", "rad"), strict=True)
+    ]
+    assert st.load_robot("gsis-scara").fkine(q)[0, 3] == pytest.approx(0.4151, abs=1e-3)
+
+
+def test_second_run_into_the_same_folder_needs_overwrite_only_for_foreign_files(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "optimal.json").write_text("mine", encoding="utf-8")
+    assert main(["optimise", "gsis-scara", "--to", GOAL, "--out", str(folder)]) == 2
+    assert (folder / "optimal.json").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        (["--duration", "0.1 s"], "too short; the quickest is"),
+        (["--objective", "fun"], "objective: "),
+        (["--keep-out", "nowhere"], "is not a region"),
+        (["--without", "gravity"], "no limit 'gravity'"),
+        (["--bus-power", "3 kg"], "--bus-power"),
+        (["--from", "170 deg, 0 deg, 0 mm, 0 deg"], "axis A would stand at 170 deg"),
+    ],
+)
+def test_refusal_is_one_line_and_exit_code_2(more: list[str], text: str, capsys: Capture) -> None:
+    assert main(["optimise", "gsis-scara", "--to", GOAL, *more]) == 2
+    error = capsys.readouterr().err
+    assert text in error
+    assert "Traceback" not in error
+
+
+def test_path_through_points_and_energy_mixture(capsys: Capture) -> None:
+    via = ["--via", "10 deg, 20 deg, 20 mm, 0 deg"]
+    assert main(["optimise", "gsis-scara", "--to", GOAL, *via, "--json"]) == 0
+    quick = json.loads(capsys.readouterr().out)
+    assert main(["optimise", "gsis-scara", "--to", GOAL, *via, "--energy-weight", "0.05 s/J", "--json"]) == 0
+    cheap = json.loads(capsys.readouterr().out)
+    assert cheap["duration_s"] > quick["duration_s"]
+    assert cheap["copper_loss_J"] < 0.7 * quick["copper_loss_J"]
+
+
+def test_region_reads_open_and_closed_intervals() -> None:
+    (region,) = read_task(keep_out=["x: 200 mm to 400 mm, z: to 100 mm"]).keep_out
+    assert region.x == (0.2, 0.4)
+    assert region.z == (None, 0.1)
+    with pytest.raises(InputError, match="--keep-out"):
+        read_task(keep_out=["x: 400 mm to"] * 1 + ["x"])

@@ -1,0 +1,288 @@
+"""Optimal motions of whole robots: limits kept, refusals, paths, multipliers by differences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("casadi")
+
+import servotwin as st
+from servotwin.description.load import read_description
+from servotwin.errors import InputError, UnsupportedError
+from servotwin.motion.errors import PathError
+from servotwin.motion.limits import limits_of
+from servotwin.motion.motor_limits import motor_limits_of
+from servotwin.motion.optimal import ipopt
+from servotwin.motion.optimal.drive_model import drive_model
+from servotwin.motion.optimal.guess import best_s_curve
+from servotwin.motion.optimal.optimise import optimise_motion
+from servotwin.motion.optimal.path_motion import optimal_along
+from servotwin.motion.optimal.task import Region, Task
+from servotwin.motion.time_optimal import path_through, time_optimal
+
+START, GOAL = np.radians([-60.0, 80.0, 0.0, 0.0]), np.array([1.2, -1.0, 0.1, 1.5])
+
+
+@pytest.fixture(scope="module")
+def scara() -> st.OptimalMotion:
+    return optimise_motion("gsis-scara", START, GOAL)
+
+
+def test_optimal_motion_between_nodes_stays_within_what_the_drives_have(scara):
+    """The envelope of the drives is another implementation: with its own friction, torques and voltages."""
+    robot, description = st.load_robot("gsis-scara"), read_description("gsis-scara", {})
+    motors = motor_limits_of(robot, description)
+    assert motors is not None
+    q, qd, qdd = scara.sample(np.linspace(0.0, scara.duration, 2001))
+    # the currents between nodes are straight lines, the torques are not: some parts in a thousand
+    assert motors.shares(q, qd, qdd).max() < 1.01
+    assert (np.abs(qd) / robot.limits.qd_max).max() < 1.0005
+    assert q[0] == pytest.approx(START)
+    assert q[-1] == pytest.approx(GOAL, abs=1e-6)
+    assert np.abs(qd[[0, -1]]).max() < 1e-9
+
+
+def test_optimal_motion_is_quicker_than_the_best_s_curve(scara):
+    robot, description = st.load_robot("gsis-scara"), read_description("gsis-scara", {})
+    limits, drives = limits_of(robot, description), drive_model(robot, description)
+    assert scara.duration < 0.95 * best_s_curve(robot, drives, limits, (START, GOAL), Task())
+
+
+def test_position_is_the_integral_of_speed_and_acceleration(scara):
+    t = np.linspace(0.0, scara.duration, 20001)
+    q, qd, qdd = scara.sample(t)
+    step = np.diff(t)[:, None]
+    assert np.cumsum(0.5 * (qd[1:] + qd[:-1]) * step, axis=0)[-1] == pytest.approx(q[-1] - q[0], abs=1e-6)
+    assert np.cumsum(0.5 * (qdd[1:] + qdd[:-1]) * step, axis=0)[-1] == pytest.approx(qd[-1] - qd[0], abs=2e-4)
+
+
+def test_multipliers_agree_with_differences(scara):
+    """What a per cent more of a limit buys, from solutions with a little more and a little less of it."""
+    for name, field, what in (
+        ("A", "axes.A.limits.speed", "speed"),
+        ("A", "axes.A.motor.current_limit", "current"),
+    ):
+        use = next(u for u in scara.limits if (u.what, u.who) == (what, name))
+        unit = {"speed": "rad/s", "current": "A"}[what]
+        times = [
+            optimise_motion("gsis-scara", START, GOAL, overrides={field: f"{k * use.value} {unit}"}).duration
+            for k in (0.995, 1.005)
+        ]
+        assert use.gain == pytest.approx((times[0] - times[1]) / (0.01 * use.value), rel=0.05)
+
+
+def test_active_limits_are_named_at_every_instant(scara):
+    assert len(scara.active) == scara.t.size
+    assert sum(bool(names) for names in scara.active) > 0.9 * scara.t.size
+    bound = {name for names in scara.active for name in names}
+    assert {"speed A", "current A"} <= bound
+
+
+def test_temperature_limit_holds_over_the_repeated_motion():
+    start, goal = np.radians([-20.0, 60.0, -90.0, 0.0]), np.radians([20.0, 85.0, -95.0, 0.0])
+    free = optimise_motion("palletizer-4", start, goal)
+    cool = optimise_motion("palletizer-4", start, goal, temperature=True)
+    assert np.nanmax(free.winding) > 160.0
+    assert np.nanmax(cool.winding) < 155.5
+    assert cool.duration > 1.005 * free.duration
+
+
+def test_rest_between_repetitions_lets_a_motion_be_quicker():
+    start, goal = np.radians([-20.0, 60.0, -90.0, 0.0]), np.radians([20.0, 85.0, -95.0, 0.0])
+    times = [
+        optimise_motion("palletizer-4", start, goal, temperature=True, rest=rest).duration
+        for rest in (0.0, 1.0)
+    ]
+    assert times[1] < times[0]
+
+
+def test_region_is_kept_out_of_and_costs_time():
+    start, goal = np.radians([-60.0, 80.0, 0.0, 0.0]), np.radians([70.0, 60.0, 0.0, 90.0])
+    free = optimise_motion("gsis-scara", start, goal)
+    region = Region(x=(0.4, 0.6), y=(-0.1, 0.1))
+    around = optimise_motion("gsis-scara", start, goal, keep_out=(region,))
+
+    def inside(motion):
+        x, y = st.load_robot("gsis-scara").fkine(motion.q)[:, :2, 3].T
+        return ((x > 0.401) & (x < 0.599) & (y > -0.099) & (y < 0.099)).any()
+
+    assert inside(free)
+    assert not inside(around)
+    assert around.duration > free.duration
+
+
+def test_tool_stays_within_a_range_of_a_coordinate():
+    start, goal = np.radians([-60.0, 0.0, 0.0, 0.0]), np.radians([60.0, 0.0, 0.0, 0.0])
+    wide = optimise_motion("gsis-scara", start, goal)
+    assert wide.tool[:, 0].max() > 0.55
+    bound = optimise_motion("gsis-scara", start, goal, within={"x": (0.0, 0.5)})
+    assert bound.tool[:, 0].max() <= 0.5 + 1e-6
+
+
+def test_free_end_speeds_are_quicker():
+    free = optimise_motion("gsis-scara", START, GOAL, free_start=True, free_end=True)
+    rest = optimise_motion("gsis-scara", START, GOAL)
+    assert free.duration < rest.duration
+    assert np.abs(free.qd[-1]).max() > 0.1
+
+
+# --- along a path -----------------------------------------------------------------------------------
+def ideal(torque):
+    robot = st.load_robot("gsis-scara")
+    limits = replace(robot.mechanism.limits, tau_max=torque, qd_max=np.full(4, 1e3))
+    return st.Robot(replace(robot.mechanism, limits=limits))
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_path_with_torque_limits_takes_as_long_as_reachability_says(seed):
+    """The time-optimal planner works by reachability on a grid, without any solver."""
+    robot = ideal(np.array([100.0, 60.0, 100.0, 3.0]))
+    middle = 0.5 * (robot.limits.q_min + robot.limits.q_max)
+    rng = np.random.default_rng(seed)
+    path = path_through(middle + 0.6 * (robot.random_q(rng, 4) - middle))
+    limits = limits_of(robot)
+    motion = optimal_along(
+        robot, None, replace(limits, acceleration=np.full(4, 1e6)), path, Task(intervals=200)
+    )
+    wide = replace(limits, acceleration=np.full(4, 1e6), torque=robot.limits.tau_max)
+    assert motion.duration == pytest.approx(time_optimal(robot, path, wide, grid=2000).duration, rel=1e-3)
+
+
+def test_path_with_torque_limits_takes_as_long_as_toppra_says():
+    ta = pytest.importorskip("toppra")
+    robot = ideal(np.array([100.0, 60.0, 100.0, 3.0]))
+    middle = 0.5 * (robot.limits.q_min + robot.limits.q_max)
+    points = middle + 0.6 * (robot.random_q(np.random.default_rng(3), 4) - middle)
+    knots = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+    path = ta.SplineInterpolator(knots / knots[-1], points, bc_type="natural")
+    most = robot.limits.tau_max
+    bound = ta.constraint.JointTorqueConstraint(
+        lambda q, v, a: np.asarray(robot.rne(q, v, a, drives=True)),
+        np.stack([-most, most], axis=1),
+        np.zeros(4),
+        discretization_scheme=ta.constraint.DiscretizationType.Interpolation,
+    )
+    peer = ta.algorithm.TOPPRA(
+        [bound], path, gridpoints=np.linspace(0.0, 1.0, 1001), parametrizer="ParametrizeConstAccel"
+    )
+    limits = limits_of(robot)
+    motion = optimal_along(robot, None, limits, path_through(points), Task(intervals=200))
+    assert motion.duration == pytest.approx(peer.compute_trajectory(0.0, 0.0).duration, rel=1e-3)
+
+
+def test_straight_path_takes_no_less_than_the_free_motion(scara):
+    along = optimise_motion("gsis-scara", path=np.array([START, GOAL]))
+    assert along.duration > scara.duration
+    q, qd, _ = along.sample(np.linspace(0.0, along.duration, 501))
+    share = (q - START) @ (GOAL - START) / ((GOAL - START) @ (GOAL - START))
+    assert np.abs(q - START - share[:, None] * (GOAL - START)).max() < 1e-9
+    assert (np.abs(qd) / st.load_robot("gsis-scara").limits.qd_max).max() < 1.002
+
+
+@pytest.mark.parametrize("straight", [False, True])
+def test_jerk_and_tool_limits_of_the_file_hold(straight):
+    """The six-axis arm states jerks and a tool speed; both hold between nodes, by differences of the motion."""
+    robot, description = st.load_robot("sixaxis-5kg"), read_description("sixaxis-5kg", {})
+    limits = limits_of(robot, description)
+    goal = robot.q_home + 0.5 * np.array([1.0, -0.6, 0.5, -1.0, 1.0, 2.0])
+    ends = {"path": np.array([robot.q_home, goal])} if straight else {"start": robot.q_home, "goal": goal}
+    motion = optimise_motion("sixaxis-5kg", **ends)
+    t = np.linspace(0.0, motion.duration, 4001)
+    q, qd, qdd = motion.sample(t)
+    jerk = np.diff(motion.qdd, axis=0) / np.diff(motion.t)[:, None]
+    assert (np.abs(jerk) / limits.jerk).max() < 1.001
+    speed = np.linalg.norm((robot.jacob0(q)[:, :3] @ qd[..., None])[..., 0], axis=1)
+    assert speed.max() < 1.005 * limits.tool_speed
+    assert (np.abs(qdd) / robot.limits.qdd_max).max() < 1.005
+    assert "jerk" in {use.what for use in motion.limits if use.peak > 0.999}
+
+
+def test_path_of_a_closed_chain_takes_as_long_as_that_of_its_coupled_twin():
+    points = np.array(
+        [[0.0, math.pi / 2, -math.pi / 2, 0.0], [0.2, math.pi / 2 - 0.2, 0.2 - math.pi / 2, -0.2]]
+    )
+    times = [optimise_motion(name, path=points).duration for name in ("palletizer-4", "palletizer-4-loops")]
+    assert times[0] == pytest.approx(times[1], rel=1e-6)
+
+
+# --- refusals ---------------------------------------------------------------------------------------
+def test_start_outside_its_range_is_refused_with_the_range():
+    with pytest.raises(InputError, match=r"axis A would stand at 170 deg.*-120 to 120 deg"):
+        optimise_motion("gsis-scara", np.radians([170.0, 0.0, 0.0, 0.0]), GOAL)
+
+
+def test_duration_that_is_too_short_is_refused_with_the_quickest(scara):
+    with pytest.raises(PathError, match=f"too short; the quickest is {scara.duration:.4g} s"):
+        optimise_motion("gsis-scara", START, GOAL, duration=0.5 * scara.duration)
+
+
+def test_motor_that_cannot_hold_the_arm_is_named():
+    weak = {"axes.j2.motor.current_limit": "0.5 A"}
+    with pytest.raises(InputError, match=r"motor j2 needs .* A to hold the arm there; it has 0.5 A"):
+        optimise_motion("puma560", np.zeros(6), np.radians([30.0, 10.0, 0.0, 0.0, 0.0, 0.0]), overrides=weak)
+
+
+def test_voltage_too_small_for_the_arm_is_refused_with_the_limit():
+    weak = {"power.bus_voltage": "0.6 V"}
+    with pytest.raises((PathError, InputError), match=r"voltage|torque|current"):
+        optimise_motion(
+            "puma560", np.zeros(6), np.radians([30.0, 10.0, 0.0, 0.0, 0.0, 0.0]), overrides=weak, intervals=20
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"objective": "fun"}, "expected 'time', 'energy' or 'copper'"),
+        ({"objective": "energy"}, "slower is cheaper; expected a duration"),
+        ({"duration": -1.0}, "expected more than 0 s"),
+        ({"intervals": 3}, "expected 10 to"),
+        ({"modulation": 1.5}, "at most 1"),
+        ({"bus_power": (10.0, 5.0)}, "expected a range about 0 W"),
+        ({"energy_weight": math.nan}, "at least 0"),
+        ({"within": {"w": (0.0, 1.0)}}, "expected x, y or z"),
+    ],
+)
+def test_task_that_makes_no_sense_is_refused(options, text):
+    with pytest.raises(InputError, match=text):
+        optimise_motion("gsis-scara", START, GOAL, **options)
+
+
+def test_same_start_and_goal_are_refused():
+    with pytest.raises(InputError, match="same position"):
+        optimise_motion("gsis-scara", START, START)
+
+
+def test_goal_inside_a_region_is_refused():
+    with pytest.raises(InputError, match="inside region 1"):
+        optimise_motion("gsis-scara", START, GOAL, keep_out=(Region(x=(-2.0, 2.0), y=(-2.0, 2.0)),))
+
+
+def test_path_through_a_singularity_is_refused():
+    from servotwin.motion.requests import MoveL
+
+    robot = st.load_robot("gsis-scara")
+    target = robot.fkine(np.radians([0.0, 0.0, 0.0, 0.0]))
+    target[0, 3] -= 0.9  # from one side of the base to the other
+    with pytest.raises(PathError, match=r"singular|reach|branch|workspace|limits"):
+        optimise_motion("gsis-scara", np.radians([0.0, 30.0, 0.0, 0.0]), path=MoveL(target))
+
+
+def test_closed_chain_between_points_is_refused():
+    robot = st.load_robot("five-bar")
+    with pytest.raises((UnsupportedError, InputError)):
+        optimise_motion("five-bar", robot.q_home, robot.q_home + 0.1)
+
+
+def test_missing_solver_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(ipopt, "find_spec", lambda name: None)
+    ipopt.library.cache_clear()
+    try:
+        with pytest.raises(UnsupportedError, match=r"pip install 'servotwin\[optimal\]'"):
+            optimise_motion("gsis-scara", START, GOAL)
+    finally:
+        ipopt.library.cache_clear()

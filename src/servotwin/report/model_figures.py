@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from servotwin.description.display import DEG
 from servotwin.design.model_study import ModelStudy
 from servotwin.linear.response import Complex
 from servotwin.mechanism.model import Array
@@ -122,7 +123,7 @@ def bode(study: ModelStudy, motor: int) -> go.Figure:
             )
         )
         if k == own:
-            phase = np.degrees(np.unwrap(np.angle(values)))
+            phase = DEG * np.unwrap(np.angle(values))
             figure.add_trace(
                 go.Scatter(
                     x=w,

@@ -299,3 +299,49 @@ def test_job_on_a_robot_with_an_own_actuator(tmp_path: Path) -> None:
         st.run_job(tmp_path / "up.job", robot=tmp_path / "robot.yaml")
     result = st.run_job(tmp_path / "up.job", robot=tmp_path / "robot.yaml", allow_code=True).result
     assert result.signals["joint_Z_position_m"][-1] == pytest.approx(0.06, abs=1e-4)
+
+
+UNFILLED = """
+import servotwin as st
+
+def slips(x, theta, w, command, supply, p, dx, out):
+    {zero}
+    if abs(w) > p[1]:
+        return
+    dx[0] = (p[0] * command - x[0]) / 0.002
+    out[st.EFFORT] = x[0]
+    out[st.POWER] = x[0] * w
+
+def lossy(x, theta, w, command, supply, p, dx, out):
+    dx[0] = (p[0] * command - x[0]) / 0.002
+    out[st.EFFORT] = x[0]
+    out[st.LOSS] = 0.1 * x[0] * x[0]
+    out[st.POWER] = x[0] * w + out[st.LOSS]
+
+STATES, NUMBERS = {{"torque": "N*m"}}, {{"constant": "N*m/A", "most": "rad/s"}}
+SLIPS = st.Actuator(rates=slips, states=STATES, parameters=NUMBERS)
+LOSSY = st.Actuator(rates=lossy, states=STATES, parameters=NUMBERS)
+"""
+
+
+@pytest.mark.parametrize("method", ["fast", "adaptive"])
+def test_what_an_actuator_does_not_fill_is_zero_whatever_its_neighbour_fills(
+    method: str, tmp_path: Path
+) -> None:
+    """Early return beyond a speed: no effort, no loss, no rate; as if the function had begun by filling in zeros."""
+    positions = []
+    for name, zero in (("left", "pass"), ("zero", "dx[0] = out[0] = out[1] = out[2] = 0.0")):
+        (tmp_path / name).mkdir()
+        axes = {"A": small.axis(), "B": small.axis()}
+        for axis, kind in zip(axes.values(), ("LOSSY", "SLIPS"), strict=True):
+            numbers = {"constant": f"{CONSTANT} N*m/A", "most": "5 rad/s"}
+            axis["motor"] = {**MOTOR, "kind": f"lagged.py:{kind}", "parameters": numbers}
+        scenario = {
+            "solver": {"method": method},
+            "move": [{"to": {"A": "40 deg", "B": "-30 deg"}, "ramp": "0.1 s"}],
+        }
+        folder = put(tmp_path / name, UNFILLED.format(zero=zero))
+        run = small.prepared(folder, small.robot(axes=axes), scenario, allow_code=True)
+        result = carry_out(run, lambda part: None)
+        positions.append(np.array([result.signals[f"joint_{axis}_position_rad"] for axis in "AB"]))
+    np.testing.assert_array_equal(positions[0], positions[1])

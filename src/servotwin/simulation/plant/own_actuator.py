@@ -72,7 +72,7 @@ class OwnActuator:
         from numba import carray, cfunc, types
 
         rates = self.rates
-        width, count = max(self.width, 1), max(len(self.parameters), 1)
+        width, count, states_declared = max(self.width, 1), max(len(self.parameters), 1), self.width
         pointer, real = types.CPointer(types.float64), types.float64
 
         @cfunc(types.void(*[pointer] * 4, *[real] * 4))  # type: ignore[untyped-decorator,unused-ignore]
@@ -80,6 +80,9 @@ class OwnActuator:
             x: Any, dx: Any, out: Any, p: Any, theta: float, w: float, command: float, supply: float
         ) -> None:
             states, given = carray(x, (width,)), carray(out, (OUTPUTS,))
+            given[:] = 0.0  # what rates does not fill is zero, not what the last call left there
+            for k in range(states_declared):
+                dx[k] = 0.0
             try:
                 rates(states, theta, w, command, supply, carray(p, (count,)), carray(dx, (width,)), given)
             except Exception:  # noqa: BLE001 - code of the user's may raise anything

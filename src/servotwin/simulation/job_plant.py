@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -114,7 +114,7 @@ class MachinePlant:
         self._enabled = True
         self._reserved_ns = -1  # up to when there is room for rows
         # views of the records: to name a field costs more than to use it
-        self._counts, self._per_rad = machine.axes["count"], machine.axes["counts_per_rad"]
+        self._counts_here, self._per_rad = machine.axes["count"], machine.axes["counts_per_rad"]
         self._status = machine.world["state"]["status"]
         self._faults = machine.servo.faults
         self._setpoints = np.zeros((1, len(machine.axes), 3))
@@ -127,6 +127,13 @@ class MachinePlant:
         """Counted joint positions (n,)."""
         q: Array = self.machine.inverse @ (self._counts / self._per_rad)
         return q
+
+    @property
+    def _counts(self) -> Any:
+        """Counts (m,) as the servo has read them; of a servo elsewhere what it was sent last."""
+        if self.machine.exchange is None:
+            return self._counts_here
+        return self.machine.servo.feedback["count"][0, : len(self._per_rad)]
 
     def _fault(self) -> str:
         """What the first of the drives that is not well reports; empty if all are."""

@@ -33,18 +33,20 @@ def attach_law(machine: Machine, law: UserLaw, motors: Sequence[str]) -> None:
     servo, axes, tasks = machine.servo.servo[0], machine.axes, machine.servo.tasks
     levels = levels_of(law, motors)
     kind = Law.EXTERNAL if isinstance(law, PythonLaw) else Law.COMPILED
-    if servo["computed"] and len(levels) < len(motors):
+    if (servo["computed"] or servo["state_feedback"]) and len(levels) < len(motors):
+        name = "computed torque" if servo["computed"] else "state feedback"
         raise InputError(
-            "computed torque is one law of all motors together; expected a level for every motor, or the robot's law "
+            f"{name} is one law of all motors together; expected a level for every motor, or the robot's law "
             "cascade",
             field="level",
         )
     for j, motor in enumerate(motors):
         if motor in levels:
             _check_level(machine, j, motor, levels[motor])
+            axes["filter"][j] = driver_filter(servo, axes[j])
             axes["level"][j], axes["law"][j] = LEVELS[levels[motor]], kind
     tasks[Task.LAW] = (0, round(law.period * 1e9), 0, 0)
-    servo["user_law"], servo["computed"] = kind, 0
+    servo["user_law"], servo["computed"], servo["state_feedback"] = kind, 0, 0
     servo["closes_speed"] = int(((axes["law"] == Law.CASCADE) & (axes["level"] == Level.CURRENT)).any())
     lay_out_rows(machine)
     if isinstance(law, PythonLaw):
@@ -55,6 +57,13 @@ def attach_law(machine: Machine, law: UserLaw, motors: Sequence[str]) -> None:
     memory = np.zeros(max(law.memory, 1))
     servo["law_at"], servo["memory_at"] = compiled_address(law), memory.ctypes.data
     machine.servo.kept += [law.compiled, memory]
+
+
+def driver_filter(servo: Any, axis: Any) -> float:
+    """Coefficient of the speed filter at the period of the servo driver, where the axis controller had run it."""
+    if axis["law"] != Law.CASCADE or axis["level"] != Level.CURRENT:
+        return float(axis["filter"])
+    return float(1.0 - (1.0 - axis["filter"]) ** (servo["T_speed"] / servo["T_axis"]))
 
 
 def _check_level(machine: Machine, j: int, motor: str, level: str) -> None:

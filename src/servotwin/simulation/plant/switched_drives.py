@@ -66,6 +66,7 @@ class SwitchedDrives:
         for j in np.flatnonzero(closed):
             if not self.lost and int(j) not in self.broken:
                 motors["open"][j] = 0
+                clear_command(machine, int(j))
         for j in np.flatnonzero(opened):
             if int(j) not in self.jammed:
                 release_brake(machine, int(j))
@@ -95,6 +96,16 @@ def open_winding(machine: Machine, j: int) -> None:
         return
     machine.world["state"]["heat"][0, j, 1] += magnetic_energy(motor, y)
     y[at : at + int(motor["width"])] = 0.0
+
+
+def clear_command(machine: Machine, j: int) -> None:
+    """Apply nothing to a motor until its servo commands again: what was computed while it was off is void."""
+    pattern, motor = machine.world["pattern"], machine.motors[j]
+    for name in ("mean_a", "mean_b", "edges", "place"):
+        pattern[name][0, j] = 0
+    pattern["level_a"][0, j, 0] = pattern["level_b"][0, j, 0] = 0.0
+    for name in ("s_a", "s_b", "current_command", "torque_command"):
+        motor[name] = 0.0
 
 
 def close_brake(machine: Machine, j: int) -> None:

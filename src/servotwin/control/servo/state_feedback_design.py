@@ -29,7 +29,7 @@ from servotwin.control.servo.state_feedback import MOST_STATES, STATE_FEEDBACK
 from servotwin.description.controller_parts import Controller
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
-from servotwin.errors import UnsupportedError
+from servotwin.errors import InputError, UnsupportedError
 from servotwin.linear.feedback import closed_loop, kalman, lqr, place, with_integrators
 from servotwin.linear.sampling import delayed, sampled
 from servotwin.linear.system import Array, LinearSystem, Quantity
@@ -128,6 +128,7 @@ def design_state_feedback(
     >>> st.design_state_feedback("gsis-scara", bandwidth=60.0).stable
     True
     """
+    _check_wishes(method, bandwidth=bandwidth, integral_time=integral_time, observer_bandwidth=observer_bandwidth)
     description = robot if isinstance(robot, RobotDescription) else read_description(robot)
     control = controller_of(description)
     asked = control.state_feedback
@@ -158,6 +159,15 @@ def design_state_feedback(
         method or asked.method,
         alone,
     )
+
+
+def _check_wishes(method: str | None, **wishes: float | None) -> None:
+    if method not in (None, "lqr", "poles"):
+        raise InputError(f"'{method}'; expected lqr or poles", field="method")
+    for name, value in wishes.items():
+        if value is not None and not (value > 0.0 and np.isfinite(value)):
+            unit = "s" if name == "integral_time" else "rad/s"
+            raise InputError(f"{value:g} {unit}; expected more than zero", field=name)
 
 
 def _centred(model: StateSpace, q: Array) -> LinearSystem:

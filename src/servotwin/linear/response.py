@@ -65,7 +65,7 @@ def system_zeros(A: Array, b: Array, c: Array, d: float) -> Complex:
     n = len(A)
     size = float(np.linalg.norm(A, 2)) or 1.0
     # a row and a column in other units have the same zeros, if the entry that they share takes part
-    by_b, by_c = size / (np.linalg.norm(b) or 1.0), size / (np.linalg.norm(c) or 1.0)
+    by_b, by_c = (size / (float(np.linalg.norm(x)) or 1.0) for x in (b, c))
     b, c, d = by_b * b, by_c * c, by_b * by_c * d
     pencil = np.block([[A, b[:, None]], [c[None], np.array([[d]])]])
     mass = np.zeros((n + 1, n + 1))

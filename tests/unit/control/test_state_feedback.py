@@ -239,3 +239,8 @@ def test_more_states_than_there_is_room_for_are_refused():
 def test_design_that_makes_no_sense_is_refused(wish, text):
     with pytest.raises(InputError, match=text):
         st.design_state_feedback("gsis-scara", **wish)
+
+
+def test_design_for_a_servovalve_is_refused():
+    with pytest.raises(UnsupportedError, match="servovalve of axis q3"):
+        st.design_state_feedback("daiv-1")

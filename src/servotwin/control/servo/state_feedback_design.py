@@ -27,6 +27,7 @@ from servotwin.control.servo.axis_data import controller_of
 from servotwin.control.servo.ports import MAX_AXES
 from servotwin.control.servo.state_feedback import MOST_STATES, STATE_FEEDBACK
 from servotwin.description.controller_parts import Controller
+from servotwin.description.drive_data import drives_of
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError, UnsupportedError
@@ -128,8 +129,11 @@ def design_state_feedback(
     >>> st.design_state_feedback("gsis-scara", bandwidth=60.0).stable
     True
     """
-    _check_wishes(method, bandwidth=bandwidth, integral_time=integral_time, observer_bandwidth=observer_bandwidth)
+    _check_wishes(
+        method, bandwidth=bandwidth, integral_time=integral_time, observer_bandwidth=observer_bandwidth
+    )
     description = robot if isinstance(robot, RobotDescription) else read_description(robot)
+    _check_drives(description)
     control = controller_of(description)
     asked = control.state_feedback
     w_b = bandwidth or asked.bandwidth or float(np.sqrt(control.position_bandwidth * control.speed_bandwidth))
@@ -168,6 +172,15 @@ def _check_wishes(method: str | None, **wishes: float | None) -> None:
         if value is not None and not (value > 0.0 and np.isfinite(value)):
             unit = "s" if name == "integral_time" else "rad/s"
             raise InputError(f"{value:g} {unit}; expected more than zero", field=name)
+
+
+def _check_drives(description: RobotDescription) -> None:
+    """The law commands currents that are torques; that of a servovalve is a flow."""
+    valves = [drive.owner for drive in drives_of(description) if drive.actuator.valve]
+    if valves:
+        raise UnsupportedError(
+            f"state feedback does not go with the servovalve of axis {valves[0]}; expected electric motors"
+        )
 
 
 def _centred(model: StateSpace, q: Array) -> LinearSystem:

@@ -18,7 +18,7 @@ from servotwin.motion.limits import limits_of
 from servotwin.motion.motor_limits import motor_limits_of
 from servotwin.motion.optimal import ipopt
 from servotwin.motion.optimal.drive_model import drive_model
-from servotwin.motion.optimal.guess import best_s_curve
+from servotwin.motion.optimal.guess import best_s_curve, currents
 from servotwin.motion.optimal.optimise import optimise_motion
 from servotwin.motion.optimal.path_motion import optimal_along
 from servotwin.motion.optimal.task import Region, Task
@@ -361,3 +361,13 @@ def test_servovalve_is_refused():
 def test_tool_path_without_a_start_is_refused():
     with pytest.raises(InputError, match="start: missing"):
         optimise_motion("gsis-scara", path=MoveL(np.eye(4)))
+
+
+def test_currents_along_a_path_do_not_ring_from_point_to_point():
+    """Only sums of neighbouring accelerations move the path; what is reported is what the played motion needs."""
+    robot, description = st.load_robot("gsis-scara"), read_description("gsis-scara", {})
+    drives = drive_model(robot, description)
+    motion = optimise_motion(robot, path=np.array([START, GOAL]), description=description)
+    needed = currents(robot, drives, *motion.sample(0.75 * motion.t[1:] + 0.25 * motion.t[:-1]))
+    gap = np.abs(needed - 0.75 * motion.current[1:] - 0.25 * motion.current[:-1]) / drives.current
+    assert np.median(gap.max(axis=1)) < 2e-3

@@ -41,6 +41,10 @@ def design(
 ) -> None:
     """Design state feedback, compare it on a scenario, print or write it."""
     asked = _asked(method, plant, bandwidth, integral, observer)
+    if q is not None and scenario is not None:
+        raise InputError(
+            "a run designs its law for the home pose; expected no --scenario beside it", field="--q"
+        )
     changes = read_overrides(overrides)
     changes |= {f"controller.state_feedback.{field}": value for field, value in asked.items()}
     with working(f"designing for {one_line(name)}"):

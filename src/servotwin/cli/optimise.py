@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
@@ -17,6 +16,7 @@ from servotwin.cli.output import (
     working_or_compiling,
 )
 from servotwin.cli.signals import finishing
+from servotwin.description.nodes import one_line, quoted
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def optimise(
     from servotwin.motion.errors import PathError
 
     try:
-        with working_or_compiling(f"optimising {name}"):
+        with working_or_compiling(f"optimising {one_line(name)}"):
             motion = _solved(name, changes, start, goal, via, task, out, overwrite=overwrite)
     except PathError as error:  # one motion: its number says nothing
         where = "" if error.place in (0.0, 1.0) else f"{100.0 * error.place:.4g} % of the path: "
@@ -114,7 +114,7 @@ def read_task(
     unknown = [word for word in without or () if word not in UNLIMITED]
     if unknown:
         raise InputError(
-            f"no limit '{unknown[0]}'; expected one of {', '.join(UNLIMITED)}", field="--without"
+            f"no limit {quoted(unknown[0])}; expected one of {', '.join(UNLIMITED)}", field="--without"
         )
     high = math.inf if bus_power is None else read_quantity("--bus-power", bus_power, "W", example="2 kW")
     low = (
@@ -155,14 +155,14 @@ def _region(text: str) -> Region:
         ):
             example = "'x: 200 mm to 400 mm, z: to 100 mm'"
             raise InputError(
-                f"'{text}' is not a region; expected intervals such as {example}", field="--keep-out"
+                f"{quoted(text)} is not a region; expected intervals such as {example}", field="--keep-out"
             )
         ends = [
             read_quantity("--keep-out", end.strip(), "m", example="200 mm") if end.strip() else None
             for end in (low, high)
         ]
         sides[axis] = ends[0], ends[1]
-    return replace(Region(x=(0.0, None)), **{"x": (None, None), **sides})
+    return Region(**sides)
 
 
 def _write(motion: OptimalMotion, out: str, *, overwrite: bool) -> dict[str, str]:

@@ -40,7 +40,7 @@ class Transfer:
     gain: float
 
     def at(self, s: Complex) -> Complex:
-        """G(s)."""
+        """G(s); of a sampled system G(z)."""
         top = np.prod(s[:, None] - self.zeros, axis=1)
         return np.asarray(self.gain * top / np.prod(s[:, None] - self.poles, axis=1))
 
@@ -64,7 +64,9 @@ def system_zeros(A: Array, b: Array, c: Array, d: float) -> Complex:
     """Finite zeros: generalised eigenvalues of the system's pencil."""
     n = len(A)
     size = float(np.linalg.norm(A, 2)) or 1.0
-    b, c = b / (np.linalg.norm(b) or 1.0) * size, c / (np.linalg.norm(c) or 1.0) * size
+    # a row and a column in other units have the same zeros, if the entry that they share takes part
+    by_b, by_c = (size / (float(np.linalg.norm(x)) or 1.0) for x in (b, c))
+    b, c, d = by_b * b, by_c * c, by_b * by_c * d
     pencil = np.block([[A, b[:, None]], [c[None], np.array([[d]])]])
     mass = np.zeros((n + 1, n + 1))
     mass[:n, :n] = np.eye(n)
@@ -86,9 +88,8 @@ def cancelled(zeros: Complex, poles: Complex, size: float) -> tuple[Complex, Com
 
 
 def _gain(one: LinearSystem, zeros: Complex, poles: Complex) -> float:
-    """k from the response at a frequency away from all zeros and poles."""
+    """k from the response at a point s (z of a sampled system) away from all zeros and poles."""
     sizes = np.abs(np.concatenate([zeros, poles]))
-    w = 2.0 * float(sizes.max(initial=0.0)) + 1.0
-    G = frequency_response(one, np.array([w]))[0, 0, 0]
-    ratio = np.prod(1j * w - poles) / np.prod(1j * w - zeros)
-    return float(np.real(G * ratio))
+    s = 2.0j * float(sizes.max(initial=0.0)) + 1.0j
+    G = (one.C @ np.linalg.solve(s * np.eye(one.order) - one.A, one.B) + one.D)[0, 0]
+    return float(np.real(G * np.prod(s - poles) / np.prod(s - zeros)))

@@ -209,8 +209,8 @@ class StateSpace:
         """A state with these positions and speeds of the joints; motors turn along, the rest is zero."""
         n = self.robot.n
         x = np.zeros(self.order)
-        x[:n] = self.robot.q_home if q is None else real_array("q", q)
-        x[n : 2 * n] = 0.0 if qd is None else real_array("qd", qd)
+        x[:n] = self.robot.q_home if q is None else self._joint_values("q", q)
+        x[n : 2 * n] = 0.0 if qd is None else self._joint_values("qd", qd)
         for k, j in enumerate(self._elastic):
             x[2 * n + len(self._elastic) + k] = self.N[j] @ x[n : 2 * n]
         return x
@@ -337,6 +337,13 @@ class StateSpace:
         n = self.robot.n
         q = self.robot.coordinates(x[..., :n]) if self.robot.closed else x[..., :n]
         return self.kernel(kind).call(q, x[..., n:], u, d, *more)
+
+    def _joint_values(self, name: str, values: ArrayLike) -> Array:
+        array = real_array(name, values)
+        if array.shape != (self.robot.n,):
+            listed = ", ".join(self.robot.joint_names)
+            raise ShapeError(f"{name} has shape {array.shape}; expected ({self.robot.n},): {listed}")
+        return array
 
     def _state(self, x: ArrayLike) -> Array:
         array = real_array("x", x)

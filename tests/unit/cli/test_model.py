@@ -155,3 +155,10 @@ def test_design_compares_the_laws_on_a_scenario(tmp_path: Path, capsys):
     assert len(tips) == 6
     assert tips["state feedback, coupled"] < 0.05 * tips["cascade"]
     assert "Laws compared" in (folder / "design.html").read_text(encoding="utf-8")
+
+
+def test_design_for_a_pose_is_not_compared_with_runs_that_design_at_home(capsys):
+    text = refused(
+        capsys, "design", "gsis-scara", "--q", "0 deg, 0 deg, 0 mm, 0 deg", "--scenario", "any.yaml"
+    )
+    assert text.startswith("--q: a run designs its law for the home pose")

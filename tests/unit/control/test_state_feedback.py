@@ -13,7 +13,7 @@ from scipy.linalg import expm
 import servotwin as st
 from servotwin.control.servo.records import AXIS, SERVO, zeros
 from servotwin.control.servo.state_feedback import state_feedback
-from servotwin.errors import UnsupportedError
+from servotwin.errors import InputError, UnsupportedError
 from servotwin.linear.feedback import closed_loop, kalman, lqr, place, with_integrators
 from servotwin.linear.sampling import sampled
 from servotwin.linear.system import LinearSystem, Quantity
@@ -225,3 +225,22 @@ def test_more_states_than_there_is_room_for_are_refused():
                    states=tuple(Quantity(f"x{k}", "1") for k in range(120)))  # fmt: skip
     with pytest.raises(UnsupportedError, match="room for"):
         replace(design, plant=wide).record()
+
+
+@pytest.mark.parametrize(
+    ("wish", "text"),
+    [
+        ({"method": "h-infinity"}, "method: 'h-infinity'; expected lqr or poles"),
+        ({"bandwidth": -5.0}, "bandwidth: -5 rad/s; expected more than zero"),
+        ({"bandwidth": 0.0}, "bandwidth: 0 rad/s; expected more than zero"),
+        ({"integral_time": float("nan")}, "integral_time: nan s; expected more than zero"),
+    ],
+)
+def test_design_that_makes_no_sense_is_refused(wish, text):
+    with pytest.raises(InputError, match=text):
+        st.design_state_feedback("gsis-scara", **wish)
+
+
+def test_design_for_a_servovalve_is_refused():
+    with pytest.raises(UnsupportedError, match="servovalve of axis q3"):
+        st.design_state_feedback("daiv-1")

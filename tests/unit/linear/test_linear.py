@@ -195,3 +195,26 @@ def test_wrong_shapes_and_periods_are_refused():
         sampled(pendulum(), 0.0)
     with pytest.raises(InputError, match="already"):
         sampled(sampled(pendulum(), 1e-3), 1e-3)
+
+
+def test_zeros_of_a_system_with_feed_through_are_those_of_its_polynomials():
+    one = system([[-1.0, 2.0], [0.0, -5.0]], [[0.5], [40.0]], [[3.0, 0.02]], [[0.7]])
+    found = transfer(one, 0, 0)
+    numerator, denominator = scipy.signal.ss2tf(one.A, one.B, one.C, one.D)
+    np.testing.assert_allclose(np.sort(found.zeros.real), np.sort(np.roots(numerator[0]).real), rtol=1e-9)
+    for got, wanted in zip(found.polynomials(), (numerator[0], denominator), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-9)
+
+
+def test_transfer_function_of_a_sampled_system_has_its_gain():
+    one = sampled(pendulum(), 0.05)
+    numerator, denominator = scipy.signal.ss2tf(one.A, one.B, one.C, one.D)
+    top, bottom = transfer(one, 0, 0).polynomials()
+    np.testing.assert_allclose(top, numerator[0][-top.size :], rtol=1e-8)
+    np.testing.assert_allclose(bottom, denominator, rtol=1e-9)
+
+
+@pytest.mark.parametrize("q", [[1.0, 2.0], 0.5, [[0.0, 0.0, 0.0, 0.0]]])
+def test_operating_point_of_another_shape_is_refused(q):
+    with pytest.raises(ShapeError, match=r"q has shape .*; expected \(4,\): A, B, Z, W"):
+        st.state_space("gsis-scara").operating_point(q)

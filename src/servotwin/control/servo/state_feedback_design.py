@@ -27,9 +27,10 @@ from servotwin.control.servo.axis_data import controller_of
 from servotwin.control.servo.ports import MAX_AXES
 from servotwin.control.servo.state_feedback import MOST_STATES, STATE_FEEDBACK
 from servotwin.description.controller_parts import Controller
+from servotwin.description.drive_data import drives_of
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
-from servotwin.errors import UnsupportedError
+from servotwin.errors import InputError, UnsupportedError
 from servotwin.linear.feedback import closed_loop, kalman, lqr, place, with_integrators
 from servotwin.linear.sampling import delayed, sampled
 from servotwin.linear.system import Array, LinearSystem, Quantity
@@ -128,7 +129,11 @@ def design_state_feedback(
     >>> st.design_state_feedback("gsis-scara", bandwidth=60.0).stable
     True
     """
+    _check_wishes(
+        method, bandwidth=bandwidth, integral_time=integral_time, observer_bandwidth=observer_bandwidth
+    )
     description = robot if isinstance(robot, RobotDescription) else read_description(robot)
+    _check_drives(description)
     control = controller_of(description)
     asked = control.state_feedback
     w_b = bandwidth or asked.bandwidth or float(np.sqrt(control.position_bandwidth * control.speed_bandwidth))
@@ -158,6 +163,24 @@ def design_state_feedback(
         method or asked.method,
         alone,
     )
+
+
+def _check_wishes(method: str | None, **wishes: float | None) -> None:
+    if method not in (None, "lqr", "poles"):
+        raise InputError(f"'{method}'; expected lqr or poles", field="method")
+    for name, value in wishes.items():
+        if value is not None and not (value > 0.0 and np.isfinite(value)):
+            unit = "s" if name == "integral_time" else "rad/s"
+            raise InputError(f"{value:g} {unit}; expected more than zero", field=name)
+
+
+def _check_drives(description: RobotDescription) -> None:
+    """The law commands currents that are torques; that of a servovalve is a flow."""
+    valves = [drive.owner for drive in drives_of(description) if drive.actuator.valve]
+    if valves:
+        raise UnsupportedError(
+            f"state feedback does not go with the servovalve of axis {valves[0]}; expected electric motors"
+        )
 
 
 def _centred(model: StateSpace, q: Array) -> LinearSystem:

@@ -80,6 +80,12 @@ def drive_model(robot: Robot, description: RobotDescription | None) -> DriveMode
             raise UnsupportedError(f"{robot.name}: an optimal motion needs as many motors as joints")
         return _ideal(robot)
     drives = drives_of(description)
+    valves = [drive.owner for drive in drives if drive.actuator.valve]
+    if valves:
+        raise UnsupportedError(
+            f"{robot.name}: a servovalve moves {', '.join(valves)}; optimal motions know the limits of electric motors "
+            "only"
+        )
     limits = drive_limits(drives, description.power)
     lines = [_friction_line(drive, top) for drive, top in zip(drives, _fastest(robot, N), strict=True)]
     bridge = 0.0 if description.power is None else description.power.bridge.on_resistance

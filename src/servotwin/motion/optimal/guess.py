@@ -15,6 +15,7 @@ from servotwin.robot.robot import Robot
 
 ROUNDS = 40
 SHORTEST = 1e-4  # s
+WITHIN = 1.0 + 1e-4  # share of a limit up to which an S-curve meets it
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +152,9 @@ def s_curve(s: Array, ramp: float) -> tuple[Array, Array, Array]:
 def best_s_curve(
     robot: Robot, drives: DriveModel, limits: MotionLimits, ends: tuple[Array, Array], task: Task
 ) -> float:
-    """Duration [s] of the quickest S-curve straight in joint space that the limits of the task allow.
+    """Duration [s] of the quickest S-curve straight in joint space that the limits of the task allow; else infinite.
 
-    Currents, voltages, speeds, torques of the joints and, if the task asks for them, temperatures.
+    Currents, voltages, speeds, accelerations, torques of the joints and, if the task asks for them, temperatures.
     """
     s = np.linspace(0.0, 1.0, 401)
     step = ends[1] - ends[0]
@@ -164,7 +165,7 @@ def best_s_curve(
         for _ in range(60):
             v, a = speed * step / T, rate * step / T**2
             i = currents(robot, drives, q, v, a)
-            share = shares(drives, limits, i, v)
+            share = max(shares(drives, limits, i, v), float((np.abs(a) / robot.limits.qdd_max).max()))
             if task.effort:
                 share = max(share, float((np.abs(robot.rne(q, v, a, drives=True)) / limits.torque).max()))
             if task.temperature:
@@ -173,5 +174,6 @@ def best_s_curve(
             if abs(share - 1.0) < 1e-6:
                 break
             T *= float(np.clip(share**0.55, 0.3, 3.0))
-        best = min(best, T)
+        if share <= WITHIN:
+            best = min(best, T)
     return float(best)

@@ -30,6 +30,7 @@ from servotwin.robot.robot import Robot
 
 Progress = Callable[[int, float], None]
 STANDING = 1e-9  # rad, m: less than this is no motion
+LEAST = 1e-3  # relative distance within which the duration is at its bound
 SHARP = 1e-3  # of the largest rise: a ripple below it needs no second solution
 # A second and third try where the first one fails: another rule for the barrier, a slower start.
 TRIES: tuple[tuple[dict[str, Any], float], ...] = (
@@ -109,6 +110,7 @@ def optimal_between(
     program, solution = _solve(robot, drives, limits, task, first, ends, progress)
     if not solution.solved:
         raise _refusal(robot, drives, limits, description, task, ends, program, solution)
+    _check_limited(task, program, solution)
     fields = read_answer(robot, drives, limits, task, program, solution)
     value, unit = _objective(task, fields)
     return OptimalMotion(
@@ -144,7 +146,8 @@ def with_baseline(
     ):
         return motion
     drives = drive_model(robot, description)
-    return replace(motion, baseline=best_s_curve(robot, drives, limits, ends, task))
+    duration = best_s_curve(robot, drives, limits, ends, task)
+    return replace(motion, baseline=duration) if math.isfinite(duration) else motion
 
 
 def _objective(task: Task, fields: dict[str, Any]) -> tuple[float, str]:
@@ -268,6 +271,15 @@ def _check_tool(robot: Robot, task: Task, q: Array, name: str) -> None:
         sides = [p[c // 2] - x if c % 2 else x - p[c // 2] for c, x in region.faces()]
         if max(sides) < 0.0:
             raise InputError(f"the tool is inside region {k + 1}, which it must stay out of", field=name)
+
+
+def _check_limited(task: Task, program: Program, solution: Solution) -> None:
+    """Refuse an answer whose duration is the least that the solver was allowed: no limit of the robot decides it."""
+    place = program.T_index
+    if task.duration is None and solution.x[place] <= program.low[place] * (1.0 + LEAST):
+        raise InputError(
+            "nothing limits this motion, so it has no least time; expected more of the limits to count"
+        )
 
 
 # --- what is said when there is no answer -----------------------------------------------------------

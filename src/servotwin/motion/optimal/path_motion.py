@@ -18,6 +18,7 @@ from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.drive_model import DriveModel, drive_model
+from servotwin.motion.optimal.guess import currents
 from servotwin.motion.optimal.heat import winding_temperatures
 from servotwin.motion.optimal.infeasible import blame
 from servotwin.motion.optimal.ipopt import Solution, library, solve_nlp
@@ -28,7 +29,7 @@ from servotwin.motion.optimal.path_program import (
     path_numbers,
     path_program,
 )
-from servotwin.motion.optimal.reading import AT_LIMIT
+from servotwin.motion.optimal.reading import AT_LIMIT, bus_limits, current_gap
 from servotwin.motion.optimal.result import LimitUse, OptimalMotion
 from servotwin.motion.optimal.task import Task
 from servotwin.motion.requests import MoveC, MoveL, Spline
@@ -85,6 +86,8 @@ def joint_path(robot: Robot, path: Any, start: Any, limits: MotionLimits) -> Joi
     if isinstance(path, MoveL | MoveC | Spline):
         from servotwin.motion.legs import leg_of
 
+        if start is None:
+            raise InputError("missing; expected the joint positions that the path begins at", field="start")
         leg = leg_of(robot, path, 0, np.asarray(start, dtype=float), limits, True)
         if leg is None:
             raise InputError("the path has no length; expected another target", field="path")
@@ -155,7 +158,8 @@ def _answer(
     numbers, form, table = program.numbers, program.form, program.table
     z = solution.x[: program.hot_index].reshape(numbers.s.size, form.width)
     y, r = table["oZy"] * z[:, 0], table["oZr"] * z[:, 1]
-    i = z[:, 2:] * np.array([table[f"oZsi{j}"] for j in range(form.m)])
+    scales = np.array([table[f"oZsi{j}"] for j in range(form.m)])
+    i = z[:, 2:] * scales
     dt = 2.0 * np.diff(numbers.s) / (y[1:] + y[:-1])
     t = np.concatenate([[0.0], np.cumsum(dt)])
     qd, qdd = numbers.dq * y[:, None], numbers.dq * r[:, None] + numbers.ddq * y[:, None] ** 2
@@ -174,6 +178,7 @@ def _answer(
     uses, active = _uses(robot, drives, limits, program, solution, t, y, i)
     law = TimedLaw(t, numbers.s, y)
     segment = PathSegment("optimal", source.path, law, source.curve)
+    gap = current_gap(t, i, lambda at: currents(robot, drives, *segment.sample(at)), scales)
     return OptimalMotion(
         robot=robot.name,
         objective="time" if not task.energy_weight else f"time + {task.energy_weight:g} s/J energy",
@@ -188,7 +193,7 @@ def _answer(
         voltage=np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along),
         winding=winding_temperatures(drives, t, i, task.rest),
         bus_power=(drives.phases * R * i**2 + flow).sum(axis=1),
-        copper_loss=copper, mechanical_work=work, limits=uses, active=active, model_error=0.0,
+        copper_loss=copper, mechanical_work=work, limits=uses, active=active, model_error=gap,
         iterations=solution.iterations, seconds=seconds, notes=drives.notes, electric=drives.electric,
         tool=robot.fkine(numbers.q)[:, :3, 3], path_segment=segment,
     )  # fmt: skip
@@ -234,9 +239,13 @@ def _uses(
             )
         gain = float((bound[1:-1, 0] * np.where(np.isfinite(top[1:-1, 0]), top[1:-1, 0], 0.0)).sum())
         found.append(("speed", "path", 1.0, "of its limit", share, gain))
-    for what in ("torque", "acceleration", "jerk", "tool acceleration", "bus power"):
+    for what in ("torque", "acceleration", "jerk", "tool acceleration"):
         if what in program.rows:
             found += _row_use(robot, limits, program, solution, what)
+    found += [
+        (use.what, use.who, use.value, use.unit, use.share, use.gain)
+        for use in bus_limits(program, solution, table["oP"])
+    ]
     for column, j in enumerate(form.heated):
         at = program.hot_index + column
         value = float(drives.ambient[j] + drives.rise[j])
@@ -287,9 +296,7 @@ def _row_use(
     out = []
     for k, who in enumerate(program.rows[what][3]):
         squared = what == "tool acceleration"
-        if what == "bus power":
-            value, unit = program.table["oP"], "W"
-        elif squared:
+        if squared:
             value, unit = program.table["oAt"], "m/s2"
         else:
             j = robot.joint_names.index(who)

@@ -160,6 +160,8 @@ def path_link_function(d: Derivation, form: PathForm) -> BlockFunction:
         after = bend[2] * two.r + bend[3] * two.y * two.y
         rows.append((after - before) * pace / step)
     cost = d.number("oWt") * dt / d.number("oZT") + dt * energy_rate(d, form, one, two, W, rise)
+    change = two.z[1] - one.z[1]  # only the sum of both accelerations moves the path: they must not ring
+    cost = cost + d.number("oWr") * dt / d.number("oZT") * change * change
     return BlockFunction(d, [*one.z, *two.z, *hot], data, cost, rows)
 
 

@@ -29,6 +29,7 @@ from servotwin.robot.robot import Robot
 
 SLOWEST = 1e-3  # of the speed of the guess: a point between the ends is passed at least so fast
 ON_LIMIT = 1e-9
+RINGING = 1e-3  # weight of changes of acceleration from point to point, beside a time of one
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,6 +299,7 @@ def _table(
         "oRest": task.rest,
     }
     scale["objective"] = scale["T"] + task.energy_weight * scale["copper"]
+    table["oWr"] = RINGING
     table["oWt"] = scale["T"] / scale["objective"]
     table["oWc"] = table["oWw"] = task.energy_weight / scale["objective"]
     table["oAt"] = limits.tool_acceleration if math.isfinite(limits.tool_acceleration) else 2.0

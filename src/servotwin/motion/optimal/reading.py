@@ -10,6 +10,7 @@ so a multiplier says what one more volt, ampere, newton metre or kelvin would bu
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.heat import winding_temperatures
+from servotwin.motion.optimal.infeasible import RowProgram
 from servotwin.motion.optimal.ipopt import Solution
 from servotwin.motion.optimal.result import LimitUse, OptimalMotion, SplineSegment
 from servotwin.motion.optimal.task import Task
@@ -25,6 +27,7 @@ from servotwin.motion.optimal.transcription import SMOOTH, Program
 from servotwin.robot.robot import Robot
 
 AT_LIMIT = 0.999  # share of a limit from which it counts as active
+ZERO_POWER = 1e-4  # of the scale of the bus: where no power may flow, what counts as none
 FINE = 8  # samples between two nodes
 
 
@@ -83,13 +86,21 @@ def smooth_currents(
 
 def model_error(robot: Robot, drives: DriveModel, program: Program, motion: Motion) -> float:
     """Largest difference of currents between nodes from what the motion there needs, as part of their scales."""
-    part = (np.arange(FINE) + 0.5) / FINE
-    at = (motion.t[:-1, None] + np.diff(motion.t)[:, None] * part).ravel()
-    q, v, a = SplineSegment(motion.t, motion.q, motion.v, motion.a).sample(at)
-    needed = smooth_currents(robot, drives, program, q, v, a)
-    given = np.stack([np.interp(at, motion.t, column) for column in motion.i.T], axis=1)
+    segment = SplineSegment(motion.t, motion.q, motion.v, motion.a)
     scale = np.array([program.table[f"oZsi{k}"] for k in range(drives.m)])
-    return float((np.abs(needed - given) / scale).max())
+
+    def needed(at: Array) -> Array:
+        return smooth_currents(robot, drives, program, *segment.sample(at))
+
+    return current_gap(motion.t, motion.i, needed, scale)
+
+
+def current_gap(t: Array, i: Array, needed: Callable[[Array], Array], scale: Array) -> float:
+    """Largest difference between nodes of straight lines of current (N + 1, m) from those needed, over scales (m,)."""
+    part = (np.arange(FINE) + 0.5) / FINE
+    at = (t[:-1, None] + np.diff(t)[:, None] * part).ravel()
+    given = np.stack([np.interp(at, t, column) for column in i.T], axis=1)
+    return float((np.abs(needed(at) - given) / scale).max())
 
 
 def read_answer(
@@ -214,6 +225,24 @@ def limit_list(
     for k, name in enumerate(robot.joint_names):
         out += _joint_limits(robot, program, solution, motion, k, name, bound, top)
     out += _row_limits(robot, drives, program, solution)
+    return out + bus_limits(program, solution, table["oP"])
+
+
+def bus_limits(program: RowProgram, solution: Solution, scale: float) -> list[Limit]:
+    """Power taken from the bus and power fed back to it, where they are limited; ``scale`` [W] of their rows."""
+    if "bus power" not in program.rows:
+        return []
+    power, price = (program.row_values("bus power", x)[:, 0] for x in (solution.g, solution.mult_g))
+    out = []
+    for what, sign, bounds in (
+        ("bus power", 1.0, program.nlp.high),
+        ("regeneration", -1.0, program.nlp.low),
+    ):
+        most = abs(float(program.row_values("bus power", np.concatenate(bounds))[0, 0]))
+        if math.isfinite(most):
+            share = sign * power / most if most else (sign * power >= -ZERO_POWER).astype(float)
+            gain = float(np.maximum(sign * price, 0.0).sum()) / scale  # eq:multiplier
+            out.append(Limit(what, "bus", scale * most, "W", np.maximum(share, 0.0), gain))
     return out
 
 
@@ -288,7 +317,7 @@ def _row_limits(robot: Robot, drives: DriveModel, program: Program, solution: So
     table, out = program.table, []
     units = dict(zip(robot.joint_names, robot.joint_units, strict=True))
     for what, (_, _, _, owners) in program.rows.items():
-        if what not in ("torque", "motor speed", "jerk", "tool speed", "tool acceleration", "bus power"):
+        if what not in ("torque", "motor speed", "jerk", "tool speed", "tool acceleration"):
             continue
         values = np.abs(program.row_values(what, solution.g))
         cost = np.abs(program.row_values(what, solution.mult_g)).sum(axis=0)
@@ -312,8 +341,6 @@ def _row_unit(
         return table[f"oWm{drives.names.index(who)}"], "rad/s", False
     if what == "jerk":
         return table[f"oJ{robot.joint_names.index(who)}"], f"{units[who]}/s3", False
-    if what == "bus power":
-        return table["oP"], "W", False
     return (table["oVt"], "m/s", True) if what == "tool speed" else (table["oAt"], "m/s2", True)
 
 

@@ -37,6 +37,7 @@ ROUNDED = 2e-3  # m; edges of regions are rounded by this
 GRADED = 4  # intervals at either end, each twice as long as the one before it
 TIE_BREAK = 0.01  # weight of the accelerations beside the time: decides what time leaves open
 SLOWEST = 50.0  # times the guess
+USUAL_POWER = 100.0  # W; scale of the bus where its only limit is zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +132,10 @@ def _effort_rows(drives: DriveModel, limits: MotionLimits, task: Task) -> tuple[
         return ()
     current = drives.current if task.current else np.full(drives.m, np.inf)
     friction = drives.coulomb + drives.viscous * (np.abs(drives.N) @ np.minimum(limits.speed, 1e3))
-    reach = np.abs(drives.N).T @ (drives.K * current + friction)
+    # Braking, a gear with losses holds back more than its motor gives.
+    most = np.where(drives.efficiency < 1.0, np.inf, drives.K * current + friction)
+    moved = drives.N != 0.0  # a motor that may give any torque gives none to joints that it does not move
+    reach = np.where(moved, np.abs(drives.N) * np.where(moved, most[:, None], 0.0), 0.0).sum(axis=0)
     return tuple(int(j) for j in np.flatnonzero(reach > limits.torque))
 
 
@@ -319,8 +323,8 @@ def voltage_bounds(form: Form, j: int) -> tuple[float, float]:
 
 def power_scale(task: Task) -> float:
     """What one of the rows of the bus stands for [W]."""
-    finite = [abs(x) for x in task.bus_power if math.isfinite(x)]
-    return max([*finite, 1e-6]) if finite else 1.0
+    finite = [abs(x) for x in task.bus_power if math.isfinite(x) and x != 0.0]
+    return max(finite) if finite else USUAL_POWER
 
 
 def _variable_bounds(

@@ -18,10 +18,11 @@ from servotwin.motion.limits import limits_of
 from servotwin.motion.motor_limits import motor_limits_of
 from servotwin.motion.optimal import ipopt
 from servotwin.motion.optimal.drive_model import drive_model
-from servotwin.motion.optimal.guess import best_s_curve
+from servotwin.motion.optimal.guess import best_s_curve, currents
 from servotwin.motion.optimal.optimise import optimise_motion
 from servotwin.motion.optimal.path_motion import optimal_along
 from servotwin.motion.optimal.task import Region, Task
+from servotwin.motion.requests import MoveL
 from servotwin.motion.time_optimal import path_through, time_optimal
 
 START, GOAL = np.radians([-60.0, 80.0, 0.0, 0.0]), np.array([1.2, -1.0, 0.1, 1.5])
@@ -286,3 +287,87 @@ def test_missing_solver_says_how_to_install_it(monkeypatch):
             optimise_motion("gsis-scara", START, GOAL)
     finally:
         ipopt.library.cache_clear()
+
+
+def test_s_curve_keeps_the_acceleration_limits_that_bind_the_optimum():
+    """The optimum has more freedom than any S-curve, so it cannot be slower."""
+    robot, description = st.load_robot("manutec-r3-axis"), read_description("manutec-r3-axis", {})
+    ends = np.zeros(1), np.radians([30.0])
+    motion = optimise_motion(robot, *ends, description=description, intervals=20)
+    limits, drives = limits_of(robot, description), drive_model(robot, description)
+    duration = best_s_curve(robot, drives, limits, ends, Task())
+    # a cubic ramp of speed takes at least sqrt(6 s / a) from rest to rest (its mean acceleration is 2/3 of the largest)
+    assert duration == pytest.approx(math.sqrt(6.0 * ends[1][0] / robot.limits.qdd_max[0]), rel=1e-3)
+    assert motion.duration < duration
+
+
+def test_torque_limit_of_a_joint_holds_without_limits_of_current():
+    changes = {"axes.A.limits.effort": "60 N*m"}
+    motion = optimise_motion("gsis-scara", START, GOAL, overrides=changes, intervals=40, current=False)
+    assert np.abs(motion.torque[:, 0]).max() == pytest.approx(60.0, rel=1e-4)
+
+
+def test_motion_that_nothing_limits_is_refused():
+    with pytest.raises(InputError, match="nothing limits this motion"):
+        optimise_motion(
+            "gsis-scara", START, GOAL, intervals=20, current=False, voltage=False, speed=False, effort=False
+        )
+
+
+@pytest.mark.parametrize("along", [False, True])
+@pytest.mark.parametrize("fed_back", [0.0, 20.0])
+def test_power_that_may_be_fed_back_is_a_limit_of_its_own(along, fed_back):
+    """With more room for power that is taken, the other side is still seen to bind; its price is a difference."""
+    ends = {"path": np.array([START, GOAL])} if along else {"start": START, "goal": GOAL}
+
+    def motion(power: float) -> st.OptimalMotion:
+        return optimise_motion("gsis-scara", **ends, intervals=40, bus_power=(-power, 2000.0))
+
+    one = motion(fed_back)
+    use = next(u for u in one.limits if u.what == "regeneration")
+    assert use.value == pytest.approx(fed_back)
+    assert use.peak == pytest.approx(1.0, rel=1e-3)
+    assert one.bus_power.min() == pytest.approx(-fed_back, abs=0.05)
+    if fed_back:
+        less, more = motion(fed_back - 1.0), motion(fed_back + 1.0)
+        assert use.gain == pytest.approx((less.duration - more.duration) / 2.0, rel=0.02)
+    assert next(u for u in one.limits if u.what == "bus power").peak < 0.5
+
+
+def test_no_power_fed_back_is_a_limit_that_can_be_met():
+    motion = optimise_motion("gsis-scara", START, GOAL, intervals=40, bus_power=(0.0, math.inf))
+    assert motion.bus_power.min() > -0.05
+
+
+def test_model_error_of_a_path_is_that_of_its_played_motion():
+    """The currents at the middle of every interval, from inverse dynamics of the motion as it is played."""
+    robot, description = st.load_robot("gsis-scara"), read_description("gsis-scara", {})
+    drives = drive_model(robot, description)
+    motion = optimise_motion(robot, path=np.array([START, GOAL]), description=description)
+    q, qd, qdd = motion.sample(0.5 * (motion.t[1:] + motion.t[:-1]))
+    tau = np.linalg.solve(drives.N.T, robot.rne(q, qd, qdd, drives=True).T).T
+    w = qd @ drives.N.T
+    needed = (tau + drives.viscous * w + drives.coulomb * np.sign(w)) / drives.K
+    gap = np.abs(needed - 0.5 * (motion.current[1:] + motion.current[:-1])) / drives.current
+    assert motion.model_error >= gap.max() * 0.999
+    assert motion.model_error > 0.0
+
+
+def test_servovalve_is_refused():
+    with pytest.raises(UnsupportedError, match="a servovalve moves q3"):
+        optimise_motion("daiv-1", [0.0, 0.0, -0.05], [0.2, 0.2, -0.1])
+
+
+def test_tool_path_without_a_start_is_refused():
+    with pytest.raises(InputError, match="start: missing"):
+        optimise_motion("gsis-scara", path=MoveL(np.eye(4)))
+
+
+def test_currents_along_a_path_do_not_ring_from_point_to_point():
+    """Only sums of neighbouring accelerations move the path; what is reported is what the played motion needs."""
+    robot, description = st.load_robot("gsis-scara"), read_description("gsis-scara", {})
+    drives = drive_model(robot, description)
+    motion = optimise_motion(robot, path=np.array([START, GOAL]), description=description)
+    needed = currents(robot, drives, *motion.sample(0.75 * motion.t[1:] + 0.25 * motion.t[:-1]))
+    gap = np.abs(needed - 0.75 * motion.current[1:] - 0.25 * motion.current[:-1]) / drives.current
+    assert np.median(gap.max(axis=1)) < 2e-3

@@ -302,3 +302,20 @@ def test_rod_side_that_the_tank_alone_holds_is_refused(area: str, problem: str) 
 def test_leakage_that_fits_no_edge_is_told_the_least_without_a_sign() -> None:
     with pytest.raises(InputError, match="expected 0 L/min"):
         tune(read_description("daiv-1", {"axes.q3.motor.valve.null_leakage": "10 L/min"}))
+
+
+@pytest.mark.parametrize("method", ["fast", "rk4"])
+def test_short_line_behind_a_weak_pump_takes_short_steps(tmp_path: Path, method: str) -> None:
+    """Its relief valve is closed: the edges of the servovalve alone settle the pressure of the line."""
+    robot = level_axis()
+    robot["hydraulics"] = {
+        "supply_pressure": "70 bar", "pump": {"flow": "1 L/min"}, "line_volume": "0.5 cm^3",
+        "relief": {"pressure": "75 bar", "flow": "10 L/min", "override": "20 bar"},
+    }  # fmt: skip
+    move = [{"to": {"A": "-60 mm"}, "speed": "0.3 m/s"}]
+    summary = small.run_case(
+        tmp_path, robot, {"start": {"A": "-120 mm"}, "move": move, "solver": {"method": method}}
+    ).summary
+    assert summary["hydraulics"]["supply_pressure_min_Pa"] < 40e5
+    assert abs(summary["energy"]["balance_error_relative"]) < 1e-6
+    assert abs(summary["hydraulics"]["mass_error_relative"]) < 1e-6

@@ -72,7 +72,7 @@ def hydraulic_axis(description: RobotDescription, drive: DriveData) -> Axis:
     underlap = -valve.overlap
     clearance = valve_clearance(underlap, valve.null_leakage / valve.rated_flow)
     if clearance is None or not clearance < 1.0 - 1e-9:
-        least = 2.0 * max(underlap, 0.0) / (1.0 + underlap) * valve.rated_flow
+        least = 2.0 * max(0.0, underlap) / (1.0 + underlap) * valve.rated_flow
         raise refuse(
             description,
             f"{path}.valve.null_leakage",
@@ -167,20 +167,23 @@ def valve_data(description: RobotDescription, drive: DriveData) -> ValveData:
               H_+ = \frac{A_A p_s - A_B p_t}{S}, \quad H_- = \frac{A_B p_s - A_A p_t}{S}       (eq:valve-speed)
     """
     axis, supply = hydraulic_axis(description, drive), hydraulic_supply(description)
+    S, p_s, p_t = axis.mean_area, supply.pressure, supply.tank
+    forward = (axis.area_a * p_s - axis.area_b * p_t) / S
+    backward = (axis.area_b * p_s - axis.area_a * p_t) / S
+    if min(forward, backward) <= 0.0:
+        size, way = ("small", "backward") if backward <= 0.0 else ("large", "forward")
+        least, most = 1e4 * axis.area_a * p_t / p_s, 1e4 * axis.area_a * p_s / p_t
+        raise refuse(
+            description,
+            f"axes.{drive.owner}.motor.cylinder.rod_side_area",
+            f"too {size} to move the piston {way} against the tank; expected more than {least:.4g} and less than "
+            f"{most:.4g} cm^2",
+        )
     middle = 0.0 if axis.rotary else 0.5 * (axis.end_a + axis.end_b)
     try:
         point = operating_point(axis, supply, middle, 0.0, 0.0)
     except InputError as error:
         raise refuse(description, f"axes.{drive.owner}.motor.valve", str(error)) from None
-    S, p_s, p_t = axis.mean_area, supply.pressure, supply.tank
-    forward = (axis.area_a * p_s - axis.area_b * p_t) / S
-    backward = (axis.area_b * p_s - axis.area_a * p_t) / S
-    if backward <= 0.0:
-        raise refuse(
-            description,
-            f"axes.{drive.owner}.motor.cylinder.rod_side_area",
-            "too small to move the piston backward",
-        )
     head = 0.5 * (forward + backward)
     speed = axis.k * math.sqrt(S * head / (axis.area_a**3 + axis.area_b**3))  # eq:valve-speed
 

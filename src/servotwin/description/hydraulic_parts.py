@@ -10,21 +10,24 @@ from pydantic import Field, model_validator
 from servotwin.description.fields import Bits, Flag, Measure, Part, problem
 
 LEAST_GAS = 1e-6  # of the volume: without any, oil could be stretched below absolute zero pressure
+# m2, m3/rad, m3/s, Hz, A, Pa: far below all machines, and far above where squares and cubes vanish
+LEAST_AREA, LEAST_DISPLACEMENT, LEAST_FLOW = 1e-12, 1e-15, 1e-15
+LEAST_FREQUENCY, LEAST_CURRENT, LEAST_DROP = 1e-6, 1e-9, 1.0
 
 
 class Valve(Part):
     """A four-way servovalve; flows are volumes at the pressure of the surroundings."""
 
-    rated_flow: Annotated[float, Measure("m^3/s", above=0.0)] = Field(
+    rated_flow: Annotated[float, Measure("m^3/s", minimum=LEAST_FLOW)] = Field(
         description="flow at rated current and rated drop"
     )
     rated_drop: Annotated[float, Measure("Pa", above=0.0)] = Field(
         default=70e5, description="total pressure drop of the valve at the rated flow, half of it per edge"
     )
-    rated_current: Annotated[float, Measure("A", above=0.0)] = Field(
+    rated_current: Annotated[float, Measure("A", minimum=LEAST_CURRENT)] = Field(
         description="current at the full stroke of the spool"
     )
-    natural_frequency: Annotated[float, Measure("Hz", above=0.0)] = Field(
+    natural_frequency: Annotated[float, Measure("Hz", minimum=LEAST_FREQUENCY)] = Field(
         description="of the spool as a lag of second order: where its phase is 90 deg behind"
     )
     damping: Annotated[float, Measure("", above=0.0)] = Field(default=0.8, description="of that lag")
@@ -38,7 +41,7 @@ class Valve(Part):
         default=0.0,
         description="flow from supply to tank at null with blocked ports, at a supply of the rated drop",
     )
-    laminar_drop: Annotated[float, Measure("Pa", above=0.0)] = Field(
+    laminar_drop: Annotated[float, Measure("Pa", minimum=LEAST_DROP)] = Field(
         default=1e5, description="pressure drop of an edge below which its flow is laminar"
     )
     check_valve: Annotated[bool, Flag()] = Field(
@@ -50,7 +53,7 @@ class Cushion(Part):
     """Throttles at both ends of a cylinder; what flows in passes a check valve."""
 
     length: Annotated[float, Measure("m", above=0.0)] = Field(description="travel over which they close")
-    flow: Annotated[float, Measure("m^3/s", above=0.0)] = Field(
+    flow: Annotated[float, Measure("m^3/s", minimum=LEAST_FLOW)] = Field(
         description="flow out at the very end, at the drop beside it"
     )
     drop: Annotated[float, Measure("Pa", above=0.0)] = Field(
@@ -64,10 +67,10 @@ Leak = Annotated[float, Measure("m^3/(s*Pa)", minimum=0.0)]
 class Cylinder(Part):
     """A double-acting cylinder; its ends are the end stops of its joint."""
 
-    area: Annotated[float, Measure("m^2", above=0.0)] = Field(
+    area: Annotated[float, Measure("m^2", minimum=LEAST_AREA)] = Field(
         description="of the piston on the side that drives the joint forward"
     )
-    rod_side_area: Annotated[float | None, Measure("m^2", above=0.0)] = Field(
+    rod_side_area: Annotated[float | None, Measure("m^2", minimum=LEAST_AREA)] = Field(
         default=None, description="of the other side; default the same"
     )
     dead_volume: Annotated[float, Measure("m^3", above=0.0)] = Field(
@@ -81,8 +84,8 @@ class Cylinder(Part):
 class HydraulicMotor(Part):
     """A hydraulic motor that turns without end."""
 
-    displacement: Annotated[float, Measure("m^3/rad", angle_optional=True, above=0.0)] = Field(
-        description="volume per angle"
+    displacement: Annotated[float, Measure("m^3/rad", angle_optional=True, minimum=LEAST_DISPLACEMENT)] = (
+        Field(description="volume per angle")
     )
     dead_volume: Annotated[float, Measure("m^3", above=0.0)] = Field(
         description="oil of each side, lines included"

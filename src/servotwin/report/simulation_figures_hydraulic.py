@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from servotwin.description.display import BAR, LITRES_PER_MINUTE, MA, PERCENT
+from servotwin.description.hydraulic_data import hydraulic_axis
 from servotwin.report.page_style import COLOURS, INK, axis, layout
 from servotwin.report.simulation_view import View
 from servotwin.report.traces import DOTTED, bands, line, marks, thinned
@@ -34,11 +35,10 @@ def valve(view: View, name: str) -> go.Figure:
     hover: dict[str, Any] = {"hovertemplate": "%{y:.2f} %"}
     opening = PERCENT * view.motor_signal(name, "valve_opening")
     figure.add_trace(line(view.t, opening, "spool", COLOURS[2], view.points, **hover))
-    limit = view.current_limit(name)
-    if limit:
-        wanted = PERCENT * view.motor_signal(name, "valve_command_A") / limit
-        label = f"current ({MA * limit:.3g} mA)"
-        figure.add_trace(line(view.t, wanted, label, INK, view.points, line=DOTTED, **hover))
+    rated = hydraulic_axis(view.truth, view.motor(name)).rated_current
+    wanted = PERCENT * view.motor_signal(name, "valve_command_A") / rated
+    label = f"current ({MA * rated:.3g} mA)"
+    figure.add_trace(line(view.t, wanted, label, INK, view.points, line=DOTTED, **hover))
     bands(figure, view.saturation(name), view.duration)
     return figure
 

@@ -121,7 +121,8 @@ def failure_text(run: Run) -> str:
     if fastest > 0.0:
         return (
             f"{name}: stalled at {at:.6g} s: oil that changes within {US / fastest:.3g} us needs too many steps; look "
-            "at dead_volume and laminar_drop of the hydraulic axes, or take a shorter current_period"
+            "at dead_volume, laminar_drop and natural_frequency of the hydraulic axes and at line_volume and relief of "
+            "their supply, or take a shorter current_period"
         )
     return (
         f"{name}: stalled at {at:.6g} s: too many events in one PWM interval; look at friction, stiffness and play, or "

@@ -130,7 +130,9 @@ def run_job(
     """
     chosen = with_simulation(settings or JobSettings(), method=method, pwm=pwm, seed=seed, record=record)
     if max_memory is not None or max_time is not None:
-        chosen = replace(chosen, budget=read_budget(max_memory, max_time))
+        memory = chosen.budget.memory if max_memory is None else max_memory
+        seconds = chosen.budget.time if max_time is None else max_time
+        chosen = replace(chosen, budget=read_budget(memory, seconds))
     with outside(allow_outside):
         script, program = _script(io_script), _program(job, points)
         scenario = job_scenario(program, robot, overrides, chosen)

@@ -12,12 +12,18 @@ import pytest
 
 import servotwin as st
 from operators import SCARA, points
+from servotwin.control.servo.records import InnerLoop
+from servotwin.description.load import read_description
 from servotwin.errors import InputError
 from servotwin.jobs.language import parse
 from servotwin.jobs.program import Program
+from servotwin.mechanism.build import build_mechanism
 from servotwin.report.job_story import story_of
+from servotwin.robot.robot import Robot
 from servotwin.simulation.job_run import JobSettings, run_job
 from servotwin.simulation.live_robot import LiveRobot
+from servotwin.simulation.plant.machine import square_transmission
+from servotwin.simulation.plant.servo_records import build_servo
 from servotwin.simulation.run import carry_out
 from servotwin.simulation.scenario.parts import Solver
 from tests import small_drives as small
@@ -218,3 +224,26 @@ def test_job_report_measures_the_arm_as_it_is() -> None:
     )
     assert np.linalg.norm(tip[-1] - wanted[-1]) == pytest.approx(5e-3, rel=0.02)
     assert max(measured) > 2e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "loops"),
+    [
+        ("sixaxis-5kg", [InnerLoop.FIELD_ORIENTED] * 6),
+        ("daiv-1", [InnerLoop.CURRENT, InnerLoop.CURRENT, InnerLoop.VALVE]),
+    ],
+)
+def test_servo_by_itself_knows_its_innermost_loops(name: str, loops: list[InnerLoop]) -> None:
+    """No plant tells it: what the controller believes of its motors does."""
+    belief = read_description(name)
+    model = Robot(build_mechanism(belief))
+    servo = build_servo(belief, model, square_transmission(model), 1)
+    assert servo.axes["inner"].tolist() == loops
+
+
+def test_ideal_motor_in_the_place_of_a_synchronous_one_gets_a_current(tmp_path: Path) -> None:
+    axes = {"A": small.axis(motor=small.PMSM)}
+    truth = {"plant": {"set": {"axes.A.motor.kind": "ideal"}}}
+    for more, loop in (({}, InnerLoop.FIELD_ORIENTED), (truth, InnerLoop.CURRENT)):
+        machine = small.prepared(tmp_path, small.robot({}, axes=axes), {**small.rest(0.01), **more}).machine
+        assert machine.axes["inner"].tolist() == [loop]

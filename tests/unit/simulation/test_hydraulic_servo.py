@@ -19,7 +19,9 @@ from servotwin.control.tuning.valve import ValveModel, damped_valve, pressure_fe
 from servotwin.description.load import read_description
 from servotwin.design.tuning import tune
 from servotwin.errors import InputError
+from servotwin.report.simulation_figures_hydraulic import valve as valve_figure
 from servotwin.report.simulation_page import simulation_page
+from servotwin.report.simulation_view import View
 from tests import hydraulic_axes as hx
 from tests import small_drives as small
 
@@ -239,3 +241,81 @@ def test_dc_neighbour_under_switched_pulses_and_cylinder_agree_in_all_methods(tm
         wanted = runs["adaptive"].signals[name]
         for method in ("fast", "rk4"):
             assert np.abs(runs[method].signals[name] - wanted).max() < rel * np.abs(wanted).max()
+
+
+def test_driver_of_a_valve_reads_its_current_in_amperes(tmp_path: Path) -> None:
+    """A sensor of a stated range shows parts of it; the driver takes them for amperes, as one of a winding does."""
+    sensor = {"current_sensor": {"bits": 0, "range": "0.1 A"}}
+    machine = at_rest(tmp_path, level_axis(control=sensor)).machine
+    machine.servo.setpoints[:, 0, 0] += 1e-3 * machine.axes["counts_per_rad"][0]
+    machine.advance(20_000_000)
+    shown = float(machine.servo.feedback["current_a"][0, 0])
+    assert abs(shown) > 1e-3
+    assert machine.axes["i_meas"][0] == pytest.approx(0.1 * shown, rel=1e-12)
+
+
+def test_figure_of_a_valve_is_over_its_rated_current(tmp_path: Path) -> None:
+    """A driver that gives half of it at most: 50 % of current are 50 % of stroke, once the spool has come there."""
+    robot = level_axis(motor={"current_limit": "20 mA"})
+    move = {
+        "start": {"A": "-140 mm"},
+        "move": [{"to": {"A": "-10 mm"}, "speed": "0.3 m/s"}],
+        "solver": {"method": "fast"},
+    }
+    result = small.run_case(tmp_path, robot, move)
+    opening, current = valve_figure(View(result, result.scenario.description), "A").data[:2]
+    assert max(current.y) == pytest.approx(50.0, rel=1e-6)
+    assert max(opening.y) == pytest.approx(50.0, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "cylinder.area=1e-120 m^2",
+        "cylinder.rod_side_area=1e-120 m^2",
+        "cylinder.cushion.flow=1e-200 L/min",
+        "valve.laminar_drop=1e-200 Pa",
+        "valve.natural_frequency=1e-200 Hz",
+        "valve.rated_current=1e-320 A",
+        "valve.rated_flow=1e-320 m^3/s",
+    ],
+)
+def test_numbers_whose_squares_vanish_are_too_small(field: str) -> None:
+    name, value = field.split("=")
+    path = f"axes.q3.motor.{name}"
+    with pytest.raises(InputError, match=f"{path}: '.*' is too small; expected at least"):
+        tune(read_description("daiv-1", {path: value}))
+
+
+@pytest.mark.parametrize(
+    ("area", "problem"), [("0.01 cm^2", "too small to .* backward"), ("200 cm^2", "too large to .* forward")]
+)
+def test_rod_side_that_the_tank_alone_holds_is_refused(area: str, problem: str) -> None:
+    """2 cm2 at 70 bar and 1 bar in the tank: 2/70 to 2 x 70 cm2 can move both ways."""
+    field = "axes.q3.motor.cylinder.rod_side_area"
+    with pytest.raises(InputError, match=f"{problem} .*; expected more than 0.02857 and less than 140 cm"):
+        tune(read_description("daiv-1", {field: area}))
+    for moved in ("0.2 cm^2", "20 cm^2"):
+        tune(read_description("daiv-1", {field: moved}))
+
+
+def test_leakage_that_fits_no_edge_is_told_the_least_without_a_sign() -> None:
+    with pytest.raises(InputError, match="expected 0 L/min"):
+        tune(read_description("daiv-1", {"axes.q3.motor.valve.null_leakage": "10 L/min"}))
+
+
+@pytest.mark.parametrize("method", ["fast", "rk4"])
+def test_short_line_behind_a_weak_pump_takes_short_steps(tmp_path: Path, method: str) -> None:
+    """Its relief valve is closed: the edges of the servovalve alone settle the pressure of the line."""
+    robot = level_axis()
+    robot["hydraulics"] = {
+        "supply_pressure": "70 bar", "pump": {"flow": "1 L/min"}, "line_volume": "0.5 cm^3",
+        "relief": {"pressure": "75 bar", "flow": "10 L/min", "override": "20 bar"},
+    }  # fmt: skip
+    move = [{"to": {"A": "-60 mm"}, "speed": "0.3 m/s"}]
+    summary = small.run_case(
+        tmp_path, robot, {"start": {"A": "-120 mm"}, "move": move, "solver": {"method": method}}
+    ).summary
+    assert summary["hydraulics"]["supply_pressure_min_Pa"] < 40e5
+    assert abs(summary["energy"]["balance_error_relative"]) < 1e-6
+    assert abs(summary["hydraulics"]["mass_error_relative"]) < 1e-6

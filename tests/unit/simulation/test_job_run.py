@@ -17,6 +17,7 @@ from servotwin.jobs.program import Program
 from servotwin.simulation.job_plant import Followed, MachinePlant
 from servotwin.simulation.job_run import JobSettings, rehearse, run_job
 from servotwin.simulation.live_robot import LiveRobot
+from servotwin.simulation.preflight.budget import Budget
 from servotwin.simulation.scenario.io_script import Surroundings, parse_io_script
 from servotwin.simulation.scenario.parts import Solver
 
@@ -312,3 +313,9 @@ def test_arm_without_power_does_not_move_whatever_is_pressed() -> None:
             live.press(event, **arguments)
         assert not live.step().enable
     np.testing.assert_array_equal(live.q, stood)
+
+
+def test_budget_of_the_settings_stays_where_the_call_states_only_the_other_limit() -> None:
+    settings = JobSettings(budget=Budget(memory=1.0))
+    with pytest.raises(InputError, match="expected at most 1 B:"):
+        run_job("daiv-pick-and-place", settings=settings, max_time="1 h")

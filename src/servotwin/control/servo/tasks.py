@@ -332,7 +332,7 @@ def phases_loop(servo: Any, axis: Any, feedback: Any, j: int, T: float) -> tuple
 @helper
 def valve_loop(axis: Any, feedback: Any, j: int) -> float:
     """Current of a servovalve [A]: what the loop above asks for, the load and its swing taken into account."""
-    axis.i_meas = feedback.current_a[j]
+    axis.i_meas = in_amperes(axis, feedback, j, feedback.current_a[j])
     watch_load_pressure(axis, feedback.pressure_a[j], feedback.pressure_b[j])
     return valve_current(axis)
 

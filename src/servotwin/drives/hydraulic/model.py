@@ -212,6 +212,21 @@ def supply_capacity(supply: Any, p_s: float) -> tuple[float, float, float]:
     return volume / beta + gas, phi, h
 
 
+@helper
+def draw_rate(axis: Any, supply: Any, s: float, p_a: float, p_b: float, p_s: float) -> float:
+    r"""Bound of the rate with which the edges of an axis change the pressure of the line that feeds it [1/s].
+
+    .. math:: \lambda_s = \frac{\varphi}{V_s/\beta_e + V_g/\bigl(n_g (p_s + p_0)\bigr)}
+              \sum \frac{\partial q_s}{\partial p_s}                                            (eq:draw-rate)
+    """
+    opened = effective_opening(s)
+    k_1 = axis.k * edge_opening(opened + axis.underlap, axis.clearance)
+    k_2 = axis.k * edge_opening(-opened + axis.underlap, axis.clearance)
+    slope = k_1 * steepest(p_s - p_a, axis.laminar) + k_2 * steepest(p_s - p_b, axis.laminar)
+    capacity, phi, _ = supply_capacity(supply, p_s)
+    return phi * slope / capacity  # type: ignore[no-any-return]  # eq:draw-rate
+
+
 @part
 def supply_rates(supply: Any, p_s: float, drawn: float, dz: Any, at: int) -> tuple[float, float]:
     r"""Rate of the supply pressure [Pa/s], and the fastest rate with which it can change [1/s].

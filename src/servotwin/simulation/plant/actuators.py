@@ -20,7 +20,14 @@ from servotwin.drives.dc_reduced.model import (
     dc_reduced_window_interval,
 )
 from servotwin.drives.hydraulic import HYDRAULIC as HYDRAULIC_KIND
-from servotwin.drives.hydraulic.model import PRESSURE_A, PRESSURE_B, SPOOL, axis_rates, relief_flow
+from servotwin.drives.hydraulic.model import (
+    PRESSURE_A,
+    PRESSURE_B,
+    SPOOL,
+    axis_rates,
+    draw_rate,
+    relief_flow,
+)
 from servotwin.drives.kind import Feed
 from servotwin.drives.own import CODE, EFFORT, LOSS, POWER
 from servotwin.drives.pmsm import PMSM as PMSM_KIND
@@ -78,6 +85,11 @@ def hydraulic_rates(
     )
     if world.at_supply >= 0:
         dy[world.at_supply] += drawn
+        k = motor.current_at
+        settling = draw_rate(
+            motor.hydraulic, world.supply, y[k + SPOOL], y[k + PRESSURE_A], y[k + PRESSURE_B], p_s
+        )
+        rate = max(rate, world.supply.axes * settling)  # of all axes together: at most as if each drew so
     world.scratch.fastest = max(world.scratch.fastest, rate)
     return force, 0.0, 0.0, 0.0
 

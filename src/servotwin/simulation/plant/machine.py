@@ -215,12 +215,9 @@ def build_machine(
     servo = build_servo(belief, model, square_transmission(model), seed)
     # a driver that nothing tells the full scale of its sensor gets amperes
     sensors["current_full_scale"][servo.axes["current_range_hat"] == 0.0] = 0.0
-    # the drive of a synchronous motor closes its loop in rotor coordinates; an ideal one takes its place with a current
-    servo.axes["inner"] = np.select(
-        [motors["valve"] != 0, motors["feed"] == Feed.THREE_PHASE],
-        [InnerLoop.VALVE, InnerLoop.FIELD_ORIENTED],
-        InnerLoop.CURRENT,
-    )
+    # an actuator that takes a current in the place of a bridge gets it, whatever its driver was made for
+    by_current, valve = motors["feed"] == Feed.COMMAND, motors["valve"] != 0
+    servo.axes["inner"][by_current] = np.where(valve, InnerLoop.VALVE, InnerLoop.CURRENT)[by_current]
     machine = Machine(
         world,
         power_record(truth, solver, controller_of(belief).current_period, limits),

@@ -16,7 +16,7 @@ from servotwin.control.servo.axis_data import (
     speed_limits,
     timing_of,
 )
-from servotwin.control.servo.records import AXIS, SERVO, Law, Sensing, Task, zeros
+from servotwin.control.servo.records import AXIS, SERVO, InnerLoop, Law, Sensing, Task, zeros
 from servotwin.control.servo.unit import ServoUnit, servo_unit, task_table
 from servotwin.control.servo.user_laws import LEVELS
 from servotwin.control.tuning.gains import Gains, Scaling, fixed_gains
@@ -28,6 +28,7 @@ from servotwin.description.hydraulic_data import valve_data
 from servotwin.description.motors import current_limit, required_counts, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
+from servotwin.drives.kind import Feed
 from servotwin.errors import UnsupportedError
 from servotwin.kernels.kernel_store import entry
 from servotwin.mechanism.model import Array
@@ -40,6 +41,7 @@ LAWS = {
     "computed-torque": Law.COMPUTED_TORQUE,
     "state-feedback": Law.STATE_FEEDBACK,
 }
+INNER_LOOPS = {Feed.THREE_PHASE: InnerLoop.FIELD_ORIENTED, Feed.VALVE: InnerLoop.VALVE}  # CURRENT for others
 SENSING = {"counted": Sensing.COUNTED, "inverse-time": Sensing.INVERSE_TIME, "filtered": Sensing.FILTERED}
 
 
@@ -70,6 +72,7 @@ def axis_records(description: RobotDescription, robot: Robot, q: Array) -> Any:
         axis["filter"] = speed_filter(control, timing_of(control, drive.name).T_speed)
         axis["law"] = LAWS[control.law]
         axis["level"] = LEVELS[control.level_of(drive.name)]
+        axis["inner"] = INNER_LOOPS.get(drive.actuator.feed, InnerLoop.CURRENT)
         if isinstance(model, ValveModel):
             fill_valve(axis, description, drive, model)
         if drive.winding is not None and drive.winding.phases == 3:

@@ -2,9 +2,10 @@ r"""The energy account of a run.
 
 .. math:: E_\mathrm{source} = \Delta E_\mathrm{stored} + \sum E_\mathrm{losses}             (eq:energy-balance)
 
-Stored: kinetic (arm and rotors), potential, magnetic, in elastic gears, in the bus capacitor. Lost: copper,
-bridges, friction, gears, impacts on end stops, braking resistor, supply resistance. What is left over is the
-error of the integration. It is judged by what changed hands, whether it came from the source or not,
+Stored: kinetic (arm and rotors), potential, magnetic, in elastic gears, in the bus capacitor, in compressed oil and
+its accumulator. Lost: copper, bridges, friction, gears, impacts on end stops, braking resistor, supply resistance;
+valves, leaks, cushions, pump and relief valve. What is left over is the error of the integration.
+It is judged by what changed hands, whether it came from the source or not,
 
 .. math:: E_\mathrm{moved} = \max\Bigl(E_\mathrm{flow},\;
           \tfrac12 \bigl(E_\mathrm{flow} + \sum |\Delta E_\mathrm{stored}| + \sum |E_\mathrm{losses}|\bigr)\Bigr)

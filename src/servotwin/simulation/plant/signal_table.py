@@ -137,6 +137,11 @@ class Signal:
     sliding_unit: str = ""
     on_wire: Condition = no_axis
 
+    @property
+    def of_oil(self) -> bool:
+        """Whether only hydraulic axes have it."""
+        return self.exists is hydraulic
+
     def column(self, *, prismatic: bool = False) -> str:
         """Name with unit, such as ``current_ref_A``."""
         unit = self.sliding_unit if prismatic and self.sliding_unit else self.unit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -96,13 +96,17 @@ def joint_signal(joint: str, quantity: str, *, prismatic: bool, reference: bool 
     return signal.full_name(joint, prismatic=prismatic)
 
 
-def signal_names(joints: Sequence[str], prismatic: Sequence[bool], motors: Sequence[str]) -> list[str]:
-    """The names of all signals of a run, in their order."""
+def signal_names(
+    joints: Sequence[str], prismatic: Sequence[bool], motors: Sequence[str], hydraulic: Container[str] = ()
+) -> list[str]:
+    """The names of all signals of a run, in their order; ``hydraulic``: which motors are."""
     time, *supply = (signal.full_name() for signal in ROBOT)
     names = [time]
     for joint, slides in zip(joints, prismatic, strict=True):
         names += [signal.full_name(joint, prismatic=slides) for signal in JOINT]
-    names += [signal.full_name(motor) for motor in motors for signal in MOTOR]
+    for motor in motors:
+        oil = motor in hydraulic
+        names += [signal.full_name(motor) for signal in MOTOR if oil or not signal.of_oil]
     return [*names, *supply, *(signal.full_name() for signal in TIP)]
 
 

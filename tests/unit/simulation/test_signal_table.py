@@ -54,8 +54,12 @@ def names(run: Run) -> set[str]:
 
 
 def test_signal_names_are_those_of_the_table_once_each() -> None:
-    found = signal_names(["A", "Z"], [False, True], ["A", "Z"])
+    found = signal_names(["A", "Z"], [False, True], ["A", "Z"], ["A", "Z"])
     assert len(set(found)) == len(found)
+    dry = signal_names(["A", "Z"], [False, True], ["A", "Z"], ["Z"])
+    assert {name for name in found if name not in dry} == {
+        signal.full_name("A") for signal in MOTOR if signal.of_oil
+    }
     wanted = {
         signal.full_name(owner, prismatic=slides)
         for signal in SIGNALS

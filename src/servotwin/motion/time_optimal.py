@@ -32,6 +32,7 @@ GRID = 200
 INSIDE = np.array([0.0, 0.25, 0.5, 0.75, 0.999])  # shares of an interval at which limits are checked
 FASTEST = 1e8  # of sd^2, where no limit bounds it
 STALLED = 1e-7  # of the largest sd: a motion that is slower at two neighbouring points stands still
+MERGED = 1e-9  # of a path's length: waypoints nearer than this share a point of its grid
 ON_LIMIT = 1e-9  # rad, m: positions this little beyond a limit stand on it
 HOLDS = 1.0 + 1e-6
 PASSES = 6  # with the torques that the motors can give at the speeds of the pass before
@@ -78,7 +79,8 @@ def path_through(waypoints: ArrayLike, grid: int = GRID) -> JointPath:
         raise InputError(f"waypoints {int(np.argmin(steps))} and the next coincide; expected different ones")
     knots = np.concatenate([[0.0], np.cumsum(steps)]) / steps.sum()
     spline = CubicSpline(knots, q, bc_type="natural")
-    s = subdivided(knots, grid)
+    s = subdivided(knots[np.diff(knots, prepend=-1.0) > MERGED], grid)
+    s[-1] = 1.0
     return JointPath(s, spline(s), spline(s, 1), spline(s, 2))
 
 

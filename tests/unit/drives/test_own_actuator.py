@@ -321,7 +321,7 @@ def test_lag_shorter_than_a_step_neither_diverges_nor_spoils_the_peak(
 ) -> None:
     """The torque rises to K i and never beyond; its mean over the first millisecond is K i (1 - lag / 1 ms)."""
     result = coil_run(tmp_path, method, lag)
-    axis = result.summary["axes"]["A"]
+    axis = result.summary["axes"][0]
     assert axis["peak_torque_N_m"] == pytest.approx(0.5 * CONSTANT, rel=1e-4)
     assert result.signals["motor_A_torque_N_m"][-1] == pytest.approx(0.5 * CONSTANT, rel=1e-6)
     assert abs(result.summary["energy"]["balance_error_relative"]) < 1e-5

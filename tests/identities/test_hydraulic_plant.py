@@ -61,6 +61,24 @@ def test_energy_and_oil_close_under_every_method(tmp_path: Path, method: str, fe
     assert abs(oil_account(machine)["mass_error_relative"]) < least
 
 
+@pytest.mark.parametrize("method", ["fast", "rk4"])
+def test_peak_force_is_that_of_the_pressures_at_the_ends_of_windows(tmp_path: Path, method: str) -> None:
+    """A_A p_A - A_B p_B of accepted states, whatever the last stage of a rejected step left in the record."""
+    run = prepared(tmp_path, hx.lift(), method)
+    machine = hx.open_loop(run, lambda t: [0.03 * math.sin(25 * t)])
+    area_a, area_b = (float(machine.motors["hydraulic"][f"area_{side}"][0]) for side in "ab")
+    forces = []
+    for window in range(400):
+        p_a, p_b = state_of(machine)[2:]
+        forces.append(abs(area_a * p_a - area_b * p_b))
+        machine.motors["tau"] = 1e9
+        machine.advance((window + 1) * 200_000)
+    p_a, p_b = state_of(machine)[2:]
+    forces.append(abs(area_a * p_a - area_b * p_b))
+    at_end = forces if method == "rk4" else forces[:-1]  # the fast window looks at its beginning
+    assert machine.motors["tau_peak"][0] == pytest.approx(max(at_end), rel=1e-12)
+
+
 def test_methods_agree_within_their_tolerances(tmp_path: Path) -> None:
     ends = {}
     for method in METHODS:

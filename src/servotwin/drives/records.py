@@ -91,6 +91,8 @@ MOTOR = _dtype(
     "theta w w_dot w_ddot tau tau_mean net transmitted slack "
     # extremes so far; integral of an ideal motor's squared torque; of the applied voltage since the last recorded row
     "i_peak tau_peak tau_mean_peak w_peak T_peak torque_square volt_seconds "
+    # largest rate with which the states of an actuator of the user's could change so far [1/s] (eq:own-rate)
+    "own_rate "
     # what the data sheet allows, infinite where it is silent
     "w_limit tau_limit",
     # exact: its states are known in closed form over a window; own_rates, own_parameters: addresses of an actuator of

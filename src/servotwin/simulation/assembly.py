@@ -16,11 +16,11 @@ from servotwin.robot.arguments import position_text
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.drive_records import highest_voltage
 from servotwin.simulation.plant.machine import Machine, build_machine
-from servotwin.simulation.plant.own_actuator import troubles
+from servotwin.simulation.plant.own_actuator import quick_actuators, troubles
 from servotwin.simulation.plant.start import Start
 from servotwin.simulation.plant.status import DIVERGED, LAW_NOT_A_NUMBER, LAW_WANTED, RUNNING, SINGULAR
 from servotwin.simulation.preflight.advice import coarse_steps
-from servotwin.simulation.results.energy import account, balance_warnings
+from servotwin.simulation.results.energy import account, balance_warnings, own_errors
 from servotwin.simulation.results.hydraulics import hydraulic_summary, hydraulic_warnings
 from servotwin.simulation.results.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
 from servotwin.simulation.results.motion_log import CommandedMotion, make_log
@@ -102,6 +102,9 @@ def failure_text(run: Run) -> str:
         own = troubles(run.machine.own.values())
         if own:
             return f"{name}: stopped at {at:.6g} s: {own[0]}"
+        quick = quick_lines(run)
+        if quick:
+            return f"{name}: diverged at {at:.6g} s: {quick[0]}"
         return (
             f"{name}: diverged at {at:.6g} s: a motor or joint left all bounds of speed or torque; "
             f"{coarse_steps(run.machine, run.scenario.solver, run.plant.mechanism.rotors.names)}look at the gains "
@@ -117,6 +120,9 @@ def failure_text(run: Run) -> str:
             f"{name}: stopped at {at:.6g} s: {run.plant.name} came to a singular position ({joints}), where the "
             "actuated joints no longer determine the passive ones; keep the motion away from it"
         )
+    quick = quick_lines(run)
+    if quick:
+        return f"{name}: stalled at {at:.6g} s: {quick[0]}"
     fastest = float(run.machine.world["scratch"]["fastest"][0])
     if fastest > 0.0:
         return (
@@ -128,6 +134,13 @@ def failure_text(run: Run) -> str:
         f"{name}: stalled at {at:.6g} s: too many events in one PWM interval; look at friction, stiffness and play, or "
         "raise solver.steps"
     )
+
+
+def quick_lines(run: Run) -> list[str]:
+    """Actuators of the user's that are too quick for the steps of a run, a line for each."""
+    machine = run.machine
+    period = float(machine.servo.servo["T_current"][0])
+    return quick_actuators(machine.own, machine.motors["own_rate"], period, run.scenario.solver.method)
 
 
 @np.errstate(all="ignore")  # a run may contain NaN after divergence
@@ -169,7 +182,8 @@ def collect(
         power = scenario.plant_description.power
         warnings += excess_warnings(axes)
         warnings += bus_warnings(bus, highest_voltage(power)[1] if power is not None else "")
-        warnings += balance_warnings(energy, scenario.solver)
+        warnings += balance_warnings(energy, scenario.solver, own_errors(machine))
+        warnings += quick_lines(run) if scenario.solver.method != "adaptive" else []
         warnings += hydraulic_warnings(hydraulics)
     summary = {
         "scenario": scenario.name,

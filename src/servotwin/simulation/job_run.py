@@ -33,7 +33,7 @@ from servotwin.simulation.plant.start import Start
 from servotwin.simulation.preflight.advice import run_warnings
 from servotwin.simulation.preflight.budget import read_budget
 from servotwin.simulation.preflight.job_limits import check_job, job_limit
-from servotwin.simulation.results.energy import stored_energies
+from servotwin.simulation.results.energy import energies_before
 from servotwin.simulation.results.job_log import Commands, JobLog, log_entries
 from servotwin.simulation.results.result import Result
 from servotwin.simulation.scenario.checks import row_period
@@ -153,7 +153,7 @@ def run_job(
     began = time.perf_counter()
     machine = machine_of(scenario, model, plant, start, rows=ROWS, row_every_ns=every, allow_code=allow_code)
     compiled = time.perf_counter() - began
-    before = stored_energies(machine, plant)
+    before = energies_before(machine, plant)
     began = time.perf_counter()
     played = play(
         controller, MachinePlant(machine, scenario.plant_description, Surroundings(script)),

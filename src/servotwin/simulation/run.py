@@ -25,7 +25,7 @@ from servotwin.simulation.plant.status import LAW_WANTED
 from servotwin.simulation.preflight.advice import late_faults, run_warnings
 from servotwin.simulation.preflight.budget import Budget, BudgetError, bytes_text, over_time, read_budget
 from servotwin.simulation.preflight.estimate import check_budget, estimate, row_count, zoom_bytes, zoom_rows
-from servotwin.simulation.results.energy import stored_energies
+from servotwin.simulation.results.energy import energies_before
 from servotwin.simulation.results.motion_log import CommandedMotion
 from servotwin.simulation.results.result import Result
 from servotwin.simulation.scenario.law_file import check_allowed, load_law
@@ -116,7 +116,7 @@ def prepare(
         machine.started = begin(machine, plant, model, start)
     compiled = time.perf_counter() - began
     warnings = [*run_warnings(scenario, model, plant, law), *late_faults(scenario, duration)]
-    before = stored_energies(machine, plant)
+    before = energies_before(machine, plant)
     return ScenarioRun(
         scenario,
         model,

@@ -16,6 +16,7 @@ from servotwin.control.servo.user_laws import PythonLaw
 from servotwin.description.load import read_description
 from servotwin.drives.own import MOST_STATES
 from servotwin.simulation.live_robot import LiveRobot
+from servotwin.simulation.plant.own_rate import spectral_radius
 from servotwin.simulation.plant.records import MAX_FREE, MAX_JOINTS, MAX_STATES
 from servotwin.simulation.run import carry_out, prepare
 from servotwin.simulation.scenario.scenario import read_scenario
@@ -211,6 +212,9 @@ BAD = {
         FILE, {"parameters": {**MOTOR["parameters"], "lagg": "1 ms"}}, "no such parameter; expected constant, lag",
     ),
     "unit of a parameter": (FILE, {"parameters": {"constant": "3 kg", "lag": "5 ms"}}, "parameters.constant"),
+    "no torque constant": (FILE, {"torque_constant": None}, "torque_constant: missing: 'lagged.py:LAGGED' needs it"),
+    "effort that is not filled": (FILE.replace("out[st.EFFORT]", "out[st.LOSS]"), {}, "do not fill out[EFFORT]"),
+    "rate that is not filled": (FILE.replace("dx[0] =", "y ="), {}, "do not fill dx[0], the rate of 'torque'"),
     "outside": (FILE, {"kind": "../lagged.py:LAGGED"}, "leads out of the folder of the robot file"),
     "no file": (FILE, {"kind": "other.py:LAGGED"}, "no file 'other.py' beside the robot file"),
 }  # fmt: skip
@@ -345,3 +349,94 @@ def test_what_an_actuator_does_not_fill_is_zero_whatever_its_neighbour_fills(
         result = carry_out(run, lambda part: None)
         positions.append(np.array([result.signals[f"joint_{axis}_position_rad"] for axis in "AB"]))
     np.testing.assert_array_equal(positions[0], positions[1])
+
+
+def coil_run(folder: Path, method: str, lag: float, **motor: Any) -> Any:
+    """A step of the current of 0.5 A, under pulses of a period of 0.1 ms."""
+    law = PythonLaw(lambda time, signals: np.array([0.5]), period=1e-3, level="current")
+    parameters = {"constant": f"{CONSTANT} N*m/A", "lag": f"{lag} s"}
+    scenario = {"solver": {"method": method}, "move": [{"to": {"A": "0 deg"}, "dwell": "0.02 s"}]}
+    robot = own_robot(parameters=parameters, **motor)
+    return carry_out(small.prepared(put(folder), robot, scenario, law, allow_code=True), lambda part: None)
+
+
+@pytest.mark.parametrize("method", ["fast", "rk4", "adaptive", "modified-euler"])
+@pytest.mark.parametrize("lag", [2e-6, 20e-6, 100e-6])
+def test_lag_shorter_than_a_step_neither_diverges_nor_spoils_the_peak(
+    method: str, lag: float, tmp_path: Path
+) -> None:
+    """The torque rises to K i and never beyond; its mean over the first millisecond is K i (1 - lag / 1 ms)."""
+    result = coil_run(tmp_path, method, lag)
+    axis = result.summary["axes"][0]
+    assert axis["peak_torque_N_m"] == pytest.approx(0.5 * CONSTANT, rel=1e-4)
+    assert result.signals["motor_A_torque_N_m"][-1] == pytest.approx(0.5 * CONSTANT, rel=1e-6)
+    assert abs(result.summary["energy"]["balance_error_relative"]) < 1e-5
+
+
+@pytest.mark.parametrize("method", ["fast", "rk4", "adaptive"])
+def test_actuator_too_quick_for_any_step_is_named(method: str, tmp_path: Path) -> None:
+    with pytest.raises(st.SimulationError) as caught:
+        coil_run(tmp_path, method, 1e-9)
+    assert "motor A: the states of its actuator 'lagged.py:LAGGED' change within 0.001 us" in str(
+        caught.value
+    )
+    assert "friction" not in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_spectral_radius_is_that_of_the_eigenvalues(size: int) -> None:
+    """Against NumPy, for states of one scale and of scales that differ by 1e6, and for F^n = 0."""
+    generator = np.random.default_rng(5)
+    find = getattr(spectral_radius, "py_func", spectral_radius)
+    for _ in range(50):
+        F = generator.normal(size=(size, size))
+        scale = 10.0 ** generator.uniform(-3, 3, size)
+        for slopes, above in ((F, 1.05), (F * scale[:, None] / scale, 1.2)):
+            exact = np.abs(np.linalg.eigvals(slopes)).max()
+            assert 0.999 * exact < find(slopes.copy(), np.zeros((3, 3)), size) < above * exact
+    assert find(np.triu(np.ones((size, size)), 1), np.zeros((3, 3)), size) == 0.0
+
+
+def test_winding_is_heated_by_the_loss(tmp_path: Path) -> None:
+    """With a large capacity all heat stays in the winding: T = 25 degC + loss / C."""
+    thermal = {
+        "winding_to_housing": "1e9 K/W", "housing_to_ambient": "1 K/W", "winding_capacity": "2 J/K",
+        "housing_capacity": "100 J/K",
+    }  # fmt: skip
+    text = FILE.replace("x[0] * w\n", "x[0] * w + 3.0\n    out[st.LOSS] = 3.0\n")
+    scenario = {"move": [{"to": {"A": "0 deg"}, "dwell": "0.1 s"}]}
+    run = small.prepared(put(tmp_path, text), own_robot(thermal=thermal), scenario, allow_code=True)
+    result = carry_out(run, lambda part: None)
+    lost = result.summary["energy"]["actuator_loss_J"]
+    assert lost == pytest.approx(3.0 * result.summary["simulated_s"], rel=1e-9)
+    assert result.signals["motor_A_winding_temperature_degC"][-1] == pytest.approx(
+        25.0 + lost / 2.0, abs=1e-6
+    )
+
+
+def test_account_that_does_not_close_names_the_actuator(tmp_path: Path) -> None:
+    text = FILE.replace("x[0] * w\n", "x[0] * w + 3.0\n")
+    scenario = {"move": [{"to": {"A": "0.1 rad"}}]}
+    run = small.prepared(put(tmp_path, text), own_robot(), scenario, allow_code=True)
+    result = carry_out(run, lambda part: None)
+    (said,) = [line for line in result.summary["warnings"] if "energy balance" in line]
+    missing = 3.0 * result.summary["simulated_s"]
+    assert f"the actuator of motor A leaves {missing:.3g} J out" in said
+
+
+def test_loss_that_is_not_stated_is_zero_beside_an_actuator_that_states_one(tmp_path: Path) -> None:
+    lossy = FILE.replace("x[0] * w\n", "x[0] * w + 3.0\n    out[st.LOSS] = 3.0\n")
+    (tmp_path / "lossy.py").write_text(lossy, encoding="utf-8")
+    axes = {"A": small.axis(), "B": small.axis()}
+    axes["A"]["motor"], axes["B"]["motor"] = {**MOTOR, "kind": "lossy.py:LAGGED"}, dict(MOTOR)
+    scenario = {"start": {"A": "0 deg", "B": "0 deg"}, "move": [{"to": {"A": "0 deg"}, "dwell": "0.05 s"}]}
+    run = small.prepared(put(tmp_path), small.robot(axes=axes), scenario, allow_code=True)
+    energy = carry_out(run, lambda part: None).summary["energy"]
+    assert energy["actuator_loss_J"] == pytest.approx(3.0 * run.now_s, rel=1e-9)
+
+
+def test_fault_of_a_current_sensor_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    faults = [{"at": "1 ms", "axis": "A", "kind": "current-sensor-offset", "value": "0.5 A"}]
+    with pytest.raises(st.InputError, match="'A' has no current sensor") as caught:
+        small.prepared(put(tmp_path), own_robot(), {"faults": faults}, allow_code=True)
+    assert "\n" not in str(caught.value)

@@ -38,7 +38,7 @@ FEEDBACK: np.dtype[Any] = np.dtype(
             "bus_voltage",
             _REAL,
         ),  # V, of the intermediate circuit as the power stage measures it with every sample
-        ("count", _WHOLE, (MAX_AXES,)),  # encoder, all four edges of a line counted
+        ("count", _WHOLE, (MAX_AXES,)),  # encoder, counts per line as its counting says
         ("edge_time", _REAL, (MAX_AXES,)),  # of the last edge before ``time`` [s]; -inf: no edge
         # currents of the winding, of the phases a and b of three-phase motors; A, or parts of the sensor's full
         # scale where ``per_unit`` says so

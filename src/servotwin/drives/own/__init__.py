@@ -16,6 +16,8 @@ from servotwin.drives.kind import ActuatorKind, Feed, Winding, stated_constant
 PATTERN = re.compile(r"[^:\n]+\.py:[A-Za-z_]\w*")
 EFFORT, POWER, LOSS = range(3)  # places of ``out``
 OUTPUTS = 3
+LOST, WORK = range(2)  # integrals of an axis: what became heat, and the work of its effort [J]
+INTEGRALS = 2
 MOST_STATES, MOST_PARAMETERS = 3, 16
 CODE = 4
 
@@ -45,7 +47,15 @@ def _winding(motor: Any) -> Winding:
 
 def own_kind(name: str) -> ActuatorKind:
     """What is known of an own actuator before its code is loaded."""
-    return ActuatorKind(name=name, code=CODE, feed=Feed.COMMAND, winding=_winding, driver="own", exact=False)
+    return ActuatorKind(
+        name=name,
+        code=CODE,
+        feed=Feed.COMMAND,
+        winding=_winding,
+        driver="own",
+        exact=False,
+        needed=("torque_constant",),
+    )
 
 
 def is_own(name: str | None) -> bool:

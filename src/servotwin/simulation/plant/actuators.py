@@ -26,10 +26,11 @@ from servotwin.drives.hydraulic.model import (
     SPOOL,
     axis_rates,
     draw_rate,
+    effort,
     relief_flow,
 )
 from servotwin.drives.kind import Feed
-from servotwin.drives.own import CODE, EFFORT, LOSS, POWER
+from servotwin.drives.own import CODE, EFFORT, LOSS, LOST, POWER, WORK
 from servotwin.drives.pmsm import PMSM as PMSM_KIND
 from servotwin.drives.pmsm.interval import pmsm_interval
 from servotwin.drives.pmsm.model import pmsm_rates, pmsm_speed_gain, pmsm_torque, stator_currents
@@ -69,8 +70,17 @@ def own_rates(
         motor.own_rates, code.ys_at + 8 * k, code.dy_at + 8 * k, code.actuator_out_at, motor.own_parameters,
         theta, w, command, supply,
     )  # fmt: skip
-    dz[motor.loss_at] = out[LOSS]
+    dz[motor.loss_at + LOST], dz[motor.loss_at + WORK] = out[LOSS], out[EFFORT] * w
     return out[EFFORT], out[POWER], 0.0, 0.0
+
+
+@helper
+def own_effort(world: Any, motor: Any, u_bus: float, theta: float, w: float, y: Any) -> float:
+    """Torque [N m] of an actuator of the user's in a state y; its rates are left at its place in ``scratch.dy``."""
+    scratch = world.scratch
+    for k in range(motor.current_at, motor.current_at + motor.width):
+        scratch.ys[k] = y[k]
+    return own_rates(world, motor, u_bus, theta, w, scratch.dz)[0]
 
 
 @helper
@@ -136,15 +146,22 @@ def watch_hydraulics(world: Any, motors: Any, start: int) -> None:
 
 
 @helper
-def current_and_torque(motor: Any, u_bus: float, w: float, y: Any) -> tuple[float, float]:
-    """Current [A] and torque [N m] at this instant; the current of a synchronous motor is its amplitude."""
+def current_and_torque(
+    world: Any, motor: Any, u_bus: float, theta: float, w: float, y: Any
+) -> tuple[float, float]:
+    """Current [A] and torque [N m] in a state y; the current of a synchronous motor is its amplitude.
+
+    The torque is computed from y: ``motor.tau`` is that of the last stage, which may be of a step that was rejected.
+    """
     k = motor.current_at
     if motor.kind == DC:
         return y[k], motor.K * y[k]
     if motor.kind == PMSM:
         return math.hypot(y[k], y[k + 1]), pmsm_torque(motor, y[k], y[k + 1])
-    if motor.kind in (OWN, HYDRAULIC):
-        return 0.0 if motor.open else motor.current_command, motor.tau
+    if motor.kind == OWN:
+        return asked_current(motor), own_effort(world, motor, u_bus, theta, w, y)
+    if motor.kind == HYDRAULIC:
+        return asked_current(motor), effort(motor.hydraulic, y[k + PRESSURE_A], y[k + PRESSURE_B])
     if motor.open:
         return 0.0, 0.0
     if motor.kind == DC_REDUCED:
@@ -154,11 +171,17 @@ def current_and_torque(motor: Any, u_bus: float, w: float, y: Any) -> tuple[floa
 
 
 @helper
-def shown_current(motor: Any, u_bus: float, theta: float, w: float, y: Any) -> float:
+def asked_current(motor: Any) -> float:
+    """Current that the servo asks for, and that the wire carries [A]."""
+    return 0.0 if motor.open else motor.current_command
+
+
+@helper
+def shown_current(world: Any, motor: Any, u_bus: float, theta: float, w: float, y: Any) -> float:
     """Current of the winding, or of phase a of three [A]."""
     if motor.kind == PMSM:
         return stator_currents(motor, theta, y[motor.current_at], y[motor.current_at + 1])[0]
-    return current_and_torque(motor, u_bus, w, y)[0]
+    return current_and_torque(world, motor, u_bus, theta, w, y)[0]
 
 
 @helper

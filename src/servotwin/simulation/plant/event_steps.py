@@ -50,12 +50,12 @@ SLOWEST = 1e-9  # rad/s at the motor: slower than this is rest
 SHORTEST = 1e-12  # s: events closer than this are one
 FAR = 1e9  # from all events
 LARGEST = 1e6  # rad, rad/s, A: beyond, a run has diverged,
-LARGEST_PRESSURE = 1e12  # Pa, where there is oil
-LONGEST = 0.3  # of the time constants of hydraulic states: longest step of the methods of fixed step,
+LARGEST_PRESSURE = 1e12  # Pa, where there is oil or an own actuator
+LONGEST = 0.3  # of the time constants of hydraulic axes and own actuators: longest step of the methods of fixed step,
 LONGEST_ADAPTIVE = 2.0  # and of the adaptive one, which watches its error
 ROUNDING = 1e-6  # of a slope: what is left of the torques of a shaft that has just been let go
 MOST_ROUNDS = 400  # events and rejected steps in one interval,
-MOST_STEPS = 4000  # and steps that stiff oil takes
+MOST_STEPS = 4000  # and steps that stiff oil or a quick actuator takes
 
 
 @helper
@@ -66,7 +66,8 @@ def step(world: Any, power: Any, motors: Any, stops: Any, t: float, h: float) ->
     for i in range(world.n_z):
         scratch.z1[i] = state.z[i]
     stages = world.rk_n[which]
-    scratch.fastest = 0.0
+    # adaptive steps watch the errors of own actuators, and windows are not longer than these allow
+    scratch.fastest = 0.0 if world.adaptive or which else state.own_fastest
     for s in range(stages):
         for i in range(world.n_y):
             scratch.ys[i] = state.y[i]
@@ -419,7 +420,7 @@ def impact(world: Any, motors: Any, stops: Any) -> None:
 @helper
 def finite(world: Any) -> bool:
     """False if a state has left all bounds."""
-    most = LARGEST_PRESSURE if world.supply.axes else LARGEST
+    most = LARGEST_PRESSURE if world.runge_kutta else LARGEST
     for i in range(world.n_y):
         if not abs(world.scratch.y1[i]) < most:
             return False
@@ -448,7 +449,7 @@ def event_steps(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
     regular = span if scratch.exact_currents else span / world.steps
     h = regular
     most = LONGEST_ADAPTIVE if world.adaptive else LONGEST
-    most_rounds = (MOST_STEPS if world.supply.axes else MOST_ROUNDS) * world.steps
+    most_rounds = (MOST_STEPS if world.runge_kutta else MOST_ROUNDS) * world.steps
     while span - done > SHORTEST:
         rounds += 1
         if rounds > most_rounds:

@@ -22,6 +22,7 @@ from servotwin.description.schema import RobotDescription
 from servotwin.drives.hydraulic import HYDRAULIC
 from servotwin.drives.hydraulic.model import PER_AXIS, PER_SUPPLY
 from servotwin.drives.kind import Feed
+from servotwin.drives.own import INTEGRALS
 from servotwin.drives.records import FREE, STOP, STUCK, zeros
 from servotwin.equations.derivation import Numbers
 from servotwin.errors import UnsupportedError
@@ -402,7 +403,7 @@ def place_losses(w: Any, motors: Any, at: int) -> None:
     for motor in motors:
         if not motor["exact"]:
             motor["loss_at"] = at
-            at += PER_AXIS if motor["kind"] == HYDRAULIC.code else 1
+            at += PER_AXIS if motor["kind"] == HYDRAULIC.code else INTEGRALS
     w["supply_z"] = at if w["supply"]["has_state"] else -1
     w["n_z"] = at + (PER_SUPPLY if w["supply"]["has_state"] else 0)
     w["runge_kutta"] = int((motors["exact"] == 0).any())

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.compiled import complaints
+from servotwin.description.display import US
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.nodes import quoted
 from servotwin.description.problems import find, refuse
@@ -22,6 +23,8 @@ from servotwin.description.units import did_you_mean, dimension_of, parse_quanti
 from servotwin.drives.own import EFFORT, MOST_PARAMETERS, MOST_STATES, OUTPUTS, Actuator, is_own
 from servotwin.errors import InputError, ServotwinError
 from servotwin.mechanism.model import Array
+from servotwin.simulation.plant.event_steps import LONGEST
+from servotwin.simulation.plant.own_rate import MOST_RATE
 from servotwin.simulation.scenario.law_file import announce_code, load_module
 
 RESIDUAL = 1e-9  # of the torque that a balance must give
@@ -37,9 +40,11 @@ class OwnActuator:
     """An actuator of a motor, ready to run: what it declares, its parameters (SI), its compiled functions."""
 
     motor: str
+    kind: str
     declared: Actuator
     parameters: Array
     refuse: Callable[[str], InputError] = field(repr=False)
+    energy_before: float = 0.0  # stored when the run began [J]
 
     @property
     def width(self) -> int:
@@ -72,19 +77,20 @@ class OwnActuator:
         from numba import carray, cfunc, types
 
         rates = self.rates
-        width, count, states_declared = max(self.width, 1), max(len(self.parameters), 1), self.width
+        width, count, states_count = max(self.width, 1), max(len(self.parameters), 1), self.width
         pointer, real = types.CPointer(types.float64), types.float64
 
         @cfunc(types.void(*[pointer] * 4, *[real] * 4))  # type: ignore[untyped-decorator,unused-ignore]
         def call(
             x: Any, dx: Any, out: Any, p: Any, theta: float, w: float, command: float, supply: float
         ) -> None:
-            states, given = carray(x, (width,)), carray(out, (OUTPUTS,))
-            given[:] = 0.0  # what rates does not fill is zero, not what the last call left there
-            for k in range(states_declared):
-                dx[k] = 0.0
+            states, given, changes = carray(x, (width,)), carray(out, (OUTPUTS,)), carray(dx, (width,))
+            for k in range(OUTPUTS):  # what is not filled is zero, not what another actuator left there
+                given[k] = 0.0
+            for k in range(states_count):
+                changes[k] = 0.0
             try:
-                rates(states, theta, w, command, supply, carray(p, (count,)), carray(dx, (width,)), given)
+                rates(states, theta, w, command, supply, carray(p, (count,)), changes, given)
             except Exception:  # noqa: BLE001 - code of the user's may raise anything
                 given[EFFORT] = np.nan
             notes = carray(p, (count + NOTES + width,))
@@ -118,10 +124,11 @@ class OwnActuator:
         return f"{said}, at theta {theta:.6g}, w {w:.6g}, command {command:.6g}, supply {supply:.6g}"
 
     def evaluate(
-        self, x: Array, theta: float, w: float, command: float, supply: float
+        self, x: Array, theta: float, w: float, command: float, supply: float, unfilled: float = 0.0
     ) -> tuple[Array, Array]:
-        """Rates of the states, and effort, power and loss."""
-        dx, out = np.zeros(self.width), np.zeros(OUTPUTS)
+        """Rates of the states, and effort, power and loss; rates and effort that are not filled are ``unfilled``."""
+        dx, out = np.full(self.width, unfilled), np.zeros(OUTPUTS)
+        out[EFFORT] = unfilled
         returned = self.rates(x, theta, w, command, supply, self.parameters, dx, out)
         if returned is not None:
             raise self.refuse("its rates return a value; expected that they fill dx and out")
@@ -152,6 +159,15 @@ class OwnActuator:
             raise self.refuse(
                 "it gives no finite numbers for small ones; expected rates, effort, power and loss"
             )
+        dx, out = self.evaluate(x, TRIAL, TRIAL, TRIAL, TRIAL, math.nan)
+        missing = ["out[EFFORT]"] if math.isnan(out[EFFORT]) else []
+        missing += [
+            f"dx[{k}], the rate of {quoted(name)}"
+            for k, name in enumerate(self.declared.states)
+            if math.isnan(dx[k])
+        ]
+        if missing:
+            raise self.refuse(f"its rates do not fill {missing[0]}; expected a number at every call")
 
     def balance(
         self, tau: float, theta: float, w: float, supply: float, constant: float
@@ -199,7 +215,7 @@ def _load(description: RobotDescription, drive: DriveData, *, allow_code: bool) 
         raise complaint(f"{path.name} has no Actuator {quoted(name)}{did_you_mean(name, names)}")
     _check_declared(declared, complaint)
     values = _parameters(description, drive, declared)
-    actuator = OwnActuator(drive.name, declared, values, complaint)
+    actuator = OwnActuator(drive.name, str(drive.kind), declared, values, complaint)
     actuator.check()
     return actuator
 
@@ -293,6 +309,21 @@ def own_warnings(description: RobotDescription, method: str) -> list[str]:
         "theirs"
         for drive in drives_of(description)
         if not drive.actuator.exact
+    ]
+
+
+def quick_actuators(own: Mapping[int, OwnActuator], rates: Array, period: float, method: str) -> list[str]:
+    """Actuators with states that change more quickly than steps can follow, a line for each.
+
+    ``rates``: largest rate of every motor in the run [1/s] (eq:own-rate); ``period`` of the currents [s].
+    """
+    remedy = "a slower actuator" if method == "adaptive" else "solver.method adaptive, or a slower actuator"
+    return [
+        f"motor {actuator.motor}: the states of its actuator {quoted(actuator.kind)} change within "
+        f"{US / rates[j]:.3g} us (rate {rates[j]:.3g} 1/s), too quickly for {MOST_RATE / LONGEST:.0f} steps in a "
+        f"current period of {US * period:.4g} us; take {remedy} (a jump in its rates looks the same)"
+        for j, actuator in own.items()
+        if rates[j] * period > MOST_RATE
     ]
 
 

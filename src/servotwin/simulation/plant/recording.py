@@ -22,6 +22,7 @@ from servotwin.drives.hydraulic.model import (
     SUPPLIED,
     THROTTLED,
 )
+from servotwin.drives.own import LOST
 from servotwin.drives.peaks import update_peaks
 from servotwin.drives.pmsm.model import rotor_voltage
 from servotwin.drives.pwm import carrier, leg_modulations
@@ -33,13 +34,13 @@ from servotwin.simulation.plant.actuators import (
     COMMAND,
     H_BRIDGE,
     HYDRAULIC,
+    OWN,
     THREE_PHASE,
     current_and_torque,
     shown_current,
     supply_pressure,
     watch_hydraulics,
 )
-from servotwin.simulation.plant.event_steps import speed
 from servotwin.simulation.plant.limit_log import (
     OF_LOOPS,
     check_joint_limits,
@@ -71,7 +72,8 @@ def sample_peaks(world: Any, motors: Any) -> None:
     u = bus_voltage(world)
     for j in range(world.m):
         motor = motors[j]
-        i, tau = current_and_torque(motor, u, speed(world, motors, world.state.y, j), world.state.y)
+        theta, w = rotor(world, motors, world.state.y, j)
+        i, tau = current_and_torque(world, motor, u, theta, w, world.state.y)
         update_peaks(motor, i, tau)
 
 
@@ -92,7 +94,7 @@ def zoom_row(world: Any, motors: Any, command: Any, servo: Any, zoom_out: Any, s
         if motor.feed == THREE_PHASE:
             modulation = leg_modulations(modulation, command.modulation_b[j])[0]
         theta, w = rotor(world, motors, world.state.y, j)
-        i = shown_current(motor, u, theta, w, world.state.y)
+        i = shown_current(world, motor, u, theta, w, world.state.y)
         zoom_out[row, 2 + 3 * j] = 0.0 if motor.open else motor.s_a * u
         zoom_out[row, 3 + 3 * j] = i
         zoom_out[row, 4 + 3 * j] = modulation
@@ -181,6 +183,13 @@ def hydraulic_energy(world: Any, motors: Any, z: Any) -> float:
 
 
 @helper
+def own_loss(world: Any, motor: Any) -> float:
+    """What an actuator of the user's turned to heat in the window [J]."""
+    at = motor.loss_at + LOST
+    return world.state.z[at] - world.state.z_mark[at]  # type: ignore[no-any-return]
+
+
+@helper
 def check_divergence(world: Any) -> None:
     """End a run in which a joint has left all bounds of speed: behind an elastic gear its motor may stand still."""
     for i in range(world.n):
@@ -203,7 +212,7 @@ def account_window(world: Any, power: Any, motors: Any, stops: Any, axes: Any, l
         i2 = world.state.z[SQUARE * world.m + j] - world.state.z_mark[SQUARE * world.m + j]
         world.state.heat[j, 0] += motor.R * i2
         world.state.heat[j, 1] += motor.R_bridge * i2
-        heat(motor, motor.R * i2, dt)
+        heat(motor, own_loss(world, motor) if motor.kind == OWN else motor.R * i2, dt)
         mean = (world.state.z[TORQUE * world.m + j] - world.state.z_mark[TORQUE * world.m + j]) / dt
         if motor.feed == H_BRIDGE and motor.width == 0:
             motor.tau = mean  # without inductance the current jumps at every edge: the sensor sees its mean

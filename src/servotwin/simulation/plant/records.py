@@ -13,6 +13,7 @@ import numpy as np
 
 from servotwin.drives.hydraulic.model import PER_AXIS, PER_SUPPLY
 from servotwin.drives.hydraulic.records import SUPPLY
+from servotwin.drives.own import MOST_STATES
 from servotwin.kernels.emit_step import step_buffer_size
 
 STAGES = 7
@@ -58,7 +59,8 @@ STATE = _record(
     "now period_start status events intervals_max",
     # bus voltage where it is stiff; its change over the last window; estimated error of the arm's steps; by how much
     # the general window missed its speeds; energy of impacts; energy from the source and back, window by window [J]
-    "u_bus bus_step error missed impact_J flowed",
+    # own_fastest: with which rate states of own actuators can change [1/s], for the longest step (eq:own-rate)
+    "u_bus bus_step error missed impact_J flowed own_fastest",
     y=(MAX_STATES,),
     z=(MAX_INTEGRALS,),  # integrals of powers
     z_mark=(MAX_INTEGRALS,),  # z when the window began
@@ -107,6 +109,8 @@ SCRATCH = _record(
     dz=(MAX_INTEGRALS,),
     k=(STAGES, MAX_STATES),
     k_first=(MAX_STATES,),  # rates when the window began, where its steps are cut
+    own_slopes=(MOST_STATES, MOST_STATES),  # of the rates of an own actuator by its states, and their powers
+    own_square=(MOST_STATES, MOST_STATES),
     actuator_out=(3,),  # effort, power and loss of an actuator of the user's
     slack=(_ROWS,),  # of stuck shafts and joints when a step began
     inputs=(MAX_FREE + 2 * MAX_JOINTS,),  # arguments of the robot's kernels

@@ -207,7 +207,7 @@ TORQUE = _motor("torque", "N_m", _MEAN, _PLANT, every_axis, "torque in the air g
 VOLTAGE = _motor("voltage", "V", _MEAN, _PLANT, behind_a_bridge,
                  "voltage of the bridge; by kind of motor: [simulation](simulation.md)")
 WINDING_TEMPERATURE = _motor("winding_temperature", "degC", _INSTANT, _PLANT, with_thermal_data, "winding")
-COUNT = _motor("count", "", _INSTANT, _PLANT, every_axis, "encoder, all four edges of a line counted", whole=True)
+COUNT = _motor("count", "", _INSTANT, _PLANT, every_axis, "encoder, counts per line as its counting says", whole=True)
 SATURATION = _motor("saturation", "", _ANY, _PLANT, every_axis, "limits met, bit by bit: [simulation](simulation.md)",
                     whole=True)
 SPEED_COMMAND = _motor("speed_command", "V", _INSTANT, _SERVO, commanded_by_speed,

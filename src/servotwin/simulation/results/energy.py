@@ -16,9 +16,12 @@ with :math:`E_\mathrm{flow}` the energy from the source and back to it, summed o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from servotwin.drives.kind import Feed
+from servotwin.drives.own import LOST, WORK
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.hydraulic_drives import hydraulic_losses, hydraulic_source, oil_energy
@@ -29,6 +32,7 @@ from servotwin.simulation.plant.stored_energy import magnetic_energy
 from servotwin.simulation.scenario.parts import Solver
 
 WORST_BALANCE = 1e-5  # part of the energy moved that may be unaccounted for
+OWN_SHARE = 0.5  # of the missing energy, from which it is the account of an actuator of the user's
 LEAST_ENERGY = 1e-9  # J: less is rounding
 
 
@@ -66,9 +70,20 @@ def _own_energy(machine: Machine) -> dict[str, float]:
     """What actuators of the user's store [J]; nothing if there are none."""
     if not machine.own:
         return {}
-    at = machine.motors["current_at"]
-    found = (own.stored_energy(machine.y[at[j] : at[j] + own.width]) for j, own in machine.own.items())
-    return {"actuators_J": float(sum(found))}
+    return {"actuators_J": sum(_own_stored(machine, j) for j in machine.own)}
+
+
+def _own_stored(machine: Machine, j: int) -> float:
+    """What the actuator of motor j stores now [J]."""
+    own, at = machine.own[j], int(machine.motors["current_at"][j])
+    return own.stored_energy(machine.y[at : at + own.width])
+
+
+def energies_before(machine: Machine, plant: Robot) -> dict[str, float]:
+    """Energies that the plant holds when a run begins [J]; each own actuator keeps what is its own."""
+    for j, own in machine.own.items():
+        own.energy_before = _own_stored(machine, j)
+    return stored_energies(machine, plant)
 
 
 def spin_energy(plant: Robot, q: Array, qd: Array) -> float:
@@ -87,11 +102,35 @@ def spring_energy(motor: np.void, twist: float) -> float:
     return float(0.5 * motor["stiffness"] * twist**2)
 
 
-def balance_warnings(numbers: dict[str, float], solver: Solver) -> list[str]:
-    """A line if a run is not integrated well enough, with what to change."""
+def own_errors(machine: Machine) -> dict[str, float]:
+    r"""What each actuator of the user's took and did not account for [J], by its motor.
+
+    .. math:: \Delta E = \int P\,dt - \int \tau\,\omega\,dt - \int P_\mathrm{loss}\,dt - \Delta E_\mathrm{stored}
+              (eq:own-balance)
+    """
+    m, z, at = len(machine.motors), machine.world[0]["state"]["z"], machine.motors["loss_at"]
+    found = {}
+    for j, own in machine.own.items():
+        stored = _own_stored(machine, j) - own.energy_before
+        found[own.motor] = float(z[ELECTRIC * m + j] - z[at[j] + WORK] - z[at[j] + LOST] - stored)
+    return found
+
+
+def balance_warnings(
+    numbers: dict[str, float], solver: Solver, own: Mapping[str, float] | None = None
+) -> list[str]:
+    """A line if a run is not integrated well enough, with what to change; ``own``: see ``own_errors``."""
     wrong = abs(numbers["balance_error_relative"])
     if not wrong > WORST_BALANCE or abs(numbers["balance_error_J"]) < LEAST_ENERGY:
         return []
+    motor = max(own or {"": 0.0}, key=lambda name: abs((own or {}).get(name, 0.0)))
+    missing = abs((own or {}).get(motor, 0.0))
+    if missing > OWN_SHARE * abs(numbers["balance_error_J"]):
+        return [
+            f"energy balance: {wrong:.1e} of the energy moved is unaccounted for, more than {WORST_BALANCE:g}; the "
+            f"actuator of motor {motor} leaves {missing:.3g} J out: expected out[POWER] = out[EFFORT] * w + out[LOSS] "
+            "+ rate of energy(x, p)"
+        ]
     remedy = "solver.method adaptive"
     if solver.method == "adaptive":
         remedy = f"a smaller solver.tolerance than {solver.tolerance:g}"
@@ -122,7 +161,7 @@ def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[st
         "supply_J": float(z[PER_MOTOR * m + 2]) if has_bus else 0.0,
     }
     if machine.own:
-        losses["actuator_loss_J"] = float(z[machine.motors["loss_at"][list(machine.own)]].sum())
+        losses["actuator_loss_J"] = float(z[machine.motors["loss_at"][list(machine.own)] + LOST].sum())
     losses |= hydraulic_losses(machine)
     electric = z[ELECTRIC * m : (ELECTRIC + 1) * m]
     source = float(electric.sum())

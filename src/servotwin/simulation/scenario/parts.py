@@ -243,6 +243,9 @@ class Fault(Part):
         if self.kind == "brake-closes" and not braked:
             text = f"motor {quoted(self.axis)} has no brake; expected axes.{owner}.brake in the robot file"
             raise problem(text, "axis")
+        if self.kind == "current-sensor-offset" and self.axis in context.get("unsensed", ()):
+            text = f"the drive of motor {quoted(self.axis)} has no current sensor that a loop here reads"
+            raise problem(f"{text}; expected a motor that a bridge feeds", "axis")
         return self
 
 

@@ -302,6 +302,7 @@ def _checked(tree: Node, path: Path, reach: Reach) -> Scenario:
         "prismatic": {name: known.axes[name].prismatic for name in known.joint_names},
         "motors": motor_names(known),
         "brakes": _brakes(truth),
+        "unsensed": [drive.name for drive in drives_of(truth) if not drive.actuator.bridge],
     }
     try:
         read = ScenarioFile.model_validate(tree.plain(), context=context)

@@ -38,6 +38,9 @@ REDO = (
     1.0  # rad/s of a rotor per unit of tolerance: a window that misses more is redone with the better guess
 )
 ATTEMPTS = 4
+LONGEST_WINDOW = (
+    1.0  # of the time constants of actuators of the user's: a longer window goes from edge to edge
+)
 COARSE = 100.0  # of the tolerance: estimated error, of second order, of an actuator that Runge-Kutta carries
 
 
@@ -57,7 +60,9 @@ def window_currents(world: Any, motors: Any, u: float, start: float, span: float
     for j in range(world.m):
         motor = motors[j]
         if not motor.exact:  # Runge-Kutta carries it with the arm
-            general.peak[j, 0], general.peak[j, 1] = current_and_torque(motor, u, motor.w, world.state.y)
+            general.peak[j, 0], general.peak[j, 1] = current_and_torque(
+                world, motor, u, motor.theta, motor.w, world.state.y
+            )
             continue
         k = motor.current_at
         i, i_q, flux_d, flux_q, cos, sin, most, strongest = currents_at_start(motor, world.state.y)
@@ -174,6 +179,9 @@ def general_window(
     world = records_at(world_at, 1, WORLD)[0]
     state, general = world.state, world.general
     power, motors = records_at(power_at, 1, POWER), records_at(motors_at, world.m, MOTOR)
+    if state.own_fastest * span > LONGEST_WINDOW:
+        world.scratch.rejected = 1
+        return
     u = bus_voltage(world)
     if world.at_bus >= 0:
         u += 0.5 * state.bus_step  # in the middle of the window, as the bus went in the last one

@@ -86,12 +86,14 @@ def machine_of(
     rows: int,
     row_every_ns: int,
     every_piece: bool = False,
+    zoomed: bool = False,
     allow_code: bool = False,
 ) -> Machine:
     """The machine of a scenario as it begins; see ``build_machine``."""
     return build_machine(
         scenario.description, scenario.plant_description, model, plant, start, scenario.solver,
-        seed=scenario.seed, rows=rows, row_every_ns=row_every_ns, every_piece=every_piece, allow_code=allow_code,
+        seed=scenario.seed, rows=rows, row_every_ns=row_every_ns, every_piece=every_piece, zoomed=zoomed,
+        allow_code=allow_code,
     )  # fmt: skip
 
 

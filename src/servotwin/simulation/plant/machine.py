@@ -45,7 +45,7 @@ from servotwin.simulation.plant.limit_log import AXIS_LOG
 from servotwin.simulation.plant.loop import run
 from servotwin.simulation.plant.loop_closure import SOUND
 from servotwin.simulation.plant.own_actuator import OwnActuator, attach_own, own_actuators
-from servotwin.simulation.plant.pieces import addresses
+from servotwin.simulation.plant.pieces import attach_pieces
 from servotwin.simulation.plant.recording import LOG_PERIOD, NEVER, PER_LOG
 from servotwin.simulation.plant.records import (
     MAX_FREE,
@@ -70,7 +70,6 @@ FIRST_LOG, LONGEST_LOG = (
     1 << 10,
     1 << 20,
 )  # rows of the log of the motion; powers of two, so that it can be halved
-MEET_EVENTS = {Window.EVENT_STEPS, Window.GENERAL, Window.DC_FRICTION}  # windows with events on their way
 
 
 @dataclass
@@ -196,13 +195,15 @@ def build_machine(
     rows: int = 1,
     row_every_ns: int = 1_000_000,
     every_piece: bool = False,
+    zoomed: bool = False,
     allow_code: bool = False,
 ) -> Machine:
     """A machine that has just begun as ``start`` says, its servos holding it there.
 
     The controller is made of ``belief`` and ``model``, everything else of ``truth`` and ``plant``.
 
-    ``every_piece`` compiles at once what most robots need only at end stops, for faults and for a zoom.
+    ``every_piece`` compiles at once what most robots need only at end stops and for faults, ``zoomed`` what a zoom
+    needs.
     """
     check_alike(belief, truth)
     square_transmission(plant)
@@ -246,7 +247,7 @@ def build_machine(
     first_choice(machine)
     fill_schemes(machine, solver)
     attach_step(machine, plant)
-    attach_pieces(machine, every=every_piece)
+    attach_pieces(machine, every=every_piece, zoomed=zoomed)
     machine.run(0)  # nothing moves; the drives report their faults
     return machine
 
@@ -285,29 +286,6 @@ def attach_drives(machine: Machine) -> None:
     world["dc"]["emf_rate"][:m] = motors["K"] * slope
     world["inverse_ratio"][:m] = 1.0 / np.where(ratio != 0.0, ratio, 1.0)
     world["dc"]["joint_emf_rate"][:m] = motors["K"] * ratio * slope
-
-
-def attach_pieces(machine: Machine, *, every: bool) -> None:
-    """Tell the record where the compiled pieces are: those of the window that runs now, or all that may follow.
-
-    Compiling takes seconds; most runs of robots without dry friction never need the others.
-    """
-    world = machine.world[0]
-    windows = {Window(int(world["choice"]["moving"]))}
-    if every or windows & MEET_EVENTS:
-        windows |= {Window.EVENT_STEPS, Window(int(world["choice"]["at_stop"]))}
-    names = [window.name.lower() for window in sorted(windows)]
-    if Window.EVENT_STEPS in windows:
-        names += ["constrained_arm", "change_modes"]
-    if machine.power["dead_time"][0] > 0.0 or machine.power["storage_time"][0] > 0.0:
-        names.append("dead_time_pattern")
-    if world["n_x"] > world["n"]:
-        names.append("loop_closure")
-    for name, address in addresses(names, meanwhile=lambda: machine.run(0)).items():
-        if name.upper() in Window.__members__:
-            world["code"]["windows"][Window[name.upper()]] = address
-        else:
-            world["code"][name] = address
 
 
 def check_alike(belief: RobotDescription, truth: RobotDescription) -> None:

@@ -88,7 +88,7 @@ PATTERN = _record(
 
 # Addresses: of the records, of compiled pieces, of the robot's kernels with their data and buffers.
 CODE = _record(
-    "world_at power_at motors_at stops_at dead_time_pattern constrained_arm change_modes loop_closure "
+    "world_at power_at motors_at stops_at servo dead_time_pattern constrained_arm change_modes loop_closure "
     "accel accel_data motion motion_data inputs_at outputs_at ys_at dy_at actuator_out_at "
     "step_entry step_data buffers_at buffer_size "
     "track track_data track_at track_n sound_at",

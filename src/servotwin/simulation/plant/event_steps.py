@@ -25,7 +25,6 @@ from servotwin.drives.records import (
     STOP,
     STUCK,
 )
-from servotwin.simulation.plant.actuators import watch_pressures
 from servotwin.simulation.plant.joint_friction import (
     joint_margin,
     release_joints,
@@ -502,8 +501,8 @@ def event_steps(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
             for i in range(world.n_y):
                 scratch.k_first[i] = scratch.k[0, i]
         accept(world)
-        if world.supply.axes:
-            watch_pressures(world, motors)
+        if world.code.after_step != 0:
+            call_piece(world.code.after_step, world_at, power_at, motors_at, 0, 0.0, 0.0)
         state.error = max(state.error, error)
         done += h
         if beyond and world.code.change_modes == 0:

@@ -13,7 +13,7 @@ from servotwin.compiled.jit import allocator, helper, kernel, part
 from servotwin.compiled.native_calls import call_piece
 from servotwin.control.servo.tasks import call_servo
 from servotwin.drives.pwm import h_bridge, three_phase
-from servotwin.simulation.plant.actuators import COMMAND, THREE_PHASE
+from servotwin.simulation.plant.actuators import COMMAND, THREE_PHASE, true_currents
 from servotwin.simulation.plant.generated_rk4 import CLOSE, count_intervals, next_edge
 from servotwin.simulation.plant.own_rate import update_own_rates
 from servotwin.simulation.plant.rates import call_on_plant
@@ -26,7 +26,7 @@ from servotwin.simulation.plant.recording import (
     sample_peaks,
     zoom_row,
 )
-from servotwin.simulation.plant.sensing import report_faults, sense, true_currents
+from servotwin.simulation.plant.sensing import report_faults, sense
 from servotwin.simulation.plant.status import (
     LAW_NOT_A_NUMBER,
     LAW_WANTED,

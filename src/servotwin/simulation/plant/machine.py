@@ -19,10 +19,7 @@ from servotwin.description.friction_data import joint_curves
 from servotwin.description.motors import current_limit, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
-from servotwin.drives.hydraulic import HYDRAULIC
-from servotwin.drives.hydraulic.model import PER_AXIS, PER_SUPPLY
 from servotwin.drives.kind import Feed
-from servotwin.drives.own import INTEGRALS
 from servotwin.drives.records import FREE, STOP, STUCK, zeros
 from servotwin.equations.derivation import Numbers
 from servotwin.errors import UnsupportedError
@@ -35,12 +32,7 @@ from servotwin.simulation.plant.drive_records import (
     power_record,
     sensor_records,
 )
-from servotwin.simulation.plant.hydraulic_drives import (
-    HydraulicDrives,
-    attach_hydraulic,
-    fill_supply,
-    oil_content,
-)
+from servotwin.simulation.plant.groups import ActuatorGroup, attach_groups, fill_supplies
 from servotwin.simulation.plant.limit_log import AXIS_LOG
 from servotwin.simulation.plant.loop import run
 from servotwin.simulation.plant.loop_closure import SOUND
@@ -52,6 +44,7 @@ from servotwin.simulation.plant.records import (
     MAX_JOINTS,
     PER_BUS,
     PER_MOTOR,
+    PER_SUPPLY,
     WORLD,
     address_of,
     tableau,
@@ -91,7 +84,7 @@ class Machine:
     kept: list[Any] = field(default_factory=list)  # kernels whose addresses the records hold
     drives: SwitchedDrives = field(default_factory=SwitchedDrives)  # which are enabled, and brakes that close
     own: dict[int, OwnActuator] = field(default_factory=dict)  # actuators of the user's, by motor
-    hydraulic: HydraulicDrives = field(default_factory=HydraulicDrives)
+    groups: list[ActuatorGroup] = field(default_factory=list)  # with a supply and an account of their own
     compile_s: float = 0.0  # spent on pieces that a run met on its way
     started: Started = field(init=False)  # how it began
     exchange: Callable[[ServoUnit], None] | None = None  # with a servo elsewhere
@@ -236,14 +229,15 @@ def build_machine(
         entries,
     )
     machine.own, machine.kept = own, [*machine.kept, *kept]
-    machine.hydraulic = attach_hydraulic(machine.motors, truth, plant)
+    machine.groups = attach_groups(world[0], motors, truth, plant)
     period = controller_of(belief).current_period_ns
     world["record"]["log_every"] = world["record"]["log_next"] = max(LOG_PERIOD // period, 1) * period
     lay_out_rows(machine)
     attach_drives(machine)
     attach_closure(machine, plant)
     machine.started = begin(machine, plant, model, start)
-    machine.hydraulic.oil_before = oil_content(machine)
+    for group in machine.groups:
+        group.note_start(machine)
     first_choice(machine)
     fill_schemes(machine, solver)
     attach_step(machine, plant)
@@ -330,7 +324,7 @@ def world_record(
     world = zeros(WORLD, 1)
     w = world[0]
     n, m = plant.mechanism.n_q, len(motors)
-    fill_supply(w["supply"], truth)
+    fill_supplies(w["supply"], truth)
     if n > MAX_JOINTS or n_x > MAX_FREE:
         raise UnsupportedError(
             f"{plant.name}: {n} joints and {n_x - n} passive ones; a simulation has room for {MAX_JOINTS} joints and "
@@ -344,6 +338,7 @@ def world_record(
     for motor in motors:
         width = int(motor["width"])
         motor["current_at"] = at if width else -1
+        motor["chambers_at"] += at if motor["chambers_at"] >= 0 else 0
         at += width
     has_bus = truth.power is not None and truth.power.capacitance is not None
     w["at_bus"] = at if has_bus else -1
@@ -379,9 +374,10 @@ def place_losses(w: Any, motors: Any, at: int) -> None:
     """Where the integrals of actuators stand that Runge-Kutta carries, from ``at`` on, and those of their supply."""
     motors["loss_at"] = -1
     for motor in motors:
-        if not motor["exact"]:
+        if motor["integrals"]:
             motor["loss_at"] = at
-            at += PER_AXIS if motor["kind"] == HYDRAULIC.code else INTEGRALS
+            at += int(motor["integrals"])
+    w["supplied_at"] = motors["supplied_at"] = -1
     w["supply_z"] = at if w["supply"]["has_state"] else -1
     w["n_z"] = at + (PER_SUPPLY if w["supply"]["has_state"] else 0)
     w["runge_kutta"] = int((motors["exact"] == 0).any())
@@ -462,9 +458,9 @@ def fill_schemes(machine: Machine, solver: Solver) -> None:
     brakes = (machine.motors["brake_torque"] > 0.0).any()
     method = "rk4" if solver.method == "fast" else solver.method
     window = "third" if world["choice"]["smooth"] and not brakes else "third-to-the-end"
-    if world["supply"][
-        "axes"
-    ]:  # steps as long as oil allows, instead of windows rejected by their estimated error
+    if (
+        machine.groups
+    ):  # steps as long as their states allow, instead of windows rejected by their estimated error
         window = "rk4"
     for which, name in enumerate((method, window)):
         a, b, e, c, count = tableau(name)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from servotwin.compiled.jit import Callback
 from servotwin.control.servo.tasks import servo_tasks
 from servotwin.processes import processors, start_python
+from servotwin.simulation.plant.actuators import APART
 from servotwin.simulation.plant.dead_time_pattern import dead_time_pattern
 from servotwin.simulation.plant.event_steps import change_modes, event_steps
 from servotwin.simulation.plant.generated_rk4 import generated_rk4
@@ -35,6 +36,7 @@ PIECES: dict[str, Callback] = {
     "constrained_arm": constrained_arm,
     "change_modes": change_modes,
     "loop_closure": check_closure,
+    **{name: piece for apart in APART.values() for name, piece in apart.pieces.items()},
 }
 # How long each takes to compile, by the loop that calls them (``loop.run``), to share the work between two processes.
 WEIGHTS = {
@@ -131,8 +133,16 @@ def attach_pieces(machine: Machine, *, every: bool, zoomed: bool = False) -> Non
         names.append("dead_time_pattern")
     if world["n_x"] > world["n"]:
         names.append("loop_closure")
-    for name, address in addresses(names, meanwhile=lambda: machine.run(0)).items():
+    present = [code for code in APART if (machine.motors["kind"] == code).any()]
+    apart = [name for code in present for name in APART[code].pieces]
+    for name, address in addresses(names + apart, meanwhile=lambda: machine.run(0)).items():
         if name.upper() in Window.__members__:
             world["code"]["windows"][Window[name.upper()]] = address
-        else:
+        elif name not in apart:
             world["code"][name] = address
+    for code in present:
+        mine = machine.motors["kind"] == code
+        machine.motors["rates"][mine] = APART[code].rates.address
+        machine.motors["signals"][mine] = APART[code].signals.address
+        for name, piece in APART[code].shared.items():
+            world["code"][name] = piece.address

@@ -17,7 +17,7 @@ MOST = 3
 
 def own(path: Path, kind: str) -> bool:
     """Whether a module belongs to a kind: in its folder, or with its name in its own."""
-    return kind in path.parts or kind in path.stem
+    return kind in path.parts or path.stem.startswith(f"{kind}_") or path.stem == kind
 
 
 @pytest.mark.parametrize("kind", [name.replace("-", "_") for name in KINDS])

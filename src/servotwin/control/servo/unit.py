@@ -46,6 +46,8 @@ class ServoUnit:
         """Compiled code takes the tables by their addresses, so they stand in memory row by row."""
         if name in ("setpoints", "inverse"):
             value = np.ascontiguousarray(value, dtype=np.float64)
+            if value.shape[1] != len(self.axes):
+                raise ValueError(f"{name} for {value.shape[1]} axes; expected {len(self.axes)}")
         super().__setattr__(name, value)
 
     def step(self, now_ns: int) -> None:

@@ -51,6 +51,7 @@ class ApartCode:
     """Code of a kind that is compiled apart, and only where a robot has it (``hydraulic_code``).
 
     ``rates``, ``signals``: of one motor; ``supply_rates``, ``after_step``, ``after_window``: of all of them together.
+    One kind of a robot can have such code: there is one supply, and one place for signals that a kind alone has.
     """
 
     rates: Piece

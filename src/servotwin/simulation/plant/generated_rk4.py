@@ -101,7 +101,7 @@ def store_state(world: Any, side: int) -> None:
 
 @helper
 def leave_rest(world: Any, side: int, t: float) -> None:
-    """Leave the rest of the window to ``event_steps``; if that is not compiled yet, all of it."""
+    """Leave the rest of the window to ``event_steps``; if the pieces for events are not there yet, all of it."""
     if world.code.change_modes == 0:
         world.state.status = PIECE_MISSING
         for j in range(world.m):

@@ -49,8 +49,6 @@ def _supply_pressure(machine: Machine) -> float:
 
 def oil_energy(drives: HydraulicGroup, machine: Machine) -> dict[str, float]:
     """Energy of compressed oil, and of the gas that it has compressed [J]."""
-    if not drives.axes:
-        return {}
     chambers = sum(axis.energy(drives.supply, *_pressures(machine, j)) for j, axis in drives.axes.items())
     found = {"oil_J": float(chambers)}
     if machine.world["at_supply"][0] >= 0:
@@ -74,8 +72,6 @@ def _sums(drives: HydraulicGroup, machine: Machine) -> Array:
 
 def hydraulic_source(drives: HydraulicGroup, machine: Machine) -> float:
     """Energy from the supply, or by the shaft of its pump, less what the tank got [J] (eq:supply-power)."""
-    if not drives.axes:
-        return 0.0
     sums = _sums(drives, machine)
     if not drives.supply.has_state:
         return float(sums[SUPPLIED])
@@ -104,8 +100,6 @@ def oil_account(drives: HydraulicGroup, machine: Machine) -> dict[str, float]:
 
     .. math:: \Delta m = m_\mathrm{supply} - m_\mathrm{tank} - m_\mathrm{drain}                  (eq:oil-balance)
     """
-    if not drives.axes:
-        return {}
     sums, rho = _sums(drives, machine), drives.supply.density
     came, went, drained = float(sums[FROM_SUPPLY]), float(sums[TO_TANK]), float(sums[DRAINED])
     found = {}

@@ -458,9 +458,8 @@ def fill_schemes(machine: Machine, solver: Solver) -> None:
     brakes = (machine.motors["brake_torque"] > 0.0).any()
     method = "rk4" if solver.method == "fast" else solver.method
     window = "third" if world["choice"]["smooth"] and not brakes else "third-to-the-end"
-    if (
-        machine.groups
-    ):  # steps as long as their states allow, instead of windows rejected by their estimated error
+    # steps as long as their states allow, instead of windows rejected by their estimated error
+    if machine.groups:
         window = "rk4"
     for which, name in enumerate((method, window)):
         a, b, e, c, count = tableau(name)

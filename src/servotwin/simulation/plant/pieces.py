@@ -13,6 +13,7 @@ from servotwin.simulation.plant.actuators import APART
 from servotwin.simulation.plant.dead_time_pattern import dead_time_pattern
 from servotwin.simulation.plant.event_steps import change_modes, event_steps
 from servotwin.simulation.plant.generated_rk4 import generated_rk4
+from servotwin.simulation.plant.loop import run
 from servotwin.simulation.plant.loop_closure import check_closure
 from servotwin.simulation.plant.rates import constrained_arm
 from servotwin.simulation.windows.choice import Window
@@ -50,6 +51,7 @@ WEIGHTS = {
     "change_modes": 0.14,
 }
 LIGHT = 0.05
+START = 0.1  # of another process
 MEET_EVENTS = {Window.EVENT_STEPS, Window.GENERAL, Window.DC_FRICTION}  # windows with events on their way
 PATIENCE = 300.0  # s
 
@@ -60,7 +62,10 @@ def addresses(names: list[str], meanwhile: Callable[[], None]) -> dict[str, int]
     The other process fills the same cache on disk. If it fails, or there is no such cache, everything is
     compiled here.
     """
-    missing = aside([name for name in names if not PIECES[name].on_disk])
+    missing = aside(
+        [name for name in names if not PIECES[name].on_disk],
+        loop_missing=not getattr(run, "signatures", True),
+    )
     other = start_compiler(missing) if missing and processors() > 1 else None
     try:
         meanwhile()
@@ -75,9 +80,9 @@ def addresses(names: list[str], meanwhile: Callable[[], None]) -> dict[str, int]
     return found | {name: PIECES[name].address for name in missing}
 
 
-def aside(missing: list[str]) -> list[str]:
-    """Those of the missing pieces that another process compiles while this one compiles the loop and the others."""
-    here, there, chosen = 1.0, 0.0, []
+def aside(missing: list[str], *, loop_missing: bool) -> list[str]:
+    """Those of the missing pieces that another process compiles while this one compiles the others, and the loop."""
+    here, there, chosen = 1.0 if loop_missing else 0.0, START, []
     for name in sorted(missing, key=lambda name: -WEIGHTS.get(name, LIGHT)):
         if there < here:
             chosen.append(name)

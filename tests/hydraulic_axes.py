@@ -11,8 +11,8 @@ import numpy as np
 from numba import njit
 
 from servotwin.drives.hydraulic.data import Axis, Supply, fill, valve_clearance, valve_gain
-from servotwin.drives.hydraulic.model import PER_AXIS, PER_SUPPLY, axis_rates, supply_rates
-from servotwin.drives.hydraulic.records import AXIS, SUPPLY
+from servotwin.drives.hydraulic.model import axis_rates, supply_rates
+from servotwin.drives.hydraulic.records import AXIS, PER_AXIS, PER_SUPPLY, SUPPLY
 from servotwin.simulation.run import Run
 from tests import small_drives as small
 

@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 from servotwin.description.drive_data import drives_of
 from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_supply
-from servotwin.simulation.plant.hydraulic_drives import oil_account
+from servotwin.simulation.plant.hydraulic_account import oil_account
 from servotwin.simulation.results.energy import account, stored_energies
 from servotwin.simulation.run import Run
 from tests import hydraulic_axes as hx
@@ -58,7 +58,7 @@ def test_energy_and_oil_close_under_every_method(tmp_path: Path, method: str, fe
     assert numbers["cushion_J"] > 0.1
     least = 5e-6 if method == "modified-euler" else 1e-6
     assert abs(numbers["balance_error_relative"]) < least
-    assert abs(oil_account(machine)["mass_error_relative"]) < least
+    assert abs(oil_account(machine.groups[0], machine)["mass_error_relative"]) < least
 
 
 @pytest.mark.parametrize("method", ["fast", "rk4"])
@@ -140,7 +140,7 @@ def test_hydraulic_motor_turns_with_the_flow_over_its_displacement(tmp_path: Pat
     machine.advance(500_000_000)
     assert 10 * machine.qd[0] == pytest.approx(hx.Q_RATED / 4 / 2e-6, rel=1e-3)
     assert abs(account(machine, run.plant, before)["balance_error_relative"]) < 1e-6
-    assert abs(oil_account(machine)["mass_error_relative"]) < 1e-6
+    assert abs(oil_account(machine.groups[0], machine)["mass_error_relative"]) < 1e-6
 
 
 def test_pressures_stay_above_vacuum_and_cavitation_is_told(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_pressures_stay_above_vacuum_and_cavitation_is_told(tmp_path: Path) -> N
         assert record["cavitated_ns"] > 0
         assert min(record["p_a_low"], record["p_b_low"]) <= lowest
         assert abs(account(machine, run.plant, before)["balance_error_relative"]) < 1e-6
-        assert abs(oil_account(machine)["mass_error_relative"]) < 1e-6
+        assert abs(oil_account(machine.groups[0], machine)["mass_error_relative"]) < 1e-6
 
 
 def test_relief_valve_limits_the_supply(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_axes_share_one_supply(tmp_path: Path) -> None:
     machine.advance(400_000_000)
     assert machine.y[at] < begun - 1.0 * BAR
     assert abs(account(machine, run.plant, before)["balance_error_relative"]) < 1e-6
-    assert abs(oil_account(machine)["mass_error_relative"]) < 1e-6
+    assert abs(oil_account(machine.groups[0], machine)["mass_error_relative"]) < 1e-6
 
 
 def test_stiff_oil_takes_the_steps_it_needs(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_stiff_oil_takes_the_steps_it_needs(tmp_path: Path) -> None:
     assert fastest * 2e-4 > 50.0
     assert machine.world["state"]["status"][0] == 0
     assert abs(account(machine, run.plant, before)["balance_error_relative"]) < 1e-6
-    assert abs(oil_account(machine)["mass_error_relative"]) < 1e-6
+    assert abs(oil_account(machine.groups[0], machine)["mass_error_relative"]) < 1e-6
 
 
 # --- the whole plant against SciPy ------------------------------------------------------------------------

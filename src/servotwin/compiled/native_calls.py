@@ -88,6 +88,23 @@ def call_piece(
 
 
 @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def call_wholes(typing: Any, address: Any, wholes: Any) -> Any:
+    """``((void (*)(int64, ...)) address)(...)`` with the whole numbers of a tuple."""
+    from llvmlite import ir
+
+    count = len(wholes)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = ir.IntType(64)
+        kind = ir.FunctionType(ir.VoidType(), [whole] * count)
+        numbers = [builder.extract_value(arguments[1], k) for k in range(count)]
+        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), numbers)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.UniTuple(types.int64, count)), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
 def records_at(typing: Any, address: Any, count: Any, dtype: Any) -> Any:
     """The array of ``count`` records that stands at an address."""
     from numba.np.arrayobj import make_array, populate_array
@@ -109,6 +126,35 @@ def records_at(typing: Any, address: Any, count: Any, dtype: Any) -> Any:
         return made._getvalue()
 
     return array(types.int64, types.int64, dtype), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def table_at(typing: Any, address: Any, shape: Any, dtype: Any) -> Any:
+    """The array of numbers of a NumPy type, row by row, that stands at an address; ``shape``: a tuple."""
+    from numba.np.arrayobj import make_array, populate_array
+
+    count = len(shape)
+    array = types.Array(dtype.dtype, count, "C")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        made = make_array(array)(context, builder)
+        number = context.get_data_type(dtype.dtype)
+        size = context.get_constant(types.intp, context.get_abi_sizeof(number))
+        lengths = [builder.extract_value(arguments[1], k) for k in range(count)]
+        strides = [size]
+        for length in reversed(lengths[1:]):
+            strides.insert(0, builder.mul(strides[0], length))
+        populate_array(
+            made,
+            data=builder.inttoptr(arguments[0], number.as_pointer()),
+            shape=lengths,
+            strides=strides,
+            itemsize=size,
+            meminfo=None,
+        )
+        return made._getvalue()
+
+    return array(types.int64, types.UniTuple(types.int64, count), dtype), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator,unused-ignore]

@@ -137,6 +137,11 @@ def drives_of(description: RobotDescription) -> tuple[DriveData, ...]:
     return drives
 
 
+def chamber_motors(description: RobotDescription) -> tuple[str, ...]:
+    """Names of the motors with chambers under pressure."""
+    return tuple(drive.name for drive in drives_of(description) if drive.actuator.chambers_at >= 0)
+
+
 def drive_of(description: RobotDescription, name: str) -> DriveData:
     """The motor with this name, without data if the description has none."""
     return next((drive for drive in drives_of(description) if drive.name == name), DriveData(name, name))

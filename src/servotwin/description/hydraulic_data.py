@@ -25,11 +25,6 @@ def is_hydraulic(drive: DriveData) -> bool:
     return drive.kind == HYDRAULIC.name
 
 
-def hydraulic_motors(description: RobotDescription) -> tuple[str, ...]:
-    """Names of the hydraulic axes' motors."""
-    return tuple(drive.name for drive in drives_of(description) if is_hydraulic(drive))
-
-
 def hydraulic_supply(description: RobotDescription) -> Supply:
     """Oil and supply of a robot, or an error that says that there is none."""
     data = description.hydraulics

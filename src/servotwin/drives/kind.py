@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
+
 UNIT_TORQUE_CONSTANT = 1.0  # N m/A: what is commanded to a motor without torque constant is its torque
 PHASE = 2.0 / 3.0  # amplitude of a phase's back-EMF over the torque per amplitude of the q current
 
@@ -21,7 +23,6 @@ class Feed(IntEnum):
     COMMAND = 0  # a current, which the drive itself brings about
     H_BRIDGE = 1  # the voltage of two legs
     THREE_PHASE = 2  # the voltages of three legs
-    VALVE = 3  # the current of a servovalve, from its amplifier: no bridge, and a port of its own
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,10 @@ class ActuatorKind:
     ``needed``: fields of ``motor`` that its model cannot do without. ``states``: what it adds to the state of the
     plant, the current that a driver measures first. ``winding``: its electrical data from those fields, None if no
     current drives it. ``problem``: a field and what is wrong with it, or None. ``equations``: the same model for the
-    complete model of the robot; None if there is none, or if only its code knows.
+    complete model of the robot; None if there is none, or if only its code knows. ``valve``: a servovalve moves it,
+    with the current of ``DRIVE_COMMAND.valve_current``. ``record``: numbers and extremes of its own, under its name in
+    the record of a motor; ``supply``: the same of a supply that its actuators share. ``integrals``,
+    ``supply_integrals``: how many powers and flows are integrated for each, beside those of all motors.
     """
 
     name: str
@@ -93,6 +97,11 @@ class ActuatorKind:
     simulated: bool = True
     exact: bool = True  # its states are known in closed form over a window of the fast method
     meant: tuple[tuple[tuple[str, ...], str], ...] = ()  # words of people for it, and what to tell them
+    valve: bool = False
+    record: np.dtype[Any] | None = None
+    supply: np.dtype[Any] | None = None
+    integrals: int = 0
+    supply_integrals: int = 0
     brushes: bool = False  # back-EMF of a DC motor: its driver leaves it to the current loop
     equations: StateEquations | None = None
 
@@ -107,9 +116,9 @@ class ActuatorKind:
         return self.feed in (Feed.H_BRIDGE, Feed.THREE_PHASE)
 
     @property
-    def valve(self) -> bool:
-        """Whether a servovalve moves it, with the current of ``DRIVE_COMMAND.valve_current``."""
-        return self.feed is Feed.VALVE
+    def chambers_at(self) -> int:
+        """Where the pressures of its two chambers stand among its states; -1: it has none."""
+        return self.states.index("pressure_a") if "pressure_a" in self.states else -1
 
 
 def stated_constant(motor: Any) -> tuple[float, bool]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.drives.hydraulic.records import AXIS as HYDRAULIC_AXIS
+from servotwin.drives.table import KINDS
 
 
 class ShaftMode(IntEnum):
@@ -102,10 +102,14 @@ MOTOR = _dtype(
     # width: states of its own, from current_at; charge_at: where the integral of a synchronous motor's i_q stands;
     # has_constant: K is stated, not a stand-in;
     # dry: the shaft has dry friction, or a stiff gear with losses, also while its brake is open
+    # number: its place among the motors; rates, signals: addresses of code of its kind that is compiled apart, or 0
+    # chambers_at: where the pressures of its two chambers stand in the state, -1 without; supplied_at: where the energy
+    # stands that it took from a supply of its kind, -1 without
     "kind feed width exact own_rates own_parameters loss_at mode flexible current_at charge_at "
-    "has_constant dry brake_closed contact open valve brake_delay",
+    "has_constant dry brake_closed contact open valve brake_delay "
+    "number rates signals chambers_at supplied_at integrals",
     friction=True,
-    more=[("hydraulic", HYDRAULIC_AXIS)],  # valve with cylinder or motor
+    more=[(kind.name, kind.record) for kind in KINDS.values() if kind.record is not None],
 )
 
 POWER = _dtype(

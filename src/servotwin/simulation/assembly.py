@@ -15,13 +15,13 @@ from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.arguments import position_text
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.drive_records import highest_voltage
+from servotwin.simulation.plant.groups import GROUPS
 from servotwin.simulation.plant.machine import Machine, build_machine
 from servotwin.simulation.plant.own_actuator import quick_actuators, troubles
 from servotwin.simulation.plant.start import Start
 from servotwin.simulation.plant.status import DIVERGED, LAW_NOT_A_NUMBER, LAW_WANTED, RUNNING, SINGULAR
 from servotwin.simulation.preflight.advice import coarse_steps
 from servotwin.simulation.results.energy import account, balance_warnings, own_errors
-from servotwin.simulation.results.hydraulics import hydraulic_summary, hydraulic_warnings
 from servotwin.simulation.results.limits_met import bus_summary, bus_warnings, excess_warnings, limit_warnings
 from servotwin.simulation.results.motion_log import CommandedMotion, make_log
 from servotwin.simulation.results.repeatability import visit_summary
@@ -86,12 +86,14 @@ def machine_of(
     rows: int,
     row_every_ns: int,
     every_piece: bool = False,
+    zoomed: bool = False,
     allow_code: bool = False,
 ) -> Machine:
     """The machine of a scenario as it begins; see ``build_machine``."""
     return build_machine(
         scenario.description, scenario.plant_description, model, plant, start, scenario.solver,
-        seed=scenario.seed, rows=rows, row_every_ns=row_every_ns, every_piece=every_piece, allow_code=allow_code,
+        seed=scenario.seed, rows=rows, row_every_ns=row_every_ns, every_piece=every_piece, zoomed=zoomed,
+        allow_code=allow_code,
     )  # fmt: skip
 
 
@@ -124,12 +126,8 @@ def failure_text(run: Run) -> str:
     if quick:
         return f"{name}: stalled at {at:.6g} s: {quick[0]}"
     fastest = float(run.machine.world["scratch"]["fastest"][0])
-    if fastest > 0.0:
-        return (
-            f"{name}: stalled at {at:.6g} s: oil that changes within {US / fastest:.3g} us needs too many steps; look "
-            "at dead_volume, laminar_drop and natural_frequency of the hydraulic axes and at line_volume and relief of "
-            "their supply, or take a shorter current_period"
-        )
+    if fastest > 0.0 and run.machine.groups:
+        return f"{name}: stalled at {at:.6g} s: {run.machine.groups[0].stalled(US / fastest)}"
     return (
         f"{name}: stalled at {at:.6g} s: too many events in one PWM interval; look at friction, stiffness and play, or "
         "raise solver.steps"
@@ -176,7 +174,7 @@ def collect(
     events: tuple[RunEvent, ...] = events_of(axes, happened)
     energy = account(machine, plant, run.stored_before)
     bus = bus_summary(machine, energy["brake_resistor_J"], now)
-    hydraulics = hydraulic_summary(machine, motors)
+    parts = {group.key: group.summary(machine, motors) for group in machine.groups}
     warnings = [*run.warnings, *machine.started.warnings, *limit_warnings(axes)]
     if run.status != DIVERGED:  # which leaves all limits behind
         power = scenario.plant_description.power
@@ -184,7 +182,8 @@ def collect(
         warnings += bus_warnings(bus, highest_voltage(power)[1] if power is not None else "")
         warnings += balance_warnings(energy, scenario.solver, own_errors(machine))
         warnings += quick_lines(run) if scenario.solver.method != "adaptive" else []
-        warnings += hydraulic_warnings(hydraulics)
+        for group in machine.groups:
+            warnings += group.warnings(parts[group.key])
     summary = {
         "scenario": scenario.name,
         "title": scenario.title,
@@ -203,7 +202,8 @@ def collect(
         "repeatability": repeatability,
         "energy": energy,
         "bus": bus,
-        "hydraulics": hydraulics,
+        **dict.fromkeys(GROUPS),
+        **parts,
         "axes": axes,
         "warnings": warnings,
         "intervals_per_current_period_max": int(machine.world["state"]["intervals_max"][0]),

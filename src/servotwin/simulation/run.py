@@ -106,7 +106,7 @@ def prepare(
     start = start_of(scenario, model.joint_names)
     machine = machine_of(
         scenario, model, plant, start, rows=row_count(duration, every), row_every_ns=every,
-        every_piece=scenario.record.zoom is not None or bool(scenario.faults), allow_code=allow_code,
+        every_piece=bool(scenario.faults), zoomed=scenario.record.zoom is not None, allow_code=allow_code,
     )  # fmt: skip
     machine.reserve(duration, rows=False)
     set_table(machine, model, reference, control.main_period)

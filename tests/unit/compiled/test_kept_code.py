@@ -7,7 +7,7 @@ import pytest
 from servotwin.compiled.dependencies import dependency_digest
 from servotwin.control.servo.tasks import step_servo
 from servotwin.simulation.plant.loop import run
-from servotwin.simulation.plant.pieces import PIECES
+from servotwin.simulation.plant.pieces import PIECES, WEIGHTS, aside
 
 FUNCTIONS = {name: piece.function for name, piece in PIECES.items()}
 FUNCTIONS |= {"run": run.py_func, "step_servo": step_servo.py_func}  # type: ignore[attr-defined]
@@ -17,3 +17,15 @@ FUNCTIONS |= {"run": run.py_func, "step_servo": step_servo.py_func}  # type: ign
 def test_what_a_loop_depends_on_is_known(name: str) -> None:
     """Otherwise it would be compiled in every process (NotFollowedError), and nothing but the time would tell."""
     assert dependency_digest(FUNCTIONS[name], {})
+
+
+def test_missing_pieces_are_shared_between_two_processes() -> None:
+    missing = ["event_steps", "general", "constrained_arm", "change_modes"]
+    for loop_missing in (True, False):
+        there = aside(missing, loop_missing=loop_missing)
+        here = [name for name in missing if name not in there]
+        loads = [sum(WEIGHTS[name] for name in names) for names in (here, there)]
+        loads[0] += loop_missing
+        assert abs(loads[0] - loads[1]) < max(WEIGHTS[name] for name in missing)
+    assert aside(["dc"], loop_missing=True) == ["dc"]
+    assert aside(["dc"], loop_missing=False) == []

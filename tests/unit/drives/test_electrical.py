@@ -13,10 +13,10 @@ from scipy.integrate import cumulative_trapezoid
 from scipy.linalg import expm
 
 from servotwin.control.servo.user_laws import PythonLaw
-from servotwin.drives.dc.interval import ripple_shape
 from servotwin.drives.pmsm.model import pmsm_current_rates, pmsm_torque
 from servotwin.drives.records import MOTOR, zeros
 from servotwin.drives.thermal import heat
+from servotwin.drives.winding_window import ripple_shape
 from servotwin.simulation.run import carry_out
 from tests import small_drives as small
 from tests.small_drives import BUS, DC, LOAD, RATIO, VISCOUS, J, K, L, R

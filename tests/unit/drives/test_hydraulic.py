@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 from servotwin.drives.hydraulic.data import Axis, Supply, valve_clearance
 from servotwin.drives.hydraulic.laws import edge_opening, gas_energy, gas_volume, oil
 from servotwin.drives.hydraulic.linear import linear_axis
-from servotwin.drives.hydraulic.model import (
+from servotwin.drives.hydraulic.records import (
     CUSHIONED,
     DRAINED,
     FROM_SUPPLY,

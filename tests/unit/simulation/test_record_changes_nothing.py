@@ -18,6 +18,7 @@ from servotwin.report.job_story import story_of
 from servotwin.report.simulation_files import stored_summary
 from servotwin.simulation.job_run import JobSettings, run_job
 from servotwin.simulation.plant import machine as machines
+from servotwin.simulation.plant.pieces import attach_pieces
 from servotwin.simulation.results.result import Result, sampling
 from servotwin.simulation.run import carry_out, prepare
 from servotwin.simulation.scenario.io_script import parse_io_script
@@ -294,3 +295,23 @@ def test_zoom_changes_no_bit_of_a_run_whatever_happens_in_it(tmp_path: Path, met
     assert run.machine.world["state"]["events"][0] > 0
     assert ends[0] == ends[1]
     assert result.zoom
+
+
+@pytest.mark.parametrize("method", ["fast", "rk4"])
+def test_zoom_is_the_same_whether_code_for_events_was_there_or_came_later(
+    tmp_path: Path, method: str
+) -> None:
+    axis, truth, at = EVENTS["end stop"]
+    machine = small.robot(TOOL, axes={"A": small.axis(**axis)})
+    zoom = {"zoom": {"at": at, "span": "40 ms"}}
+    scenario = {**MOVE, "solver": {"method": method}, "record": zoom, "plant": {"set": truth}}
+    zooms = []
+    for every in (True, False):
+        run = small.prepared(tmp_path, machine, scenario)
+        assert run.machine.world["code"]["change_modes"][0] == 0  # the arm moves freely
+        if every:
+            attach_pieces(run.machine, every=True)
+        zooms.append(carry_out(run, lambda part: None).zoom)
+        assert run.machine.world["code"]["change_modes"][0] != 0
+    assert zooms[0].keys() == zooms[1].keys()
+    assert all(np.array_equal(zooms[0][name], zooms[1][name]) for name in zooms[0])

@@ -11,13 +11,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from servotwin.compiled.jit import helper, kernel, part
-from servotwin.compiled.native_calls import call_law
+import numpy as np
+
+from servotwin.compiled.jit import callback, helper, kernel, part
+from servotwin.compiled.native_calls import call_law, call_wholes, records_at, table_at
 from servotwin.compiled.numeric import quantise, uniform
 from servotwin.control.servo.axis_controller import interpolate, position_loop
 from servotwin.control.servo.model_based import computed_torque, feed_forward
-from servotwin.control.servo.ports import Sample
-from servotwin.control.servo.records import InnerLoop, Law, Level, Saturation, Sensing, Task
+from servotwin.control.servo.ports import DRIVE_COMMAND, Sample
+from servotwin.control.servo.ports import FEEDBACK as FEEDBACK_PORT
+from servotwin.control.servo.records import (
+    AXIS as AXIS_RECORD,
+)
+from servotwin.control.servo.records import SERVO, InnerLoop, Law, Level, Saturation, Sensing, Task
 from servotwin.control.servo.servo_driver import (
     current_loop,
     edge_rate,
@@ -45,6 +51,7 @@ MAIN, AXIS, DRIVER, BRIDGE, LAW = (
 )
 TASKS = len(Task)
 COUNT, EDGE, CURRENTS = int(Sample.COUNT), int(Sample.EDGE), int(Sample.CURRENT)
+COLUMNS = 4  # of the table of tasks
 PERIOD, JITTER, RUNS = 1, 2, 3  # columns of the table of tasks; column 0: the next instant [ns]
 
 
@@ -72,13 +79,48 @@ def run_tasks(
     plan_samples(servo, tasks, command)
 
 
+@callback(*("int64",) * 12, result="void")
+def servo_tasks(
+    servo_at: int, axes_at: int, m: int, tasks_at: int, setpoints_at: int, rows: int, inverse_at: int, n: int,
+    random_at: int, feedback_at: int, command_at: int, now: int,
+) -> None:  # fmt: skip
+    """``run_tasks`` on records that are given by their addresses: compiled once, for plants and for wires."""
+    run_tasks(
+        records_at(servo_at, 1, SERVO)[0],
+        records_at(axes_at, m, AXIS_RECORD),
+        table_at(tasks_at, (TASKS, COLUMNS), np.int64),
+        table_at(setpoints_at, (rows, m, 3), np.float64),
+        table_at(inverse_at, (n, m), np.float64),
+        table_at(random_at, (1,), np.uint64),
+        records_at(feedback_at, 1, FEEDBACK_PORT)[0],
+        records_at(command_at, 1, DRIVE_COMMAND)[0],
+        now,
+    )
+
+
+@helper
+def call_servo(
+    address: int, servos: Any, axes: Any, tasks: Any, setpoints: Any, inverse: Any, random: Any,
+    feedbacks: Any, commands: Any, now: int,
+) -> None:  # fmt: skip
+    """Call ``servo_tasks``, which stands at an address, with these arrays."""
+    call_wholes(
+        address,
+        (
+            servos.ctypes.data, axes.ctypes.data, axes.shape[0], tasks.ctypes.data,
+            setpoints.ctypes.data, setpoints.shape[0], inverse.ctypes.data, inverse.shape[0],
+            random.ctypes.data, feedbacks.ctypes.data, commands.ctypes.data, now,
+        ),
+    )  # fmt: skip
+
+
 @kernel
 def step_servo(
-    servos: Any, axes: Any, tasks: Any, setpoints: Any, inverse: Any, random: Any,
+    address: int, servos: Any, axes: Any, tasks: Any, setpoints: Any, inverse: Any, random: Any,
     feedbacks: Any, commands: Any, now: int,
 ) -> None:  # fmt: skip
     """``run_tasks`` for a servo that runs by itself, beside a plant in another process or on a wire."""
-    run_tasks(servos[0], axes, tasks, setpoints, inverse, random, feedbacks[0], commands[0], now)
+    call_servo(address, servos, axes, tasks, setpoints, inverse, random, feedbacks, commands, now)
 
 
 # --- the clock ------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from servotwin.compiled.numeric import Stream, random_stream
 from servotwin.control.servo.ports import DRIVE_COMMAND, FEEDBACK, Sample
 from servotwin.control.servo.records import SERVO, Task
-from servotwin.control.servo.tasks import step_servo
+from servotwin.control.servo.tasks import servo_tasks, step_servo
 
 NEVER = 1 << 62
 # fields of an axis that are zero when its drive is enabled: integrators, and commands that act or wait
@@ -42,10 +42,18 @@ class ServoUnit:
     kept: list[Any] = field(default_factory=list)  # kernels and memory whose addresses the records hold
     feedback_law: Any = None  # record of the law state-feedback
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Compiled code takes the tables by their addresses, so they stand in memory row by row."""
+        if name in ("setpoints", "inverse"):
+            value = np.ascontiguousarray(value, dtype=np.float64)
+            if value.shape[1] != len(self.axes):
+                raise ValueError(f"{name} for {value.shape[1]} axes; expected {len(self.axes)}")
+        super().__setattr__(name, value)
+
     def step(self, now_ns: int) -> None:
         """Run what is due at an instant, on ``feedback``; ``command`` tells when the next one is."""
         step_servo(
-            self.servo, self.axes, self.tasks, self.setpoints, self.inverse, self.random,
+            servo_tasks.address, self.servo, self.axes, self.tasks, self.setpoints, self.inverse, self.random,
             self.feedback, self.command, now_ns,
         )  # fmt: skip
 

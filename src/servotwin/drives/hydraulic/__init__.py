@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from servotwin.drives.hydraulic.records import AXIS, PER_AXIS, PER_SUPPLY, SUPPLY
 from servotwin.drives.kind import ActuatorKind, Feed
 
 
@@ -17,12 +18,17 @@ def _problem(motor: Any) -> tuple[str, str] | None:
 HYDRAULIC = ActuatorKind(
     name="hydraulic",
     code=5,
-    feed=Feed.VALVE,
+    feed=Feed.COMMAND,
+    valve=True,
     needed=("valve",),
     states=("spool", "spool_speed", "pressure_a", "pressure_b"),
     problem=_problem,
     driver="hydraulic",
     exact=False,
+    record=AXIS,
+    supply=SUPPLY,
+    integrals=PER_AXIS,
+    supply_integrals=PER_SUPPLY,
     meant=(
         (("electrohydraulic", "servovalve", "cylinder"), "; a servovalve with its cylinder is 'hydraulic'"),
     ),

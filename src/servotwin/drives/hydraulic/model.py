@@ -22,18 +22,28 @@ from typing import Any
 from servotwin.compiled.jit import helper, part
 from servotwin.drives.hydraulic import laws
 from servotwin.drives.hydraulic.laws import AMBIENT, LEAST_PRESSURE
+from servotwin.drives.hydraulic.records import (
+    CUSHIONED,
+    DRAINED,
+    FROM_SUPPLY,
+    LEAKED,
+    PRESSURE_A,
+    PRESSURE_B,
+    PUMP_ENERGY,
+    PUMP_LOSS,
+    PUMPED,
+    RELIEF_LOSS,
+    RELIEVED,
+    SPOOL,
+    SPOOL_SPEED,
+    SUPPLIED,
+    THROTTLED,
+    TO_TANK,
+)
 
 edge_opening, throttle, oil = helper(laws.edge_opening), helper(laws.throttle), helper(laws.oil)
 cushion_resistance, gas_volume = helper(laws.cushion_resistance), helper(laws.gas_volume)
 
-SPOOL, SPOOL_SPEED, PRESSURE_A, PRESSURE_B = range(4)  # states of an axis, in their order
-# integrals of an axis: energy from the supply, losses of the valve's edges, of leakage, of cushions [J]; oil from the
-# supply, to the tank and out of the seals [m3 at the surroundings]
-SUPPLIED, THROTTLED, LEAKED, CUSHIONED, FROM_SUPPLY, TO_TANK, DRAINED = range(7)
-PER_AXIS = 7
-# integrals of the supply: energy of the pump's shaft, losses of pump and relief valve [J]; oil pumped and relieved
-PUMP_ENERGY, PUMP_LOSS, RELIEF_LOSS, PUMPED, RELIEVED = range(5)
-PER_SUPPLY = 5
 PACE = 2.0  # of the change of a pressure over itself, in the rate that steps follow
 MOST_STROKE = 1.0  # where the spool meets its stops
 

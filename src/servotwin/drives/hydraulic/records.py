@@ -34,3 +34,12 @@ SUPPLY = _dtype(
     # has_state: the pressure is a state of the plant
     "axes has_state",
 )
+
+SPOOL, SPOOL_SPEED, PRESSURE_A, PRESSURE_B = range(4)  # states of an axis, in their order
+# integrals of an axis: energy from the supply, losses of the valve's edges, of leakage, of cushions [J]; oil from the
+# supply, to the tank and out of the seals [m3 at the surroundings]
+SUPPLIED, THROTTLED, LEAKED, CUSHIONED, FROM_SUPPLY, TO_TANK, DRAINED = range(7)
+PER_AXIS = 7
+# integrals of the supply: energy of the pump's shaft, losses of pump and relief valve [J]; oil pumped and relieved
+PUMP_ENERGY, PUMP_LOSS, RELIEF_LOSS, PUMPED, RELIEVED = range(5)
+PER_SUPPLY = 5

@@ -51,6 +51,7 @@ def own_kind(name: str) -> ActuatorKind:
         name=name,
         code=CODE,
         feed=Feed.COMMAND,
+        integrals=INTEGRALS,
         winding=_winding,
         driver="own",
         exact=False,

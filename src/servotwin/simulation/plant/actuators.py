@@ -6,10 +6,11 @@ The rest of the simulator knows what feeds a motor (``feed``) and how many state
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
-from servotwin.compiled.jit import helper, part
-from servotwin.compiled.native_calls import call_actuator
+from servotwin.compiled.jit import Piece, helper
+from servotwin.compiled.native_calls import call_actuator, call_piece
 from servotwin.drives.dc import DC as DC_KIND
 from servotwin.drives.dc.model import dc_rates, dc_speed_gain, dc_window_interval
 from servotwin.drives.dc_reduced import DC_REDUCED as DC_REDUCED_KIND
@@ -20,24 +21,61 @@ from servotwin.drives.dc_reduced.model import (
     dc_reduced_window_interval,
 )
 from servotwin.drives.hydraulic import HYDRAULIC as HYDRAULIC_KIND
-from servotwin.drives.hydraulic.model import (
-    PRESSURE_A,
-    PRESSURE_B,
-    SPOOL,
-    axis_rates,
-    draw_rate,
-    effort,
-    relief_flow,
-)
+from servotwin.drives.hydraulic.model import effort
 from servotwin.drives.kind import Feed
 from servotwin.drives.own import CODE, EFFORT, LOSS, LOST, POWER, WORK
 from servotwin.drives.pmsm import PMSM as PMSM_KIND
 from servotwin.drives.pmsm.interval import pmsm_interval
-from servotwin.drives.pmsm.model import pmsm_rates, pmsm_speed_gain, pmsm_torque, stator_currents
+from servotwin.drives.pmsm.model import (
+    pmsm_rates,
+    pmsm_speed_gain,
+    pmsm_torque,
+    rotor_voltage,
+    stator_currents,
+)
+from servotwin.simulation.plant.hydraulic_code import (
+    hydraulic_rates,
+    hydraulic_signals,
+    hydraulic_step,
+    hydraulic_supply,
+    hydraulic_window,
+)
 
 DC, DC_REDUCED, PMSM, OWN = DC_KIND.code, DC_REDUCED_KIND.code, PMSM_KIND.code, CODE
 HYDRAULIC = HYDRAULIC_KIND.code
 COMMAND, H_BRIDGE, THREE_PHASE = int(Feed.COMMAND), int(Feed.H_BRIDGE), int(Feed.THREE_PHASE)
+
+
+@dataclass(frozen=True)
+class ApartCode:
+    """Code of a kind that is compiled apart, and only where a robot has it (``hydraulic_code``).
+
+    ``rates``, ``signals``: of one motor; ``supply_rates``, ``after_step``, ``after_window``: of all of them together.
+    One kind of a robot can have such code: there is one supply, and one place for signals that a kind alone has.
+    """
+
+    rates: Piece
+    signals: Piece
+    supply_rates: Piece
+    after_step: Piece
+    after_window: Piece
+
+    @property
+    def pieces(self) -> dict[str, Piece]:
+        """All of them, by their names."""
+        return {piece.function.__name__: piece for piece in vars(self).values()}
+
+    @property
+    def shared(self) -> dict[str, Piece]:
+        """What the machine calls once for all motors of the kind, by the names in its record of addresses."""
+        return {name: getattr(self, name) for name in ("supply_rates", "after_step", "after_window")}
+
+
+APART = {
+    HYDRAULIC: ApartCode(
+        hydraulic_rates, hydraulic_signals, hydraulic_supply, hydraulic_step, hydraulic_window
+    )
+}
 
 
 @helper
@@ -53,8 +91,8 @@ def actuator_rates(
         return dc_reduced_rates(motor, u_bus, w)
     if motor.kind == OWN:
         return own_rates(world, motor, u_bus, theta, w, dz)
-    if motor.kind == HYDRAULIC:
-        return hydraulic_rates(world, motor, theta, w, y, dy, dz)
+    if motor.rates != 0:
+        return apart_rates(world, motor, theta, w)
     tau = 0.0 if motor.open else motor.torque_command
     return tau, tau * w, 0.0, 0.0
 
@@ -84,65 +122,11 @@ def own_effort(world: Any, motor: Any, u_bus: float, theta: float, w: float, y: 
 
 
 @helper
-def hydraulic_rates(
-    world: Any, motor: Any, x: float, v: float, y: Any, dy: Any, dz: Any
-) -> tuple[float, float, float, float]:
-    """The same of a hydraulic axis; its energy comes from the hydraulic supply, whose integrals are its own."""
-    i = 0.0 if motor.open else motor.current_command
-    p_s = supply_pressure(world, y)
-    force, drawn, rate = axis_rates(
-        motor.hydraulic, world.supply, i, x, v, p_s, y, dy, motor.current_at, dz, motor.loss_at
-    )
-    if world.at_supply >= 0:
-        dy[world.at_supply] += drawn
-        k = motor.current_at
-        settling = draw_rate(
-            motor.hydraulic, world.supply, y[k + SPOOL], y[k + PRESSURE_A], y[k + PRESSURE_B], p_s
-        )
-        rate = max(rate, world.supply.axes * settling)  # of all axes together: at most as if each drew so
-    world.scratch.fastest = max(world.scratch.fastest, rate)
-    return force, 0.0, 0.0, 0.0
-
-
-@helper
-def supply_pressure(world: Any, y: Any) -> float:
-    """Pressure of the hydraulic supply [Pa]."""
-    return y[world.at_supply] if world.at_supply >= 0 else world.supply.pressure  # type: ignore[no-any-return]
-
-
-@part
-def watch_pressures(world: Any, motors: Any) -> None:
-    """Extremes of pressures and openings at this instant."""
-    y, supply = world.state.y, world.supply
-    p_s = supply_pressure(world, y)
-    supply.p_low, supply.p_high = min(supply.p_low, p_s), max(supply.p_high, p_s)
-    supply.relief_peak = max(supply.relief_peak, relief_flow(supply, p_s))
-    for j in range(world.m):
-        motor = motors[j]
-        if motor.kind != HYDRAULIC:
-            continue
-        axis, k = motor.hydraulic, motor.current_at
-        p_a, p_b = y[k + PRESSURE_A], y[k + PRESSURE_B]
-        axis.p_a_low, axis.p_a_high = min(axis.p_a_low, p_a), max(axis.p_a_high, p_a)
-        axis.p_b_low, axis.p_b_high = min(axis.p_b_low, p_b), max(axis.p_b_high, p_b)
-        axis.opening_peak = max(axis.opening_peak, abs(y[k + SPOOL]))
-
-
-@part
-def watch_hydraulics(world: Any, motors: Any, start: int) -> None:
-    """After a window since ``start`` [ns]: how long chambers were cavitated, and valves asked for all they have."""
-    y = world.state.y
-    for j in range(world.m):
-        motor = motors[j]
-        if motor.kind != HYDRAULIC:
-            continue
-        axis, k = motor.hydraulic, motor.current_at
-        if min(y[k + PRESSURE_A], y[k + PRESSURE_B]) < world.supply.cavitation:
-            if axis.cavitated_ns == 0:
-                axis.cavitated_from = start
-            axis.cavitated_ns += world.state.now - start
-        if not motor.open and abs(motor.current_command) >= axis.rated_current:
-            axis.limited_ns += world.state.now - start
+def apart_rates(world: Any, motor: Any, theta: float, w: float) -> tuple[float, float, float, float]:
+    """The same of a kind whose code is compiled apart; its supply is its own, and y and dy are those of the record."""
+    code = world.code
+    call_piece(motor.rates, code.world_at, code.power_at, code.motors_at, motor.number, theta, w)
+    return world.scratch.actuator_out[EFFORT], 0.0, 0.0, 0.0
 
 
 @helper
@@ -161,7 +145,8 @@ def current_and_torque(
     if motor.kind == OWN:
         return asked_current(motor), own_effort(world, motor, u_bus, theta, w, y)
     if motor.kind == HYDRAULIC:
-        return asked_current(motor), effort(motor.hydraulic, y[k + PRESSURE_A], y[k + PRESSURE_B])
+        p = motor.chambers_at
+        return asked_current(motor), effort(motor.hydraulic, y[p], y[p + 1])
     if motor.open:
         return 0.0, 0.0
     if motor.kind == DC_REDUCED:
@@ -242,3 +227,37 @@ def speed_gain(motor: Any, span: float) -> float:
     if motor.kind == DC_REDUCED:
         return dc_reduced_speed_gain(motor, span)
     return 0.0
+
+
+@helper
+def true_currents(world: Any, motor: Any) -> tuple[float, float]:
+    """Current of a winding [A], or the alpha and beta components of three phases."""
+    k = motor.current_at
+    if motor.feed == THREE_PHASE:
+        return stator_currents(motor, motor.theta, world.state.y[k], world.state.y[k + 1])
+    if not motor.exact:
+        return 0.0 if motor.open else motor.current_command, 0.0
+    return world.state.y[k] if k >= 0 else motor.tau / motor.K, 0.0
+
+
+@helper
+def phase_emf(motor: Any, theta: float, emf: float) -> tuple[float, float]:
+    """Alpha and beta components of the back-EMF of three phases, whose amplitude is ``emf``."""
+    return stator_currents(motor, theta, 0.0, emf)
+
+
+@helper
+def torque_voltage(motor: Any, theta: float, s_a: float, s_b: float, u_bus: float) -> float:
+    """Voltage of a winding [V] under a modulation, of three phases the component that makes torque."""
+    if motor.feed == THREE_PHASE:
+        return rotor_voltage(motor, theta, s_a, s_b, u_bus)[1]
+    return s_a * u_bus
+
+
+@helper
+def heat_loss(world: Any, motor: Any, i2: float) -> float:
+    """What a motor turned to heat in the window [J]; ``i2``: integral of its squared current [A^2 s]."""
+    if motor.kind == OWN:
+        at = motor.loss_at + LOST
+        return world.state.z[at] - world.state.z_mark[at]  # type: ignore[no-any-return]
+    return motor.R * i2  # type: ignore[no-any-return]

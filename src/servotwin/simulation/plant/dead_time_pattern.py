@@ -5,9 +5,8 @@ from __future__ import annotations
 from servotwin.compiled.jit import piece
 from servotwin.compiled.native_calls import records_at
 from servotwin.drives.dead_time import h_bridge_with_diodes, mean_level, three_phase_with_diodes
-from servotwin.drives.pmsm.model import stator_currents
 from servotwin.drives.records import MOTOR, POWER
-from servotwin.simulation.plant.actuators import THREE_PHASE
+from servotwin.simulation.plant.actuators import THREE_PHASE, phase_emf
 from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.windows.general_window import bus_voltage
 
@@ -23,7 +22,7 @@ def dead_time_pattern(world_at: int, power_at: int, motors_at: int, j: int, star
     dead, storage = bridge.dead_time, bridge.storage_time
     if motor.feed == THREE_PHASE:
         emf = motor.pole_pairs * motor.psi * motor.w / u
-        e_a, e_b = stator_currents(motor, motor.theta + 0.5 * T * motor.w, 0.0, emf)
+        e_a, e_b = phase_emf(motor, motor.theta + 0.5 * T * motor.w, emf)
         slow = 0.5 * (motor.L_d + motor.L_q) / R
         edges = three_phase_with_diodes(
             m_a, m_b, T, i_a * R / u, i_b * R / u, e_a, e_b, slow, dead, storage,

@@ -14,7 +14,7 @@ from servotwin.description.friction_data import shaft_curve
 from servotwin.description.motors import required_counts, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import Power, RobotDescription
-from servotwin.drives.kind import Feed, Winding
+from servotwin.drives.kind import Winding
 from servotwin.drives.records import FREE, MOTOR, POWER, SENSOR, STUCK, zeros
 from servotwin.simulation.scenario.parts import Solver
 
@@ -33,10 +33,11 @@ def motor_records(description: RobotDescription) -> Any:
     power = description.power
     bridge = power.bridge.on_resistance if power is not None else 0.0
     elastic = 0
-    for record, drive in zip(records, drives, strict=True):
+    for j, (record, drive) in enumerate(zip(records, drives, strict=True)):
         kind = drive.actuator
         record["kind"], record["width"] = kind.code, len(kind.states)
-        record["feed"], record["valve"] = Feed.COMMAND if kind.valve else kind.feed, int(kind.valve)
+        record["number"], record["feed"], record["valve"] = j, kind.feed, int(kind.valve)
+        record["chambers_at"], record["integrals"] = kind.chambers_at, kind.integrals
         record["exact"], record["loss_at"] = int(kind.exact), -1
         fill_winding(record, drive.electrical, bridge if kind.bridge else 0.0)
         record["J"] = drive.rotor_inertia

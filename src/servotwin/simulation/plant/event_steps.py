@@ -25,7 +25,6 @@ from servotwin.drives.records import (
     STOP,
     STUCK,
 )
-from servotwin.simulation.plant.actuators import watch_pressures
 from servotwin.simulation.plant.joint_friction import (
     joint_margin,
     release_joints,
@@ -42,7 +41,7 @@ from servotwin.simulation.plant.rates import (
     shaft,
 )
 from servotwin.simulation.plant.records import WORLD
-from servotwin.simulation.plant.status import DIVERGED, STALLED
+from servotwin.simulation.plant.status import DIVERGED, PIECE_MISSING, STALLED
 from servotwin.simulation.plant.stuck_shafts import solve
 from servotwin.simulation.windows.choice import select_window
 
@@ -438,9 +437,15 @@ def accept(world: Any) -> None:
 
 @piece
 def event_steps(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float, span: float) -> None:
-    """Carry y and z over ``span`` seconds, beginning ``t`` seconds after the window."""
+    """Carry y and z over ``span`` seconds, beginning ``t`` seconds after the window.
+
+    A zoom of a robot that moves freely calls it before the pieces for events are there, and then it ends at the first.
+    """
     world = records_at(world_at, 1, WORLD)[0]
     state, scratch = world.state, world.scratch
+    if world.code.change_modes == 0 and not world.choice.unconstrained:
+        state.status = PIECE_MISSING
+        return
     power, motors = records_at(power_at, 1, POWER), records_at(motors_at, world.m, MOTOR)
     stops = records_at(stops_at, world.n, STOP)
     done, rounds = 0.0, 0
@@ -496,10 +501,13 @@ def event_steps(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
             for i in range(world.n_y):
                 scratch.k_first[i] = scratch.k[0, i]
         accept(world)
-        if world.supply.axes:
-            watch_pressures(world, motors)
+        if world.code.after_step != 0:
+            call_piece(world.code.after_step, world_at, power_at, motors_at, 0, 0.0, 0.0)
         state.error = max(state.error, error)
         done += h
+        if beyond and world.code.change_modes == 0:
+            state.status = PIECE_MISSING
+            return
         if beyond:
             call_piece(world.code.change_modes, world_at, power_at, motors_at, stops_at, 0.0, 0.0)
             h = span - done

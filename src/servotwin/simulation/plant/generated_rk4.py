@@ -14,9 +14,7 @@ from servotwin.compiled.native_calls import call_address, records_at
 from servotwin.drives.records import MOTOR, STOP
 from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.plant.status import PIECE_MISSING
-from servotwin.simulation.windows.choice import Window
 
-EVENT_STEPS = int(Window.EVENT_STEPS)
 STATES = 3  # blocks of n: position, speed, current (see kernels.emit_step)
 INTEGRALS = 4
 CLOSE = 1e-15  # s: edges closer than this are one
@@ -103,8 +101,8 @@ def store_state(world: Any, side: int) -> None:
 
 @helper
 def leave_rest(world: Any, side: int, t: float) -> None:
-    """Leave the rest of the window to ``event_steps``; if that is not compiled yet, all of it."""
-    if world.code.windows[EVENT_STEPS] == 0:
+    """Leave the rest of the window to ``event_steps``; if the pieces for events are not there yet, all of it."""
+    if world.code.change_modes == 0:
         world.state.status = PIECE_MISSING
         for j in range(world.m):
             world.pattern.place[j] = 0

@@ -1,39 +1,30 @@
-"""Hydraulic axes in a machine: their records, where they begin, what they store, what becomes of their oil."""
+"""Hydraulic axes in a machine: their records, where they begin, and what a run asks them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from servotwin.description.drive_data import drives_of
 from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_supply, is_hydraulic
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.hydraulic.data import Axis, Supply, fill
-from servotwin.drives.hydraulic.model import (
-    CUSHIONED,
-    DRAINED,
-    FROM_SUPPLY,
-    LEAKED,
-    PRESSURE_A,
-    PRESSURE_B,
-    PUMP_ENERGY,
-    PUMP_LOSS,
-    PUMPED,
-    RELIEF_LOSS,
-    RELIEVED,
-    SUPPLIED,
-    THROTTLED,
-    TO_TANK,
-)
+from servotwin.drives.hydraulic.records import PUMP_ENERGY, SUPPLIED
 from servotwin.drives.hydraulic.steady import OperatingPoint, edge_flows, operating_point
 from servotwin.errors import InputError
-from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
+from servotwin.simulation.plant.hydraulic_account import (
+    hydraulic_losses,
+    hydraulic_source,
+    hydraulic_summary,
+    hydraulic_warnings,
+    oil_content,
+    oil_energy,
+)
+from servotwin.simulation.plant.start_control import asked_current
 
 if TYPE_CHECKING:
     from servotwin.simulation.plant.balance import Balance
@@ -44,13 +35,63 @@ MOST_PRESSURE = 1e9  # Pa: no relief valve opens beyond
 
 
 @dataclass
-class HydraulicDrives:
-    """The hydraulic axes of a machine by their motors, and their supply; none in most machines."""
+class HydraulicGroup:
+    """The hydraulic axes of a machine by their motors, and their supply; see ``groups.ActuatorGroup``."""
 
-    axes: dict[int, Axis] = field(default_factory=dict)
-    supply: Supply = field(default_factory=lambda: Supply(pressure=1.0))
-    refuse: Callable[[int, str], InputError] | None = None  # an error at the field of a motor
+    axes: dict[int, Axis]
+    supply: Supply
+    refuse: Callable[[int, str], InputError]  # an error at the field of a motor
     oil_before: float = 0.0  # in all chambers and the supply line when the run began [m3]
+    key: str = "hydraulics"
+
+    @property
+    def motors(self) -> dict[int, Axis]:
+        """Its axes."""
+        return self.axes
+
+    def holding(self, machine: Machine, state: Balance) -> dict[int, tuple[float, float]]:
+        """Valve currents that hold a balance [A], and what the speed loops ask for then."""
+        found = {}
+        for j, point in starting_points(self, state).items():
+            i = point.opening * self.axes[j].rated_current
+            found[j] = i, asked_current(machine.axes[j], i, load_pressure(machine, point, j))
+        return found
+
+    def begin(self, machine: Machine, state: Balance) -> None:
+        """Set spools, pressures and the pressure of the supply."""
+        set_hydraulic(machine, starting_points(self, state))
+
+    def note_start(self, machine: Machine) -> None:
+        """Note how much oil there is."""
+        self.oil_before = oil_content(self, machine)
+
+    def stored(self, machine: Machine) -> dict[str, float]:
+        """Energy of oil and gas [J]."""
+        return oil_energy(self, machine)
+
+    def losses(self, machine: Machine) -> dict[str, float]:
+        """What became heat [J]."""
+        return hydraulic_losses(self, machine)
+
+    def source(self, machine: Machine) -> float:
+        """Energy from the supply or its pump [J]."""
+        return hydraulic_source(self, machine)
+
+    def summary(self, machine: Machine, names: Sequence[str]) -> dict[str, Any]:
+        """Pressures, valves and oil."""
+        return hydraulic_summary(self, machine, names)
+
+    def warnings(self, summary: dict[str, Any]) -> list[str]:
+        """Cavitation, and oil that is not accounted for."""
+        return hydraulic_warnings(summary)
+
+    def stalled(self, microseconds: float) -> str:
+        """Why a run with oil stalled."""
+        return (
+            f"oil that changes within {microseconds:.3g} us needs too many steps; look at dead_volume, laminar_drop "
+            "and natural_frequency of the hydraulic axes and at line_volume and relief of their supply, or take a "
+            "shorter current_period"
+        )
 
 
 def fill_supply(record: Any, truth: RobotDescription) -> None:
@@ -64,31 +105,31 @@ def fill_supply(record: Any, truth: RobotDescription) -> None:
     record["p_low"] = record["p_high"] = supply.pressure
 
 
-def attach_hydraulic(motors: Any, truth: RobotDescription, plant: Robot) -> HydraulicDrives:
-    """Fill the records of all hydraulic axes."""
+def hydraulic_group(world: Any, motors: Any, truth: RobotDescription, plant: Robot) -> HydraulicGroup | None:
+    """Fill the records of all hydraulic axes; None if a robot has none."""
     drives = drives_of(truth)
     found = {j: hydraulic_axis(truth, drive) for j, drive in enumerate(drives) if is_hydraulic(drive)}
     if not found:
-        return HydraulicDrives()
+        return None
     inertia = motor_inertia(plant, plant.mechanism.q_home, held=False)
     for j, axis in found.items():
         fill(motors[j]["hydraulic"], axis)
         motors[j]["hydraulic"]["inertia"] = inertia[j]
+        motors[j]["supplied_at"] = motors[j]["loss_at"] + SUPPLIED
+    if world["supply_z"] >= 0:
+        world["supplied_at"] = world["supply_z"] + PUMP_ENERGY
 
     def complaint(j: int, text: str) -> InputError:
         return refuse(truth, f"axes.{drives[j].owner}.motor", text)
 
-    return HydraulicDrives(found, hydraulic_supply(truth), complaint)
+    return HydraulicGroup(found, hydraulic_supply(truth), complaint)
 
 
 # --- where a run begins ---------------------------------------------------------------------------------
 
 
-def starting_points(machine: Machine, state: Balance) -> dict[int, OperatingPoint]:
+def starting_points(drives: HydraulicGroup, state: Balance) -> dict[int, OperatingPoint]:
     """Spools and pressures that hold the balance, with the pressure at which the pump feeds nothing but leaks."""
-    drives = machine.hydraulic
-    if not drives.axes:
-        return {}
     supply = drives.supply
     if not supply.has_state:
         return _points(drives, state, supply.pressure)
@@ -107,15 +148,13 @@ def starting_points(machine: Machine, state: Balance) -> dict[int, OperatingPoin
     return _points(drives, state, high)
 
 
-def _points(drives: HydraulicDrives, state: Balance, p_s: float) -> dict[int, OperatingPoint]:
+def _points(drives: HydraulicGroup, state: Balance, p_s: float) -> dict[int, OperatingPoint]:
     found = {}
     for j, axis in drives.axes.items():
         numbers = (float(state.theta[j]), float(state.w[j]), float(state.tau[j]))
         try:
             found[j] = operating_point(axis, drives.supply, *numbers, p_s)
         except InputError as error:
-            if drives.refuse is None:
-                raise
             raise drives.refuse(j, f"at the start: {error}") from None
     return found
 
@@ -147,107 +186,3 @@ def set_hydraulic(machine: Machine, points: dict[int, OperatingPoint]) -> None:
         if world["at_supply"] >= 0:
             y[int(world["at_supply"])] = point.supply_pressure
         world["supply"]["p_low"] = world["supply"]["p_high"] = point.supply_pressure
-
-
-# --- what is stored, and what becomes of it ------------------------------------------------------------
-
-
-def _pressures(machine: Machine, j: int) -> tuple[float, float, float]:
-    """Position of the piston and both pressures."""
-    at, y = int(machine.motors["current_at"][j]), machine.y
-    theta = float((machine.N @ machine.x[: int(machine.world["n"][0])])[j])
-    e = int(machine.motors["flexible"][j])
-    if e >= 0:
-        theta = float(y[int(machine.world["at_theta"][0]) + e])
-    return theta, float(y[at + PRESSURE_A]), float(y[at + PRESSURE_B])
-
-
-def _supply_pressure(machine: Machine) -> float:
-    return float(machine.y[int(machine.world["at_supply"][0])])
-
-
-def oil_energy(machine: Machine) -> dict[str, float]:
-    """Energy of compressed oil, and of the gas that it has compressed [J]; nothing without hydraulic axes."""
-    drives = machine.hydraulic
-    if not drives.axes:
-        return {}
-    chambers = sum(axis.energy(drives.supply, *_pressures(machine, j)) for j, axis in drives.axes.items())
-    found = {"oil_J": float(chambers)}
-    if machine.world["at_supply"][0] >= 0:
-        found["hydraulic_supply_J"] = float(drives.supply.energy(_supply_pressure(machine)))
-    return found
-
-
-def oil_content(machine: Machine) -> float:
-    """Oil in all chambers and in the supply line, as volume at the surroundings [m3]."""
-    drives = machine.hydraulic
-    total = sum(axis.content(drives.supply, *_pressures(machine, j)) for j, axis in drives.axes.items())
-    if machine.world["at_supply"][0] >= 0:
-        total += drives.supply.content(_supply_pressure(machine))
-    return float(total)
-
-
-def _sums(machine: Machine) -> Array:
-    """Integrals of all axes together (PER_AXIS,)."""
-    z, at = machine.world["state"]["z"][0], machine.motors["loss_at"]
-    return np.asarray(sum(z[at[j] : at[j] + DRAINED + 1] for j in machine.hydraulic.axes))
-
-
-def hydraulic_source(machine: Machine) -> float:
-    """Energy from the supply, or by the shaft of its pump, less what the tank got [J] (eq:supply-power)."""
-    drives = machine.hydraulic
-    if not drives.axes:
-        return 0.0
-    sums = _sums(machine)
-    if not drives.supply.has_state:
-        return float(sums[SUPPLIED])
-    z, at = machine.world["state"]["z"][0], int(machine.world["supply_z"][0])
-    h_t = drives.supply.oil(drives.supply.tank)[2]
-    returned = sums[TO_TANK] + z[at + RELIEVED] - z[at + PUMPED]
-    return float(z[at + PUMP_ENERGY] - h_t * returned)
-
-
-def hydraulic_losses(machine: Machine) -> dict[str, float]:
-    """What valves, leaks, cushions, pump and relief valve turned to heat [J]; nothing without hydraulic axes."""
-    if not machine.hydraulic.axes:
-        return {}
-    sums = _sums(machine)
-    found = {
-        "valve_J": float(sums[THROTTLED]),
-        "leakage_J": float(sums[LEAKED]),
-        "cushion_J": float(sums[CUSHIONED]),
-    }
-    if machine.hydraulic.supply.has_state:
-        z, at = machine.world["state"]["z"][0], int(machine.world["supply_z"][0])
-        found |= {"pump_J": float(z[at + PUMP_LOSS]), "relief_J": float(z[at + RELIEF_LOSS])}
-    return found
-
-
-def oil_account(machine: Machine) -> dict[str, float]:
-    r"""Mass of oil that came, went and stayed [kg], and what does not add up.
-
-    .. math:: \Delta m = m_\mathrm{supply} - m_\mathrm{tank} - m_\mathrm{drain}                  (eq:oil-balance)
-    """
-    drives = machine.hydraulic
-    if not drives.axes:
-        return {}
-    sums, rho = _sums(machine), drives.supply.density
-    came, went, drained = float(sums[FROM_SUPPLY]), float(sums[TO_TANK]), float(sums[DRAINED])
-    found = {}
-    if drives.supply.has_state:
-        z, at = machine.world["state"]["z"][0], int(machine.world["supply_z"][0])
-        came, relieved = float(z[at + PUMPED]), float(z[at + RELIEVED])
-        went += relieved
-        found["relieved_kg"] = rho * relieved
-    change = oil_content(machine) - drives.oil_before
-    error = came - went - drained - change  # eq:oil-balance
-    moved = max(abs(came), abs(went) + abs(drained), abs(change))
-    return {
-        "from_supply_kg": rho * came,
-        "to_tank_kg": rho * went,
-        "drained_kg": rho * drained,
-        **found,
-        "stored_kg": rho * change,
-        "mass_error_kg": rho * error,
-        "mass_error_relative": error / moved if moved > 0.0 else 0.0,
-    }

@@ -11,9 +11,9 @@ from typing import Any
 
 from servotwin.compiled.jit import allocator, helper, kernel, part
 from servotwin.compiled.native_calls import call_piece
-from servotwin.control.servo.tasks import run_tasks
+from servotwin.control.servo.tasks import call_servo
 from servotwin.drives.pwm import h_bridge, three_phase
-from servotwin.simulation.plant.actuators import COMMAND, THREE_PHASE
+from servotwin.simulation.plant.actuators import COMMAND, THREE_PHASE, true_currents
 from servotwin.simulation.plant.generated_rk4 import CLOSE, count_intervals, next_edge
 from servotwin.simulation.plant.own_rate import update_own_rates
 from servotwin.simulation.plant.rates import call_on_plant
@@ -26,7 +26,7 @@ from servotwin.simulation.plant.recording import (
     sample_peaks,
     zoom_row,
 )
-from servotwin.simulation.plant.sensing import report_faults, sense, true_currents
+from servotwin.simulation.plant.sensing import report_faults, sense
 from servotwin.simulation.plant.status import (
     LAW_NOT_A_NUMBER,
     LAW_WANTED,
@@ -55,7 +55,9 @@ def run(
             if world.servo_elsewhere:
                 world.state.status = SERVO_WANTED
                 return
-            run_tasks(servo, axes, tasks, setpoints, inverse, jitter, feedback, command, now)
+            call_servo(
+                world.code.servo, servos, axes, tasks, setpoints, inverse, jitter, feedbacks, commands, now
+            )
             if servo.asking or servo.no_number:
                 world.state.status = LAW_NOT_A_NUMBER if servo.no_number else LAW_WANTED
                 return
@@ -66,6 +68,8 @@ def run(
             update_own_rates(world, motors, servo.T_current)
         if world.record.zoom_from <= now < world.record.zoom_to:
             zoom_window(worlds, power, motors, stops, command, servo, zoom_out, end)
+            if world.state.status == PIECE_MISSING:
+                return
         plant(world, motors, end)
         if world.code.loop_closure != 0 and world.state.status != PIECE_MISSING:
             call_on_plant(world, world.code.loop_closure, 0.0, 0.0)
@@ -137,7 +141,7 @@ def plant(world: Any, motors: Any, end: int) -> None:
         scratch.exact_currents = 0
     world.prediction.windows = 0
     t = scratch.reached
-    if span - t > CLOSE and world.code.windows[EVENT_STEPS] == 0:
+    if span - t > CLOSE and world.code.change_modes == 0:
         state.status = PIECE_MISSING
         return
     while span - t > CLOSE:
@@ -154,6 +158,9 @@ def zoom_window(
 ) -> None:
     """Rows of the zoom up to the instant ``end``, edge by edge; then all is put back: to look changes nothing."""
     world = worlds[0]
+    if world.code.windows[EVENT_STEPS] == 0:
+        world.state.status = PIECE_MISSING
+        return
     kept, kept_power, kept_motors, kept_stops = worlds.copy(), power.copy(), motors.copy(), stops.copy()
     start = (world.state.now - world.state.period_start) * NANO
     span = (end - world.state.now) * NANO
@@ -165,10 +172,13 @@ def zoom_window(
         call_on_plant(world, world.code.windows[EVENT_STEPS], t, following - t)
         zoom_row(world, motors, command, servo, zoom_out, start + following)
         t = following
-    rows = world.record.zoom_rows
+    rows, missing = world.record.zoom_rows, world.state.status == PIECE_MISSING
     worlds[0], power[0] = kept[0], kept_power[0]
     for j in range(motors.shape[0]):
         motors[j] = kept_motors[j]
     for i in range(stops.shape[0]):
         stops[i] = kept_stops[i]
-    world.record.zoom_rows = rows
+    if missing:
+        world.state.status = PIECE_MISSING  # the same rows come again when it is there
+    else:
+        world.record.zoom_rows = rows

@@ -19,10 +19,7 @@ from servotwin.description.friction_data import joint_curves
 from servotwin.description.motors import current_limit, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
-from servotwin.drives.hydraulic import HYDRAULIC
-from servotwin.drives.hydraulic.model import PER_AXIS, PER_SUPPLY
 from servotwin.drives.kind import Feed
-from servotwin.drives.own import INTEGRALS
 from servotwin.drives.records import FREE, STOP, STUCK, zeros
 from servotwin.equations.derivation import Numbers
 from servotwin.errors import UnsupportedError
@@ -35,23 +32,19 @@ from servotwin.simulation.plant.drive_records import (
     power_record,
     sensor_records,
 )
-from servotwin.simulation.plant.hydraulic_drives import (
-    HydraulicDrives,
-    attach_hydraulic,
-    fill_supply,
-    oil_content,
-)
+from servotwin.simulation.plant.groups import ActuatorGroup, attach_groups, fill_supplies
 from servotwin.simulation.plant.limit_log import AXIS_LOG
 from servotwin.simulation.plant.loop import run
 from servotwin.simulation.plant.loop_closure import SOUND
 from servotwin.simulation.plant.own_actuator import OwnActuator, attach_own, own_actuators
-from servotwin.simulation.plant.pieces import addresses
+from servotwin.simulation.plant.pieces import attach_pieces
 from servotwin.simulation.plant.recording import LOG_PERIOD, NEVER, PER_LOG
 from servotwin.simulation.plant.records import (
     MAX_FREE,
     MAX_JOINTS,
     PER_BUS,
     PER_MOTOR,
+    PER_SUPPLY,
     WORLD,
     address_of,
     tableau,
@@ -70,7 +63,6 @@ FIRST_LOG, LONGEST_LOG = (
     1 << 10,
     1 << 20,
 )  # rows of the log of the motion; powers of two, so that it can be halved
-MEET_EVENTS = {Window.EVENT_STEPS, Window.GENERAL, Window.DC_FRICTION}  # windows with events on their way
 
 
 @dataclass
@@ -92,7 +84,7 @@ class Machine:
     kept: list[Any] = field(default_factory=list)  # kernels whose addresses the records hold
     drives: SwitchedDrives = field(default_factory=SwitchedDrives)  # which are enabled, and brakes that close
     own: dict[int, OwnActuator] = field(default_factory=dict)  # actuators of the user's, by motor
-    hydraulic: HydraulicDrives = field(default_factory=HydraulicDrives)
+    groups: list[ActuatorGroup] = field(default_factory=list)  # with a supply and an account of their own
     compile_s: float = 0.0  # spent on pieces that a run met on its way
     started: Started = field(init=False)  # how it began
     exchange: Callable[[ServoUnit], None] | None = None  # with a servo elsewhere
@@ -196,13 +188,15 @@ def build_machine(
     rows: int = 1,
     row_every_ns: int = 1_000_000,
     every_piece: bool = False,
+    zoomed: bool = False,
     allow_code: bool = False,
 ) -> Machine:
     """A machine that has just begun as ``start`` says, its servos holding it there.
 
     The controller is made of ``belief`` and ``model``, everything else of ``truth`` and ``plant``.
 
-    ``every_piece`` compiles at once what most robots need only at end stops, for faults and for a zoom.
+    ``every_piece`` compiles at once what most robots need only at end stops and for faults, ``zoomed`` what a zoom
+    needs.
     """
     check_alike(belief, truth)
     square_transmission(plant)
@@ -235,18 +229,19 @@ def build_machine(
         entries,
     )
     machine.own, machine.kept = own, [*machine.kept, *kept]
-    machine.hydraulic = attach_hydraulic(machine.motors, truth, plant)
+    machine.groups = attach_groups(world[0], motors, truth, plant)
     period = controller_of(belief).current_period_ns
     world["record"]["log_every"] = world["record"]["log_next"] = max(LOG_PERIOD // period, 1) * period
     lay_out_rows(machine)
     attach_drives(machine)
     attach_closure(machine, plant)
     machine.started = begin(machine, plant, model, start)
-    machine.hydraulic.oil_before = oil_content(machine)
+    for group in machine.groups:
+        group.note_start(machine)
     first_choice(machine)
     fill_schemes(machine, solver)
     attach_step(machine, plant)
-    attach_pieces(machine, every=every_piece)
+    attach_pieces(machine, every=every_piece, zoomed=zoomed)
     machine.run(0)  # nothing moves; the drives report their faults
     return machine
 
@@ -285,29 +280,6 @@ def attach_drives(machine: Machine) -> None:
     world["dc"]["emf_rate"][:m] = motors["K"] * slope
     world["inverse_ratio"][:m] = 1.0 / np.where(ratio != 0.0, ratio, 1.0)
     world["dc"]["joint_emf_rate"][:m] = motors["K"] * ratio * slope
-
-
-def attach_pieces(machine: Machine, *, every: bool) -> None:
-    """Tell the record where the compiled pieces are: those of the window that runs now, or all that may follow.
-
-    Compiling takes seconds; most runs of robots without dry friction never need the others.
-    """
-    world = machine.world[0]
-    windows = {Window(int(world["choice"]["moving"]))}
-    if every or windows & MEET_EVENTS:
-        windows |= {Window.EVENT_STEPS, Window(int(world["choice"]["at_stop"]))}
-    names = [window.name.lower() for window in sorted(windows)]
-    if Window.EVENT_STEPS in windows:
-        names += ["constrained_arm", "change_modes"]
-    if machine.power["dead_time"][0] > 0.0 or machine.power["storage_time"][0] > 0.0:
-        names.append("dead_time_pattern")
-    if world["n_x"] > world["n"]:
-        names.append("loop_closure")
-    for name, address in addresses(names, meanwhile=lambda: machine.run(0)).items():
-        if name.upper() in Window.__members__:
-            world["code"]["windows"][Window[name.upper()]] = address
-        else:
-            world["code"][name] = address
 
 
 def check_alike(belief: RobotDescription, truth: RobotDescription) -> None:
@@ -352,7 +324,7 @@ def world_record(
     world = zeros(WORLD, 1)
     w = world[0]
     n, m = plant.mechanism.n_q, len(motors)
-    fill_supply(w["supply"], truth)
+    fill_supplies(w["supply"], truth)
     if n > MAX_JOINTS or n_x > MAX_FREE:
         raise UnsupportedError(
             f"{plant.name}: {n} joints and {n_x - n} passive ones; a simulation has room for {MAX_JOINTS} joints and "
@@ -366,6 +338,7 @@ def world_record(
     for motor in motors:
         width = int(motor["width"])
         motor["current_at"] = at if width else -1
+        motor["chambers_at"] += at if motor["chambers_at"] >= 0 else 0
         at += width
     has_bus = truth.power is not None and truth.power.capacitance is not None
     w["at_bus"] = at if has_bus else -1
@@ -401,9 +374,10 @@ def place_losses(w: Any, motors: Any, at: int) -> None:
     """Where the integrals of actuators stand that Runge-Kutta carries, from ``at`` on, and those of their supply."""
     motors["loss_at"] = -1
     for motor in motors:
-        if not motor["exact"]:
+        if motor["integrals"]:
             motor["loss_at"] = at
-            at += PER_AXIS if motor["kind"] == HYDRAULIC.code else INTEGRALS
+            at += int(motor["integrals"])
+    w["supplied_at"] = motors["supplied_at"] = -1
     w["supply_z"] = at if w["supply"]["has_state"] else -1
     w["n_z"] = at + (PER_SUPPLY if w["supply"]["has_state"] else 0)
     w["runge_kutta"] = int((motors["exact"] == 0).any())
@@ -484,9 +458,8 @@ def fill_schemes(machine: Machine, solver: Solver) -> None:
     brakes = (machine.motors["brake_torque"] > 0.0).any()
     method = "rk4" if solver.method == "fast" else solver.method
     window = "third" if world["choice"]["smooth"] and not brakes else "third-to-the-end"
-    if world["supply"][
-        "axes"
-    ]:  # steps as long as oil allows, instead of windows rejected by their estimated error
+    # steps as long as their states allow, instead of windows rejected by their estimated error
+    if machine.groups:
         window = "rk4"
     for which, name in enumerate((method, window)):
         a, b, e, c, count = tableau(name)

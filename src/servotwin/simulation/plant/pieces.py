@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from servotwin.compiled.jit import Piece
+from servotwin.compiled.jit import Callback
+from servotwin.control.servo.tasks import servo_tasks
 from servotwin.processes import processors, start_python
+from servotwin.simulation.plant.actuators import APART
 from servotwin.simulation.plant.dead_time_pattern import dead_time_pattern
 from servotwin.simulation.plant.event_steps import change_modes, event_steps
 from servotwin.simulation.plant.generated_rk4 import generated_rk4
+from servotwin.simulation.plant.loop import run
 from servotwin.simulation.plant.loop_closure import check_closure
 from servotwin.simulation.plant.rates import constrained_arm
+from servotwin.simulation.windows.choice import Window
 from servotwin.simulation.windows.dc_friction_window import dc_friction_window
 from servotwin.simulation.windows.dc_window import dc_window
 from servotwin.simulation.windows.general_window import general_window
 from servotwin.simulation.windows.pmsm_window import pmsm_window
 
-PIECES: dict[str, Piece] = {
+if TYPE_CHECKING:
+    from servotwin.simulation.plant.machine import Machine
+
+PIECES: dict[str, Callback] = {
+    "servo": servo_tasks,
     "dc": dc_window,
     "dc_friction": dc_friction_window,
     "pmsm": pmsm_window,
@@ -28,13 +37,22 @@ PIECES: dict[str, Piece] = {
     "constrained_arm": constrained_arm,
     "change_modes": change_modes,
     "loop_closure": check_closure,
+    **{name: piece for apart in APART.values() for name, piece in apart.pieces.items()},
 }
-ASIDE = (
-    "dc",
-    "constrained_arm",
-    "change_modes",
-    "general",
-)  # what the other process compiles beside the loop
+# How long each takes to compile, by the loop that calls them (``loop.run``), to share the work between two processes.
+WEIGHTS = {
+    "servo": 0.55,
+    "event_steps": 0.7,
+    "dc": 0.55,
+    "dc_friction": 0.65,
+    "pmsm": 0.65,
+    "general": 0.35,
+    "constrained_arm": 0.35,
+    "change_modes": 0.14,
+}
+LIGHT = 0.05
+START = 0.1  # of another process
+MEET_EVENTS = {Window.EVENT_STEPS, Window.GENERAL, Window.DC_FRICTION}  # windows with events on their way
 PATIENCE = 300.0  # s
 
 
@@ -44,7 +62,10 @@ def addresses(names: list[str], meanwhile: Callable[[], None]) -> dict[str, int]
     The other process fills the same cache on disk. If it fails, or there is no such cache, everything is
     compiled here.
     """
-    missing = [name for name in ASIDE if name in names and not PIECES[name].on_disk]
+    missing = aside(
+        [name for name in names if not PIECES[name].on_disk],
+        loop_missing=not getattr(run, "signatures", True),
+    )
     other = start_compiler(missing) if missing and processors() > 1 else None
     try:
         meanwhile()
@@ -57,6 +78,18 @@ def addresses(names: list[str], meanwhile: Callable[[], None]) -> dict[str, int]
         if other is not None:
             _finish(other)
     return found | {name: PIECES[name].address for name in missing}
+
+
+def aside(missing: list[str], *, loop_missing: bool) -> list[str]:
+    """Those of the missing pieces that another process compiles while this one compiles the others, and the loop."""
+    here, there, chosen = 1.0 if loop_missing else 0.0, START, []
+    for name in sorted(missing, key=lambda name: -WEIGHTS.get(name, LIGHT)):
+        if there < here:
+            chosen.append(name)
+            there += WEIGHTS.get(name, LIGHT)
+        else:
+            here += WEIGHTS.get(name, LIGHT)
+    return chosen
 
 
 def compile_pieces(names: list[str]) -> None:
@@ -83,3 +116,38 @@ def _finish(process: subprocess.Popen[bytes]) -> None:
         process.kill()
         process.wait()
         raise
+
+
+def attach_pieces(machine: Machine, *, every: bool, zoomed: bool = False) -> None:
+    """Tell the record where the compiled pieces are: those of the window that runs now, or all that may follow.
+
+    Compiling takes seconds; most runs of robots without dry friction never need the others. A zoom goes from edge to
+    edge, but meets no events as long as such a robot moves freely.
+    """
+    world = machine.world[0]
+    windows = {Window(int(world["choice"]["moving"]))}
+    if every or windows & MEET_EVENTS:
+        windows |= {Window.EVENT_STEPS, Window(int(world["choice"]["at_stop"]))}
+    meets_events = Window.EVENT_STEPS in windows
+    if zoomed:
+        windows.add(Window.EVENT_STEPS)
+    names = ["servo", *(window.name.lower() for window in sorted(windows))]
+    if meets_events or not world["choice"]["unconstrained"]:
+        names += ["constrained_arm", "change_modes"]
+    if machine.power["dead_time"][0] > 0.0 or machine.power["storage_time"][0] > 0.0:
+        names.append("dead_time_pattern")
+    if world["n_x"] > world["n"]:
+        names.append("loop_closure")
+    present = [code for code in APART if (machine.motors["kind"] == code).any()]
+    apart = [name for code in present for name in APART[code].pieces]
+    for name, address in addresses(names + apart, meanwhile=lambda: machine.run(0)).items():
+        if name.upper() in Window.__members__:
+            world["code"]["windows"][Window[name.upper()]] = address
+        elif name not in apart:
+            world["code"][name] = address
+    for code in present:
+        mine = machine.motors["kind"] == code
+        machine.motors["rates"][mine] = APART[code].rates.address
+        machine.motors["signals"][mine] = APART[code].signals.address
+        for name, piece in APART[code].shared.items():
+            world["code"][name] = piece.address

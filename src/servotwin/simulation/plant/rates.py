@@ -19,7 +19,6 @@ from servotwin.compiled.jit import helper, part, piece
 from servotwin.compiled.native_calls import call_address, call_piece, records_at
 from servotwin.drives.friction import friction_torque, holding_slack
 from servotwin.drives.gears import lossy_torque, torsion_torque, wound
-from servotwin.drives.hydraulic.model import supply_rates
 from servotwin.drives.records import BETWEEN, FREE, MOTOR, STOP, STUCK
 from servotwin.simulation.plant.actuators import actuator_rates
 from servotwin.simulation.plant.joint_friction import apply_joint_friction, held_joint, hold_joint
@@ -152,9 +151,7 @@ def rates(world: Any, power: Any, motors: Any, stops: Any, t: float, y: Any, dy:
     if world.at_bus >= 0 and not scratch.exact_currents:
         bus_rate(world, power, y, dy, dz)
     if world.at_supply >= 0:
-        at = world.at_supply
-        dy[at], rate = supply_rates(world.supply, y[at], dy[at], dz, world.supply_z)
-        scratch.fastest = max(scratch.fastest, rate)
+        call_on_plant(world, code.supply_rates, 0.0, 0.0)  # on the same y, dy and dz
 
 
 @helper

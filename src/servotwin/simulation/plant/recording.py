@@ -9,22 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.compiled.jit import helper, part
+from servotwin.compiled.native_calls import call_piece
 from servotwin.control.servo.records import Saturation
 from servotwin.control.tuning.gains import FULL_SCALE, GAIN_SHIFT
-from servotwin.drives.hydraulic.model import (
-    CUSHIONED,
-    FROM_SUPPLY,
-    LEAKED,
-    PRESSURE_A,
-    PRESSURE_B,
-    PUMP_ENERGY,
-    SPOOL,
-    SUPPLIED,
-    THROTTLED,
-)
-from servotwin.drives.own import LOST
 from servotwin.drives.peaks import update_peaks
-from servotwin.drives.pmsm.model import rotor_voltage
 from servotwin.drives.pwm import carrier, leg_modulations
 from servotwin.drives.records import BETWEEN, STUCK
 from servotwin.drives.sensors import shown_count
@@ -33,13 +21,11 @@ from servotwin.simulation.plant import signal_table as signal
 from servotwin.simulation.plant.actuators import (
     COMMAND,
     H_BRIDGE,
-    HYDRAULIC,
-    OWN,
     THREE_PHASE,
     current_and_torque,
+    heat_loss,
     shown_current,
-    supply_pressure,
-    watch_hydraulics,
+    torque_voltage,
 )
 from servotwin.simulation.plant.limit_log import (
     OF_LOOPS,
@@ -104,11 +90,8 @@ def zoom_row(world: Any, motors: Any, command: Any, servo: Any, zoom_out: Any, s
 @helper
 def mean_voltage(world: Any, motor: Any, j: int, dt: float) -> float:
     """Voltage that the bridge gives in the mean of the present period [V]; of three phases the q component."""
-    u = bus_voltage(world)
-    if motor.feed == THREE_PHASE:
-        middle = motor.theta - 0.5 * dt * motor.w
-        return rotor_voltage(motor, middle, world.pattern.mean_a[j], world.pattern.mean_b[j], u)[1]
-    return world.pattern.mean_a[j] * u  # type: ignore[no-any-return]
+    middle = motor.theta - 0.5 * dt * motor.w
+    return torque_voltage(motor, middle, world.pattern.mean_a[j], world.pattern.mean_b[j], bus_voltage(world))
 
 
 @helper
@@ -159,10 +142,8 @@ def source_energy(world: Any, z: Any) -> float:
 
 @helper
 def from_source(world: Any, motors: Any, z: Any) -> float:
-    """``source_energy``, and what ideal motors took, which have no bridge on a bus, and hydraulic axes [J]."""
-    energy = source_energy(world, z)
-    if world.supply.axes:
-        energy += hydraulic_energy(world, motors, z)
+    """``source_energy``, what a supply of their own gave to actuators, and what those took that have no bridge [J]."""
+    energy = source_energy(world, z) + supplied_energy(world, motors, z)
     if world.at_bus >= 0:
         for j in range(world.m):
             if motors[j].feed == COMMAND:
@@ -171,22 +152,15 @@ def from_source(world: Any, motors: Any, z: Any) -> float:
 
 
 @helper
-def hydraulic_energy(world: Any, motors: Any, z: Any) -> float:
-    """Energy that hydraulic axes took from their supply, or that its pump took [J]."""
-    if world.at_supply >= 0:
-        return z[world.supply_z + PUMP_ENERGY]  # type: ignore[no-any-return]
+def supplied_energy(world: Any, motors: Any, z: Any) -> float:
+    """Energy that actuators took from a supply of their kind, or that its pump took [J]."""
+    if world.supplied_at >= 0:
+        return z[world.supplied_at]  # type: ignore[no-any-return]
     energy = 0.0
     for j in range(world.m):
-        if motors[j].kind == HYDRAULIC:
-            energy += z[motors[j].loss_at + SUPPLIED]
+        if motors[j].supplied_at >= 0:
+            energy += z[motors[j].supplied_at]
     return energy
-
-
-@helper
-def own_loss(world: Any, motor: Any) -> float:
-    """What an actuator of the user's turned to heat in the window [J]."""
-    at = motor.loss_at + LOST
-    return world.state.z[at] - world.state.z_mark[at]  # type: ignore[no-any-return]
 
 
 @helper
@@ -212,7 +186,7 @@ def account_window(world: Any, power: Any, motors: Any, stops: Any, axes: Any, l
         i2 = world.state.z[SQUARE * world.m + j] - world.state.z_mark[SQUARE * world.m + j]
         world.state.heat[j, 0] += motor.R * i2
         world.state.heat[j, 1] += motor.R_bridge * i2
-        heat(motor, own_loss(world, motor) if motor.kind == OWN else motor.R * i2, dt)
+        heat(motor, heat_loss(world, motor, i2), dt)
         mean = (world.state.z[TORQUE * world.m + j] - world.state.z_mark[TORQUE * world.m + j]) / dt
         if motor.feed == H_BRIDGE and motor.width == 0:
             motor.tau = mean  # without inductance the current jumps at every edge: the sensor sees its mean
@@ -233,8 +207,9 @@ def account_window(world: Any, power: Any, motors: Any, stops: Any, axes: Any, l
         if not (abs(w) < MOST_SPEED and abs(mean) < MOST_TORQUE):  # true of NaN as well
             world.state.status = DIVERGED
     check_divergence(world)
-    if world.supply.axes:
-        watch_hydraulics(world, motors, start)
+    code = world.code
+    if code.after_window != 0:
+        call_piece(code.after_window, code.world_at, code.power_at, code.motors_at, start, 0.0, 0.0)
     world.state.flowed += abs(
         from_source(world, motors, world.state.z) - from_source(world, motors, world.state.z_mark)
     )
@@ -264,8 +239,8 @@ def record(world: Any, motors: Any, sensors: Any, axes: Any, logs: Any, columns:
     for j in range(m):
         record_motor(world, motors[j], sensors[j], logs[j], columns, rows_out, j, dt)
         record_loops(world, axes[j], columns, rows_out, j)
-        if motors[j].kind == HYDRAULIC:
-            record_hydraulics(world, motors[j], columns, rows_out, j, dt)
+        if motors[j].signals != 0:
+            record_more(world, motors[j], columns, rows_out, j, dt)
         logs[j].charge_ref = motors[j].volt_seconds = 0.0
         logs[j].limits_since_row = 0
     for i in range(world.n_z):
@@ -311,19 +286,12 @@ def record_motor(
 
 
 @helper
-def record_hydraulics(world: Any, motor: Any, columns: Any, rows_out: Any, j: int, dt: float) -> None:
-    """Signals of a servovalve and its cylinder; means are those over ``dt`` [s]."""
-    y, k, at = world.state.y, motor.current_at, motor.loss_at
-    lost = since_last_row(world, at + THROTTLED) + since_last_row(world, at + LEAKED)
-    lost += since_last_row(world, at + CUSHIONED)
-    enter(world, rows_out, columns, j, signal.PRESSURE_A, y[k + PRESSURE_A])
-    enter(world, rows_out, columns, j, signal.PRESSURE_B, y[k + PRESSURE_B])
-    enter(world, rows_out, columns, j, signal.SUPPLY_PRESSURE, supply_pressure(world, y))
-    enter(world, rows_out, columns, j, signal.VALVE_COMMAND, 0.0 if motor.open else motor.current_command)
-    enter(world, rows_out, columns, j, signal.VALVE_OPENING, y[k + SPOOL])
-    enter(world, rows_out, columns, j, signal.FLOW, since_last_row(world, at + FROM_SUPPLY) / dt)
-    enter(world, rows_out, columns, j, signal.HYDRAULIC_POWER, since_last_row(world, at + SUPPLIED) / dt)
-    enter(world, rows_out, columns, j, signal.HYDRAULIC_LOSS, lost / dt)
+def record_more(world: Any, motor: Any, columns: Any, rows_out: Any, j: int, dt: float) -> None:
+    """Signals that only the motor's kind has; means are those over ``dt`` [s]."""
+    code = world.code
+    call_piece(motor.signals, code.world_at, code.power_at, code.motors_at, j, dt, 0.0)
+    for k in range(signal.OF_CHAMBERS):
+        enter(world, rows_out, columns, j, signal.PRESSURE_A + k, world.scratch.signals[k])
 
 
 @helper
@@ -347,9 +315,7 @@ def log_motion(world: Any, motors: Any, log_out: Any) -> None:
     """A row of the log of the motion; a log that is full keeps every second row and goes on half as often."""
     row = world.record.log_rows
     log_out[row, 0] = world.state.now * NANO
-    log_out[row, 1] = source_energy(world, world.state.z)
-    if world.supply.axes:
-        log_out[row, 1] += hydraulic_energy(world, motors, world.state.z)
+    log_out[row, 1] = source_energy(world, world.state.z) + supplied_energy(world, motors, world.state.z)
     for i in range(world.n_x):
         log_out[row, PER_LOG + i] = world.state.y[i]
     world.record.log_rows += 1

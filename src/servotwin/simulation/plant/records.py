@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.drives.hydraulic.model import PER_AXIS, PER_SUPPLY
-from servotwin.drives.hydraulic.records import SUPPLY
 from servotwin.drives.own import MOST_STATES
+from servotwin.drives.table import KINDS
 from servotwin.kernels.emit_step import step_buffer_size
 
 STAGES = 7
@@ -24,9 +23,13 @@ MAX_FREE = 48  # joints and passive joints
 # joint speeds, angles and speeds of rotors, four of an actuator; bus voltage, supply pressure
 MAX_STATES = MAX_FREE + 7 * MAX_JOINTS + 4
 PER_MOTOR = 5  # quadratures of a motor: electrical energy, i^2, torque, friction, gear
+PER_ACTUATOR = max(kind.integrals for kind in KINDS.values())
+PER_SUPPLY = max(kind.supply_integrals for kind in KINDS.values())
 PER_BUS = 3  # source, braking resistor, supply resistance; behind them i_q of every synchronous motor
-MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + (1 + PER_AXIS) * MAX_JOINTS + PER_SUPPLY
+MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + (1 + PER_ACTUATOR) * MAX_JOINTS + PER_SUPPLY
 _ROWS = 2 * MAX_JOINTS
+MOST_SIGNALS = 8  # that one kind of actuator alone has
+(SUPPLY,) = (kind.supply for kind in KINDS.values() if kind.supply is not None)
 
 Shape = tuple[int, ...]
 _JOINTS: Shape = (MAX_JOINTS,)
@@ -88,7 +91,8 @@ PATTERN = _record(
 
 # Addresses: of the records, of compiled pieces, of the robot's kernels with their data and buffers.
 CODE = _record(
-    "world_at power_at motors_at stops_at dead_time_pattern constrained_arm change_modes loop_closure "
+    "world_at power_at motors_at stops_at servo dead_time_pattern constrained_arm change_modes loop_closure "
+    "supply_rates after_step after_window "  # of actuators whose code is compiled apart, 0 without
     "accel accel_data motion motion_data inputs_at outputs_at ys_at dy_at actuator_out_at "
     "step_entry step_data buffers_at buffer_size "
     "track track_data track_at track_n sound_at",
@@ -100,7 +104,7 @@ CODE = _record(
 # steps from edge to edge; reached: how far generated RK4 came [s]
 SCRATCH = _record(
     "exact_currents rejected moving",
-    # fastest: with which rates hydraulic states can change in the last step [1/s] (eq:fastest-rate)
+    # fastest: with which rates states of actuators can change in the last step [1/s] (eq:fastest-rate)
     "reached fastest",
     y1=(MAX_STATES,),  # after a step
     z1=(MAX_INTEGRALS,),
@@ -111,6 +115,7 @@ SCRATCH = _record(
     k_first=(MAX_STATES,),  # rates when the window began, where its steps are cut
     own_slopes=(MOST_STATES, MOST_STATES),  # of the rates of an own actuator by its states, and their powers
     own_square=(MOST_STATES, MOST_STATES),
+    signals=(MOST_SIGNALS,),  # of the kind of a motor, for a row
     actuator_out=(3,),  # effort, power and loss of an actuator of the user's
     slack=(_ROWS,),  # of stuck shafts and joints when a step began
     inputs=(MAX_FREE + 2 * MAX_JOINTS,),  # arguments of the robot's kernels
@@ -216,7 +221,7 @@ PMSM_WINDOW = _record(
 # Settings stand at the top; they do not change once a machine is built.
 WORLD = _record(
     # sizes and places in the state; diagonal: every motor has a joint of its own; separate: also stiff and without loss
-    "n n_x m elastic at_theta at_w at_bus at_supply supply_z n_y n_z diagonal separate joint_friction "
+    "n n_x m elastic at_theta at_w at_bus at_supply supply_z supplied_at n_y n_z diagonal separate joint_friction "
     # method and its choices; pulses of a bridge in a window; servo_elsewhere: another process drives this plant;
     # runge_kutta: some actuator has no exact window
     "method adaptive steps averaged pulses servo_elsewhere runge_kutta",
@@ -230,7 +235,9 @@ WORLD = _record(
     rk_e=(2, STAGES),
     rk_c=(2, STAGES),
     rk_n=("i", (2,)),
-    supply=SUPPLY,  # of hydraulic axes; at_supply: where its pressure stands, -1 if constant; supply_z: its integrals
+    # that actuators of one kind share; at_supply: where its pressure stands, -1 if constant; supply_z: its integrals;
+    # supplied_at: where that of the energy stands which it took, -1 without
+    supply=SUPPLY,
     choice=CHOICE,
     state=STATE,
     record=RECORD,

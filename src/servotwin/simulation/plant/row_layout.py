@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 ABSENT = -1  # in place of the column of a signal that an axis does not have
 
 
-def widest_row(joints: int, passive: int, motors: int, hydraulic: int = 0) -> int:
-    """Columns of a row in which every motor has every signal; so many of them are ``hydraulic``."""
+def widest_row(joints: int, passive: int, motors: int, chambers: int = 0) -> int:
+    """Columns of a row in which every motor has every signal; so many of them have chambers."""
     oil = sum(signal.of_oil for signal in MOTOR)
-    return HEAD + 2 * joints + passive + (len(MOTOR) - oil) * motors + oil * hydraulic
+    return HEAD + 2 * joints + passive + (len(MOTOR) - oil) * motors + oil * chambers
 
 
 def drive_of(machine: Machine, j: int) -> Drive:

@@ -6,8 +6,6 @@ from typing import Any
 
 from servotwin.compiled.jit import helper
 from servotwin.control.servo.ports import DriveFault, Sample
-from servotwin.drives.hydraulic.model import PRESSURE_A, PRESSURE_B
-from servotwin.drives.pmsm.model import stator_currents
 from servotwin.drives.sensors import (
     edge_time,
     read_count,
@@ -15,23 +13,12 @@ from servotwin.drives.sensors import (
     read_phase_currents,
     read_pressure,
 )
-from servotwin.simulation.plant.actuators import HYDRAULIC, THREE_PHASE
+from servotwin.simulation.plant.actuators import THREE_PHASE, true_currents
 from servotwin.simulation.windows.general_window import bus_voltage
 
 NANO = 1e-9
 WELL, OVER_TEMPERATURE = int(DriveFault.NONE), int(DriveFault.OVER_TEMPERATURE)
 COUNT, EDGE, CURRENT = int(Sample.COUNT), int(Sample.EDGE), int(Sample.CURRENT)
-
-
-@helper
-def true_currents(world: Any, motor: Any) -> tuple[float, float]:
-    """Current of a winding [A], or the alpha and beta components of three phases."""
-    k = motor.current_at
-    if motor.feed == THREE_PHASE:
-        return stator_currents(motor, motor.theta, world.state.y[k], world.state.y[k + 1])
-    if not motor.exact:
-        return 0.0 if motor.open else motor.current_command, 0.0
-    return world.state.y[k] if k >= 0 else motor.tau / motor.K, 0.0
 
 
 @helper
@@ -47,10 +34,10 @@ def sense(world: Any, motors: Any, sensors: Any, feedback: Any, samples: int, no
             feedback.edge_time[j] = edge_time(sensor, motor.theta, motor.w, world.state.now * NANO)
         if samples & CURRENT:
             sense_currents(world, motor, sensor, feedback, j, noise)
-            if motor.kind == HYDRAULIC:
-                k = motor.current_at
-                feedback.pressure_a[j] = read_pressure(sensor, world.state.y[k + PRESSURE_A], noise)
-                feedback.pressure_b[j] = read_pressure(sensor, world.state.y[k + PRESSURE_B], noise)
+            if motor.chambers_at >= 0:
+                p = motor.chambers_at
+                feedback.pressure_a[j] = read_pressure(sensor, world.state.y[p], noise)
+                feedback.pressure_b[j] = read_pressure(sensor, world.state.y[p + 1], noise)
     report_faults(world, motors, feedback)
 
 

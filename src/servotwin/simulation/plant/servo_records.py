@@ -28,7 +28,7 @@ from servotwin.description.hydraulic_data import valve_data
 from servotwin.description.motors import current_limit, required_counts, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
-from servotwin.drives.kind import Feed
+from servotwin.drives.kind import ActuatorKind
 from servotwin.errors import UnsupportedError
 from servotwin.kernels.kernel_store import entry
 from servotwin.mechanism.model import Array
@@ -41,7 +41,6 @@ LAWS = {
     "computed-torque": Law.COMPUTED_TORQUE,
     "state-feedback": Law.STATE_FEEDBACK,
 }
-INNER_LOOPS = {Feed.THREE_PHASE: InnerLoop.FIELD_ORIENTED, Feed.VALVE: InnerLoop.VALVE}  # CURRENT for others
 SENSING = {"counted": Sensing.COUNTED, "inverse-time": Sensing.INVERSE_TIME, "filtered": Sensing.FILTERED}
 
 
@@ -72,7 +71,7 @@ def axis_records(description: RobotDescription, robot: Robot, q: Array) -> Any:
         axis["filter"] = speed_filter(control, timing_of(control, drive.name).T_speed)
         axis["law"] = LAWS[control.law]
         axis["level"] = LEVELS[control.level_of(drive.name)]
-        axis["inner"] = INNER_LOOPS.get(drive.actuator.feed, InnerLoop.CURRENT)
+        axis["inner"] = inner_loop(drive.actuator)
         if isinstance(model, ValveModel):
             fill_valve(axis, description, drive, model)
         if drive.winding is not None and drive.winding.phases == 3:
@@ -81,6 +80,13 @@ def axis_records(description: RobotDescription, robot: Robot, q: Array) -> Any:
         if control.arithmetic == "fixed":
             fill_fixed(axis, gains, required_scaling(description, drive.name))
     return records
+
+
+def inner_loop(kind: ActuatorKind) -> InnerLoop:
+    """The innermost loop of the driver of a kind of actuator."""
+    if kind.valve:
+        return InnerLoop.VALVE
+    return InnerLoop.FIELD_ORIENTED if kind.three_phase else InnerLoop.CURRENT
 
 
 def fill_valve(axis: Any, description: RobotDescription, drive: DriveData, model: ValveModel) -> None:

@@ -14,7 +14,6 @@ from enum import Enum
 from typing import Any
 
 from servotwin.control.servo.records import Law, Level
-from servotwin.drives.hydraulic import HYDRAULIC as HYDRAULIC_KIND
 from servotwin.drives.kind import Feed
 
 
@@ -80,9 +79,9 @@ def with_current(drive: Drive) -> bool:
     return behind_a_bridge(drive) or bool(drive.motor["has_constant"])
 
 
-def hydraulic(drive: Drive) -> bool:
+def with_chambers(drive: Drive) -> bool:
     """Hydraulic axes."""
-    return bool(drive.motor["kind"] == HYDRAULIC_KIND.code)
+    return bool(drive.motor["chambers_at"] >= 0)
 
 
 def with_thermal_data(drive: Drive) -> bool:
@@ -102,7 +101,7 @@ def integrates_position(drive: Drive) -> bool:
 
 def integrates_speed(drive: Drive) -> bool:
     """Speed loops that run, all but those of ideal motors without a torque constant."""
-    known = with_current(drive) or hydraulic(drive)
+    known = with_current(drive) or with_chambers(drive)
     return (commanded_by_speed(drive) or bool(drive.axis["law"] == Law.CASCADE)) and known
 
 
@@ -140,7 +139,7 @@ class Signal:
     @property
     def of_oil(self) -> bool:
         """Whether only hydraulic axes have it."""
-        return self.exists is hydraulic
+        return self.exists is with_chambers
 
     def column(self, *, prismatic: bool = False) -> str:
         """Name with unit, such as ``current_ref_A``."""
@@ -220,14 +219,14 @@ CURRENT_INTEGRATOR = _motor("current_integrator", "V", _INSTANT, _SERVO, integra
                             "integrator of the current loop (of i_q): the voltage that it gives")
 D_CURRENT_INTEGRATOR = _motor("d_current_integrator", "V", _INSTANT, _SERVO, field_oriented,
                               "integrator of the loop of i_d: the voltage that it gives")
-PRESSURE_A = _motor("pressure_a", "Pa", _INSTANT, _PLANT, hydraulic, "chamber that drives forward")
-PRESSURE_B = _motor("pressure_b", "Pa", _INSTANT, _PLANT, hydraulic, "chamber that drives backward")
-SUPPLY_PRESSURE = _motor("supply_pressure", "Pa", _INSTANT, _PLANT, hydraulic, "hydraulic supply")
-VALVE_COMMAND = _motor("valve_command", "A", _INSTANT, _PLANT, hydraulic, "current of the servovalve")
-VALVE_OPENING = _motor("valve_opening", "", _INSTANT, _PLANT, hydraulic, "spool, 1 at rated current")
-FLOW = _motor("flow", "m3_per_s", _MEAN, _PLANT, hydraulic, "oil from the supply, as volume at the surroundings")
-HYDRAULIC_POWER = _motor("hydraulic_power", "W", _MEAN, _PLANT, hydraulic, "power from the hydraulic supply")
-HYDRAULIC_LOSS = _motor("hydraulic_loss", "W", _MEAN, _PLANT, hydraulic, "lost at edges, leaks and cushions")
+PRESSURE_A = _motor("pressure_a", "Pa", _INSTANT, _PLANT, with_chambers, "chamber that drives forward")
+PRESSURE_B = _motor("pressure_b", "Pa", _INSTANT, _PLANT, with_chambers, "chamber that drives backward")
+SUPPLY_PRESSURE = _motor("supply_pressure", "Pa", _INSTANT, _PLANT, with_chambers, "hydraulic supply")
+VALVE_COMMAND = _motor("valve_command", "A", _INSTANT, _PLANT, with_chambers, "current of the servovalve")
+VALVE_OPENING = _motor("valve_opening", "", _INSTANT, _PLANT, with_chambers, "spool, 1 at rated current")
+FLOW = _motor("flow", "m3_per_s", _MEAN, _PLANT, with_chambers, "oil from the supply, as volume at the surroundings")
+HYDRAULIC_POWER = _motor("hydraulic_power", "W", _MEAN, _PLANT, with_chambers, "power from the hydraulic supply")
+HYDRAULIC_LOSS = _motor("hydraulic_loss", "W", _MEAN, _PLANT, with_chambers, "lost at edges, leaks and cushions")
 
 TIP_X, TIP_Y, TIP_Z = (_tip(f"tip_{axis}", "tool in the base") for axis in "xyz")
 TIP_REF_X, TIP_REF_Y, TIP_REF_Z = (_tip(f"tip_ref_{axis}", "tool in the base as commanded") for axis in "xyz")
@@ -237,4 +236,5 @@ TIP_ERROR_ACROSS = _tip("tip_error_across", "error of the tool across its path")
 
 ROBOT, JOINT, MOTOR, TIP = (tuple(_TABLE[side]) for side in Side)
 SIGNALS = (*ROBOT, *JOINT, *MOTOR, *TIP)
+OF_CHAMBERS = sum(signal.of_oil for signal in MOTOR)  # from PRESSURE_A on, one after the other
 HEAD = len(ROBOT)  # columns of a row before the coordinates of the arm

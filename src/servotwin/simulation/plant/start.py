@@ -16,10 +16,8 @@ from servotwin.drives.kind import Feed
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.balance import Arm, Balance, balance, gear_factor, modes
-from servotwin.simulation.plant.hydraulic_drives import load_pressure, set_hydraulic, starting_points
 from servotwin.simulation.plant.start_control import (
     Currents,
-    asked_current,
     holding_error,
     set_controller,
     set_references,
@@ -116,7 +114,7 @@ def hold_currents(machine: Machine, state: Balance) -> Currents:
     count = np.floor(state.theta * sensors["counts_per_rad"] + 0.5)
     i_d, i_q, i, measured, u_d, u_q = (np.zeros(m) for _ in range(6))
     gain, offset = sensor_gain(machine), sensors["current_offset"]
-    points = starting_points(machine, state)
+    held = {j: pair for group in machine.groups for j, pair in group.holding(machine, state).items()}
     for j in range(m):
         motor, R = motors[j], motors["R"][j] + motors["R_bridge"][j]
         tau, w = float(state.tau[j]), float(state.w[j])
@@ -124,9 +122,9 @@ def hold_currents(machine: Machine, state: Balance) -> Currents:
             i[j] = i_q[j] = tau / motor["K"]
             if j in machine.own:
                 i[j] = i_q[j] = own_command(machine, state, j)
-            elif j in points:
-                i[j] = i_q[j] = points[j].opening * motor["hydraulic"]["rated_current"]
-                measured[j] = asked_current(axes[j], float(i[j]), load_pressure(machine, points[j], j))
+            elif j in held:
+                i[j], measured[j] = held[j]
+                i_q[j] = i[j]
                 continue
             measured[j] = gain[j] * (i[j] + offset[j]) if motor["feed"] != Feed.COMMAND else i[j]
             u_q[j] = R * i[j] + motor["K"] * w if motor["feed"] != Feed.COMMAND else 0.0
@@ -208,14 +206,13 @@ def set_plant(machine: Machine, plant: Robot, state: Balance, currents: Currents
             motor["contact"] = int(np.sign(state.twist[j])) if beyond else 0
         if j in machine.own:
             y[at : at + machine.own[j].width] = own_balance(machine, state, j)[1]
-        elif j in machine.hydraulic.axes:
-            continue
-        elif at >= 0:
+        elif at >= 0 and not any(j in group.motors for group in machine.groups):
             synchronous = motor["feed"] == Feed.THREE_PHASE
             y[at] = currents.i_d[j] if synchronous else currents.i[j]
             if synchronous:
                 y[at + 1] = currents.i_q[j]
-    set_hydraulic(machine, starting_points(machine, state))
+    for group in machine.groups:
+        group.begin(machine, state)
     motors["g"] = np.where(motors["flexible"] < 0, gear_factor(motors, state.load, state.w), 1.0)
     motors["theta"], motors["w"] = state.theta, state.w
     motors["tau"] = motors["torque_command"] = state.tau

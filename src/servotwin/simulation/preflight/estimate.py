@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from servotwin.control.servo.axis_data import controller_of
 from servotwin.description.checks import motor_names
-from servotwin.description.hydraulic_data import hydraulic_motors
+from servotwin.description.drive_data import chamber_motors
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
 from servotwin.simulation.plant.machine import LONGEST_LOG
@@ -73,11 +73,11 @@ def estimate(
     control, joints, motors = controller_of(robot), len(robot.joint_names), len(motor_names(robot))
     passive = len(robot.axes) - joints
     sliding = [robot.axes[name].prismatic for name in robot.joint_names]
-    oil = hydraulic_motors(robot)
-    columns = len(signal_names(robot.joint_names, sliding, motor_names(robot), oil))
+    chambers = chamber_motors(robot)
+    columns = len(signal_names(robot.joint_names, sliding, motor_names(robot), chambers))
     rows = row_count(round(seconds * 1e9), max(round(every * 1e9), 1))
     windows, steps = seconds / control.current_period, seconds / control.main_period
-    recorded = widest_row(joints, passive, motors, len(oil))
+    recorded = widest_row(joints, passive, motors, len(chambers))
     written = columns if stored is None else stored
     log = min(seconds / max(LOG_PERIOD * 1e-9, control.current_period), LONGEST_LOG)
     of_rows = 8.0 * rows * (recorded + columns + (COPIES - 1) * written + SAMPLED * joints)

@@ -24,7 +24,6 @@ from servotwin.drives.kind import Feed
 from servotwin.drives.own import LOST, WORK
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
-from servotwin.simulation.plant.hydraulic_drives import hydraulic_losses, hydraulic_source, oil_energy
 from servotwin.simulation.plant.machine import Machine
 from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, GEAR
 from servotwin.simulation.plant.records import PER_MOTOR
@@ -62,8 +61,13 @@ def stored_energies(machine: Machine, plant: Robot) -> dict[str, float]:
         "spring_J": float(spring),
         "capacitor_J": float(capacitor),
         **_own_energy(machine),
-        **oil_energy(machine),
+        **_group_energy(machine),
     }
+
+
+def _group_energy(machine: Machine) -> dict[str, float]:
+    """What groups of actuators store, such as compressed oil [J]."""
+    return {name: value for group in machine.groups for name, value in group.stored(machine).items()}
 
 
 def _own_energy(machine: Machine) -> dict[str, float]:
@@ -162,12 +166,13 @@ def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[st
     }
     if machine.own:
         losses["actuator_loss_J"] = float(z[machine.motors["loss_at"][list(machine.own)] + LOST].sum())
-    losses |= hydraulic_losses(machine)
+    for group in machine.groups:
+        losses |= group.losses(machine)
     electric = z[ELECTRIC * m : (ELECTRIC + 1) * m]
     source = float(electric.sum())
     if has_bus:  # what no bridge feeds has a supply of its own
         source = float(z[PER_MOTOR * m] + electric[machine.motors["feed"] == Feed.COMMAND].sum())
-    source += hydraulic_source(machine)
+    source += sum(group.source(machine) for group in machine.groups)
     flow = float(world["state"]["flowed"])
     changed = sum(abs(value) for value in (*changes.values(), *losses.values()))
     moved = max(flow, 0.5 * (flow + changed))  # eq:energy-moved

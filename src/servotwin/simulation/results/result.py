@@ -97,15 +97,15 @@ def joint_signal(joint: str, quantity: str, *, prismatic: bool, reference: bool 
 
 
 def signal_names(
-    joints: Sequence[str], prismatic: Sequence[bool], motors: Sequence[str], hydraulic: Container[str] = ()
+    joints: Sequence[str], prismatic: Sequence[bool], motors: Sequence[str], chambers: Container[str] = ()
 ) -> list[str]:
-    """The names of all signals of a run, in their order; ``hydraulic``: which motors are."""
+    """The names of all signals of a run, in their order; ``chambers``: which motors have such."""
     time, *supply = (signal.full_name() for signal in ROBOT)
     names = [time]
     for joint, slides in zip(joints, prismatic, strict=True):
         names += [signal.full_name(joint, prismatic=slides) for signal in JOINT]
     for motor in motors:
-        oil = motor in hydraulic
+        oil = motor in chambers
         names += [signal.full_name(motor) for signal in MOTOR if oil or not signal.of_oil]
     return [*names, *supply, *(signal.full_name() for signal in TIP)]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from servotwin.description.checks import motor_names
 from servotwin.description.display import MS
+from servotwin.description.drive_data import chamber_motors
 from servotwin.description.fields import nanoseconds
-from servotwin.description.hydraulic_data import hydraulic_motors
 from servotwin.description.nodes import Node, quoted
 from servotwin.description.problems import find
 from servotwin.errors import InputError
@@ -35,7 +35,7 @@ def check_scenario(scenario: Scenario, plan: Plan, tree: Node) -> None:
     robot = scenario.plant_description
     joints = robot.joint_names
     sliding = [robot.axes[name].prismatic for name in joints]
-    names = signal_names(joints, sliding, motor_names(robot), hydraulic_motors(robot))
+    names = signal_names(joints, sliding, motor_names(robot), chamber_motors(robot))
     for i, pattern in enumerate(scenario.record.signals):
         if not matching_signals(pattern, names):
             place = f"record.signals.{i}"

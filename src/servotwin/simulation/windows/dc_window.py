@@ -66,11 +66,11 @@ from typing import Any
 
 from servotwin.compiled.jit import helper, piece
 from servotwin.compiled.native_calls import records_at
-from servotwin.drives.dc.interval import decayed, ripple_shape, window_functions
 from servotwin.drives.records import MOTOR, STOP
+from servotwin.drives.winding_window import decayed, ripple_shape, window_functions
 from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, SQUARE, TORQUE
 from servotwin.simulation.plant.records import WORLD
-from servotwin.simulation.windows.intervals import interval_square, update_current_peaks
+from servotwin.simulation.windows.dc_intervals import interval_square, update_current_peaks
 from servotwin.simulation.windows.motor_inverse_inertia import (
     begin_window,
     compare_with_arm,

@@ -37,11 +37,11 @@ from typing import Any
 
 from servotwin.compiled.jit import helper, piece
 from servotwin.compiled.native_calls import records_at
-from servotwin.drives.dc.interval import ripple_shape, window_functions
 from servotwin.drives.peaks import update_peaks
 from servotwin.drives.pmsm.interval import pmsm_interval, pmsm_stored, turn_by
 from servotwin.drives.pmsm.model import pmsm_torque
 from servotwin.drives.records import MOTOR, STOP
+from servotwin.drives.winding_window import ripple_shape, window_functions
 from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, SQUARE, TORQUE
 from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.windows.dc_window import REFRESH

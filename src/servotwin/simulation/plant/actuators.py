@@ -30,7 +30,7 @@ from servotwin.drives.hydraulic.model import (
     relief_flow,
 )
 from servotwin.drives.kind import Feed
-from servotwin.drives.own import CODE, EFFORT, LOSS, LOST, POWER, WORK
+from servotwin.drives.own import CHARGE, CODE, EFFORT, LOSS, LOST, POWER, WORK
 from servotwin.drives.pmsm import PMSM as PMSM_KIND
 from servotwin.drives.pmsm.interval import pmsm_interval
 from servotwin.drives.pmsm.model import pmsm_rates, pmsm_speed_gain, pmsm_torque, stator_currents
@@ -63,15 +63,16 @@ def actuator_rates(
 def own_rates(
     world: Any, motor: Any, u_bus: float, theta: float, w: float, dz: Any
 ) -> tuple[float, float, float, float]:
-    """The same of an actuator of the user's; y and dy are always those of the record."""
+    """The same of an actuator of the user's, whose current is its command; y and dy are always those of the record."""
     code, out, k = world.code, world.scratch.actuator_out, max(motor.current_at, 0)
     command, supply = (0.0, 0.0) if motor.open else (motor.current_command, u_bus)
     call_actuator(
         motor.own_rates, code.ys_at + 8 * k, code.dy_at + 8 * k, code.actuator_out_at, motor.own_parameters,
         theta, w, command, supply,
     )  # fmt: skip
-    dz[motor.loss_at + LOST], dz[motor.loss_at + WORK] = out[LOSS], out[EFFORT] * w
-    return out[EFFORT], out[POWER], 0.0, 0.0
+    at = motor.loss_at
+    dz[at + LOST], dz[at + WORK], dz[at + CHARGE] = out[LOSS], out[EFFORT] * w, command
+    return out[EFFORT], out[POWER], command * command, 0.0
 
 
 @helper

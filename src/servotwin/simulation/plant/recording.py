@@ -22,7 +22,7 @@ from servotwin.drives.hydraulic.model import (
     SUPPLIED,
     THROTTLED,
 )
-from servotwin.drives.own import LOST
+from servotwin.drives.own import CHARGE, LOST
 from servotwin.drives.peaks import update_peaks
 from servotwin.drives.pmsm.model import rotor_voltage
 from servotwin.drives.pwm import carrier, leg_modulations
@@ -147,27 +147,27 @@ def supervise_bus(world: Any, power: Any, start: int) -> None:
 
 
 @helper
-def source_energy(world: Any, z: Any) -> float:
-    """Energy that the source has given up to an instant with the integrals ``z`` [J]."""
-    if world.at_bus >= 0:
-        return z[PER_MOTOR * world.m]  # type: ignore[no-any-return]
-    energy = 0.0
+def electric_energy(world: Any, motors: Any, z: Any) -> float:
+    """Energy that all electrical sources have given up to an instant with the integrals ``z`` [J].
+
+    That of the bus gives what it feeds into the capacitor, or without one what the bridges take; ideal and own
+    actuators, which have no bridge, take theirs from a supply of their own.
+    """
+    has_bus = world.at_bus >= 0
+    energy = z[PER_MOTOR * world.m] if has_bus else 0.0
     for j in range(world.m):
-        energy += z[ELECTRIC * world.m + j]
-    return energy
+        if not has_bus or motors[j].feed == COMMAND:
+            energy += z[ELECTRIC * world.m + j]
+    return energy  # type: ignore[no-any-return]
 
 
 @helper
 def from_source(world: Any, motors: Any, z: Any) -> float:
-    """``source_energy``, and what ideal motors took, which have no bridge on a bus, and hydraulic axes [J]."""
-    energy = source_energy(world, z)
+    """``electric_energy``, and what hydraulic axes took [J]."""
+    energy = electric_energy(world, motors, z)
     if world.supply.axes:
         energy += hydraulic_energy(world, motors, z)
-    if world.at_bus >= 0:
-        for j in range(world.m):
-            if motors[j].feed == COMMAND:
-                energy += z[ELECTRIC * world.m + j]
-    return energy
+    return energy  # type: ignore[no-any-return]
 
 
 @helper
@@ -254,11 +254,11 @@ def record(world: Any, motors: Any, sensors: Any, axes: Any, logs: Any, columns:
     """A row of the result: the signals of ``signal_table``, each in the column that ``row_layout`` gave it."""
     row, n_x, m = world.record.rows, world.n_x, world.m
     dt = (world.state.now - world.record.row_from) * NANO
-    energy = source_energy(world, world.state.z)
+    energy = electric_energy(world, motors, world.state.z)
     rows_out[row, signal.TIME] = world.state.now * NANO
     rows_out[row, signal.BUS_VOLTAGE] = bus_voltage(world)
     rows_out[row, signal.BUS_ENERGY] = energy
-    rows_out[row, signal.BUS_POWER] = (energy - source_energy(world, world.record.z_row)) / dt
+    rows_out[row, signal.BUS_POWER] = (energy - electric_energy(world, motors, world.record.z_row)) / dt
     for i in range(n_x + world.n):
         rows_out[row, HEAD + i] = world.state.y[i]
     for j in range(m):
@@ -299,6 +299,8 @@ def record_motor(
     current = torque / motor.K
     if motor.charge_at >= 0:
         current = since_last_row(world, motor.charge_at) / dt
+    elif motor.kind == OWN:  # its current is its command; what effort comes of it is its own affair
+        current = since_last_row(world, motor.loss_at + CHARGE) / dt
     enter(world, rows_out, columns, j, signal.ANGLE, motor.theta)
     enter(world, rows_out, columns, j, signal.SPEED, motor.w)
     enter(world, rows_out, columns, j, signal.CURRENT, current)
@@ -347,9 +349,7 @@ def log_motion(world: Any, motors: Any, log_out: Any) -> None:
     """A row of the log of the motion; a log that is full keeps every second row and goes on half as often."""
     row = world.record.log_rows
     log_out[row, 0] = world.state.now * NANO
-    log_out[row, 1] = source_energy(world, world.state.z)
-    if world.supply.axes:
-        log_out[row, 1] += hydraulic_energy(world, motors, world.state.z)
+    log_out[row, 1] = from_source(world, motors, world.state.z)
     for i in range(world.n_x):
         log_out[row, PER_LOG + i] = world.state.y[i]
     world.record.log_rows += 1

@@ -158,7 +158,7 @@ def electric_energy(world: Any, motors: Any, z: Any) -> float:
     for j in range(world.m):
         if not has_bus or motors[j].feed == COMMAND:
             energy += z[ELECTRIC * world.m + j]
-    return energy  # type: ignore[no-any-return]
+    return energy
 
 
 @helper
@@ -167,7 +167,7 @@ def from_source(world: Any, motors: Any, z: Any) -> float:
     energy = electric_energy(world, motors, z)
     if world.supply.axes:
         energy += hydraulic_energy(world, motors, z)
-    return energy  # type: ignore[no-any-return]
+    return energy
 
 
 @helper

@@ -187,8 +187,8 @@ class Hydraulics(Part):
         if passing > MOST_PRESSURE:
             raise problem(
                 f"it begins to open at {BAR * relief.pressure:.4g} bar and lets the "
-                f"{LITRES_PER_MINUTE * pump.flow:.4g} L/min of the pump pass at {BAR * passing:.4g} bar; expected at most "
-                f"{BAR * MOST_PRESSURE:g} bar: a lower pressure, more flow or less override",
+                f"{LITRES_PER_MINUTE * pump.flow:.4g} L/min of the pump pass at {BAR * passing:.4g} bar; expected "
+                f"at most {BAR * MOST_PRESSURE:g} bar: a lower pressure, more flow or less override",
                 "relief",
             )
 

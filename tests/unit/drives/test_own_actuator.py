@@ -462,3 +462,12 @@ def test_current_is_the_command_in_peak_rms_and_signal(method: str, tmp_path: Pa
     current, t = result.signals["motor_A_current_A"], result.signals["time_s"]
     np.testing.assert_allclose(current, np.where(t < 50.5e-3, 0.5, 0.0), atol=1e-9)
     assert axis["rms_torque_N_m"] > 1.5 * CONSTANT * axis["rms_current_A"]
+
+
+def test_tune_says_why_an_own_axis_is_left_out_and_what_decides_its_gains(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["tune", str(EXAMPLE / "robot.yaml")]) == 0
+    (line,) = [text for text in capsys.readouterr().err.splitlines() if "motor Z" in text]
+    assert "left out: 'slide.py:LAGGED_FORCE' closes its current loop itself" in line
+    assert "controller.gains.Z" in line

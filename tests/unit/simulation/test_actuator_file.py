@@ -59,6 +59,7 @@ BAD: dict[str, tuple[str | None, dict[str, Any], str]] = {
         {},
         "4 states; expected at most 3",
     ),
+    "states in a list": (FILE.replace('{"torque": "N*m"}', '["torque"]'), {}, "expected names with units"),
     "no such name": (
         FILE.replace("LAGGED =", "LAGED ="),
         {},

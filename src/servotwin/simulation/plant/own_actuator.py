@@ -155,6 +155,9 @@ class OwnActuator:
             energy = self.stored_energy(x)
         except ServotwinError:
             raise
+        except IndexError as error:
+            sizes = f"x and dx have {self.width}, p has {len(self.parameters)}, out has {OUTPUTS}"
+            raise self.refuse(f"an index is out of bounds; expected those declared: {sizes}") from error
         except Exception as error:
             raise self.refuse(f"it cannot be computed{complaints.complaint(error)}") from error
         if (x != TRIAL).any():

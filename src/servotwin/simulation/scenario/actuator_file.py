@@ -21,6 +21,7 @@ from servotwin.errors import InputError
 
 Complaint = Callable[[str], InputError]
 PLACES = {"parameters": 1, "states": 2}  # of the arguments of ``Actuator``
+UNREAD = object()  # what only the code knows
 MOST = {"states": MOST_STATES, "parameters": MOST_PARAMETERS}
 
 
@@ -71,13 +72,13 @@ def _check_file(description: RobotDescription, drive: DriveData) -> list[str]:
         made = [known for known in _actuators(tree) if known]
         raise complaint(f"{path.name} has no Actuator {quoted(name)}{did_you_mean(name, made)}")
     call = _actuators(tree).get(name)
-    found = {what: None if call is None else _texts(call, what) for what in PLACES}
+    found: dict[str, Any] = {what: UNREAD if call is None else _written_out(call, what) for what in PLACES}
+    unread = [what for what, names in found.items() if names is UNREAD]
     for what, names in found.items():
-        if names is not None:
+        if what not in unread:
             check_names(what, names, complaint)
-    if found["parameters"] is not None:
-        stated_values(description, drive, found["parameters"])
-    unread = [what for what, names in found.items() if names is None]
+    if "parameters" not in unread:
+        stated_values(description, drive, dict(found["parameters"]))
     left = ", ".join([*unread, "equations"])
     return [
         f"motor {drive.name}: {quoted(str(drive.kind))} is Python code, which check does not run; not checked: {left} "
@@ -133,22 +134,21 @@ def _called(call: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _texts(call: ast.Call, what: str) -> dict[str, Any] | None:
-    """An argument of ``Actuator`` that is written out; None if only the code knows it."""
+def _written_out(call: ast.Call, what: str) -> Any:
+    """An argument of ``Actuator`` that is written out; UNREAD if only the code knows it."""
     if any(isinstance(argument, ast.Starred) for argument in call.args) or any(
         keyword.arg is None for keyword in call.keywords
     ):
-        return None
+        return UNREAD
     given = {keyword.arg: keyword.value for keyword in call.keywords}
     place = PLACES[what]
     node = given.get(what, call.args[place] if len(call.args) > place else None)
     if node is None:
         return {}
     try:
-        value = ast.literal_eval(node)
+        return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+        return UNREAD
 
 
 def check_names(what: str, names: object, complaint: Complaint) -> None:
@@ -164,7 +164,9 @@ def check_names(what: str, names: object, complaint: Complaint) -> None:
         try:
             dimension_of(unit)
         except ValueError as error:
-            raise complaint(f"{what} {quoted(name)}: {error}") from None
+            raise complaint(
+                f"{what} {quoted(name)}: unit {quoted(unit)}: {error}; expected a unit such as 's' or 'N/A'"
+            ) from None
 
 
 def _are_texts(names: object) -> bool:

@@ -55,6 +55,25 @@ def start_python(code: str) -> subprocess.Popen[bytes] | None:
         return None
 
 
+def start_beside(code: str, stdin: int) -> subprocess.Popen[bytes] | None:
+    """Start lines of Python that need no library, beside this process; None if the system lets us start none.
+
+    It reads ``stdin``, an open file, and gets the number of this process; its words go to stderr. A Ctrl-C at the
+    terminal does not reach it.
+    """
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", code, str(os.getpid())],
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            cwd=os.sep,
+            env=environment(),
+            start_new_session=True,
+        )
+    except (OSError, ValueError):
+        return None
+
+
 def library_folders() -> list[str]:
     """The folders that this process has its libraries from, but the current one; looked into last."""
     found = []

@@ -42,7 +42,7 @@ def robot_files() -> list[tuple[str, str]]:
         (f"{document.stem}-{i}", block)
         for document in DOCUMENTS
         for i, block in enumerate(blocks(document, "yaml"))
-        if block.startswith("format:")
+        if block.startswith("format: servotwin/")
     ]
 
 
@@ -215,3 +215,25 @@ def test_numbers_that_the_page_on_comparing_prints_are_those_of_its_commands(
 
 def numbers_in(line: str) -> list[float]:
     return [float(text) for text in re.findall(r"(?<![\w/])-?\d+\.?\d*(?:e-?\d+)?", line)]
+
+
+# --- actuators of your own --------------------------------------------------------------------------
+
+
+def test_page_of_own_actuators_works_in_an_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its files, which are those of the example, and its commands in their order."""
+    page = ROOT / "docs" / "own-actuator.md"
+    pattern = re.compile(r"`([\w.-]+)`:\n\n^```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    files = dict(pattern.findall(page.read_text(encoding="utf-8")))
+    assert set(files) == {"slide.py", "robot.yaml", "lift.yaml"}
+    for name, text in files.items():
+        assert text == (ROOT / "examples" / "own-actuator" / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    lines = [line for block in blocks(page, "bash") for line in block.splitlines()]
+    assert len(lines) == 2
+    for line in lines:
+        assert main(shlex.split(line)[1:]) == 0, capsys.readouterr().err
+    assert (tmp_path / "out" / "lift" / "report.html").exists()

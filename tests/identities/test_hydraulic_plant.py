@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from servotwin.cli.main import main
 from servotwin.description.drive_data import drives_of
 from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_supply
 from servotwin.simulation.plant.hydraulic_account import oil_account
@@ -177,6 +178,25 @@ def test_relief_valve_limits_the_supply(tmp_path: Path) -> None:
     assert highest <= (70 + 4 * 5 / 6) * BAR
     assert highest > 70 * BAR
     assert machine.world["supply"]["p_low"][0] < highest - 0.5 * BAR
+
+
+@pytest.mark.parametrize(
+    "relief",
+    [
+        {"pressure": "70 bar", "flow": "0.001 L/min", "override": "4 bar"},
+        {"pressure": "5000 bar", "flow": "6 L/min"},
+    ],
+)
+def test_relief_valve_that_does_not_let_the_flow_pass_is_refused(
+    tmp_path: Path, relief: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Linear from its opening pressure on: 5 of 0.001 L/min would take 5000 times its override."""
+    small.write_case(tmp_path, hx.lift({**hx.PUMP, "relief": relief}))
+    assert main(["check", str(tmp_path / "robot.yaml")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    passing = 70 + 4 * 5000 if "override" in relief else 5000 + 5 * 5 / 6
+    assert "hydraulics.relief: " in line
+    assert f"lets the 5 L/min of the pump pass at {passing:.4g} bar; expected at most 1000 bar" in line
 
 
 def test_axes_share_one_supply(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from servotwin.cli.arguments import read_overrides
+from servotwin.cli.hung_code import code_can_be_ended
 from servotwin.cli.output import working
 from servotwin.cli.signals import check, put_back
 from servotwin.errors import InputError
@@ -36,11 +37,17 @@ def console(
         raise InputError(
             "needs a terminal for keys and picture; expected one, such as 'ssh -t'", field="console"
         )
-    with working(f"loading {robot}"):
-        changes = read_overrides(overrides)
-        session = make_session(
-            robot, job, points, changes, drives=drives, allow_code=allow_code, now_ns=time.monotonic_ns()
-        )
+    with code_can_be_ended():
+        with working(f"loading {robot}"):
+            changes = read_overrides(overrides)
+            session = make_session(
+                robot, job, points, changes, drives=drives, allow_code=allow_code, now_ns=time.monotonic_ns()
+            )
+        _operate(session)
+
+
+def _operate(session: Session) -> None:
+    """Keys and picture of a session until its operator leaves."""
     from rich.console import Console
     from rich.live import Live
 

@@ -66,7 +66,15 @@ def _contents(file: str, changes: dict[str, str]) -> dict[str, Any]:
     mechanism = build_mechanism(description)
     _try_out(mechanism)
     found = {"kind": "robot", "robot": mechanism.name, "dof": mechanism.n_q}
-    return {**found, "notes": description.notes, "warnings": description.warnings}
+    notes = [*description.notes, *_actuator_notes(description)]
+    return {**found, "notes": notes, "warnings": description.warnings}
+
+
+def _actuator_notes(description: RobotDescription) -> list[str]:
+    """What cannot be checked of actuators of the user's without running them; InputError where more is wrong."""
+    from servotwin.simulation.scenario.actuator_file import check_actuator_files
+
+    return check_actuator_files(description)
 
 
 def _is_scenario(file: str) -> bool:
@@ -122,7 +130,9 @@ def _scenario(file: str, changes: dict[str, str]) -> dict[str, Any]:
     _try_out(mechanism)
     duration = plan_scenario(scenario, mechanism.joint_names, mechanism.limits).duration
     found = {"kind": "scenario", "robot": known.name, "moves": len(scenario.moves), "duration_s": duration}
-    return {**found, "notes": known.notes, "warnings": known.warnings}
+    notes = [*known.notes, *_actuator_notes(known)]
+    notes += [line for line in _actuator_notes(scenario.plant_description) if line not in notes]
+    return {**found, "notes": notes, "warnings": known.warnings}
 
 
 def _try_out(mechanism: Mechanism) -> None:

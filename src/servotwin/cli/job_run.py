@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
+from servotwin.cli.hung_code import code_can_be_ended
 from servotwin.cli.job import found_problems
 from servotwin.cli.output import (
     compiled_words,
@@ -239,7 +240,7 @@ def run(
         missing = _missing(Path(folder))
         claim_folder(folder, RUN_FILES, overwrite=overwrite)  # a refusal comes before the work is done
     failure: JobFailedError | None = None
-    with progress_bar(f"simulating {Path(program.job.file).stem}") as progress:
+    with progress_bar(f"simulating {Path(program.job.file).stem}") as progress, code_can_be_ended():
         try:
             ran = run_job(
                 program, None, robot, changes, io_script=io, settings=settings, progress=progress,

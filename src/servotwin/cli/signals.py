@@ -48,6 +48,8 @@ class Ending:
 
     def handle(self, number: int, frame: FrameType | None) -> None:
         """Take a signal."""
+        for told in heard:
+            told()
         now = time.monotonic()
         if self._count and now - self._since < ONE:
             return
@@ -112,6 +114,7 @@ def would_discard(frame: FrameType | None) -> bool:
 
 
 _current: list[Ending] = []
+heard: list[Callable[[], None]] = []  # called when Python takes a signal (``hung_code``)
 
 
 def check() -> None:

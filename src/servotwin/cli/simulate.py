@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.compiling import compiling_words, watch_compiler
+from servotwin.cli.hung_code import code_can_be_ended
 from servotwin.cli.output import (
     compiled_words,
     number,
@@ -136,7 +137,7 @@ def run_scenario(
     allow_code: bool = False,
 ) -> tuple[Result, SimulationError | None]:
     """What there is of a run, and why there is no more of it."""
-    with progress_bar(f"simulating {scenario.name}") as progress:
+    with progress_bar(f"simulating {scenario.name}") as progress, code_can_be_ended():
         from servotwin import simulate as run
 
         try:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from servotwin.cli.arguments import load, read_positions, read_quantity
+import numpy as np
+
+from servotwin.cli.arguments import load, outside_limits, read_positions, read_quantity
 from servotwin.cli.output import print_json, print_line, print_note, print_table
+from servotwin.description.display import of_unit
 from servotwin.description.nodes import one_line, quoted
 from servotwin.description.units import did_you_mean
-from servotwin.errors import InputError
+from servotwin.errors import InputError, ServotwinError
 
 if TYPE_CHECKING:
     from servotwin.jobs.player import TaughtPoints
     from servotwin.jobs.points import Point, Points, Pose
+    from servotwin.mechanism.model import Array
     from servotwin.robot.robot import Robot
 
 LENGTHS, ANGLES = ("x", "y", "z"), ("roll", "pitch", "yaw")
@@ -109,6 +114,24 @@ def record(
     if not named:
         say_if_outside(points)
     _done(file, points, f"recorded {name}", name, json=json)
+    _warn_of_limits(name, model, values)
+
+
+def _warn_of_limits(name: str, robot: Robot, q: Array) -> None:
+    """A warning for every joint and quantity that a point holds beyond its limits: no move goes there."""
+    limits, beyond = robot.limits, outside_limits(robot, q)
+    for joint, low, high, at, unit in zip(
+        robot.joint_names, limits.q_min, limits.q_max, q, robot.joint_units, strict=True
+    ):
+        if joint in beyond:
+            shown = of_unit(unit)
+            print_note(
+                f"warning: {name}: {joint} at {shown.text(at, '.6g')} is beyond its limits, {shown.text(low, '.6g')} "
+                f"to {shown.text(high, '.6g')}; no move goes there"
+            )
+    for quantity in beyond:
+        if quantity not in robot.joint_names:
+            print_note(f"warning: {name}: {quantity} is beyond its limits; no move goes there")
 
 
 def list_points(file: str, *, json: bool) -> None:
@@ -153,6 +176,19 @@ def edit(file: str, name: str, changes: Sequence[str], *, json: bool) -> None:
         point = _edited(points, point, change)
     changed = points.with_point(name, point, replace_old=True)
     _changed(file, changed, f"changed {name}: {_point_text(point)}", name, json=json)
+    if point.joints is not None:
+        _warn_of_edited(file, points, name, point.joints)
+
+
+def _warn_of_edited(file: str, points: Points, name: str, joints: Mapping[str, float]) -> None:
+    """``_warn_of_limits`` where the file says for which robot it is, and that robot can be read."""
+    from servotwin.description.reach import Reach
+    from servotwin.jobs.points_file import robot_within
+
+    with suppress(ServotwinError):
+        robot = load(robot_within(points, Reach.of(file)), None)
+        if all(joint in joints for joint in robot.joint_names):
+            _warn_of_limits(name, robot, np.array([joints[joint] for joint in robot.joint_names]))
 
 
 def place(file: str, kind: str, name: str, fields: Sequence[str], *, json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import numpy as np
 
 from servotwin.description import inertia as inertias
 from servotwin.description.controller_parts import time_text
+from servotwin.description.display import of_joint
 from servotwin.description.fields import FARTHEST, Measure, nanoseconds, problem, read_at
 from servotwin.description.nodes import join, quoted
 from servotwin.description.units import did_you_mean
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from servotwin.description.schema import Axis, Coupling, RobotDescription
 
 BASE = "base"
+ROUNDING = 1e-9  # of a position: of units and of numbers written short
 TOOL = "tool"
 
 
@@ -244,6 +247,7 @@ def check_robot(robot: RobotDescription) -> None:
     _check_transmission(robot)
     _check_mounts(robot)
     _check_electronics(robot)
+    _check_home(robot)
     if robot.tool is not None and robot.tool.parent is not None:
         known_axis(robot.tool.parent, robot.axes, "tool.parent")
     if robot.inertia_check == "error":
@@ -307,6 +311,21 @@ def _check_couplings(robot: RobotDescription) -> None:
     for name in robot.home:
         if name in joints:
             raise problem("this joint follows others; expected independent joints only", f"home.{name}")
+
+
+def _check_home(robot: RobotDescription) -> None:
+    """Complain about a home pose that no joint could hold."""
+    for name, q in robot.home.items():
+        axis = robot.axes[name]
+        low, high = axis.limits.position or (-math.inf, math.inf)
+        slack = ROUNDING * max(abs(q), 1.0)
+        if not low - slack <= q <= high + slack:
+            shown = of_joint(axis.prismatic)
+            raise problem(
+                f"{shown.text(q, '.6g')} is outside limits.position of the joint; expected "
+                f"{shown.text(low, '.6g')} to {shown.text(high, '.6g')}",
+                f"home.{name}",
+            )
 
 
 def _check_quantities(robot: RobotDescription) -> None:

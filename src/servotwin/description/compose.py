@@ -22,7 +22,7 @@ from servotwin.description.nodes import (
     quoted,
     read_yaml,
 )
-from servotwin.description.overrides import Override, Time, parse_overrides, set_override
+from servotwin.description.overrides import Override, Time, parse_overrides, says_true, set_override
 from servotwin.description.reach import Reach
 from servotwin.description.regular_file import is_there
 from servotwin.description.scope import Scope, is_expression
@@ -46,9 +46,10 @@ def resolve(
     tree = _extended(node, files, [Path(node.origin.file)])
     if not isinstance(tree.value, dict):
         raise node.error("expected a mapping with the fields of a robot")
-    for setting in settings:
-        if setting.time is Time.INCLUDE:
-            tree = set_override(tree, setting)
+    for time in (Time.REPLACE, Time.INCLUDE):
+        for setting in settings:
+            if setting.time is time:
+                tree = set_override(tree, setting)
     variables = _variables(tree, files, [s for s in settings if s.time is Time.VARIABLE])
     scope = Scope(variables)
     body = {key: child for key, child in tree.children() if key != "variables"}
@@ -181,8 +182,7 @@ def merged(base: Node, own: Node, path: str = "") -> Node:
 
 def replaces(node: Node) -> bool:
     """Whether a mapping says ``replace: true``: nothing of what it stands over is inherited."""
-    said = node.value.get("replace") if isinstance(node.value, dict) else None
-    return said is not None and str(said.value).strip().lower() == "true"
+    return isinstance(node.value, dict) and says_true(node.value.get("replace"))
 
 
 # --- include and choose ----------------------------------------------------------------------------

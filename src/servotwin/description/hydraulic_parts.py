@@ -7,9 +7,11 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from servotwin.description.display import BAR, LITRES_PER_MINUTE
 from servotwin.description.fields import Bits, Flag, Measure, Part, problem
 
 LEAST_GAS = 1e-6  # of the volume: without any, oil could be stretched below absolute zero pressure
+MOST_PRESSURE = 1e8  # Pa at which a relief valve must let all of its pump's flow pass
 # m2, m3/rad, m3/s, Hz, A, Pa: far below all machines, and far above where squares and cubes vanish
 LEAST_AREA, LEAST_DISPLACEMENT, LEAST_FLOW = 1e-12, 1e-15, 1e-15
 LEAST_FREQUENCY, LEAST_CURRENT, LEAST_DROP = 1e-6, 1e-9, 1.0
@@ -175,7 +177,20 @@ class Hydraulics(Part):
         if self.pump is not None and self.relief is None:
             text = "missing: without it a pump of constant flow has no limit of pressure"
             raise problem(f"{text}; expected such as '{{pressure: 75 bar, flow: 10 L/min}}'", "relief")
+        if self.pump is not None and self.relief is not None:
+            self._check_relief(self.pump, self.relief)
         return self
+
+    def _check_relief(self, pump: Pump, relief: Relief) -> None:
+        """Refuse a relief valve that does not let the pump's flow pass at any pressure that there is."""
+        passing = relief.pressure + pump.flow / relief.flow * relief.override
+        if passing > MOST_PRESSURE:
+            raise problem(
+                f"it begins to open at {BAR * relief.pressure:.4g} bar and lets the "
+                f"{LITRES_PER_MINUTE * pump.flow:.4g} L/min of the pump pass at {BAR * passing:.4g} bar; expected "
+                f"at most {BAR * MOST_PRESSURE:g} bar: a lower pressure, more flow or less override",
+                "relief",
+            )
 
 
 class PressureSensor(Part):

@@ -17,6 +17,7 @@ MAX_PARTS = 30
 class Time(Enum):
     """The step of the composition that an override belongs to."""
 
+    REPLACE = "before all others"
     INCLUDE = "before parts are included"
     VARIABLE = "before conditions are decided"
     VALUE = "after both"
@@ -34,7 +35,14 @@ class Override:
         """When it must be set."""
         if self.path[0] == "variables":
             return Time.VARIABLE
+        if self.path[-1] == "replace" and says_true(self.node):
+            return Time.REPLACE
         return Time.INCLUDE if self.path[-1] == "include" else Time.VALUE
+
+
+def says_true(node: Node | None) -> bool:
+    """Whether a value is ``true``, as files and options write it."""
+    return node is not None and str(node.value).strip().lower() == "true"
 
 
 def override_origin(field: str, text: str) -> Origin:
@@ -66,15 +74,24 @@ def _moved(node: Node, origin: Origin) -> Node:
     """``node`` with the place of ``origin`` and its own sources."""
     here = Origin(origin.file, origin.line, node.origin.source, node.origin.assumed)
     if isinstance(node.value, dict):
-        return Node({key: _moved(child, origin) for key, child in node.value.items()}, here)
+        fields = dict(node.value)
+        if says_true(fields.get("replace")):  # an override takes the place of what stood there in any case
+            fields.pop("replace")
+        return Node({key: _moved(child, origin) for key, child in fields.items()}, here)
     if isinstance(node.value, list):
         return Node([_moved(child, origin) for child in node.value], here)
     return Node(node.value, here)
 
 
 def set_override(tree: Node, override: Override) -> Node:
-    """A copy of ``tree`` with the override in place."""
+    """A copy of ``tree`` with the override in place; ``axes.A.motor.replace=true`` leaves nothing of that mapping."""
     path = override.path
+    if override.time is Time.REPLACE:
+        path, said = (
+            path[:-1],
+            {"replace": override.node},
+        )  # which parts that are included take notice of, too
+        override = Override(path, Node(said, override.node.origin))
     if path[0] in ("axes", "variables") and len(path) > 1:
         top = tree.value.get(path[0]) if isinstance(tree.value, dict) else None
         names = list(top.value) if top is not None and isinstance(top.value, dict) else []

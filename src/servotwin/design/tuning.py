@@ -21,9 +21,11 @@ from servotwin.control.tuning.loops import AxisLoops, axis_loops
 from servotwin.control.tuning.sampled import AxisModel, Timing
 from servotwin.control.tuning.step_response import axis_run
 from servotwin.control.tuning.valve import ValveModel
+from servotwin.description.drive_data import DriveData
 from servotwin.description.motors import required_drives
 from servotwin.description.schema import Controller, Payload, RobotDescription
 from servotwin.design.inertia_range import Extreme, Poses, heaviest, lightest
+from servotwin.drives.own import is_own
 from servotwin.errors import InputError, UnsupportedError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
@@ -118,7 +120,7 @@ class Tuning:
     def remarks(self) -> tuple[str, ...]:
         """What the margins do not cover: motors without loops, poses of a closed chain next to a singularity."""
         lines = [
-            f"motor {drive.name} is left out: {_untuned_text(drive.kind)}"
+            f"motor {drive.name} is left out: {_untuned_text(drive)}"
             for drive in required_drives(self.description)
             if not (drive.actuator.bridge or drive.actuator.valve)
         ]
@@ -215,12 +217,19 @@ def _tuned(description: RobotDescription) -> list[str]:
     drives = required_drives(description)
     tuned = [drive.name for drive in drives if drive.actuator.bridge or drive.actuator.valve]
     if not tuned:
-        raise UnsupportedError(f"axes.{drives[0].owner}.motor: {_untuned_text(drives[0].kind)}")
+        raise UnsupportedError(f"axes.{drives[0].owner}.motor: {_untuned_text(drives[0])}")
     return tuned
 
 
-def _untuned_text(kind: str | None) -> str:
-    return f"a motor of kind '{kind}' has no current loop to tune"
+def _untuned_text(drive: DriveData) -> str:
+    """Why a motor has no margins, and what decides its gains."""
+    if not is_own(drive.kind):
+        return f"a motor of kind '{drive.kind}' has no current loop to tune"
+    return (
+        f"'{drive.kind}' closes its current loop itself, with a lag that only its code knows; its gains follow from "
+        f"controller.position_bandwidth, speed_bandwidth and its torque_constant, or give controller.gains."
+        f"{drive.name} (judge them with simulate --allow-code)"
+    )
 
 
 def _commands(controller: Controller, speeds: Array) -> list[SpeedCommand]:

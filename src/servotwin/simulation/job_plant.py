@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -33,26 +34,35 @@ class Plant(Protocol):
         """Take a command and go on to an instant; False if that failed."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Followed:
-    """How far a plant went along a stretch of commands.
+    """How far a plant has come along a ``stretch`` of commands from ``now_ns`` on; it is kept up while it goes on.
 
     ``count`` of them were carried out; ``positions``: joints (n,) as measured before each that was begun, which a
-    Ctrl-C (``interrupt``) may have kept from its end. ``well`` False: the last one failed.
+    Ctrl-C may have kept from its end. ``well`` False: the last one failed.
     """
 
-    count: int
-    positions: list[Array]
+    stretch: Stretch
+    now_ns: int
+    count: int = 0
+    positions: list[Array] = field(default_factory=list)
     well: bool = True
-    interrupt: KeyboardInterrupt | None = None
+
+    @cached_property
+    def begun(self) -> Stretch:
+        """The commands that were begun; for a plant that goes no further."""
+        return self.stretch.first(len(self.positions))
 
 
 @runtime_checkable
 class FollowingPlant(Plant, Protocol):
     """A plant that can carry on through many periods by itself, as long as its measurements are clear."""
 
-    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Followed:
-        """Carry out commands one after the other from ``now_ns`` on; stop before one whose measurement is not clear."""
+    def follow(self, followed: Followed, watch: QuickWatch, period_ns: int) -> None:
+        """Carry out commands one after the other; stop before one whose measurement is not clear."""
+
+    def count_done(self, followed: Followed, period_ns: int) -> None:
+        """Set the ``count`` of a stretch on which a Ctrl-C came, wherever it came."""
 
 
 def feedback_of(q: Array, drive_fault: str, surroundings: Surroundings) -> Feedback:
@@ -82,16 +92,20 @@ class IdealPlant:
             self.q = command.q
         return True
 
-    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Followed:
+    def follow(self, followed: Followed, watch: QuickWatch, period_ns: int) -> None:
         """See ``FollowingPlant``."""
-        positions: list[Array] = []
+        stretch = followed.stretch
         before, q_ref = stretch.q_measured, stretch.q_before
         for row in stretch.q:
             if not watch.clear(self.q, before, q_ref):
                 break
-            positions.append(self.q)
+            followed.positions.append(self.q)
             before, q_ref, self.q = self.q, row, row
-        return Followed(len(positions), positions)
+            followed.count += 1
+
+    def count_done(self, followed: Followed, period_ns: int) -> None:
+        """See ``FollowingPlant``."""
+        followed.count = len(followed.positions)
 
 
 class MachinePlant:
@@ -157,35 +171,34 @@ class MachinePlant:
         self._advance(until_ns)
         return int(self._status[0]) == 0
 
-    def follow(self, stretch: Stretch, watch: QuickWatch, now_ns: int, period_ns: int) -> Followed:
+    def follow(self, followed: Followed, watch: QuickWatch, period_ns: int) -> None:
         """See ``FollowingPlant``; it comes back after ``BREATH`` at the latest."""
-        machine, status = self.machine, self._status
+        machine, status, stretch, now_ns = self.machine, self._status, followed.stretch, followed.now_ns
         if not self._enabled or machine.drives.closing or stretch.counts is None:
-            return Followed(0, [])
+            return
         machine.servo.setpoints = self._setpoints
         self._reserve(now_ns + len(stretch) * period_ns)
         table, row = self._rows(stretch), self._setpoints[0]
-        positions: list[Array] = []
         before, q_ref = stretch.q_measured, stretch.q_before
         count, enough = 0, time.monotonic() + BREATH
-        try:
-            while count < len(stretch) and time.monotonic() < enough:
-                q = self._position()
-                if not watch.clear(q, before, q_ref) or self._faults.any():
-                    break
-                positions.append(q)
-                row[:] = table[count]
-                before, q_ref = q, stretch.q[count]
-                count += 1
-                machine.run(now_ns + count * period_ns)
-                if status[0]:  # a piece to be compiled, or it failed
-                    machine.advance(now_ns + count * period_ns)
-                    if status[0]:
-                        return Followed(count, positions, well=False)
-        except KeyboardInterrupt as interrupt:
-            count = max(0, self._now_ns - now_ns) // period_ns
-            return Followed(count, positions, interrupt=interrupt)
-        return Followed(count, positions)
+        while count < len(stretch) and time.monotonic() < enough:
+            q = self._position()
+            if not watch.clear(q, before, q_ref) or self._faults.any():
+                return
+            followed.positions.append(q)
+            row[:] = table[count]
+            before, q_ref = q, stretch.q[count]
+            followed.count = count = count + 1
+            machine.run(now_ns + count * period_ns)
+            if status[0]:  # a piece to be compiled, or it failed
+                machine.advance(now_ns + count * period_ns)
+                if status[0]:
+                    followed.well = False
+                    return
+
+    def count_done(self, followed: Followed, period_ns: int) -> None:
+        """See ``FollowingPlant``."""
+        followed.count = max(0, self._now_ns - followed.now_ns) // period_ns
 
     def _rows(self, stretch: Stretch) -> Array:
         """The setpoints (k, m, 3) of a stretch; row by row, as those of single commands are made."""

@@ -103,6 +103,7 @@ def play(
         if not keep_interrupted:
             raise
         played.complete = False
+        stepper.keep_stretch(played.note_stretch)
         played.note("interrupted", f"{stepper.now_ns * NANO:.4g} s")
     return played.result()
 
@@ -171,13 +172,18 @@ class _Play:
             self.state, self.finished_ns = command.state, now if self.controller.finished else None
             self.ends_ns = _end(self.state, now, self.settle)
 
+    def note_stretch(self, stretch: Stretch) -> None:
+        """Write down the commands of a stretch; once if they are told of twice."""
+        if not self.commanded or self.commanded[-1] is not stretch:
+            self.commanded.append(stretch)
+
     def follow_plan(self) -> bool:
         """Periods of a plan before the next thing happens by itself; whether there may be more at once."""
         if self.ends_ns is not None:
             return False
         coming = self.surroundings.next_ns
         before = self.limit_ns if coming is None else min(self.limit_ns, coming)
-        return self.stepper.follow_plan(math.ceil(min(before, NEVER)), self.commanded.append)
+        return self.stepper.follow_plan(math.ceil(min(before, NEVER)), self.note_stretch)
 
     def result(self) -> Played:
         """What came of it."""

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from servotwin.control.main.exchange import Command, Stretch
 from servotwin.control.main.main_controller import MainController
 from servotwin.simulation.clock import Clock, SimulatedClock
-from servotwin.simulation.job_plant import FollowingPlant, Plant
+from servotwin.simulation.job_plant import Followed, FollowingPlant, Plant
 
 Work = Callable[[], None]
 
@@ -59,6 +59,7 @@ class Stepper:
         self.now_ns, self.well, self.planning_s = now_ns, True, 0.0
         at_once = isinstance(self.clock, SimulatedClock) and planning is in_turn
         self._follower = plant if at_once and isinstance(plant, FollowingPlant) else None
+        self._followed: Followed | None = None  # a stretch that is under way, or that nobody was told of yet
 
     def step(self, note: Callable[[Command], None] | None = None) -> Command:
         """Plan, wait for the period to begin, measure, command, and let the plant go on to its end.
@@ -82,19 +83,35 @@ class Stepper:
 
         They are those of a planned motion or a wait; an alarm, and whatever else is not clear, is left to ``step``.
         Inputs and keys must not change up to then. ``note`` is given the commands that were carried out. Whether all
-        were that lay ahead, so that it may be called again without a ``step`` in between.
+        were that lay ahead, so that it may be called again without a ``step`` in between. After a Ctrl-C call
+        ``keep_stretch``.
         """
         plant, controller, T = self._follower, self.controller, self.controller.period_ns
         stretch = None if plant is None else controller.ahead(-((self.now_ns - before_ns) // T))
         if plant is None or stretch is None:
             return False
-        followed = plant.follow(stretch, controller.quick_watch, self.now_ns, T)
+        self._followed = followed = Followed(stretch, self.now_ns)
+        plant.follow(followed, controller.quick_watch, T)
+        self._take(followed, note)
+        return self.well and followed.count == len(stretch)
+
+    def keep_stretch(self, note: Callable[[Stretch], None]) -> None:
+        """After a Ctrl-C in ``follow_plan``: what the plant has done there is not lost, wherever the Ctrl-C came.
+
+        ``note`` may be given commands that it was given last.
+        """
+        followed, plant = self._followed, self._follower
+        if followed is not None and plant is not None:
+            plant.count_done(followed, self.controller.period_ns)
+            self._take(followed, note)
+
+    def _take(self, followed: Followed, note: Callable[[Stretch], None]) -> None:
+        """Tell of a stretch, and bring the controller to its end."""
         self.well = followed.well
         if followed.positions:
-            note(stretch.first(len(followed.positions)))
+            note(followed.begun)
+        self.now_ns = followed.now_ns + followed.count * self.controller.period_ns
+        self._followed = None  # the controller must not go over it twice
         if followed.count:
-            self.now_ns += followed.count * T
-            controller.skip(stretch.first(followed.count), followed.positions[: followed.count][-2:])
-        if followed.interrupt is not None:
-            raise followed.interrupt
-        return self.well and followed.count == len(stretch)
+            done = followed.stretch.first(followed.count)
+            self.controller.skip(done, followed.positions[: followed.count][-2:])

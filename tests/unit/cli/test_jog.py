@@ -189,3 +189,21 @@ def test_what_is_no_points_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--robot"):
         teach.record(str(tmp_path / "new.points.yaml"), "P1", BENT, None)
     assert not list(tmp_path.iterdir())
+
+
+FAR = "200 deg, 0 deg, 400 mm, 0 deg"
+
+
+def test_point_beyond_the_limits_of_its_joints_is_warned_of(tmp_path: Path, capsys: Capture) -> None:
+    file, limits = str(tmp_path / "far.points.yaml"), load_robot("gsis-scara").limits
+    for pose in (False, True):
+        teach.record(file, f"P{int(pose)}", FAR, "gsis-scara", pose=pose)
+        said = capsys.readouterr().err.splitlines()
+        assert len(said) == 2
+        low, high = (f"{np.degrees(float(q[0])):.6g} deg" for q in (limits.q_min, limits.q_max))
+        assert f"A at 200 deg is beyond its limits, {low} to {high}; no move goes there" in said[0]
+        assert "Z at 400 mm is beyond its limits" in said[1]
+    teach.edit(file, "P0", ["A=10 deg"], json=False)
+    assert "Z at 400 mm" in capsys.readouterr().err
+    teach.edit(file, "P0", ["Z=10 mm"], json=False)
+    assert not capsys.readouterr().err

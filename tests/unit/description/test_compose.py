@@ -337,3 +337,32 @@ def test_override_that_cannot_be_accepted_says_why(
         describe(tmp_path, PENDULUM, {field: value})
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+REPLACED = """
+axes: {A: {motor: {kind: dc, resistance: 1 ohm, mount: {link: base}}, gear: {ratio: 3}}}
+"""
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"axes.A.motor.replace": "true", "axes.A.motor.kind": "ideal"},
+        {"axes.A.motor.kind": "ideal", "axes.A.motor.replace": "True"},
+        {"axes.A.motor": "{replace: true, kind: ideal}"},
+        {"axes.A": "{motor: {replace: true, kind: ideal}, gear: {ratio: 3}}"},
+    ],
+    ids=["field by field", "in any order", "a mapping", "a mapping in a mapping"],
+)
+def test_override_replaces_a_mapping_as_a_file_does(overrides: dict[str, str]) -> None:
+    assert composed(REPLACED, overrides)["axes"] == {
+        "A": {"motor": {"kind": "ideal"}, "gear": {"ratio": "3"}}
+    }
+
+
+def test_override_replaces_what_an_included_part_states(tmp_path: Path) -> None:
+    (tmp_path / "parts.yaml").write_text("arm: {motor: {kind: dc, resistance: 1 ohm}, gear: {ratio: 3}}\n")
+    text = "axes: {A: {include: 'parts.yaml#arm'}}\n"
+    overrides = {"axes.A.motor.replace": "true", "axes.A.motor.kind": "ideal"}
+    tree = resolve(parse_yaml(text, str(tmp_path / "f.yaml")), overrides).plain()
+    assert tree["axes"]["A"] == {"motor": {"kind": "ideal"}, "gear": {"ratio": "3"}}  # type: ignore[index,call-overload]

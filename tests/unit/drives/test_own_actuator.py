@@ -185,9 +185,9 @@ BAD = {
     "unit that is no text": (FILE.replace('"lag": "s"', '"lag": 3'), {}, "expected names with units"),
     "numba": (FILE.replace("dx[0] =", "dx[0] = open('x') or"), {}, "it cannot be computed"),
     "no number": (FILE.replace("x[0] * w", "x[0] / (w - w)"), {}, "no finite numbers"),
-    "state beyond its own": (FILE.replace("dx[0]", "dx[1]"), {}, "it cannot be computed: IndexError"),
-    "parameter beyond its own": (FILE.replace("p[1]", "p[2]"), {}, "it cannot be computed: IndexError"),
-    "state of an actuator without": (FILE.replace('{"torque": "N*m"}', "{}"), {}, "it cannot be computed: IndexError"),
+    "state beyond its own": (FILE.replace("dx[0]", "dx[1]"), {}, "an index is out of bounds"),
+    "parameter beyond its own": (FILE.replace("p[1]", "p[2]"), {}, "an index is out of bounds"),
+    "state of an actuator without": (FILE.replace('{"torque": "N*m"}', "{}"), {}, "an index is out of bounds"),
     "states in a list": (FILE.replace('{"torque": "N*m"}', '["torque"]'), {}, "its states are"),
     "no states": (FILE.replace('{"torque": "N*m"}', "None"), {}, "its states are 'None'; expected names with units"),
     "unit that is a number": (FILE.replace('"lag": "s"', '"lag": 3'), {}, "its parameters are"),
@@ -440,3 +440,34 @@ def test_fault_of_a_current_sensor_that_is_not_there_is_refused(tmp_path: Path) 
     with pytest.raises(st.InputError, match="'A' has no current sensor") as caught:
         small.prepared(put(tmp_path), own_robot(), {"faults": faults}, allow_code=True)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["fast", "rk4"])
+def test_current_is_the_command_in_peak_rms_and_signal(method: str, tmp_path: Path) -> None:
+    """An effort of twice what ``torque_constant`` says; a constant current for half of the run: i sqrt(1/2)."""
+    law = PythonLaw(lambda time, signals: np.array([0.5]), period=1e-3, level="current")
+    scenario = {
+        "solver": {"method": method},
+        "faults": [{"at": "50 ms", "kind": "power-off"}],
+        "move": [{"to": {"A": "0 deg"}, "dwell": "0.1 s"}],
+        "record": {"every": "1 ms"},
+    }
+    strong = own_robot(parameters={"constant": f"{2 * CONSTANT} N*m/A", "lag": f"{LAG} s"})
+    result = carry_out(
+        small.prepared(put(tmp_path), strong, scenario, law, allow_code=True), lambda part: None
+    )
+    (axis,) = result.summary["axes"]
+    assert axis["peak_current_A"] == pytest.approx(0.5, rel=1e-12)
+    assert axis["rms_current_A"] == pytest.approx(0.5 * math.sqrt(0.5), rel=1e-9)
+    current, t = result.signals["motor_A_current_A"], result.signals["time_s"]
+    np.testing.assert_allclose(current, np.where(t < 50.5e-3, 0.5, 0.0), atol=1e-9)
+    assert axis["rms_torque_N_m"] > 1.5 * CONSTANT * axis["rms_current_A"]
+
+
+def test_tune_says_why_an_own_axis_is_left_out_and_what_decides_its_gains(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["tune", str(EXAMPLE / "robot.yaml")]) == 0
+    (line,) = [text for text in capsys.readouterr().err.splitlines() if "motor Z" in text]
+    assert "left out: 'slide.py:LAGGED_FORCE' closes its current loop itself" in line
+    assert "controller.gains.Z" in line

@@ -178,3 +178,13 @@ def test_shipped_scenarios_are_not_warned_of() -> None:
     for name in ("scara-a-axis-100deg", "scara-perturbed-high-speed"):
         run = prepare(read_scenario(name))
         assert not run_warnings(run.scenario, run.model, run.plant), name
+
+
+@pytest.mark.parametrize("pwm", ["switched", "averaged"])
+def test_motor_without_inductance_is_told_of_where_pulses_are_switched(tmp_path: Path, pwm: str) -> None:
+    reduced = {name: value for name, value in small.DC.items() if name != "inductance"}
+    machine = small.robot(axes={"A": small.axis(motor={**reduced, "kind": "dc-reduced"})})
+    run = small.prepared(tmp_path, machine, {**small.rest(0.01), "solver": {"pwm": pwm}})
+    found = [line for line in run_warnings(run.scenario, run.model, run.plant) if "inductance" in line]
+    assert len(found) == (pwm == "switched")
+    assert all("motor A: " in line and "solver.pwm averaged" in line for line in found)

@@ -26,6 +26,7 @@ from servotwin.simulation.plant.machine import square_transmission
 from servotwin.simulation.plant.servo_records import build_servo
 from servotwin.simulation.run import carry_out
 from servotwin.simulation.scenario.parts import Solver
+from tests import hydraulic_axes
 from tests import small_drives as small
 from tests.small_drives import DC, RATIO, VISCOUS, K
 
@@ -154,6 +155,33 @@ def test_truth_that_is_the_controllers_is_refused_or_told(
     except InputError as error:
         told = str(error)
     assert all(word in told for word in words), told
+
+
+MOTORS: dict[str, small.Tree] = {
+    "dc": DC,
+    "ideal": {"kind": "ideal", "torque_constant": "50 N*m/A"},
+    "hydraulic": hydraulic_axes.LIFT["motor"],
+}
+
+
+@pytest.mark.parametrize(
+    ("true", "believed", "expected"),
+    [
+        ("hydraulic", "dc", "a motor that the driver feeds, or ideal"),
+        ("hydraulic", "ideal", "a motor that the driver feeds, or ideal"),
+        ("dc", "hydraulic", "a servovalve"),
+        ("ideal", "hydraulic", "a servovalve"),
+    ],
+)
+def test_servovalve_and_other_motors_have_drivers_of_their_own(
+    tmp_path: Path, true: str, believed: str, expected: str
+) -> None:
+    robot = hydraulic_axes.lift(gear={"ratio": "1 rad/m"}, motor=None)
+    robot["axes"]["A"]["motor"], robot["power"] = MOTORS[believed], {"bus_voltage": "60 V"}
+    rest = {"start": {"A": "-50 mm"}, **small.rest(0.01, at="-50 mm")}
+    with pytest.raises(InputError) as caught:
+        small.run_case(tmp_path, robot, {**rest, "plant": {"set": {"axes.A.motor": MOTORS[true]}}})
+    assert f"'{true}' in truth, at a driver for '{believed}'; expected {expected}" in str(caught.value)
 
 
 # --- jobs -------------------------------------------------------------------------------------------

@@ -84,6 +84,24 @@ def test_an_ideal_motor_takes_nothing_from_a_bus_that_others_feed_on(tmp_path: P
     assert abs(result.summary["energy"]["balance_error_relative"]) < 1e-5
 
 
+@pytest.mark.parametrize("power", [{}, BUS], ids=["stiff bus", "capacitor"])
+def test_energy_of_signals_and_log_is_that_of_all_electrical_sources(
+    tmp_path: Path, power: small.Tree
+) -> None:
+    """The ideal motor, which has no bridge on the bus, counts with and without a capacitor."""
+    axes = {"A": small.axis(), "B": small.axis(parent="A", motor=IDEAL)}
+    scenario = {"move": [{"to": {"A": "0.5 rad", "B": "-0.4 rad"}}], "record": {"every": "1 ms"}}
+    result = small.run_case(tmp_path, small.robot({"power": power}, axes=axes), scenario)
+    source = result.summary["energy"]["source_J"]
+    angle, torque = result.signals["motor_B_angle_rad"], result.signals["motor_B_torque_N_m"]
+    work = float(torque @ np.diff(angle, prepend=0.0))
+    assert abs(work) > 1e-3
+    assert result.signals["bus_energy_J"][-1] == pytest.approx(source, rel=1e-12)
+    assert result.log.energy[-1] == pytest.approx(source, rel=1e-12)
+    powers = np.diff(result.signals["time_s"], prepend=0.0) @ result.signals["bus_power_W"]
+    assert powers == pytest.approx(source, rel=1e-9)
+
+
 @pytest.mark.parametrize("method", ["fast", "rk4"])
 def test_power_of_the_braking_resistor_is_that_of_the_instant_it_is_switched_on(
     tmp_path: Path, method: str

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from servotwin.control.main.states import Event, State
 from servotwin.errors import InputError
 from servotwin.jobs.language import parse
 from servotwin.jobs.program import Program
-from servotwin.simulation.job_plant import Followed, MachinePlant
+from servotwin.simulation.job_plant import MachinePlant
 from servotwin.simulation.job_run import JobSettings, rehearse, run_job
 from servotwin.simulation.live_robot import LiveRobot
 from servotwin.simulation.preflight.budget import Budget
@@ -143,10 +145,44 @@ def test_interrupted_run_keeps_the_command_of_its_last_period(monkeypatch: pytes
         return well
 
     monkeypatch.setattr(MachinePlant, "carry_on", interrupted)
-    monkeypatch.setattr(MachinePlant, "follow", lambda *_: Followed(0, []))
+    monkeypatch.setattr(MachinePlant, "follow", lambda *_: None)
     ran = run_job(program("MOVEJ P3"), settings=SETTINGS)
     assert not ran.result.complete
     assert ran.commands.duration == pytest.approx(ran.result.signals["time_s"][-1], abs=1e-9)
+
+
+@pytest.mark.parametrize("lines", range(14))
+def test_interrupt_right_after_a_stretch_of_periods_does_not_lose_it(
+    lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C so many lines of the loop after the plant has come back from a stretch."""
+    follow, left = MachinePlant.follow, [lines]
+
+    def trace(frame: Any, event: str, _: Any) -> Any:
+        if not frame.f_code.co_filename.endswith(("stepping.py", "job_play.py", "job_plant.py")):
+            return None
+        if event == "line":
+            left[0] -= 1
+            if left[0] < 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    def followed(self: MachinePlant, *arguments: Any) -> None:
+        follow(self, *arguments)
+        sys.settrace(trace)
+        frame = sys._getframe(1)
+        while frame is not None and "servotwin" in frame.f_code.co_filename:
+            frame.f_trace, frame = trace, frame.f_back
+
+    monkeypatch.setattr(MachinePlant, "follow", followed)
+    try:
+        ran = run_job(program("MOVEJ P3"), settings=SETTINGS)
+    finally:
+        sys.settrace(None)
+    assert ran.result.summary["failure"] == "interrupted"
+    assert ran.commands.duration == pytest.approx(ran.result.summary["simulated_s"], abs=1e-9)
+    assert ran.log.reason == f"interrupted after {ran.commands.duration:.4g} s"
 
 
 def test_job_that_the_checker_refuses_does_not_start() -> None:

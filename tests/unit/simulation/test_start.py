@@ -276,8 +276,12 @@ def test_arm_stands_still_although_its_controller_knows_it_wrongly(
         {"controller": {"current_sensor": {"offset": "0.4 A"}}},
         {"controller": {"current_sensor": {"offset": "0.4 A", "range": "30 A"}}},
         {"power": {"bridge": {"dead_time": "2 us"}}},
+        {
+            "power": {"bridge": {"dead_time": "2 us"}},
+            "controller": {"current_sensor": {"offset": "0.4 A"}},
+        },
     ],
-    ids=["offset", "offset and range", "dead time of averaged pulses"],
+    ids=["offset", "offset and range", "dead time of averaged pulses", "offset and dead time"],
 )
 def test_arm_stands_still_whatever_its_current_sensors_and_dead_time_take(
     tmp_path: Path, motor: small.Tree, changes: small.Tree

@@ -16,8 +16,9 @@ from servotwin.drives.kind import ActuatorKind, Feed, Winding, stated_constant
 PATTERN = re.compile(r"[^:\n]+\.py:[A-Za-z_]\w*")
 EFFORT, POWER, LOSS = range(3)  # places of ``out``
 OUTPUTS = 3
-LOST, WORK = range(2)  # integrals of an axis: what became heat, and the work of its effort [J]
-INTEGRALS = 2
+# integrals of an axis: what became heat, the work of its effort [J], and what it was commanded [A s]
+LOST, WORK, CHARGE = range(3)
+INTEGRALS = 3
 MOST_STATES, MOST_PARAMETERS = 3, 16
 CODE = 4
 

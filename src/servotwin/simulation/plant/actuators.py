@@ -23,7 +23,7 @@ from servotwin.drives.dc_reduced.model import (
 from servotwin.drives.hydraulic import HYDRAULIC as HYDRAULIC_KIND
 from servotwin.drives.hydraulic.model import effort
 from servotwin.drives.kind import Feed
-from servotwin.drives.own import CODE, EFFORT, LOSS, LOST, POWER, WORK
+from servotwin.drives.own import CHARGE, CODE, EFFORT, LOSS, LOST, POWER, WORK
 from servotwin.drives.pmsm import PMSM as PMSM_KIND
 from servotwin.drives.pmsm.interval import pmsm_interval
 from servotwin.drives.pmsm.model import (
@@ -101,15 +101,16 @@ def actuator_rates(
 def own_rates(
     world: Any, motor: Any, u_bus: float, theta: float, w: float, dz: Any
 ) -> tuple[float, float, float, float]:
-    """The same of an actuator of the user's; y and dy are always those of the record."""
+    """The same of an actuator of the user's, whose current is its command; y and dy are always those of the record."""
     code, out, k = world.code, world.scratch.actuator_out, max(motor.current_at, 0)
     command, supply = (0.0, 0.0) if motor.open else (motor.current_command, u_bus)
     call_actuator(
         motor.own_rates, code.ys_at + 8 * k, code.dy_at + 8 * k, code.actuator_out_at, motor.own_parameters,
         theta, w, command, supply,
     )  # fmt: skip
-    dz[motor.loss_at + LOST], dz[motor.loss_at + WORK] = out[LOSS], out[EFFORT] * w
-    return out[EFFORT], out[POWER], 0.0, 0.0
+    at = motor.loss_at
+    dz[at + LOST], dz[at + WORK], dz[at + CHARGE] = out[LOSS], out[EFFORT] * w, command
+    return out[EFFORT], out[POWER], command * command, 0.0
 
 
 @helper
@@ -252,6 +253,15 @@ def torque_voltage(motor: Any, theta: float, s_a: float, s_b: float, u_bus: floa
     if motor.feed == THREE_PHASE:
         return rotor_voltage(motor, theta, s_a, s_b, u_bus)[1]
     return s_a * u_bus
+
+
+@helper
+def charge_integral(motor: Any) -> int:
+    """Where the integral of the current stands that makes torque, where that is not in proportion to it; else -1.
+
+    The current of an actuator of the user's is its command; what effort comes of it is its own affair.
+    """
+    return motor.loss_at + CHARGE if motor.kind == OWN else motor.charge_at  # type: ignore[no-any-return]
 
 
 @helper

@@ -297,12 +297,12 @@ def check_alike(belief: RobotDescription, truth: RobotDescription) -> None:
             )
     for true_drive, believed in zip(required_drives(truth), required_drives(belief), strict=True):
         kind, driver = true_drive.actuator, believed.actuator
-        if kind.bridge and kind.driver != driver.driver:
+        if (kind.bridge or kind.valve or driver.valve) and kind.driver != driver.driver:
+            expected = "a servovalve" if driver.valve else "a motor that the driver feeds, or ideal"
             raise refuse(
                 truth,
                 f"axes.{true_drive.owner}.motor.kind",
-                f"'{kind.name}' in truth, at a driver for '{driver.name}'; expected a motor that the driver feeds, or "
-                "ideal",
+                f"'{kind.name}' in truth, at a driver for '{driver.name}'; expected {expected}",
             )
 
 

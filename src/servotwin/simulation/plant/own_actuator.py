@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -17,14 +16,19 @@ from servotwin.compiled import complaints
 from servotwin.description.display import US
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.nodes import quoted
-from servotwin.description.problems import find, refuse
 from servotwin.description.schema import RobotDescription
-from servotwin.description.units import did_you_mean, dimension_of, parse_quantity
-from servotwin.drives.own import EFFORT, MOST_PARAMETERS, MOST_STATES, OUTPUTS, Actuator, is_own
+from servotwin.description.units import did_you_mean
+from servotwin.drives.own import EFFORT, OUTPUTS, Actuator, is_own
 from servotwin.errors import InputError, ServotwinError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.plant.event_steps import LONGEST
 from servotwin.simulation.plant.own_rate import MOST_RATE
+from servotwin.simulation.scenario.actuator_file import (
+    actuator_path,
+    check_names,
+    complaint_about,
+    stated_values,
+)
 from servotwin.simulation.scenario.law_file import announce_code, load_module
 
 RESIDUAL = 1e-9  # of the torque that a balance must give
@@ -151,6 +155,9 @@ class OwnActuator:
             energy = self.stored_energy(x)
         except ServotwinError:
             raise
+        except IndexError as error:
+            sizes = f"x and dx have {self.width}, p has {len(self.parameters)}, out has {OUTPUTS}"
+            raise self.refuse(f"an index is out of bounds; expected those declared: {sizes}") from error
         except Exception as error:
             raise self.refuse(f"it cannot be computed{complaints.complaint(error)}") from error
         if (x != TRIAL).any():
@@ -197,13 +204,8 @@ def own_actuators(description: RobotDescription, *, allow_code: bool) -> dict[in
 
 
 def _load(description: RobotDescription, drive: DriveData, *, allow_code: bool) -> OwnActuator:
-    field_path = f"axes.{drive.owner}.motor.kind"
-
-    def complaint(text: str) -> InputError:
-        return refuse(description, field_path, f"{quoted(str(drive.kind))}: {text}")
-
-    file, _, name = str(drive.kind).rpartition(":")
-    path = _place(description, drive, file, complaint)
+    complaint = complaint_about(description, drive)
+    path, name = actuator_path(description, drive), str(drive.kind).rpartition(":")[2]
     if not allow_code:
         remedy = "if you trust it, allow it by --allow-code (Python: allow_code=True)"
         raise complaint(f"it is Python code, which is not run; {remedy}")
@@ -213,80 +215,12 @@ def _load(description: RobotDescription, drive: DriveData, *, allow_code: bool) 
     if not isinstance(declared, Actuator):
         names = [known for known, value in vars(module).items() if isinstance(value, Actuator)]
         raise complaint(f"{path.name} has no Actuator {quoted(name)}{did_you_mean(name, names)}")
-    _check_declared(declared, complaint)
-    values = _parameters(description, drive, declared)
+    check_names("states", declared.states, complaint)
+    check_names("parameters", declared.parameters, complaint)
+    values = np.array(stated_values(description, drive, declared.parameters), dtype=np.float64)
     actuator = OwnActuator(drive.name, str(drive.kind), declared, values, complaint)
     actuator.check()
     return actuator
-
-
-def _place(
-    description: RobotDescription, drive: DriveData, file: str, complaint: Callable[[str], InputError]
-) -> Path:
-    """The file of an actuator: beside the file that names it, or anywhere for an option."""
-    tree = description._tree
-    place = None if tree is None else find(tree, ["axes", drive.owner, "motor", "kind"])
-    folder = Path(place.origin.file).parent if place is not None and place.origin.line else None
-    path = Path(file) if folder is None else folder / file
-    try:
-        inside = folder is None or path.resolve().is_relative_to(folder.resolve())
-        there = path.is_file()
-    except (OSError, RuntimeError, ValueError):
-        inside = there = False
-    if not inside or (folder is not None and (Path(file).is_absolute() or ".." in Path(file).parts)):
-        raise complaint("it leads out of the folder of the robot file; expected a file beside it")
-    if not there:
-        raise complaint(f"no file {quoted(file)} beside the robot file; expected a Python file")
-    return path
-
-
-def _check_declared(declared: Actuator, complaint: Callable[[str], InputError]) -> None:
-    """Refuse declarations that the plant has no room for, or whose units nobody knows."""
-    stated: dict[str, tuple[Any, int]] = {
-        "states": (declared.states, MOST_STATES),
-        "parameters": (declared.parameters, MOST_PARAMETERS),
-    }
-    for what, (names, most) in stated.items():
-        if not _are_texts(names):
-            raise complaint(
-                f"its {what} are {quoted(str(names))}; expected names with units, such as {{'force': 'N'}}"
-            )
-        if len(names) > most:
-            raise complaint(f"{len(names)} {what}; expected at most {most}")
-        for name, unit in names.items():
-            try:
-                dimension_of(unit)
-            except ValueError as error:
-                raise complaint(f"{what} {quoted(name)}: {error}") from None
-
-
-def _are_texts(names: object) -> bool:
-    """Whether something maps texts to texts, as declared names and units do."""
-    return isinstance(names, Mapping) and all(
-        isinstance(text, str) for pair in names.items() for text in pair
-    )
-
-
-def _parameters(description: RobotDescription, drive: DriveData, declared: Actuator) -> Array:
-    """The numbers of the robot file in SI, in the order of the declaration."""
-    stated = dict(drive.parameters)
-    path = f"axes.{drive.owner}.motor.parameters"
-    known = list(declared.parameters)
-    for name in stated:
-        if name not in declared.parameters:
-            expected = f"expected {', '.join(known) or 'none'}{did_you_mean(name, known)}"
-            raise refuse(description, f"{path}.{name}", f"the actuator has no such parameter; {expected}")
-    values = []
-    for name, unit in declared.parameters.items():
-        if name not in stated:
-            raise refuse(
-                description, path, f"{quoted(name)} is missing; expected a number in {unit or 'no unit'}"
-            )
-        try:
-            values.append(parse_quantity(str(stated[name]), unit))
-        except ValueError as error:
-            raise refuse(description, f"{path}.{name}", str(error)) from None
-    return np.array(values, dtype=np.float64)
 
 
 def attach_own(motors: Any, own: dict[int, OwnActuator]) -> list[Any]:

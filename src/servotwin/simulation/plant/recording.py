@@ -22,6 +22,7 @@ from servotwin.simulation.plant.actuators import (
     COMMAND,
     H_BRIDGE,
     THREE_PHASE,
+    charge_integral,
     current_and_torque,
     heat_loss,
     shown_current,
@@ -130,25 +131,24 @@ def supervise_bus(world: Any, power: Any, start: int) -> None:
 
 
 @helper
-def source_energy(world: Any, z: Any) -> float:
-    """Energy that the source has given up to an instant with the integrals ``z`` [J]."""
-    if world.at_bus >= 0:
-        return z[PER_MOTOR * world.m]  # type: ignore[no-any-return]
-    energy = 0.0
+def electric_energy(world: Any, motors: Any, z: Any) -> float:
+    """Energy that all electrical sources have given up to an instant with the integrals ``z`` [J].
+
+    That of the bus gives what it feeds into the capacitor, or without one what the bridges take; ideal and own
+    actuators, which have no bridge, take theirs from a supply of their own.
+    """
+    has_bus = world.at_bus >= 0
+    energy = z[PER_MOTOR * world.m] if has_bus else 0.0
     for j in range(world.m):
-        energy += z[ELECTRIC * world.m + j]
+        if not has_bus or motors[j].feed == COMMAND:
+            energy += z[ELECTRIC * world.m + j]
     return energy
 
 
 @helper
 def from_source(world: Any, motors: Any, z: Any) -> float:
-    """``source_energy``, what a supply of their own gave to actuators, and what those took that have no bridge [J]."""
-    energy = source_energy(world, z) + supplied_energy(world, motors, z)
-    if world.at_bus >= 0:
-        for j in range(world.m):
-            if motors[j].feed == COMMAND:
-                energy += z[ELECTRIC * world.m + j]
-    return energy
+    """``electric_energy``, and what a supply of their kind gave to actuators [J]."""
+    return electric_energy(world, motors, z) + supplied_energy(world, motors, z)
 
 
 @helper
@@ -229,11 +229,11 @@ def record(world: Any, motors: Any, sensors: Any, axes: Any, logs: Any, columns:
     """A row of the result: the signals of ``signal_table``, each in the column that ``row_layout`` gave it."""
     row, n_x, m = world.record.rows, world.n_x, world.m
     dt = (world.state.now - world.record.row_from) * NANO
-    energy = source_energy(world, world.state.z)
+    energy = electric_energy(world, motors, world.state.z)
     rows_out[row, signal.TIME] = world.state.now * NANO
     rows_out[row, signal.BUS_VOLTAGE] = bus_voltage(world)
     rows_out[row, signal.BUS_ENERGY] = energy
-    rows_out[row, signal.BUS_POWER] = (energy - source_energy(world, world.record.z_row)) / dt
+    rows_out[row, signal.BUS_POWER] = (energy - electric_energy(world, motors, world.record.z_row)) / dt
     for i in range(n_x + world.n):
         rows_out[row, HEAD + i] = world.state.y[i]
     for j in range(m):
@@ -272,8 +272,9 @@ def record_motor(
     """Signals of the motor, its sensors and its supply; means are those over ``dt`` [s]."""
     torque = since_last_row(world, TORQUE * world.m + j) / dt
     current = torque / motor.K
-    if motor.charge_at >= 0:
-        current = since_last_row(world, motor.charge_at) / dt
+    charge = charge_integral(motor)
+    if charge >= 0:
+        current = since_last_row(world, charge) / dt
     enter(world, rows_out, columns, j, signal.ANGLE, motor.theta)
     enter(world, rows_out, columns, j, signal.SPEED, motor.w)
     enter(world, rows_out, columns, j, signal.CURRENT, current)
@@ -315,7 +316,7 @@ def log_motion(world: Any, motors: Any, log_out: Any) -> None:
     """A row of the log of the motion; a log that is full keeps every second row and goes on half as often."""
     row = world.record.log_rows
     log_out[row, 0] = world.state.now * NANO
-    log_out[row, 1] = source_energy(world, world.state.z) + supplied_energy(world, motors, world.state.z)
+    log_out[row, 1] = from_source(world, motors, world.state.z)
     for i in range(world.n_x):
         log_out[row, PER_LOG + i] = world.state.y[i]
     world.record.log_rows += 1

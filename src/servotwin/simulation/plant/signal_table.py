@@ -189,8 +189,9 @@ def _tip(name: str, meaning: str) -> int:
 # fmt: off
 TIME = _robot("time", "s", _INSTANT, "instant of the row")
 BUS_VOLTAGE = _robot("bus_voltage", "V", _INSTANT, "voltage of the bus")
-BUS_ENERGY = _robot("bus_energy", "J", _INSTANT, "energy that the source has given since the start")
-BUS_POWER = _robot("bus_power", "W", _MEAN, "power from the source")
+BUS_ENERGY = _robot("bus_energy", "J", _INSTANT, "energy that all electrical sources have given since the start: that "
+                    "of the bus, and those of ideal and own actuators")
+BUS_POWER = _robot("bus_power", "W", _MEAN, "power from all electrical sources")
 
 POSITION = _joint("position", "rad", "m", _PLANT, "joint")
 POSITION_REF = _joint("position_ref", "rad", "m", _READER, "joint as commanded")

@@ -215,7 +215,7 @@ def set_voltages(machine: Machine, currents: Currents, w: Array) -> None:
     u_bus = float(machine.world["state"]["u_bus"][0])
     command = axes["u_max"] / u_bus
     angle = axes["pole_pairs_hat"] * (axes["count"] / axes["counts_per_rad"] + 0.5 * timing["T_current"] * w)
-    late_d, late_q = late_voltages(machine, currents.i, angle)
+    late_d, late_q = late_voltages(machine, currents, angle)
     u_d, u_q = command * (currents.u_d + late_d), command * (currents.u_q + late_q)
     w_e = axes["pole_pairs_hat"] * w
     axes["sum_i"] = u_q - w_e * axes["psi_hat"]
@@ -227,25 +227,29 @@ def set_voltages(machine: Machine, currents: Currents, w: Array) -> None:
     axes["m_b"] = axes["next_b"] = np.where(synchronous, s * u_d + c * u_q, 0.0) / axes["u_max"]
 
 
-def late_voltages(machine: Machine, i: Array, angle: Array) -> tuple[Array, Array]:
-    r"""Voltages (m,) in d and q that dead and storage time take from currents i (m,) at electric angles (eq:pwm-mean).
+def late_voltages(machine: Machine, currents: Currents, angle: Array) -> tuple[Array, Array]:
+    r"""Voltages (m,) that dead and storage time take, in d and q of drivers at electric angles (m,) (eq:pwm-mean).
 
     .. math:: u_x = u_{bus}\,\mathrm{sign}(i_x)\,(t_d - t_s)/T                             (eq:start-dead-time)
 
-    of every phase x; twice that of the two legs of an H-bridge, which is the q voltage of a motor with brushes.
+    of every phase x with the current that flows in it, :math:`i_x = i_d \cos\theta_x - i_q \sin\theta_x` in the frame
+    of the rotor; twice that of the two legs of an H-bridge, which is the q voltage of a motor with brushes.
     """
-    power = machine.power[0]
+    power, motors = machine.power[0], machine.motors
     lost = float(machine.world["state"]["u_bus"][0]) * (power["dead_time"] - power["storage_time"])
     lost = lost / float(machine.servo.servo["T_current"][0])
-    places = angle[:, np.newaxis] - np.array([0.0, 2.0, 4.0]) * np.pi / 3.0
-    signs = np.sign(-i[:, np.newaxis] * np.sin(places))  # of the currents of the phases
+    apart = np.array([0.0, 2.0, 4.0]) * np.pi / 3.0
+    rotor = (motors["pole_pairs"] * currents.state.theta)[:, np.newaxis] - apart
+    along, across = currents.i_d[:, np.newaxis], currents.i_q[:, np.newaxis]
+    signs = np.sign(along * np.cos(rotor) - across * np.sin(rotor))  # of the currents of the phases
+    places = angle[:, np.newaxis] - apart
     # The phases' own directions: what all three have in common does not act.
     u_d, u_q = (2.0 / 3.0 * np.sum(signs * part, axis=1) for part in (np.cos(places), -np.sin(places)))
-    synchronous = machine.motors["feed"] == Feed.THREE_PHASE
-    driven = machine.motors["feed"] != Feed.COMMAND
+    synchronous = motors["feed"] == Feed.THREE_PHASE
+    driven = motors["feed"] != Feed.COMMAND
     return (
         np.where(synchronous, lost * u_d, 0.0),
-        np.where(synchronous, lost * u_q, 2.0 * lost * np.sign(i)) * driven,
+        np.where(synchronous, lost * u_q, 2.0 * lost * np.sign(currents.i)) * driven,
     )  # eq:start-dead-time
 
 

@@ -22,7 +22,7 @@ from servotwin.control.tuning.valve import ValveModel
 from servotwin.description.checks import motor_names
 from servotwin.description.controller_parts import Controller
 from servotwin.description.display import US
-from servotwin.description.drive_data import drives_of
+from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.motors import required_drives
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.kind import Feed
@@ -139,10 +139,21 @@ def feedback_warnings(known: RobotDescription) -> list[str]:
 
 
 def method_warnings(scenario: Scenario) -> list[str]:
-    """What the method of the run does not see of this robot."""
-    if scenario.solver.method != "fast" or scenario.solver.pwm != "switched":
+    """What the method of the run does not see of this robot, or sees that no motor does."""
+    if scenario.solver.pwm != "switched":
         return []
-    lossy = [drive.owner for drive in drives_of(scenario.plant_description) if drive.gear.lossy]
+    drives = drives_of(scenario.plant_description)
+    bare = [drive.name for drive in drives if drive.actuator.bridge and not drive.actuator.states]
+    lines = [
+        f"motor {', '.join(bare)}: without inductance every pulse of the bridge is a pulse of current, and peaks, RMS "
+        "and copper loss are those of the pulses; take solver.pwm averaged, or kind dc with an inductance"
+    ]
+    return [*(lines if bare else []), *(_lossy_gears(drives) if scenario.solver.method == "fast" else [])]
+
+
+def _lossy_gears(drives: Sequence[DriveData]) -> list[str]:
+    """Gears whose losses the fast method takes too small."""
+    lossy = [drive.owner for drive in drives if drive.gear.lossy]
     text = (
         f"gear.efficiency of {', '.join(lossy)}: the fast method does not see the ripple in the power through a stiff "
         "gear and takes its loss some percent too small; solver.method: adaptive sees it"

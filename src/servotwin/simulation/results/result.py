@@ -74,7 +74,10 @@ class Result:
 
 
 def sampling(signal: str) -> str:
-    """How a signal is recorded: 'mean' or 'any' bit since the row before, or the 'instant' of the row.
+    """What a row holds of a signal, given by its full name.
+
+    'mean': its mean since the row before; 'any': every bit that was set since then; 'instant': its value at the
+    time of the row, and so of every name that is not that of a motor or the bus.
 
     >>> sampling("motor_A_current_ref_A"), sampling("bus_voltage_V"), sampling("motor_A_saturation")
     ('mean', 'instant', 'any')

@@ -52,11 +52,12 @@ def axis_summaries(
         square = float(machine.world["state"]["z"][0, SQUARE * len(motors) + j])
         phases = 1.5 if record["feed"] == Feed.THREE_PHASE else 1.0
         rms = math.sqrt(max(square, 0.0) / phases / duration) if duration > 0 else 0.0
-        ideal = record["feed"] == Feed.COMMAND
         rms_torque = K * rms
-        if ideal and duration > 0:  # it has no winding whose current could be squared
+        if (
+            record["feed"] == Feed.COMMAND and duration > 0
+        ):  # it has no winding whose current could be squared
             rms_torque = math.sqrt(float(record["torque_square"]) / duration)
-            rms = rms_torque / K
+            rms = rms if j in machine.own else rms_torque / K  # the current of an own actuator is its command
         amperes = bool(record["has_constant"])  # without a torque constant nobody knows the current
         # within the current of the driver, as the controller limits it
         by_current = math.inf if record["valve"] else K * float(machine.axes["i_max"][j])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from servotwin.description.problems import find
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 from servotwin.simulation.scenario.parts import OwnLaw
+
+listeners: list[Callable[[str], None]] = []  # told of code that begins to run, FILE.py:NAME
 
 
 @dataclass(frozen=True)
@@ -97,10 +100,13 @@ def announce(law: LawFile) -> None:
 
 
 def announce_code(what: str, path: Path, name: str) -> None:
-    """Name on stderr what is run of a file, before it runs."""
+    """Name on stderr what is run of a file, before it runs, and tell the ``listeners``."""
+    shown = one_line(f"{path.resolve()}:{name}", 300)
     with suppress(OSError, ValueError, AttributeError):  # stderr may be closed, or absent
-        sys.stderr.write(f"running the {what} {one_line(f'{path.resolve()}:{name}', 300)}\n")
+        sys.stderr.write(f"running the {what} {shown}\n")
         sys.stderr.flush()
+    for told in listeners:
+        told(shown)
 
 
 def load_law(law: LawFile, motors: int) -> UserLaw:

@@ -120,6 +120,12 @@ def _partials(graph: Graph, i: int) -> tuple[Expr, Expr | None]:
         return -graph.sin(x), None
     if op == Op.SQRT:
         return 0.5 / graph.expr(i), None
+    if op == Op.EXP:
+        return graph.expr(i), None
+    if op == Op.LOG:
+        return 1.0 / x, None
+    if op == Op.STEP:
+        return graph.zero, None
     y = graph.expr(graph.b[i])
     if op == Op.ADD:
         return graph.one, graph.one
@@ -267,7 +273,7 @@ def _copy(graph: Graph, i: int, copies: Mapping[int, Expr]) -> Expr:
     if b is not None:
         make = {Op.ADD: graph.add, Op.SUB: graph.sub, Op.MUL: graph.mul, Op.DIV: graph.div}
         return make[Op(op)](a, b)
-    return {Op.NEG: graph.neg, Op.SIN: graph.sin, Op.COS: graph.cos, Op.SQRT: graph.sqrt}[Op(op)](a)
+    return graph.unary(op)(a)
 
 
 # --- one pass --------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ generated code receives its value instead of computing it at every call.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 
 
@@ -28,6 +28,9 @@ class Op(IntEnum):
     SIN = 8
     COS = 9
     SQRT = 10
+    EXP = 11
+    LOG = 12
+    STEP = 13  # 1 where the argument is above zero, else 0
 
 
 Number = float | int
@@ -209,6 +212,27 @@ class Graph:
         """Square root."""
         return self._node(Op.SQRT, x.id, -1)
 
+    def exp(self, x: Expr) -> Expr:
+        """Exponential."""
+        return self.one if x is self.zero else self._node(Op.EXP, x.id, -1)
+
+    def log(self, x: Expr) -> Expr:
+        """Natural logarithm."""
+        return self.zero if x is self.one else self._node(Op.LOG, x.id, -1)
+
+    def step(self, x: Expr) -> Expr:
+        """1 where x > 0, else 0: what switches between two laws; its derivative is zero."""
+        if self.op[x.id] == Op.CONST:
+            return self.one if self._value(x) > 0.0 else self.zero
+        return self._node(Op.STEP, x.id, -1)
+
+    def unary(self, op: int) -> Callable[[Expr], Expr]:
+        """The operation of one argument behind a code."""
+        return {
+            Op.NEG: self.neg, Op.SIN: self.sin, Op.COS: self.cos, Op.SQRT: self.sqrt, Op.EXP: self.exp,
+            Op.LOG: self.log, Op.STEP: self.step,
+        }[Op(op)]  # fmt: skip
+
     # --- internals --------------------------------------------------------------------------------
     def _value(self, x: Expr) -> float:
         return self.constants[self.a[x.id]]
@@ -306,6 +330,12 @@ class Graph:
             return -(self.sin(x) * dx)
         if op == Op.SQRT:
             return dx / (2.0 * self._exprs[i])
+        if op == Op.EXP:
+            return self._exprs[i] * dx
+        if op == Op.LOG:
+            return dx / x
+        if op == Op.STEP:
+            return self.zero
         y, dy = self._exprs[self.b[i]], rate[self.b[i]]
         if op == Op.ADD:
             return dx + dy
@@ -332,4 +362,10 @@ def apply(op: int, x: float, y: float) -> float:
         return math.sin(x)
     if op == Op.COS:
         return math.cos(x)
+    if op == Op.EXP:
+        return math.exp(x)
+    if op == Op.LOG:
+        return math.log(x) if x > 0.0 else (-math.inf if x == 0.0 else math.nan)
+    if op == Op.STEP:
+        return 1.0 if x > 0.0 else 0.0
     return math.sqrt(x)

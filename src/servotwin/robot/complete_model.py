@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.friction_data import joint_curves, shaft_curve
+from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_supply
 from servotwin.description.motors import required_drive
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.ideal.equations import EQUATIONS as IDEAL
 from servotwin.drives.ideal.equations import JOINT_EFFORT
-from servotwin.equations.state_space import Shaft
+from servotwin.equations.state_space import Shaft, SharedSupply
 from servotwin.errors import InputError, ServotwinError, UnsupportedError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.robot import Robot
@@ -105,7 +106,26 @@ def _of_description(
     curves += joint_curves(description)
     if any(curve.dry or any(curve.tables) for curve in curves):
         notes.append("dry friction is left out unless directions are stated")
-    return StateSpace(_with_stiff_rotors(whole, shafts), tuple(shafts), tuple(curves), tuple(notes))
+    return StateSpace(
+        _with_stiff_rotors(whole, shafts), tuple(shafts), tuple(curves), tuple(notes), _supply(shafts)
+    )
+
+
+def _supply(shafts: Sequence[Shaft]) -> SharedSupply | None:
+    """What feeds several actuators, if it has states of its own."""
+    for shaft in shafts:
+        equations = shaft.equations.supply
+        numbers = {} if equations is None else dict(equations.numbers(shaft.data))
+        if equations is not None and numbers:
+            return SharedSupply(equations, numbers, shaft.data)
+    return None
+
+
+def _equation_data(description: RobotDescription, drive: DriveData) -> Any:
+    """What the equations of an actuator read: its data, or those of its valve and of the supply behind it."""
+    if drive.actuator.valve:
+        return hydraulic_axis(description, drive), hydraulic_supply(description)
+    return drive
 
 
 def _with_stiff_rotors(robot: Robot, shafts: Sequence[Shaft]) -> Robot:
@@ -129,7 +149,7 @@ def _shaft(
     notes: list[str] = []
     if not any(drive.ratios):
         return _without_gear(robot, drive, j)
-    equations, numbers = IDEAL, {}
+    equations, numbers, data = IDEAL, {}, None
     if motors == "described":
         found = drive.actuator.equations
         if found is None:
@@ -138,8 +158,9 @@ def _shaft(
             if drive.kind is not None:
                 drive = _required(description, drive)
             bridge = description.power.bridge.on_resistance if description.power is not None else 0.0
-            equations = found
-            numbers = dict(found.numbers(drive, bridge if drive.actuator.bridge else 0.0))
+            equations, data = found, _equation_data(description, drive)
+            numbers = dict(found.numbers(data, bridge if drive.actuator.bridge else 0.0))
+            notes += [f"{drive.name}: {note}" for note in found.notes(data)]
     gear = drive.gear
     if gear.half_play:
         notes.append(
@@ -162,6 +183,7 @@ def _shaft(
         gear.stiffness or 0.0,
         gear.damping,
         loss,
+        data,
     )
     return shaft, curve, notes
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from servotwin.cache.sources import source_digest
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.equations.derivation import Numbers
-from servotwin.equations.state_space import STATE_PROGRAMS, CompleteModel, Shaft, form_of
+from servotwin.equations.state_space import STATE_PROGRAMS, CompleteModel, Shaft, SharedSupply, form_of
 from servotwin.errors import ShapeError, UnsupportedError
 from servotwin.kernels.kernel_store import Kernel, kernel_of
 from servotwin.linear.system import LinearSystem, Quantity
@@ -66,6 +66,7 @@ class StateSpace:
     shafts: tuple[Shaft, ...]
     frictions: tuple[FrictionCurve, ...] = ()  # of the shafts of motors, then of the joints by themselves
     notes: tuple[str, ...] = ()
+    supply: SharedSupply | None = None  # with states of its own, behind those of the actuators
     _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False, compare=False)
 
     # --- names ------------------------------------------------------------------------------------
@@ -79,6 +80,8 @@ class StateSpace:
         out += [Quantity(f"{name}.twist", "rad") for name in elastic]
         out += [Quantity(f"{name}.motor_speed", "rad/s") for name in elastic]
         out += [Quantity(f"{s.name}.{name}", unit) for s in self.shafts for name, unit in s.equations.states]
+        if self.supply is not None:
+            out += [Quantity(f"supply.{name}", unit) for name, unit in self.supply.equations.states]
         return tuple(out)
 
     @cached_property
@@ -226,7 +229,7 @@ class StateSpace:
         Everything but the positions then stands still. Newton's method on the exact derivatives; currents that give
         no torque by themselves (d of a synchronous motor) are zero.
         """
-        x, u = self.state(q, qd), np.zeros(len(self.inputs))
+        x, u = self._start(self.state(q, qd), directions)
         n, e = self.robot.n, len(self._elastic)
         own = [2 * n + k for k in range(e)] + self._working
         for _ in range(NEWTON_STEPS):
@@ -245,6 +248,27 @@ class StateSpace:
                 f"{self.robot.name}: no input holds this state still; {worst} cannot be balanced by the inputs"
             )
         return OperatingPoint(x, u)
+
+    def _start(self, x: Array, directions: Directions) -> tuple[Array, Array]:
+        """Where the search for an operating point begins: zeros, or what an actuator proposes for its effort."""
+        u, n = np.zeros(len(self.inputs)), self.robot.n
+        if not any(shaft.equations.start is not None for shaft in self.shafts):
+            return x, u
+        q, qd = x[:n], x[n : 2 * n]
+        viscous = np.array([curve.viscous for curve in self.frictions[len(self.shafts) :]])
+        load = self.robot.rne(q, qd, np.zeros(n)) + viscous * qd
+        speeds = (self.speeds @ x)[: len(self.shafts)]
+        efforts = np.linalg.lstsq(self.N.T, load, rcond=None)[0] - self.dry_friction(x, directions)[: len(speeds)]
+        at_x, at_u = 2 * n + 2 * len(self._elastic), 0
+        for shaft, theta, w, effort in zip(self.shafts, self.angles @ x, speeds, efforts, strict=True):
+            own, given = len(shaft.equations.states), len(shaft.equations.inputs)
+            if shaft.equations.start is not None:
+                proposed = shaft.equations.start(shaft.data, theta, w, effort + shaft.viscous * w)
+                x[at_x : at_x + own], u[at_u : at_u + given] = proposed
+            at_x, at_u = at_x + own, at_u + given
+        if self.supply is not None:
+            x[at_x:] = self.supply.equations.start(self.supply.data)
+        return x, u
 
     def linear(
         self,
@@ -290,7 +314,7 @@ class StateSpace:
             count = len(shaft.equations.states)
             places += [at + k for k in range(count) if k not in shaft.equations.idle]
             at += count
-        return places
+        return [*places, *range(at, self.order)]
 
     # --- internals --------------------------------------------------------------------------------
     @cached_property
@@ -310,13 +334,13 @@ class StateSpace:
             out[f"fq{i}_"] = curve.viscous
         for j, shaft in enumerate(self.shafts):
             out |= shaft.table(j)
-        return out
+        return out if self.supply is None else out | self.supply.table()
 
     def complete_model(self) -> CompleteModel:
         """The model on symbols, for programs and exports."""
         from servotwin.equations.derivation import Derivation
 
-        return CompleteModel(Derivation(self._numbers, self.table), self.shafts)
+        return CompleteModel(Derivation(self._numbers, self.table), self.shafts, self.supply)
 
     def kernel(self, kind: str) -> Kernel:
         """The compiled kernel behind a method: rates, affine, linear or hessian."""
@@ -324,7 +348,7 @@ class StateSpace:
         if found is None:
             width = 0 if kind == "rates" and self.order <= SIMD_STATES else 1
             found = self._kernels[kind] = kernel_of(
-                f"state_space/{kind}/{form_of(self.shafts)}",
+                f"state_space/{kind}/{form_of(self.shafts, self.supply)}",
                 lambda: STATE_PROGRAMS[kind](self.complete_model()),
                 self._numbers,
                 self.table,

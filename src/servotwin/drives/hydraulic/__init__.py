@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from servotwin.drives.hydraulic.equations import EQUATIONS
 from servotwin.drives.kind import ActuatorKind, Feed
 
 
@@ -23,6 +24,7 @@ HYDRAULIC = ActuatorKind(
     problem=_problem,
     driver="hydraulic",
     exact=False,
+    equations=EQUATIONS,
     meant=(
         (("electrohydraulic", "servovalve", "cylinder"), "; a servovalve with its cylinder is 'hydraulic'"),
     ),

@@ -5,8 +5,8 @@ A mode :math:`\lambda` is controllable if and only if
 .. math:: \operatorname{rank}\,[\,A - \lambda I \;\; B\,] = n                           (eq:pbh)
 
 and observable if the same holds for :math:`A^T, C^T`. The least singular value of that matrix says how far from losing
-rank it is. Angles, currents and speeds differ by powers of ten, so the test is made in units in which A is balanced and
-of norm 1, and every column of B and row of C has length 1. The number of reachable states is found by the staircase
+rank it is. Angles, currents and speeds differ by powers of ten, so the test is made in units in which A, B and C are
+balanced and A is of norm 1, and every column of B and row of C has length 1. The number of reachable states is found by the staircase
 algorithm (orthogonal steps, no powers of A).
 """
 
@@ -54,8 +54,17 @@ def observability(system: LinearSystem) -> Reach:
 
 
 def scaled(system: LinearSystem) -> tuple[Array, Array, Array, float]:
-    """A of norm 1, B and C in balanced units of states, with unit columns of B and rows of C; the norm of A before."""
-    A, units = balanced(system.A)
+    """A of norm 1, B and C in balanced units of states, with unit columns of B and rows of C; the norm of A before.
+
+    What only passes on (a spool that no pressure moves, a position that nothing feels) has no unit by itself: the
+    balance counts inputs and outputs as well, as if every output led back to every input.
+    """
+    n, m, p = system.order, system.B.shape[1], len(system.C)
+    loop = np.zeros((n + m + p, n + m + p))
+    loop[:n, :n], loop[:n, n : n + m], loop[n + m :, :n] = system.A, system.B, system.C
+    loop[n : n + m, n + m :] = 1.0
+    units = balanced(loop)[1][:n]
+    A = system.A * units / units[:, None]
     norm = float(np.linalg.norm(A, 2)) or 1.0
     B, C = system.B / units[:, None], system.C * units
     B = B / _or_one(np.linalg.norm(B, axis=0))

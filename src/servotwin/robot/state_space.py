@@ -19,7 +19,7 @@ from servotwin.cache.sources import source_digest
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.equations.derivation import Numbers
 from servotwin.equations.state_space import STATE_PROGRAMS, CompleteModel, Shaft, SharedSupply, form_of
-from servotwin.errors import ShapeError, UnsupportedError
+from servotwin.errors import InputError, ShapeError, UnsupportedError
 from servotwin.kernels.kernel_store import Kernel, kernel_of
 from servotwin.linear.system import LinearSystem, Quantity
 from servotwin.mechanism.model import Array
@@ -263,7 +263,10 @@ class StateSpace:
         for shaft, theta, w, effort in zip(self.shafts, self.angles @ x, speeds, efforts, strict=True):
             own, given = len(shaft.equations.states), len(shaft.equations.inputs)
             if shaft.equations.start is not None:
-                proposed = shaft.equations.start(shaft.data, theta, w, effort + shaft.viscous * w)
+                try:
+                    proposed = shaft.equations.start(shaft.data, theta, w, effort + shaft.viscous * w)
+                except InputError as error:
+                    raise InputError(f"{self.robot.name}: {shaft.name}: {error.message}") from None
                 x[at_x : at_x + own], u[at_u : at_u + given] = proposed
             at_x, at_u = at_x + own, at_u + given
         if self.supply is not None:

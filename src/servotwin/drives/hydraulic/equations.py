@@ -145,7 +145,7 @@ def _drawn(
 
 def _start(data: Hydraulic, theta: float, w: float, effort: float) -> tuple[list[float], list[float]]:
     axis, supply = data
-    point = operating_point(axis, supply, theta, w, effort)
+    point = operating_point(axis, supply, theta, w, effort, _rest_pressure(supply))
     return [point.opening, 0.0, point.p_a, point.p_b], [point.opening * axis.rated_current]
 
 
@@ -189,8 +189,15 @@ def _supply_rates(x: Sequence[Any], drawn: Any, p: Mapping[str, Any], f: Functio
     return [phi * (p["flow"] - relieved - drawn) / (volume / beta + gas)]  # eq:supply-pressure
 
 
+def _rest_pressure(supply: Supply) -> float:
+    """Pressure of a supply from which nothing is drawn: the relief valve takes all that the pump gives."""
+    if not supply.has_state:
+        return supply.pressure
+    return supply.relief_pressure + supply.pump_flow / supply.relief_gain
+
+
 def _supply_start(data: Hydraulic) -> list[float]:
-    return [data[1].pressure]
+    return [_rest_pressure(data[1])]
 
 
 SUPPLY = SupplyEquations("p_s", (("pressure", "Pa"),), _supply_numbers, _supply_rates, _supply_start)

@@ -233,7 +233,7 @@ class StateSpace:
         n, e = self.robot.n, len(self._elastic)
         own = [2 * n + k for k in range(e)] + self._working
         for _ in range(NEWTON_STEPS):
-            f, A, B, _ = self.linearise(x, u, directions)
+            f, A, B, _ = self._sloped(x, u, directions)
             J = np.hstack([A[n:, own], B[n:]])
             step = _scaled_lstsq(J, -f[n:])
             x[own] += step[: len(own)]
@@ -287,12 +287,25 @@ class StateSpace:
         at = self.operating_point(directions=directions) if point is None else point
         if np.ndim(at.x) != 1:
             raise ShapeError("a linear system is taken about one point; linearise() takes trajectories")
-        _, A, B, _ = self.linearise(at.x, at.u, directions)
+        _, A, B, _ = self._sloped(np.asarray(at.x), np.asarray(at.u), directions)
         C, names = self.measured(outputs, at.x)
         D = np.zeros((len(C), len(self.inputs)))
         return LinearSystem(
             A, B, C, D, self.states, self.inputs, names, self.robot.name, x0=np.array(at.x), u0=np.array(at.u)
         )
+
+    def _sloped(self, x: Array, u: Array, directions: Directions) -> Linear:
+        """``linearise``; an error where a rate has no derivative: a root at zero, an edge that just opens."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = self.linearise(x, u, directions)
+        kinks = ~np.isfinite(found.f) | ~np.isfinite(np.hstack([found.A, found.B])).all(axis=1)
+        if kinks.any():
+            names = ", ".join(q.name for q, kink in zip(self.states, kinks, strict=True) if kink)
+            raise UnsupportedError(
+                f"{self.robot.name}: no linear model at this state: the rate of {names} has no derivative there (a valve "
+                "without leakage at null, with no flow, is such a state); expected a state with flow, or null_leakage"
+            )
+        return found
 
     def measured(self, outputs: Outputs, x: Array) -> tuple[Array, tuple[Quantity, ...]]:
         """Rows over the state of a choice of outputs at x, and their names."""

@@ -62,8 +62,10 @@ def test_jacobian_leaves_out_what_is_identically_zero(case):
         (2, 0),
         (3, 0),
         (3, 1),
+        *((4, k) for k in range(3)),
+        *((5, k) for k in range(3)),
     }
-    assert sparsity(f, inputs) == [(0, 1), (0, 1), (0,), (0, 1)]
+    assert sparsity(f, inputs) == [(0, 1), (0, 1), (0,), (0, 1), (0, 1, 2), (0, 1, 2)]
 
 
 def test_hessian_equals_sympy(case):
@@ -75,8 +77,10 @@ def test_hessian_equals_sympy(case):
         x * y * y - y / x,
         -x * params[0],
         sympy.sin(x * y) * sympy.cos(x - y),
+        sympy.exp(x * y - z) * sympy.log(y * y + params[0]),
+        y * y * z,  # x + y < 0 < x - y
     ]
-    w = [0.7, -1.3, 2.0, 0.4]
+    w = [0.7, -1.3, 2.0, 0.4, 1.1, -0.6]
     want = sympy.hessian(sum(a * b for a, b in zip(w, terms, strict=True)), (x, y, z)).subs(at)
     got = evaluated(graph, hessian(f, inputs, w), at, params)
     np.testing.assert_allclose(got, np.array(want.evalf(17), dtype=float), rtol=1e-13, atol=1e-14)
@@ -85,7 +89,7 @@ def test_hessian_equals_sympy(case):
 
 def test_hessian_vector_pushforward_and_pullback_equal_the_matrices(case):
     graph, inputs, f, at, params = case
-    w, v = [0.7, -1.3, 2.0, 0.4], [0.2, -0.5, 0.9]
+    w, v = [0.7, -1.3, 2.0, 0.4, 1.1, -0.6], [0.2, -0.5, 0.9]
     J, H = (evaluated(graph, m, at, params) for m in (jacobian(f, inputs), hessian(f, inputs, w)))
     for nodes, want in (
         (pushforward(f, inputs, v), J @ v),

@@ -14,7 +14,7 @@ import servotwin as st
 from servotwin.errors import ServotwinError
 from servotwin.robot.model_export import export_model
 
-ROBOTS = ["gsis-scara", "manutec-r3-axis", "palletizer-4", "five-bar", "daiv-1-simplified"]
+ROBOTS = ["gsis-scara", "manutec-r3-axis", "palletizer-4", "five-bar", "daiv-1-simplified", "daiv-1"]
 
 
 def point(model: st.StateSpace) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:

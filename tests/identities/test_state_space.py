@@ -246,7 +246,8 @@ def test_hydraulic_axis_equals_the_plant_in_every_regime_of_its_valves(tmp_path,
     want = np.array([plant_rates(machine, model, *point) for point in zip(x, u, strict=True)])
     np.testing.assert_array_less(np.abs(got - want) / np.abs(want).max(axis=0), 1e-10)
     spool = x[:, [q.name.endswith("spool") for q in model.states]]
-    assert (np.abs(spool) > 1.0).any() and (np.abs(spool) < 1.0).any()
+    assert (np.abs(spool) > 1.0).any()
+    assert (np.abs(spool) < 1.0).any()
 
 
 @pytest.mark.parametrize("name", AXES)
@@ -257,7 +258,9 @@ def test_second_derivatives_of_a_hydraulic_axis_equal_complex_steps_of_the_first
     w = np.random.default_rng(10).uniform(-1, 1, model.order) / np.maximum(1.0, np.abs(model.rates(x, u)))
     complete = model.complete_model()
     graph, n = complete.derivation.graph, model.robot.n
-    slope = gradient(sum(v * r for v, r in zip(w, complete.rates, strict=True)), [*complete.q, *complete.rest, *complete.u])
+    slope = gradient(
+        sum(v * r for v, r in zip(w, complete.rates, strict=True)), [*complete.q, *complete.rest, *complete.u]
+    )
     names = [graph.inputs[graph.a[e.id]] for e in (*complete.q, *complete.rest, *complete.u)]
     at = dict(zip(names, (*x, *u), strict=True)) | {f"d{k}": 0.0 for k in range(len(model.disturbances))}
     params = [model.table[name] for name in graph.params]

@@ -54,7 +54,9 @@ def hydraulic_model(
 def valve_axes(study: ModelStudy) -> list[str]:
     """Motors of a study whose states are those of a hydraulic axis behind a stiff gear."""
     return [
-        s.name for s in study.model.shafts if s.equations.supply is not None and not s.elastic and sum(map(bool, s.ratios)) == 1
+        s.name
+        for s in study.model.shafts
+        if s.equations.supply is not None and not s.elastic and sum(map(bool, s.ratios)) == 1
     ]
 
 
@@ -71,7 +73,9 @@ def hydraulic_axis_of(study: ModelStudy, motor: str) -> LinearAxis:
     model, names = study.model, [quantity.name for quantity in study.model.states]
     if motor not in valve_axes(study):
         known = ", ".join(valve_axes(study)) or "this robot has none"
-        raise InputError(f"'{motor}'; expected a hydraulic axis that moves one joint by itself: {known}", field="motor")
+        raise InputError(
+            f"'{motor}'; expected a hydraulic axis that moves one joint by itself: {known}", field="motor"
+        )
     j = [shaft.name for shaft in model.shafts].index(motor)
     shaft = model.shafts[j]
     i = next(k for k, ratio in enumerate(shaft.ratios) if ratio)

@@ -68,8 +68,8 @@ class Functions(Protocol):
 class SupplyEquations:
     """States of what feeds several actuators: the line of a pump. Those that it feeds tell what they draw from it.
 
-    ``name``: of its one state among the numbers of the actuators. ``numbers(data)``: of its equations, empty if it has no
-    state. ``rates(x, drawn, p, f)``: from its states, what all actuators draw, and those numbers.
+    ``name``: of its one state among the numbers of the actuators. ``numbers(data)``: of its equations, empty if it has
+    no state. ``rates(x, drawn, p, f)``: from its states, what all actuators draw, and those numbers.
     ``start(data)``: where the search for an operating point begins.
     """
 
@@ -92,12 +92,12 @@ class StateEquations:
     .. math:: \dot\xi = a(\xi, \theta_m, \omega_m) + b(\xi, \theta_m, \omega_m)\,u, \qquad
               \tau_e = c(\xi, \theta_m, \omega_m) + e(\xi, \theta_m, \omega_m)\,u         (eq:actuator-state)
 
-    ``states`` and ``inputs``: name and unit of every one. ``numbers(data, bridge)``: what the equations need of the data
-    of the actuator (a ``DriveData``; of a hydraulic one its axis and supply) and of the resistance of its bridge [ohm],
-    SI, at the motor's side. ``rates(x, u, theta, w, p, f)``: the rates of the states and the effort [N m, N], from
-    states, inputs, angle and speed of its shaft and those numbers, by + - * / and ``Functions`` alone. ``idle``: states
-    that an operating point sets to zero, as many as there are inputs more than one. ``draws`` (arguments of ``rates``):
-    what it takes from a ``supply`` that several share. ``start(data, theta, w, effort)``: states and inputs from which
+    ``states`` and ``inputs``: name and unit of every one. ``numbers(data, bridge)``: what the equations need of the
+    data of the actuator (a ``DriveData``; of a hydraulic one its axis and supply) and of the resistance of its bridge
+    [ohm], SI, at the motor's side. ``rates(x, u, theta, w, p, f)``: the rates of the states and the effort [N m, N],
+    from states, inputs, angle and speed of its shaft and those numbers, by + - * / and ``Functions`` alone. ``idle``:
+    states that an operating point sets to zero, as many as there are inputs more than one. ``draws`` (arguments of
+    ``rates``): what it takes from a ``supply`` that several share. ``start(data, theta, w, effort)``: states and inputs from which
     the search for an operating point begins, None: zeros. ``notes(data)``: what the equations leave out.
     """
 

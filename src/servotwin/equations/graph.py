@@ -322,20 +322,8 @@ class Graph:
     def _differentiate(self, i: int, rate: Mapping[int, Expr]) -> Expr:
         op, x = self.op[i], self._exprs[self.a[i]]
         dx = rate[self.a[i]]
-        if op == Op.NEG:
-            return -dx
-        if op == Op.SIN:
-            return self.cos(x) * dx
-        if op == Op.COS:
-            return -(self.sin(x) * dx)
-        if op == Op.SQRT:
-            return dx / (2.0 * self._exprs[i])
-        if op == Op.EXP:
-            return self._exprs[i] * dx
-        if op == Op.LOG:
-            return dx / x
-        if op == Op.STEP:
-            return self.zero
+        if self.b[i] < 0:
+            return self.slope(i) * dx
         y, dy = self._exprs[self.b[i]], rate[self.b[i]]
         if op == Op.ADD:
             return dx + dy
@@ -345,27 +333,44 @@ class Graph:
             return dx * y + x * dy
         return (dx - self._exprs[i] * dy) / y
 
+    def slope(self, i: int) -> Expr:
+        """Derivative of a node of one argument with respect to it."""
+        x, value = self._exprs[self.a[i]], self._exprs[i]
+        slopes: dict[Op, Callable[[], Expr]] = {
+            Op.NEG: lambda: -self.one,
+            Op.SIN: lambda: self.cos(x),
+            Op.COS: lambda: -self.sin(x),
+            Op.SQRT: lambda: 0.5 / value,
+            Op.EXP: lambda: value,
+            Op.LOG: lambda: 1.0 / x,
+            Op.STEP: lambda: self.zero,
+        }
+        return slopes[Op(self.op[i])]()
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0.0 else (-math.inf if x == 0.0 else math.nan)
+
+
+def _quotient(x: float, y: float) -> float:
+    return x / y if y else math.copysign(math.inf, x)  # as machine code does
+
+
+_ON_FLOATS: dict[int, Callable[[float, float], float]] = {
+    Op.ADD: lambda x, y: x + y,
+    Op.SUB: lambda x, y: x - y,
+    Op.MUL: lambda x, y: x * y,
+    Op.DIV: _quotient,
+    Op.NEG: lambda x, _: -x,
+    Op.SIN: lambda x, _: math.sin(x),
+    Op.COS: lambda x, _: math.cos(x),
+    Op.SQRT: lambda x, _: math.sqrt(x),
+    Op.EXP: lambda x, _: math.exp(x),
+    Op.LOG: lambda x, _: _log(x),
+    Op.STEP: lambda x, _: 1.0 if x > 0.0 else 0.0,
+}
+
 
 def apply(op: int, x: float, y: float) -> float:
     """One operation on floats."""
-    if op == Op.ADD:
-        return x + y
-    if op == Op.SUB:
-        return x - y
-    if op == Op.MUL:
-        return x * y
-    if op == Op.DIV:
-        return x / y if y else math.copysign(math.inf, x)  # as machine code does
-    if op == Op.NEG:
-        return -x
-    if op == Op.SIN:
-        return math.sin(x)
-    if op == Op.COS:
-        return math.cos(x)
-    if op == Op.EXP:
-        return math.exp(x)
-    if op == Op.LOG:
-        return math.log(x) if x > 0.0 else (-math.inf if x == 0.0 else math.nan)
-    if op == Op.STEP:
-        return 1.0 if x > 0.0 else 0.0
-    return math.sqrt(x)
+    return _ON_FLOATS[op](x, y)

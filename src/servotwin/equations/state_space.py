@@ -67,6 +67,12 @@ class Shaft:
     damping: float = 0.0
     loss: float = 1.0  # g: motor torque per torque that the gear passes on (eq:gear-efficiency)
     data: Any = None  # what ``equations.start`` reads
+    unit: str = "rad"  # of its coordinate; m for a piston
+
+    @property
+    def effort_unit(self) -> str:
+        """N*m, or N of a piston."""
+        return "N*m" if self.unit == "rad" else "N"
 
     def table(self, j: int) -> dict[str, float]:
         """Its numbers for the table of a derivation."""

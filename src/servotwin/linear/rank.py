@@ -6,8 +6,8 @@ A mode :math:`\lambda` is controllable if and only if
 
 and observable if the same holds for :math:`A^T, C^T`. The least singular value of that matrix says how far from losing
 rank it is. Angles, currents and speeds differ by powers of ten, so the test is made in units in which A, B and C are
-balanced and A is of norm 1, and every column of B and row of C has length 1. The number of reachable states is found by the staircase
-algorithm (orthogonal steps, no powers of A).
+balanced and A is of norm 1, and every column of B and row of C has length 1. The number of reachable states is found by
+the staircase algorithm (orthogonal steps, no powers of A).
 """
 
 from __future__ import annotations

@@ -184,6 +184,7 @@ def _shaft(
         gear.damping,
         loss,
         data,
+        "rad" if data is None or not drive.actuator.valve or data[0].rotary else "m",
     )
     return shaft, curve, notes
 

@@ -97,7 +97,10 @@ class StateSpace:
         units = ["N*m" if unit == "rad" else "N" for unit in self.robot.joint_units]
         joints = zip(self.robot.joint_names, units, strict=True)
         return (
-            *(Quantity(f"{s.name}.shaft_torque", "N*m") for s in self.shafts),
+            *(
+                Quantity(f"{s.name}.{'shaft_torque' if s.unit == 'rad' else 'piston_force'}", s.effort_unit)
+                for s in self.shafts
+            ),
             *(Quantity(f"{name}.joint_effort", unit) for name, unit in joints),
         )
 
@@ -258,7 +261,9 @@ class StateSpace:
         viscous = np.array([curve.viscous for curve in self.frictions[len(self.shafts) :]])
         load = self.robot.rne(q, qd, np.zeros(n)) + viscous * qd
         speeds = (self.speeds @ x)[: len(self.shafts)]
-        efforts = np.linalg.lstsq(self.N.T, load, rcond=None)[0] - self.dry_friction(x, directions)[: len(speeds)]
+        efforts = (
+            np.linalg.lstsq(self.N.T, load, rcond=None)[0] - self.dry_friction(x, directions)[: len(speeds)]
+        )
         at_x, at_u = 2 * n + 2 * len(self._elastic), 0
         for shaft, theta, w, effort in zip(self.shafts, self.angles @ x, speeds, efforts, strict=True):
             own, given = len(shaft.equations.states), len(shaft.equations.inputs)
@@ -302,8 +307,8 @@ class StateSpace:
         if kinks.any():
             names = ", ".join(q.name for q, kink in zip(self.states, kinks, strict=True) if kink)
             raise UnsupportedError(
-                f"{self.robot.name}: no linear model at this state: the rate of {names} has no derivative there (a valve "
-                "without leakage at null, with no flow, is such a state); expected a state with flow, or null_leakage"
+                f"{self.robot.name}: no linear model at this state: the rate of {names} has no derivative there; "
+                "such is a valve without leakage at null, without flow; expected a state with flow, or null_leakage"
             )
         return found
 
@@ -311,7 +316,7 @@ class StateSpace:
         """Rows over the state of a choice of outputs at x, and their names."""
         n = self.robot.n
         if outputs == "encoders":
-            return self.angles, tuple(Quantity(f"{shaft.name}.encoder", "rad") for shaft in self.shafts)
+            return self.angles, tuple(Quantity(f"{shaft.name}.encoder", shaft.unit) for shaft in self.shafts)
         if outputs == "joints":
             return np.eye(self.order)[:n], self.states[:n]
         if outputs == "tool":

@@ -66,8 +66,12 @@ def lift(tmp_path, hydraulics=None, **changes):
 
 
 def test_state_without_flow_of_a_valve_without_leakage_has_no_linear_model(tmp_path):
-    robot = lift(tmp_path, motor={"valve": {"null_leakage": "0 L/min"}, "cylinder": {"leakage": "0 m^3/(s*Pa)"}})
-    with pytest.raises(UnsupportedError, match=r"no linear model at this state: the rate of A.pressure_a.*null"):
+    robot = lift(
+        tmp_path, motor={"valve": {"null_leakage": "0 L/min"}, "cylinder": {"leakage": "0 m^3/(s*Pa)"}}
+    )
+    with pytest.raises(
+        UnsupportedError, match=r"no linear model at this state: the rate of A.pressure_a.*null"
+    ):
         st.study_model(robot, [-0.07])
     moving = st.study_model(robot, [-0.07], [0.05])
     assert moving.controllable.complete
@@ -84,7 +88,8 @@ def test_load_beyond_the_supply_is_refused_with_the_axis(tmp_path):
 def test_operating_point_of_a_lift_stands_still_and_is_seen_and_reached_as_a_whole(tmp_path, motor, feed):
     study = st.study_model(lift(tmp_path, feed, motor=motor), [-0.07])
     assert study.still
-    assert study.controllable.complete and study.observable.complete
+    assert study.controllable.complete
+    assert study.observable.complete
     if feed:
         assert 70e5 < study.point.x[-1] < 74e5  # the relief valve takes what the pump gives
 

@@ -17,7 +17,7 @@ from servotwin.equations.differentiate import (
 )
 from servotwin.equations.graph import Graph
 from servotwin.equations.programs import accel
-from tests.complex_steps import complex_jacobian, complex_values
+from tests.complex_steps import complex_jacobian
 from tests.random_trees import random_mechanism
 
 

@@ -136,9 +136,7 @@ def _rates(
     return [speed, push, rise_a, rise_b], p["area_a"] * p_a - p["area_b"] * p_b  # eq:piston-force
 
 
-def _drawn(
-    x: Sequence[Any], u: Sequence[Any], theta: Any, w: Any, p: Mapping[str, Any], f: Functions
-) -> Any:
+def _drawn(x: Sequence[Any], u: Sequence[Any], theta: Any, w: Any, p: Mapping[str, Any], f: Functions) -> Any:
     q_pa, _, q_pb, _ = _port_flows(x, theta, p, f)
     return q_pa + q_pb
 
@@ -151,11 +149,15 @@ def _start(data: Hydraulic, theta: float, w: float, effort: float) -> tuple[list
 
 def _notes(data: Hydraulic) -> list[str]:
     axis, _ = data
-    told = [f"the current of its valve counts as it is given; beyond {1e3 * axis.rated_current:.4g} mA it saturates"]
+    told = [
+        f"the current of its valve counts as it is given; beyond {1e3 * axis.rated_current:.4g} mA it saturates"
+    ]
     if math.isfinite(axis.slew):
         told.append(f"the slew rate of its valve, {axis.slew:.4g} strokes per second, is left out")
     if axis.clearance == 0.0:
-        told.append("its valve does not leak at null: at rest its edges have no slope, and nothing centres the pressures")
+        told.append(
+            "its valve does not leak at null: at rest its edges have no slope, and nothing centres the pressures"
+        )
     return told
 
 

@@ -5,7 +5,8 @@ r"""Where a hydraulic axis stands still, or moves evenly: spool and pressures th
 
 Three equations for s, p_A and p_B. With p_A = (F + A_B p_B) / A_A the first inflow fixes s, since it grows with s, and
 the second one then falls with p_B: two nested searches that cannot miss. A valve without clearance, at a piston that
-does not leak, leaves the pressures open; then they are those that a trace of it would give, with the spool exactly in the middle.
+does not leak, leaves the pressures open; then they are those that a trace of it would give, with the spool exactly in
+the middle.
 """
 
 from __future__ import annotations

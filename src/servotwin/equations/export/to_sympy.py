@@ -103,4 +103,6 @@ def _convert(term: Term, known: Mapping[str, Any]) -> Any:
         return _convert(term.above, known) / _convert(term.below, known)
     assert isinstance(term, Call)
     argument = _convert(term.argument, known)
-    return sympy.Heaviside(argument, 0) if term.function == "step" else getattr(sympy, term.function)(argument)
+    return (
+        sympy.Heaviside(argument, 0) if term.function == "step" else getattr(sympy, term.function)(argument)
+    )

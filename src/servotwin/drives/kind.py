@@ -97,8 +97,8 @@ class StateEquations:
     [ohm], SI, at the motor's side. ``rates(x, u, theta, w, p, f)``: the rates of the states and the effort [N m, N],
     from states, inputs, angle and speed of its shaft and those numbers, by + - * / and ``Functions`` alone. ``idle``:
     states that an operating point sets to zero, as many as there are inputs more than one. ``draws`` (arguments of
-    ``rates``): what it takes from a ``supply`` that several share. ``start(data, theta, w, effort)``: states and inputs from which
-    the search for an operating point begins, None: zeros. ``notes(data)``: what the equations leave out.
+    ``rates``): what it takes from a ``supply`` that several share. ``start(data, theta, w, effort)``: states and inputs
+    from which the search for an operating point begins, None: zeros. ``notes(data)``: what the equations leave out.
     """
 
     states: tuple[tuple[str, str], ...]

@@ -35,15 +35,16 @@ def _period(plant: LinearSystem) -> float:
     return plant.period
 
 
-def lqr(A: Array, B: Array, Q: Array, R: Array) -> Array:
-    """K of u = -K x that minimises the sum of x^T Q x + u^T R u."""
+def lqr(A: Array, B: Array, Q: Array, R: Array, N: Array | None = None) -> Array:
+    """K of u = -K x that minimises the sum of x^T Q x + 2 x^T N u + u^T R u."""
     units = np.sqrt(np.diag(R))  # inputs of equal cost: the Riccati equation is then well scaled
+    scaled, costs = B / units, R / np.outer(units, units)
+    cross = np.zeros_like(B) if N is None else N / units
     try:
-        P = solve_discrete_are(A, B / units, Q, R / np.outer(units, units))
+        P = solve_discrete_are(A, scaled, Q, costs, s=cross)
     except (LinAlgError, ValueError) as error:
         raise UnsupportedError(f"no optimal feedback: {error}") from None
-    scaled = B / units
-    gain = np.linalg.solve(R / np.outer(units, units) + scaled.T @ P @ scaled, scaled.T @ P @ A)
+    gain = np.linalg.solve(costs + scaled.T @ P @ scaled, scaled.T @ P @ A + cross.T)
     return np.asarray(gain / units[:, None])
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from servotwin.linear.scaling import balanced
+from servotwin.linear.scaling import passing_units
 from servotwin.linear.system import Array, LinearSystem
 
 TOLERANCE = 1e-9  # of the balanced system's norm: far above rounding, far below any physical coupling
@@ -54,16 +54,8 @@ def observability(system: LinearSystem) -> Reach:
 
 
 def scaled(system: LinearSystem) -> tuple[Array, Array, Array, float]:
-    """A of norm 1, B and C in balanced units of states, with unit columns of B and rows of C; the norm of A before.
-
-    What only passes on (a spool that no pressure moves, a position that nothing feels) has no unit by itself: the
-    balance counts inputs and outputs as well, as if every output led back to every input.
-    """
-    n, m, p = system.order, system.B.shape[1], len(system.C)
-    loop = np.zeros((n + m + p, n + m + p))
-    loop[:n, :n], loop[:n, n : n + m], loop[n + m :, :n] = system.A, system.B, system.C
-    loop[n : n + m, n + m :] = 1.0
-    units = balanced(loop)[1][:n]
+    """A of norm 1, B and C in balanced units of states, with unit columns of B and rows of C; the norm of A before."""
+    units = passing_units(system.A, system.B, system.C)
     A = system.A * units / units[:, None]
     norm = float(np.linalg.norm(A, 2)) or 1.0
     B, C = system.B / units[:, None], system.C * units

@@ -23,7 +23,7 @@ from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.robot import Robot
 from servotwin.robot.state_space import StateSpace
 
-Motors = Literal["described", "ideal"]
+Motors = Literal["described", "ideal", "valves"]
 Power = Literal["lossless", "driving", "braking"]
 
 
@@ -38,7 +38,8 @@ def state_space(
     """The complete model x' = A(x) + B(x) u of a robot: arm, gears and motors (eq:complete-model).
 
     ``robot``: catalogue name, file, description, or a ``Robot``, which knows no windings: its inputs are the torques
-    at its joints. ``motors='ideal'`` leaves the windings out: inputs are the torques of the motors. ``gears``:
+    at its joints. ``motors='ideal'`` leaves the windings out: inputs are the torques of the motors; 'valves' does so
+    too, but keeps servovalves with their oil. ``gears``:
     which way power flows through gears with an efficiency below 1, for all of them or one word per motor; 'lossless'
     leaves their losses out.
 
@@ -47,8 +48,8 @@ def state_space(
     >>> model.order, [quantity.name for quantity in model.inputs]
     (12, ['A.voltage', 'B.voltage', 'Z.voltage', 'W.voltage'])
     """
-    if motors not in ("described", "ideal"):
-        raise InputError(f"'{motors}'; expected described or ideal", field="motors")
+    if motors not in ("described", "ideal", "valves"):
+        raise InputError(f"'{motors}'; expected described, ideal or valves", field="motors")
     if isinstance(robot, Robot):
         return _of_arm(robot)
     if isinstance(robot, RobotDescription):
@@ -150,7 +151,7 @@ def _shaft(
     if not any(drive.ratios):
         return _without_gear(robot, drive, j)
     equations, numbers, data = IDEAL, {}, None
-    if motors == "described":
+    if motors == "described" or (motors == "valves" and drive.actuator.valve):
         found = drive.actuator.equations
         if found is None:
             notes.append(f"{drive.name}: '{drive.kind}' has no state equations; its input is its torque")

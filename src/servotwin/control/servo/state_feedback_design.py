@@ -2,14 +2,17 @@ r"""State feedback for a robot as its controller knows it: from the complete mod
 
 The plant is the arm with its gears about the home pose, driven by the torques of its motors. These follow the commands
 of the axis controller with the lag of the current loop, :math:`\dot\tau = \omega_c (\tau^* - \tau)`, and a period later
-if the axis controller is that late. It is sampled exactly at the axis period (eq:hold). With inertia J_j at motor j,
-the others held, the weights
+if the axis controller is that late. It is sampled exactly at the axis period (eq:hold), and so are its costs and its
+noise (eq:sampled-cost). With inertia J_j at motor j, the others held, the weights
 
 .. math:: Q = C^T C, \quad Q_\sigma = T_i^{-2} I, \quad R_j = \frac{1}{J_j^2\,\omega_b^4}, \qquad
           W_j = J_j^2\,\omega_o^4, \quad V = I                                        (eq:feedback-weights)
 
 give a rigid axis the closed loop of bandwidth :math:`\omega_b` and an observer of :math:`\omega_o` in Butterworth's
-pattern, whatever its inertia.
+pattern, whatever its inertia. A servovalve has its current as input, spool and pressures as states that the observer
+estimates, and moves its piston at the speed i / F once these have settled:
+
+.. math:: R_j = \frac{1}{F_j^2\,\omega_b^2}, \qquad W_j = F_j^2\,\omega_o^2                 (eq:valve-weights)
 """
 
 from __future__ import annotations
@@ -22,17 +25,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import block_diag
+from scipy.sparse.csgraph import connected_components
 
 from servotwin.control.servo.axis_data import controller_of
 from servotwin.control.servo.ports import MAX_AXES
 from servotwin.control.servo.state_feedback import MOST_STATES, STATE_FEEDBACK
 from servotwin.description.controller_parts import Controller
-from servotwin.description.drive_data import drives_of
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError, UnsupportedError
 from servotwin.linear.feedback import closed_loop, kalman, lqr, place, with_integrators
-from servotwin.linear.sampling import delayed, sampled
+from servotwin.linear.sampling import delayed, sampled, sampled_cost, sampled_noise
+from servotwin.linear.scaling import passing_units
 from servotwin.linear.system import Array, LinearSystem, Quantity
 from servotwin.robot.complete_model import robot_of, state_space
 from servotwin.robot.robot import Robot
@@ -47,7 +51,10 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True)
 class StateFeedbackDesign:
-    """Matrices of eq:state-feedback in torques at the motors, the plant they were made for, and how they do."""
+    """Matrices of eq:state-feedback in torques at the motors, the plant they were made for, and how they do.
+
+    For an axis with a servovalve read valve current [A] for torque, and current per speed for f.
+    """
 
     names: tuple[str, ...]  # of the motors
     plant: LinearSystem  # sampled; what the law believes
@@ -62,6 +69,7 @@ class StateFeedbackDesign:
     observer_bandwidth: float
     method: str
     separate: bool
+    valves: tuple[bool, ...] = ()  # motors that are moved by a servovalve
 
     @cached_property
     def poles(self) -> Complex:
@@ -91,12 +99,14 @@ class StateFeedbackDesign:
         law["C"][:m, :s], law["L"][:s, :m] = self.plant.C, self.L
         law["K"][:m, :s], law["K_i"][:m, :m] = self.K, self.K_i
         law["M"][:m, :m], law["f"][:m] = self.M, self.f
+        law["amperes"][:m] = self.valves or (False,) * m
         return record
 
     def data(self) -> dict[str, Any]:
         """As plain data in SI units."""
         return {
             "motors": list(self.names),
+            "outputs": ["valve current [A]" if v else "torque [N m]" for v in self.valves],
             "method": self.method,
             "plant": "separate" if self.separate else "coupled",
             "bandwidth_rad_per_s": self.bandwidth,
@@ -133,28 +143,30 @@ def design_state_feedback(
         method, bandwidth=bandwidth, integral_time=integral_time, observer_bandwidth=observer_bandwidth
     )
     description = robot if isinstance(robot, RobotDescription) else read_description(robot)
-    _check_drives(description)
     control = controller_of(description)
     asked = control.state_feedback
     w_b = bandwidth or asked.bandwidth or float(np.sqrt(control.position_bandwidth * control.speed_bandwidth))
     T_i = integral_time or asked.integral_time or INTEGRAL / w_b
     w_o = observer_bandwidth or asked.observer_bandwidth or OBSERVER * w_b
     alone = asked.plant == "separate" if separate is None else separate
-    model = state_space(description, motors="ideal")
+    model = state_space(description, motors="valves")
     arm = robot_of(description)
     pose = arm.q_home if q is None else np.asarray(q, dtype=np.float64)
     J = motor_inertia(arm, pose, held=True)
-    coupled = _driven(_centred(model, pose), control)
-    plant = _driven(_separate(model, J), control) if alone else coupled
-    K, K_i = _gains(plant, J, w_b, T_i, method or asked.method)
-    M, f = _fed_forward(model, arm, pose, J, alone=alone)
+    valves = tuple(shaft.equations.start is not None for shaft in model.shafts)
+    about = _centred(model, pose)
+    coupled = Driven.of(about, control, valves)
+    driven = Driven.of(_separate(model, about, J), control, valves) if alone else coupled
+    plant, push = driven.sampled, _Push(J, _currents_per_speed(model, about, valves), np.array(valves))
+    K, K_i = _gains(driven, push, w_b, T_i, method or asked.method)
+    M, f = _fed_forward(model, arm, pose, push, alone=alone)
     return StateFeedbackDesign(
         tuple(shaft.name for shaft in model.shafts),
         plant,
-        coupled,
+        coupled.sampled,
         K,
         K_i,
-        _observer(plant, J, w_o),
+        _observer(driven, push, w_o),
         M,
         f,
         w_b,
@@ -162,6 +174,7 @@ def design_state_feedback(
         w_o,
         method or asked.method,
         alone,
+        valves,
     )
 
 
@@ -174,24 +187,71 @@ def _check_wishes(method: str | None, **wishes: float | None) -> None:
             raise InputError(f"{value:g} {unit}; expected more than zero", field=name)
 
 
-def _check_drives(description: RobotDescription) -> None:
-    """The law commands currents that are torques; that of a servovalve is a flow."""
-    valves = [drive.owner for drive in drives_of(description) if drive.actuator.valve]
-    if valves:
+@dataclass(frozen=True)
+class _Push:
+    """What moves the axes: inertia at every motor, current per speed of every valve."""
+
+    J: Array
+    F: Array  # [A s/m]
+    valves: NDArray[np.bool_]
+
+    def at(self, w: float) -> Array:
+        """Torque or valve current per deviation at a bandwidth (eq:feedback-weights, eq:valve-weights)."""
+        return np.where(self.valves, self.F * w, self.J * w**2)
+
+
+def _currents_per_speed(model: StateSpace, about: LinearSystem, valves: tuple[bool, ...]) -> Array:
+    """F of every valve [A s/m]: from its linear model, once spool and pressures have settled; 0 of others."""
+    out = np.zeros(len(valves))
+    for j in np.flatnonzero(valves):
+        moving = _axis_places(model, j)[1:]  # all but the position
+        settled = np.linalg.solve(about.A[np.ix_(moving, moving)], -about.B[moving, j])
+        ratio = next(ratio for ratio in model.shafts[j].ratios if ratio)
+        gain = ratio * settled[0]
+        if not abs(gain) > 0.0:
+            raise UnsupportedError(
+                f"state feedback: no current of the valve of {model.shafts[j].name} moves it at rest; expected a valve "
+                "with less overlap, or with null_leakage"
+            )
+        out[j] = 1.0 / gain
+    return out
+
+
+def _axis_places(model: StateSpace, j: int) -> list[int]:
+    """Places of position, speed and actuator states of a motor that moves one joint by itself through a stiff gear."""
+    shaft, n = model.shafts[j], model.robot.n
+    joints = [i for i, ratio in enumerate(shaft.ratios) if ratio]
+    if len(joints) != 1 or shaft.elastic:
         raise UnsupportedError(
-            f"state feedback does not go with the servovalve of axis {valves[0]}; expected electric motors"
+            f"state feedback of the servovalve of {shaft.name}; expected one that moves one joint through a stiff gear"
         )
+    names = [quantity.name for quantity in model.states]
+    own = [names.index(f"{shaft.name}.{name}") for name, _ in shaft.equations.states]
+    return [joints[0], n + joints[0], *own]
 
 
 def _centred(model: StateSpace, q: Array) -> LinearSystem:
     return model.linear(model.operating_point(q))
 
 
-def _separate(model: StateSpace, J: Array) -> LinearSystem:
-    """Every axis by itself at its motor, the others held: one mass, or two with the gear between them."""
+def _separate(model: StateSpace, about: LinearSystem, J: Array) -> LinearSystem:
+    """Every axis by itself at its motor, the others held: one mass, two with a gear between them, or valve and oil."""
     A, B, C, names = [], [], [], []
-    for shaft, inertia in zip(model.shafts, J, strict=True):
+    for j, (shaft, inertia) in enumerate(zip(model.shafts, J, strict=True)):
         f, J_m = shaft.viscous, shaft.rotor_inertia
+        if shaft.equations.start is not None:
+            places = _axis_places(model, j)
+            ratio = next(ratio for ratio in shaft.ratios if ratio)
+            unit = np.array([ratio, ratio, *np.ones(len(places) - 2)])
+            block = about.A[np.ix_(places, places)] * unit[:, None] / unit
+            areas = np.array([shaft.numbers["area_a"], -shaft.numbers["area_b"]])
+            block[1] = [0.0, -f / inertia, 0.0, 0.0, *(areas / inertia)]  # with the other joints held
+            A.append(block)
+            B.append(about.B[places, j : j + 1])
+            C.append(np.eye(1, len(places)))
+            words = [("position", shaft.unit), ("speed", f"{shaft.unit}/s"), *shaft.equations.states]
+            names += [Quantity(f"{shaft.name}.{word}", unit) for word, unit in words]
+            continue
         if not shaft.elastic:
             A.append(np.array([[0.0, 1.0], [0.0, -f / inertia]]))
             B.append(np.array([[0.0], [1.0 / inertia]]))
@@ -212,71 +272,141 @@ def _separate(model: StateSpace, J: Array) -> LinearSystem:
         )
         B.append(np.array([[0.0], [0.0], [0.0], [1.0 / J_m]]))
         C.append(np.array([[1.0, 0.0, 1.0, 0.0]]))
-        words = (("load_angle", "rad"), ("load_speed", "rad/s"), ("twist", "rad"), ("motor_speed", "rad/s"))
+        words = [("load_angle", "rad"), ("load_speed", "rad/s"), ("twist", "rad"), ("motor_speed", "rad/s")]
         names += [Quantity(f"{shaft.name}.{word}", unit) for word, unit in words]
-    outputs = tuple(Quantity(f"{shaft.name}.encoder", "rad") for shaft in model.shafts)
+    outputs = tuple(Quantity(f"{shaft.name}.encoder", shaft.unit) for shaft in model.shafts)
     m = len(model.shafts)
     return LinearSystem(
         block_diag(*A), block_diag(*B), block_diag(*C), np.zeros((m, m)), tuple(names), model.inputs, outputs
     )
 
 
-def _driven(arm: LinearSystem, control: Controller) -> LinearSystem:
-    """The arm behind its current loops, sampled at the axis period, a period late if the axis controller is."""
-    n, m, w_c = arm.order, len(arm.inputs), control.current_bandwidth
-    A = np.block([[arm.A, arm.B], [np.zeros((m, n)), -w_c * np.eye(m)]])
-    B = np.vstack([np.zeros((n, m)), w_c * np.eye(m)])
-    torques = tuple(Quantity(f"{q.name}_now", q.unit) for q in arm.inputs)
-    lagged = replace(
-        arm,
-        A=A,
-        B=B,
-        C=np.hstack([arm.C, np.zeros((m, m))]),
-        states=(*arm.states, *torques),
-        x0=np.zeros(0),
-        u0=np.zeros(0),
-    )
-    return delayed(sampled(lagged, control.axis_period), control.axis_delay)
+@dataclass(frozen=True)
+class Driven:
+    """The arm behind its current loops: as it is, and sampled at the axis period, late if the axis controller is."""
+
+    whole: LinearSystem
+    sampled: LinearSystem
+    delay: int
+
+    @classmethod
+    def of(cls, arm: LinearSystem, control: Controller, valves: tuple[bool, ...]) -> Driven:
+        """The currents of valves have no loop of their own."""
+        n, w_c = arm.order, control.current_bandwidth
+        driven = [j for j, valve in enumerate(valves) if not valve]
+        k = len(driven)
+        A = np.block([[arm.A, arm.B[:, driven]], [np.zeros((k, n)), -w_c * np.eye(k)]])
+        B = np.vstack([arm.B * np.array(valves), np.zeros((k, len(valves)))])
+        B[n + np.arange(k), driven] = w_c
+        torques = tuple(Quantity(f"{arm.inputs[j].name}_now", arm.inputs[j].unit) for j in driven)
+        lagged = replace(
+            arm,
+            A=A,
+            B=B,
+            C=np.hstack([arm.C, np.zeros((len(arm.C), k))]),
+            states=(*arm.states, *torques),
+            x0=np.zeros(0),
+            u0=np.zeros(0),
+        )
+        late = delayed(sampled(lagged, control.axis_period), control.axis_delay)
+        return cls(lagged, late, control.axis_delay)
+
+    def cost(self, Q: Array) -> tuple[Array, Array, Array]:
+        """Weights of the sampled state, of state times input and of the input, for x^T Q x in truth."""
+        T, n, m = self.sampled.period or 1.0, self.whole.order, self.whole.B.shape[1]
+        held = sampled_cost(self.whole, Q, T)
+        if not self.delay:
+            return held[:n, :n], held[:n, n:], held[n:, n:]
+        late = np.zeros((self.sampled.order, self.sampled.order))
+        late[: n + m, : n + m] = held  # the input that acts is a state
+        return late, np.zeros((self.sampled.order, m)), np.zeros((m, m))
+
+    def parts(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Sampled states and inputs of every part of the plant that is coupled with no other."""
+        n, m = self.whole.B.shape
+        tied = np.zeros((n + 2 * m, n + 2 * m), dtype=bool)
+        tied[:n, :n], tied[:n, n : n + m] = self.whole.A != 0.0, self.whole.B != 0.0
+        tied[n + m :, :n] = self.whole.C != 0.0
+        tied[n + np.arange(m), n + m + np.arange(m)] = True  # the output of a motor and its input
+        count, of = connected_components(tied, directed=False)
+        out = []
+        for k in range(count):
+            inputs = np.flatnonzero(of[n : n + m] == k)
+            waiting = [n + m * late + inputs for late in range(self.delay)]
+            out.append((np.concatenate([np.flatnonzero(of[:n] == k), *waiting]), inputs))
+        return [part for part in out if len(part[1])]
+
+    @property
+    def units(self) -> Array:
+        """Units of the sampled states in which they are of one size."""
+        n = self.whole.order
+        out = np.ones(self.sampled.order)
+        out[:n] = passing_units(self.whole.A, self.whole.B, self.whole.C)
+        return out
 
 
-def _gains(plant: LinearSystem, J: Array, w_b: float, T_i: float, method: str) -> tuple[Array, Array]:
+def _gains(driven: Driven, push: _Push, w_b: float, T_i: float, method: str) -> tuple[Array, Array]:
+    plant = driven.sampled
     A, B = with_integrators(plant)
     T, n, m = plant.period or 1.0, plant.order, len(plant.inputs)
+    units = np.concatenate([driven.units, np.ones(m)])
+    A, B = A * units / units[:, None], B / units[:, None]
     if method == "poles":
-        K = place(A, B, np.exp(T * _wanted(A, T, m, w_b)))
+        K = _placed(driven, A, B, push.valves, w_b)
     else:
-        Q = block_diag(plant.C.T @ plant.C, np.eye(m) / T_i**2)  # eq:feedback-weights
-        R = np.diag(1.0 / (J**2 * w_b**4))
-        K = lqr(A, B, T * Q, T * R)
+        Q, N, R = driven.cost(driven.whole.C.T @ driven.whole.C)  # eq:feedback-weights
+        weights = block_diag(Q, T * np.eye(m) / T_i**2) * np.outer(
+            units, units
+        )  # integrals are held as inputs are
+        cross = np.vstack([N, np.zeros((m, m))]) * units[:, None]
+        K = lqr(A, B, weights, R + np.diag(T / push.at(w_b) ** 2), cross)
+    K = K / units
     return K[:, :n], K[:, n:]
 
 
-def _wanted(A: Array, T: float, m: int, w_b: float) -> Complex:
-    """Poles to place [1/s]: three of each axis in Butterworth's pattern, the others at their frequency, damped."""
+def _placed(driven: Driven, A: Array, B: Array, valves: NDArray[np.bool_], w_b: float) -> Array:
+    """Placed poles, for every part of the plant that is coupled with no other by itself."""
+    T, K = driven.sampled.period or 1.0, np.zeros(B.T.shape)
+    for states, inputs in driven.parts():
+        own = np.concatenate([states, driven.sampled.order + inputs])  # with the integrals of its outputs
+        a, b = A[np.ix_(own, own)], B[np.ix_(own, inputs)]
+        K[np.ix_(inputs, own)] = place(a, b, np.exp(T * _wanted(a, T, valves[inputs], w_b)))
+    return K
+
+
+def _wanted(A: Array, T: float, valves: NDArray[np.bool_], w_b: float) -> Complex:
+    """Poles to place [1/s]: in Butterworth's pattern three of each axis, two of a valve's, the others damped."""
     values = np.linalg.eigvals(A).astype(np.complex128)
     with np.errstate(divide="ignore"):
         s = np.log(np.where(np.abs(values) < 1e-9, 1e-9, values)) / T
-    rest = s[np.argsort(np.abs(s))][3 * m :]
+    three, two = int((~valves).sum()), int(valves.sum())
+    rest = s[np.argsort(np.abs(s))][3 * three + 2 * two :]
     swinging = rest[np.abs(rest.imag) > 1e-6 * np.abs(rest)]
     low = np.abs(swinging.real) < DAMPED * np.abs(swinging)
     w = np.abs(swinging)
     damped = -DAMPED * w + 1j * np.sign(swinging.imag) * np.sqrt(1.0 - DAMPED**2) * w
     kept = rest[np.abs(rest.imag) <= 1e-6 * np.abs(rest)].real.astype(np.complex128)
     slow = w_b * np.array([-1.0, -0.5 + 0.75**0.5 * 1j, -0.5 - 0.75**0.5 * 1j])
-    return np.concatenate([np.tile(slow, m), np.where(low, damped, swinging), kept])
+    pair = w_b * np.array([-1.0 + 1.0j, -1.0 - 1.0j]) * 0.5**0.5
+    return np.concatenate([np.tile(slow, three), np.tile(pair, two), np.where(low, damped, swinging), kept])
 
 
-def _observer(plant: LinearSystem, J: Array, w_o: float) -> Array:
-    T = plant.period or 1.0
-    W = plant.B @ np.diag(J**2 * w_o**4 / T) @ plant.B.T  # eq:feedback-weights
+def _observer(driven: Driven, push: _Push, w_o: float) -> Array:
+    plant, n = driven.sampled, driven.whole.order
+    T, units = plant.period or 1.0, driven.units
+    W = np.zeros((plant.order, plant.order))
+    W[:n, :n] = sampled_noise(driven.whole, np.diag(push.at(w_o) ** 2), T)  # eq:feedback-weights
+    W = W / np.outer(units, units)
     W = W + 1e-12 * np.trace(W) / plant.order * np.eye(plant.order)
-    return kalman(plant.A, plant.C, W, np.eye(len(plant.outputs)) / T)
+    A, C = plant.A * units / units[:, None], plant.C * units
+    return np.asarray(units[:, None] * kalman(A, C, W, np.eye(len(plant.outputs)) / T))
 
 
-def _fed_forward(model: StateSpace, arm: Robot, q: Array, J: Array, *, alone: bool) -> tuple[Array, Array]:
-    """Inertia and viscous friction at the motors for the reference."""
-    f = np.array([shaft.viscous for shaft in model.shafts])
-    if alone:
-        return np.diag(J), f
-    inverse = np.linalg.inv(model.N)
-    return np.asarray(inverse.T @ arm.inertia(q, drives=True) @ inverse), f
+def _fed_forward(model: StateSpace, arm: Robot, q: Array, push: _Push, *, alone: bool) -> tuple[Array, Array]:
+    """Inertia and viscous friction at the motors for the reference; the current per speed of a valve."""
+    f = np.where(push.valves, push.F, [shaft.viscous for shaft in model.shafts])
+    M = np.diag(push.J)
+    if not alone:
+        inverse = np.linalg.inv(model.N)
+        M = inverse.T @ arm.inertia(q, drives=True) @ inverse
+    return np.where(push.valves[:, None], 0.0, M), f

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, solve_discrete_are
+from scipy.optimize import linear_sum_assignment
 
 from servotwin.errors import UnsupportedError
 from servotwin.linear.system import Array, LinearSystem
@@ -58,7 +59,8 @@ def place(A: Array, B: Array, poles: NDArray[np.complex128]) -> Array:
     except ValueError as error:
         raise UnsupportedError(f"these poles cannot be placed: {error}") from None
     got = np.linalg.eigvals(A - B / units @ found.gain_matrix)
-    worst = max(float(np.abs(got - pole).min()) for pole in np.asarray(poles))
+    apart = np.abs(got[:, None] - np.asarray(poles))
+    worst = float(apart[linear_sum_assignment(apart)].max())
     if worst > PLACED:
         raise UnsupportedError(
             f"placing the poles misses them by {worst:.2g}; expected a plant with fewer states, or the method lqr"

@@ -46,6 +46,7 @@ from servotwin.robot.state_space import StateSpace
 INTEGRAL = 3.0  # integral time, in 1/bandwidth
 OBSERVER = 4.0  # bandwidth of the observer over that of the loop
 DAMPED = 0.5  # damping ratio that placing gives to what swings less damped
+LARGEST_CONDITION = 1e13  # of a valve axis: beyond, some of its states never settle
 Complex = NDArray[np.complex128]
 
 
@@ -205,9 +206,12 @@ def _currents_per_speed(model: StateSpace, about: LinearSystem, valves: tuple[bo
     out = np.zeros(len(valves))
     for j in np.flatnonzero(valves):
         moving = _axis_places(model, j)[1:]  # all but the position
-        settled = np.linalg.solve(about.A[np.ix_(moving, moving)], -about.B[moving, j])
-        ratio = next(ratio for ratio in model.shafts[j].ratios if ratio)
-        gain = ratio * settled[0]
+        block = about.A[np.ix_(moving, moving)]
+        units = passing_units(block, about.B[moving, j : j + 1], np.eye(1, len(moving)))
+        scaled = block * units / units[:, None]
+        closed = np.linalg.cond(scaled) > LARGEST_CONDITION
+        settled = np.zeros(1) if closed else units * np.linalg.solve(scaled, -about.B[moving, j] / units)
+        gain = next(ratio for ratio in model.shafts[j].ratios if ratio) * settled[0]
         if not abs(gain) > 0.0:
             raise UnsupportedError(
                 f"state feedback: no current of the valve of {model.shafts[j].name} moves it at rest; expected a valve "
@@ -339,9 +343,15 @@ class Driven:
     @property
     def units(self) -> Array:
         """Units of the sampled states in which they are of one size."""
-        n = self.whole.order
-        out = np.ones(self.sampled.order)
-        out[:n] = passing_units(self.whole.A, self.whole.B, self.whole.C)
+        n, out = self.whole.order, np.ones(self.sampled.order)
+        for states, inputs in self.parts():
+            own = states[states < n]
+            A, B, C = (
+                self.whole.A[np.ix_(own, own)],
+                self.whole.B[np.ix_(own, inputs)],
+                self.whole.C[np.ix_(inputs, own)],
+            )
+            out[own] = passing_units(A, B, C)
         return out
 
 
@@ -349,7 +359,8 @@ def _gains(driven: Driven, push: _Push, w_b: float, T_i: float, method: str) -> 
     plant = driven.sampled
     A, B = with_integrators(plant)
     T, n, m = plant.period or 1.0, plant.order, len(plant.inputs)
-    units = np.concatenate([driven.units, np.ones(m)])
+    own = driven.units
+    units = np.concatenate([own, np.abs(plant.C * own).max(axis=1) / w_b])
     A, B = A * units / units[:, None], B / units[:, None]
     if method == "poles":
         K = _placed(driven, A, B, push.valves, w_b)
@@ -397,7 +408,8 @@ def _observer(driven: Driven, push: _Push, w_o: float) -> Array:
     W = np.zeros((plant.order, plant.order))
     W[:n, :n] = sampled_noise(driven.whole, np.diag(push.at(w_o) ** 2), T)  # eq:feedback-weights
     W = W / np.outer(units, units)
-    W = W + 1e-12 * np.trace(W) / plant.order * np.eye(plant.order)
+    for states, _ in driven.parts():
+        W[states, states] += 1e-12 * W[states, states].mean()
     A, C = plant.A * units / units[:, None], plant.C * units
     return np.asarray(units[:, None] * kalman(A, C, W, np.eye(len(plant.outputs)) / T))
 

@@ -86,6 +86,14 @@ class StateFeedbackDesign:
         """Whether the coupled arm is stable under the law, near the pose of the design."""
         return bool((self.poles.real < 0.0).all())
 
+    @property
+    def output_words(self) -> str:
+        """What its gains give: 'torque of every motor [N m]'."""
+        if not any(self.valves):
+            return "torque of every motor [N m]"
+        valve = "current of every valve [A]"
+        return valve if all(self.valves) else f"torque of every motor [N m], {valve}"
+
     def record(self) -> Any:
         """The law as the axis controller reads it."""
         s, m = self.plant.order, len(self.names)
@@ -341,6 +349,15 @@ class Driven:
         return [part for part in out if len(part[1])]
 
     @property
+    def coupling(self) -> Array:
+        """1 where an input and a sampled state, or an integral behind them, belong to one part of the plant, else 0."""
+        s, m = self.sampled.B.shape
+        out = np.zeros((m, s + m))
+        for states, inputs in self.parts():
+            out[np.ix_(inputs, np.concatenate([states, s + inputs]))] = 1.0
+        return out
+
+    @property
     def units(self) -> Array:
         """Units of the sampled states in which they are of one size."""
         n, out = self.whole.order, np.ones(self.sampled.order)
@@ -371,7 +388,7 @@ def _gains(driven: Driven, push: _Push, w_b: float, T_i: float, method: str) -> 
         )  # integrals are held as inputs are
         cross = np.vstack([N, np.zeros((m, m))]) * units[:, None]
         K = lqr(A, B, weights, R + np.diag(T / push.at(w_b) ** 2), cross)
-    K = K / units
+    K = K / units * driven.coupling
     return K[:, :n], K[:, n:]
 
 
@@ -411,7 +428,8 @@ def _observer(driven: Driven, push: _Push, w_o: float) -> Array:
     for states, _ in driven.parts():
         W[states, states] += 1e-12 * W[states, states].mean()
     A, C = plant.A * units / units[:, None], plant.C * units
-    return np.asarray(units[:, None] * kalman(A, C, W, np.eye(len(plant.outputs)) / T))
+    L = units[:, None] * kalman(A, C, W, np.eye(len(plant.outputs)) / T)
+    return np.asarray(L * driven.coupling[:, : plant.order].T)
 
 
 def _fed_forward(model: StateSpace, arm: Robot, q: Array, push: _Push, *, alone: bool) -> tuple[Array, Array]:

@@ -12,9 +12,11 @@ import servotwin as st
 from servotwin.description.load import read_description
 from servotwin.equations.differentiate import gradient
 from servotwin.errors import InputError
+from servotwin.robot.recursive_engine import RecursiveDynamics
 from servotwin.robot.regular import regular_poses
 from tests import hydraulic_axes as hydraulic
 from tests import small_drives as small
+from tests.closed_by_numpy import ClosedByNumpy
 from tests.complex_steps import complex_jacobian
 from tests.plant_rates import machine_of, plant_rates
 
@@ -250,14 +252,11 @@ def test_hydraulic_axis_equals_the_plant_in_every_regime_of_its_valves(tmp_path,
     assert (np.abs(spool) < 1.0).any()
 
 
-@pytest.mark.parametrize("name", AXES)
-def test_second_derivatives_of_a_hydraulic_axis_equal_complex_steps_of_the_first(tmp_path, name):
-    """Complex steps have no truncation and no cancellation: what is left is rounding."""
-    model = st.state_space(hydraulic_robot(tmp_path, name))
+def check_hessian(model):
     (x,), (u,) = random_points(model, 1, seed=9)
     w = np.random.default_rng(10).uniform(-1, 1, model.order) / np.maximum(1.0, np.abs(model.rates(x, u)))
     complete = model.complete_model()
-    graph, n = complete.derivation.graph, model.robot.n
+    graph = complete.derivation.graph
     slope = gradient(
         sum(v * r for v, r in zip(w, complete.rates, strict=True)), [*complete.q, *complete.rest, *complete.u]
     )
@@ -267,5 +266,41 @@ def test_second_derivatives_of_a_hydraulic_axis_equal_complex_steps_of_the_first
     want = complex_jacobian(graph, slope, names, at, params)
     got = model.hessian(x, u, w)
     size = np.sqrt(np.outer(np.abs(want).max(axis=0), np.abs(want).max(axis=0))) + 1e-300
-    assert n == 1
     np.testing.assert_array_less(np.abs(got - want) / size, 1e-10)
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_second_derivatives_of_a_hydraulic_axis_equal_complex_steps_of_the_first(tmp_path, name):
+    """Complex steps have no truncation and no cancellation: what is left is rounding."""
+    model = st.state_space(hydraulic_robot(tmp_path, name))
+    check_hessian(model)
+
+
+# --- closed chains in minimal coordinates ---------------------------------------------------------------
+@pytest.mark.parametrize("name", ["planar-fourbar", "delta", "palletizer-4-loops", "five-bar"])
+def test_derivatives_of_a_closed_chain_equal_brute_force_on_its_forward_dynamics(name):
+    """Differences of another implementation: loops closed by Newton's method in NumPy, T and its rate by solving."""
+    arm = st.load_robot(name)
+    peer = ClosedByNumpy(arm.mechanism, RecursiveDynamics(arm.mechanism.opened), arm._engine.closure.x_home)
+    model = st.state_space(arm)
+    (x,), (u,) = random_points(model, 1, seed=11)
+    n = arm.n
+
+    def accel(z):
+        return peer.accel(z[:n], z[n : 2 * n], z[2 * n :], drives=True)
+
+    z = np.concatenate([x, u])
+    f, A, B, _ = model.linearise(x, u)
+    np.testing.assert_allclose(f[n:], accel(z), rtol=1e-8, atol=1e-9 * np.abs(f).max())
+    got = np.hstack([A, B])[n:]
+    for k, step in enumerate(np.diag(np.full(len(z), 1e-3))):
+        slope = sum(
+            c * (accel(z + j * step) - accel(z - j * step))
+            for j, c in {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}.items()
+        )
+        np.testing.assert_allclose(slope / 1e-3, got[:, k], atol=1e-6 * (np.abs(got).max() + np.abs(f).max()))
+
+
+@pytest.mark.parametrize("name", ["gsis-scara", "manutec-r3-axis", "daiv-1", "double-pendulum"])
+def test_second_derivatives_of_a_robot_equal_complex_steps_of_the_first(name):
+    check_hessian(st.state_space(name))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from servotwin.description.drive_data import DriveData, drive_of, drives_of
+from servotwin.drives.hydraulic.model import SPOOL_SPEED
 from servotwin.simulation.plant.machine import Machine
 from servotwin.simulation.plant.switched_drives import close_brake, open_winding
 from servotwin.simulation.scenario.parts import Fault
@@ -45,6 +46,12 @@ def apply_fault(machine: Machine, fault: Fault, motors: Sequence[str]) -> None:
     if fault.kind == "power-off":
         cut_power(machine)
         return
+    if fault.kind == "supply-pressure":
+        machine.world["supply"]["pressure"] = value
+        return
+    if fault.kind == "pump-stops":
+        machine.world["supply"]["pump_flow"] = 0.0
+        return
     j = list(motors).index(fault.axis or "")
     if fault.kind == "encoder-stuck":
         stick_encoder(machine, j)
@@ -52,6 +59,10 @@ def apply_fault(machine: Machine, fault: Fault, motors: Sequence[str]) -> None:
         machine.sensors["lost"][j] += round(value)
     elif fault.kind == "current-sensor-offset":
         machine.sensors["current_offset"][j] = value
+    elif fault.kind == "spool-stuck":
+        stick_spool(machine, j)
+    elif fault.kind == "oil-leak":
+        machine.motors["hydraulic"]["leakage"][j] += value
     elif fault.kind == "winding-open":
         machine.drives.broken.add(j)
         open_winding(machine, j)
@@ -66,6 +77,12 @@ def stick_encoder(machine: Machine, j: int) -> None:
     if not sensor["stuck"]:
         sensor["count"] = math.floor(theta * sensor["counts_per_rad"] + 0.5) - sensor["lost"]
         sensor["stuck"] = 1
+
+
+def stick_spool(machine: Machine, j: int) -> None:
+    """Let the spool of a valve stand where it is, whatever its current is (eq:spool without a frequency)."""
+    machine.motors["hydraulic"]["natural_frequency"][j] = 0.0
+    machine.world["state"]["y"][0, int(machine.motors["current_at"][j]) + SPOOL_SPEED] = 0.0
 
 
 def cut_power(machine: Machine) -> None:

@@ -14,6 +14,7 @@ are exponentials themselves (van Loan 1978):
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -72,7 +73,8 @@ def _integral(F: Array, Q: Array, period: float) -> Array:
     """eq:sampled-cost; for a part of the period that no exponential overflows in, then doubled."""
     scaled, units = balanced(F)
     weights, n = units[:, None] * Q * units, len(F)
-    doublings = max(0, int(np.ceil(np.log2(max(1e-300, period * np.linalg.norm(scaled, 1))))))
+    rate = max(1e-300, period * float(np.linalg.norm(scaled, 1)))
+    doublings = max(0, math.ceil(math.log2(rate)))
     block = np.block([[-scaled.T, weights], [np.zeros((n, n)), scaled]])
     part = expm(block * (period / 2**doublings))
     step, total = part[n:, n:], part[n:, n:].T @ part[:n, n:]  # eq:sampled-cost

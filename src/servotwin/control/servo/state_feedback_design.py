@@ -212,7 +212,7 @@ class _Push:
 def _currents_per_speed(model: StateSpace, about: LinearSystem, valves: tuple[bool, ...]) -> Array:
     """F of every valve [A s/m]: from its linear model, once spool and pressures have settled; 0 of others."""
     out = np.zeros(len(valves))
-    for j in np.flatnonzero(valves):
+    for j in (k for k, valve in enumerate(valves) if valve):
         moving = _axis_places(model, j)[1:]  # all but the position
         block = about.A[np.ix_(moving, moving)]
         units = passing_units(block, about.B[moving, j : j + 1], np.eye(1, len(moving)))

@@ -26,6 +26,7 @@ LANGUAGES = {
     "model.tex": "latex",
     "model_equations.c": "c99",
     "model_equations.py": "python",
+    "model_equations.m": "matlab",
 }
 ROUNDING = 1e-13
 LEAST = 1e-20  # SI: below it nothing of a robot has a value
@@ -42,7 +43,7 @@ class ModelFiles(NamedTuple):
 
 
 def write_model(study: ModelStudy, folder: str | Path, *, overwrite: bool = False) -> ModelFiles:
-    """Write ``model.html``, ``.json``, ``.mat``, ``.m`` and the equations as text, LaTeX, C99 and Python."""
+    """Write ``model.html``, ``.json``, ``.mat``, ``.m`` and the equations as text, LaTeX, C99, Python and MATLAB."""
     with replaced_folder(folder, MODEL_FILES, overwrite=overwrite) as place:
         system = study.linear if study.sampled is None else study.sampled
         write_bytes(place / "model.mat", mat_bytes(system))
@@ -90,7 +91,7 @@ def model_page(study: ModelStudy) -> str:
     _matrices(page, study)
     return page.html(
         f"ServoTwin {__version__}. Matrices with all digits are in model.json, model.mat and model.m; the equations in "
-        "model.txt, model.tex, model_equations.c and model_equations.py."
+        "model.txt, model.tex, model_equations.c, model_equations.py and model_equations.m."
     )
 
 

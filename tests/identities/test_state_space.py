@@ -304,3 +304,22 @@ def test_derivatives_of_a_closed_chain_equal_brute_force_on_its_forward_dynamics
 @pytest.mark.parametrize("name", ["gsis-scara", "manutec-r3-axis", "daiv-1", "double-pendulum"])
 def test_second_derivatives_of_a_robot_equal_complex_steps_of_the_first(name):
     check_hessian(st.state_space(name))
+
+
+def test_two_hydraulic_axes_share_the_pressure_of_their_supply(tmp_path):
+    axes = {"A": hydraulic.LIFT, "B": {**hydraulic.LIFT, "axis": [1, 0, 0]}}
+    machine = small.robot({"hydraulics": hydraulic.PUMP, "power": None}, axes=axes)
+    path = tmp_path / "robot.yaml"
+    path.write_text(json.dumps(machine), encoding="utf-8")
+    description = read_description(path)
+    model, plant = st.state_space(description), machine_of(description)
+    assert [q.name for q in model.states].count("supply.pressure") == 1
+    x, u = random_points(model, 20, seed=12)
+    got = model.rates(x, u)
+    want = np.array([plant_rates(plant, model, *point) for point in zip(x, u, strict=True)])
+    np.testing.assert_array_less(np.abs(got - want) / np.abs(want).max(axis=0), 1e-10)
+    point = model.operating_point([-0.07, -0.03])
+    _, A, _, _ = model.linearise(*point)
+    pressures = [k for k, q in enumerate(model.states) if q.name.endswith("pressure_a")]
+    assert (A[-1, pressures] > 0.0).all()  # a higher pressure in either chamber draws less
+    assert (A[pressures, -1] > 0.0).all()

@@ -1,8 +1,9 @@
-"""The complete model x' = A(x) + B(x) u: the printed example of DAIV-1 beside the correct one; modes."""
+"""The complete model x' = A(x) + B(x) u: the printed example of DAIV-1 beside the correct one; valve axis; modes."""
 
 import numpy as np
 
 import servotwin as st
+from servotwin.design.hydraulic import hydraulic_axis_of
 from servotwin.equations.published import perez1987_study as paper
 
 # Positions and speeds of the paper's example; the rows of its hydraulic pressure are not physical in SI units.
@@ -18,16 +19,20 @@ ratios = paper.gain_ratios()
 print(f"\nratios in the printed B(x): {np.round(ratios.printed, 2)}")
 print(f"rotors counted twice:       {np.round(ratios.twice, 2)}   once: {np.round(ratios.once, 2)}")
 
+# Section 5: the third-order model of the valve axis, reduced from the derivatives of the complete model.
+axis = hydraulic_axis_of(st.study_model(daiv, [0.0, 0.0, -0.075]), "q3")
+A_3, b_3, _ = axis.third_order()
+print("\nposition, speed, load pressure; valve current:\n", np.column_stack([A_3, b_3]).round(9))
+print(f"mass and oil swing at {axis.natural_frequency:.0f} rad/s, damping {axis.damping:.3f}")
+
 # Section 6: torques that both models predict for the same motions. What remains when the slips are gone is physics.
 for motion in paper.motions():
-    rms = {item.model: item.rms for item in paper.torques(motion)}
-    true = rms["basic, corrected"]
-    print(f"\n{motion.name}: RMS torques {true.round(1)} N m")
-    for model, value in rms.items():
-        if model != "basic, corrected":
-            print(
-                f"  {model:28} {100 * (value[0] / true[0] - 1):+6.1f} % {100 * (value[1] / true[1] - 1):+6.1f} %"
-            )
+    found = paper.torques(motion)
+    true = next(item.rms for item in found if item.model == "basic, corrected")
+    print(f"\n{motion.name}: RMS torques {true.round(1)} N m; others against them")
+    for item in found:
+        more = 100 * (item.rms / true - 1)
+        print(f"  {item.model:25} {more[0]:+6.1f} % {more[1]:+6.1f} %  {item.reason}")
 
 # Poles, modes and ranks of an axis with an elastic gear, at rest at home.
 study = st.study_model("manutec-r3-axis")

@@ -53,7 +53,10 @@ def plant_rates(
     w = model.speeds[:m] @ x
     y[int(world["at_theta"]) : int(world["at_theta"]) + e] = theta[elastic]
     y[int(world["at_w"]) : int(world["at_w"]) + e] = w[elastic]
-    own = x[at + 2 * e :]
+    fed = int(world["at_supply"]) >= 0
+    own = x[at + 2 * e : len(x) - fed]
+    if fed:
+        y[int(world["at_supply"])] = x[-1]
     y[int(world["at_w"]) + e : int(world["at_w"]) + e + len(own)] = own
     u_bus = float(world["state"]["u_bus"]) or 1.0
     if world["at_bus"] >= 0:
@@ -68,7 +71,8 @@ def plant_rates(
     dq, dqd = dy[:n], dy[n_x : n_x + n]
     d_twist = dy[int(world["at_theta"]) :][:e] - (model.N @ x[n : 2 * n])[elastic]
     d_w = dy[int(world["at_w"]) :][:e]
-    return np.concatenate([dq, dqd, d_twist, d_w, dy[int(world["at_w"]) + e :][: len(own)]])
+    d_supply = dy[int(world["at_supply"]) :][:1] if fed else []
+    return np.concatenate([dq, dqd, d_twist, d_w, dy[int(world["at_w"]) + e :][: len(own)], d_supply])
 
 
 def _apply(motors: Any, u: np.ndarray, theta: np.ndarray, u_bus: float) -> None:
@@ -81,6 +85,8 @@ def _apply(motors: Any, u: np.ndarray, theta: np.ndarray, u_bus: float) -> None:
             turned = (u[at] + 1j * u[at + 1]) * np.exp(1j * motor["pole_pairs"] * angle)
             motor["s_a"], motor["s_b"] = turned.real / u_bus, turned.imag / u_bus
             at += 1
+        elif motor["valve"]:
+            motor["current_command"] = u[at]
         else:
             motor["torque_command"] = u[at]
         at += 1

@@ -103,6 +103,12 @@ def c_code(text: str) -> list[str]:
     return re.sub(r"/\*.*?\*/", " ", text, flags=re.S).split()
 
 
+def matlab_code(text: str) -> list[str]:
+    """The lines without their comments; none is a block comment."""
+    assert not re.search(r"^\s*[%#][{}]\s*$", text, re.MULTILINE)
+    return [re.sub(r"%.*", "", re.sub(r"'[^']*'", "''", line)).rstrip() for line in text.splitlines()]
+
+
 def mathematica_code(text: str) -> str:
     """The text outside of comments, which nest."""
     depth, out = 0, []
@@ -131,6 +137,7 @@ EXPORTS: list[tuple[str, Callable[[Robot], str], Callable[[str], Any]]] = [
     ("python", lambda r: st.derive(r).python(), python_code),
     ("python, numbered", lambda r: numbered(r, "python"), python_code),
     ("c99", lambda r: numbered(r, "c99"), c_code),
+    ("matlab", lambda r: numbered(r, "matlab"), matlab_code),
     ("mathematica", lambda r: st.derive(r).mathematica(), mathematica_code),
     ("mathematica, numbered", lambda r: numbered(r, "mathematica"), mathematica_code),
     ("latex", lambda r: st.derive(r).latex(), tex_code),

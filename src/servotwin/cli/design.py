@@ -125,11 +125,11 @@ def _print(found: StateFeedbackDesign, runs: Sequence[LawRun]) -> None:
         f"{found.bandwidth:.4g} rad/s, integral time {1e3 * found.integral_time:.4g} ms, observer "
         f"{found.observer_bandwidth:.4g} rad/s"
     )
-    print_heading("Gains: torque of every motor [N m] per deviation")
+    print_heading(f"Gains: {found.output_words} per deviation")
     rows = [(q.name, q.unit, *(f"{v:.4g}" for v in found.K[:, k])) for k, q in enumerate(found.plant.states)]
     rows += [
-        (f"integral of {name}", "rad*s", *(f"{v:.4g}" for v in found.K_i[:, k]))
-        for k, name in enumerate(found.names)
+        (f"integral of {q.name}", f"{q.unit}*s", *(f"{v:.4g}" for v in found.K_i[:, k]))
+        for k, q in enumerate(found.plant.outputs)
     ]
     print_table(("state", "unit", *found.names), rows, text_columns=2)
     state = "stable" if found.stable else "unstable"

@@ -135,6 +135,10 @@ def _values(model: StateSpace, text: str | None, option: str, names: Sequence[An
             _check_name(name, units, option)
             if not equals:
                 raise InputError(f"{quoted(item)} is not name=value", field=option)
+            if name in pairs:
+                raise InputError(
+                    f"{quoted(name)} is given twice; expected one value for each name", field=option
+                )
             pairs[name] = _quantity(option, value, name, units[name])
         return pairs
     if len(items) != len(names):
@@ -161,13 +165,25 @@ def _check_name(name: str, units: Mapping[str, str], place: str) -> None:
         )
 
 
+def _once(pairs: Sequence[tuple[str, Any]], file: str) -> dict[str, Any]:
+    """A JSON object in which no name stands twice."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InputError(f"{quoted(name)} is given twice; expected one value for each name", file=file)
+        found[name] = value
+    return found
+
+
 def read_state_file(path: Path, names: Sequence[Any]) -> dict[str, float]:
     """States and inputs of a JSON file: names to numbers in SI units, or to texts with units."""
     from servotwin.description.regular_file import STATE, read_bytes
 
     shown = one_line(str(path), 200)
     try:
-        found = json_module.loads(read_bytes(path, STATE))
+        found = json_module.loads(
+            read_bytes(path, STATE), object_pairs_hook=lambda pairs: _once(pairs, shown)
+        )
     except (ValueError, RecursionError) as error:
         raise InputError(f"is not JSON: {one_line(str(error), 120)}", file=shown) from None
     if not isinstance(found, dict):
@@ -214,7 +230,9 @@ def _print(study: ModelStudy) -> None:
         (
             quantity.name,
             quantity.unit,
-            *(_cell(v) for v in (study.point.x[i], study.affine.A[i], *study.affine.B[i])),
+            _cell(study.point.x[i]),
+            _cell(study.affine.A[i], study.sizes[i]),
+            *(_cell(v) for v in study.affine.B[i]),
         )
         for i, quantity in enumerate(linear.states)
     ]
@@ -239,5 +257,6 @@ def _print(study: ModelStudy) -> None:
         print_line(f"{what}: {reach.rank} of {reach.order} states, least margin {reach.margin:.2g}")
 
 
-def _cell(value: float | Array) -> str:
-    return "0" if abs(float(value)) < 1e-15 else f"{float(value):.5g}"
+def _cell(value: float | Array, size: float | Array = 0.0) -> str:
+    """A number; 0 for what rounding leaves of one beside terms of this size."""
+    return "0" if abs(float(value)) < 1e-15 + 1e-12 * float(size) else f"{float(value):.5g}"

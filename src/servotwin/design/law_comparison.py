@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.description.drive_data import drives_of
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.results.result import Result, joint_signal
@@ -95,9 +96,9 @@ def compare_laws(
     first = read_scenario(scenario, base)
     if first.law is not None:
         raise InputError("the scenario has a law of its own; expected one without", file=str(scenario))
-    out = []
+    out, left_out = [], _left_out(first)
     for name, fields in LAWS.items():
-        if first.description.loops and name in OF_MODEL:
+        if name in left_out:
             continue
         progress(name)
         own = {f"state_feedback.{k}": v for k, v in (feedback or {}).items()}
@@ -105,6 +106,14 @@ def compare_laws(
         changes = base | {f"set.controller.{field}": value for field, value in chosen.items()}
         out.append(_run(name, read_scenario(scenario, changes)))
     return out
+
+
+def _left_out(scenario: Scenario) -> tuple[str, ...]:
+    """Laws that do not go with a robot: those of its model for closed chains, computed torque for servovalves."""
+    if scenario.description.loops:
+        return OF_MODEL
+    valves = any(drive.actuator.valve for drive in drives_of(scenario.description))
+    return ("computed torque",) if valves else ()
 
 
 def _run(name: str, scenario: Scenario) -> LawRun:

@@ -48,11 +48,16 @@ class ModelStudy:
         return self.model.rates(self.point.x, self.point.u, self.directions)
 
     @cached_property
+    def sizes(self) -> Array:
+        """Sizes of the terms that add up to x', to tell a rate from what rounding leaves of one."""
+        A, B = np.abs(self.linear.A), np.abs(self.linear.B)
+        return np.asarray(A @ np.abs(self.point.x) + B @ np.abs(self.point.u) + np.abs(self.affine.A))
+
+    @cached_property
     def still(self) -> bool:
         """Whether nothing but the positions moves at the point."""
         n = self.model.robot.n
-        terms = np.abs(self.affine.A[n:]) + np.abs(self.affine.B[n:]) @ np.abs(self.point.u)
-        return bool((np.abs(self.rates[n:]) <= 1e-6 * terms + 1e-6).all())
+        return bool((np.abs(self.rates[n:]) <= 1e-7 * self.sizes[n:] + 1e-6).all())
 
     @cached_property
     def modes(self) -> list[Mode]:

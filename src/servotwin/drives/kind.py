@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -49,6 +49,43 @@ class Winding:
         return self.torque_constant if self.phases == 1 else PHASE * self.torque_constant
 
 
+class Functions(Protocol):
+    """What the equations of an actuator may call, on numbers or on symbols."""
+
+    def sqrt(self, x: Any, /) -> Any:
+        """Square root."""
+
+    def exp(self, x: Any, /) -> Any:
+        """Exponential."""
+
+    def log(self, x: Any, /) -> Any:
+        """Natural logarithm."""
+
+    def step(self, x: Any, /) -> Any:
+        """1 where x > 0, else 0."""
+
+
+@dataclass(frozen=True)
+class SupplyEquations:
+    """States of what feeds several actuators: the line of a pump. Those that it feeds tell what they draw from it.
+
+    ``name``: of its one state among the numbers of the actuators. ``numbers(data)``: of its equations, empty if it has
+    no state. ``rates(x, drawn, p, f)``: from its states, what all actuators draw, and those numbers.
+    ``start(data)``: where the search for an operating point begins.
+    """
+
+    name: str
+    states: tuple[tuple[str, str], ...]
+    numbers: Callable[[Any], Mapping[str, float]]
+    rates: Callable[[Sequence[Any], Any, Mapping[str, Any], Functions], Sequence[Any]]
+    start: Callable[[Any], Sequence[float]]
+
+
+Rates = Callable[
+    [Sequence[Any], Sequence[Any], Any, Any, Mapping[str, Any], Functions], tuple[Sequence[Any], Any]
+]
+
+
 @dataclass(frozen=True)
 class StateEquations:
     r"""What an actuator adds to the complete model of a robot, x' = A(x) + B(x) u, on numbers and on symbols alike.
@@ -56,21 +93,24 @@ class StateEquations:
     .. math:: \dot\xi = a(\xi, \theta_m, \omega_m) + b(\xi, \theta_m, \omega_m)\,u, \qquad
               \tau_e = c(\xi, \theta_m, \omega_m) + e(\xi, \theta_m, \omega_m)\,u         (eq:actuator-state)
 
-    ``states`` and ``inputs``: name and unit of every one. ``numbers(motor, bridge)``: what the equations need of a
-    ``DriveData`` and of the resistance of its bridge [ohm], SI, at the motor's side. ``rates(x, u, theta, w, p,
-    sqrt)``: the rates of the states and the effort [N m, N], from states, inputs, angle and speed of its shaft and
-    those numbers, by + - * / and ``sqrt`` alone. ``idle``: states that an operating point sets to zero, as many
-    as there are inputs more than one.
+    ``states`` and ``inputs``: name and unit of every one. ``numbers(data, bridge)``: what the equations need of the
+    data of the actuator (a ``DriveData``; of a hydraulic one its axis and supply) and of the resistance of its bridge
+    [ohm], SI, at the motor's side. ``rates(x, u, theta, w, p, f)``: the rates of the states and the effort [N m, N],
+    from states, inputs, angle and speed of its shaft and those numbers, by + - * / and ``Functions`` alone. ``idle``:
+    states that an operating point sets to zero, as many as there are inputs more than one. ``draws`` (arguments of
+    ``rates``): what it takes from a ``supply`` that several share. ``start(data, theta, w, effort)``: states and inputs
+    from which the search for an operating point begins, None: zeros. ``notes(data)``: what the equations leave out.
     """
 
     states: tuple[tuple[str, str], ...]
     inputs: tuple[tuple[str, str], ...]
     numbers: Callable[[Any, float], Mapping[str, float]]
-    rates: Callable[
-        [Sequence[Any], Sequence[Any], Any, Any, Mapping[str, Any], Callable[[Any], Any]],
-        tuple[Sequence[Any], Any],
-    ]
+    rates: Rates
     idle: tuple[int, ...] = ()
+    draws: Callable[[Sequence[Any], Sequence[Any], Any, Any, Mapping[str, Any], Functions], Any] | None = None
+    supply: SupplyEquations | None = None
+    start: Callable[[Any, float, float, float], tuple[Sequence[float], Sequence[float]]] | None = None
+    notes: Callable[[Any], Sequence[str]] = lambda data: ()
 
 
 @dataclass(frozen=True)

@@ -112,14 +112,8 @@ def _between(graph: Graph, roots: Iterable[int], leaves: dict[int, int]) -> list
 def _partials(graph: Graph, i: int) -> tuple[Expr, Expr | None]:
     """Derivatives of node i with respect to its one or two arguments (eq:chain-rule)."""
     op, x = graph.op[i], graph.expr(graph.a[i])
-    if op == Op.NEG:
-        return -graph.one, None
-    if op == Op.SIN:
-        return graph.cos(x), None
-    if op == Op.COS:
-        return -graph.sin(x), None
-    if op == Op.SQRT:
-        return 0.5 / graph.expr(i), None
+    if graph.b[i] < 0:
+        return graph.slope(i), None
     y = graph.expr(graph.b[i])
     if op == Op.ADD:
         return graph.one, graph.one
@@ -267,7 +261,7 @@ def _copy(graph: Graph, i: int, copies: Mapping[int, Expr]) -> Expr:
     if b is not None:
         make = {Op.ADD: graph.add, Op.SUB: graph.sub, Op.MUL: graph.mul, Op.DIV: graph.div}
         return make[Op(op)](a, b)
-    return {Op.NEG: graph.neg, Op.SIN: graph.sin, Op.COS: graph.cos, Op.SQRT: graph.sqrt}[Op(op)](a)
+    return graph.unary(op)(a)
 
 
 # --- one pass --------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ generated code receives its value instead of computing it at every call.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 
 
@@ -28,6 +28,9 @@ class Op(IntEnum):
     SIN = 8
     COS = 9
     SQRT = 10
+    EXP = 11
+    LOG = 12
+    STEP = 13  # 1 where the argument is above zero, else 0
 
 
 Number = float | int
@@ -209,6 +212,27 @@ class Graph:
         """Square root."""
         return self._node(Op.SQRT, x.id, -1)
 
+    def exp(self, x: Expr) -> Expr:
+        """Exponential."""
+        return self.one if x is self.zero else self._node(Op.EXP, x.id, -1)
+
+    def log(self, x: Expr) -> Expr:
+        """Natural logarithm."""
+        return self.zero if x is self.one else self._node(Op.LOG, x.id, -1)
+
+    def step(self, x: Expr) -> Expr:
+        """1 where x > 0, else 0: what switches between two laws; its derivative is zero."""
+        if self.op[x.id] == Op.CONST:
+            return self.one if self._value(x) > 0.0 else self.zero
+        return self._node(Op.STEP, x.id, -1)
+
+    def unary(self, op: int) -> Callable[[Expr], Expr]:
+        """The operation of one argument behind a code."""
+        return {
+            Op.NEG: self.neg, Op.SIN: self.sin, Op.COS: self.cos, Op.SQRT: self.sqrt, Op.EXP: self.exp,
+            Op.LOG: self.log, Op.STEP: self.step,
+        }[Op(op)]  # fmt: skip
+
     # --- internals --------------------------------------------------------------------------------
     def _value(self, x: Expr) -> float:
         return self.constants[self.a[x.id]]
@@ -298,14 +322,8 @@ class Graph:
     def _differentiate(self, i: int, rate: Mapping[int, Expr]) -> Expr:
         op, x = self.op[i], self._exprs[self.a[i]]
         dx = rate[self.a[i]]
-        if op == Op.NEG:
-            return -dx
-        if op == Op.SIN:
-            return self.cos(x) * dx
-        if op == Op.COS:
-            return -(self.sin(x) * dx)
-        if op == Op.SQRT:
-            return dx / (2.0 * self._exprs[i])
+        if self.b[i] < 0:
+            return self.slope(i) * dx
         y, dy = self._exprs[self.b[i]], rate[self.b[i]]
         if op == Op.ADD:
             return dx + dy
@@ -315,21 +333,44 @@ class Graph:
             return dx * y + x * dy
         return (dx - self._exprs[i] * dy) / y
 
+    def slope(self, i: int) -> Expr:
+        """Derivative of a node of one argument with respect to it."""
+        x, value = self._exprs[self.a[i]], self._exprs[i]
+        slopes: dict[Op, Callable[[], Expr]] = {
+            Op.NEG: lambda: -self.one,
+            Op.SIN: lambda: self.cos(x),
+            Op.COS: lambda: -self.sin(x),
+            Op.SQRT: lambda: 0.5 / value,
+            Op.EXP: lambda: value,
+            Op.LOG: lambda: 1.0 / x,
+            Op.STEP: lambda: self.zero,
+        }
+        return slopes[Op(self.op[i])]()
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0.0 else (-math.inf if x == 0.0 else math.nan)
+
+
+def _quotient(x: float, y: float) -> float:
+    return x / y if y else math.copysign(math.inf, x)  # as machine code does
+
+
+_ON_FLOATS: dict[int, Callable[[float, float], float]] = {
+    Op.ADD: lambda x, y: x + y,
+    Op.SUB: lambda x, y: x - y,
+    Op.MUL: lambda x, y: x * y,
+    Op.DIV: _quotient,
+    Op.NEG: lambda x, _: -x,
+    Op.SIN: lambda x, _: math.sin(x),
+    Op.COS: lambda x, _: math.cos(x),
+    Op.SQRT: lambda x, _: math.sqrt(x),
+    Op.EXP: lambda x, _: math.exp(x),
+    Op.LOG: lambda x, _: _log(x),
+    Op.STEP: lambda x, _: 1.0 if x > 0.0 else 0.0,
+}
+
 
 def apply(op: int, x: float, y: float) -> float:
     """One operation on floats."""
-    if op == Op.ADD:
-        return x + y
-    if op == Op.SUB:
-        return x - y
-    if op == Op.MUL:
-        return x * y
-    if op == Op.DIV:
-        return x / y if y else math.copysign(math.inf, x)  # as machine code does
-    if op == Op.NEG:
-        return -x
-    if op == Op.SIN:
-        return math.sin(x)
-    if op == Op.COS:
-        return math.cos(x)
-    return math.sqrt(x)
+    return _ON_FLOATS[op](x, y)

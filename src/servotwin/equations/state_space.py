@@ -28,15 +28,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from servotwin.drives.kind import StateEquations
+from servotwin.drives.kind import StateEquations, SupplyEquations
 from servotwin.dynamics.crba import mass_matrix
 from servotwin.dynamics.forward import factor, is_zero, solve
 from servotwin.dynamics.vector import Scalar
 from servotwin.equations.closed_chain import Closed
 from servotwin.equations.derivation import Derivation
 from servotwin.equations.differentiate import jacobian, pullback, pushforward, sparsity, substitute
-from servotwin.equations.graph import Expr
+from servotwin.equations.graph import Expr, Graph
 from servotwin.equations.programs import (
     Matrix,
     Program,
@@ -65,6 +66,13 @@ class Shaft:
     stiffness: float = 0.0
     damping: float = 0.0
     loss: float = 1.0  # g: motor torque per torque that the gear passes on (eq:gear-efficiency)
+    data: Any = None  # what ``equations.start`` reads
+    unit: str = "rad"  # of its coordinate; m for a piston
+
+    @property
+    def effort_unit(self) -> str:
+        """N*m, or N of a piston."""
+        return "N*m" if self.unit == "rad" else "N"
 
     def table(self, j: int) -> dict[str, float]:
         """Its numbers for the table of a derivation."""
@@ -75,20 +83,60 @@ class Shaft:
         return out | {f"D{j}_{name}": value for name, value in self.numbers.items()}
 
 
-def form_of(shafts: Sequence[Shaft]) -> str:
-    """What of the shafts decides the graph beside the pattern of the numbers."""
+@dataclass(frozen=True)
+class SharedSupply:
+    """What feeds several actuators and has states of its own."""
+
+    equations: SupplyEquations
+    numbers: Mapping[str, float]
+    data: Any = None  # what ``equations.start`` reads
+
+    def table(self) -> dict[str, float]:
+        """Its numbers for the table of a derivation."""
+        return {f"supply_{name}": value for name, value in self.numbers.items()}
+
+
+class SymbolFunctions:
+    """The functions of ``drives.kind.Functions`` on nodes of a graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def sqrt(self, x: Scalar) -> Expr:
+        """Square root."""
+        return self._graph.sqrt(self._graph.lift(x))
+
+    def exp(self, x: Scalar) -> Expr:
+        """Exponential."""
+        return self._graph.exp(self._graph.lift(x))
+
+    def log(self, x: Scalar) -> Expr:
+        """Natural logarithm."""
+        return self._graph.log(self._graph.lift(x))
+
+    def step(self, x: Scalar) -> Expr:
+        """1 where x > 0, else 0."""
+        return self._graph.step(self._graph.lift(x))
+
+
+def form_of(shafts: Sequence[Shaft], supply: SharedSupply | None = None) -> str:
+    """What of shafts and supply decides the graph beside the pattern of the numbers."""
     words = []
     for shaft in shafts:
         functions = shaft.equations.rates
         words.append(f"{functions.__module__}.{functions.__qualname__}{'~' if shaft.elastic else ''}")
+    if supply is not None:
+        words.append(f"{supply.equations.rates.__module__}+")
     return ",".join(words)
 
 
 class CompleteModel:
     """Inputs, rates and derivatives of the complete model as nodes of one graph."""
 
-    def __init__(self, derivation: Derivation, shafts: Sequence[Shaft]) -> None:
-        self.derivation, self.shafts = derivation, shafts
+    def __init__(
+        self, derivation: Derivation, shafts: Sequence[Shaft], supply: SharedSupply | None = None
+    ) -> None:
+        self.derivation, self.shafts, self.supply = derivation, shafts, supply
         graph = derivation.graph
         self.closed = Closed.of(derivation) if derivation.numbers.cut is not None else None
         if self.closed is not None:
@@ -102,7 +150,8 @@ class CompleteModel:
         self.qd = derivation.inputs("qd", self.n)
         self.twist = derivation.inputs("twist", elastic)
         self.w = derivation.inputs("w", elastic)
-        self.xi = derivation.inputs("xi", sum(len(s.equations.states) for s in shafts))
+        shared = 0 if supply is None else len(supply.equations.states)
+        self.xi = derivation.inputs("xi", sum(len(s.equations.states) for s in shafts) + shared)
         self.u = derivation.inputs("u", sum(len(s.equations.inputs) for s in shafts))
         self.d = derivation.inputs("d", len(shafts) + self.n)
         self._zero = graph.zero
@@ -151,6 +200,8 @@ class CompleteModel:
         speeds: list[Scalar] = []
         states: list[Scalar] = []
         at_x = at_u = 0
+        drawn: Scalar = 0.0
+        functions = SymbolFunctions(graph)
         for j, shaft in enumerate(self.shafts):
             N = [number(f"N{j}_{i}") for i in n]
             theta = _sum(N[i] * self.q[i] for i in n)
@@ -159,11 +210,13 @@ class CompleteModel:
             if shaft.elastic:
                 theta, w = theta + self.twist[e], self.w[e]
             own, given = len(shaft.equations.states), len(shaft.equations.inputs)
-            p = {name: number(f"D{j}_{name}") for name in shaft.numbers}
-            rates, effort = shaft.equations.rates(
-                self.xi[at_x : at_x + own], self.u[at_u : at_u + given], graph.lift(theta), graph.lift(w), p,
-                lambda value: graph.sqrt(graph.lift(value)),
+            p = {name: number(f"D{j}_{name}") for name in shaft.numbers} | self._shared
+            arguments = (
+                self.xi[at_x : at_x + own], self.u[at_u : at_u + given], graph.lift(theta), graph.lift(w), p, functions,
             )  # fmt: skip
+            rates, effort = shaft.equations.rates(*arguments)
+            if self.supply is not None and shaft.equations.draws is not None:
+                drawn = drawn + shaft.equations.draws(*arguments)
             states += rates
             at_x, at_u = at_x + own, at_u + given
             passed = net = effort - number(f"f{j}_") * w + self.d[j]
@@ -175,7 +228,15 @@ class CompleteModel:
             for i in n:
                 if not is_zero(N[i]):
                     Q[i] = Q[i] + N[i] * (number(f"ig{j}_") * passed)
+        if self.supply is not None:
+            p = {name: number(f"supply_{name}") for name in self.supply.numbers}
+            states += self.supply.equations.rates(self.xi[at_x:], drawn, p, functions)
         return Q, twists, speeds, states
+
+    @property
+    def _shared(self) -> dict[str, Scalar]:
+        """The state of the supply under the name that actuators know it by."""
+        return {} if self.supply is None else {self.supply.equations.name: self.xi[-1]}
 
     @cached_property
     def qdd(self) -> list[Expr]:

@@ -18,7 +18,15 @@ from servotwin.equations.programs import Program
 from servotwin.kernels.sincos import emit_sincos, splat
 
 FLAGS = "nsz arcp contract"
+CALLS = {Op.EXP: "exp", Op.LOG: "log"}
 BINARY = {Op.ADD: "fadd", Op.SUB: "fsub", Op.MUL: "fmul", Op.DIV: "fdiv"}
+
+
+def declarations(width: int = 1) -> list[str]:
+    """The functions of LLVM that bodies of a width call."""
+    real, suffix = ("double", "f64") if width == 1 else (f"<{width} x double>", f"v{width}f64")
+    lines = [f"declare {real} @llvm.{f}.{suffix}({real})" for f in ("sqrt", "fabs", "exp", "log")]
+    return [*lines, f"declare {real} @llvm.fma.{suffix}({real}, {real}, {real})"]
 
 
 @dataclass(frozen=True)
@@ -134,13 +142,23 @@ class Body:
             elif op == Op.NEG:
                 self.names[node] = self.line(f"fneg {FLAGS} {self.real} {x}")
             elif op == Op.SQRT:
-                suffix = "f64" if self.width == 1 else f"v{self.width}f64"
-                self.names[node] = self.line(f"call {self.real} @llvm.sqrt.{suffix}({self.real} {x})")
+                self.names[node] = self.call("sqrt", x)
+            elif op in CALLS:
+                self.names[node] = self.call(CALLS[Op(op)], x)
+            elif op == Op.STEP:
+                above = self.line(f"fcmp ogt {self.real} {x}, {splat(0.0, self.width)}")
+                bits = "i1" if self.width == 1 else f"<{self.width} x i1>"
+                self.names[node] = self.line(f"uitofp {bits} {above} to {self.real}")
             else:
                 angle = graph.a[node]
                 if angle not in pairs:
                     pairs[angle] = emit_sincos(x, self.width, self.fresh, self.lines)
                 self.names[node] = pairs[angle][0 if op == Op.SIN else 1]
+
+    def call(self, function: str, x: str) -> str:
+        """A function of LLVM's own."""
+        suffix = "f64" if self.width == 1 else f"v{self.width}f64"
+        return self.line(f"call {self.real} @llvm.{function}.{suffix}({self.real} {x})")
 
     def store_outputs(self, rows: Sequence[Sequence[str]], shapes: Sequence[tuple[int, ...]]) -> None:
         """Write the results; ``rows`` as for the inputs."""
@@ -230,8 +248,7 @@ def emit_entry(program: Program, plan: Plan, name: str) -> str:
         [[f"%out{k}p"] for k in range(len(program.outputs))], [block.shape for block in program.outputs]
     )
     lines += [*body.lines, "  ret void", "}"]
-    lines += [f"declare double @llvm.{f}.f64(double)" for f in ("sqrt", "fabs")]
-    lines.append("declare double @llvm.fma.f64(double, double, double)")
+    lines += declarations()
     return "\n".join(lines) + "\n"
 
 
@@ -250,8 +267,5 @@ def emit_loop(program: Program, plan: Plan, name: str, width: int) -> str:
     lines += ["done:", "  ret void", "}"]
     declare = ["declare i64 @llvm.smin.i64(i64, i64)"]
     for w in sorted({1, width}):
-        real, suffix = ("double", "f64") if w == 1 else (f"<{w} x double>", f"v{w}f64")
-        declare.append(f"declare {real} @llvm.fma.{suffix}({real}, {real}, {real})")
-        declare.append(f"declare {real} @llvm.sqrt.{suffix}({real})")
-        declare.append(f"declare {real} @llvm.fabs.{suffix}({real})")
+        declare += declarations(w)
     return "\n".join(lines + declare) + "\n"

@@ -8,7 +8,7 @@ computed side by side in vectors as long as the arm has joints.
 from __future__ import annotations
 
 from servotwin.equations.programs import Program
-from servotwin.kernels.emit import FLAGS, Body, Plan
+from servotwin.kernels.emit import FLAGS, Body, Plan, declarations
 from servotwin.kernels.sincos import literal
 
 # blocks of n numbers behind the step length; the first seven are written again, after the step
@@ -120,8 +120,7 @@ def emit_step(program: Program, plan: Plan, name: str) -> str:
         "  ret void",
         "}",
     ]
-    lines += [f"declare double @llvm.{f}.f64(double)" for f in ("sqrt", "fabs")]
-    lines.append("declare double @llvm.fma.f64(double, double, double)")
+    lines += declarations()
     return "\n".join(lines) + "\n"
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, solve_discrete_are
+from scipy.optimize import linear_sum_assignment
 
 from servotwin.errors import UnsupportedError
 from servotwin.linear.system import Array, LinearSystem
@@ -35,15 +36,16 @@ def _period(plant: LinearSystem) -> float:
     return plant.period
 
 
-def lqr(A: Array, B: Array, Q: Array, R: Array) -> Array:
-    """K of u = -K x that minimises the sum of x^T Q x + u^T R u."""
+def lqr(A: Array, B: Array, Q: Array, R: Array, N: Array | None = None) -> Array:
+    """K of u = -K x that minimises the sum of x^T Q x + 2 x^T N u + u^T R u."""
     units = np.sqrt(np.diag(R))  # inputs of equal cost: the Riccati equation is then well scaled
+    scaled, costs = B / units, R / np.outer(units, units)
+    cross = np.zeros_like(B) if N is None else N / units
     try:
-        P = solve_discrete_are(A, B / units, Q, R / np.outer(units, units))
+        P = solve_discrete_are(A, scaled, Q, costs, s=cross)
     except (LinAlgError, ValueError) as error:
         raise UnsupportedError(f"no optimal feedback: {error}") from None
-    scaled = B / units
-    gain = np.linalg.solve(R / np.outer(units, units) + scaled.T @ P @ scaled, scaled.T @ P @ A)
+    gain = np.linalg.solve(costs + scaled.T @ P @ scaled, scaled.T @ P @ A + cross.T)
     return np.asarray(gain / units[:, None])
 
 
@@ -57,7 +59,8 @@ def place(A: Array, B: Array, poles: NDArray[np.complex128]) -> Array:
     except ValueError as error:
         raise UnsupportedError(f"these poles cannot be placed: {error}") from None
     got = np.linalg.eigvals(A - B / units @ found.gain_matrix)
-    worst = max(float(np.abs(got - pole).min()) for pole in np.asarray(poles))
+    apart = np.abs(got[:, None] - np.asarray(poles))
+    worst = float(apart[linear_sum_assignment(apart)].max())
     if worst > PLACED:
         raise UnsupportedError(
             f"placing the poles misses them by {worst:.2g}; expected a plant with fewer states, or the method lqr"

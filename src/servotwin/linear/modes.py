@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eig
+from scipy.linalg import eig, null_space, qr
 
 from servotwin.linear.scaling import balanced
 from servotwin.linear.system import Array, LinearSystem
@@ -57,8 +57,11 @@ def modes(system: LinearSystem) -> list[Mode]:
         return []
     # in balanced units states of many sizes (A, rad, rad/s) are comparable, and eigenvalues are most accurate
     A, units = balanced(system.A)
-    values, left, right = eig(A, left=True, right=True)
+    values, left, right = (np.asarray(part, np.complex128) for part in eig(A, left=True, right=True))
     fastest = float(np.abs(values).max()) or 1.0
+    still = np.abs(values) <= STILL * fastest
+    if still.sum() > 1:
+        right[:, still], left[:, still] = _integrators(A, right[:, still], left[:, still])
     out = []
     for k in np.lexsort((-values.imag, np.round(np.abs(values), 9))):
         if values[k].imag < 0.0 and np.abs(values[k]) > STILL * fastest:
@@ -71,3 +74,13 @@ def modes(system: LinearSystem) -> list[Mode]:
         pole = complex(values[k]) if np.abs(values[k]) > STILL * fastest else 0j
         out.append(Mode(pole, np.asarray(units * v), np.asarray(share, dtype=np.float64)))
     return out
+
+
+def _integrators(A: Array, right: Complex, left: Complex) -> tuple[Complex, Complex]:
+    """Eigenvectors of several poles at zero, each with a state of its own; as they are if the poles feed each other."""
+    V, W = null_space(A), null_space(A.T)
+    if V.shape != right.shape or W.shape != left.shape:
+        return right, left
+    chosen = qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
+    V = np.linalg.solve(V[np.sort(chosen)].T, V.T).T
+    return V.astype(np.complex128), np.linalg.solve((V.T @ W).T, W.T).T.astype(np.complex128)

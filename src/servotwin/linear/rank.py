@@ -5,9 +5,9 @@ A mode :math:`\lambda` is controllable if and only if
 .. math:: \operatorname{rank}\,[\,A - \lambda I \;\; B\,] = n                           (eq:pbh)
 
 and observable if the same holds for :math:`A^T, C^T`. The least singular value of that matrix says how far from losing
-rank it is. Angles, currents and speeds differ by powers of ten, so the test is made in units in which A is balanced and
-of norm 1, and every column of B and row of C has length 1. The number of reachable states is found by the staircase
-algorithm (orthogonal steps, no powers of A).
+rank it is. Angles, currents and speeds differ by powers of ten, so the test is made in units in which A, B and C are
+balanced and A is of norm 1, and every column of B and row of C has length 1. The number of reachable states is found by
+the staircase algorithm (orthogonal steps, no powers of A).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from servotwin.linear.scaling import balanced
+from servotwin.linear.scaling import passing_units
 from servotwin.linear.system import Array, LinearSystem
 
 TOLERANCE = 1e-9  # of the balanced system's norm: far above rounding, far below any physical coupling
@@ -55,7 +55,8 @@ def observability(system: LinearSystem) -> Reach:
 
 def scaled(system: LinearSystem) -> tuple[Array, Array, Array, float]:
     """A of norm 1, B and C in balanced units of states, with unit columns of B and rows of C; the norm of A before."""
-    A, units = balanced(system.A)
+    units = passing_units(system.A, system.B, system.C)
+    A = system.A * units / units[:, None]
     norm = float(np.linalg.norm(A, 2)) or 1.0
     B, C = system.B / units[:, None], system.C * units
     B = B / _or_one(np.linalg.norm(B, axis=0))

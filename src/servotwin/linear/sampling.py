@@ -3,10 +3,18 @@ r"""Sampled systems: what a computer sees of a plant whose input it holds for a 
 .. math:: \begin{bmatrix} \Phi & \Gamma \\ 0 & I \end{bmatrix}
           = \exp\Bigl(\begin{bmatrix} A & B \\ 0 & 0 \end{bmatrix} T_s\Bigr), \qquad
           x[k+1] = \Phi\,x[k] + \Gamma\,u[k]                                            (eq:hold)
+
+What such a plant costs within a period, and what noise adds to its state, are integrals of matrix exponentials, which
+are exponentials themselves (van Loan 1978):
+
+.. math:: \int_0^{T} e^{F^T t} Q\,e^{F t}\,dt = E_{22}^T E_{12}, \qquad
+          \begin{bmatrix} \cdot & E_{12} \\ 0 & E_{22} \end{bmatrix}
+          = \exp\Bigl(\begin{bmatrix} -F^T & Q \\ 0 & F \end{bmatrix} T\Bigr)              (eq:sampled-cost)
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +22,7 @@ from scipy.linalg import expm
 
 from servotwin.errors import InputError
 from servotwin.linear.scaling import balanced
-from servotwin.linear.system import LinearSystem, Quantity
+from servotwin.linear.system import Array, LinearSystem, Quantity
 
 
 def sampled(system: LinearSystem, period: float) -> LinearSystem:
@@ -46,3 +54,31 @@ def delayed(system: LinearSystem, periods: int = 1) -> LinearSystem:
             x0=np.append(out.x0, out.u0) if len(out.x0) else out.x0,
         )  # fmt: skip
     return out
+
+
+def sampled_cost(system: LinearSystem, Q: Array, period: float) -> Array:
+    """Weights (n + m, n + m) of state and held input with which x^T Q x costs over a period what it costs in truth."""
+    n, m = system.B.shape
+    F, weights = np.zeros((n + m, n + m)), np.zeros((n + m, n + m))
+    F[:n, :n], F[:n, n:], weights[:n, :n] = system.A, system.B, Q
+    return _integral(F, weights, period)
+
+
+def sampled_noise(system: LinearSystem, W: Array, period: float) -> Array:
+    """Covariance (n, n) that white noise of intensity W at the inputs adds to the state within a period."""
+    return _integral(system.A.T, system.B @ W @ system.B.T, period)
+
+
+def _integral(F: Array, Q: Array, period: float) -> Array:
+    """eq:sampled-cost; for a part of the period that no exponential overflows in, then doubled."""
+    scaled, units = balanced(F)
+    weights, n = units[:, None] * Q * units, len(F)
+    rate = max(1e-300, period * float(np.linalg.norm(scaled, 1)))
+    doublings = max(0, math.ceil(math.log2(rate)))
+    block = np.block([[-scaled.T, weights], [np.zeros((n, n)), scaled]])
+    part = expm(block * (period / 2**doublings))
+    step, total = part[n:, n:], part[n:, n:].T @ part[:n, n:]  # eq:sampled-cost
+    for _ in range(doublings):
+        total, step = total + step.T @ total @ step, step @ step
+    total = total / np.outer(units, units)
+    return np.asarray(0.5 * (total + total.T))

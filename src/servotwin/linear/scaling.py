@@ -39,3 +39,15 @@ def balanced(A: Array) -> tuple[Array, Array]:
         if settled:
             break
     return A * units / units[:, None], units
+
+
+def passing_units(A: Array, B: Array, C: Array) -> Array:
+    """Units of the states in which A, B and C together are balanced, as if every output led back to every input.
+
+    What only passes on (a spool that no pressure moves, a position that nothing feels) has no unit in A alone.
+    """
+    n, m, p = len(A), B.shape[1], len(C)
+    loop = np.zeros((n + m + p, n + m + p))
+    loop[:n, :n], loop[:n, n : n + m], loop[n + m :, :n] = A, B, C
+    loop[n : n + m, n + m :] = 1.0
+    return balanced(loop)[1][:n]

@@ -161,19 +161,26 @@ def _errors(done: Sequence[LawRun], i: int) -> Figure:
 
 
 def _gains(page: Page, design: StateFeedbackDesign) -> None:
+    words = design.output_words
     page.section(
         "Gains",
-        "Torque of every motor per deviation of each state from its reference, and per integral of the errors of the "
-        "encoders; deviations that no encoder shows are estimated.",
+        f"{words[0].upper()}{words[1:]} per deviation of each state from its reference, and per integral of the "
+        "errors of the encoders; deviations that no encoder shows are estimated. One linear law: it knows inertia, "
+        "coupling and valve gains of the pose that it was designed for.",
     )
-    columns = ["state", "unit", *(f"{name} [N m]" for name in design.names)]
+    valves = design.valves or (False,) * len(design.names)
+    columns = [
+        "state",
+        "unit",
+        *(f"{name} [{'A' if valve else 'N m'}]" for name, valve in zip(design.names, valves, strict=True)),
+    ]
     rows = [
         [q.name, plain_unit(q.unit), *(f"{v:.4g}" for v in design.K[:, k])]
         for k, q in enumerate(design.plant.states)
     ]
     rows += [
-        [f"integral of {name}", "rad s", *(f"{v:.4g}" for v in design.K_i[:, k])]
-        for k, name in enumerate(design.names)
+        [f"integral of {q.name}", plain_unit(f"{q.unit}*s"), *(f"{v:.4g}" for v in design.K_i[:, k])]
+        for k, q in enumerate(design.plant.outputs)
     ]
     page.table(columns, rows, text_columns=2)
 

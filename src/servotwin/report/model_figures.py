@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from servotwin.description.display import DEG
+from servotwin.design.hydraulic import hydraulic_axis_of, valve_axes
 from servotwin.design.model_study import ModelStudy
 from servotwin.linear.response import Complex
 from servotwin.mechanism.model import Array
@@ -68,7 +69,7 @@ def participation(study: ModelStudy) -> go.Figure:
     shares = np.array([mode.participation for mode in study.modes]).T
     names = [q.name for q in study.linear.states]
     labels = [mode_label(k, mode.pole) for k, mode in enumerate(study.modes)]
-    figure = go.Figure(layout=layout(140 + 17 * len(names), hovermode="closest"))
+    figure = go.Figure(layout=layout(max(430, 220 + 20 * len(names)), hovermode="closest"))
     figure.add_trace(
         go.Heatmap(
             z=shares.astype(np.float32),
@@ -89,9 +90,12 @@ def participation(study: ModelStudy) -> go.Figure:
 
 def mode_label(k: int, pole: complex) -> str:
     """'3: -12 ± 40j'."""
-    if pole.imag:
-        return f"{k + 1}: {pole.real:.3g} ± {pole.imag:.3g}j"
-    return f"{k + 1}: {pole.real:.3g}"
+    return f"{k + 1}: {pole_text(pole)}"
+
+
+def pole_text(pole: complex) -> str:
+    """'-12 ± 40j'."""
+    return f"{pole.real:.3g} ± {pole.imag:.3g}j" if pole.imag else f"{pole.real:.3g}"
 
 
 def bode(study: ModelStudy, motor: int) -> go.Figure:
@@ -136,4 +140,22 @@ def bode(study: ModelStudy, motor: int) -> go.Figure:
                     hovertemplate="%{y:.0f} deg",
                 )
             )
+    shaft = study.model.shafts[motor]
+    if shaft.name in valve_axes(study) and outputs[own].name == f"{shaft.name}.encoder":
+        _third_order(figure, study, shaft.name, w)
     return figure
+
+
+def _third_order(figure: go.Figure, study: ModelStudy, motor: str, w: Array) -> None:
+    """The reduced model of a hydraulic axis beside the whole one."""
+    A, b, _ = hydraulic_axis_of(study, motor).third_order()
+    values = np.array([np.linalg.solve(1j * v * np.eye(3) - A, b)[0] for v in w])
+    style = {"color": "#6b7280", "width": 1.2, "dash": "dash"}
+    phase = DEG * np.unwrap(np.angle(values))
+    for k, y in enumerate((20.0 * np.log10(np.abs(values)), phase)):
+        figure.add_trace(
+            go.Scatter(
+                x=w, y=y, yaxis="y2" if k else "y", name="third order", legendgroup="third", showlegend=not k,
+                line=style, hovertemplate="%{y:.1f} " + ("deg" if k else "dB"),
+            )
+        )  # fmt: skip

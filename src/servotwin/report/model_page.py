@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from servotwin import __version__
+from servotwin.design.hydraulic import hydraulic_axis_of, valve_axes
 from servotwin.design.model_study import LOW_DAMPING, ModelStudy
 from servotwin.linear.files import mat_bytes, matlab_text
 from servotwin.linear.modes import Mode
 from servotwin.linear.rank import Reach
+from servotwin.mechanism.model import Array
 from servotwin.report import model_figures as figures
 from servotwin.report.files import write_bytes, write_json, write_page
 from servotwin.report.labels import plain_unit
@@ -24,8 +26,10 @@ LANGUAGES = {
     "model.tex": "latex",
     "model_equations.c": "c99",
     "model_equations.py": "python",
+    "model_equations.m": "matlab",
 }
 ROUNDING = 1e-13
+LEAST = 1e-20  # SI: below it nothing of a robot has a value
 WIDE = 12  # inputs beyond which the gain matrix is not printed
 TEXT_OPERATIONS = 20_000  # a model with more is not written as text: nobody reads it
 
@@ -39,7 +43,7 @@ class ModelFiles(NamedTuple):
 
 
 def write_model(study: ModelStudy, folder: str | Path, *, overwrite: bool = False) -> ModelFiles:
-    """Write ``model.html``, ``.json``, ``.mat``, ``.m`` and the equations as text, LaTeX, C99 and Python."""
+    """Write ``model.html``, ``.json``, ``.mat``, ``.m`` and the equations as text, LaTeX, C99, Python and MATLAB."""
     with replaced_folder(folder, MODEL_FILES, overwrite=overwrite) as place:
         system = study.linear if study.sampled is None else study.sampled
         write_bytes(place / "model.mat", mat_bytes(system))
@@ -82,10 +86,12 @@ def model_page(study: ModelStudy) -> str:
     _poles(page, study)
     _reach(page, study)
     _channels(page, study)
+    for motor in valve_axes(study):
+        _third_order(page, study, motor)
     _matrices(page, study)
     return page.html(
         f"ServoTwin {__version__}. Matrices with all digits are in model.json, model.mat and model.m; the equations in "
-        "model.txt, model.tex, model_equations.c and model_equations.py."
+        "model.txt, model.tex, model_equations.c, model_equations.py and model_equations.m."
     )
 
 
@@ -131,12 +137,11 @@ def _state(page: Page, study: ModelStudy) -> None:
     wide = len(inputs) > WIDE
     columns = ["state", "unit", "x", "A(x)", *([] if wide else [f"B: {q.name}" for q in inputs]), "x'"]
     rows = []
-    A, x, u = study.affine.A, study.point.x, study.point.u
-    terms = np.abs(A) + np.abs(study.affine.B) @ np.abs(u) + np.abs(A).max() * ROUNDING
+    A, x, u, sizes = study.affine.A, study.point.x, study.point.u, study.sizes
     for i, quantity in enumerate(study.linear.states):
         gains = [] if wide else [_number(v) for v in study.affine.B[i]]
-        shown = [_number(x[i], np.abs(x).max()), _number(A[i], np.abs(A).max())]
-        change = _number(study.rates[i], 1e3 * terms[i])
+        shown = [_number(x[i], _alike(study, i)), _number(A[i], 10.0 * sizes[i])]
+        change = _number(study.rates[i], 1e3 * sizes[i])
         rows.append([quantity.name, plain_unit(quantity.unit), *shown, *gains, change])
     page.table(columns, rows, text_columns=2)
     most = float(np.abs(u).max(initial=0.0))
@@ -144,9 +149,15 @@ def _state(page: Page, study: ModelStudy) -> None:
     page.table(["input", "unit", "u"], rows, text_columns=2)
 
 
+def _alike(study: ModelStudy, i: int) -> float:
+    """The largest value among the states with the unit of state i."""
+    states, x = study.linear.states, study.point.x
+    return max(abs(float(v)) for q, v in zip(states, x, strict=True) if q.unit == states[i].unit)
+
+
 def _number(value: float, size: float = 0.0) -> str:
     """A number; 0 for what rounding left of one beside numbers of this size."""
-    return "0" if abs(value) <= ROUNDING * size else f"{value:.5g}"
+    return "0" if abs(value) <= ROUNDING * size + LEAST else f"{value:.5g}"
 
 
 def _poles(page: Page, study: ModelStudy) -> None:
@@ -191,9 +202,10 @@ def _reach(page: Page, study: ModelStudy) -> None:
         "system is balanced and of norm 1: zero means that no input reaches the mode, or no output shows it.",
     )
     seen = dict(enumerate(study.observable.margins))
+    fastest = max((abs(pole) for pole, _ in study.controllable.margins), default=0.0)
     rows: list[list[str | Cell]] = []
     for k, (pole, value) in enumerate(study.controllable.margins):
-        rows.append([f"{pole:.4g}", _margin(value), _margin(seen[k][1]) if k in seen else "-"])
+        rows.append([_pole(pole, fastest), _margin(value), _margin(seen[k][1]) if k in seen else "-"])
     page.table(["pole [1/s]", "controllability", "observability"], rows)
     hidden = _hidden(study.observable)
     if hidden:
@@ -203,6 +215,14 @@ def _reach(page: Page, study: ModelStudy) -> None:
             if any(shaft.equations.idle for shaft in study.model.shafts)
             else f"Not observable: {hidden}."
         )
+
+
+def _pole(pole: complex, fastest: float) -> str:
+    """A pole as in the table of modes; 0 for what rounding has left of one."""
+    small = 1e-9 * fastest
+    return figures.pole_text(
+        complex(0.0 if abs(pole.real) < small else pole.real, 0.0 if abs(pole.imag) < small else pole.imag)
+    )
 
 
 def _hidden(reach: Reach) -> str:
@@ -227,6 +247,56 @@ def _channels(page: Page, study: ModelStudy) -> None:
         )
         items.append(Figure(figures.bode(study, j), f"Axis {shaft.name}", caption))
     page.figures(items, columns=2)
+
+
+def _third_order(page: Page, study: ModelStudy, motor: str) -> None:
+    """A hydraulic axis as Perez 1987 has it, reduced from the derivatives of the whole model."""
+    axis = hydraulic_axis_of(study, motor)
+    page.section(
+        f"Axis {motor}: linear model of third order",
+        "The model of Perez 1987, section 5, reduced from the derivatives above: the load pressure p_L in the place of "
+        "both pressures, a spool without lag. Dashed in the frequency response.",
+    )
+    A, b, f = axis.third_order()
+    structure = [
+        ["position'", "0", "1", "0", "0", "0"],
+        ["speed'", "0", "-B/m", "S/m", "0", "-1/m"],
+        ["p_L'", "0", "-c_h/S", "-c_h (K_c + C)/S^2", "c_h K_q/S^2", "0"],
+    ]
+    columns = ["", "position", "speed", "p_L", "valve current", "force"]
+    page.table(columns, structure)
+    rows: list[list[str | Cell]] = [
+        [
+            row[0],
+            *(_number(v, s) for v, s in zip((*A[i], b[i], f[i]), (*_sizes(A, i), 0.0, 0.0), strict=True)),
+        ]
+        for i, row in enumerate(structure)
+    ]
+    page.table(columns, rows)
+    rotary = axis_unit(study, motor) == "rad"
+    mass, stiff, area = ("kg m2", "N m/rad", "m3/rad") if rotary else ("kg", "N/m", "m2")
+    page.table(
+        ["number", "value", "unit"],
+        [
+            ["m, what the piston moves", f"{axis.mass:.5g}", mass],
+            ["S, mean area", f"{axis.area:.5g}", area],
+            ["c_h, stiffness of the oil", f"{axis.stiffness:.5g}", stiff],
+            ["K_q, flow per valve current", f"{axis.flow_gain:.5g}", "m3/(s A)"],
+            ["K_c + C, flow per load pressure", f"{axis.flow_pressure:.5g}", "m3/(s Pa)"],
+            ["natural frequency of mass and oil", f"{axis.natural_frequency:.5g}", "rad/s"],
+            ["damping ratio", f"{axis.damping:.3g}", "1"],
+        ],
+    )
+
+
+def axis_unit(study: ModelStudy, motor: str) -> str:
+    """Unit of a motor's coordinate."""
+    return next(shaft.unit for shaft in study.model.shafts if shaft.name == motor)
+
+
+def _sizes(A: Array, i: int) -> list[float]:
+    """Beside which an entry of row i is rounding: the largest of its row."""
+    return [float(np.abs(A[i]).max())] * A.shape[1]
 
 
 def _matrices(page: Page, study: ModelStudy) -> None:

@@ -73,11 +73,8 @@ def force_speed(view: View, name: str) -> go.Figure:
     w, force = view.mean_speed(name), view.motor_signal(name, "torque_N_m")
     drive = view.drive(name)
     stall, no_load = float(drive.stall[0]), float(drive.no_load[0])
-    figure = go.Figure(
-        layout=layout(
-            340, hovermode="closest", xaxis=axis("speed [m/s, rad/s]"), yaxis=axis("force [N], torque [N m]")
-        )
-    )
+    across, up = ("speed [m/s]", "force [N]") if view.is_piston(name) else ("speed [rad/s]", "torque [N m]")
+    figure = go.Figure(layout=layout(340, hovermode="closest", xaxis=axis(across), yaxis=axis(up)))
     if np.isfinite([stall, no_load]).all():
         v = np.linspace(0.0, no_load, 61)
         edge = stall * (1.0 - (v / no_load) ** 2)

@@ -228,7 +228,10 @@ def _use(shown: View, name: str) -> float:
 
 def supply(page: Page, shown: View) -> None:
     """What the source gave, and where it went."""
-    page.section("Supply", "What the drives take from the source; negative where motors give back.")
+    words = "What the drives take from the source; negative where motors give back."
+    if any(shown.is_hydraulic(name) for name in shown.result.motors):
+        words += " Power and energy over time are those of the electric circuit; the account counts the oil as well."
+    page.section("Supply", words)
     page.figures(
         [
             Figure(supplies.power(shown), "Power"),

@@ -82,14 +82,21 @@ def hydraulic_rows(shown: View) -> list[list[str | Cell]]:
                 Cell(one["motor"], "strong"),
                 f"{BAR * one['pressure_a_min_Pa']:.1f} to {BAR * one['pressure_a_max_Pa']:.1f}",
                 f"{BAR * one['pressure_b_min_Pa']:.1f} to {BAR * one['pressure_b_max_Pa']:.1f}",
-                _value(axis, "peak_torque_N_m", ".1f"),
-                _value(axis, "peak_speed_rad_per_s", ".4f"),
+                *_force_and_speed(axis),
                 f"{PERCENT * one['valve_opening_max']:.1f}",
                 f"{MS * one['valve_at_rated_current_s']:.0f}",
                 Cell(f"{cavitated:.1f}" if cavitated else "-", "warn" if cavitated else ""),
             ]
         )
     return rows
+
+
+def _force_and_speed(axis: dict[str, Any]) -> tuple[str, str]:
+    """Largest force and speed of a piston, torque and speed of a hydraulic motor, with their units."""
+    if "peak_force_N" in axis:
+        return _value(axis, "peak_force_N", ".1f") + " N", _value(axis, "peak_speed_m_per_s", ".4f") + " m/s"
+    speed = _value(axis, "peak_speed_rad_per_s", ".3f")
+    return _value(axis, "peak_torque_N_m", ".3f") + " N m", f"{speed} rad/s"
 
 
 def oil_words(shown: View) -> str:

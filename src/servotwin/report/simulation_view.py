@@ -77,6 +77,10 @@ class View:
         """True if a servovalve moves this axis."""
         return f"motor_{name}_pressure_a_Pa" in self.result.signals
 
+    def is_piston(self, name: str) -> bool:
+        """True if that axis is a cylinder, whose numbers are a force and a speed of travel."""
+        return self.is_hydraulic(name) and "peak_force_N" in self.axis(name)
+
     def has_temperature(self, name: str) -> bool:
         """True if a motor has thermal data, without which nobody knows its temperature."""
         return f"motor_{name}_winding_temperature_degC" in self.result.signals

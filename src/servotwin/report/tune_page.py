@@ -170,6 +170,8 @@ def _overview(page: Page, tuning: Tuning) -> None:
             (item for item in loops if item[2].name == name),
             key=lambda item: (item[2].stable, _or_infinite(item[2].phase_margin)),
         )
+        if loop.stable and loop.phase_margin is None:
+            continue  # its gain never reaches one: a pressure feedback of zero
         remark = f"least of the {name} loops: {axis.motor}, {case.load}"
         value, unit = (_degrees(loop), "deg") if loop.stable else ("unstable", "")
         cards.append(Card(f"Phase margin, {name}", value, unit, remark, _mark(loop)))

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.friction_data import joint_curves, shaft_curve
+from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_supply
 from servotwin.description.motors import required_drive
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.ideal.equations import EQUATIONS as IDEAL
 from servotwin.drives.ideal.equations import JOINT_EFFORT
-from servotwin.equations.state_space import Shaft
+from servotwin.equations.state_space import Shaft, SharedSupply
 from servotwin.errors import InputError, ServotwinError, UnsupportedError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.robot import Robot
 from servotwin.robot.state_space import StateSpace
 
-Motors = Literal["described", "ideal"]
+Motors = Literal["described", "ideal", "valves"]
 Power = Literal["lossless", "driving", "braking"]
 
 
@@ -37,7 +38,8 @@ def state_space(
     """The complete model x' = A(x) + B(x) u of a robot: arm, gears and motors (eq:complete-model).
 
     ``robot``: catalogue name, file, description, or a ``Robot``, which knows no windings: its inputs are the torques
-    at its joints. ``motors='ideal'`` leaves the windings out: inputs are the torques of the motors. ``gears``:
+    at its joints. ``motors='ideal'`` leaves the windings out: inputs are the torques of the motors; 'valves' does so
+    too, but keeps servovalves with their oil. ``gears``:
     which way power flows through gears with an efficiency below 1, for all of them or one word per motor; 'lossless'
     leaves their losses out.
 
@@ -46,8 +48,8 @@ def state_space(
     >>> model.order, [quantity.name for quantity in model.inputs]
     (12, ['A.voltage', 'B.voltage', 'Z.voltage', 'W.voltage'])
     """
-    if motors not in ("described", "ideal"):
-        raise InputError(f"'{motors}'; expected described or ideal", field="motors")
+    if motors not in ("described", "ideal", "valves"):
+        raise InputError(f"'{motors}'; expected described, ideal or valves", field="motors")
     if isinstance(robot, Robot):
         return _of_arm(robot)
     if isinstance(robot, RobotDescription):
@@ -105,7 +107,26 @@ def _of_description(
     curves += joint_curves(description)
     if any(curve.dry or any(curve.tables) for curve in curves):
         notes.append("dry friction is left out unless directions are stated")
-    return StateSpace(_with_stiff_rotors(whole, shafts), tuple(shafts), tuple(curves), tuple(notes))
+    return StateSpace(
+        _with_stiff_rotors(whole, shafts), tuple(shafts), tuple(curves), tuple(notes), _supply(shafts)
+    )
+
+
+def _supply(shafts: Sequence[Shaft]) -> SharedSupply | None:
+    """What feeds several actuators, if it has states of its own."""
+    for shaft in shafts:
+        equations = shaft.equations.supply
+        numbers = {} if equations is None else dict(equations.numbers(shaft.data))
+        if equations is not None and numbers:
+            return SharedSupply(equations, numbers, shaft.data)
+    return None
+
+
+def _equation_data(description: RobotDescription, drive: DriveData) -> Any:
+    """What the equations of an actuator read: its data, or those of its valve and of the supply behind it."""
+    if drive.actuator.valve:
+        return hydraulic_axis(description, drive), hydraulic_supply(description)
+    return drive
 
 
 def _with_stiff_rotors(robot: Robot, shafts: Sequence[Shaft]) -> Robot:
@@ -129,8 +150,8 @@ def _shaft(
     notes: list[str] = []
     if not any(drive.ratios):
         return _without_gear(robot, drive, j)
-    equations, numbers = IDEAL, {}
-    if motors == "described":
+    equations, numbers, data = IDEAL, {}, None
+    if motors == "described" or (motors == "valves" and drive.actuator.valve):
         found = drive.actuator.equations
         if found is None:
             notes.append(f"{drive.name}: '{drive.kind}' has no state equations; its input is its torque")
@@ -138,8 +159,9 @@ def _shaft(
             if drive.kind is not None:
                 drive = _required(description, drive)
             bridge = description.power.bridge.on_resistance if description.power is not None else 0.0
-            equations = found
-            numbers = dict(found.numbers(drive, bridge if drive.actuator.bridge else 0.0))
+            equations, data = found, _equation_data(description, drive)
+            numbers = dict(found.numbers(data, bridge if drive.actuator.bridge else 0.0))
+            notes += [f"{drive.name}: {note}" for note in found.notes(data)]
     gear = drive.gear
     if gear.half_play:
         notes.append(
@@ -162,6 +184,8 @@ def _shaft(
         gear.stiffness or 0.0,
         gear.damping,
         loss,
+        data,
+        "rad" if data is None or not drive.actuator.valve or data[0].rotary else "m",
     )
     return shaft, curve, notes
 

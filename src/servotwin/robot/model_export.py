@@ -22,7 +22,7 @@ def export_model(
     *,
     numeric: bool | Collection[str] = False,
 ) -> str:
-    """The model as source text: python, c99, mathematica, text, markdown or latex.
+    """The model as source text: python, c99, matlab, mathematica, text, markdown or latex.
 
     ``affine``: A(x) and B(x) of x' = A(x) + B(x) u. ``linear``: x', dx'/dx and dx'/du at a state and inputs. The state
     comes in parts: q (of a closed chain x, all its coordinates), qd, twist and w of elastic gears, xi of the actuators.
@@ -34,7 +34,27 @@ def export_model(
     names = ("A", "B") if what == "affine" else ("f", "A", "B")
     joints = model.robot.mechanism.opened.tree_joint_names
     name = f"{model.robot.name}_{'state_space' if what == 'affine' else 'linearised'}"
-    return export_program(program, language, name=name, numeric=numeric, results=names, joints=joints)
+    return export_program(
+        program, language, name=name, numeric=numeric, results=names, joints=joints, notes=state_notes(model)
+    )
+
+
+def state_notes(model: StateSpace) -> list[str]:
+    """What the parts of the state, the inputs and ``step`` are, one line each."""
+    n, e = model.robot.n, sum(shaft.elastic for shaft in model.shafts)
+    parts = (
+        ("qd", model.states[n : 2 * n]),
+        ("twist", model.states[2 * n : 2 * n + e]),
+        ("w", model.states[2 * n + e : 2 * n + 2 * e]),
+        ("xi", model.states[2 * n + 2 * e :]),
+        ("u", model.inputs),
+    )
+    lines = [
+        f"{letters}{k}: {q.name} [{q.unit or '1'}]" for letters, part in parts for k, q in enumerate(part, 1)
+    ]
+    if any(shaft.equations.supply is not None for shaft in model.shafts):
+        lines.append("step(x) is 1 where x > 0, else 0.")
+    return lines
 
 
 def affine_text(model: CompleteModel) -> Program:

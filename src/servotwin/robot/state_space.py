@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from servotwin.cache.sources import source_digest
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.equations.derivation import Numbers
-from servotwin.equations.state_space import STATE_PROGRAMS, CompleteModel, Shaft, form_of
-from servotwin.errors import ShapeError, UnsupportedError
+from servotwin.equations.state_space import STATE_PROGRAMS, CompleteModel, Shaft, SharedSupply, form_of
+from servotwin.errors import InputError, ShapeError, UnsupportedError
 from servotwin.kernels.kernel_store import Kernel, kernel_of
 from servotwin.linear.system import LinearSystem, Quantity
 from servotwin.mechanism.model import Array
@@ -66,6 +66,7 @@ class StateSpace:
     shafts: tuple[Shaft, ...]
     frictions: tuple[FrictionCurve, ...] = ()  # of the shafts of motors, then of the joints by themselves
     notes: tuple[str, ...] = ()
+    supply: SharedSupply | None = None  # with states of its own, behind those of the actuators
     _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False, compare=False)
 
     # --- names ------------------------------------------------------------------------------------
@@ -79,6 +80,8 @@ class StateSpace:
         out += [Quantity(f"{name}.twist", "rad") for name in elastic]
         out += [Quantity(f"{name}.motor_speed", "rad/s") for name in elastic]
         out += [Quantity(f"{s.name}.{name}", unit) for s in self.shafts for name, unit in s.equations.states]
+        if self.supply is not None:
+            out += [Quantity(f"supply.{name}", unit) for name, unit in self.supply.equations.states]
         return tuple(out)
 
     @cached_property
@@ -94,7 +97,10 @@ class StateSpace:
         units = ["N*m" if unit == "rad" else "N" for unit in self.robot.joint_units]
         joints = zip(self.robot.joint_names, units, strict=True)
         return (
-            *(Quantity(f"{s.name}.shaft_torque", "N*m") for s in self.shafts),
+            *(
+                Quantity(f"{s.name}.{'shaft_torque' if s.unit == 'rad' else 'piston_force'}", s.effort_unit)
+                for s in self.shafts
+            ),
             *(Quantity(f"{name}.joint_effort", unit) for name, unit in joints),
         )
 
@@ -226,11 +232,11 @@ class StateSpace:
         Everything but the positions then stands still. Newton's method on the exact derivatives; currents that give
         no torque by themselves (d of a synchronous motor) are zero.
         """
-        x, u = self.state(q, qd), np.zeros(len(self.inputs))
+        x, u = self._start(self.state(q, qd), directions)
         n, e = self.robot.n, len(self._elastic)
         own = [2 * n + k for k in range(e)] + self._working
         for _ in range(NEWTON_STEPS):
-            f, A, B, _ = self.linearise(x, u, directions)
+            f, A, B, _ = self._sloped(x, u, directions)
             J = np.hstack([A[n:, own], B[n:]])
             step = _scaled_lstsq(J, -f[n:])
             x[own] += step[: len(own)]
@@ -246,6 +252,32 @@ class StateSpace:
             )
         return OperatingPoint(x, u)
 
+    def _start(self, x: Array, directions: Directions) -> tuple[Array, Array]:
+        """Where the search for an operating point begins: zeros, or what an actuator proposes for its effort."""
+        u, n = np.zeros(len(self.inputs)), self.robot.n
+        if not any(shaft.equations.start is not None for shaft in self.shafts):
+            return x, u
+        q, qd = x[:n], x[n : 2 * n]
+        viscous = np.array([curve.viscous for curve in self.frictions[len(self.shafts) :]])
+        load = self.robot.rne(q, qd, np.zeros(n)) + viscous * qd
+        speeds = (self.speeds @ x)[: len(self.shafts)]
+        efforts = (
+            np.linalg.lstsq(self.N.T, load, rcond=None)[0] - self.dry_friction(x, directions)[: len(speeds)]
+        )
+        at_x, at_u = 2 * n + 2 * len(self._elastic), 0
+        for shaft, theta, w, effort in zip(self.shafts, self.angles @ x, speeds, efforts, strict=True):
+            own, given = len(shaft.equations.states), len(shaft.equations.inputs)
+            if shaft.equations.start is not None:
+                try:
+                    proposed = shaft.equations.start(shaft.data, theta, w, effort + shaft.viscous * w)
+                except InputError as error:
+                    raise InputError(f"{self.robot.name}: {shaft.name}: {error.message}") from None
+                x[at_x : at_x + own], u[at_u : at_u + given] = proposed
+            at_x, at_u = at_x + own, at_u + given
+        if self.supply is not None:
+            x[at_x:] = self.supply.equations.start(self.supply.data)
+        return x, u
+
     def linear(
         self,
         point: OperatingPoint | None = None,
@@ -260,18 +292,31 @@ class StateSpace:
         at = self.operating_point(directions=directions) if point is None else point
         if np.ndim(at.x) != 1:
             raise ShapeError("a linear system is taken about one point; linearise() takes trajectories")
-        _, A, B, _ = self.linearise(at.x, at.u, directions)
+        _, A, B, _ = self._sloped(np.asarray(at.x), np.asarray(at.u), directions)
         C, names = self.measured(outputs, at.x)
         D = np.zeros((len(C), len(self.inputs)))
         return LinearSystem(
             A, B, C, D, self.states, self.inputs, names, self.robot.name, x0=np.array(at.x), u0=np.array(at.u)
         )
 
+    def _sloped(self, x: Array, u: Array, directions: Directions) -> Linear:
+        """``linearise``; an error where a rate has no derivative: a root at zero, an edge that just opens."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = self.linearise(x, u, directions)
+        kinks = ~np.isfinite(found.f) | ~np.isfinite(np.hstack([found.A, found.B])).all(axis=1)
+        if kinks.any():
+            names = ", ".join(q.name for q, kink in zip(self.states, kinks, strict=True) if kink)
+            raise UnsupportedError(
+                f"{self.robot.name}: no linear model at this state: the rate of {names} has no derivative there; "
+                "such is a valve without leakage at null, without flow; expected a state with flow, or null_leakage"
+            )
+        return found
+
     def measured(self, outputs: Outputs, x: Array) -> tuple[Array, tuple[Quantity, ...]]:
         """Rows over the state of a choice of outputs at x, and their names."""
         n = self.robot.n
         if outputs == "encoders":
-            return self.angles, tuple(Quantity(f"{shaft.name}.encoder", "rad") for shaft in self.shafts)
+            return self.angles, tuple(Quantity(f"{shaft.name}.encoder", shaft.unit) for shaft in self.shafts)
         if outputs == "joints":
             return np.eye(self.order)[:n], self.states[:n]
         if outputs == "tool":
@@ -290,7 +335,7 @@ class StateSpace:
             count = len(shaft.equations.states)
             places += [at + k for k in range(count) if k not in shaft.equations.idle]
             at += count
-        return places
+        return [*places, *range(at, self.order)]
 
     # --- internals --------------------------------------------------------------------------------
     @cached_property
@@ -310,13 +355,13 @@ class StateSpace:
             out[f"fq{i}_"] = curve.viscous
         for j, shaft in enumerate(self.shafts):
             out |= shaft.table(j)
-        return out
+        return out if self.supply is None else out | self.supply.table()
 
     def complete_model(self) -> CompleteModel:
         """The model on symbols, for programs and exports."""
         from servotwin.equations.derivation import Derivation
 
-        return CompleteModel(Derivation(self._numbers, self.table), self.shafts)
+        return CompleteModel(Derivation(self._numbers, self.table), self.shafts, self.supply)
 
     def kernel(self, kind: str) -> Kernel:
         """The compiled kernel behind a method: rates, affine, linear or hessian."""
@@ -324,7 +369,7 @@ class StateSpace:
         if found is None:
             width = 0 if kind == "rates" and self.order <= SIMD_STATES else 1
             found = self._kernels[kind] = kernel_of(
-                f"state_space/{kind}/{form_of(self.shafts)}",
+                f"state_space/{kind}/{form_of(self.shafts, self.supply)}",
                 lambda: STATE_PROGRAMS[kind](self.complete_model()),
                 self._numbers,
                 self.table,

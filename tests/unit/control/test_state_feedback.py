@@ -15,8 +15,9 @@ from servotwin.control.servo.records import AXIS, SERVO, zeros
 from servotwin.control.servo.state_feedback import state_feedback
 from servotwin.errors import InputError, UnsupportedError
 from servotwin.linear.feedback import closed_loop, kalman, lqr, place, with_integrators
-from servotwin.linear.sampling import sampled
+from servotwin.linear.sampling import sampled, sampled_cost, sampled_noise
 from servotwin.linear.system import LinearSystem, Quantity
+from tests import hydraulic_axes as hydraulic
 from tests import small_drives as small
 
 
@@ -241,6 +242,166 @@ def test_design_that_makes_no_sense_is_refused(wish, text):
         st.design_state_feedback("gsis-scara", **wish)
 
 
-def test_design_for_a_servovalve_is_refused():
-    with pytest.raises(UnsupportedError, match="servovalve of axis q3"):
-        st.design_state_feedback("daiv-1")
+def lift(**more):
+    """A weight of 40 kg on a vertical cylinder under state feedback."""
+    return small.merged(hydraulic.lift(), feedback(**more))
+
+
+@pytest.mark.parametrize("method", ["lqr", "poles"])
+@pytest.mark.parametrize("plant", ["coupled", "separate"])
+@pytest.mark.parametrize("delay", [0, 1])
+def test_valve_under_state_feedback_begins_in_balance_and_follows_its_path(tmp_path, method, plant, delay):
+    """Valve current as input; spool, pressures and speed are estimated from the position alone."""
+    machine = lift(method=method, plant=plant)
+    machine["controller"]["axis_delay"] = delay
+    scenario = {
+        "start": {"A": "-120 mm"},
+        "move": [{"to": {"A": "-60 mm"}, "dwell": "0.3 s"}],
+    }
+    result = small.run_case(tmp_path, machine, scenario)
+    error = result.signals["joint_A_position_m"] - result.signals["joint_A_position_ref_m"]
+    assert np.abs(error).max() < 4e-4
+    assert np.abs(error[-20:]).max() < 1e-6
+    rest = small.run_case(tmp_path, machine, small.rest(0.1, at="0 mm"))
+    moved = rest.signals["joint_A_position_m"] - rest.signals["joint_A_position_ref_m"]
+    assert np.abs(moved).max() < 3e-7  # three counts
+    assert np.ptp(rest.signals["motor_A_valve_command_A"]) < 1e-4
+
+
+def test_integral_action_of_a_valve_removes_a_load_that_its_controller_does_not_know(tmp_path):
+    scenario = {
+        "start": {"A": "-120 mm"},
+        "plant": {"set": {"axes.A.link.mass": "60 kg"}},
+        "move": [{"to": {"A": "-60 mm"}, "dwell": "1 s"}],
+    }
+    result = small.run_case(tmp_path, lift(), scenario)
+    error = result.signals["joint_A_position_m"] - result.signals["joint_A_position_ref_m"]
+    assert np.abs(error).max() > 1e-5
+    assert np.abs(error[-50:]).max() < 1e-6
+
+
+def test_bandwidth_of_a_valve_is_what_was_asked_for(tmp_path):
+    """Without integral part a pole at w_b: the oil and the spool are faster, the pressures' sum does not move it."""
+    path = small.write_case(tmp_path, hydraulic.lift(), small.rest(0.1, at="-50 mm"))
+    design = st.design_state_feedback(path.parent / "robot.yaml", bandwidth=20.0, integral_time=1e3)
+    A, B = with_integrators(design.plant)
+    s = (
+        np.log(np.linalg.eigvals(A - B @ np.hstack([design.K, design.K_i])).astype(complex))
+        / design.plant.period
+    )
+    assert np.abs(s + 20.0).min() < 0.5
+
+
+def test_observer_finds_the_pressures_from_the_position(tmp_path):
+    """The record of a run: estimated deviations of pressures against those of the plant."""
+    path = small.write_case(tmp_path, hydraulic.lift(), small.rest(0.1, at="-50 mm"))
+    design = st.design_state_feedback(path.parent / "robot.yaml", [-0.05])
+    model = st.state_space(path.parent / "robot.yaml")
+    x0, u0 = model.operating_point([-0.05])
+    T, x, bar = design.plant.period, x0.copy(), np.zeros(design.plant.order)
+    from scipy.integrate import solve_ivp
+
+    i, seen = 0.0, []
+    for k in range(400):
+        e = x0[0] - x[0]
+        hat = bar + design.L[:, 0] * (e - design.plant.C[0] @ bar)
+        seen.append((hat[4:6], x0[4:6] - x[4:6]))
+        i = 1e-4 * np.sin(0.05 * k)
+        bar = design.plant.A @ hat - design.plant.B[:, 0] * i
+        x = solve_ivp(
+            lambda _, y, u=u0 + i: model.rates(y, u), (0, T), x, method="LSODA", rtol=1e-9, atol=1e-12
+        ).y[:, -1]
+    got, want = (np.array(part)[200:] for part in zip(*seen, strict=True))
+    assert np.abs(got - want).max() < 0.05 * np.abs(want).max()
+
+
+def test_valve_that_no_current_moves_at_rest_is_refused(tmp_path):
+    valve = {"valve": {"overlap": 0.05, "null_leakage": "0 L/min"}, "cylinder": {"leakage": "0 m^3/(s*Pa)"}}
+    path = small.write_case(tmp_path, hydraulic.lift(motor=valve), small.rest(0.1, at="-50 mm"))
+    with pytest.raises(UnsupportedError, match="no current of the valve of A moves it at rest"):
+        st.design_state_feedback(path.parent / "robot.yaml", [-0.05])
+
+
+# --- exactly sampled costs ------------------------------------------------------------------------------
+def stiff_plant() -> LinearSystem:
+    """A double integrator behind a fast lag and a swing: what a period of 5 ms does not resolve."""
+    A = np.array(
+        [[0.0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, -900, 0, 0], [0, 0, 0, 0, 1], [0, 0, 300, -4e5, -30]]
+    )
+    names = lambda letter, count: tuple(Quantity(f"{letter}{k}", "1") for k in range(count))  # noqa: E731
+    B, C = np.array([[0.0], [0], [900], [0], [0]]), np.array([[1.0, 0, 0, 1, 0]])
+    return LinearSystem(A, B, C, np.zeros((1, 1)), names("x", 5), names("u", 1), names("y", 1))
+
+
+def test_sampled_cost_is_the_integral_of_the_cost_between_samples():
+    """Against quadrature of the solution, at a period in which the fastest pole decays by e^-4.5."""
+    from scipy.integrate import quad
+
+    system, T = stiff_plant(), 0.005
+    Q = np.diag([3.0, 0.1, 1e-6, 2.0, 1e-4])
+    got = sampled_cost(system, Q, T)
+    F = np.zeros((6, 6))
+    F[:5, :5], F[:5, 5:] = system.A, system.B
+    weights = np.zeros((6, 6))
+    weights[:5, :5] = Q
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        z = rng.normal(size=6)
+        want = quad(
+            lambda t, z=z: (v := expm(F * t) @ z) @ weights @ v, 0.0, T, epsabs=0.0, epsrel=1e-12, limit=400
+        )[0]
+        assert z @ got @ z == pytest.approx(want, rel=1e-9)
+
+
+def test_sampled_noise_is_the_integral_of_its_covariance():
+    from scipy.integrate import quad_vec
+
+    system, T = stiff_plant(), 0.005
+    got = sampled_noise(system, np.array([[2.5]]), T)
+
+    def spread(t):
+        v = expm(system.A * t) @ system.B
+        return v @ (2.5 * v.T)
+
+    want = quad_vec(spread, 0.0, T, epsrel=1e-12)[0]
+    np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-12 * np.abs(want).max())
+
+
+def test_lqr_of_an_exactly_sampled_cost_equals_scipy_and_python_control_and_is_optimal(control):
+    """The cost of the closed loop, integrated in time without any sampling of ours, has its minimum there."""
+    from scipy.linalg import solve_discrete_are, solve_discrete_lyapunov
+
+    system, T, R = stiff_plant(), 0.005, 1e-4
+    S = sampled_cost(system, system.C.T @ system.C, T)
+    held = sampled(system, T)
+    Phi, Gamma = held.A, held.B
+    Q, N, Rd = S[:5, :5], S[:5, 5:], S[5:, 5:] + T * R
+    K = lqr(Phi, Gamma, Q, Rd, N)
+    P = solve_discrete_are(Phi, Gamma, Q, Rd, s=N)
+    np.testing.assert_allclose(
+        K, np.linalg.solve(Rd + Gamma.T @ P @ Gamma, Gamma.T @ P @ Phi + N.T), rtol=1e-7
+    )
+    want = control.dlqr(Phi, Gamma, Q, Rd, N)[0]
+    np.testing.assert_allclose(K, want, rtol=1e-6, atol=1e-6 * np.abs(K).max())
+
+    fine = np.linspace(0.0, T, 401)
+    steps = [expm(np.block([[system.A, system.B], [np.zeros((1, 6))]]) * t) for t in fine]
+    weights = np.array([1.0, *([4.0, 2.0] * 200)[:-1], 1.0]) * T / 1200  # Simpson
+
+    def cost(K):
+        """x' Q x + R u^2 from a start of unit position, by Simpson's rule over every period."""
+        held = np.vstack([np.eye(5), -K])
+        one = (
+            sum(w * (v := system.C @ s[:5] @ held).T @ v for w, s in zip(weights, steps, strict=True))
+            + T * R * K.T @ K
+        )
+        return solve_discrete_lyapunov((Phi - Gamma @ K).T, one)[0, 0]
+
+    best = cost(K)
+    rough = lqr(Phi, Gamma, T * system.C.T @ system.C, np.array([[T * R]]))
+    assert best < cost(rough) * (1.0 - 1e-6)
+    for k in range(5):
+        for sign in (-1.0, 1.0):
+            assert best < cost(K + sign * 3e-2 * K * np.eye(5)[k])
+    slope = [(cost(K + d * K) - cost(K - d * K)) for d in (1e-3,)]
+    assert abs(slope[0]) < 1e-5 * best

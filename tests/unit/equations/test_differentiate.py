@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
-
 import numpy as np
 import pytest
 
@@ -17,39 +15,10 @@ from servotwin.equations.differentiate import (
     pushforward,
     sparsity,
 )
-from servotwin.equations.graph import Graph, Op
+from servotwin.equations.graph import Graph
 from servotwin.equations.programs import accel
+from tests.complex_steps import complex_jacobian
 from tests.random_trees import random_mechanism
-
-
-def complex_values(graph: Graph, roots, inputs: dict[str, complex], params=()) -> list[complex]:
-    """The roots at complex inputs: with x + ih the imaginary part is h times the derivative, without cancellation."""
-    v: dict[int, complex] = {}
-    for i in graph.reachable(e.id for e in roots):
-        op, a, b = graph.op[i], graph.a[i], graph.b[i]
-        if op == Op.CONST:
-            v[i] = graph.constants[a]
-        elif op == Op.INPUT:
-            v[i] = inputs[graph.inputs[a]]
-        elif op == Op.PARAM:
-            v[i] = params[a]
-        elif op in (Op.NEG, Op.SIN, Op.COS, Op.SQRT):
-            v[i] = {Op.NEG: lambda z: -z, Op.SIN: cmath.sin, Op.COS: cmath.cos, Op.SQRT: cmath.sqrt}[Op(op)](
-                v[a]
-            )
-        else:
-            x, y = v[a], v[b]
-            v[i] = x + y if op == Op.ADD else x - y if op == Op.SUB else x * y if op == Op.MUL else x / y
-    return [v[e.id] for e in roots]
-
-
-def complex_jacobian(graph: Graph, roots, names, at: dict[str, float], params=()) -> np.ndarray:
-    h = 1e-30
-    columns = [
-        [z.imag / h for z in complex_values(graph, roots, {**at, name: at[name] + 1j * h}, params)]
-        for name in names
-    ]
-    return np.array(columns).T
 
 
 def evaluated(graph: Graph, matrix, at, params=()) -> np.ndarray:
@@ -67,6 +36,8 @@ def case():
         x * y * y - y / x,
         -(x * p),
         graph.sin(x * y) * graph.cos(x - y),
+        graph.exp(x * y - z) * graph.log(y * y + p),
+        graph.step(x + y) * x * y + graph.step(x - y) * y * y * z,
     ]
     return graph, (x, y, z), f, {"x": 0.3, "y": -0.4, "z": 1.0}, [1.7]
 
@@ -91,8 +62,10 @@ def test_jacobian_leaves_out_what_is_identically_zero(case):
         (2, 0),
         (3, 0),
         (3, 1),
+        *((4, k) for k in range(3)),
+        *((5, k) for k in range(3)),
     }
-    assert sparsity(f, inputs) == [(0, 1), (0, 1), (0,), (0, 1)]
+    assert sparsity(f, inputs) == [(0, 1), (0, 1), (0,), (0, 1), (0, 1, 2), (0, 1, 2)]
 
 
 def test_hessian_equals_sympy(case):
@@ -104,8 +77,10 @@ def test_hessian_equals_sympy(case):
         x * y * y - y / x,
         -x * params[0],
         sympy.sin(x * y) * sympy.cos(x - y),
+        sympy.exp(x * y - z) * sympy.log(y * y + params[0]),
+        y * y * z,  # x + y < 0 < x - y
     ]
-    w = [0.7, -1.3, 2.0, 0.4]
+    w = [0.7, -1.3, 2.0, 0.4, 1.1, -0.6]
     want = sympy.hessian(sum(a * b for a, b in zip(w, terms, strict=True)), (x, y, z)).subs(at)
     got = evaluated(graph, hessian(f, inputs, w), at, params)
     np.testing.assert_allclose(got, np.array(want.evalf(17), dtype=float), rtol=1e-13, atol=1e-14)
@@ -114,7 +89,7 @@ def test_hessian_equals_sympy(case):
 
 def test_hessian_vector_pushforward_and_pullback_equal_the_matrices(case):
     graph, inputs, f, at, params = case
-    w, v = [0.7, -1.3, 2.0, 0.4], [0.2, -0.5, 0.9]
+    w, v = [0.7, -1.3, 2.0, 0.4, 1.1, -0.6], [0.2, -0.5, 0.9]
     J, H = (evaluated(graph, m, at, params) for m in (jacobian(f, inputs), hessian(f, inputs, w)))
     for nodes, want in (
         (pushforward(f, inputs, v), J @ v),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import math
+import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,14 +17,15 @@ import servotwin as st
 from servotwin.errors import ServotwinError
 from servotwin.robot.model_export import export_model
 
-ROBOTS = ["gsis-scara", "manutec-r3-axis", "palletizer-4", "five-bar", "daiv-1-simplified"]
+ROBOTS = ["gsis-scara", "manutec-r3-axis", "palletizer-4", "five-bar", "daiv-1-simplified", "daiv-1"]
 
 
 def point(model: st.StateSpace) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     rng = np.random.default_rng(2)
     n, e = model.robot.n, sum(s.elastic for s in model.shafts)
     x = rng.uniform(-0.5, 0.5, model.order)
-    x[:n] = model.robot.q_home + 0.1
+    x[:n] = model.robot.q_home + np.where(np.array(model.robot.joint_units) == "m", -0.05, 0.1)
+    x[[q.unit == "Pa" for q in model.states]] += 3e6
     q = model.robot.coordinates(x[:n]) if model.robot.closed else x[:n]
     parts = {"x" if model.robot.closed else "q": q, "qd": x[n : 2 * n]}
     parts |= {"twist": x[2 * n : 2 * n + e], "w": x[2 * n + e : 2 * n + 2 * e], "xi": x[2 * n + 2 * e :]}
@@ -52,23 +56,91 @@ def test_python_text_of_the_linear_model_gives_the_derivatives():
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
-def test_c99_text_compiles_without_warnings_and_gives_the_same_numbers(tmp_path: Path):
-    model = st.state_space("gsis-scara")
+@pytest.mark.parametrize("name", ["gsis-scara", "daiv-1"])
+def test_c99_text_compiles_without_warnings_and_gives_the_same_numbers(tmp_path: Path, name: str):
+    model = st.state_space(name)
     x, _, parts = point(model)
     text = export_model(model, "c99")
     (tmp_path / "model.c").write_text(text, encoding="utf-8")
     library = tmp_path / "model.so"
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]
     subprocess.run(["gcc", *flags, str(tmp_path / "model.c"), "-o", str(library), "-lm"], check=True)
-    call = getattr(ctypes.CDLL(str(library)), "gsis_scara_state_space", None)
+    call = getattr(ctypes.CDLL(str(library)), f"{name.replace('-', '_')}_state_space", None)
     assert call is not None, text[:2000]
-    A, B = np.zeros(12), np.zeros((12, 4))
+    A, B = np.zeros(model.order), np.zeros((model.order, len(model.inputs)))
     real = ctypes.POINTER(ctypes.c_double)
     arrays = [np.ascontiguousarray(v) for v in parts.values()] + [A, B]
     call(*(a.ctypes.data_as(real) for a in arrays))
     want = model.affine(x)
     np.testing.assert_allclose(A, want.A, rtol=1e-9, atol=1e-11 * np.abs(want.A).max())
     np.testing.assert_allclose(B, want.B, rtol=1e-9, atol=1e-11)
+
+
+class Reads:
+    """An array that is read with round brackets, from 1."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def __call__(self, *index: int) -> float:
+        return float(self.values[tuple(k - 1 for k in index)])
+
+
+def run_matlab(text: str, name: str, arguments: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """Evaluate an export by itself: every line is an assignment that Python reads as well, but for its brackets."""
+    text = re.sub(r" \.\.\.\n\s*", " ", text)
+    bodies = dict(re.findall(r"^function ([^\n]*)\n(.*?)^end$", text, re.MULTILINE | re.DOTALL))
+    p = SimpleNamespace()
+    space: dict = {
+        "p": p,
+        "double": float,
+        "struct": SimpleNamespace,
+        **{f: getattr(math, f) for f in FUNCTIONS},
+    }
+    heads = {re.search(r"(\w+)\(", head)[1]: head for head in bodies}
+    for function in ("parameters", "prepare", f"{name}_values"):
+        space |= {key: Reads(value) for key, value in arguments.items()}
+        for line in bodies[heads[function]].splitlines():
+            code = line.split("%")[0].strip().removesuffix(";")
+            if not code or code == "p = struct()":
+                continue
+            target, value = code.split(" = ", 1)
+            if value.startswith("zeros("):
+                space[target] = np.zeros(eval(value.removeprefix("zeros")))  # noqa: S307 - our own text
+                continue
+            number = eval(value, space)  # noqa: S307
+            entry = re.fullmatch(r"(\w+)\(([\d, ]+)\)", target)
+            if entry:
+                space[entry[1]][tuple(int(k) - 1 for k in entry[2].split(","))] = number
+            elif target.startswith("p."):
+                setattr(p, target[2:], number)
+            else:
+                space[target] = number
+    results = re.search(r"\[(.*?)\]", heads[f"{name}_values"])[1].split(", ")
+    return [space[result] for result in results]
+
+
+FUNCTIONS = ("sin", "cos", "sqrt", "exp", "log")
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_matlab_text_gives_drift_and_gain(name):
+    model = st.state_space(name)
+    x, _, parts = point(model)
+    text = export_model(model, "matlab")
+    assert text.isascii()
+    A, B = run_matlab(text, f"{name.replace('-', '_')}_state_space", parts)
+    want = model.affine(x)
+    np.testing.assert_allclose(A[:, 0], want.A, rtol=1e-9, atol=1e-11 * np.abs(want.A).max())
+    np.testing.assert_allclose(B, want.B, rtol=1e-9, atol=1e-11 * np.abs(want.B).max())
+
+
+def test_exports_say_what_the_states_of_a_valve_are():
+    text = export_model(st.state_space("daiv-1"), "text")
+    assert "xi3: q3.pressure_a [Pa]" in text
+    assert "step(x) is 1 where x > 0" in text
+    assert r"\operatorname{step}" in export_model(st.state_space("daiv-1"), "latex")
+    assert "Boole[" in export_model(st.state_space("daiv-1"), "mathematica")
 
 
 @pytest.mark.parametrize("language", ["text", "latex", "markdown", "mathematica"])

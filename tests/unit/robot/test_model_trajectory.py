@@ -13,10 +13,11 @@ from servotwin.robot.model_trajectory import linearised, rollout
 def moving(name: str) -> tuple[st.StateSpace, np.ndarray, np.ndarray, np.ndarray]:
     model = st.state_space(name)
     n, rng = model.robot.n, np.random.default_rng(1)
-    q = model.robot.q_home + 0.1
-    x, u = model.operating_point(q, 0.3 * rng.uniform(-1, 1, n))
+    slides = np.array(model.robot.joint_units) == "m"
+    q = model.robot.q_home + np.where(slides, -0.05, 0.1)
+    x, u = model.operating_point(q, np.where(slides, 0.1, 0.3) * rng.uniform(-1, 1, n))
     t = np.linspace(0.0, 0.04, 5)
-    sizes = {"V": 6.0, "N*m": 1.0, "N": 5.0}
+    sizes = {"V": 6.0, "N*m": 1.0, "N": 5.0, "A": 1e-3}
     swing = [sizes[q.unit] for q in model.inputs]
     return model, x, u + rng.uniform(-1, 1, (4, len(u))) * swing, t
 
@@ -28,9 +29,10 @@ def test_linear_prediction_along_a_trajectory_errs_to_second_order(name):
     found = linearised(model, x, u, t)
     np.testing.assert_allclose(found.x, rollout(model, x, u, t), rtol=1e-7, atol=1e-8 * np.abs(found.x).max())
     rng = np.random.default_rng(2)
-    dx = rng.uniform(-1, 1, model.order) * np.where([q.unit == "A" for q in model.states], 1.0, 0.1)
+    sizes = {"A": 1.0, "m": 0.02, "": 0.02, "1/s": 5.0, "Pa": 1e5}
+    dx = rng.uniform(-1, 1, model.order) * [sizes.get(q.unit, 0.1) for q in model.states]
     dx[[q.name.endswith("twist") for q in model.states]] *= 0.01
-    du = rng.uniform(-1, 1, u.shape)
+    du = rng.uniform(-1, 1, u.shape) * [1e-3 if q.unit == "A" else 1.0 for q in model.inputs]
     predicted = dx
     for Phi, Gamma, step in zip(found.Phi, found.Gamma, du, strict=True):
         predicted = Phi @ predicted + Gamma @ step

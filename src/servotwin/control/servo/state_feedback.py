@@ -2,7 +2,8 @@ r"""State feedback as a law of the axis controller (eq:state-feedback), from pos
 
 All quantities are deviations from the reference at the motors: the error :math:`e = \theta_{ref} - \theta` is what the
 encoders show, speeds and twists are estimated. Beside the feedback stands what the reference needs,
-:math:`\tau_{ff} = M_m \alpha_{ref} + f \omega_{ref}`, unless the model of the robot feeds torque forward. The observer
+:math:`\tau_{ff} = M_m \alpha_{ref} + f \omega_{ref}`, unless the model of the robot feeds torque forward. In the place
+of the torque of a servovalve's axis stands the current of the valve, and in that of f its current per speed. Observer
 and the integrators go on with the current that the limit has left of the command.
 """
 
@@ -35,6 +36,7 @@ STATE_FEEDBACK = np.dtype(
         ("K_i", _REAL, (MAX_AXES, MAX_AXES)),
         ("M", _REAL, (MAX_AXES, MAX_AXES)),
         ("f", _REAL, (MAX_AXES,)),
+        ("amperes", _WHOLE, (MAX_AXES,)),  # the output of an axis is the current of its valve, not a torque
         ("before", _REAL, (MOST_STATES,)),
         ("after", _REAL, (MOST_STATES,)),
         ("sigma", _REAL, (MAX_AXES,)),
@@ -83,18 +85,20 @@ def state_feedback(servo: Any, axes: Any) -> None:
 def give_current(servo: Any, axes: Any, law: Any, j: int) -> None:
     """Command of one axis within its limit; an integrator that would push further against it stands still."""
     axis = axes[j]
-    ahead = 0.0
-    if servo.share_torque == 0.0:
+    ahead, per_current = 0.0, axis.K_hat
+    if law.amperes[j]:
+        ahead, per_current = law.f[j] * axis.w_path, 1.0
+    elif servo.share_torque == 0.0:
         ahead = law.f[j] * axis.w_path
         for i in range(law.motors):
             ahead += law.M[j, i] * axes[i].a_path
     if not servo.feeds:
         axis.i_feedforward = 0.0
-    wanted = axis.i_feedforward + (ahead + law.torque[j]) / axis.K_hat
+    wanted = axis.i_feedforward + (ahead + law.torque[j]) / per_current
     axis.i_ref = min(max(wanted, -axis.i_max), axis.i_max)
     axis.saturation &= ~CURRENT
     if axis.i_ref != wanted:
         axis.saturation |= CURRENT
-        law.torque[j] += (axis.i_ref - wanted) * axis.K_hat
+        law.torque[j] += (axis.i_ref - wanted) * per_current
     if (wanted - axis.i_ref) * law.error[j] <= 0.0:
         law.sigma[j] += law.T * law.error[j]

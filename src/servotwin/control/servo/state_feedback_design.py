@@ -2,19 +2,22 @@ r"""State feedback for a robot as its controller knows it: from the complete mod
 
 The plant is the arm with its gears about the home pose, driven by the torques of its motors. These follow the commands
 of the axis controller with the lag of the current loop, :math:`\dot\tau = \omega_c (\tau^* - \tau)`, and a period later
-if the axis controller is that late. It is sampled exactly at the axis period (eq:hold). With inertia J_j at motor j,
-the others held, the weights
+if the axis controller is that late. It is sampled exactly at the axis period (eq:hold), and so are its costs and its
+noise (eq:sampled-cost). With inertia J_j at motor j, the others held, the weights
 
 .. math:: Q = C^T C, \quad Q_\sigma = T_i^{-2} I, \quad R_j = \frac{1}{J_j^2\,\omega_b^4}, \qquad
           W_j = J_j^2\,\omega_o^4, \quad V = I                                        (eq:feedback-weights)
 
 give a rigid axis the closed loop of bandwidth :math:`\omega_b` and an observer of :math:`\omega_o` in Butterworth's
-pattern, whatever its inertia.
+pattern, whatever its inertia. A servovalve has its current as input, spool and pressures as states that the observer
+estimates, and moves its piston at the speed i / F once these have settled:
+
+.. math:: R_j = \frac{1}{F_j^2\,\omega_b^2}, \qquad W_j = F_j^2\,\omega_o^2                 (eq:valve-weights)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,14 +29,13 @@ from scipy.linalg import block_diag
 from servotwin.control.servo.axis_data import controller_of
 from servotwin.control.servo.ports import MAX_AXES
 from servotwin.control.servo.state_feedback import MOST_STATES, STATE_FEEDBACK
-from servotwin.description.controller_parts import Controller
-from servotwin.description.drive_data import drives_of
+from servotwin.control.servo.state_feedback_plant import Driven, Push, currents_per_speed, separate_axes
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError, UnsupportedError
 from servotwin.linear.feedback import closed_loop, kalman, lqr, place, with_integrators
-from servotwin.linear.sampling import delayed, sampled
-from servotwin.linear.system import Array, LinearSystem, Quantity
+from servotwin.linear.sampling import sampled_noise
+from servotwin.linear.system import Array, LinearSystem
 from servotwin.robot.complete_model import robot_of, state_space
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
@@ -47,7 +49,10 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True)
 class StateFeedbackDesign:
-    """Matrices of eq:state-feedback in torques at the motors, the plant they were made for, and how they do."""
+    """Matrices of eq:state-feedback in torques at the motors, the plant they were made for, and how they do.
+
+    For an axis with a servovalve read valve current [A] for torque, and current per speed for f.
+    """
 
     names: tuple[str, ...]  # of the motors
     plant: LinearSystem  # sampled; what the law believes
@@ -62,6 +67,7 @@ class StateFeedbackDesign:
     observer_bandwidth: float
     method: str
     separate: bool
+    valves: tuple[bool, ...] = ()  # motors that are moved by a servovalve
 
     @cached_property
     def poles(self) -> Complex:
@@ -77,6 +83,14 @@ class StateFeedbackDesign:
         """Whether the coupled arm is stable under the law, near the pose of the design."""
         return bool((self.poles.real < 0.0).all())
 
+    @property
+    def output_words(self) -> str:
+        """What its gains give: 'torque of every motor [N m]'."""
+        if not any(self.valves):
+            return "torque of every motor [N m]"
+        valve = "current of every valve [A]"
+        return valve if all(self.valves) else f"torque of every motor [N m], {valve}"
+
     def record(self) -> Any:
         """The law as the axis controller reads it."""
         s, m = self.plant.order, len(self.names)
@@ -91,12 +105,14 @@ class StateFeedbackDesign:
         law["C"][:m, :s], law["L"][:s, :m] = self.plant.C, self.L
         law["K"][:m, :s], law["K_i"][:m, :m] = self.K, self.K_i
         law["M"][:m, :m], law["f"][:m] = self.M, self.f
+        law["amperes"][:m] = self.valves or (False,) * m
         return record
 
     def data(self) -> dict[str, Any]:
         """As plain data in SI units."""
         return {
             "motors": list(self.names),
+            "outputs": ["valve current [A]" if v else "torque [N m]" for v in self.valves],
             "method": self.method,
             "plant": "separate" if self.separate else "coupled",
             "bandwidth_rad_per_s": self.bandwidth,
@@ -133,28 +149,30 @@ def design_state_feedback(
         method, bandwidth=bandwidth, integral_time=integral_time, observer_bandwidth=observer_bandwidth
     )
     description = robot if isinstance(robot, RobotDescription) else read_description(robot)
-    _check_drives(description)
     control = controller_of(description)
     asked = control.state_feedback
     w_b = bandwidth or asked.bandwidth or float(np.sqrt(control.position_bandwidth * control.speed_bandwidth))
     T_i = integral_time or asked.integral_time or INTEGRAL / w_b
     w_o = observer_bandwidth or asked.observer_bandwidth or OBSERVER * w_b
     alone = asked.plant == "separate" if separate is None else separate
-    model = state_space(description, motors="ideal")
+    model = state_space(description, motors="valves")
     arm = robot_of(description)
     pose = arm.q_home if q is None else np.asarray(q, dtype=np.float64)
     J = motor_inertia(arm, pose, held=True)
-    coupled = _driven(_centred(model, pose), control)
-    plant = _driven(_separate(model, J), control) if alone else coupled
-    K, K_i = _gains(plant, J, w_b, T_i, method or asked.method)
-    M, f = _fed_forward(model, arm, pose, J, alone=alone)
+    valves = tuple(shaft.equations.start is not None for shaft in model.shafts)
+    about = _centred(model, pose)
+    coupled = Driven.of(about, control, valves)
+    driven = Driven.of(separate_axes(model, about, J), control, valves) if alone else coupled
+    plant, push = driven.sampled, Push(J, currents_per_speed(model, about, valves), np.array(valves))
+    K, K_i = _gains(driven, push, w_b, T_i, method or asked.method)
+    M, f = _fed_forward(model, arm, pose, push, alone=alone)
     return StateFeedbackDesign(
         tuple(shaft.name for shaft in model.shafts),
         plant,
-        coupled,
+        coupled.sampled,
         K,
         K_i,
-        _observer(plant, J, w_o),
+        _observer(driven, push, w_o),
         M,
         f,
         w_b,
@@ -162,6 +180,7 @@ def design_state_feedback(
         w_o,
         method or asked.method,
         alone,
+        valves,
     )
 
 
@@ -174,109 +193,75 @@ def _check_wishes(method: str | None, **wishes: float | None) -> None:
             raise InputError(f"{value:g} {unit}; expected more than zero", field=name)
 
 
-def _check_drives(description: RobotDescription) -> None:
-    """The law commands currents that are torques; that of a servovalve is a flow."""
-    valves = [drive.owner for drive in drives_of(description) if drive.actuator.valve]
-    if valves:
-        raise UnsupportedError(
-            f"state feedback does not go with the servovalve of axis {valves[0]}; expected electric motors"
-        )
-
-
 def _centred(model: StateSpace, q: Array) -> LinearSystem:
     return model.linear(model.operating_point(q))
 
 
-def _separate(model: StateSpace, J: Array) -> LinearSystem:
-    """Every axis by itself at its motor, the others held: one mass, or two with the gear between them."""
-    A, B, C, names = [], [], [], []
-    for shaft, inertia in zip(model.shafts, J, strict=True):
-        f, J_m = shaft.viscous, shaft.rotor_inertia
-        if not shaft.elastic:
-            A.append(np.array([[0.0, 1.0], [0.0, -f / inertia]]))
-            B.append(np.array([[0.0], [1.0 / inertia]]))
-            C.append(np.array([[1.0, 0.0]]))
-            names += [Quantity(f"{shaft.name}.angle", "rad"), Quantity(f"{shaft.name}.speed", "rad/s")]
-            continue
-        k, c, J_l = shaft.stiffness, shaft.damping, max(inertia - J_m, 1e-3 * J_m)
-        # load angle and speed at the motor's side, twist, motor speed (eq:gear-torsion)
-        A.append(
-            np.array(
-                [
-                    [0.0, 1.0, 0.0, 0.0],
-                    [0.0, -c / J_l, k / J_l, c / J_l],
-                    [0.0, -1.0, 0.0, 1.0],
-                    [0.0, c / J_m, -k / J_m, -(c + f) / J_m],
-                ]
-            )
-        )
-        B.append(np.array([[0.0], [0.0], [0.0], [1.0 / J_m]]))
-        C.append(np.array([[1.0, 0.0, 1.0, 0.0]]))
-        words = (("load_angle", "rad"), ("load_speed", "rad/s"), ("twist", "rad"), ("motor_speed", "rad/s"))
-        names += [Quantity(f"{shaft.name}.{word}", unit) for word, unit in words]
-    outputs = tuple(Quantity(f"{shaft.name}.encoder", "rad") for shaft in model.shafts)
-    m = len(model.shafts)
-    return LinearSystem(
-        block_diag(*A), block_diag(*B), block_diag(*C), np.zeros((m, m)), tuple(names), model.inputs, outputs
-    )
-
-
-def _driven(arm: LinearSystem, control: Controller) -> LinearSystem:
-    """The arm behind its current loops, sampled at the axis period, a period late if the axis controller is."""
-    n, m, w_c = arm.order, len(arm.inputs), control.current_bandwidth
-    A = np.block([[arm.A, arm.B], [np.zeros((m, n)), -w_c * np.eye(m)]])
-    B = np.vstack([np.zeros((n, m)), w_c * np.eye(m)])
-    torques = tuple(Quantity(f"{q.name}_now", q.unit) for q in arm.inputs)
-    lagged = replace(
-        arm,
-        A=A,
-        B=B,
-        C=np.hstack([arm.C, np.zeros((m, m))]),
-        states=(*arm.states, *torques),
-        x0=np.zeros(0),
-        u0=np.zeros(0),
-    )
-    return delayed(sampled(lagged, control.axis_period), control.axis_delay)
-
-
-def _gains(plant: LinearSystem, J: Array, w_b: float, T_i: float, method: str) -> tuple[Array, Array]:
+def _gains(driven: Driven, push: Push, w_b: float, T_i: float, method: str) -> tuple[Array, Array]:
+    plant = driven.sampled
     A, B = with_integrators(plant)
     T, n, m = plant.period or 1.0, plant.order, len(plant.inputs)
+    own = driven.units
+    units = np.concatenate([own, np.abs(plant.C * own).max(axis=1) / w_b])
+    A, B = A * units / units[:, None], B / units[:, None]
     if method == "poles":
-        K = place(A, B, np.exp(T * _wanted(A, T, m, w_b)))
+        K = _placed(driven, A, B, push.valves, w_b)
     else:
-        Q = block_diag(plant.C.T @ plant.C, np.eye(m) / T_i**2)  # eq:feedback-weights
-        R = np.diag(1.0 / (J**2 * w_b**4))
-        K = lqr(A, B, T * Q, T * R)
+        Q, N, R = driven.cost(driven.whole.C.T @ driven.whole.C)  # eq:feedback-weights
+        weights = block_diag(Q, T * np.eye(m) / T_i**2) * np.outer(
+            units, units
+        )  # integrals are held as inputs are
+        cross = np.vstack([N, np.zeros((m, m))]) * units[:, None]
+        K = lqr(A, B, weights, R + np.diag(T / push.at(w_b) ** 2), cross)
+    K = K / units * driven.coupling
     return K[:, :n], K[:, n:]
 
 
-def _wanted(A: Array, T: float, m: int, w_b: float) -> Complex:
-    """Poles to place [1/s]: three of each axis in Butterworth's pattern, the others at their frequency, damped."""
+def _placed(driven: Driven, A: Array, B: Array, valves: NDArray[np.bool_], w_b: float) -> Array:
+    """Placed poles, for every part of the plant that is coupled with no other by itself."""
+    T, K = driven.sampled.period or 1.0, np.zeros(B.T.shape)
+    for states, inputs in driven.parts():
+        own = np.concatenate([states, driven.sampled.order + inputs])  # with the integrals of its outputs
+        a, b = A[np.ix_(own, own)], B[np.ix_(own, inputs)]
+        K[np.ix_(inputs, own)] = place(a, b, np.exp(T * _wanted(a, T, valves[inputs], w_b)))
+    return K
+
+
+def _wanted(A: Array, T: float, valves: NDArray[np.bool_], w_b: float) -> Complex:
+    """Poles to place [1/s]: in Butterworth's pattern three of each axis, two of a valve's, the others damped."""
     values = np.linalg.eigvals(A).astype(np.complex128)
     with np.errstate(divide="ignore"):
         s = np.log(np.where(np.abs(values) < 1e-9, 1e-9, values)) / T
-    rest = s[np.argsort(np.abs(s))][3 * m :]
+    three, two = int((~valves).sum()), int(valves.sum())
+    rest = s[np.argsort(np.abs(s))][3 * three + 2 * two :]
     swinging = rest[np.abs(rest.imag) > 1e-6 * np.abs(rest)]
     low = np.abs(swinging.real) < DAMPED * np.abs(swinging)
     w = np.abs(swinging)
     damped = -DAMPED * w + 1j * np.sign(swinging.imag) * np.sqrt(1.0 - DAMPED**2) * w
     kept = rest[np.abs(rest.imag) <= 1e-6 * np.abs(rest)].real.astype(np.complex128)
     slow = w_b * np.array([-1.0, -0.5 + 0.75**0.5 * 1j, -0.5 - 0.75**0.5 * 1j])
-    return np.concatenate([np.tile(slow, m), np.where(low, damped, swinging), kept])
+    pair = w_b * np.array([-1.0 + 1.0j, -1.0 - 1.0j]) * 0.5**0.5
+    return np.concatenate([np.tile(slow, three), np.tile(pair, two), np.where(low, damped, swinging), kept])
 
 
-def _observer(plant: LinearSystem, J: Array, w_o: float) -> Array:
-    T = plant.period or 1.0
-    W = plant.B @ np.diag(J**2 * w_o**4 / T) @ plant.B.T  # eq:feedback-weights
-    W = W + 1e-12 * np.trace(W) / plant.order * np.eye(plant.order)
-    return kalman(plant.A, plant.C, W, np.eye(len(plant.outputs)) / T)
+def _observer(driven: Driven, push: Push, w_o: float) -> Array:
+    plant, n = driven.sampled, driven.whole.order
+    T, units = plant.period or 1.0, driven.units
+    W = np.zeros((plant.order, plant.order))
+    W[:n, :n] = sampled_noise(driven.whole, np.diag(push.at(w_o) ** 2), T)  # eq:feedback-weights
+    W = W / np.outer(units, units)
+    for states, _ in driven.parts():
+        W[states, states] += 1e-12 * W[states, states].mean()
+    A, C = plant.A * units / units[:, None], plant.C * units
+    L = units[:, None] * kalman(A, C, W, np.eye(len(plant.outputs)) / T)
+    return np.asarray(L * driven.coupling[:, : plant.order].T)
 
 
-def _fed_forward(model: StateSpace, arm: Robot, q: Array, J: Array, *, alone: bool) -> tuple[Array, Array]:
-    """Inertia and viscous friction at the motors for the reference."""
-    f = np.array([shaft.viscous for shaft in model.shafts])
-    if alone:
-        return np.diag(J), f
-    inverse = np.linalg.inv(model.N)
-    return np.asarray(inverse.T @ arm.inertia(q, drives=True) @ inverse), f
+def _fed_forward(model: StateSpace, arm: Robot, q: Array, push: Push, *, alone: bool) -> tuple[Array, Array]:
+    """Inertia and viscous friction at the motors for the reference; the current per speed of a valve."""
+    f = np.where(push.valves, push.F, [shaft.viscous for shaft in model.shafts])
+    M = np.diag(push.J)
+    if not alone:
+        inverse = np.linalg.inv(model.N)
+        M = inverse.T @ arm.inertia(q, drives=True) @ inverse
+    return np.where(push.valves[:, None], 0.0, M), f

@@ -122,7 +122,8 @@ def pressure_feedback(model: ValveModel, timing: Timing, damping: float = DAMPIN
     corner = min(SLOW * w, MOST_CORNER / timing.T_current)
     helps = lag.real / abs(lag)
     missing = 2.0 * (damping - model.damping) * w
-    if helps < LEAST_COSINE or missing <= 0.0:
+    closed = model.flow_gain <= 0.0  # within an overlap without leakage: no current moves any oil at rest
+    if helps < LEAST_COSINE or missing <= 0.0 or closed:
         return 0.0, corner
     stiffness = model.J * w * w
     return missing * model.area**2 / (stiffness * model.flow_gain * lag.real), corner  # eq:pressure-feedback

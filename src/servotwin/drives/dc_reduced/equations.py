@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from servotwin.drives.kind import StateEquations
+from servotwin.drives.kind import Functions, StateEquations
 
 
 def _numbers(motor: Any, bridge: float) -> dict[str, float]:
@@ -18,7 +18,7 @@ def _rates(
     theta: Any,
     w: Any,
     p: Mapping[str, Any],
-    sqrt: Callable[[Any], Any],
+    f: Functions,
 ) -> tuple[Sequence[Any], Any]:
     (u_a,) = u
     return [], p["K"] * ((u_a - p["K"] * w) / p["R"])  # eq:dc-reduced

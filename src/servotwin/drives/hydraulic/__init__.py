@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from servotwin.drives.hydraulic.equations import EQUATIONS
 from servotwin.drives.hydraulic.records import AXIS, PER_AXIS, PER_SUPPLY, SUPPLY
 from servotwin.drives.kind import ActuatorKind, Feed
 
@@ -29,6 +30,7 @@ HYDRAULIC = ActuatorKind(
     supply=SUPPLY,
     integrals=PER_AXIS,
     supply_integrals=PER_SUPPLY,
+    equations=EQUATIONS,
     meant=(
         (("electrohydraulic", "servovalve", "cylinder"), "; a servovalve with its cylinder is 'hydraulic'"),
     ),

@@ -4,8 +4,9 @@ r"""Where a hydraulic axis stands still, or moves evenly: spool and pressures th
           (eq:operating-point)
 
 Three equations for s, p_A and p_B. With p_A = (F + A_B p_B) / A_A the first inflow fixes s, since it grows with s, and
-the second one then falls with p_B: two nested searches that cannot miss. A valve without clearance leaves the
-pressures open; then they are those that a trace of it would give, with the spool exactly in the middle.
+the second one then falls with p_B: two nested searches that cannot miss. A valve without clearance, at a piston that
+does not leak, leaves the pressures open; then they are those that a trace of it would give, with the spool exactly in
+the middle.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def operating_point(
             f"no operating point at {1e3 * x:.4g} mm: outside the stroke; expected "
             f"{1e3 * min(axis.end_a, axis.end_b):.4g} to {1e3 * max(axis.end_a, axis.end_b):.4g} mm"
         )
-    tight = axis.clearance == 0.0 and axis.underlap <= 0.0
+    tight = axis.clearance == 0.0 and axis.underlap <= 0.0 and axis.leakage == 0.0
     searched = replace(axis, clearance=REFERENCE_CLEARANCE, underlap=0.0) if tight and v == 0.0 else axis
     low = max(supply.tank, (axis.area_a * supply.tank - force) / axis.area_b)
     high = min(pressure, (axis.area_a * pressure - force) / axis.area_b)
@@ -109,7 +110,7 @@ def operating_point(
             f"no operating point at {v:.4g} m/s under {force:.4g} N: the valve would have to open by "
             f"{100.0 * abs(s):.4g} % or more of its stroke; expected less speed or load, or a larger valve"
         )
-    if tight and v == 0.0 and axis.leakage == 0.0 and axis.drain == 0.0:
+    if tight and v == 0.0 and axis.drain == 0.0:
         s = 0.0
     return OperatingPoint(x, v, force, pressure, s, p_a, p_b)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from servotwin.drives.kind import StateEquations
+from servotwin.drives.kind import Functions, StateEquations
 
 
 def _numbers(motor: Any, bridge: float) -> dict[str, float]:
@@ -26,7 +26,7 @@ def _rates(
     theta: Any,
     w: Any,
     p: Mapping[str, Any],
-    sqrt: Callable[[Any], Any],
+    f: Functions,
 ) -> tuple[Sequence[Any], Any]:
     (i_d, i_q), (u_d, u_q) = x, u
     w_e = p["p"] * w

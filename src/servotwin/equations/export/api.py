@@ -10,6 +10,7 @@ from servotwin.equations.export.c99 import c99_source
 from servotwin.equations.export.latex import latex_document
 from servotwin.equations.export.listing import markdown_listing, text_listing
 from servotwin.equations.export.mathematica import mathematica_source
+from servotwin.equations.export.matlab import matlab_source
 from servotwin.equations.export.python_source import python_source
 from servotwin.equations.export.script import Script
 from servotwin.equations.programs import Program
@@ -18,6 +19,7 @@ from servotwin.errors import ServotwinError
 LANGUAGES: dict[str, Callable[[Script], str]] = {
     "python": python_source,
     "c99": c99_source,
+    "matlab": matlab_source,
     "mathematica": mathematica_source,
     "text": text_listing,
     "markdown": markdown_listing,
@@ -26,6 +28,7 @@ LANGUAGES: dict[str, Callable[[Script], str]] = {
 SUFFIXES = {
     "python": ".py",
     "c99": ".c",
+    "matlab": ".m",
     "mathematica": ".wl",
     "text": ".txt",
     "markdown": ".md",
@@ -42,17 +45,20 @@ def export_program(
     results: Sequence[str] | None = None,
     joints: Sequence[str] = (),
     first: int = 1,
+    notes: Sequence[str] = (),
 ) -> str:
     """A program as source text of a language.
 
     ``name`` becomes the function's name; ``numeric`` (all, or some of 'geometry', 'gravity', 'inertia')
     puts numbers in place of parameters; ``results`` names the outputs (default: by the kind of program
     that ``name`` ends with); ``joints`` names the tree joints for comments; names of variables count
-    from ``first``.
+    from ``first``; ``notes``: further lines for the reader.
     """
     printer = _printer(language)
     return printer(
-        program_script(program, name=name, numeric=numeric, results=results, joints=joints, first=first)
+        program_script(
+            program, name=name, numeric=numeric, results=results, joints=joints, first=first, notes=notes
+        )
     )
 
 

@@ -48,6 +48,7 @@ def program_script(
     results: Sequence[str] | None = None,
     joints: Sequence[str] = (),
     first: int = 1,
+    notes: Sequence[str] = (),
 ) -> Script:
     """One program as a script with one function, both called ``name``."""
     copy = copied(program, numeric=_groups(numeric), own_moments=has_own_moments(program))
@@ -58,7 +59,7 @@ def program_script(
         raise ServotwinError(f"results has {len(names)} names; the program has {len(copy.outputs)} results")
     request = Request(function, copy, tuple(identifier(n, "out") for n in names), _summary(kind, program))
     glossary = Glossary(program.derivation.numbers, joints, first)
-    return _script(name, function, [request], glossary)
+    return _script(name, function, [request], glossary, notes)
 
 
 def robot_script(

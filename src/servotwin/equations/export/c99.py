@@ -44,6 +44,9 @@ class _Notation(Infix):
         name = self.names[symbol.name]
         return f"{self.robot}{name}" if of_robot(symbol) else name
 
+    def call(self, function: str, argument: str) -> str:
+        return f"(double)({argument} > 0.0)" if function == "step" else f"{function}({argument})"
+
 
 def c99_source(script: Script) -> str:
     """The file as text."""

@@ -57,7 +57,10 @@ class _Notation(Infix):
         return latex_symbol(symbol)
 
     def call(self, function: str, argument: str) -> str:
-        return rf"\sqrt{{{argument}}}" if function == "sqrt" else rf"\{function}\left({argument}\right)"
+        if function == "sqrt":
+            return rf"\sqrt{{{argument}}}"
+        name = r"\operatorname{step}" if function == "step" else rf"\{function}"
+        return rf"{name}\left({argument}\right)"
 
     def power(self, base: str, exponent: int) -> str:
         return rf"{{{base}}}^{{{exponent}}}"

@@ -29,7 +29,7 @@ class _Notation(Infix):
         return mathematica_number(value)
 
     def call(self, function: str, argument: str) -> str:
-        return f"{function.capitalize()}[{argument}]"
+        return f"Boole[{argument} > 0]" if function == "step" else f"{function.capitalize()}[{argument}]"
 
 
 def mathematica_number(value: float) -> str:

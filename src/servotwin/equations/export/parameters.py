@@ -168,6 +168,8 @@ class Glossary:
         if match := _ACTUATOR_NAME.fullmatch(name):
             j = int(match[1])
             return f"{match[2]}_m", (j,), f"{match[2]} of actuator {j + self.first}", "SI"
+        if match := re.fullmatch(r"supply_(\w+)", name):
+            return name, (), f"{match[1]} of the supply that actuators share", "SI"
         return name, (), "number of the robot", "SI"
 
     def _spin(self, letters: str, index: tuple[int, ...]) -> tuple[str, str]:

@@ -24,7 +24,7 @@ class Notation(Protocol):
         """A named value."""
 
     def call(self, function: str, argument: str) -> str:
-        """sin, cos or sqrt."""
+        """sin, cos, sqrt, exp, log, or step, which is 1 for an argument above zero and else 0."""
 
     def power(self, base: str, exponent: int) -> str:
         """base to a whole exponent."""

@@ -42,7 +42,7 @@ class _Notation(Infix):
         return f"{self.robot}{name}" if of_robot(symbol) else name
 
     def call(self, function: str, argument: str) -> str:
-        return f"np.{function}({argument})"
+        return f"np.heaviside({argument}, 0.0)" if function == "step" else f"np.{function}({argument})"
 
 
 def python_source(script: Script) -> str:

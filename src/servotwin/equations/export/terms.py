@@ -63,7 +63,7 @@ class Quotient:
 
 @dataclass(frozen=True)
 class Call:
-    """sin, cos or sqrt of an argument."""
+    """sin, cos, sqrt, exp, log or step of an argument."""
 
     function: str
     argument: Term

@@ -102,4 +102,7 @@ def _convert(term: Term, known: Mapping[str, Any]) -> Any:
     if isinstance(term, Quotient):
         return _convert(term.above, known) / _convert(term.below, known)
     assert isinstance(term, Call)
-    return getattr(sympy, term.function)(_convert(term.argument, known))
+    argument = _convert(term.argument, known)
+    return (
+        sympy.Heaviside(argument, 0) if term.function == "step" else getattr(sympy, term.function)(argument)
+    )

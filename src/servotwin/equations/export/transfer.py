@@ -79,12 +79,11 @@ def _binary(graph: Graph, op: int) -> Callable[[Expr, Expr], Expr]:
 def _unary(graph: Graph, op: int, x: Expr) -> Expr:
     if graph.op[x.id] == Op.CONST:
         value = graph.constants[graph.a[x.id]]
-        if op != Op.SQRT or value >= 0.0:
+        defined = {Op.SQRT: value >= 0.0, Op.LOG: value > 0.0}
+        if defined.get(Op(op), True):
             return graph.constant(apply(op, value, 0.0))
-    if op == Op.NEG:
-        return graph.neg(x)
-    if op == Op.SQRT:
-        return graph.sqrt(x)
+    if op not in (Op.SIN, Op.COS):
+        return graph.unary(op)(x)
     negative = graph.op[x.id] == Op.NEG
     angle = graph.neg(x) if negative else x
     if op == Op.COS:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from servotwin.equations.export.terms import Call, Number, Quotient, Symbol, Term, product, total
 from servotwin.equations.graph import Graph, Op
 
-_CALLS = {Op.SIN: "sin", Op.COS: "cos", Op.SQRT: "sqrt"}
+_CALLS = {
+    Op.SIN: "sin", Op.COS: "cos", Op.SQRT: "sqrt", Op.EXP: "exp", Op.LOG: "log", Op.STEP: "step",
+}  # fmt: skip
 
 
 def term_of(graph: Graph, i: int, known: Mapping[int, Symbol]) -> Term:

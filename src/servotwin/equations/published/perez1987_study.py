@@ -37,6 +37,21 @@ PRINTED_B = np.array(
 )
 
 
+# What is behind the difference of a model from the corrected basic one.
+REASONS = {
+    "simplified, corrected": "physics: element three lumped into bar two",
+    "simplified, printed": "that physics and both slips of the simplified model",
+    "simplified, rotor ratio": "that physics and one slip: n_1 for n_1^2",
+    "simplified, steiner": "that physics and one slip: M_2 d for I_2 + M_2 d^2",
+    "basic, corrected": "the reference",
+    "basic, printed": "slips alone: the bodies are the same",
+    "basic, counted twice": "slip: the sliding mass in the terms (A) and (C)",
+    "basic, base angle": "slip: cos th1 for cos th2, in what is counted twice",
+    "basic, radial velocity": "slip: the rate of the distance D is left out",
+    "basic, halved coupling": "slip: I_3 and I_5 lose a factor 2",
+}
+
+
 @dataclass(frozen=True)
 class Motion:
     """A motion of th1 and th2: name, times (k,), positions, velocities and accelerations (k, 2)."""
@@ -76,6 +91,11 @@ class Torques:
     model: str  # such as "basic, printed"
     motion: str
     P: Array  # (k, 2) [N m]
+
+    @property
+    def reason(self) -> str:
+        """Whether physics or a slip of the paper tells it from the corrected basic model."""
+        return REASONS[self.model]
 
     @property
     def rms(self) -> Array:

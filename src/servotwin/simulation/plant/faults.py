@@ -45,7 +45,9 @@ def apply_fault(machine: Machine, fault: Fault, motors: Sequence[str]) -> None:
     if fault.kind == "power-off":
         cut_power(machine)
         return
-    j = list(motors).index(fault.axis or "")
+    j = list(motors).index(fault.axis) if fault.axis else -1
+    if any(group.fail(machine, fault.kind, j, value) for group in machine.groups):
+        return
     if fault.kind == "encoder-stuck":
         stick_encoder(machine, j)
     elif fault.kind == "encoder-loses-pulses":

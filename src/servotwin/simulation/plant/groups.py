@@ -32,6 +32,9 @@ class ActuatorGroup(Protocol):
     def note_start(self, machine: Machine) -> None:
         """Note what a later account compares with."""
 
+    def fail(self, machine: Machine, kind: str, j: int, value: float) -> bool:
+        """Take a fault of a scenario, at motor j or at the supply; False if it is none of the group's."""
+
     def stored(self, machine: Machine) -> dict[str, float]:
         """Energy that it holds now."""
 

@@ -11,7 +11,7 @@ from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_suppl
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.hydraulic.data import Axis, Supply, fill
-from servotwin.drives.hydraulic.records import PUMP_ENERGY, SUPPLIED
+from servotwin.drives.hydraulic.records import PUMP_ENERGY, SPOOL_SPEED, SUPPLIED
 from servotwin.drives.hydraulic.steady import OperatingPoint, edge_flows, operating_point
 from servotwin.errors import InputError
 from servotwin.robot.robot import Robot
@@ -64,6 +64,10 @@ class HydraulicGroup:
     def note_start(self, machine: Machine) -> None:
         """Note how much oil there is."""
         self.oil_before = oil_content(self, machine)
+
+    def fail(self, machine: Machine, kind: str, j: int, value: float) -> bool:
+        """A pressure that is lost, a pump that stops, a spool that sticks, a piston that leaks."""
+        return fail_hydraulic(machine, kind, j, value)
 
     def stored(self, machine: Machine) -> dict[str, float]:
         """Energy of oil and gas [J]."""
@@ -186,3 +190,23 @@ def set_hydraulic(machine: Machine, points: dict[int, OperatingPoint]) -> None:
         if world["at_supply"] >= 0:
             y[int(world["at_supply"])] = point.supply_pressure
         world["supply"]["p_low"] = world["supply"]["p_high"] = point.supply_pressure
+
+
+# --- faults ---------------------------------------------------------------------------------------------
+
+
+def fail_hydraulic(machine: Machine, kind: str, j: int, value: float) -> bool:
+    """See ``HydraulicGroup.fail``; a spool without a frequency stands where it is (eq:spool)."""
+    supply, axes = machine.world["supply"], machine.motors["hydraulic"]
+    if kind == "supply-pressure":
+        supply["pressure"] = value
+    elif kind == "pump-stops":
+        supply["pump_flow"] = 0.0
+    elif kind == "oil-leak":
+        axes["leakage"][j] += value
+    elif kind == "spool-stuck":
+        axes["natural_frequency"][j] = 0.0
+        machine.y[int(machine.motors["current_at"][j]) + SPOOL_SPEED] = 0.0
+    else:
+        return False
+    return True

@@ -92,16 +92,18 @@ def inner_loop(kind: ActuatorKind) -> InnerLoop:
 def fill_valve(axis: Any, description: RobotDescription, drive: DriveData, model: ValveModel) -> None:
     """What the driver of a servovalve counts on (eq:valve-loop)."""
     control, data = controller_of(description), valve_data(description, drive)
-    if control.arithmetic == "fixed" or control.law != "cascade":
+    if control.arithmetic == "fixed" or control.law == "computed-torque":
         name, value = ("arithmetic", "fixed") if control.arithmetic == "fixed" else ("law", control.law)
         raise refuse(
             description,
             f"controller.{name}",
             f"{value} does not go with the servovalve of axis {drive.owner}; expected "
-            f"{'float' if name == 'arithmetic' else 'cascade'}",
+            f"{'float' if name == 'arithmetic' else 'cascade or state-feedback'}",
         )
     S = data.axis.mean_area
     axis["flow_share"], axis["K_pressure"] = model.flow_share, model.pressure_gain
+    if control.law == "state-feedback":  # which counts on the oil as it is
+        axis["K_pressure"] = 0.0
     axis["slow_part"] = slow_part(model, control.current_period)
     axis["area_a_hat"], axis["area_b_hat"] = data.axis.area_a / S, data.axis.area_b / S
     axis["valve_max"] = min(float(axis["i_max"]), data.axis.rated_current)

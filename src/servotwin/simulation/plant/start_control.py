@@ -180,7 +180,8 @@ def hold_by_feedback(machine: Machine, i: Array, w: Array) -> None:
     s = int(law["states"])
     Phi, Gamma, C = law["Phi"][:s, :s], law["Gamma"][:s, :m], law["C"][:m, :s]
     fed = law["f"][:m] * w if machine.servo.servo["share_torque"][0] == 0.0 else np.zeros(m)
-    torque = machine.axes["K_hat"] * i - fed
+    valves = law["amperes"][:m] != 0  # what is fed forward to a valve is no part of i
+    torque = np.where(valves, i, np.where(valves, 0.0, machine.axes["K_hat"]) * i - fed)
     left = np.eye(s) - law["L"][:s, :m] @ C
     before = np.linalg.solve(np.eye(s) - Phi @ left, -Gamma @ torque)  # eq:start-feedback
     law["before"][:s], law["after"][:s] = before, left @ before

@@ -51,7 +51,7 @@ TUNE_FILES = frozenset(("tuning.html", "tuning.json"))
 MODEL_FILES = frozenset(
     (
         *("model.html", "model.json", "model.mat", "model.m", "model.txt", "model.tex"),
-        *("model_equations.c", "model_equations.py"),
+        *("model_equations.c", "model_equations.py", "model_equations.m"),
     )
 )
 DESIGN_FILES = frozenset(("design.html", "design.json"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,23 +63,27 @@ def axis_summaries(
         by_current = math.inf if record["valve"] else K * float(machine.axes["i_max"][j])
         peak = min(by_current, ratings.torque_limit)
         intervals = saturation_intervals(machine.logs[j])
+        piston = bool(record["valve"]) and not record["hydraulic"]["rotary"]
         found.append(
             {
                 "motor": motor,
                 "joint": joints[j],
-                "hydraulic": bool(
-                    record["valve"]
-                ),  # torques and speeds below are forces and speeds of a piston
+                "hydraulic": bool(record["valve"]),
                 "law": LAW_NAMES[Law(int(machine.axes["law"][j]))],
                 "level": Level(int(machine.axes["level"][j])).name.lower(),
-                "peak_torque_N_m": float(record["tau_peak"]),
-                "peak_torque_mean_N_m": float(record["tau_mean_peak"]),
-                "rms_torque_N_m": rms_torque,
-                "rated_torque_N_m": ratings.rated_torque,
-                "peak_rating_N_m": peak if math.isfinite(peak) else None,
-                "peak_speed_rad_per_s": float(record["w_peak"]),
-                "rated_speed_rad_per_s": ratings.rated_speed,
-                "max_speed_rad_per_s": ratings.max_speed,
+                **by_quantity(
+                    {
+                        "peak_torque_N_m": float(record["tau_peak"]),
+                        "peak_torque_mean_N_m": float(record["tau_mean_peak"]),
+                        "rms_torque_N_m": rms_torque,
+                        "rated_torque_N_m": ratings.rated_torque,
+                        "peak_rating_N_m": peak if math.isfinite(peak) else None,
+                        "peak_speed_rad_per_s": float(record["w_peak"]),
+                        "rated_speed_rad_per_s": ratings.rated_speed,
+                        "max_speed_rad_per_s": ratings.max_speed,
+                    },
+                    piston=piston,
+                ),
                 "peak_current_A": float(record["i_peak"]) if amperes else None,
                 "rms_current_A": rms if amperes else None,
                 # without thermal data nobody knows the temperature
@@ -96,6 +100,20 @@ def axis_summaries(
             }
         )
     return found
+
+
+def by_quantity(numbers: Mapping[str, Any], *, piston: bool) -> dict[str, Any]:
+    """Numbers of a shaft under names of torque and angle; those of a piston under names of force and travel."""
+    if not piston:
+        return dict(numbers)
+    words = (("torque", "force"), ("_N_m", "_N"), ("rad_per_s", "m_per_s"))
+    out = {}
+    for name, value in numbers.items():
+        own = name
+        for rotary, sliding in words:
+            own = own.replace(rotary, sliding)
+        out[own] = value
+    return out
 
 
 def mixed_commands(axes: Sequence[dict[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -43,9 +44,18 @@ FAULTS: dict[str, str | None] = {
     "current-sensor-offset": "A",
     "supply-voltage": "V",
     "power-off": None,
+    "supply-pressure": "Pa",
+    "pump-stops": None,
+    "spool-stuck": None,
+    "oil-leak": "m^3/(s*Pa)",
 }
+EXAMPLE_VALUES = {
+    "": "'20' (counts)", "A": "'0.5 A'", "V": "'60 V'", "Pa": "'40 bar'", "m^3/(s*Pa)": "'5e-12 m^3/(s*Pa)'",
+}  # fmt: skip
+NOT_NEGATIVE = ("supply-voltage", "supply-pressure", "oil-leak")
+OF_VALVES = ("spool-stuck", "oil-leak")
 MOST_COUNTS = 1e12  # that an encoder loses at once: they are counted in 64 bits
-OF_THE_SUPPLY = ("supply-voltage", "power-off")
+OF_THE_SUPPLY = ("supply-voltage", "power-off", "supply-pressure", "pump-stops")
 
 
 def read_positions(raw: object, info: ValidationInfo) -> object:
@@ -207,7 +217,7 @@ class Fault(Part):
     kind: Annotated[str, Choice(tuple(FAULTS))] = Field(description="what happens")
     value: float | None = Field(
         default=None,
-        description="counts lost, offset (A) or new voltage (V), for the kinds that have one",
+        description="counts lost, offset (A), new voltage (V) or pressure (Pa), leak, for the kinds that have one",
     )
 
     @field_validator("value", mode="before")
@@ -220,7 +230,7 @@ class Fault(Part):
         if unit is None:
             raise problem(f"{quoted(raw)}: a fault of kind {kind} has no value; remove it")
         most = MOST_COUNTS if kind == "encoder-loses-pulses" else LARGEST
-        number = Measure(unit, minimum=0.0 if kind == "supply-voltage" else -most, maximum=most).read(raw)
+        number = Measure(unit, minimum=0.0 if kind in NOT_NEGATIVE else -most, maximum=most).read(raw)
         if kind == "encoder-loses-pulses" and (number != round(number) or number == 0):
             raise problem(f"{quoted(raw)} is not a number of counts; expected one, such as '20'")
         return number
@@ -229,16 +239,19 @@ class Fault(Part):
     def _consistent(self, info: ValidationInfo) -> Fault:
         context = info.context or {}
         if FAULTS[self.kind] is not None and self.value is None:
-            unit = {"": "'20' (counts)", "A": "'0.5 A'", "V": "'60 V'"}[FAULTS[self.kind] or ""]
+            unit = EXAMPLE_VALUES[FAULTS[self.kind] or ""]
             raise problem(f"'value' is missing; expected one for kind {self.kind}, such as {unit}")
         if self.kind in OF_THE_SUPPLY:
             if self.axis is not None:
                 raise problem(f"a fault of kind {self.kind} concerns all motors; remove the axis", "axis")
+            self._of_the_oil(context)
             return self
         motors = context.get("motors", [])
         if self.axis is None:
             raise problem(f"'axis' is missing; expected one of {', '.join(motors[:12])}")
         known(self.axis, motors, "a motor", "axis")
+        if self.kind in OF_VALVES and self.axis not in context.get("valves", ()):
+            raise problem(f"motor {quoted(self.axis)} has no servovalve; expected a hydraulic axis", "axis")
         owner, braked = context.get("brakes", {}).get(self.axis, (self.axis, False))
         if self.kind == "brake-closes" and not braked:
             text = f"motor {quoted(self.axis)} has no brake; expected axes.{owner}.brake in the robot file"
@@ -247,6 +260,17 @@ class Fault(Part):
             text = f"the drive of motor {quoted(self.axis)} has no current sensor that a loop here reads"
             raise problem(f"{text}; expected a motor that a bridge feeds", "axis")
         return self
+
+    def _of_the_oil(self, context: Mapping[str, Any]) -> None:
+        """Whether the robot has the supply that the fault is about."""
+        if self.kind not in ("supply-pressure", "pump-stops"):
+            return
+        if not context.get("valves"):
+            raise problem(f"{self.kind}: the robot has no hydraulic axis", "kind")
+        if self.kind == "pump-stops" and not context.get("pump"):
+            raise problem("pump-stops: the supply has a constant pressure; expected supply-pressure", "kind")
+        if self.kind == "supply-pressure" and context.get("pump"):
+            raise problem("supply-pressure: a pump feeds the supply; expected pump-stops", "kind")
 
 
 HOLD = ("motors", "joints")

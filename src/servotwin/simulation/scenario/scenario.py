@@ -303,6 +303,8 @@ def _checked(tree: Node, path: Path, reach: Reach) -> Scenario:
         "motors": motor_names(known),
         "brakes": _brakes(truth),
         "unsensed": [drive.name for drive in drives_of(truth) if not drive.actuator.bridge],
+        "valves": [drive.name for drive in drives_of(truth) if drive.actuator.valve],
+        "pump": truth.hydraulics is not None and truth.hydraulics.pump is not None,
     }
     try:
         read = ScenarioFile.model_validate(tree.plain(), context=context)

@@ -21,9 +21,10 @@ from servotwin.motion.optimal.drive_model import DriveModel, drive_model
 from servotwin.motion.optimal.guess import Guess, best_s_curve, straight_guess
 from servotwin.motion.optimal.heat import ripple
 from servotwin.motion.optimal.infeasible import blame
-from servotwin.motion.optimal.ipopt import Solution, library, solve_nlp
+from servotwin.motion.optimal.ipopt import Solution, library
 from servotwin.motion.optimal.reading import motion_of, read_answer
 from servotwin.motion.optimal.result import OptimalMotion
+from servotwin.motion.optimal.structured import solve_program
 from servotwin.motion.optimal.task import AXES, Task
 from servotwin.motion.optimal.transcription import Program, mesh_of, power_scale, transcribe
 from servotwin.robot.robot import Robot
@@ -171,7 +172,7 @@ def _solve(
     for options, slower in TRIES:
         start = guess if slower == 1.0 or task.duration is not None else _slowed(guess, slower)
         program = transcribe(robot, drives, limits, task, start, ends)
-        solution = solve_nlp(program.nlp, program.x0, program.low, program.high, options, progress)
+        solution = solve_program(program, program.x0, options, progress)
         if best is None or solution.solved:
             best = program, solution
         if solution.solved or solution.status == 5:
@@ -202,7 +203,7 @@ def _with_ripple(
         return program, solution
     again = transcribe(robot, drives, limits, task, replace(guess, ripple=more), ends)
     x0 = np.clip(solution.x, again.low, again.high)
-    second = solve_nlp(again.nlp, x0, again.low, again.high, {"mu_init": 1e-4}, progress)
+    second = solve_program(again, x0, {"mu_init": 1e-4}, progress)
     return again, second
 
 

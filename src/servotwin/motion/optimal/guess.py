@@ -23,7 +23,8 @@ class Guess:
     """A motion on a mesh (N + 1,): q, v, a (N + 1, n), currents i (N + 1, m), its duration T [s], and scales.
 
     ``copper``, ``work`` [J] of it; ``power`` [W], the scale of the bus; ``rise`` (m,) [K] of the windings if it is
-    repeated, ``ripple`` (m,) [K] by which they are hotter than that at times.
+    repeated, ``ripple`` (m,) [K] by which they are hotter than that at times; ``room`` (N + 1, m) [A]
+    that the currents of a node leave to their limits for what happens between nodes.
     """
 
     mesh: Array
@@ -42,6 +43,7 @@ class Guess:
     rise: Array
     held: Array
     ripple: Array
+    room: Array
 
     def holding(self, k: int) -> Array:
         """Currents (m,) that hold the arm at the first (0) or last (-1) node."""
@@ -134,7 +136,7 @@ def scaled_guess(
     limit = np.where(np.isfinite(drives.current), drives.current, np.inf)
     return Guess(
         mesh, T, q, v, a, np.clip(i, -0.95 * limit, 0.95 * limit), q_scale, v_scale, a_scale, i_scale,
-        copper, work, power, rise, held, np.zeros(drives.m),
+        copper, work, power, rise, held, np.zeros(drives.m), np.zeros_like(i),
     )  # fmt: skip
 
 

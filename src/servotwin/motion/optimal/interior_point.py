@@ -1,9 +1,9 @@
 r"""A primal-dual interior-point method with a filter, for motions between two points.
 
-The method is that of Wächter and Biegler (Mathematical Programming 106, 25-57, 2006): a logarithmic barrier for bounds and
-slacks of inequalities, Newton steps on the perturbed optimality conditions, a line search that accepts what reduces
-the constraint violation or the barrier function, a second-order correction. The steps come from ``stage_solver``. It
-has no restoration phase: where it does not get on, it says so, and IPOPT takes over.
+The method is that of Wächter and Biegler (Mathematical Programming 106, 25-57, 2006): a logarithmic barrier for
+bounds and slacks of inequalities, Newton steps on the perturbed optimality conditions, a line search that accepts
+what reduces the constraint violation or the barrier function, a second-order correction. The steps come from
+``stage_solver``. It has no restoration phase: where it does not get on, it says so, and IPOPT takes over.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class Problem(NamedTuple):
     row_high: Any
     equation: Any
     tolerances: Any
+    push: float  # from the bounds at the start; less than PUSH says that multipliers are known
 
 
 class State(NamedTuple):
@@ -160,17 +161,17 @@ def times_hessian(s, m, d, out):  # type: ignore[no-untyped-def]
 
 
 @part
-def pushed(value, low, high):  # type: ignore[no-untyped-def]
+def pushed(value, low, high, push):  # type: ignore[no-untyped-def]
     """A value moved into the interior of its bounds."""
     if np.isfinite(low):
-        gap = PUSH * max(1.0, abs(low))
+        gap = push * max(1.0, abs(low))
         if np.isfinite(high):
-            gap = min(gap, PUSH * (high - low))
+            gap = min(gap, push * (high - low))
         value = max(value, low + gap)
     if np.isfinite(high):
-        gap = PUSH * max(1.0, abs(high))
+        gap = push * max(1.0, abs(high))
         if np.isfinite(low):
-            gap = min(gap, PUSH * (high - low))
+            gap = min(gap, push * (high - low))
         value = min(value, high - gap)
     return value
 
@@ -386,27 +387,37 @@ def newton_step(p, m, w, d, ds, y_new, work, row_work):  # type: ignore[no-untyp
 def in_filter(filter_theta, filter_phi, count, theta, phi):  # type: ignore[no-untyped-def]
     """Whether a point is no better than one that the filter holds."""
     for i in range(count):
-        if theta >= (1.0 - GAMMA_THETA) * filter_theta[i] and phi >= filter_phi[i] - GAMMA_PHI * filter_theta[i]:
+        if (
+            theta >= (1.0 - GAMMA_THETA) * filter_theta[i]
+            and phi >= filter_phi[i] - GAMMA_PHI * filter_theta[i]
+        ):
             return True
     return False
 
 
 @part
-def start(p, q, g, buffer_in, buffer_out):  # type: ignore[no-untyped-def]
+def first_bounds(low, high, value, z_low, z_high, skip, mu, known):  # type: ignore[no-untyped-def]
+    """Multipliers of bounds to begin with: one, or ``mu`` over the distance near a solution that is known."""
+    for i in range(value.size):
+        z_low[i] = 0.0
+        z_high[i] = 0.0
+        if not skip[i] and np.isfinite(low[i]):
+            z_low[i] = mu / (value[i] - low[i]) if known else 1.0
+        if not skip[i] and np.isfinite(high[i]):
+            z_high[i] = mu / (high[i] - value[i]) if known else 1.0
+
+
+@part
+def start(p, q, g, mu, buffer_in, buffer_out):  # type: ignore[no-untyped-def]
     """Move the start into the interior; slacks and multipliers of bounds to begin with."""
     for i in range(q.x.size):
-        q.x[i] = p.low[i] if p.fixed[i] else pushed(q.x[i], p.low[i], p.high[i])
-        q.z_low[i] = 1.0 if np.isfinite(p.low[i]) and not p.fixed[i] else 0.0
-        q.z_high[i] = 1.0 if np.isfinite(p.high[i]) and not p.fixed[i] else 0.0
+        q.x[i] = p.low[i] if p.fixed[i] else pushed(q.x[i], p.low[i], p.high[i], p.push)
     f = evaluate(p, q.x, g, buffer_in, buffer_out)
     for r in range(g.size):
-        q.s[r] = 0.0
-        q.v_low[r] = 0.0
-        q.v_high[r] = 0.0
-        if not p.equation[r]:
-            q.s[r] = pushed(g[r], p.row_low[r], p.row_high[r])
-            q.v_low[r] = 1.0 if np.isfinite(p.row_low[r]) else 0.0
-            q.v_high[r] = 1.0 if np.isfinite(p.row_high[r]) else 0.0
+        q.s[r] = 0.0 if p.equation[r] else pushed(g[r], p.row_low[r], p.row_high[r], p.push)
+    known = p.push < PUSH
+    first_bounds(p.low, p.high, q.x, q.z_low, q.z_high, p.fixed, mu, known)
+    first_bounds(p.row_low, p.row_high, q.s, q.v_low, q.v_high, p.equation, mu, known)
     return f
 
 
@@ -504,7 +515,8 @@ def convex_step(p, q, m, w, k, mu):  # type: ignore[no-untyped-def]
 def longest_step(p, q, d, ds, tau):  # type: ignore[no-untyped-def]
     """The longest step that variables and slacks allow."""
     return min(
-        to_bounds(p.low, p.high, q.x, d, p.fixed, tau), to_bounds(p.row_low, p.row_high, q.s, ds, p.equation, tau)
+        to_bounds(p.low, p.high, q.x, d, p.fixed, tau),
+        to_bounds(p.row_low, p.row_high, q.s, ds, p.equation, tau),
     )
 
 
@@ -576,8 +588,10 @@ def line_search(p, q, m, w, k, mu, tau):  # type: ignore[no-untyped-def]
 def move(p, q, m, k, step, mu, tau):  # type: ignore[no-untyped-def]
     """Take the trial point; multipliers follow."""
     dual = min(
-        min(to_zero(q.z_low, k.dz_low, tau), to_zero(q.z_high, k.dz_high, tau)),
-        min(to_zero(q.v_low, k.dv_low, tau), to_zero(q.v_high, k.dv_high, tau)),
+        to_zero(q.z_low, k.dz_low, tau),
+        to_zero(q.z_high, k.dz_high, tau),
+        to_zero(q.v_low, k.dv_low, tau),
+        to_zero(q.v_high, k.dv_high, tau),
     )
     for i in range(q.x.size):
         if p.fixed[i]:
@@ -618,9 +632,10 @@ def solved(p, q, m, k, iteration):  # type: ignore[no-untyped-def]
 @kernel
 def solve(p, q, m, w, k, mu, most):  # type: ignore[no-untyped-def]
     """Iterate from the start in q until the tolerances are met; the status."""
-    k.scalars[OBJECTIVE] = start(p, q, k.g, k.buffer_in, k.buffer_out)
+    k.scalars[OBJECTIVE] = start(p, q, k.g, mu, k.buffer_in, k.buffer_out)
     slopes(p, m, q.x, k.grad, k.buffer_in, k.buffer_out)
-    first_multipliers(p, q, m, w, k, k.grad, k.g)
+    if p.push >= PUSH:
+        first_multipliers(p, q, m, w, k, k.grad, k.g)
     theta, _ = infeasibility(p, k.g, q.s)
     k.scalars[THETA_MIN], k.scalars[THETA_MAX] = 1e-4 * max(1.0, theta), 1e4 * max(1.0, theta)
     for iteration in range(most):

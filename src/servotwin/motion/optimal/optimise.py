@@ -17,12 +17,13 @@ from servotwin.errors import InputError, UnsupportedError
 from servotwin.mechanism.model import Array
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import MotionLimits, limits_of
+from servotwin.motion.optimal.between_nodes import Motion, excess_currents, motion_of
 from servotwin.motion.optimal.drive_model import DriveModel, drive_model
 from servotwin.motion.optimal.guess import Guess, best_s_curve, straight_guess
 from servotwin.motion.optimal.heat import ripple
 from servotwin.motion.optimal.infeasible import blame
 from servotwin.motion.optimal.ipopt import Solution, library
-from servotwin.motion.optimal.reading import motion_of, read_answer
+from servotwin.motion.optimal.reading import read_answer
 from servotwin.motion.optimal.result import OptimalMotion
 from servotwin.motion.optimal.structured import solve_program
 from servotwin.motion.optimal.task import AXES, Task
@@ -32,7 +33,11 @@ from servotwin.robot.robot import Robot
 Progress = Callable[[int, float], None]
 STANDING = 1e-9  # rad, m: less than this is no motion
 LEAST = 1e-3  # relative distance within which the duration is at its bound
-SHARP = 1e-3  # of the largest rise: a ripple below it needs no second solution
+SHARP = 5e-4  # of the largest rise: a ripple below it needs no second solution
+TIGHT = 5e-4  # of a limit of current: what is less between nodes needs none either
+MOST_ROOM = 0.3  # of a limit of current
+ROUNDS = 4
+WARM_OPTIONS = {"mu_init": 1e-5}
 # A second and third try where the first one fails: another rule for the barrier, a slower start.
 TRIES: tuple[tuple[dict[str, Any], float], ...] = (
     ({}, 1.0),
@@ -178,10 +183,10 @@ def _solve(
         if solution.solved or solution.status == 5:
             break
     assert best is not None
-    return _with_ripple(robot, drives, limits, task, guess, ends, progress, *best)
+    return _settled(robot, drives, limits, task, guess, ends, progress, *best)
 
 
-def _with_ripple(
+def _settled(
     robot: Robot,
     drives: DriveModel,
     limits: MotionLimits,
@@ -192,19 +197,38 @@ def _with_ripple(
     program: Program,
     solution: Solution,
 ) -> tuple[Program, Solution]:
-    """The solution with room for the ripple of windings that are at their limit."""
+    """The solution with room for the ripple of hot windings and for what currents need between nodes."""
+    iterations = solution.iterations
+    for _ in range(ROUNDS):
+        if not solution.solved:
+            break
+        motion = motion_of(program, solution.x)
+        more, room = _missing_room(robot, drives, task, program, motion, guess)
+        if more is guess.ripple and room is guess.room:
+            break
+        guess = replace(guess, ripple=more, room=room)
+        program = transcribe(robot, drives, limits, task, guess, ends)
+        x0 = np.clip(solution.x, program.low, program.high)
+        solution = solve_program(program, x0, WARM_OPTIONS, progress, solution)
+        iterations += solution.iterations
+    return program, replace(solution, iterations=iterations)
+
+
+def _missing_room(
+    robot: Robot, drives: DriveModel, task: Task, program: Program, motion: Motion, guess: Guess
+) -> tuple[Array, Array]:
+    """Ripple (m,) [K] and room (N + 1, m) [A] that a solution needs; the guess's own where they are enough."""
+    more, room = guess.ripple, guess.room
     heated = list(program.form.heated)
-    if not solution.solved or not heated:
-        return program, solution
-    motion = motion_of(program, solution.x)
-    more = ripple(drives, motion.t, motion.i, task.rest)
-    hot = np.array([motion.rise[j] + more[j] > drives.rise[j] * (1.0 + SHARP) for j in heated])
-    if not hot.any():
-        return program, solution
-    again = transcribe(robot, drives, limits, task, replace(guess, ripple=more), ends)
-    x0 = np.clip(solution.x, again.low, again.high)
-    second = solve_program(again, x0, {"mu_init": 1e-4}, progress)
-    return again, second
+    if heated:
+        now = ripple(drives, motion.t, motion.i, task.rest)
+        if any(motion.rise[j] + now[j] > drives.rise[j] * (1.0 + SHARP) for j in heated):
+            more = now
+    if task.current and drives.electric and not task.free_start and not task.free_end:
+        over = excess_currents(robot, drives, program, motion)
+        if (over > TIGHT * drives.current).any():
+            room = np.minimum(room + 1.1 * over, MOST_ROOM * drives.current)
+    return more, room
 
 
 def _slowed(guess: Guess, k: float) -> Guess:

@@ -17,6 +17,7 @@ from servotwin.motion.curves import Curve
 from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.optimal.between_nodes import current_gap
 from servotwin.motion.optimal.drive_model import DriveModel, drive_model
 from servotwin.motion.optimal.guess import currents
 from servotwin.motion.optimal.heat import winding_temperatures
@@ -29,7 +30,7 @@ from servotwin.motion.optimal.path_program import (
     path_numbers,
     path_program,
 )
-from servotwin.motion.optimal.reading import AT_LIMIT, bus_limits, current_gap
+from servotwin.motion.optimal.reading import AT_LIMIT, bus_limits
 from servotwin.motion.optimal.result import LimitUse, OptimalMotion
 from servotwin.motion.optimal.task import Task
 from servotwin.motion.requests import MoveC, MoveL, Spline

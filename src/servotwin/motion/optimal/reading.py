@@ -10,50 +10,24 @@ so a multiplier says what one more volt, ampere, newton metre or kelvin would bu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.optimal.between_nodes import Motion, model_error, motion_of
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.heat import winding_temperatures
 from servotwin.motion.optimal.infeasible import RowProgram
 from servotwin.motion.optimal.ipopt import Solution
-from servotwin.motion.optimal.result import LimitUse, OptimalMotion, SplineSegment
+from servotwin.motion.optimal.result import LimitUse
 from servotwin.motion.optimal.task import Task
-from servotwin.motion.optimal.transcription import SMOOTH, Program
+from servotwin.motion.optimal.transcription import Program
 from servotwin.robot.robot import Robot
 
 AT_LIMIT = 0.999  # share of a limit from which it counts as active
 ZERO_POWER = 1e-4  # of the scale of the bus: where no power may flow, what counts as none
-FINE = 8  # samples between two nodes
-
-
-@dataclass(frozen=True, eq=False)
-class Motion:
-    """The physical variables of a solved program."""
-
-    t: Array
-    q: Array
-    v: Array
-    a: Array
-    i: Array
-    rise: dict[int, float]
-
-
-def motion_of(program: Program, x: Array) -> Motion:
-    """Variables in SI."""
-    form = program.form
-    z = program.nodes(x) * program.scales()
-    n, m = form.n, form.m
-    T = float(x[program.T_index]) * program.table["oZT"]
-    hot = x[program.T_index + 1 :]
-    rise = {j: float(h) * program.table[f"oTh{j}"] for j, h in zip(form.heated, hot, strict=True)}
-    return Motion(
-        program.mesh * T, z[:, :n], z[:, n : 2 * n], z[:, 2 * n : 3 * n], z[:, 3 * n : 3 * n + m], rise
-    )
 
 
 def node_voltages(drives: DriveModel, motion: Motion) -> Array:
@@ -66,41 +40,6 @@ def node_voltages(drives: DriveModel, motion: Motion) -> Array:
     along = (R + drives.R_bridge) * motion.i + drives.K_b * w + drives.L * slope
     amplitude = np.hypot(along, drives.reactance * w * motion.i)
     return np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along)
-
-
-def smooth_currents(
-    robot: Robot, drives: DriveModel, program: Program, q: Array, v: Array, a: Array
-) -> Array:
-    """Currents (k, m) that a motion needs, with the smooth friction of the program (eq:smooth-sign)."""
-    w, wd = v @ drives.N.T, a @ drives.N.T
-    top = np.abs(drives.N) @ np.array([program.table[f"oZsv{k}"] for k in range(robot.n)])
-    way = w / np.sqrt(w**2 + (SMOOTH * top) ** 2)
-    tau = robot.rne(q, v, a, drives=True) @ drives.N_inverse
-    passed, eta = tau - drives.J_m * wd, drives.efficiency
-    soft = np.array([program.table[f"oSoft{k}"] for k in range(drives.m)])
-    size = np.sqrt(passed**2 + soft**2)
-    lossy = drives.J_m * wd + 0.5 * (1.0 / eta + eta) * passed + way * 0.5 * (1.0 / eta - eta) * size
-    tau = np.where(eta < 1.0, lossy, tau)
-    return np.asarray((tau + drives.viscous * w + drives.coulomb * way) / drives.K)
-
-
-def model_error(robot: Robot, drives: DriveModel, program: Program, motion: Motion) -> float:
-    """Largest difference of currents between nodes from what the motion there needs, as part of their scales."""
-    segment = SplineSegment(motion.t, motion.q, motion.v, motion.a)
-    scale = np.array([program.table[f"oZsi{k}"] for k in range(drives.m)])
-
-    def needed(at: Array) -> Array:
-        return smooth_currents(robot, drives, program, *segment.sample(at))
-
-    return current_gap(motion.t, motion.i, needed, scale)
-
-
-def current_gap(t: Array, i: Array, needed: Callable[[Array], Array], scale: Array) -> float:
-    """Largest difference between nodes of straight lines of current (N + 1, m) from those needed, over scales (m,)."""
-    part = (np.arange(FINE) + 0.5) / FINE
-    at = (t[:-1, None] + np.diff(t)[:, None] * part).ravel()
-    given = np.stack([np.interp(at, t, column) for column in i.T], axis=1)
-    return float((np.abs(needed(at) - given) / scale).max())
 
 
 def read_answer(
@@ -213,12 +152,13 @@ def limit_list(
     free = program.low < program.high  # what is given has no price
     bound = program.nodes(np.where(free, solution.mult_low + solution.mult_high, 0.0)).sum(axis=0)
     top = program.nodes(program.high).max(axis=0)
+    given, most = program.nodes(~free), program.nodes(program.high) * program.scales()
     out: list[Limit] = []
     for j, name in enumerate(drives.names):
         value = float(top[3 * n + j]) * table[f"oZsi{j}"]
         if math.isfinite(value):
             what, unit = ("current", "A") if drives.electric else ("torque", "N m")
-            share = np.abs(motion.i[:, j]) / value
+            share = np.abs(motion.i[:, j]) / np.where(given[:, 3 * n + j], value, most[:, 3 * n + j])
             out.append(Limit(what, name, value, unit, share, float(bound[3 * n + j]) / table[f"oZsi{j}"]))
     out += _voltages(drives, program, solution, motion)
     out += _temperatures(drives, program, solution)
@@ -342,6 +282,3 @@ def _row_unit(
     if what == "jerk":
         return table[f"oJ{robot.joint_names.index(who)}"], f"{units[who]}/s3", False
     return (table["oVt"], "m/s", True) if what == "tool speed" else (table["oAt"], "m/s2", True)
-
-
-__all__ = ["LimitUse", "OptimalMotion", "motion_of", "read_answer"]

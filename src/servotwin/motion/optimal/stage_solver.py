@@ -25,7 +25,7 @@ SOFT_HEAT = 1e-11  # regularisation of the heat balances
 
 
 class Stages(NamedTuple):
-    """Sizes and families of a program: n joints (and motors), border of the duration and h temperatures, N intervals."""
+    """Sizes and families of a program: n joints and motors, h temperatures, N intervals."""
 
     n: int
     h: int
@@ -64,7 +64,7 @@ class Model(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """Memory of a recursion: stage matrix M, the one after it, pivot rows of every stage, of the first, of the border."""
+    """Memory of a recursion: stage matrix, the one after it, pivot rows of all stages, first node and border."""
 
     M: Any
     after: Any
@@ -191,18 +191,14 @@ def add_link(s, m, M, k, columns, values):  # type: ignore[no-untyped-def]
         add_block(M, m.heat_jac, m.heat_hess, s.heat, k, s.h, s.heat_map, m.row_weight, m.row_slope)
         add_heat_rows(M, m.heat_jac, s.heat, k, s.heat_map, heat_at)
     for j in range(n):
-        substitute_row(
-            M, m.node_jac, s.node, k + 1, j, 7 * n + j, s.next_map, m.residual, columns, values
-        )
+        substitute_row(M, m.node_jac, s.node, k + 1, j, 7 * n + j, s.next_map, m.residual, columns, values)
 
 
 @part
 def put_motion(s, m, M, k, columns, values):  # type: ignore[no-untyped-def]
     """Put in q and qd of node k + 1 (eq:spline-defect)."""
     for j in range(2 * s.n):
-        substitute_row(
-            M, m.link_jac, s.link, k, j, 4 * s.n + j, s.link_map, m.residual, columns, values
-        )
+        substitute_row(M, m.link_jac, s.link, k, j, 4 * s.n + j, s.link_map, m.residual, columns, values)
 
 
 @part
@@ -293,7 +289,9 @@ def solve_border(s, M, w):  # type: ignore[no-untyped-def]
     V, at = w.first, 3 * n + 1 + 2 * s.h
     for r in range(at + 1):  # first node, heat balances, border, one
         for c in range(at + 1):
-            V[r, c] = M[_first_place(r, n, s.h, border, heat_at, one), _first_place(c, n, s.h, border, heat_at, one)]
+            V[r, c] = M[
+                _first_place(r, n, s.h, border, heat_at, one), _first_place(c, n, s.h, border, heat_at, one)
+            ]
     for p in range(at):
         if not pivot(V, p, p + 1, at + 1, 3 * n <= p < 3 * n + s.h):
             return False
@@ -357,27 +355,29 @@ def forward(s, m, w):  # type: ignore[no-untyped-def]
     for j in range(n4):
         w.step[j] = d[j]
     for k in range(s.N):
-        kept = w.kept[k]
-        for j in range(n - 1, -1, -1):
-            p = 6 * n + j
-            total = 0.0
-            for c in range(n4):
-                total += kept[j, c] * d[c]
-            for c in range(p + 1, 7 * n):
-                total += kept[j, c] * d[c]
-            for c in range(8 * n, size):
-                total += kept[j, c] * d[c]
-            d[p] = -total / kept[j, p]
+        next_accelerations(w.kept[k], d, n)
         for j in range(2 * n):
             d[n4 + j] = explicit_step(m.link_jac, s.link, k, j, n4 + j, s.link_map, m.residual, d)
         for j in range(3 * n):
             d[j] = d[n4 + j]
         for j in range(n):
-            d[3 * n + j] = explicit_step(
-                m.node_jac, s.node, k + 1, j, 3 * n + j, s.node_map, m.residual, d
-            )
+            d[3 * n + j] = explicit_step(m.node_jac, s.node, k + 1, j, 3 * n + j, s.node_map, m.residual, d)
         for j in range(n4):
             w.step[(k + 1) * n4 + j] = d[j]
+
+
+@part
+def next_accelerations(kept, d, n):  # type: ignore[no-untyped-def]
+    """Steps of the next accelerations by the pivot rows that were kept; d (stage places) holds node and border."""
+    for j in range(n - 1, -1, -1):
+        p, total = 6 * n + j, 0.0
+        for c in range(4 * n):
+            total += kept[j, c] * d[c]
+        for c in range(p + 1, 7 * n):
+            total += kept[j, c] * d[c]
+        for c in range(8 * n, d.size):
+            total += kept[j, c] * d[c]
+        d[p] = -total / kept[j, p]
 
 
 @part
@@ -397,7 +397,7 @@ def equation_multipliers(s, m, slope, y):  # type: ignore[no-untyped-def]
 
 @part
 def take_row(b, jac, k, i, variable, slope, y):  # type: ignore[no-untyped-def]
-    """Choose the multiplier of equation i of block k so that the slope of a variable vanishes, and count it elsewhere."""
+    """The multiplier of equation i of block k with which the slope of a variable vanishes; counted elsewhere."""
     own = 1.0
     for p in range(b.jac_at[i], b.jac_at[i + 1]):
         if b.index[k, b.jac_col[p]] == variable:

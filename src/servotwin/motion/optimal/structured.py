@@ -10,13 +10,24 @@ import numpy as np
 from servotwin.mechanism.model import Array
 from servotwin.motion.optimal.block_nlp import BlockNlp, Family
 from servotwin.motion.optimal.block_values import Blocks, blocks_of
-from servotwin.motion.optimal.interior_point import FILTER, ITERATION, OBJECTIVE, SCALARS, Memory, Problem, State, solve
+from servotwin.motion.optimal.interior_point import (
+    FILTER,
+    ITERATION,
+    OBJECTIVE,
+    PUSH,
+    SCALARS,
+    Memory,
+    Problem,
+    State,
+    solve,
+)
 from servotwin.motion.optimal.ipopt import OPTIONS, Solution, solve_nlp
 from servotwin.motion.optimal.stage_solver import Model, Stages, Sweep
 from servotwin.motion.optimal.transcription import Program
 
 RELAX = float(OPTIONS["bound_relax_factor"])
-MU = float(OPTIONS["mu_init"])  # barrier to begin with
+MU = 3e-3  # barrier to begin with
+WARM_PUSH = 1e-5
 MOST = 150  # iterations before IPOPT takes over
 
 
@@ -25,10 +36,14 @@ def solve_program(
     x0: Array,
     options: Mapping[str, str | float | int],
     progress: Callable[[int, float], None] | None = None,
+    warm: Solution | None = None,
 ) -> Solution:
-    """Solve from x0 node by node; with IPOPT and its ``options`` where the program does not fit or that fails."""
+    """Solve from x0, or near a ``warm`` solution, node by node.
+
+    With IPOPT and its ``options`` where the program has other equations or that fails.
+    """
     if fits(program) and set(options) <= {"mu_init"}:
-        answer = solve_structured(program, x0, float(options.get("mu_init", MU)))
+        answer = solve_structured(program, x0, float(options.get("mu_init", MU)), warm)
         if progress is not None:
             progress(answer.iterations, 0.0)
         if answer.solved:
@@ -36,23 +51,34 @@ def solve_program(
     return solve_nlp(program.nlp, x0, program.low, program.high, options, progress)
 
 
-def solve_structured(program: Program, x0: Array, mu: float) -> Solution:
-    """Solve from x0 with barrier ``mu`` to begin with."""
+def solve_structured(program: Program, x0: Array, mu: float, warm: Solution | None = None) -> Solution:
+    """Solve from x0 with barrier ``mu`` to begin with, and with the multipliers of a ``warm`` solution."""
     nlp = program.nlp
     stages, kept = _stages(program)
     low, high = np.concatenate(nlp.low), np.concatenate(nlp.high)
     fixed, equation = program.low == program.high, low == high
     relaxed = [_relaxed(program.low, -1.0, fixed), _relaxed(program.high, 1.0, fixed)]
     rows = [_relaxed(low, -1.0, equation), _relaxed(high, 1.0, equation)]
-    tolerances = np.array([float(OPTIONS[k]) for k in ("tol", "constr_viol_tol", "dual_inf_tol", "compl_inf_tol")])
-    problem = Problem(stages, *relaxed, fixed, *rows, equation, tolerances)
+    tolerances = np.array(
+        [float(OPTIONS[k]) for k in ("tol", "constr_viol_tol", "dual_inf_tol", "compl_inf_tol")]
+    )
+    problem = Problem(
+        stages, *relaxed, fixed, *rows, equation, tolerances, PUSH if warm is None else WARM_PUSH
+    )
     n, m = nlp.n, nlp.m
-    state = State(np.array(x0, dtype=float), np.zeros(m), np.zeros(m), *(np.zeros(k) for k in (n, n, m, m, n)))
+    state = State(
+        np.array(x0, dtype=float), np.zeros(m), np.zeros(m), *(np.zeros(k) for k in (n, n, m, m, n))
+    )
+    if warm is not None:
+        state.y[:] = warm.mult_g
+        state.y_fixed[:] = np.where(fixed, warm.mult_high - warm.mult_low, 0.0)
     model, sweep, memory = _model(stages, n, m), _sweep(stages, n), _memory(nlp)
     status = solve(problem, state, model, sweep, memory, mu, MOST)
     del kept
     z_low, z_high = _given(state, fixed)
-    return Solution(int(status), np.where(fixed, program.low, state.x), memory.g, float(memory.scalars[OBJECTIVE]), state.y, z_low, z_high, int(memory.scalars[ITERATION]))
+    objective, iterations = float(memory.scalars[OBJECTIVE]), int(memory.scalars[ITERATION])
+    x = np.where(fixed, program.low, state.x)
+    return Solution(int(status), x, memory.g, objective, state.y, z_low, z_high, iterations)
 
 
 def _given(state: State, fixed: Any) -> tuple[Array, Array]:

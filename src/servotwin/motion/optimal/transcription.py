@@ -348,6 +348,8 @@ def _variable_bounds(
     bottom = -top
     bottom[:n] = limits.q_min / guess.q_scale
     low, high = np.tile(bottom, (count, 1)), np.tile(top, (count, 1))
+    low[:, 3 * n :] += guess.room / guess.i_scale
+    high[:, 3 * n :] -= guess.room / guess.i_scale
     for k, q, free in ((0, ends[0], task.free_start), (-1, ends[1], task.free_end)):
         low[k, :n] = high[k, :n] = q / guess.q_scale
         if free:

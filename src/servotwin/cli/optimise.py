@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from servotwin.motion.optimal.result import OptimalMotion
     from servotwin.motion.optimal.task import Region, Task
 
-UNLIMITED = ("current", "voltage", "effort", "speed", "jerk")
+UNLIMITED = ("current", "voltage", "flow", "effort", "speed", "jerk")
 SHOWN = 0.99  # largest share of a limit from which it is listed
 
 

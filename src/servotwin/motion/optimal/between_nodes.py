@@ -54,7 +54,7 @@ def smooth_currents(
     size = np.sqrt(passed**2 + soft**2)
     lossy = drives.J_m * wd + 0.5 * (1.0 / eta + eta) * passed + way * 0.5 * (1.0 / eta - eta) * size
     tau = np.where(eta < 1.0, lossy, tau)
-    return np.asarray((tau + drives.viscous * w + drives.coulomb * way) / drives.K)
+    return np.asarray((tau + drives.viscous * w + drives.coulomb * way - drives.offset) / drives.K)
 
 
 def model_error(robot: Robot, drives: DriveModel, program: Program, motion: Motion) -> float:

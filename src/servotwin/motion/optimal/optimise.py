@@ -27,7 +27,7 @@ from servotwin.motion.optimal.reading import read_answer
 from servotwin.motion.optimal.result import OptimalMotion
 from servotwin.motion.optimal.structured import solve_program
 from servotwin.motion.optimal.task import AXES, Task
-from servotwin.motion.optimal.transcription import Program, mesh_of, power_scale, transcribe
+from servotwin.motion.optimal.transcription import Program, held_motors, mesh_of, power_scale, transcribe
 from servotwin.robot.robot import Robot
 
 Progress = Callable[[int, float], None]
@@ -111,7 +111,8 @@ def optimal_between(
     _check_engine(robot)
     drives = drive_model(robot, description)
     ends = _checked_ends(robot, drives, limits, task, start, goal)
-    mesh = mesh_of(task.intervals, bool(drives.hold.any()) and task.voltage)
+    _check_energy(drives, task)
+    mesh = mesh_of(task.intervals, bool(held_motors(drives, task).any()))
     first = warm or straight_guess(robot, drives, limits, ends, mesh, task.duration, power_scale(task))
     program, solution = _solve(robot, drives, limits, task, first, ends, progress)
     if not solution.solved:
@@ -267,10 +268,10 @@ def _checked_ends(
 
 def _check_holding(robot: Robot, drives: DriveModel, task: Task, q: Array, name: str) -> None:
     """Refuse ends at which the motors cannot even hold the arm."""
-    held = robot.gravload(q) @ drives.N_inverse / drives.K
+    held = (robot.gravload(q) @ drives.N_inverse - drives.offset) / drives.K
     if task.current and (np.abs(held) > drives.current).any():
         j = int(np.argmax(np.abs(held) / drives.current))
-        what = "A" if drives.electric else "N m"
+        what = "N m" if not drives.electric else "N" if drives.valve[j] else "A"
         text = f"motor {drives.names[j]} needs {abs(held[j]):.4g} {what} to hold the arm there"
         raise InputError(f"{text}; it has {drives.current[j]:.4g} {what}", field=name)
     if task.temperature and name == "goal" and task.rest > 0.0:
@@ -279,6 +280,15 @@ def _check_holding(robot: Robot, drives: DriveModel, task: Task, q: Array, name:
             j = int(np.argmax(rise - drives.rise))
             text = f"holding the arm there heats the winding of {drives.names[j]} by {rise[j]:.4g} K"
             raise InputError(f"{text}; allowed are {drives.rise[j]:.4g} K", field=name)
+
+
+def _check_energy(drives: DriveModel, task: Task) -> None:
+    """Refuse an energy that would leave servovalves out."""
+    if drives.valve.any() and (task.objective != "time" or task.energy_weight):
+        text = (
+            "a servovalve takes its energy from the pump, which is not counted; expected the objective 'time'"
+        )
+        raise InputError(text, field="objective")
 
 
 def _check_tool(robot: Robot, task: Task, q: Array, name: str) -> None:

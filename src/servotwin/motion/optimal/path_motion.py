@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.description.schema import RobotDescription
-from servotwin.errors import InputError
+from servotwin.errors import InputError, UnsupportedError
 from servotwin.mechanism.model import Array
 from servotwin.motion.curves import Curve
 from servotwin.motion.errors import PathError
@@ -128,6 +128,12 @@ def optimal_along(
             "along a path the objective is the time, or a mixture; regions do not apply", field="objective"
         )
     drives = drive_model(robot, description)
+    if drives.valve.any():
+        valves = ", ".join(name for name, valve in zip(drives.names, drives.valve, strict=True) if valve)
+        text = (
+            f"{robot.name}: a servovalve moves {valves}; along a path only electric motors can be optimised"
+        )
+        raise UnsupportedError(text)
     numbers = path_numbers(robot, path, task, drives)
     check_positions(robot, limits, numbers)
     check_holding(drives, task, numbers)
@@ -190,7 +196,7 @@ def _answer(
         motor_names=drives.names,
         t=t, q=numbers.q, qd=qd, qdd=qdd,
         torque=numbers.a * r[:, None] + numbers.b * y[:, None] ** 2 + numbers.g,
-        motor_speed=w, current=i,
+        motor_speed=w, current=i, opening=np.full(i.shape, np.nan),
         voltage=np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along),
         winding=winding_temperatures(drives, t, i, task.rest),
         bus_power=(drives.phases * R * i**2 + flow).sum(axis=1),

@@ -53,7 +53,7 @@ def read_answer(
     square = (motion.i[1:] ** 2 + motion.i[1:] * motion.i[:-1] + motion.i[:-1] ** 2) / 3.0
     dt = np.diff(motion.t)[:, None]
     copper = float((drives.phases * (R + drives.R_bridge) * square * dt).sum()) if drives.electric else 0.0
-    along = (R + drives.R_bridge) * motion.i**2 * drives.phases + drives.K * motion.i * w
+    along = (R + drives.R_bridge) * motion.i**2 * drives.phases + drives.K_electric * motion.i * w
     return {
         "t": motion.t,
         "q": motion.q,
@@ -61,7 +61,10 @@ def read_answer(
         "qdd": motion.a,
         "torque": robot.rne(motion.q, motion.v, motion.a, drives=True),
         "motor_speed": w,
-        "current": motion.i,
+        "current": motion.i + drives.offset,
+        "opening": np.full(motion.i.shape, np.nan)
+        if drives.valves is None
+        else drives.valves.openings(w, motion.i + drives.offset),
         "voltage": u,
         "winding": winding_temperatures(drives, motion.t, motion.i, task.rest),
         "bus_power": along.sum(axis=1),
@@ -80,7 +83,7 @@ def _work(drives: DriveModel, motion: Motion) -> float:
     w, wd = motion.v @ drives.N.T, motion.a @ drives.N.T
     middle = 0.5 * (w[1:] + w[:-1]) + h * (wd[:-1] - wd[1:]) / 8.0
     product = motion.i[:-1] * w[:-1] + 2.0 * (motion.i[:-1] + motion.i[1:]) * middle + motion.i[1:] * w[1:]
-    return float((drives.K * product * h / 6.0).sum())
+    return float((drives.K_electric * product * h / 6.0).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,9 +161,12 @@ def limit_list(
         value = float(top[3 * n + j]) * table[f"oZsi{j}"]
         if math.isfinite(value):
             what, unit = ("current", "A") if drives.electric else ("torque", "N m")
+            if drives.valve[j]:
+                what, unit = "force", "N"
             share = np.abs(motion.i[:, j]) / np.where(given[:, 3 * n + j], value, most[:, 3 * n + j])
             out.append(Limit(what, name, value, unit, share, float(bound[3 * n + j]) / table[f"oZsi{j}"]))
     out += _voltages(drives, program, solution, motion)
+    out += _valves(drives, program, solution)
     out += _temperatures(drives, program, solution)
     for k, name in enumerate(robot.joint_names):
         out += _joint_limits(robot, program, solution, motion, k, name, bound, top)
@@ -238,6 +244,33 @@ def _voltages(drives: DriveModel, program: Program, solution: Solution, motion: 
         cost = sum(float(np.abs(program.row_values(group, solution.mult_g)[:, k]).sum()) for group, k in mine)
         share = np.sqrt(used) if squared else used
         out.append(Limit("voltage", name, U, "V", share, cost / U * (2.0 if squared else 1.0)))
+    return out
+
+
+def _valves(drives: DriveModel, program: Program, solution: Solution) -> list[Limit]:
+    """Flow of servovalves, as how far they open, and of their pump."""
+    out = []
+    for j in program.form.valves:
+        used, gain = np.zeros(program.mesh.size), 0.0
+        for way, most in (("forward", "oVf"), ("backward", "oVb")):
+            force = program.nodes(solution.x)[:, 3 * program.form.n + j] * program.table[f"oZsi{j}"]
+            load = (
+                (force + drives.offset[j]) * (1.0 if way == "forward" else -1.0) / program.table[f"{most}{j}"]
+            )
+            for group in (f"valve {way}", f"valve {way} between"):
+                column = program.rows[group][3].index(drives.names[j])
+                values, price = (
+                    program.row_values(group, x)[:, column] for x in (solution.g, solution.mult_g)
+                )
+                drag = values - load[: values.size]
+                left = np.maximum(1.0 - load[: values.size], 1e-9)
+                used[: values.size] = np.maximum(used[: values.size], np.sqrt(np.maximum(drag, 0.0) / left))
+                gain += float((np.maximum(price, 0.0) * 2.0 * np.maximum(drag, 0.0)).sum())
+        out.append(Limit("valve flow", drives.names[j], 1.0, "strokes", used, gain))
+    if program.form.pump and drives.valves is not None:
+        values, price = (program.row_values("pump flow", x)[:, 0] for x in (solution.g, solution.mult_g))
+        flow = 6e4 * drives.valves.pump
+        out.append(Limit("pump flow", "supply", flow, "L/min", values, float(price.sum()) / flow))
     return out
 
 

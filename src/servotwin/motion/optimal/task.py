@@ -49,11 +49,12 @@ class Task:
 
     ``objective``: 'time', 'energy' (copper loss plus mechanical work of the motors) or 'copper'; with
     ``energy_weight`` [s/J] the time plus that many seconds for each joule. ``duration`` [s] fixes the time,
-    ``longest`` bounds it. ``current``, ``voltage``, ``effort``, ``jerk``, ``speed``: whether these limits of the robot
-    file count; ``temperature``: whether the winding temperatures of the motion, repeated for ever with a
-    ``rest`` [s] at the goal in between, stay below their limits. ``bus_power`` [W]: least (negative: fed back) and
-    largest power that the motors take from the bus. ``modulation``: part of the bus voltage that the bridges reach.
-    ``within``: ranges of the tool point's coordinates [m], by 'x', 'y', 'z'; ``keep_out``: regions it avoids.
+    ``longest`` bounds it. ``current``, ``voltage``, ``flow`` of servovalves, ``effort``, ``jerk``, ``speed``: whether
+    these limits of the robot file count; ``temperature``: whether the winding temperatures of the motion, repeated for
+    ever with a ``rest`` [s] at the goal in between, stay below their limits. ``bus_power`` [W]: least (negative:
+    fed back) and largest power that the motors take from the bus. ``modulation``: part of the bus
+    voltage that the bridges reach. ``within``: ranges of the tool point's coordinates [m], by 'x', 'y', 'z';
+    ``keep_out``: regions it avoids.
     ``free_start``, ``free_end``: the speeds there are free instead of zero.
     """
 
@@ -64,6 +65,7 @@ class Task:
     intervals: int = 100
     current: bool = True
     voltage: bool = True
+    flow: bool = True
     effort: bool = True
     speed: bool = True
     jerk: bool = True

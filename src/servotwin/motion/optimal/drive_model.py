@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from servotwin.description.schema import RobotDescription
 from servotwin.errors import UnsupportedError
 from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.motor_limits import drive_limits
+from servotwin.motion.optimal.task import Task
 from servotwin.motion.optimal.valve_model import ValveModel, valve_model
 from servotwin.robot.robot import Robot
 
@@ -145,6 +146,11 @@ def drive_model(robot: Robot, description: RobotDescription | None) -> DriveMode
         notes=tuple(line[2] for line in lines if line[2]),
         valves=valves,
     )
+
+
+def with_reserve(drives: DriveModel, task: Task) -> DriveModel:
+    """The motors with a part of their currents left to the controller."""
+    return replace(drives, current=(1.0 - task.reserve) * drives.current) if task.reserve else drives
 
 
 def _ideal(robot: Robot) -> DriveModel:

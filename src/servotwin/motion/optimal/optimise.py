@@ -18,7 +18,7 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import MotionLimits, limits_of
 from servotwin.motion.optimal.between_nodes import Motion, excess_currents, motion_of
-from servotwin.motion.optimal.drive_model import DriveModel, drive_model
+from servotwin.motion.optimal.drive_model import DriveModel, drive_model, with_reserve
 from servotwin.motion.optimal.guess import Guess, best_s_curve, straight_guess
 from servotwin.motion.optimal.heat import ripple
 from servotwin.motion.optimal.infeasible import blame
@@ -109,7 +109,7 @@ def optimal_between(
     library()
     began = time.perf_counter()
     _check_engine(robot)
-    drives = drive_model(robot, description)
+    drives = with_reserve(drive_model(robot, description), task)
     ends = _checked_ends(robot, drives, limits, task, start, goal)
     _check_energy(drives, task)
     mesh = mesh_of(task.intervals, bool(held_motors(drives, task).any()))
@@ -141,7 +141,8 @@ def with_baseline(
 ) -> OptimalMotion:
     """The motion with the duration of the best S-curve under the same limits beside it, where that can be compared."""
     limits, ends = limits_of(robot, description), (motion.q[0], motion.q[-1])
-    plain = task.current and task.voltage and task.speed and task.modulation == 1.0 and not task.energy_weight
+    whole = task.modulation == 1.0 and not task.reserve
+    plain = task.current and task.voltage and task.speed and whole and not task.energy_weight
     more = bool(task.keep_out or task.within or np.isfinite([*task.bus_power, *limits.jerk]).any())
     if (
         task.objective != "time"

@@ -18,7 +18,7 @@ from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.between_nodes import current_gap
-from servotwin.motion.optimal.drive_model import DriveModel, drive_model
+from servotwin.motion.optimal.drive_model import DriveModel, drive_model, with_reserve
 from servotwin.motion.optimal.guess import currents
 from servotwin.motion.optimal.heat import winding_temperatures
 from servotwin.motion.optimal.infeasible import blame
@@ -127,7 +127,7 @@ def optimal_along(
         raise InputError(
             "along a path the objective is the time, or a mixture; regions do not apply", field="objective"
         )
-    drives = drive_model(robot, description)
+    drives = with_reserve(drive_model(robot, description), task)
     if drives.valve.any():
         valves = ", ".join(name for name, valve in zip(drives.names, drives.valve, strict=True) if valve)
         text = (

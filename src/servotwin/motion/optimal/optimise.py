@@ -37,6 +37,8 @@ SHARP = 5e-4  # of the largest rise: a ripple below it needs no second solution
 TIGHT = 5e-4  # of a limit of current: what is less between nodes needs none either
 MOST_ROOM = 0.3  # of a limit of current
 ROUNDS = 4
+ROUNDER = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)  # m, edges of regions before they are sharp
+ROUND_OPTIONS = {"mu_init": 1e-4}
 WARM_OPTIONS = {"mu_init": 1e-5}
 # A second and third try where the first one fails: another rule for the barrier, a slower start.
 TRIES: tuple[tuple[dict[str, Any], float], ...] = (
@@ -176,16 +178,40 @@ def _solve(
 ) -> tuple[Program, Solution]:
     """Solve, again from other starts if need be, and once more if the ripple of hot windings counts."""
     best: tuple[Program, Solution] | None = None
+    around = _rounded_start(robot, drives, limits, task, guess, ends, progress) if task.keep_out else None
     for options, slower in TRIES:
         start = guess if slower == 1.0 or task.duration is not None else _slowed(guess, slower)
         program = transcribe(robot, drives, limits, task, start, ends)
-        solution = solve_program(program, program.x0, options, progress)
+        if around is not None and slower == 1.0:
+            x0 = np.clip(around.x, program.low, program.high)
+            solution = solve_program(program, x0, ROUND_OPTIONS, progress, around)
+        else:
+            solution = solve_program(program, program.x0, options, progress)
         if best is None or solution.solved:
             best = program, solution
         if solution.solved or solution.status == 5:
             break
     assert best is not None
     return _settled(robot, drives, limits, task, guess, ends, progress, *best)
+
+
+def _rounded_start(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    task: Task,
+    guess: Guess,
+    ends: tuple[Array, Array],
+    progress: Progress | None,
+) -> Solution | None:
+    """A motion around rounder regions: at a sharp corner the instant of passing it would hardly move."""
+    found: Solution | None = None
+    for rounded in ROUNDER:
+        program = transcribe(robot, drives, limits, task, guess, ends, rounded)
+        x0 = program.x0 if found is None else np.clip(found.x, program.low, program.high)
+        solution = solve_program(program, x0, {} if found is None else ROUND_OPTIONS, progress, found)
+        found = solution if solution.solved else found
+    return found
 
 
 def _settled(

@@ -152,10 +152,15 @@ def transcribe(
     task: Task,
     guess: Guess,
     ends: tuple[Array, Array],
+    rounded: float = ROUNDED,
 ) -> Program:
-    """The program of a motion from ends[0] to ends[1] (n,), started at a guess on its mesh."""
+    """The program of a motion from ends[0] to ends[1] (n,), started at a guess on its mesh.
+
+    ``rounded`` [m]: by how much edges of regions are rounded off.
+    """
     form = form_of(robot, drives, limits, task, guess.T / (guess.mesh.size - 1))
     table, scale = parameters(robot, drives, limits, task, guess, form)
+    table["oRound"] = rounded
     mesh = guess.mesh
     count, width = mesh.size, form.width
     T, heated = count * width, len(form.heated)
@@ -260,7 +265,6 @@ def parameters(
     table["oVt"], table["oAt"] = (_one(x) for x in (limits.tool_speed, limits.tool_acceleration))
     for k, region in enumerate(task.keep_out):
         table.update((f"oB{k}_{j}", value) for j, (_, value) in enumerate(region.faces()))
-    table["oRound"] = ROUNDED
     table["oP"] = guess.power
     table["oRest"] = task.rest
     return table, _weights(table, task, guess)

@@ -167,6 +167,11 @@ def summary(rows: list[dict]) -> None:  # type: ignore[type-arg]
             )
 
 
+    ratios = [row["casadi_s"] / row["seconds"] for row in good if row.get("casadi_solved")]
+    if ratios:
+        print(f"CasADi over ours, all robots: {np.median(ratios):.1f} (median of {len(ratios)})")
+
+
 if __name__ == "__main__":
     main(
         int(sys.argv[1]) if len(sys.argv) > 1 else 100,

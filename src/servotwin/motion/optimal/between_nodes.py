@@ -13,7 +13,7 @@ from servotwin.motion.optimal.result import SplineSegment
 from servotwin.motion.optimal.transcription import SMOOTH, Program
 from servotwin.robot.robot import Robot
 
-FINE = 8  # samples between two nodes
+FINE = 9  # samples between two nodes, one of them half-way
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def current_gap(t: Array, i: Array, needed: Callable[[Array], Array], scale: Arr
 def excess_currents(robot: Robot, drives: DriveModel, program: Program, motion: Motion) -> Array:
     """By how much (N + 1, m) [A] the currents needed on either side of a node exceed their limits."""
     segment = SplineSegment(motion.t, motion.q, motion.v, motion.a)
-    part = np.arange(FINE + 1) / FINE
+    part = np.linspace(0.0, 1.0, FINE)
     at = motion.t[:-1, None] + np.diff(motion.t)[:, None] * part
     # The ends of an interval belong to its own polynomial only in the limit.
     at[:, 0] += 1e-9 * motion.t[-1]

@@ -301,12 +301,6 @@ def _check_holding(robot: Robot, drives: DriveModel, task: Task, q: Array, name:
         what = "N m" if not drives.electric else "N" if drives.valve[j] else "A"
         text = f"motor {drives.names[j]} needs {abs(held[j]):.4g} {what} to hold the arm there"
         raise InputError(f"{text}; it has {drives.current[j]:.4g} {what}", field=name)
-    if task.temperature and name == "goal" and task.rest > 0.0:
-        rise = (drives.R_wh + drives.R_ha) * drives.phases * drives.R * held**2
-        if (rise > drives.rise).any() and math.isinf(task.longest):
-            j = int(np.argmax(rise - drives.rise))
-            text = f"holding the arm there heats the winding of {drives.names[j]} by {rise[j]:.4g} K"
-            raise InputError(f"{text}; allowed are {drives.rise[j]:.4g} K", field=name)
 
 
 def _check_energy(drives: DriveModel, task: Task) -> None:

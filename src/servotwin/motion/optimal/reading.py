@@ -222,7 +222,9 @@ def _joint_limits(
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
         share = np.abs(motion.q[:, k] - middle) / max(half, 1e-12)
         share[[0, -1]] = np.minimum(share[[0, -1]], 0.99)  # the ends are given
-        out.append(Limit("range", name, half, unit, share, float(bound[k]) / table[f"oZsq{k}"]))
+        nearest = motion.q[int(np.argmax(share)), k]
+        value = float(high if nearest > middle else low)
+        out.append(Limit("range", name, value, unit, share, float(bound[k]) / table[f"oZsq{k}"]))
     return out
 
 

@@ -26,7 +26,7 @@ from servotwin.motion.optimal.stage_solver import Model, Stages, Sweep
 from servotwin.motion.optimal.transcription import Program
 
 RELAX = float(OPTIONS["bound_relax_factor"])
-MU = 3e-3  # barrier to begin with
+MU = float(OPTIONS["mu_init"])  # barrier to begin with
 WARM_PUSH = 1e-5
 MOST = 150  # iterations before IPOPT takes over
 

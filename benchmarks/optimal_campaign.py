@@ -166,7 +166,6 @@ def summary(rows: list[dict]) -> None:  # type: ignore[type-arg]
                 f"  CasADi: {len(both)} compared, times differ by {off:.1e} at most, {ratio:.1f} times slower (median)"
             )
 
-
     ratios = [row["casadi_s"] / row["seconds"] for row in good if row.get("casadi_solved")]
     if ratios:
         print(f"CasADi over ours, all robots: {np.median(ratios):.1f} (median of {len(ratios)})")

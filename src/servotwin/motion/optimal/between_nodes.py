@@ -88,4 +88,4 @@ def excess_currents(robot: Robot, drives: DriveModel, program: Program, motion: 
     most = np.abs(needed).reshape(*at.shape, drives.m).max(axis=1)
     over = np.maximum(most - drives.current, 0.0)
     nothing = np.zeros((1, drives.m))
-    return np.maximum(np.vstack([over, nothing]), np.vstack([nothing, over]))
+    return np.asarray(np.maximum(np.vstack([over, nothing]), np.vstack([nothing, over])))

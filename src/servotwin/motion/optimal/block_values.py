@@ -48,7 +48,7 @@ def blocks_of(family: Family) -> Blocks:
 
 
 @part
-def gather_block(f, j, x, inputs):  # type: ignore[no-untyped-def]
+def gather_block(f: Any, j: Any, x: Any, inputs: Any) -> Any:
     """Variables and data of block j, one after the other."""
     n = f.index.shape[1]
     for k in range(n):
@@ -58,7 +58,7 @@ def gather_block(f, j, x, inputs):  # type: ignore[no-untyped-def]
 
 
 @part
-def add_values(f, x, g, inputs, outputs):  # type: ignore[no-untyped-def]
+def add_values(f: Any, x: Any, g: Any, inputs: Any, outputs: Any) -> Any:
     """Add a family's rows to g; its cost."""
     cost = 0.0
     for j in range(f.index.shape[0]):
@@ -71,7 +71,7 @@ def add_values(f, x, g, inputs, outputs):  # type: ignore[no-untyped-def]
 
 
 @part
-def add_slopes(f, x, grad, jac, inputs, outputs):  # type: ignore[no-untyped-def]
+def add_slopes(f: Any, x: Any, grad: Any, jac: Any, inputs: Any, outputs: Any) -> Any:
     """Add a family's gradient to grad, store its Jacobians (count, entries), sorted by row."""
     n = f.index.shape[1]
     for j in range(f.index.shape[0]):
@@ -84,7 +84,7 @@ def add_slopes(f, x, grad, jac, inputs, outputs):  # type: ignore[no-untyped-def
 
 
 @part
-def store_curves(f, x, y, hess, inputs):  # type: ignore[no-untyped-def]
+def store_curves(f: Any, x: Any, y: Any, hess: Any, inputs: Any) -> Any:
     """The Hessians (count, entries) of cost + y^T rows."""
     first = f.index.shape[1] + f.data.shape[1]
     if f.hess_row.size == 0:
@@ -98,7 +98,7 @@ def store_curves(f, x, y, hess, inputs):  # type: ignore[no-untyped-def]
 
 
 @part
-def add_hessian_product(f, hess, d, out):  # type: ignore[no-untyped-def]
+def add_hessian_product(f: Any, hess: Any, d: Any, out: Any) -> Any:
     """Add the product of a family's Hessians and d to out."""
     for j in range(f.index.shape[0]):
         for e in range(f.hess_row.size):
@@ -109,7 +109,7 @@ def add_hessian_product(f, hess, d, out):  # type: ignore[no-untyped-def]
 
 
 @part
-def add_jacobian_product(f, jac, d, out):  # type: ignore[no-untyped-def]
+def add_jacobian_product(f: Any, jac: Any, d: Any, out: Any) -> Any:
     """Add the product of a family's Jacobians and d (n,) to out (m,)."""
     for j in range(f.index.shape[0]):
         for e in range(f.jac_col.size):
@@ -117,7 +117,7 @@ def add_jacobian_product(f, jac, d, out):  # type: ignore[no-untyped-def]
 
 
 @part
-def add_transposed_product(f, jac, y, out):  # type: ignore[no-untyped-def]
+def add_transposed_product(f: Any, jac: Any, y: Any, out: Any) -> Any:
     """Add the product of a family's transposed Jacobians and y (m,) to out (n,)."""
     for j in range(f.index.shape[0]):
         for e in range(f.jac_col.size):

@@ -155,7 +155,7 @@ def limit_list(
     free = program.low < program.high  # what is given has no price
     bound = program.nodes(np.where(free, solution.mult_low + solution.mult_high, 0.0)).sum(axis=0)
     top = program.nodes(program.high).max(axis=0)
-    given, most = program.nodes(~free), program.nodes(program.high) * program.scales()
+    given, most = program.nodes((~free).astype(float)) > 0.0, program.nodes(program.high) * program.scales()
     out: list[Limit] = []
     for j, name in enumerate(drives.names):
         value = float(top[3 * n + j]) * table[f"oZsi{j}"]

@@ -78,14 +78,14 @@ class Sweep(NamedTuple):
 
 
 @part
-def fill(values, value):  # type: ignore[no-untyped-def]
+def fill(values: Any, value: Any) -> Any:
     """Set all entries of a vector."""
     for i in range(values.size):
         values[i] = value
 
 
 @part
-def clear(M):  # type: ignore[no-untyped-def]
+def clear(M: Any) -> Any:
     """Set a matrix to zero."""
     for r in range(M.shape[0]):
         for c in range(M.shape[1]):
@@ -93,7 +93,9 @@ def clear(M):  # type: ignore[no-untyped-def]
 
 
 @part
-def add_block(M, jac, hess, b, k, first_row, place, weight, slope):  # type: ignore[no-untyped-def]
+def add_block(
+    M: Any, jac: Any, hess: Any, b: Any, k: Any, first_row: Any, place: Any, weight: Any, slope: Any
+) -> Any:
     """Add block k of a family: its Hessian, and its rows from ``first_row`` on with weights and slopes."""
     one = M.shape[0] - 1
     for e in range(b.hess_row.size):
@@ -113,7 +115,7 @@ def add_block(M, jac, hess, b, k, first_row, place, weight, slope):  # type: ign
 
 
 @part
-def add_heat_rows(M, jac, b, k, place, heat_at):  # type: ignore[no-untyped-def]
+def add_heat_rows(M: Any, jac: Any, b: Any, k: Any, place: Any, heat_at: Any) -> Any:
     """Heat balances: their Jacobians stand between variables and multipliers."""
     for e in range(b.jac_col.size):
         r, c = place[b.jac_col[e]], heat_at + b.jac_row[e]
@@ -122,7 +124,7 @@ def add_heat_rows(M, jac, b, k, place, heat_at):  # type: ignore[no-untyped-def]
 
 
 @part
-def substitute(M, e, columns, values, count):  # type: ignore[no-untyped-def]
+def substitute(M: Any, e: Any, columns: Any, values: Any, count: Any) -> Any:
     """Replace variable e by the sum of values * variables in ``columns``: M <- P^T M P."""
     size = M.shape[0]
     for r in range(size):
@@ -137,7 +139,9 @@ def substitute(M, e, columns, values, count):  # type: ignore[no-untyped-def]
 
 
 @part
-def substitute_row(M, jac, b, k, i, e, place, residual, columns, values):  # type: ignore[no-untyped-def]
+def substitute_row(
+    M: Any, jac: Any, b: Any, k: Any, i: Any, e: Any, place: Any, residual: Any, columns: Any, values: Any
+) -> Any:
     """Replace variable e by what equation i of block k says about it."""
     row, count, own = b.row + k * b.stride + i, 0, 1.0
     for p in range(b.jac_at[i], b.jac_at[i + 1]):
@@ -152,7 +156,7 @@ def substitute_row(M, jac, b, k, i, e, place, residual, columns, values):  # typ
 
 
 @part
-def pivot(M, p, low, high, negative):  # type: ignore[no-untyped-def]
+def pivot(M: Any, p: Any, low: Any, high: Any, negative: Any) -> Any:
     """Eliminate variable p from the rows and columns low to high; whether its pivot has the right sign."""
     d = M[p, p]
     if not (d < -LEAST_PIVOT if negative else d > LEAST_PIVOT):
@@ -166,7 +170,7 @@ def pivot(M, p, low, high, negative):  # type: ignore[no-untyped-def]
 
 
 @part
-def add_node(s, m, M, k, columns, values):  # type: ignore[no-untyped-def]
+def add_node(s: Any, m: Any, M: Any, k: Any, columns: Any, values: Any) -> Any:
     """Add all that belongs to node k, then put in its currents."""
     n4 = 4 * s.n
     one = M.shape[0] - 1
@@ -182,7 +186,7 @@ def add_node(s, m, M, k, columns, values):  # type: ignore[no-untyped-def]
 
 
 @part
-def add_link(s, m, M, k, columns, values):  # type: ignore[no-untyped-def]
+def add_link(s: Any, m: Any, M: Any, k: Any, columns: Any, values: Any) -> Any:
     """Add what ties nodes k and k + 1 together and put in the next node's currents, places and speeds."""
     n = s.n
     add_block(M, m.link_jac, m.link_hess, s.link, k, 2 * n, s.link_map, m.row_weight, m.row_slope)
@@ -195,14 +199,14 @@ def add_link(s, m, M, k, columns, values):  # type: ignore[no-untyped-def]
 
 
 @part
-def put_motion(s, m, M, k, columns, values):  # type: ignore[no-untyped-def]
+def put_motion(s: Any, m: Any, M: Any, k: Any, columns: Any, values: Any) -> Any:
     """Put in q and qd of node k + 1 (eq:spline-defect)."""
     for j in range(2 * s.n):
         substitute_row(M, m.link_jac, s.link, k, j, 4 * s.n + j, s.link_map, m.residual, columns, values)
 
 
 @part
-def factor(s, m, w):  # type: ignore[no-untyped-def]
+def factor(s: Any, m: Any, w: Any) -> Any:
     """Sweep from the last node to the first, then solve the border; whether all pivots have the right signs."""
     n, M, after = s.n, w.M, w.after
     size = M.shape[0]
@@ -225,7 +229,7 @@ def factor(s, m, w):  # type: ignore[no-untyped-def]
 
 
 @part
-def add_border(s, m, M):  # type: ignore[no-untyped-def]
+def add_border(s: Any, m: Any, M: Any) -> Any:
     """Add what belongs to duration, temperatures and heat balances, and the rest at the goal."""
     n, size = s.n, M.shape[0]
     tail = (s.N + 1) * 4 * n
@@ -245,7 +249,7 @@ def add_border(s, m, M):  # type: ignore[no-untyped-def]
 
 
 @part
-def add_after(M, after, n):  # type: ignore[no-untyped-def]
+def add_after(M: Any, after: Any, n: Any) -> Any:
     """Add the cost of all later nodes as a function of q, qd, qdd of the next one and of the border."""
     size = M.shape[0]
     for r in range(3 * n):
@@ -260,7 +264,7 @@ def add_after(M, after, n):  # type: ignore[no-untyped-def]
 
 
 @part
-def eliminate_next(M, n, kept):  # type: ignore[no-untyped-def]
+def eliminate_next(M: Any, n: Any, kept: Any) -> Any:
     """Eliminate the accelerations of the next node, keep their rows; whether all pivots are positive."""
     size = M.shape[0]
     for j in range(n):
@@ -282,7 +286,7 @@ def eliminate_next(M, n, kept):  # type: ignore[no-untyped-def]
 
 
 @part
-def solve_border(s, M, w):  # type: ignore[no-untyped-def]
+def solve_border(s: Any, M: Any, w: Any) -> Any:
     """Eliminate the first node and the border; steps of both and the new multipliers of the heat balances."""
     n, size = s.n, M.shape[0]
     one, border, heat_at = size - 1, 8 * s.n, 8 * s.n + 1 + s.h
@@ -313,7 +317,7 @@ def solve_border(s, M, w):  # type: ignore[no-untyped-def]
 
 
 @part
-def _first_place(r, n, h, border, heat_at, one):  # type: ignore[no-untyped-def]
+def _first_place(r: Any, n: Any, h: Any, border: Any, heat_at: Any, one: Any) -> Any:
     if r < 3 * n:
         return r
     if r < 3 * n + h:
@@ -324,7 +328,7 @@ def _first_place(r, n, h, border, heat_at, one):  # type: ignore[no-untyped-def]
 
 
 @part
-def explicit_step(jac, b, k, i, e, place, residual, known):  # type: ignore[no-untyped-def]
+def explicit_step(jac: Any, b: Any, k: Any, i: Any, e: Any, place: Any, residual: Any, known: Any) -> Any:
     """The step of variable e by equation i of block k; ``known`` (stage places) holds the others."""
     total, own = residual[b.row + k * b.stride + i], 1.0
     for p in range(b.jac_at[i], b.jac_at[i + 1]):
@@ -337,7 +341,7 @@ def explicit_step(jac, b, k, i, e, place, residual, known):  # type: ignore[no-u
 
 
 @part
-def forward(s, m, w):  # type: ignore[no-untyped-def]
+def forward(s: Any, m: Any, w: Any) -> Any:
     """The step of all nodes from that of the first node and of the border."""
     n, size = s.n, w.M.shape[0]
     n4, tail = 4 * n, (s.N + 1) * 4 * n
@@ -367,7 +371,7 @@ def forward(s, m, w):  # type: ignore[no-untyped-def]
 
 
 @part
-def next_accelerations(kept, d, n):  # type: ignore[no-untyped-def]
+def next_accelerations(kept: Any, d: Any, n: Any) -> Any:
     """Steps of the next accelerations by the pivot rows that were kept; d (stage places) holds node and border."""
     for j in range(n - 1, -1, -1):
         p, total = 6 * n + j, 0.0
@@ -381,7 +385,7 @@ def next_accelerations(kept, d, n):  # type: ignore[no-untyped-def]
 
 
 @part
-def equation_multipliers(s, m, slope, y):  # type: ignore[no-untyped-def]
+def equation_multipliers(s: Any, m: Any, slope: Any, y: Any) -> Any:
     """New multipliers of the equations of motion from the stationarity of currents, places and speeds.
 
     ``slope`` (nx,): the gradient of the model with all other multipliers, after the step; it is changed.
@@ -396,7 +400,7 @@ def equation_multipliers(s, m, slope, y):  # type: ignore[no-untyped-def]
 
 
 @part
-def take_row(b, jac, k, i, variable, slope, y):  # type: ignore[no-untyped-def]
+def take_row(b: Any, jac: Any, k: Any, i: Any, variable: Any, slope: Any, y: Any) -> Any:
     """The multiplier of equation i of block k with which the slope of a variable vanishes; counted elsewhere."""
     own = 1.0
     for p in range(b.jac_at[i], b.jac_at[i + 1]):

@@ -10,18 +10,9 @@ import numpy as np
 from servotwin.mechanism.model import Array
 from servotwin.motion.optimal.block_nlp import BlockNlp, Family
 from servotwin.motion.optimal.block_values import Blocks, blocks_of
-from servotwin.motion.optimal.interior_point import (
-    FILTER,
-    ITERATION,
-    OBJECTIVE,
-    PUSH,
-    SCALARS,
-    Memory,
-    Problem,
-    State,
-    solve,
-)
+from servotwin.motion.optimal.interior_point import FILTER, ITERATION, OBJECTIVE, PUSH, SCALARS, solve
 from servotwin.motion.optimal.ipopt import OPTIONS, Solution, solve_nlp
+from servotwin.motion.optimal.newton_model import Memory, Problem, State
 from servotwin.motion.optimal.stage_solver import Model, Stages, Sweep
 from servotwin.motion.optimal.transcription import Program
 
@@ -63,8 +54,9 @@ def solve_structured(program: Program, x0: Array, mu: float, warm: Solution | No
         [float(OPTIONS[k]) for k in ("tol", "constr_viol_tol", "dual_inf_tol", "compl_inf_tol")]
     )
     problem = Problem(
-        stages, *relaxed, fixed, *rows, equation, tolerances, PUSH if warm is None else WARM_PUSH
-    )
+        stages, relaxed[0], relaxed[1], fixed, rows[0], rows[1], equation, tolerances,
+        PUSH if warm is None else WARM_PUSH,
+    )  # fmt: skip
     n, m = nlp.n, nlp.m
     state = State(
         np.array(x0, dtype=float), np.zeros(m), np.zeros(m), *(np.zeros(k) for k in (n, n, m, m, n))
@@ -121,7 +113,8 @@ def _model(s: Stages, n: int, m: int) -> Model:
     blocks = (s.node, s.link, s.heat, s.rest)
     jac = [np.zeros((len(b.index), b.jac_col.size)) for b in blocks]
     hess = [np.zeros((len(b.index), b.hess_row.size)) for b in blocks]
-    return Model(*jac, *hess, np.zeros(n), np.zeros(n), np.zeros(m), np.zeros(m), np.zeros(m))
+    sizes = (n, n, m, m, m)
+    return Model(*jac, *hess, *(np.zeros(size) for size in sizes))
 
 
 def _memory(nlp: BlockNlp) -> Memory:

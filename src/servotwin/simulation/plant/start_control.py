@@ -157,8 +157,8 @@ def asked_current(axis: Any, i: float, p_load: float) -> float:
     if over > 0.0:
         half = 0.5 * (size - over - small)
         size = half + np.sqrt(half * half + size * small)
-    heads = (float(axis[name]) for name in ("head", "head_forward", "head_backward"))
-    return float(np.copysign(size, i) / head_factor(*heads, i, p_load))
+    factor = head_factor(axis["head"], axis["head_forward"], axis["head_backward"], i, p_load)
+    return float(np.copysign(size, i) / factor)
 
 
 def hold_by_feedback(machine: Machine, i: Array, w: Array) -> None:

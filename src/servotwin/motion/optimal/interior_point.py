@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.compiled.jit import kernel, part
+from servotwin.compiled.jit import background_kernel, part
 from servotwin.motion.optimal.barrier import (
     advance,
     barrier,
@@ -46,9 +46,9 @@ FIRST_SHIFT, LEAST_SHIFT, MOST_SHIFT = 1e-4, 1e-20, 1e20
 LARGE_Y = 1e3
 # scalars of an iterate
 ITERATION, OBJECTIVE, VIOLATION, DUAL, SHIFT, SHIFT_NOW, THETA, PHI, DESCENT = range(9)
-THETA_MIN, THETA_MAX, TRIAL_F, IN_FILTER = range(9, 13)
-SCALARS = 13
-SOLVED, STUCK, TOO_MANY, SINGULAR = 0, 3, -1, -3
+THETA_MIN, THETA_MAX, TRIAL_F, IN_FILTER, STOP = range(9, 14)
+SCALARS = 14
+SOLVED, STUCK, STOPPED, TOO_MANY, SINGULAR = 0, 3, 5, -1, -3
 
 
 @part
@@ -294,7 +294,7 @@ def solved(p: Any, q: Any, m: Any, k: Any, iteration: Any) -> Any:
     return error <= t[0] and violation <= t[1] and dual <= t[2] and compl <= t[3]
 
 
-@kernel
+@background_kernel
 def solve(p: Any, q: Any, m: Any, w: Any, k: Any, mu: Any, most: Any) -> Any:
     """Iterate from the start in q until the tolerances are met; the status."""
     k.scalars[OBJECTIVE] = start(p, q, k.g, mu, k.buffer_in, k.buffer_out)
@@ -306,6 +306,8 @@ def solve(p: Any, q: Any, m: Any, w: Any, k: Any, mu: Any, most: Any) -> Any:
     for iteration in range(most):
         if solved(p, q, m, k, iteration):
             return SOLVED
+        if k.scalars[STOP] != 0.0:
+            return STOPPED
         mu = lowered(p, q, m, k, mu)
         tau = max(TO_BOUND, 1.0 - mu)
         curves(p, m, q.x, q.y, k.buffer_in)

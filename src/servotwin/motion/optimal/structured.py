@@ -10,8 +10,18 @@ import numpy as np
 from servotwin.mechanism.model import Array
 from servotwin.motion.optimal.block_nlp import BlockNlp, Family
 from servotwin.motion.optimal.block_values import Blocks, blocks_of
-from servotwin.motion.optimal.interior_point import FILTER, ITERATION, OBJECTIVE, PUSH, SCALARS, solve
-from servotwin.motion.optimal.ipopt import OPTIONS, Solution, solve_nlp
+from servotwin.motion.optimal.interior_point import (
+    FILTER,
+    ITERATION,
+    OBJECTIVE,
+    PUSH,
+    SCALARS,
+    STOP,
+    STOPPED,
+    VIOLATION,
+    solve,
+)
+from servotwin.motion.optimal.ipopt import OPTIONS, Solution, solve_nlp, watched
 from servotwin.motion.optimal.newton_model import Memory, Problem, State
 from servotwin.motion.optimal.stage_solver import Model, Stages, Sweep
 from servotwin.motion.optimal.transcription import Program
@@ -34,15 +44,20 @@ def solve_program(
     With IPOPT and its ``options`` where the program has other equations or that fails.
     """
     if fits(program) and set(options) <= {"mu_init"}:
-        answer = solve_structured(program, x0, float(options.get("mu_init", MU)), warm)
-        if progress is not None:
-            progress(answer.iterations, 0.0)
-        if answer.solved:
+        mu = float(options.get("mu_init", MU))
+        answer = solve_structured(program, x0, mu, warm, progress)
+        if answer.solved or answer.status == STOPPED:
             return answer
     return solve_nlp(program.nlp, x0, program.low, program.high, options, progress)
 
 
-def solve_structured(program: Program, x0: Array, mu: float, warm: Solution | None = None) -> Solution:
+def solve_structured(
+    program: Program,
+    x0: Array,
+    mu: float,
+    warm: Solution | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> Solution:
     """Solve from x0 with barrier ``mu`` to begin with, and with the multipliers of a ``warm`` solution."""
     nlp = program.nlp
     stages, kept = _stages(program)
@@ -65,7 +80,13 @@ def solve_structured(program: Program, x0: Array, mu: float, warm: Solution | No
         state.y[:] = warm.mult_g
         state.y_fixed[:] = np.where(fixed, warm.mult_high - warm.mult_low, 0.0)
     model, sweep, memory = _model(stages, n, m), _sweep(stages, n), _memory(nlp)
-    status = solve(problem, state, model, sweep, memory, mu, MOST)
+    watch = memory.scalars
+    status = watched(
+        lambda: int(solve(problem, state, model, sweep, memory, mu, MOST)),
+        watch,
+        (ITERATION, VIOLATION, STOP),
+        progress,
+    )
     del kept
     z_low, z_high = _given(state, fixed)
     objective, iterations = float(memory.scalars[OBJECTIVE]), int(memory.scalars[ITERATION])

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from servotwin.robot.robot import Hybrid, Robot
     from servotwin.robot.state_space import StateSpace
     from servotwin.simulation.job_run import run_job
+    from servotwin.simulation.play_motion import play_motion
     from servotwin.simulation.results.result import Result
     from servotwin.simulation.run import simulate
     from servotwin.simulation.scenario.job_settings import JobSettings
@@ -77,6 +78,7 @@ __all__ = [
     "hydraulic_model",
     "load_robot",
     "optimise_motion",
+    "play_motion",
     "read_scenario",
     "run_job",
     "simulate",
@@ -99,6 +101,7 @@ _HOMES = {
     "Scenario": "servotwin.simulation.scenario.scenario",
     "read_scenario": "servotwin.simulation.scenario.scenario",
     "run_job": "servotwin.simulation.job_run",
+    "play_motion": "servotwin.simulation.play_motion",
     "simulate": "servotwin.simulation.run",
     "Hybrid": "servotwin.robot.robot",
     "Robot": "servotwin.robot.robot",

@@ -489,10 +489,18 @@ def optimise(
         float,
         typer.Option("--modulation", metavar="SHARE", help="Part of the bus voltage that is used, 0 to 1."),
     ] = 1.0,
+    reserve: Annotated[
+        float,
+        typer.Option(
+            "--reserve", metavar="SHARE", help="Part of the currents left to the controller, 0 to 1."
+        ),
+    ] = 0.0,
     without: Annotated[
         list[str] | None,
         typer.Option(
-            "--without", metavar="LIMIT", help="Leave a limit out: current, voltage, effort, speed, jerk."
+            "--without",
+            metavar="LIMIT",
+            help="Leave a limit out: current, voltage, flow, effort, speed, jerk.",
         ),
     ] = None,
     keep_out: Annotated[
@@ -505,6 +513,12 @@ def optimise(
     ] = None,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FOLDER", help="Write report, summary and signals there.")
+    ] = None,
+    play: Annotated[
+        str | None,
+        typer.Option(
+            "--play", metavar="FOLDER", help="Play it on the drive-level simulator; write the run there."
+        ),
     ] = None,
     overwrite: Overwrite = False,
     overrides: Set = None,
@@ -519,9 +533,10 @@ def optimise(
     from servotwin.cli.optimise import optimise as run
 
     run(
-        robot, start, goal, via, overrides, out=out, overwrite=overwrite, json=json, objective=objective,
+        robot, start, goal, via, overrides, out=out, play=play, overwrite=overwrite, json=json, objective=objective,
         energy_weight=energy_weight, duration=duration, intervals=intervals, temperature=temperature, rest=rest,
-        bus_power=bus_power, regeneration=regeneration, modulation=modulation, without=without, keep_out=keep_out,
+        bus_power=bus_power, regeneration=regeneration, modulation=modulation, reserve=reserve, without=without,
+        keep_out=keep_out,
     )  # fmt: skip
 
 

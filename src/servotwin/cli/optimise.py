@@ -13,9 +13,11 @@ from servotwin.cli.output import (
     print_line,
     print_note,
     print_table,
+    working,
     working_or_compiling,
 )
 from servotwin.cli.signals import finishing
+from servotwin.cli.simulate import progress_bar
 from servotwin.description.nodes import one_line, quoted
 from servotwin.errors import InputError
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from servotwin.motion.optimal.result import OptimalMotion
     from servotwin.motion.optimal.task import Region, Task
 
-UNLIMITED = ("current", "voltage", "effort", "speed", "jerk")
+UNLIMITED = ("current", "voltage", "flow", "effort", "speed", "jerk")
 SHOWN = 0.99  # largest share of a limit from which it is listed
 
 
@@ -35,11 +37,12 @@ def optimise(
     overrides: Sequence[str] | None,
     *,
     out: str | None = None,
+    play: str | None = None,
     overwrite: bool = False,
     json: bool = False,
     **wishes: Any,
 ) -> None:
-    """Print an optimal motion, or write it with its figures."""
+    """Print an optimal motion, or write it with its figures, and play it on the drive-level simulator."""
     task = read_task(**wishes)
     changes = read_overrides(overrides)
     from servotwin.motion.errors import PathError
@@ -51,10 +54,17 @@ def optimise(
         where = "" if error.place in (0.0, 1.0) else f"{100.0 * error.place:.4g} % of the path: "
         raise InputError(f"{where}{error.message}") from None
     places = {} if out is None else _write(motion, out, overwrite=overwrite)
+    played = None if play is None else _play(motion, name, changes, play, overwrite=overwrite)
     if json:
-        print_json({**places, **motion.summary()})
+        print_json({**places, **motion.summary(), **({} if played is None else {"played": played})})
         return
     _print(motion)
+    if played is not None:
+        print_line(
+            f"played: the tool strays {1e3 * played['tip_error_max_m']:.3g} mm at most, "
+            f"{1e3 * played['tip_error_final_m']:.3g} mm at the end"
+        )
+        places["run"] = played["report"]
     for what, where in places.items():
         print_line(f"{what + ':':<9}{where}")
     for note in motion.notes:
@@ -105,6 +115,7 @@ def read_task(
     bus_power: str | None = None,
     regeneration: str | None = None,
     modulation: float = 1.0,
+    reserve: float = 0.0,
     without: Sequence[str] | None = None,
     keep_out: Sequence[str] | None = None,
 ) -> Task:
@@ -133,6 +144,7 @@ def read_task(
         rest=0.0 if rest is None else read_quantity("--rest", rest, "s", example="1 s"),
         bus_power=(low, high),
         modulation=modulation,
+        reserve=reserve,
         keep_out=tuple(_region(text) for text in keep_out or ()),
         **dict.fromkeys(without or (), False),  # type: ignore[arg-type]
     )
@@ -171,6 +183,23 @@ def _write(motion: OptimalMotion, out: str, *, overwrite: bool) -> dict[str, str
     with finishing():
         files = write_optimal_report(motion, out, overwrite=overwrite)
     return {"report": str(files.page), "summary": str(files.summary), "signals": str(files.signals)}
+
+
+def _play(
+    motion: OptimalMotion, name: str, changes: dict[str, str], folder: str, *, overwrite: bool
+) -> dict[str, Any]:
+    """Play a motion with what the controller can feed forward, write the run; its errors and where it is."""
+    from servotwin.report.simulation_files import write_result
+    from servotwin.simulation.play_motion import play_motion
+    from servotwin.simulation.results.folder import RUN_FILES, claim_folder
+
+    claim_folder(folder, RUN_FILES, overwrite=overwrite)
+    with progress_bar(f"playing on {motion.robot}") as progress:
+        result = play_motion(motion, name, changes, progress=progress)
+    with working("writing the run"), finishing():
+        files = write_result(result, folder, overwrite=overwrite)
+    errors = {key: float(result.summary[key]) for key in ("tip_error_max_m", "tip_error_final_m")}
+    return {**errors, "report": str(files.page)}
 
 
 def _print(motion: OptimalMotion) -> None:

@@ -85,6 +85,11 @@ def kernel(function: Function) -> Function:
     return _kept(function, njit(**OPTIONS)(function))
 
 
+def background_kernel(function: Function) -> Function:
+    """A kernel that lets other threads of the interpreter run meanwhile: for seconds of work that somebody watches."""
+    return _kept(function, njit(**(OPTIONS | {"nogil": True}))(function))
+
+
 def strict_kernel(function: Function) -> Function:
     """The same for numbers that must not depend on how the compiler contracts them."""
     return _kept(function, njit(function))

@@ -82,10 +82,16 @@ class ScenarioRun(Run):
 
 
 def prepare(
-    scenario: Scenario, law: UserLaw | None = None, budget: Budget | None = None, *, allow_code: bool = False
+    scenario: Scenario,
+    law: UserLaw | None = None,
+    budget: Budget | None = None,
+    *,
+    allow_code: bool = False,
+    reference: CommandedMotion | None = None,
 ) -> ScenarioRun:
     """Build everything up to the instant zero; compiles what is not compiled yet.
 
+    ``reference``: the motion that is commanded in the place of the scenario's moves.
     InputError for a run that would take more than the ``budget``.
     """
     allowed = budget or Budget()
@@ -93,9 +99,11 @@ def prepare(
         check_allowed(scenario.law, allow_code)
     model, plant = robots_of(scenario)
     began = time.perf_counter()
-    reference = plan_scenario(scenario, model.joint_names, model.limits)
+    if reference is None:
+        planned = plan_scenario(scenario, model.joint_names, model.limits)
+        _check_quantities(scenario, planned, model)
+        reference = planned
     planning = time.perf_counter() - began
-    _check_quantities(scenario, reference, model)
     control = controller_of(scenario.description)
     every = nanoseconds(scenario.record.every)
     period = control.current_period_ns

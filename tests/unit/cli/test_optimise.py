@@ -91,3 +91,15 @@ def test_region_reads_open_and_closed_intervals() -> None:
     assert region.z == (None, 0.1)
     with pytest.raises(InputError, match="--keep-out"):
         read_task(keep_out=["x: 400 mm to"] * 1 + ["x"])
+
+
+def test_optimum_is_played_on_the_drive_level_simulator(tmp_path: Path, capsys: Capture) -> None:
+    """With speeds and torques fed forward the tool stays within millimetres of a motion at the limits."""
+    run = tmp_path / "run"
+    arguments = ["optimise", "gsis-scara", "--to", GOAL, "--reserve", "0.1", "--play", str(run), "--json"]
+    assert main(arguments) == 0
+    printed = json.loads(capsys.readouterr().out)
+    summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    assert summary["tip_error_max_m"] == printed["played"]["tip_error_max_m"] < 8e-3
+    assert printed["played"]["tip_error_final_m"] < 1e-4
+    assert Path(printed["played"]["report"]).is_file()

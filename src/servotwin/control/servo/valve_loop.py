@@ -17,13 +17,18 @@ def watch_load_pressure(axis: Any, p_a: float, p_b: float) -> None:
     axis.p_load = axis.area_a_hat * p_a - axis.area_b_hat * p_b
 
 
-@helper
-def head_factor(axis: Any, i: float) -> float:
-    """Current that the load takes, over that without load; 1 without linearisation (eq:valve-loop)."""
-    if axis.head <= 0.0:
+def head_factor(head: float, forward: float, backward: float, i: float, p_load: float) -> float:
+    """Current that the load takes, over that without load; 1 without linearisation (eq:valve-loop).
+
+    ``head``, ``forward``, ``backward``: pressures that drive the piston, their mean and both ways; ``p_load`` [Pa].
+    """
+    if head <= 0.0:
         return 1.0
-    left = axis.head_forward - axis.p_slow if i >= 0.0 else axis.head_backward + axis.p_slow
-    return math.sqrt(axis.head / max(left, LEAST_HEAD * axis.head))
+    left = forward - p_load if i >= 0.0 else backward + p_load
+    return math.sqrt(head / max(left, LEAST_HEAD * head))
+
+
+compiled_head_factor = helper(head_factor)
 
 
 @helper
@@ -34,7 +39,7 @@ def valve_current(axis: Any) -> float:
     """
     if axis.valve_max <= 0.0:
         return axis.i_ref  # type: ignore[no-any-return]
-    factor = head_factor(axis, axis.i_ref)
+    factor = compiled_head_factor(axis.head, axis.head_forward, axis.head_backward, axis.i_ref, axis.p_slow)
     axis.i_max = axis.valve_max / factor
     i = factor * axis.i_ref - axis.K_pressure * (axis.p_load - axis.p_slow)  # eq:valve-loop
     axis.p_slow += axis.slow_part * (axis.p_load - axis.p_slow)

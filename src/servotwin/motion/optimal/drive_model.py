@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from servotwin.description.schema import RobotDescription
 from servotwin.errors import UnsupportedError
 from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.motor_limits import drive_limits
+from servotwin.motion.optimal.task import Task
+from servotwin.motion.optimal.valve_model import ValveModel, valve_model
 from servotwin.robot.robot import Robot
 
 SAMPLES = 200  # of a friction curve that a line stands for
@@ -27,6 +29,7 @@ class DriveModel:
     bridge; ``speed`` [rad/s]; ``phases`` 1 or 1.5, copper loss over R i^2. ``heated``: has a thermal model with
     ``R_wh``, ``R_ha`` [K/W], ``C_w`` [J/K], ``alpha`` [1/K] and ``rise`` [K], the largest over the surroundings.
     ``hold``: the current cannot jump, so that a motion begins and ends with what holds the arm.
+    Of a ``valve`` the current stands for the force less ``offset`` [N], and K is one.
     """
 
     names: tuple[str, ...]
@@ -54,6 +57,7 @@ class DriveModel:
     ambient: Array
     notes: tuple[str, ...] = ()
     electric: bool = True  # False: torques of joints stand for currents
+    valves: ValveModel | None = None
 
     @property
     def m(self) -> int:
@@ -63,7 +67,22 @@ class DriveModel:
     @property
     def hold(self) -> BoolArray:
         """Where current has a state of its own."""
-        return np.asarray((self.L > 0.0) & np.isfinite(self.voltage))
+        return np.asarray(((self.L > 0.0) & np.isfinite(self.voltage)) | self.valve)
+
+    @property
+    def valve(self) -> BoolArray:
+        """Which motors are servovalves with cylinder or hydraulic motor."""
+        return np.zeros(self.m, dtype=bool) if self.valves is None else self.valves.known
+
+    @property
+    def offset(self) -> Array:
+        """Torque or force (m,) that a motor gives where its current counts as zero."""
+        return np.zeros(self.m) if self.valves is None else self.valves.offset
+
+    @property
+    def K_electric(self) -> Array:
+        """Torque constants (m,) of electric motors, zero for others."""
+        return np.where(self.valve, 0.0, self.K)
 
     @property
     def N_inverse(self) -> Array:
@@ -80,12 +99,7 @@ def drive_model(robot: Robot, description: RobotDescription | None) -> DriveMode
             raise UnsupportedError(f"{robot.name}: an optimal motion needs as many motors as joints")
         return _ideal(robot)
     drives = drives_of(description)
-    valves = [drive.owner for drive in drives if drive.actuator.valve]
-    if valves:
-        raise UnsupportedError(
-            f"{robot.name}: a servovalve moves {', '.join(valves)}; optimal motions know the limits of electric motors "
-            "only"
-        )
+    valves = valve_model(description, drives)
     limits = drive_limits(drives, description.power)
     lines = [_friction_line(drive, top) for drive, top in zip(drives, _fastest(robot, N), strict=True)]
     bridge = 0.0 if description.power is None else description.power.bridge.on_resistance
@@ -107,8 +121,8 @@ def drive_model(robot: Robot, description: RobotDescription | None) -> DriveMode
         names=robot.mechanism.rotors.names,
         N=N,
         J_m=robot.mechanism.rotors.J_m,
-        K=limits.torque_constant,
-        current=limits.torque / limits.torque_constant,
+        K=limits.torque_constant if valves is None else np.where(valves.known, 1.0, limits.torque_constant),
+        current=limits.torque / limits.torque_constant if valves is None else valves.forces(limits),
         speed=limits.speed,
         R=np.array([part.resistance for part in winding]),
         R_bridge=np.where(fed, bridge, 0.0),
@@ -130,7 +144,13 @@ def drive_model(robot: Robot, description: RobotDescription | None) -> DriveMode
         rise=rise,
         ambient=ambient,
         notes=tuple(line[2] for line in lines if line[2]),
+        valves=valves,
     )
+
+
+def with_reserve(drives: DriveModel, task: Task) -> DriveModel:
+    """The motors with a part of their currents left to the controller."""
+    return replace(drives, current=(1.0 - task.reserve) * drives.current) if task.reserve else drives
 
 
 def _ideal(robot: Robot) -> DriveModel:

@@ -23,7 +23,8 @@ class Guess:
     """A motion on a mesh (N + 1,): q, v, a (N + 1, n), currents i (N + 1, m), its duration T [s], and scales.
 
     ``copper``, ``work`` [J] of it; ``power`` [W], the scale of the bus; ``rise`` (m,) [K] of the windings if it is
-    repeated, ``ripple`` (m,) [K] by which they are hotter than that at times.
+    repeated, ``ripple`` (m,) [K] by which they are hotter than that at times; ``room`` (N + 1, m) [A]
+    that the currents of a node leave to their limits for what happens between nodes.
     """
 
     mesh: Array
@@ -42,6 +43,7 @@ class Guess:
     rise: Array
     held: Array
     ripple: Array
+    room: Array
 
     def holding(self, k: int) -> Array:
         """Currents (m,) that hold the arm at the first (0) or last (-1) node."""
@@ -62,14 +64,21 @@ def currents(robot: Robot, drives: DriveModel, q: Array, v: Array, a: Array) -> 
     passed = tau - own
     gain = np.where(passed * way > 0.0, 1.0 / drives.efficiency, drives.efficiency)
     tau = np.where(way == 0.0, 1.0, gain) * passed + own
-    return np.asarray((tau + drives.viscous * w + drives.coulomb * way) / drives.K)
+    return np.asarray((tau + drives.viscous * w + drives.coulomb * way - drives.offset) / drives.K)
 
 
 def shares(drives: DriveModel, limits: MotionLimits, i: Array, v: Array) -> float:
     """The largest part of a limit of current, voltage or speed that a motion uses."""
     w = v @ drives.N.T
     u = np.hypot((drives.R + drives.R_bridge) * i + drives.K_b * w, drives.reactance * w * i)
+    valve = 0.0
+    if drives.valves is not None:
+        force, drag = i + drives.offset, drives.valves.drag * w**2
+        ahead = (drag + force) / np.where(drives.valve, drives.valves.forward, np.inf)
+        back = (drag - force) / np.where(drives.valve, drives.valves.backward, np.inf)
+        valve = float(np.where(w >= 0.0, ahead, back).max())
     return max(
+        valve,
         float((np.abs(i) / drives.current).max()),
         float((u / drives.voltage).max()),
         float((np.abs(w) / drives.speed).max()),
@@ -126,7 +135,7 @@ def scaled_guess(
     square = np.maximum((i**2).mean(axis=0), 0.0)
     copper = float(((drives.R + drives.R_bridge) * drives.phases * square).sum() * T)
     w = v @ drives.N.T
-    flow = (drives.K * i * w).sum(axis=1)
+    flow = (drives.K_electric * i * w).sum(axis=1)
     work = float((0.5 * (flow[1:] + flow[:-1]) * dt).sum())
     rise = (drives.R_wh + drives.R_ha) * drives.phases * drives.R * square
     still = np.zeros_like(q[[0, -1]])
@@ -134,7 +143,7 @@ def scaled_guess(
     limit = np.where(np.isfinite(drives.current), drives.current, np.inf)
     return Guess(
         mesh, T, q, v, a, np.clip(i, -0.95 * limit, 0.95 * limit), q_scale, v_scale, a_scale, i_scale,
-        copper, work, power, rise, held, np.zeros(drives.m),
+        copper, work, power, rise, held, np.zeros(drives.m), np.zeros_like(i),
     )  # fmt: skip
 
 

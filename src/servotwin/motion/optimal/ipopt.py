@@ -188,18 +188,44 @@ def _run(
 ) -> int:
     """Solve in a thread of its own, so that Ctrl-C and progress are served; ctypes lets go of the interpreter."""
     at = [array.ctypes.data for array in out]
-    answer: list[int] = []
-    worker = threading.Thread(
-        target=lambda: answer.append(lib.IpoptSolve(problem, *at, table.address)), daemon=True
+    return watched(
+        lambda: int(lib.IpoptSolve(problem, *at, table.address)),
+        table.watch,
+        (cb.ITERATION, cb.PRIMAL, cb.STOP),
+        progress,
     )
+
+
+def watched(
+    work: Callable[[], int],
+    watch: Array,
+    places: tuple[int, int, int],
+    progress: Callable[[int, float], None] | None,
+) -> int:
+    """What ``work`` returns, done in a thread of its own that lets go of the interpreter.
+
+    ``places`` in ``watch``: where it writes its iteration and its violation, and what makes it stop if it is set.
+    """
+    answer: list[int] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            answer.append(work())
+        except BaseException as error:  # noqa: BLE001 -- raised again by whoever waits
+            failed.append(error)
+
+    worker = threading.Thread(target=run, daemon=True)
     worker.start()
     try:
         while worker.is_alive():
             worker.join(POLL)
             if progress is not None:
-                progress(int(table.watch[cb.ITERATION]), float(table.watch[cb.PRIMAL]))
+                progress(int(watch[places[0]]), float(watch[places[1]]))
     except BaseException:
-        table.watch[cb.STOP] = 1.0
+        watch[places[2]] = 1.0
         worker.join()
         raise
+    if failed:
+        raise failed[0]
     return answer[0]

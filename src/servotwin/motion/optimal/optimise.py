@@ -17,21 +17,29 @@ from servotwin.errors import InputError, UnsupportedError
 from servotwin.mechanism.model import Array
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import MotionLimits, limits_of
-from servotwin.motion.optimal.drive_model import DriveModel, drive_model
+from servotwin.motion.optimal.between_nodes import Motion, excess_currents, motion_of
+from servotwin.motion.optimal.drive_model import DriveModel, drive_model, with_reserve
 from servotwin.motion.optimal.guess import Guess, best_s_curve, straight_guess
 from servotwin.motion.optimal.heat import ripple
 from servotwin.motion.optimal.infeasible import blame
-from servotwin.motion.optimal.ipopt import Solution, library, solve_nlp
-from servotwin.motion.optimal.reading import motion_of, read_answer
+from servotwin.motion.optimal.ipopt import Solution, library
+from servotwin.motion.optimal.reading import read_answer
 from servotwin.motion.optimal.result import OptimalMotion
+from servotwin.motion.optimal.structured import solve_program
 from servotwin.motion.optimal.task import AXES, Task
-from servotwin.motion.optimal.transcription import Program, mesh_of, power_scale, transcribe
+from servotwin.motion.optimal.transcription import Program, held_motors, mesh_of, power_scale, transcribe
 from servotwin.robot.robot import Robot
 
 Progress = Callable[[int, float], None]
 STANDING = 1e-9  # rad, m: less than this is no motion
 LEAST = 1e-3  # relative distance within which the duration is at its bound
-SHARP = 1e-3  # of the largest rise: a ripple below it needs no second solution
+SHARP = 5e-4  # of the largest rise: a ripple below it needs no second solution
+TIGHT = 5e-4  # of a limit of current: what is less between nodes needs none either
+MOST_ROOM = 0.3  # of a limit of current
+ROUNDS = 4
+ROUNDER = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)  # m, edges of regions before they are sharp
+ROUND_OPTIONS = {"mu_init": 1e-4}
+WARM_OPTIONS = {"mu_init": 1e-5}
 # A second and third try where the first one fails: another rule for the barrier, a slower start.
 TRIES: tuple[tuple[dict[str, Any], float], ...] = (
     ({}, 1.0),
@@ -103,9 +111,10 @@ def optimal_between(
     library()
     began = time.perf_counter()
     _check_engine(robot)
-    drives = drive_model(robot, description)
+    drives = with_reserve(drive_model(robot, description), task)
     ends = _checked_ends(robot, drives, limits, task, start, goal)
-    mesh = mesh_of(task.intervals, bool(drives.hold.any()) and task.voltage)
+    _check_energy(drives, task)
+    mesh = mesh_of(task.intervals, bool(held_motors(drives, task).any()))
     first = warm or straight_guess(robot, drives, limits, ends, mesh, task.duration, power_scale(task))
     program, solution = _solve(robot, drives, limits, task, first, ends, progress)
     if not solution.solved:
@@ -134,7 +143,8 @@ def with_baseline(
 ) -> OptimalMotion:
     """The motion with the duration of the best S-curve under the same limits beside it, where that can be compared."""
     limits, ends = limits_of(robot, description), (motion.q[0], motion.q[-1])
-    plain = task.current and task.voltage and task.speed and task.modulation == 1.0 and not task.energy_weight
+    whole = task.modulation == 1.0 and not task.reserve
+    plain = task.current and task.voltage and task.speed and whole and not task.energy_weight
     more = bool(task.keep_out or task.within or np.isfinite([*task.bus_power, *limits.jerk]).any())
     if (
         task.objective != "time"
@@ -168,19 +178,43 @@ def _solve(
 ) -> tuple[Program, Solution]:
     """Solve, again from other starts if need be, and once more if the ripple of hot windings counts."""
     best: tuple[Program, Solution] | None = None
+    around = _rounded_start(robot, drives, limits, task, guess, ends, progress) if task.keep_out else None
     for options, slower in TRIES:
         start = guess if slower == 1.0 or task.duration is not None else _slowed(guess, slower)
         program = transcribe(robot, drives, limits, task, start, ends)
-        solution = solve_nlp(program.nlp, program.x0, program.low, program.high, options, progress)
+        if around is not None and slower == 1.0:
+            x0 = np.clip(around.x, program.low, program.high)
+            solution = solve_program(program, x0, ROUND_OPTIONS, progress, around)
+        else:
+            solution = solve_program(program, program.x0, options, progress)
         if best is None or solution.solved:
             best = program, solution
         if solution.solved or solution.status == 5:
             break
     assert best is not None
-    return _with_ripple(robot, drives, limits, task, guess, ends, progress, *best)
+    return _settled(robot, drives, limits, task, guess, ends, progress, *best)
 
 
-def _with_ripple(
+def _rounded_start(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    task: Task,
+    guess: Guess,
+    ends: tuple[Array, Array],
+    progress: Progress | None,
+) -> Solution | None:
+    """A motion around rounder regions: at a sharp corner the instant of passing it would hardly move."""
+    found: Solution | None = None
+    for rounded in ROUNDER:
+        program = transcribe(robot, drives, limits, task, guess, ends, rounded)
+        x0 = program.x0 if found is None else np.clip(found.x, program.low, program.high)
+        solution = solve_program(program, x0, {} if found is None else ROUND_OPTIONS, progress, found)
+        found = solution if solution.solved else found
+    return found
+
+
+def _settled(
     robot: Robot,
     drives: DriveModel,
     limits: MotionLimits,
@@ -191,19 +225,38 @@ def _with_ripple(
     program: Program,
     solution: Solution,
 ) -> tuple[Program, Solution]:
-    """The solution with room for the ripple of windings that are at their limit."""
+    """The solution with room for the ripple of hot windings and for what currents need between nodes."""
+    iterations = solution.iterations
+    for _ in range(ROUNDS):
+        if not solution.solved:
+            break
+        motion = motion_of(program, solution.x)
+        more, room = _missing_room(robot, drives, task, program, motion, guess)
+        if more is guess.ripple and room is guess.room:
+            break
+        guess = replace(guess, ripple=more, room=room)
+        program = transcribe(robot, drives, limits, task, guess, ends)
+        x0 = np.clip(solution.x, program.low, program.high)
+        solution = solve_program(program, x0, WARM_OPTIONS, progress, solution)
+        iterations += solution.iterations
+    return program, replace(solution, iterations=iterations)
+
+
+def _missing_room(
+    robot: Robot, drives: DriveModel, task: Task, program: Program, motion: Motion, guess: Guess
+) -> tuple[Array, Array]:
+    """Ripple (m,) [K] and room (N + 1, m) [A] that a solution needs; the guess's own where they are enough."""
+    more, room = guess.ripple, guess.room
     heated = list(program.form.heated)
-    if not solution.solved or not heated:
-        return program, solution
-    motion = motion_of(program, solution.x)
-    more = ripple(drives, motion.t, motion.i, task.rest)
-    hot = np.array([motion.rise[j] + more[j] > drives.rise[j] * (1.0 + SHARP) for j in heated])
-    if not hot.any():
-        return program, solution
-    again = transcribe(robot, drives, limits, task, replace(guess, ripple=more), ends)
-    x0 = np.clip(solution.x, again.low, again.high)
-    second = solve_nlp(again.nlp, x0, again.low, again.high, {"mu_init": 1e-4}, progress)
-    return again, second
+    if heated:
+        now = ripple(drives, motion.t, motion.i, task.rest)
+        if any(motion.rise[j] + now[j] > drives.rise[j] * (1.0 + SHARP) for j in heated):
+            more = now
+    if task.current and drives.electric and not task.free_start and not task.free_end:
+        over = excess_currents(robot, drives, program, motion)
+        if (over > TIGHT * drives.current).any():
+            room = np.minimum(room + 1.1 * over, MOST_ROOM * drives.current)
+    return more, room
 
 
 def _slowed(guess: Guess, k: float) -> Guess:
@@ -242,18 +295,21 @@ def _checked_ends(
 
 def _check_holding(robot: Robot, drives: DriveModel, task: Task, q: Array, name: str) -> None:
     """Refuse ends at which the motors cannot even hold the arm."""
-    held = robot.gravload(q) @ drives.N_inverse / drives.K
+    held = (robot.gravload(q) @ drives.N_inverse - drives.offset) / drives.K
     if task.current and (np.abs(held) > drives.current).any():
         j = int(np.argmax(np.abs(held) / drives.current))
-        what = "A" if drives.electric else "N m"
+        what = "N m" if not drives.electric else "N" if drives.valve[j] else "A"
         text = f"motor {drives.names[j]} needs {abs(held[j]):.4g} {what} to hold the arm there"
         raise InputError(f"{text}; it has {drives.current[j]:.4g} {what}", field=name)
-    if task.temperature and name == "goal" and task.rest > 0.0:
-        rise = (drives.R_wh + drives.R_ha) * drives.phases * drives.R * held**2
-        if (rise > drives.rise).any() and math.isinf(task.longest):
-            j = int(np.argmax(rise - drives.rise))
-            text = f"holding the arm there heats the winding of {drives.names[j]} by {rise[j]:.4g} K"
-            raise InputError(f"{text}; allowed are {drives.rise[j]:.4g} K", field=name)
+
+
+def _check_energy(drives: DriveModel, task: Task) -> None:
+    """Refuse an energy that would leave servovalves out."""
+    if drives.valve.any() and (task.objective != "time" or task.energy_weight):
+        text = (
+            "a servovalve takes its energy from the pump, which is not counted; expected the objective 'time'"
+        )
+        raise InputError(text, field="objective")
 
 
 def _check_tool(robot: Robot, task: Task, q: Array, name: str) -> None:

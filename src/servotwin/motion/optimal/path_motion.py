@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 
 from servotwin.description.schema import RobotDescription
-from servotwin.errors import InputError
+from servotwin.errors import InputError, UnsupportedError
 from servotwin.mechanism.model import Array
 from servotwin.motion.curves import Curve
 from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.optimal.drive_model import DriveModel, drive_model
+from servotwin.motion.optimal.between_nodes import current_gap
+from servotwin.motion.optimal.drive_model import DriveModel, drive_model, with_reserve
 from servotwin.motion.optimal.guess import currents
-from servotwin.motion.optimal.heat import winding_temperatures
+from servotwin.motion.optimal.heat import ripple, winding_temperatures
 from servotwin.motion.optimal.infeasible import blame
 from servotwin.motion.optimal.ipopt import Solution, library, solve_nlp
+from servotwin.motion.optimal.path_problem import FIRST_CURRENT
 from servotwin.motion.optimal.path_program import (
     PathProgram,
     check_holding,
@@ -29,12 +31,14 @@ from servotwin.motion.optimal.path_program import (
     path_numbers,
     path_program,
 )
-from servotwin.motion.optimal.reading import AT_LIMIT, bus_limits, current_gap
+from servotwin.motion.optimal.reading import AT_LIMIT, bus_limits
 from servotwin.motion.optimal.result import LimitUse, OptimalMotion
 from servotwin.motion.optimal.task import Task
 from servotwin.motion.requests import MoveC, MoveL, Spline
 from servotwin.motion.trajectory import PathSegment
 from servotwin.robot.robot import Robot
+
+SHARP = 5e-4  # of the largest rise: a ripple below it needs no second solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,23 +130,50 @@ def optimal_along(
         raise InputError(
             "along a path the objective is the time, or a mixture; regions do not apply", field="objective"
         )
-    drives = drive_model(robot, description)
+    drives = with_reserve(drive_model(robot, description), task)
+    if drives.valve.any():
+        valves = ", ".join(name for name, valve in zip(drives.names, drives.valve, strict=True) if valve)
+        text = (
+            f"{robot.name}: a servovalve moves {valves}; along a path only electric motors can be optimised"
+        )
+        raise UnsupportedError(text)
     numbers = path_numbers(robot, path, task, drives)
     check_positions(robot, limits, numbers)
     check_holding(drives, task, numbers)
     program = path_program(robot, drives, limits, task, numbers)
-    solution = solve_nlp(program.nlp, program.x0, program.low, program.high, {}, progress)
-    if not solution.solved:
-        slower = solve_nlp(
-            program.nlp, program.x0, program.low, program.high, {"mu_strategy": "adaptive"}, progress
-        )
-        solution = slower if slower.solved else solution
-    if not solution.solved:
-        what, who, text = blame(robot, drives, program, solution)
-        raise PathError(f"no motion found ({solution.text}); {text}", index=0, what=what, axis=who, place=1.0)
-    return _answer(
-        robot, drives, limits, task, program, solution, PathSource(path, curve), time.perf_counter() - began
-    )
+    solution = _solved(robot, drives, program, progress)
+    more = ripple(drives, *_currents_over_time(program, solution), task.rest)
+    heated = list(program.form.heated)
+    rise = solution.x[program.hot_index :] * drives.rise[heated]
+    if (rise + more[heated] > drives.rise[heated] * (1.0 + SHARP)).any():
+        program = path_program(robot, drives, limits, task, numbers, more)
+        solution = _solved(robot, drives, program, progress)
+    source = PathSource(path, curve)
+    return _answer(robot, drives, limits, task, program, solution, source, time.perf_counter() - began)
+
+
+def _solved(
+    robot: Robot, drives: DriveModel, program: PathProgram, progress: Callable[[int, float], None] | None
+) -> Solution:
+    """The solution, by another rule for the barrier where the first one fails; PathError where there is none."""
+    for options in ({}, {"mu_strategy": "adaptive"}):
+        solution = solve_nlp(program.nlp, program.x0, program.low, program.high, options, progress)
+        if solution.solved:
+            return solution
+    what, who, text = blame(robot, drives, program, solution)
+    raise PathError(f"no motion found ({solution.text}); {text}", index=0, what=what, axis=who, place=1.0)
+
+
+def _nodes(program: PathProgram, values: Array) -> Array:
+    """Values of all variables of the points (N + 1, width)."""
+    return values[: program.hot_index].reshape(program.numbers.s.size, program.form.width)
+
+
+def _currents_over_time(program: PathProgram, solution: Solution) -> tuple[Array, Array]:
+    """Instants (N + 1,) [s] and currents (N + 1, m) [A]."""
+    z, form = _nodes(program, solution.x), program.form
+    t = np.concatenate([[0.0], np.cumsum(program.table["oZt"] * z[:-1, 2])])
+    return t, z[:, FIRST_CURRENT:] * np.array([program.table[f"oZsi{j}"] for j in range(form.m)])
 
 
 def _answer(
@@ -155,124 +186,121 @@ def _answer(
     source: PathSource,
     seconds: float,
 ) -> OptimalMotion:
-    numbers, form, table = program.numbers, program.form, program.table
-    z = solution.x[: program.hot_index].reshape(numbers.s.size, form.width)
+    numbers, table = program.numbers, program.table
+    z = _nodes(program, solution.x)
     y, r = table["oZy"] * z[:, 0], table["oZr"] * z[:, 1]
-    scales = np.array([table[f"oZsi{j}"] for j in range(form.m)])
-    i = z[:, 2:] * scales
-    dt = 2.0 * np.diff(numbers.s) / (y[1:] + y[:-1])
-    t = np.concatenate([[0.0], np.cumsum(dt)])
+    t, i = _currents_over_time(program, solution)
     qd, qdd = numbers.dq * y[:, None], numbers.dq * r[:, None] + numbers.ddq * y[:, None] ** 2
-    hot = {j: float(solution.x[program.hot_index + k]) * table[f"oTh{j}"] for k, j in enumerate(form.heated)}
-    R = (
-        np.array([drives.R[j] * (1.0 + drives.alpha[j] * hot.get(j, 0.0)) for j in range(form.m)])
-        + drives.R_bridge
-    )
     w = qd @ drives.N.T
-    along = R * i + drives.K_b * w + drives.L * np.gradient(i, t, axis=0)
-    amplitude = np.hypot(along, drives.reactance * w * i)
-    square = (i[1:] ** 2 + i[1:] * i[:-1] + i[:-1] ** 2) / 3.0
-    copper = float((drives.phases * R * square * dt[:, None]).sum()) if drives.electric else 0.0
-    flow = drives.K * i * w
-    work = float((0.5 * (flow[1:] + flow[:-1]) * dt[:, None]).sum())
-    uses, active = _uses(robot, drives, limits, program, solution, t, y, i)
-    law = TimedLaw(t, numbers.s, y)
-    segment = PathSegment("optimal", source.path, law, source.curve)
+    electric = _electric(drives, program, solution, t, i, w)
+    uses, active = _uses(robot, drives, limits, program, solution, t)
+    segment = PathSegment("optimal", source.path, TimedLaw(t, numbers.s, y), source.curve)
+    scales = np.array([table[f"oZsi{j}"] for j in range(drives.m)])
     gap = current_gap(t, i, lambda at: currents(robot, drives, *segment.sample(at)), scales)
+    energy = float(electric["copper_loss"]) + float(electric["mechanical_work"])
     return OptimalMotion(
         robot=robot.name,
         objective="time" if not task.energy_weight else f"time + {task.energy_weight:g} s/J energy",
-        objective_value=float(t[-1]) + task.energy_weight * (copper + work),
+        objective_value=float(t[-1]) + task.energy_weight * energy,
         objective_unit="s",
         joint_names=robot.joint_names,
         joint_units=robot.joint_units,
         motor_names=drives.names,
         t=t, q=numbers.q, qd=qd, qdd=qdd,
         torque=numbers.a * r[:, None] + numbers.b * y[:, None] ** 2 + numbers.g,
-        motor_speed=w, current=i,
-        voltage=np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along),
-        winding=winding_temperatures(drives, t, i, task.rest),
-        bus_power=(drives.phases * R * i**2 + flow).sum(axis=1),
-        copper_loss=copper, mechanical_work=work, limits=uses, active=active, model_error=gap,
+        motor_speed=w, current=i, opening=np.full(i.shape, np.nan),
+        winding=winding_temperatures(drives, t, i, task.rest), limits=uses, active=active, model_error=gap,
         iterations=solution.iterations, seconds=seconds, notes=drives.notes, electric=drives.electric,
-        tool=robot.fkine(numbers.q)[:, :3, 3], path_segment=segment,
+        tool=robot.fkine(numbers.q)[:, :3, 3], path_segment=segment, **electric,
     )  # fmt: skip
 
 
+def _electric(
+    drives: DriveModel, program: PathProgram, solution: Solution, t: Array, i: Array, w: Array
+) -> dict[str, Any]:
+    """Voltages and power at the points, copper loss and work: fields of ``OptimalMotion``."""
+    form, dt = program.form, np.diff(t)[:, None]
+    R = drives.R + drives.R_bridge
+    for k, j in enumerate(form.heated):
+        rise = float(solution.x[program.hot_index + k]) * program.table[f"oTh{j}"]
+        R[j] += drives.R[j] * drives.alpha[j] * rise
+    along = R * i + drives.K_b * w + drives.L * np.gradient(i, t, axis=0)
+    amplitude = np.hypot(along, drives.reactance * w * i)
+    square = (i[1:] ** 2 + i[1:] * i[:-1] + i[:-1] ** 2) / 3.0
+    flow = drives.K * i * w
+    return {
+        "voltage": np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along),
+        "bus_power": (drives.phases * R * i**2 + flow).sum(axis=1),
+        "copper_loss": float((drives.phases * R * square * dt).sum()) if drives.electric else 0.0,
+        "mechanical_work": float((0.5 * (flow[1:] + flow[:-1]) * dt).sum()),
+    }
+
+
+Found = tuple[str, str, float, str, Array, float]  # what, who, value, unit, shares, gain
+
+
 def _uses(
-    robot: Robot,
-    drives: DriveModel,
-    limits: MotionLimits,
-    program: PathProgram,
-    solution: Solution,
-    t: Array,
-    y: Array,
-    i: Array,
+    robot: Robot, drives: DriveModel, limits: MotionLimits, program: PathProgram, solution: Solution, t: Array
 ) -> tuple[tuple[LimitUse, ...], tuple[tuple[str, ...], ...]]:
     """Limits and what more of them would buy; for every point the limits that it is at."""
-    form, table, scale = program.form, program.table, program.objective_scale
-    prices = np.where(program.low < program.high, solution.mult_low + solution.mult_high, 0.0)
-    bound = prices[: program.hot_index].reshape(t.size, form.width)
-    top = program.high[: program.hot_index].reshape(t.size, form.width)
-    found: list[tuple[str, str, float, str, Array, float]] = []
-    for j, name in enumerate(drives.names):
-        most = float(np.max(top[:, 2 + j])) * table[f"oZsi{j}"]
-        if math.isfinite(most):
-            what, unit = ("current", "A") if drives.electric else ("torque", "N m")
-            found.append(
-                (
-                    what,
-                    name,
-                    most,
-                    unit,
-                    np.abs(i[:, j]) / most,
-                    float(bound[:, 2 + j].sum()) / table[f"oZsi{j}"],
-                )
-            )
-        found += _voltage_use(drives, program, solution, j, name, t.size)
-    if np.isfinite(top[1:-1, 0]).any():
-        with np.errstate(invalid="ignore"):
-            share = np.where(
-                np.isfinite(top[:, 0]) & (top[:, 0] > 0.0),
-                y / table["oZy"] / np.where(top[:, 0] > 0.0, top[:, 0], 1.0),
-                0.0,
-            )
-        gain = float((bound[1:-1, 0] * np.where(np.isfinite(top[1:-1, 0]), top[1:-1, 0], 0.0)).sum())
-        found.append(("speed", "path", 1.0, "of its limit", share, gain))
+    found = _motor_uses(drives, program, solution) + _speed_use(program, solution)
     for what in ("torque", "acceleration", "jerk", "tool acceleration"):
         if what in program.rows:
             found += _row_use(robot, limits, program, solution, what)
-    found += [
-        (use.what, use.who, use.value, use.unit, use.share, use.gain)
-        for use in bus_limits(program, solution, table["oP"])
-    ]
-    for column, j in enumerate(form.heated):
+    for use in bus_limits(program, solution, program.table["oP"]):
+        found.append((use.what, use.who, use.value, use.unit, use.share, use.gain))
+    for column, j in enumerate(program.form.heated):
         at = program.hot_index + column
-        value = float(drives.ambient[j] + drives.rise[j])
-        share = np.full(t.size, solution.x[at])
-        found.append(
-            (
-                "temperature",
-                drives.names[j],
-                value,
-                "degC",
-                share,
-                float(solution.mult_high[at]) / drives.rise[j],
-            )
-        )
+        value, gain = drives.ambient[j] + drives.rise[j], solution.mult_high[at] / drives.rise[j]
+        share = np.full(t.size, solution.x[at] / program.high[at])
+        found.append(("temperature", drives.names[j], float(value), "degC", share, float(gain)))
     uses, active = [], [[] for _ in t]  # type: tuple[list[LimitUse], list[list[str]]]
     for what, who, value, unit, share, gain in found:
         at_limit = share >= AT_LIMIT
         time_at = float((0.5 * (at_limit[1:].astype(float) + at_limit[:-1]) * np.diff(t)).sum()) / t[-1]
-        uses.append(LimitUse(what, who, value, unit, float(share.max()), time_at, gain * scale))
+        gain *= program.objective_scale
+        uses.append(LimitUse(what, who, value, unit, float(share.max()), time_at, gain))
         for k in np.flatnonzero(at_limit):
             active[k].append(f"{what} {who}")
     return tuple(uses), tuple(tuple(names) for names in active)
 
 
+def _prices(program: PathProgram, solution: Solution) -> Array:
+    """Multipliers of the bounds of all points (N + 1, width); what is given has no price."""
+    free = program.low < program.high
+    return _nodes(program, np.where(free, solution.mult_low + solution.mult_high, 0.0))
+
+
+def _motor_uses(drives: DriveModel, program: PathProgram, solution: Solution) -> list[Found]:
+    """Currents, or torques of ideal motors, and voltages."""
+    prices, top, z = _prices(program, solution), _nodes(program, program.high), _nodes(program, solution.x)
+    found: list[Found] = []
+    for j, name in enumerate(drives.names):
+        column, scale = FIRST_CURRENT + j, program.table[f"oZsi{j}"]
+        most = float(np.max(top[:, column])) * scale
+        if math.isfinite(most):
+            what, unit = ("current", "A") if drives.electric else ("torque", "N m")
+            share = np.abs(z[:, column]) * scale / most
+            found.append((what, name, most, unit, share, float(prices[:, column].sum()) / scale))
+        found += _voltage_use(drives, program, solution, j, name, z.shape[0])
+    return found
+
+
+def _speed_use(program: PathProgram, solution: Solution) -> list[Found]:
+    """The speed of the path parameter, as part of what joints, motors and tool allow at each point."""
+    top, y = _nodes(program, program.high)[:, 0], _nodes(program, solution.x)[:, 0]
+    if not np.isfinite(top[1:-1]).any():
+        return []
+    bounded = np.isfinite(top) & (top > 0.0)
+    share = np.where(bounded, y / np.where(bounded, top, 1.0), 0.0)
+    price = _prices(program, solution)[1:-1, 0]
+    gain = float((price * np.where(np.isfinite(top[1:-1]), top[1:-1], 0.0)).sum())
+    return [("speed", "path", 1.0, "of its limit", share, gain)]
+
+
 def _voltage_use(
     drives: DriveModel, program: PathProgram, solution: Solution, j: int, name: str, count: int
-) -> list[tuple[str, str, float, str, Array, float]]:
+) -> list[Found]:
     groups = [g for g in ("voltage", "voltage between") if g in program.rows and name in program.rows[g][3]]
     if not groups:
         return []
@@ -290,7 +318,7 @@ def _voltage_use(
 
 def _row_use(
     robot: Robot, limits: MotionLimits, program: PathProgram, solution: Solution, what: str
-) -> list[tuple[str, str, float, str, Array, float]]:
+) -> list[Found]:
     values = np.abs(program.row_values(what, solution.g))
     cost = np.abs(program.row_values(what, solution.mult_g)).sum(axis=0)
     out = []

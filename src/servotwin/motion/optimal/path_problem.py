@@ -1,10 +1,11 @@
 r"""The functions of an optimal motion along a given path q(s), on graph nodes.
 
-The variables of a node are the speed y and the acceleration r of the path parameter and the currents; the numbers of
-arm and path at the node are data:
+The variables of a node are the speed y and the acceleration r of the path parameter, the time to the next node and the
+currents; the numbers of arm and path at the node are data. Between nodes r is a straight line over time:
 
-.. math:: K i = A r + B y^2 + G + f_v W y + f_c, \qquad y_{k+1}^2 = y_k^2 + \Delta s\,(r_k + r_{k+1}), \qquad
-          \Delta t = \frac{2 \Delta s}{y_k + y_{k+1}}                                         (eq:path-program)
+.. math:: K i = A r + B y^2 + G + f_v W y + f_c, \qquad
+          y_{k+1} = y_k + \tfrac{\Delta t}2 (r_k + r_{k+1}), \qquad
+          \Delta s = y_k \Delta t + \tfrac{\Delta t^2}6 (2 r_k + r_{k+1})                        (eq:path-program)
 
 with A = N^-T M q', B = N^-T (M q'' + C(q, q') q'), G = N^-T g(q) and W = N q'. Theory: docs/theory/optimal-motion.md.
 """
@@ -22,6 +23,7 @@ from servotwin.equations.graph import Expr
 from servotwin.motion.optimal.block_nlp import BlockFunction
 
 MOTOR_DATA = 7  # numbers of a motor at a node: A, B, G, own inertia's A and B, W, dry friction with its sign
+FIRST_CURRENT = 3  # place of the currents among the variables of a node
 ROW_DATA = 3  # numbers of a row that is linear in r and y^2
 
 
@@ -47,8 +49,8 @@ class PathForm:
 
     @property
     def width(self) -> int:
-        """Variables of a node: y, r, currents."""
-        return 2 + self.m
+        """Variables of a node: y, r, the time to the next one, currents."""
+        return FIRST_CURRENT + self.m
 
     @property
     def data(self) -> int:
@@ -63,7 +65,9 @@ class PathNode:
         self.z = d.inputs(f"z{tag}", form.width)
         self.y = d.graph.lift(d.number("oZy") * self.z[0])
         self.r = d.graph.lift(d.number("oZr") * self.z[1])
-        self.i = [d.graph.lift(d.number(f"oZsi{j}") * self.z[2 + j]) for j in range(form.m)]
+        self.dt = d.graph.lift(d.number("oZt") * self.z[2])
+        currents = self.z[FIRST_CURRENT:]
+        self.i = [d.graph.lift(d.number(f"oZsi{j}") * z) for j, z in enumerate(currents)]
 
 
 def rises(d: Derivation, form: PathForm) -> tuple[list[Expr], dict[int, Scalar]]:
@@ -87,7 +91,9 @@ def path_node_function(d: Derivation, form: PathForm) -> BlockFunction:
         if j in form.lossy:
             passed = lossy(d, j, passed, W)
         needed = passed + own + d.number(f"oFv{j}") * speeds[j] + dry
-        rows.append(node.z[2 + j] - needed / (d.number(f"oK{j}") * d.number(f"oZsi{j}")))  # eq:path-program
+        rows.append(
+            node.z[FIRST_CURRENT + j] - needed / (d.number(f"oK{j}") * d.number(f"oZsi{j}"))
+        )  # eq:path-program
     at = MOTOR_DATA * form.m
     for k in range(form.rows):
         a, b, g = data[at + ROW_DATA * k : at + ROW_DATA * (k + 1)]
@@ -146,19 +152,19 @@ def path_link_function(d: Derivation, form: PathForm) -> BlockFunction:
     data = d.inputs("data", 1 + 2 * form.m + 4 * form.jerk)
     step = data[0]
     W = data[1 : 1 + form.m], data[1 + form.m : 1 + 2 * form.m]
-    pace = 0.5 * (one.y + two.y)
-    dt = step / pace
-    scale = d.number("oZy") * d.number("oZy")
-    rows: list[Any] = [(two.y * two.y - one.y * one.y - step * (one.r + two.r)) / (scale * step)]
+    dt = one.dt
+    way = one.y * dt + dt * dt * (2.0 * one.r + two.r) / 6.0
+    change_y = two.y - one.y - 0.5 * dt * (one.r + two.r)
+    rows: list[Any] = [(way - step) / step, change_y / d.number("oZy")]  # eq:path-program
     for j in form.inductive:
         w = 0.5 * (W[0][j] * one.y + W[1][j] * two.y)
-        slope = (two.i[j] - one.i[j]) * pace / step
+        slope = (two.i[j] - one.i[j]) / dt
         rows.append(steady_voltage(d, form, j, w, 0.5 * (one.i[j] + two.i[j]), rise, slope))
     for k in range(form.jerk):
         bend = data[1 + 2 * form.m + 4 * k :][:4]  # q' and q'' at both points, over the limit
         before = bend[0] * one.r + bend[1] * one.y * one.y
         after = bend[2] * two.r + bend[3] * two.y * two.y
-        rows.append((after - before) * pace / step)
+        rows.append((after - before) / dt)
     cost = d.number("oWt") * dt / d.number("oZT") + dt * energy_rate(d, form, one, two, W, rise)
     change = two.z[1] - one.z[1]  # only the sum of both accelerations moves the path: they must not ring
     cost = cost + d.number("oWr") * dt / d.number("oZT") * change * change
@@ -185,13 +191,12 @@ def path_heat_function(d: Derivation, form: PathForm) -> BlockFunction:
     from servotwin.motion.optimal.point_problem import copper_share, square_mean
 
     count = len(form.heated)
-    y = d.inputs("y", 2)
+    z_time = d.inputs("dt", 1)[0]
     one, two, hot = (d.inputs(name, count) for name in ("ia", "ib", "hot"))
-    step = d.inputs("step", 1)[0]
-    dt = 2.0 * step / (d.number("oZy") * (y[0] + y[1]) * d.number("oZT"))
+    dt = d.number("oZt") * z_time / d.number("oZT")
     rows = []
     for k, j in enumerate(form.heated):
         scale = d.number(f"oZsi{j}")
         square = scale * scale * square_mean(one[k], two[k])
         rows.append(dt * (hot[k] - copper_share(d, j, hot[k], square)))  # eq:cycle-heat
-    return BlockFunction(d, [*y, *one, *two, *hot], [step], 0.0, rows)
+    return BlockFunction(d, [z_time, *one, *two, *hot], [], 0.0, rows)

@@ -17,6 +17,7 @@ from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNlp, compile_block
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.path_problem import (
+    FIRST_CURRENT,
     PathForm,
     path_heat_function,
     path_link_function,
@@ -27,6 +28,7 @@ from servotwin.motion.optimal.task import Task
 from servotwin.motion.optimal.transcription import SOFT, NamedRow, Rows, mesh_of, power_scale
 from servotwin.robot.robot import Robot
 
+SHORTEST = 1e-3  # of the time of the guess between two points
 SLOWEST = 1e-3  # of the speed of the guess: a point between the ends is passed at least so fast
 ON_LIMIT = 1e-9
 RINGING = 1e-3  # weight of changes of acceleration from point to point, beside a time of one
@@ -105,77 +107,98 @@ def check_holding(drives: DriveModel, task: Task, numbers: PathNumbers) -> None:
 
 
 def path_program(
-    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, numbers: PathNumbers
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    task: Task,
+    numbers: PathNumbers,
+    ripple: Array | None = None,
 ) -> PathProgram:
-    """Variables, bounds and rows of the motion along a path."""
-    w, own = numbers.dq @ drives.N.T, drives.J_m
-    turn = numbers.ddq @ drives.N.T
+    """Variables, bounds and rows of the motion along a path.
+
+    ``ripple`` (m,) [K]: by how much windings are hotter at times than the mean of their cycle.
+    """
     top = _top_speed(robot, drives, limits, task, numbers)
     linear, who = _linear_rows(robot, drives, limits, task, numbers)
-    y, r, i, scale = _guess(drives, numbers, top)
+    guess, scale = _guess(drives, numbers, top)
     form = _form(drives, limits, task, len(who), float(scale["T"]) / (numbers.s.size - 1))
     table = _table(drives, limits, task, form, scale)
     count, width = numbers.s.size, form.width
     hot = count * width + np.arange(len(form.heated))
-    nlp = BlockNlp(count * width + len(form.heated))
+    nlp = BlockNlp(count * width + hot.size)
     node = width * np.arange(count)[:, None] + np.arange(width)[None, :]
+    tail = np.broadcast_to(hot, (count, hot.size))
 
     def code(kind: str, function: Callable[[Derivation, PathForm], BlockFunction]) -> BlockCode:
         return compile_block(f"optimal/{kind}/{form.name}", lambda d: function(d, form), robot.numbers, table)
 
+    rows: Rows = {}
+    motors = _motor_data(drives, task, numbers)
+    data = np.hstack([motors, linear.reshape(count, -1), _tool_data(robot, form, numbers)])
+    named = _node_rows(drives, task, form, who)
+    _add(nlp, rows, code("path-node", path_node_function), np.hstack([node, tail]), data, named)
+    jerked = _jerk_limited(limits, task)
+    w = numbers.dq @ drives.N.T
+    step = np.diff(numbers.s)[:, None]
+    data = np.hstack([step, w[:-1], w[1:], _bends(limits, numbers, jerked)])
+    named = _link_rows(robot, drives, form, jerked)
+    link = np.hstack([node[:-1], node[1:], tail[:-1]])
+    _add(nlp, rows, code("path-link", path_link_function), link, data, named)
+    if form.heated:
+        first = _add_heat(nlp, code, form, node, hot)
+        rows["heat"] = (first, 0, 1, tuple(drives.names[j] for j in form.heated))
+    low, high = _bounds(drives, task, numbers, form, table, top, guess, ripple)
+    x0 = np.clip(np.concatenate([guess.ravel(), np.full(hot.size, 0.3)]), low, high)
+    return PathProgram(form, nlp, x0, low, high, table, float(scale["objective"]), rows, numbers)
+
+
+def _motor_data(drives: DriveModel, task: Task, numbers: PathNumbers) -> Array:
+    """Numbers of all motors at the points (N + 1, MOTOR_DATA m); the direction of friction is that of the path."""
+    w, turn, own = numbers.dq @ drives.N.T, numbers.ddq @ drives.N.T, drives.J_m
     dry = drives.coulomb * np.sign(w)
     if drives.hold.any() and task.voltage:
         dry[[0, -1]] = 0.0  # at rest the currents hold the arm
-    motors = np.stack(
-        [
-            (numbers.a @ drives.N_inverse) - own * w,
-            (numbers.b @ drives.N_inverse) - own * turn,
-            numbers.g @ drives.N_inverse,
-            own * w,
-            own * turn,
-            w,
-            dry,
-        ],
-        axis=-1,
-    )
-    data = np.hstack([motors.reshape(count, -1), linear.reshape(count, -1), _tool_data(robot, form, numbers)])
-    rows: Rows = {}
+    a, b, g = (x @ drives.N_inverse for x in (numbers.a, numbers.b, numbers.g))
+    parts = [a - own * w, b - own * turn, g, own * w, own * turn, w, dry]
+    return np.stack(parts, axis=-1).reshape(len(w), -1)
+
+
+def _node_rows(drives: DriveModel, task: Task, form: PathForm, who: list[tuple[str, str]]) -> list[NamedRow]:
+    """Group, owner and bounds of the rows of ``path_node_function``, in its order."""
     named: list[NamedRow] = [("dynamics", name, 0.0, 0.0) for name in drives.names]
     named += [(what, owner, -1.0, 1.0) for what, owner in who]
-    named += [
-        ("voltage", drives.names[j], -1.0 if form.feed[j] == "dc" else -math.inf, 1.0) for j in form.steady
-    ]
+    named += [("voltage", drives.names[j], _least_voltage(form, j), 1.0) for j in form.steady]
     if form.bus:
-        low_power, high_power = task.bus_power
-        named.append(("bus power", "bus", low_power / power_scale(task), high_power / power_scale(task)))
+        low, high = (power / power_scale(task) for power in task.bus_power)
+        named.append(("bus power", "bus", low, high))
     if form.tool:
         named.append(("tool acceleration", "tool", -math.inf, 1.0))
-    tail = np.broadcast_to(hot, (count, hot.size))
-    _add(nlp, rows, code("path-node", path_node_function), np.hstack([node, tail]), data, named)
-    named = [("path", "path", 0.0, 0.0)]
-    for j in form.inductive:
-        named.append(("voltage between", drives.names[j], -1.0 if form.feed[j] == "dc" else -math.inf, 1.0))
-    jerked = _jerk_limited(limits, task)
-    named += [("jerk", robot.joint_names[j], -1.0, 1.0) for j in jerked]
-    link = np.hstack([node[:-1], node[1:], tail[:-1]])
-    step = np.diff(numbers.s)[:, None]
-    bends = _bends(limits, numbers, jerked)
-    _add(
-        nlp, rows, code("path-link", path_link_function), link, np.hstack([step, w[:-1], w[1:], bends]), named
+    return named
+
+
+def _link_rows(robot: Robot, drives: DriveModel, form: PathForm, jerked: list[int]) -> list[NamedRow]:
+    """The same of ``path_link_function``."""
+    named: list[NamedRow] = [("path", "path", 0.0, 0.0), ("path speed", "path", 0.0, 0.0)]
+    named += [("voltage between", drives.names[j], _least_voltage(form, j), 1.0) for j in form.inductive]
+    return named + [("jerk", robot.joint_names[j], -1.0, 1.0) for j in jerked]
+
+
+def _least_voltage(form: PathForm, j: int) -> float:
+    return -1.0 if form.feed[j] == "dc" else -math.inf
+
+
+def _add_heat(nlp: BlockNlp, code: Any, form: PathForm, node: Any, hot: Any) -> int:
+    """The balance of heat of every heated motor over the cycle; its first row."""
+    at = FIRST_CURRENT + np.array(form.heated)
+    tail = np.broadcast_to(hot, (len(node) - 1, hot.size))
+    index = np.hstack([node[:-1, 2:3], node[:-1, at], node[1:, at], tail])
+    zero = np.zeros(hot.size)
+    first = nlp.add_sum(
+        code("path-heat", path_heat_function), index, np.zeros((len(node) - 1, 0)), zero, zero
     )
-    if form.heated:
-        at = 2 + np.array(form.heated)
-        index = np.hstack([node[:-1, :1], node[1:, :1], node[:-1, at], node[1:, at], tail[:-1]])
-        zero = np.zeros(hot.size)
-        first = nlp.add_sum(code("path-heat", path_heat_function), index, step, zero, zero)
-        last = np.concatenate([node[-1, at], hot])[None, :]
-        nlp.add_to(code("path-rest-heat", rest_heat_function), last, np.zeros((1, 0)), first)  # type: ignore[arg-type]
-        rows["heat"] = (first, 0, 1, tuple(drives.names[j] for j in form.heated))
-    low, high = _bounds(drives, task, numbers, form, table, top, y)
-    x0 = np.concatenate([np.hstack([y[:, None], r[:, None], i]).ravel(), np.full(hot.size, 0.3)])
-    return PathProgram(
-        form, nlp, np.clip(x0, low, high), low, high, table, float(scale["objective"]), rows, numbers
-    )
+    last = np.concatenate([node[-1, at], hot])[None, :]
+    nlp.add_to(code("path-rest-heat", rest_heat_function), last, np.zeros((1, 0)), first)
+    return first
 
 
 def _add(nlp: BlockNlp, rows: Rows, code: BlockCode, index: Array, data: Array, named: list[Any]) -> None:
@@ -233,10 +256,8 @@ def _linear_rows(
     return (np.stack(rows, axis=1) if rows else np.zeros((numbers.s.size, 0, 3))), who
 
 
-def _guess(
-    drives: DriveModel, numbers: PathNumbers, top: Array
-) -> tuple[Array, Array, Array, dict[str, Any]]:
-    """A gentle law: scaled speeds, accelerations and currents, and the scales."""
+def _guess(drives: DriveModel, numbers: PathNumbers, top: Array) -> tuple[Array, dict[str, Any]]:
+    """A gentle law: the scaled variables (N + 1, width) of all points, and the scales."""
     s = numbers.s / numbers.s[-1]
     shape = np.sqrt(np.minimum(s, 1.0 - s) + 1e-12)
     rate = 0.5 * np.where(s < 0.5, 1.0, -1.0) / numbers.s[-1]
@@ -259,11 +280,13 @@ def _guess(
     y, r = pace * shape, pace**2 * rate
     i = needs[0] * r[:, None] + needs[1] * y[:, None] ** 2 + needs[2]
     i_scale = np.where(np.isfinite(drives.current), drives.current, 2.0 * np.abs(i).max(axis=0) + 1e-6)
-    T = float((2.0 * np.diff(numbers.s) / (y[1:] + y[:-1])).sum())
+    dt = 2.0 * np.diff(numbers.s) / (y[1:] + y[:-1])
+    T = float(dt.sum())
     copper = float((drives.phases * (drives.R + drives.R_bridge) * (i**2).mean(axis=0)).sum() * T)
     scale = {"y": 2.0 * y.max(), "r": 3.0 * np.abs(r).max(), "i": i_scale, "T": T, "copper": copper}
-    scale["objective"] = T
-    return y / scale["y"], r / scale["r"], i / i_scale, scale
+    scale["objective"], scale["t"] = T, T / dt.size
+    law = [y / scale["y"], r / scale["r"], np.append(dt, dt[-1]) / scale["t"]]
+    return np.hstack([np.stack(law, axis=1), i / i_scale]), scale
 
 
 def _form(drives: DriveModel, limits: MotionLimits, task: Task, rows: int, step: float) -> PathForm:
@@ -295,6 +318,7 @@ def _table(
         "oZy": scale["y"],
         "oZr": scale["r"],
         "oZT": scale["T"],
+        "oZt": scale["t"],
         "oWay": 1e-6,
         "oRest": task.rest,
     }
@@ -335,16 +359,19 @@ def _bounds(
     form: PathForm,
     table: dict[str, float],
     top: Array,
-    y: Array,
+    guess: Array,
+    ripple: Array | None,
 ) -> tuple[Array, Array]:
-    """Bounds of all variables, scaled; ``y``: scaled speeds of the guess."""
+    """Bounds of all variables, scaled; ``guess``: scaled variables of the guess."""
     count, m = numbers.s.size, form.m
     current = (drives.current if task.current else np.full(m, np.inf)) / np.array(
         [table[f"oZsi{j}"] for j in range(m)]
     )
-    high = np.hstack([top[:, None] / table["oZy"], np.full((count, 1), np.inf), np.tile(current, (count, 1))])
+    high = np.hstack([top[:, None] / table["oZy"], np.full((count, 2), np.inf), np.tile(current, (count, 1))])
     low = -high.copy()
-    low[:, 0] = np.minimum(SLOWEST * y, 0.5 * high[:, 0])
+    low[:, 0] = np.minimum(SLOWEST * guess[:, 0], 0.5 * high[:, 0])
+    low[:, 2] = SHORTEST * guess[:, 2]
+    low[-1, 2] = high[-1, 2] = guess[-1, 2]  # nothing follows the last point
     held = numbers.g[[0, -1]] @ drives.N_inverse / drives.K
     for k, free in ((0, task.free_start), (-1, task.free_end)):
         if free:
@@ -353,6 +380,6 @@ def _bounds(
         if form.jerk and not (task.voltage and drives.hold.any()):
             low[k, 1] = high[k, 1] = 0.0
         for j in np.flatnonzero(drives.hold) if task.voltage else ():
-            low[k, 2 + j] = high[k, 2 + j] = held[k, j] / table[f"oZsi{j}"]
-    hot = np.ones(len(form.heated))
+            low[k, FIRST_CURRENT + j] = high[k, FIRST_CURRENT + j] = held[k, j] / table[f"oZsi{j}"]
+    hot = np.array([1.0 - (0.0 if ripple is None else ripple[j] / drives.rise[j]) for j in form.heated])
     return np.concatenate([low.ravel(), hot - 2.0]), np.concatenate([high.ravel(), hot])

@@ -30,7 +30,7 @@ class Form:
 
     n: int
     m: int
-    feed: tuple[str, ...]  # of each motor: 'dc', 'pmsm', or '' without a limit of voltage
+    feed: tuple[str, ...]  # of each motor: 'dc', 'pmsm', 'valve', or '' without a limit of voltage
     steady: tuple[int, ...] = ()  # motors whose voltage without inductance is bounded at nodes
     inductive: tuple[int, ...] = ()  # motors whose mean voltage between nodes is bounded
     effort: tuple[int, ...] = ()  # joints with a limit of torque
@@ -44,6 +44,8 @@ class Form:
     jerk: tuple[int, ...] = ()
     heated: tuple[int, ...] = ()  # motors whose winding temperature is a variable
     bus: bool = False
+    valves: tuple[int, ...] = ()  # motors with a servovalve
+    pump: bool = False  # whether the flow of its pump is bounded
     frame: str | None = None
 
     @property
@@ -93,13 +95,17 @@ def node_function(d: Derivation, form: Form) -> BlockFunction:
     tau = joint_torques(d, chain, node)
     needed = motor_torques(d, form, node, tau, lead)
     rows: list[Any] = [
-        node.z[3 * form.n + j] - needed[j] / (d.number(f"oK{j}") * d.number(f"oZsi{j}"))
+        node.z[3 * form.n + j]
+        - (needed[j] - d.number(f"oOff{j}")) / (d.number(f"oK{j}") * d.number(f"oZsi{j}"))
         for j in range(form.m)
     ]
     rows += [tau[j] / d.number(f"oTau{j}") for j in form.effort]
     rows += [combined(d, f"oN{j}_", node.v) / d.number(f"oWm{j}") for j in form.motor_speed]
     rows += [combined(d, f"oA{k}_", node.q) for k in range(form.quantities)]
     rows += [voltage_row(d, form, node.v, node.i, rise, j, None) for j in form.steady]
+    rows += valve_rows(d, form, [combined(d, f"oN{j}_", node.v) for j in form.valves], node.i)
+    if form.pump:
+        rows.append(pump_flow(d, form, node.v))
     if form.bus:
         rows.append(bus_power(d, form, node.v, node.i, rise) / d.number("oP"))
     if form.frame is not None:
@@ -219,6 +225,9 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
     middle = middle_speeds(form, one, two, h), [0.5 * (x + y) for x, y in zip(one.i, two.i, strict=True)]
     for j in form.inductive:
         rows.append(voltage_row(d, form, *middle, rise, j, (two.i[j] - one.i[j]) / h))
+    pressed = [(two.i[j] - one.i[j]) / (h * d.number(f"oOil{j}")) for j in form.valves]
+    flowing = [combined(d, f"oN{j}_", middle[0]) + x for j, x in zip(form.valves, pressed, strict=True)]
+    rows += valve_rows(d, form, flowing, middle[1])
     square = z_time * z_time
     cost = d.number("oWt") * z_time * share + d.number("oWr") * share * square * square * squares(
         d, form, one, two
@@ -269,14 +278,46 @@ def voltage_row(
     return (u * u + across * across) / (U * U)
 
 
+def one_way(d: Derivation, j: int, w: Any) -> tuple[Any, Any]:
+    """The speeds forward and backward, each zero the other way, rounded off to the safe side."""
+    eps = d.number(f"oVe{j}")
+    root = d.graph.sqrt(d.graph.lift(w * w + eps * eps))
+    return 0.5 * (root + w), 0.5 * (root - w)
+
+
+def valve_rows(d: Derivation, form: Form, speeds: Sequence[Any], i: Sequence[Any]) -> list[Any]:
+    """Force and drag of fully open servovalves as parts of the forces of the supply, all forward, then all backward."""
+    forward, backward = [], []
+    for j, w in zip(form.valves, speeds, strict=True):
+        force, drag = i[j] + d.number(f"oOff{j}"), d.number(f"oVc{j}")
+        ahead, back = one_way(d, j, w)
+        forward.append((drag * ahead * ahead + force) / d.number(f"oVf{j}"))  # eq:valve-limit
+        backward.append((drag * back * back - force) / d.number(f"oVb{j}"))
+    return forward + backward
+
+
+def pump_flow(d: Derivation, form: Form, v: Sequence[Any]) -> Any:
+    """Flow that all valves take from the supply, as part of what its pump gives."""
+    total: Scalar = 0.0
+    for j in form.valves:
+        ahead, back = one_way(d, j, combined(d, f"oN{j}_", v))
+        total = total + d.number(f"oAa{j}") * ahead + d.number(f"oAb{j}") * back
+    return total / d.number("oPump")
+
+
 def bus_power(d: Derivation, form: Form, v: Sequence[Any], i: Sequence[Any], rise: Rise) -> Any:
     """Power that all motors take from the intermediate circuit [W]: copper loss and mechanical power."""
     total: Scalar = 0.0
-    for j in range(form.m):
+    for j in electric_motors(form):
         w = combined(d, f"oN{j}_", v)
         loss = d.number(f"oPh{j}") * resistance(d, j, rise) * i[j] * i[j]
         total = total + loss + d.number(f"oK{j}") * w * i[j]
     return total
+
+
+def electric_motors(form: Form) -> list[int]:
+    """All motors but those with a servovalve."""
+    return [j for j in range(form.m) if form.feed[j] != "valve"]
 
 
 def square_mean(x: Any, y: Any) -> Any:
@@ -301,7 +342,7 @@ def energy_cost(d: Derivation, form: Form, one: Node, two: Node, h: Any, rise: R
     """
     copper, work = d.number("oWc"), d.number("oWw")
     total: Scalar = 0.0
-    for j in range(form.m):
+    for j in electric_motors(form):
         R = resistance(d, j, rise)
         total = total + copper * d.number(f"oPh{j}") * R * square_mean(one.i[j], two.i[j])
         w = [combined(d, f"oN{j}_", end.v) for end in (one, two)]

@@ -10,50 +10,24 @@ so a multiplier says what one more volt, ampere, newton metre or kelvin would bu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.optimal.between_nodes import Motion, model_error, motion_of
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.heat import winding_temperatures
 from servotwin.motion.optimal.infeasible import RowProgram
 from servotwin.motion.optimal.ipopt import Solution
-from servotwin.motion.optimal.result import LimitUse, OptimalMotion, SplineSegment
+from servotwin.motion.optimal.result import LimitUse
 from servotwin.motion.optimal.task import Task
-from servotwin.motion.optimal.transcription import SMOOTH, Program
+from servotwin.motion.optimal.transcription import Program
 from servotwin.robot.robot import Robot
 
 AT_LIMIT = 0.999  # share of a limit from which it counts as active
 ZERO_POWER = 1e-4  # of the scale of the bus: where no power may flow, what counts as none
-FINE = 8  # samples between two nodes
-
-
-@dataclass(frozen=True, eq=False)
-class Motion:
-    """The physical variables of a solved program."""
-
-    t: Array
-    q: Array
-    v: Array
-    a: Array
-    i: Array
-    rise: dict[int, float]
-
-
-def motion_of(program: Program, x: Array) -> Motion:
-    """Variables in SI."""
-    form = program.form
-    z = program.nodes(x) * program.scales()
-    n, m = form.n, form.m
-    T = float(x[program.T_index]) * program.table["oZT"]
-    hot = x[program.T_index + 1 :]
-    rise = {j: float(h) * program.table[f"oTh{j}"] for j, h in zip(form.heated, hot, strict=True)}
-    return Motion(
-        program.mesh * T, z[:, :n], z[:, n : 2 * n], z[:, 2 * n : 3 * n], z[:, 3 * n : 3 * n + m], rise
-    )
 
 
 def node_voltages(drives: DriveModel, motion: Motion) -> Array:
@@ -68,41 +42,6 @@ def node_voltages(drives: DriveModel, motion: Motion) -> Array:
     return np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along)
 
 
-def smooth_currents(
-    robot: Robot, drives: DriveModel, program: Program, q: Array, v: Array, a: Array
-) -> Array:
-    """Currents (k, m) that a motion needs, with the smooth friction of the program (eq:smooth-sign)."""
-    w, wd = v @ drives.N.T, a @ drives.N.T
-    top = np.abs(drives.N) @ np.array([program.table[f"oZsv{k}"] for k in range(robot.n)])
-    way = w / np.sqrt(w**2 + (SMOOTH * top) ** 2)
-    tau = robot.rne(q, v, a, drives=True) @ drives.N_inverse
-    passed, eta = tau - drives.J_m * wd, drives.efficiency
-    soft = np.array([program.table[f"oSoft{k}"] for k in range(drives.m)])
-    size = np.sqrt(passed**2 + soft**2)
-    lossy = drives.J_m * wd + 0.5 * (1.0 / eta + eta) * passed + way * 0.5 * (1.0 / eta - eta) * size
-    tau = np.where(eta < 1.0, lossy, tau)
-    return np.asarray((tau + drives.viscous * w + drives.coulomb * way) / drives.K)
-
-
-def model_error(robot: Robot, drives: DriveModel, program: Program, motion: Motion) -> float:
-    """Largest difference of currents between nodes from what the motion there needs, as part of their scales."""
-    segment = SplineSegment(motion.t, motion.q, motion.v, motion.a)
-    scale = np.array([program.table[f"oZsi{k}"] for k in range(drives.m)])
-
-    def needed(at: Array) -> Array:
-        return smooth_currents(robot, drives, program, *segment.sample(at))
-
-    return current_gap(motion.t, motion.i, needed, scale)
-
-
-def current_gap(t: Array, i: Array, needed: Callable[[Array], Array], scale: Array) -> float:
-    """Largest difference between nodes of straight lines of current (N + 1, m) from those needed, over scales (m,)."""
-    part = (np.arange(FINE) + 0.5) / FINE
-    at = (t[:-1, None] + np.diff(t)[:, None] * part).ravel()
-    given = np.stack([np.interp(at, t, column) for column in i.T], axis=1)
-    return float((np.abs(needed(at) - given) / scale).max())
-
-
 def read_answer(
     robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, program: Program, solution: Solution
 ) -> dict[str, object]:
@@ -114,7 +53,7 @@ def read_answer(
     square = (motion.i[1:] ** 2 + motion.i[1:] * motion.i[:-1] + motion.i[:-1] ** 2) / 3.0
     dt = np.diff(motion.t)[:, None]
     copper = float((drives.phases * (R + drives.R_bridge) * square * dt).sum()) if drives.electric else 0.0
-    along = (R + drives.R_bridge) * motion.i**2 * drives.phases + drives.K * motion.i * w
+    along = (R + drives.R_bridge) * motion.i**2 * drives.phases + drives.K_electric * motion.i * w
     return {
         "t": motion.t,
         "q": motion.q,
@@ -122,7 +61,10 @@ def read_answer(
         "qdd": motion.a,
         "torque": robot.rne(motion.q, motion.v, motion.a, drives=True),
         "motor_speed": w,
-        "current": motion.i,
+        "current": motion.i + drives.offset,
+        "opening": np.full(motion.i.shape, np.nan)
+        if drives.valves is None
+        else drives.valves.openings(w, motion.i + drives.offset),
         "voltage": u,
         "winding": winding_temperatures(drives, motion.t, motion.i, task.rest),
         "bus_power": along.sum(axis=1),
@@ -141,7 +83,7 @@ def _work(drives: DriveModel, motion: Motion) -> float:
     w, wd = motion.v @ drives.N.T, motion.a @ drives.N.T
     middle = 0.5 * (w[1:] + w[:-1]) + h * (wd[:-1] - wd[1:]) / 8.0
     product = motion.i[:-1] * w[:-1] + 2.0 * (motion.i[:-1] + motion.i[1:]) * middle + motion.i[1:] * w[1:]
-    return float((drives.K * product * h / 6.0).sum())
+    return float((drives.K_electric * product * h / 6.0).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,14 +155,18 @@ def limit_list(
     free = program.low < program.high  # what is given has no price
     bound = program.nodes(np.where(free, solution.mult_low + solution.mult_high, 0.0)).sum(axis=0)
     top = program.nodes(program.high).max(axis=0)
+    given, most = program.nodes((~free).astype(float)) > 0.0, program.nodes(program.high) * program.scales()
     out: list[Limit] = []
     for j, name in enumerate(drives.names):
         value = float(top[3 * n + j]) * table[f"oZsi{j}"]
         if math.isfinite(value):
             what, unit = ("current", "A") if drives.electric else ("torque", "N m")
-            share = np.abs(motion.i[:, j]) / value
+            if drives.valve[j]:
+                what, unit = "force", "N"
+            share = np.abs(motion.i[:, j]) / np.where(given[:, 3 * n + j], value, most[:, 3 * n + j])
             out.append(Limit(what, name, value, unit, share, float(bound[3 * n + j]) / table[f"oZsi{j}"]))
     out += _voltages(drives, program, solution, motion)
+    out += _valves(drives, program, solution)
     out += _temperatures(drives, program, solution)
     for k, name in enumerate(robot.joint_names):
         out += _joint_limits(robot, program, solution, motion, k, name, bound, top)
@@ -276,7 +222,9 @@ def _joint_limits(
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
         share = np.abs(motion.q[:, k] - middle) / max(half, 1e-12)
         share[[0, -1]] = np.minimum(share[[0, -1]], 0.99)  # the ends are given
-        out.append(Limit("range", name, half, unit, share, float(bound[k]) / table[f"oZsq{k}"]))
+        nearest = motion.q[int(np.argmax(share)), k]
+        value = float(high if nearest > middle else low)
+        out.append(Limit("range", name, value, unit, share, float(bound[k]) / table[f"oZsq{k}"]))
     return out
 
 
@@ -298,6 +246,33 @@ def _voltages(drives: DriveModel, program: Program, solution: Solution, motion: 
         cost = sum(float(np.abs(program.row_values(group, solution.mult_g)[:, k]).sum()) for group, k in mine)
         share = np.sqrt(used) if squared else used
         out.append(Limit("voltage", name, U, "V", share, cost / U * (2.0 if squared else 1.0)))
+    return out
+
+
+def _valves(drives: DriveModel, program: Program, solution: Solution) -> list[Limit]:
+    """Flow of servovalves, as how far they open, and of their pump."""
+    out = []
+    for j in program.form.valves:
+        used, gain = np.zeros(program.mesh.size), 0.0
+        for way, most in (("forward", "oVf"), ("backward", "oVb")):
+            force = program.nodes(solution.x)[:, 3 * program.form.n + j] * program.table[f"oZsi{j}"]
+            load = (
+                (force + drives.offset[j]) * (1.0 if way == "forward" else -1.0) / program.table[f"{most}{j}"]
+            )
+            for group in (f"valve {way}", f"valve {way} between"):
+                column = program.rows[group][3].index(drives.names[j])
+                values, price = (
+                    program.row_values(group, x)[:, column] for x in (solution.g, solution.mult_g)
+                )
+                drag = values - load[: values.size]
+                left = np.maximum(1.0 - load[: values.size], 1e-9)
+                used[: values.size] = np.maximum(used[: values.size], np.sqrt(np.maximum(drag, 0.0) / left))
+                gain += float((np.maximum(price, 0.0) * 2.0 * np.maximum(drag, 0.0)).sum())
+        out.append(Limit("valve flow", drives.names[j], 1.0, "strokes", used, gain))
+    if program.form.pump and drives.valves is not None:
+        values, price = (program.row_values("pump flow", x)[:, 0] for x in (solution.g, solution.mult_g))
+        flow = 6e4 * drives.valves.pump
+        out.append(Limit("pump flow", "supply", flow, "L/min", values, float(price.sum()) / flow))
     return out
 
 
@@ -342,6 +317,3 @@ def _row_unit(
     if what == "jerk":
         return table[f"oJ{robot.joint_names.index(who)}"], f"{units[who]}/s3", False
     return (table["oVt"], "m/s", True) if what == "tool speed" else (table["oAt"], "m/s2", True)
-
-
-__all__ = ["LimitUse", "OptimalMotion", "motion_of", "read_answer"]

@@ -64,7 +64,8 @@ class OptimalMotion:
     """An optimal motion at its nodes: t (N + 1,), joints (N + 1, n), motors (N + 1, m), all in SI.
 
     ``voltage``: of a DC motor, amplitude of a phase of a synchronous one; ``winding``: temperatures [degC] over the
-    repeated motion, NaN where nothing is known of them. ``active``: for every node the limits that hold it there.
+    repeated motion, NaN where nothing is known of them. Of a servovalve ``current`` is the force [N], ``opening`` how
+    far it opens, NaN for electric motors. ``active``: for every node the limits that hold it there.
     ``model_error``: largest difference between the currents between nodes and those that the motion there needs, as
     part of their limits.
     """
@@ -86,6 +87,7 @@ class OptimalMotion:
     voltage: Array
     winding: Array
     bus_power: Array
+    opening: Array
     copper_loss: float
     mechanical_work: float
     limits: tuple[LimitUse, ...]
@@ -163,7 +165,10 @@ class OptimalMotion:
             ):
                 out[f"{what} {name} [{of}]"] = values[:, k].tolist()
         for k, name in enumerate(self.motor_names):
-            if self.electric:
+            if np.isfinite(self.opening[:, k]).any():
+                out[f"F {name} [N]"] = self.current[:, k].tolist()
+                out[f"opening {name} [-]"] = self.opening[:, k].tolist()
+            elif self.electric:
                 out[f"i {name} [A]"] = self.current[:, k].tolist()
                 out[f"u {name} [V]"] = self.voltage[:, k].tolist()
                 out[f"T {name} [degC]"] = self.winding[:, k].tolist()

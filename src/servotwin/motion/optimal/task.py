@@ -49,11 +49,13 @@ class Task:
 
     ``objective``: 'time', 'energy' (copper loss plus mechanical work of the motors) or 'copper'; with
     ``energy_weight`` [s/J] the time plus that many seconds for each joule. ``duration`` [s] fixes the time,
-    ``longest`` bounds it. ``current``, ``voltage``, ``effort``, ``jerk``, ``speed``: whether these limits of the robot
-    file count; ``temperature``: whether the winding temperatures of the motion, repeated for ever with a
-    ``rest`` [s] at the goal in between, stay below their limits. ``bus_power`` [W]: least (negative: fed back) and
-    largest power that the motors take from the bus. ``modulation``: part of the bus voltage that the bridges reach.
-    ``within``: ranges of the tool point's coordinates [m], by 'x', 'y', 'z'; ``keep_out``: regions it avoids.
+    ``longest`` bounds it. ``current``, ``voltage``, ``flow`` of servovalves, ``effort``, ``jerk``, ``speed``: whether
+    these limits of the robot file count; ``temperature``: whether the winding temperatures of the motion, repeated for
+    ever with a ``rest`` [s] at the goal in between, stay below their limits. ``bus_power`` [W]: least (negative:
+    fed back) and largest power that the motors take from the bus. ``modulation``: part of the bus
+    voltage that the bridges reach. ``reserve``: part of the currents that is left to the controller.
+    ``within``: ranges of the tool point's coordinates [m], by 'x', 'y', 'z';
+    ``keep_out``: regions it avoids.
     ``free_start``, ``free_end``: the speeds there are free instead of zero.
     """
 
@@ -64,6 +66,7 @@ class Task:
     intervals: int = 100
     current: bool = True
     voltage: bool = True
+    flow: bool = True
     effort: bool = True
     speed: bool = True
     jerk: bool = True
@@ -71,6 +74,7 @@ class Task:
     rest: float = 0.0
     bus_power: Range = (-math.inf, math.inf)
     modulation: float = 1.0
+    reserve: float = 0.0
     within: Mapping[str, Range] = field(default_factory=dict)
     keep_out: tuple[Region, ...] = ()
     free_start: bool = False
@@ -88,6 +92,10 @@ class Task:
         if not 0.0 < self.modulation <= 1.0:
             raise InputError(
                 f"a modulation of {self.modulation:g}; expected above 0 and at most 1", field="modulation"
+            )
+        if not 0.0 <= self.reserve < 1.0:
+            raise InputError(
+                f"a reserve of {self.reserve:g}; expected at least 0 and less than 1", field="reserve"
             )
         low, high = self.bus_power
         if math.isnan(low) or math.isnan(high) or not low <= 0.0 <= high or low == high:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from servotwin.equations.derivation import Derivation
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNlp, compile_block
 from servotwin.motion.optimal.drive_model import DriveModel
@@ -32,6 +32,7 @@ from servotwin.robot.robot import Robot
 NamedRow = tuple[str, str, float, float]  # group, owner, bounds
 Rows = dict[str, tuple[int, int, int, tuple[str, ...]]]  # first row, stride, blocks, owners of the columns
 SMOOTH = 0.05  # of the largest speed: within it friction changes its sign
+SMOOTH_VALVE = 5e-3  # of the speed without load: within it a valve changes its way
 SOFT = 0.01  # of the largest torque: within it a gear changes its direction of power
 ROUNDED = 2e-3  # m; edges of regions are rounded by this
 GRADED = 4  # intervals at either end, each twice as long as the one before it
@@ -95,9 +96,12 @@ def mesh_of(intervals: int, graded: bool) -> Array:
 def form_of(robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, step: float) -> Form:
     """Which rows a motion of this robot has on a mesh with usual steps of ``step`` [s]."""
     fed = np.isfinite(drives.voltage) & task.voltage
+    electric = ["pmsm" if x > 0.0 else "dc" for x in drives.reactance]
     feed = tuple(
-        ("pmsm" if x > 0.0 else "dc") if on else "" for on, x in zip(fed, drives.reactance, strict=True)
+        "valve" if valve else kind * bool(on)
+        for valve, kind, on in zip(drives.valve, electric, fed, strict=True)
     )
+    valves = tuple(int(j) for j in np.flatnonzero(drives.valve)) if task.flow else ()
     # A current that builds up within a step follows the voltage; a slower one is driven by what is left of it.
     slow = step * drives.R < drives.L
     tool = math.isfinite(limits.tool_speed), math.isfinite(limits.tool_acceleration)
@@ -122,6 +126,8 @@ def form_of(robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, 
         jerk=tuple(int(j) for j in np.flatnonzero(np.isfinite(limits.jerk))) if task.jerk else (),
         heated=tuple(int(j) for j in heated),
         bus=bool(np.isfinite(task.bus_power).any()),
+        valves=valves,
+        pump=bool(valves) and drives.valves is not None and math.isfinite(drives.valves.pump),
         frame=robot.mechanism.tool if any(tool) or coordinates or regions else None,
     )
 
@@ -146,10 +152,15 @@ def transcribe(
     task: Task,
     guess: Guess,
     ends: tuple[Array, Array],
+    rounded: float = ROUNDED,
 ) -> Program:
-    """The program of a motion from ends[0] to ends[1] (n,), started at a guess on its mesh."""
+    """The program of a motion from ends[0] to ends[1] (n,), started at a guess on its mesh.
+
+    ``rounded`` [m]: by how much edges of regions are rounded off.
+    """
     form = form_of(robot, drives, limits, task, guess.T / (guess.mesh.size - 1))
     table, scale = parameters(robot, drives, limits, task, guess, form)
+    table["oRound"] = rounded
     mesh = guess.mesh
     count, width = mesh.size, form.width
     T, heated = count * width, len(form.heated)
@@ -240,12 +251,20 @@ def parameters(
         "oRth": _finite(np.where(drives.heated, drives.R_wh + drives.R_ha, 2.0)),
     }.items():  # fmt: skip
         put(name, values)
+    put("oOff", drives.offset)
+    if drives.valves is not None:
+        v = drives.valves
+        table["oPump"] = _one(v.pump)
+        for name, values in {
+            "oVc": v.drag, "oVf": v.forward, "oVb": v.backward, "oOil": v.oil, "oAa": v.area_a, "oAb": v.area_b,
+            "oVe": SMOOTH_VALVE * np.sqrt(v.forward / np.where(v.known, v.drag, 1.0)),
+        }.items():  # fmt: skip
+            put(name, values)
     for k in range(form.quantities):
         table.update((f"oA{k}_{j}", float(limits.quantities.A[k, j])) for j in range(n))
     table["oVt"], table["oAt"] = (_one(x) for x in (limits.tool_speed, limits.tool_acceleration))
     for k, region in enumerate(task.keep_out):
         table.update((f"oB{k}_{j}", value) for j, (_, value) in enumerate(region.faces()))
-    table["oRound"] = ROUNDED
     table["oP"] = guess.power
     table["oRest"] = task.rest
     return table, _weights(table, task, guess)
@@ -287,6 +306,10 @@ def _node_bounds(
         shift = float(quantities.values(np.zeros(robot.n))[k])
         rows.append(("range", name, float(quantities.low[k]) - shift, float(quantities.high[k]) - shift))
     rows += [("voltage", drives.names[j], *voltage_bounds(form, j)) for j in form.steady]
+    for way in ("forward", "backward"):
+        rows += [(f"valve {way}", drives.names[j], -math.inf, 1.0) for j in form.valves]
+    if form.pump:
+        rows.append(("pump flow", "supply", -math.inf, 1.0))
     if form.bus:
         low, high = task.bus_power
         rows.append(("bus power", "bus", low / power_scale(task), high / power_scale(task)))
@@ -313,6 +336,8 @@ def _link_bounds(
     rows += [("motor speed between", drives.names[j], -1.0, 1.0) for j in form.motor_speed]
     rows += [("jerk", joints[j], -1.0, 1.0) for j in form.jerk]
     rows += [("voltage between", drives.names[j], *voltage_bounds(form, j)) for j in form.inductive]
+    for way in ("forward", "backward"):
+        rows += [(f"valve {way} between", drives.names[j], -math.inf, 1.0) for j in form.valves]
     return [row[:2] for row in rows], np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
 
 
@@ -348,15 +373,18 @@ def _variable_bounds(
     bottom = -top
     bottom[:n] = limits.q_min / guess.q_scale
     low, high = np.tile(bottom, (count, 1)), np.tile(top, (count, 1))
+    low[:, 3 * n :] += guess.room / guess.i_scale
+    high[:, 3 * n :] -= guess.room / guess.i_scale
     for k, q, free in ((0, ends[0], task.free_start), (-1, ends[1], task.free_end)):
         low[k, :n] = high[k, :n] = q / guess.q_scale
         if free:
             continue
         low[k, n : 2 * n] = high[k, n : 2 * n] = 0.0
-        if form.jerk and not (task.voltage and drives.hold.any()):  # where currents are held, this follows
+        held_by = held_motors(drives, task)
+        if form.jerk and not held_by.any():  # where currents are held, this follows
             low[k, 2 * n + np.array(form.jerk)] = high[k, 2 * n + np.array(form.jerk)] = 0.0
         held = guess.holding(k) / guess.i_scale
-        for j in np.flatnonzero(drives.hold) if task.voltage else ():
+        for j in np.flatnonzero(held_by):
             low[k, 3 * n + j] = high[k, 3 * n + j] = held[j]
     longest = min(task.longest, SLOWEST * guess.T) / guess.T
     time = (longest * 1e-4, longest) if task.duration is None else (task.duration / guess.T,) * 2
@@ -366,6 +394,11 @@ def _variable_bounds(
         np.concatenate([low.ravel(), [time[0]], hottest - 2.0]),
         np.concatenate([high.ravel(), [time[1]], hottest]),
     )
+
+
+def held_motors(drives: DriveModel, task: Task) -> BoolArray:
+    """Motors (m,) whose current or force cannot jump under the limits of a task."""
+    return np.asarray(drives.hold & np.where(drives.valve, task.flow, task.voltage))
 
 
 def _joint_speeds(drives: DriveModel, limits: MotionLimits) -> Array:

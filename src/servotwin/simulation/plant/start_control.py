@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from servotwin.control.servo.records import Law, Level
-from servotwin.control.servo.valve_loop import LEAST_HEAD, OVER_NULL
+from servotwin.control.servo.valve_loop import OVER_NULL, head_factor
 from servotwin.control.tuning.gains import FULL_SCALE, GAIN_ONE, GAIN_SHIFT
 from servotwin.drives.kind import Feed
 from servotwin.mechanism.model import Array
@@ -151,21 +151,14 @@ def set_valves(machine: Machine, currents: Currents) -> None:
         machine.axes[name] = np.where(valves, currents.i, machine.axes[name])
 
 
-def head_factor(axis: Any, i: float, p_load: float) -> float:
-    """What the driver of a valve multiplies its current by under a load pressure [Pa] (eq:valve-loop)."""
-    if axis["head"] <= 0.0:
-        return 1.0
-    left = axis["head_forward"] - p_load if i >= 0.0 else axis["head_backward"] + p_load
-    return float(np.sqrt(axis["head"] / max(left, LEAST_HEAD * axis["head"])))
-
-
 def asked_current(axis: Any, i: float, p_load: float) -> float:
     """What the speed loop must ask for so that the driver of a valve gives the current i [A]: its law backwards."""
     small, over, size = OVER_NULL * axis["valve_max"], axis["overlap"], abs(i)
     if over > 0.0:
         half = 0.5 * (size - over - small)
         size = half + np.sqrt(half * half + size * small)
-    return float(np.copysign(size, i) / head_factor(axis, i, p_load))
+    factor = head_factor(axis["head"], axis["head_forward"], axis["head_backward"], i, p_load)
+    return float(np.copysign(size, i) / factor)
 
 
 def hold_by_feedback(machine: Machine, i: Array, w: Array) -> None:

@@ -354,11 +354,6 @@ def test_model_error_of_a_path_is_that_of_its_played_motion():
     assert motion.model_error > 0.0
 
 
-def test_servovalve_is_refused():
-    with pytest.raises(UnsupportedError, match="a servovalve moves q3"):
-        optimise_motion("daiv-1", [0.0, 0.0, -0.05], [0.2, 0.2, -0.1])
-
-
 def test_tool_path_without_a_start_is_refused():
     with pytest.raises(InputError, match="start: missing"):
         optimise_motion("gsis-scara", path=MoveL(np.eye(4)))

@@ -1,0 +1,87 @@
+"""The method that works node by node against IPOPT on the same programs: variables and multipliers."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+import servotwin as st
+from servotwin.description.load import read_description
+from servotwin.motion.limits import limits_of
+from servotwin.motion.optimal import callbacks as cb
+from servotwin.motion.optimal import structured
+from servotwin.motion.optimal.block_nlp import make_table
+from servotwin.motion.optimal.drive_model import drive_model
+from servotwin.motion.optimal.guess import straight_guess
+from servotwin.motion.optimal.ipopt import available, solve_nlp
+from servotwin.motion.optimal.structured import fits, solve_program, solve_structured
+from servotwin.motion.optimal.task import Region, Task
+from servotwin.motion.optimal.transcription import Program, mesh_of, power_scale, transcribe
+
+pytestmark = pytest.mark.skipif(not available(), reason="casadi is not installed")
+TASKS = {
+    "time": Task(intervals=40),
+    "heat": Task(intervals=40, temperature=True, rest=0.2),
+    "energy": Task(intervals=40, objective="energy", duration=2.0),
+    "mixture": Task(intervals=40, energy_weight=1e-3),
+    "bus": Task(intervals=40, bus_power=(-20.0, 300.0)),
+    "free end": Task(intervals=40, free_end=True),
+    "region": Task(intervals=40, keep_out=(Region(x=(0.31, 0.33), y=(-0.02, 0.02)),)),
+}
+
+
+def program_of(name: str, task: Task, seed: int = 3) -> Program:
+    robot, description = st.load_robot(name), read_description(name, {})
+    rng = np.random.default_rng(seed)
+    ends = robot.random_q(rng), robot.random_q(rng)
+    limits, drives = limits_of(robot, description), drive_model(robot, description)
+    mesh = mesh_of(task.intervals, bool(drives.hold.any()))
+    guess = straight_guess(robot, drives, limits, ends, mesh, task.duration, power_scale(task))
+    return transcribe(robot, drives, limits, task, guess, ends)
+
+
+@pytest.mark.parametrize("name", ["gsis-scara", "puma560"])
+@pytest.mark.parametrize("kind", TASKS)
+def test_method_node_by_node_finds_what_ipopt_finds(name, kind):
+    program = program_of(name, TASKS[kind])
+    assert fits(program)
+    mine = solve_structured(program, program.x0, 1e-2)
+    theirs = solve_nlp(program.nlp, program.x0, program.low, program.high)
+    assert mine.solved
+    assert theirs.solved
+    assert mine.objective == pytest.approx(theirs.objective, rel=1e-6)
+    if abs(mine.objective / theirs.objective - 1.0) < 1e-8:  # else two paths to nearly the same optimum
+        scale = np.abs(theirs.mult_g).max()
+        np.testing.assert_allclose(mine.mult_g, theirs.mult_g, atol=1e-4 * scale)
+
+
+def test_optimality_conditions_hold_with_the_multipliers_that_are_returned():
+    """By differences: the gradient of the Lagrangian vanishes along random directions of all variables."""
+    program = program_of("gsis-scara", TASKS["heat"])
+    answer = solve_structured(program, program.x0, 1e-2)
+    table, nlp = make_table(program.nlp), program.nlp
+    whole, byte, at = ctypes.c_int, ctypes.c_uint8, ctypes.c_void_p
+    f = ctypes.CFUNCTYPE(byte, whole, at, byte, at, at)(cb.eval_f.address)
+    g = ctypes.CFUNCTYPE(byte, whole, at, byte, whole, at, at)(cb.eval_g.address)
+
+    def lagrangian(x: np.ndarray) -> float:
+        value, rows = np.zeros(1), np.zeros(nlp.m)
+        f(nlp.n, x.ctypes.data, 1, value.ctypes.data, table.address)
+        g(nlp.n, x.ctypes.data, 1, nlp.m, rows.ctypes.data, table.address)
+        return float(value[0] + answer.mult_g @ rows + (answer.mult_high - answer.mult_low) @ x)
+
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        way = rng.standard_normal(nlp.n)
+        slope = (lagrangian(answer.x + 1e-6 * way) - lagrangian(answer.x - 1e-6 * way)) / 2e-6
+        assert abs(slope) < 1e-4 * np.linalg.norm(answer.mult_g)
+
+
+def test_program_that_the_method_cannot_solve_goes_to_ipopt(monkeypatch):
+    program = program_of("gsis-scara", TASKS["time"])
+    monkeypatch.setattr(structured, "MOST", 2)
+    answer = solve_program(program, program.x0, {})
+    assert answer.solved
+    assert answer.iterations > 2

@@ -1,0 +1,119 @@
+"""Servovalves as limits of an optimal motion, against closed forms and the model of the hydraulic axis."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+pytest.importorskip("casadi")
+
+from servotwin.description.drive_data import drives_of
+from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_supply
+from servotwin.description.load import read_description
+from servotwin.drives.hydraulic.steady import operating_point
+from servotwin.errors import InputError, UnsupportedError
+from servotwin.motion.optimal.optimise import optimise_motion
+
+MASS, STROKE, A_A, A_B, P_S, P_T = 400.0, 0.3, 2.0e-4, 1.4e-4, 70e5, 1e5
+FLOW, DROP = 3.8e-3 / 60.0, 70e5
+CYLINDER = """\
+format: servotwin/1
+name: one-cylinder
+axes:
+  A:
+    type: prismatic
+    origin: {{}}
+    axis: [1, 0, 0]
+    limits: {{position: [0 mm, 400 mm], speed: 100 m/s}}
+    link: {{mass: 400 kg}}
+    motor:
+      kind: hydraulic
+      valve:
+        {{rated_flow: 3.8 L/min, rated_drop: 70 bar, rated_current: 40 mA, natural_frequency: 120 Hz, damping: 0.8}}
+      cylinder: {{area: 2 cm^2, rod_side_area: 1.4 cm^2, dead_volume: 1 cm^3}}
+hydraulics:
+  {supply}
+  tank_pressure: 1 bar
+  oil: {{bulk_modulus: 50 GPa, entrained_gas: 0.0001 %}}
+"""
+CONSTANT = "supply_pressure: 70 bar"
+PUMP = """supply_pressure: 70 bar
+  line_volume: 1 L
+  pump: {flow: 2 L/min}
+  relief: {pressure: 75 bar, flow: 2 L/min, override: 5 bar}"""
+
+
+def cylinder(tmp_path, supply=CONSTANT, **options):
+    path = tmp_path / "cylinder.yaml"
+    path.write_text(CYLINDER.format(supply=supply))
+    return optimise_motion(path, [0.05], [0.05 + STROKE], **options)
+
+
+def test_cylinder_with_a_mass_takes_the_time_of_the_closed_form(tmp_path):
+    """Fully open, m dv/dt = F_+ - c v^2, so v = v_0 tanh(t/T_0) and x = v_0 T_0 ln cosh(t/T_0); then braked by F_-.
+
+    v_0 = sqrt(F_+/c), T_0 = m v_0/F_+, c = (A_A^3 + A_B^3)/k^2; k: half the rated drop at each edge.
+    """
+    motion = cylinder(tmp_path)
+    k = FLOW / math.sqrt(0.5 * DROP)
+    c = (A_A**3 + A_B**3) / k**2
+    forward, backward = A_A * P_S - A_B * P_T, A_B * P_S - A_A * P_T
+    v_0 = math.sqrt(forward / c)
+    T_0 = MASS * v_0 / forward
+
+    def missing(t_1: float) -> float:
+        v_1 = v_0 * math.tanh(t_1 / T_0)
+        return v_0 * T_0 * math.log(math.cosh(t_1 / T_0)) + 0.5 * MASS * v_1**2 / backward - STROKE
+
+    t_1 = brentq(missing, 1e-3, 10.0)
+    shortest = t_1 + MASS * v_0 * math.tanh(t_1 / T_0) / backward
+    assert motion.duration == pytest.approx(shortest, rel=1e-3)
+    assert motion.duration > shortest * (1.0 - 1e-5)
+
+
+def test_valve_gain_is_what_a_larger_valve_buys(tmp_path):
+    """The multiplier against the difference of two optima, the rated flow 2 % apart."""
+    motion = cylinder(tmp_path)
+    (gain,) = [use.gain for use in motion.limits if use.what == "valve flow"]
+    times = []
+    for factor in (0.99, 1.01):
+        path = tmp_path / f"valve{factor}.yaml"
+        text = CYLINDER.format(supply=CONSTANT).replace("3.8 L/min", f"{3.8 * factor} L/min")
+        path.write_text(text)
+        times.append(optimise_motion(path, [0.05], [0.05 + STROKE]).duration)
+    assert gain == pytest.approx((times[0] - times[1]) / 0.02, rel=0.03)
+
+
+def test_pump_without_accumulator_bounds_the_speed(tmp_path):
+    """Forward the pump fills the piston side: v <= q/A_A."""
+    motion = cylinder(tmp_path, PUMP)
+    most = 2e-3 / 60.0 / A_A
+    assert np.abs(motion.qd[:, 0]).max() == pytest.approx(most, rel=2e-3)
+    assert np.abs(motion.qd[:, 0]).max() <= most
+    assert any(use.what == "pump flow" and use.peak > 0.999 for use in motion.limits)
+
+
+def test_fully_open_valve_moves_as_evenly_as_its_own_model_says():
+    """Where daiv-1 runs at the limit of its valve, the equations of valve and cylinder find it fully open, too."""
+    motion = optimise_motion("daiv-1", [0.0, 0.0, -0.14], [0.0, 0.0, -0.01], speed=False)
+    description = read_description("daiv-1", {})
+    drive = next(drive for drive in drives_of(description) if drive.owner == "q3")
+    axis, supply = hydraulic_axis(description, drive), hydraulic_supply(description)
+    even = int(np.argmin(np.abs(motion.qdd[:, 2]) + np.where(motion.qd[:, 2] > 0.2, 0.0, 10.0)))
+    force, v = motion.current[even, 2], motion.qd[even, 2]
+    point = operating_point(axis, supply, motion.q[even, 2], 0.97 * v, force)
+    assert point.opening == pytest.approx(0.97, abs=0.02)  # leaks and gas are not counted by the optimum
+    assert motion.opening[even, 2] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_energy_of_a_servovalve_is_refused():
+    with pytest.raises(InputError, match="a servovalve takes its energy from the pump"):
+        optimise_motion("daiv-1", [0.0, 0.0, -0.05], [0.2, 0.2, -0.1], objective="energy", duration=1.0)
+
+
+def test_path_of_a_servovalve_is_refused():
+    with pytest.raises(UnsupportedError, match="a servovalve moves q3"):
+        optimise_motion("daiv-1", path=[[0.0, 0.0, -0.05], [0.2, 0.2, -0.1]])

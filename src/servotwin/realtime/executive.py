@@ -52,7 +52,14 @@ EXECUTIVE: np.dtype[Any] = np.dtype(
         ("bare", _WHOLE),  # 1: the bare clock is measured halfway between two deadlines
         ("cycle_at", _WHOLE),  # address of the cycle
         ("context_at", _WHOLE),  # its first argument
-        ("end_asked", _WHOLE),  # 1: a signal handler, or whoever has enough, ends the loop before the next cycle
+        (
+            "finish_at",
+            _WHOLE,
+        ),  # address of what is called once when the loop ends, however it ends; 0: nothing
+        (
+            "end_asked",
+            _WHOLE,
+        ),  # 1: a signal handler, or whoever has enough, ends the loop before the next cycle
         ("ending", _WHOLE),  # an ``Ending``
         ("code", _WHOLE),  # of the cycle or of the clock that ended it
         ("done", _WHOLE),  # cycles that were run
@@ -141,4 +148,6 @@ def run_loop(executive_at: int) -> int:
             if executive.bare != 0 and following == deadline + executive.period:
                 _measure_bare(executive, deadline)
             deadline = following
+    if executive.finish_at != 0:
+        call_cycle(executive.finish_at, executive.context_at, executive.done, now_ns(timespec))
     return executive.ending

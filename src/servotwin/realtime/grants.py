@@ -89,11 +89,12 @@ def _keep_awake(undo: ExitStack) -> None:
     os.write(held, b"\0\0\0\0")
 
 
-def favour_thread(grants: Grants, cpu: int | None = None) -> None:
+def favour_thread(grants: Grants, cpu: int | None = None, *, answering: bool = False) -> None:
     """Priority, processor and timer of the calling thread; it keeps them until it ends.
 
     Without a priority of its own a thread that is bound to one processor waits for whatever else runs there, so it
-    is bound only where it has one, or where ``cpu`` says so.
+    is bound only where it has one, or where ``cpu`` says so: to the last processor, or the first one if it is
+    ``answering`` another loop on this machine.
     """
     if not SUPPORTED:
         grants.refused["priority"] = "priority (only on Linux)"
@@ -107,11 +108,9 @@ def favour_thread(grants: Grants, cpu: int | None = None) -> None:
         lambda: os.sched_setscheduler(0, os.SCHED_FIFO, parameter),
     )
     allowed = sorted(os.sched_getaffinity(0))
-    chosen = cpu if cpu is not None else allowed[-1]
+    chosen = cpu if cpu is not None else allowed[0 if answering else -1]
     if cpu is not None or (first and len(allowed) > 1):
-        _try(
-            grants, "processor", f"bound to processor {chosen}", lambda: os.sched_setaffinity(0, {chosen})
-        )
+        _try(grants, "processor", f"bound to processor {chosen}", lambda: os.sched_setaffinity(0, {chosen}))
     else:
         grants.refused["processor"] = "bound to a processor (it has no priority there, or there is only one)"
 

@@ -31,8 +31,7 @@ def add_time(histogram: Any, time_ns: int) -> None:
     histogram.bins[min(number, BINS - 1)] += 1
     histogram.count += 1
     histogram.sum += value
-    if value > histogram.max:
-        histogram.max = value
+    histogram.max = max(histogram.max, value)
 
 
 def bin_edges() -> Any:

@@ -23,9 +23,12 @@ def run_thread(
     *,
     grants: Grants | None = None,
     cpu: int | None = None,
+    answering: bool = False,
     look: Callable[[], None] | None = None,
 ) -> Grants:
     """Run the compiled ``int64 loop(int64 record)`` until it ends; ``record`` has the field ``end_asked``.
+
+    ``cpu``, ``answering``: see ``favour_thread``.
 
     ``look`` is called ten times a second. An exception of it, such as KeyboardInterrupt of a signal handler, sets
     ``end_asked``, and is raised again when the loop has ended: it has brought everything to its safe state by then.
@@ -35,7 +38,7 @@ def run_thread(
 
     def body() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)  # Python hears them in the main thread
-        favour_thread(found, cpu)
+        favour_thread(found, cpu, answering=answering)
         if "start" in record.dtype.names:
             record["start"] = time.monotonic_ns() + LEAD
         loop(record.ctypes.data)
@@ -60,6 +63,6 @@ def _end(thread: threading.Thread, record: Any) -> None:
     while thread.is_alive():
         try:
             thread.join(LOOK)
-        except BaseException:  # noqa: BLE001 -- the first one is on its way up already
+        except BaseException:
             if time.monotonic() > until:
                 raise

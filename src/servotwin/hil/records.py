@@ -90,7 +90,10 @@ JOINT: np.dtype[Any] = np.dtype(
 ENVIRONMENT: np.dtype[Any] = np.dtype(
     [
         ("kind", _WHOLE),  # an ``environment.Kind``
-        ("fkine", _WHOLE),  # addresses: pose and Jacobian of its frame, and their data; a function of the user's, its memory
+        (
+            "fkine",
+            _WHOLE,
+        ),  # addresses: pose and Jacobian of its frame, and their data; a function of the user's, its memory
         ("fkine_data", _WHOLE),
         ("jacobian", _WHOLE),
         ("jacobian_data", _WHOLE),

@@ -26,7 +26,7 @@ class Cause(IntEnum):
     NOT_FINITE = 15
     RANGE = 16
     RIG_FAULT = 17
-    COMMAND = 18  # the simulator's own command is not finite
+    COMMAND = 18  # the simulated arm stopped, or its command is not finite
     TRANSPORT = 19  # sending or receiving failed
     FLOOD = 20  # more frames in a cycle than are looked at
     ENDED = 21  # the run was ended by its user
@@ -54,7 +54,7 @@ WORDS = {
     Cause.NOT_FINITE: "numbers that are not finite",
     Cause.RANGE: "numbers beyond the limits of the rig",
     Cause.RIG_FAULT: "the rig reports a fault",
-    Cause.COMMAND: "the simulated arm gave a command that is not finite",
+    Cause.COMMAND: "the simulated arm stopped, or gave a command that is not finite",
     Cause.TRANSPORT: "the transport failed",
     Cause.FLOOD: "more frames in a cycle than are looked at",
     Cause.ENDED: "ended by the user",

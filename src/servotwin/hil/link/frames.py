@@ -73,7 +73,7 @@ HEADER: tuple[tuple[str, str, str], ...] = (
     ("magic", "u4", "the bytes 'SRIG'"),
     ("version", "u1", "of this protocol"),
     ("kind", "u1", "what the frame is"),
-    ("shafts", "u1", "of the session, 1 to 8"),
+    ("shafts", "u1", "of the session, 1 to 8; the first ones of the rig"),
     ("flags", "u1", "bit 0: an HMAC-SHA256 follows the CRC"),
     ("session", "u8", "number of the session that the rig gave; 0 in HELLO"),
     ("sequence", "u4", "of the sender, counted from 1 in each session"),
@@ -91,7 +91,8 @@ PAYLOADS: dict[Kind, Payload] = {
             Word("nonce", "u8", "random number of the simulator's"),
             Word("period", "i8", "between two commands [ns]"),
             Word("watchdog", "i8", "without a command for so long, the rig shall go to its safe state [ns]"),
-        )
+        ),
+        (Word("angle", "f8", "what the encoder of the shaft shall show where it stands now [rad]"),),
     ),
     Kind.WELCOME: Payload(
         (

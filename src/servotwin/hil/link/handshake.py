@@ -9,6 +9,7 @@ import secrets
 import time
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,16 @@ PATIENCE = 3.0  # s in which a rig must answer
 NEVER = np.iinfo(np.int64).min
 LIMITS = ("voltage_limit", "torque_limit", "rate_limit", "current_limit", "encoder")
 IPV6_SIZE = 28  # bytes of a socket address
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a simulator asks for: shafts, times [ns], angles of the encoders [rad]."""
+
+    shafts: int
+    period_ns: int
+    watchdog_ns: int
+    angles: Any
 
 
 @callback("int64", "int64", result="int64")
@@ -129,15 +140,20 @@ def say_hello(
     endpoint: Any,
     period_ns: int,
     watchdog_ns: int,
+    angles: Any,
     key: bytes | None = None,
     patience: float = PATIENCE,
     look: Callable[[], None] | None = None,
 ) -> None:
-    """Ask a rig for a session; its limits stand in the endpoint then. InputError says why there is none."""
+    """Ask a rig for a session; its limits stand in the endpoint then. InputError says why there is none.
+
+    ``angles``: what the encoders of the shafts shall show at the beginning [rad].
+    """
     shafts, nonce = int(endpoint["shafts"][0]), secrets.randbits(64)
     hello = build_frame(
-        Kind.HELLO, shafts, key, {"sequence": 1}, nonce=nonce, period=period_ns, watchdog=watchdog_ns
-    )
+        Kind.HELLO, shafts, key, {"sequence": 1},
+        nonce=nonce, period=period_ns, watchdog=watchdog_ns, shaft={"angle": angles},
+    )  # fmt: skip
     until = time.monotonic() + patience
     other = 0
     while time.monotonic() < until:
@@ -186,7 +202,9 @@ def _refusal_words(refusal: Any, endpoint: Any, period_ns: int) -> str:
     if reason == Refusal.VERSION:
         return f"the rig speaks version {detail} of the protocol; this is version {VERSION}"
     if reason == Refusal.SHAFTS:
-        return f"the rig has {detail} shafts; {endpoint['shafts'][0]} joints are substituted"
+        return (
+            f"the rig has {detail} shafts; {endpoint['shafts'][0]} joints are substituted, expected no more"
+        )
     if reason == Refusal.PERIOD:
         return f"a period of {period_ns * 1e-6:g} ms is too short for the rig; expected {detail * 1e-6:g} ms or more"
     return "the rig has another session; wait until it has ended"
@@ -199,8 +217,8 @@ def hear_hello(
     key: bytes | None,
     wait: float,
     peer: str | None = None,
-) -> tuple[int, int] | None:
-    """Answer a HELLO that comes within ``wait`` [s]: period and watchdog [ns] of the session, or None.
+) -> Opening | None:
+    """Answer a HELLO that comes within ``wait`` [s]; None if there is none, or it is refused.
 
     ``peer``: the only address that is answered. Who is no peer, has another key or sends anything else gets no answer.
     """
@@ -210,12 +228,13 @@ def hear_hello(
         return None
     if int(endpoint["transport"][0]) == Transport.UDP and not _accept_peer(endpoint, peer):
         return None
-    shafts, nonce, period = int(endpoint["shafts"][0]), int(hello["p_nonce"]), int(hello["p_period"])
+    has, shafts, nonce = len(limits["encoder"]), int(hello["shafts"]), int(hello["p_nonce"])
+    period, angles = int(hello["p_period"]), np.array(hello["shaft"]["angle"])
     header = {"sequence": 1, "echo": int(hello["sequence"]), "echo_sent": int(hello["sent"])}
     for wrong, reason, detail in (
         (hello["version"] != VERSION, Refusal.VERSION, VERSION),
-        (hello["shafts"] != shafts, Refusal.SHAFTS, shafts),
-        (period < shortest_ns, Refusal.PERIOD, shortest_ns),
+        (shafts > has, Refusal.SHAFTS, has),
+        (period < shortest_ns or not np.isfinite(angles).all(), Refusal.PERIOD, shortest_ns),
     ):
         if wrong:
             send(
@@ -228,11 +247,13 @@ def hear_hello(
     header["session"] = session
     welcome = build_frame(
         Kind.WELCOME, shafts, key, header,
-        nonce=nonce, shortest_period=shortest_ns, watchdog=watchdog, shaft=limits,
+        nonce=nonce, shortest_period=shortest_ns, watchdog=watchdog,
+        shaft={name: values[:shafts] for name, values in limits.items()},
     )  # fmt: skip
+    endpoint["shafts"] = shafts
     begin_session(endpoint, session)
     send(endpoint, welcome)
-    return period, watchdog
+    return Opening(shafts, period, watchdog, angles)
 
 
 def _accept_peer(endpoint: Any, peer: str | None) -> bool:

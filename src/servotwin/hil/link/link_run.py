@@ -33,6 +33,8 @@ class Cycle:
     record: Any  # NumPy array; the piece gets its address
     shafts: int
     period_ns: int
+    angles: tuple[float, ...] = ()  # of the shafts at the beginning [rad]; default zero
+    status: Any = None  # array of a whole number in which the piece says that it gives up
 
 
 @dataclass
@@ -64,7 +66,10 @@ class LinkRun:
         link["endpoint"][0] = new_endpoint(cycle.shafts, self.address.transport, self.key)
         link["supervision"]["tolerance"], link["linger"] = self.tolerance, LINGER
         link["cycle_at"], link["record_at"] = cycle.address, cycle.record.ctypes.data
+        if cycle.status is not None:
+            link["status_at"] = cycle.status.ctypes.data
         link["shafts"], link["period"] = cycle.shafts, cycle.period_ns
+        self.cycles += 1  # the first one samples the shafts
         self.rows = np.zeros(self.cycles if self.record_rows else 0, LINK_ROW)
         self.rows["age"] = 0  # touched before the run, so that no page is fetched during it
         link["rows_at"], link["room"] = self.rows.ctypes.data, len(self.rows)
@@ -102,8 +107,9 @@ class LinkRun:
             yield
             return
         endpoint, period = self.link["endpoint"][0], self.cycle.period_ns
+        angles, patience = self.cycle.angles or (0.0,) * self.cycle.shafts, int(WATCHDOG_CYCLES * period)
         with opened(self.address, endpoint, rig=False):
-            say_hello(self.address, endpoint, period, int(WATCHDOG_CYCLES * period), self.key, look=look)
+            say_hello(self.address, endpoint, period, patience, angles, self.key, look=look)
             yield
 
     def report(self) -> LinkReport:

@@ -64,10 +64,11 @@ RIG_SERVER: np.dtype[Any] = np.dtype(
 
 @helper
 def _step(server: Any) -> None:
-    """Carry the shafts by one period."""
+    """Carry the shafts by one period; the first command of a session only samples them."""
     endpoint = server.endpoint[0]
     at = (server.rig_at, server.command.ctypes.data, server.feedback.ctypes.data)
-    call_piece(server.rig_step_at, at[0], at[1], at[2], endpoint.shafts, 0.0, server.period * 1e-9)
+    span = server.period * 1e-9 if server.answered > 0 else 0.0
+    call_piece(server.rig_step_at, at[0], at[1], at[2], endpoint.shafts, 0.0, span)
     if server.tripped != 0:
         for i in range(MAX_SHAFTS):
             server.feedback[0].fault[i] = WATCHDOG

@@ -11,10 +11,11 @@ import numpy as np
 from servotwin.hil.link.addresses import Address, check_reach
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.endpoint import new_endpoint
-from servotwin.hil.link.handshake import hear_hello
+from servotwin.hil.link.handshake import Opening, hear_hello
 from servotwin.hil.link.injected import Injected
 from servotwin.hil.link.opening import opened
 from servotwin.hil.link.rig_loop import RIG_SERVER, SessionEnd, serve_session
+from servotwin.hil.rig_record import ANGLE
 from servotwin.realtime.grants import Grants
 from servotwin.realtime.histogram import read_times
 from servotwin.realtime.thread import run_thread
@@ -89,19 +90,20 @@ class RigServer:
         with opened(self.address, self.endpoint, rig=True):
             while not sessions or len(found) < sessions:
                 self._look()
-                limits = rig_limits(self.shafts)
+                limits = rig_limits(self.records())
                 opening = hear_hello(self.endpoint, limits, SHORTEST, self.key, LISTEN, self.peer)
                 if opening is not None:
-                    found.append(self._serve_one(*opening))
+                    found.append(self._serve_one(opening))
         return found
 
     def _look(self) -> None:
         if self.looked is not None:
             self.looked(self)
 
-    def _serve_one(self, period_ns: int, watchdog_ns: int) -> RigSession:
+    def _serve_one(self, opening: Opening) -> RigSession:
         server = self.server
-        self.shafts = self.records()
+        self.shafts = self.records()[: opening.shafts].copy()
+        self.shafts["x"][:, ANGLE] = self.shafts["angle_last"] = opening.angles
         for name in ("feedback", "command", "injection"):
             server[name] = np.zeros((), server.dtype[name])
         for name in ("tripped", "answered", "end_asked"):
@@ -114,7 +116,7 @@ class RigServer:
         injection["kind"], injection["first"] = self.fault.kind, self.fault.first
         injection["delay"], injection["random"] = self.fault.delay_ns, 1 + self.fault.first
         server["rig_step_at"], server["rig_at"] = self.step_at, self.shafts.ctypes.data
-        server["period"], server["watchdog"] = period_ns, watchdog_ns
+        server["period"], server["watchdog"] = opening.period_ns, opening.watchdog_ns
         run_thread(
             serve_session.address,
             server,

@@ -1,7 +1,8 @@
 """The cycle of the simulator's side: read the shafts, simulate, write voltages and torques; and its safe state.
 
 ``link_cycle`` is what the real-time executive calls. It takes what the rig sent, judges the link, calls the
-substitution's own compiled cycle by its address, and sends the command. Once the link has failed it sends the safe
+substitution's own compiled cycle by its address, and sends the command. The first command of a session is the safe
+one: its answer is the first sample of the shafts, before anything moves. Once the link has failed it sends the safe
 command (amplifiers off, no torque, brakes closed) for a while and ends the run; the arm is not carried on.
 """
 
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.compiled.jit import callback, helper, part
-from servotwin.compiled.native_calls import call_piece, records_at
+from servotwin.compiled.native_calls import call_piece, numbers_at, records_at
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.codec import begin_frame, seal_frame, write_command
 from servotwin.hil.link.endpoint import ENDPOINT, Transport
@@ -36,6 +37,7 @@ LINK: np.dtype[Any] = np.dtype(
         ("command", SHAFT_COMMAND, (1,)),
         ("cycle_at", np.int64),  # the substitution's cycle, a ``Piece``
         ("record_at", np.int64),  # its record
+        ("status_at", np.int64),  # address of a whole number that the cycle sets when it gives up; 0: none
         ("rig_step_at", np.int64),  # in process: ``rig_piece``, and its records
         ("rig_at", np.int64),
         ("shafts", np.int64),
@@ -46,7 +48,7 @@ LINK: np.dtype[Any] = np.dtype(
         ("rows_at", np.int64),  # LINK_ROW, one for each cycle; 0: none
         ("room", np.int64),
         ("rows", np.int64),
-        ("compute", HISTOGRAM),  # decoding, simulation and encoding, without the calls of the system
+        ("compute", HISTOGRAM),  # simulation and encoding, without the calls of the system
     ]
 )
 LINK_ROW: np.dtype[Any] = np.dtype(
@@ -101,7 +103,9 @@ def _receive(link: Any, endpoint: Any, supervision: Any, index: int, now: int) -
     """What came from the rig since the last cycle; the cause that disturbs this one."""
     feedback = link.feedback[0]
     cause = Cause.NONE.value
-    if endpoint.transport != Transport.IN_PROCESS and index > 0:
+    if index == 0:
+        return cause
+    if endpoint.transport != Transport.IN_PROCESS:
         cause = receive_feedback(endpoint, supervision, feedback, now)
         judge_cycle(supervision, cause, index)
     if _rig_fault(endpoint, feedback):
@@ -113,15 +117,18 @@ def _receive(link: Any, endpoint: Any, supervision: Any, index: int, now: int) -
 def _simulate(link: Any, endpoint: Any, supervision: Any, index: int) -> None:
     """The command of this cycle: that of the substitution, or the safe one."""
     command = link.command[0]
-    if supervision.failed == Cause.NONE:
+    if index == 0:
+        make_safe(command)
+    elif supervision.failed == Cause.NONE:
         at = (link.feedback.ctypes.data, link.command.ctypes.data)
         call_piece(link.cycle_at, link.record_at, at[0], at[1], link.shafts, 0.0, link.period * 1e-9)
         link.simulated += 1
-        if not limit_command(link, endpoint, command):
+        stopped = link.status_at != 0 and numbers_at(link.status_at, np.int64)[0] != 0
+        if stopped or not limit_command(link, endpoint, command):
             fail(supervision, Cause.COMMAND, index)
     if supervision.failed != Cause.NONE:
         make_safe(command)
-    command.time = (index + 1) * link.period
+    command.time = index * link.period
 
 
 @part
@@ -147,7 +154,8 @@ def link_cycle(link_at: int, index: int, now: int) -> int:
     if endpoint.transport == Transport.IN_PROCESS:
         add_time(link.compute, now_ns(endpoint.timespec) - received)
         at = (link.rig_at, link.command.ctypes.data, link.feedback.ctypes.data)
-        call_piece(link.rig_step_at, at[0], at[1], at[2], link.shafts, 0.0, link.period * 1e-9)
+        span = link.period * 1e-9 if index > 0 else 0.0
+        call_piece(link.rig_step_at, at[0], at[1], at[2], link.shafts, 0.0, span)
     else:
         size = write_command(endpoint, link.command[0], now_ns(endpoint.timespec))
         add_time(link.compute, now_ns(endpoint.timespec) - received)
@@ -169,7 +177,7 @@ def link_finish(link_at: int, index: int, now: int) -> int:
     if endpoint.transport == Transport.IN_PROCESS:
         return 0
     for i in range(3):
-        link.command[0].time = (index + 1 + i) * link.period
+        link.command[0].time = (index + i) * link.period
         send_frame(endpoint, write_command(endpoint, link.command[0], now_ns(endpoint.timespec)))
     for _ in range(3):
         begin_frame(endpoint, BYE, endpoint.newest, endpoint.newest_sent, now_ns(endpoint.timespec))

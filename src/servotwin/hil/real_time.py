@@ -12,17 +12,18 @@ import numpy as np
 from servotwin.description.nodes import quoted
 from servotwin.errors import InputError, SimulationError
 from servotwin.hil.cycle import cycle_piece
-from servotwin.hil.link.addresses import Address, read_address, read_key
+from servotwin.hil.link.addresses import Address, check_reach, read_address, read_key
 from servotwin.hil.link.endpoint import Transport
 from servotwin.hil.link.link_run import Cycle, LinkReport, LinkRun
 from servotwin.hil.link.supervision import TOLERANCE
 from servotwin.hil.records import CycleStatus, Role
 from servotwin.hil.recorded_cycle import RECORDED, recorded_cycle
-from servotwin.hil.result import COLUMNS, SubstitutionRun
+from servotwin.hil.result import COLUMNS, SubstitutionResult, SubstitutionRun
 from servotwin.hil.rig_model import rig_piece
 from servotwin.hil.rig_record import RIG
-from servotwin.hil.run import MOST_NUMBERS, _begin_rig
-from servotwin.hil.substitution import Substitution
+from servotwin.hil.run import MOST_NUMBERS, _begin_rig, run_substitution
+from servotwin.hil.scenario import SubstitutionScenario
+from servotwin.hil.substitution import Substitution, build_substitution
 from servotwin.realtime.executive import Ending, Overrun
 from servotwin.realtime.libc import SUPPORTED
 
@@ -39,6 +40,15 @@ class RealTime:
     allow_network: bool = False
     cpu: int | None = None
     bare: bool = True
+
+    def check(self) -> None:
+        """InputError if something of it cannot be used; nothing is opened yet."""
+        self.policy()
+        check_reach(self.address(), network=self.allow_network, key=self.key())
+
+    def key(self) -> bytes | None:
+        """The key that frames are authenticated with."""
+        return None if self.key_file is None else read_key(self.key_file)
 
     def address(self) -> Address:
         """The transport, checked."""
@@ -86,6 +96,30 @@ def run_real_time(
     return _result(made, rows[: int(record["done"][0])], report, count), report
 
 
+def substitute_real_time(
+    scenario: SubstitutionScenario,
+    how: RealTime,
+    *,
+    compare: bool = True,
+    allow_code: bool = False,
+    look: Callable[[LinkRun], None] | None = None,
+) -> SubstitutionResult:
+    """``substitute`` against a rig; SimulationError with the result so far if it went to its safe state."""
+    how.check()
+    failure, pure = None, None
+    try:
+        run, report = run_real_time(build_substitution(scenario, allow_code=allow_code), how, look)
+    except SimulationError as error:
+        failure = error
+        run, report = error.partial
+    if compare and len(run.rows):
+        pure = run_substitution(build_substitution(scenario.pure(), allow_code=allow_code))
+    result = SubstitutionResult(run, pure, report)
+    if failure is not None:
+        raise SimulationError(str(failure), partial=result)
+    return result
+
+
 def _twin(made: Substitution) -> Any:
     scenario = made.scenario
     assert scenario.rig is not None
@@ -118,7 +152,7 @@ def _link_run(
     )
     return LinkRun(
         cycle, address, count,
-        key=None if how.key_file is None else read_key(how.key_file), network=how.allow_network,
+        key=how.key(), network=how.allow_network,
         policy=how.policy(), paced=how.wall, bare=how.bare, tolerance=how.tolerance, cpu=how.cpu,
         rig=rig, step_at=rig_piece.address,
     )  # fmt: skip

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from servotwin.hil.records import CycleStatus
 from servotwin.hil.scenario import SubstitutionScenario
 from servotwin.mechanism.model import Array
+
+if TYPE_CHECKING:
+    from servotwin.hil.link.link_run import LinkReport
 
 # rows of a run: name, unit at a turning joint, what it is
 COLUMNS: tuple[tuple[str, str, str], ...] = (
@@ -78,6 +81,7 @@ class SubstitutionResult:
 
     run: SubstitutionRun
     pure: SubstitutionRun | None
+    link: LinkReport | None = None  # of a run in real time, or against a rig elsewhere
 
     @property
     def scenario(self) -> SubstitutionScenario:
@@ -119,6 +123,7 @@ class SubstitutionResult:
             "complete": self.complete,
             "final_rates": last,
             "differences": {name: vars(gap) for name, gap in self.differences.items()},
+            **({} if self.link is None else {"link": {"transport": self.link.transport, **self.link.numbers}}),
         }
 
 

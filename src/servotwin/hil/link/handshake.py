@@ -76,6 +76,12 @@ def _called(function: Any, result: Any, *arguments: int) -> Any:
     return ctypes.CFUNCTYPE(result, *([ctypes.c_int64] * len(arguments)))(function.address)(*arguments)
 
 
+def compile_handshake() -> None:
+    """Compile what a handshake calls, before anyone waits for an answer."""
+    for function in (_next_frame, _is_from_peer, _send):
+        function.address  # noqa: B018
+
+
 def next_frame(endpoint: Any, wait: float) -> bytes | None:
     """The next frame that comes within a time [s], whoever sent it."""
     until = time.monotonic_ns() + int(wait * 1e9)

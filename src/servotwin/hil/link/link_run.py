@@ -13,7 +13,7 @@ import numpy as np
 from servotwin.hil.link.addresses import Address, check_reach
 from servotwin.hil.link.causes import WORDS, Cause
 from servotwin.hil.link.endpoint import Transport, new_endpoint
-from servotwin.hil.link.handshake import say_hello
+from servotwin.hil.link.handshake import compile_handshake, say_hello
 from servotwin.hil.link.opening import opened
 from servotwin.hil.link.session import LINGER, LINK, LINK_ROW, link_cycle, link_finish
 from servotwin.hil.link.supervision import TOLERANCE
@@ -108,6 +108,7 @@ class LinkRun:
             return
         endpoint, period = self.link["endpoint"][0], self.cycle.period_ns
         angles, patience = self.cycle.angles or (0.0,) * self.cycle.shafts, int(WATCHDOG_CYCLES * period)
+        compile_handshake()
         with opened(self.address, endpoint, rig=False):
             say_hello(self.address, endpoint, period, patience, angles, self.key, look=look)
             yield
@@ -145,6 +146,7 @@ class LinkReport:
     ending: Ending
     numbers: dict[str, Any]
     figures: dict[str, tuple[list[float], list[int]]]
+    grants: list[str]
 
     @property
     def safe(self) -> bool:
@@ -188,7 +190,14 @@ class LinkReport:
         }
         figures = {name: bars(histogram) for name, histogram in names.items()}
         return cls(
-            str(run.address), run.cycle.period_ns * 1e-9, cause, WORDS[cause], ending, numbers, figures
+            str(run.address),
+            run.cycle.period_ns * 1e-9,
+            cause,
+            WORDS[cause],
+            ending,
+            numbers,
+            figures,
+            run.grants.lines(),
         )
 
     def lines(self) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from servotwin.hil.link.addresses import Address, check_reach
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.endpoint import new_endpoint
-from servotwin.hil.link.handshake import Opening, hear_hello
+from servotwin.hil.link.handshake import Opening, compile_handshake, hear_hello
 from servotwin.hil.link.injected import Injected
 from servotwin.hil.link.opening import opened
 from servotwin.hil.link.rig_loop import RIG_SERVER, SessionEnd, serve_session
@@ -71,36 +71,46 @@ class RigServer:
     cpu: int | None = None
     grants: Grants = field(default_factory=Grants)
     looked: Callable[[RigServer], None] | None = None
+    ready: Callable[[], None] | None = None  # called when the rig can be reached
 
     def __post_init__(self) -> None:
         check_reach(self.address, network=self.network, key=self.key)
         self.shafts = self.records()
         self.server = np.zeros(1, RIG_SERVER)
         self.server["endpoint"][0] = new_endpoint(len(self.shafts), self.address.transport, self.key)
+        compile_handshake()
+        serve_session.address  # noqa: B018 -- compiled before anyone waits for it
 
     @property
     def endpoint(self) -> Any:
         """Its end of the link, (1,)."""
         return self.server["endpoint"][0]
 
-    def serve(self, sessions: int = 0) -> list[RigSession]:
-        """Serve sessions, a number of them or until an exception such as KeyboardInterrupt ends it."""
-        found: list[RigSession] = []
-        serve_session.address  # noqa: B018 -- compiled before anyone waits for it
+    def serve(self, sessions: int = 0, found: list[RigSession] | None = None) -> list[RigSession]:
+        """Serve sessions, a number of them or until an exception such as KeyboardInterrupt ends it.
+
+        They are entered in ``found`` as they end, one that is cut short too.
+        """
+        found = [] if found is None else found
         with opened(self.address, self.endpoint, rig=True):
+            if self.ready is not None:
+                self.ready()
             while not sessions or len(found) < sessions:
                 self._look()
                 limits = rig_limits(self.records())
                 opening = hear_hello(self.endpoint, limits, SHORTEST, self.key, LISTEN, self.peer)
                 if opening is not None:
-                    found.append(self._serve_one(opening))
+                    try:
+                        self._serve_one(opening)
+                    finally:
+                        found.append(self.session())
         return found
 
     def _look(self) -> None:
         if self.looked is not None:
             self.looked(self)
 
-    def _serve_one(self, opening: Opening) -> RigSession:
+    def _serve_one(self, opening: Opening) -> None:
         server = self.server
         self.shafts = self.records()[: opening.shafts].copy()
         self.shafts["x"][:, ANGLE] = self.shafts["angle_last"] = opening.angles
@@ -125,7 +135,6 @@ class RigServer:
             answering=True,
             look=self._look,
         )
-        return self.session()
 
     def session(self) -> RigSession:
         """The session that is served, or the last one."""

@@ -36,7 +36,7 @@ class Injected(IntEnum):
     GARBAGE = 6  # sends bytes that mean nothing
     NAN = 7  # a rate that is no number
     RANGE = 8  # a rate beyond all limits
-    STALE = 9  # the samples of the first wrong answer, again and again
+    STALE = 9  # the instant of the last right answer, again and again
     SESSION = 10  # the number of another session
     FREEZE = 11  # stands still
     DIE = 12  # is killed
@@ -48,7 +48,7 @@ INJECTION: np.dtype[Any] = np.dtype(
         ("first", np.int64),  # sequence of the command from which on
         ("delay", np.int64),  # ns
         ("random", np.uint64, (1,)),
-        ("stale_time", np.int64),
+        ("stale_time", np.int64),  # of the last right answer
         ("held", np.int64),  # size of the frame that waits for the next one; 0: none
         ("held_frame", np.int64, (ROOM // 8,)),
         ("oldest", np.int64),  # of the frames that wait
@@ -124,8 +124,6 @@ def _spoil_samples(feedback: Any, injection: Any) -> None:
     elif injection.kind == Injected.RANGE:
         feedback.rate[0] = TOO_MUCH
     elif injection.kind == Injected.STALE:
-        if injection.stale_time == 0:
-            injection.stale_time = feedback.time - 1
         feedback.time = injection.stale_time
 
 
@@ -134,6 +132,8 @@ def answer(endpoint: Any, feedback: Any, injection: Any) -> None:
     """Send the feedback, with the fault that is injected from now on."""
     now = now_ns(endpoint.timespec)
     kind = injection.kind if endpoint.newest >= injection.first else Injected.NONE.value
+    if kind == Injected.NONE:
+        injection.stale_time = feedback.time
     if kind == Injected.DROP:
         return
     if kind == Injected.DIE:

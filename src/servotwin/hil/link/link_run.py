@@ -22,7 +22,7 @@ from servotwin.realtime.grants import Grants
 from servotwin.realtime.histogram import bars, read_times
 from servotwin.realtime.thread import run_thread
 
-WATCHDOG_CYCLES = 3.5  # the rig's own patience: half a cycle behind the third that is missing
+WATCHDOG_MARGIN = 0.5  # cycles by which the rig is more patient than the simulator
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class LinkRun:
             yield
             return
         endpoint, period = self.link["endpoint"][0], self.cycle.period_ns
-        angles, patience = self.cycle.angles or (0.0,) * self.cycle.shafts, int(WATCHDOG_CYCLES * period)
+        angles, patience = self.cycle.angles or (0.0,) * self.cycle.shafts, int((self.tolerance + WATCHDOG_MARGIN) * period)
         compile_handshake()
         with opened(self.address, endpoint, rig=False):
             say_hello(self.address, endpoint, period, patience, angles, self.key, look=look)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.crosscheck.robot_data import urdf_path
 
 import servotwin as st
 from servotwin.hil.cycle import cycle
 from servotwin.hil.scenario import read_substitution
 from servotwin.hil.substitution import Substitution, build_substitution
+from tests.crosscheck.robot_data import urdf_path
 
 pinocchio = pytest.importorskip("pinocchio")
 
@@ -91,7 +91,9 @@ def check(made: Substitution, M: Any, h: Any, joints: list[str]) -> None:
         assert made.command["load_torque"][0, :1] == pytest.approx(by_eq_10, rel=1e-9)
 
 
-@pytest.mark.parametrize("joints", [["joint2"], ["joint1"], ["joint7"], ["joint2", "joint4"], ["joint6", "joint1", "joint3"]])
+@pytest.mark.parametrize(
+    "joints", [["joint2"], ["joint1"], ["joint7"], ["joint2", "joint4"], ["joint6", "joint1", "joint3"]]
+)
 def test_open_chain_of_seven_joints_agrees_with_pinocchio(tmp_path: Path, joints: list[str]) -> None:
     path = urdf_path("xarm7")
     made = at_a_state(tmp_path, str(path), joints)
@@ -123,7 +125,10 @@ def test_branched_chain_agrees_with_pinocchio(tmp_path: Path, joints: list[str])
 
 def branched_urdf() -> str:
     """A trunk that turns, with two arms of two joints each."""
-    links, joints = ['<link name="base"/>', _link("trunk", 5.0)], [_joint("trunk_j", "base", "trunk", "0 0 0.1", "0 0 1")]
+    links, joints = (
+        ['<link name="base"/>', _link("trunk", 5.0)],
+        [_joint("trunk_j", "base", "trunk", "0 0 0.1", "0 0 1")],
+    )
     for side, y in (("left", 0.2), ("right", -0.2)):
         links += [_link(f"{side}_upper", 2.0), _link(f"{side}_fore", 1.5)]
         joints.append(_joint(f"{side}_j0", "trunk", f"{side}_upper", f"0 {y} 0.3", "0 1 0"))

@@ -35,7 +35,9 @@ def sampled() -> Any:
     return met_arm.sampled_run(0.01, 5.0)[1]
 
 
-@pytest.mark.parametrize(("method", "within"), [("modified-euler", 2.5e-5), ("rk4", 1e-7), ("semi-implicit", 2e-4)])
+@pytest.mark.parametrize(
+    ("method", "within"), [("modified-euler", 2.5e-5), ("rk4", 1e-7), ("semi-implicit", 2e-4)]
+)
 def test_pure_arm_at_the_papers_rates_follows_scipy(sampled: Any, method: str, within: float) -> None:
     """M and h are 40 ms old at most: 1e-7 is what their age costs; the rest is the method's own error."""
     run = st.substitute("met-pure", {"integration.method": method}).run
@@ -71,7 +73,9 @@ def test_hybrid_without_noise_agrees_with_the_fine_pure_arm() -> None:
 
 def test_observer_agrees_better_than_the_filter() -> None:
     gaps = {
-        estimator: st.substitute("met-substituted", {**QUIET, "substitute.estimator": estimator}).differences["J1"].largest
+        estimator: st.substitute("met-substituted", {**QUIET, "substitute.estimator": estimator})
+        .differences["J1"]
+        .largest
         for estimator in ("filter", "observer")
     }
     assert gaps["observer"] < 0.25 * gaps["filter"]
@@ -100,7 +104,8 @@ def test_oscillation_of_the_noisy_joint_shows_in_the_simulated_one() -> None:
 
 def test_runs_with_the_same_seed_are_equal_to_the_bit() -> None:
     one, two, other = (
-        st.substitute("met-substituted", {"seed": seed, "duration": "1 s"}, compare=False).run for seed in ("4", "4", "5")
+        st.substitute("met-substituted", {"seed": seed, "duration": "1 s"}, compare=False).run
+        for seed in ("4", "4", "5")
     )
     assert one.rows.tobytes() == two.rows.tobytes()
     assert one.rows.tobytes() != other.rows.tobytes()
@@ -110,7 +115,11 @@ def test_runs_with_the_same_seed_are_equal_to_the_bit() -> None:
 
 ONE_STEP = {"integration.at": "arm"}
 BARE = {**ONE_STEP, "integration.rotor_inertia": "false"}
-UNLIMITED = {"servo.torque_limit": "1e9 N*m", "servo.voltage_limit": "1e9 V", "servo.coulomb_friction": "0 N*m"}
+UNLIMITED = {
+    "servo.torque_limit": "1e9 N*m",
+    "servo.voltage_limit": "1e9 V",
+    "servo.coulomb_friction": "0 N*m",
+}
 
 
 def amplification(inertia: Any) -> Any:

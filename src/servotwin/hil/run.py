@@ -32,7 +32,15 @@ _SAID = {
 
 @kernel
 def run_ticks(
-    cycle_at: int, rig_at: int, arm: Any, joints: Any, rig: Any, command: Any, feedback: Any, rows: Any, count: int
+    cycle_at: int,
+    rig_at: int,
+    arm: Any,
+    joints: Any,
+    rig: Any,
+    command: Any,
+    feedback: Any,
+    rows: Any,
+    count: int,
 ) -> int:
     """Run ``count`` servo periods from the present one, a row each; the number that were run."""
     a = arm[0]
@@ -67,15 +75,15 @@ def record_row(row: Any, i: int, arm: Any, joint: Any, rig: Any, feedback: Any) 
             row[12, i], row[13, i] = rig[s].x[RATE], rig[s].k[3, RATE]
 
 
-def run_substitution(
-    made: Substitution, progress: Callable[[float], None] | None = None
-) -> SubstitutionRun:
-    """Run an arm that was built to its end, against the rig's twin; SimulationError, with the rows, if it stops early."""
+def run_substitution(made: Substitution, progress: Callable[[float], None] | None = None) -> SubstitutionRun:
+    """Run an arm that was built to its end, against the rig's twin; SimulationError, with its rows, if it stops."""
     scenario = made.scenario
     count = scenario.ticks + 1
     n = len(made.joints)
     if count * len(COLUMNS) * n > MOST_NUMBERS:
-        raise scenario.error(f"{count} servo periods are more than are recorded; expected a shorter run", "duration")
+        raise scenario.error(
+            f"{count} servo periods are more than are recorded; expected a shorter run", "duration"
+        )
     rig = np.zeros(0, RIG)
     if scenario.rig is not None:
         rig = scenario.rig.records(scenario.file.seed, len(scenario.substituted))
@@ -132,7 +140,9 @@ def substitute(
     both = compare and bool(scenario.substituted)
     share = 0.5 if both else 1.0
     tell = progress or (lambda part: None)
-    run = run_substitution(build_substitution(scenario, allow_code=allow_code), lambda part: tell(share * part))
+    run = run_substitution(
+        build_substitution(scenario, allow_code=allow_code), lambda part: tell(share * part)
+    )
     if not both:
         return SubstitutionResult(run, None)
     pure = run_substitution(

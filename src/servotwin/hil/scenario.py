@@ -170,7 +170,9 @@ def _header(tree: Node) -> str:
     written = tree.value.get("format")
     if written is None or written.value != FORMAT:
         given = "'format' is missing" if written is None else f"{quoted(written.plain())} is not accepted"
-        raise (written or tree).error(f"{given}; expected format: {FORMAT}, a substitution scenario", "format")
+        raise (written or tree).error(
+            f"{given}; expected format: {FORMAT}, a substitution scenario", "format"
+        )
     robot = tree.value.get("robot")
     if robot is None or not isinstance(robot.value, str):
         expected = "expected the catalogue name or file of a robot, such as 'met-two-link'"

@@ -93,7 +93,7 @@ def test_base_that_turns_about_the_axis_of_joint_1_adds_to_its_rate(tmp_path: Pa
     q, qd, turning = np.array([0.3, 0.4]), np.array([0.2, -0.1]), 0.7
     made.arm["y"][0, :2], made.arm["y"][0, 3:5], made.arm["y"][0, 5] = q, qd, turning
     cycle(made.arm, made.feedback, made.command)
-    assert made.arm["h"][0, :2] == pytest.approx(met_arm.bias(q[1], qd + [turning, 0.0]), rel=1e-10)
+    assert made.arm["h"][0, :2] == pytest.approx(met_arm.bias(q[1], qd + np.array([turning, 0.0])), rel=1e-10)
 
 
 def test_motors_hold_the_arm_while_its_base_accelerates(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_function_of_the_user_acts_as_the_wrench_it_returns(tmp_path: Path) -> N
     )
     more = "environment: {forces: [{kind: function, function: 'wind.py:gust', memory: 2}]}\n"
     file = scenario_file(tmp_path, more)
-    with pytest.raises(InputError, match="is Python code, which is not run.*--allow-code"):
+    with pytest.raises(InputError, match=r"is Python code, which is not run.*--allow-code"):
         build_substitution(read_substitution(file))
     made = build_substitution(read_substitution(file), allow_code=True)
     q, qd = np.array([0.3, 0.4]), np.array([0.2, -0.1])
@@ -144,13 +144,17 @@ COMPLIANT = "servo: {axes: {J1: {stiffness: 2e4 N*m/rad, damping: 400 N*m*s/rad}
 
 
 def test_compliant_gear_of_a_pure_arm_winds_up_by_torque_over_stiffness(tmp_path: Path) -> None:
-    run = st.substitute(scenario_file(tmp_path, COMPLIANT), {"integration.method": "rk4", "integration.steps": "4"}).run
+    run = st.substitute(
+        scenario_file(tmp_path, COMPLIANT), {"integration.method": "rk4", "integration.steps": "4"}
+    ).run
     stiff = st.substitute("met-pure", {"integration.method": "rk4"}).run
     assert np.abs(run.joint("J1", "qd") - stiff.joint("J1", "qd")).max() < 3e-3
     assert np.abs(run.joint("J1", "qd") - stiff.joint("J1", "qd")).max() > 1e-4
 
 
-def test_compliant_substituted_joint_needs_no_acceleration_and_agrees_with_the_pure_one(tmp_path: Path) -> None:
+def test_compliant_substituted_joint_needs_no_acceleration_and_agrees_with_the_pure_one(
+    tmp_path: Path,
+) -> None:
     changes = {
         "substitute.rig": "met-rig", "integration.method": "rk4", "integration.steps": "4",
         "rates.servo": "500 Hz", "rates.arm": "500 Hz", "substitute.filter.cut_off": "100 Hz",
@@ -173,7 +177,8 @@ def delta_scenario(tmp_path: Path) -> Path:
         "format: servotwin-substitution/1\nname: delta-hybrid\nrobot: delta\nrates: {servo: 1000 Hz}\nduration: 1 s\n"
         "command: [{at: 0 s, rates: {}}]\n"
         "servo: {proportional: 0.2 V*s/rad, integral: 4 V/rad, voltage_limit: 20 V, ratio: 800, resistance: 2.05 ohm,\n"
-        "  torque_limit: 0.144 N*m, torque_constant: 0.061 N*m/A, rotor_inertia: 6.38e-5 kg*m^2, viscous_friction: 2.58e-5 N*m*s/rad,\n"
+        "  torque_limit: 0.144 N*m, torque_constant: 0.061 N*m/A, rotor_inertia: 6.38e-5 kg*m^2,\n"
+        "  viscous_friction: 2.58e-5 N*m*s/rad,\n"
         "  coulomb_friction: 0.0205 N*m}\n"
         "substitute: {joints: [JOINTS], rig: met-rig-three, estimator: observer, observer: {analog_cut_off: 50 Hz}}\n"
     )
@@ -182,7 +187,10 @@ def delta_scenario(tmp_path: Path) -> Path:
 
 def test_delta_with_two_joints_substituted_agrees_with_the_pure_one(tmp_path: Path) -> None:
     first, _, third = st.load_robot("delta").joint_names[:3]
-    changes = {"substitute.joints": f"[{first}, {third}]", "command.0.rates": f"{{{first}: 0.05 rad/s, {third}: 0.03 rad/s}}"}
+    changes = {
+        "substitute.joints": f"[{first}, {third}]",
+        "command.0.rates": f"{{{first}: 0.05 rad/s, {third}: 0.03 rad/s}}",
+    }
     result = st.substitute(delta_scenario(tmp_path), changes)
     run: SubstitutionRun = result.run
     assert np.abs(run.joint(first, "q")[-1] - run.joint(first, "q")[0]) > 0.01
@@ -198,7 +206,10 @@ def test_delta_with_two_joints_substituted_agrees_with_the_pure_one(tmp_path: Pa
         ({"substitute.filter.cut_off": "50 Hz"}, "half of the servo's rate, 50 Hz"),
         ({"substitute.filter": None}, "'filter' is missing"),
         ({"substitute.rig": "no-such-rig"}, "no rig 'no-such-rig'"),
-        ({"substitute.observer.measures": "angle", "substitute.estimator": "observer"}, "the rig has no encoder"),
+        (
+            {"substitute.observer.measures": "angle", "substitute.estimator": "observer"},
+            "the rig has no encoder",
+        ),
         ({"rates.arm": "30 Hz"}, "no whole part of the servo's 100 Hz"),
         ({"rates.servo": "-1 Hz"}, "too small"),
         ({"servo.proportional": None}, "'proportional' of joint 'J1' is missing"),

@@ -29,7 +29,9 @@ def test_butterworth_is_that_of_scipy(cut_off: float) -> None:
 
 @pytest.mark.parametrize("cut_off", [50.0, 50.0001, 60.0, 1e6])
 def test_cut_off_at_or_above_nyquist_is_refused(cut_off: float) -> None:
-    with pytest.raises(InputError, match=r"not below half of the servo's rate, 50 Hz.*expected less, such as '25 Hz'"):
+    with pytest.raises(
+        InputError, match=r"not below half of the servo's rate, 50 Hz.*expected less, such as '25 Hz'"
+    ):
         butterworth(cut_off, 0.01)
 
 
@@ -37,10 +39,12 @@ def test_observer_model_is_the_shaft_held_over_a_period() -> None:
     shaft = ShaftBelief(J, DAMPING, 50.0, 0.01, 0.0, 1e-3, angle=False)
     made = design_observer(shaft, 0.01)
     w = 2 * np.pi * 50
-    F = np.array([[-DAMPING / J, 1 / J, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [w**2, 0, -(w**2), -np.sqrt(2) * w]])
+    F = np.array(
+        [[-DAMPING / J, 1 / J, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [w**2, 0, -(w**2), -np.sqrt(2) * w]]
+    )
     A, B, *_ = cont2discrete((F, np.array([[1 / J], [0], [0], [0]]), np.eye(4), np.zeros((4, 1))), 0.01)
-    assert made.A == pytest.approx(A, rel=1e-9, abs=1e-9)
-    assert made.B == pytest.approx(B[:, 0], rel=1e-9, abs=1e-9)
+    assert pytest.approx(A, rel=1e-9, abs=1e-9) == made.A
+    assert pytest.approx(B[:, 0], rel=1e-9, abs=1e-9) == made.B
     left = np.abs(np.linalg.eigvals(made.A - np.outer(made.L, made.C @ made.A)))
     assert left.max() < 1.0
 
@@ -57,7 +61,9 @@ def test_observer_cuts_noise_of_the_acceleration_five_times_against_differences(
     noise = {}
     for estimator in ("filter", "observer"):
         changes = {"substitute.rig": str(rig), "substitute.estimator": estimator}
-        noise[estimator] = np.std(acceleration_error(st.substitute("met-substituted", changes, compare=False).run))
+        noise[estimator] = np.std(
+            acceleration_error(st.substitute("met-substituted", changes, compare=False).run)
+        )
     assert noise["filter"] > 5.0 * noise["observer"]
 
 
@@ -69,7 +75,9 @@ def test_observer_shows_accelerations_of_commanded_torques_without_the_delay_of_
         run = st.substitute("met-substituted", changes, compare=False).run
         moving = (run.time > 0.05) & (run.time < 1.0)
         gap = N * run.joint("J1", "qdd") - run.joint("J1", "acceleration_true")
-        error[estimator] = np.abs(gap[moving]).max() / np.abs(run.joint("J1", "acceleration_true")[moving]).max()
+        error[estimator] = (
+            np.abs(gap[moving]).max() / np.abs(run.joint("J1", "acceleration_true")[moving]).max()
+        )
     assert error["observer"] < 0.02
     assert error["filter"] > 5.0 * error["observer"]
 

@@ -278,6 +278,7 @@ def _call(piece_at: int, a: int, b: int, c: int) -> None:
 def cycle(arm: Any, feedback: Any, command: Any) -> None:
     """One servo period from Python.
 
-    ``arm``, ``feedback``, ``command``: arrays of one ARM, SHAFT_FEEDBACK, SHAFT_COMMAND. What the joints refer to must be kept (``substitution.Substitution`` does). Compiled loops call ``cycle_piece``.
+    ``arm``, ``feedback``, ``command``: arrays of one ARM, SHAFT_FEEDBACK, SHAFT_COMMAND. What the joints refer to must
+    be kept (``substitution.Substitution`` does). Compiled loops call ``cycle_piece``.
     """
     _call(cycle_piece.address, arm.ctypes.data, feedback.ctypes.data, command.ctypes.data)

@@ -6,7 +6,8 @@ whose torques are given, and :math:`A = M + N^2 J` of the motors that are simula
 .. math:: A_{ff}\,\ddot q_f = \tau_f - h_f - M_{fs}\,\ddot q_s - M_{fg}\,\ddot q_g                 (eq:hybrid-arm)
 
 .. math:: J_\mathrm{eff} = M_{ss} - M_{sf} A_{ff}^{-1} M_{fs}, \quad
-          b = h_s + M_{sg}\,\ddot q_g + M_{sf} A_{ff}^{-1} (\tau_f - h_f - M_{fg}\,\ddot q_g)       (eq:effective-inertia)
+          b = h_s + M_{sg}\,\ddot q_g + M_{sf} A_{ff}^{-1} (\tau_f - h_f - M_{fg}\,\ddot q_g)
+                                                                                 (eq:effective-inertia)
 
 so that :math:`\tau_s = J_\mathrm{eff}\,\ddot q_s + b`: the paper's eq 7 to 9 for any number of joints anywhere in the
 arm. It is the inertia of the articulated body at the joint, and the inboard joints give way too. M and h come
@@ -233,4 +234,3 @@ def effective_inertia(arm: Any, joints: Any) -> None:
                 arm.J_eff[a, b] = arm.outputs[n * s + t]
                 for r in range(arm.count):
                     arm.J_eff[a, b] -= arm.outputs[n * s + arm.free[r]] * arm.X[b, r]
-

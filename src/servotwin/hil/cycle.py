@@ -7,8 +7,8 @@ eq 5 and 9 of the paper for all substituted joints together are
 
 .. math:: (N^2 J + J_\mathrm{eff})\,\ddot q = N \tau_d' - b, \qquad \tau_l = J N \ddot q - \tau_d'     (eq:load-torque)
 
-and for one joint eq 10, :math:`\tau_l = -(J_\mathrm{eff} \tau_d' + N J b) / (N^2 J + J_\mathrm{eff})`. A gear that gives
-needs no acceleration: :math:`\tau_l = -\tau/N` (eq:gear-spring). Nothing of Python runs in a cycle.
+and for one joint eq 10, :math:`\tau_l = -(J_\mathrm{eff} \tau_d' + N J b) / (N^2 J + J_\mathrm{eff})`. A gear
+that gives needs no acceleration: :math:`\tau_l = -\tau/N` (eq:gear-spring). Nothing of Python runs in a cycle.
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ from servotwin.hil.arm_terms import (
     is_given,
     joint_forces,
 )
-from servotwin.hil.joint_servo import commanded, control_voltage, motor_torque, sliding_friction, spring_torque
+from servotwin.hil.joint_servo import (
+    commanded,
+    control_voltage,
+    motor_torque,
+    sliding_friction,
+    spring_torque,
+)
 from servotwin.hil.ports import MAX_SHAFTS, SHAFT_COMMAND, SHAFT_FEEDBACK
 from servotwin.hil.records import ARM, FREE, JOINT, STUCK, CycleStatus, Role
 from servotwin.hil.shaft_estimate import OBSERVER, estimate, observed_acceleration
@@ -257,7 +263,10 @@ def cycle_piece(arm_at: int, feedback_at: int, command_at: int, spare: int, t: f
     arm = records_at(arm_at, 1, ARM)[0]
     joints = records_at(arm.joints_at, arm.n, JOINT)
     one_cycle(
-        arm, joints, records_at(feedback_at, 1, SHAFT_FEEDBACK)[0], records_at(command_at, 1, SHAFT_COMMAND)[0]
+        arm,
+        joints,
+        records_at(feedback_at, 1, SHAFT_FEEDBACK)[0],
+        records_at(command_at, 1, SHAFT_COMMAND)[0],
     )
 
 
@@ -267,8 +276,9 @@ def _call(piece_at: int, a: int, b: int, c: int) -> None:
 
 
 def cycle(arm: Any, feedback: Any, command: Any) -> None:
-    """One servo period from Python: ``arm``, ``feedback``, ``command`` are arrays of one ARM, SHAFT_FEEDBACK, SHAFT_COMMAND.
+    """One servo period from Python.
 
-    What the joints refer to must be kept (``substitution.Substitution`` does). Compiled loops call ``cycle_piece``.
+    ``arm``, ``feedback``, ``command``: arrays of one ARM, SHAFT_FEEDBACK, SHAFT_COMMAND. What the joints refer to must
+    be kept (``substitution.Substitution`` does). Compiled loops call ``cycle_piece``.
     """
     _call(cycle_piece.address, arm.ctypes.data, feedback.ctypes.data, command.ctypes.data)

@@ -59,9 +59,7 @@ def plume_force(force: Any, time: float) -> None:
 def wall_force(force: Any) -> None:
     """Force of a spring wall on a frame's origin (eq:wall); ``signals`` hold its velocity."""
     p, v = force.p, force.signals
-    depth = (
-        p[3] * (p[0] - force.pose[X]) + p[4] * (p[1] - force.pose[Y]) + p[5] * (p[2] - force.pose[Z])
-    )
+    depth = p[3] * (p[0] - force.pose[X]) + p[4] * (p[1] - force.pose[Y]) + p[5] * (p[2] - force.pose[Z])
     if depth <= 0.0:
         return
     rate = -(p[3] * v[16] + p[4] * v[17] + p[5] * v[18])

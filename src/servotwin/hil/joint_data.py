@@ -55,7 +55,9 @@ def joint_drive(scenario: SubstitutionScenario, name: str) -> JointDrive:
         found = default if found is None else found
         if found is None:
             where = f" or axes.{name}.{_NAMES[field]} of the robot" if field in _NAMES else ""
-            raise scenario.error(f"'{field}' of joint '{name}' is missing; expected servo.{field}{where}", "servo")
+            raise scenario.error(
+                f"'{field}' of joint '{name}' is missing; expected servo.{field}{where}", "servo"
+            )
         return float(found)
 
     winding = None if drive is None else drive.winding
@@ -65,7 +67,9 @@ def joint_drive(scenario: SubstitutionScenario, name: str) -> JointDrive:
     return JointDrive(
         N=value("ratio", _ratio(scenario, drive, name)),
         R=value("resistance", winding.resistance or None if winding is not None else None),
-        K=value("torque_constant", winding.torque_constant if winding and winding.has_torque_constant else None),
+        K=value(
+            "torque_constant", winding.torque_constant if winding and winding.has_torque_constant else None
+        ),
         J=value("rotor_inertia", drive.rotor_inertia or None if drive is not None else None),
         f=value("viscous_friction", None if drive is None else drive.viscous_friction, 0.0),
         tau_c=value("coulomb_friction", None if drive is None else drive.shaft_friction.coulomb, 0.0),
@@ -164,7 +168,9 @@ def _substitute(joint: Any, drive: JointDrive, how: Substitute, shaft: int, peri
     joint["measured_current"] = int(how.drive_torque == "current")
     if how.estimator == "filter" and how.filter is not None:
         joint["estimator"] = Estimator.FILTER
-        for name, value in zip(("b0", "b1", "b2", "a1", "a2"), butterworth(how.filter.cut_off, period), strict=True):
+        for name, value in zip(
+            ("b0", "b1", "b2", "a1", "a2"), butterworth(how.filter.cut_off, period), strict=True
+        ):
             joint[name] = value
         return
     joint["estimator"] = Estimator.OBSERVER

@@ -43,7 +43,7 @@ def control_voltage(joint: Any, w: float, period: float) -> None:
 def motor_torque(joint: Any, u: float, w: float) -> float:
     """Torque of the motor at the voltage u and the rate w, within its limit [N m]."""
     tau = joint.K * (u - joint.K * w) / joint.R  # eq:rate-servo
-    return min(max(tau, -joint.tau_limit), joint.tau_limit)
+    return min(max(tau, -joint.tau_limit), joint.tau_limit)  # type: ignore[no-any-return]
 
 
 @helper

@@ -33,10 +33,14 @@ def with_moving_base(mechanism: Mechanism, axes: Sequence[str]) -> Mechanism:
         before = turned
     back = np.eye(4)
     back[:3, :3] = before.T
-    X_tree = np.array([back @ M if p == BASE else M for p, M in zip(mechanism.parent, mechanism.X_tree, strict=True)])
+    X_tree = np.array(
+        [back @ M if p == BASE else M for p, M in zip(mechanism.parent, mechanism.X_tree, strict=True)]
+    )
     parent = np.where(mechanism.parent == BASE, k - 1, mechanism.parent + k)
     frames = tuple(
-        Frame(f.name, k - 1, back @ f.X_body_frame) if f.body == BASE else Frame(f.name, f.body + k, f.X_body_frame)
+        Frame(f.name, k - 1, back @ f.X_body_frame)
+        if f.body == BASE
+        else Frame(f.name, f.body + k, f.X_body_frame)
         for f in mechanism.frames
     )
     return mechanism.with_(

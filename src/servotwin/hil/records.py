@@ -68,8 +68,8 @@ _JOINT_REALS = (
     "tau_in tau_given"
 )
 _JOINT_WHOLES = (
-    # role: a ``Role``; estimator: an ``Estimator``; shaft: its number at the rig; measured_current: the drive's torque is
-    # that of the sensed current; angle_measured: the observer takes the encoder's angle; mode of the shaft
+    # role: a ``Role``; estimator: an ``Estimator``; shaft: its number at the rig; measured_current: the drive's
+    # torque is that of the sensed current; angle_measured: the observer takes the encoder's angle; mode of the shaft
     "role compliant estimator shaft measured_current angle_measured started mode points"
 )
 JOINT: np.dtype[Any] = np.dtype(
@@ -111,16 +111,14 @@ ENVIRONMENT: np.dtype[Any] = np.dtype(
     ]
 )
 
+_ARM_WHOLES = (
+    # n: joints with those of the base; n_x: with passive joints; shafts: of the rig; forces: of the environment
+    "n n_x shafts forces tick arm_every steps stages every_stage at_arm implicit rotor status "
+    # addresses: records, kernels, their data and arguments
+    "joints_at forces_at motion motion_data track track_data inputs_at outputs_at track_in_at track_out_at"
+)
 ARM: np.dtype[Any] = np.dtype(
-    [
-        (name, _WHOLE)
-        for name in (
-            # n: joints with those of the base; n_x: with passive joints; shafts: of the rig; forces: of the environment
-            "n n_x shafts forces tick arm_every steps stages every_stage at_arm implicit rotor status "
-            # addresses: records, kernels, their data and arguments
-            "joints_at forces_at motion motion_data track track_data inputs_at outputs_at track_in_at track_out_at"
-        ).split()
-    ]
+    [(name, _WHOLE) for name in _ARM_WHOLES.split()]
     + [
         ("period", _REAL),  # of the servo [s]
         ("time", _REAL),

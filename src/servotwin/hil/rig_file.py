@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from servotwin.description.compose import Files, resolve
+from servotwin.description.compose import MAX_EXTENDS, Files, resolve
 from servotwin.description.fields import Bits, Choice, Measure, Part, Whole, Words, problem
 from servotwin.description.load import CATALOGUE, PARTS
 from servotwin.description.nodes import Node, one_line, quoted
@@ -253,6 +253,26 @@ def _check_format(tree: Node) -> None:
     if stated is None or stated.value != FORMAT:
         given = "'format' is missing" if stated is None else f"{quoted(stated.plain())} is not accepted"
         raise (stated or tree).error(f"{given}; expected format: {FORMAT}, a rig file", "format")
+
+
+def is_rig(path: str | os.PathLike[str]) -> bool:
+    """Whether a .yaml file is a rig: by its ``format``, or that of a file that it extends."""
+    text, files = os.fspath(path), Files(find_rig)
+    for _ in range(MAX_EXTENDS):
+        if not is_there(text):
+            return False
+        fields = files.read(Path(text)).value
+        fields = fields if isinstance(fields, dict) else {}
+        if "format" in fields:
+            return str(fields["format"].value).startswith(FORMAT.partition("/")[0])
+        base = fields.get("extends")
+        if base is None or not isinstance(base.value, str):
+            return False
+        name = base.value.strip()
+        if name in rig_names():
+            return True
+        text = str(Path(text).parent / name)
+    return False
 
 
 def rig_names() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from servotwin.hil.rig_record import RATE, RIG
 from servotwin.hil.scenario import SubstitutionScenario, read_substitution
 from servotwin.hil.substitution import Substitution, build_substitution
 
+if TYPE_CHECKING:
+    from servotwin.hil.link.link_run import LinkRun
+    from servotwin.hil.real_time import RealTime
+
 CHUNK = 20_000  # servo periods between two looks at the progress bar and Ctrl-C
 MOST_NUMBERS = 200_000_000  # of the rows of a run: 1.6 GB
 _SAID = {
@@ -32,7 +36,15 @@ _SAID = {
 
 @kernel
 def run_ticks(
-    cycle_at: int, rig_at: int, arm: Any, joints: Any, rig: Any, command: Any, feedback: Any, rows: Any, count: int
+    cycle_at: int,
+    rig_at: int,
+    arm: Any,
+    joints: Any,
+    rig: Any,
+    command: Any,
+    feedback: Any,
+    rows: Any,
+    count: int,
 ) -> int:
     """Run ``count`` servo periods from the present one, a row each; the number that were run."""
     a = arm[0]
@@ -67,15 +79,15 @@ def record_row(row: Any, i: int, arm: Any, joint: Any, rig: Any, feedback: Any) 
             row[12, i], row[13, i] = rig[s].x[RATE], rig[s].k[3, RATE]
 
 
-def run_substitution(
-    made: Substitution, progress: Callable[[float], None] | None = None
-) -> SubstitutionRun:
-    """Run an arm that was built to its end, against the rig's twin; SimulationError, with the rows, if it stops early."""
+def run_substitution(made: Substitution, progress: Callable[[float], None] | None = None) -> SubstitutionRun:
+    """Run an arm that was built to its end, against the rig's twin; SimulationError, with its rows, if it stops."""
     scenario = made.scenario
     count = scenario.ticks + 1
     n = len(made.joints)
     if count * len(COLUMNS) * n > MOST_NUMBERS:
-        raise scenario.error(f"{count} servo periods are more than are recorded; expected a shorter run", "duration")
+        raise scenario.error(
+            f"{count} servo periods are more than are recorded; expected a shorter run", "duration"
+        )
     rig = np.zeros(0, RIG)
     if scenario.rig is not None:
         rig = scenario.rig.records(scenario.file.seed, len(scenario.substituted))
@@ -108,6 +120,13 @@ def _begin_rig(rig: Any, made: Substitution) -> None:
             rig["x"][int(joint["shaft"]), 0] = rig["angle_last"][int(joint["shaft"])] = joint["theta"]
 
 
+def _as_look(progress: Callable[[float], None] | None) -> Callable[[LinkRun], None] | None:
+    if progress is None:
+        return None
+    tell = progress
+    return lambda run: tell(int(run.executive["done"][0]) / run.cycles)
+
+
 def substitute(
     scenario: str | PathLike[str] | SubstitutionScenario,
     overrides: Mapping[str, str | None] | None = None,
@@ -116,23 +135,38 @@ def substitute(
     allow_code: bool = False,
     allow_outside: bool = False,
     progress: Callable[[float], None] | None = None,
+    transport: str | None = None,
+    real_time: RealTime | None = None,
 ) -> SubstitutionResult:
-    """Run a simulated arm with joints handed to the twin of a motor test bed, in simulated time.
+    """Run a simulated arm with joints handed to a motor test bed, or its twin, in simulated or in real time.
 
     ``scenario`` is the name of one that ships (met-pure, met-substituted), the path of a file, or a
     ``SubstitutionScenario``; ``overrides`` change its fields (``{"substitute.estimator": "observer"}``). With
     ``compare`` the same arm runs with all joints simulated too, and the result has the ``differences``. Functions that
     the file names are Python code, and run only with ``allow_code``. Raises SimulationError with ``.partial`` if the
     integration diverges or the rig trips.
+
+    ``transport``: where a rig is, such as ``udp://127.0.0.1:47010``, or ``in-process`` for the twin; the run is in real
+    time then, its result has a ``link``, and SimulationError says why it went to its safe state. ``real_time``: the
+    same with all settings (``st.RealTime``).
     """
     if not isinstance(scenario, SubstitutionScenario):
         scenario = read_substitution(scenario, overrides, allow_outside=allow_outside)
     elif overrides:
         raise InputError("overrides go with a name or file; expected a scenario that is not read yet")
+    if transport is not None or real_time is not None:
+        from servotwin.hil.real_time import RealTime, substitute_real_time
+
+        how = RealTime(transport or "in-process") if real_time is None else real_time
+        return substitute_real_time(
+            scenario, how, compare=compare, allow_code=allow_code, look=_as_look(progress)
+        )
     both = compare and bool(scenario.substituted)
     share = 0.5 if both else 1.0
     tell = progress or (lambda part: None)
-    run = run_substitution(build_substitution(scenario, allow_code=allow_code), lambda part: tell(share * part))
+    run = run_substitution(
+        build_substitution(scenario, allow_code=allow_code), lambda part: tell(share * part)
+    )
     if not both:
         return SubstitutionResult(run, None)
     pure = run_substitution(

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from servotwin.description.compose import Files, resolve
+from servotwin.description.compose import MAX_EXTENDS, Files, resolve
 from servotwin.description.nodes import Node, quoted
 from servotwin.description.problems import find, input_error
 from servotwin.description.reach import Named, Reach, outside
@@ -90,21 +90,24 @@ def substitution_names() -> list[str]:
 
 
 def is_substitution(name_or_path: str | os.PathLike[str]) -> bool:
-    """Whether a name or file is a substitution scenario; a file is judged by its first ``format`` or ``extends``."""
+    """Whether a name or file is a substitution scenario: by its ``format``, or that of a file that it extends."""
     text = os.fspath(name_or_path)
-    if not text.lower().endswith(SUFFIXES):
-        return text in substitution_names()
-    if not is_there(text):
-        return False
-    fields = Files(find_scenario).read(Path(text)).value
-    stated = fields.get("format") if isinstance(fields, dict) else None
-    if stated is not None:
-        return str(stated.value).startswith(FORMAT.partition("/")[0])
-    base = fields.get("extends") if isinstance(fields, dict) else None
-    if base is None or not isinstance(base.value, str):
-        return False
-    beside = Path(text).parent / base.value
-    return is_substitution(beside if base.value.lower().endswith(SUFFIXES) else base.value)
+    files = Files(find_scenario)
+    for _ in range(MAX_EXTENDS):
+        if not text.lower().endswith(SUFFIXES):
+            return text in substitution_names()
+        if not is_there(text):
+            return False
+        fields = files.read(Path(text)).value
+        fields = fields if isinstance(fields, dict) else {}
+        if "format" in fields:
+            return str(fields["format"].value).startswith(FORMAT.partition("/")[0])
+        base = fields.get("extends")
+        if base is None or not isinstance(base.value, str):
+            return False
+        name = base.value.strip()
+        text = str(Path(text).parent / name) if name.lower().endswith(SUFFIXES) else name
+    return False
 
 
 def find_scenario(name: str) -> Path:
@@ -170,7 +173,9 @@ def _header(tree: Node) -> str:
     written = tree.value.get("format")
     if written is None or written.value != FORMAT:
         given = "'format' is missing" if written is None else f"{quoted(written.plain())} is not accepted"
-        raise (written or tree).error(f"{given}; expected format: {FORMAT}, a substitution scenario", "format")
+        raise (written or tree).error(
+            f"{given}; expected format: {FORMAT}, a substitution scenario", "format"
+        )
     robot = tree.value.get("robot")
     if robot is None or not isinstance(robot.value, str):
         expected = "expected the catalogue name or file of a robot, such as 'met-two-link'"

@@ -80,30 +80,36 @@ class AxisServo(Part):
     integral: Annotated[float | None, Measure("V/rad", minimum=0.0)] = Field(
         default=None, description="voltage per integrated error"
     )
-    voltage_limit: Annotated[float | None, Measure("V", above=0.0)] = Field(default=None, description="of the drive")
+    voltage_limit: Annotated[float | None, Measure("V", above=0.0)] = Field(
+        default=None, description="of the drive"
+    )
     torque_limit: Annotated[float | None, Measure("N*m", above=0.0)] = Field(
         default=None, description="at the shaft; default the motor's peak torque, or none"
     )
     ratio: Annotated[float | None, Measure("", linear="rad/m")] = Field(
         default=None, description="shaft angle per joint angle, or per joint travel"
     )
-    resistance: Annotated[float | None, Measure("ohm", above=0.0)] = Field(default=None, description="of the motor")
+    resistance: Annotated[float | None, Measure("ohm", above=0.0)] = Field(
+        default=None, description="of the motor"
+    )
     torque_constant: Annotated[float | None, Measure("N*m/A", above=0.0)] = Field(
         default=None, description="of the motor"
     )
-    rotor_inertia: Annotated[float | None, Measure("kg*m^2", above=0.0)] = Field(default=None, description="of the shaft")
+    rotor_inertia: Annotated[float | None, Measure("kg*m^2", above=0.0)] = Field(
+        default=None, description="of the shaft"
+    )
     viscous_friction: Annotated[float | None, Measure("N*m*s/rad", angle_optional=True, minimum=0.0)] = Field(
         default=None, description="of the shaft"
     )
     coulomb_friction: Annotated[float | None, Measure("N*m", minimum=0.0)] = Field(
         default=None, description="of the shaft"
     )
-    stiffness: Annotated[float | None, Measure("N*m/rad", linear="N/m", angle_optional=True, above=0.0)] = Field(
-        default=None, description="of a compliant gear, at the joint; default rigid"
+    stiffness: Annotated[float | None, Measure("N*m/rad", linear="N/m", angle_optional=True, above=0.0)] = (
+        Field(default=None, description="of a compliant gear, at the joint; default rigid")
     )
-    damping: Annotated[float | None, Measure("N*m*s/rad", linear="N*s/m", angle_optional=True, minimum=0.0)] = Field(
-        default=None, description="of a compliant gear, at the joint"
-    )
+    damping: Annotated[
+        float | None, Measure("N*m*s/rad", linear="N*s/m", angle_optional=True, minimum=0.0)
+    ] = Field(default=None, description="of a compliant gear, at the joint")
 
 
 class Servo(AxisServo):
@@ -125,7 +131,9 @@ class Servo(AxisServo):
 class Integration(Part):
     """How the simulated joints are integrated."""
 
-    method: Annotated[str, Choice(METHODS)] = Field(default="modified-euler", description="integration method")
+    method: Annotated[str, Choice(METHODS)] = Field(
+        default="modified-euler", description="integration method"
+    )
     at: Annotated[str, Choice(AT)] = Field(
         default="servo",
         description="states carried at every servo period, or in one step per period of the arm with voltages held",
@@ -145,14 +153,18 @@ class Filter(Part):
 class ObserverPart(Part):
     """What the observer believes of the rig's noise; what it believes of the shaft are the servo's data."""
 
-    measures: Annotated[str, Choice(("rate", "angle"))] = Field(default="rate", description="tachometer or encoder")
+    measures: Annotated[str, Choice(("rate", "angle"))] = Field(
+        default="rate", description="tachometer or encoder"
+    )
     analog_cut_off: Annotated[float | None, Measure("Hz", above=0.0)] = Field(
         default=None, description="of the filter behind the tachometer; default none"
     )
     noise: Annotated[float, Measure("rad/s", minimum=0.0)] = Field(
         default=0.05, description="of the tachometer, RMS within noise_bandwidth"
     )
-    noise_bandwidth: Annotated[float, Measure("Hz", above=0.0)] = Field(default=1000.0, description="of that noise")
+    noise_bandwidth: Annotated[float, Measure("Hz", above=0.0)] = Field(
+        default=1000.0, description="of that noise"
+    )
     resolution: Annotated[float, Measure("rad/s", minimum=0.0)] = Field(
         default=0.0, description="of the rate's converter"
     )
@@ -168,14 +180,17 @@ class Substitute(Part):
     """Joints that shafts of a rig stand for."""
 
     joints: tuple[Annotated[str, Words()], ...] = Field(description="in the order of the rig's shafts")
-    rig: Annotated[str, Words()] = Field(default="met-rig", description="name of a rig, or rig file beside this one")
+    rig: Annotated[str, Words()] = Field(
+        default="met-rig", description="name of a rig, or rig file beside this one"
+    )
     estimator: Annotated[str, Choice(ESTIMATORS)] = Field(
         default="filter", description="filter, integrate and differentiate; or an observer"
     )
     filter: Filter | None = Field(default=None, description="needed by the estimator filter")
     observer: ObserverPart = Field(default_factory=ObserverPart, description="belief of the observer")
     drive_torque: Annotated[str, Choice(DRIVE_TORQUES)] = Field(
-        default="model", description="the drive motor's torque from voltage and rate, or from the sensed current"
+        default="model",
+        description="the drive motor's torque from voltage and rate, or from the sensed current",
     )
     load_limit: Annotated[float | None, Measure("N*m", above=0.0)] = Field(
         default=None, description="largest load torque that is asked for"
@@ -199,7 +214,9 @@ class Substitute(Part):
     @model_validator(mode="after")
     def _filtered(self) -> Substitute:
         if self.estimator == "filter" and self.filter is None:
-            raise problem("'filter' is missing; expected one for the estimator filter, such as {cut_off: 30 Hz}")
+            raise problem(
+                "'filter' is missing; expected one for the estimator filter, such as {cut_off: 30 Hz}"
+            )
         return self
 
 
@@ -207,10 +224,14 @@ class Force(Part):
     """A force on a link."""
 
     kind: Annotated[str, Choice(KINDS)] = Field(description="what it is")
-    frame: Annotated[str | None, Words()] = Field(default=None, description="on which it acts; default the tool")
+    frame: Annotated[str | None, Words()] = Field(
+        default=None, description="on which it acts; default the tool"
+    )
     start: Time = Field(default=0.0, description="when it begins (wrench, plume)")
     end: Time = Field(default=1e6, description="when it ends (wrench, plume)")
-    force: Annotated[Vector, Measure("N", size=3)] = Field(default=(0.0, 0.0, 0.0), description="of a wrench, base axes")
+    force: Annotated[Vector, Measure("N", size=3)] = Field(
+        default=(0.0, 0.0, 0.0), description="of a wrench, base axes"
+    )
     moment: Annotated[Vector, Measure("N*m", size=3)] = Field(
         default=(0.0, 0.0, 0.0), description="of a wrench, base axes"
     )
@@ -226,14 +247,22 @@ class Force(Part):
     pressure: Annotated[float | None, Measure("Pa", minimum=0.0)] = Field(
         default=None, description="on the axis of a plume, at the distance"
     )
-    distance: Annotated[float, Measure("m", above=0.0)] = Field(default=1.0, description="at which the pressure is stated")
-    area: Annotated[float | None, Measure("m^2", above=0.0)] = Field(default=None, description="that the plume meets")
-    stiffness: Annotated[float | None, Measure("N/m", above=0.0)] = Field(default=None, description="of a wall")
+    distance: Annotated[float, Measure("m", above=0.0)] = Field(
+        default=1.0, description="at which the pressure is stated"
+    )
+    area: Annotated[float | None, Measure("m^2", above=0.0)] = Field(
+        default=None, description="that the plume meets"
+    )
+    stiffness: Annotated[float | None, Measure("N/m", above=0.0)] = Field(
+        default=None, description="of a wall"
+    )
     damping: Annotated[float, Measure("N*s/m", minimum=0.0)] = Field(default=0.0, description="of a wall")
     function: Annotated[str | None, Words()] = Field(
         default=None, description="FILE.py:NAME of a compiled function; Python code that is run"
     )
-    memory: Annotated[int, Whole(1, 1_000_000)] = Field(default=1, description="numbers that the function keeps")
+    memory: Annotated[int, Whole(1, 1_000_000)] = Field(
+        default=1, description="numbers that the function keeps"
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> Force:
@@ -273,7 +302,8 @@ class Environment(Part):
 
     forces: tuple[Force, ...] = Field(default=(), description="on links")
     base: dict[str, tuple[tuple[float, float], ...]] = Field(
-        default={}, description="accelerations of the base along x, y, z and about rx, ry, rz: [from, value] ..."
+        default={},
+        description="accelerations of the base along x, y, z and about rx, ry, rz: [from, value] ...",
     )
     joint_friction: dict[str, JointFriction] = Field(default={}, description="of joints, by axis")
 
@@ -303,7 +333,9 @@ class SubstitutionFile(Part):
     """A substitution scenario, as written."""
 
     format: Annotated[str, Choice((FORMAT,))] = Field(description=f"always {FORMAT}")
-    name: Annotated[str, Words(r"[a-z0-9-]{1,100}", "a name of a-z, 0-9 and '-'")] = Field(description="short name")
+    name: Annotated[str, Words(r"[a-z0-9-]{1,100}", "a name of a-z, 0-9 and '-'")] = Field(
+        description="short name"
+    )
     title: Annotated[str, Words()] = Field(default="", description="one line for people")
     variables: dict[str, str] = Field(default={}, description="named values for expressions")
     robot: Annotated[str, Words()] = Field(description="catalogue name, or robot file beside this one")
@@ -314,7 +346,9 @@ class SubstitutionFile(Part):
     command: tuple[Command, ...] = Field(description="joint rates over time, in order")
     servo: Servo = Field(default_factory=Servo, description="servos and motors of the joints")
     integration: Integration = Field(default_factory=Integration, description="how the arm is integrated")
-    substitute: Substitute | None = Field(default=None, description="joints that a rig stands for; default none")
+    substitute: Substitute | None = Field(
+        default=None, description="joints that a rig stands for; default none"
+    )
     environment: Environment = Field(default_factory=Environment, description="what else acts on the arm")
     seed: Annotated[int, SEED] = Field(default=1, description="seed of the rig's noise")
 

@@ -52,7 +52,13 @@ def build_substitution(scenario: SubstitutionScenario, *, allow_code: bool = Fal
     joints = joint_records(scenario)
     arm = np.zeros(1, dtype=ARM)
     made = Substitution(
-        scenario, robot, arm, joints, np.zeros(0, ENVIRONMENT), np.zeros(1, SHAFT_COMMAND), np.zeros(1, SHAFT_FEEDBACK)
+        scenario,
+        robot,
+        arm,
+        joints,
+        np.zeros(0, ENVIRONMENT),
+        np.zeros(1, SHAFT_COMMAND),
+        np.zeros(1, SHAFT_FEEDBACK),
     )
     _enter_sizes(made)
     _enter_method(arm[0], scenario.file.integration, scenario)
@@ -133,7 +139,12 @@ def _enter_force(made: Substitution, i: int, stated: Force, allow_code: bool) ->
     record["jacobian"], record["jacobian_data"] = jacobian.address, jacobian.data.ctypes.data
     at = made.forces.ctypes.data + i * ENVIRONMENT.itemsize
     fields: Any = ENVIRONMENT.fields
-    for name, array in (("pose_at", "pose"), ("jac_at", "jac"), ("signals_at", "signals"), ("wrench_at", "wrench")):
+    for name, array in (
+        ("pose_at", "pose"),
+        ("jac_at", "jac"),
+        ("signals_at", "signals"),
+        ("wrench_at", "wrench"),
+    ):
         record[name] = at + fields[array][1]
     numbers = _numbers(stated)
     record["p"][: len(numbers)] = numbers
@@ -182,12 +193,16 @@ def _enter_function(made: Substitution, record: Any, stated: Force, place: str, 
         callback = _compiled(function, stated.memory)
         record["user"] = callback.address
     except Exception as error:
-        raise made.scenario.error(f"numba cannot compile it{complaint(error)}", f"{place}.function") from error
+        raise made.scenario.error(
+            f"numba cannot compile it{complaint(error)}", f"{place}.function"
+        ) from error
     record["memory"] = memory.ctypes.data
     made.kept += [callback, memory]
 
 
-def _function(scenario: SubstitutionScenario, named: str, place: str, allow_code: bool) -> Callable[..., None]:
+def _function(
+    scenario: SubstitutionScenario, named: str, place: str, allow_code: bool
+) -> Callable[..., None]:
     file, _, name = named.rpartition(":")
     if not file.endswith(".py") or not name.isidentifier():
         raise scenario.error(f"{quoted(named)} is not FILE.py:NAME; expected such as 'wind.py:gust'", place)
@@ -228,8 +243,9 @@ def _beside(scenario: SubstitutionScenario, file: str, place: str) -> Path:
     except (OSError, RuntimeError, ValueError):
         inside = there = False
     if not inside or (node.origin.line and (Path(file).is_absolute() or ".." in Path(file).parts)):
-        raise scenario.error(f"{quoted(file)} leads out of the folder of the scenario; expected a file beside it", place)
+        raise scenario.error(
+            f"{quoted(file)} leads out of the folder of the scenario; expected a file beside it", place
+        )
     if not there:
         raise scenario.error(f"no file {quoted(file)} beside the scenario; expected a Python file", place)
     return path
-

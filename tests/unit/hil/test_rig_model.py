@@ -79,7 +79,10 @@ def test_shaft_below_breakaway_stands_still_exactly() -> None:
 
 
 def test_coasting_shaft_stops_where_energy_says_and_stays() -> None:
-    rig, shown = read_rig("met-rig", {"shafts.S1.friction.viscous": "0 N*m*s/rad"}).records(), np.zeros(1, SHAFT_FEEDBACK)
+    rig, shown = (
+        read_rig("met-rig", {"shafts.S1.friction.viscous": "0 N*m*s/rad"}).records(),
+        np.zeros(1, SHAFT_FEEDBACK),
+    )
     rig["x"][0, RATE], rig["mode"][0] = 40.0, 1
     off = on(0.0)
     off["enable"] = 0
@@ -95,11 +98,16 @@ def test_closed_brake_stops_the_shaft_sooner() -> None:
     rig["x"][0, RATE], rig["mode"][0] = 40.0, 1
     rig_step(rig, np.zeros(1, SHAFT_COMMAND), shown, 0.02)
     assert rig["x"][0, RATE] == 0.0
-    assert rig["x"][0, ANGLE] == pytest.approx(0.5 * 6.38e-5 * 40.0**2 / 0.3205, rel=1e-2)  # viscous part: less than 1 %
+    assert rig["x"][0, ANGLE] == pytest.approx(
+        0.5 * 6.38e-5 * 40.0**2 / 0.3205, rel=1e-2
+    )  # viscous part: less than 1 %
 
 
 def test_over_speed_trips_and_stays_off_until_it_is_switched_off() -> None:
-    rig, shown = read_rig("met-rig", {"shafts.S1.over_speed": "50 rad/s"}).records(), np.zeros(1, SHAFT_FEEDBACK)
+    rig, shown = (
+        read_rig("met-rig", {"shafts.S1.over_speed": "50 rad/s"}).records(),
+        np.zeros(1, SHAFT_FEEDBACK),
+    )
     for _ in range(50):
         rig_step(rig, on(10.0), shown, 0.01)
     assert shown["fault"][0, 0] == RigFault.OVER_SPEED
@@ -152,7 +160,11 @@ def test_encoder_without_tachometer_gives_counts_and_their_difference() -> None:
 
 
 def test_converters_quantise_rate_and_command() -> None:
-    changes = {"shafts.S1.tachometer.bits": "8", "shafts.S1.tachometer.range": "127 rad/s", "shafts.S1.drive.bits": "8"}
+    changes = {
+        "shafts.S1.tachometer.bits": "8",
+        "shafts.S1.tachometer.range": "127 rad/s",
+        "shafts.S1.drive.bits": "8",
+    }
     rig, shown = read_rig("met-rig", changes).records(), np.zeros(1, SHAFT_FEEDBACK)
     rig_step(rig, on(5.03), shown, 0.1)
     assert shown["rate"][0, 0] == round(rig["x"][0, FILTERED])
@@ -186,14 +198,14 @@ def test_every_rig_that_ships_is_read(name: str) -> None:
     ],
 )
 def test_bad_rig_gets_one_line(changes: dict[str, str | None], said: str) -> None:
-    with pytest.raises(InputError, match=".+") as caught:
+    with pytest.raises(InputError, match=r".") as caught:
         read_rig("met-rig", changes)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_unknown_rig_is_named_with_those_that_exist(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no rig 'met-rug'.*did you mean 'met-rig'"):
+    with pytest.raises(InputError, match=r"no rig 'met-rug'.*did you mean 'met-rig'"):
         read_rig("met-rug")
     with pytest.raises(InputError, match="no such file"):
         read_rig(tmp_path / "rig.yaml")

@@ -166,6 +166,12 @@ def find_scenario(name: str) -> Path:
     names = scenario_names()
     if name in names:
         return SCENARIOS / f"{name}.yaml"
+    substitutions = sorted(path.stem for path in SCENARIOS.glob("substitution/*.yaml"))
+    if name in substitutions:
+        raise InputError(
+            f"{quoted(name)} hands joints to a rig; expected 'servotwin simulate {name}', or substitute({name!r})"
+        )
+    names += substitutions
     listed = f"{', '.join(names) or 'none'}{did_you_mean(name, names)}"
     raise InputError(f"no scenario {quoted(name)}; expected a .yaml file or one of {listed}")
 

@@ -38,7 +38,7 @@ class Flood:
     def look(self, run: LinkRun) -> None:
         """Send some packets to the rig and to the simulator."""
         endpoint = run.link["endpoint"][0, 0]
-        if int(endpoint["fd"]) < 0:
+        if int(run.executive["done"][0]) == 0:  # the session is not open yet
             return
         with socket.socket(fileno=os.dup(int(endpoint["fd"]))) as same:
             simulator = same.getsockname()

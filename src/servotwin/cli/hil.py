@@ -47,6 +47,8 @@ def hil(
         from servotwin.hil.scenario import read_substitution
 
         chosen = read_substitution(scenario, substitution_overrides(overrides, seed))
+    if not chosen.substituted:
+        raise chosen.error("no joint is substituted; expected one at least for a rig", "substitute")
     from servotwin.simulation.results.folder import RUN_FILES, claim_folder
 
     folder = out or f"out/{chosen.name}"

@@ -38,7 +38,7 @@ class Injected(IntEnum):
     RANGE = 8  # a rate beyond all limits
     STALE = 9  # the instant of the last right answer, again and again
     SESSION = 10  # the number of another session
-    FREEZE = 11  # stands still
+    FREEZE = 11  # stands still for a second
     DIE = 12  # is killed
 
 
@@ -139,6 +139,7 @@ def answer(endpoint: Any, feedback: Any, injection: Any) -> None:
     if kind == Injected.DIE:
         kill(getpid(), KILL)
     if kind == Injected.FREEZE:
+        injection.kind = Injected.NONE  # once
         sleep_until(endpoint.timespec, now + FROZEN)
         return
     if kind in (Injected.NAN, Injected.RANGE, Injected.STALE):

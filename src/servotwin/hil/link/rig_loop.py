@@ -94,8 +94,25 @@ def _judge(server: Any, endpoint: Any, length: int) -> int:
 
 
 @part
+def _watch(server: Any, endpoint: Any, now: int) -> int:
+    """The rig's own watchdog; the instant of its next look."""
+    limit = server.watchdog if server.answered > 0 else FIRST_COMMAND
+    silent = now - server.heard
+    if silent >= limit and server.tripped == 0:
+        server.tripped = 1
+        server.trips += 1
+        make_safe(server.command[0])
+        _step(server)
+    if silent >= limit + IDLE:
+        server.end = SessionEnd.SILENCE
+    following = limit if server.tripped == 0 else limit + IDLE
+    return min(server.heard + following, now + LOOK)  # type: ignore[no-any-return]
+
+
+@part
 def _serve_command(server: Any, endpoint: Any, now: int) -> None:
-    """Carry out the newest command and answer it."""
+    """Carry out the newest command and answer it; after a gap that the watchdog had not seen, the rig is safe."""
+    _watch(server, endpoint, now)
     if server.answered > 0:
         add_time(server.interval, now - server.heard)
     server.heard = now
@@ -124,22 +141,6 @@ def _receive_commands(server: Any, endpoint: Any, now: int) -> None:
         else:
             endpoint.counts[cause] += 1
     endpoint.counts[Cause.FLOOD] += 1
-
-
-@part
-def _watch(server: Any, endpoint: Any, now: int) -> int:
-    """The rig's own watchdog; the instant of its next look."""
-    limit = server.watchdog if server.answered > 0 else FIRST_COMMAND
-    silent = now - server.heard
-    if silent >= limit and server.tripped == 0:
-        server.tripped = 1
-        server.trips += 1
-        make_safe(server.command[0])
-        _step(server)
-    if silent >= limit + IDLE:
-        server.end = SessionEnd.SILENCE
-    following = limit if server.tripped == 0 else limit + IDLE
-    return min(server.heard + following, now + LOOK)  # type: ignore[no-any-return]
 
 
 @callback("int64", result="int64")

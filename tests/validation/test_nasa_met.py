@@ -16,6 +16,7 @@ from servotwin.errors import SimulationError
 from servotwin.hil.cycle import cycle
 from servotwin.hil.result import SubstitutionRun, spectrum
 from servotwin.hil.scenario import read_substitution
+from servotwin.hil.stability import stability_of, step_warnings
 from servotwin.hil.substitution import build_substitution
 from tests import met_arm
 
@@ -148,6 +149,18 @@ def test_one_step_of_the_arm_amplifies_rates_as_the_spectral_radius_says(rotor: 
         cycle(made.arm, made.feedback, made.command)
     M = met_arm.mass_matrix(0.0) + rotor * met_arm.N**2 * met_arm.J * np.eye(2)
     assert made.joints["qd"] == pytest.approx(amplification(M) @ start, rel=1e-5)
+
+
+def test_warning_before_the_run_gives_the_same_amplification() -> None:
+    for changes, inertia in (
+        (BARE, met_arm.mass_matrix(0.0)),
+        (ONE_STEP, met_arm.mass_matrix(0.0) + met_arm.N**2 * met_arm.J * np.eye(2)),
+    ):
+        made = build_substitution(read_substitution("met-pure", changes))
+        expected = np.abs(np.linalg.eigvals(amplification(inertia))).max()
+        # modes of position have the amplification 1
+        assert stability_of(made).amplification == pytest.approx(max(expected, 1.0), rel=1e-9)
+        assert bool(step_warnings(made)) == (expected > 1.0)
 
 
 def test_explicit_25_hz_without_rotor_inertia_diverges() -> None:

@@ -55,7 +55,9 @@ def _words(result: dict[str, Any]) -> str:
         return f"scenario of {result['robot']}, {moves}, {result['duration_s']:.4g} s"
     if result["kind"] == "substitution":
         joints = ", ".join(result["joints"]) or "none"
-        return f"substitution scenario of {result['robot']}, on the rig: {joints}, {result['duration_s']:.4g} s"
+        return (
+            f"substitution scenario of {result['robot']}, on the rig: {joints}, {result['duration_s']:.4g} s"
+        )
     if result["kind"] == "rig":
         return f"rig {result['robot']}, {result['shafts']} shaft{'' if result['shafts'] == 1 else 's'}"
     return f"{result['robot']}, {result['dof']} joint{'' if result['dof'] == 1 else 's'}"

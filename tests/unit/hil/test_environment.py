@@ -13,6 +13,7 @@ from servotwin.errors import InputError
 from servotwin.hil.cycle import cycle
 from servotwin.hil.result import SubstitutionRun
 from servotwin.hil.scenario import read_substitution
+from servotwin.hil.stability import step_warnings
 from servotwin.hil.substitution import Substitution, build_substitution
 from tests import met_arm
 
@@ -225,3 +226,15 @@ def test_bad_scenario_gets_one_line(changes: dict[str, str | None], said: str) -
         build_substitution(read_substitution("met-substituted", changes))
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_spring_of_a_compliant_gear_that_is_too_quick_for_the_step_is_warned_of(tmp_path: Path) -> None:
+    stiff = "servo: {axes: {J1: {stiffness: 1e8 N*m/rad}}}\n"
+    made = build_substitution(read_substitution(scenario_file(tmp_path, stiff)))
+    assert "it diverges" in step_warnings(made)[0]
+    fine = build_substitution(
+        read_substitution(
+            scenario_file(tmp_path, COMPLIANT), {"integration.method": "rk4", "integration.steps": "4"}
+        )
+    )
+    assert step_warnings(fine) == []

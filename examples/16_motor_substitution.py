@@ -25,6 +25,5 @@ for name, changes in CASES.items():
 
 # What the motor on the bed feels of the arm: J_eff at the joint, and the torque that the load motor gives.
 run = result.run
-print(
-    f"J_eff {run.joint('J1', 'effective_inertia')[0]:.2f} kg m2, load {1e3 * run.joint('J1', 'load_torque')[5]:.2f} mN m"
-)
+felt, load = run.joint("J1", "effective_inertia")[5], run.joint("J1", "load_torque")[5]
+print(f"J_eff {felt:.2f} kg m2, load {1e3 * load:.2f} mN m")

@@ -91,8 +91,9 @@ def step_warnings(made: Substitution) -> list[str]:
     found = stability_of(made)
     if found.amplification <= GROWS:
         return []
+    method = made.scenario.file.integration.method
     return [
-        f"integration {made.scenario.file.integration.method} with steps of {1e3 * found.step:g} ms multiplies the "
-        f"fastest mode of arm and drives by {found.amplification:.3g} in each: it diverges, or swings between limits; expected "
-        "smaller steps, semi-implicit, or integration.rotor_inertia true"
+        f"integration {method} with steps of {1e3 * found.step:g} ms multiplies the fastest mode of arm and drives by "
+        f"{found.amplification:.3g} in each: it diverges, or swings between limits; expected smaller steps, "
+        "semi-implicit, or integration.rotor_inertia true"
     ]

@@ -49,7 +49,9 @@ def law(at: int, feedback_at: int, command_at: int, shafts: int, t: float, perio
     record.k += 1
 
 
-def link_run(where: str, cycles: int, *, rate: int = 500, shafts: int = 1, **settings: Any) -> tuple[Any, LinkRun]:
+def link_run(
+    where: str, cycles: int, *, rate: int = 500, shafts: int = 1, **settings: Any
+) -> tuple[Any, LinkRun]:
     """The record of the law, and a run of it."""
     record = np.zeros(1, LAW)
     record["bad_from"] = settings.pop("bad_from", 0)

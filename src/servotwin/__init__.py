@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.model_study import ModelStudy, study_model
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
-    from servotwin.hil.result import SubstitutionResult, SubstitutionRun
     from servotwin.hil.real_time import RealTime
+    from servotwin.hil.result import SubstitutionResult, SubstitutionRun
     from servotwin.hil.run import substitute
     from servotwin.hil.scenario import SubstitutionScenario, read_substitution
     from servotwin.motion.optimal.optimise import optimise_motion

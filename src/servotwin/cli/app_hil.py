@@ -20,9 +20,7 @@ Key = Annotated[
     str | None,
     typer.Option("--key", metavar="FILE", help="Key that frames are authenticated with, 16 to 64 bytes."),
 ]
-Network = Annotated[
-    bool, typer.Option("--allow-network", help="Speak to another machine; needs --key.")
-]
+Network = Annotated[bool, typer.Option("--allow-network", help="Speak to another machine; needs --key.")]
 Cpu = Annotated[int | None, typer.Option("--cpu", metavar="NUMBER", help="Processor of the real-time loop.")]
 
 
@@ -79,12 +77,15 @@ def rig(
 
 def hil(
     scenario: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="Name of a substitution scenario, or path of a .yaml file.")
+        str,
+        typer.Argument(metavar="SCENARIO", help="Name of a substitution scenario, or path of a .yaml file."),
     ],
     transport: Transport = "in-process",
     overrun: Annotated[
         str | None,
-        typer.Option("--overrun", metavar="POLICY", help="hold, skip or stop; default skip, hold in process."),
+        typer.Option(
+            "--overrun", metavar="POLICY", help="hold, skip or stop; default skip, hold in process."
+        ),
     ] = None,
     tolerance: Annotated[
         int, typer.Option("--tolerance", metavar="CYCLES", help="Disturbed cycles in a row that end a run.")
@@ -95,6 +96,7 @@ def hil(
     key: Key = None,
     allow_network: Network = False,
     cpu: Cpu = None,
+    seed: Seed = None,
     out: Folder = None,
     report: NoReport = False,
     overwrite: Overwrite = False,
@@ -112,5 +114,5 @@ def hil(
     return run(
         scenario, transport, overrun=overrun, tolerance=tolerance, simulated=simulated, key=key,
         allow_network=allow_network, cpu=cpu, out=out, report=not report, overwrite=overwrite,
-        overrides=overrides, allow_code=allow_code, json=json,
+        overrides=overrides, seed=seed, allow_code=allow_code, json=json,
     )  # fmt: skip

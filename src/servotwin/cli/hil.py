@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from servotwin.cli.arguments import read_overrides
 from servotwin.cli.live import live_line
 from servotwin.cli.output import print_json, print_line, print_note, working_or_compiling
 from servotwin.cli.signals import finishing
+from servotwin.cli.substitution import print_substitution, substitution_overrides
 from servotwin.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from servotwin.hil.real_time import RealTime
     from servotwin.hil.result import SubstitutionResult
     from servotwin.hil.scenario import SubstitutionScenario
+    from servotwin.report.substitution_page import SubstitutionFiles
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 MOST_TOLERANCE = 1000
@@ -36,6 +37,7 @@ def hil(
     report: bool = True,
     overwrite: bool = False,
     overrides: Sequence[str] | None = None,
+    seed: str | None = None,
     allow_code: bool = False,
     json: bool = False,
 ) -> int:
@@ -44,17 +46,22 @@ def hil(
     with working_or_compiling(f"preparing {scenario}"):
         from servotwin.hil.scenario import read_substitution
 
-        chosen = read_substitution(scenario, read_overrides(overrides))
-    result, failure = _run(chosen, how, allow_code)
+        chosen = read_substitution(scenario, substitution_overrides(overrides, seed))
+    from servotwin.simulation.results.folder import RUN_FILES, claim_folder
+
     folder = out or f"out/{chosen.name}"
-    places = _write(result, folder, report, overwrite)
-    _print(result, places, json=json)
+    claim_folder(folder, RUN_FILES, overwrite=overwrite)
+    result, failure = _run(chosen, how, allow_code)
+    files = _write(result, folder, report, overwrite)
+    _print(result, files, json=json)
     sys.stdout.flush()
     if failure is not None:
         print_note(f"{failure} (what there is of the run: {folder})")
         return FAILED
     if not result.complete:
-        print_note(f"interrupted; the arm and the rig are in their safe state, the result up to there is in {folder}")
+        print_note(
+            f"interrupted; the arm and the rig are in their safe state, the result up to there is in {folder}"
+        )
         return INTERRUPTED
     return DONE
 
@@ -78,7 +85,9 @@ def _how(
     how = RealTime(transport, not simulated, overrun, tolerance, key, network, cpu)
     how.check()
     if simulated and how.address().transport != Transport.IN_PROCESS:
-        raise InputError("a rig elsewhere has its own clock; expected --transport in-process", field="--simulated-time")
+        raise InputError(
+            "a rig elsewhere has its own clock; expected --transport in-process", field="--simulated-time"
+        )
     return how
 
 
@@ -102,32 +111,42 @@ def _run(
 
 
 def _words(title: str, run: LinkRun) -> str:
-    executive, supervision = run.executive[0], run.link["supervision"][0, 0]
     from servotwin.realtime.histogram import read_times
 
+    executive, supervision = run.executive[0], run.link["supervision"][0, 0]
     wake, cycle = read_times(executive["wake_up"]), read_times(executive["compute"])
     done = int(executive["done"])
     return (
-        f"{title}: {100 * done / max(run.cycles, 1):.0f} %, {done} cycles, cycle p99 {cycle.p99 * 1e-3:.3g} us, wake-up "
-        f"p99 {wake.p99 * 1e-3:.3g} us, {int(executive['overruns'])} overruns, {int(supervision['disturbed'])} disturbed"
+        f"{title}: {100 * done / max(run.cycles, 1):.0f} %, {done} cycles, cycle p99 {cycle.p99 * 1e-3:.3g} us, "
+        f"wake-up p99 {wake.p99 * 1e-3:.3g} us, {int(executive['overruns'])} overruns, "
+        f"{int(supervision['disturbed'])} disturbed"
     )
 
 
-def _write(result: SubstitutionResult, folder: str, report: bool, overwrite: bool) -> dict[str, Any]:
-    from servotwin.report.hil_files import write_hil_result
+def _write(result: SubstitutionResult, folder: str, report: bool, overwrite: bool) -> SubstitutionFiles:
+    from servotwin.report.link_figures import link_histograms, link_numbers, link_rows
+    from servotwin.report.substitution_page import write_substitution
 
+    assert result.link is not None
     with finishing():
-        return write_hil_result(result, folder, report=report, overwrite=overwrite)
+        return write_substitution(
+            result, folder, report=report, overwrite=overwrite, link=link_rows(result.link),
+            link_numbers=link_numbers(result.link), histograms=link_histograms(result.link),
+        )  # fmt: skip
 
 
-def _print(result: SubstitutionResult, places: dict[str, Any], *, json: bool) -> None:
+def _print(result: SubstitutionResult, files: SubstitutionFiles, *, json: bool) -> None:
+    from servotwin.report.link_figures import link_numbers
+
+    assert result.link is not None
     if json:
-        print_json({**{name: str(path) for name, path in places.items()}, **result.summary()})
+        places = {"report": files.page, "summary": files.summary, "signals": files.signals}
+        shown = {name: None if path is None else str(path) for name, path in places.items()}
+        print_json({**shown, **result.summary(), "link": link_numbers(result.link)})
         return
-    if result.link is not None:
-        for line in result.link.lines():
-            print_line(line)
-        for line in result.link.grants:
-            print_note(line)
-    for name, path in places.items():
-        print_line(f"{name}: {path}")
+    for line in result.link.lines():
+        print_line(line)
+    for line in result.link.grants:
+        print_note(line)
+    print_line()
+    print_substitution(result, files, json=False)

@@ -65,7 +65,9 @@ def _server(
 
     address = read_address(transport)
     if address.transport == Transport.IN_PROCESS:
-        raise InputError("'in-process' is no place for a rig of its own; expected udp, serial or shm", field="--transport")
+        raise InputError(
+            "'in-process' is no place for a rig of its own; expected udp, serial or shm", field="--transport"
+        )
     injected, number = read_fault(fault), _seed(seed)
     _check_peer(peer, address.loopback)
     with working_or_compiling(f"preparing {name}"):
@@ -95,7 +97,9 @@ def _check_peer(peer: str | None, loopback: bool) -> None:
         ipaddress.ip_address(peer or "")
     except ValueError:
         given = "is missing" if peer is None else f"{quoted(peer)} is not an address in numbers"
-        raise InputError(f"{given}; expected the address of the simulator, such as 192.168.7.2", field="--peer") from None
+        raise InputError(
+            f"{given}; expected the address of the simulator, such as 192.168.7.2", field="--peer"
+        ) from None
 
 
 def read_fault(text: str | None) -> Fault:
@@ -136,8 +140,8 @@ def _print(server: RigServer, found: list[RigSession], *, json: bool) -> None:
         trip = ", watchdog: safe state" if session.watchdog else ""
         refused = "".join(f", {count} x {cause}" for cause, count in session.counts.items())
         print_line(
-            f"session: {session.answered} commands, ended by {session.end.name.lower()}{trip}{refused}; answered within "
-            f"{session.service['p99_us'] or 0:.3g} us (p99)"
+            f"session: {session.answered} commands, ended by {session.end.name.lower()}{trip}{refused}; "
+            f"answered within {session.service['p99_us'] or 0:.3g} us (p99)"
         )
     for line in server.grants.lines():
         print_note(line)

@@ -16,8 +16,8 @@ from servotwin.hil.link.addresses import Address, check_reach, read_address, rea
 from servotwin.hil.link.endpoint import Transport
 from servotwin.hil.link.link_run import Cycle, LinkReport, LinkRun
 from servotwin.hil.link.supervision import TOLERANCE
-from servotwin.hil.records import CycleStatus, Role
 from servotwin.hil.recorded_cycle import RECORDED, recorded_cycle
+from servotwin.hil.records import CycleStatus, Role
 from servotwin.hil.result import COLUMNS, SubstitutionResult, SubstitutionRun
 from servotwin.hil.rig_model import rig_piece
 from servotwin.hil.rig_record import RIG
@@ -114,6 +114,8 @@ def substitute_real_time(
         run, report = error.partial
     if compare and len(run.rows):
         pure = run_substitution(build_substitution(scenario.pure(), allow_code=allow_code))
+    if not len(run.rows):
+        raise SimulationError(f"{scenario.name}: {report.words}, before the first instant of the arm")
     result = SubstitutionResult(run, pure, report)
     if failure is not None:
         raise SimulationError(str(failure), partial=result)

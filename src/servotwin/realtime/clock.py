@@ -17,7 +17,7 @@ TIMESPEC: np.dtype[Any] = np.dtype([("seconds", np.int64), ("nanoseconds", np.in
 def now_ns(timespec: Any) -> int:
     """The instant on CLOCK_MONOTONIC [ns]; ``timespec`` is a record of two whole numbers, and scratch."""
     clock_gettime(MONOTONIC, timespec.ctypes.data)
-    return timespec[0].seconds * SECOND + timespec[0].nanoseconds
+    return timespec[0].seconds * SECOND + timespec[0].nanoseconds  # type: ignore[no-any-return]
 
 
 @helper
@@ -31,4 +31,4 @@ def sleep_until(timespec: Any, instant_ns: int) -> int:
     error = clock_nanosleep(MONOTONIC, ABSOLUTE, timespec.ctypes.data, 0)
     while error == INTERRUPTED:
         error = clock_nanosleep(MONOTONIC, ABSOLUTE, timespec.ctypes.data, 0)
-    return error
+    return error  # type: ignore[no-any-return]

@@ -110,7 +110,7 @@ def _next_deadline(executive: Any, deadline: int) -> int:
     following = deadline + executive.period
     behind = now_ns(executive.timespec) - following
     if behind <= 0:
-        return following
+        return following  # type: ignore[no-any-return]
     executive.overruns += 1
     if executive.policy == Overrun.STOP:
         executive.ending = Ending.OVERRUN
@@ -118,7 +118,7 @@ def _next_deadline(executive: Any, deadline: int) -> int:
         missed = behind // executive.period + 1
         executive.skipped += missed
         following += missed * executive.period
-    return following
+    return following  # type: ignore[no-any-return]
 
 
 @callback("int64", result="int64")
@@ -150,4 +150,4 @@ def run_loop(executive_at: int) -> int:
             deadline = following
     if executive.finish_at != 0:
         call_cycle(executive.finish_at, executive.context_at, executive.done, now_ns(timespec))
-    return executive.ending
+    return executive.ending  # type: ignore[no-any-return]

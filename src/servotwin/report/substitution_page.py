@@ -52,12 +52,15 @@ def write_substitution(
     overwrite: bool = False,
     link: Mapping[str, Any] | None = None,
     histograms: Sequence[Histogram] = (),
+    link_numbers: Mapping[str, Any] | None = None,
 ) -> SubstitutionFiles:
     """Write ``report.html``, ``summary.json`` and ``signals.parquet``; ``overwrite`` as in ``write_result``.
 
-    ``link``: counts and settings of a link by name; ``histograms``: times of a real-time run.
+    ``link``: counts and settings of a link by name, for the page; ``link_numbers``: the same for the summary;
+    ``histograms``: times of a real-time run.
     """
-    summary = result.summary() | ({"link": dict(link)} if link else {})
+    numbers = link_numbers or link
+    summary = result.summary() | ({"link": dict(numbers)} if numbers else {})
     with replaced_folder(folder, RUN_FILES, overwrite=overwrite) as place:
         write_json(place / SUMMARY, _finite(summary))
         write_parquet(place / SIGNALS, result.columns())

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from servotwin.compiled.jit import callback
-from servotwin.compiled.native_calls import numbers_at
+from servotwin.compiled.native_calls import numbers_at, records_at
 from servotwin.realtime.clock import TIMESPEC, now_ns, sleep_until
 from servotwin.realtime.executive import Ending, Overrun, new_executive, run_loop
 from servotwin.realtime.grants import Grants
 from servotwin.realtime.histogram import read_times
 from servotwin.realtime.libc import SUPPORTED
 from servotwin.realtime.thread import run_thread
-from servotwin.compiled.native_calls import records_at
 
 pytestmark = pytest.mark.skipif(not SUPPORTED, reason="Linux only")
 MS = 1_000_000
@@ -60,17 +59,21 @@ def test_loop_runs_all_cycles_at_their_deadlines():
 @pytest.mark.parametrize("policy", [Overrun.HOLD, Overrun.SKIP])
 def test_overrun_is_counted_and_caught_up_or_left_out(policy):
     executive, memory, _ = _run(20, slow_at=5, slow=21 * MS, policy=int(policy))
-    assert executive["ending"] == Ending.COMPLETE and memory[COUNT] == 20
+    assert executive["ending"] == Ending.COMPLETE
+    assert memory[COUNT] == 20
     assert executive["overruns"] >= 1
     if policy == Overrun.HOLD:
-        assert executive["skipped"] == 0 and executive["late"] >= 9
+        assert executive["skipped"] == 0
+        assert executive["late"] >= 9
     else:
         assert executive["skipped"] >= 9
 
 
 def test_overrun_with_stop_ends_the_loop():
     executive, memory, _ = _run(20, slow_at=5, slow=9 * MS, policy=int(Overrun.STOP))
-    assert executive["ending"] == Ending.OVERRUN and memory[COUNT] <= 6 and memory[FINISHED] == 1
+    assert executive["ending"] == Ending.OVERRUN
+    assert memory[COUNT] <= 6
+    assert memory[FINISHED] == 1
 
 
 def test_cycle_that_returns_a_code_ends_the_loop():
@@ -81,7 +84,8 @@ def test_cycle_that_returns_a_code_ends_the_loop():
 def test_simulated_time_waits_for_nothing():
     begin = time.monotonic()
     executive, memory, _ = _run(20_000, paced=0)
-    assert memory[COUNT] == 20_000 and time.monotonic() - begin < 20
+    assert memory[COUNT] == 20_000
+    assert time.monotonic() - begin < 20
     assert executive["wake_up"]["count"] == 0
 
 
@@ -103,7 +107,9 @@ def test_interrupt_ends_a_loop_without_end_in_its_safe_state():
             run_thread(run_loop.address, executive)
     finally:
         signal.signal(signal.SIGUSR1, before)
-    assert executive["ending"][0] == Ending.ASKED and memory[FINISHED] == 1 and memory[COUNT] > 0
+    assert executive["ending"][0] == Ending.ASKED
+    assert memory[FINISHED] == 1
+    assert memory[COUNT] > 0
 
 
 def test_what_is_refused_is_said(monkeypatch):
@@ -115,7 +121,8 @@ def test_what_is_refused_is_said(monkeypatch):
     assert "Operation not permitted" in grants.refused["priority"]
     assert "processor" in grants.refused
     assert any(line.startswith("not granted: SCHED_FIFO") for line in grants.lines())
-    assert isinstance(grants, Grants) and grants.plain()["refused"]
+    assert isinstance(grants, Grants)
+    assert grants.plain()["refused"]
 
 
 def test_clock_of_compiled_code_is_that_of_python():

@@ -36,7 +36,8 @@ def test_times_below_zero_and_beyond_the_last_bin_are_counted():
     _add_all(histogram, np.array([-5, 1 << 60]))
     assert histogram["bins"][0, 0] == histogram["bins"][0, -1] == 1
     ends, counts = bars(histogram)
-    assert sum(counts) == 2 and len(ends) == BINS
+    assert sum(counts) == 2
+    assert len(ends) == BINS
 
 
 def test_empty_histogram_has_no_numbers():

@@ -99,12 +99,11 @@ def write_feedback(endpoint: Any, feedback: Any, now: int) -> int:
 
 
 @part
-def frame_cause(endpoint: Any, length: int, kind: int) -> int:
-    """What is wrong with the ``length`` bytes in ``received`` as a frame of a kind of this session."""
+def header_cause(endpoint: Any, length: int, kind: int) -> int:
+    """What is wrong with length and first word of the ``length`` bytes in ``received``."""
     if length < HEADER_SIZE + CHECK:
         return Cause.LENGTH
-    words, at = endpoint.received, endpoint.received.ctypes.data
-    head = words[0]
+    head = endpoint.received[0]
     if head & HALF != MAGIC:
         return Cause.MAGIC
     if (head >> 32) & 0xFF != VERSION:
@@ -112,8 +111,17 @@ def frame_cause(endpoint: Any, length: int, kind: int) -> int:
     expected = kind | (endpoint.shafts << 8) | (endpoint.authenticated << 16)
     if (head >> 40) & 0xFFFFFF != expected:
         return Cause.KIND
-    if length != size_of(kind, endpoint.shafts, endpoint.authenticated):
-        return Cause.LENGTH
+    fits = length == size_of(kind, endpoint.shafts, endpoint.authenticated)
+    return Cause.NONE if fits else Cause.LENGTH
+
+
+@part
+def frame_cause(endpoint: Any, length: int, kind: int) -> int:
+    """What is wrong with the ``length`` bytes in ``received`` as a frame of a kind of this session."""
+    cause = header_cause(endpoint, length, kind)
+    if cause != Cause.NONE:
+        return cause
+    at = endpoint.received.ctypes.data
     body = length - CHECK - (MAC if endpoint.authenticated else 0)
     if numbers_at(at + body, np.uint32)[0] != crc32(at, body):
         return Cause.CHECKSUM
@@ -121,9 +129,7 @@ def frame_cause(endpoint: Any, length: int, kind: int) -> int:
         hmac_sha256(endpoint.hasher, at, body + CHECK)
         if not mac_fits(endpoint.hasher, at + body + CHECK):
             return Cause.AUTHENTICATION
-    if words[SESSION] != np.int64(endpoint.session):
-        return Cause.SESSION
-    return Cause.NONE
+    return Cause.NONE if endpoint.received[SESSION] == np.int64(endpoint.session) else Cause.SESSION
 
 
 @helper

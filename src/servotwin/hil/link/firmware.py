@@ -63,7 +63,11 @@ def _constants() -> str:
     ]
     at = 0
     for name, code, meaning in HEADER:
-        lines.append(f"#define RIG_{NAMES.get(name, name.upper())} {at} /* {code}: {meaning} */".replace("RIG_MAGIC 0 ", "RIG_MAGIC_AT 0 "))
+        lines.append(
+            f"#define RIG_{NAMES.get(name, name.upper())} {at} /* {code}: {meaning} */".replace(
+                "RIG_MAGIC 0 ", "RIG_MAGIC_AT 0 "
+            )
+        )
         at += int(code[1])
     lines.append("enum { " + ", ".join(f"RIG_{kind.name} = {int(kind)}" for kind in Kind) + " };")
     refusals = [each for each in Refusal if each != Refusal.NONE]

@@ -107,7 +107,10 @@ class LinkRun:
             yield
             return
         endpoint, period = self.link["endpoint"][0], self.cycle.period_ns
-        angles, patience = self.cycle.angles or (0.0,) * self.cycle.shafts, int((self.tolerance + WATCHDOG_MARGIN) * period)
+        angles, patience = (
+            self.cycle.angles or (0.0,) * self.cycle.shafts,
+            int((self.tolerance + WATCHDOG_MARGIN) * period),
+        )
         compile_handshake()
         with opened(self.address, endpoint, rig=False):
             say_hello(self.address, endpoint, period, patience, angles, self.key, look=look)

@@ -160,4 +160,4 @@ def serve_session(server_at: int) -> int:
             _receive_commands(server, endpoint, now)
     make_safe(server.command[0])
     _step(server)
-    return server.end
+    return server.end  # type: ignore[no-any-return]

@@ -92,10 +92,10 @@ def limit_command(link: Any, endpoint: Any, command: Any) -> bool:
 
 @part
 def _rig_fault(endpoint: Any, feedback: Any) -> bool:
+    found = 0
     for i in range(endpoint.shafts):
-        if feedback.fault[i] != 0:
-            return True
-    return False
+        found |= feedback.fault[i]
+    return found != 0
 
 
 @part

@@ -35,7 +35,7 @@ IPV4_USED = 8  # family, port, address; the rest is padding
 
 @helper
 def _errno() -> int:
-    return whole_32_at(errno_at())
+    return whole_32_at(errno_at())  # type: ignore[no-any-return]
 
 
 @part
@@ -68,7 +68,7 @@ def _receive_datagram(endpoint: Any) -> int:
     )
     if length >= 0:
         endpoint.source_size = endpoint.shell[0] & 0xFFFFFFFF
-        return length
+        return length  # type: ignore[no-any-return]
     error = _errno()
     if error not in (WOULD_BLOCK, INTERRUPTED, REFUSED):
         endpoint.counts[Cause.TRANSPORT] += 1

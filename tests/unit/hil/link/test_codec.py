@@ -17,7 +17,6 @@ from servotwin.hil.link.checks import HASHER, crc32, hmac_sha256, put_mac, set_k
 from servotwin.hil.link.cobs import decode_cobs, encode_cobs
 from servotwin.hil.link.codec import (
     COMMAND,
-    FEEDBACK,
     command_cause,
     feedback_cause,
     frame_cause,
@@ -119,7 +118,8 @@ def test_cobs_of_any_bytes_has_no_zero_and_reads_back(data):
     source, coded, back = _array(data), np.zeros(700, np.uint8), np.zeros(700, np.uint8)
     length = _call(_encode, source.ctypes.data, len(data), coded.ctypes.data)
     text = coded.tobytes()[:length]
-    assert text[-1] == 0 and 0 not in text[:-1]
+    assert text[-1] == 0
+    assert 0 not in text[:-1]
     assert length <= len(data) + len(data) // 254 + 2
     assert _call(_decode, coded.ctypes.data, length - 1, back.ctypes.data, 700) == len(data)
     assert back.tobytes()[: len(data)] == data
@@ -181,7 +181,9 @@ def _changed(kind, change, key=None, shafts=2, resealed=True, **limits):
     record = command if kind == Kind.COMMAND else feedback
     endpoint = _end(shafts, key)
     size = _call(_write, endpoint.ctypes.data, record.ctypes.data, int(kind), 5)
-    frame = np.frombuffer(endpoint["sending"][0].tobytes()[:size], frame_dtype(kind, shafts, key is not None)).copy()
+    frame = np.frombuffer(
+        endpoint["sending"][0].tobytes()[:size], frame_dtype(kind, shafts, key is not None)
+    ).copy()
     change(frame)
     data = frame.tobytes()
     if resealed:
@@ -279,11 +281,14 @@ def test_sequence_numbers_name_duplicates_reordered_and_lost_frames():
     lost = receiver["counts"][0, Cause.LOST : Cause.LOST + 1]
     assert arrives(0) == Cause.NONE
     assert arrives(0) == Cause.DUPLICATE
-    assert arrives(3) == Cause.NONE and lost[0] == 2
-    assert arrives(1) == Cause.REORDERED and lost[0] == 1
+    assert arrives(3) == Cause.NONE
+    assert lost[0] == 2
+    assert arrives(1) == Cause.REORDERED
+    assert lost[0] == 1
     assert arrives(1) == Cause.DUPLICATE
     assert arrives(3) == Cause.DUPLICATE
-    assert arrives(199) == Cause.NONE and lost[0] == 1 + 195
+    assert arrives(199) == Cause.NONE
+    assert lost[0] == 1 + 195
     assert arrives(5) == Cause.STALE  # too old to be remembered
     assert arrives(198) == Cause.REORDERED
 

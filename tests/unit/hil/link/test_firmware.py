@@ -92,7 +92,12 @@ def _hello(key, shafts=2, version=1, period=1_000_000, watchdog=SECOND):
 
 
 def _command(key, session, number, **fields):
-    shaft = {"drive_voltage": [1.5, -3.25], "load_torque": [0.5, 0.125], "enable": 1, "brake_released": 1} | fields
+    shaft = {
+        "drive_voltage": [1.5, -3.25],
+        "load_torque": [0.5, 0.125],
+        "enable": 1,
+        "brake_released": 1,
+    } | fields
     header = {"session": session, "sequence": number, "sent": 1000 + number}
     return build_frame(Kind.COMMAND, 2, key, header, time=1_000_000 * number, shaft=shaft)
 
@@ -103,7 +108,8 @@ def test_frames_of_the_firmware_are_those_of_the_table_bit_for_bit(program, key)
         data = rig.ask(_hello(key))
         welcome = read_frame(data, Kind.WELCOME, key)
         session = int(welcome["session"])
-        assert int(welcome["p_nonce"]) == 99 and session != 0
+        assert int(welcome["p_nonce"]) == 99
+        assert session != 0
         assert welcome["shaft"]["voltage_limit"].tolist() == [64.0, 64.0]
         header = {name: int(welcome[name]) for name in ("session", "sequence", "echo", "sent", "echo_sent")}
         assert (header["echo"], header["echo_sent"]) == (1, 77)
@@ -120,9 +126,7 @@ def test_frames_of_the_firmware_are_those_of_the_table_bit_for_bit(program, key)
             header["sent"] = int(feedback["sent"])
             shown = {"rate": rate, "angle": angle, "fault": 0}
             shown |= {"drive_current": [0.1875, -0.40625], "load_current": [1.0, 0.25]}
-            assert data == build_frame(
-                Kind.FEEDBACK, 2, key, header, time=feedback["p_time"], shaft=shown
-            )
+            assert data == build_frame(Kind.FEEDBACK, 2, key, header, time=feedback["p_time"], shaft=shown)
 
 
 def test_firmware_refuses_versions_shafts_and_periods_that_it_has_not(program):
@@ -170,7 +174,8 @@ def test_firmware_that_hears_nothing_goes_to_its_safe_state(program):
         assert first["shaft"]["rate"].all()
         time.sleep(0.3)
         late = read_frame(rig.ask(_command(None, session, 2)), Kind.FEEDBACK, None)
-        assert (late["shaft"]["fault"] == RigFault.WATCHDOG).all() and not late["shaft"]["rate"].any()
+        assert (late["shaft"]["fault"] == RigFault.WATCHDOG).all()
+        assert not late["shaft"]["rate"].any()
         assert read_frame(rig.ask(_hello(None)), Kind.WELCOME, None) is not None  # a session anew
 
 
@@ -190,7 +195,8 @@ def test_simulator_runs_against_the_firmware_over_a_serial_line(program):
         process.wait()
         os.close(master)
         os.close(slave)
-    assert report.ending == Ending.COMPLETE and report.cause == Cause.NONE, report.lines()
+    assert report.ending == Ending.COMPLETE, report.lines()
+    assert report.cause == Cause.NONE
     # the host's model, driven by what the law sent
     rate, total = 0.0, 0.0
     if report.numbers["disturbed_cycles"] == 0:

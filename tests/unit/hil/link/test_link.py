@@ -13,7 +13,9 @@ import pytest
 from servotwin.errors import InputError
 from servotwin.hil.link.addresses import read_address
 from servotwin.hil.link.causes import Cause
+from servotwin.hil.link.endpoint import Transport, new_endpoint
 from servotwin.hil.link.injected import Injected
+from servotwin.hil.link.opening import opened
 from servotwin.hil.link.rig_loop import SessionEnd
 from servotwin.hil.link.rig_server import Fault
 from servotwin.hil.ports import RigFault
@@ -69,7 +71,8 @@ def _simulated(cycles=CYCLES):
 def test_in_process_twin_gives_the_same_bits_in_real_and_in_simulated_time():
     record, run = link_run("in-process", CYCLES)
     report = run.run()
-    assert report.ending == Ending.COMPLETE and not report.safe
+    assert report.ending == Ending.COMPLETE
+    assert not report.safe
     reference = _simulated()
     assert np.abs(reference["rates"]).max() > 1.0
     assert record.tobytes() == reference.tobytes()
@@ -88,10 +91,12 @@ def test_rig_elsewhere_gives_the_same_bits_on_every_transport(transport):
         sessions = stack.enter_context(rig_thread(there, key=key))
         record, run = link_run(here, CYCLES, key=key, rate=200, **PATIENT)
         report = run.run()
-        assert report.ending == Ending.COMPLETE and not report.safe, report.lines()
+        assert report.ending == Ending.COMPLETE, report.lines()
+        assert not report.safe
     if report.numbers["disturbed_cycles"] == 0:  # a late answer on a busy machine shifts the samples
         np.testing.assert_array_equal(record["rates"][0], _rates_at(200))
-    assert sessions[0].end == SessionEnd.BYE and sessions[0].answered >= CYCLES
+    assert sessions[0].end == SessionEnd.BYE
+    assert sessions[0].answered >= CYCLES
 
 
 def _rates_at(rate):
@@ -115,7 +120,11 @@ FAULTS = {
 }
 
 
-SLOW, SHORT, FAULTY_FROM = 50, 60, 20  # Hz, cycles, command: outages of a busy machine are shorter than three cycles
+SLOW, SHORT, FAULTY_FROM = (
+    50,
+    60,
+    20,
+)  # Hz, cycles, command: outages of a busy machine are shorter than three cycles
 
 
 def _with_fault(kind):
@@ -141,7 +150,9 @@ def test_every_fault_of_the_rig_leads_to_the_safe_state_within_three_cycles_and_
     assert rows["safe"][safe:].all()
     for name in ("enable", "brake_released", "load_torque", "drive_voltage"):
         assert not run.link["command"][name].any()
-    assert record["k"][0] == report.numbers["simulated_cycles"] == safe - 1  # the arm stopped, its record is whole
+    assert (
+        record["k"][0] == report.numbers["simulated_cycles"] == safe - 1
+    )  # the arm stopped, its record is whole
     good = FAULTY_FROM - 1
     np.testing.assert_array_equal(record["rates"][0, :good], _rates_at(SLOW)[:good])
     assert sessions[0].end in (SessionEnd.BYE, SessionEnd.SILENCE)
@@ -156,7 +167,8 @@ def test_rig_that_is_left_alone_goes_to_its_safe_state_by_itself():
         deadline = time.monotonic() + 20
         while not sessions and time.monotonic() < deadline:
             time.sleep(0.05)
-    assert sessions[0].watchdog and sessions[0].end == SessionEnd.SILENCE
+    assert sessions[0].watchdog
+    assert sessions[0].end == SessionEnd.SILENCE
 
 
 def test_fault_that_the_rig_reports_stops_the_arm_at_once():
@@ -179,8 +191,10 @@ def test_fault_that_the_rig_reports_stops_the_arm_at_once():
 def test_command_that_is_not_finite_is_never_sent():
     record, run = link_run("in-process", CYCLES, paced=False, bad_from=50)
     report = run.run()
-    assert report.cause == Cause.COMMAND and report.ending == Ending.CYCLE
-    assert record["k"][0] == 51 and not run.link["command"]["enable"].any()
+    assert report.cause == Cause.COMMAND
+    assert report.ending == Ending.CYCLE
+    assert record["k"][0] == 51
+    assert not run.link["command"]["enable"].any()
 
 
 def test_strangers_disturb_nothing_and_get_no_answer():
@@ -217,13 +231,10 @@ def _own_port(fd):
 
 
 def test_port_in_use_is_said_in_one_line():
-    port = free_port()
-    with rig_thread(f"udp://127.0.0.1:{port}"), pytest.raises(InputError, match="the port is in use"):
-        from servotwin.hil.link.endpoint import Transport, new_endpoint
-        from servotwin.hil.link.opening import opened
-
-        with opened(read_address(f"udp://127.0.0.1:{port}"), new_endpoint(1, Transport.UDP), rig=True):
-            pass
+    where = f"udp://127.0.0.1:{free_port()}"
+    end = new_endpoint(1, Transport.UDP)
+    with rig_thread(where), pytest.raises(InputError, match="the port is in use"):
+        opened(read_address(where), end, rig=True).__enter__()
 
 
 def test_rig_that_is_not_there_is_said_in_one_line():
@@ -281,7 +292,8 @@ def test_peer_with_another_key_gets_no_answer():
 def test_transport_that_is_none_is_refused_with_what_is_accepted(text, said):
     with pytest.raises(InputError) as caught:
         read_address(text)
-    assert said in str(caught.value) and "\n" not in str(caught.value)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
     assert "expected" in str(caught.value)
 
 

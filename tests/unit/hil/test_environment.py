@@ -270,3 +270,29 @@ def test_spring_of_a_compliant_gear_that_is_too_quick_for_the_step_is_warned_of(
         )
     )
     assert step_warnings(fine) == []
+
+
+@pytest.mark.parametrize("spring", [False, True])
+def test_arm_with_weight_begins_in_balance(tmp_path: Path, spring: bool) -> None:
+    file = scenario_file(
+        tmp_path, (COMPLIANT if spring else "") + "set: {gravity: '[0 m/s^2, -2 m/s^2, 0 m/s^2]'}\n"
+    )
+    run = st.substitute(
+        file, {**STILL, "integration.method": "rk4", "integration.steps": "4", "duration": "1 s"}
+    ).run
+    assert run.joint("J1", "drive_torque")[0] > 0.05
+    assert np.abs(run.joint("J1", "q")).max() < 1e-9
+    assert np.abs(run.joint("J2", "q")).max() < 1e-9
+
+
+def test_weight_on_a_substituted_joint_is_given_by_its_load_motor(tmp_path: Path) -> None:
+    more = "set: {gravity: '[0 m/s^2, -2 m/s^2, 0 m/s^2]'}\n"
+    changes = {
+        "command.0.rates.J1": "0.01 rad/s",
+        "command.0.rates.J2": "0 rad/s",
+        "substitute.rig": "met-rig",
+    }
+    result = st.substitute(scenario_file(tmp_path, more, "met-substituted"), changes)
+    weight = 2.0 * (met_arm.M1 * met_arm.L1 / 2 + met_arm.M2 * (met_arm.L1 + met_arm.L2 / 2))
+    assert result.run.joint("J1", "load_torque")[0] == pytest.approx(-weight / met_arm.N, rel=1e-9)
+    assert result.differences["J1"].largest < 5e-4

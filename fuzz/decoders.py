@@ -411,7 +411,22 @@ def read_state(folder: Path) -> object:
     return found
 
 
+def make_frames(rng: Random) -> Files:
+    """Frames of a rig and of its simulator: good ones, changed ones, those with strange numbers, random bytes."""
+    from fuzz.rig_frames import frames
+
+    return {"frames.bin": frames(rng)}
+
+
+def read_frames(folder: Path) -> object:
+    """Every frame through both compiled decoders, the handshake's, and the serial line's."""
+    from fuzz.rig_frames import read_all
+
+    return read_all((folder / "frames.bin").read_bytes())
+
+
 DECODERS: dict[str, Decoder] = {
+    "frames": Decoder(make_frames, read_frames, 2),
     "folder": Decoder(make_folder, read_folder),
     "robot": Decoder(make_robot, read_robot, 4),
     "scenario": Decoder(make_scenario, read_scenario, 3),

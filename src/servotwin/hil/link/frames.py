@@ -45,7 +45,6 @@ class Refusal(IntEnum):
     VERSION = 1  # detail: the version that the rig speaks
     SHAFTS = 2  # detail: how many shafts the rig has
     PERIOD = 3  # detail: the shortest period [ns]
-    BUSY = 4  # detail: 0; another session is open
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ PAYLOADS: dict[Kind, Payload] = {
     Kind.REFUSAL: Payload(
         (
             Word("nonce", "u8", "that of the HELLO"),
-            Word("reason", "i8", "1 version, 2 shafts, 3 period, 4 busy"),
+            Word("reason", "i8", "1 version, 2 shafts, 3 period"),
             Word("detail", "i8", "what the rig would accept"),
         )
     ),

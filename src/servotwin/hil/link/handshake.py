@@ -49,6 +49,7 @@ class Opening:
     period_ns: int
     watchdog_ns: int
     angles: Any
+    welcome: bytes  # the answer, which the rig sends when it is ready for commands
 
 
 @callback("int64", "int64", result="int64")
@@ -211,9 +212,7 @@ def _refusal_words(refusal: Any, endpoint: Any, period_ns: int) -> str:
         return (
             f"the rig has {detail} shafts; {endpoint['shafts'][0]} joints are substituted, expected no more"
         )
-    if reason == Refusal.PERIOD:
-        return f"a period of {period_ns * 1e-6:g} ms is too short for the rig; expected {detail * 1e-6:g} ms or more"
-    return "the rig has another session; wait until it has ended"
+    return f"a period of {period_ns * 1e-6:g} ms is refused by the rig; expected {detail * 1e-6:g} ms or more"
 
 
 def hear_hello(
@@ -224,7 +223,7 @@ def hear_hello(
     wait: float,
     peer: str | None = None,
 ) -> Opening | None:
-    """Answer a HELLO that comes within ``wait`` [s]; None if there is none, or it is refused.
+    """Take a HELLO that comes within ``wait`` [s]; None if there is none, or it is refused.
 
     ``peer``: the only address that is answered. Who is no peer, has another key or sends anything else gets no answer.
     """
@@ -258,8 +257,7 @@ def hear_hello(
     )  # fmt: skip
     endpoint["shafts"] = shafts
     begin_session(endpoint, session)
-    send(endpoint, welcome)
-    return Opening(shafts, period, watchdog, angles)
+    return Opening(shafts, period, watchdog, angles, welcome)
 
 
 def _accept_peer(endpoint: Any, peer: str | None) -> bool:

@@ -19,7 +19,7 @@ from servotwin.hil.link.endpoint import BUDGET, ENDPOINT
 from servotwin.hil.link.frames import Kind
 from servotwin.hil.link.injected import INJECTION, answer, next_due, send_due
 from servotwin.hil.link.session import make_safe
-from servotwin.hil.link.wire import NOTHING, from_peer, receive_frame, wait_frame
+from servotwin.hil.link.wire import NOTHING, from_peer, receive_frame, send_frame, wait_frame
 from servotwin.hil.ports import MAX_SHAFTS, SHAFT_COMMAND, SHAFT_FEEDBACK, RigFault
 from servotwin.realtime.clock import now_ns
 from servotwin.realtime.histogram import HISTOGRAM, add_time
@@ -48,6 +48,7 @@ RIG_SERVER: np.dtype[Any] = np.dtype(
         ("injection", INJECTION, (1,)),
         ("rig_step_at", np.int64),  # ``rig_piece``
         ("rig_at", np.int64),  # records of the shafts
+        ("welcome_size", np.int64),  # of the WELCOME in ``sending``, with which the session begins
         ("period", np.int64),  # ns
         ("watchdog", np.int64),  # ns
         ("heard", np.int64),  # instant of the last valid command [ns]
@@ -148,6 +149,7 @@ def serve_session(server_at: int) -> int:
     endpoint, injection = server.endpoint[0], server.injection[0]
     server.heard = now_ns(endpoint.timespec)
     server.end = SessionEnd.OPEN
+    send_frame(endpoint, server.welcome_size)
     while server.end == SessionEnd.OPEN:
         now = now_ns(endpoint.timespec)
         until = next_due(injection, _watch(server, endpoint, now))

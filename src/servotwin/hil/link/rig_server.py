@@ -10,7 +10,7 @@ import numpy as np
 
 from servotwin.hil.link.addresses import Address, check_reach
 from servotwin.hil.link.causes import Cause
-from servotwin.hil.link.endpoint import new_endpoint
+from servotwin.hil.link.endpoint import ROOM, new_endpoint
 from servotwin.hil.link.handshake import Opening, compile_handshake, hear_hello
 from servotwin.hil.link.injected import Injected
 from servotwin.hil.link.opening import opened
@@ -126,6 +126,8 @@ class RigServer:
         injection["kind"], injection["first"] = self.fault.kind, self.fault.first
         injection["delay"], injection["random"] = self.fault.delay_ns, 1 + self.fault.first
         server["rig_step_at"], server["rig_at"] = self.step_at, self.shafts.ctypes.data
+        frame = np.frombuffer(opening.welcome.ljust(ROOM, b"\0"), np.int64)
+        server["endpoint"]["sending"][0, 0], server["welcome_size"] = frame, len(opening.welcome)
         server["period"], server["watchdog"] = opening.period_ns, opening.watchdog_ns
         run_thread(
             serve_session.address,

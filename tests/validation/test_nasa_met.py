@@ -6,6 +6,9 @@ runs are held to an own model of the arm that SciPy integrates (tests/met_arm.py
 
 from __future__ import annotations
 
+import hashlib
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from servotwin.errors import SimulationError
 from servotwin.hil.cycle import cycle
 from servotwin.hil.result import SubstitutionRun, spectrum
 from servotwin.hil.scenario import read_substitution
+from servotwin.hil.stability import stability_of, step_warnings
 from servotwin.hil.substitution import build_substitution
 from tests import met_arm
 
@@ -111,6 +115,44 @@ def test_runs_with_the_same_seed_are_equal_to_the_bit() -> None:
     assert one.rows.tobytes() != other.rows.tobytes()
 
 
+def test_runs_in_another_process_are_equal_to_the_bit() -> None:
+    here = st.substitute("met-substituted", {"duration": "1 s"}, compare=False).run
+    code = (
+        "import hashlib, servotwin as st;"
+        "run = st.substitute('met-substituted', {'duration': '1 s'}, compare=False).run;"
+        "print(hashlib.sha256(run.rows.tobytes()).hexdigest())"
+    )
+    there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert there.stdout.strip() == hashlib.sha256(here.rows.tobytes()).hexdigest()
+
+
+def test_shaft_stands_still_until_the_integrator_breaks_it_away_in_both() -> None:
+    """K_p e + K_i e t reaches the friction's voltage after 3.35 s; with K_p in the first sample, at the next tick."""
+    changes = {
+        "command.0.rates.J1": "0.001 rad/s",
+        "command.0.rates.J2": "0 rad/s",
+        "duration": "4 s",
+        **QUIET,
+    }
+    result = st.substitute("met-substituted", changes)
+    voltage = met_arm.TAU_C / met_arm.K * met_arm.R
+    expected = (voltage / (0.001 * met_arm.N) - met_arm.KP) / met_arm.KI
+    for run in (result.run, result.pure):
+        assert run is not None
+        moved = run.time[np.flatnonzero(run.joint("J1", "q"))[0]]
+        assert expected < moved < expected + 0.03
+        assert (run.joint("J2", "q") == 0.0).all()
+
+
+def test_reversal_through_rest_agrees_with_an_observer() -> None:
+    both = "{J1: 0.03 rad/s, J2: 0.03 rad/s}"
+    points = f"[{{at: 0 s, rates: {both}}}, {{at: 2 s, rates: {{J1: -0.03 rad/s, J2: -0.02 rad/s}}}}]"
+    changes = {"command": points, "substitute.estimator": "observer", "duration": "5 s", **QUIET}
+    result = st.substitute("met-substituted", changes)
+    assert result.run.joint("J1", "qd")[-1] < -0.025
+    assert all(gap.largest < AGREEMENT for gap in result.differences.values())
+
+
 # --- the explicit scheme of 25 Hz without the reflected inertia of the rotors -----------------------------------------
 
 ONE_STEP = {"integration.at": "arm"}
@@ -148,6 +190,18 @@ def test_one_step_of_the_arm_amplifies_rates_as_the_spectral_radius_says(rotor: 
         cycle(made.arm, made.feedback, made.command)
     M = met_arm.mass_matrix(0.0) + rotor * met_arm.N**2 * met_arm.J * np.eye(2)
     assert made.joints["qd"] == pytest.approx(amplification(M) @ start, rel=1e-5)
+
+
+def test_warning_before_the_run_gives_the_same_amplification() -> None:
+    for changes, inertia in (
+        (BARE, met_arm.mass_matrix(0.0)),
+        (ONE_STEP, met_arm.mass_matrix(0.0) + met_arm.N**2 * met_arm.J * np.eye(2)),
+    ):
+        made = build_substitution(read_substitution("met-pure", changes))
+        expected = np.abs(np.linalg.eigvals(amplification(inertia))).max()
+        # modes of position have the amplification 1
+        assert stability_of(made).amplification == pytest.approx(max(expected, 1.0), rel=1e-9)
+        assert bool(step_warnings(made)) == (expected > 1.0)
 
 
 def test_explicit_25_hz_without_rotor_inertia_diverges() -> None:

@@ -115,6 +115,8 @@ def print_substitution(result: SubstitutionResult, files: SubstitutionFiles, *, 
         ("joint", "is", "final rate [rad/s, m/s]", "largest difference to pure", "RMS"), rows, text_columns=2
     )
     print_line()
+    for text in result.run.warnings:
+        print_note(f"warning: {text}")
     for name, path in places.items():
         if path is not None:
             print_line(f"{name}: {path}")

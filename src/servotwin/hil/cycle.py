@@ -179,15 +179,16 @@ def set_load(joint: Any, qdd: float, bias: float) -> None:
 
 
 @helper
-def prepare_observer(joint: Any) -> None:
-    """The torque that acts over the coming period, and with it the acceleration at its beginning."""
+def prepare_observer(joint: Any, begins: bool) -> None:
+    """The torque that acts over the coming period; where a step of the arm ``begins``, its acceleration there."""
     tau = joint.tau_d + joint.K * joint.K / joint.R * joint.w + joint.tau_l
     if joint.mode != FREE:
         tau -= joint.mode * joint.tau_c
     if joint.mode == STUCK and not joint.compliant:
         tau = 0.0
     joint.tau_given = tau
-    joint.qdd_last = observed_acceleration(joint, tau) / joint.N
+    if begins:
+        joint.qdd_last = observed_acceleration(joint, tau) / joint.N
 
 
 @helper
@@ -248,7 +249,7 @@ def one_cycle(arm: Any, joints: Any, feedback: Any, command: Any) -> None:
             load_torques(arm, joints, feedback)
             for i in range(arm.n):
                 if joints[i].role == SUBSTITUTED and joints[i].estimator == OBSERVER:
-                    prepare_observer(joints[i])
+                    prepare_observer(joints[i], steps_now)
     command_shafts(arm, joints, command)
     arm.tick += 1
     arm.time = arm.tick * arm.period

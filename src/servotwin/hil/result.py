@@ -57,6 +57,7 @@ class SubstitutionRun:
     rows: Array = field(repr=False)
     status: CycleStatus
     complete: bool
+    warnings: tuple[str, ...] = ()
 
     @property
     def time(self) -> Array:
@@ -171,6 +172,7 @@ class SubstitutionResult:
             "servo_Hz": self.scenario.file.rates.servo,
             "arm_Hz": self.scenario.file.rates.arm or self.scenario.file.rates.servo,
             "complete": self.complete,
+            "warnings": list(self.run.warnings),
             "final_rates": last,
             "differences": {name: vars(gap) for name, gap in self.differences.items()},
         }

@@ -17,6 +17,7 @@ from servotwin.hil.result import COLUMNS, SubstitutionResult, SubstitutionRun
 from servotwin.hil.rig_model import rig_piece
 from servotwin.hil.rig_record import RATE, RIG
 from servotwin.hil.scenario import SubstitutionScenario, read_substitution
+from servotwin.hil.stability import step_warnings
 from servotwin.hil.substitution import Substitution, build_substitution
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ def run_substitution(made: Substitution, progress: Callable[[float], None] | Non
     except KeyboardInterrupt:
         complete = False
     status = CycleStatus(int(made.arm["status"][0]))
-    run = SubstitutionRun(scenario, made.joint_names, rows[:done], status, complete and done == count)
+    whole, warnings = complete and done == count, tuple(step_warnings(made))
+    run = SubstitutionRun(scenario, made.joint_names, rows[:done], status, whole, warnings)
     if status != CycleStatus.RUNNING:
         at = float(run.time[-1]) if done else 0.0
         raise SimulationError(f"{scenario.name}: at {at:.6g} s {_SAID[status]}", partial=run)

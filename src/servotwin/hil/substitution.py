@@ -15,7 +15,7 @@ from servotwin.hil.environment import Kind
 from servotwin.hil.joint_data import joint_records
 from servotwin.hil.moving_base import with_moving_base
 from servotwin.hil.ports import SHAFT_COMMAND, SHAFT_FEEDBACK
-from servotwin.hil.records import ARM, ENVIRONMENT, MOST_FREE, STAGES, address_in
+from servotwin.hil.records import ARM, ENVIRONMENT, MOST_FREE, STAGES, Role, address_in
 from servotwin.hil.scenario import SubstitutionScenario
 from servotwin.hil.scenario_parts import NEVER, Force, Integration
 from servotwin.kernels.kernel_store import Entry, entry
@@ -60,11 +60,27 @@ def build_substitution(scenario: SubstitutionScenario, *, allow_code: bool = Fal
         np.zeros(1, SHAFT_COMMAND),
         np.zeros(1, SHAFT_FEEDBACK),
     )
+    _begin_in_balance(made)
     _enter_sizes(made)
     _enter_method(arm[0], scenario.file.integration, scenario)
     _enter_kernels(made)
     _enter_forces(made, allow_code)
     return made
+
+
+def _begin_in_balance(made: Substitution) -> None:
+    """Servos begin with the voltage that holds the arm at rest, compliant gears wound up by its weight."""
+    joints = made.joints
+    weight = made.robot.gravload(np.array(joints["q"]))
+    for joint, tau in zip(joints, weight, strict=True):
+        if joint["role"] == Role.BASE:
+            continue
+        holding = joint["R"] / joint["K"] * tau / joint["N"]
+        joint["integral"] = min(max(holding, -joint["u_limit"]), joint["u_limit"])
+        joint["u_held"] = joint["integral"]
+        if joint["compliant"]:
+            joint["theta"] += joint["N"] * tau / joint["stiffness"]
+            joint["theta_last"] = joint["theta"]
 
 
 def _enter_sizes(made: Substitution) -> None:

@@ -94,6 +94,8 @@ def substitution_page(
         f"Robot {scenario.robot}; substituted: {names}; servo {rates.servo:g} Hz, arm {rates.arm or rates.servo:g} Hz.",
     )
     _overview(page, result)
+    for text in result.run.warnings:
+        page.warning(text)
     if not result.complete:
         page.warning(f"The run ended early, at {result.run.time[-1]:.4g} s.")
     _rates(page, result)

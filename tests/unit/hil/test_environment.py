@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import servotwin as st
 from servotwin.errors import InputError
 from servotwin.hil.cycle import cycle
 from servotwin.hil.result import SubstitutionRun
 from servotwin.hil.scenario import read_substitution
+from servotwin.hil.stability import step_warnings
 from servotwin.hil.substitution import Substitution, build_substitution
 from tests import met_arm
 
@@ -143,12 +145,43 @@ def test_joint_friction_slows_simulated_and_substituted_joint_alike(tmp_path: Pa
 COMPLIANT = "servo: {axes: {J1: {stiffness: 2e4 N*m/rad, damping: 400 N*m*s/rad}}}\n"
 
 
-def test_compliant_gear_of_a_pure_arm_winds_up_by_torque_over_stiffness(tmp_path: Path) -> None:
-    run = st.substitute(
-        scenario_file(tmp_path, COMPLIANT), {"integration.method": "rk4", "integration.steps": "4"}
-    ).run
-    stiff = st.substitute("met-pure", {"integration.method": "rk4"}).run
-    assert np.abs(run.joint("J1", "qd") - stiff.joint("J1", "qd")).max() < 3e-3
+def compliant_by_scipy(duration: float, k: float, d: float) -> Any:
+    """Joint rates (ticks, 2) of the paper's arm with a spring in gear 1, integrated between the servos' samples."""
+    N, T = met_arm.N, 0.01
+    y, integral, rates = (
+        np.zeros(6),
+        np.zeros(2),
+        [np.zeros(2)],
+    )  # q1, q2, q1', q2', shaft angle and rate over N
+    for _ in range(round(duration / T)):
+        error = N * (met_arm.RATE - np.array([y[5], y[3]]))
+        u = met_arm.KP * error + integral
+        integral = integral + met_arm.KI * T * error
+
+        def slope(_: float, y: Any, u: Any = u) -> Any:
+            spring = k * (y[4] - y[0]) + d * (y[5] - y[2])
+            drive = met_arm.joint_torque(u, np.array([y[5], y[3]]))
+            A = met_arm.mass_matrix(y[1]) + np.diag([0.0, N**2 * met_arm.J])
+            qdd = np.linalg.solve(A, np.array([spring, drive[1]]) - met_arm.bias(y[1], y[2:4]))
+            return np.array([y[2], y[3], *qdd, y[5], (drive[0] - spring) / (N**2 * met_arm.J)])
+
+        y = solve_ivp(slope, (0.0, T), y, rtol=1e-9, atol=1e-12).y[:, -1]
+        rates.append(y[2:4].copy())
+    return np.array(rates)
+
+
+def test_compliant_gear_of_a_pure_arm_follows_scipy(tmp_path: Path) -> None:
+    changes = {
+        "integration.method": "rk4",
+        "integration.steps": "8",
+        "rates.arm": "100 Hz",
+        "duration": "2 s",
+    }
+    run = st.substitute(scenario_file(tmp_path, COMPLIANT), changes).run
+    expected = compliant_by_scipy(2.0, 2e4, 400.0)
+    assert np.abs(run.joint("J1", "qd") - expected[:, 0]).max() < 1e-6
+    assert np.abs(run.joint("J2", "qd") - expected[:, 1]).max() < 1e-6
+    stiff = st.substitute("met-pure", {"duration": "2 s"}).run
     assert np.abs(run.joint("J1", "qd") - stiff.joint("J1", "qd")).max() > 1e-4
 
 
@@ -225,3 +258,41 @@ def test_bad_scenario_gets_one_line(changes: dict[str, str | None], said: str) -
         build_substitution(read_substitution("met-substituted", changes))
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_spring_of_a_compliant_gear_that_is_too_quick_for_the_step_is_warned_of(tmp_path: Path) -> None:
+    stiff = "servo: {axes: {J1: {stiffness: 1e8 N*m/rad}}}\n"
+    made = build_substitution(read_substitution(scenario_file(tmp_path, stiff)))
+    assert "it diverges" in step_warnings(made)[0]
+    fine = build_substitution(
+        read_substitution(
+            scenario_file(tmp_path, COMPLIANT), {"integration.method": "rk4", "integration.steps": "4"}
+        )
+    )
+    assert step_warnings(fine) == []
+
+
+@pytest.mark.parametrize("spring", [False, True])
+def test_arm_with_weight_begins_in_balance(tmp_path: Path, spring: bool) -> None:
+    file = scenario_file(
+        tmp_path, (COMPLIANT if spring else "") + "set: {gravity: '[0 m/s^2, -2 m/s^2, 0 m/s^2]'}\n"
+    )
+    run = st.substitute(
+        file, {**STILL, "integration.method": "rk4", "integration.steps": "4", "duration": "1 s"}
+    ).run
+    assert run.joint("J1", "drive_torque")[0] > 0.05
+    assert np.abs(run.joint("J1", "q")).max() < 1e-9
+    assert np.abs(run.joint("J2", "q")).max() < 1e-9
+
+
+def test_weight_on_a_substituted_joint_is_given_by_its_load_motor(tmp_path: Path) -> None:
+    more = "set: {gravity: '[0 m/s^2, -2 m/s^2, 0 m/s^2]'}\n"
+    changes = {
+        "command.0.rates.J1": "0.01 rad/s",
+        "command.0.rates.J2": "0 rad/s",
+        "substitute.rig": "met-rig",
+    }
+    result = st.substitute(scenario_file(tmp_path, more, "met-substituted"), changes)
+    weight = 2.0 * (met_arm.M1 * met_arm.L1 / 2 + met_arm.M2 * (met_arm.L1 + met_arm.L2 / 2))
+    assert result.run.joint("J1", "load_torque")[0] == pytest.approx(-weight / met_arm.N, rel=1e-9)
+    assert result.differences["J1"].largest < 5e-4

@@ -1,4 +1,4 @@
-"""Packets of a stranger against both ends of a running link."""
+"""Packets of a stranger against both ends of a running link, and spoilt ones from the simulator's own address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from servotwin.hil.link.link_run import LinkRun
 
-A_LOOK = 400  # packets in a tenth of a second, to each end
+A_LOOK = 300  # packets in a tenth of a second, each way
 
 
 class Flood:
@@ -40,15 +40,14 @@ class Flood:
         endpoint = run.link["endpoint"][0, 0]
         if int(run.executive["done"][0]) == 0:  # the session is not open yet
             return
-        with socket.socket(fileno=os.dup(int(endpoint["fd"]))) as same:
-            simulator = same.getsockname()
         frames = [endpoint[name].tobytes()[:140] for name in ("sending", "received")]
-        for _ in range(A_LOOK):
-            for target in (self.rig, simulator):
-                if self.sent < self.packets:
-                    with contextlib.suppress(OSError):
-                        self.socket.sendto(self._packet(frames), target)
-                    self.sent += 1
+        with socket.socket(fileno=os.dup(int(endpoint["fd"]))) as own:
+            ways = ((self.socket, self.rig), (self.socket, own.getsockname()), (own, self.rig))
+            for k in range(min(A_LOOK * len(ways), self.packets - self.sent)):
+                sender, target = ways[k % len(ways)]
+                with contextlib.suppress(OSError):
+                    sender.sendto(self._packet(frames), target)
+                self.sent += 1
 
     def _packet(self, frames: list[bytes]) -> bytes:
         if self.rng.random() < 0.5:

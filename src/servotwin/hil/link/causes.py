@@ -33,8 +33,6 @@ class Cause(IntEnum):
 
 
 CAUSES = len(Cause)
-# Frames of strangers and the limit of frames in a cycle disturb nobody: they are counted and dropped.
-STRANGERS = (Cause.SOURCE, Cause.FLOOD)
 WORDS = {
     Cause.NONE: "complete",
     Cause.SILENCE: "silence: no feedback arrives",

@@ -155,7 +155,7 @@ def fault_trials(folder: Path, kind: str, trials: int) -> dict[str, Any]:
     path = scenario_file(folder, f"fault-{kind}", seven_joints(folder), ["panda_joint2"], 1000, 0.3)
     scenario = read_substitution(path)
     reference = run_substitution(build_substitution(scenario)).rows
-    counts = {"safe_in_time": 0, "cause_named": 0, "recording_intact": 0, "machine": 0}
+    counts = {"safe_in_time": 0, "cause_named": 0, "recording_intact": 0, "machine": 0, "machine_safe": 0}
     causes: dict[str, int] = {}
     done = 0
     while done < trials:
@@ -164,7 +164,8 @@ def fault_trials(folder: Path, kind: str, trials: int) -> dict[str, Any]:
                 rows, report, link = run(scenario, where)
                 seen = link.rows[: int(link.link["rows"][0])]
                 if seen["cause"][:FAULTY_FROM].any() or report.numbers["skipped_deadlines"]:
-                    counts["machine"] += 1  # the machine stood still before: no trial of this fault
+                    counts["machine"] += 1  # it stood still: no trial of this fault, but safe it must be
+                    counts["machine_safe"] += report.safe
                     if counts["machine"] > 5 * trials + 20:
                         return {"fault": kind, "trials": done, **counts, "causes": causes}
                     if kind == "die":
@@ -228,6 +229,8 @@ def judged(found: dict[str, Any]) -> list[str]:
         for name in ("safe_in_time", "cause_named", "recording_intact"):
             if row[name] != row["trials"] or not row["trials"]:
                 wrong.append(f"fault {row['fault']}: {name} in {row[name]} of {row['trials']} trials")
+        if row["machine_safe"] != row["machine"]:
+            wrong.append(f"fault {row['fault']}: a run in which the machine stood still did not end safe")
     if found["flood"]["answers_to_strangers"] or not found["flood"]["rig_alive"]:
         wrong.append("flood: a stranger got an answer, or the rig ended")
     return wrong

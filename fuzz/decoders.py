@@ -120,6 +120,23 @@ def make_scenario(rng: Random) -> Files:
     return {"first.yaml": first, "other.yaml": other}
 
 
+@cache
+def _substitutions() -> list[Any]:
+    return [yaml_tree.tree_of(path) for path in sorted((SCENARIOS / "substitution").glob("*.yaml"))]
+
+
+@cache
+def _rigs() -> list[Any]:
+    return [yaml_tree.tree_of(path) for path in sorted((CATALOGUE / "parts").glob("*-rig*.yaml"))]
+
+
+def make_substitution(rng: Random) -> Files:
+    """A substitution scenario, and a rig file beside it that it may name."""
+    scenarios = _substitutions()
+    first = yaml_tree.mutated_yaml(rng, rng.choice(scenarios), [*scenarios, *_rigs()])
+    return {"first.yaml": first, "rig.yaml": yaml_tree.mutated_yaml(rng, rng.choice(_rigs()), _rigs())}
+
+
 def make_points(rng: Random) -> Files:
     """A points file."""
     return {"first.points.yaml": yaml_tree.mutated_yaml(rng, rng.choice(_points()), _points())}
@@ -209,6 +226,19 @@ def read_scenario(folder: Path) -> object:
     from servotwin.simulation.scenario.scenario import read_scenario as read
 
     return read(folder / "first.yaml").plain()
+
+
+def read_substitution(folder: Path) -> object:
+    """A substitution scenario with the data of its joints, and the records of a rig."""
+    from servotwin.hil.joint_data import joint_records
+    from servotwin.hil.rig_file import read_rig
+    from servotwin.hil.scenario import read_substitution as read
+
+    with contextlib.suppress(InputError):
+        read_rig(folder / "rig.yaml").records()
+    scenario = read(folder / "first.yaml")
+    joint_records(scenario)
+    return scenario.plain()
 
 
 def read_urdf(folder: Path) -> object:
@@ -381,10 +411,26 @@ def read_state(folder: Path) -> object:
     return found
 
 
+def make_frames(rng: Random) -> Files:
+    """Frames of a rig and of its simulator: good ones, changed ones, those with strange numbers, random bytes."""
+    from fuzz.rig_frames import frames
+
+    return {"frames.bin": frames(rng)}
+
+
+def read_frames(folder: Path) -> object:
+    """Every frame through both compiled decoders, the handshake's, and the serial line's."""
+    from fuzz.rig_frames import read_all
+
+    return read_all((folder / "frames.bin").read_bytes())
+
+
 DECODERS: dict[str, Decoder] = {
+    "frames": Decoder(make_frames, read_frames, 2),
     "folder": Decoder(make_folder, read_folder),
     "robot": Decoder(make_robot, read_robot, 4),
     "scenario": Decoder(make_scenario, read_scenario, 3),
+    "substitution": Decoder(make_substitution, read_substitution, 2),
     "urdf": Decoder(lambda rng: {"arm.urdf": xml_tree.mutated_xml(rng, _urdf())}, read_urdf, 3),
     "xacro": Decoder(lambda rng: {"arm.urdf.xacro": xml_tree.mutated_xml(rng, XACRO, code=True)}, read_xacro),
     "mesh": Decoder(make_mesh, read_urdf),

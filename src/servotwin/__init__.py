@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.model_study import ModelStudy, study_model
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
+    from servotwin.hil.real_time import RealTime
+    from servotwin.hil.result import SubstitutionResult, SubstitutionRun
+    from servotwin.hil.run import substitute
+    from servotwin.hil.scenario import SubstitutionScenario, read_substitution
     from servotwin.motion.optimal.optimise import optimise_motion
     from servotwin.motion.optimal.result import OptimalMotion
     from servotwin.motion.optimal.task import Region
@@ -58,6 +62,7 @@ __all__ = [
     "ModelStudy",
     "OptimalMotion",
     "PythonLaw",
+    "RealTime",
     "Region",
     "Result",
     "Robot",
@@ -69,6 +74,9 @@ __all__ = [
     "SimulationError",
     "StateFeedbackDesign",
     "StateSpace",
+    "SubstitutionResult",
+    "SubstitutionRun",
+    "SubstitutionScenario",
     "UnreachableError",
     "UnsupportedError",
     "__version__",
@@ -80,10 +88,12 @@ __all__ = [
     "optimise_motion",
     "play_motion",
     "read_scenario",
+    "read_substitution",
     "run_job",
     "simulate",
     "state_space",
     "study_model",
+    "substitute",
 ]
 
 _HOMES = {
@@ -93,6 +103,7 @@ _HOMES = {
     "LOSS": "servotwin.drives.own",
     "POWER": "servotwin.drives.own",
     "OptimalMotion": "servotwin.motion.optimal.result",
+    "RealTime": "servotwin.hil.real_time",
     "Region": "servotwin.motion.optimal.task",
     "optimise_motion": "servotwin.motion.optimal.optimise",
     "PythonLaw": "servotwin.control.servo.user_laws",
@@ -115,6 +126,11 @@ _HOMES = {
     "ModelStudy": "servotwin.design.model_study",
     "study_model": "servotwin.design.model_study",
     "StateSpace": "servotwin.robot.state_space",
+    "SubstitutionResult": "servotwin.hil.result",
+    "SubstitutionRun": "servotwin.hil.result",
+    "SubstitutionScenario": "servotwin.hil.scenario",
+    "read_substitution": "servotwin.hil.scenario",
+    "substitute": "servotwin.hil.run",
     "load_robot": "servotwin.robot.load",
     "state_space": "servotwin.robot.complete_model",
 }

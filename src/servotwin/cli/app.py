@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from servotwin import __version__
+from servotwin.cli.app_hil import add_commands as add_hil_commands
 from servotwin.cli.app_jobs import add_commands
 from servotwin.cli.app_models import add_commands as add_model_commands
 from servotwin.cli.options import (
@@ -541,6 +542,7 @@ def optimise(
 
 
 add_model_commands(app)
+add_hil_commands(app)
 add_commands(app)
 
 

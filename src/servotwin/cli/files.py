@@ -53,6 +53,13 @@ def _words(result: dict[str, Any]) -> str:
     if result["kind"] == "scenario":
         moves = f"{result['moves']} move{'' if result['moves'] == 1 else 's'}"
         return f"scenario of {result['robot']}, {moves}, {result['duration_s']:.4g} s"
+    if result["kind"] == "substitution":
+        joints = ", ".join(result["joints"]) or "none"
+        return (
+            f"substitution scenario of {result['robot']}, on the rig: {joints}, {result['duration_s']:.4g} s"
+        )
+    if result["kind"] == "rig":
+        return f"rig {result['robot']}, {result['shafts']} shaft{'' if result['shafts'] == 1 else 's'}"
     return f"{result['robot']}, {result['dof']} joint{'' if result['dof'] == 1 else 's'}"
 
 
@@ -62,6 +69,10 @@ def _contents(file: str, changes: dict[str, str]) -> dict[str, Any]:
 
     if _is_scenario(file):
         return _scenario(file, changes)
+    if file.lower().endswith((".yaml", ".yml")):
+        found_other = _of_substitution(file, changes)
+        if found_other is not None:
+            return found_other
     description = read_description(file, changes)
     mechanism = build_mechanism(description)
     _try_out(mechanism)
@@ -75,6 +86,24 @@ def _actuator_notes(description: RobotDescription) -> list[str]:
     from servotwin.simulation.scenario.actuator_file import check_actuator_files
 
     return check_actuator_files(description)
+
+
+def _of_substitution(file: str, changes: dict[str, str]) -> dict[str, Any] | None:
+    """What a rig file or a substitution scenario holds; None for other files."""
+    from servotwin.hil.joint_data import joint_records
+    from servotwin.hil.rig_file import is_rig, read_rig
+    from servotwin.hil.scenario import is_substitution, read_substitution
+
+    told: dict[str, Any] = {"notes": (), "warnings": ()}
+    if is_rig(file):
+        rig = read_rig(file, dict(changes))
+        return {"kind": "rig", "robot": rig.name, "shafts": len(rig.shafts), **told}
+    if not is_substitution(file):
+        return None
+    scenario = read_substitution(file, dict(changes))
+    joint_records(scenario)
+    found = {"kind": "substitution", "robot": scenario.robot, "joints": list(scenario.substituted)}
+    return {**found, "duration_s": scenario.file.duration, **told}
 
 
 def _is_scenario(file: str) -> bool:

@@ -57,14 +57,18 @@ SCENARIO_FIELDS = frozenset(
 
 def list_scenarios(*, json: bool) -> None:
     """Print the scenarios that ship with the package."""
+    from servotwin.hil.scenario import read_substitution, substitution_names
     from servotwin.simulation.scenario.scenario import read_scenario, scenario_names
 
     with working("reading the scenarios"):
-        found = [(name, read_scenario(name)) for name in scenario_names()]
+        ordinary = [(name, read_scenario(name)) for name in scenario_names()]
+        found = [(name, s.robot, s.title) for name, s in ordinary]
+        substitutions = [(name, read_substitution(name)) for name in substitution_names()]
+        found += [(name, s.robot, s.file.title) for name, s in substitutions]
     if json:
-        print_json([{"name": name, "robot": s.robot, "title": s.title} for name, s in found])
+        print_json([{"name": name, "robot": robot, "title": title} for name, robot, title in found])
         return
-    print_table(("name", "robot", "title"), [(n, s.robot, s.title) for n, s in found], text_columns=3)
+    print_table(("name", "robot", "title"), found, text_columns=3)
 
 
 def simulate(
@@ -97,6 +101,24 @@ def simulate(
         raise InputError(
             "no scenario is given; expected a name of 'servotwin simulate --list' or a .yaml file",
             field="NAME-OR-FILE",
+        )
+    from servotwin.hil.scenario import is_substitution
+
+    if is_substitution(scenario):
+        from servotwin.cli.substitution import refuse_options, simulate_substitution
+
+        refuse_options(
+            {"--plant": plant, "--method": method, "--pwm": pwm, "--record": record, "--law": any(law)}
+        )
+        return simulate_substitution(
+            scenario,
+            out,
+            overrides,
+            seed=seed,
+            allow_code=allow_code,
+            report=report,
+            overwrite=overwrite,
+            json=json,
         )
     changes = scenario_overrides(overrides, plant, method, pwm, *law)
     for option, field, text in (("--seed", "seed", seed), ("--record", "record.every", record)):

@@ -22,6 +22,8 @@ CATALOGUE = Path(__file__).resolve().parents[1] / "catalogue"
 PARTS = "parts"
 _OTHER_KINDS = {
     "servotwin-scenario": "a scenario, which 'servotwin simulate' takes",
+    "servotwin-substitution": "a substitution scenario, which 'servotwin simulate' takes",
+    "servotwin-rig": "a motor test bed, which a substitution scenario names",
     "servotwin-points": "the points of a job, which 'servotwin job check' reads with the job",
     "servotwin-io": "a script of inputs, which 'servotwin job run --io' takes",
 }

@@ -37,6 +37,7 @@ CALLS = {
     "optimise": ["optimise", "gsis-scara", "--to", JOINTS],
     "jog": ["jog", "gsis-scara", "--joint", "A", "--by", "5 deg"],
     "simulate": ["simulate", "--list"],
+    "rig": ["rig", "--firmware", "rig.c"],
     "job list": ["job", "list"],
     "job check": ["job", "check", "pick.job"],
     "job format": ["job", "format", "pick.job"],
@@ -49,7 +50,7 @@ CALLS = {
     "teach frame": ["teach", POINTS, "frame", "F", "x=1 mm"],
     "teach tool": ["teach", POINTS, "tool", "T", "x=1 mm"],
 }
-SIMULATED = {"job run", "compare", "demo"}
+SIMULATED = {"job run", "compare", "demo", "hil"}
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:

@@ -26,6 +26,8 @@ COMMANDS = (
     "model",
     "design",
     "simulate",
+    "hil",
+    "rig",
     "compare",
     "tune",
     "demo",

@@ -24,6 +24,7 @@ FILES = {
     "numbered": ["equations", "met-two-link", "--numbered", "--out", "a.c"],
     "urdf": ["convert", "met-two-link", "a.urdf"],
     "yaml": ["convert", "met-two-link", "a.yaml"],
+    "firmware": ["rig", "--firmware", "a.c"],
 }
 
 

@@ -121,14 +121,14 @@ def read_scenario(
     path = locate(name_or_path)
     with outside(allow_outside):
         reach = Reach.of(path)
-    own, of_robot = _split(overrides or {})
+    own, of_robot = split_changes(overrides or {})
     files = Files(find_scenario, reach=reach)
     try:
         written = files.read(path)
         tree = resolve(written, own, files=files)
     except RecursionError:
         raise InputError("nested too deeply", file=str(path)) from None
-    scenario = _checked(_changed(tree, of_robot), path, reach)
+    scenario = _checked(with_changes(tree, of_robot), path, reach)
     own_title = _variant_title(written, path)
     return scenario if own_title is None or "title" in own else replace(scenario, title=own_title)
 
@@ -166,6 +166,12 @@ def find_scenario(name: str) -> Path:
     names = scenario_names()
     if name in names:
         return SCENARIOS / f"{name}.yaml"
+    substitutions = sorted(path.stem for path in SCENARIOS.glob("substitution/*.yaml"))
+    if name in substitutions:
+        raise InputError(
+            f"{quoted(name)} hands joints to a rig; expected 'servotwin simulate {name}', or substitute({name!r})"
+        )
+    names += substitutions
     listed = f"{', '.join(names) or 'none'}{did_you_mean(name, names)}"
     raise InputError(f"no scenario {quoted(name)}; expected a .yaml file or one of {listed}")
 
@@ -211,7 +217,7 @@ def start_speed(scenario: Scenario, joints: tuple[str, ...]) -> Array:
 # --- the file and its overrides --------------------------------------------------------------------
 
 
-def _split(overrides: Mapping[str, str | None]) -> tuple[dict[str, str], dict[str, str]]:
+def split_changes(overrides: Mapping[str, str | None]) -> tuple[dict[str, str], dict[str, str]]:
     """The overrides of the scenario's own fields, and those of its changes of the robot file."""
     heads = tuple(".".join(head) + "." for head in CHANGES)
     texts = {str(k): override_text(v) for k, v in overrides.items()}
@@ -219,7 +225,7 @@ def _split(overrides: Mapping[str, str | None]) -> tuple[dict[str, str], dict[st
     return {k: v for k, v in texts.items() if k not in of_robot}, of_robot
 
 
-def _changed(tree: Node, of_robot: Mapping[str, str]) -> Node:
+def with_changes(tree: Node, of_robot: Mapping[str, str]) -> Node:
     """``tree`` with the mappings ``set`` and ``plant.set`` as one level of dotted paths, overrides on top."""
     for head in CHANGES:
         prefix = ".".join(head) + "."
@@ -295,9 +301,9 @@ def _list_text(node: Node) -> str:
 def _checked(tree: Node, path: Path, reach: Reach) -> Scenario:
     """The checked scenario of a finished tree."""
     header = _header(tree)
-    robot = _robot_of(header, tree, path, reach)
-    known = _robot(tree, robot, ("set",))
-    truth = _robot(tree, robot, ("set",), ("plant", "set"))
+    robot = robot_named(header, tree, path, reach)
+    known = changed_robot(tree, robot, ("set",))
+    truth = changed_robot(tree, robot, ("set",), ("plant", "set"))
     context = {
         "prismatic": {name: known.axes[name].prismatic for name in known.joint_names},
         "motors": motor_names(known),
@@ -364,7 +370,7 @@ def _check_reach(path: Path, written: str, node: Node, field: str, reach: Reach)
         raise node.error(problem, field)
 
 
-def _robot_of(name: str, tree: Node, path: Path, reach: Reach) -> str:
+def robot_named(name: str, tree: Node, path: Path, reach: Reach) -> str:
     """The catalogue name, or the path of a robot file beside the scenario."""
     if not name.lower().endswith(ROBOT_SUFFIXES):
         return name
@@ -376,7 +382,7 @@ def _robot_of(name: str, tree: Node, path: Path, reach: Reach) -> str:
     raise node.error(f"no file {quoted(name)} beside the scenario; expected a robot file", "robot")
 
 
-def _robot(tree: Node, robot: str, *heads: tuple[str, ...]) -> RobotDescription:
+def changed_robot(tree: Node, robot: str, *heads: tuple[str, ...]) -> RobotDescription:
     """The robot with the changes at the paths ``heads``; problems point at the scenario."""
     places: dict[str, tuple[str, Node]] = {}
     short = _has(tree, ("payload",))

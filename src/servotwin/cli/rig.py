@@ -1,0 +1,160 @@
+"""``servotwin rig``."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from servotwin.cli.arguments import read_overrides, read_quantity
+from servotwin.cli.live import live_line
+from servotwin.cli.output import print_json, print_line, print_note, working_or_compiling
+from servotwin.description.nodes import quoted
+from servotwin.errors import InputError
+
+if TYPE_CHECKING:
+    from servotwin.hil.link.rig_server import Fault, RigServer, RigSession
+
+DONE = 0
+
+
+def rig(
+    name: str,
+    transport: str,
+    *,
+    sessions: int = 0,
+    fault: str | None = None,
+    firmware: str | None = None,
+    seed: str | None = None,
+    key: str | None = None,
+    peer: str | None = None,
+    allow_network: bool = False,
+    cpu: int | None = None,
+    overrides: Sequence[str] | None = None,
+    overwrite: bool = False,
+    json: bool = False,
+) -> int:
+    """Serve the twin of a rig, or write the firmware of one; the exit code."""
+    if firmware is not None:
+        return write_firmware(firmware, overwrite=overwrite, json=json)
+    server = _server(name, transport, fault, seed, key, peer, allow_network, cpu, overrides)
+    found: list[RigSession] = []
+    server.ready = lambda: print_note(f"rig {name} at {transport}: waiting for a simulator, Ctrl-C ends")
+    try:
+        with live_line(f"rig at {transport}: waiting for a simulator") as show:
+            server.looked = lambda each: show(lambda: _words(each))
+            server.serve(sessions, found)
+    finally:
+        _print(server, found, json=json)
+    return DONE
+
+
+def _server(
+    name: str,
+    transport: str,
+    fault: str | None,
+    seed: str | None,
+    key: str | None,
+    peer: str | None,
+    network: bool,
+    cpu: int | None,
+    overrides: Sequence[str] | None,
+) -> RigServer:
+    from servotwin.hil.link.addresses import read_address, read_key
+    from servotwin.hil.link.endpoint import Transport
+
+    address = read_address(transport)
+    if address.transport == Transport.IN_PROCESS:
+        raise InputError(
+            "'in-process' is no place for a rig of its own; expected udp, serial or shm", field="--transport"
+        )
+    injected, number = read_fault(fault), _seed(seed)
+    _check_peer(peer, address.loopback)
+    with working_or_compiling(f"preparing {name}"):
+        from servotwin.hil.link.rig_server import RigServer
+        from servotwin.hil.rig_file import read_rig
+        from servotwin.hil.rig_model import rig_piece
+
+        rig_data = read_rig(name, read_overrides(overrides))
+        return RigServer(
+            address, lambda: rig_data.records(number), rig_piece.address,
+            key=None if key is None else read_key(key), peer=peer, network=network, fault=injected, cpu=cpu,
+        )  # fmt: skip
+
+
+def _seed(text: str | None) -> int:
+    if text is None:
+        return 1
+    if not text.isdigit() or len(text) > 9:
+        raise InputError(f"{quoted(text)} is not accepted; expected a whole number from 0", field="--seed")
+    return int(text)
+
+
+def _check_peer(peer: str | None, loopback: bool) -> None:
+    if peer is None and loopback:
+        return
+    try:
+        ipaddress.ip_address(peer or "")
+    except ValueError:
+        given = "is missing" if peer is None else f"{quoted(peer)} is not an address in numbers"
+        raise InputError(
+            f"{given}; expected the address of the simulator, such as 192.168.7.2", field="--peer"
+        ) from None
+
+
+def read_fault(text: str | None) -> Fault:
+    """The option --fault: KIND@COMMAND or KIND@COMMAND=TIME."""
+    from servotwin.hil.link.injected import Injected
+    from servotwin.hil.link.rig_server import Fault
+
+    if text is None:
+        return Fault()
+    kinds = [kind.name.lower() for kind in Injected if kind != Injected.NONE]
+    kind, _, rest = text.partition("@")
+    first, _, delay = rest.partition("=")
+    if kind not in kinds or not first.isdigit() or len(first) > 9:
+        raise InputError(
+            f"{quoted(text)} is not accepted; expected KIND@COMMAND with one of {', '.join(kinds)}, such as nan@500",
+            field="--fault",
+        )
+    span = read_quantity("--fault", delay, "s", example="5 ms") if delay else 5e-3
+    return Fault(Injected[kind.upper()], int(first), int(span * 1e9))
+
+
+def _words(server: RigServer) -> str:
+    session = server.session()
+    if not session.answered:
+        return f"rig at {server.address}: waiting for a simulator"
+    late, every = session.service, session.interval
+    return (
+        f"rig at {server.address}: {session.answered} commands, answered within {late['p50_us'] or 0:.3g} us (p99 "
+        f"{late['p99_us'] or 0:.3g} us), every {every['p50_us'] or 0:.4g} us, {sum(session.counts.values())} refused"
+    )
+
+
+def _print(server: RigServer, found: list[RigSession], *, json: bool) -> None:
+    if json:
+        print_json({"sessions": [session.plain() for session in found], "system": server.grants.plain()})
+        return
+    for session in found:
+        trip = ", watchdog: safe state" if session.watchdog else ""
+        refused = "".join(f", {count} x {cause}" for cause, count in session.counts.items())
+        print_line(
+            f"session: {session.answered} commands, ended by {session.end.name.lower()}{trip}{refused}; "
+            f"answered within {session.service['p99_us'] or 0:.3g} us (p99)"
+        )
+    for line in server.grants.lines():
+        print_note(line)
+
+
+def write_firmware(path: str, *, overwrite: bool, json: bool) -> int:
+    """Write the reference firmware."""
+    from servotwin.description.file_write import export_text
+    from servotwin.hil.link.firmware import firmware_text
+
+    export_text(path, firmware_text(), overwrite=overwrite)
+    if json:
+        print_json({"firmware": path})
+    else:
+        print_line(f"firmware: {path}")
+    return DONE

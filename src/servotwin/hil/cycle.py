@@ -1,0 +1,285 @@
+r"""One servo period of a simulated arm with substituted joints: shafts in, voltages and load torques out.
+
+At every servo instant: rates of the shafts are estimated, the simulated joints are carried up to now, and every
+``arm_every`` periods M and h are computed anew; then every servo gives its voltage, and the load motors of
+substituted joints get the torque that the arm would give. With :math:`\tau_d'` the drive motor's torque less friction,
+eq 5 and 9 of the paper for all substituted joints together are
+
+.. math:: (N^2 J + J_\mathrm{eff})\,\ddot q = N \tau_d' - b, \qquad \tau_l = J N \ddot q - \tau_d'     (eq:load-torque)
+
+and for one joint eq 10, :math:`\tau_l = -(J_\mathrm{eff} \tau_d' + N J b) / (N^2 J + J_\mathrm{eff})`. A gear
+that gives needs no acceleration: :math:`\tau_l = -\tau/N` (eq:gear-spring). Nothing of Python runs in a cycle.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from servotwin.compiled.jit import helper, kernel, part, piece
+from servotwin.compiled.native_calls import call_piece, records_at
+from servotwin.hil.arm_step import carry_arm
+from servotwin.hil.arm_terms import (
+    SUBSTITUTED,
+    drive_torque,
+    effective_inertia,
+    evaluate_terms,
+    factor,
+    is_given,
+    joint_forces,
+)
+from servotwin.hil.joint_servo import (
+    commanded,
+    control_voltage,
+    motor_torque,
+    sliding_friction,
+    spring_torque,
+)
+from servotwin.hil.ports import MAX_SHAFTS, SHAFT_COMMAND, SHAFT_FEEDBACK
+from servotwin.hil.records import ARM, FREE, JOINT, STUCK, CycleStatus, Role
+from servotwin.hil.shaft_estimate import OBSERVER, estimate, observed_acceleration
+
+RUNNING, DIVERGED = int(CycleStatus.RUNNING), int(CycleStatus.DIVERGED)
+RIG_FAULT, BAD_RATE = int(CycleStatus.RIG_FAULT), int(CycleStatus.BAD_RATE)
+BASE = int(Role.BASE)
+FASTEST = 1e9  # rad/s or m/s of a joint: beyond all machines
+
+
+@part
+def sense(arm: Any, joints: Any, feedback: Any) -> None:
+    """Angle, rate and acceleration of every substituted shaft, and of its joint."""
+    for i in range(arm.n):
+        joint = joints[i]
+        if joint.role != SUBSTITUTED:
+            continue
+        rate = feedback.rate[joint.shaft]
+        if not math.isfinite(rate):
+            arm.status = BAD_RATE
+            return
+        if feedback.fault[joint.shaft] != 0:
+            arm.status = RIG_FAULT
+            return
+        estimate(joint, rate, feedback.angle[joint.shaft], arm.period)
+        joint.w = joint.w_hat
+        if not joint.compliant:
+            joint.q, joint.qd = joint.theta / joint.N, joint.w / joint.N
+            joint.qdd = joint.alpha_hat / joint.N
+
+
+@part
+def keep_state(arm: Any, joints: Any) -> None:
+    """The state of the arm as that of its joints and shafts; it must be finite."""
+    n, y = arm.n, arm.y
+    for i in range(n):
+        joint = joints[i]
+        if not abs(y[n + i]) < FASTEST:
+            arm.status = DIVERGED
+        joint.q, joint.qd = y[i], y[n + i]
+        if joint.role == SUBSTITUTED:
+            continue
+        joint.qdd = arm.qdd[i]
+        if joint.compliant:
+            joint.theta, joint.w = y[2 * n + i], y[3 * n + i]
+        else:
+            joint.theta, joint.w = joint.N * y[i], joint.N * y[n + i]
+
+
+@part
+def run_servos(arm: Any, joints: Any, held: bool) -> None:
+    """Voltages of all motors; ``held``: the arm's present step ends here, the next one takes the new voltages."""
+    for i in range(arm.n):
+        joint = joints[i]
+        if joint.role == BASE:
+            continue
+        joint.w_ref = joint.N * commanded(joint, arm.time)
+        control_voltage(joint, joint.w, arm.period)
+        if held:
+            joint.u_held = joint.u
+        joint.tau_d = motor_torque(joint, joint.u, joint.w)
+
+
+@helper
+def rest_mode(joint: Any, load: float) -> int:
+    """Direction in which a substituted shaft slides; 0 where its friction holds it against ``load`` [N m]."""
+    if joint.tau_c <= 0.0:
+        return FREE
+    if abs(joint.w) > joint.rest_rate:
+        return 1 if joint.w > 0.0 else -1
+    needed = joint.tau_d - load
+    if abs(needed) <= joint.tau_s:
+        return STUCK
+    return 1 if needed > 0.0 else -1
+
+
+@helper
+def load_row(arm: Any, joint: Any, feedback: Any) -> None:
+    """Row of one substituted shaft in eq:load-torque, and the direction in which it slides."""
+    a = joint.shaft
+    if joint.measured_current:
+        joint.tau_d = joint.K * feedback.drive_current[a]
+    for c in range(arm.shafts):
+        arm.S[a, c] = 0.0 if joint.compliant else arm.J_eff[a, c]
+    arm.S[a, a] += joint.N * joint.N * joint.J
+    arm.right[a] = 0.0
+    if not joint.compliant:
+        joint.mode = rest_mode(joint, arm.bias[a] / joint.N)
+        arm.right[a] = joint.N * (joint.tau_d - sliding_friction(joint, joint.w)) - arm.bias[a]
+
+
+@helper
+def hold_row(arm: Any, a: int) -> None:
+    """A shaft at rest: no acceleration, and none of it at the others."""
+    for c in range(arm.shafts):
+        arm.S[a, c] = arm.S[c, a] = 0.0
+    arm.S[a, a], arm.right[a] = 1.0, 0.0
+
+
+@part
+def load_torques(arm: Any, joints: Any, feedback: Any) -> None:
+    """Load torque of every substituted shaft (eq:load-torque)."""
+    n = arm.n
+    for i in range(n):
+        if joints[i].role == SUBSTITUTED:
+            load_row(arm, joints[i], feedback)
+    for i in range(n):
+        if joints[i].role == SUBSTITUTED and joints[i].mode == STUCK and not joints[i].compliant:
+            hold_row(arm, joints[i].shaft)
+    factor(arm.S, arm.shafts)
+    solve_vector(arm.S, arm.shafts, arm.right)
+    for i in range(n):
+        if joints[i].role == SUBSTITUTED:
+            set_load(joints[i], arm.right[joints[i].shaft], arm.bias[joints[i].shaft])
+
+
+@helper
+def solve_vector(A: Any, n: int, x: Any) -> None:
+    """Solve with the factor of ``factor``; x is overwritten."""
+    for i in range(n):
+        s = x[i]
+        for k in range(i):
+            s -= A[i, k] * x[k]
+        x[i] = s * A[i, i]
+    for i in range(n - 1, -1, -1):
+        s = x[i]
+        for k in range(i + 1, n):
+            s -= A[k, i] * x[k]
+        x[i] = s * A[i, i]
+
+
+@helper
+def set_load(joint: Any, qdd: float, bias: float) -> None:
+    """Load torque of one shaft at the joint acceleration that eq:load-torque gives, within its limit."""
+    if joint.compliant:
+        wanted = -spring_torque(joint, joint.theta, joint.w, joint.q, joint.qd) / joint.N
+    elif joint.mode == STUCK:
+        wanted = -bias / joint.N
+    else:
+        wanted = joint.J * joint.N * qdd - (joint.tau_d - sliding_friction(joint, joint.w))  # eq:load-torque
+    joint.tau_l = min(max(wanted, -joint.load_limit), joint.load_limit)
+
+
+@helper
+def prepare_observer(joint: Any, begins: bool) -> None:
+    """The torque that acts over the coming period; where a step of the arm ``begins``, its acceleration there."""
+    tau = joint.tau_d + joint.K * joint.K / joint.R * joint.w + joint.tau_l
+    if joint.mode != FREE:
+        tau -= joint.mode * joint.tau_c
+    if joint.mode == STUCK and not joint.compliant:
+        tau = 0.0
+    joint.tau_given = tau
+    if begins:
+        joint.qdd_last = observed_acceleration(joint, tau) / joint.N
+
+
+@helper
+def command_shafts(arm: Any, joints: Any, command: Any) -> None:
+    """The command record: voltages and load torques, or the safe state once the cycle has stopped."""
+    running = arm.status == RUNNING
+    for a in range(MAX_SHAFTS):
+        command.drive_voltage[a] = command.load_torque[a] = 0.0
+        command.enable[a] = command.brake_released[a] = 0
+    if running:
+        for i in range(arm.n):
+            joint = joints[i]
+            if joint.role == SUBSTITUTED:
+                command.drive_voltage[joint.shaft] = joint.u
+                command.load_torque[joint.shaft] = joint.tau_l
+                command.enable[joint.shaft] = command.brake_released[joint.shaft] = 1
+    command.time = math.floor(arm.time * 1e9 + 0.5)
+
+
+@helper
+def remember(arm: Any, joints: Any) -> None:
+    """Samples of the shafts at which the next step of the arm begins."""
+    for i in range(arm.n):
+        joint = joints[i]
+        joint.q_last, joint.qd_last, joint.qdd_last = joint.q, joint.qd, joint.qdd
+        joint.theta_last, joint.w_last = joint.theta, joint.w
+
+
+@part
+def feel_arm(arm: Any, joints: Any) -> None:
+    """Torques of the simulated joints, and J_eff and b at the substituted ones, now."""
+    n = arm.n
+    for i in range(n):
+        joint = joints[i]
+        if not is_given(joint):
+            joint.tau_joint = drive_torque(joint, joint.u_held, joint.q, joint.qd, joint.theta, joint.w)
+    joint_forces(arm, joints, arm.y)
+    effective_inertia(arm, joints)
+
+
+@helper
+def one_cycle(arm: Any, joints: Any, feedback: Any, command: Any) -> None:
+    """One servo period; see ``cycle``."""
+    sense(arm, joints, feedback)
+    arm_instant = arm.tick % arm.arm_every == 0
+    steps_now = arm_instant or not arm.at_arm
+    if arm.status == RUNNING and arm.tick > 0 and steps_now:
+        carry_arm(arm, joints, arm.period * (arm.arm_every if arm.at_arm else 1))
+        keep_state(arm, joints)
+    if arm.status == RUNNING and arm_instant:
+        evaluate_terms(arm, arm.y, arm.time)
+    if arm.status == RUNNING:
+        run_servos(arm, joints, steps_now)
+        if steps_now:
+            remember(arm, joints)
+        if arm.shafts > 0:
+            feel_arm(arm, joints)
+            load_torques(arm, joints, feedback)
+            for i in range(arm.n):
+                if joints[i].role == SUBSTITUTED and joints[i].estimator == OBSERVER:
+                    prepare_observer(joints[i], steps_now)
+    command_shafts(arm, joints, command)
+    arm.tick += 1
+    arm.time = arm.tick * arm.period
+
+
+@piece
+def cycle_piece(arm_at: int, feedback_at: int, command_at: int, spare: int, t: float, span: float) -> None:
+    """``cycle`` by the addresses of its records, for compiled loops (``call_piece``); the rest is not used.
+
+    Compiled once and called by address, it gives the same bits in simulated and in real time.
+    """
+    arm = records_at(arm_at, 1, ARM)[0]
+    joints = records_at(arm.joints_at, arm.n, JOINT)
+    one_cycle(
+        arm,
+        joints,
+        records_at(feedback_at, 1, SHAFT_FEEDBACK)[0],
+        records_at(command_at, 1, SHAFT_COMMAND)[0],
+    )
+
+
+@kernel
+def _call(piece_at: int, a: int, b: int, c: int) -> None:
+    call_piece(piece_at, a, b, c, 0, 0.0, 0.0)
+
+
+def cycle(arm: Any, feedback: Any, command: Any) -> None:
+    """One servo period from Python.
+
+    ``arm``, ``feedback``, ``command``: arrays of one ARM, SHAFT_FEEDBACK, SHAFT_COMMAND. What the joints refer to must
+    be kept (``substitution.Substitution`` does). Compiled loops call ``cycle_piece``.
+    """
+    _call(cycle_piece.address, arm.ctypes.data, feedback.ctypes.data, command.ctypes.data)

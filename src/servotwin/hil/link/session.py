@@ -1,0 +1,186 @@
+"""The cycle of the simulator's side: read the shafts, simulate, write voltages and torques; and its safe state.
+
+``link_cycle`` is what the real-time executive calls. It takes what the rig sent, judges the link, calls the
+substitution's own compiled cycle by its address, and sends the command. The first command of a session is the safe
+one: its answer is the first sample of the shafts, before anything moves. Once the link has failed it sends the safe
+command (amplifiers off, no torque, brakes closed) for a while and ends the run; the arm is not carried on.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from servotwin.compiled.jit import callback, helper, part
+from servotwin.compiled.native_calls import call_piece, numbers_at, records_at
+from servotwin.hil.link.causes import Cause
+from servotwin.hil.link.codec import begin_frame, seal_frame, write_command
+from servotwin.hil.link.endpoint import ENDPOINT, Transport
+from servotwin.hil.link.frames import HEADER_WORDS, Kind
+from servotwin.hil.link.supervision import SUPERVISION, fail, judge_cycle, receive_feedback
+from servotwin.hil.link.wire import send_frame
+from servotwin.hil.ports import MAX_SHAFTS, SHAFT_COMMAND, SHAFT_FEEDBACK
+from servotwin.realtime.clock import now_ns
+from servotwin.realtime.histogram import HISTOGRAM, add_time
+
+BYE = int(Kind.BYE)
+LINGER = 20  # cycles in which the safe command is repeated: a frame may be lost, and late ones name the cause
+FINISHED = 1  # what ``link_cycle`` returns when the run shall end
+
+LINK: np.dtype[Any] = np.dtype(
+    [
+        ("endpoint", ENDPOINT, (1,)),
+        ("supervision", SUPERVISION, (1,)),
+        ("feedback", SHAFT_FEEDBACK, (1,)),
+        ("command", SHAFT_COMMAND, (1,)),
+        ("cycle_at", np.int64),  # the substitution's cycle, a ``Piece``
+        ("record_at", np.int64),  # its record
+        ("status_at", np.int64),  # address of a whole number that the cycle sets when it gives up; 0: none
+        ("rig_step_at", np.int64),  # in process: ``rig_piece``, and its records
+        ("rig_at", np.int64),
+        ("shafts", np.int64),
+        ("period", np.int64),  # ns
+        ("linger", np.int64),  # cycles that the safe command is still repeated
+        ("simulated", np.int64),  # cycles in which the arm was carried
+        ("limited", np.int64),  # cycles in which a command was beyond the rig's limits and cut
+        ("rows_at", np.int64),  # LINK_ROW, one for each cycle; 0: none
+        ("room", np.int64),
+        ("rows", np.int64),
+        ("compute", HISTOGRAM),  # simulation and encoding, without the calls of the system
+    ]
+)
+LINK_ROW: np.dtype[Any] = np.dtype(
+    [
+        ("began", np.int64),  # instant of the cycle on the monotonic clock [ns]
+        ("cause", np.int64),  # what disturbed it
+        ("safe", np.int64),  # 1: the command was the safe one
+        ("age", np.int64),  # of the samples: cycles since the newest feedback
+    ]
+)
+
+
+@helper
+def make_safe(command: Any) -> None:
+    """Both amplifiers off, no torque, brake closed, on all shafts."""
+    for i in range(MAX_SHAFTS):
+        command.drive_voltage[i] = command.load_torque[i] = 0.0
+        command.enable[i] = command.brake_released[i] = 0
+
+
+@helper
+def _limited(value: float, most: float) -> float:
+    return min(max(value, -most), most)
+
+
+@part
+def limit_command(link: Any, endpoint: Any, command: Any) -> bool:
+    """Cut a command to the limits of the rig; False if it is not finite."""
+    cut = 0
+    for i in range(endpoint.shafts):
+        u, tau = command.drive_voltage[i], command.load_torque[i]
+        if not (math.isfinite(u) and math.isfinite(tau)):
+            return False
+        command.drive_voltage[i] = _limited(u, endpoint.voltage_limit[i])
+        command.load_torque[i] = _limited(tau, endpoint.torque_limit[i])
+        if command.drive_voltage[i] != u or command.load_torque[i] != tau:
+            cut = 1
+    link.limited += cut
+    return True
+
+
+@part
+def _rig_fault(endpoint: Any, feedback: Any) -> bool:
+    found = 0
+    for i in range(endpoint.shafts):
+        found |= feedback.fault[i]
+    return found != 0
+
+
+@part
+def _receive(link: Any, endpoint: Any, supervision: Any, index: int, now: int) -> int:
+    """What came from the rig since the last cycle; the cause that disturbs this one."""
+    feedback = link.feedback[0]
+    cause = Cause.NONE.value
+    if index == 0:
+        return cause
+    if endpoint.transport != Transport.IN_PROCESS:
+        cause = receive_feedback(endpoint, supervision, feedback, now)
+        judge_cycle(supervision, cause, index)
+    if _rig_fault(endpoint, feedback):
+        fail(supervision, Cause.RIG_FAULT, index)
+    return cause
+
+
+@part
+def _simulate(link: Any, endpoint: Any, supervision: Any, index: int) -> None:
+    """The command of this cycle: that of the substitution, or the safe one."""
+    command = link.command[0]
+    if index == 0:
+        make_safe(command)
+    elif supervision.failed == Cause.NONE:
+        at = (link.feedback.ctypes.data, link.command.ctypes.data)
+        call_piece(link.cycle_at, link.record_at, at[0], at[1], link.shafts, 0.0, link.period * 1e-9)
+        link.simulated += 1
+        stopped = link.status_at != 0 and numbers_at(link.status_at, np.int64)[0] != 0
+        if stopped or not limit_command(link, endpoint, command):
+            fail(supervision, Cause.COMMAND, index)
+    if supervision.failed != Cause.NONE:
+        make_safe(command)
+    command.time = index * link.period
+
+
+@part
+def _note(link: Any, endpoint: Any, supervision: Any, cause: int, now: int) -> None:
+    """One row about this cycle, while there is room."""
+    if link.rows >= link.room:
+        return
+    row = records_at(link.rows_at, link.room, LINK_ROW)[link.rows]
+    row.began, row.cause = now, cause
+    row.safe = 1 if supervision.failed != Cause.NONE else 0
+    row.age = supervision.row
+    link.rows += 1
+
+
+@callback("int64", "int64", "int64", result="int64")
+def link_cycle(link_at: int, index: int, now: int) -> int:
+    """One cycle: receive, judge, simulate, send; ``FINISHED`` when the safe command has been repeated enough."""
+    link = records_at(link_at, 1, LINK)[0]
+    endpoint, supervision = link.endpoint[0], link.supervision[0]
+    cause = _receive(link, endpoint, supervision, index, now)
+    received = now_ns(endpoint.timespec)
+    _simulate(link, endpoint, supervision, index)
+    if endpoint.transport == Transport.IN_PROCESS:
+        add_time(link.compute, now_ns(endpoint.timespec) - received)
+        at = (link.rig_at, link.command.ctypes.data, link.feedback.ctypes.data)
+        span = link.period * 1e-9 if index > 0 else 0.0
+        call_piece(link.rig_step_at, at[0], at[1], at[2], link.shafts, 0.0, span)
+    else:
+        size = write_command(endpoint, link.command[0], now_ns(endpoint.timespec))
+        add_time(link.compute, now_ns(endpoint.timespec) - received)
+        send_frame(endpoint, size)
+    _note(link, endpoint, supervision, cause, now)
+    if supervision.failed != Cause.NONE:
+        link.linger -= 1
+        if link.linger <= 0:
+            return FINISHED
+    return 0
+
+
+@callback("int64", "int64", "int64", result="int64")
+def link_finish(link_at: int, index: int, now: int) -> int:
+    """The end of a run, whatever ended it: the safe command and BYE, each three times, for frames may be lost."""
+    link = records_at(link_at, 1, LINK)[0]
+    endpoint, supervision = link.endpoint[0], link.supervision[0]
+    make_safe(link.command[0])
+    if endpoint.transport == Transport.IN_PROCESS:
+        return 0
+    for i in range(3):
+        link.command[0].time = (index + i) * link.period
+        send_frame(endpoint, write_command(endpoint, link.command[0], now_ns(endpoint.timespec)))
+    for _ in range(3):
+        begin_frame(endpoint, BYE, endpoint.newest, endpoint.newest_sent, now_ns(endpoint.timespec))
+        endpoint.sending[HEADER_WORDS] = supervision.failed
+        send_frame(endpoint, seal_frame(endpoint, BYE))
+    return 0

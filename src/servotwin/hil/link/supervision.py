@@ -1,0 +1,137 @@
+"""Supervision of a link: what each cycle brought, and when it is too much.
+
+A cycle is clean if the answer to the newest command has come, and nothing odd came from the peer. A disturbed cycle
+counts 8, a clean one takes 1 back; at 8 times the tolerance, which is 3, the link has failed: at the third disturbed
+cycle in a row, or when more than one in nine are disturbed for long. A fault of the rig fails it at once. Frames from
+other addresses disturb nothing: they are counted and dropped.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from servotwin.compiled.jit import helper, part
+from servotwin.hil.link.causes import CAUSES, Cause
+from servotwin.hil.link.codec import (
+    FEEDBACK,
+    echo_of,
+    feedback_cause,
+    frame_cause,
+    read_feedback,
+    sequence_cause,
+)
+from servotwin.hil.link.endpoint import BUDGET
+from servotwin.hil.link.wire import NOTHING, from_peer, receive_frame
+
+TOLERANCE = 3  # disturbed cycles in a row that fail a link
+DISTURBED, CLEAN = 8, 1  # what a cycle adds to, or takes from, the score
+
+SUPERVISION: np.dtype[Any] = np.dtype(
+    [
+        ("tolerance", np.int64),
+        ("score", np.int64),
+        ("disturbed", np.int64),  # cycles
+        ("clean", np.int64),
+        ("row", np.int64),  # disturbed cycles in a row, now
+        ("longest_row", np.int64),
+        ("cycle_causes", np.int64, (CAUSES,)),  # disturbed cycles by cause
+        ("recent", np.int64, (CAUSES,)),  # the same since the score was zero
+        ("failed", np.int64),  # the ``Cause`` that failed the link
+        ("failed_cycle", np.int64),
+        ("failed_row", np.int64),  # disturbed cycles in a row when it failed
+        ("delay", np.int64),  # longest time from a command to its answer [ns]
+    ]
+)
+
+
+@helper
+def _judge_frame(endpoint: Any, feedback: Any, length: int) -> int:
+    """What is wrong with a frame; one that is accepted goes to ``feedback``."""
+    if not from_peer(endpoint):
+        return Cause.SOURCE
+    cause = frame_cause(endpoint, length, FEEDBACK)
+    if cause == Cause.NONE:
+        cause = sequence_cause(endpoint)
+    if cause == Cause.NONE and echo_of(endpoint) > endpoint.sequence:
+        cause = Cause.STALE
+    if cause == Cause.NONE:
+        cause = feedback_cause(endpoint)
+    if cause == Cause.NONE:
+        read_feedback(endpoint, feedback)
+        endpoint.accepted += 1
+    return cause
+
+
+@part
+def receive_feedback(endpoint: Any, supervision: Any, feedback: Any, now: int) -> int:
+    """Take all frames that wait; what disturbs this cycle, or ``NONE`` if the newest command is answered."""
+    worst, answered, late, most = Cause.NONE.value, False, False, 0
+    for look in range(BUDGET + 1):
+        length = receive_frame(endpoint)
+        if length == NOTHING:
+            break
+        if look == BUDGET:
+            endpoint.counts[Cause.FLOOD] += 1
+            break
+        cause = _judge_frame(endpoint, feedback, length)
+        if cause == Cause.NONE:
+            endpoint.arrived = now
+            if echo_of(endpoint) == endpoint.sequence:
+                answered = True
+                most = 0
+                continue
+            cause, late = Cause.DELAY, True
+            most = max(most, now - endpoint.received[4])
+        endpoint.counts[cause] += 1
+        if cause not in (Cause.SOURCE, Cause.DELAY):
+            worst = cause
+    supervision.delay = max(supervision.delay, most)
+    if worst != Cause.NONE:
+        return worst
+    if answered:
+        return Cause.NONE
+    if late:
+        return Cause.DELAY
+    endpoint.counts[Cause.SILENCE] += 1
+    return Cause.SILENCE
+
+
+@helper
+def _main_cause(supervision: Any) -> int:
+    """The cause of most of the recent disturbed cycles; silence only if there is no other."""
+    found, most = Cause.SILENCE.value, 0
+    for i in range(CAUSES):
+        if i != Cause.SILENCE and supervision.recent[i] > most:
+            found, most = i, supervision.recent[i]
+    return found
+
+
+@part
+def fail(supervision: Any, cause: int, cycle: int) -> None:
+    """Note why and when a link failed; the first time counts."""
+    if supervision.failed == Cause.NONE:
+        supervision.failed, supervision.failed_cycle = cause, cycle
+        supervision.failed_row = supervision.row
+
+
+@part
+def judge_cycle(supervision: Any, cause: int, cycle: int) -> None:
+    """Count a cycle as clean or disturbed; fail the link if it was disturbed too often."""
+    if cause == Cause.NONE:
+        supervision.clean += 1
+        supervision.row = 0
+        supervision.score = max(supervision.score - CLEAN, 0)
+        if supervision.score == 0:
+            for i in range(CAUSES):
+                supervision.recent[i] = 0
+        return
+    supervision.disturbed += 1
+    supervision.row += 1
+    supervision.longest_row = max(supervision.longest_row, supervision.row)
+    supervision.score += DISTURBED
+    supervision.cycle_causes[cause] += 1
+    supervision.recent[cause] += 1
+    if supervision.score >= DISTURBED * supervision.tolerance:
+        fail(supervision, _main_cause(supervision), cycle)

@@ -1,0 +1,127 @@
+r"""Coefficients of the shaft's estimators: Butterworth filter by the bilinear transform, gains of the observer.
+
+.. math:: H(s) = \frac{1}{s^2 + \sqrt2\,s + 1}, \quad s = \frac1c\,\frac{1 - z^{-1}}{1 + z^{-1}}, \quad
+          c = \tan(\pi f_c T)                                                          (eq:butterworth)
+
+The transform maps the half of the sampling rate to infinity, so a cut-off there or beyond has no filter. The observer's
+model is the shaft with the torque that nobody commanded and the analog filter of the rig's tachometer, if it has one,
+
+.. math:: J \dot\omega = \tau - d\,\omega + \tau_x, \quad \dot\tau_x = n_\tau, \quad
+          \ddot y = \omega_0^2 (\omega + n_\omega - y) - \sqrt2\,\omega_0\,\dot y               (eq:shaft-model)
+
+sampled exactly under a held torque; its gain is that of the stationary Kalman filter.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from servotwin.errors import InputError
+from servotwin.hil.records import OBSERVED
+from servotwin.mechanism.model import Array
+
+SMALLEST_VARIANCE = 1e-6  # of a measurement over that of the noise which its filter passes: it is never exact
+
+
+def butterworth(cut_off: float, period: float) -> tuple[float, float, float, float, float]:
+    """b0, b1, b2, a1, a2 of the filter with ``cut_off`` [Hz] at a sample ``period`` [s] (eq:butterworth).
+
+    >>> [round(value, 6) for value in butterworth(25.0, 0.01)]
+    [0.292893, 0.585786, 0.292893, -0.0, 0.171573]
+    """
+    check_cut_off(cut_off, period)
+    c = math.tan(math.pi * cut_off * period)
+    scale = 1.0 / (1.0 + math.sqrt(2.0) * c + c * c)
+    b0 = c * c * scale
+    return b0, 2.0 * b0, b0, 2.0 * (c * c - 1.0) * scale, (1.0 - math.sqrt(2.0) * c + c * c) * scale
+
+
+def check_cut_off(cut_off: float, period: float, field: str = "cut_off") -> None:
+    """Refuse a cut-off at or above half of the sampling rate."""
+    nyquist = 0.5 / period
+    if not cut_off < nyquist * (1.0 - 1e-9):
+        raise InputError(
+            f"{cut_off:g} Hz is not below half of the servo's rate, {nyquist:g} Hz, where a sampled filter ends; "
+            f"expected less, such as '{0.5 * nyquist:g} Hz'",
+            field=field,
+        )
+
+
+@dataclass(frozen=True)
+class ShaftBelief:
+    """What an observer knows of its shaft (SI, at the shaft)."""
+
+    J: float  # kg m2
+    damping: float  # of back-EMF and viscous friction [N m s/rad]
+    cut_off: float | None  # of the analog filter behind the tachometer [Hz]
+    noise: float  # density of the tachometer's noise [rad/s/sqrt(Hz)]
+    resolution: float  # of the rate's converter, or of the encoder [rad/s, rad]; 0: none
+    disturbance: float  # intensity of the torque that nobody commanded [N m/sqrt(s)]
+    angle: bool  # the encoder is measured, not the tachometer
+
+
+@dataclass(frozen=True)
+class Observer:
+    """x(k+1) = A x + B tau, corrected by L (measured - C x): rate, disturbance, then y and dy/dt or the angle."""
+
+    A: Array
+    B: Array
+    C: Array
+    L: Array
+
+
+def design_observer(shaft: ShaftBelief, period: float) -> Observer:
+    """The stationary Kalman filter of a shaft at a sample ``period`` [s] (eq:shaft-model)."""
+    from scipy.linalg import expm
+
+    from servotwin.linear.feedback import kalman
+
+    F, G, Q, C, V = _continuous(shaft, period)
+    n = len(F)
+    both = expm(period * np.block([[F, G], [np.zeros((1, n + 1))]]))
+    A, B = both[:n, :n], both[:n, n]
+    W = _sampled_noise(F, Q, period)
+    L = kalman(A, C[None, :], W, np.array([[V]]))[:, 0]
+    wide = OBSERVED - n
+    return Observer(np.pad(A, (0, wide)), np.pad(B, (0, wide)), np.pad(C, (0, wide)), np.pad(L, (0, wide)))
+
+
+def _continuous(shaft: ShaftBelief, period: float) -> tuple[Array, Array, Array, Array, float]:
+    """F, G, intensity of the noise, measurement row and variance."""
+    torque = shaft.disturbance**2
+    top = [-shaft.damping / shaft.J, 1.0 / shaft.J]
+    if shaft.angle:
+        F = np.array([[*top, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+        return F, _column(3, shaft.J), np.diag([0.0, torque, 0.0]), np.eye(3)[2], shaft.resolution**2 / 12.0
+    per_sample = shaft.noise**2 / (2.0 * period) + shaft.resolution**2 / 12.0
+    if shaft.cut_off is None:
+        F = np.array([top, [0.0, 0.0]])
+        return F, _column(2, shaft.J), np.diag([0.0, torque]), np.eye(2)[0], per_sample
+    w = 2.0 * math.pi * shaft.cut_off
+    F = np.zeros((4, 4))
+    F[0, :2], F[2, 3], F[3] = top, 1.0, [w * w, 0.0, -w * w, -math.sqrt(2.0) * w]
+    # one-sided density S: a white noise of intensity S^2 / 2
+    Q = np.diag([0.0, torque, 0.0, w**4 * shaft.noise**2 / 2.0])
+    passed = shaft.noise**2 * w / (2.0 * math.sqrt(2.0) * 2.0)
+    V = shaft.resolution**2 / 12.0 + SMALLEST_VARIANCE * passed
+    return F, _column(4, shaft.J), Q, np.eye(4)[2], V
+
+
+def _column(n: int, J: float) -> Array:
+    G = np.zeros((n, 1))
+    G[0, 0] = 1.0 / J
+    return G
+
+
+def _sampled_noise(F: Array, Q: Array, period: float) -> Array:
+    """Covariance that the noise adds in a period (Van Loan)."""
+    from scipy.linalg import expm
+
+    n = len(F)
+    block = expm(period * np.block([[-F, Q], [np.zeros((n, n)), F.T]]))
+    A = block[n:, n:].T
+    W = A @ block[:n, n:]
+    return np.asarray(0.5 * (W + W.T))

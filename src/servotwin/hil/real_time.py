@@ -1,0 +1,173 @@
+"""Substitution against a rig behind a transport, or its twin in process, by the wall's clock or in simulated time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from servotwin.description.nodes import quoted
+from servotwin.errors import InputError, SimulationError
+from servotwin.hil.cycle import cycle_piece
+from servotwin.hil.link.addresses import Address, check_reach, read_address, read_key
+from servotwin.hil.link.endpoint import Transport
+from servotwin.hil.link.link_run import Cycle, LinkReport, LinkRun
+from servotwin.hil.link.supervision import TOLERANCE
+from servotwin.hil.recorded_cycle import RECORDED, recorded_cycle
+from servotwin.hil.records import CycleStatus, Role
+from servotwin.hil.result import COLUMNS, SubstitutionResult, SubstitutionRun
+from servotwin.hil.rig_model import rig_piece
+from servotwin.hil.rig_record import RIG
+from servotwin.hil.run import MOST_NUMBERS, _begin_rig, run_substitution
+from servotwin.hil.scenario import SubstitutionScenario
+from servotwin.hil.substitution import Substitution, build_substitution
+from servotwin.realtime.executive import Ending, Overrun
+from servotwin.realtime.libc import SUPPORTED
+
+
+@dataclass(frozen=True)
+class RealTime:
+    """How an arm meets its rig. ``transport``: see docs/rig-protocol.md; ``wall``: by the wall's clock."""
+
+    transport: str = "in-process"
+    wall: bool = True
+    overrun: str | None = None  # hold, skip or stop; default skip, or hold in process
+    tolerance: int = TOLERANCE
+    key_file: str | PathLike[str] | None = None
+    allow_network: bool = False
+    cpu: int | None = None
+    bare: bool = True
+
+    def check(self) -> None:
+        """InputError if something of it cannot be used; nothing is opened yet."""
+        self.policy()
+        check_reach(self.address(), network=self.allow_network, key=self.key())
+
+    def key(self) -> bytes | None:
+        """The key that frames are authenticated with."""
+        return None if self.key_file is None else read_key(self.key_file)
+
+    def address(self) -> Address:
+        """The transport, checked."""
+        if not SUPPORTED:
+            raise InputError("real time needs Linux", field="--transport")
+        return read_address(self.transport)
+
+    def policy(self) -> Overrun | None:
+        """What happens after an overrun; None: the default of the transport."""
+        if self.overrun is None:
+            return None
+        names = [each.name.lower() for each in Overrun]
+        if self.overrun not in names:
+            raise InputError(
+                f"{quoted(self.overrun)} is not accepted; expected one of {', '.join(names)}",
+                field="--overrun",
+            )
+        return Overrun[self.overrun.upper()]
+
+
+def run_real_time(
+    made: Substitution, how: RealTime, look: Callable[[LinkRun], None] | None = None
+) -> tuple[SubstitutionRun, LinkReport]:
+    """Run an arm that was built against its rig; rows as ``run_substitution`` gives them, and how the link behaved.
+
+    SimulationError with the rows so far if the run went to its safe state.
+    """
+    scenario, n = made.scenario, len(made.joints)
+    count, shafts = scenario.ticks + 1, len(scenario.substituted)
+    if not shafts:
+        raise scenario.error("no joint is substituted; expected one at least for a rig", "substitute")
+    if count * len(COLUMNS) * n > MOST_NUMBERS:
+        raise scenario.error(
+            f"{count} servo periods are more than are recorded; expected a shorter run", "duration"
+        )
+    address = how.address()
+    rig = _twin(made) if address.transport == Transport.IN_PROCESS else np.zeros(0, RIG)
+    rows = np.full((count, len(COLUMNS), n), np.nan)
+    record = _record(made, rig, rows)
+    run = _link_run(made, how, address, record, rig, count)
+    try:
+        report = run.run(look)
+    except KeyboardInterrupt:
+        report = run.report()
+    return _result(made, rows[: int(record["done"][0])], report, count), report
+
+
+def substitute_real_time(
+    scenario: SubstitutionScenario,
+    how: RealTime,
+    *,
+    compare: bool = True,
+    allow_code: bool = False,
+    look: Callable[[LinkRun], None] | None = None,
+) -> SubstitutionResult:
+    """``substitute`` against a rig; SimulationError with the result so far if it went to its safe state."""
+    how.check()
+    failure, pure = None, None
+    try:
+        run, report = run_real_time(build_substitution(scenario, allow_code=allow_code), how, look)
+    except SimulationError as error:
+        failure = error
+        run, report = error.partial
+    if compare and len(run.rows):
+        pure = run_substitution(build_substitution(scenario.pure(), allow_code=allow_code))
+    if not len(run.rows):
+        raise SimulationError(f"{scenario.name}: {report.words}, before the first instant of the arm")
+    result = SubstitutionResult(run, pure, report)
+    if failure is not None:
+        raise SimulationError(str(failure), partial=result)
+    return result
+
+
+def _twin(made: Substitution) -> Any:
+    scenario = made.scenario
+    assert scenario.rig is not None
+    rig = scenario.rig.records(scenario.file.seed, len(scenario.substituted))
+    _begin_rig(rig, made)
+    return rig
+
+
+def _record(made: Substitution, rig: Any, rows: Any) -> Any:
+    record = np.zeros(1, RECORDED)
+    record["cycle_at"], record["arm_at"] = cycle_piece.address, made.arm.ctypes.data
+    record["rig_at"], record["rig_shafts"] = rig.ctypes.data, len(rig)
+    record["rows_at"], record["room"], record["columns"] = rows.ctypes.data, len(rows), rows.shape[1]
+    return record
+
+
+def _link_run(
+    made: Substitution, how: RealTime, address: Address, record: Any, rig: Any, count: int
+) -> LinkRun:
+    period_ns = round(made.scenario.period * 1e9)
+    substituted = made.joints[made.joints["role"] == Role.SUBSTITUTED]
+    angles = substituted["theta"][np.argsort(substituted["shaft"])]
+    cycle = Cycle(
+        recorded_cycle.address,
+        record,
+        len(substituted),
+        period_ns,
+        tuple(float(angle) for angle in angles),
+        record["status"],
+    )
+    return LinkRun(
+        cycle, address, count,
+        key=how.key(), network=how.allow_network,
+        policy=how.policy(), paced=how.wall, bare=how.bare, tolerance=how.tolerance, cpu=how.cpu,
+        rig=rig, step_at=rig_piece.address,
+    )  # fmt: skip
+
+
+def _result(made: Substitution, rows: Any, report: LinkReport, count: int) -> SubstitutionRun:
+    status = CycleStatus(int(made.arm["status"][0]))
+    complete = len(rows) == count and not report.safe
+    run = SubstitutionRun(made.scenario, made.joint_names, rows, status, complete)
+    if report.safe and report.ending != Ending.ASKED:
+        at = float(run.time[-1]) if len(rows) else 0.0
+        said = "" if status == CycleStatus.RUNNING else f" ({status.name.lower().replace('_', ' ')})"
+        raise SimulationError(
+            f"{made.scenario.name}: safe state at {at:.6g} s: {report.words}{said}", partial=(run, report)
+        )
+    return run

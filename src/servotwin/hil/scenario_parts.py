@@ -1,0 +1,370 @@
+"""The parts of a substitution scenario: rates, commands, servos, substituted joints, environment (SI)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from servotwin.description.fields import (
+    Choice,
+    Flag,
+    Measure,
+    Part,
+    Points,
+    Whole,
+    Words,
+    problem,
+    read_parts,
+)
+from servotwin.description.nodes import quoted
+from servotwin.hil.records import POINTS
+from servotwin.simulation.scenario.parts import RATE, SEED, known, read_joints, read_positions
+
+FORMAT = "servotwin-substitution/1"
+METHODS = ("modified-euler", "rk4", "semi-implicit")
+AT = ("servo", "arm")
+ESTIMATORS = ("filter", "observer")
+DRIVE_TORQUES = ("model", "current")
+BASE_AXES = ("x", "y", "z", "rx", "ry", "rz")
+KINDS = ("wrench", "plume", "wall", "function")
+NEVER = 1e30
+
+Time = Annotated[float, Measure("s", minimum=0.0, maximum=1e6)]
+Vector = tuple[float, float, float]
+
+
+class Rates(Part):
+    """How often things are computed."""
+
+    servo: Annotated[float, Measure("Hz", above=0.0, maximum=1e5)] = Field(description="servos and shafts")
+    arm: Annotated[float | None, Measure("Hz", above=0.0, maximum=1e5)] = Field(
+        default=None, description="mass matrix and bias of the arm; a whole part of servo; default the same"
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> Rates:
+        ratio = self.servo / (self.arm or self.servo)
+        if ratio < 1.0 - 1e-9 or abs(ratio - round(ratio)) > 1e-9 * ratio:
+            near = self.servo / max(1, round(ratio))
+            raise problem(
+                f"{self.arm:g} Hz is no whole part of the servo's {self.servo:g} Hz; expected such as '{near:g} Hz'",
+                "arm",
+            )
+        return self
+
+    @property
+    def arm_every(self) -> int:
+        """Servo periods in one of the arm."""
+        return round(self.servo / (self.arm or self.servo))
+
+
+class Command(Part):
+    """Joint rates from an instant on."""
+
+    at: Time = Field(default=0.0, description="when they begin to hold")
+    rates: dict[str, float] = Field(description="joint rates by axis; the others keep theirs")
+
+    @field_validator("rates", mode="before")
+    @classmethod
+    def _read_rates(cls, raw: object, info: ValidationInfo) -> object:
+        return read_joints(raw, RATE, info)
+
+
+class AxisServo(Part):
+    """Servo and motor of a joint; what is not stated comes from the robot file."""
+
+    proportional: Annotated[float | None, Measure("V*s/rad", minimum=0.0)] = Field(
+        default=None, description="voltage per error of the shaft's rate"
+    )
+    integral: Annotated[float | None, Measure("V/rad", minimum=0.0)] = Field(
+        default=None, description="voltage per integrated error"
+    )
+    voltage_limit: Annotated[float | None, Measure("V", above=0.0)] = Field(
+        default=None, description="of the drive"
+    )
+    torque_limit: Annotated[float | None, Measure("N*m", above=0.0)] = Field(
+        default=None, description="at the shaft; default the motor's peak torque, or none"
+    )
+    ratio: Annotated[float | None, Measure("", linear="rad/m")] = Field(
+        default=None, description="shaft angle per joint angle, or per joint travel"
+    )
+    resistance: Annotated[float | None, Measure("ohm", above=0.0)] = Field(
+        default=None, description="of the motor"
+    )
+    torque_constant: Annotated[float | None, Measure("N*m/A", above=0.0)] = Field(
+        default=None, description="of the motor"
+    )
+    rotor_inertia: Annotated[float | None, Measure("kg*m^2", above=0.0)] = Field(
+        default=None, description="of the shaft"
+    )
+    viscous_friction: Annotated[float | None, Measure("N*m*s/rad", angle_optional=True, minimum=0.0)] = Field(
+        default=None, description="of the shaft"
+    )
+    coulomb_friction: Annotated[float | None, Measure("N*m", minimum=0.0)] = Field(
+        default=None, description="of the shaft"
+    )
+    stiffness: Annotated[float | None, Measure("N*m/rad", linear="N/m", angle_optional=True, above=0.0)] = (
+        Field(default=None, description="of a compliant gear, at the joint; default rigid")
+    )
+    damping: Annotated[
+        float | None, Measure("N*m*s/rad", linear="N*s/m", angle_optional=True, minimum=0.0)
+    ] = Field(default=None, description="of a compliant gear, at the joint")
+
+
+class Servo(AxisServo):
+    """Servos of all joints, and of single ones where they differ."""
+
+    axes: dict[str, AxisServo] = Field(default={}, description="what differs at single joints, by axis")
+
+    @field_validator("axes", mode="before")
+    @classmethod
+    def _read_axes(cls, raw: object, info: ValidationInfo) -> object:
+        sliding: dict[str, bool] = (info.context or {}).get("prismatic", {})
+        if not isinstance(raw, dict):
+            return raw
+        for name in raw:
+            known(name, list(sliding), "an axis", name)
+        return {name: read_parts(AxisServo, value, sliding[name]) for name, value in raw.items()}
+
+
+class Integration(Part):
+    """How the simulated joints are integrated."""
+
+    method: Annotated[str, Choice(METHODS)] = Field(
+        default="modified-euler", description="integration method"
+    )
+    at: Annotated[str, Choice(AT)] = Field(
+        default="servo",
+        description="states carried at every servo period, or in one step per period of the arm with voltages held",
+    )
+    steps: Annotated[int, Whole(1, 1000)] = Field(default=1, description="steps in a period")
+    rotor_inertia: Annotated[bool, Flag()] = Field(
+        default=True, description="whether the arm's equation has the reflected inertia of the rotors"
+    )
+
+
+class Filter(Part):
+    """The second-order Butterworth filter of the shaft's rate."""
+
+    cut_off: Annotated[float, Measure("Hz", above=0.0)] = Field(description="below half of the servo's rate")
+
+
+class ObserverPart(Part):
+    """What the observer believes of the rig's noise; what it believes of the shaft are the servo's data."""
+
+    measures: Annotated[str, Choice(("rate", "angle"))] = Field(
+        default="rate", description="tachometer or encoder"
+    )
+    analog_cut_off: Annotated[float | None, Measure("Hz", above=0.0)] = Field(
+        default=None, description="of the filter behind the tachometer; default none"
+    )
+    noise: Annotated[float, Measure("rad/s", minimum=0.0)] = Field(
+        default=0.05, description="of the tachometer, RMS within noise_bandwidth"
+    )
+    noise_bandwidth: Annotated[float, Measure("Hz", above=0.0)] = Field(
+        default=1000.0, description="of that noise"
+    )
+    resolution: Annotated[float, Measure("rad/s", minimum=0.0)] = Field(
+        default=0.0, description="of the rate's converter"
+    )
+    angle_resolution: Annotated[float, Measure("rad", above=0.0)] = Field(
+        default=1e-4, description="of the encoder, a count"
+    )
+    disturbance: Annotated[float, Measure("N*m", above=0.0)] = Field(
+        default=1e-3, description="by which the torque that nobody commands changes in a second, RMS"
+    )
+
+
+class Substitute(Part):
+    """Joints that shafts of a rig stand for."""
+
+    joints: tuple[Annotated[str, Words()], ...] = Field(description="in the order of the rig's shafts")
+    rig: Annotated[str, Words()] = Field(
+        default="met-rig", description="name of a rig, or rig file beside this one"
+    )
+    estimator: Annotated[str, Choice(ESTIMATORS)] = Field(
+        default="filter", description="filter, integrate and differentiate; or an observer"
+    )
+    filter: Filter | None = Field(default=None, description="needed by the estimator filter")
+    observer: ObserverPart = Field(default_factory=ObserverPart, description="belief of the observer")
+    drive_torque: Annotated[str, Choice(DRIVE_TORQUES)] = Field(
+        default="model",
+        description="the drive motor's torque from voltage and rate, or from the sensed current",
+    )
+    load_limit: Annotated[float | None, Measure("N*m", above=0.0)] = Field(
+        default=None, description="largest load torque that is asked for"
+    )
+    rest_rate: Annotated[float, Measure("rad/s", above=0.0)] = Field(
+        default=0.2, description="shaft rate below which friction may hold the shaft"
+    )
+
+    @field_validator("joints")
+    @classmethod
+    def _known(cls, joints: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        names = list((info.context or {}).get("prismatic", {}))
+        for i, name in enumerate(joints):
+            known(name, names, "an axis", str(i))
+            if name in joints[:i]:
+                raise problem(f"{quoted(name)} is named twice; expected every joint once", str(i))
+        if not joints:
+            raise problem("no joint; expected one at least, or no 'substitute'")
+        return joints
+
+    @model_validator(mode="after")
+    def _filtered(self) -> Substitute:
+        if self.estimator == "filter" and self.filter is None:
+            raise problem(
+                "'filter' is missing; expected one for the estimator filter, such as {cut_off: 30 Hz}"
+            )
+        return self
+
+
+class Force(Part):
+    """A force on a link."""
+
+    kind: Annotated[str, Choice(KINDS)] = Field(description="what it is")
+    frame: Annotated[str | None, Words()] = Field(
+        default=None, description="on which it acts; default the tool"
+    )
+    start: Time = Field(default=0.0, description="when it begins (wrench, plume)")
+    end: Time = Field(default=1e6, description="when it ends (wrench, plume)")
+    force: Annotated[Vector, Measure("N", size=3)] = Field(
+        default=(0.0, 0.0, 0.0), description="of a wrench, base axes"
+    )
+    moment: Annotated[Vector, Measure("N*m", size=3)] = Field(
+        default=(0.0, 0.0, 0.0), description="of a wrench, base axes"
+    )
+    point: Annotated[Vector | None, Measure("m", size=3)] = Field(
+        default=None, description="nozzle of a plume, or a point of a wall, in the base frame"
+    )
+    direction: Annotated[Vector | None, Measure("", size=3)] = Field(
+        default=None, description="of a plume, or normal of a wall out of its material"
+    )
+    half_angle: Annotated[float | None, Measure("rad", above=0.0, maximum=3.1)] = Field(
+        default=None, description="of a plume's cone"
+    )
+    pressure: Annotated[float | None, Measure("Pa", minimum=0.0)] = Field(
+        default=None, description="on the axis of a plume, at the distance"
+    )
+    distance: Annotated[float, Measure("m", above=0.0)] = Field(
+        default=1.0, description="at which the pressure is stated"
+    )
+    area: Annotated[float | None, Measure("m^2", above=0.0)] = Field(
+        default=None, description="that the plume meets"
+    )
+    stiffness: Annotated[float | None, Measure("N/m", above=0.0)] = Field(
+        default=None, description="of a wall"
+    )
+    damping: Annotated[float, Measure("N*s/m", minimum=0.0)] = Field(default=0.0, description="of a wall")
+    function: Annotated[str | None, Words()] = Field(
+        default=None, description="FILE.py:NAME of a compiled function; Python code that is run"
+    )
+    memory: Annotated[int, Whole(1, 1_000_000)] = Field(
+        default=1, description="numbers that the function keeps"
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Force:
+        needs = {
+            "wrench": (),
+            "plume": ("point", "direction", "half_angle", "pressure", "area"),
+            "wall": ("point", "direction", "stiffness"),
+            "function": ("function",),
+        }
+        for name in needs[self.kind]:
+            if getattr(self, name) is None:
+                raise problem(f"{quoted(name)} is missing; it is required for kind {self.kind}")
+        if self.direction is not None and not any(self.direction):
+            raise problem("three zeros point nowhere; expected a direction", "direction")
+        return self
+
+
+class JointFriction(Part):
+    """Friction of a joint itself, beside that of its shaft."""
+
+    viscous: Annotated[float, Measure("N*m*s/rad", linear="N*s/m", angle_optional=True, minimum=0.0)] = Field(
+        default=0.0, description="torque per rate"
+    )
+    coulomb: Annotated[float, Measure("N*m", linear="N", minimum=0.0)] = Field(
+        default=0.0, description="torque that opposes the motion, smooth around rest"
+    )
+
+
+_STEPS = {
+    "x": Points(Measure("s", minimum=0.0), Measure("m/s^2"), most=POINTS),
+    "r": Points(Measure("s", minimum=0.0), Measure("rad/s^2"), most=POINTS),
+}
+
+
+class Environment(Part):
+    """What acts on the arm beside its servos."""
+
+    forces: tuple[Force, ...] = Field(default=(), description="on links")
+    base: dict[str, tuple[tuple[float, float], ...]] = Field(
+        default={},
+        description="accelerations of the base along x, y, z and about rx, ry, rz: [from, value] ...",
+    )
+    joint_friction: dict[str, JointFriction] = Field(default={}, description="of joints, by axis")
+
+    @field_validator("base", mode="before")
+    @classmethod
+    def _read_base(cls, raw: object) -> object:
+        if not isinstance(raw, dict):
+            return raw
+        read: dict[str, Any] = {}
+        for name, value in raw.items():
+            known(name, list(BASE_AXES), "a direction of the base", name)
+            read[name] = _STEPS["r" if name.startswith("r") else "x"].read(value)
+        return read
+
+    @field_validator("joint_friction", mode="before")
+    @classmethod
+    def _read_friction(cls, raw: object, info: ValidationInfo) -> object:
+        sliding: dict[str, bool] = (info.context or {}).get("prismatic", {})
+        if not isinstance(raw, dict):
+            return raw
+        for name in raw:
+            known(name, list(sliding), "an axis", name)
+        return {name: read_parts(JointFriction, value, sliding[name]) for name, value in raw.items()}
+
+
+class SubstitutionFile(Part):
+    """A substitution scenario, as written."""
+
+    format: Annotated[str, Choice((FORMAT,))] = Field(description=f"always {FORMAT}")
+    name: Annotated[str, Words(r"[a-z0-9-]{1,100}", "a name of a-z, 0-9 and '-'")] = Field(
+        description="short name"
+    )
+    title: Annotated[str, Words()] = Field(default="", description="one line for people")
+    variables: dict[str, str] = Field(default={}, description="named values for expressions")
+    robot: Annotated[str, Words()] = Field(description="catalogue name, or robot file beside this one")
+    set: dict[str, Any] = Field(default={}, description="changes of the robot file, by dotted path")
+    rates: Rates = Field(description="how often servos and arm are computed")
+    duration: Annotated[float, Measure("s", above=0.0, maximum=1e6)] = Field(description="how long it runs")
+    start: dict[str, float] = Field(default={}, description="joint positions; default the robot's home")
+    command: tuple[Command, ...] = Field(description="joint rates over time, in order")
+    servo: Servo = Field(default_factory=Servo, description="servos and motors of the joints")
+    integration: Integration = Field(default_factory=Integration, description="how the arm is integrated")
+    substitute: Substitute | None = Field(
+        default=None, description="joints that a rig stands for; default none"
+    )
+    environment: Environment = Field(default_factory=Environment, description="what else acts on the arm")
+    seed: Annotated[int, SEED] = Field(default=1, description="seed of the rig's noise")
+
+    @field_validator("start", mode="before")
+    @classmethod
+    def _read_start(cls, raw: object, info: ValidationInfo) -> object:
+        return read_positions(raw, info)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> SubstitutionFile:
+        if not 1 <= len(self.command) <= POINTS:
+            raise problem(f"{len(self.command)} commands; expected 1 to {POINTS}", "command")
+        for i in range(1, len(self.command)):
+            if self.command[i].at <= self.command[i - 1].at:
+                raise problem(
+                    f"{self.command[i].at:g} s is not after the command before it; expected ascending times",
+                    f"command.{i}.at",
+                )
+        return self

@@ -1,0 +1,116 @@
+r"""Angle, rate and acceleration of a substituted shaft from what the rig shows.
+
+As the paper does: a second-order Butterworth low pass, discretised by the bilinear transform with its cut-off
+prewarped, then integrated and differentiated,
+
+.. math:: \hat\theta_k = \hat\theta_{k-1} + \tfrac T2 (\hat\omega_k + \hat\omega_{k-1}), \qquad
+          \hat\alpha_k = (\hat\omega_k - \hat\omega_{k-1}) / T                           (eq:difference)
+
+or an observer, which knows the torques that were commanded and needs no difference:
+
+.. math:: \hat x_{k+1} = A \hat x_k + B \tau_k + L\,(y_k - C \hat x_k), \qquad
+          \hat\alpha = (\tau - d\,\hat\omega + \hat\tau_x) / J                           (eq:observer)
+
+with :math:`\hat\tau_x` the torque that nobody commanded, as a random walk. Its gains: ``observer_design.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from servotwin.compiled.jit import helper
+from servotwin.hil.records import OBSERVED, Estimator
+
+OBSERVER = int(Estimator.OBSERVER)
+ANGLE_STATE = 2  # place of the angle in an observer of the encoder; of the rate 0, of the disturbance 1
+
+
+@helper
+def filtered(joint: Any, rate: float) -> float:
+    """One sample of the Butterworth filter (transposed direct form 2)."""
+    out = joint.b0 * rate + joint.z1
+    joint.z1 = joint.b1 * rate - joint.a1 * out + joint.z2
+    joint.z2 = joint.b2 * rate - joint.a2 * out
+    return out  # type: ignore[no-any-return]
+
+
+@helper
+def settle_filter(joint: Any, rate: float) -> None:
+    """The filter's state for a rate that has always been so."""
+    joint.z2 = (joint.b2 - joint.a2) * rate
+    joint.z1 = (joint.b1 - joint.a1) * rate + joint.z2
+
+
+@helper
+def estimate_by_filter(joint: Any, rate: float, period: float) -> None:
+    """Filter, integrate, differentiate (eq:difference)."""
+    last = joint.w_hat
+    joint.w_hat = filtered(joint, rate)
+    joint.theta += 0.5 * period * (joint.w_hat + last)  # eq:difference
+    joint.alpha_hat = (joint.w_hat - last) / period
+
+
+@helper
+def damping(joint: Any) -> float:
+    """Torque per rate of back-EMF and viscous friction [N m s/rad]."""
+    return joint.K * joint.K / joint.R + joint.f  # type: ignore[no-any-return]
+
+
+@helper
+def observe(joint: Any, measured: float) -> None:
+    """Carry the observer over the past period under ``tau_given``, then correct it (eq:observer)."""
+    shown = 0.0
+    for i in range(OBSERVED):
+        total = joint.B[i] * joint.tau_given
+        for k in range(OBSERVED):
+            total += joint.A[i, k] * joint.x[k]
+        joint.x_next[i] = total
+        shown += joint.C[i] * total
+    for i in range(OBSERVED):
+        joint.x[i] = joint.x_next[i] + joint.L[i] * (measured - shown)  # eq:observer
+
+
+@helper
+def observed_acceleration(joint: Any, tau: float) -> float:
+    """Acceleration under a torque, less back-EMF and friction, with the disturbance [rad/s2] (eq:observer)."""
+    return (tau - damping(joint) * joint.x[0] + joint.x[1]) / joint.J  # type: ignore[no-any-return]
+
+
+@helper
+def estimate_by_observer(joint: Any, rate: float, angle: float, period: float) -> None:
+    """Rate and acceleration from the observer, and the angle: seen by the encoder, or the rate integrated."""
+    last = joint.w_hat
+    observe(joint, angle if joint.angle_measured else rate)
+    joint.w_hat = joint.x[0]
+    if joint.angle_measured:
+        joint.theta = joint.x[ANGLE_STATE]
+    else:
+        joint.theta += 0.5 * period * (joint.w_hat + last)
+    joint.alpha_hat = observed_acceleration(joint, joint.tau_given)
+
+
+@helper
+def begin_estimate(joint: Any, rate: float, angle: float) -> None:
+    """The first sample: the shaft has always turned so."""
+    joint.w_hat = rate
+    joint.alpha_hat = 0.0
+    settle_filter(joint, rate)
+    for i in range(OBSERVED):
+        joint.x[i] = 0.0
+    joint.x[0] = rate
+    if joint.angle_measured:
+        joint.x[ANGLE_STATE] = angle
+    else:
+        joint.x[ANGLE_STATE] = joint.C[ANGLE_STATE] * rate
+    joint.started = 1
+
+
+@helper
+def estimate(joint: Any, rate: float, angle: float, period: float) -> None:
+    """``w_hat``, ``alpha_hat`` and ``theta`` of a substituted shaft at a sample."""
+    if not joint.started:
+        begin_estimate(joint, rate, angle)
+    elif joint.estimator == OBSERVER:
+        estimate_by_observer(joint, rate, angle, period)
+    else:
+        estimate_by_filter(joint, rate, period)

@@ -1,0 +1,153 @@
+"""The real-time executive: a compiled cycle at absolute deadlines of the monotonic clock.
+
+A cycle is a compiled function that is called by its address, ``int64 f(context, index, now_ns)``; what it returns
+other than 0 ends the loop. The loop itself is compiled too and runs in a thread that has released Python's lock.
+Halfway between two deadlines the same thread wakes up once more and does nothing: the bare clock, to which the
+wake-ups of the cycle are compared. Both have the same thread, processor, priority and length of sleep and the same
+second; they differ in nothing but the work.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from servotwin.compiled.jit import callback, helper
+from servotwin.compiled.native_calls import records_at
+from servotwin.realtime.clock import TIMESPEC, now_ns, sleep_until
+from servotwin.realtime.cycle_call import call_cycle
+from servotwin.realtime.histogram import HISTOGRAM, add_time
+
+_WHOLE = np.int64
+
+
+class Overrun(IntEnum):
+    """What happens when a cycle ends after the next deadline; it is counted in any case."""
+
+    HOLD = 0  # late cycles run at once until the schedule is caught up: none is left out
+    SKIP = 1  # deadlines that are past are left out, and counted
+    STOP = 2  # the run ends
+
+
+class Ending(IntEnum):
+    """Why the loop ended."""
+
+    RUNNING = 0
+    COMPLETE = 1  # all cycles are done
+    ASKED = 2  # ``end_asked`` was set
+    CYCLE = 3  # the cycle returned something other than 0 (``code``)
+    OVERRUN = 4
+    CLOCK = 5  # the clock could not be waited for (``code``)
+
+
+EXECUTIVE: np.dtype[Any] = np.dtype(
+    [
+        ("period", _WHOLE),  # ns
+        ("start", _WHOLE),  # instant of the first deadline on the monotonic clock [ns]
+        ("cycles", _WHOLE),  # how many; 0: until it is ended
+        ("policy", _WHOLE),  # an ``Overrun``
+        ("paced", _WHOLE),  # 0: simulated time, every instant comes at once
+        ("bare", _WHOLE),  # 1: the bare clock is measured halfway between two deadlines
+        ("cycle_at", _WHOLE),  # address of the cycle
+        ("context_at", _WHOLE),  # its first argument
+        (
+            "finish_at",
+            _WHOLE,
+        ),  # address of what is called once when the loop ends, however it ends; 0: nothing
+        (
+            "end_asked",
+            _WHOLE,
+        ),  # 1: a signal handler, or whoever has enough, ends the loop before the next cycle
+        ("ending", _WHOLE),  # an ``Ending``
+        ("code", _WHOLE),  # of the cycle or of the clock that ended it
+        ("done", _WHOLE),  # cycles that were run
+        ("overruns", _WHOLE),  # cycles that ended after the next deadline
+        ("skipped", _WHOLE),  # deadlines that were left out
+        ("late", _WHOLE),  # cycles that began after their deadline without having slept
+        ("timespec", TIMESPEC, (1,)),
+        ("wake_up", HISTOGRAM),  # instant at which the cycle begins behind its deadline
+        ("bare_wake_up", HISTOGRAM),
+        ("compute", HISTOGRAM),  # from the beginning of the cycle to its end
+    ]
+)
+
+
+def new_executive(period_ns: int, cycles: int, cycle_at: int, context_at: int, **settings: int) -> Any:
+    """The record of a loop, (1,); ``settings`` are further fields such as ``policy``."""
+    executive = np.zeros(1, EXECUTIVE)
+    given = {"period": period_ns, "cycles": cycles, "cycle_at": cycle_at, "context_at": context_at}
+    for name, value in ({"paced": 1, "bare": 1, "policy": int(Overrun.SKIP)} | given | settings).items():
+        executive[name] = value
+    return executive
+
+
+@helper
+def _wait(executive: Any, deadline: int) -> int:
+    """Wait for a deadline and count how late the thread wakes up; 0, or an error of the clock."""
+    timespec = executive.timespec
+    if now_ns(timespec) >= deadline:
+        executive.late += 1
+        return 0
+    error = sleep_until(timespec, deadline)
+    add_time(executive.wake_up, now_ns(timespec) - deadline)
+    return error
+
+
+@helper
+def _measure_bare(executive: Any, deadline: int) -> None:
+    """Wake up halfway to the next deadline, if it is still to come, and count how late that is."""
+    timespec = executive.timespec
+    halfway = deadline + executive.period // 2
+    if now_ns(timespec) < halfway and sleep_until(timespec, halfway) == 0:
+        add_time(executive.bare_wake_up, now_ns(timespec) - halfway)
+
+
+@helper
+def _next_deadline(executive: Any, deadline: int) -> int:
+    """The deadline after this one; past ones are left out, or end the loop, as the policy says."""
+    following = deadline + executive.period
+    behind = now_ns(executive.timespec) - following
+    if behind <= 0:
+        return following  # type: ignore[no-any-return]
+    executive.overruns += 1
+    if executive.policy == Overrun.STOP:
+        executive.ending = Ending.OVERRUN
+    if executive.policy == Overrun.SKIP:
+        missed = behind // executive.period + 1
+        executive.skipped += missed
+        following += missed * executive.period
+    return following  # type: ignore[no-any-return]
+
+
+@callback("int64", result="int64")
+def run_loop(executive_at: int) -> int:
+    """Run cycles until an ``Ending``."""
+    executive = records_at(executive_at, 1, EXECUTIVE)[0]
+    timespec = executive.timespec
+    deadline, paced = executive.start, executive.paced != 0
+    executive.ending = Ending.RUNNING
+    while executive.ending == Ending.RUNNING:
+        if executive.end_asked != 0:
+            executive.ending = Ending.ASKED
+            break
+        if paced and _wait(executive, deadline) != 0:
+            executive.ending = Ending.CLOCK
+            break
+        begin = now_ns(timespec)
+        code = call_cycle(executive.cycle_at, executive.context_at, executive.done, begin)
+        add_time(executive.compute, now_ns(timespec) - begin)
+        executive.done += 1
+        if code != 0:
+            executive.code, executive.ending = code, Ending.CYCLE
+        elif executive.done == executive.cycles:
+            executive.ending = Ending.COMPLETE
+        elif paced:
+            following = _next_deadline(executive, deadline)
+            if executive.bare != 0 and following == deadline + executive.period:
+                _measure_bare(executive, deadline)
+            deadline = following
+    if executive.finish_at != 0:
+        call_cycle(executive.finish_at, executive.context_at, executive.done, now_ns(timespec))
+    return executive.ending  # type: ignore[no-any-return]

@@ -1,0 +1,121 @@
+"""What the system grants to a real-time loop: locked memory, priority, a processor, a quiet garbage collector.
+
+Nothing of it is needed for a loop to run; what is refused is said. All of it is given back when the block ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from servotwin.realtime.libc import SUPPORTED
+
+LOCK_CURRENT, LOCK_FUTURE, LOCK_ON_FAULT = 1, 2, 4  # mlockall
+TIMER_SLACK = 29  # PR_SET_TIMERSLACK
+PRIORITY = 80  # of SCHED_FIFO: above the threads of interrupts (50), below those of the kernel (99)
+AWAKE = "/dev/cpu_dma_latency"  # holding a zero in it keeps processors out of deep sleep
+
+
+@dataclass
+class Grants:
+    """What was granted and what was not, each with a line for people."""
+
+    granted: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def plain(self) -> dict[str, dict[str, str]]:
+        """For a summary."""
+        return {"granted": dict(self.granted), "refused": dict(self.refused)}
+
+    def lines(self) -> list[str]:
+        """In words."""
+        given = ", ".join(self.granted.values())
+        return ([f"granted: {given}"] if given else []) + [f"not granted: {t}" for t in self.refused.values()]
+
+
+def _libc() -> Any:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+@contextmanager
+def quiet_process(grants: Grants) -> Iterator[None]:
+    """Memory locked, garbage collector off and its objects frozen, processors awake, while the block runs."""
+    with ExitStack() as undo:
+        was = gc.isenabled()
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        undo.callback(gc.unfreeze)
+        if was:
+            undo.callback(gc.enable)
+        grants.granted["garbage collector"] = "garbage collector frozen"
+        _try(grants, "memory", "memory locked", lambda: _lock_memory(undo))
+        _try(grants, "idle", "processors kept awake", lambda: _keep_awake(undo))
+        yield
+
+
+def _try(grants: Grants, name: str, text: str, action: Callable[[], None]) -> bool:
+    try:
+        action()
+    except (OSError, AttributeError) as error:
+        reason = _reason(error) if isinstance(error, OSError) else "this system has no such call"
+        grants.refused[name] = f"{text} ({reason})"
+        return False
+    grants.granted[name] = text
+    return True
+
+
+def _lock_memory(undo: ExitStack) -> None:
+    """Keep what is touched in memory; pages that nobody touches are not fetched for it."""
+    library = _libc()
+    if library.mlockall(LOCK_CURRENT | LOCK_FUTURE | LOCK_ON_FAULT) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    undo.callback(library.munlockall)
+
+
+def _keep_awake(undo: ExitStack) -> None:
+    held = os.open(AWAKE, os.O_WRONLY)
+    undo.callback(os.close, held)
+    os.write(held, b"\0\0\0\0")
+
+
+def favour_thread(grants: Grants, cpu: int | None = None, *, answering: bool = False) -> None:
+    """Priority, processor and timer of the calling thread; it keeps them until it ends.
+
+    Without a priority of its own a thread that is bound to one processor waits for whatever else runs there, so it
+    is bound only where it has one, or where ``cpu`` says so: to the last processor, or the first one if it is
+    ``answering`` another loop on this machine.
+    """
+    if not SUPPORTED:
+        grants.refused["priority"] = "priority (only on Linux)"
+        return
+    _try(grants, "timer", "timer slack 1 ns", _tighten_timer)
+    parameter = os.sched_param(PRIORITY)
+    first = _try(
+        grants,
+        "priority",
+        f"SCHED_FIFO priority {PRIORITY}",
+        lambda: os.sched_setscheduler(0, os.SCHED_FIFO, parameter),
+    )
+    allowed = sorted(os.sched_getaffinity(0))
+    chosen = cpu if cpu is not None else allowed[0 if answering else -1]
+    if cpu is not None or (first and len(allowed) > 1):
+        _try(grants, "processor", f"bound to processor {chosen}", lambda: os.sched_setaffinity(0, {chosen}))
+    else:
+        grants.refused["processor"] = "bound to a processor (it has no priority there, or there is only one)"
+
+
+def _tighten_timer() -> None:
+    if _libc().prctl(TIMER_SLACK, 1, 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))

@@ -1,0 +1,319 @@
+"""A cycle against the twin of a rig: the same bits on every transport, and the safe state after every fault."""
+
+import contextlib
+import os
+import pty
+import socket
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from servotwin.errors import InputError
+from servotwin.hil.link.addresses import read_address
+from servotwin.hil.link.causes import Cause
+from servotwin.hil.link.endpoint import Transport, new_endpoint
+from servotwin.hil.link.injected import Injected
+from servotwin.hil.link.opening import opened
+from servotwin.hil.link.rig_loop import SessionEnd
+from servotwin.hil.link.rig_server import Fault
+from servotwin.hil.ports import RigFault
+from servotwin.realtime.executive import Ending
+from servotwin.realtime.libc import SUPPORTED
+from tests.stand_in_arm import link_run, rig_thread
+
+pytestmark = pytest.mark.skipif(not SUPPORTED, reason="Linux only")
+CYCLES = 300
+PATIENT = {"tolerance": 200}  # for runs that shall not fail though the machine is busy
+
+
+def free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def crossed_lines():
+    """Two pseudo-terminals whose masters are joined: a serial cable."""
+    (a, rig), (b, simulator) = pty.openpty(), pty.openpty()
+    ends = [os.ttyname(rig), os.ttyname(simulator)]
+    stop = threading.Event()
+
+    def carry(source, target):
+        os.set_blocking(source, False)
+        while not stop.is_set():
+            try:
+                os.write(target, os.read(source, 4096))
+            except OSError:
+                time.sleep(1e-4)
+
+    threads = [threading.Thread(target=carry, args=pair) for pair in ((a, b), (b, a))]
+    for thread in threads:
+        thread.start()
+    try:
+        yield ends
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+        for fd in (a, b, rig, simulator):
+            os.close(fd)
+
+
+def _simulated(cycles=CYCLES):
+    record, run = link_run("in-process", cycles, paced=False)
+    assert not run.run().safe
+    return record
+
+
+def test_in_process_twin_gives_the_same_bits_in_real_and_in_simulated_time():
+    record, run = link_run("in-process", CYCLES)
+    report = run.run()
+    assert report.ending == Ending.COMPLETE
+    assert not report.safe
+    reference = _simulated()
+    assert np.abs(reference["rates"]).max() > 1.0
+    assert record.tobytes() == reference.tobytes()
+
+
+@pytest.mark.parametrize("transport", ["udp", "udp-key", "udp6", "shm", "serial"])
+def test_rig_elsewhere_gives_the_same_bits_on_every_transport(transport):
+    key = b"k" * 32 if transport == "udp-key" else None
+    with contextlib.ExitStack() as stack:
+        if transport == "serial":
+            there, here = (f"serial:{path}" for path in stack.enter_context(crossed_lines()))
+        else:
+            host = "[::1]" if transport == "udp6" else "127.0.0.1"
+            here = f"shm:test-{os.getpid()}" if transport == "shm" else f"udp://{host}:{free_port()}"
+            there = here
+        sessions = stack.enter_context(rig_thread(there, key=key))
+        record, run = link_run(here, CYCLES, key=key, rate=200, **PATIENT)
+        report = run.run()
+        assert report.ending == Ending.COMPLETE, report.lines()
+        assert not report.safe
+    if report.numbers["disturbed_cycles"] == 0:  # a late answer on a busy machine shifts the samples
+        np.testing.assert_array_equal(record["rates"][0], _rates_at(200))
+    assert sessions[0].end == SessionEnd.BYE
+    assert sessions[0].answered >= CYCLES
+
+
+def _rates_at(rate):
+    record, run = link_run("in-process", CYCLES, rate=rate, paced=False)
+    run.run()
+    return record["rates"][0]
+
+
+FAULTS = {
+    Injected.DROP: {Cause.SILENCE},
+    Injected.FREEZE: {Cause.SILENCE},
+    Injected.DELAY: {Cause.DELAY},
+    Injected.DUPLICATE: {Cause.DUPLICATE},
+    Injected.REORDER: {Cause.REORDERED},
+    Injected.CORRUPT: {Cause.CHECKSUM, Cause.MAGIC, Cause.VERSION, Cause.KIND},
+    Injected.GARBAGE: {Cause.LENGTH, Cause.MAGIC},
+    Injected.NAN: {Cause.NOT_FINITE},
+    Injected.RANGE: {Cause.NOT_FINITE, Cause.RANGE},
+    Injected.STALE: {Cause.STALE},
+    Injected.SESSION: {Cause.SESSION},
+}
+
+
+SLOW, SHORT, FAULTY_FROM = (
+    50,
+    60,
+    20,
+)  # Hz, cycles, command: outages of a busy machine are shorter than three cycles
+
+
+def _with_fault(kind):
+    """A run against a rig with a fault; again if the machine stood still and left deadlines out."""
+    for _ in range(3):
+        where = f"udp://127.0.0.1:{free_port()}"
+        with rig_thread(where, Fault(kind, FAULTY_FROM, 150_000_000)) as sessions:
+            record, run = link_run(where, SHORT, rate=SLOW)
+            report = run.run()
+        if report.numbers["skipped_deadlines"] == 0:
+            break
+    return record, run, report, sessions
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_every_fault_of_the_rig_leads_to_the_safe_state_within_three_cycles_and_is_named(kind):
+    record, run, report, sessions = _with_fault(kind)
+    rows = run.rows[: int(run.link["rows"][0])]
+    safe = int(np.flatnonzero(rows["safe"])[0])
+    assert report.cause in FAULTS[kind], report.lines()
+    # command 20 is sent in cycle 19; its answer would come in cycle 20
+    assert FAULTY_FROM <= safe <= FAULTY_FROM + 2
+    assert rows["safe"][safe:].all()
+    for name in ("enable", "brake_released", "load_torque", "drive_voltage"):
+        assert not run.link["command"][name].any()
+    assert (
+        record["k"][0] == report.numbers["simulated_cycles"] == safe - 1
+    )  # the arm stopped, its record is whole
+    good = FAULTY_FROM - 1
+    np.testing.assert_array_equal(record["rates"][0, :good], _rates_at(SLOW)[:good])
+    assert sessions[0].end in (SessionEnd.BYE, SessionEnd.SILENCE)
+
+
+def test_rig_that_is_left_alone_goes_to_its_safe_state_by_itself():
+    where = f"udp://127.0.0.1:{free_port()}"
+    with rig_thread(where) as sessions:
+        _, run = link_run(where, 50, rate=200)
+        run.executive["finish_at"] = 0  # the simulator vanishes without a word
+        run.run()
+        deadline = time.monotonic() + 20
+        while not sessions and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert sessions[0].watchdog
+    assert sessions[0].end == SessionEnd.SILENCE
+
+
+def test_fault_that_the_rig_reports_stops_the_arm_at_once():
+    where = f"udp://127.0.0.1:{free_port()}"
+    with rig_thread(where):
+        _, run = link_run(where, 200, rate=100)
+
+        def look(now):
+            # the simulator stalls for longer than the rig's watchdog allows
+            if int(now.executive["done"][0]) > 30 and not stalled:
+                stalled.append(1)
+                now.executive["period"] = 200_000_000
+
+        stalled: list[int] = []
+        report = run.run(look)
+    assert report.cause == Cause.RIG_FAULT
+    assert (run.link["feedback"]["fault"][0, 0, :1] == RigFault.WATCHDOG).all()
+
+
+def test_command_that_is_not_finite_is_never_sent():
+    record, run = link_run("in-process", CYCLES, paced=False, bad_from=50)
+    report = run.run()
+    assert report.cause == Cause.COMMAND
+    assert report.ending == Ending.CYCLE
+    assert record["k"][0] == 51
+    assert not run.link["command"]["enable"].any()
+
+
+def test_strangers_disturb_nothing_and_get_no_answer():
+    port = free_port()
+    where = f"udp://127.0.0.1:{port}"
+    rng = np.random.default_rng(1)
+    with rig_thread(where) as sessions, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        stranger.bind(("127.0.0.1", 0))
+        stranger.setblocking(False)
+        _, run = link_run(where, CYCLES, rate=200, **PATIENT)
+        sent = [0]
+
+        def look(now):
+            for _ in range(100):
+                size = int(rng.integers(0, 600))
+                stranger.sendto(rng.bytes(size), ("127.0.0.1", port))
+                sent[0] += 1
+            mine = _own_port(int(now.link["endpoint"]["fd"][0, 0]))
+            for _ in range(100):
+                stranger.sendto(rng.bytes(int(rng.integers(0, 600))), ("127.0.0.1", mine))
+
+        report = run.run(look)
+        with pytest.raises(BlockingIOError):
+            stranger.recv(2048)
+    assert not report.safe, report.lines()
+    assert report.numbers["frames"]["not_accepted"].get("source", 0) > 100
+    assert sessions[0].counts.get("source", 0) > 100
+    assert sessions[0].answered >= CYCLES
+
+
+def _own_port(fd):
+    with socket.socket(fileno=os.dup(fd)) as same:
+        return same.getsockname()[1]
+
+
+def test_port_in_use_is_said_in_one_line():
+    where = f"udp://127.0.0.1:{free_port()}"
+    end = new_endpoint(1, Transport.UDP)
+    with rig_thread(where), pytest.raises(InputError, match="the port is in use"):
+        opened(read_address(where), end, rig=True).__enter__()
+
+
+def test_rig_that_is_not_there_is_said_in_one_line():
+    _, run = link_run(f"udp://127.0.0.1:{free_port()}", 10)
+    with pytest.raises(InputError, match="no rig answers within 3 s"):
+        run.run()
+
+
+def test_more_joints_than_shafts_are_refused_with_their_number():
+    where = f"udp://127.0.0.1:{free_port()}"
+    with rig_thread(where):
+        _, run = link_run(where, 10, shafts=3)
+        with pytest.raises(InputError, match="the rig has 1 shafts; 3 joints are substituted"):
+            run.run()
+
+
+def test_wrong_version_is_refused_with_both_versions(monkeypatch):
+    where = f"udp://127.0.0.1:{free_port()}"
+    with rig_thread(where):
+        from servotwin.hil.link import handshake
+
+        plain = handshake.build_frame
+
+        def older(kind, shafts, key, header, **payload):
+            return plain(kind, shafts, key, header | ({"version": 9} if kind == 1 else {}), **payload)
+
+        monkeypatch.setattr(handshake, "build_frame", older)
+        _, run = link_run(where, 10)
+        with pytest.raises(InputError, match="the rig speaks version 1 of the protocol"):
+            run.run()
+
+
+def test_peer_with_another_key_gets_no_answer():
+    where = f"udp://127.0.0.1:{free_port()}"
+    with rig_thread(where, key=b"a" * 32):
+        for key in (None, b"b" * 32):
+            _, run = link_run(where, 10, key=key)
+            with pytest.raises(InputError, match="no rig answers"):
+                run.run()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tcp://127.0.0.1:5", "'tcp://127.0.0.1:5' is not a transport; expected udp://127.0.0.1:PORT"),
+        ("udp://127.0.0.1", "is not a transport"),
+        ("udp://127.0.0.1:99999", "is not a transport"),
+        ("udp://example.org:47010", "does not give an address in numbers"),
+        ("serial:notes.txt", "is not a device"),
+        ("serial:/dev/ttyS0?baud=fast", "is not a transport"),
+        ("shm:../x", "is not a transport"),
+        ("", "is not a transport"),
+    ],
+)
+def test_transport_that_is_none_is_refused_with_what_is_accepted(text, said):
+    with pytest.raises(InputError) as caught:
+        read_address(text)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "expected" in str(caught.value)
+
+
+def test_address_of_another_machine_needs_the_option_and_a_key():
+    with pytest.raises(InputError, match="--allow-network"):
+        link_run("udp://192.0.2.1:47010", 10)
+    with pytest.raises(InputError, match="--key FILE"):
+        link_run("udp://192.0.2.1:47010", 10, network=True)
+
+
+def test_key_that_others_can_read_is_refused(tmp_path):
+    from servotwin.hil.link.addresses import read_key
+
+    path = tmp_path / "key"
+    path.write_bytes(b"k" * 32)
+    path.chmod(0o644)
+    with pytest.raises(InputError, match="chmod 600"):
+        read_key(path)
+    path.chmod(0o600)
+    assert read_key(path) == b"k" * 32
+    path.write_bytes(b"short")
+    with pytest.raises(InputError, match="16 to 64"):
+        read_key(path)

@@ -1,0 +1,99 @@
+"""Filter and observer of a substituted shaft."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.signal import butter, cont2discrete
+
+import servotwin as st
+from servotwin.errors import InputError
+from servotwin.hil.observer_design import ShaftBelief, butterworth, design_observer
+from servotwin.mechanism.model import Array
+
+N, J, DAMPING = 1570.0, 6.38e-5, 0.061**2 / 2.05 + 2.58e-5
+ONLY_TACHOMETER_NOISE = """\
+extends: met-rig
+name: tachometer-noise-rig
+shafts: {S1: {tachometer: {noise: 0.3 rad/s, bits: 12, range: 350 rad/s}}}
+"""
+
+
+@pytest.mark.parametrize("cut_off", [1.0, 10.0, 25.0, 40.0, 49.9])
+def test_butterworth_is_that_of_scipy(cut_off: float) -> None:
+    b, a = butter(2, cut_off, fs=100.0)
+    assert butterworth(cut_off, 0.01) == pytest.approx((*b, *a[1:]), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("cut_off", [50.0, 50.0001, 60.0, 1e6])
+def test_cut_off_at_or_above_nyquist_is_refused(cut_off: float) -> None:
+    with pytest.raises(
+        InputError, match=r"not below half of the servo's rate, 50 Hz.*expected less, such as '25 Hz'"
+    ):
+        butterworth(cut_off, 0.01)
+
+
+def test_observer_model_is_the_shaft_held_over_a_period() -> None:
+    shaft = ShaftBelief(J, DAMPING, 50.0, 0.01, 0.0, 1e-3, angle=False)
+    made = design_observer(shaft, 0.01)
+    w = 2 * np.pi * 50
+    F = np.array(
+        [[-DAMPING / J, 1 / J, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [w**2, 0, -(w**2), -np.sqrt(2) * w]]
+    )
+    A, B, *_ = cont2discrete((F, np.array([[1 / J], [0], [0], [0]]), np.eye(4), np.zeros((4, 1))), 0.01)
+    assert pytest.approx(A, rel=1e-9, abs=1e-9) == made.A
+    assert pytest.approx(B[:, 0], rel=1e-9, abs=1e-9) == made.B
+    left = np.abs(np.linalg.eigvals(made.A - np.outer(made.L, made.C @ made.A)))
+    assert left.max() < 1.0
+
+
+def acceleration_error(run: st.SubstitutionRun) -> Array:
+    """Estimated less true acceleration of the shaft, once the start is over [rad/s2]."""
+    error = N * run.joint("J1", "qdd") - run.joint("J1", "acceleration_true")
+    return error[run.time > 2.0]
+
+
+def test_observer_cuts_noise_of_the_acceleration_five_times_against_differences(tmp_path: Path) -> None:
+    rig = tmp_path / "noise.yaml"
+    rig.write_text(ONLY_TACHOMETER_NOISE)
+    noise = {}
+    for estimator in ("filter", "observer"):
+        changes = {"substitute.rig": str(rig), "substitute.estimator": estimator}
+        noise[estimator] = np.std(
+            acceleration_error(st.substitute("met-substituted", changes, compare=False).run)
+        )
+    assert noise["filter"] > 5.0 * noise["observer"]
+
+
+def test_observer_shows_accelerations_of_commanded_torques_without_the_delay_of_differences() -> None:
+    """What is delayed less may be delayed to be equal, which leaves its noise as it is."""
+    error = {}
+    for estimator in ("filter", "observer"):
+        changes = {"substitute.rig": "met-rig", "substitute.estimator": estimator}
+        run = st.substitute("met-substituted", changes, compare=False).run
+        moving = (run.time > 0.05) & (run.time < 1.0)
+        gap = N * run.joint("J1", "qdd") - run.joint("J1", "acceleration_true")
+        error[estimator] = (
+            np.abs(gap[moving]).max() / np.abs(run.joint("J1", "acceleration_true")[moving]).max()
+        )
+    assert error["observer"] < 0.02
+    assert error["filter"] > 5.0 * error["observer"]
+
+
+def test_observer_of_an_encoder_finds_angle_rate_and_acceleration(tmp_path: Path) -> None:
+    rig = tmp_path / "encoder.yaml"
+    rig.write_text("extends: met-rig\nname: encoder-rig\nshafts: {S1: {encoder: {counts: 40000}}}\n")
+    changes = {
+        "substitute.rig": str(rig),
+        "substitute.estimator": "observer",
+        "substitute.observer.measures": "angle",
+        "substitute.observer.angle_resolution": "1.6e-4 rad",
+    }
+    run = st.substitute("met-substituted", changes, compare=False).run
+    late = run.time > 2.0
+    gap = run.joint("J1", "shaft_rate") - run.joint("J1", "rate_true")
+    assert np.abs(gap[late]).max() < 2e-3 * 47.0
+    second_difference = 2 * np.pi / 40000 * np.sqrt(6.0 / 12.0) / 0.01**2  # of rounding to a count
+    assert np.std(acceleration_error(run)) < 0.6 * second_difference

@@ -1,0 +1,139 @@
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from servotwin.compiled.jit import callback
+from servotwin.compiled.native_calls import numbers_at, records_at
+from servotwin.realtime.clock import TIMESPEC, now_ns, sleep_until
+from servotwin.realtime.executive import Ending, Overrun, new_executive, run_loop
+from servotwin.realtime.grants import Grants
+from servotwin.realtime.histogram import read_times
+from servotwin.realtime.libc import SUPPORTED
+from servotwin.realtime.thread import run_thread
+
+pytestmark = pytest.mark.skipif(not SUPPORTED, reason="Linux only")
+MS = 1_000_000
+# context: [cycles seen, index at which to be slow, how slow in ns, index at which to end, finishes], then a timespec
+COUNT, SLOW_AT, SLOW, END_AT, FINISHED, WORDS = 0, 1, 2, 3, 4, 8
+
+
+@callback("int64", "int64", "int64", result="int64")
+def cycle(context: int, index: int, now: int) -> int:
+    memory = numbers_at(context, np.int64)
+    memory[COUNT] += 1
+    if index == memory[SLOW_AT]:
+        sleep_until(records_at(context + 8 * WORDS, 1, TIMESPEC), now + memory[SLOW])
+    return 7 if index == memory[END_AT] else 0
+
+
+@callback("int64", "int64", "int64", result="int64")
+def finish(context: int, index: int, now: int) -> int:
+    numbers_at(context, np.int64)[FINISHED] += 1
+    return 0
+
+
+def _run(cycles, *, slow_at=-1, slow=0, end_at=-1, look=None, **settings):
+    memory = np.zeros(WORDS + 2, np.int64)
+    memory[[SLOW_AT, SLOW, END_AT]] = slow_at, slow, end_at
+    settings.setdefault("finish_at", finish.address)
+    executive = new_executive(2 * MS, cycles, cycle.address, memory.ctypes.data, **settings)
+    grants = run_thread(run_loop.address, executive, look=look)
+    return executive[0], memory, grants
+
+
+def test_loop_runs_all_cycles_at_their_deadlines():
+    begin = time.monotonic()
+    executive, memory, _ = _run(100, policy=int(Overrun.HOLD))
+    assert executive["ending"] == Ending.COMPLETE
+    assert memory[COUNT] == executive["done"] == 100
+    assert memory[FINISHED] == 1
+    assert time.monotonic() - begin >= 99 * 2e-3  # no deadline comes early
+    assert read_times(executive["wake_up"]).count + executive["late"] == 100
+    assert read_times(executive["bare_wake_up"]).count <= 100
+
+
+@pytest.mark.parametrize("policy", [Overrun.HOLD, Overrun.SKIP])
+def test_overrun_is_counted_and_caught_up_or_left_out(policy):
+    executive, memory, _ = _run(20, slow_at=5, slow=21 * MS, policy=int(policy))
+    assert executive["ending"] == Ending.COMPLETE
+    assert memory[COUNT] == 20
+    assert executive["overruns"] >= 1
+    if policy == Overrun.HOLD:
+        assert executive["skipped"] == 0
+        assert executive["late"] >= 9
+    else:
+        assert executive["skipped"] >= 9
+
+
+def test_overrun_with_stop_ends_the_loop():
+    executive, memory, _ = _run(20, slow_at=5, slow=9 * MS, policy=int(Overrun.STOP))
+    assert executive["ending"] == Ending.OVERRUN
+    assert memory[COUNT] <= 6
+    assert memory[FINISHED] == 1
+
+
+def test_cycle_that_returns_a_code_ends_the_loop():
+    executive, memory, _ = _run(0, end_at=12, policy=int(Overrun.HOLD))
+    assert (executive["ending"], executive["code"], memory[COUNT]) == (Ending.CYCLE, 7, 13)
+
+
+def test_simulated_time_waits_for_nothing():
+    begin = time.monotonic()
+    executive, memory, _ = _run(20_000, paced=0)
+    assert memory[COUNT] == 20_000
+    assert time.monotonic() - begin < 20
+    assert executive["wake_up"]["count"] == 0
+
+
+def test_interrupt_ends_a_loop_without_end_in_its_safe_state():
+    class Interrupted(Exception):
+        pass
+
+    def interrupted(number, frame):
+        raise Interrupted
+
+    before = signal.signal(signal.SIGUSR1, interrupted)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1))
+    memory = np.zeros(WORDS + 2, np.int64)
+    memory[[SLOW_AT, END_AT]] = -1
+    executive = new_executive(2 * MS, 0, cycle.address, memory.ctypes.data, finish_at=finish.address)
+    try:
+        timer.start()
+        with pytest.raises(Interrupted):
+            run_thread(run_loop.address, executive)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert executive["ending"][0] == Ending.ASKED
+    assert memory[FINISHED] == 1
+    assert memory[COUNT] > 0
+
+
+def test_what_is_refused_is_said(monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+    _, _, grants = _run(3)
+    assert "Operation not permitted" in grants.refused["priority"]
+    assert "processor" in grants.refused
+    assert any(line.startswith("not granted: SCHED_FIFO") for line in grants.lines())
+    assert isinstance(grants, Grants)
+    assert grants.plain()["refused"]
+
+
+def test_clock_of_compiled_code_is_that_of_python():
+    from servotwin.compiled.jit import kernel
+
+    @kernel
+    def read(timespec):
+        return now_ns(timespec)
+
+    timespec = np.zeros(1, TIMESPEC)
+    read(timespec)
+    before = time.monotonic_ns()
+    now = read(timespec)
+    assert before <= now <= time.monotonic_ns()

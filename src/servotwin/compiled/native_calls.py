@@ -166,26 +166,3 @@ def numbers_at(typing: Any, address: Any, dtype: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(pointer))
 
     return pointer(types.int64, dtype), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
-def matrix_at(typing: Any, address: Any, rows: Any, columns: Any) -> Any:
-    """The matrix of float64, row by row, that stands at an address."""
-    from numba.np.arrayobj import make_array, populate_array
-
-    array = types.Array(types.float64, 2, "C")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        made = make_array(array)(context, builder)
-        size = context.get_constant(types.intp, 8)
-        populate_array(
-            made,
-            data=builder.inttoptr(arguments[0], context.get_data_type(types.float64).as_pointer()),
-            shape=(arguments[1], arguments[2]),
-            strides=(builder.mul(arguments[2], size), size),
-            itemsize=size,
-            meminfo=None,
-        )
-        return made._getvalue()
-
-    return array(types.int64, types.int64, types.int64), generate

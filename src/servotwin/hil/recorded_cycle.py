@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.compiled.jit import piece
-from servotwin.compiled.native_calls import call_piece, matrix_at, records_at
+from servotwin.compiled.native_calls import call_piece, records_at, table_at
 from servotwin.hil.ports import SHAFT_FEEDBACK
 from servotwin.hil.records import ARM, JOINT
 from servotwin.hil.rig_record import RIG
@@ -43,7 +43,7 @@ def recorded_cycle(at: int, feedback_at: int, command_at: int, shafts: int, t: f
     if record.done >= record.room:
         return
     size = record.columns * arm.n
-    row = matrix_at(record.rows_at + 8 * size * record.done, record.columns, arm.n)
+    row = table_at(record.rows_at + 8 * size * record.done, (record.columns, arm.n), np.float64)
     for i in range(arm.n):
         row[0, i] = time
         feedback = records_at(feedback_at, 1, SHAFT_FEEDBACK)[0]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from scipy.integrate import quad
 
 from servotwin.drives.hydraulic.data import Axis, Supply, fill, valve_clearance, valve_gain
 from servotwin.drives.hydraulic.model import axis_rates, supply_rates
@@ -126,6 +127,12 @@ def plain_slope(p: float, supply: Supply) -> float:
     return (volume_ratio(p + step, supply) - volume_ratio(p - step, supply)) / (2 * step)
 
 
+def carried_volume(p_a: float, p_b: float, supply: Supply) -> float:
+    """Mean of the relative volume between two pressures, by quadrature."""
+    mean, _ = quad(lambda part: volume_ratio(p_b + part * (p_a - p_b), supply), 0.0, 1.0, epsabs=1e-12)
+    return float(mean)
+
+
 def plain_rates(axis: Axis, supply: Supply, i: float, x: float, v: float, p_s: float, y: Any) -> Any:
     """Rates of spool, spool speed, p_A, p_B by the theory page; amounts n = V / phi change by the flows, n' = Q."""
     s, ds, p_a, p_b = y
@@ -138,8 +145,9 @@ def plain_rates(axis: Axis, supply: Supply, i: float, x: float, v: float, p_s: f
         (edges[1], p_b, axis.area_b, axis.volume_b, axis.end_b, -1.0),
     ):
         Q = to - back - way * axis.leakage * (p_a - p_b) - axis.drain * p
-        V, phi = rest + area * abs(x - end), volume_ratio(p, supply)
-        out.append((Q - way * area * v / phi) / (-V * plain_slope(p, supply) / phi**2))
+        V, phi = rest + (0.0 if axis.rotary else area * abs(x - end)), volume_ratio(p, supply)
+        taken = area * v / (carried_volume(p_a, p_b, supply) if axis.rotary else phi)
+        out.append((Q - way * taken) / (-V * plain_slope(p, supply) / phi**2))
     return np.array([ds, dds, *out])
 
 

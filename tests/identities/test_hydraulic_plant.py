@@ -27,6 +27,24 @@ TIGHT: dict[str, Any] = {
     "valve": {"null_leakage": "0 L/min", "laminar_drop": "0.01 bar"},
     "cylinder": {"leakage": "0 m^3/(s*Pa)"},
 }
+
+
+@pytest.mark.parametrize("feed", ["constant", "pump"])
+def test_oil_and_energy_of_a_loaded_hydraulic_motor_close(tmp_path: Path, feed: str) -> None:
+    """It carries oil between two pressures: what leaves one side enters the other."""
+    motor = {"kind": "hydraulic", "valve": hx.LIFT["motor"]["valve"]}
+    motor["hydraulic_motor"] = {"displacement": "8e-6 m^3/rad", "dead_volume": "20 cm^3"}
+    axis = small.axis(motor=motor, gear={"ratio": 1}, limits={"position": None}, origin=small.HORIZONTAL)
+    oil = {**(hx.PUMP if feed == "pump" else hx.FEED)}
+    run = prepared(tmp_path, small.robot({"hydraulics": oil}, axes={"A": axis}), "adaptive", start="0 rad")
+    machine = hx.open_loop(run, lambda t: [0.02 if t < 0.3 else -0.03])
+    before = stored_energies(machine, run.plant)
+    machine.advance(800_000_000)
+    assert abs(state_of(machine)[2] - state_of(machine)[3]) > 5e4
+    assert abs(account(machine, run.plant, before)["balance_error_relative"]) < 1e-6
+    assert abs(oil_account(machine.groups[0], machine)["mass_error_relative"]) < 1e-6
+
+
 SEALS = {"coulomb": "60 N", "static": "90 N", "stribeck_speed": "10 mm/s", "viscous": "200 N*s/m"}
 
 

@@ -39,6 +39,7 @@ AXES = {
     "underlap": hx.cylinder(**hx.valve(0.03, 0.1)),
     "overlap": hx.cylinder(**hx.valve(-0.04, 0.02)),
     "cushion": CUSHIONED_AXIS,
+    "rotary": hx.cylinder(rotary=1),
 }
 TANK = replace(SUPPLY_70, tank=2 * BAR)
 STATES = [  # current, position, speed, spool, spool speed, pressures

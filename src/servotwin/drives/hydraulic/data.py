@@ -6,7 +6,14 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from servotwin.drives.hydraulic.laws import edge_opening, gas_energy, gas_volume, oil, throttle
+from servotwin.drives.hydraulic.laws import (
+    carried_volume,
+    edge_opening,
+    gas_energy,
+    gas_volume,
+    oil,
+    throttle,
+)
 
 HALVINGS = 200
 REFERENCE_CLEARANCE = (
@@ -95,6 +102,14 @@ class Axis:
             return self.volume_a, self.volume_b, 1.0, 1.0
         d_a, d_b = abs(x - self.end_a), abs(self.end_b - x)
         return self.volume_a + self.area_a * d_a, self.volume_b + self.area_b * d_b, d_a, d_b
+
+    def swept(self, supply: Supply, p_a: float, p_b: float) -> tuple[float, float]:
+        """Volumes that both chambers gain and lose per travel [m2], of a motor per angle [m3/rad] (eq:carried-oil)."""
+        if not self.rotary:
+            return self.area_a, self.area_b
+        (phi_a, _, h_a), (phi_b, _, h_b) = supply.oil(p_a), supply.oil(p_b)
+        phi_m = carried_volume(p_a - p_b, h_a - h_b, phi_a, phi_b)
+        return self.area_a * phi_a / phi_m, self.area_b * phi_b / phi_m
 
     def content(self, supply: Supply, x: float, p_a: float, p_b: float) -> float:
         """Standard volume of the oil in both chambers [m3]."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from servotwin.drives.hydraulic.data import Axis, Supply
-from servotwin.drives.hydraulic.laws import AMBIENT, LEAST_PRESSURE
+from servotwin.drives.hydraulic.laws import AMBIENT, LEAST_PRESSURE, carried_volume
 from servotwin.drives.hydraulic.steady import operating_point
 from servotwin.drives.kind import Functions, StateEquations, SupplyEquations
 
@@ -38,6 +38,7 @@ def _numbers(data: Hydraulic, bridge: float) -> dict[str, float]:
         "end_a": axis.end_a,
         "end_b": axis.end_b,
         "rotary": float(axis.rotary),
+        "isothermal": float(supply.exponent <= 1.0),
         "check": float(axis.check_valve),
         "cushion": axis.cushion_resistance if axis.cushion_length > 0.0 else 0.0,
         "per_cushion": 1.0 / axis.cushion_length if axis.cushion_length > 0.0 else 0.0,
@@ -70,6 +71,18 @@ def _oil(pressure: Any, p: Mapping[str, Any], f: Functions) -> tuple[Any, Any]:
     bubbles = p["gas"] * f.exp(-(f.log(P / AMBIENT) / p["n_gas"]))
     volume = liquid + bubbles
     return volume, volume / (liquid / p["bulk"] + bubbles / (p["n_gas"] * P))  # eq:oil
+
+
+def _enthalpy(pressure: Any, p: Mapping[str, Any], f: Functions) -> Any:
+    """Enthalpy of the oil per standard volume, less a constant."""
+    P = LEAST_PRESSURE + positive(pressure + (AMBIENT - LEAST_PRESSURE), f)
+    liquid = p["liquid"] * f.exp(-(pressure / p["bulk"]))
+    if p["isothermal"] == 1.0:
+        work = AMBIENT * p["gas"] * f.log(P / AMBIENT)
+    else:
+        n = p["n_gas"]
+        work = P * n / (n - 1.0) * (p["gas"] * f.exp(-(f.log(P / AMBIENT) / n)))
+    return work - p["bulk"] * liquid  # eq:oil
 
 
 def _throttle(drop: Any, p: Mapping[str, Any], f: Functions) -> Any:
@@ -131,8 +144,13 @@ def _rates(
     Q_a, Q_b = q_pa + q_ta - across - p["drain"] * p_a, q_pb + q_tb + across - p["drain"] * p_b
     V_a, V_b, _, _ = _chambers(theta, p, f)
     (phi_a, beta_a), (phi_b, beta_b) = _oil(p_a, p, f), _oil(p_b, p, f)
-    rise_a = beta_a / V_a * (phi_a * Q_a - p["area_a"] * w)  # eq:chamber
-    rise_b = beta_b / V_b * (phi_b * Q_b + p["area_b"] * w)
+    swept_a, swept_b = p["area_a"] * w, p["area_b"] * w
+    if p["rotary"] == 1.0:
+        dp, dh = p_a - p_b, _enthalpy(p_a, p, f) - _enthalpy(p_b, p, f)
+        phi_m = carried_volume(dp, dh, phi_a, phi_b)
+        swept_a, swept_b = swept_a * phi_a / phi_m, swept_b * phi_b / phi_m  # eq:carried-oil
+    rise_a = beta_a / V_a * (phi_a * Q_a - swept_a)  # eq:chamber
+    rise_b = beta_b / V_b * (phi_b * Q_b + swept_b)
     return [speed, push, rise_a, rise_b], p["area_a"] * p_a - p["area_b"] * p_b  # eq:piston-force
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 AMBIENT = 101325.0  # Pa, absolute
+EVEN = 30.0  # Pa: a difference of pressures below which digits would be lost in that of the enthalpies
 LEAST_PRESSURE = 10.0  # Pa, absolute: a stage of a step that reaches beyond vacuum is computed here
 
 
@@ -69,6 +70,19 @@ def oil(p: float, bulk: float, gas: float, exponent: float) -> tuple[float, floa
     else:
         work = AMBIENT * gas * math.log(ratio)
     return volume, stiffness, bulk * (1.0 - gas - liquid) + work  # eq:oil
+
+
+def carried_volume(dp: float, dh: float, phi_a: float, phi_b: float) -> float:
+    r"""Relative volume of the oil that a hydraulic motor carries from one of its sides to the other.
+
+    .. math:: \varphi_m = \frac{h(p_A) - h(p_B)}{p_A - p_B}, \qquad
+              q_m = \frac{D\,\omega}{\varphi_m}                                             (eq:carried-oil)
+
+    The mean between both pressures: what leaves one side enters the other, and the torque D (p_A - p_B) does the work
+    that the oil loses, :math:`q_m (h(p_A) - h(p_B))`. ``dp``, ``dh``: differences of pressures and enthalpies [Pa];
+    below ``EVEN`` the mean of both volumes takes its place.
+    """
+    return (dh * dp + 0.5 * (phi_a + phi_b) * EVEN * EVEN) / (dp * dp + EVEN * EVEN)  # eq:carried-oil
 
 
 def cushion_resistance(distance: float, length: float, resistance: float) -> float:

@@ -20,6 +20,7 @@ With equal areas and the piston in the middle c_h = 4 beta S^2 / V, V the volume
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,8 @@ from numpy.typing import NDArray
 
 from servotwin.drives.hydraulic.data import Axis, Supply
 from servotwin.drives.hydraulic.laws import (
+    EVEN,
+    carried_volume,
     cushion_resistance,
     edge_opening,
     edge_slope,
@@ -107,18 +110,34 @@ def linear_axis(
     b[SPOOL_SPEED] = w * w / axis.rated_current
     by_spool, by_pressure, by_travel = _flow_slopes(axis, supply, point)
     stiffness = 0.0
+    swept = axis.swept(supply, *pressures)
     for k, (phi, beta, _) in enumerate(oils):
         rate = beta / volumes[k]
-        A[P_A + k, SPEED] = -rate * signs[k] * areas[k]
+        A[P_A + k, SPEED] = -rate * signs[k] * swept[k]
         A[P_A + k, SPOOL], A[P_A + k, POSITION] = rate * phi * by_spool[k], rate * phi * by_travel[k]
         A[P_A + k, P_A : P_B + 1] = rate * phi * np.asarray(by_pressure[k])
-        # phi' = -phi / beta: oil that comes in at a higher pressure is smaller, the room that the piston leaves is not
-        A[P_A + k, P_A + k] -= rate * signs[k] * areas[k] * point.v / beta
-        stiffness += rate * areas[k] ** 2
+        # phi' = -phi / beta: oil that comes in at a higher pressure is smaller, the room that a piston leaves is not,
+        # what a motor carries is
+        by_motion = rate * signs[k] * swept[k] * point.v
+        if axis.rotary:
+            A[P_A + k, P_A : P_B + 1] += by_motion * _carried_slopes(pressures, oils)
+        else:
+            A[P_A + k, P_A + k] -= by_motion / beta
+        stiffness += rate * areas[k] * swept[k]
     S = axis.mean_area
-    lift = [S * oils[k][1] / volumes[k] * areas[k] * signs[k] / stiffness for k in range(2)]
+    lift = [S * oils[k][1] / volumes[k] * swept[k] * signs[k] / stiffness for k in range(2)]
     weights = (axis.area_a / S, -axis.area_b / S)
     return LinearAxis(point, A, b, f, S, stiffness, mass, (lift[0], lift[1]), weights, axis.rated_current)
+
+
+def _carried_slopes(pressures: tuple[float, float], oils: Sequence[tuple[float, float, float]]) -> Array:
+    """Derivatives of the logarithm of ``laws.carried_volume`` by both pressures."""
+    (phi_a, beta_a, h_a), (phi_b, beta_b, h_b) = oils
+    dp, dh, square = pressures[0] - pressures[1], h_a - h_b, EVEN * EVEN
+    mean = carried_volume(dp, dh, phi_a, phi_b)
+    by_a = phi_a * dp + dh - 0.5 * phi_a / beta_a * square - 2.0 * mean * dp
+    by_b = -phi_b * dp - dh - 0.5 * phi_b / beta_b * square + 2.0 * mean * dp
+    return np.array([by_a, by_b]) / (mean * (dp * dp + square))
 
 
 def _flow_slopes(

@@ -43,6 +43,7 @@ from servotwin.drives.hydraulic.records import (
 
 edge_opening, throttle, oil = helper(laws.edge_opening), helper(laws.throttle), helper(laws.oil)
 cushion_resistance, gas_volume = helper(laws.cushion_resistance), helper(laws.gas_volume)
+carried_volume = helper(laws.carried_volume)
 
 PACE = 2.0  # of the change of a pressure over itself, in the rate that steps follow
 MOST_STROKE = 1.0  # where the spool meets its stops
@@ -150,8 +151,12 @@ def axis_rates(
     Q_a, Q_b = q_pa - q_at - across - out_a, q_pb - q_bt + across - out_b
     dy[k + SPOOL] = y[k + SPOOL_SPEED]
     dy[k + SPOOL_SPEED] = spool_acceleration(axis, i, s, y[k + SPOOL_SPEED])
-    dy[k + PRESSURE_A] = beta_a / V_a * (phi_a * Q_a - axis.area_a * v)  # eq:chamber
-    dy[k + PRESSURE_B] = beta_b / V_b * (phi_b * Q_b + axis.area_b * v)
+    swept_a, swept_b = axis.area_a * v, axis.area_b * v
+    if axis.rotary:
+        phi_m = carried_volume(p_a - p_b, h_a - h_b, phi_a, phi_b)
+        swept_a, swept_b = swept_a * phi_a / phi_m, swept_b * phi_b / phi_m  # eq:carried-oil
+    dy[k + PRESSURE_A] = beta_a / V_a * (phi_a * Q_a - swept_a)  # eq:chamber
+    dy[k + PRESSURE_B] = beta_b / V_b * (phi_b * Q_b + swept_b)
     # eq:throttle-loss: what falls from one enthalpy to the other
     l_pa, l_at, l_pb, l_bt = q_pa * (h_s - h_a), q_at * (h_a - h_t), q_pb * (h_s - h_b), q_bt * (h_b - h_t)
     cushioned = c_pa * l_pa + c_at * l_at + c_pb * l_pb + c_bt * l_bt
@@ -185,7 +190,9 @@ def fastest_rate(
     leaks = 2.0 * axis.leakage + axis.drain
     flow = max(rise_a * (slope_a + leaks), rise_b * (slope_b + leaks))
     stiffness = rise_a * axis.area_a * axis.area_a + rise_b * axis.area_b * axis.area_b
-    return max(flow, math.sqrt(stiffness / axis.inertia), axis.natural_frequency)  # type: ignore[no-any-return]  # eq:fastest-rate
+    zeta = axis.damping
+    spool = axis.natural_frequency * (zeta + math.sqrt(zeta * zeta - 1.0) if zeta > 1.0 else 1.0)
+    return max(flow, math.sqrt(stiffness / axis.inertia), spool)  # type: ignore[no-any-return]  # eq:fastest-rate
 
 
 @helper

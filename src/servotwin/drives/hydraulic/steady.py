@@ -94,14 +94,14 @@ def operating_point(
 
         def missing(s: float) -> float:
             inflow = flows(searched, supply, s, x, (p_a, p_b), pressure)[0]
-            return supply.oil(p_a)[0] * inflow - axis.area_a * v
+            return supply.oil(p_a)[0] * inflow - axis.swept(supply, p_a, p_b)[0] * v
 
         return _zero(missing, -2.0 * MOST_OPEN, 2.0 * MOST_OPEN), p_a
 
     def surplus(p_b: float) -> float:
         s, p_a = spool(p_b)
         inflow = flows(searched, supply, s, x, (p_a, p_b), pressure)[1]
-        return -(supply.oil(p_b)[0] * inflow + axis.area_b * v)
+        return -(supply.oil(p_b)[0] * inflow + axis.swept(supply, p_a, p_b)[1] * v)
 
     p_b = _zero(surplus, low, high)
     s, p_a = spool(p_b)

@@ -148,7 +148,7 @@ class ValveData:
     """A hydraulic axis as a servo counts on it.
 
     ``linear(mass)``: its linear model at rest in the middle of the stroke, without load, at centred pressures.
-    ``heads``: pressures that drive the piston forward and backward, counted on the mean area [Pa]; ``head``: their mean.
+    ``heads``: pressures that drive the piston forward and backward, counted on the mean area [Pa]; ``head``: the mean.
     """
 
     axis: Axis

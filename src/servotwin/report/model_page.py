@@ -51,7 +51,8 @@ def write_model(study: ModelStudy, folder: str | Path, *, overwrite: bool = Fals
         names = ["model.mat", "model.m"]
         if short_enough(study):
             for name, language in LANGUAGES.items():
-                write_bytes(place / name, export_model(study.model, language).encode())
+                file = Path(name).stem if language == "matlab" else None
+                write_bytes(place / name, export_model(study.model, language, file=file).encode())
                 names.append(name)
         write_json(place / "model.json", study.data())
         write_page(place / "model.html", model_page(study))

@@ -268,6 +268,27 @@ def test_valve_under_state_feedback_begins_in_balance_and_follows_its_path(tmp_p
     assert np.ptp(rest.signals["motor_A_valve_command_A"]) < 1e-4
 
 
+@pytest.mark.parametrize(
+    ("mass", "overlap"), [("40 kg", 0.0), ("120 kg", 0.0), ("40 kg", 0.02), ("40 kg", -0.03)]
+)
+@pytest.mark.parametrize("speed", [50, -50])
+def test_valve_that_begins_in_motion_goes_on_evenly(tmp_path, mass, overlap, speed):
+    """Integrals and observer give the current that moves the piston, beside what the law itself feeds forward."""
+    valve = {"overlap": overlap, "null_leakage": "0.3 L/min"}
+    machine = hydraulic.lift(motor={"valve": valve}, link={"mass": mass})
+    machine = small.merged(machine, {"home": {"A": "-70 mm"}, "controller": {"law": "state-feedback"}})
+    scenario = {
+        "start": {"A": "-75 mm"},
+        "initial": {"speed": {"A": f"{speed} mm/s"}},
+        "move": [{"to": {"A": f"{-75 + speed} mm"}, "speed": "50 mm/s"}],
+    }
+    signals = small.run_case(tmp_path, machine, scenario).signals
+    error = signals["joint_A_position_m"] - signals["joint_A_position_ref_m"]
+    early = signals["time_s"] < 0.1
+    assert np.abs(error[early]).max() < 1e-7  # a count
+    assert np.ptp(signals["motor_A_valve_command_A"][early]) < 5e-5
+
+
 def test_integral_action_of_a_valve_removes_a_load_that_its_controller_does_not_know(tmp_path):
     scenario = {
         "start": {"A": "-120 mm"},

@@ -77,7 +77,7 @@ def model_page(study: ModelStudy) -> str:
         f"linear about {'an operating point' if study.still else 'a state that is moving'}.",
     )
     _cards(page, study)
-    for note in model.notes:
+    for note in study.notes:
         page.note(note)
     if not study.still:
         page.warning(

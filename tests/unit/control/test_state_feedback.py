@@ -43,6 +43,15 @@ def test_lqr_equals_python_control(control):
     np.testing.assert_allclose(lqr(system.A, system.B, Q, R), want, rtol=1e-9)
 
 
+@pytest.mark.parametrize("cost", [0.0, -1.0, float("nan")])
+def test_input_without_a_cost_is_refused_without_a_warning(cost):
+    system = plant()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UnsupportedError, match="on its diagonal; expected more than zero"):
+            lqr(system.A, system.B, np.eye(4), np.diag([1.0, cost]))
+
+
 def test_kalman_gain_equals_python_control(control):
     system = plant(1)
     W, V = np.diag([1.0, 0.2, 0.3, 0.4]), np.diag([0.1, 0.3])

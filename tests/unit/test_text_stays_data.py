@@ -27,6 +27,7 @@ from servotwin.report.animation import _html as animation_html
 from servotwin.report.equations_page import equations_html
 from servotwin.report.page import Card, Figure, Page
 from servotwin.robot.derive import numbered
+from servotwin.robot.model_export import export_model
 from servotwin.robot.robot import Robot
 from servotwin.simulation.comparing.measured_signals import read_measured
 from servotwin.simulation.results.result_files import read_result
@@ -152,6 +153,28 @@ def test_export_of_a_nasty_robot_is_the_code_of_a_harmless_one(
     nasty = closed(tmp_path, title, names)
     for language, export, code in EXPORTS:
         assert code(export(nasty)) == code(export(harmless)), language
+
+
+MODEL_EXPORTS = [
+    ("python", python_code), ("c99", c_code), ("matlab", matlab_code), ("mathematica", mathematica_code),
+    ("latex", tex_code),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "code"), MODEL_EXPORTS)
+def test_complete_model_of_nasty_names_is_the_code_of_harmless_ones(
+    language: str, code: Callable[[str], Any], harmless: Robot, tmp_path: Path
+) -> None:
+    """States, inputs and drives carry the names of axes into comments and notes."""
+    want = code(export_model(st.state_space(pair(tmp_path, "plain", "A")), language))
+    for title, name in PAIRS:
+        assert code(export_model(st.state_space(pair(tmp_path, title, name)), language)) == want, (
+            title,
+            name,
+        )
+    want = code(export_model(st.state_space(harmless), language))
+    for title, names in CASES:
+        assert code(export_model(st.state_space(closed(tmp_path, title, names)), language)) == want, names
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")

@@ -74,7 +74,7 @@ def model(
     beyond = outside_limits(study.model.robot, study.point.x[: study.model.robot.n])
     if beyond:
         print_note(f"note: outside the limits: {', '.join(beyond)}")
-    for note in study.model.notes:
+    for note in study.notes:
         print_note(f"note: {note}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from servotwin.description.drive_data import STOP_MARGIN, DriveData, drives_of
@@ -13,7 +13,7 @@ from servotwin.description.hydraulic_parts import Hydraulics, hertz
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.hydraulic import HYDRAULIC
-from servotwin.drives.hydraulic.data import Axis, Supply, valve_clearance, valve_gain
+from servotwin.drives.hydraulic.data import REFERENCE_CLEARANCE, Axis, Supply, valve_clearance, valve_gain
 from servotwin.drives.hydraulic.laws import AMBIENT, throttle
 from servotwin.drives.hydraulic.linear import LinearAxis, linear_axis
 from servotwin.drives.hydraulic.steady import operating_point
@@ -147,8 +147,8 @@ def _ends(description: RobotDescription, drive: DriveData) -> tuple[float, float
 class ValveData:
     """A hydraulic axis as a servo counts on it.
 
-    ``linear(mass)``: its linear model at rest in the middle of the stroke, without load. ``heads``: pressures that
-    drive the piston forward and backward, counted on the mean area [Pa]; ``head``: their mean.
+    ``linear(mass)``: its linear model at rest in the middle of the stroke, without load, at centred pressures.
+    ``heads``: pressures that drive the piston forward and backward, counted on the mean area [Pa]; ``head``: the mean.
     """
 
     axis: Axis
@@ -181,7 +181,7 @@ def valve_data(description: RobotDescription, drive: DriveData) -> ValveData:
         )
     middle = 0.0 if axis.rotary else 0.5 * (axis.end_a + axis.end_b)
     try:
-        point = operating_point(axis, supply, middle, 0.0, 0.0)
+        point = operating_point(_centred(axis), supply, middle, 0.0, 0.0)
     except InputError as error:
         raise refuse(description, f"axes.{drive.owner}.motor.valve", str(error)) from None
     head = 0.5 * (forward + backward)
@@ -191,6 +191,16 @@ def valve_data(description: RobotDescription, drive: DriveData) -> ValveData:
         return linear_axis(axis, supply, point, mass, drive.viscous_friction)
 
     return ValveData(axis, linear, speed / axis.rated_current, head, (forward, backward))
+
+
+def _centred(axis: Axis) -> Axis:
+    """A valve without leakage with a trace of it, and no drain: so that its pressures at rest are those of work.
+
+    Exactly, a leaking piston would empty through its drains behind closed edges, to foam that no servo is tuned for.
+    """
+    if axis.clearance > 0.0 or axis.underlap > 0.0:
+        return axis
+    return replace(axis, clearance=REFERENCE_CLEARANCE, underlap=0.0, drain=0.0)
 
 
 def valve_envelopes(description: RobotDescription) -> dict[str, tuple[float, float]]:

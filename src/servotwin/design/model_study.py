@@ -38,6 +38,11 @@ class ModelStudy:
     period: float | None = None  # of a hold whose sampled system is wanted as well [s]
 
     @cached_property
+    def notes(self) -> list[str]:
+        """What the model leaves out, and what is to be said about the point."""
+        return [*self.model.notes, *self.model.notes_at(self.point.x)]
+
+    @cached_property
     def affine(self) -> Affine:
         """A(x), B(x), E(x) at the point."""
         return self.model.affine(self.point.x, self.directions)
@@ -112,7 +117,7 @@ class ModelStudy:
         """Everything as plain data in SI units."""
         return {
             "robot": self.model.robot.name,
-            "notes": list(self.model.notes),
+            "notes": self.notes,
             "still": self.still,
             "drift": self.affine.A.tolist(),
             "gain": self.affine.B.tolist(),

@@ -71,7 +71,8 @@ class SupplyEquations:
 
     ``name``: of its one state among the numbers of the actuators. ``numbers(data)``: of its equations, empty if it has
     no state. ``rates(x, drawn, p, f)``: from its states, what all actuators draw, and those numbers.
-    ``start(data)``: where the search for an operating point begins.
+    ``start(data)``: where the search for an operating point begins. ``shortage(users)``: what it lacks, in words, with
+    data, states and angle of every actuator that it feeds; empty if it can feed them.
     """
 
     name: str
@@ -79,6 +80,7 @@ class SupplyEquations:
     numbers: Callable[[Any], Mapping[str, float]]
     rates: Callable[[Sequence[Any], Any, Mapping[str, Any], Functions], Sequence[Any]]
     start: Callable[[Any], Sequence[float]]
+    shortage: Callable[[Sequence[tuple[Any, Sequence[float], float]]], str] = lambda users: ""
 
 
 Rates = Callable[
@@ -99,7 +101,8 @@ class StateEquations:
     from states, inputs, angle and speed of its shaft and those numbers, by + - * / and ``Functions`` alone. ``idle``:
     states that an operating point sets to zero, as many as there are inputs more than one. ``draws`` (arguments of
     ``rates``): what it takes from a ``supply`` that several share. ``start(data, theta, w, effort)``: states and inputs
-    from which the search for an operating point begins, None: zeros. ``notes(data)``: what the equations leave out.
+    from which the search for an operating point begins, None: zeros. ``notes(data)``: what the equations leave out;
+    ``notes_at(data, x)``: what is to be said about states.
     """
 
     states: tuple[tuple[str, str], ...]
@@ -111,6 +114,7 @@ class StateEquations:
     supply: SupplyEquations | None = None
     start: Callable[[Any, float, float, float], tuple[Sequence[float], Sequence[float]]] | None = None
     notes: Callable[[Any], Sequence[str]] = lambda data: ()
+    notes_at: Callable[[Any, Sequence[float]], Sequence[str]] = lambda data, x: ()
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,12 @@ def _period(plant: LinearSystem) -> float:
 
 
 def lqr(A: Array, B: Array, Q: Array, R: Array, N: Array | None = None) -> Array:
-    """K of u = -K x that minimises the sum of x^T Q x + 2 x^T N u + u^T R u."""
+    """K of u = -K x that minimises the sum of x^T Q x + 2 x^T N u + u^T R u, with R > 0."""
+    if not (np.diag(R) > 0.0).all():
+        worst = float(np.min(np.diag(R)))
+        raise UnsupportedError(
+            f"no optimal feedback: R has {worst:g} on its diagonal; expected more than zero"
+        )
     units = np.sqrt(np.diag(R))  # inputs of equal cost: the Riccati equation is then well scaled
     scaled, costs = B / units, R / np.outer(units, units)
     cross = np.zeros_like(B) if N is None else N / units

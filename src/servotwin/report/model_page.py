@@ -51,7 +51,8 @@ def write_model(study: ModelStudy, folder: str | Path, *, overwrite: bool = Fals
         names = ["model.mat", "model.m"]
         if short_enough(study):
             for name, language in LANGUAGES.items():
-                write_bytes(place / name, export_model(study.model, language).encode())
+                file = Path(name).stem if language == "matlab" else None
+                write_bytes(place / name, export_model(study.model, language, file=file).encode())
                 names.append(name)
         write_json(place / "model.json", study.data())
         write_page(place / "model.html", model_page(study))
@@ -76,7 +77,7 @@ def model_page(study: ModelStudy) -> str:
         f"linear about {'an operating point' if study.still else 'a state that is moving'}.",
     )
     _cards(page, study)
-    for note in model.notes:
+    for note in study.notes:
         page.note(note)
     if not study.still:
         page.warning(

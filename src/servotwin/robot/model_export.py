@@ -21,11 +21,13 @@ def export_model(
     what: What = "affine",
     *,
     numeric: bool | Collection[str] = False,
+    file: str | None = None,
 ) -> str:
     """The model as source text: python, c99, matlab, mathematica, text, markdown or latex.
 
     ``affine``: A(x) and B(x) of x' = A(x) + B(x) u. ``linear``: x', dx'/dx and dx'/du at a state and inputs. The state
     comes in parts: q (of a closed chain x, all its coordinates), qd, twist and w of elastic gears, xi of the actuators.
+    ``file``: what the file will be called, without its ending: MATLAB finds functions by that name.
     """
     if what not in ("affine", "linear"):
         raise ServotwinError(f"what is '{what}'; expected affine or linear")
@@ -35,7 +37,15 @@ def export_model(
     joints = model.robot.mechanism.opened.tree_joint_names
     name = f"{model.robot.name}_{'state_space' if what == 'affine' else 'linearised'}"
     return export_program(
-        program, language, name=name, numeric=numeric, results=names, joints=joints, notes=state_notes(model)
+        program,
+        language,
+        name=name,
+        numeric=numeric,
+        results=names,
+        joints=joints,
+        notes=state_notes(model),
+        file=file,
+        motor_units=[shaft.unit for shaft in model.shafts],
     )
 
 

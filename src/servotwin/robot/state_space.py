@@ -233,6 +233,7 @@ class StateSpace:
         no torque by themselves (d of a synchronous motor) are zero.
         """
         x, u = self._start(self.state(q, qd), directions)
+        lacking = self._shortage(x)
         n, e = self.robot.n, len(self._elastic)
         own = [2 * n + k for k in range(e)] + self._working
         for _ in range(NEWTON_STEPS):
@@ -248,9 +249,40 @@ class StateSpace:
         if not np.all(np.abs(f[n:]) <= 1e-7 * terms + 1e-9):
             worst = self.states[n + int(np.argmax(np.abs(f[n:]) / (1e-7 * terms + 1e-9)))].name
             raise UnsupportedError(
-                f"{self.robot.name}: no input holds this state still; {worst} cannot be balanced by the inputs"
+                f"{self.robot.name}: no input holds this state still; "
+                + (lacking or f"{worst} cannot be balanced by the inputs")
             )
         return OperatingPoint(x, u)
+
+    def notes_at(self, x: ArrayLike) -> list[str]:
+        """What is to be said about a state (n_x,): chambers of cylinders that are cavitated."""
+        state, told = self._state(x), []
+        for shaft, own in zip(self.shafts, self._own_states, strict=True):
+            told += [
+                f"{shaft.name}: {note}" for note in shaft.equations.notes_at(shaft.data, state[own].tolist())
+            ]
+        return told
+
+    def _shortage(self, x: Array) -> str:
+        """What the supply of the actuators lacks at a state, in words."""
+        if self.supply is None:
+            return ""
+        users = zip(self.shafts, self._own_states, self.angles @ x, strict=True)
+        fed = [
+            (shaft.data, x[own].tolist(), float(theta))
+            for shaft, own, theta in users
+            if shaft.equations.draws is not None
+        ]
+        return self.supply.equations.shortage(fed)
+
+    @property
+    def _own_states(self) -> list[slice]:
+        """Places of the states of every actuator."""
+        out, at = [], 2 * self.robot.n + 2 * len(self._elastic)
+        for shaft in self.shafts:
+            out.append(slice(at, at + len(shaft.equations.states)))
+            at = out[-1].stop
+        return out
 
     def _start(self, x: Array, directions: Directions) -> tuple[Array, Array]:
         """Where the search for an operating point begins: zeros, or what an actuator proposes for its effort."""

@@ -43,6 +43,15 @@ def test_lqr_equals_python_control(control):
     np.testing.assert_allclose(lqr(system.A, system.B, Q, R), want, rtol=1e-9)
 
 
+@pytest.mark.parametrize("cost", [0.0, -1.0, float("nan")])
+def test_input_without_a_cost_is_refused_without_a_warning(cost):
+    system = plant()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UnsupportedError, match="on its diagonal; expected more than zero"):
+            lqr(system.A, system.B, np.eye(4), np.diag([1.0, cost]))
+
+
 def test_kalman_gain_equals_python_control(control):
     system = plant(1)
     W, V = np.diag([1.0, 0.2, 0.3, 0.4]), np.diag([0.1, 0.3])
@@ -268,6 +277,27 @@ def test_valve_under_state_feedback_begins_in_balance_and_follows_its_path(tmp_p
     assert np.ptp(rest.signals["motor_A_valve_command_A"]) < 1e-4
 
 
+@pytest.mark.parametrize(
+    ("mass", "overlap"), [("40 kg", 0.0), ("120 kg", 0.0), ("40 kg", 0.02), ("40 kg", -0.03)]
+)
+@pytest.mark.parametrize("speed", [50, -50])
+def test_valve_that_begins_in_motion_goes_on_evenly(tmp_path, mass, overlap, speed):
+    """Integrals and observer give the current that moves the piston, beside what the law itself feeds forward."""
+    valve = {"overlap": overlap, "null_leakage": "0.3 L/min"}
+    machine = hydraulic.lift(motor={"valve": valve}, link={"mass": mass})
+    machine = small.merged(machine, {"home": {"A": "-70 mm"}, "controller": {"law": "state-feedback"}})
+    scenario = {
+        "start": {"A": "-75 mm"},
+        "initial": {"speed": {"A": f"{speed} mm/s"}},
+        "move": [{"to": {"A": f"{-75 + speed} mm"}, "speed": "50 mm/s"}],
+    }
+    signals = small.run_case(tmp_path, machine, scenario).signals
+    error = signals["joint_A_position_m"] - signals["joint_A_position_ref_m"]
+    early = signals["time_s"] < 0.1
+    assert np.abs(error[early]).max() < 1e-7  # a count
+    assert np.ptp(signals["motor_A_valve_command_A"][early]) < 5e-5
+
+
 def test_integral_action_of_a_valve_removes_a_load_that_its_controller_does_not_know(tmp_path):
     scenario = {
         "start": {"A": "-120 mm"},
@@ -315,9 +345,62 @@ def test_observer_finds_the_pressures_from_the_position(tmp_path):
     assert np.abs(got - want).max() < 0.05 * np.abs(want).max()
 
 
+def raised(folder, mass, data, **controller):
+    """Largest error of a lift by 60 mm under state feedback with the driver's defaults, and that at its end [m]."""
+    machine = small.merged(
+        hydraulic.lift(motor={"valve": data}, link={"mass": mass}), {"home": {"A": "-70 mm"}}
+    )
+    machine = small.merged(machine, {"controller": {"law": "state-feedback", **controller}})
+    move = {"to": {"A": "-60 mm"}, "speed": "0.08 m/s", "dwell": "0.4 s"}
+    result = small.run_case(folder, machine, {"start": {"A": "-120 mm"}, "move": [move]})
+    error = np.abs(result.signals["joint_A_position_m"] - result.signals["joint_A_position_ref_m"])
+    return error.max(), error[-len(error) // 6 :].max()
+
+
+@pytest.mark.parametrize(
+    ("mass", "valve", "largest", "last"),
+    [
+        ("40 kg", {}, 8e-5, 2e-7),
+        ("120 kg", {}, 6e-4, 2e-6),  # 59 of 70 bar
+        ("40 kg", {"overlap": 0.02, "null_leakage": "0.05 L/min"}, 9e-5, 5e-7),
+        ("120 kg", {"overlap": 0.02, "null_leakage": "0.05 L/min"}, 6e-4, 2e-6),
+        ("40 kg", {"overlap": 0.05, "null_leakage": "0.05 L/min"}, 9e-5, 5e-7),
+        ("40 kg", {"overlap": 0.05, "null_leakage": "0 L/min"}, 1e-4, 3e-6),
+        ("40 kg", {"overlap": -0.03, "null_leakage": "0.3 L/min"}, 2e-4, 5e-6),
+    ],
+)
+def test_valve_under_load_and_with_overlap_stands_still_at_the_end(tmp_path, mass, valve, largest, last):
+    """The driver does what the law was designed for: no square root undone, the jump over an overlap counted with."""
+    got = raised(tmp_path, mass, valve)
+    assert got[0] < largest
+    assert got[1] < last
+
+
+def test_current_fed_forward_is_that_of_a_working_valve(tmp_path):
+    """Both edges of an underlapped valve give flow at null; at speed one does, without load i/i_r = v / (k sqrt..)."""
+    machine = hydraulic.lift(motor={"valve": {"overlap": -0.03, "null_leakage": "0.3 L/min"}})
+    path = small.write_case(tmp_path, machine, small.rest(0.1, at="-50 mm"))
+    design = st.design_state_feedback(path.parent / "robot.yaml", [-0.05])
+    # eq:valve-speed by hand, with p_L = 392 N / 2 cm2: the mean of both ways
+    Q, drop, A, p_s, p_L = 3.8e-3 / 60, 70e5, 2e-4, 70e5, 40 * 9.80665 / 2e-4
+    per_current = Q / 0.04 / A / np.sqrt(drop)  # the rated flow is that of both edges in series
+    want = 0.5 * (1 / np.sqrt(p_s - p_L) + 1 / np.sqrt(p_s + p_L)) / per_current
+    assert design.f[0] == pytest.approx(want, rel=0.05)
+
+
+def test_overlap_that_nobody_compensates_is_refused(tmp_path):
+    valve = {"overlap": 0.05, "null_leakage": "0.05 L/min"}
+    with pytest.raises(
+        UnsupportedError, match=r"takes 3\.75 times the current .* expected overlap_compensation"
+    ):
+        raised(tmp_path, "40 kg", valve, valve={"overlap_compensation": 0.0})
+
+
 def test_valve_that_no_current_moves_at_rest_is_refused(tmp_path):
     valve = {"valve": {"overlap": 0.05, "null_leakage": "0 L/min"}, "cylinder": {"leakage": "0 m^3/(s*Pa)"}}
-    path = small.write_case(tmp_path, hydraulic.lift(motor=valve), small.rest(0.1, at="-50 mm"))
+    machine = hydraulic.lift(motor=valve)
+    machine["controller"]["valve"] = {"overlap_compensation": 0.0}
+    path = small.write_case(tmp_path, machine, small.rest(0.1, at="-50 mm"))
     with pytest.raises(UnsupportedError, match="no current of the valve of A moves it at rest"):
         st.design_state_feedback(path.parent / "robot.yaml", [-0.05])
 

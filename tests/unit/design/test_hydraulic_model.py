@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import servotwin as st
+from servotwin.cli.main import main
 from servotwin.description.load import read_description
 from servotwin.design.hydraulic import hydraulic_axis_of, hydraulic_model
 from servotwin.errors import InputError, UnsupportedError
@@ -92,6 +93,31 @@ def test_operating_point_of_a_lift_stands_still_and_is_seen_and_reached_as_a_who
     assert study.observable.complete
     if feed:
         assert 70e5 < study.point.x[-1] < 74e5  # the relief valve takes what the pump gives
+
+
+def pumped(tmp_path, flow):
+    return lift(tmp_path, {**hx.PUMP, "pump": {"flow": flow}})
+
+
+def test_cavitated_operating_point_says_so(tmp_path, capsys):
+    """2.4 L/min for a piston of 2 cm2 at 0.2 m/s, and leakage: with 2.3 L/min it pulls its own oil apart."""
+    study = st.study_model(pumped(tmp_path, "2.3 L/min"), [-0.07], [-0.2])
+    note = "A: chamber B is cavitated, at -0.962 bar (below -0.813 bar)"
+    assert study.point.x[5] < -0.813e5
+    assert any(line.startswith(note) for line in study.notes)
+    assert study.data()["notes"] == study.notes
+    assert main(["model", str(tmp_path / "lift.yaml"), "--q=-70 mm", "--qd=-200 mm/s"]) == 0
+    assert note in capsys.readouterr().err
+    assert not st.study_model(pumped(tmp_path, "5 L/min"), [-0.07], [-0.2]).model.notes_at(
+        study.point.x * 0.0
+    )
+
+
+def test_pump_that_is_too_weak_is_named_with_its_flow(tmp_path):
+    with pytest.raises(
+        UnsupportedError, match=r"valves would draw 2\.4\d* L/min, and the pump gives 2 L/min"
+    ):
+        st.study_model(pumped(tmp_path, "2 L/min"), [-0.07], [0.2])
 
 
 def test_small_step_of_the_valve_current_is_predicted_by_the_transfer_function(tmp_path):

@@ -14,7 +14,13 @@ import numpy as np
 import pytest
 
 import servotwin as st
+from servotwin.description.load import CATALOGUE
+from servotwin.equations.derivation import Derivation
+from servotwin.equations.export import export_program, export_robot
+from servotwin.equations.export.names import words
+from servotwin.equations.programs import PROGRAMS
 from servotwin.errors import ServotwinError
+from servotwin.report.model_page import write_model
 from servotwin.robot.model_export import export_model
 
 ROBOTS = ["gsis-scara", "manutec-r3-axis", "palletizer-4", "five-bar", "daiv-1-simplified", "daiv-1"]
@@ -153,3 +159,73 @@ def test_other_languages_name_the_numbers_of_the_drives(language):
 def test_unknown_form_is_refused():
     with pytest.raises(ServotwinError, match="affine or linear"):
         export_model(st.state_space("double-pendulum"), "text", "quadratic")  # type: ignore[arg-type]
+
+
+# iskeyword() of Octave 9, and spmd of MATLAB
+OCTAVE_WORDS = set(words("""
+break case catch classdef continue do else elseif end end_try_catch end_unwind_protect endclassdef endfor endfunction
+endif endparfor endswitch endwhile for function global if otherwise parfor persistent return spmd switch try until
+unwind_protect unwind_protect_cleanup while
+"""))  # fmt: skip
+AWKWARD = ("parameters", "prepare", "struct", "robot", "p", "names", "k", "rne", "z" * 80)
+
+
+def assert_own_names(text, functions):
+    heads = re.findall(r"^function (?:.* = )?(\w+)\(", text, re.MULTILINE)
+    assert len(set(heads)) == len(heads) == 3 + functions
+    assert all(len(head) <= 63 and head not in OCTAVE_WORDS for head in heads)
+    main = text.partition("\nfunction p = parameters")[0]
+    variables = {*re.findall(r"^\s*(\w+) = ", main, re.MULTILINE), "robot", "changes", "k"}
+    assert heads[0] not in variables | {"struct", "fieldnames", "isfield", "numel", "error", "nargin"}
+    fields = re.findall(r"^robot\.(\w+) = ", main, re.MULTILINE)
+    assert len(set(fields)) == len(fields) == 1 + functions
+
+
+@pytest.mark.parametrize("name", [*AWKWARD, *sorted(OCTAVE_WORDS)])
+def test_matlab_function_of_any_robot_has_a_name_of_its_own(name):
+    arm = st.load_robot("double-pendulum")
+    assert_own_names(export_robot(arm.numbers, "matlab", ["fkine"], name=name), 1)
+    program = PROGRAMS["gravload"](Derivation(arm.numbers, arm.numbers.table()))
+    assert_own_names(export_program(program, "matlab", name=name), 1)
+
+
+def test_long_name_of_a_model_fits(tmp_path):
+    text = (CATALOGUE / "double-pendulum.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "long.yaml"
+    path.write_text(re.sub(r"(?m)^name: .*$", f"name: {'z' * 80}", text), encoding="utf-8")
+    code = export_model(st.state_space(path), "matlab").partition("p = parameters")[2]
+    assert "z" * 50 in code
+    assert max(map(len, re.findall(r"\w+", code))) <= 63
+
+
+def test_matlab_file_of_a_model_says_how_to_call_it(tmp_path):
+    write_model(st.study_model("daiv-1"), tmp_path / "out")
+    text = (tmp_path / "out" / "model_equations.m").read_text()
+    assert text.startswith("function robot = model_equations(changes)\n")
+    assert "% Save as model_equations.m, then: robot = model_equations();\n" in text
+    assert "% [A, B] = robot.daiv_1_state_space(q, qd, xi); %" in text
+
+
+@pytest.mark.skipif(shutil.which("octave-cli") is None, reason="no Octave here")
+def test_octave_runs_the_file_as_its_header_says(tmp_path):
+    model = st.state_space("daiv-1")
+    x, _, parts = point(model)
+    (tmp_path / "model_equations.m").write_text(export_model(model, "matlab", file="model_equations"))
+    given = ", ".join(f"[{'; '.join(repr(float(v)) for v in part)}]" for part in parts.values())
+    code = (
+        f"robot = model_equations(); [A, B] = robot.daiv_1_state_space({given}); printf('%.17g\\n', A, B');"
+    )
+    done = subprocess.run(
+        ["octave-cli", "--eval", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    got, want = np.array(done.stdout.split(), dtype=float), model.affine(x)
+    np.testing.assert_allclose(got, np.concatenate([want.A, want.B.ravel()]), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("language", ["text", "c99", "matlab", "markdown"])
+def test_numbers_of_a_piston_have_its_units(language):
+    """60 N s/m of the piston beside 1e-4 N m s/rad of both DC motors."""
+    text = export_model(st.state_space("daiv-1"), language)
+    assert text.count("viscous friction of the shaft of motor") == 2
+    assert len(re.findall(r"N m s/rad", text)) == 2
+    assert len(re.findall(r"N s/m\b", text)) == 1

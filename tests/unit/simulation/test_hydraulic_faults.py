@@ -14,20 +14,27 @@ from servotwin.errors import InputError
 from tests import hydraulic_axes as hx
 from tests import small_drives as small
 
+every_method = pytest.mark.parametrize("method", ["fast", "rk4", "adaptive"])
 
-def broken(folder: Path, kind: str, feed: Any = None, seconds: float = 0.3, **fault: Any) -> Any:
+
+def broken(
+    folder: Path, kind: str, feed: Any = None, seconds: float = 0.3, method: str = "rk4", **fault: Any
+) -> Any:
     """A weight of 40 kg in the middle of its stroke, held; a fault at 0.1 s."""
     machine = small.merged(hx.lift(feed), {"home": {"A": "-70 mm"}})
     scenario = {
         **small.rest(seconds, at="-70 mm"),
         "faults": [{"at": "0.1 s", "kind": kind, **fault}],
-        "solver": {"method": "rk4"},
+        "solver": {"method": method},
     }
     return small.run_case(folder, machine, scenario)
 
 
-def test_supply_below_the_load_lets_it_sink_and_its_energy_is_accounted_for(tmp_path: Path) -> None:
-    result = broken(tmp_path, "supply-pressure", value="10 bar")
+@every_method
+def test_supply_below_the_load_lets_it_sink_and_its_energy_is_accounted_for(
+    tmp_path: Path, method: str
+) -> None:
+    result = broken(tmp_path, "supply-pressure", value="10 bar", method=method)
     t, q = result.signals["time_s"], result.signals["joint_A_position_m"]
     assert np.abs(q[t <= 0.1] + 0.07).max() < 1e-6
     assert q[-1] < -0.075
@@ -36,13 +43,15 @@ def test_supply_below_the_load_lets_it_sink_and_its_energy_is_accounted_for(tmp_
     assert abs(result.summary["hydraulics"]["mass_error_relative"]) < 1e-6
 
 
-def test_supply_that_still_carries_the_load_holds_it(tmp_path: Path) -> None:
-    result = broken(tmp_path, "supply-pressure", seconds=1.0, value="50 bar")
+@every_method
+def test_supply_that_still_carries_the_load_holds_it(tmp_path: Path, method: str) -> None:
+    result = broken(tmp_path, "supply-pressure", seconds=1.0, value="50 bar", method=method)
     assert abs(result.signals["joint_A_position_m"][-1] + 0.07) < 1e-5
 
 
-def test_pump_that_stops_leaves_the_axes_the_oil_of_the_accumulator(tmp_path: Path) -> None:
-    result = broken(tmp_path, "pump-stops", hx.PUMP, seconds=0.6)
+@every_method
+def test_pump_that_stops_leaves_the_axes_the_oil_of_the_accumulator(tmp_path: Path, method: str) -> None:
+    result = broken(tmp_path, "pump-stops", hx.PUMP, seconds=0.6, method=method)
     t, p = result.signals["time_s"], result.signals["motor_A_supply_pressure_Pa"]
     assert np.ptp(p[t <= 0.1]) < 1e4
     assert (np.diff(p[t > 0.11]) < 0.0).all()
@@ -59,12 +68,13 @@ def test_pump_that_stops_leaves_the_axes_the_oil_of_the_accumulator(tmp_path: Pa
     assert slope == pytest.approx(-(drawn + relieved) / capacity, rel=0.05)
 
 
-def test_spool_that_sticks_lets_the_piston_run_on_at_its_speed(tmp_path: Path) -> None:
+@every_method
+def test_spool_that_sticks_lets_the_piston_run_on_at_its_speed(tmp_path: Path, method: str) -> None:
     machine = small.merged(hx.lift(), {"home": {"A": "-140 mm"}})
     scenario = {
         "move": [{"to": {"A": "-40 mm"}, "speed": "0.1 m/s", "dwell": "0.1 s"}],
         "faults": [{"at": "0.5 s", "kind": "spool-stuck", "axis": "A"}],
-        "solver": {"method": "rk4"},
+        "solver": {"method": method},
     }
     result = small.run_case(tmp_path, machine, scenario)
     t, opening = result.signals["time_s"], result.signals["motor_A_valve_opening"]
@@ -77,9 +87,10 @@ def test_spool_that_sticks_lets_the_piston_run_on_at_its_speed(tmp_path: Path) -
     assert result.signals["joint_A_position_m"][-1] > -0.03  # beyond its target
 
 
-def test_leak_that_grows_is_made_up_for_by_the_valve(tmp_path: Path) -> None:
+@every_method
+def test_leak_that_grows_is_made_up_for_by_the_valve(tmp_path: Path, method: str) -> None:
     """The opening that holds the load afterwards is that of the operating point with the larger leak."""
-    result = broken(tmp_path, "oil-leak", seconds=1.5, axis="A", value="5e-12 m^3/(s*Pa)")
+    result = broken(tmp_path, "oil-leak", seconds=1.5, axis="A", value="5e-12 m^3/(s*Pa)", method=method)
     opening = result.signals["motor_A_valve_opening"]
     machine = small.merged(
         hx.lift(), {"axes": {"A": {"motor": {"cylinder": {"leakage": "5.1e-12 m^3/(s*Pa)"}}}}}

@@ -319,3 +319,17 @@ def test_short_line_behind_a_weak_pump_takes_short_steps(tmp_path: Path, method:
     assert summary["hydraulics"]["supply_pressure_min_Pa"] < 40e5
     assert abs(summary["energy"]["balance_error_relative"]) < 1e-6
     assert abs(summary["hydraulics"]["mass_error_relative"]) < 1e-6
+
+
+def test_drain_of_a_valve_without_leakage_tunes_no_servo_for_foam(tmp_path: Path) -> None:
+    """Pressures at half of the supply: w_h^2 = beta A^2 (1/V_A + 1/V_B) / m with the bulk modulus at 35 bar."""
+    tight = {"valve": {"null_leakage": "0 L/min"}, "cylinder": {"external_leakage": "2e-14 m^3/(s*Pa)"}}
+    robot = hx.lift(motor=tight)
+    model, _, _ = model_of(tmp_path, robot, 40.0)
+    p, V = 35e5, 5e-6 + 2e-4 * 75e-3 * 1.0  # the end stops' margin is left out: 5 %
+    beta = -hx.volume_ratio(p, hx.SUPPLY_70) / hx.plain_slope(p, hx.SUPPLY_70)
+    assert model.natural_frequency == pytest.approx(np.sqrt(beta * 4e-8 * 2 / V / 40.0), rel=0.05)
+    move = [{"to": {"A": "-60 mm"}, "dwell": "0.4 s"}]
+    signals = small.run_case(tmp_path, robot, {"start": {"A": "-120 mm"}, "move": move}).signals
+    error = signals["joint_A_position_m"] - signals["joint_A_position_ref_m"]
+    assert np.abs(error[-len(error) // 5 :]).max() < 4e-6

@@ -13,11 +13,13 @@ pattern, whatever its inertia. A servovalve has its current as input, spool and 
 estimates, and moves its piston at the speed i / F once these have settled:
 
 .. math:: R_j = \frac{1}{F_j^2\,\omega_b^2}, \qquad W_j = F_j^2\,\omega_o^2                 (eq:valve-weights)
+
+The driver of a valve jumps over its overlap; the plant has what it leaves of it. Nothing else of the driver acts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,10 +28,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import block_diag
 
-from servotwin.control.servo.axis_data import controller_of
+from servotwin.control.servo.axis_data import controller_of, speed_limits
 from servotwin.control.servo.ports import MAX_AXES
 from servotwin.control.servo.state_feedback import MOST_STATES, STATE_FEEDBACK
-from servotwin.control.servo.state_feedback_plant import Driven, Push, currents_per_speed, separate_axes
+from servotwin.control.servo.state_feedback_plant import (
+    Driven,
+    Push,
+    as_driven,
+    currents_per_speed,
+    separate_axes,
+    working_currents,
+)
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError, UnsupportedError
@@ -155,7 +164,7 @@ def design_state_feedback(
     T_i = integral_time or asked.integral_time or INTEGRAL / w_b
     w_o = observer_bandwidth or asked.observer_bandwidth or OBSERVER * w_b
     alone = asked.plant == "separate" if separate is None else separate
-    model = state_space(description, motors="valves")
+    model = as_driven(state_space(description, motors="valves"), control.valve.overlap_compensation)
     arm = robot_of(description)
     pose = arm.q_home if q is None else np.asarray(q, dtype=np.float64)
     J = motor_inertia(arm, pose, held=True)
@@ -165,7 +174,8 @@ def design_state_feedback(
     driven = Driven.of(separate_axes(model, about, J), control, valves) if alone else coupled
     plant, push = driven.sampled, Push(J, currents_per_speed(model, about, valves), np.array(valves))
     K, K_i = _gains(driven, push, w_b, T_i, method or asked.method)
-    M, f = _fed_forward(model, arm, pose, push, alone=alone)
+    ahead = working_currents(model, about, push.F, speed_limits(description, arm.limits.qd_max))
+    M, f = _fed_forward(model, arm, pose, replace(push, F=ahead), alone=alone)
     return StateFeedbackDesign(
         tuple(shaft.name for shaft in model.shafts),
         plant,

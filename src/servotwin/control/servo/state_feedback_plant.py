@@ -10,13 +10,16 @@ from scipy.linalg import block_diag
 from scipy.sparse.csgraph import connected_components
 
 from servotwin.description.controller_parts import Controller
-from servotwin.errors import UnsupportedError
+from servotwin.equations.state_space import Shaft
+from servotwin.errors import InputError, UnsupportedError
 from servotwin.linear.sampling import delayed, sampled, sampled_cost
 from servotwin.linear.scaling import passing_units
 from servotwin.linear.system import Array, LinearSystem, Quantity
 from servotwin.robot.state_space import StateSpace
 
 LARGEST_CONDITION = 1e13  # of a valve axis: beyond, some of its states never settle
+WORKING = 0.5  # of its largest speed: where the current per speed of a valve is taken that is fed forward
+MOST_GAIN = 2.5  # current per speed at null over that at work: beyond, a law designed at null swings outside
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,65 @@ class Push:
     def at(self, w: float) -> Array:
         """Torque or valve current per deviation at a bandwidth (eq:feedback-weights, eq:valve-weights)."""
         return np.where(self.valves, self.F * w, self.J * w**2)
+
+
+def as_driven(model: StateSpace, compensation: float) -> StateSpace:
+    """The model with its valves as their drivers make them: without the part of an overlap that these jump over."""
+    if not compensation or not any(_overlap(shaft) for shaft in model.shafts):
+        return model
+    shafts = []
+    for shaft in model.shafts:
+        if _overlap(shaft):
+            axis, supply = shaft.data
+            data = axis.behind_jump(compensation), supply
+            shaft = replace(shaft, data=data, numbers=dict(shaft.equations.numbers(data, 0.0)))
+        shafts.append(shaft)
+    return replace(model, shafts=tuple(shafts), _kernels={})
+
+
+def _overlap(shaft: Shaft) -> float:
+    """Overlap of its valve in strokes; 0 without one."""
+    return max(-shaft.data[0].underlap, 0.0) if shaft.equations.start is not None else 0.0
+
+
+def working_currents(model: StateSpace, about: LinearSystem, F: Array, w_max: Array) -> Array:
+    r"""Current per speed of every valve where it works [A s/m], under the load of the pose; 0 of others.
+
+    .. math:: F = \frac{i(\omega) - i(-\omega)}{2\,\omega}                                    (eq:working-current)
+
+    i: current that moves the piston evenly (eq:operating-point), at half of its largest speed, or slower where the
+    load allows less. ``F`` of the linear model, at null, is half as much with underlap and a multiple of it with
+    overlap: a valve of which a law designed at null would ask too much is refused.
+    """
+    out = F.copy()
+    for j, shaft in enumerate(model.shafts):
+        if shaft.equations.start is not None:
+            out[j] = (
+                _working_current(model, about, j, WORKING * float(w_max[j])) or F[j]
+            )  # none: too slow a valve
+        if _overlap(shaft) and abs(F[j]) > MOST_GAIN * abs(out[j]):
+            raise UnsupportedError(
+                f"state feedback: within the overlap of the valve of {shaft.name} a speed takes "
+                f"{F[j] / out[j]:.3g} times the current that it takes outside, and a linear law cannot do both; "
+                f"expected overlap_compensation near 1, or at most {MOST_GAIN:g} times"
+            )
+    return out
+
+
+def _working_current(model: StateSpace, about: LinearSystem, j: int, w: float) -> float | None:
+    shaft, names = model.shafts[j], [quantity.name for quantity in about.states]
+    start, n, theta = shaft.equations.start, shaft.numbers, float(model.angles[j] @ about.x0)
+    p_a, p_b = (about.x0[names.index(f"{shaft.name}.pressure_{side}")] for side in "ab")
+    force = n["area_a"] * p_a - n["area_b"] * p_b
+    if start is None:
+        return None
+    for speed in (w, w / 2, w / 4, w / 8):
+        try:
+            i, back = [start(shaft.data, theta, v, force + shaft.viscous * v)[1][0] for v in (speed, -speed)]
+        except InputError:
+            continue
+        return float((i - back) / (2.0 * speed))  # eq:working-current
+    return None
 
 
 def currents_per_speed(model: StateSpace, about: LinearSystem, valves: tuple[bool, ...]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from servotwin.drives.hydraulic.laws import (
@@ -90,6 +90,16 @@ class Axis:
     drain: float = 0.0  # out of every chamber [m3/(s Pa)]
     rotary: int = 0
     check_valve: int = 0
+
+    def behind_jump(self, part: float) -> Axis:
+        """The same axis for a driver that jumps over a part of its valve's overlap.
+
+        A valve without leakage gets a trace of it, without which its edges have a kink there.
+        """
+        if self.underlap >= 0.0 or part == 0.0:
+            return self
+        left, trace = (1.0 - part) * self.underlap, max(self.clearance, REFERENCE_CLEARANCE)
+        return replace(self, underlap=left, clearance=trace)
 
     @property
     def mean_area(self) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 
 from servotwin.drives.hydraulic.data import Axis, Supply
 from servotwin.drives.hydraulic.laws import AMBIENT, LEAST_PRESSURE, carried_volume
-from servotwin.drives.hydraulic.steady import operating_point
+from servotwin.drives.hydraulic.steady import edge_flows, operating_point
 from servotwin.drives.kind import Functions, StateEquations, SupplyEquations
 
 Hydraulic = tuple[Axis, Supply]
@@ -179,6 +179,16 @@ def _notes(data: Hydraulic) -> list[str]:
     return told
 
 
+def _notes_at(data: Hydraulic, x: Sequence[float]) -> list[str]:
+    """Chambers that are cavitated."""
+    limit = data[1].cavitation
+    return [
+        f"chamber {side} is cavitated, at {1e-5 * p:.3g} bar (below {1e-5 * limit:.3g} bar): no such point lasts"
+        for side, p in zip("AB", x[2:4], strict=True)
+        if p < limit
+    ]
+
+
 # --- supply -------------------------------------------------------------------------------------------
 def _supply_numbers(data: Hydraulic) -> dict[str, float]:
     _, supply = data
@@ -220,7 +230,20 @@ def _supply_start(data: Hydraulic) -> list[float]:
     return [_rest_pressure(data[1])]
 
 
-SUPPLY = SupplyEquations("p_s", (("pressure", "Pa"),), _supply_numbers, _supply_rates, _supply_start)
+def _shortage(users: Sequence[tuple[Hydraulic, Sequence[float], float]]) -> str:
+    """A pump that gives less than its valves draw at its rest pressure."""
+    drawn, given = 0.0, users[0][0][1].pump_flow
+    for (axis, supply), x, theta in users:
+        edges = edge_flows(axis, supply, x[0], theta, (x[2], x[3]), _rest_pressure(supply))
+        drawn += edges[0] + edges[2]
+    if drawn <= given:
+        return ""
+    return f"the valves would draw {6e4 * drawn:.4g} L/min, and the pump gives {6e4 * given:.4g} L/min"
+
+
+SUPPLY = SupplyEquations(
+    "p_s", (("pressure", "Pa"),), _supply_numbers, _supply_rates, _supply_start, _shortage
+)
 EQUATIONS = StateEquations(
     (("spool", ""), ("spool_speed", "1/s"), ("pressure_a", "Pa"), ("pressure_b", "Pa")),
     (("valve_current", "A"),),
@@ -230,4 +253,5 @@ EQUATIONS = StateEquations(
     supply=SUPPLY,
     start=_start,
     notes=_notes,
+    notes_at=_notes_at,
 )

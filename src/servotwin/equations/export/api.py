@@ -46,18 +46,29 @@ def export_program(
     joints: Sequence[str] = (),
     first: int = 1,
     notes: Sequence[str] = (),
+    file: str | None = None,
+    motor_units: Sequence[str] = (),
 ) -> str:
     """A program as source text of a language.
 
     ``name`` becomes the function's name; ``numeric`` (all, or some of 'geometry', 'gravity', 'inertia')
     puts numbers in place of parameters; ``results`` names the outputs (default: by the kind of program
     that ``name`` ends with); ``joints`` names the tree joints for comments; names of variables count
-    from ``first``; ``notes``: further lines for the reader.
+    from ``first``; ``notes``: further lines for the reader; ``file``: what the file will be called, where that
+    matters (MATLAB); ``motor_units``: rad, or m of a piston.
     """
     printer = _printer(language)
     return printer(
         program_script(
-            program, name=name, numeric=numeric, results=results, joints=joints, first=first, notes=notes
+            program,
+            name=name,
+            numeric=numeric,
+            results=results,
+            joints=joints,
+            first=first,
+            notes=notes,
+            file=file,
+            motor_units=motor_units,
         )
     )
 

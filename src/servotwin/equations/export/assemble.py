@@ -49,8 +49,10 @@ def program_script(
     joints: Sequence[str] = (),
     first: int = 1,
     notes: Sequence[str] = (),
+    file: str | None = None,
+    motor_units: Sequence[str] = (),
 ) -> Script:
-    """One program as a script with one function, both called ``name``."""
+    """One program as a script with one function, both called ``name``; the script as its ``file``, if stated."""
     copy = copied(program, numeric=_groups(numeric), own_moments=has_own_moments(program))
     function = identifier(name, "program")
     kind = _guess(function)
@@ -58,8 +60,10 @@ def program_script(
     if len(names) != len(copy.outputs):
         raise ServotwinError(f"results has {len(names)} names; the program has {len(copy.outputs)} results")
     request = Request(function, copy, tuple(identifier(n, "out") for n in names), _summary(kind, program))
-    glossary = Glossary(program.derivation.numbers, joints, first)
-    return _script(name, function, [request], glossary, notes)
+    glossary = Glossary(program.derivation.numbers, joints, first, motor_units)
+    return _script(
+        name, function if file is None else identifier(file, "program"), [request], glossary, notes
+    )
 
 
 def robot_script(

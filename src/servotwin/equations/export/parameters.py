@@ -70,13 +70,19 @@ class Parameter:
 
 
 class Glossary:
-    """Names and meanings for one robot; ``joints`` are the names of its tree joints, if known."""
+    """Names and meanings for one robot; ``joints`` are the names of its tree joints, if known.
 
-    def __init__(self, numbers: Numbers, joints: Sequence[str] = (), first: int = 1) -> None:
+    ``motor_units``: of the coordinates of its motors, m for a piston; rad where there is none.
+    """
+
+    def __init__(
+        self, numbers: Numbers, joints: Sequence[str] = (), first: int = 1, motor_units: Sequence[str] = ()
+    ) -> None:
         self.prismatic = [bool(p) for p in numbers.tree.prismatic]
         self.joints = tuple(joints)
         self.active = numbers.cut.n if numbers.cut else None
         self.first = first
+        self.pistons = {j for j, unit in enumerate(motor_units) if unit == "m"}
         self.free = [self._tree_joint(numbers, j) for j in range(numbers.G.shape[1])]
         self.units = [self._unit(i) for i in self.free]
 
@@ -160,11 +166,14 @@ class Glossary:
     def _describe_drive(self, name: str) -> tuple[str, tuple[int, ...], str, str]:
         if match := _DRIVE_NAME.fullmatch(name):
             letters, meaning, unit = _DRIVE[match[1]]
+            if match[1] == "f" and int(match[2]) in self.pistons:
+                meaning, unit = "viscous friction of the piston of actuator", "N s/m"
             return letters, (int(match[2]),), f"{meaning} {int(match[2]) + self.first}", unit
         if match := _RATIO_NAME.fullmatch(name):
             j, i = int(match[1]), int(match[2])
-            text = f"angle of motor {j + self.first} per coordinate {i + self.first}"
-            return "N", (j, i), text, "1" if self.units[i] == "rad" else "rad/m"
+            what, own = ("travel of piston", "m") if j in self.pistons else ("angle of motor", "rad")
+            text = f"{what} {j + self.first} per coordinate {i + self.first}"
+            return "N", (j, i), text, "1" if self.units[i] == own else f"{own}/{self.units[i]}"
         if match := _ACTUATOR_NAME.fullmatch(name):
             j = int(match[1])
             return f"{match[2]}_m", (j,), f"{match[2]} of actuator {j + self.first}", "SI"

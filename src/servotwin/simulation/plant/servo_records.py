@@ -102,7 +102,8 @@ def fill_valve(axis: Any, description: RobotDescription, drive: DriveData, model
         )
     S = data.axis.mean_area
     axis["flow_share"], axis["K_pressure"] = model.flow_share, model.pressure_gain
-    if control.law == "state-feedback":  # which counts on the oil as it is
+    linear = control.law == "state-feedback"  # which is designed for the valve and its oil as they are
+    if linear:
         axis["K_pressure"] = 0.0
     axis["slow_part"] = slow_part(model, control.current_period)
     axis["area_a_hat"], axis["area_b_hat"] = data.axis.area_a / S, data.axis.area_b / S
@@ -110,7 +111,7 @@ def fill_valve(axis: Any, description: RobotDescription, drive: DriveData, model
     axis["overlap"] = (
         control.valve.overlap_compensation * max(-data.axis.underlap, 0.0) * data.axis.rated_current
     )
-    if control.valve.linearised:
+    if control.valve.linearised and not linear:
         axis["head"] = data.head
         axis["head_forward"], axis["head_backward"] = data.heads
 

@@ -135,6 +135,7 @@ def set_controller(machine: Machine, model: Robot, start: Start, currents: Curre
     if timing["computed"]:
         ahead, axes["sum_n"] = currents.measured, 0.0
     if timing["state_feedback"]:
+        ahead = ahead - axes["flow_share"] * w  # the law has a current per speed of its own
         hold_by_feedback(machine, currents.measured - ahead, w)
     axes["i_ref"] = axes["next_i"] = currents.measured
     axes["i_feedforward"] = axes["next_feedforward"] = ahead
@@ -162,7 +163,7 @@ def asked_current(axis: Any, i: float, p_load: float) -> float:
 
 
 def hold_by_feedback(machine: Machine, i: Array, w: Array) -> None:
-    r"""Estimate and integrals of state feedback that give currents i (m,) beside what is fed forward, without an error.
+    r"""Estimate and integrals of state feedback that give currents i (m,) with what it feeds forward, without an error.
 
     The observer does not know the load: under the torque that holds it its estimate stands where
 
@@ -172,9 +173,9 @@ def hold_by_feedback(machine: Machine, i: Array, w: Array) -> None:
     law, m = machine.servo.feedback_law[0], len(i)
     s = int(law["states"])
     Phi, Gamma, C = law["Phi"][:s, :s], law["Gamma"][:s, :m], law["C"][:m, :s]
-    fed = law["f"][:m] * w if machine.servo.servo["share_torque"][0] == 0.0 else np.zeros(m)
-    valves = law["amperes"][:m] != 0  # what is fed forward to a valve is no part of i
-    torque = np.where(valves, i, np.where(valves, 0.0, machine.axes["K_hat"]) * i - fed)
+    valves = law["amperes"][:m] != 0
+    own = valves | (machine.servo.servo["share_torque"][0] == 0.0)  # else the model feeds forward
+    torque = np.where(valves, 1.0, machine.axes["K_hat"]) * i - np.where(own, law["f"][:m] * w, 0.0)
     left = np.eye(s) - law["L"][:s, :m] @ C
     before = np.linalg.solve(np.eye(s) - Phi @ left, -Gamma @ torque)  # eq:start-feedback
     law["before"][:s], law["after"][:s] = before, left @ before

@@ -99,12 +99,18 @@ def run_servos(arm: Any, joints: Any, held: bool) -> None:
 
 
 @helper
-def rest_mode(joint: Any, load: float) -> int:
-    """Direction in which a substituted shaft slides; 0 where its friction holds it against ``load`` [N m]."""
+def rest_mode(joint: Any) -> int:
+    """Direction in which a substituted shaft slides; 0 where it is so slow that friction may hold it."""
     if joint.tau_c <= 0.0:
         return FREE
     if abs(joint.w) > joint.rest_rate:
         return 1 if joint.w > 0.0 else -1
+    return STUCK
+
+
+@helper
+def released(joint: Any, load: float) -> int:
+    """Mode of a shaft at rest against ``load`` [N m]: stuck, or the direction in which it breaks away."""
     needed = joint.tau_d - load
     if abs(needed) <= joint.tau_s:
         return STUCK
@@ -112,17 +118,14 @@ def rest_mode(joint: Any, load: float) -> int:
 
 
 @helper
-def load_row(arm: Any, joint: Any, feedback: Any) -> None:
-    """Row of one substituted shaft in eq:load-torque, and the direction in which it slides."""
+def load_row(arm: Any, joint: Any) -> None:
+    """Row of one substituted shaft in eq:load-torque, in its present mode."""
     a = joint.shaft
-    if joint.measured_current:
-        joint.tau_d = joint.K * feedback.drive_current[a]
     for c in range(arm.shafts):
         arm.S[a, c] = 0.0 if joint.compliant else arm.J_eff[a, c]
     arm.S[a, a] += joint.N * joint.N * joint.J
     arm.right[a] = 0.0
     if not joint.compliant:
-        joint.mode = rest_mode(joint, arm.bias[a] / joint.N)
         arm.right[a] = joint.N * (joint.tau_d - sliding_friction(joint, joint.w)) - arm.bias[a]
 
 
@@ -134,21 +137,67 @@ def hold_row(arm: Any, a: int) -> None:
     arm.S[a, a], arm.right[a] = 1.0, 0.0
 
 
+@helper
+def held_load(arm: Any, joint: Any) -> float:
+    """What the arm asks of a shaft that does not turn, at the accelerations ``right`` of the others [N m].
+
+    (b_a + sum_c J_ac qdd_c) / N
+    """
+    a = joint.shaft
+    total = arm.bias[a]
+    for c in range(arm.shafts):
+        if c != a:
+            total += arm.J_eff[a, c] * arm.right[c]
+    return total / joint.N  # type: ignore[no-any-return]
+
+
 @part
-def load_torques(arm: Any, joints: Any, feedback: Any) -> None:
-    """Load torque of every substituted shaft (eq:load-torque)."""
+def solve_shafts(arm: Any, joints: Any) -> None:
+    """Accelerations of the rigid substituted joints in their present modes, to ``right`` (eq:load-torque)."""
     n = arm.n
     for i in range(n):
         if joints[i].role == SUBSTITUTED:
-            load_row(arm, joints[i], feedback)
+            load_row(arm, joints[i])
     for i in range(n):
         if joints[i].role == SUBSTITUTED and joints[i].mode == STUCK and not joints[i].compliant:
             hold_row(arm, joints[i].shaft)
     factor(arm.S, arm.shafts)
     solve_vector(arm.S, arm.shafts, arm.right)
+
+
+@part
+def release_shafts(arm: Any, joints: Any) -> bool:
+    """Set the direction of stuck shafts that friction cannot hold against the arm; true if there is one."""
+    changed = False
+    for i in range(arm.n):
+        joint = joints[i]
+        if joint.role != SUBSTITUTED or joint.compliant or joint.mode != STUCK:
+            continue
+        joint.mode = released(joint, held_load(arm, joint))
+        changed = changed or joint.mode != STUCK
+    return changed
+
+
+@part
+def load_torques(arm: Any, joints: Any, feedback: Any) -> None:
+    """Load torque of every substituted shaft (eq:load-torque); those that break away move the others."""
+    n = arm.n
+    for i in range(n):
+        joint = joints[i]
+        if joint.role != SUBSTITUTED:
+            continue
+        if joint.measured_current:
+            joint.tau_d = joint.K * feedback.drive_current[joint.shaft]
+        if not joint.compliant:
+            joint.mode = rest_mode(joint)
+    solve_shafts(arm, joints)
+    for _ in range(arm.shafts):
+        if not release_shafts(arm, joints):
+            break
+        solve_shafts(arm, joints)
     for i in range(n):
         if joints[i].role == SUBSTITUTED:
-            set_load(joints[i], arm.right[joints[i].shaft], arm.bias[joints[i].shaft])
+            set_load(arm, joints[i])
 
 
 @helper
@@ -167,13 +216,14 @@ def solve_vector(A: Any, n: int, x: Any) -> None:
 
 
 @helper
-def set_load(joint: Any, qdd: float, bias: float) -> None:
+def set_load(arm: Any, joint: Any) -> None:
     """Load torque of one shaft at the joint acceleration that eq:load-torque gives, within its limit."""
     if joint.compliant:
         wanted = -spring_torque(joint, joint.theta, joint.w, joint.q, joint.qd) / joint.N
     elif joint.mode == STUCK:
-        wanted = -bias / joint.N
+        wanted = -held_load(arm, joint)
     else:
+        qdd = arm.right[joint.shaft]
         wanted = joint.J * joint.N * qdd - (joint.tau_d - sliding_friction(joint, joint.w))  # eq:load-torque
     joint.tau_l = min(max(wanted, -joint.load_limit), joint.load_limit)
 

@@ -21,7 +21,7 @@ from servotwin.hil.records import CycleStatus, Role
 from servotwin.hil.result import COLUMNS, SubstitutionResult, SubstitutionRun
 from servotwin.hil.rig_model import rig_piece
 from servotwin.hil.rig_record import RIG
-from servotwin.hil.run import MOST_NUMBERS, _begin_rig, run_substitution
+from servotwin.hil.run import MOST_NUMBERS, _begin_rig, with_pure
 from servotwin.hil.scenario import SubstitutionScenario
 from servotwin.hil.substitution import Substitution, build_substitution
 from servotwin.realtime.executive import Ending, Overrun
@@ -106,17 +106,17 @@ def substitute_real_time(
 ) -> SubstitutionResult:
     """``substitute`` against a rig; SimulationError with the result so far if it went to its safe state."""
     how.check()
-    failure, pure = None, None
+    failure = None
     try:
         run, report = run_real_time(build_substitution(scenario, allow_code=allow_code), how, look)
     except SimulationError as error:
         failure = error
         run, report = error.partial
-    if compare and len(run.rows):
-        pure = run_substitution(build_substitution(scenario.pure(), allow_code=allow_code))
     if not len(run.rows):
         raise SimulationError(f"{scenario.name}: {report.words}, before the first instant of the arm")
-    result = SubstitutionResult(run, pure, report)
+    result = SubstitutionResult(run, None, report)
+    if compare:
+        result = with_pure(run, report, allow_code=allow_code)
     if failure is not None:
         raise SimulationError(str(failure), partial=result)
     return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from servotwin.hil.stability import step_warnings
 from servotwin.hil.substitution import Substitution, build_substitution
 
 if TYPE_CHECKING:
-    from servotwin.hil.link.link_run import LinkRun
+    from servotwin.hil.link.link_run import LinkReport, LinkRun
     from servotwin.hil.real_time import RealTime
 
 CHUNK = 20_000  # servo periods between two looks at the progress bar and Ctrl-C
@@ -146,7 +147,7 @@ def substitute(
     ``SubstitutionScenario``; ``overrides`` change its fields (``{"substitute.estimator": "observer"}``). With
     ``compare`` the same arm runs with all joints simulated too, and the result has the ``differences``. Functions that
     the file names are Python code, and run only with ``allow_code``. Raises SimulationError with ``.partial`` if the
-    integration diverges or the rig trips.
+    integration diverges or the rig trips; a pure arm that diverges beside it is a warning of the result only.
 
     ``transport``: where a rig is, such as ``udp://127.0.0.1:47010``, or ``in-process`` for the twin; the run is in real
     time then, its result has a ``link``, and SimulationError says why it went to its safe state. ``real_time``: the
@@ -171,7 +172,24 @@ def substitute(
     )
     if not both:
         return SubstitutionResult(run, None)
-    pure = run_substitution(
-        build_substitution(scenario.pure(), allow_code=allow_code), lambda part: tell(0.5 + 0.5 * part)
-    )
-    return SubstitutionResult(run, pure)
+    return with_pure(run, allow_code=allow_code, progress=lambda part: tell(0.5 + 0.5 * part))
+
+
+def with_pure(
+    run: SubstitutionRun,
+    link: LinkReport | None = None,
+    *,
+    allow_code: bool = False,
+    progress: Callable[[float], None] | None = None,
+) -> SubstitutionResult:
+    """A run beside the same arm with all joints simulated.
+
+    Where the pure arm fails, the run stays what it is: beside what there is of the pure one, with a warning.
+    """
+    try:
+        made = build_substitution(run.scenario.pure(), allow_code=allow_code)
+        return SubstitutionResult(run, run_substitution(made, progress), link)
+    except (SimulationError, InputError) as error:
+        pure = error.partial if isinstance(error, SimulationError) else None
+        said = f"the pure arm beside the substituted one failed: {error}"
+        return SubstitutionResult(replace(run, warnings=(*run.warnings, said)), pure, link)

@@ -34,6 +34,39 @@ def test_substitute_with_a_transport_runs_in_real_time_and_reports_its_link() ->
     assert result.differences["J1"].largest < 0.01
 
 
+FAST = {"servo.torque_limit": "1e9 N*m", "servo.voltage_limit": "1e9 V", "servo.coulomb_friction": "0 N*m"}
+PURE_DIVERGES = {
+    "substitute.joints": "[J1, J2]",
+    "substitute.rig": "met-rig-three",
+    "integration.at": "arm",
+    "integration.rotor_inertia": "false",
+    "duration": "1 s",
+    **FAST,
+}
+
+
+@pytest.mark.parametrize("how", [None, RealTime(wall=False)])
+def test_pure_arm_that_diverges_leaves_the_run_with_the_rig_whole(how: RealTime | None) -> None:
+    result = st.substitute("met-substituted", PURE_DIVERGES, real_time=how)
+    assert result.complete
+    assert len(result.run.rows) == 101
+    assert (result.link is None) == (how is None)
+    assert any("pure arm" in text and "diverged" in text for text in result.run.warnings)
+    assert result.pure is not None
+    assert 1 < len(result.pure.rows) < 101
+    columns = result.columns()
+    assert {len(values) for values in columns.values()} == {101}
+    assert np.isfinite(columns["joint_J1_velocity_rad_per_s"]).all()
+    assert np.isnan(columns["pure_joint_J1_velocity_rad_per_s"][-1])
+
+
+def test_one_value_that_is_no_number_does_not_cost_the_column() -> None:
+    run = st.substitute("met-substituted", {"duration": "0.1 s"}, compare=False).run
+    run.rows[3, 3, 0] = np.nan
+    assert "joint_J1_acceleration_rad_per_s2" in run.columns()
+    assert "motor_J2_speed_true_rad_per_s" not in run.columns()
+
+
 def test_arm_that_diverges_ends_in_the_safe_state_with_its_rows() -> None:
     # the explicit scheme at 25 Hz without the rotor's inertia diverges
     changes = {

@@ -236,6 +236,7 @@ def prepare_observer(joint: Any, begins: bool) -> None:
         tau -= joint.mode * joint.tau_c
     if joint.mode == STUCK and not joint.compliant:
         tau = 0.0
+    joint.tau_before = joint.tau_given
     joint.tau_given = tau
     if begins:
         joint.qdd_last = observed_acceleration(joint, tau) / joint.N

@@ -123,7 +123,7 @@ def joint_records(scenario: SubstitutionScenario) -> Any:
         joint["q"] = joint["q_last"] = start
         joint["theta"] = joint["theta_last"] = drive.N * start
         if name in scenario.substituted and file.substitute is not None:
-            _substitute(joint, drive, file.substitute, scenario.substituted.index(name), scenario.period)
+            _substitute(joint, drive, file.substitute, scenario.substituted.index(name), scenario)
     for joint, (_, steps) in zip(joints[len(names) :], base, strict=True):
         joint["role"], joint["N"], joint["points"] = Role.BASE, 1.0, len(steps)
         joint["times"][: len(steps)], joint["values"][: len(steps)] = np.array(steps).T
@@ -162,8 +162,11 @@ def _enter_friction(joint: Any, scenario: SubstitutionScenario, name: str) -> No
     joint["mode"] = STUCK if joint["tau_c"] > 0.0 else FREE
 
 
-def _substitute(joint: Any, drive: JointDrive, how: Substitute, shaft: int, period: float) -> None:
-    joint["role"], joint["shaft"] = Role.SUBSTITUTED, shaft
+def _substitute(
+    joint: Any, drive: JointDrive, how: Substitute, shaft: int, scenario: SubstitutionScenario
+) -> None:
+    period = scenario.period
+    joint["role"], joint["shaft"], joint["delay"] = Role.SUBSTITUTED, shaft, scenario.delay
     joint["rest_rate"], joint["load_limit"] = how.rest_rate, how.load_limit or np.inf
     joint["measured_current"] = int(how.drive_torque == "current")
     if how.estimator == "filter" and how.filter is not None:
@@ -175,11 +178,12 @@ def _substitute(joint: Any, drive: JointDrive, how: Substitute, shaft: int, peri
         return
     joint["estimator"] = Estimator.OBSERVER
     joint["angle_measured"] = int(how.observer.measures == "angle")
-    observer = shaft_observer(drive, how, period)
-    joint["A"], joint["B"], joint["C"], joint["L"] = observer.A, observer.B, observer.C, observer.L
+    observer = shaft_observer(drive, how, period, scenario.delay)
+    for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead"):
+        joint[name] = getattr(observer, name)
 
 
-def shaft_observer(drive: JointDrive, how: Substitute, period: float) -> Observer:
+def shaft_observer(drive: JointDrive, how: Substitute, period: float, delay: float = 0.0) -> Observer:
     """The observer of a substituted shaft."""
     belief, angle = how.observer, how.observer.measures == "angle"
     shaft = ShaftBelief(
@@ -191,4 +195,4 @@ def shaft_observer(drive: JointDrive, how: Substitute, period: float) -> Observe
         disturbance=belief.disturbance,
         angle=angle,
     )
-    return design_observer(shaft, period)
+    return design_observer(shaft, period, delay)

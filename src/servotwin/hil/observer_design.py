@@ -65,28 +65,41 @@ class ShaftBelief:
 
 @dataclass(frozen=True)
 class Observer:
-    """x(k+1) = A x + B tau, corrected by L (measured - C x): rate, disturbance, then y and dy/dt or the angle."""
+    """From sample to sample x = A x + B tau + B_before tau_before, corrected by L (measured - C x).
+
+    Its states: rate, disturbance, then y and dy/dt or the angle. ``A_ahead``, ``B_ahead`` carry it from the sample to
+    the instant at which it is used; without delay they do nothing.
+    """
 
     A: Array
     B: Array
     C: Array
     L: Array
+    B_before: Array
+    A_ahead: Array
+    B_ahead: Array
 
 
-def design_observer(shaft: ShaftBelief, period: float) -> Observer:
-    """The stationary Kalman filter of a shaft at a sample ``period`` [s] (eq:shaft-model)."""
+def design_observer(shaft: ShaftBelief, period: float, delay: float = 0.0) -> Observer:
+    """The stationary Kalman filter of a shaft at a sample ``period`` [s] (eq:shaft-model).
+
+    ``delay``: age of a sample when it is used, in periods, 0 to 1: the torque of the period before acts in its first
+    part up to the sample.
+    """
     from scipy.linalg import expm
 
     from servotwin.linear.feedback import kalman
 
     F, G, Q, C, V = _continuous(shaft, period)
     n = len(F)
-    both = expm(period * np.block([[F, G], [np.zeros((1, n + 1))]]))
-    A, B = both[:n, :n], both[:n, n]
+    model = np.block([[F, G], [np.zeros((1, n + 1))]])
+    whole, ahead, rest = (expm(share * period * model) for share in (1.0, delay, 1.0 - delay))
+    A, B_before = whole[:n, :n], rest[:n, :n] @ ahead[:n, n]
     W = _sampled_noise(F, Q, period)
     L = kalman(A, C[None, :], W, np.array([[V]]))[:, 0]
     wide = OBSERVED - n
-    return Observer(np.pad(A, (0, wide)), np.pad(B, (0, wide)), np.pad(C, (0, wide)), np.pad(L, (0, wide)))
+    parts = (A, rest[:n, n], C, L, B_before, ahead[:n, :n], ahead[:n, n])
+    return Observer(*(np.pad(each, (0, wide)) for each in parts))
 
 
 def _continuous(shaft: ShaftBelief, period: float) -> tuple[Array, Array, Array, Array, float]:

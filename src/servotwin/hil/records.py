@@ -63,9 +63,11 @@ _JOINT_REALS = (
     # torques at the shaft: of the motor, of the load motor; what the joint's drive gives to the arm
     "tau_d tau_l tau_joint "
     # Butterworth filter
-    "b0 b1 b2 a1 a2 z1 z2 w_hat alpha_hat "
+    "b0 b1 b2 a1 a2 z1 z2 w_filtered w_hat alpha_hat "
     # observer: what it measures least of all is the rate; its torque, that of the disturbance
-    "tau_in tau_given"
+    "tau_in tau_given tau_before "
+    # age of the samples when they are used, in periods
+    "delay"
 )
 _JOINT_WHOLES = (
     # role: a ``Role``; estimator: an ``Estimator``; shaft: its number at the rig; measured_current: the drive's
@@ -78,12 +80,16 @@ JOINT: np.dtype[Any] = np.dtype(
     + [
         ("times", _REAL, (POINTS,)),  # from which on the value of the same place holds [s]
         ("values", _REAL, (POINTS,)),  # joint rate; acceleration of a joint of the base
-        ("A", _REAL, (OBSERVED, OBSERVED)),  # observer: x(k+1) = A x + B tau + L (measured - C x)
+        ("A", _REAL, (OBSERVED, OBSERVED)),  # observer: see ``observer_design.Observer``
         ("B", _REAL, (OBSERVED,)),
+        ("B_before", _REAL, (OBSERVED,)),
+        ("A_ahead", _REAL, (OBSERVED, OBSERVED)),
+        ("B_ahead", _REAL, (OBSERVED,)),
         ("L", _REAL, (OBSERVED,)),
         ("C", _REAL, (OBSERVED,)),
         ("x", _REAL, (OBSERVED,)),
         ("x_next", _REAL, (OBSERVED,)),
+        ("x_now", _REAL, (OBSERVED,)),  # x is the state at the sample, this one that of the present instant
     ]
 )
 

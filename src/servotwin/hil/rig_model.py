@@ -290,15 +290,19 @@ def sample(shaft: Any, i: int, span: float, feedback: Any) -> None:
 
 @helper
 def step_shafts(rig: Any, given: Any, shown: Any, span_s: float) -> None:
-    """Hold the command ``given`` for ``span_s``, then sample; see ``rig_step``."""
+    """Hold the command ``given`` for ``span_s``, sample at its end or ``sample_delay`` before; see ``rig_step``."""
     for i in range(rig.shape[0]):
         shaft = rig[i]
+        after = shaft.sample_delay * span_s
+        early = math.floor(after * 1e9 + 0.5)
         if span_s > 0.0:
             take_command(shaft, i, given)
-            carry(shaft, span_s)
+            carry(shaft, span_s - after)
             shaft.now += math.floor(span_s * 1e9 + 0.5)
         sample(shaft, i, span_s, shown)
-    shown.time = rig[0].now
+        shown.time = shaft.now - early
+        if after > 0.0:
+            carry(shaft, after)
     for i in range(rig.shape[0], MAX_SHAFTS):
         shown.rate[i] = shown.angle[i] = shown.drive_current[i] = shown.load_current[i] = 0.0
         shown.fault[i] = NO_FAULT

@@ -30,8 +30,8 @@ _REALS = (
     "counts_per_rad current_noise "
     # full scale of the converters
     "rate_range voltage_range load_range current_range "
-    # what trips the rig; longest step of the twin [s]
-    "w_trip i_trip longest_step "
+    # what trips the rig; longest step of the twin [s]; by which share of a period samples are taken before its end
+    "w_trip i_trip longest_step sample_delay "
     # commands as the converters gave them; noise of the present step; last encoder angle; last rate shown
     "u_command i_command noise angle_last rate_shown"
 )

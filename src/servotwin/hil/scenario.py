@@ -70,6 +70,14 @@ class SubstitutionScenario:
         """Joints that shafts of the rig stand for."""
         return () if self.file.substitute is None else self.file.substitute.joints
 
+    @property
+    def delay(self) -> float:
+        """Age of the rig's samples when the servo uses them, in periods."""
+        if self.file.substitute is None or self.rig is None:
+            return 0.0
+        stated = self.file.substitute.delay
+        return self.rig.sample_delay if stated is None else stated
+
     def pure(self) -> SubstitutionScenario:
         """The same with every joint simulated."""
         file = self.file.model_copy(update={"substitute": None})

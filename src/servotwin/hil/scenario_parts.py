@@ -195,6 +195,10 @@ class Substitute(Part):
     load_limit: Annotated[float | None, Measure("N*m", above=0.0)] = Field(
         default=None, description="largest load torque that is asked for"
     )
+    delay: Annotated[float | None, Measure("", minimum=0.0, maximum=1.0)] = Field(
+        default=None,
+        description="age of the rig's samples when the servo uses them, in periods; default what the rig file says",
+    )
     rest_rate: Annotated[float, Measure("rad/s", above=0.0)] = Field(
         default=0.2, description="shaft rate below which friction may hold the shaft"
     )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from servotwin.hil.cycle import cycle
+from servotwin.hil.ports import SHAFT_COMMAND, SHAFT_FEEDBACK
+from servotwin.hil.rig_file import read_rig
+from servotwin.hil.rig_model import rig_step
 from servotwin.hil.run import run_substitution
 from servotwin.hil.scenario import read_substitution
 from servotwin.hil.substitution import Substitution, build_substitution
@@ -52,3 +57,47 @@ def test_shaft_at_rest_feels_the_acceleration_of_the_other_one(proportional: str
     assert (abs(by_hand(tau, True)[0]) > met_arm.TAU_C) == (not held)
     assert made.joints["mode"][0] == (0 if held else -1)
     assert made.command["load_torque"][0, :2] == pytest.approx(expected, rel=1e-9)
+
+
+# --- samples that are older than the instant at which they are used ---------------------------------------------------
+
+
+def gap_of(changes: dict[str, str]) -> float:
+    """Largest difference of the estimated rate to the pure arm [rad/s at the joint]."""
+    scenario = read_substitution("met-substituted", changes)
+    run = run_substitution(build_substitution(scenario))
+    pure = run_substitution(build_substitution(scenario.pure()))
+    return float(np.abs(run.joint("J1", "qd") - pure.joint("J1", "qd")).max())
+
+
+@pytest.mark.parametrize("delay", [0.2, 0.99])
+def test_observer_that_knows_the_age_of_samples_loses_nothing(tmp_path: Path, delay: float) -> None:
+    rig = tmp_path / "early.yaml"
+    rig.write_text(f"extends: met-rig\nname: early\nsample_delay: {delay}\n")
+    observed = {"substitute.estimator": "observer"}
+    prompt = gap_of({**observed, "substitute.rig": "met-rig"})
+    known = gap_of({**observed, "substitute.rig": str(rig)})
+    ignored = gap_of({**observed, "substitute.rig": str(rig), "substitute.delay": "0"})
+    assert known < 1.1 * prompt
+    assert ignored > known * (1.0 + 5.0 * delay)
+
+
+def test_filter_carries_old_samples_on(tmp_path: Path) -> None:
+    rig = tmp_path / "early.yaml"
+    rig.write_text("extends: met-rig\nname: early\nsample_delay: 0.99\n")
+    known, ignored = (gap_of({"substitute.rig": str(rig), **more}) for more in ({}, {"substitute.delay": "0"}))
+    assert known < 0.8 * ignored
+
+
+def test_samples_before_the_end_of_a_period_are_those_of_a_shorter_one() -> None:
+    prompt, early = read_rig("met-rig").records(), replace(read_rig("met-rig"), sample_delay=0.25).records()
+    shown, sooner = np.zeros(1, SHAFT_FEEDBACK), np.zeros(1, SHAFT_FEEDBACK)
+    command = np.zeros(1, SHAFT_COMMAND)
+    command["enable"] = command["brake_released"] = 1
+    command["drive_voltage"][0, 0] = 5.0
+    rig_step(prompt, command, shown, 0.0075)
+    rig_step(early, command, sooner, 0.01)
+    assert sooner["time"][0] == 7_500_000
+    assert sooner["rate"][0, 0] == shown["rate"][0, 0] > 0.0
+    rig_step(prompt, command, shown, 0.0025)
+    assert early["x"][0] == pytest.approx(prompt["x"][0], rel=1e-12)

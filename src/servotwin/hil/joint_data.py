@@ -194,5 +194,6 @@ def shaft_observer(drive: JointDrive, how: Substitute, period: float, delay: flo
         resolution=belief.angle_resolution if angle else belief.resolution,
         disturbance=belief.disturbance,
         angle=angle,
+        noise_rms=belief.noise,
     )
     return design_observer(shaft, period, delay)

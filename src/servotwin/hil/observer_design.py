@@ -61,6 +61,7 @@ class ShaftBelief:
     resolution: float  # of the rate's converter, or of the encoder [rad/s, rad]; 0: none
     disturbance: float  # intensity of the torque that nobody commanded [N m/sqrt(s)]
     angle: bool  # the encoder is measured, not the tachometer
+    noise_rms: float = 0.0  # of a sample of the tachometer without analog filter [rad/s]
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def design_observer(shaft: ShaftBelief, period: float, delay: float = 0.0) -> Ob
 
     from servotwin.linear.feedback import kalman
 
-    F, G, Q, C, V = _continuous(shaft, period)
+    F, G, Q, C, V = _continuous(shaft)
     n = len(F)
     model = np.block([[F, G], [np.zeros((1, n + 1))]])
     whole, ahead, rest = (expm(share * period * model) for share in (1.0, delay, 1.0 - delay))
@@ -102,14 +103,14 @@ def design_observer(shaft: ShaftBelief, period: float, delay: float = 0.0) -> Ob
     return Observer(*(np.pad(each, (0, wide)) for each in parts))
 
 
-def _continuous(shaft: ShaftBelief, period: float) -> tuple[Array, Array, Array, Array, float]:
+def _continuous(shaft: ShaftBelief) -> tuple[Array, Array, Array, Array, float]:
     """F, G, intensity of the noise, measurement row and variance."""
     torque = shaft.disturbance**2
     top = [-shaft.damping / shaft.J, 1.0 / shaft.J]
     if shaft.angle:
         F = np.array([[*top, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
         return F, _column(3, shaft.J), np.diag([0.0, torque, 0.0]), np.eye(3)[2], shaft.resolution**2 / 12.0
-    per_sample = shaft.noise**2 / (2.0 * period) + shaft.resolution**2 / 12.0
+    per_sample = shaft.noise_rms**2 + shaft.resolution**2 / 12.0
     if shaft.cut_off is None:
         F = np.array([top, [0.0, 0.0]])
         return F, _column(2, shaft.J), np.diag([0.0, torque]), np.eye(2)[0], per_sample

@@ -348,6 +348,7 @@ def _enter_sensors(record: Any, shaft: RigShaft) -> None:
     record["has_tachometer"], record["gain"] = 1, 1.0 + tachometer.gain_error
     record["tacho_ripple"], record["tacho_ripples"] = tachometer.ripple, tachometer.ripples
     record["noise_density"] = tachometer.noise / math.sqrt(tachometer.noise_bandwidth)
+    record["noise_rms"] = tachometer.noise
     record["w_filter"], record["damping"] = _angular(tachometer.cut_off), tachometer.damping
     record["rate_range"] = tachometer.range or np.inf
     record["rate_bits"] = tachometer.bits if tachometer.range else 0

@@ -250,7 +250,7 @@ def carry(shaft: Any, span: float) -> None:
     h = span / steps
     for _ in range(steps):
         shaft.noise = 0.0
-        if shaft.noise_density > 0.0:
+        if shaft.noise_density > 0.0 and shaft.w_filter > 0.0:
             shaft.noise = shaft.noise_density * math.sqrt(0.5 / h) * normal(shaft.random)
         substep(shaft, h)
         watch(shaft)
@@ -277,7 +277,10 @@ def sample(shaft: Any, i: int, span: float, feedback: Any) -> None:
     """What the rig's sensors and converters show of shaft i."""
     angle = encoder_angle(shaft)
     if shaft.has_tachometer:
-        rate = shaft.x[FILTERED] if shaft.w_filter > 0.0 else tachometer_rate(shaft, shaft.x)
+        rate = shaft.x[FILTERED]
+        if shaft.w_filter <= 0.0:  # white within its bandwidth, whatever the step: a sample has its RMS
+            shaft.noise = shaft.noise_rms * normal(shaft.random) if shaft.noise_rms > 0.0 else 0.0
+            rate = tachometer_rate(shaft, shaft.x)
         shaft.rate_shown = quantise(rate, shaft.rate_range, shaft.rate_bits)
     elif span > 0.0:
         shaft.rate_shown = (angle - shaft.angle_last) / span

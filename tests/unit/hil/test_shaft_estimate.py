@@ -82,6 +82,23 @@ def test_observer_shows_accelerations_of_commanded_torques_without_the_delay_of_
     assert error["filter"] > 5.0 * error["observer"]
 
 
+def test_observer_without_analog_filter_believes_the_noise_of_a_sample() -> None:
+    """Its gain is that of the stationary Riccati equation with V = noise^2 + resolution^2/12, by SciPy."""
+    from scipy.linalg import expm, solve_discrete_are
+
+    period, intensity = 0.01, 1e-3
+    found = design_observer(
+        ShaftBelief(J, DAMPING, None, 0.0, 0.02, intensity, angle=False, noise_rms=0.3), period
+    )
+    F = np.array([[-DAMPING / J, 1 / J], [0.0, 0.0]])
+    A, steps = expm(F * period), np.linspace(0.0, period, 2001)
+    pulls = np.array([expm(F * s)[:, 1] for s in steps]) * intensity
+    W = np.trapezoid(pulls[:, :, None] * pulls[:, None, :], steps, axis=0)
+    C, V = np.array([[1.0, 0.0]]), 0.3**2 + 0.02**2 / 12
+    P = solve_discrete_are(A.T, C.T, W, np.array([[V]]))
+    assert found.L[:2] == pytest.approx((P @ C.T)[:, 0] / (P[0, 0] + V), rel=1e-5)
+
+
 def test_observer_of_an_encoder_finds_angle_rate_and_acceleration(tmp_path: Path) -> None:
     rig = tmp_path / "encoder.yaml"
     rig.write_text("extends: met-rig\nname: encoder-rig\nshafts: {S1: {encoder: {counts: 40000}}}\n")

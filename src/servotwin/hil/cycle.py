@@ -118,6 +118,12 @@ def released(joint: Any, load: float) -> int:
 
 
 @helper
+def gear_load(joint: Any) -> float:
+    """What a gear that gives asks of its shaft [N m] (eq:gear-spring)."""
+    return spring_torque(joint, joint.theta, joint.w, joint.q, joint.qd) / joint.N  # type: ignore[no-any-return]
+
+
+@helper
 def load_row(arm: Any, joint: Any) -> None:
     """Row of one substituted shaft in eq:load-torque, in its present mode."""
     a = joint.shaft
@@ -188,8 +194,9 @@ def load_torques(arm: Any, joints: Any, feedback: Any) -> None:
             continue
         if joint.measured_current:
             joint.tau_d = joint.K * feedback.drive_current[joint.shaft]
-        if not joint.compliant:
-            joint.mode = rest_mode(joint)
+        joint.mode = rest_mode(joint)
+        if joint.compliant and joint.mode == STUCK:
+            joint.mode = released(joint, gear_load(joint))
     solve_shafts(arm, joints)
     for _ in range(arm.shafts):
         if not release_shafts(arm, joints):
@@ -219,7 +226,7 @@ def solve_vector(A: Any, n: int, x: Any) -> None:
 def set_load(arm: Any, joint: Any) -> None:
     """Load torque of one shaft at the joint acceleration that eq:load-torque gives, within its limit."""
     if joint.compliant:
-        wanted = -spring_torque(joint, joint.theta, joint.w, joint.q, joint.qd) / joint.N
+        wanted = -gear_load(joint)
     elif joint.mode == STUCK:
         wanted = -held_load(arm, joint)
     else:
@@ -234,7 +241,7 @@ def prepare_observer(joint: Any, begins: bool) -> None:
     tau = joint.tau_d + joint.K * joint.K / joint.R * joint.w + joint.tau_l
     if joint.mode != FREE:
         tau -= joint.mode * joint.tau_c
-    if joint.mode == STUCK and not joint.compliant:
+    if joint.mode == STUCK:
         tau = 0.0
     joint.tau_before = joint.tau_given
     joint.tau_given = tau

@@ -101,3 +101,25 @@ def test_samples_before_the_end_of_a_period_are_those_of_a_shorter_one() -> None
     assert sooner["rate"][0, 0] == shown["rate"][0, 0] > 0.0
     rig_step(prompt, command, shown, 0.0025)
     assert early["x"][0] == pytest.approx(prompt["x"][0], rel=1e-12)
+
+
+# --- a compliant gear on the rig --------------------------------------------------------------------------------------
+
+
+def test_observer_of_a_compliant_joint_knows_its_friction(tmp_path: Path) -> None:
+    """The twin is what is believed: nothing is left over for the torque that nobody commanded."""
+    file = tmp_path / "soft.yaml"
+    gear = "{stiffness: 2e4 N*m/rad, damping: 400 N*m*s/rad}"
+    file.write_text(f"extends: met-substituted\nname: soft\nservo: {{axes: {{J1: {gear}}}}}\n")
+    changes = {
+        "substitute.rig": "met-rig",
+        "substitute.estimator": "observer",
+        "integration.method": "rk4",
+        "integration.steps": "4",
+        "rates.servo": "500 Hz",
+        "rates.arm": "500 Hz",
+    }
+    made = made_of(changes, str(file))
+    run_substitution(made)
+    assert made.joints["mode"][0] == 1
+    assert abs(made.joints["x"][0, 1]) < 0.05 * met_arm.TAU_C

@@ -92,6 +92,7 @@ def run_servos(arm: Any, joints: Any, held: bool) -> None:
         if joint.role == BASE:
             continue
         joint.w_ref = joint.N * commanded(joint, arm.time)
+        joint.u_before = joint.u
         control_voltage(joint, joint.w, arm.period)
         if held:
             joint.u_held = joint.u
@@ -115,6 +116,12 @@ def released(joint: Any, load: float) -> int:
     if abs(needed) <= joint.tau_s:
         return STUCK
     return 1 if needed > 0.0 else -1
+
+
+@helper
+def measured_deviation(joint: Any, current: float) -> float:
+    """By how much the sensed current gives more torque than the model of the past period's voltage [N m]."""
+    return joint.K * current - motor_torque(joint, joint.u_before, joint.w)  # type: ignore[no-any-return]
 
 
 @helper
@@ -192,8 +199,8 @@ def load_torques(arm: Any, joints: Any, feedback: Any) -> None:
         joint = joints[i]
         if joint.role != SUBSTITUTED:
             continue
-        if joint.measured_current:
-            joint.tau_d = joint.K * feedback.drive_current[joint.shaft]
+        if joint.measured_current and arm.tick > 0:
+            joint.tau_d += measured_deviation(joint, feedback.drive_current[joint.shaft])
         joint.mode = rest_mode(joint)
         if joint.compliant and joint.mode == STUCK:
             joint.mode = released(joint, gear_load(joint))

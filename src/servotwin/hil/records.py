@@ -58,8 +58,8 @@ _JOINT_REALS = (
     "load_limit rest_rate "
     # now: joint, shaft; at the last step of the arm; acceleration of the shaft at the beginning of the next
     "q qd qdd theta w q_last qd_last qdd_last theta_last w_last "
-    # servo: commanded shaft rate, integrator, voltage, voltage over the present step of the arm
-    "w_ref integral u u_held "
+    # servo: commanded shaft rate, integrator, voltage, that of the past period, that over the present step of the arm
+    "w_ref integral u u_before u_held "
     # torques at the shaft: of the motor, of the load motor; what the joint's drive gives to the arm
     "tau_d tau_l tau_joint "
     # Butterworth filter

@@ -190,7 +190,7 @@ class Substitute(Part):
     observer: ObserverPart = Field(default_factory=ObserverPart, description="belief of the observer")
     drive_torque: Annotated[str, Choice(DRIVE_TORQUES)] = Field(
         default="model",
-        description="the drive motor's torque from voltage and rate, or from the sensed current",
+        description="the drive motor's torque from voltage and rate, or corrected by the sensed current",
     )
     load_limit: Annotated[float | None, Measure("N*m", above=0.0)] = Field(
         default=None, description="largest load torque that is asked for"

@@ -123,3 +123,41 @@ def test_observer_of_a_compliant_joint_knows_its_friction(tmp_path: Path) -> Non
     run_substitution(made)
     assert made.joints["mode"][0] == 1
     assert abs(made.joints["x"][0, 1]) < 0.05 * met_arm.TAU_C
+
+
+# --- the drive's torque from a sensed current -------------------------------------------------------------------------
+
+
+def test_sensed_current_corrects_the_model_and_is_not_a_period_old(tmp_path: Path) -> None:
+    quiet = {"substitute.rig": "met-rig", "substitute.estimator": "observer"}
+    sensed = {"substitute.drive_torque": "current"}
+    # where the model is right it says the same
+    assert gap_of({**quiet, **sensed}) < 1.2 * gap_of(quiet)
+    # where the motor is weaker than believed it knows more
+    weak = tmp_path / "weak.yaml"
+    weak.write_text("extends: met-rig\nname: weak\nshafts: {S1: {drive: {resistance: 2.4 ohm}}}\n")
+    errors = [torque_error({**quiet, "substitute.rig": str(weak), **more}) for more in ({}, sensed)]
+    assert errors[1] < 0.1 * errors[0]
+
+
+def torque_error(changes: dict[str, str]) -> float:
+    """Largest error of the believed drive torque under a resistance of 2.4 ohm [N m]."""
+    run = run_substitution(made_of(changes))
+    truth = met_arm.K * (run.joint("J1", "voltage") - met_arm.K * run.joint("J1", "rate_true")) / 2.4
+    return float(np.abs(run.joint("J1", "drive_torque") - truth)[20:].max())
+
+
+def test_first_load_torque_is_that_of_the_model(tmp_path: Path) -> None:
+    """The first samples are those of a rig that is switched off; a weight must be held from the first command on."""
+    file = tmp_path / "weight.yaml"
+    file.write_text(
+        "extends: met-substituted\nname: weight\nset: {gravity: '[0 m/s^2, -0.2 m/s^2, 0 m/s^2]'}\n"
+    )
+    loads = []
+    for source in ("model", "current"):
+        made = made_of({"substitute.drive_torque": source}, str(file))
+        cycle(made.arm, made.feedback, made.command)
+        loads.append(float(made.command["load_torque"][0, 0]))
+        weight = 0.2 * (met_arm.M1 * met_arm.L1 / 2 + met_arm.M2 * (met_arm.L1 + met_arm.L2 / 2))
+        assert made.joints["tau_d"][0] > weight / met_arm.N  # it holds the weight, and begins to move
+    assert loads[0] == loads[1]

@@ -41,8 +41,22 @@ from servotwin.hil.shaft_estimate import OBSERVER, estimate, observed_accelerati
 
 RUNNING, DIVERGED = int(CycleStatus.RUNNING), int(CycleStatus.DIVERGED)
 RIG_FAULT, BAD_RATE = int(CycleStatus.RIG_FAULT), int(CycleStatus.BAD_RATE)
+BAD_ANGLE, BAD_CURRENT = int(CycleStatus.BAD_ANGLE), int(CycleStatus.BAD_CURRENT)
+BAD_COMMAND = int(CycleStatus.BAD_COMMAND)
 BASE = int(Role.BASE)
 FASTEST = 1e9  # rad/s or m/s of a joint: beyond all machines
+
+
+@helper
+def unusable(joint: Any, feedback: Any) -> int:
+    """What is not finite of the samples that a shaft uses, as a status; RUNNING: nothing."""
+    if not math.isfinite(feedback.rate[joint.shaft]):
+        return BAD_RATE
+    if joint.estimator == OBSERVER and joint.angle_measured and not math.isfinite(feedback.angle[joint.shaft]):
+        return BAD_ANGLE
+    if joint.measured_current and not math.isfinite(feedback.drive_current[joint.shaft]):
+        return BAD_CURRENT
+    return RUNNING
 
 
 @part
@@ -53,8 +67,8 @@ def sense(arm: Any, joints: Any, feedback: Any) -> None:
         if joint.role != SUBSTITUTED:
             continue
         rate = feedback.rate[joint.shaft]
-        if not math.isfinite(rate):
-            arm.status = BAD_RATE
+        arm.status = unusable(joint, feedback)
+        if arm.status != RUNNING:
             return
         if feedback.fault[joint.shaft] != 0:
             arm.status = RIG_FAULT
@@ -72,7 +86,7 @@ def keep_state(arm: Any, joints: Any) -> None:
     n, y = arm.n, arm.y
     for i in range(n):
         joint = joints[i]
-        if not abs(y[n + i]) < FASTEST:
+        if not abs(y[n + i]) < FASTEST and arm.status == RUNNING:
             arm.status = DIVERGED
         joint.q, joint.qd = y[i], y[n + i]
         if joint.role == SUBSTITUTED:
@@ -239,6 +253,9 @@ def set_load(arm: Any, joint: Any) -> None:
     else:
         qdd = arm.right[joint.shaft]
         wanted = joint.J * joint.N * qdd - (joint.tau_d - sliding_friction(joint, joint.w))  # eq:load-torque
+    if not math.isfinite(wanted):
+        arm.status = BAD_COMMAND
+        wanted = 0.0
     joint.tau_l = min(max(wanted, -joint.load_limit), joint.load_limit)
 
 
@@ -259,6 +276,10 @@ def prepare_observer(joint: Any, begins: bool) -> None:
 @helper
 def command_shafts(arm: Any, joints: Any, command: Any) -> None:
     """The command record: voltages and load torques, or the safe state once the cycle has stopped."""
+    for i in range(arm.n):
+        usable = math.isfinite(joints[i].u) and math.isfinite(joints[i].tau_l)
+        if joints[i].role == SUBSTITUTED and arm.status == RUNNING and not usable:
+            arm.status = BAD_COMMAND
     running = arm.status == RUNNING
     for a in range(MAX_SHAFTS):
         command.drive_voltage[a] = command.load_torque[a] = 0.0

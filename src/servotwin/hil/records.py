@@ -45,6 +45,10 @@ class CycleStatus(IntEnum):
     RIG_FAULT = 2  # the rig reports a fault
     BAD_RATE = 3  # the rig's rate is not finite
     OPEN_LOOP = 4  # a closed chain cannot be closed any more
+    BAD_ANGLE = 5  # the rig's angle, which is used, is not finite
+    BAD_CURRENT = 6  # the rig's drive current, which is used, is not finite
+    BAD_FORCE = 7  # a force of the environment is not finite
+    BAD_COMMAND = 8  # a voltage or load torque is not finite
 
 
 FREE, STUCK = 2, 0  # modes of a shaft beside -1 and 1, as in ``rig_record``

@@ -32,6 +32,10 @@ _SAID = {
     "or integration.rotor_inertia true",
     CycleStatus.RIG_FAULT: "the rig reported a fault, and the arm was stopped",
     CycleStatus.BAD_RATE: "the rig's rate is not a number, and the arm was stopped",
+    CycleStatus.BAD_ANGLE: "the rig's angle is not a number, and the arm was stopped",
+    CycleStatus.BAD_CURRENT: "the rig's drive current is not a number, and the arm was stopped",
+    CycleStatus.BAD_FORCE: "a force of the environment is not a number, and the arm was stopped",
+    CycleStatus.BAD_COMMAND: "a voltage or load torque for the rig is not a number, and the arm was stopped",
     CycleStatus.OPEN_LOOP: "a loop of the arm cannot be closed any more: it met a singularity",
 }
 

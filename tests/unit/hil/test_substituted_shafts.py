@@ -11,6 +11,7 @@ import pytest
 
 from servotwin.hil.cycle import cycle
 from servotwin.hil.ports import SHAFT_COMMAND, SHAFT_FEEDBACK
+from servotwin.hil.records import CycleStatus
 from servotwin.hil.rig_file import read_rig
 from servotwin.hil.rig_model import rig_step
 from servotwin.hil.run import run_substitution
@@ -161,3 +162,69 @@ def test_first_load_torque_is_that_of_the_model(tmp_path: Path) -> None:
         weight = 0.2 * (met_arm.M1 * met_arm.L1 / 2 + met_arm.M2 * (met_arm.L1 + met_arm.L2 / 2))
         assert made.joints["tau_d"][0] > weight / met_arm.N  # it holds the weight, and begins to move
     assert loads[0] == loads[1]
+
+
+# --- numbers that are none --------------------------------------------------------------------------------------------
+
+
+def is_safe(made: Substitution) -> bool:
+    command = made.command[0]
+    return not any(np.any(command[name]) for name in ("drive_voltage", "load_torque", "enable", "brake_released"))
+
+
+@pytest.mark.parametrize(
+    ("field", "changes", "status"),
+    [
+        ("rate", {}, CycleStatus.BAD_RATE),
+        ("drive_current", {"substitute.drive_torque": "current"}, CycleStatus.BAD_CURRENT),
+        ("drive_current", {}, CycleStatus.RUNNING),  # not used
+        ("angle", {}, CycleStatus.RUNNING),  # the rig has no encoder
+    ],
+)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_sample_that_is_used_and_no_number_stops_the_arm(
+    field: str, changes: dict[str, str], status: CycleStatus, value: float
+) -> None:
+    made = made_of(changes)
+    for _ in range(3):
+        cycle(made.arm, made.feedback, made.command)
+    made.feedback[field][0, 0] = value
+    cycle(made.arm, made.feedback, made.command)
+    assert made.arm["status"][0] == status
+    assert is_safe(made) == (status != CycleStatus.RUNNING)
+
+
+def test_angle_that_is_used_and_no_number_stops_the_arm(tmp_path: Path) -> None:
+    rig = tmp_path / "encoder.yaml"
+    rig.write_text("extends: met-rig\nname: encoder\nshafts: {S1: {encoder: {counts: 40000}}}\n")
+    changes = {"substitute.rig": str(rig), "substitute.estimator": "observer"}
+    made = made_of({**changes, "substitute.observer.measures": "angle"})
+    cycle(made.arm, made.feedback, made.command)
+    made.feedback["angle"][0, 0] = np.nan
+    cycle(made.arm, made.feedback, made.command)
+    assert made.arm["status"][0] == CycleStatus.BAD_ANGLE
+    assert is_safe(made)
+
+
+@pytest.mark.parametrize("limit", [{}, {"substitute.load_limit": "0.05 N*m"}])
+def test_force_that_is_no_number_stops_the_arm_before_its_first_command(
+    tmp_path: Path, limit: dict[str, str]
+) -> None:
+    file = tmp_path / "wind.yaml"
+    forces = "{forces: [{kind: function, function: 'wind.py:gust'}]}"
+    file.write_text(f"extends: met-substituted\nname: wind\nenvironment: {forces}\n")
+    (tmp_path / "wind.py").write_text(
+        "import math\n\n\ndef gust(t, signals, memory, wrench):\n    wrench[1] = math.nan\n"
+    )
+    made = build_substitution(read_substitution(file, limit), allow_code=True)
+    cycle(made.arm, made.feedback, made.command)
+    assert made.arm["status"][0] == CycleStatus.BAD_FORCE
+    assert is_safe(made)
+
+
+def test_command_that_would_be_no_number_is_the_safe_one() -> None:
+    made = made_of({})
+    made.joints["integral"][0] = np.nan
+    cycle(made.arm, made.feedback, made.command)
+    assert made.arm["status"][0] == CycleStatus.BAD_COMMAND
+    assert is_safe(made)

@@ -303,6 +303,15 @@ def remember(arm: Any, joints: Any) -> None:
         joint.theta_last, joint.w_last = joint.theta, joint.w
 
 
+@helper
+def move_base(arm: Any, joints: Any) -> None:
+    """Accelerations of the base that hold now."""
+    for i in range(arm.n):
+        joint = joints[i]
+        if joint.role == BASE:
+            arm.qdd[i] = joint.qdd = commanded(joint, arm.time)
+
+
 @part
 def feel_arm(arm: Any, joints: Any) -> None:
     """Torques of the simulated joints, and J_eff and b at the substituted ones, now."""
@@ -330,6 +339,7 @@ def one_cycle(arm: Any, joints: Any, feedback: Any, command: Any) -> None:
         run_servos(arm, joints, steps_now)
         if steps_now:
             remember(arm, joints)
+        move_base(arm, joints)
         if arm.shafts > 0:
             feel_arm(arm, joints)
             load_torques(arm, joints, feedback)

@@ -228,3 +228,19 @@ def test_command_that_would_be_no_number_is_the_safe_one() -> None:
     cycle(made.arm, made.feedback, made.command)
     assert made.arm["status"][0] == CycleStatus.BAD_COMMAND
     assert is_safe(made)
+
+
+@pytest.mark.parametrize("at", ["servo", "arm"])
+def test_base_that_accelerates_is_felt_from_the_first_instant_on(tmp_path: Path, at: str) -> None:
+    """Straight out along x, base accelerated along y: b of joint 1, with joint 2 giving way, by hand."""
+    file = tmp_path / "base.yaml"
+    file.write_text(
+        "extends: met-substituted\nname: base\nenvironment: {base: {y: [[0 s, 0.5 m/s^2], [0.02 s, 0 m/s^2]]}}\n"
+    )
+    changes = {"substitute.rig": "met-rig", "integration.at": at, "duration": "0.1 s"}
+    run = run_substitution(made_of(changes, str(file)))
+    pull = 0.5 * (met_arm.M1 * met_arm.L1 / 2 + met_arm.M2 * (met_arm.L1 + met_arm.L2 / 2))
+    # at rest, and stuck, joint 2 does not give way
+    assert run.joint("J1", "bias")[:2] == pytest.approx([pull, pull], rel=0.02)
+    assert run.joint("base_y", "qdd")[:3].tolist() == [0.5, 0.5, 0.0]
+    assert abs(run.joint("J1", "bias")[2]) < 0.1 * pull

@@ -211,12 +211,16 @@ def substep(shaft: Any, h: float) -> None:
 
 @helper
 def take_command(shaft: Any, i: int, command: Any) -> None:
-    """Converters, enable and brake of shaft i; a tripped rig stays off until it is told to be off."""
+    """Converters, enable and brake of shaft i; a tripped rig stays off until it is told to be off.
+
+    A command that is no number switches off and closes the brake, but does not take a fault back.
+    """
     on, released = command.enable[i] != 0, command.brake_released[i] != 0
     u, tau = command.drive_voltage[i], command.load_torque[i]
     if not (math.isfinite(u) and math.isfinite(tau)):
-        on = False
-    if not on:
+        on = released = False
+        u = tau = 0.0
+    elif not on:
         shaft.fault, u, tau = NO_FAULT, 0.0, 0.0
     if shaft.fault != NO_FAULT:
         on = released = False

@@ -240,7 +240,7 @@ def test_base_that_accelerates_is_felt_from_the_first_instant_on(tmp_path: Path,
     changes = {"substitute.rig": "met-rig", "integration.at": at, "duration": "0.1 s"}
     run = run_substitution(made_of(changes, str(file)))
     pull = 0.5 * (met_arm.M1 * met_arm.L1 / 2 + met_arm.M2 * (met_arm.L1 + met_arm.L2 / 2))
-    # at rest, and stuck, joint 2 does not give way
-    assert run.joint("J1", "bias")[:2] == pytest.approx([pull, pull], rel=0.02)
+    # joint 2 stands, and gives way only as its servo begins to turn it
+    assert run.joint("J1", "bias")[:2] == pytest.approx([pull, pull], rel=0.05)
     assert run.joint("base_y", "qdd")[:3].tolist() == [0.5, 0.5, 0.0]
     assert abs(run.joint("J1", "bias")[2]) < 0.1 * pull

@@ -262,7 +262,7 @@ def set_load(arm: Any, joint: Any) -> None:
 @helper
 def prepare_observer(joint: Any, begins: bool) -> None:
     """The torque that acts over the coming period; where a step of the arm ``begins``, its acceleration there."""
-    tau = joint.tau_d + joint.K * joint.K / joint.R * joint.w + joint.tau_l
+    tau = joint.tau_d + joint.K * joint.K_e / joint.R * joint.w + joint.tau_l
     if joint.mode != FREE:
         tau -= joint.mode * joint.tau_c
     if joint.mode == STUCK:

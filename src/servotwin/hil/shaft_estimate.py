@@ -57,7 +57,7 @@ def estimate_by_filter(joint: Any, rate: float, period: float) -> None:
 @helper
 def damping(joint: Any) -> float:
     """Torque per rate of back-EMF and viscous friction [N m s/rad]."""
-    return joint.K * joint.K / joint.R + joint.f  # type: ignore[no-any-return]
+    return joint.K * joint.K_e / joint.R + joint.f  # type: ignore[no-any-return]
 
 
 @helper

@@ -60,6 +60,22 @@ def test_pure_arm_that_diverges_leaves_the_run_with_the_rig_whole(how: RealTime 
     assert np.isnan(columns["pure_joint_J1_velocity_rad_per_s"][-1])
 
 
+@pytest.mark.parametrize("how", [None, RealTime(wall=False)])
+def test_warning_of_an_unstable_integration_comes_before_the_run(how: RealTime | None) -> None:
+    """The arm diverges: whoever warns after the run has nobody left to warn."""
+    told: list[str] = []
+    changes = {"integration.at": "arm", "integration.rotor_inertia": "false", **FAST}
+    with pytest.raises(SimulationError) as caught:
+        st.substitute("met-substituted", changes, compare=False, real_time=how, warn=told.append)
+    assert len(told) == 1
+    assert "multiplies the fastest mode" in told[0]
+    partial = caught.value.partial
+    run = partial.run if isinstance(partial, SubstitutionResult) else partial
+    assert run.warnings == tuple(told)
+    with pytest.warns(st.RobotWarning, match="multiplies the fastest mode"), pytest.raises(SimulationError):
+        st.substitute("met-substituted", changes, compare=False, real_time=how)
+
+
 def test_one_value_that_is_no_number_does_not_cost_the_column() -> None:
     run = st.substitute("met-substituted", {"duration": "0.1 s"}, compare=False).run
     run.rows[3, 3, 0] = np.nan

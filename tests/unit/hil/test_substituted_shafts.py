@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from servotwin.description.drive_data import drives_of
 from servotwin.hil.cycle import cycle
+from servotwin.hil.joint_data import drive_warnings, joint_drive
 from servotwin.hil.ports import SHAFT_COMMAND, SHAFT_FEEDBACK
 from servotwin.hil.records import CycleStatus
 from servotwin.hil.rig_file import read_rig
@@ -244,3 +246,36 @@ def test_base_that_accelerates_is_felt_from_the_first_instant_on(tmp_path: Path,
     assert run.joint("J1", "bias")[:2] == pytest.approx([pull, pull], rel=0.05)
     assert run.joint("base_y", "qdd")[:3].tolist() == [0.5, 0.5, 0.0]
     assert abs(run.joint("J1", "bias")[2]) < 0.1 * pull
+
+
+# --- drives of robot files --------------------------------------------------------------------------------------------
+
+
+def test_motor_with_three_phases_has_two_thirds_of_its_torque_constant_as_back_emf(tmp_path: Path) -> None:
+    """Per amplitude, K_t = 3/2 p psi and the voltage of a phase p psi omega: the power of three phases is tau omega."""
+    file = tmp_path / "six.yaml"
+    file.write_text(
+        "format: servotwin-substitution/1\nname: six\nrobot: sixaxis-5kg\nrates: {servo: 1000 Hz}\nduration: 0.1 s\n"
+        "command: [{at: 0 s, rates: {}}]\nservo: {proportional: 0.1 V*s/rad}\n"
+    )
+    scenario = read_substitution(file)
+    name = scenario.description.joint_names[0]
+    found, winding = joint_drive(scenario, name), drives_of(scenario.description)[0].winding
+    assert winding is not None
+    assert winding.phases == 3
+    flux = winding.flux * winding.pole_pairs
+    assert found.K == pytest.approx(1.5 * flux)
+    assert found.K_e == pytest.approx(flux)
+    assert found.back_emf_damping == pytest.approx(1.5 * flux * flux / found.R + found.f)
+    stated = read_substitution(file, {"servo.torque_constant": "0.1 N*m/A"})
+    assert joint_drive(stated, name).K_e == 0.1  # a scenario's motor has brushes
+
+
+def test_what_the_robot_file_says_and_the_drives_leave_out_is_told() -> None:
+    gear = {"set.axes.J1.gear.efficiency": "0.8", "set.axes.J2.gear.backlash": "1e-3 rad"}
+    scenario = read_substitution("met-pure", gear)
+    assert drive_warnings(scenario) == [
+        "of the robot file the drives here leave out: gear efficiency (J1); gear play (J2)"
+    ]
+    assert build_substitution(scenario).warnings[0] == drive_warnings(scenario)[0]
+    assert not drive_warnings(read_substitution("met-pure"))

@@ -144,7 +144,7 @@ def _record(made: Substitution, rig: Any, rows: Any) -> Any:
 def _link_run(
     made: Substitution, how: RealTime, address: Address, record: Any, rig: Any, count: int
 ) -> LinkRun:
-    period_ns = round(made.scenario.period * 1e9)
+    period_ns = made.scenario.period_ns
     substituted = made.joints[made.joints["role"] == Role.SUBSTITUTED]
     angles = substituted["theta"][np.argsort(substituted["shaft"])]
     cycle = Cycle(

@@ -57,8 +57,13 @@ class SubstitutionScenario:
 
     @property
     def period(self) -> float:
-        """Of the servo [s]."""
-        return 1.0 / self.file.rates.servo
+        """Of the servo [s]; whole nanoseconds, the same for simulated time, clock and rig."""
+        return self.period_ns * 1e-9
+
+    @property
+    def period_ns(self) -> int:
+        """Of the servo [ns]."""
+        return round(1e9 / self.file.rates.servo)
 
     @property
     def ticks(self) -> int:

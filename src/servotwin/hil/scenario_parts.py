@@ -44,6 +44,14 @@ class Rates(Part):
 
     @model_validator(mode="after")
     def _whole(self) -> Rates:
+        count = 1e9 / self.servo
+        if abs(count - round(count)) > 1e-3:
+            near = 1e9 / round(count)
+            raise problem(
+                f"a period of {count:.3f} ns is no whole number of nanoseconds, in which clocks and rigs count; "
+                f"expected such as '{near:.12g} Hz' for {self.servo:g} Hz",
+                "servo",
+            )
         ratio = self.servo / (self.arm or self.servo)
         if ratio < 1.0 - 1e-9 or abs(ratio - round(ratio)) > 1e-9 * ratio:
             near = self.servo / max(1, round(ratio))

@@ -229,7 +229,11 @@ def test_amplification_is_that_of_the_step_itself(
     tmp_path: Path, method: str, stiffness: str | None, damping: str | None
 ) -> None:
     """The step's matrix, column by column from cycles that begin a little off rest."""
-    more = "{}" if stiffness is None else f"{{J1: {{stiffness: {stiffness} N*m/rad, damping: {damping} N*m*s/rad}}}}"
+    more = (
+        "{}"
+        if stiffness is None
+        else f"{{J1: {{stiffness: {stiffness} N*m/rad, damping: {damping} N*m*s/rad}}}}"
+    )
     file = tmp_path / "soft.yaml"
     file.write_text(f"extends: met-pure\nname: soft\nservo: {{axes: {more}}}\n")
     still = {"servo.proportional": "0 V*s/rad", "servo.integral": "0 V/rad", "integration.method": method}

@@ -52,7 +52,11 @@ def unusable(joint: Any, feedback: Any) -> int:
     """What is not finite of the samples that a shaft uses, as a status; RUNNING: nothing."""
     if not math.isfinite(feedback.rate[joint.shaft]):
         return BAD_RATE
-    if joint.estimator == OBSERVER and joint.angle_measured and not math.isfinite(feedback.angle[joint.shaft]):
+    if (
+        joint.estimator == OBSERVER
+        and joint.angle_measured
+        and not math.isfinite(feedback.angle[joint.shaft])
+    ):
         return BAD_ANGLE
     if joint.measured_current and not math.isfinite(feedback.drive_current[joint.shaft]):
         return BAD_CURRENT

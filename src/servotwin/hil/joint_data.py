@@ -94,7 +94,11 @@ def _back_emf(scenario: SubstitutionScenario, name: str, drive: DriveData | None
 
 def drive_warnings(scenario: SubstitutionScenario) -> list[str]:
     """A line for what the robot file says of its drives and the servos of a substitution do not have."""
-    left: dict[str, list[str]] = {"gear efficiency": [], "gear play": [], "static friction above Coulomb's": []}
+    left: dict[str, list[str]] = {
+        "gear efficiency": [],
+        "gear play": [],
+        "static friction above Coulomb's": [],
+    }
     for name in scenario.description.joint_names:
         drive = _drive_of(scenario, name)
         if drive is None:

@@ -54,7 +54,8 @@ class CycleStatus(IntEnum):
 FREE, STUCK = 2, 0  # modes of a shaft beside -1 and 1, as in ``rig_record``
 
 _JOINT_REALS = (
-    # gear, motor: resistance, torque constant, back-EMF per rate, rotor inertia; friction of the shaft; limits; gains of the servo
+    # gear, motor: resistance, torque constant, back-EMF per rate, rotor inertia; friction of the shaft; limits;
+    # gains of the servo
     "N R K K_e J f tau_c tau_s u_limit tau_limit Kp Ki "
     # gear that gives: stiffness and damping at the joint; friction of the joint itself that its shaft does not feel
     "stiffness damping f_joint c_joint "

@@ -12,7 +12,8 @@ or an observer, which knows the torques that were commanded and needs no differe
           \hat\alpha = (\tau - d\,\hat\omega + \hat\tau_x) / J                           (eq:observer)
 
 with :math:`\hat\tau_x` the torque that nobody commanded, as a random walk. Samples that are ``delay`` periods old when
-they are used are carried on to now: by the model, or along :math:`\hat\alpha` of the filter. Its gains: ``observer_design.py``.
+they are used are carried on to now: by the model, or along :math:`\hat\alpha` of the filter. Gains:
+``observer_design.py``.
 """
 
 from __future__ import annotations

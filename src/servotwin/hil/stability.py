@@ -34,7 +34,9 @@ def stability_of(made: Substitution) -> StepStability:
     span = made.scenario.period * (file.rates.arm_every if file.integration.at == "arm" else 1)
     step = span / file.integration.steps
     if file.integration.method == "semi-implicit":
-        return StepStability(float(np.abs(np.linalg.eigvals(semi_implicit(made, step))).max(initial=0.0)), step)
+        return StepStability(
+            float(np.abs(np.linalg.eigvals(semi_implicit(made, step))).max(initial=0.0)), step
+        )
     return StepStability(
         float(np.abs(growth(file.integration.method, step * modes(made))).max(initial=0.0)), step
     )
@@ -54,7 +56,7 @@ def semi_implicit(made: Substitution, h: float) -> Array:
     r"""What a step of Euler with implicit damping makes of (z, z') (eq:semi-implicit-step).
 
     .. math:: (M + h D)\,\ddot q = F_q, \; \dot q \mathrel{+}= h \ddot q, \; q \mathrel{+}= h \dot q, \qquad
-              N^2 J\,\ddot s = F_s, \; s \mathrel{+}= h \dot s, \; \dot s \mathrel{+}= h \ddot s    (eq:semi-implicit-step)
+              N^2 J\,\ddot s = F_s, \; s \mathrel{+}= h \dot s, \; \dot s \mathrel{+}= h \ddot s (eq:semi-implicit-step)
 
     with F = -K_z z - D_z z', q the joints, D the diagonal of D_z at them, s = theta/N the compliant shafts.
     """
@@ -87,7 +89,7 @@ def modes(made: Substitution) -> Array:
 
 
 def linear_arm(made: Substitution) -> tuple[Array, Array, Array, int] | None:
-    """M_z, D_z, K_z of the simulated joints and their compliant shafts at the start, how many are joints; None: none."""
+    """M_z, D_z, K_z of simulated joints and compliant shafts at the start, how many are joints; None: no such joint."""
     scenario, names = made.scenario, made.scenario.description.joint_names
     q = np.array(made.joints["q"])
     M = made.robot.inertia(q)[: len(names), : len(names)]

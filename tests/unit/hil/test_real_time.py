@@ -29,7 +29,9 @@ def test_twin_in_process_gives_the_bits_of_simulated_time(wall: bool) -> None:
 
 @pytest.mark.parametrize("rate", ["300.00003000000300 Hz", "7500.01875004688 Hz"])
 def test_rates_near_those_without_whole_nanoseconds_give_the_same_bits_too(rate: str) -> None:
-    scenario = read_substitution("met-substituted", {"rates.servo": rate, "rates.arm": None, "duration": "0.2 s"})
+    scenario = read_substitution(
+        "met-substituted", {"rates.servo": rate, "rates.arm": None, "duration": "0.2 s"}
+    )
     expected = st.substitute(scenario, compare=False)
     run, _ = run_real_time(build_substitution(scenario), RealTime(wall=False))
     np.testing.assert_array_equal(run.rows, expected.run.rows)
@@ -41,9 +43,12 @@ def test_period_that_is_no_whole_number_of_nanoseconds_is_refused_with_a_rate_th
 ) -> None:
     with pytest.raises(st.InputError, match=rf"no whole number of nanoseconds.*'{better}\d* Hz'"):
         read_substitution("met-substituted", {"rates.servo": rate, "rates.arm": rate})
-    assert read_substitution(
-        "met-substituted", {"rates.servo": "300.00003 Hz", "rates.arm": "300.00003 Hz"}
-    ).period_ns == 3_333_333
+    assert (
+        read_substitution(
+            "met-substituted", {"rates.servo": "300.00003 Hz", "rates.arm": "300.00003 Hz"}
+        ).period_ns
+        == 3_333_333
+    )
 
 
 def test_substitute_with_a_transport_runs_in_real_time_and_reports_its_link() -> None:

@@ -143,7 +143,9 @@ def observer_of(disturbance: float) -> Any:
     row = np.array([-DAMPING / J, 1.0 / J, 0.0, 0.0])
 
     def response(z: Any) -> Any:
-        return np.array([row @ np.linalg.solve(np.eye(4) - kept / each, found.L) for each in np.atleast_1d(z)])
+        return np.array(
+            [row @ np.linalg.solve(np.eye(4) - kept / each, found.L) for each in np.atleast_1d(z)]
+        )
 
     return response
 

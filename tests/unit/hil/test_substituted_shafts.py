@@ -88,7 +88,9 @@ def test_observer_that_knows_the_age_of_samples_loses_nothing(tmp_path: Path, de
 def test_filter_carries_old_samples_on(tmp_path: Path) -> None:
     rig = tmp_path / "early.yaml"
     rig.write_text("extends: met-rig\nname: early\nsample_delay: 0.99\n")
-    known, ignored = (gap_of({"substitute.rig": str(rig), **more}) for more in ({}, {"substitute.delay": "0"}))
+    known, ignored = (
+        gap_of({"substitute.rig": str(rig), **more}) for more in ({}, {"substitute.delay": "0"})
+    )
     assert known < 0.8 * ignored
 
 
@@ -171,7 +173,9 @@ def test_first_load_torque_is_that_of_the_model(tmp_path: Path) -> None:
 
 def is_safe(made: Substitution) -> bool:
     command = made.command[0]
-    return not any(np.any(command[name]) for name in ("drive_voltage", "load_torque", "enable", "brake_released"))
+    return not any(
+        np.any(command[name]) for name in ("drive_voltage", "load_torque", "enable", "brake_released")
+    )
 
 
 @pytest.mark.parametrize(
@@ -264,7 +268,7 @@ def test_motor_with_three_phases_has_two_thirds_of_its_torque_constant_as_back_e
     assert winding is not None
     assert winding.phases == 3
     flux = winding.flux * winding.pole_pairs
-    assert found.K == pytest.approx(1.5 * flux)
+    assert pytest.approx(1.5 * flux) == found.K
     assert found.K_e == pytest.approx(flux)
     assert found.back_emf_damping == pytest.approx(1.5 * flux * flux / found.R + found.f)
     stated = read_substitution(file, {"servo.torque_constant": "0.1 N*m/A"})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -220,3 +221,48 @@ def test_explicit_25_hz_with_rotor_inertia_is_stable_and_semi_implicit_is_withou
     assert rates(st.substitute("met-pure", ONE_STEP).run)[-1] == pytest.approx([0.03, 0.03], rel=0.01)
     bare = st.substitute("met-pure", {**BARE, "integration.method": "semi-implicit"}).run
     assert rates(bare)[-1] == pytest.approx([0.03, 0.03], rel=0.01)
+
+
+@pytest.mark.parametrize(("stiffness", "damping"), [("2e4", "400"), ("1e6", "0"), (None, None)])
+@pytest.mark.parametrize("method", ["semi-implicit", "modified-euler", "rk4"])
+def test_amplification_is_that_of_the_step_itself(
+    tmp_path: Path, method: str, stiffness: str | None, damping: str | None
+) -> None:
+    """The step's matrix, column by column from cycles that begin a little off rest."""
+    more = (
+        "{}"
+        if stiffness is None
+        else f"{{J1: {{stiffness: {stiffness} N*m/rad, damping: {damping} N*m*s/rad}}}}"
+    )
+    file = tmp_path / "soft.yaml"
+    file.write_text(f"extends: met-pure\nname: soft\nservo: {{axes: {more}}}\n")
+    still = {"servo.proportional": "0 V*s/rad", "servo.integral": "0 V/rad", "integration.method": method}
+    scenario = read_substitution(file, {**UNLIMITED, **still})
+    states = [0, 1, 2, 3] + ([4, 6] if stiffness else [])  # q, qd, and theta, w of joint 1
+    columns = []
+    for state in states:
+        made = build_substitution(scenario)
+        size = 1e-6 * (met_arm.N if state > 3 else 1.0)
+        made.arm["y"][0, state] += size
+        for _ in range(2):
+            cycle(made.arm, made.feedback, made.command)
+        columns.append(made.arm["y"][0, states] / size)
+    expected = np.abs(np.linalg.eigvals(np.array(columns).T)).max()
+    found = stability_of(build_substitution(scenario)).amplification
+    assert found == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert bool(step_warnings(build_substitution(scenario))) == (expected > 1.001)
+
+
+def test_semi_implicit_does_not_damp_what_the_torque_limit_holds() -> None:
+    """At its limit the motor's torque does not fall with the rate: q' = a t, a by hand."""
+    changes = {
+        "integration.method": "semi-implicit",
+        "servo.torque_limit": "0.025 N*m",
+        "servo.viscous_friction": "0 N*m*s/rad",
+        "servo.axes.J2.coulomb_friction": "100 N*m",  # it stands
+        "duration": "0.2 s",
+    }
+    run = st.substitute("met-pure", changes).run
+    assert (run.joint("J1", "drive_torque")[1:] == 0.025).all()
+    a = met_arm.N * (0.025 - met_arm.TAU_C) / (met_arm.mass_matrix(0.0)[0, 0] + met_arm.N**2 * met_arm.J)
+    assert run.joint("J1", "qd") == pytest.approx(a * run.time, rel=1e-6, abs=1e-9)

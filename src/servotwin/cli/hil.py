@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from servotwin.cli.live import live_line
 from servotwin.cli.output import print_json, print_line, print_note, working_or_compiling
 from servotwin.cli.signals import finishing
-from servotwin.cli.substitution import print_substitution, substitution_overrides
+from servotwin.cli.substitution import note_warning, print_substitution, substitution_overrides
 from servotwin.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
@@ -105,7 +105,9 @@ def _run(
             show(lambda: _words(title, run))
 
         try:
-            return substitute_real_time(scenario, how, allow_code=allow_code, look=look), None
+            return substitute_real_time(
+                scenario, how, allow_code=allow_code, look=look, warn=note_warning
+            ), None
         except SimulationError as error:
             if error.partial is None:
                 raise

@@ -79,6 +79,11 @@ def simulate_substitution(
     return DONE
 
 
+def note_warning(text: str) -> None:
+    """A warning of a run, on standard error."""
+    print_note(f"warning: {text}")
+
+
 def _run(
     scenario: SubstitutionScenario, allow_code: bool
 ) -> tuple[SubstitutionResult, SimulationError | None]:
@@ -89,7 +94,7 @@ def _run(
         from servotwin.hil.run import substitute
 
         try:
-            return substitute(scenario, allow_code=allow_code, progress=progress), None
+            return substitute(scenario, allow_code=allow_code, progress=progress, warn=note_warning), None
         except SimulationError as error:
             if not isinstance(error.partial, SubstitutionRun):
                 raise
@@ -115,8 +120,6 @@ def print_substitution(result: SubstitutionResult, files: SubstitutionFiles, *, 
         ("joint", "is", "final rate [rad/s, m/s]", "largest difference to pure", "RMS"), rows, text_columns=2
     )
     print_line()
-    for text in result.run.warnings:
-        print_note(f"warning: {text}")
     for name, path in places.items():
         if path is not None:
             print_line(f"{name}: {path}")

@@ -4,7 +4,8 @@ Back-EMF and friction are dampers :math:`D = N^2 (K^2/R + f)`; a step h of modif
 
 .. math:: 1 - Z + Z^2/2, \quad Z = h A^{-1} D                                      (eq:step-amplification)
 
-so the eigenvalues of Z must stay below 2; the implicit one solves with A + h D and is stable for all.
+so the eigenvalues of Z must stay below 2; the implicit one solves with A + h D, which damps at any step. Springs and
+shafts of compliant gears are explicit in it (eq:semi-implicit-step in ``stability.py``).
 Substituted joints follow what was estimated of their shafts, from the last sample to the present one. Shafts with dry
 friction stick and slide as modes; one that would turn round stops at the end of the step, and may let go in the next.
 """

@@ -103,11 +103,14 @@ def drive_torque(joint: Any, u: float, q: float, qd: float, theta: float, w: flo
 
 
 @helper
-def damping_of(joint: Any) -> float:
-    """Slope of the drive's torque over the joint's rate, back-EMF and friction [N m s/rad]."""
+def damping_of(joint: Any, qd: float) -> float:
+    """Slope of the drive's torque over the joint's rate: friction, and back-EMF unless its limit holds [N m s/rad]."""
     if joint.compliant:
         return joint.damping  # type: ignore[no-any-return]
-    return joint.N * joint.N * (joint.K * joint.K / joint.R + joint.f)  # type: ignore[no-any-return]
+    slope = joint.f
+    if abs(motor_torque(joint, joint.u_held, joint.N * qd)) < joint.tau_limit:
+        slope += joint.K * joint.K_e / joint.R
+    return joint.N * joint.N * slope  # type: ignore[no-any-return]
 
 
 @part
@@ -127,7 +130,7 @@ def assemble(arm: Any, joints: Any, implicit: int) -> None:
         if arm.rotor and not joint.compliant:
             arm.A[r, r] += joint.N * joint.N * joint.J
         if implicit:
-            arm.A[r, r] += arm.step * damping_of(joint)
+            arm.A[r, r] += arm.step * damping_of(joint, arm.y[n + i])
     factor(arm.A, arm.count)
 
 

@@ -41,8 +41,26 @@ from servotwin.hil.shaft_estimate import OBSERVER, estimate, observed_accelerati
 
 RUNNING, DIVERGED = int(CycleStatus.RUNNING), int(CycleStatus.DIVERGED)
 RIG_FAULT, BAD_RATE = int(CycleStatus.RIG_FAULT), int(CycleStatus.BAD_RATE)
+BAD_ANGLE, BAD_CURRENT = int(CycleStatus.BAD_ANGLE), int(CycleStatus.BAD_CURRENT)
+BAD_COMMAND = int(CycleStatus.BAD_COMMAND)
 BASE = int(Role.BASE)
 FASTEST = 1e9  # rad/s or m/s of a joint: beyond all machines
+
+
+@helper
+def unusable(joint: Any, feedback: Any) -> int:
+    """What is not finite of the samples that a shaft uses, as a status; RUNNING: nothing."""
+    if not math.isfinite(feedback.rate[joint.shaft]):
+        return BAD_RATE
+    if (
+        joint.estimator == OBSERVER
+        and joint.angle_measured
+        and not math.isfinite(feedback.angle[joint.shaft])
+    ):
+        return BAD_ANGLE
+    if joint.measured_current and not math.isfinite(feedback.drive_current[joint.shaft]):
+        return BAD_CURRENT
+    return RUNNING
 
 
 @part
@@ -53,8 +71,8 @@ def sense(arm: Any, joints: Any, feedback: Any) -> None:
         if joint.role != SUBSTITUTED:
             continue
         rate = feedback.rate[joint.shaft]
-        if not math.isfinite(rate):
-            arm.status = BAD_RATE
+        arm.status = unusable(joint, feedback)
+        if arm.status != RUNNING:
             return
         if feedback.fault[joint.shaft] != 0:
             arm.status = RIG_FAULT
@@ -72,7 +90,7 @@ def keep_state(arm: Any, joints: Any) -> None:
     n, y = arm.n, arm.y
     for i in range(n):
         joint = joints[i]
-        if not abs(y[n + i]) < FASTEST:
+        if not abs(y[n + i]) < FASTEST and arm.status == RUNNING:
             arm.status = DIVERGED
         joint.q, joint.qd = y[i], y[n + i]
         if joint.role == SUBSTITUTED:
@@ -92,6 +110,7 @@ def run_servos(arm: Any, joints: Any, held: bool) -> None:
         if joint.role == BASE:
             continue
         joint.w_ref = joint.N * commanded(joint, arm.time)
+        joint.u_before = joint.u
         control_voltage(joint, joint.w, arm.period)
         if held:
             joint.u_held = joint.u
@@ -99,12 +118,18 @@ def run_servos(arm: Any, joints: Any, held: bool) -> None:
 
 
 @helper
-def rest_mode(joint: Any, load: float) -> int:
-    """Direction in which a substituted shaft slides; 0 where its friction holds it against ``load`` [N m]."""
+def rest_mode(joint: Any) -> int:
+    """Direction in which a substituted shaft slides; 0 where it is so slow that friction may hold it."""
     if joint.tau_c <= 0.0:
         return FREE
     if abs(joint.w) > joint.rest_rate:
         return 1 if joint.w > 0.0 else -1
+    return STUCK
+
+
+@helper
+def released(joint: Any, load: float) -> int:
+    """Mode of a shaft at rest against ``load`` [N m]: stuck, or the direction in which it breaks away."""
     needed = joint.tau_d - load
     if abs(needed) <= joint.tau_s:
         return STUCK
@@ -112,17 +137,26 @@ def rest_mode(joint: Any, load: float) -> int:
 
 
 @helper
-def load_row(arm: Any, joint: Any, feedback: Any) -> None:
-    """Row of one substituted shaft in eq:load-torque, and the direction in which it slides."""
+def measured_deviation(joint: Any, current: float) -> float:
+    """By how much the sensed current gives more torque than the model of the past period's voltage [N m]."""
+    return joint.K * current - motor_torque(joint, joint.u_before, joint.w)  # type: ignore[no-any-return]
+
+
+@helper
+def gear_load(joint: Any) -> float:
+    """What a gear that gives asks of its shaft [N m] (eq:gear-spring)."""
+    return spring_torque(joint, joint.theta, joint.w, joint.q, joint.qd) / joint.N  # type: ignore[no-any-return]
+
+
+@helper
+def load_row(arm: Any, joint: Any) -> None:
+    """Row of one substituted shaft in eq:load-torque, in its present mode."""
     a = joint.shaft
-    if joint.measured_current:
-        joint.tau_d = joint.K * feedback.drive_current[a]
     for c in range(arm.shafts):
         arm.S[a, c] = 0.0 if joint.compliant else arm.J_eff[a, c]
     arm.S[a, a] += joint.N * joint.N * joint.J
     arm.right[a] = 0.0
     if not joint.compliant:
-        joint.mode = rest_mode(joint, arm.bias[a] / joint.N)
         arm.right[a] = joint.N * (joint.tau_d - sliding_friction(joint, joint.w)) - arm.bias[a]
 
 
@@ -134,21 +168,68 @@ def hold_row(arm: Any, a: int) -> None:
     arm.S[a, a], arm.right[a] = 1.0, 0.0
 
 
+@helper
+def held_load(arm: Any, joint: Any) -> float:
+    """What the arm asks of a shaft that does not turn, at the accelerations ``right`` of the others [N m].
+
+    (b_a + sum_c J_ac qdd_c) / N
+    """
+    a = joint.shaft
+    total = arm.bias[a]
+    for c in range(arm.shafts):
+        if c != a:
+            total += arm.J_eff[a, c] * arm.right[c]
+    return total / joint.N  # type: ignore[no-any-return]
+
+
 @part
-def load_torques(arm: Any, joints: Any, feedback: Any) -> None:
-    """Load torque of every substituted shaft (eq:load-torque)."""
+def solve_shafts(arm: Any, joints: Any) -> None:
+    """Accelerations of the rigid substituted joints in their present modes, to ``right`` (eq:load-torque)."""
     n = arm.n
     for i in range(n):
         if joints[i].role == SUBSTITUTED:
-            load_row(arm, joints[i], feedback)
+            load_row(arm, joints[i])
     for i in range(n):
         if joints[i].role == SUBSTITUTED and joints[i].mode == STUCK and not joints[i].compliant:
             hold_row(arm, joints[i].shaft)
     factor(arm.S, arm.shafts)
     solve_vector(arm.S, arm.shafts, arm.right)
+
+
+@part
+def release_shafts(arm: Any, joints: Any) -> bool:
+    """Set the direction of stuck shafts that friction cannot hold against the arm; true if there is one."""
+    changed = False
+    for i in range(arm.n):
+        joint = joints[i]
+        if joint.role != SUBSTITUTED or joint.compliant or joint.mode != STUCK:
+            continue
+        joint.mode = released(joint, held_load(arm, joint))
+        changed = changed or joint.mode != STUCK
+    return changed
+
+
+@part
+def load_torques(arm: Any, joints: Any, feedback: Any) -> None:
+    """Load torque of every substituted shaft (eq:load-torque); those that break away move the others."""
+    n = arm.n
+    for i in range(n):
+        joint = joints[i]
+        if joint.role != SUBSTITUTED:
+            continue
+        if joint.measured_current and arm.tick > 0:
+            joint.tau_d += measured_deviation(joint, feedback.drive_current[joint.shaft])
+        joint.mode = rest_mode(joint)
+        if joint.compliant and joint.mode == STUCK:
+            joint.mode = released(joint, gear_load(joint))
+    solve_shafts(arm, joints)
+    for _ in range(arm.shafts):
+        if not release_shafts(arm, joints):
+            break
+        solve_shafts(arm, joints)
     for i in range(n):
         if joints[i].role == SUBSTITUTED:
-            set_load(joints[i], arm.right[joints[i].shaft], arm.bias[joints[i].shaft])
+            set_load(arm, joints[i])
 
 
 @helper
@@ -167,25 +248,30 @@ def solve_vector(A: Any, n: int, x: Any) -> None:
 
 
 @helper
-def set_load(joint: Any, qdd: float, bias: float) -> None:
+def set_load(arm: Any, joint: Any) -> None:
     """Load torque of one shaft at the joint acceleration that eq:load-torque gives, within its limit."""
     if joint.compliant:
-        wanted = -spring_torque(joint, joint.theta, joint.w, joint.q, joint.qd) / joint.N
+        wanted = -gear_load(joint)
     elif joint.mode == STUCK:
-        wanted = -bias / joint.N
+        wanted = -held_load(arm, joint)
     else:
+        qdd = arm.right[joint.shaft]
         wanted = joint.J * joint.N * qdd - (joint.tau_d - sliding_friction(joint, joint.w))  # eq:load-torque
+    if not math.isfinite(wanted):
+        arm.status = BAD_COMMAND
+        wanted = 0.0
     joint.tau_l = min(max(wanted, -joint.load_limit), joint.load_limit)
 
 
 @helper
 def prepare_observer(joint: Any, begins: bool) -> None:
     """The torque that acts over the coming period; where a step of the arm ``begins``, its acceleration there."""
-    tau = joint.tau_d + joint.K * joint.K / joint.R * joint.w + joint.tau_l
+    tau = joint.tau_d + joint.K * joint.K_e / joint.R * joint.w + joint.tau_l
     if joint.mode != FREE:
         tau -= joint.mode * joint.tau_c
-    if joint.mode == STUCK and not joint.compliant:
+    if joint.mode == STUCK:
         tau = 0.0
+    joint.tau_before = joint.tau_given
     joint.tau_given = tau
     if begins:
         joint.qdd_last = observed_acceleration(joint, tau) / joint.N
@@ -194,6 +280,10 @@ def prepare_observer(joint: Any, begins: bool) -> None:
 @helper
 def command_shafts(arm: Any, joints: Any, command: Any) -> None:
     """The command record: voltages and load torques, or the safe state once the cycle has stopped."""
+    for i in range(arm.n):
+        usable = math.isfinite(joints[i].u) and math.isfinite(joints[i].tau_l)
+        if joints[i].role == SUBSTITUTED and arm.status == RUNNING and not usable:
+            arm.status = BAD_COMMAND
     running = arm.status == RUNNING
     for a in range(MAX_SHAFTS):
         command.drive_voltage[a] = command.load_torque[a] = 0.0
@@ -215,6 +305,15 @@ def remember(arm: Any, joints: Any) -> None:
         joint = joints[i]
         joint.q_last, joint.qd_last, joint.qdd_last = joint.q, joint.qd, joint.qdd
         joint.theta_last, joint.w_last = joint.theta, joint.w
+
+
+@helper
+def move_base(arm: Any, joints: Any) -> None:
+    """Accelerations of the base that hold now."""
+    for i in range(arm.n):
+        joint = joints[i]
+        if joint.role == BASE:
+            arm.qdd[i] = joint.qdd = commanded(joint, arm.time)
 
 
 @part
@@ -244,6 +343,7 @@ def one_cycle(arm: Any, joints: Any, feedback: Any, command: Any) -> None:
         run_servos(arm, joints, steps_now)
         if steps_now:
             remember(arm, joints)
+        move_base(arm, joints)
         if arm.shafts > 0:
             feel_arm(arm, joints)
             load_torques(arm, joints, feedback)

@@ -23,6 +23,7 @@ from typing import Any
 
 from servotwin.compiled.jit import helper, part
 from servotwin.compiled.native_calls import call_address, call_law
+from servotwin.hil.records import CycleStatus
 
 
 class Kind(IntEnum):
@@ -34,6 +35,7 @@ class Kind(IntEnum):
     USER = 3  # a compiled function
 
 
+BAD_FORCE = int(CycleStatus.BAD_FORCE)
 WRENCH, PLUME, WALL = int(Kind.WRENCH), int(Kind.PLUME), int(Kind.WALL)
 X, Y, Z = 3, 7, 11  # of a pose, row by row
 
@@ -100,6 +102,9 @@ def add_forces(arm: Any, force: Any, y: Any, time: float) -> None:
         wall_force(force)
     else:
         call_law(force.user, time, force.signals_at, force.memory, force.wrench_at)
+    for k in range(6):
+        if not math.isfinite(force.wrench[k]):
+            arm.status = BAD_FORCE
     for i in range(n):
         for k in range(6):
             arm.h[i] -= force.jac[n * k + i] * force.wrench[k]  # eq:environment

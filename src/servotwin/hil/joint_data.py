@@ -21,6 +21,7 @@ class JointDrive:
     N: float
     R: float
     K: float
+    K_e: float
     J: float
     f: float
     tau_c: float
@@ -34,7 +35,7 @@ class JointDrive:
     @property
     def back_emf_damping(self) -> float:
         """Torque per rate of back-EMF and viscous friction [N m s/rad]."""
-        return self.K**2 / self.R + self.f
+        return self.K * self.K_e / self.R + self.f
 
 
 _NAMES = {
@@ -70,6 +71,7 @@ def joint_drive(scenario: SubstitutionScenario, name: str) -> JointDrive:
         K=value(
             "torque_constant", winding.torque_constant if winding and winding.has_torque_constant else None
         ),
+        K_e=_back_emf(scenario, name, drive),
         J=value("rotor_inertia", drive.rotor_inertia or None if drive is not None else None),
         f=value("viscous_friction", None if drive is None else drive.viscous_friction, 0.0),
         tau_c=value("coulomb_friction", None if drive is None else drive.shaft_friction.coulomb, 0.0),
@@ -80,6 +82,36 @@ def joint_drive(scenario: SubstitutionScenario, name: str) -> JointDrive:
         stiffness=stiffness,
         damping=value("damping", None if drive is None else drive.gear.damping * drive.gear.ratio**2, 0.0),
     )
+
+
+def _back_emf(scenario: SubstitutionScenario, name: str, drive: DriveData | None) -> float:
+    """Back-EMF per rate [V s/rad]: of the robot file, whose phases count, or the torque constant of the scenario."""
+    stated = _stated(scenario, name, "torque_constant")
+    if stated is not None or drive is None or drive.winding is None:
+        return stated or 0.0
+    return drive.winding.voltage_constant
+
+
+def drive_warnings(scenario: SubstitutionScenario) -> list[str]:
+    """A line for what the robot file says of its drives and the servos of a substitution do not have."""
+    left: dict[str, list[str]] = {
+        "gear efficiency": [],
+        "gear play": [],
+        "static friction above Coulomb's": [],
+    }
+    for name in scenario.description.joint_names:
+        drive = _drive_of(scenario, name)
+        if drive is None:
+            continue
+        friction = drive.shaft_friction
+        above = max(friction.static) > friction.coulomb * (1.0 + 1e-9) or any(friction.tables)
+        found = (drive.gear.efficiency < 1.0, drive.gear.half_play > 0.0, above)
+        if _stated(scenario, name, "coulomb_friction") is not None:
+            found = (*found[:2], False)
+        for names, here in zip(left.values(), found, strict=True):
+            names += [name] if here else []
+    said = [f"{what} ({', '.join(names)})" for what, names in left.items() if names]
+    return [f"of the robot file the drives here leave out: {'; '.join(said)}"] if said else []
 
 
 def _stated(scenario: SubstitutionScenario, name: str, field: str) -> float | None:
@@ -123,7 +155,7 @@ def joint_records(scenario: SubstitutionScenario) -> Any:
         joint["q"] = joint["q_last"] = start
         joint["theta"] = joint["theta_last"] = drive.N * start
         if name in scenario.substituted and file.substitute is not None:
-            _substitute(joint, drive, file.substitute, scenario.substituted.index(name), scenario.period)
+            _substitute(joint, drive, file.substitute, scenario.substituted.index(name), scenario)
     for joint, (_, steps) in zip(joints[len(names) :], base, strict=True):
         joint["role"], joint["N"], joint["points"] = Role.BASE, 1.0, len(steps)
         joint["times"][: len(steps)], joint["values"][: len(steps)] = np.array(steps).T
@@ -131,7 +163,7 @@ def joint_records(scenario: SubstitutionScenario) -> Any:
 
 
 def _enter(joint: Any, drive: JointDrive) -> None:
-    for name in ("N", "R", "K", "J", "f", "tau_c", "u_limit", "tau_limit", "Kp", "Ki", "damping"):
+    for name in ("N", "R", "K", "K_e", "J", "f", "tau_c", "u_limit", "tau_limit", "Kp", "Ki", "damping"):
         joint[name] = getattr(drive, name)
     joint["tau_s"] = drive.tau_c
     joint["stiffness"], joint["compliant"] = drive.stiffness or 0.0, int(drive.stiffness is not None)
@@ -162,8 +194,11 @@ def _enter_friction(joint: Any, scenario: SubstitutionScenario, name: str) -> No
     joint["mode"] = STUCK if joint["tau_c"] > 0.0 else FREE
 
 
-def _substitute(joint: Any, drive: JointDrive, how: Substitute, shaft: int, period: float) -> None:
-    joint["role"], joint["shaft"] = Role.SUBSTITUTED, shaft
+def _substitute(
+    joint: Any, drive: JointDrive, how: Substitute, shaft: int, scenario: SubstitutionScenario
+) -> None:
+    period = scenario.period
+    joint["role"], joint["shaft"], joint["delay"] = Role.SUBSTITUTED, shaft, scenario.delay
     joint["rest_rate"], joint["load_limit"] = how.rest_rate, how.load_limit or np.inf
     joint["measured_current"] = int(how.drive_torque == "current")
     if how.estimator == "filter" and how.filter is not None:
@@ -175,11 +210,12 @@ def _substitute(joint: Any, drive: JointDrive, how: Substitute, shaft: int, peri
         return
     joint["estimator"] = Estimator.OBSERVER
     joint["angle_measured"] = int(how.observer.measures == "angle")
-    observer = shaft_observer(drive, how, period)
-    joint["A"], joint["B"], joint["C"], joint["L"] = observer.A, observer.B, observer.C, observer.L
+    observer = shaft_observer(drive, how, period, scenario.delay)
+    for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead"):
+        joint[name] = getattr(observer, name)
 
 
-def shaft_observer(drive: JointDrive, how: Substitute, period: float) -> Observer:
+def shaft_observer(drive: JointDrive, how: Substitute, period: float, delay: float = 0.0) -> Observer:
     """The observer of a substituted shaft."""
     belief, angle = how.observer, how.observer.measures == "angle"
     shaft = ShaftBelief(
@@ -190,5 +226,6 @@ def shaft_observer(drive: JointDrive, how: Substitute, period: float) -> Observe
         resolution=belief.angle_resolution if angle else belief.resolution,
         disturbance=belief.disturbance,
         angle=angle,
+        noise_rms=belief.noise,
     )
-    return design_observer(shaft, period)
+    return design_observer(shaft, period, delay)

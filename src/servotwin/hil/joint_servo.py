@@ -1,9 +1,10 @@
 r"""The servo of a joint and its motor: PI on the shaft's rate, limits, back-EMF, friction (paper: rigid gearbox).
 
 .. math:: u = \mathrm{sat}\Bigl(K_p e + K_i \int e\,dt\Bigr), \quad e = \omega^* - \omega, \qquad
-          \tau_d = \mathrm{sat}\Bigl(K\,\frac{u - K \omega}{R}\Bigr)                       (eq:rate-servo)
+          \tau_d = \mathrm{sat}\Bigl(K\,\frac{u - K_e \omega}{R}\Bigr)                       (eq:rate-servo)
 
-The gear passes :math:`N (\tau_d - f\,\omega - s\,\tau_c)` on; one that gives passes on
+K_e is K of a motor with brushes, and two thirds of the torque per amplitude of one with three phases. The gear
+passes :math:`N (\tau_d - f\,\omega - s\,\tau_c)` on; one that gives passes on
 
 .. math:: \tau = k (\theta/N - q) + d (\omega/N - \dot q)                                  (eq:gear-spring)
 
@@ -42,7 +43,7 @@ def control_voltage(joint: Any, w: float, period: float) -> None:
 @helper
 def motor_torque(joint: Any, u: float, w: float) -> float:
     """Torque of the motor at the voltage u and the rate w, within its limit [N m]."""
-    tau = joint.K * (u - joint.K * w) / joint.R  # eq:rate-servo
+    tau = joint.K * (u - joint.K_e * w) / joint.R  # eq:rate-servo
     return min(max(tau, -joint.tau_limit), joint.tau_limit)  # type: ignore[no-any-return]
 
 

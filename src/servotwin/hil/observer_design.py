@@ -61,42 +61,56 @@ class ShaftBelief:
     resolution: float  # of the rate's converter, or of the encoder [rad/s, rad]; 0: none
     disturbance: float  # intensity of the torque that nobody commanded [N m/sqrt(s)]
     angle: bool  # the encoder is measured, not the tachometer
+    noise_rms: float = 0.0  # of a sample of the tachometer without analog filter [rad/s]
 
 
 @dataclass(frozen=True)
 class Observer:
-    """x(k+1) = A x + B tau, corrected by L (measured - C x): rate, disturbance, then y and dy/dt or the angle."""
+    """From sample to sample x = A x + B tau + B_before tau_before, corrected by L (measured - C x).
+
+    Its states: rate, disturbance, then y and dy/dt or the angle. ``A_ahead``, ``B_ahead`` carry it from the sample to
+    the instant at which it is used; without delay they do nothing.
+    """
 
     A: Array
     B: Array
     C: Array
     L: Array
+    B_before: Array
+    A_ahead: Array
+    B_ahead: Array
 
 
-def design_observer(shaft: ShaftBelief, period: float) -> Observer:
-    """The stationary Kalman filter of a shaft at a sample ``period`` [s] (eq:shaft-model)."""
+def design_observer(shaft: ShaftBelief, period: float, delay: float = 0.0) -> Observer:
+    """The stationary Kalman filter of a shaft at a sample ``period`` [s] (eq:shaft-model).
+
+    ``delay``: age of a sample when it is used, in periods, 0 to 1: the torque of the period before acts in its first
+    part up to the sample.
+    """
     from scipy.linalg import expm
 
     from servotwin.linear.feedback import kalman
 
-    F, G, Q, C, V = _continuous(shaft, period)
+    F, G, Q, C, V = _continuous(shaft)
     n = len(F)
-    both = expm(period * np.block([[F, G], [np.zeros((1, n + 1))]]))
-    A, B = both[:n, :n], both[:n, n]
+    model = np.block([[F, G], [np.zeros((1, n + 1))]])
+    whole, ahead, rest = (expm(share * period * model) for share in (1.0, delay, 1.0 - delay))
+    A, B_before = whole[:n, :n], rest[:n, :n] @ ahead[:n, n]
     W = _sampled_noise(F, Q, period)
     L = kalman(A, C[None, :], W, np.array([[V]]))[:, 0]
     wide = OBSERVED - n
-    return Observer(np.pad(A, (0, wide)), np.pad(B, (0, wide)), np.pad(C, (0, wide)), np.pad(L, (0, wide)))
+    parts = (A, rest[:n, n], C, L, B_before, ahead[:n, :n], ahead[:n, n])
+    return Observer(*(np.pad(each, (0, wide)) for each in parts))
 
 
-def _continuous(shaft: ShaftBelief, period: float) -> tuple[Array, Array, Array, Array, float]:
+def _continuous(shaft: ShaftBelief) -> tuple[Array, Array, Array, Array, float]:
     """F, G, intensity of the noise, measurement row and variance."""
     torque = shaft.disturbance**2
     top = [-shaft.damping / shaft.J, 1.0 / shaft.J]
     if shaft.angle:
         F = np.array([[*top, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
         return F, _column(3, shaft.J), np.diag([0.0, torque, 0.0]), np.eye(3)[2], shaft.resolution**2 / 12.0
-    per_sample = shaft.noise**2 / (2.0 * period) + shaft.resolution**2 / 12.0
+    per_sample = shaft.noise_rms**2 + shaft.resolution**2 / 12.0
     if shaft.cut_off is None:
         F = np.array([top, [0.0, 0.0]])
         return F, _column(2, shaft.J), np.diag([0.0, torque]), np.eye(2)[0], per_sample

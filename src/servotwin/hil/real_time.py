@@ -21,7 +21,7 @@ from servotwin.hil.records import CycleStatus, Role
 from servotwin.hil.result import COLUMNS, SubstitutionResult, SubstitutionRun
 from servotwin.hil.rig_model import rig_piece
 from servotwin.hil.rig_record import RIG
-from servotwin.hil.run import MOST_NUMBERS, _begin_rig, run_substitution
+from servotwin.hil.run import MOST_NUMBERS, _begin_rig, tell_warnings, with_pure
 from servotwin.hil.scenario import SubstitutionScenario
 from servotwin.hil.substitution import Substitution, build_substitution
 from servotwin.realtime.executive import Ending, Overrun
@@ -103,20 +103,23 @@ def substitute_real_time(
     compare: bool = True,
     allow_code: bool = False,
     look: Callable[[LinkRun], None] | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> SubstitutionResult:
     """``substitute`` against a rig; SimulationError with the result so far if it went to its safe state."""
     how.check()
-    failure, pure = None, None
+    failure = None
+    made = build_substitution(scenario, allow_code=allow_code)
+    tell_warnings(made, warn)  # before the rig is enabled
     try:
-        run, report = run_real_time(build_substitution(scenario, allow_code=allow_code), how, look)
+        run, report = run_real_time(made, how, look)
     except SimulationError as error:
         failure = error
         run, report = error.partial
-    if compare and len(run.rows):
-        pure = run_substitution(build_substitution(scenario.pure(), allow_code=allow_code))
     if not len(run.rows):
         raise SimulationError(f"{scenario.name}: {report.words}, before the first instant of the arm")
-    result = SubstitutionResult(run, pure, report)
+    result = SubstitutionResult(run, None, report)
+    if compare:
+        result = with_pure(run, report, allow_code=allow_code, warn=warn)
     if failure is not None:
         raise SimulationError(str(failure), partial=result)
     return result
@@ -141,7 +144,7 @@ def _record(made: Substitution, rig: Any, rows: Any) -> Any:
 def _link_run(
     made: Substitution, how: RealTime, address: Address, record: Any, rig: Any, count: int
 ) -> LinkRun:
-    period_ns = round(made.scenario.period * 1e9)
+    period_ns = made.scenario.period_ns
     substituted = made.joints[made.joints["role"] == Role.SUBSTITUTED]
     angles = substituted["theta"][np.argsort(substituted["shaft"])]
     cycle = Cycle(
@@ -163,7 +166,7 @@ def _link_run(
 def _result(made: Substitution, rows: Any, report: LinkReport, count: int) -> SubstitutionRun:
     status = CycleStatus(int(made.arm["status"][0]))
     complete = len(rows) == count and not report.safe
-    run = SubstitutionRun(made.scenario, made.joint_names, rows, status, complete)
+    run = SubstitutionRun(made.scenario, made.joint_names, rows, status, complete, made.warnings)
     if report.safe and report.ending != Ending.ASKED:
         at = float(run.time[-1]) if len(rows) else 0.0
         said = "" if status == CycleStatus.RUNNING else f" ({status.name.lower().replace('_', ' ')})"

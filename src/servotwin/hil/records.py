@@ -45,27 +45,34 @@ class CycleStatus(IntEnum):
     RIG_FAULT = 2  # the rig reports a fault
     BAD_RATE = 3  # the rig's rate is not finite
     OPEN_LOOP = 4  # a closed chain cannot be closed any more
+    BAD_ANGLE = 5  # the rig's angle, which is used, is not finite
+    BAD_CURRENT = 6  # the rig's drive current, which is used, is not finite
+    BAD_FORCE = 7  # a force of the environment is not finite
+    BAD_COMMAND = 8  # a voltage or load torque is not finite
 
 
 FREE, STUCK = 2, 0  # modes of a shaft beside -1 and 1, as in ``rig_record``
 
 _JOINT_REALS = (
-    # gear, motor: resistance, torque constant, rotor inertia; friction of the shaft; limits; gains of the servo
-    "N R K J f tau_c tau_s u_limit tau_limit Kp Ki "
+    # gear, motor: resistance, torque constant, back-EMF per rate, rotor inertia; friction of the shaft; limits;
+    # gains of the servo
+    "N R K K_e J f tau_c tau_s u_limit tau_limit Kp Ki "
     # gear that gives: stiffness and damping at the joint; friction of the joint itself that its shaft does not feel
     "stiffness damping f_joint c_joint "
     # of a substituted joint: largest load torque; rate below which its shaft counts as at rest
     "load_limit rest_rate "
     # now: joint, shaft; at the last step of the arm; acceleration of the shaft at the beginning of the next
     "q qd qdd theta w q_last qd_last qdd_last theta_last w_last "
-    # servo: commanded shaft rate, integrator, voltage, voltage over the present step of the arm
-    "w_ref integral u u_held "
+    # servo: commanded shaft rate, integrator, voltage, that of the past period, that over the present step of the arm
+    "w_ref integral u u_before u_held "
     # torques at the shaft: of the motor, of the load motor; what the joint's drive gives to the arm
     "tau_d tau_l tau_joint "
     # Butterworth filter
-    "b0 b1 b2 a1 a2 z1 z2 w_hat alpha_hat "
+    "b0 b1 b2 a1 a2 z1 z2 w_filtered w_hat alpha_hat "
     # observer: what it measures least of all is the rate; its torque, that of the disturbance
-    "tau_in tau_given"
+    "tau_in tau_given tau_before "
+    # age of the samples when they are used, in periods
+    "delay"
 )
 _JOINT_WHOLES = (
     # role: a ``Role``; estimator: an ``Estimator``; shaft: its number at the rig; measured_current: the drive's
@@ -78,12 +85,16 @@ JOINT: np.dtype[Any] = np.dtype(
     + [
         ("times", _REAL, (POINTS,)),  # from which on the value of the same place holds [s]
         ("values", _REAL, (POINTS,)),  # joint rate; acceleration of a joint of the base
-        ("A", _REAL, (OBSERVED, OBSERVED)),  # observer: x(k+1) = A x + B tau + L (measured - C x)
+        ("A", _REAL, (OBSERVED, OBSERVED)),  # observer: see ``observer_design.Observer``
         ("B", _REAL, (OBSERVED,)),
+        ("B_before", _REAL, (OBSERVED,)),
+        ("A_ahead", _REAL, (OBSERVED, OBSERVED)),
+        ("B_ahead", _REAL, (OBSERVED,)),
         ("L", _REAL, (OBSERVED,)),
         ("C", _REAL, (OBSERVED,)),
         ("x", _REAL, (OBSERVED,)),
         ("x_next", _REAL, (OBSERVED,)),
+        ("x_now", _REAL, (OBSERVED,)),  # x is the state at the sample, this one that of the present instant
     ]
 )
 

@@ -76,12 +76,15 @@ class SubstitutionRun:
         return column.sliding or column.unit if slides else column.unit
 
     def columns(self, before: str = "") -> dict[str, Array]:
-        """All signals by the names they have in files, units included, behind ``before``."""
+        """All signals by the names they have in files, units included, behind ``before``.
+
+        What a joint does not have is left out; single values that are not finite stay.
+        """
         found = {f"{before}time_s": self.time}
         for name in self.joint_names:
             for column in COLUMNS[1:]:
                 values = self.joint(name, column.name)
-                if np.isfinite(values).all():
+                if not np.isnan(values).all():
                     unit = self.unit(name, column.name).replace("/", "_per_").replace(" ", "_")
                     found[f"{before}{column.stored.format(name)}_{unit}"] = values
         return found
@@ -129,8 +132,11 @@ class SubstitutionResult:
 
     @property
     def complete(self) -> bool:
-        """Whether it ran to its end."""
-        return self.run.complete and (self.pure is None or self.pure.complete)
+        """Whether it ran to its end; a pure run that failed beside it is a warning."""
+        interrupted = (
+            self.pure is not None and not self.pure.complete and self.pure.status == CycleStatus.RUNNING
+        )
+        return self.run.complete and not interrupted
 
     @property
     def differences(self) -> dict[str, Difference]:
@@ -141,6 +147,7 @@ class SubstitutionResult:
         count = min(len(self.run.time), len(self.pure.time))
         for name in self.run.joint_names:
             gap = self.run.joint(name, "qd")[:count] - self.pure.joint(name, "qd")[:count]
+            gap = np.where(np.isfinite(gap), gap, 0.0)  # a run that diverged ends in a row of overflow
             worst = int(np.abs(gap).argmax())
             rms = float(np.sqrt(np.mean(gap**2)))
             found[name] = Difference(
@@ -149,17 +156,15 @@ class SubstitutionResult:
         return found
 
     def columns(self) -> dict[str, Array]:
-        """Signals by the names they have in files; those of the pure run as far as both go, named 'pure_...'."""
+        """Signals by the names they have in files; those of the pure run 'pure_...', NaN where it ended earlier."""
         found = self.run.columns()
         if self.pure is None:
             return found
-        count = min(len(self.run.time), len(self.pure.time))
-        more = {
-            name: values[:count]
-            for name, values in self.pure.columns("pure_").items()
-            if name != "pure_time_s"
-        }
-        return {name: values[:count] for name, values in found.items()} | more
+        count = len(self.run.time)
+        for name, values in self.pure.columns("pure_").items():
+            if name != "pure_time_s":
+                found[name] = np.append(values[:count], np.full(max(0, count - len(values)), np.nan))
+        return found
 
     def summary(self) -> dict[str, Any]:
         """The numbers of the result, ready for JSON."""

@@ -192,6 +192,9 @@ class RigFile(Part):
     title: Annotated[str, Words()] = Field(default="", description="one line for people")
     references: dict[str, str] = Field(default={}, description="what sources stand for")
     variables: dict[str, str] = Field(default={}, description="named values for expressions")
+    sample_delay: Annotated[float, Measure("", minimum=0.0, maximum=0.99)] = Field(
+        default=0.0, description="how long before the next command the sensors are sampled, in periods"
+    )
     shafts: dict[str, RigShaft] = Field(description="the shafts by name, in order")
 
     @model_validator(mode="after")
@@ -209,6 +212,7 @@ class Rig:
     title: str
     path: Path
     shafts: dict[str, RigShaft]
+    sample_delay: float = 0.0
 
     def records(self, seed: int = 1, count: int | None = None) -> Any:
         """An array of RIG at rest, one record for each of the first ``count`` shafts; noise from ``seed``."""
@@ -217,6 +221,7 @@ class Rig:
         children = np.random.SeedSequence([seed, 0x516]).spawn(MAX_SHAFTS)
         for record, shaft, child in zip(made, shafts, children, strict=False):
             _enter(record, shaft)
+            record["sample_delay"] = self.sample_delay
             record["random"] = child.generate_state(1, np.uint64)
         return made
 
@@ -245,7 +250,7 @@ def read_rig(
         read = RigFile.model_validate(tree.plain())
     except ValidationError as error:
         raise input_error(error, tree) from None
-    return Rig(read.name, read.title, path, dict(read.shafts))
+    return Rig(read.name, read.title, path, dict(read.shafts), read.sample_delay)
 
 
 def _check_format(tree: Node) -> None:
@@ -343,6 +348,7 @@ def _enter_sensors(record: Any, shaft: RigShaft) -> None:
     record["has_tachometer"], record["gain"] = 1, 1.0 + tachometer.gain_error
     record["tacho_ripple"], record["tacho_ripples"] = tachometer.ripple, tachometer.ripples
     record["noise_density"] = tachometer.noise / math.sqrt(tachometer.noise_bandwidth)
+    record["noise_rms"] = tachometer.noise
     record["w_filter"], record["damping"] = _angular(tachometer.cut_off), tachometer.damping
     record["rate_range"] = tachometer.range or np.inf
     record["rate_bits"] = tachometer.bits if tachometer.range else 0

@@ -211,12 +211,16 @@ def substep(shaft: Any, h: float) -> None:
 
 @helper
 def take_command(shaft: Any, i: int, command: Any) -> None:
-    """Converters, enable and brake of shaft i; a tripped rig stays off until it is told to be off."""
+    """Converters, enable and brake of shaft i; a tripped rig stays off until it is told to be off.
+
+    A command that is no number switches off and closes the brake, but does not take a fault back.
+    """
     on, released = command.enable[i] != 0, command.brake_released[i] != 0
     u, tau = command.drive_voltage[i], command.load_torque[i]
     if not (math.isfinite(u) and math.isfinite(tau)):
-        on = False
-    if not on:
+        on = released = False
+        u = tau = 0.0
+    elif not on:
         shaft.fault, u, tau = NO_FAULT, 0.0, 0.0
     if shaft.fault != NO_FAULT:
         on = released = False
@@ -250,7 +254,7 @@ def carry(shaft: Any, span: float) -> None:
     h = span / steps
     for _ in range(steps):
         shaft.noise = 0.0
-        if shaft.noise_density > 0.0:
+        if shaft.noise_density > 0.0 and shaft.w_filter > 0.0:
             shaft.noise = shaft.noise_density * math.sqrt(0.5 / h) * normal(shaft.random)
         substep(shaft, h)
         watch(shaft)
@@ -277,7 +281,10 @@ def sample(shaft: Any, i: int, span: float, feedback: Any) -> None:
     """What the rig's sensors and converters show of shaft i."""
     angle = encoder_angle(shaft)
     if shaft.has_tachometer:
-        rate = shaft.x[FILTERED] if shaft.w_filter > 0.0 else tachometer_rate(shaft, shaft.x)
+        rate = shaft.x[FILTERED]
+        if shaft.w_filter <= 0.0:  # white within its bandwidth, whatever the step: a sample has its RMS
+            shaft.noise = shaft.noise_rms * normal(shaft.random) if shaft.noise_rms > 0.0 else 0.0
+            rate = tachometer_rate(shaft, shaft.x)
         shaft.rate_shown = quantise(rate, shaft.rate_range, shaft.rate_bits)
     elif span > 0.0:
         shaft.rate_shown = (angle - shaft.angle_last) / span
@@ -290,15 +297,19 @@ def sample(shaft: Any, i: int, span: float, feedback: Any) -> None:
 
 @helper
 def step_shafts(rig: Any, given: Any, shown: Any, span_s: float) -> None:
-    """Hold the command ``given`` for ``span_s``, then sample; see ``rig_step``."""
+    """Hold the command ``given`` for ``span_s``, sample at its end or ``sample_delay`` before; see ``rig_step``."""
     for i in range(rig.shape[0]):
         shaft = rig[i]
+        after = shaft.sample_delay * span_s
+        early = math.floor(after * 1e9 + 0.5)
         if span_s > 0.0:
             take_command(shaft, i, given)
-            carry(shaft, span_s)
+            carry(shaft, span_s - after)
             shaft.now += math.floor(span_s * 1e9 + 0.5)
         sample(shaft, i, span_s, shown)
-    shown.time = rig[0].now
+        shown.time = shaft.now - early
+        if after > 0.0:
+            carry(shaft, after)
     for i in range(rig.shape[0], MAX_SHAFTS):
         shown.rate[i] = shown.angle[i] = shown.drive_current[i] = shown.load_current[i] = 0.0
         shown.fault[i] = NO_FAULT

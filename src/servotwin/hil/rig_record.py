@@ -24,14 +24,15 @@ _REALS = (
     "K_d ripple_d R_d L_d u_limit u_bandwidth i_d_limit "
     # load motor and its amplifier: the same; R_l and u_l_limit give the headroom, 0: not known
     "K_l ripple_l i_l_limit i_l_bandwidth R_l u_l_limit "
-    # tachometer: gain (1: true), ripple as a share of the rate, density of its noise [rad/s/sqrt(Hz)]; its filter
-    "gain tacho_ripple noise_density w_filter damping "
+    # tachometer: gain (1: true), ripple as a share of the rate, density of its noise [rad/s/sqrt(Hz)] and
+    # its RMS in samples that no filter precedes [rad/s]; its filter
+    "gain tacho_ripple noise_density noise_rms w_filter damping "
     # encoder counts per radian (0: none); noise of the currents' sensors [A]
     "counts_per_rad current_noise "
     # full scale of the converters
     "rate_range voltage_range load_range current_range "
-    # what trips the rig; longest step of the twin [s]
-    "w_trip i_trip longest_step "
+    # what trips the rig; longest step of the twin [s]; by which share of a period samples are taken before its end
+    "w_trip i_trip longest_step sample_delay "
     # commands as the converters gave them; noise of the present step; last encoder angle; last rate shown
     "u_command i_command noise angle_last rate_shown"
 )

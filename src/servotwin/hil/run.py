@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -10,18 +12,17 @@ import numpy as np
 
 from servotwin.compiled.jit import kernel
 from servotwin.compiled.native_calls import call_piece
-from servotwin.errors import InputError, SimulationError
+from servotwin.errors import InputError, RobotWarning, SimulationError
 from servotwin.hil.cycle import cycle_piece
 from servotwin.hil.records import CycleStatus
 from servotwin.hil.result import COLUMNS, SubstitutionResult, SubstitutionRun
 from servotwin.hil.rig_model import rig_piece
 from servotwin.hil.rig_record import RATE, RIG
 from servotwin.hil.scenario import SubstitutionScenario, read_substitution
-from servotwin.hil.stability import step_warnings
 from servotwin.hil.substitution import Substitution, build_substitution
 
 if TYPE_CHECKING:
-    from servotwin.hil.link.link_run import LinkRun
+    from servotwin.hil.link.link_run import LinkReport, LinkRun
     from servotwin.hil.real_time import RealTime
 
 CHUNK = 20_000  # servo periods between two looks at the progress bar and Ctrl-C
@@ -31,6 +32,10 @@ _SAID = {
     "or integration.rotor_inertia true",
     CycleStatus.RIG_FAULT: "the rig reported a fault, and the arm was stopped",
     CycleStatus.BAD_RATE: "the rig's rate is not a number, and the arm was stopped",
+    CycleStatus.BAD_ANGLE: "the rig's angle is not a number, and the arm was stopped",
+    CycleStatus.BAD_CURRENT: "the rig's drive current is not a number, and the arm was stopped",
+    CycleStatus.BAD_FORCE: "a force of the environment is not a number, and the arm was stopped",
+    CycleStatus.BAD_COMMAND: "a voltage or load torque for the rig is not a number, and the arm was stopped",
     CycleStatus.OPEN_LOOP: "a loop of the arm cannot be closed any more: it met a singularity",
 }
 
@@ -107,8 +112,8 @@ def run_substitution(made: Substitution, progress: Callable[[float], None] | Non
     except KeyboardInterrupt:
         complete = False
     status = CycleStatus(int(made.arm["status"][0]))
-    whole, warnings = complete and done == count, tuple(step_warnings(made))
-    run = SubstitutionRun(scenario, made.joint_names, rows[:done], status, whole, warnings)
+    whole = complete and done == count
+    run = SubstitutionRun(scenario, made.joint_names, rows[:done], status, whole, made.warnings)
     if status != CycleStatus.RUNNING:
         at = float(run.time[-1]) if done else 0.0
         raise SimulationError(f"{scenario.name}: at {at:.6g} s {_SAID[status]}", partial=run)
@@ -120,6 +125,19 @@ def _begin_rig(rig: Any, made: Substitution) -> None:
     for joint in made.joints:
         if joint["role"] == 1:
             rig["x"][int(joint["shaft"]), 0] = rig["angle_last"][int(joint["shaft"])] = joint["theta"]
+
+
+def tell_warnings(made: Substitution, warn: Callable[[str], None] | None) -> None:
+    """Say what is doubtful about an arm before it runs; by a RobotWarning if nobody else listens."""
+    for text in made.warnings:
+        _tell(text, warn)
+
+
+def _tell(text: str, warn: Callable[[str], None] | None) -> None:
+    if warn is None:
+        warnings.warn(text, RobotWarning, stacklevel=4)
+    else:
+        warn(text)
 
 
 def _as_look(progress: Callable[[float], None] | None) -> Callable[[LinkRun], None] | None:
@@ -139,6 +157,7 @@ def substitute(
     progress: Callable[[float], None] | None = None,
     transport: str | None = None,
     real_time: RealTime | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> SubstitutionResult:
     """Run a simulated arm with joints handed to a motor test bed, or its twin, in simulated or in real time.
 
@@ -146,11 +165,12 @@ def substitute(
     ``SubstitutionScenario``; ``overrides`` change its fields (``{"substitute.estimator": "observer"}``). With
     ``compare`` the same arm runs with all joints simulated too, and the result has the ``differences``. Functions that
     the file names are Python code, and run only with ``allow_code``. Raises SimulationError with ``.partial`` if the
-    integration diverges or the rig trips.
+    integration diverges or the rig trips; a pure arm that diverges beside it is a warning of the result only.
 
     ``transport``: where a rig is, such as ``udp://127.0.0.1:47010``, or ``in-process`` for the twin; the run is in real
     time then, its result has a ``link``, and SimulationError says why it went to its safe state. ``real_time``: the
-    same with all settings (``st.RealTime``).
+    same with all settings (``st.RealTime``). ``warn`` is told what is doubtful before anything moves (an integration
+    that diverges); default a RobotWarning. The result has the same as ``run.warnings``.
     """
     if not isinstance(scenario, SubstitutionScenario):
         scenario = read_substitution(scenario, overrides, allow_outside=allow_outside)
@@ -161,17 +181,36 @@ def substitute(
 
         how = RealTime(transport or "in-process") if real_time is None else real_time
         return substitute_real_time(
-            scenario, how, compare=compare, allow_code=allow_code, look=_as_look(progress)
+            scenario, how, compare=compare, allow_code=allow_code, look=_as_look(progress), warn=warn
         )
     both = compare and bool(scenario.substituted)
     share = 0.5 if both else 1.0
     tell = progress or (lambda part: None)
-    run = run_substitution(
-        build_substitution(scenario, allow_code=allow_code), lambda part: tell(share * part)
-    )
+    made = build_substitution(scenario, allow_code=allow_code)
+    tell_warnings(made, warn)
+    run = run_substitution(made, lambda part: tell(share * part))
     if not both:
         return SubstitutionResult(run, None)
-    pure = run_substitution(
-        build_substitution(scenario.pure(), allow_code=allow_code), lambda part: tell(0.5 + 0.5 * part)
-    )
-    return SubstitutionResult(run, pure)
+    return with_pure(run, allow_code=allow_code, progress=lambda part: tell(0.5 + 0.5 * part), warn=warn)
+
+
+def with_pure(
+    run: SubstitutionRun,
+    link: LinkReport | None = None,
+    *,
+    allow_code: bool = False,
+    progress: Callable[[float], None] | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> SubstitutionResult:
+    """A run beside the same arm with all joints simulated.
+
+    Where the pure arm fails, the run stays what it is: beside what there is of the pure one, with a warning.
+    """
+    try:
+        made = build_substitution(run.scenario.pure(), allow_code=allow_code)
+        return SubstitutionResult(run, run_substitution(made, progress), link)
+    except (SimulationError, InputError) as error:
+        pure = error.partial if isinstance(error, SimulationError) else None
+        said = f"the pure arm beside the substituted one failed: {error}"
+        _tell(said, warn)
+        return SubstitutionResult(replace(run, warnings=(*run.warnings, said)), pure, link)

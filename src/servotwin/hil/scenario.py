@@ -57,8 +57,13 @@ class SubstitutionScenario:
 
     @property
     def period(self) -> float:
-        """Of the servo [s]."""
-        return 1.0 / self.file.rates.servo
+        """Of the servo [s]; whole nanoseconds, the same for simulated time, clock and rig."""
+        return self.period_ns * 1e-9
+
+    @property
+    def period_ns(self) -> int:
+        """Of the servo [ns]."""
+        return round(1e9 / self.file.rates.servo)
 
     @property
     def ticks(self) -> int:
@@ -69,6 +74,14 @@ class SubstitutionScenario:
     def substituted(self) -> tuple[str, ...]:
         """Joints that shafts of the rig stand for."""
         return () if self.file.substitute is None else self.file.substitute.joints
+
+    @property
+    def delay(self) -> float:
+        """Age of the rig's samples when the servo uses them, in periods."""
+        if self.file.substitute is None or self.rig is None:
+            return 0.0
+        stated = self.file.substitute.delay
+        return self.rig.sample_delay if stated is None else stated
 
     def pure(self) -> SubstitutionScenario:
         """The same with every joint simulated."""

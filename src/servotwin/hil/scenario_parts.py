@@ -44,6 +44,14 @@ class Rates(Part):
 
     @model_validator(mode="after")
     def _whole(self) -> Rates:
+        count = 1e9 / self.servo
+        if abs(count - round(count)) > 1e-3:
+            near = 1e9 / round(count)
+            raise problem(
+                f"a period of {count:.3f} ns is no whole number of nanoseconds, in which clocks and rigs count; "
+                f"expected such as '{near:.12g} Hz' for {self.servo:g} Hz",
+                "servo",
+            )
         ratio = self.servo / (self.arm or self.servo)
         if ratio < 1.0 - 1e-9 or abs(ratio - round(ratio)) > 1e-9 * ratio:
             near = self.servo / max(1, round(ratio))
@@ -190,10 +198,14 @@ class Substitute(Part):
     observer: ObserverPart = Field(default_factory=ObserverPart, description="belief of the observer")
     drive_torque: Annotated[str, Choice(DRIVE_TORQUES)] = Field(
         default="model",
-        description="the drive motor's torque from voltage and rate, or from the sensed current",
+        description="the drive motor's torque from voltage and rate, or corrected by the sensed current",
     )
     load_limit: Annotated[float | None, Measure("N*m", above=0.0)] = Field(
         default=None, description="largest load torque that is asked for"
+    )
+    delay: Annotated[float | None, Measure("", minimum=0.0, maximum=1.0)] = Field(
+        default=None,
+        description="age of the rig's samples when the servo uses them, in periods; default what the rig file says",
     )
     rest_rate: Annotated[float, Measure("rad/s", above=0.0)] = Field(
         default=0.2, description="shaft rate below which friction may hold the shaft"

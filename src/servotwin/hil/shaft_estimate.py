@@ -6,12 +6,14 @@ prewarped, then integrated and differentiated,
 .. math:: \hat\theta_k = \hat\theta_{k-1} + \tfrac T2 (\hat\omega_k + \hat\omega_{k-1}), \qquad
           \hat\alpha_k = (\hat\omega_k - \hat\omega_{k-1}) / T                           (eq:difference)
 
-or an observer, which knows the torques that were commanded and needs no difference:
+or an observer, which knows the torques that were commanded and needs no difference: it predicts, then corrects,
 
-.. math:: \hat x_{k+1} = A \hat x_k + B \tau_k + L\,(y_k - C \hat x_k), \qquad
+.. math:: \hat x_k^- = A \hat x_{k-1} + B \tau_{k-1}, \quad \hat x_k = \hat x_k^- + L\,(y_k - C \hat x_k^-), \quad
           \hat\alpha = (\tau - d\,\hat\omega + \hat\tau_x) / J                           (eq:observer)
 
-with :math:`\hat\tau_x` the torque that nobody commanded, as a random walk. Its gains: ``observer_design.py``.
+with :math:`\hat\tau_x` the torque that nobody commanded, as a random walk. Samples that are ``delay`` periods old when
+they are used are carried on to now: by the model, or along :math:`\hat\alpha` of the filter. Gains:
+``observer_design.py``.
 """
 
 from __future__ import annotations
@@ -44,36 +46,45 @@ def settle_filter(joint: Any, rate: float) -> None:
 @helper
 def estimate_by_filter(joint: Any, rate: float, period: float) -> None:
     """Filter, integrate, differentiate (eq:difference)."""
-    last = joint.w_hat
-    joint.w_hat = filtered(joint, rate)
+    last, last_filtered = joint.w_hat, joint.w_filtered
+    joint.w_filtered = filtered(joint, rate)
+    joint.alpha_hat = (joint.w_filtered - last_filtered) / period
+    joint.w_hat = joint.w_filtered
+    if joint.delay > 0.0:
+        joint.w_hat += joint.delay * period * joint.alpha_hat
     joint.theta += 0.5 * period * (joint.w_hat + last)  # eq:difference
-    joint.alpha_hat = (joint.w_hat - last) / period
 
 
 @helper
 def damping(joint: Any) -> float:
     """Torque per rate of back-EMF and viscous friction [N m s/rad]."""
-    return joint.K * joint.K / joint.R + joint.f  # type: ignore[no-any-return]
+    return joint.K * joint.K_e / joint.R + joint.f  # type: ignore[no-any-return]
 
 
 @helper
 def observe(joint: Any, measured: float) -> None:
-    """Carry the observer over the past period under ``tau_given``, then correct it (eq:observer)."""
+    """Carry the observer to the sample, correct it there, and carry it on to now (eq:observer)."""
     shown = 0.0
     for i in range(OBSERVED):
-        total = joint.B[i] * joint.tau_given
+        total = joint.B[i] * joint.tau_given + joint.B_before[i] * joint.tau_before
         for k in range(OBSERVED):
             total += joint.A[i, k] * joint.x[k]
         joint.x_next[i] = total
         shown += joint.C[i] * total
     for i in range(OBSERVED):
         joint.x[i] = joint.x_next[i] + joint.L[i] * (measured - shown)  # eq:observer
+    for i in range(OBSERVED):
+        joint.x_now[i] = joint.x[i]
+        if joint.delay > 0.0:
+            joint.x_now[i] = joint.B_ahead[i] * joint.tau_given
+            for k in range(OBSERVED):
+                joint.x_now[i] += joint.A_ahead[i, k] * joint.x[k]
 
 
 @helper
 def observed_acceleration(joint: Any, tau: float) -> float:
     """Acceleration under a torque, less back-EMF and friction, with the disturbance [rad/s2] (eq:observer)."""
-    return (tau - damping(joint) * joint.x[0] + joint.x[1]) / joint.J  # type: ignore[no-any-return]
+    return (tau - damping(joint) * joint.x_now[0] + joint.x_now[1]) / joint.J  # type: ignore[no-any-return]
 
 
 @helper
@@ -81,9 +92,9 @@ def estimate_by_observer(joint: Any, rate: float, angle: float, period: float) -
     """Rate and acceleration from the observer, and the angle: seen by the encoder, or the rate integrated."""
     last = joint.w_hat
     observe(joint, angle if joint.angle_measured else rate)
-    joint.w_hat = joint.x[0]
+    joint.w_hat = joint.x_now[0]
     if joint.angle_measured:
-        joint.theta = joint.x[ANGLE_STATE]
+        joint.theta = joint.x_now[ANGLE_STATE]
     else:
         joint.theta += 0.5 * period * (joint.w_hat + last)
     joint.alpha_hat = observed_acceleration(joint, joint.tau_given)
@@ -92,7 +103,7 @@ def estimate_by_observer(joint: Any, rate: float, angle: float, period: float) -
 @helper
 def begin_estimate(joint: Any, rate: float, angle: float) -> None:
     """The first sample: the shaft has always turned so."""
-    joint.w_hat = rate
+    joint.w_hat = joint.w_filtered = rate
     joint.alpha_hat = 0.0
     settle_filter(joint, rate)
     for i in range(OBSERVED):
@@ -102,6 +113,8 @@ def begin_estimate(joint: Any, rate: float, angle: float) -> None:
         joint.x[ANGLE_STATE] = angle
     else:
         joint.x[ANGLE_STATE] = joint.C[ANGLE_STATE] * rate
+    for i in range(OBSERVED):
+        joint.x_now[i] = joint.x[i]
     joint.started = 1
 
 

@@ -34,7 +34,9 @@ def stability_of(made: Substitution) -> StepStability:
     span = made.scenario.period * (file.rates.arm_every if file.integration.at == "arm" else 1)
     step = span / file.integration.steps
     if file.integration.method == "semi-implicit":
-        return StepStability(0.0, step)
+        return StepStability(
+            float(np.abs(np.linalg.eigvals(semi_implicit(made, step))).max(initial=0.0)), step
+        )
     return StepStability(
         float(np.abs(growth(file.integration.method, step * modes(made))).max(initial=0.0)), step
     )
@@ -50,22 +52,53 @@ def growth(method: str, mu: Array) -> Array:
     return np.array(found)
 
 
+def semi_implicit(made: Substitution, h: float) -> Array:
+    r"""What a step of Euler with implicit damping makes of (z, z') (eq:semi-implicit-step).
+
+    .. math:: (M + h D)\,\ddot q = F_q, \; \dot q \mathrel{+}= h \ddot q, \; q \mathrel{+}= h \dot q, \qquad
+              N^2 J\,\ddot s = F_s, \; s \mathrel{+}= h \dot s, \; \dot s \mathrel{+}= h \ddot s (eq:semi-implicit-step)
+
+    with F = -K_z z - D_z z', q the joints, D the diagonal of D_z at them, s = theta/N the compliant shafts.
+    """
+    found = linear_arm(made)
+    if found is None:
+        return np.zeros((0, 0))
+    M_z, D_z, K_z, n = found
+    size = len(M_z)
+    solved = M_z.copy()
+    solved[:n, :n] += h * np.diag(np.diag(D_z)[:n])
+    accelerations = np.linalg.solve(solved, -np.hstack([K_z, D_z]))  # by z and z'
+    step = np.eye(2 * size)
+    step[size:] += h * accelerations
+    step[:size, size:] += h * np.eye(size)
+    step[:n] += h * h * accelerations[:n]
+    return step
+
+
 def modes(made: Substitution) -> Array:
     """Eigenvalues of the simulated joints with their drives at the start [1/s]."""
+    found = linear_arm(made)
+    if found is None:
+        return np.zeros(0)
+    M_z, D_z, K_z, _ = found
+    size = len(M_z)
+    F = np.block(
+        [[np.zeros((size, size)), np.eye(size)], [-np.linalg.solve(M_z, K_z), -np.linalg.solve(M_z, D_z)]]
+    )
+    return np.asarray(np.linalg.eigvals(F))
+
+
+def linear_arm(made: Substitution) -> tuple[Array, Array, Array, int] | None:
+    """M_z, D_z, K_z of simulated joints and compliant shafts at the start, how many are joints; None: no such joint."""
     scenario, names = made.scenario, made.scenario.description.joint_names
     q = np.array(made.joints["q"])
     M = made.robot.inertia(q)[: len(names), : len(names)]
     drives = {name: joint_drive(scenario, name) for name in names}
     free = [i for i, name in enumerate(names) if name not in scenario.substituted or drives[name].stiffness]
     if not free:
-        return np.zeros(0)
+        return None
     rotor = scenario.file.integration.rotor_inertia
-    M_z, D_z, K_z = _linear(M[np.ix_(free, free)], [drives[names[i]] for i in free], rotor)
-    size = len(M_z)
-    F = np.block(
-        [[np.zeros((size, size)), np.eye(size)], [-np.linalg.solve(M_z, K_z), -np.linalg.solve(M_z, D_z)]]
-    )
-    return np.asarray(np.linalg.eigvals(F))
+    return *_linear(M[np.ix_(free, free)], [drives[names[i]] for i in free], rotor), len(free)
 
 
 def _linear(M: Array, drives: list[JointDrive], rotor: bool) -> tuple[Array, Array, Array]:
@@ -92,8 +125,11 @@ def step_warnings(made: Substitution) -> list[str]:
     if found.amplification <= GROWS:
         return []
     method = made.scenario.file.integration.method
+    compliant = any(made.joints["compliant"])  # their shafts and springs are explicit in all methods
+    other = ", rk4" if compliant and method != "rk4" else ""
+    other += "" if compliant or method == "semi-implicit" else ", semi-implicit"
+    other += "" if made.scenario.file.integration.rotor_inertia else ", or integration.rotor_inertia true"
     return [
         f"integration {method} with steps of {1e3 * found.step:g} ms multiplies the fastest mode of arm and drives by "
-        f"{found.amplification:.3g} in each: it diverges, or swings between limits; expected smaller steps, "
-        "semi-implicit, or integration.rotor_inertia true"
+        f"{found.amplification:.3g} in each: it diverges, or swings between limits; expected smaller steps{other}"
     ]

@@ -12,7 +12,7 @@ import numpy as np
 from servotwin.compiled.complaints import complaint
 from servotwin.description.nodes import quoted
 from servotwin.hil.environment import Kind
-from servotwin.hil.joint_data import joint_records
+from servotwin.hil.joint_data import drive_warnings, joint_records
 from servotwin.hil.moving_base import with_moving_base
 from servotwin.hil.ports import SHAFT_COMMAND, SHAFT_FEEDBACK
 from servotwin.hil.records import ARM, ENVIRONMENT, MOST_FREE, STAGES, Role, address_in
@@ -38,6 +38,7 @@ class Substitution:
     command: Any  # of one SHAFT_COMMAND
     feedback: Any  # of one SHAFT_FEEDBACK
     kept: list[Any] = field(default_factory=list)
+    warnings: tuple[str, ...] = ()  # about its drives and its integration, known before it runs
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -47,6 +48,8 @@ class Substitution:
 
 def build_substitution(scenario: SubstitutionScenario, *, allow_code: bool = False) -> Substitution:
     """Everything up to the instant zero; compiles what is not compiled yet."""
+    from servotwin.hil.stability import step_warnings
+
     mechanism = build_mechanism(scenario.description)
     robot = Robot(with_moving_base(mechanism, list(scenario.file.environment.base)))
     joints = joint_records(scenario)
@@ -65,6 +68,7 @@ def build_substitution(scenario: SubstitutionScenario, *, allow_code: bool = Fal
     _enter_method(arm[0], scenario.file.integration, scenario)
     _enter_kernels(made)
     _enter_forces(made, allow_code)
+    made.warnings = (*drive_warnings(scenario), *step_warnings(made))
     return made
 
 

@@ -27,11 +27,84 @@ def test_twin_in_process_gives_the_bits_of_simulated_time(wall: bool) -> None:
     np.testing.assert_array_equal(run.rows, expected.run.rows)
 
 
+@pytest.mark.parametrize("rate", ["300.00003000000300 Hz", "7500.01875004688 Hz"])
+def test_rates_near_those_without_whole_nanoseconds_give_the_same_bits_too(rate: str) -> None:
+    scenario = read_substitution(
+        "met-substituted", {"rates.servo": rate, "rates.arm": None, "duration": "0.2 s"}
+    )
+    expected = st.substitute(scenario, compare=False)
+    run, _ = run_real_time(build_substitution(scenario), RealTime(wall=False))
+    np.testing.assert_array_equal(run.rows, expected.run.rows)
+
+
+@pytest.mark.parametrize(("rate", "better"), [("300 Hz", "300.00003"), ("7.5 kHz", "7500.01875")])
+def test_period_that_is_no_whole_number_of_nanoseconds_is_refused_with_a_rate_that_has_one(
+    rate: str, better: str
+) -> None:
+    with pytest.raises(st.InputError, match=rf"no whole number of nanoseconds.*'{better}\d* Hz'"):
+        read_substitution("met-substituted", {"rates.servo": rate, "rates.arm": rate})
+    assert (
+        read_substitution(
+            "met-substituted", {"rates.servo": "300.00003 Hz", "rates.arm": "300.00003 Hz"}
+        ).period_ns
+        == 3_333_333
+    )
+
+
 def test_substitute_with_a_transport_runs_in_real_time_and_reports_its_link() -> None:
     result = st.substitute("met-substituted", {"duration": "0.5 s"}, transport="in-process")
     assert result.link is not None
     assert result.link.numbers["times"]["compute"]["count"] == 52
     assert result.differences["J1"].largest < 0.01
+
+
+FAST = {"servo.torque_limit": "1e9 N*m", "servo.voltage_limit": "1e9 V", "servo.coulomb_friction": "0 N*m"}
+PURE_DIVERGES = {
+    "substitute.joints": "[J1, J2]",
+    "substitute.rig": "met-rig-three",
+    "integration.at": "arm",
+    "integration.rotor_inertia": "false",
+    "duration": "1 s",
+    **FAST,
+}
+
+
+@pytest.mark.parametrize("how", [None, RealTime(wall=False)])
+def test_pure_arm_that_diverges_leaves_the_run_with_the_rig_whole(how: RealTime | None) -> None:
+    result = st.substitute("met-substituted", PURE_DIVERGES, real_time=how)
+    assert result.complete
+    assert len(result.run.rows) == 101
+    assert (result.link is None) == (how is None)
+    assert any("pure arm" in text and "diverged" in text for text in result.run.warnings)
+    assert result.pure is not None
+    assert 1 < len(result.pure.rows) < 101
+    columns = result.columns()
+    assert {len(values) for values in columns.values()} == {101}
+    assert np.isfinite(columns["joint_J1_velocity_rad_per_s"]).all()
+    assert np.isnan(columns["pure_joint_J1_velocity_rad_per_s"][-1])
+
+
+@pytest.mark.parametrize("how", [None, RealTime(wall=False)])
+def test_warning_of_an_unstable_integration_comes_before_the_run(how: RealTime | None) -> None:
+    """The arm diverges: whoever warns after the run has nobody left to warn."""
+    told: list[str] = []
+    changes = {"integration.at": "arm", "integration.rotor_inertia": "false", **FAST}
+    with pytest.raises(SimulationError) as caught:
+        st.substitute("met-substituted", changes, compare=False, real_time=how, warn=told.append)
+    assert len(told) == 1
+    assert "multiplies the fastest mode" in told[0]
+    partial = caught.value.partial
+    run = partial.run if isinstance(partial, SubstitutionResult) else partial
+    assert run.warnings == tuple(told)
+    with pytest.warns(st.RobotWarning, match="multiplies the fastest mode"), pytest.raises(SimulationError):
+        st.substitute("met-substituted", changes, compare=False, real_time=how)
+
+
+def test_one_value_that_is_no_number_does_not_cost_the_column() -> None:
+    run = st.substitute("met-substituted", {"duration": "0.1 s"}, compare=False).run
+    run.rows[3, 3, 0] = np.nan
+    assert "joint_J1_acceleration_rad_per_s2" in run.columns()
+    assert "motor_J2_speed_true_rad_per_s" not in run.columns()
 
 
 def test_arm_that_diverges_ends_in_the_safe_state_with_its_rows() -> None:

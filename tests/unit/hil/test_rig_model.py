@@ -209,3 +209,37 @@ def test_unknown_rig_is_named_with_those_that_exist(tmp_path: Path) -> None:
         read_rig("met-rug")
     with pytest.raises(InputError, match="no such file"):
         read_rig(tmp_path / "rig.yaml")
+
+
+@pytest.mark.parametrize("bandwidth", ["100 Hz", "5 kHz"])
+def test_samples_of_a_tachometer_without_filter_have_the_stated_noise(bandwidth: str) -> None:
+    """Whatever the step of the twin, a tenth of the amplifier's lag."""
+    changes = {
+        "shafts.S1.tachometer": "{noise: 0.3 rad/s, noise_bandwidth: 1 kHz}",
+        "shafts.S1.drive.bandwidth": bandwidth,
+    }
+    rig, shown = read_rig("met-rig", changes).records(3), np.zeros(1, SHAFT_FEEDBACK)
+    rates = []
+    for _ in range(3000):
+        rig_step(rig, np.zeros(1, SHAFT_COMMAND), shown, 0.01)
+        rates.append(shown["rate"][0, 0])
+    assert np.std(rates) == pytest.approx(0.3, rel=0.05)
+
+
+@pytest.mark.parametrize("field", ["drive_voltage", "load_torque"])
+def test_command_that_is_no_number_switches_off_and_keeps_the_fault(field: str) -> None:
+    rig, shown = (
+        read_rig("met-rig", {"shafts.S1.over_speed": "50 rad/s"}).records(),
+        np.zeros(1, SHAFT_FEEDBACK),
+    )
+    bad = on(10.0)
+    bad[field][0, 0] = np.nan
+    rig_step(rig, bad, shown, 0.01)
+    assert (rig["enabled"][0], rig["brake_closed"][0], shown["fault"][0, 0]) == (0, 1, RigFault.NONE)
+    for _ in range(30):
+        rig_step(rig, on(10.0), shown, 0.01)
+    assert shown["fault"][0, 0] == RigFault.OVER_SPEED
+    for command in (bad, on(10.0)):
+        rig_step(rig, command, shown, 0.01)
+        assert shown["fault"][0, 0] == RigFault.OVER_SPEED
+        assert (rig["enabled"][0], rig["brake_closed"][0]) == (0, 1)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.signal import butter, cont2discrete
 
 import servotwin as st
 from servotwin.errors import InputError
+from servotwin.hil.joint_data import joint_drive, shaft_observer
 from servotwin.hil.observer_design import ShaftBelief, butterworth, design_observer
+from servotwin.hil.scenario import read_substitution
 from servotwin.mechanism.model import Array
 
 N, J, DAMPING = 1570.0, 6.38e-5, 0.061**2 / 2.05 + 2.58e-5
@@ -82,6 +86,23 @@ def test_observer_shows_accelerations_of_commanded_torques_without_the_delay_of_
     assert error["filter"] > 5.0 * error["observer"]
 
 
+def test_observer_without_analog_filter_believes_the_noise_of_a_sample() -> None:
+    """Its gain is that of the stationary Riccati equation with V = noise^2 + resolution^2/12, by SciPy."""
+    from scipy.linalg import expm, solve_discrete_are
+
+    period, intensity = 0.01, 1e-3
+    found = design_observer(
+        ShaftBelief(J, DAMPING, None, 0.0, 0.02, intensity, angle=False, noise_rms=0.3), period
+    )
+    F = np.array([[-DAMPING / J, 1 / J], [0.0, 0.0]])
+    A, steps = expm(F * period), np.linspace(0.0, period, 2001)
+    pulls = np.array([expm(F * s)[:, 1] for s in steps]) * intensity
+    W = np.trapezoid(pulls[:, :, None] * pulls[:, None, :], steps, axis=0)
+    C, V = np.array([[1.0, 0.0]]), 0.3**2 + 0.02**2 / 12
+    P = solve_discrete_are(A.T, C.T, W, np.array([[V]]))
+    assert found.L[:2] == pytest.approx((P @ C.T)[:, 0] / (P[0, 0] + V), rel=1e-5)
+
+
 def test_observer_of_an_encoder_finds_angle_rate_and_acceleration(tmp_path: Path) -> None:
     rig = tmp_path / "encoder.yaml"
     rig.write_text("extends: met-rig\nname: encoder-rig\nshafts: {S1: {encoder: {counts: 40000}}}\n")
@@ -97,3 +118,68 @@ def test_observer_of_an_encoder_finds_angle_rate_and_acceleration(tmp_path: Path
     assert np.abs(gap[late]).max() < 2e-3 * 47.0
     second_difference = 2 * np.pi / 40000 * np.sqrt(6.0 / 12.0) / 0.01**2  # of rounding to a count
     assert np.std(acceleration_error(run)) < 0.6 * second_difference
+
+
+# --- noise at equal delay, by frequency responses ---------------------------------------------------------------------
+
+OMEGA_0 = 2.0 * np.pi * 50.0  # of the analog filter [rad/s]
+DENSITY = 0.3 / np.sqrt(1000.0)  # of the tachometer's noise [rad/s/sqrt(Hz)]
+PERIOD = 0.01
+
+
+def difference_response(z: Any) -> Any:
+    """From samples of the tachometer to the acceleration behind a Butterworth filter of 40 Hz (eq:difference)."""
+    b0, b1, b2, a1, a2 = butterworth(40.0, PERIOD)
+    return (b0 + b1 / z + b2 / z**2) / (1 + a1 / z + a2 / z**2) * (1 - 1 / z) / PERIOD
+
+
+def observer_of(disturbance: float) -> Any:
+    """The scenario's observer, as a response from samples of the tachometer to the acceleration."""
+    changes = {"substitute.observer.disturbance": f"{disturbance!r} N*m"}
+    scenario = read_substitution("met-substituted", changes)
+    assert scenario.file.substitute is not None
+    found = shaft_observer(joint_drive(scenario, "J1"), scenario.file.substitute, scenario.period)
+    kept = (np.eye(4) - np.outer(found.L, found.C)) @ found.A
+    row = np.array([-DAMPING / J, 1.0 / J, 0.0, 0.0])
+
+    def response(z: Any) -> Any:
+        return np.array(
+            [row @ np.linalg.solve(np.eye(4) - kept / each, found.L) for each in np.atleast_1d(z)]
+        )
+
+    return response
+
+
+def noise_of(response: Any) -> float:
+    """RMS of the acceleration from noise ahead of the analog filter, folded at the samples [rad/s2]."""
+    angles = (np.arange(4000) + 0.5) * np.pi / 4000
+    passed = np.zeros(len(angles))
+    for fold in range(-60, 61):
+        s = 1j * (angles + 2 * np.pi * fold) / PERIOD
+        passed += np.abs(OMEGA_0**2 / (s**2 + np.sqrt(2) * OMEGA_0 * s + OMEGA_0**2)) ** 2
+    power = np.abs(response(np.exp(1j * angles))) ** 2 * passed * DENSITY**2 / 2
+    return float(np.sqrt(np.mean(power) / PERIOD))
+
+
+def delay_of(response: Any, frequency: float = 2.0) -> tuple[float, float]:
+    """Delay [s] and gain of the estimated acceleration against the true one that an unknown torque causes."""
+    s = 2j * np.pi * frequency
+    sensed = OMEGA_0**2 / (s**2 + np.sqrt(2) * OMEGA_0 * s + OMEGA_0**2) / s  # samples per acceleration
+    ratio = complex(np.atleast_1d(response(np.exp(s * PERIOD)) * sensed)[0])
+    return -float(np.angle(ratio)) / (2 * np.pi * frequency), abs(ratio)
+
+
+def test_noise_of_observer_and_difference_at_equal_delay() -> None:
+    """Torques that were commanded: a tenth of the noise and no delay. Torques that nobody knows: a half.
+
+    The observer's acceleration under commanded torques is the true one (its model is), whatever the disturbance that
+    it believes; its noise is that of the correction alone, and a delay that is added leaves it as it is.
+    """
+    difference = noise_of(difference_response)
+    delay, gain = delay_of(difference_response)
+    assert delay == pytest.approx(11.8e-3, rel=0.01)
+    assert gain == pytest.approx(1.0, abs=0.01)
+    assert difference > 10.0 * noise_of(observer_of(1e-3))
+    equal = brentq(lambda each: delay_of(observer_of(each))[0] - delay, 1e-3, 3e-2, xtol=1e-5)
+    assert delay_of(observer_of(equal))[0] == pytest.approx(delay, rel=1e-2)
+    assert 1.5 < difference / noise_of(observer_of(equal)) < 2.2

@@ -24,6 +24,7 @@ from servotwin.hil.link.rig_server import SHORTEST
 from servotwin.hil.ports import MAX_SHAFTS, RigFault
 
 SHAFTS = 2  # of the rig that the firmware is written for; whoever adapts it changes the number
+SAMPLE_AT = 80  # percent of a period after the command, at which the firmware samples: substitute.delay 0.2
 TYPES = {"f8": "double", "i8": "int64_t", "u8": "uint64_t"}
 NAMES = {"version": "VERSION_AT", "shafts": "SHAFT_COUNT"}  # of offsets whose name is taken
 HOST_LIMIT = "{64.0, 8.0, 1000.0, 100.0, 1}"
@@ -56,6 +57,7 @@ def _constants() -> str:
         f"#define RIG_MOST_SHAFTS {MAX_SHAFTS}",
         f"#define RIG_SHORTEST_PERIOD {SHORTEST} /* ns */",
         f"#define RIG_FIRST_COMMAND INT64_C({FIRST_COMMAND}) /* ns that the simulator has for its first command */",
+        f"#define RIG_SAMPLE_AT {SAMPLE_AT} /* percent of a period after the command */",
         f"#define RIG_FAULT_WATCHDOG {int(RigFault.WATCHDOG)}",
         f"#define RIG_HEADER_SIZE {HEADER_SIZE}u",
         f"#define RIG_LARGEST {LARGEST}",

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from servotwin.compiled.array_records import Flags, Real, Vector, Whole, Wholes, reader_of
 from servotwin.compiled.jit import callback, part
 from servotwin.compiled.native_calls import not_inlined
@@ -188,13 +190,14 @@ def times_hessian(s: Any, m: Any, d: Any, out: Any) -> Any:
 
 @part
 def infeasibility(p: Any, g: Any, s: Any) -> Any:
-    """Sum and maximum of all violations of equations, slacks counted."""
+    """Sum and maximum of all violations of equations, slacks counted; infinite where a row is no number."""
     not_inlined()
     total, most = 0.0, 0.0
     for r in range(p.rows):
         e = abs(g[r] - p.row_low[r]) if p.equation[r] else abs(g[r] - s[r])
         total += e
-        most = max(most, e)
+        if not e <= most:
+            most = e if e > most else np.inf
     return total, most
 
 
@@ -213,6 +216,9 @@ def errors(at: int, _: int) -> float:
         if not p.equation[r]:
             dual = max(dual, abs(-q.y[r] - q.v_low[r] + q.v_high[r]))
     _, violation = infeasibility(p, k.g, q.s)
+    for i in range(p.n):
+        if p.fixed[i]:
+            violation = max(violation, abs(q.x[i] - p.low[i]))
     one, sum_1, n_1 = complementarity(p.n, p.low, p.high, q.x, q.z_low, q.z_high, p.fixed, mu)
     two, sum_2, n_2 = complementarity(p.rows, p.row_low, p.row_high, q.s, q.v_low, q.v_high, p.equation, mu)
     count = n_1 + n_2

@@ -298,7 +298,10 @@ def valve_rows(d: Derivation, form: Form, speeds: Sequence[Any], i: Sequence[Any
     for j, w in zip(form.valves, speeds, strict=True):
         force, drag = i[j] + d.number(f"oOff{j}"), d.number(f"oVc{j}")
         ahead, back = one_way(d, j, w)
-        less = d.number(f"oVr{j}") * moving(d, j, -w), d.number(f"oVp{j}") * moving(d, j, w)  # eq:valve-braking
+        less = (
+            d.number(f"oVr{j}") * moving(d, j, -w),
+            d.number(f"oVp{j}") * moving(d, j, w),
+        )  # eq:valve-braking
         forward.append((drag * ahead * ahead + force + less[0]) / d.number(f"oVf{j}"))  # eq:valve-limit
         backward.append((drag * back * back - force + less[1]) / d.number(f"oVb{j}"))
     return forward + backward

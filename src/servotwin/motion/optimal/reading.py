@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.between_nodes import Motion, model_error, motion_of
 from servotwin.motion.optimal.drive_model import DriveModel
@@ -222,11 +222,28 @@ def _joint_limits(
     if math.isfinite(low) and math.isfinite(high):
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
         share = np.abs(motion.q[:, k] - middle) / max(half, 1e-12)
-        share[[0, -1]] = np.minimum(share[[0, -1]], 0.99)  # the ends are given
+        near = _beside_ends(share)
+        share[near] = np.minimum(share[near], 0.99)  # the ends are given
+        price = program.nodes(solution.mult_low + solution.mult_high)[:, k]
         nearest = motion.q[int(np.argmax(share)), k]
         value = float(high if nearest > middle else low)
-        out.append(Limit("range", name, value, unit, share, float(bound[k]) / table[f"oZsq{k}"]))
+        gain = float(price[~near].sum()) / table[f"oZsq{k}"]
+        out.append(Limit("range", name, value, unit, share, gain))
     return out
+
+
+def _beside_ends(share: Array) -> BoolArray:
+    """Which nodes (N + 1,) are at a limit only because the motion begins or ends on it, both ends counted.
+
+    Their multipliers are the barrier over a distance that the mesh decides about; they price nothing.
+    """
+    free = np.flatnonzero(share[1:-1] < AT_LIMIT) + 1
+    near = np.ones(share.size, dtype=bool)
+    if free.size:
+        first = free[0] if share[0] >= AT_LIMIT else 1
+        last = free[-1] if share[-1] >= AT_LIMIT else share.size - 2
+        near[first : last + 1] = False
+    return near
 
 
 def _voltages(drives: DriveModel, program: Program, solution: Solution, motion: Motion) -> list[Limit]:
@@ -279,11 +296,13 @@ def _valves(drives: DriveModel, program: Program, solution: Solution, motion: Mo
 def _valve_loads(
     drives: DriveModel, motion: Motion, j: int, group: str
 ) -> tuple[tuple[str, Array, Array], tuple[str, Array, Array]]:
-    """Speeds, compression of the oil counted, and forces of a valve at nodes and half-way between them, with their rows."""
+    """Speeds, compression of oil counted, and forces of a valve at nodes and half-way between them, with their rows."""
     assert drives.valves is not None
     h, force = np.diff(motion.t), motion.i[:, j] + drives.offset[j]
     w, wd = motion.v @ drives.N[j], motion.a @ drives.N[j]
-    middle = 0.5 * (w[1:] + w[:-1]) + h * (wd[:-1] - wd[1:]) / 8.0 + np.diff(force) / (h * drives.valves.oil[j])
+    middle = (
+        0.5 * (w[1:] + w[:-1]) + h * (wd[:-1] - wd[1:]) / 8.0 + np.diff(force) / (h * drives.valves.oil[j])
+    )
     return (group, w, force), (f"{group} between", middle, 0.5 * (force[1:] + force[:-1]))
 
 

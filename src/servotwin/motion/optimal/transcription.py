@@ -257,8 +257,8 @@ def parameters(
         v = drives.valves
         table["oPump"] = _one(v.pump)
         for name, values in {
-            "oVc": v.drag / v.open**2, "oVf": v.forward, "oVb": v.backward, "oOil": v.oil, "oAa": v.area_a, "oAb": v.area_b,
-            "oVe": SMOOTH_VALVE * v.free_speed, "oVs": SMOOTH_BRAKE * v.free_speed,
+            "oVc": v.drag / v.open**2, "oVf": v.forward, "oVb": v.backward, "oOil": v.oil,
+            "oAa": v.area_a, "oAb": v.area_b, "oVe": SMOOTH_VALVE * v.free_speed, "oVs": SMOOTH_BRAKE * v.free_speed,
             "oVp": v.backward - v.brake_forward, "oVr": v.forward - v.brake_backward,
         }.items():  # fmt: skip
             put(name, values)

@@ -6,13 +6,14 @@ Fully open, with the flows of both edges and the balance of forces (eq:valve-spe
           c = \frac{A_A^3 + A_B^3}{k^2}                                                        (eq:valve-limit)
 
 with F_+ = A_A p_s - A_B p_t, F_- = A_B p_s - A_A p_t, and v_+, v_- the speed forward and backward, zero the other way.
-A valve that throttles a moving piston throttles both chambers alike, A_A^2 : A_B^2, so braking is bounded by the chamber
-with the larger area A, which must not fall below tank pressure while it is filled nor rise above supply pressure:
+A valve that throttles a moving piston throttles both chambers, by pressures as A_A^2 : A_B^2, so braking is bounded by
+the chamber with the larger area A: filled it must not fall below tank, emptied not rise above supply pressure,
 
 .. math:: -F \le (p_s - p_t)\frac{A_A^3 + A_B^3}{A^2} - F_+ \quad (v > 0), \qquad
           F \le (p_s - p_t)\frac{A_A^3 + A_B^3}{A^2} - F_- \quad (v < 0)                        (eq:valve-braking)
 
-With equal areas that is F_- and F_+ again. A force that changes compresses oil, which counts as a speed, v + (dF/dt)/k_h.
+With equal areas that is F_- and F_+ again. A force that changes compresses oil, which counts as a speed,
+v + (dF/dt)/k_h.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ class ValveModel:
     """Arrays (m,) of valves, zero for other motors.
 
     ``known``: whether it is one; ``forward``, ``backward`` [N] the forces F_+, F_-; ``drag`` c [N s2/m2]
-    (eq:valve-limit); ``brake_forward``, ``brake_backward`` [N] against that motion (eq:valve-braking); ``oil`` [N/m] the stiffness of the enclosed oil where it is least; ``area_a``, ``area_b`` [m2]
-    that the supply fills forward and backward; ``pump`` [m3/s], infinite with a constant pressure or an accumulator.
+    (eq:valve-limit); ``brake_forward``, ``brake_backward`` [N] against a motion that way (eq:valve-braking); ``oil``
+    [N/m] the stiffness of the enclosed oil where it is least; ``area_a``, ``area_b`` [m2] that the supply fills
+    forward and backward; ``pump`` [m3/s], infinite with a constant pressure or an accumulator.
     Of a hydraulic motor N m, rad and m3/rad.
     """
 
@@ -87,10 +89,12 @@ def valve_model(description: RobotDescription, drives: Sequence[DriveData]) -> V
         return None
     supply = hydraulic_supply(description)
     rows = [_valve(description, supply, drive) if is_hydraulic(drive) else (0.0,) * 9 for drive in drives]
-    known, *numbers = (np.array(x) for x in zip(*rows, strict=True))
+    known, forward, backward, drag, held, held_back, oil, area_a, area_b = map(
+        np.array, zip(*rows, strict=True)
+    )
     starved = supply.has_state and supply.accumulator == 0.0
     pump = supply.pump_flow if starved else math.inf
-    return ValveModel(known > 0.0, *numbers, pump)
+    return ValveModel(known > 0.0, forward, backward, drag, held, held_back, oil, area_a, area_b, pump)
 
 
 def _valve(description: RobotDescription, supply: Supply, drive: DriveData) -> tuple[float, ...]:

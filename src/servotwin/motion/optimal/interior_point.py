@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.compiled.jit import background_kernel, part
+from servotwin.compiled.jit import background_kernel, callback, part
 from servotwin.compiled.native_calls import call_step, not_inlined
 from servotwin.motion.optimal.barrier import (
     advance,
@@ -35,6 +35,7 @@ from servotwin.motion.optimal.newton_model import (
     FIXED_WEIGHT,
     IN_FILTER,
     ITERATION,
+    MODEL_STEPS,
     MU,
     NEWTON,
     OBJECTIVE,
@@ -43,6 +44,7 @@ from servotwin.motion.optimal.newton_model import (
     SHIFT_NOW,
     SLOPES,
     STOP,
+    TAU,
     THETA,
     THETA_MAX,
     THETA_MIN,
@@ -257,11 +259,13 @@ def corrected_point(a: Any, at: Any, step: Any, mu: Any, tau: Any) -> Any:
     return tried_point(a, at, k.d_2, k.ds_2, longest_step(p, q, k.d_2, k.ds_2, tau), mu, step)
 
 
-@part
-def line_search(a: Any, at: Any, mu: Any, tau: Any) -> Any:
+@callback("int64", "int64", result="float64")
+def line_search(at: int, _: int) -> float:
     """The step that the filter accepts; zero if there is none."""
+    a = method_at(at)
     p, q, k = a.p, a.q, a.k
     c = k.scalars
+    mu, tau = c[MU], c[TAU]
     c[THETA], _ = infeasibility(p, k.g, q.s)
     c[PHI] = barrier_value(p, q.x, q.s, c[OBJECTIVE], mu)
     c[DESCENT] = barrier_descent(p, q, k.grad, k.d, k.ds, mu)
@@ -269,11 +273,11 @@ def line_search(a: Any, at: Any, mu: Any, tau: Any) -> Any:
     step, first = longest_step(p, q, k.d, k.ds, tau), True
     while step > least:
         if tried_point(a, at, k.d, k.ds, step, mu, step):
-            return step
+            return step  # type: ignore[no-any-return]
         if first:
             theta, _ = infeasibility(p, k.trial_g, k.trial_s)
             if theta >= c[THETA] and corrected_point(a, at, step, mu, tau):
-                return step
+                return step  # type: ignore[no-any-return]
         first = False
         step *= 0.5
     return 0.0
@@ -325,18 +329,31 @@ def solved(a: Any, at: Any) -> Any:
     return error <= t[0] and c[VIOLATION] <= t[1] and c[DUAL] <= t[2] and c[COMPLEMENTARITY] <= t[3]
 
 
-@background_kernel
-def solve(at: Any, mu: Any, most: Any) -> Any:
-    """Iterate until the tolerances are met, from the barrier ``mu`` on; the status. ``at``: address of a Method."""
+@callback("int64", "int64", result="float64")
+def begin(at: int, _: int) -> float:
+    """Start with slacks and multipliers to begin with, and what the filter allows at most."""
     a = method_at(at)
     p, q, k = a.p, a.q, a.k
-    k.scalars[MU] = mu
     start(a, at)
     call_step(a.steps[SLOPES], at, 0)
     if p.push >= PUSH:
         first_multipliers(a, at)
     theta, _ = infeasibility(p, k.g, q.s)
     k.scalars[THETA_MIN], k.scalars[THETA_MAX] = 1e-4 * max(1.0, theta), 1e4 * max(1.0, theta)
+    return 0.0
+
+
+STEPS = (*MODEL_STEPS, line_search, begin)
+SEARCH, BEGIN = len(STEPS) - 2, len(STEPS) - 1
+
+
+@background_kernel
+def solve(at: Any, mu: Any, most: Any) -> Any:
+    """Iterate until the tolerances are met, from the barrier ``mu`` on; the status. ``at``: address of a Method."""
+    a = method_at(at)
+    k = a.k
+    k.scalars[MU] = mu
+    call_step(a.steps[BEGIN], at, 0)
     for iteration in range(most):
         k.scalars[ITERATION] = iteration
         if solved(a, at):
@@ -345,10 +362,11 @@ def solve(at: Any, mu: Any, most: Any) -> Any:
             return STOPPED
         mu = lowered(a, at, mu)
         tau = max(TO_BOUND, 1.0 - mu)
+        k.scalars[MU], k.scalars[TAU] = mu, tau
         call_step(a.steps[CURVES], at, 0)
         if not convex_step(a, at, mu):
             return SINGULAR
-        step = line_search(a, at, mu, tau)
+        step = call_step(a.steps[SEARCH], at, 0)
         if step == 0.0:
             return STUCK
         move(a, at, step, mu, tau)

@@ -1,7 +1,7 @@
 """The quadratic model of an interior-point method and its Newton step, with the errors of an iterate; compiled.
 
 Functions, slopes, curvatures, factors, Newton steps and errors are compiled by themselves and called by address
-(``STEPS``): numba would optimise them once more for every caller on the way up.
+(``MODEL_STEPS``): numba would optimise them once more for every caller on the way up.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from servotwin.compiled.array_records import Flags, Real, Vector, Whole, Wholes, reader_of
 from servotwin.compiled.jit import callback, part
-from servotwin.compiled.native_calls import not_inlined
+from servotwin.compiled.native_calls import call_step, not_inlined
 from servotwin.motion.optimal.barrier import bound_terms, complementarity, largest
 from servotwin.motion.optimal.block_values import (
     add_hessian_product,
@@ -30,14 +30,15 @@ from servotwin.motion.optimal.stage_solver import (
     equation_multipliers,
     factor,
     forward,
+    solve_border,
 )
 
 FIXED_WEIGHT = 1e8  # of a variable that is given
 SCALE_MAX = 100.0
 # scalars of an iterate
 ITERATION, OBJECTIVE, VIOLATION, DUAL, COMPLEMENTARITY, SHIFT, SHIFT_NOW, THETA, PHI, DESCENT = range(10)
-THETA_MIN, THETA_MAX, TRIAL_F, IN_FILTER, STOP, MU = range(10, 16)
-SCALARS = 16
+THETA_MIN, THETA_MAX, TRIAL_F, IN_FILTER, STOP, MU, TAU = range(10, 17)
+SCALARS = 17
 
 
 class Problem(NamedTuple):
@@ -278,7 +279,14 @@ def finish_rows(p: Any, m: Any) -> Any:
 def factors(at: int, _: int) -> float:
     """Factors of the model, and the steps of first node and border; whether it is convex."""
     a = method_at(at)
-    return 1.0 if factor(a.p.s, a.m, a.w) else 0.0
+    return call_step(a.steps[BORDER], at, 0) if factor(a.p.s, a.m, a.w) else 0.0
+
+
+@callback("int64", "int64", result="float64")
+def border(at: int, _: int) -> float:
+    """The last of the factors: first node and what touches all of them."""
+    a = method_at(at)
+    return 1.0 if solve_border(a.p.s, a.w) else 0.0
 
 
 @callback("int64", "int64", result="float64")
@@ -310,5 +318,5 @@ def newton_step(at: int, second: int) -> float:
     return 0.0
 
 
-STEPS = (evaluate, slopes, curves, errors, factors, newton_step)
-EVALUATE, SLOPES, CURVES, ERRORS, FACTORS, NEWTON = range(len(STEPS))
+MODEL_STEPS = (evaluate, slopes, curves, errors, factors, newton_step, border)
+EVALUATE, SLOPES, CURVES, ERRORS, FACTORS, NEWTON, BORDER = range(len(MODEL_STEPS))

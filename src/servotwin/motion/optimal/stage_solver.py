@@ -236,7 +236,7 @@ def put_motion(s: Any, m: Any, M: Any, size: Any, k: Any, columns: Any, values: 
 
 @part
 def factor(s: Any, m: Any, w: Any) -> Any:
-    """Sweep from the last node to the first, then solve the border; whether all pivots have the right signs."""
+    """Sweep from the last node to the first, before ``solve_border``; whether all pivots are positive."""
     n, size, M, after = s.n, w.size, w.M, w.after
     columns, values = w.columns, w.values
     clear(size * size, M)
@@ -252,7 +252,7 @@ def factor(s: Any, m: Any, w: Any) -> Any:
         if not eliminate_next(M, size, n, w.kept, k * n):
             return False
         add_node(s, m, M, size, k, columns, values)
-    return solve_border(s, M, size, w)
+    return True
 
 
 @part
@@ -308,9 +308,9 @@ def eliminate_next(M: Any, size: Any, n: Any, kept: Any, row: Any) -> Any:
 
 
 @part
-def solve_border(s: Any, M: Any, size: Any, w: Any) -> Any:
+def solve_border(s: Any, w: Any) -> Any:
     """Eliminate the first node and the border; steps of both and the new multipliers of the heat balances."""
-    n = s.n
+    n, M, size = s.n, w.M, w.size
     one, border, heat_at = size - 1, 8 * s.n, 8 * s.n + 1 + s.h
     V, at = w.first, 3 * n + 1 + 2 * s.h
     for r in range(at + 1):  # first node, heat balances, border, one

@@ -11,13 +11,12 @@ from servotwin.compiled.array_records import Packed
 from servotwin.mechanism.model import Array
 from servotwin.motion.optimal.block_nlp import BlockNlp, Family
 from servotwin.motion.optimal.block_values import Blocks, blocks_of
-from servotwin.motion.optimal.interior_point import FILTER, PUSH, STOPPED, solve
+from servotwin.motion.optimal.interior_point import FILTER, PUSH, STEPS, STOPPED, solve
 from servotwin.motion.optimal.ipopt import OPTIONS, Solution, solve_nlp, watched
 from servotwin.motion.optimal.newton_model import (
     ITERATION,
     OBJECTIVE,
     SCALARS,
-    STEPS,
     STOP,
     VIOLATION,
     Memory,

@@ -493,7 +493,7 @@ def optimise(
     reserve: Annotated[
         float,
         typer.Option(
-            "--reserve", metavar="SHARE", help="Part of the currents left to the controller, 0 to 1."
+            "--reserve", metavar="SHARE", help="Part of currents and valves left to the controller, 0 to 1."
         ),
     ] = 0.0,
     without: Annotated[

@@ -166,3 +166,38 @@ def numbers_at(typing: Any, address: Any, dtype: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(pointer))
 
     return pointer(types.int64, dtype), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def address_of(typing: Any, pointer: Any) -> Any:
+    """Where a pointer points to."""
+    from llvmlite import ir
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ptrtoint(arguments[0], ir.IntType(64))
+
+    return types.int64(pointer), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def call_step(typing: Any, address: Any, record: Any, choice: Any) -> Any:
+    """``((double (*)(int64, int64)) address)(record, choice)``: a step of a method, compiled by itself."""
+    from llvmlite import ir
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = ir.IntType(64)
+        kind = ir.FunctionType(ir.DoubleType(), [whole, whole])
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), list(arguments[1:]))
+
+    return types.float64(types.int64, types.int64, types.int64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def not_inlined(typing: Any) -> Any:
+    """Said in a function that several others call: its code exists once, which is quicker to compile."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), generate

@@ -65,8 +65,11 @@ def play_motion(
     """
     changes = dict(overrides or {}) | (FED_FORWARD if feedforward else {})
     description = read_description(robot, changes)
-    if np.abs(motion.qd[0]).max() > REST:
-        raise InputError("the motion begins with a speed; expected one from rest", field="motion")
+    for k, does in ((0, "begins"), (-1, "ends")):
+        if np.abs(motion.qd[k]).max() > REST:
+            raise InputError(
+                f"the motion {does} with a speed; expected one from rest to rest", field="motion"
+            )
     if description.joint_names != motion.joint_names:
         raise InputError(f"a motion of {motion.robot}; expected one of {description.name}", field="motion")
     if not (np.isfinite(settle) and settle >= 0.0):

@@ -37,3 +37,9 @@ def test_motion_of_another_robot_is_refused():
     motion = st.optimise_motion("gsis-scara", START, GOAL, intervals=20)
     with pytest.raises(InputError, match="a motion of gsis-scara; expected one of palletizer-4"):
         st.play_motion(motion, "palletizer-4")
+
+
+def test_motion_that_does_not_end_at_rest_is_refused():
+    motion = st.optimise_motion("gsis-scara", START, GOAL, intervals=20, free_end=True)
+    with pytest.raises(InputError, match="the motion ends with a speed; expected one from rest to rest"):
+        st.play_motion(motion, "gsis-scara")

@@ -1,4 +1,7 @@
-"""Bounds in an interior-point method: their barrier, multipliers and what they leave of a step; compiled."""
+"""Bounds in an interior-point method: their barrier, multipliers and what they leave of a step; compiled.
+
+Vectors are pointers, of ``count`` entries.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.compiled.jit import part
+from servotwin.compiled.native_calls import not_inlined
 
 DUAL_CLIP = 1e10
 
@@ -14,6 +18,7 @@ DUAL_CLIP = 1e10
 @part
 def pushed(value: Any, low: Any, high: Any, push: Any) -> Any:
     """A value moved into the interior of its bounds."""
+    not_inlined()
     if np.isfinite(low):
         gap = push * max(1.0, abs(low))
         if np.isfinite(high):
@@ -28,10 +33,11 @@ def pushed(value: Any, low: Any, high: Any, push: Any) -> Any:
 
 
 @part
-def barrier(low: Any, high: Any, value: Any, skip: Any) -> Any:
+def barrier(count: Any, low: Any, high: Any, value: Any, skip: Any) -> Any:
     """Sum of logarithms of the distances to bounds; minus infinity outside of them."""
+    not_inlined()
     total = 0.0
-    for i in range(value.size):
+    for i in range(count):
         if skip[i]:
             continue
         if np.isfinite(low[i]):
@@ -47,10 +53,20 @@ def barrier(low: Any, high: Any, value: Any, skip: Any) -> Any:
 
 @part
 def bound_terms(
-    low: Any, high: Any, value: Any, z_low: Any, z_high: Any, skip: Any, mu: Any, weight: Any, slope: Any
+    count: Any,
+    low: Any,
+    high: Any,
+    value: Any,
+    z_low: Any,
+    z_high: Any,
+    skip: Any,
+    mu: Any,
+    weight: Any,
+    slope: Any,
 ) -> Any:
     """Weights and slopes that bounds add to the model."""
-    for i in range(value.size):
+    not_inlined()
+    for i in range(count):
         weight[i] = 0.0
         slope[i] = 0.0
         if skip[i]:
@@ -65,6 +81,7 @@ def bound_terms(
 
 @part
 def dual_steps(
+    count: Any,
     low: Any,
     high: Any,
     value: Any,
@@ -77,7 +94,8 @@ def dual_steps(
     dz_high: Any,
 ) -> Any:
     """Steps of the multipliers of bounds."""
-    for i in range(value.size):
+    not_inlined()
+    for i in range(count):
         dz_low[i] = 0.0
         dz_high[i] = 0.0
         if skip[i]:
@@ -91,10 +109,11 @@ def dual_steps(
 
 
 @part
-def to_bounds(low: Any, high: Any, value: Any, d: Any, skip: Any, tau: Any) -> Any:
+def to_bounds(count: Any, low: Any, high: Any, value: Any, d: Any, skip: Any, tau: Any) -> Any:
     """The longest step that keeps a part 1 - tau of the distance to all bounds."""
+    not_inlined()
     step = 1.0
-    for i in range(value.size):
+    for i in range(count):
         if skip[i]:
             continue
         if d[i] < 0.0 and np.isfinite(low[i]):
@@ -105,10 +124,11 @@ def to_bounds(low: Any, high: Any, value: Any, d: Any, skip: Any, tau: Any) -> A
 
 
 @part
-def to_zero(z: Any, d: Any, tau: Any) -> Any:
+def to_zero(count: Any, z: Any, d: Any, tau: Any) -> Any:
     """The same for multipliers."""
+    not_inlined()
     step = 1.0
-    for i in range(z.size):
+    for i in range(count):
         if d[i] < 0.0:
             step = min(step, -tau * z[i] / d[i])
     return step
@@ -116,6 +136,7 @@ def to_zero(z: Any, d: Any, tau: Any) -> Any:
 
 @part
 def advance(
+    count: Any,
     low: Any,
     high: Any,
     value: Any,
@@ -128,7 +149,8 @@ def advance(
     mu: Any,
 ) -> Any:
     """Multipliers after a step, kept near mu over the distances."""
-    for i in range(value.size):
+    not_inlined()
+    for i in range(count):
         if skip[i]:
             continue
         if np.isfinite(low[i]):
@@ -140,29 +162,33 @@ def advance(
 
 
 @part
-def complementarity(low: Any, high: Any, value: Any, z_low: Any, z_high: Any, skip: Any, mu: Any) -> Any:
+def complementarity(
+    count: Any, low: Any, high: Any, value: Any, z_low: Any, z_high: Any, skip: Any, mu: Any
+) -> Any:
     """The largest |distance * multiplier - mu|, the sum of multipliers and their number."""
-    most, total, count = 0.0, 0.0, 0
-    for i in range(value.size):
+    not_inlined()
+    most, total, bounds = 0.0, 0.0, 0
+    for i in range(count):
         if skip[i]:
             continue
         if np.isfinite(low[i]):
             most = max(most, abs((value[i] - low[i]) * z_low[i] - mu))
             total += z_low[i]
-            count += 1
+            bounds += 1
         if np.isfinite(high[i]):
             most = max(most, abs((high[i] - value[i]) * z_high[i] - mu))
             total += z_high[i]
-            count += 1
-    return most, total, count
+            bounds += 1
+    return most, total, bounds
 
 
 @part
 def first_bounds(
-    low: Any, high: Any, value: Any, z_low: Any, z_high: Any, skip: Any, mu: Any, known: Any
+    count: Any, low: Any, high: Any, value: Any, z_low: Any, z_high: Any, skip: Any, mu: Any, known: Any
 ) -> Any:
     """Multipliers of bounds to begin with: one, or ``mu`` over the distance near a solution that is known."""
-    for i in range(value.size):
+    not_inlined()
+    for i in range(count):
         z_low[i] = 0.0
         z_high[i] = 0.0
         if not skip[i] and np.isfinite(low[i]):
@@ -172,9 +198,11 @@ def first_bounds(
 
 
 @part
-def largest(values: Any) -> Any:
-    """The largest magnitude of a vector."""
+def largest(count: Any, values: Any) -> Any:
+    """The largest magnitude of a vector; infinite if one of its entries is no number."""
     most = 0.0
-    for value in values:
-        most = max(most, abs(value))
+    for i in range(count):
+        size = abs(values[i])
+        if not size <= most:
+            most = size if size > most else np.inf
     return most

@@ -149,8 +149,10 @@ def drive_model(robot: Robot, description: RobotDescription | None) -> DriveMode
 
 
 def with_reserve(drives: DriveModel, task: Task) -> DriveModel:
-    """The motors with a part of their currents left to the controller."""
-    return replace(drives, current=(1.0 - task.reserve) * drives.current) if task.reserve else drives
+    """The motors with a part of their currents, of valves of force and opening, left to the controller."""
+    left = 1.0 - task.reserve
+    valves = None if drives.valves is None else replace(drives.valves, open=left)
+    return replace(drives, current=left * drives.current, valves=valves) if task.reserve else drives
 
 
 def _ideal(robot: Robot) -> DriveModel:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.compiled.jit import background_kernel, part
+from servotwin.compiled.jit import background_kernel, callback, part
+from servotwin.compiled.native_calls import call_step, not_inlined
 from servotwin.motion.optimal.barrier import (
     advance,
     barrier,
@@ -24,17 +25,37 @@ from servotwin.motion.optimal.barrier import (
     to_zero,
 )
 from servotwin.motion.optimal.newton_model import (
+    COMPLEMENTARITY,
+    CURVES,
+    DESCENT,
+    DUAL,
+    ERRORS,
+    EVALUATE,
+    FACTORS,
     FIXED_WEIGHT,
-    curves,
-    errors,
-    evaluate,
+    IN_FILTER,
+    ITERATION,
+    MODEL_STEPS,
+    MU,
+    NEWTON,
+    OBJECTIVE,
+    PHI,
+    SHIFT,
+    SHIFT_NOW,
+    SLOPES,
+    STOP,
+    TAU,
+    THETA,
+    THETA_MAX,
+    THETA_MIN,
+    TRIAL_F,
+    VIOLATION,
     finish_rows,
     infeasibility,
-    newton_step,
+    method_at,
+    set_first_model,
     set_model,
-    slopes,
 )
-from servotwin.motion.optimal.stage_solver import clear
 
 PUSH = 1e-2  # from bounds at the start, absolute and as part of their distance
 MU_FACTOR, MU_POWER, MU_ERROR = 0.2, 1.5, 10.0  # how the barrier falls, and when
@@ -44,10 +65,6 @@ DELTA, S_THETA, S_PHI = 1.0, 1.1, 2.3
 FILTER = 400
 FIRST_SHIFT, LEAST_SHIFT, MOST_SHIFT = 1e-4, 1e-20, 1e20
 LARGE_Y = 1e3
-# scalars of an iterate
-ITERATION, OBJECTIVE, VIOLATION, DUAL, SHIFT, SHIFT_NOW, THETA, PHI, DESCENT = range(9)
-THETA_MIN, THETA_MAX, TRIAL_F, IN_FILTER, STOP = range(9, 14)
-SCALARS = 14
 SOLVED, STUCK, STOPPED, TOO_MANY, SINGULAR = 0, 3, 5, -1, -3
 
 
@@ -67,14 +84,14 @@ def in_filter(filter_theta: Any, filter_phi: Any, count: Any, theta: Any, phi: A
 def barrier_descent(p: Any, q: Any, grad: Any, d: Any, ds: Any, mu: Any) -> Any:
     """Slope of the barrier function along a step."""
     total = 0.0
-    for i in range(d.size):
+    for i in range(p.n):
         total += grad[i] * d[i]
         if not p.fixed[i]:
             if np.isfinite(p.low[i]):
                 total -= mu * d[i] / (q.x[i] - p.low[i])
             if np.isfinite(p.high[i]):
                 total += mu * d[i] / (p.high[i] - q.x[i])
-    for r in range(ds.size):
+    for r in range(p.rows):
         if not p.equation[r]:
             if np.isfinite(p.row_low[r]):
                 total -= mu * ds[r] / (q.s[r] - p.row_low[r])
@@ -125,56 +142,63 @@ def least_step(theta: Any, theta_min: Any, descent: Any) -> Any:
 @part
 def longest_step(p: Any, q: Any, d: Any, ds: Any, tau: Any) -> Any:
     """The longest step that variables and slacks allow."""
+    not_inlined()
     return min(
-        to_bounds(p.low, p.high, q.x, d, p.fixed, tau),
-        to_bounds(p.row_low, p.row_high, q.s, ds, p.equation, tau),
+        to_bounds(p.n, p.low, p.high, q.x, d, p.fixed, tau),
+        to_bounds(p.rows, p.row_low, p.row_high, q.s, ds, p.equation, tau),
     )
 
 
 @part
 def barrier_value(p: Any, x: Any, s: Any, f: Any, mu: Any) -> Any:
     """The barrier function."""
-    return f - mu * (barrier(p.low, p.high, x, p.fixed) + barrier(p.row_low, p.row_high, s, p.equation))
+    not_inlined()
+    return f - mu * (
+        barrier(p.n, p.low, p.high, x, p.fixed) + barrier(p.rows, p.row_low, p.row_high, s, p.equation)
+    )
 
 
 @part
-def start(p: Any, q: Any, g: Any, mu: Any, buffer_in: Any, buffer_out: Any) -> Any:
+def start(a: Any, at: Any) -> Any:
     """Move the start into the interior; slacks and multipliers of bounds to begin with."""
-    for i in range(q.x.size):
+    p, q, k = a.p, a.q, a.k
+    g, mu = k.g, k.scalars[MU]
+    for i in range(p.n):
         q.x[i] = p.low[i] if p.fixed[i] else pushed(q.x[i], p.low[i], p.high[i], p.push)
-    f = evaluate(p, q.x, g, buffer_in, buffer_out)
-    for r in range(g.size):
+    k.scalars[OBJECTIVE] = call_step(a.steps[EVALUATE], at, 0)
+    for r in range(p.rows):
         q.s[r] = 0.0 if p.equation[r] else pushed(g[r], p.row_low[r], p.row_high[r], p.push)
     known = p.push < PUSH
-    first_bounds(p.low, p.high, q.x, q.z_low, q.z_high, p.fixed, mu, known)
-    first_bounds(p.row_low, p.row_high, q.s, q.v_low, q.v_high, p.equation, mu, known)
-    return f
+    first_bounds(p.n, p.low, p.high, q.x, q.z_low, q.z_high, p.fixed, mu, known)
+    first_bounds(p.rows, p.row_low, p.row_high, q.s, q.v_low, q.v_high, p.equation, mu, known)
 
 
 @part
-def first_multipliers(p: Any, q: Any, m: Any, w: Any, k: Any, grad: Any, g: Any) -> Any:
+def first_multipliers(a: Any, at: Any) -> Any:
     """Multipliers of rows to begin with, by least squares; zero if they are large."""
-    clear(m.node_hess)
-    clear(m.link_hess)
-    clear(m.heat_hess)
-    clear(m.rest_hess)
-    set_model(p, m, q, grad, g, 0.0, 0.0, True)
-    if newton_step(p, m, w, k.d, k.ds, k.y_new, k.work, k.row_work) and largest(k.y_new) <= LARGE_Y:
-        for r in range(g.size):
+    p, q, k = a.p, a.q, a.k
+    call_step(a.steps[CURVES], at, 1)
+    set_first_model(p, a.m, q, k)
+    if call_step(a.steps[FACTORS], at, 0) == 0.0:
+        return
+    call_step(a.steps[NEWTON], at, 0)
+    if largest(p.rows, k.y_new) <= LARGE_Y:
+        for r in range(p.rows):
             q.y[r] = k.y_new[r]
-        for i in range(grad.size):
+        for i in range(p.n):
             if p.fixed[i]:
                 q.y_fixed[i] += FIXED_WEIGHT * k.d[i]
 
 
 @part
-def convex_step(p: Any, q: Any, m: Any, w: Any, k: Any, mu: Any) -> Any:
+def convex_step(a: Any, at: Any, mu: Any) -> Any:
     """A Newton step, the model shifted until it is convex; whether there is one."""
+    p, q, m, k = a.p, a.q, a.m, a.k
     shift, tried, last = 0.0, 0, k.scalars[SHIFT]
     while True:
-        set_model(p, m, q, k.grad, k.g, mu, shift, False)
+        set_model(p, m, q, k, mu, shift)
         finish_rows(p, m)
-        if newton_step(p, m, w, k.d, k.ds, k.y_new, k.work, k.row_work):
+        if call_step(a.steps[FACTORS], at, 0) != 0.0:
             break
         tried += 1
         if tried == 1:
@@ -183,23 +207,28 @@ def convex_step(p: Any, q: Any, m: Any, w: Any, k: Any, mu: Any) -> Any:
             shift *= 100.0 if last == 0.0 else 8.0
         if shift > MOST_SHIFT:
             return False
+    call_step(a.steps[NEWTON], at, 0)
     k.scalars[SHIFT_NOW] = shift
     if shift > 0.0:
         k.scalars[SHIFT] = shift
-    dual_steps(p.low, p.high, q.x, k.d, q.z_low, q.z_high, p.fixed, mu, k.dz_low, k.dz_high)
-    dual_steps(p.row_low, p.row_high, q.s, k.ds, q.v_low, q.v_high, p.equation, mu, k.dv_low, k.dv_high)
+    dual_steps(p.n, p.low, p.high, q.x, k.d, q.z_low, q.z_high, p.fixed, mu, k.dz_low, k.dz_high)
+    dual_steps(
+        p.rows, p.row_low, p.row_high, q.s, k.ds, q.v_low, q.v_high, p.equation, mu, k.dv_low, k.dv_high
+    )
     return True
 
 
 @part
-def tried_point(p: Any, q: Any, k: Any, d: Any, ds: Any, step: Any, mu: Any, here: Any) -> Any:
+def tried_point(a: Any, at: Any, d: Any, ds: Any, step: Any, mu: Any, here: Any) -> Any:
     """Evaluate a trial point; whether it is acceptable to the filter. ``here``: THETA, PHI, DESCENT of the iterate."""
+    not_inlined()
+    p, q, k = a.p, a.q, a.k
     c = k.scalars
-    for i in range(d.size):
+    for i in range(p.n):
         k.trial[i] = q.x[i] + step * d[i]
-    for r in range(ds.size):
+    for r in range(p.rows):
         k.trial_s[r] = q.s[r] + step * ds[r]
-    c[TRIAL_F] = evaluate(p, k.trial, k.trial_g, k.buffer_in, k.buffer_out)
+    c[TRIAL_F] = call_step(a.steps[EVALUATE], at, 1)
     theta, _ = infeasibility(p, k.trial_g, k.trial_s)
     phi = barrier_value(p, k.trial, k.trial_s, c[TRIAL_F], mu)
     by_phi = switching(c[THETA], c[THETA_MIN], c[DESCENT], here)
@@ -207,114 +236,138 @@ def tried_point(p: Any, q: Any, k: Any, d: Any, ds: Any, step: Any, mu: Any, her
     if not good or in_filter(k.filter_theta, k.filter_phi, int(c[IN_FILTER]), theta, phi):
         return False
     if not (by_phi and phi <= c[PHI] + ARMIJO * here * c[DESCENT]) and c[IN_FILTER] < FILTER:
-        at = int(c[IN_FILTER])
-        k.filter_theta[at] = (1.0 - GAMMA_THETA) * c[THETA]
-        k.filter_phi[at] = c[PHI] - GAMMA_PHI * c[THETA]
+        last = int(c[IN_FILTER])
+        k.filter_theta[last] = (1.0 - GAMMA_THETA) * c[THETA]
+        k.filter_phi[last] = c[PHI] - GAMMA_PHI * c[THETA]
         c[IN_FILTER] += 1
     return True
 
 
 @part
-def corrected_point(p: Any, q: Any, m: Any, w: Any, k: Any, step: Any, mu: Any, tau: Any) -> Any:
+def corrected_point(a: Any, at: Any, step: Any, mu: Any, tau: Any) -> Any:
     """A second-order correction: a step with the violation of the trial point added to that of the iterate."""
-    set_model(p, m, q, k.grad, k.g, mu, k.scalars[SHIFT_NOW], False)
-    for r in range(k.g.size):
-        at = p.row_low[r] if p.equation[r] else q.s[r]
+    p, q, m, k = a.p, a.q, a.m, a.k
+    set_model(p, m, q, k, mu, k.scalars[SHIFT_NOW])
+    for r in range(p.rows):
+        there = p.row_low[r] if p.equation[r] else q.s[r]
         then = p.row_low[r] if p.equation[r] else k.trial_s[r]
-        m.residual[r] = step * (k.g[r] - at) + k.trial_g[r] - then
+        m.residual[r] = step * (k.g[r] - there) + k.trial_g[r] - then
     finish_rows(p, m)
-    if not newton_step(p, m, w, k.d_2, k.ds_2, k.trial_g, k.work, k.row_work):
+    if call_step(a.steps[FACTORS], at, 0) == 0.0:
         return False
-    return tried_point(p, q, k, k.d_2, k.ds_2, longest_step(p, q, k.d_2, k.ds_2, tau), mu, step)
+    call_step(a.steps[NEWTON], at, 1)
+    return tried_point(a, at, k.d_2, k.ds_2, longest_step(p, q, k.d_2, k.ds_2, tau), mu, step)
 
 
-@part
-def line_search(p: Any, q: Any, m: Any, w: Any, k: Any, mu: Any, tau: Any) -> Any:
+@callback("int64", "int64", result="float64")
+def line_search(at: int, _: int) -> float:
     """The step that the filter accepts; zero if there is none."""
+    a = method_at(at)
+    p, q, k = a.p, a.q, a.k
     c = k.scalars
+    mu, tau = c[MU], c[TAU]
     c[THETA], _ = infeasibility(p, k.g, q.s)
     c[PHI] = barrier_value(p, q.x, q.s, c[OBJECTIVE], mu)
     c[DESCENT] = barrier_descent(p, q, k.grad, k.d, k.ds, mu)
     least = least_step(c[THETA], c[THETA_MIN], c[DESCENT])
     step, first = longest_step(p, q, k.d, k.ds, tau), True
     while step > least:
-        if tried_point(p, q, k, k.d, k.ds, step, mu, step):
-            return step
+        if tried_point(a, at, k.d, k.ds, step, mu, step):
+            return step  # type: ignore[no-any-return]
         if first:
             theta, _ = infeasibility(p, k.trial_g, k.trial_s)
-            if theta >= c[THETA] and corrected_point(p, q, m, w, k, step, mu, tau):
-                return step
+            if theta >= c[THETA] and corrected_point(a, at, step, mu, tau):
+                return step  # type: ignore[no-any-return]
         first = False
         step *= 0.5
     return 0.0
 
 
 @part
-def move(p: Any, q: Any, m: Any, k: Any, step: Any, mu: Any, tau: Any) -> Any:
+def move(a: Any, at: Any, step: Any, mu: Any, tau: Any) -> Any:
     """Take the trial point; multipliers follow."""
+    p, q, k = a.p, a.q, a.k
     dual = min(
-        to_zero(q.z_low, k.dz_low, tau),
-        to_zero(q.z_high, k.dz_high, tau),
-        to_zero(q.v_low, k.dv_low, tau),
-        to_zero(q.v_high, k.dv_high, tau),
+        to_zero(p.n, q.z_low, k.dz_low, tau),
+        to_zero(p.n, q.z_high, k.dz_high, tau),
+        to_zero(p.rows, q.v_low, k.dv_low, tau),
+        to_zero(p.rows, q.v_high, k.dv_high, tau),
     )
-    for i in range(q.x.size):
+    for i in range(p.n):
         if p.fixed[i]:
             q.y_fixed[i] += step * FIXED_WEIGHT * (k.d[i] - (p.low[i] - q.x[i]))
         q.x[i] = k.trial[i]
-    for r in range(q.s.size):
+    for r in range(p.rows):
         q.s[r] = k.trial_s[r]
         q.y[r] += step * (k.y_new[r] - q.y[r])
         k.g[r] = k.trial_g[r]
     k.scalars[OBJECTIVE] = k.scalars[TRIAL_F]
-    advance(p.low, p.high, q.x, q.z_low, q.z_high, k.dz_low, k.dz_high, p.fixed, dual, mu)
-    advance(p.row_low, p.row_high, q.s, q.v_low, q.v_high, k.dv_low, k.dv_high, p.equation, dual, mu)
-    slopes(p, m, q.x, k.grad, k.buffer_in, k.buffer_out)
+    advance(p.n, p.low, p.high, q.x, q.z_low, q.z_high, k.dz_low, k.dz_high, p.fixed, dual, mu)
+    advance(p.rows, p.row_low, p.row_high, q.s, q.v_low, q.v_high, k.dv_low, k.dv_high, p.equation, dual, mu)
+    call_step(a.steps[SLOPES], at, 0)
 
 
 @part
-def lowered(p: Any, q: Any, m: Any, k: Any, mu: Any) -> Any:
+def lowered(a: Any, at: Any, mu: Any) -> Any:
     """The barrier parameter for the next step: lower as soon as the barrier problem is solved well enough."""
-    floor = p.tolerances[0] / (MU_ERROR + 1.0)
+    floor = a.p.tolerances[0] / (MU_ERROR + 1.0)
     while mu > floor:
-        error, _, _, _ = errors(p, m, q, k.grad, k.g, mu, k.work)
-        if error > MU_ERROR * mu:
+        a.k.scalars[MU] = mu
+        if call_step(a.steps[ERRORS], at, 0) > MU_ERROR * mu:
             break
         mu = max(floor, min(MU_FACTOR * mu, mu**MU_POWER))
-        k.scalars[IN_FILTER] = 0.0
+        a.k.scalars[IN_FILTER] = 0.0
     return mu
 
 
 @part
-def solved(p: Any, q: Any, m: Any, k: Any, iteration: Any) -> Any:
+def solved(a: Any, at: Any) -> Any:
     """Whether all tolerances are met."""
-    error, dual, violation, compl = errors(p, m, q, k.grad, k.g, 0.0, k.work)
-    k.scalars[ITERATION], k.scalars[VIOLATION], k.scalars[DUAL] = iteration, violation, dual
-    t = p.tolerances
-    return error <= t[0] and violation <= t[1] and dual <= t[2] and compl <= t[3]
+    c, t = a.k.scalars, a.p.tolerances
+    c[MU] = 0.0
+    error = call_step(a.steps[ERRORS], at, 0)
+    return error <= t[0] and c[VIOLATION] <= t[1] and c[DUAL] <= t[2] and c[COMPLEMENTARITY] <= t[3]
+
+
+@callback("int64", "int64", result="float64")
+def begin(at: int, _: int) -> float:
+    """Start with slacks and multipliers to begin with, and what the filter allows at most."""
+    a = method_at(at)
+    p, q, k = a.p, a.q, a.k
+    start(a, at)
+    call_step(a.steps[SLOPES], at, 0)
+    if p.push >= PUSH:
+        first_multipliers(a, at)
+    theta, _ = infeasibility(p, k.g, q.s)
+    k.scalars[THETA_MIN], k.scalars[THETA_MAX] = 1e-4 * max(1.0, theta), 1e4 * max(1.0, theta)
+    return 0.0
+
+
+STEPS = (*MODEL_STEPS, line_search, begin)
+SEARCH, BEGIN = len(STEPS) - 2, len(STEPS) - 1
 
 
 @background_kernel
-def solve(p: Any, q: Any, m: Any, w: Any, k: Any, mu: Any, most: Any) -> Any:
-    """Iterate from the start in q until the tolerances are met; the status."""
-    k.scalars[OBJECTIVE] = start(p, q, k.g, mu, k.buffer_in, k.buffer_out)
-    slopes(p, m, q.x, k.grad, k.buffer_in, k.buffer_out)
-    if p.push >= PUSH:
-        first_multipliers(p, q, m, w, k, k.grad, k.g)
-    theta, _ = infeasibility(p, k.g, q.s)
-    k.scalars[THETA_MIN], k.scalars[THETA_MAX] = 1e-4 * max(1.0, theta), 1e4 * max(1.0, theta)
+def solve(at: Any, mu: Any, most: Any) -> Any:
+    """Iterate until the tolerances are met, from the barrier ``mu`` on; the status. ``at``: address of a Method."""
+    a = method_at(at)
+    k = a.k
+    k.scalars[MU] = mu
+    call_step(a.steps[BEGIN], at, 0)
     for iteration in range(most):
-        if solved(p, q, m, k, iteration):
+        k.scalars[ITERATION] = iteration
+        if solved(a, at):
             return SOLVED
         if k.scalars[STOP] != 0.0:
             return STOPPED
-        mu = lowered(p, q, m, k, mu)
+        mu = lowered(a, at, mu)
         tau = max(TO_BOUND, 1.0 - mu)
-        curves(p, m, q.x, q.y, k.buffer_in)
-        if not convex_step(p, q, m, w, k, mu):
+        k.scalars[MU], k.scalars[TAU] = mu, tau
+        call_step(a.steps[CURVES], at, 0)
+        if not convex_step(a, at, mu):
             return SINGULAR
-        step = line_search(p, q, m, w, k, mu, tau)
+        step = call_step(a.steps[SEARCH], at, 0)
         if step == 0.0:
             return STUCK
-        move(p, q, m, k, step, mu, tau)
+        move(a, at, step, mu, tau)
     return TOO_MANY

@@ -63,16 +63,6 @@ OPTIONS: dict[str, str | float | int] = {
     "honor_original_bounds": "no",
 }
 
-WARM: dict[str, str | float | int] = {
-    "warm_start_init_point": "yes",
-    "mu_init": 1e-4,
-    "warm_start_bound_push": 1e-5,
-    "warm_start_bound_frac": 1e-5,
-    "warm_start_slack_bound_push": 1e-5,
-    "warm_start_slack_bound_frac": 1e-5,
-    "warm_start_mult_bound_push": 1e-6,
-}
-
 
 def available() -> bool:
     """Whether the solver is installed."""
@@ -139,9 +129,8 @@ def solve_nlp(
     x_high: Array,
     options: Mapping[str, str | float | int] | None = None,
     progress: Callable[[int, float], None] | None = None,
-    warm: Solution | None = None,
 ) -> Solution:
-    """Solve a problem from x0, or from the ``warm`` solution of a similar one.
+    """Solve a problem from x0.
 
     ``progress`` is told the iteration and the largest violation of a constraint.
     """
@@ -155,14 +144,11 @@ def solve_nlp(
         nlp.n, sizes[0], sizes[1], nlp.m, sizes[2], sizes[3], jac, hess, 0, *functions
     )
     try:
-        for name, value in {**OPTIONS, **(WARM if warm else {}), **(options or {})}.items():
+        for name, value in {**OPTIONS, **(options or {})}.items():
             _set(lib, problem, name, value)
         lib.SetIntermediateCallback(problem, cb.intermediate.address)
         out = [np.array(x0, dtype=float), np.zeros(nlp.m), np.zeros(1), np.zeros(nlp.m)]
         out += [np.zeros(nlp.n), np.zeros(nlp.n)]
-        if warm is not None:
-            for place, start in ((0, warm.x), (3, warm.mult_g), (4, warm.mult_low), (5, warm.mult_high)):
-                out[place][:] = start
         status = _run(lib, problem, out, table, progress)
     finally:
         lib.FreeIpoptProblem(problem)
@@ -224,8 +210,17 @@ def watched(
                 progress(int(watch[places[0]]), float(watch[places[1]]))
     except BaseException:
         watch[places[2]] = 1.0
-        worker.join()
+        _wait(worker)
         raise
     if failed:
         raise failed[0]
     return answer[0]
+
+
+def _wait(worker: threading.Thread) -> None:
+    """Wait for a thread even if Ctrl-C comes again: its compiled code uses memory that its starter owns."""
+    while worker.is_alive():
+        try:
+            worker.join()
+        except KeyboardInterrupt:
+            continue

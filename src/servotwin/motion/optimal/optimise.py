@@ -22,6 +22,7 @@ from servotwin.motion.optimal.drive_model import DriveModel, drive_model, with_r
 from servotwin.motion.optimal.guess import Guess, best_s_curve, straight_guess
 from servotwin.motion.optimal.heat import ripple
 from servotwin.motion.optimal.infeasible import blame
+from servotwin.motion.optimal.interior_point import STOPPED
 from servotwin.motion.optimal.ipopt import Solution, library
 from servotwin.motion.optimal.reading import read_answer
 from servotwin.motion.optimal.result import OptimalMotion
@@ -132,7 +133,7 @@ def optimal_between(
         motor_names=drives.names,
         iterations=solution.iterations,
         seconds=time.perf_counter() - began,
-        notes=drives.notes,
+        notes=(*drives.notes, *_beyond(robot, drives, task, program, motion_of(program, solution.x))),
         electric=drives.electric,
         **fields,  # type: ignore[arg-type]
     )
@@ -189,7 +190,7 @@ def _solve(
             solution = solve_program(program, program.x0, options, progress)
         if best is None or solution.solved:
             best = program, solution
-        if solution.solved or solution.status == 5:
+        if solution.solved or solution.status == STOPPED:
             break
     assert best is not None
     return _settled(robot, drives, limits, task, guess, ends, progress, *best)
@@ -239,6 +240,9 @@ def _settled(
         x0 = np.clip(solution.x, program.low, program.high)
         solution = solve_program(program, x0, WARM_OPTIONS, progress, solution)
         iterations += solution.iterations
+        if not solution.solved and solution.status != STOPPED:
+            solution = solve_program(program, program.x0, {}, progress)
+            iterations += solution.iterations
     return program, replace(solution, iterations=iterations)
 
 
@@ -257,6 +261,20 @@ def _missing_room(
         if (over > TIGHT * drives.current).any():
             room = np.minimum(room + 1.1 * over, MOST_ROOM * drives.current)
     return more, room
+
+
+def _beyond(
+    robot: Robot, drives: DriveModel, task: Task, program: Program, motion: Motion
+) -> tuple[str, ...]:
+    """What to say about currents that exceed their limits between nodes in the end."""
+    if not (task.current and drives.electric):
+        return ()
+    part = (excess_currents(robot, drives, program, motion) / drives.current).max(axis=0)
+    j = int(np.argmax(part))
+    if not part[j] > TIGHT:
+        return ()
+    text = f"between nodes {drives.names[j]} needs {100.0 * part[j]:.2g} % more than its limit"
+    return (f"{text}; more intervals make it less",)
 
 
 def _slowed(guess: Guess, k: float) -> Guess:

@@ -285,14 +285,25 @@ def one_way(d: Derivation, j: int, w: Any) -> tuple[Any, Any]:
     return 0.5 * (root + w), 0.5 * (root - w)
 
 
+def moving(d: Derivation, j: int, w: Any) -> Any:
+    """One where w is a speed forward, zero at rest and backward, rounded off."""
+    eps = d.number(f"oVs{j}")
+    beyond = w - 3.0 * eps
+    return 0.5 + 0.5 * beyond / d.graph.sqrt(d.graph.lift(beyond * beyond + eps * eps))
+
+
 def valve_rows(d: Derivation, form: Form, speeds: Sequence[Any], i: Sequence[Any]) -> list[Any]:
     """Force and drag of fully open servovalves as parts of the forces of the supply, all forward, then all backward."""
     forward, backward = [], []
     for j, w in zip(form.valves, speeds, strict=True):
         force, drag = i[j] + d.number(f"oOff{j}"), d.number(f"oVc{j}")
         ahead, back = one_way(d, j, w)
-        forward.append((drag * ahead * ahead + force) / d.number(f"oVf{j}"))  # eq:valve-limit
-        backward.append((drag * back * back - force) / d.number(f"oVb{j}"))
+        less = (
+            d.number(f"oVr{j}") * moving(d, j, -w),
+            d.number(f"oVp{j}") * moving(d, j, w),
+        )  # eq:valve-braking
+        forward.append((drag * ahead * ahead + force + less[0]) / d.number(f"oVf{j}"))  # eq:valve-limit
+        backward.append((drag * back * back - force + less[1]) / d.number(f"oVb{j}"))
     return forward + backward
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.between_nodes import Motion, model_error, motion_of
 from servotwin.motion.optimal.drive_model import DriveModel
@@ -164,9 +164,10 @@ def limit_list(
             if drives.valve[j]:
                 what, unit = "force", "N"
             share = np.abs(motion.i[:, j]) / np.where(given[:, 3 * n + j], value, most[:, 3 * n + j])
-            out.append(Limit(what, name, value, unit, share, float(bound[3 * n + j]) / table[f"oZsi{j}"]))
+            gain = float(bound[3 * n + j]) / table[f"oZsi{j}"] + _force_gain(drives, program, solution, j)
+            out.append(Limit(what, name, value, unit, share, gain))
     out += _voltages(drives, program, solution, motion)
-    out += _valves(drives, program, solution)
+    out += _valves(drives, program, solution, motion)
     out += _temperatures(drives, program, solution)
     for k, name in enumerate(robot.joint_names):
         out += _joint_limits(robot, program, solution, motion, k, name, bound, top)
@@ -221,11 +222,28 @@ def _joint_limits(
     if math.isfinite(low) and math.isfinite(high):
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
         share = np.abs(motion.q[:, k] - middle) / max(half, 1e-12)
-        share[[0, -1]] = np.minimum(share[[0, -1]], 0.99)  # the ends are given
+        near = _beside_ends(share)
+        share[near] = np.minimum(share[near], 0.99)  # the ends are given
+        price = program.nodes(solution.mult_low + solution.mult_high)[:, k]
         nearest = motion.q[int(np.argmax(share)), k]
         value = float(high if nearest > middle else low)
-        out.append(Limit("range", name, value, unit, share, float(bound[k]) / table[f"oZsq{k}"]))
+        gain = float(price[~near].sum()) / table[f"oZsq{k}"]
+        out.append(Limit("range", name, value, unit, share, gain))
     return out
+
+
+def _beside_ends(share: Array) -> BoolArray:
+    """Which nodes (N + 1,) are at a limit only because the motion begins or ends on it, both ends counted.
+
+    Their multipliers are the barrier over a distance that the mesh decides about; they price nothing.
+    """
+    free = np.flatnonzero(share[1:-1] < AT_LIMIT) + 1
+    near = np.ones(share.size, dtype=bool)
+    if free.size:
+        first = free[0] if share[0] >= AT_LIMIT else 1
+        last = free[-1] if share[-1] >= AT_LIMIT else share.size - 2
+        near[first : last + 1] = False
+    return near
 
 
 def _voltages(drives: DriveModel, program: Program, solution: Solution, motion: Motion) -> list[Limit]:
@@ -249,31 +267,60 @@ def _voltages(drives: DriveModel, program: Program, solution: Solution, motion: 
     return out
 
 
-def _valves(drives: DriveModel, program: Program, solution: Solution) -> list[Limit]:
+WAYS = (("forward", 1.0), ("backward", -1.0))
+
+
+def _valves(drives: DriveModel, program: Program, solution: Solution, motion: Motion) -> list[Limit]:
     """Flow of servovalves, as how far they open, and of their pump."""
-    out = []
+    if drives.valves is None:
+        return []
+    out, most = [], drives.valves.open
     for j in program.form.valves:
         used, gain = np.zeros(program.mesh.size), 0.0
-        for way, most in (("forward", "oVf"), ("backward", "oVb")):
-            force = program.nodes(solution.x)[:, 3 * program.form.n + j] * program.table[f"oZsi{j}"]
-            load = (
-                (force + drives.offset[j]) * (1.0 if way == "forward" else -1.0) / program.table[f"{most}{j}"]
-            )
-            for group in (f"valve {way}", f"valve {way} between"):
-                column = program.rows[group][3].index(drives.names[j])
-                values, price = (
-                    program.row_values(group, x)[:, column] for x in (solution.g, solution.mult_g)
-                )
-                drag = values - load[: values.size]
-                left = np.maximum(1.0 - load[: values.size], 1e-9)
-                used[: values.size] = np.maximum(used[: values.size], np.sqrt(np.maximum(drag, 0.0) / left))
-                gain += float((np.maximum(price, 0.0) * 2.0 * np.maximum(drag, 0.0)).sum())
-        out.append(Limit("valve flow", drives.names[j], 1.0, "strokes", used, gain))
-    if program.form.pump and drives.valves is not None:
+        for way, sign in WAYS:
+            F_most = float(getattr(drives.valves, way)[j])
+            for group, w, force in _valve_loads(drives, motion, j, f"valve {way}"):
+                drag = drives.valves.drag[j] * np.maximum(sign * w, 0.0) ** 2
+                opening = np.sqrt(drag / np.maximum(F_most - sign * force, 1e-9 * F_most))  # eq:valve-limit
+                used[: w.size] = np.maximum(used[: w.size], opening)
+                price = np.maximum(_valve_prices(drives, program, solution, group, j), 0.0)
+                gain += float((price * 2.0 * drag).sum()) / (F_most * most**3)
+        out.append(Limit("valve flow", drives.names[j], most, "strokes", used / most, gain))
+    if program.form.pump:
         values, price = (program.row_values("pump flow", x)[:, 0] for x in (solution.g, solution.mult_g))
         flow = 6e4 * drives.valves.pump
         out.append(Limit("pump flow", "supply", flow, "L/min", values, float(price.sum()) / flow))
     return out
+
+
+def _valve_loads(
+    drives: DriveModel, motion: Motion, j: int, group: str
+) -> tuple[tuple[str, Array, Array], tuple[str, Array, Array]]:
+    """Speeds, compression of oil counted, and forces of a valve at nodes and half-way between them, with their rows."""
+    assert drives.valves is not None
+    h, force = np.diff(motion.t), motion.i[:, j] + drives.offset[j]
+    w, wd = motion.v @ drives.N[j], motion.a @ drives.N[j]
+    middle = (
+        0.5 * (w[1:] + w[:-1]) + h * (wd[:-1] - wd[1:]) / 8.0 + np.diff(force) / (h * drives.valves.oil[j])
+    )
+    return (group, w, force), (f"{group} between", middle, 0.5 * (force[1:] + force[:-1]))
+
+
+def _valve_prices(drives: DriveModel, program: Program, solution: Solution, group: str, j: int) -> Array:
+    column = program.rows[group][3].index(drives.names[j])
+    return program.row_values(group, solution.mult_g)[:, column]
+
+
+def _force_gain(drives: DriveModel, program: Program, solution: Solution, j: int) -> float:
+    """What one more newton both ways buys by the rows of a valve: they share the price of a force with its bounds."""
+    if j not in program.form.valves:
+        return 0.0
+    total = 0.0
+    for way, _ in WAYS:
+        for group in (f"valve {way}", f"valve {way} between"):
+            price = _valve_prices(drives, program, solution, group, j)
+            total += float(np.maximum(price, 0.0).sum()) / float(getattr(drives.valves, way)[j])
+    return total
 
 
 def _temperatures(drives: DriveModel, program: Program, solution: Solution) -> list[Limit]:

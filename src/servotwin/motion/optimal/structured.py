@@ -7,22 +7,23 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.compiled.array_records import Packed
 from servotwin.mechanism.model import Array
 from servotwin.motion.optimal.block_nlp import BlockNlp, Family
 from servotwin.motion.optimal.block_values import Blocks, blocks_of
-from servotwin.motion.optimal.interior_point import (
-    FILTER,
+from servotwin.motion.optimal.interior_point import FILTER, PUSH, STEPS, STOPPED, solve
+from servotwin.motion.optimal.ipopt import OPTIONS, Solution, solve_nlp, watched
+from servotwin.motion.optimal.newton_model import (
     ITERATION,
     OBJECTIVE,
-    PUSH,
     SCALARS,
     STOP,
-    STOPPED,
     VIOLATION,
-    solve,
+    Memory,
+    Method,
+    Problem,
+    State,
 )
-from servotwin.motion.optimal.ipopt import OPTIONS, Solution, solve_nlp, watched
-from servotwin.motion.optimal.newton_model import Memory, Problem, State
 from servotwin.motion.optimal.stage_solver import Model, Stages, Sweep
 from servotwin.motion.optimal.transcription import Program
 
@@ -68,11 +69,11 @@ def solve_structured(
     tolerances = np.array(
         [float(OPTIONS[k]) for k in ("tol", "constr_viol_tol", "dual_inf_tol", "compl_inf_tol")]
     )
-    problem = Problem(
-        stages, relaxed[0], relaxed[1], fixed, rows[0], rows[1], equation, tolerances,
-        PUSH if warm is None else WARM_PUSH,
-    )  # fmt: skip
     n, m = nlp.n, nlp.m
+    problem = Problem(
+        stages, n, m, relaxed[0], relaxed[1], fixed.view(np.uint8), rows[0], rows[1], equation.view(np.uint8),
+        tolerances, PUSH if warm is None else WARM_PUSH,
+    )  # fmt: skip
     state = State(
         np.array(x0, dtype=float), np.zeros(m), np.zeros(m), *(np.zeros(k) for k in (n, n, m, m, n))
     )
@@ -80,14 +81,16 @@ def solve_structured(
         state.y[:] = warm.mult_g
         state.y_fixed[:] = np.where(fixed, warm.mult_high - warm.mult_low, 0.0)
     model, sweep, memory = _model(stages, n, m), _sweep(stages, n), _memory(nlp)
+    steps = np.array([step.address for step in STEPS])
+    method = Packed(Method(problem, state, model, sweep, memory, steps))
     watch = memory.scalars
     status = watched(
-        lambda: int(solve(problem, state, model, sweep, memory, mu, MOST)),
+        lambda: int(solve(method.address, mu, MOST)),
         watch,
         (ITERATION, VIOLATION, STOP),
         progress,
     )
-    del kept
+    del kept  # whose addresses the method was given
     z_low, z_high = _given(state, fixed)
     objective, iterations = float(memory.scalars[OBJECTIVE]), int(memory.scalars[ITERATION])
     x = np.where(fixed, program.low, state.x)
@@ -125,15 +128,15 @@ def _stages(program: Program) -> tuple[Stages, list[Family]]:
 def _empty() -> Blocks:
     none = np.zeros(0, dtype=np.int32)
     return Blocks(
-        np.zeros((0, 0), dtype=np.int32), np.zeros((0, 0)), 0, 0, 0, np.zeros(1, dtype=np.int32), none, none, none,
-        none, none, np.zeros(6, dtype=np.int64),
+        none, np.zeros(0), 0, 0, 0, np.zeros(1, dtype=np.int32), none, none, none, none, none, 0, 0, 0, 0, 0,
+        np.zeros(6, dtype=np.int64),
     )  # fmt: skip
 
 
 def _model(s: Stages, n: int, m: int) -> Model:
     blocks = (s.node, s.link, s.heat, s.rest)
-    jac = [np.zeros((len(b.index), b.jac_col.size)) for b in blocks]
-    hess = [np.zeros((len(b.index), b.hess_row.size)) for b in blocks]
+    jac = [np.zeros(b.blocks * b.n_jac) for b in blocks]
+    hess = [np.zeros(b.blocks * b.n_hess) for b in blocks]
     sizes = (n, n, m, m, m)
     return Model(*jac, *hess, *(np.zeros(size) for size in sizes))
 
@@ -146,11 +149,10 @@ def _memory(nlp: BlockNlp) -> Memory:
 
 
 def _sweep(s: Stages, n: int) -> Sweep:
-    size, first = 8 * s.n + 1 + 2 * s.h + 1, 3 * s.n + 1 + 2 * s.h + 1
+    size = 8 * s.n + 1 + 2 * s.h + 1
     return Sweep(
-        np.zeros((size, size)), np.zeros((size, size)), np.zeros((s.N, s.n, size)),
-        np.zeros((first, first)), np.zeros(n), np.zeros(s.h),
-        np.zeros(size), np.zeros(size, dtype=np.int64), np.zeros(size),
+        size, np.zeros(size**2), np.zeros(size**2), np.zeros(s.N * s.n * size), np.zeros(size**2), np.zeros(n),
+        np.zeros(s.h), np.zeros(size), np.zeros(size, dtype=np.int64), np.zeros(size),
     )  # fmt: skip
 
 

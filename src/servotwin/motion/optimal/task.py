@@ -53,7 +53,8 @@ class Task:
     these limits of the robot file count; ``temperature``: whether the winding temperatures of the motion, repeated for
     ever with a ``rest`` [s] at the goal in between, stay below their limits. ``bus_power`` [W]: least (negative:
     fed back) and largest power that the motors take from the bus. ``modulation``: part of the bus
-    voltage that the bridges reach. ``reserve``: part of the currents that is left to the controller.
+    voltage that the bridges reach. ``reserve``: part of the currents, and of force and opening of servovalves, that is
+    left to the controller.
     ``within``: ranges of the tool point's coordinates [m], by 'x', 'y', 'z';
     ``keep_out``: regions it avoids.
     ``free_start``, ``free_end``: the speeds there are free instead of zero.

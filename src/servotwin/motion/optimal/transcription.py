@@ -33,6 +33,7 @@ NamedRow = tuple[str, str, float, float]  # group, owner, bounds
 Rows = dict[str, tuple[int, int, int, tuple[str, ...]]]  # first row, stride, blocks, owners of the columns
 SMOOTH = 0.05  # of the largest speed: within it friction changes its sign
 SMOOTH_VALVE = 5e-3  # of the speed without load: within it a valve changes its way
+SMOOTH_BRAKE = 1e-3  # the same where a moving piston cannot be held back by the whole force
 SOFT = 0.01  # of the largest torque: within it a gear changes its direction of power
 ROUNDED = 2e-3  # m; edges of regions are rounded by this
 GRADED = 4  # intervals at either end, each twice as long as the one before it
@@ -256,8 +257,9 @@ def parameters(
         v = drives.valves
         table["oPump"] = _one(v.pump)
         for name, values in {
-            "oVc": v.drag, "oVf": v.forward, "oVb": v.backward, "oOil": v.oil, "oAa": v.area_a, "oAb": v.area_b,
-            "oVe": SMOOTH_VALVE * np.sqrt(v.forward / np.where(v.known, v.drag, 1.0)),
+            "oVc": v.drag / v.open**2, "oVf": v.forward, "oVb": v.backward, "oOil": v.oil,
+            "oAa": v.area_a, "oAb": v.area_b, "oVe": SMOOTH_VALVE * v.free_speed, "oVs": SMOOTH_BRAKE * v.free_speed,
+            "oVp": v.backward - v.brake_forward, "oVr": v.forward - v.brake_backward,
         }.items():  # fmt: skip
             put(name, values)
     for k in range(form.quantities):

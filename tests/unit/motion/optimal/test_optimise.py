@@ -367,3 +367,14 @@ def test_currents_along_a_path_do_not_ring_from_point_to_point():
     needed = currents(robot, drives, *motion.sample(0.75 * motion.t[1:] + 0.25 * motion.t[:-1]))
     gap = np.abs(needed - 0.75 * motion.current[1:] - 0.25 * motion.current[:-1]) / drives.current
     assert np.median(gap.max(axis=1)) < 2e-3
+
+
+def test_range_that_a_motion_begins_on_has_no_gain():
+    """The nodes beside such an end are near the limit, but no wider range would make the motion quicker."""
+    robot = st.load_robot("gsis-scara")
+    start, goal = [robot.limits.q_min[0], 0.5, 0.05, 0.0], [0.8, -0.5, 0.1, 1.0]
+    (use,) = [
+        u for u in optimise_motion("gsis-scara", start, goal).limits if (u.what, u.who) == ("range", "A")
+    ]
+    assert abs(use.gain) < 1e-4
+    assert use.active == 0.0

@@ -13,6 +13,7 @@ from servotwin.description.nodes import quoted
 from servotwin.errors import InputError, SimulationError
 from servotwin.hil.cycle import cycle_piece
 from servotwin.hil.link.addresses import Address, check_reach, read_address, read_key
+from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.endpoint import Transport
 from servotwin.hil.link.link_run import Cycle, LinkReport, LinkRun
 from servotwin.hil.link.supervision import TOLERANCE
@@ -24,7 +25,7 @@ from servotwin.hil.rig_record import RIG
 from servotwin.hil.run import MOST_NUMBERS, _begin_rig, run_substitution
 from servotwin.hil.scenario import SubstitutionScenario
 from servotwin.hil.substitution import Substitution, build_substitution
-from servotwin.realtime.executive import Ending, Overrun
+from servotwin.realtime.executive import Overrun
 from servotwin.realtime.libc import SUPPORTED
 
 
@@ -93,6 +94,8 @@ def run_real_time(
         report = run.run(look)
     except KeyboardInterrupt:
         report = run.report()
+        if not record["done"][0]:
+            raise  # nothing has been simulated: there is no result
     return _result(made, rows[: int(record["done"][0])], report, count), report
 
 
@@ -164,7 +167,7 @@ def _result(made: Substitution, rows: Any, report: LinkReport, count: int) -> Su
     status = CycleStatus(int(made.arm["status"][0]))
     complete = len(rows) == count and not report.safe
     run = SubstitutionRun(made.scenario, made.joint_names, rows, status, complete)
-    if report.safe and report.ending != Ending.ASKED:
+    if report.safe and report.cause != Cause.ENDED:
         at = float(run.time[-1]) if len(rows) else 0.0
         said = "" if status == CycleStatus.RUNNING else f" ({status.name.lower().replace('_', ' ')})"
         raise SimulationError(

@@ -85,6 +85,7 @@ class LinkRun:
             bare=int(self.bare and self.paced),
             finish_at=link_finish.address,
         )
+        link["executive_at"] = self.executive.ctypes.data
 
     def run(self, look: Callable[[LinkRun], None] | None = None) -> LinkReport:
         """Open a session and run; Ctrl-C and the like end it in the safe state and are raised again afterwards."""
@@ -94,12 +95,30 @@ class LinkRun:
             if look is not None:
                 look(self)
 
-        with self._open(looked):
-            if self.paced:
-                run_thread(run_loop.address, self.executive, grants=self.grants, cpu=self.cpu, look=looked)
-            else:
-                run_unpaced(self.executive, looked)
+        try:
+            with self._open(looked):
+                try:
+                    self._loop(looked)
+                finally:
+                    self._finish()
+        except KeyboardInterrupt:
+            self.executive["end_asked"] = 1  # whatever it was that it interrupted
+            raise
         return self.report()
+
+    def _loop(self, look: Callable[[], None]) -> None:
+        if self.paced:
+            run_thread(run_loop.address, self.executive, grants=self.grants, cpu=self.cpu, look=look)
+        else:
+            run_unpaced(self.executive, look)
+
+    def _finish(self) -> None:
+        """The safe command and BYE of a session whose loop never came to them."""
+        if not self.link["finished"][0]:
+            done = int(self.executive["done"][0])
+            ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(link_finish.address)(
+                self.link.ctypes.data, done, 0
+            )
 
     @contextlib.contextmanager
     def _open(self, look: Callable[[], None]) -> Iterator[None]:
@@ -127,15 +146,20 @@ def run_unpaced(executive: Any, look: Callable[[], None]) -> None:
     total, finish = int(executive["cycles"][0]), int(executive["finish_at"][0])
     executive["finish_at"] = 0
     part = max(total // 50, 1000)
-    while int(executive["done"][0]) < total:
-        executive["cycles"] = min(int(executive["done"][0]) + part, total)
-        if loop(executive.ctypes.data) != Ending.COMPLETE:
-            break
-        look()
-    executive["cycles"], executive["finish_at"] = total, finish
-    ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(finish)(
-        int(executive["context_at"][0]), int(executive["done"][0]), 0
-    )
+    try:
+        while int(executive["done"][0]) < total:
+            executive["cycles"] = min(int(executive["done"][0]) + part, total)
+            if loop(executive.ctypes.data) != Ending.COMPLETE:
+                break
+            look()
+    except BaseException:
+        executive["ending"] = Ending.ASKED  # a part is complete, the run is not
+        raise
+    finally:
+        executive["cycles"], executive["finish_at"] = total, finish
+        ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(finish)(
+            int(executive["context_at"][0]), int(executive["done"][0]), 0
+        )
 
 
 @dataclass(frozen=True)
@@ -162,7 +186,7 @@ class LinkReport:
         link, executive = run.link[0], run.executive[0]
         supervision, endpoint = link["supervision"][0], link["endpoint"][0]
         ending = Ending(int(executive["ending"]))
-        cause = _cause(supervision, endpoint, ending)
+        cause = _cause(supervision, endpoint, executive)
         names = {
             "wake_up": executive["wake_up"],
             "bare_wake_up": executive["bare_wake_up"],
@@ -236,14 +260,22 @@ def _by_name(counts: Any) -> dict[str, int]:
     return {cause.name.lower(): int(counts[cause]) for cause in Cause if counts[cause]}
 
 
-def _cause(supervision: Any, endpoint: Any, ending: Ending) -> Cause:
-    """Why the run ended; a silence in which late answers came is a delay."""
+ENDINGS = {
+    Ending.COMPLETE: Cause.NONE,
+    Ending.ASKED: Cause.ENDED,
+    Ending.OVERRUN: Cause.OVERRUN,
+    Ending.CLOCK: Cause.CLOCK,
+}
+
+
+def _cause(supervision: Any, endpoint: Any, executive: Any) -> Cause:
+    """Why the run ended, NONE only if it is complete; a silence in which late answers came is a delay."""
     cause = Cause(int(supervision["failed"]))
     if cause == Cause.SILENCE and endpoint["counts"][Cause.DELAY]:
         return Cause.DELAY
-    if cause == Cause.NONE and ending == Ending.ASKED:
-        return Cause.ENDED
-    return cause
+    if cause != Cause.NONE:
+        return cause
+    return ENDINGS.get(Ending(int(executive["ending"])), Cause.ENDED if executive["end_asked"] else Cause.LOOP)
 
 
 def _safe_state(cause: Cause, supervision: Any, ending: Ending) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from servotwin.compiled.native_calls import call_piece, records_at
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.codec import command_cause, frame_cause, read_command, sequence_cause
 from servotwin.hil.link.endpoint import BUDGET, ENDPOINT
-from servotwin.hil.link.frames import Kind
+from servotwin.hil.link.frames import HEADER_WORDS, Kind
 from servotwin.hil.link.injected import INJECTION, answer, next_due, send_due
 from servotwin.hil.link.session import make_safe
 from servotwin.hil.link.wire import NOTHING, from_peer, receive_frame, send_frame, wait_frame
@@ -57,6 +57,7 @@ RIG_SERVER: np.dtype[Any] = np.dtype(
         ("answered", np.int64),  # commands of this session
         ("end_asked", np.int64),
         ("end", np.int64),  # a ``SessionEnd``
+        ("bye", np.int64),  # why the peer ended it, a ``Cause``
         ("service", HISTOGRAM),  # from the arrival of a command to its answer
         ("interval", HISTOGRAM),  # between two commands
     ]
@@ -82,7 +83,7 @@ def _judge(server: Any, endpoint: Any, length: int) -> int:
         return Cause.SOURCE
     cause = frame_cause(endpoint, length, COMMAND)
     if cause == Cause.KIND and frame_cause(endpoint, length, BYE) == Cause.NONE:
-        server.end = SessionEnd.BYE
+        server.end, server.bye = SessionEnd.BYE, endpoint.received[HEADER_WORDS]
         return Cause.NONE
     if cause == Cause.NONE:
         cause = sequence_cause(endpoint)

@@ -39,6 +39,7 @@ class RigSession:
     """What a session of the rig was."""
 
     end: SessionEnd
+    bye: str | None  # why the simulator ended it
     answered: int
     watchdog: bool
     counts: dict[str, int]
@@ -49,6 +50,7 @@ class RigSession:
         """For a summary."""
         return {
             "end": self.end.name.lower(),
+            "bye": self.bye,
             "commands": self.answered,
             "watchdog": self.watchdog,
             "frames_refused": self.counts,
@@ -144,12 +146,20 @@ class RigServer:
         counts = server["endpoint"][0]["counts"]
         return RigSession(
             SessionEnd(int(server["end"])),
+            _bye(server),
             int(server["answered"]),
             bool(server["tripped"]),
             {cause.name.lower(): int(counts[cause]) for cause in Cause if counts[cause]},
             read_times(server["service"]).plain(),
             read_times(server["interval"]).plain(),
         )
+
+
+def _bye(server: Any) -> str | None:
+    if server["end"] != SessionEnd.BYE:
+        return None
+    number = int(server["bye"])
+    return Cause(number).name.lower() if number in list(Cause) else str(number)
 
 
 def rig_limits(shafts: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from servotwin.hil.link.supervision import SUPERVISION, fail, judge_cycle, recei
 from servotwin.hil.link.wire import send_frame
 from servotwin.hil.ports import MAX_SHAFTS, SHAFT_COMMAND, SHAFT_FEEDBACK
 from servotwin.realtime.clock import now_ns
+from servotwin.realtime.executive import EXECUTIVE, Ending
 from servotwin.realtime.histogram import HISTOGRAM, add_time
 
 BYE = int(Kind.BYE)
@@ -40,6 +41,8 @@ LINK: np.dtype[Any] = np.dtype(
         ("status_at", np.int64),  # address of a whole number that the cycle sets when it gives up; 0: none
         ("rig_step_at", np.int64),  # in process: ``rig_piece``, and its records
         ("rig_at", np.int64),
+        ("executive_at", np.int64),  # the loop that calls the cycle
+        ("finished", np.int64),  # 1: ``link_finish`` was called
         ("shafts", np.int64),
         ("period", np.int64),  # ns
         ("linger", np.int64),  # cycles that the safe command is still repeated
@@ -168,11 +171,25 @@ def link_cycle(link_at: int, index: int, now: int) -> int:
     return 0
 
 
+@part
+def end_cause(link: Any) -> int:
+    """Why a run ended: what failed the link, otherwise what ended the loop; NONE only if it is complete."""
+    failed, executive = link.supervision[0].failed, records_at(link.executive_at, 1, EXECUTIVE)[0]
+    if failed != Cause.NONE or executive.ending == Ending.COMPLETE:
+        return failed  # type: ignore[no-any-return]
+    if executive.ending == Ending.OVERRUN:
+        return Cause.OVERRUN
+    if executive.ending == Ending.CLOCK:
+        return Cause.CLOCK
+    return Cause.ENDED if executive.ending == Ending.ASKED or executive.end_asked != 0 else Cause.LOOP
+
+
 @callback("int64", "int64", "int64", result="int64")
 def link_finish(link_at: int, index: int, now: int) -> int:
     """The end of a run, whatever ended it: the safe command and BYE, each three times, for frames may be lost."""
     link = records_at(link_at, 1, LINK)[0]
-    endpoint, supervision = link.endpoint[0], link.supervision[0]
+    endpoint = link.endpoint[0]
+    link.finished = 1
     make_safe(link.command[0])
     if endpoint.transport == Transport.IN_PROCESS:
         return 0
@@ -181,6 +198,6 @@ def link_finish(link_at: int, index: int, now: int) -> int:
         send_frame(endpoint, write_command(endpoint, link.command[0], now_ns(endpoint.timespec)))
     for _ in range(3):
         begin_frame(endpoint, BYE, endpoint.newest, endpoint.newest_sent, now_ns(endpoint.timespec))
-        endpoint.sending[HEADER_WORDS] = supervision.failed
+        endpoint.sending[HEADER_WORDS] = end_cause(link)
         send_frame(endpoint, seal_frame(endpoint, BYE))
     return 0

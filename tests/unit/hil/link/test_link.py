@@ -19,7 +19,7 @@ from servotwin.hil.link.opening import opened
 from servotwin.hil.link.rig_loop import SessionEnd
 from servotwin.hil.link.rig_server import Fault
 from servotwin.hil.ports import RigFault
-from servotwin.realtime.executive import Ending
+from servotwin.realtime.executive import Ending, Overrun
 from servotwin.realtime.libc import SUPPORTED
 from tests.stand_in_arm import link_run, rig_thread
 
@@ -195,6 +195,52 @@ def test_command_that_is_not_finite_is_never_sent():
     assert report.ending == Ending.CYCLE
     assert record["k"][0] == 51
     assert not run.link["command"]["enable"].any()
+
+
+def test_overrun_that_ends_a_run_is_its_cause_and_not_complete():
+    _, run = link_run("in-process", CYCLES, rate=10_000_000, policy=Overrun.STOP)
+    report = run.run()
+    assert report.ending == Ending.OVERRUN
+    assert (report.cause, report.safe) == (Cause.OVERRUN, True)
+    assert report.numbers["safe_state"]["cause"] == "overrun"
+
+
+def test_rig_is_told_in_bye_that_an_overrun_ended_the_run():
+    where = f"udp://127.0.0.1:{free_port()}"
+    with rig_thread(where) as sessions:
+        _, run = link_run(where, CYCLES, rate=20_000, policy=Overrun.STOP, tolerance=1000)
+
+        def look(now):
+            now.executive["period"] = 1  # from now on every cycle is too long
+
+        assert run.run(look).cause == Cause.OVERRUN
+    assert (sessions[0].end, sessions[0].bye) == (SessionEnd.BYE, "overrun")
+
+
+@pytest.mark.parametrize("paced", [True, False])
+def test_interrupt_of_a_run_is_its_cause_and_not_complete(paced):
+    def look(now):
+        raise KeyboardInterrupt
+
+    _, run = link_run("in-process", 1_000_000, paced=paced)
+    with pytest.raises(KeyboardInterrupt):
+        run.run(look)
+    assert run.report().cause == Cause.ENDED
+
+
+def test_interrupt_while_the_rig_is_asked_is_the_cause_and_not_complete():
+    def look(now):
+        raise KeyboardInterrupt
+
+    _, run = link_run(f"udp://127.0.0.1:{free_port()}", 10)
+    with pytest.raises(KeyboardInterrupt):
+        run.run(look)
+    assert (run.report().cause, run.report().safe) == (Cause.ENDED, True)
+
+
+def test_loop_that_never_ran_is_not_complete():
+    _, run = link_run("in-process", 10)
+    assert run.report().cause == Cause.LOOP
 
 
 def test_strangers_disturb_nothing_and_get_no_answer():

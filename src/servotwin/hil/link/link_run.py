@@ -70,7 +70,8 @@ class LinkRun:
             link["status_at"] = cycle.status.ctypes.data
         link["shafts"], link["period"] = cycle.shafts, cycle.period_ns
         self.cycles += 1  # the first one samples the shafts
-        self.rows = np.zeros(self.cycles if self.record_rows else 0, LINK_ROW)
+        room = self.cycles + self.tolerance  # the arm begins later if the first samples are lost
+        self.rows = np.zeros(room if self.record_rows else 0, LINK_ROW)
         self.rows["age"] = 0  # touched before the run, so that no page is fetched during it
         link["rows_at"], link["room"] = self.rows.ctypes.data, len(self.rows)
         if self.rig is not None:
@@ -186,7 +187,7 @@ class LinkReport:
         link, executive = run.link[0], run.executive[0]
         supervision, endpoint = link["supervision"][0], link["endpoint"][0]
         ending = Ending(int(executive["ending"]))
-        cause = _cause(supervision, endpoint, executive)
+        cause = _cause(supervision, executive)
         names = {
             "wake_up": executive["wake_up"],
             "bare_wake_up": executive["bare_wake_up"],
@@ -268,10 +269,10 @@ ENDINGS = {
 }
 
 
-def _cause(supervision: Any, endpoint: Any, executive: Any) -> Cause:
-    """Why the run ended, NONE only if it is complete; a silence in which late answers came is a delay."""
+def _cause(supervision: Any, executive: Any) -> Cause:
+    """Why the run ended, NONE only if it is complete; a silence after which late answers came is a delay."""
     cause = Cause(int(supervision["failed"]))
-    if cause == Cause.SILENCE and endpoint["counts"][Cause.DELAY]:
+    if cause == Cause.SILENCE and supervision["late"] > supervision["failed_late"]:
         return Cause.DELAY
     if cause != Cause.NONE:
         return cause

@@ -70,19 +70,16 @@ def _open_udp(address: Address, endpoint: Any, rig: bool, stack: ExitStack) -> N
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     made = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
     made.setblocking(False)
-    if family == socket.AF_INET:
-        with contextlib.suppress(OSError):
-            made.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, TYPE_OF_SERVICE)
+    level, option = (
+        (socket.IPPROTO_IP, socket.IP_TOS) if family == socket.AF_INET else (socket.IPPROTO_IPV6, socket.IPV6_TCLASS)
+    )
+    with contextlib.suppress(OSError):
+        made.setsockopt(level, option, TYPE_OF_SERVICE)
     if rig:
         made.bind((address.host, address.port))
     else:
-        # one's own address on the way to the rig: loopback for a rig on this machine
+        # own address on the way to the rig, loopback for one on this machine; the kernel drops frames of strangers
         made.connect((address.host, address.port))
-        own = made.getsockname()[0]
-        made.close()
-        made = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
-        made.setblocking(False)
-        made.bind((own, 0))
         set_peer(endpoint, socket_address(address.host, address.port))
     endpoint["fd"] = made.fileno()
 

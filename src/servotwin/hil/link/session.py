@@ -1,8 +1,8 @@
 """The cycle of the simulator's side: read the shafts, simulate, write voltages and torques; and its safe state.
 
 ``link_cycle`` is what the real-time executive calls. It takes what the rig sent, judges the link, calls the
-substitution's own compiled cycle by its address, and sends the command. The first command of a session is the safe
-one: its answer is the first sample of the shafts, before anything moves. Once the link has failed it sends the safe
+substitution's own compiled cycle by its address, and sends the command. The first commands of a session are the safe
+one, until an answer has come: it is the first sample of the shafts, before anything moves. Once the link has failed it sends the safe
 command (amplifiers off, no torque, brakes closed) for a while and ends the run; the arm is not carried on.
 """
 
@@ -122,6 +122,9 @@ def _simulate(link: Any, endpoint: Any, supervision: Any, index: int) -> None:
     command = link.command[0]
     if index == 0:
         make_safe(command)
+    elif endpoint.transport != Transport.IN_PROCESS and endpoint.accepted == 0:
+        make_safe(command)  # the first sample is still to come: the arm is not carried, and begins later
+        records_at(link.executive_at, 1, EXECUTIVE)[0].cycles += 1
     elif supervision.failed == Cause.NONE:
         at = (link.feedback.ctypes.data, link.command.ctypes.data)
         call_piece(link.cycle_at, link.record_at, at[0], at[1], link.shafts, 0.0, link.period * 1e-9)

@@ -42,6 +42,9 @@ SUPERVISION: np.dtype[Any] = np.dtype(
         ("failed_cycle", np.int64),
         ("failed_row", np.int64),  # disturbed cycles in a row when it failed
         ("delay", np.int64),  # longest time from a command to its answer [ns]
+        ("late", np.int64),  # answers to commands that were not the newest
+        ("failed_late", np.int64),  # of them, when the link failed
+        ("transport", np.int64),  # failures of the transport up to the last cycle
     ]
 )
 
@@ -67,13 +70,14 @@ def _judge_frame(endpoint: Any, feedback: Any, length: int) -> int:
 @part
 def receive_feedback(endpoint: Any, supervision: Any, feedback: Any, now: int) -> int:
     """Take all frames that wait; what disturbs this cycle, or ``NONE`` if the newest command is answered."""
-    worst, answered, late, most = Cause.NONE.value, False, False, 0
+    worst, answered, late, most, flood = Cause.NONE.value, False, False, 0, False
     for look in range(BUDGET + 1):
         length = receive_frame(endpoint)
         if length == NOTHING:
             break
         if look == BUDGET:
             endpoint.counts[Cause.FLOOD] += 1
+            flood = True
             break
         cause = _judge_frame(endpoint, feedback, length)
         if cause == Cause.NONE:
@@ -83,17 +87,24 @@ def receive_feedback(endpoint: Any, supervision: Any, feedback: Any, now: int) -
                 most = 0
                 continue
             cause, late = Cause.DELAY, True
+            supervision.late += 1
             most = max(most, now - endpoint.received[4])
         endpoint.counts[cause] += 1
         if cause not in (Cause.SOURCE, Cause.DELAY):
             worst = cause
     supervision.delay = max(supervision.delay, most)
+    broken = endpoint.counts[Cause.TRANSPORT] > supervision.transport
+    supervision.transport = endpoint.counts[Cause.TRANSPORT]
     if worst != Cause.NONE:
         return worst
     if answered:
         return Cause.NONE
+    if flood:
+        return Cause.FLOOD
     if late:
         return Cause.DELAY
+    if broken:
+        return Cause.TRANSPORT
     endpoint.counts[Cause.SILENCE] += 1
     return Cause.SILENCE
 
@@ -113,7 +124,7 @@ def fail(supervision: Any, cause: int, cycle: int) -> None:
     """Note why and when a link failed; the first time counts."""
     if supervision.failed == Cause.NONE:
         supervision.failed, supervision.failed_cycle = cause, cycle
-        supervision.failed_row = supervision.row
+        supervision.failed_row, supervision.failed_late = supervision.row, supervision.late
 
 
 @part

@@ -71,7 +71,9 @@ def _open_udp(address: Address, endpoint: Any, rig: bool, stack: ExitStack) -> N
     made = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
     made.setblocking(False)
     level, option = (
-        (socket.IPPROTO_IP, socket.IP_TOS) if family == socket.AF_INET else (socket.IPPROTO_IPV6, socket.IPV6_TCLASS)
+        (socket.IPPROTO_IP, socket.IP_TOS)
+        if family == socket.AF_INET
+        else (socket.IPPROTO_IPV6, socket.IPV6_TCLASS)
     )
     with contextlib.suppress(OSError):
         made.setsockopt(level, option, TYPE_OF_SERVICE)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.errors import SimulationError
 from servotwin.hil.link.addresses import Address, check_reach
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.endpoint import ROOM, new_endpoint
-from servotwin.hil.link.handshake import Opening, compile_handshake, hear_hello
+from servotwin.hil.link.handshake import HUNG_UP, Opening, compile_handshake, hear_hello
 from servotwin.hil.link.injected import Injected
 from servotwin.hil.link.opening import opened
 from servotwin.hil.link.rig_loop import RIG_SERVER, SessionEnd, serve_session
@@ -100,6 +101,8 @@ class RigServer:
             while not sessions or len(found) < sessions:
                 self._look()
                 limits = rig_limits(self.records())
+                if self.endpoint["hung"][0]:
+                    raise SimulationError(f"{self.address}: {HUNG_UP}")
                 opening = hear_hello(self.endpoint, limits, SHORTEST, self.key, LISTEN, self.peer)
                 if opening is not None:
                     try:
@@ -128,7 +131,8 @@ class RigServer:
         injection["kind"], injection["first"] = self.fault.kind, self.fault.first
         injection["delay"], injection["random"] = self.fault.delay_ns, 1 + self.fault.first
         server["rig_step_at"], server["rig_at"] = self.step_at, self.shafts.ctypes.data
-        frame = np.frombuffer(opening.welcome.ljust(ROOM, b"\0"), np.int64)
+        server["hello"], server["hello_size"] = _words(opening.hello), len(opening.hello)
+        frame = _words(opening.welcome)
         server["endpoint"]["sending"][0, 0], server["welcome_size"] = frame, len(opening.welcome)
         server["period"], server["watchdog"] = opening.period_ns, opening.watchdog_ns
         run_thread(
@@ -153,6 +157,10 @@ class RigServer:
             read_times(server["service"]).plain(),
             read_times(server["interval"]).plain(),
         )
+
+
+def _words(frame: bytes) -> Any:
+    return np.frombuffer(frame.ljust(ROOM, b"\0"), np.int64)
 
 
 def _bye(server: Any) -> str | None:

@@ -16,6 +16,7 @@ from servotwin.compiled.jit import helper, part
 from servotwin.hil.link.causes import CAUSES, Cause
 from servotwin.hil.link.codec import (
     FEEDBACK,
+    angle_cause,
     echo_of,
     feedback_cause,
     frame_cause,
@@ -23,8 +24,11 @@ from servotwin.hil.link.codec import (
     sequence_cause,
 )
 from servotwin.hil.link.endpoint import BUDGET
+from servotwin.hil.link.frames import Kind
 from servotwin.hil.link.wire import NOTHING, from_peer, receive_frame
 
+WELCOME = int(Kind.WELCOME)
+AGAIN = -1  # WELCOME once more, the answer to a HELLO that was repeated: it means nothing
 TOLERANCE = 3  # disturbed cycles in a row that fail a link
 DISTURBED, CLEAN = 8, 1  # what a cycle adds to, or takes from, the score
 
@@ -50,17 +54,21 @@ SUPERVISION: np.dtype[Any] = np.dtype(
 
 
 @helper
-def _judge_frame(endpoint: Any, feedback: Any, length: int) -> int:
+def _judge_frame(endpoint: Any, feedback: Any, length: int, now: int) -> int:
     """What is wrong with a frame; one that is accepted goes to ``feedback``."""
     if not from_peer(endpoint):
         return Cause.SOURCE
     cause = frame_cause(endpoint, length, FEEDBACK)
+    if cause == Cause.KIND and frame_cause(endpoint, length, WELCOME) == Cause.NONE:
+        return AGAIN
     if cause == Cause.NONE:
         cause = sequence_cause(endpoint)
     if cause == Cause.NONE and echo_of(endpoint) > endpoint.sequence:
         cause = Cause.STALE
     if cause == Cause.NONE:
         cause = feedback_cause(endpoint)
+    if cause == Cause.NONE:
+        cause = angle_cause(endpoint, feedback, now)
     if cause == Cause.NONE:
         read_feedback(endpoint, feedback)
         endpoint.accepted += 1
@@ -79,7 +87,9 @@ def receive_feedback(endpoint: Any, supervision: Any, feedback: Any, now: int) -
             endpoint.counts[Cause.FLOOD] += 1
             flood = True
             break
-        cause = _judge_frame(endpoint, feedback, length)
+        cause = _judge_frame(endpoint, feedback, length, now)
+        if cause == AGAIN:
+            continue
         if cause == Cause.NONE:
             endpoint.arrived = now
             if echo_of(endpoint) == endpoint.sequence:

@@ -10,17 +10,19 @@ import time
 import numpy as np
 import pytest
 
-from servotwin.errors import InputError
+from servotwin.errors import InputError, SimulationError
 from servotwin.hil.link.addresses import read_address
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.endpoint import BUDGET, Transport, new_endpoint
-from servotwin.hil.link.frames import Kind
-from servotwin.hil.link.handshake import build_frame, read_frame
+from servotwin.hil.link.frames import Kind, Refusal
+from servotwin.hil.link.handshake import LONGEST_PERIOD, LONGEST_WATCHDOG, build_frame, read_frame
 from servotwin.hil.link.injected import Injected
 from servotwin.hil.link.opening import opened
 from servotwin.hil.link.rig_loop import SessionEnd
-from servotwin.hil.link.rig_server import Fault
+from servotwin.hil.link.rig_server import Fault, RigServer
 from servotwin.hil.ports import RigFault
+from servotwin.hil.rig_file import read_rig
+from servotwin.hil.rig_model import rig_piece
 from servotwin.realtime.executive import Ending, Overrun
 from servotwin.realtime.libc import SUPPORTED
 from tests.stand_in_arm import link_run, rig_thread
@@ -288,7 +290,10 @@ def test_arm_waits_on_the_safe_command_until_the_first_sample_has_come():
     port, lost = free_port(), 4
     with (
         rig_thread(f"udp://127.0.0.1:{port}"),
-        between(port, lambda kind, k, data: [] if kind == Kind.FEEDBACK and k <= lost else [data]) as (way, sent),
+        between(port, lambda kind, k, data: [] if kind == Kind.FEEDBACK and k <= lost else [data]) as (
+            way,
+            sent,
+        ),
     ):
         record, run = link_run(f"udp://127.0.0.1:{way}", 30, rate=50, tolerance=100)
         report = run.run()
@@ -325,7 +330,9 @@ def test_flood_of_good_frames_that_hides_the_answer_is_named():
         frame = read_frame(data, Kind.FEEDBACK, None)
         shaft = {name: frame["shaft"][name] for name in frame["shaft"].dtype.names}
         made = []
-        for number in (next(numbers) for _ in range(BUDGET + 8)):  # each is new, none answers the newest command
+        for number in (
+            next(numbers) for _ in range(BUDGET + 8)
+        ):  # each is new, none answers the newest command
             header = {"session": int(frame["session"]), "sequence": number, "echo": 1}
             time = 10**12 + number
             made.append(build_frame(Kind.FEEDBACK, 1, None, header, time=time, shaft=shaft))
@@ -347,6 +354,137 @@ def test_line_that_cannot_be_written_is_named_as_the_transport():
 
         report = run.run(look)
     assert report.cause == Cause.TRANSPORT, report.numbers
+
+
+def _spoilt(data, kind, **values):
+    """The frame with other numbers of its shafts."""
+    frame = read_frame(data, kind, None)
+    shaft = {name: frame["shaft"][name] for name in frame["shaft"].dtype.names} | values
+    header = {name: int(frame[name]) for name in ("session", "sequence", "echo", "sent", "echo_sent")}
+    once = {name[2:]: frame[name] for name in frame.dtype.names if name.startswith("p_")}
+    return build_frame(
+        kind,
+        1,
+        None,
+        header,
+        **(once | {k: v for k, v in values.items() if k in once}),
+        shaft={name: value for name, value in shaft.items() if name not in once},
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("voltage_limit", np.nan, "voltage_limit nan for shaft 1; expected a finite number above zero"),
+        ("torque_limit", np.inf, "torque_limit inf"),
+        ("rate_limit", 0.0, "rate_limit 0"),
+        ("current_limit", -1.0, "current_limit -1"),
+        ("encoder", 2, "encoder 2 for shaft 1; expected 0 or 1"),
+        ("watchdog", 10**12, "watchdog of 1e"),
+        ("watchdog", 0, "watchdog of 0 ms"),
+    ],
+)
+def test_welcome_that_would_switch_a_check_off_is_refused(name, value, said):
+    port = free_port()
+
+    def answers(kind, k, data):
+        return [_spoilt(data, Kind.WELCOME, **{name: value})]
+
+    with rig_thread(f"udp://127.0.0.1:{port}"), between(port, answers) as (way, sent):
+        _, run = link_run(f"udp://127.0.0.1:{way}", 10, rate=50)
+        with pytest.raises(InputError) as caught:
+            run.run()
+    assert said in str(caught.value)
+    assert all(data[5] == Kind.HELLO for data in sent)
+
+
+def test_angle_that_jumps_further_than_the_rate_allows_is_beyond_the_limits():
+    port = free_port()
+
+    def answers(kind, k, data):
+        if kind != Kind.FEEDBACK or k < 20:
+            return [data if kind == Kind.FEEDBACK else _spoilt(data, kind, encoder=1, rate_limit=1000.0)]
+        return [_spoilt(data, kind, angle=1e6 * k)]
+
+    def shown(kind, k, data):  # the rig has no encoder: its angle is made up
+        made = answers(kind, k, data)
+        return [
+            _spoilt(each, kind, angle=0.01 * k) if kind == Kind.FEEDBACK and k < 20 else each for each in made
+        ]
+
+    with rig_thread(f"udp://127.0.0.1:{port}"), between(port, shown) as (way, _):
+        _, run = link_run(f"udp://127.0.0.1:{way}", 60, rate=50, tolerance=10)
+        report = run.run()
+    assert report.cause == Cause.RANGE, report.numbers
+    assert run.link["feedback"]["angle"][0, 0, 0] == pytest.approx(0.19)
+
+
+def test_one_lost_welcome_is_sent_again():
+    port = free_port()
+    with (
+        rig_thread(f"udp://127.0.0.1:{port}") as sessions,
+        between(port, lambda kind, k, data: [] if kind == Kind.WELCOME and k <= 2 else [data]) as (way, sent),
+    ):
+        _, run = link_run(f"udp://127.0.0.1:{way}", 10, rate=50, tolerance=50)
+        assert run.run().cause == Cause.NONE
+    assert sum(data[5] == Kind.HELLO for data in sent) >= 3
+    assert len(sessions) == 1
+
+
+def test_welcome_that_comes_twice_disturbs_nothing():
+    port = free_port()
+    with rig_thread(f"udp://127.0.0.1:{port}"), between(port, _welcome_again()) as (way, _):
+        _, run = link_run(f"udp://127.0.0.1:{way}", 20, rate=50, tolerance=50)
+        report = run.run()
+    assert report.cause == Cause.NONE
+    assert "kind" not in report.numbers["frames"]["not_accepted"]
+
+
+def _welcome_again():
+    kept = []
+
+    def answers(kind, k, data):
+        if kind == Kind.WELCOME:
+            kept.append(data)
+        return [data] + (kept if kind == Kind.FEEDBACK and k == 5 else [])
+
+    return answers
+
+
+def test_rig_has_bounds_of_its_own_for_period_and_watchdog():
+    port = free_port()
+    with rig_thread(f"udp://127.0.0.1:{port}"), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+        peer.settimeout(20)
+
+        def ask(period, watchdog, angle=0.0):
+            once = {"nonce": 1, "period": period, "watchdog": watchdog}
+            hello = build_frame(Kind.HELLO, 1, None, {"sequence": 1}, **once, shaft={"angle": [angle]})
+            peer.sendto(hello, ("127.0.0.1", port))
+            return peer.recv(2048)
+
+        refusal = read_frame(ask(10**15, 10**18), Kind.REFUSAL, None)
+        assert (refusal["p_reason"], refusal["p_detail"]) == (Refusal.PERIOD, LONGEST_PERIOD)
+        assert read_frame(ask(10**7, 10**9, np.nan), Kind.REFUSAL, None)["p_reason"] == Refusal.ANGLE
+        assert read_frame(ask(10**7, 10**18), Kind.WELCOME, None)["p_watchdog"] == LONGEST_WATCHDOG
+
+
+def test_line_that_is_hung_up_ends_the_rig_with_a_message():
+    master, slave = pty.openpty()
+    until = time.monotonic() + 30
+
+    def look(server):
+        assert time.monotonic() < until, "the rig goes on"
+
+    def hang_up():
+        os.close(slave)
+        os.close(master)
+
+    rig = read_rig("met-rig")
+    server = RigServer(
+        read_address(f"serial:{os.ttyname(slave)}"), lambda: rig.records(1, 1), rig_piece.address, looked=look, ready=hang_up
+    )  # fmt: skip
+    with pytest.raises(SimulationError, match="the line was hung up"):
+        server.serve()
 
 
 def test_strangers_disturb_nothing_and_get_no_answer():
@@ -391,7 +529,7 @@ def test_port_in_use_is_said_in_one_line():
 
 def test_rig_that_is_not_there_is_said_in_one_line():
     _, run = link_run(f"udp://127.0.0.1:{free_port()}", 10)
-    with pytest.raises(InputError, match="no rig answers within 3 s"):
+    with pytest.raises(InputError, match="no rig answers within 4 s"):
         run.run()
 
 

@@ -276,7 +276,9 @@ def _cause(supervision: Any, executive: Any) -> Cause:
         return Cause.DELAY
     if cause != Cause.NONE:
         return cause
-    return ENDINGS.get(Ending(int(executive["ending"])), Cause.ENDED if executive["end_asked"] else Cause.LOOP)
+    return ENDINGS.get(
+        Ending(int(executive["ending"])), Cause.ENDED if executive["end_asked"] else Cause.LOOP
+    )
 
 
 def _safe_state(cause: Cause, supervision: Any, ending: Ending) -> dict[str, Any]:

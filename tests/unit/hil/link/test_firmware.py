@@ -4,6 +4,7 @@ import os
 import pty
 import select
 import shutil
+import signal
 import subprocess
 import time
 
@@ -31,7 +32,8 @@ def program(tmp_path_factory):
     folder = tmp_path_factory.mktemp("firmware")
     (folder / "rig.c").write_text(firmware_text(), encoding="utf-8")
     subprocess.run(["cc", *FLAGS, "-c", "rig.c", "-o", "rig.o"], cwd=folder, check=True)
-    subprocess.run(["cc", *FLAGS, "-DRIG_HOST", "rig.c", "-o", "rig", "-lm"], cwd=folder, check=True)
+    patient = "-DRIG_LONGEST_WATCHDOG=INT64_C(60000000000)"  # for tests on a busy machine
+    subprocess.run(["cc", *FLAGS, "-DRIG_HOST", patient, "rig.c", "-o", "rig", "-lm"], cwd=folder, check=True)
     return folder / "rig"
 
 
@@ -62,7 +64,7 @@ class Rig:
         words = [str(program)] + ([] if key is None else [key.decode()])
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 
-    def ask(self, frame, wait=2.0):
+    def ask(self, frame, wait=20.0):
         self.process.stdin.write(_coded(frame))
         return self.hear(wait)
 
@@ -84,10 +86,12 @@ class Rig:
         self.process.stdout.close()
 
 
-def _hello(key, shafts=2, version=1, period=1_000_000, watchdog=SECOND):
+def _hello(
+    key, shafts=2, version=1, period=1_000_000, watchdog=60 * SECOND, nonce=99, angles=(0.5, -2.0, 0.0)
+):
     return build_frame(
         Kind.HELLO, shafts, key, {"sequence": 1, "version": version, "sent": 77},
-        nonce=99, period=period, watchdog=watchdog, shaft={"angle": [0.5, -2.0, 0.0][:shafts]},
+        nonce=nonce, period=period, watchdog=watchdog, shaft={"angle": angles[:shafts]},
     )  # fmt: skip
 
 
@@ -135,6 +139,8 @@ def test_firmware_refuses_versions_shafts_and_periods_that_it_has_not(program):
             (_hello(None, version=2), 1, 1),
             (_hello(None, shafts=3), 2, 2),
             (_hello(None, period=10), 3, 50_000),
+            (_hello(None, period=10**15), 3, SECOND),
+            (_hello(None, angles=(0.5, np.nan)), 4, 0),
         ):
             refusal = read_frame(rig.ask(hello), Kind.REFUSAL, None)
             assert (refusal["p_reason"], refusal["p_detail"], refusal["p_nonce"]) == (reason, detail, 99)
@@ -177,6 +183,36 @@ def test_firmware_that_hears_nothing_goes_to_its_safe_state(program):
         assert (late["shaft"]["fault"] == RigFault.WATCHDOG).all()
         assert not late["shaft"]["rate"].any()
         assert read_frame(rig.ask(_hello(None)), Kind.WELCOME, None) is not None  # a session anew
+
+
+def test_firmware_that_was_held_up_looks_at_its_watchdog_before_it_obeys(program):
+    with Rig(program, None) as rig:
+        session = int(read_frame(rig.ask(_hello(None, watchdog=SECOND)), Kind.WELCOME, None)["session"])
+        assert rig.ask(_command(None, session, 1)) is not None
+        rig.process.send_signal(signal.SIGSTOP)
+        time.sleep(1.2)
+        rig.process.stdin.write(_coded(_command(None, session, 2)))  # it waits when the firmware goes on
+        rig.process.send_signal(signal.SIGCONT)
+        late = read_frame(rig.hear(10.0), Kind.FEEDBACK, None)
+        assert (late["shaft"]["fault"] == RigFault.WATCHDOG).all()
+        assert not late["shaft"]["rate"].any()
+
+
+def test_watchdog_of_the_firmware_has_a_bound_of_its_own(program):
+    with Rig(program, None) as rig:
+        welcome = read_frame(rig.ask(_hello(None, watchdog=10**18)), Kind.WELCOME, None)
+        assert int(welcome["p_watchdog"]) == 60 * SECOND  # as it was compiled for these tests
+    assert "RIG_LONGEST_WATCHDOG INT64_C(2000000000)" in firmware_text()
+
+
+def test_firmware_sends_a_lost_welcome_again_until_the_first_command(program):
+    with Rig(program, None) as rig:
+        first, second = (read_frame(rig.ask(_hello(None)), Kind.WELCOME, None) for _ in range(2))
+        assert first["session"] == second["session"]
+        assert first["shaft"].tobytes() == second["shaft"].tobytes()
+        assert rig.ask(_hello(None, nonce=98), 0.2) is None  # another simulator
+        assert rig.ask(_command(None, int(first["session"]), 1)) is not None
+        assert rig.ask(_hello(None), 0.2) is None
 
 
 def test_simulator_runs_against_the_firmware_over_a_serial_line(program):

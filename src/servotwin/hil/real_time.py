@@ -16,7 +16,7 @@ from servotwin.hil.link.addresses import Address, check_reach, read_address, rea
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.endpoint import Transport
 from servotwin.hil.link.link_run import Cycle, LinkReport, LinkRun
-from servotwin.hil.link.supervision import TOLERANCE
+from servotwin.hil.link.supervision import TOLERANCE, check_tolerance
 from servotwin.hil.recorded_cycle import RECORDED, recorded_cycle
 from servotwin.hil.records import CycleStatus, Role
 from servotwin.hil.result import COLUMNS, SubstitutionResult, SubstitutionRun
@@ -26,6 +26,7 @@ from servotwin.hil.run import MOST_NUMBERS, _begin_rig, run_substitution
 from servotwin.hil.scenario import SubstitutionScenario
 from servotwin.hil.substitution import Substitution, build_substitution
 from servotwin.realtime.executive import Overrun
+from servotwin.realtime.grants import check_cpu
 from servotwin.realtime.libc import SUPPORTED
 
 
@@ -45,6 +46,12 @@ class RealTime:
     def check(self) -> None:
         """InputError if something of it cannot be used; nothing is opened yet."""
         self.policy()
+        check_tolerance(self.tolerance)
+        check_cpu(self.cpu)
+        if not self.wall and self.address().transport != Transport.IN_PROCESS:
+            raise InputError(
+                "a rig elsewhere has its own clock; expected --transport in-process", field="--simulated-time"
+            )
         check_reach(self.address(), network=self.allow_network, key=self.key())
 
     def key(self) -> bytes | None:

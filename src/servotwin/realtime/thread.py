@@ -72,7 +72,7 @@ class _Loop:
             if "start" in self.record.dtype.names:
                 self.record["start"] = time.monotonic_ns() + LEAD
             self.call(self.record.ctypes.data)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 -- raised again where the loop was started
             self.error = error
         finally:
             self.ended.set()

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.hil.link.addresses import Address, check_reach
+from servotwin.hil.link.addresses import Address, check_line, check_reach
 from servotwin.hil.link.causes import WORDS, Cause
 from servotwin.hil.link.endpoint import Transport, new_endpoint
 from servotwin.hil.link.handshake import compile_handshake, say_hello
 from servotwin.hil.link.opening import opened
 from servotwin.hil.link.session import LINGER, LINK, LINK_ROW, link_cycle, link_finish
-from servotwin.hil.link.supervision import TOLERANCE
+from servotwin.hil.link.supervision import TOLERANCE, check_tolerance
 from servotwin.realtime.executive import Ending, Overrun, new_executive, run_loop
-from servotwin.realtime.grants import Grants
+from servotwin.realtime.grants import Grants, check_cpu
 from servotwin.realtime.histogram import bars, read_times
 from servotwin.realtime.thread import run_thread
 
@@ -58,6 +58,8 @@ class LinkRun:
 
     def __post_init__(self) -> None:
         check_reach(self.address, network=self.network, key=self.key)
+        check_tolerance(self.tolerance)
+        check_cpu(self.cpu)
         if self.policy is None:
             here = self.address.transport == Transport.IN_PROCESS
             self.policy = Overrun.HOLD if here else Overrun.SKIP
@@ -115,7 +117,7 @@ class LinkRun:
 
     def _finish(self) -> None:
         """The safe command and BYE of a session whose loop never came to them."""
-        if not self.link["finished"][0]:
+        if self.executive["finish_at"][0] and not self.link["finished"][0]:
             done = int(self.executive["done"][0])
             ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(link_finish.address)(
                 self.link.ctypes.data, done, 0
@@ -131,6 +133,7 @@ class LinkRun:
             self.cycle.angles or (0.0,) * self.cycle.shafts,
             int((self.tolerance + WATCHDOG_MARGIN) * period),
         )
+        check_line(self.address, self.cycle.shafts, self.key, period)
         compile_handshake()
         with opened(self.address, endpoint, rig=False):
             say_hello(self.address, endpoint, period, patience, angles, self.key, look=look)

@@ -17,7 +17,7 @@ from servotwin.hil.link.injected import Injected
 from servotwin.hil.link.opening import opened
 from servotwin.hil.link.rig_loop import RIG_SERVER, SessionEnd, serve_session
 from servotwin.hil.rig_record import ANGLE
-from servotwin.realtime.grants import Grants
+from servotwin.realtime.grants import Grants, check_cpu
 from servotwin.realtime.histogram import read_times
 from servotwin.realtime.thread import run_thread
 
@@ -78,6 +78,7 @@ class RigServer:
 
     def __post_init__(self) -> None:
         check_reach(self.address, network=self.network, key=self.key)
+        check_cpu(self.cpu)
         self.shafts = self.records()
         self.server = np.zeros(1, RIG_SERVER)
         self.server["endpoint"][0] = new_endpoint(len(self.shafts), self.address.transport, self.key)

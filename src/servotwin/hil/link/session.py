@@ -2,8 +2,8 @@
 
 ``link_cycle`` is what the real-time executive calls. It takes what the rig sent, judges the link, calls the
 substitution's own compiled cycle by its address, and sends the command. The first commands of a session are the safe
-one, until an answer has come: it is the first sample of the shafts, before anything moves. Once the link has failed it sends the safe
-command (amplifiers off, no torque, brakes closed) for a while and ends the run; the arm is not carried on.
+one, until an answer has come: it is the first sample of the shafts, before anything moves. Once the link has failed it
+sends the safe command (amplifiers off, no torque, brakes closed) for a while and ends the run; the arm is not carried on.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.compiled.jit import helper, part
+from servotwin.errors import InputError
 from servotwin.hil.link.causes import CAUSES, Cause
 from servotwin.hil.link.codec import (
     FEEDBACK,
@@ -30,6 +31,7 @@ from servotwin.hil.link.wire import NOTHING, from_peer, receive_frame
 WELCOME = int(Kind.WELCOME)
 AGAIN = -1  # WELCOME once more, the answer to a HELLO that was repeated: it means nothing
 TOLERANCE = 3  # disturbed cycles in a row that fail a link
+MOST_TOLERANCE = 1000
 DISTURBED, CLEAN = 8, 1  # what a cycle adds to, or takes from, the score
 
 SUPERVISION: np.dtype[Any] = np.dtype(
@@ -51,6 +53,14 @@ SUPERVISION: np.dtype[Any] = np.dtype(
         ("transport", np.int64),  # failures of the transport up to the last cycle
     ]
 )
+
+
+def check_tolerance(tolerance: int) -> None:
+    """InputError if a link could never fail, or fails at once."""
+    if not 1 <= tolerance <= MOST_TOLERANCE:
+        raise InputError(
+            f"{tolerance} is not accepted; expected 1 to {MOST_TOLERANCE} cycles", field="--tolerance"
+        )
 
 
 @helper
@@ -107,8 +117,12 @@ def receive_feedback(endpoint: Any, supervision: Any, feedback: Any, now: int) -
     supervision.transport = endpoint.counts[Cause.TRANSPORT]
     if worst != Cause.NONE:
         return worst
-    if answered:
-        return Cause.NONE
+    return Cause.NONE if answered else _why_unanswered(endpoint, flood, late, broken)
+
+
+@helper
+def _why_unanswered(endpoint: Any, flood: bool, late: bool, broken: bool) -> int:
+    """The cause of a cycle in which nothing odd came, and the newest command is not answered."""
     if flood:
         return Cause.FLOOD
     if late:

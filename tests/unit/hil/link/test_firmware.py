@@ -224,7 +224,7 @@ def test_simulator_runs_against_the_firmware_over_a_serial_line(program):
     try:
         record = np.zeros(1, LAW)
         cycle = Cycle(law.address, record, 1, 10_000_000, (0.25,))
-        run = LinkRun(cycle, read_address(f"serial:{os.ttyname(slave)}"), 100, tolerance=50)
+        run = LinkRun(cycle, read_address(f"serial:{os.ttyname(slave)}?baud=1000000"), 100, tolerance=50)
         report = run.run()
     finally:
         process.kill()

@@ -6,6 +6,7 @@ import pty
 import socket
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from servotwin.hil.link.endpoint import BUDGET, Transport, new_endpoint
 from servotwin.hil.link.frames import Kind, Refusal
 from servotwin.hil.link.handshake import LONGEST_PERIOD, LONGEST_WATCHDOG, build_frame, read_frame
 from servotwin.hil.link.injected import Injected
-from servotwin.hil.link.opening import opened
+from servotwin.hil.link.opening import SHARED, TYPE_OF_SERVICE, opened
 from servotwin.hil.link.rig_loop import SessionEnd
 from servotwin.hil.link.rig_server import Fault, RigServer
 from servotwin.hil.ports import RigFault
@@ -126,7 +127,7 @@ def test_rig_elsewhere_gives_the_same_bits_on_every_transport(transport):
     key = b"k" * 32 if transport == "udp-key" else None
     with contextlib.ExitStack() as stack:
         if transport == "serial":
-            there, here = (f"serial:{path}" for path in stack.enter_context(crossed_lines()))
+            there, here = (f"serial:{path}?baud=1000000" for path in stack.enter_context(crossed_lines()))
         else:
             host = "[::1]" if transport == "udp6" else "127.0.0.1"
             here = f"shm:test-{os.getpid()}" if transport == "shm" else f"udp://{host}:{free_port()}"
@@ -346,7 +347,7 @@ def test_flood_of_good_frames_that_hides_the_answer_is_named():
 
 def test_line_that_cannot_be_written_is_named_as_the_transport():
     with crossed_lines() as (there, here), rig_thread(f"serial:{there}"):
-        _, run = link_run(f"serial:{here}", 200, rate=50, tolerance=10)
+        _, run = link_run(f"serial:{here}?baud=1000000", 200, rate=50, tolerance=10)
 
         def look(now):
             if now.executive["done"][0] > 20:
@@ -481,10 +482,66 @@ def test_line_that_is_hung_up_ends_the_rig_with_a_message():
 
     rig = read_rig("met-rig")
     server = RigServer(
-        read_address(f"serial:{os.ttyname(slave)}"), lambda: rig.records(1, 1), rig_piece.address, looked=look, ready=hang_up
+        read_address(f"serial:{os.ttyname(slave)}"), lambda: rig.records(1, 1), rig_piece.address,
+        looked=look, ready=hang_up,
     )  # fmt: skip
     with pytest.raises(SimulationError, match="the line was hung up"):
         server.serve()
+
+
+def test_shared_memory_of_a_rig_that_was_killed_is_taken_over_and_that_of_a_living_one_is_not():
+    where = read_address(f"shm:stale-{os.getpid()}")
+    left = Path(where.path)
+    left.write_bytes(bytes(SHARED))
+    left.chmod(0o600)
+    end = new_endpoint(1, Transport.SHARED_MEMORY)
+    with opened(where, end, rig=True), pytest.raises(InputError, match="another rig may be running"):
+        opened(where, new_endpoint(1, Transport.SHARED_MEMORY), rig=True).__enter__()
+    assert not left.exists()
+
+
+def test_shared_memory_that_is_no_rigs_is_left_alone():
+    where = read_address(f"shm:other-{os.getpid()}")
+    other = Path(where.path)
+    other.write_bytes(b"of somebody else's")
+    try:
+        with pytest.raises(InputError, match="exists"):
+            opened(where, new_endpoint(1, Transport.SHARED_MEMORY), rig=True).__enter__()
+        assert other.read_bytes() == b"of somebody else's"
+    finally:
+        other.unlink()
+
+
+def test_line_that_is_too_slow_for_a_cycle_is_refused_with_the_rate_that_is_needed():
+    with crossed_lines() as (_, here):
+        _, run = link_run(f"serial:{here}", 10, rate=200)
+        with pytest.raises(
+            InputError, match=r"at 115200 baud; expected 360000 baud or more for a period of 5 ms"
+        ):
+            run.run()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"cpu": -1}, "--cpu: -1"),
+        ({"tolerance": -3}, "--tolerance: -3"),
+        ({"tolerance": 10**15}, "--tolerance: 1000"),
+    ],
+)
+def test_settings_that_no_run_can_have_are_refused_in_one_line(settings, said):
+    with pytest.raises(InputError) as caught:
+        link_run("in-process", 10, **settings)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_frames_of_the_simulator_are_marked_for_expedited_forwarding():
+    end = new_endpoint(1, Transport.UDP)
+    with opened(read_address(f"udp://127.0.0.1:{free_port()}"), end, rig=False):
+        same = socket.socket(fileno=os.dup(int(end["fd"][0])))
+        with same:
+            assert same.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) == TYPE_OF_SERVICE
 
 
 def test_strangers_disturb_nothing_and_get_no_answer():
@@ -575,6 +632,7 @@ def test_peer_with_another_key_gets_no_answer():
         ("udp://example.org:47010", "does not give an address in numbers"),
         ("serial:notes.txt", "is not a device"),
         ("serial:/dev/ttyS0?baud=fast", "is not a transport"),
+        ("serial:/dev/ttyS0?baud=0", "0 baud"),
         ("shm:../x", "is not a transport"),
         ("", "is not a transport"),
     ],

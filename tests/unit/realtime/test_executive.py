@@ -139,15 +139,22 @@ def test_interrupt_ends_a_loop_without_end_in_its_safe_state():
     def interrupted(number, frame):
         raise Interrupted
 
+    def send():
+        until = time.monotonic() + 60
+        while memory[COUNT] < 5 and time.monotonic() < until:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
     before = signal.signal(signal.SIGUSR1, interrupted)
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1))
+    sender = threading.Thread(target=send)
     memory = np.zeros(WORDS + 2, np.int64)
     memory[[SLOW_AT, END_AT]] = -1
     executive = new_executive(2 * MS, 0, cycle.address, memory.ctypes.data, finish_at=finish.address)
     try:
-        timer.start()
+        sender.start()
         with pytest.raises(Interrupted):
             run_thread(run_loop.address, executive)
+        sender.join()
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert executive["ending"][0] == Ending.ASKED

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compile
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2"]
 KEY = b"twenty bytes of key."
 SECOND = 1_000_000_000
+TRIES = 5  # runs until one is not disturbed by the machine
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +216,8 @@ def test_firmware_sends_a_lost_welcome_again_until_the_first_command(program):
         assert rig.ask(_hello(None), 0.2) is None
 
 
-def test_simulator_runs_against_the_firmware_over_a_serial_line(program):
+def _over_a_line(program):
+    """A run against the firmware on a pseudo-terminal: what the law has seen, and the report."""
     master, slave = pty.openpty()
     import tty
 
@@ -224,21 +226,29 @@ def test_simulator_runs_against_the_firmware_over_a_serial_line(program):
     try:
         record = np.zeros(1, LAW)
         cycle = Cycle(law.address, record, 1, 10_000_000, (0.25,))
-        run = LinkRun(cycle, read_address(f"serial:{os.ttyname(slave)}?baud=1000000"), 100, tolerance=50)
-        report = run.run()
+        address = read_address(f"serial:{os.ttyname(slave)}?baud=1000000")
+        return record, LinkRun(cycle, address, 100, tolerance=50).run()
     finally:
         process.kill()
         process.wait()
         os.close(master)
         os.close(slave)
-    assert report.ending == Ending.COMPLETE, report.lines()
-    assert report.cause == Cause.NONE
+
+
+def test_simulator_runs_against_the_firmware_over_a_serial_line(program):
+    for _ in range(TRIES):
+        record, report = _over_a_line(program)
+        assert report.ending == Ending.COMPLETE, report.lines()
+        assert report.cause == Cause.NONE
+        if not report.numbers["disturbed_cycles"]:
+            break
+    else:
+        pytest.skip(f"the machine is too busy: {TRIES} runs were disturbed; the numbers are not compared")
     # the host's model, driven by what the law sent
     rate, total = 0.0, 0.0
-    if report.numbers["disturbed_cycles"] == 0:
-        for k in range(100):
-            # the law fuses multiplications and additions, which Python does not
-            np.testing.assert_allclose(record["rates"][0, k], rate, rtol=1e-9, atol=1e-12)
-            error = 3.0 * np.sin(0.01 * k) - rate
-            total += error * 0.01
-            rate = rate / 2 + (2.0 * error + 20.0 * total) / 4 - 1e-4 * rate
+    for k in range(100):
+        # the law fuses multiplications and additions, which Python does not
+        np.testing.assert_allclose(record["rates"][0, k], rate, rtol=1e-9, atol=1e-12)
+        error = 3.0 * np.sin(0.01 * k) - rate
+        total += error * 0.01
+        rate = rate / 2 + (2.0 * error + 20.0 * total) / 4 - 1e-4 * rate

@@ -30,6 +30,7 @@ from tests.stand_in_arm import link_run, rig_thread
 
 pytestmark = pytest.mark.skipif(not SUPPORTED, reason="Linux only")
 CYCLES = 300
+TRIES = 5  # runs until one is not disturbed by the machine
 PATIENT = {"tolerance": 200}  # for runs that shall not fail though the machine is busy
 
 
@@ -125,6 +126,7 @@ def test_in_process_twin_gives_the_same_bits_in_real_and_in_simulated_time():
 @pytest.mark.parametrize("transport", ["udp", "udp-key", "udp6", "shm", "serial"])
 def test_rig_elsewhere_gives_the_same_bits_on_every_transport(transport):
     key = b"k" * 32 if transport == "udp-key" else None
+    cycles, rate = (60, 20) if transport == "serial" else (CYCLES, 200)  # threads of Python are the cable
     with contextlib.ExitStack() as stack:
         if transport == "serial":
             there, here = (f"serial:{path}?baud=1000000" for path in stack.enter_context(crossed_lines()))
@@ -133,25 +135,29 @@ def test_rig_elsewhere_gives_the_same_bits_on_every_transport(transport):
             here = f"shm:test-{os.getpid()}" if transport == "shm" else f"udp://{host}:{free_port()}"
             there = here
         sessions = stack.enter_context(rig_thread(there, key=key))
-        record, run = link_run(here, CYCLES, key=key, rate=200, **PATIENT)
-        report = run.run()
-        assert report.ending == Ending.COMPLETE, report.lines()
-        assert not report.safe
-    if report.numbers["disturbed_cycles"] == 0:  # a late answer on a busy machine shifts the samples
-        np.testing.assert_array_equal(record["rates"][0], _rates_at(200))
+        for _ in range(TRIES):
+            record, run = link_run(here, cycles, key=key, rate=rate, **PATIENT)
+            report = run.run()
+            assert report.ending == Ending.COMPLETE, report.lines()
+            assert not report.safe
+            if not report.numbers["disturbed_cycles"]:
+                break
     assert sessions[0].end == SessionEnd.BYE
-    assert sessions[0].answered >= CYCLES
+    assert sessions[0].answered >= cycles
+    if report.numbers["disturbed_cycles"]:  # a late answer shifts the samples
+        pytest.skip(f"the machine is too busy: {TRIES} runs were disturbed; the bits are not compared")
+    np.testing.assert_array_equal(record["rates"][0], _rates_at(rate, cycles))
 
 
-def _rates_at(rate):
-    record, run = link_run("in-process", CYCLES, rate=rate, paced=False)
+def _rates_at(rate, cycles=CYCLES):
+    record, run = link_run("in-process", cycles, rate=rate, paced=False)
     run.run()
     return record["rates"][0]
 
 
 FAULTS = {
     Injected.DROP: {Cause.SILENCE},
-    Injected.FREEZE: {Cause.SILENCE},
+    Injected.FREEZE: {Cause.SILENCE, Cause.DELAY},  # it wakes up while the safe command is repeated, or later
     Injected.DELAY: {Cause.DELAY},
     Injected.DUPLICATE: {Cause.DUPLICATE},
     Injected.REORDER: {Cause.REORDERED},
@@ -164,23 +170,20 @@ FAULTS = {
 }
 
 
-SLOW, SHORT, FAULTY_FROM = (
-    50,
-    60,
-    20,
-)  # Hz, cycles, command: outages of a busy machine are shorter than three cycles
+SLOW, SHORT, FAULTY_FROM = 20, 40, 20  # Hz, cycles, command: outages of a busy machine are mostly shorter
 
 
 def _with_fault(kind):
-    """A run against a rig with a fault; again if the machine stood still and left deadlines out."""
-    for _ in range(3):
+    """A run against a rig with a fault; again if anything disturbed it before the fault, or deadlines were left out."""
+    for _ in range(TRIES):
         where = f"udp://127.0.0.1:{free_port()}"
-        with rig_thread(where, Fault(kind, FAULTY_FROM, 150_000_000)) as sessions:
+        with rig_thread(where, Fault(kind, FAULTY_FROM, 400_000_000)) as sessions:
             record, run = link_run(where, SHORT, rate=SLOW)
             report = run.run()
-        if report.numbers["skipped_deadlines"] == 0:
-            break
-    return record, run, report, sessions
+        if report.numbers["skipped_deadlines"] == 0 and not run.rows["cause"][:FAULTY_FROM].any():
+            return record, run, report, sessions
+        assert report.safe  # whatever else it was
+    pytest.skip(f"the machine is too busy: {TRIES} runs were disturbed before the fault")
 
 
 @pytest.mark.parametrize("kind", FAULTS)
@@ -218,13 +221,13 @@ def test_rig_that_is_left_alone_goes_to_its_safe_state_by_itself():
 def test_fault_that_the_rig_reports_stops_the_arm_at_once():
     where = f"udp://127.0.0.1:{free_port()}"
     with rig_thread(where):
-        _, run = link_run(where, 200, rate=100)
+        _, run = link_run(where, 200, rate=100, tolerance=20)
 
         def look(now):
-            # the simulator stalls for longer than the rig's watchdog allows
+            # the simulator stalls for longer than the rig's watchdog allows, which is 20.5 cycles
             if int(now.executive["done"][0]) > 30 and not stalled:
                 stalled.append(1)
-                now.executive["period"] = 200_000_000
+                now.executive["period"] = 400_000_000
 
         stalled: list[int] = []
         report = run.run(look)
@@ -542,6 +545,15 @@ def test_frames_of_the_simulator_are_marked_for_expedited_forwarding():
         same = socket.socket(fileno=os.dup(int(end["fd"][0])))
         with same:
             assert same.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) == TYPE_OF_SERVICE
+
+
+def test_response_counts_every_cycle_in_which_a_frame_was_read_and_is_longer_than_computing():
+    where = f"udp://127.0.0.1:{free_port()}"
+    with rig_thread(where):
+        _, run = link_run(where, 100, rate=200, **PATIENT)
+        times = run.run().numbers["times"]
+    assert 0 < times["response"]["count"] < times["compute"]["count"] == 101
+    assert times["response"]["p50_us"] > times["compute"]["p50_us"]
 
 
 def test_strangers_disturb_nothing_and_get_no_answer():

@@ -90,8 +90,13 @@ def _run(
 
     title = f"{scenario.name} at {how.transport}"
     with live_line(f"preparing {title}") as show:
+        told = sys.stderr.isatty()  # a person sees the live line
 
         def look(run: LinkRun) -> None:
+            nonlocal told
+            if not told and run.executive["done"][0] > 0:
+                told = True
+                print_note(f"{title}: running")
             show(lambda: _words(title, run))
 
         try:

@@ -92,6 +92,7 @@ def run_real_time(
         raise scenario.error(
             f"{count} servo periods are more than are recorded; expected a shorter run", "duration"
         )
+    how.check()
     address = how.address()
     rig = _twin(made) if address.transport == Transport.IN_PROCESS else np.zeros(0, RIG)
     rows = np.full((count, len(COLUMNS), n), np.nan)

@@ -133,9 +133,9 @@ class LinkRun:
             self.cycle.angles or (0.0,) * self.cycle.shafts,
             int((self.tolerance + WATCHDOG_MARGIN) * period),
         )
-        check_line(self.address, self.cycle.shafts, self.key, period)
         compile_handshake()
         with opened(self.address, endpoint, rig=False):
+            check_line(self.address, self.cycle.shafts, self.key, period)
             say_hello(self.address, endpoint, period, patience, angles, self.key, look=look)
             yield
 
@@ -178,6 +178,7 @@ class LinkReport:
     numbers: dict[str, Any]
     figures: dict[str, tuple[list[float], list[int]]]
     grants: list[str]
+    rows: Any  # LINK_ROW, one for each cycle
 
     @property
     def safe(self) -> bool:
@@ -196,6 +197,7 @@ class LinkReport:
             "bare_wake_up": executive["bare_wake_up"],
             "cycle": executive["compute"],
             "compute": link["compute"],
+            "response": link["response"],
         }
         times = {name: read_times(histogram).plain() for name, histogram in names.items()}
         numbers = {
@@ -229,7 +231,18 @@ class LinkReport:
             numbers,
             figures,
             run.grants.lines(),
+            run.rows[: int(link["rows"])].copy(),
         )
+
+    def columns(self) -> dict[str, Any]:
+        """The cycles as columns of a table: when each began, what disturbed it, whether its command was safe."""
+        first = self.rows["began"][:1]
+        return {
+            "began [s]": (self.rows["began"] - first) * 1e-9 if len(first) else np.zeros(0),
+            "cause": self.rows["cause"],
+            "safe": self.rows["safe"] != 0,
+            "age [cycles]": self.rows["age"],
+        }
 
     def lines(self) -> list[str]:
         """In words, for the terminal and the page."""
@@ -254,6 +267,7 @@ class LinkReport:
 
 NAMES = {
     "compute": "compute time (simulation and encoding)",
+    "response": "response (decoding, simulation and encoding)",
     "cycle": "cycle with the system's calls",
     "wake_up": "wake-up latency",
     "bare_wake_up": "wake-up latency of the bare clock",

@@ -3,7 +3,8 @@
 ``link_cycle`` is what the real-time executive calls. It takes what the rig sent, judges the link, calls the
 substitution's own compiled cycle by its address, and sends the command. The first commands of a session are the safe
 one, until an answer has come: it is the first sample of the shafts, before anything moves. Once the link has failed it
-sends the safe command (amplifiers off, no torque, brakes closed) for a while and ends the run; the arm is not carried on.
+sends the safe command (amplifiers off, no torque, brakes closed) for a while and ends the run; the arm is not carried
+on.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ LINK: np.dtype[Any] = np.dtype(
         ("room", np.int64),
         ("rows", np.int64),
         ("compute", HISTOGRAM),  # simulation and encoding, without the calls of the system
+        ("response", HISTOGRAM),  # from the first frame read to the command ready to be sent: decoding too
     ]
 )
 LINK_ROW: np.dtype[Any] = np.dtype(
@@ -164,7 +166,10 @@ def link_cycle(link_at: int, index: int, now: int) -> int:
         call_piece(link.rig_step_at, at[0], at[1], at[2], link.shafts, 0.0, span)
     else:
         size = write_command(endpoint, link.command[0], now_ns(endpoint.timespec))
-        add_time(link.compute, now_ns(endpoint.timespec) - received)
+        ready = now_ns(endpoint.timespec)
+        add_time(link.compute, ready - received)
+        if supervision.read_at != 0:
+            add_time(link.response, ready - supervision.read_at)
         send_frame(endpoint, size)
     _note(link, endpoint, supervision, cause, now)
     if supervision.failed != Cause.NONE:

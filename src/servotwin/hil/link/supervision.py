@@ -27,6 +27,7 @@ from servotwin.hil.link.codec import (
 from servotwin.hil.link.endpoint import BUDGET
 from servotwin.hil.link.frames import Kind
 from servotwin.hil.link.wire import NOTHING, from_peer, receive_frame
+from servotwin.realtime.clock import now_ns
 
 WELCOME = int(Kind.WELCOME)
 AGAIN = -1  # WELCOME once more, the answer to a HELLO that was repeated: it means nothing
@@ -50,6 +51,7 @@ SUPERVISION: np.dtype[Any] = np.dtype(
         ("delay", np.int64),  # longest time from a command to its answer [ns]
         ("late", np.int64),  # answers to commands that were not the newest
         ("failed_late", np.int64),  # of them, when the link failed
+        ("read_at", np.int64),  # instant at which the first frame of this cycle was read [ns]; 0: none
         ("transport", np.int64),  # failures of the transport up to the last cycle
     ]
 )
@@ -89,10 +91,13 @@ def _judge_frame(endpoint: Any, feedback: Any, length: int, now: int) -> int:
 def receive_feedback(endpoint: Any, supervision: Any, feedback: Any, now: int) -> int:
     """Take all frames that wait; what disturbs this cycle, or ``NONE`` if the newest command is answered."""
     worst, answered, late, most, flood = Cause.NONE.value, False, False, 0, False
+    supervision.read_at = 0
     for look in range(BUDGET + 1):
         length = receive_frame(endpoint)
         if length == NOTHING:
             break
+        if look == 0:
+            supervision.read_at = now_ns(endpoint.timespec)
         if look == BUDGET:
             endpoint.counts[Cause.FLOOD] += 1
             flood = True

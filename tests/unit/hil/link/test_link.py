@@ -674,6 +674,10 @@ def test_key_that_others_can_read_is_refused(tmp_path):
         read_key(path)
     path.chmod(0o600)
     assert read_key(path) == b"k" * 32
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe, 0o600)
+    with pytest.raises(InputError, match="16 to 64"):
+        read_key(pipe)  # it does not wait for somebody who writes
     path.write_bytes(b"short")
     with pytest.raises(InputError, match="16 to 64"):
         read_key(path)

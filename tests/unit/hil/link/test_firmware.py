@@ -4,7 +4,6 @@ import os
 import pty
 import select
 import shutil
-import signal
 import subprocess
 import time
 
@@ -15,7 +14,7 @@ from servotwin.hil.link.addresses import read_address
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.firmware import firmware_text
 from servotwin.hil.link.frames import Kind
-from servotwin.hil.link.handshake import build_frame, read_frame
+from servotwin.hil.link.handshake import LONGEST_WATCHDOG, build_frame, read_frame
 from servotwin.hil.link.link_run import Cycle, LinkRun
 from servotwin.hil.ports import RigFault
 from servotwin.realtime.executive import Ending
@@ -186,17 +185,66 @@ def test_firmware_that_hears_nothing_goes_to_its_safe_state(program):
         assert read_frame(rig.ask(_hello(None)), Kind.WELCOME, None) is not None  # a session anew
 
 
+BOARD = """#include "rig.c"
+#include <stdio.h>
+static int64_t now = 1, samples;
+static int enabled;
+const struct rig_limits rig_limits[RIG_SHAFTS] = {{64, 8, 1000, 100, 1}, {64, 8, 1000, 100, 1}};
+void rig_apply(const struct rig_command *c, unsigned n) { enabled = n > 0 && c->shaft[0].enable; }
+void rig_sample(struct rig_feedback *f, unsigned n) { (void)n; f->time = ++samples; }
+void rig_preset(unsigned n, double angle) { (void)n; (void)angle; }
+int64_t rig_now(void) { return now; }
+uint64_t rig_random(void) { return 12345; }
+int main(void)
+{
+    static struct rig rig;
+    static uint8_t frame[RIG_ROOM], reply[RIG_LARGEST];
+    long long step;
+    size_t length, i;
+    unsigned byte;
+    while (scanf("%lld %zu", &step, &length) == 2) {
+        for (i = 0; i < length && scanf("%2x", &byte) == 1; i++)
+            frame[i] = (uint8_t)byte;
+        now += step;
+        length = rig_handle(&rig, frame, length, reply);
+        printf("%d %d %zu\\n", enabled, rig.tripped, length);
+    }
+    return 0;
+}
+"""
+
+
+def _with_a_clock_of_its_own(folder, frames):
+    """What the firmware does with frames, each some ns after the one before: enabled, tripped, bytes of the answer."""
+    (folder / "board.c").write_text(BOARD, encoding="utf-8")
+    subprocess.run(["cc", *FLAGS, "board.c", "-o", "board", "-lm"], cwd=folder, check=True)
+    text = "".join(f"{step} {len(frame)} {frame.hex()}\n" for step, frame in frames)
+    done = subprocess.run([folder / "board"], input=text, capture_output=True, text=True, check=True)
+    return [tuple(int(word) for word in line.split()) for line in done.stdout.splitlines()]
+
+
 def test_firmware_that_was_held_up_looks_at_its_watchdog_before_it_obeys(program):
-    with Rig(program, None) as rig:
-        session = int(read_frame(rig.ask(_hello(None, watchdog=SECOND)), Kind.WELCOME, None)["session"])
-        assert rig.ask(_command(None, session, 1)) is not None
-        rig.process.send_signal(signal.SIGSTOP)
-        time.sleep(1.2)
-        rig.process.stdin.write(_coded(_command(None, session, 2)))  # it waits when the firmware goes on
-        rig.process.send_signal(signal.SIGCONT)
-        late = read_frame(rig.hear(10.0), Kind.FEEDBACK, None)
-        assert (late["shaft"]["fault"] == RigFault.WATCHDOG).all()
-        assert not late["shaft"]["rate"].any()
+    hello = _hello(None, watchdog=3_500_000)
+    commands = [_command(None, 12345, number) for number in (1, 2, 3)]
+    seen = _with_a_clock_of_its_own(
+        program.parent,
+        # a second without a frame, in which nobody called rig_watch
+        [(0, hello), (1000, commands[0]), (3_400_000, commands[1]), (SECOND, commands[2])],
+    )
+    enabled, tripped, answer = zip(*seen, strict=True)
+    assert enabled == (0, 1, 1, 0)
+    assert tripped == (0, 0, 0, 1)
+    assert all(answer)  # the last one says that the watchdog has tripped
+
+
+def test_firmware_has_the_bound_of_its_watchdog_whatever_is_asked_for(program):
+    asked = _hello(None, watchdog=10**18)
+    commands = [_command(None, 12345, number) for number in (1, 2, 3)]
+    seen = _with_a_clock_of_its_own(
+        program.parent,
+        [(0, asked), (0, commands[0]), (LONGEST_WATCHDOG - 1, commands[1]), (LONGEST_WATCHDOG, commands[2])],
+    )  # fmt: skip
+    assert [tripped for _, tripped, _ in seen] == [0, 0, 0, 1]
 
 
 def test_watchdog_of_the_firmware_has_a_bound_of_its_own(program):

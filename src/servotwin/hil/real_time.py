@@ -13,9 +13,10 @@ from servotwin.description.nodes import quoted
 from servotwin.errors import InputError, SimulationError
 from servotwin.hil.cycle import cycle_piece
 from servotwin.hil.link.addresses import Address, check_reach, read_address, read_key
+from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.endpoint import Transport
 from servotwin.hil.link.link_run import Cycle, LinkReport, LinkRun
-from servotwin.hil.link.supervision import TOLERANCE
+from servotwin.hil.link.supervision import TOLERANCE, check_tolerance
 from servotwin.hil.recorded_cycle import RECORDED, recorded_cycle
 from servotwin.hil.records import CycleStatus, Role
 from servotwin.hil.result import COLUMNS, SubstitutionResult, SubstitutionRun
@@ -24,7 +25,8 @@ from servotwin.hil.rig_record import RIG
 from servotwin.hil.run import MOST_NUMBERS, _begin_rig, tell_warnings, with_pure
 from servotwin.hil.scenario import SubstitutionScenario
 from servotwin.hil.substitution import Substitution, build_substitution
-from servotwin.realtime.executive import Ending, Overrun
+from servotwin.realtime.executive import Overrun
+from servotwin.realtime.grants import check_cpu
 from servotwin.realtime.libc import SUPPORTED
 
 
@@ -44,6 +46,12 @@ class RealTime:
     def check(self) -> None:
         """InputError if something of it cannot be used; nothing is opened yet."""
         self.policy()
+        check_tolerance(self.tolerance)
+        check_cpu(self.cpu)
+        if not self.wall and self.address().transport != Transport.IN_PROCESS:
+            raise InputError(
+                "a rig elsewhere has its own clock; expected --transport in-process", field="--simulated-time"
+            )
         check_reach(self.address(), network=self.allow_network, key=self.key())
 
     def key(self) -> bytes | None:
@@ -84,6 +92,7 @@ def run_real_time(
         raise scenario.error(
             f"{count} servo periods are more than are recorded; expected a shorter run", "duration"
         )
+    how.check()
     address = how.address()
     rig = _twin(made) if address.transport == Transport.IN_PROCESS else np.zeros(0, RIG)
     rows = np.full((count, len(COLUMNS), n), np.nan)
@@ -93,6 +102,8 @@ def run_real_time(
         report = run.run(look)
     except KeyboardInterrupt:
         report = run.report()
+        if not record["done"][0]:
+            raise  # nothing has been simulated: there is no result
     return _result(made, rows[: int(record["done"][0])], report, count), report
 
 
@@ -167,7 +178,7 @@ def _result(made: Substitution, rows: Any, report: LinkReport, count: int) -> Su
     status = CycleStatus(int(made.arm["status"][0]))
     complete = len(rows) == count and not report.safe
     run = SubstitutionRun(made.scenario, made.joint_names, rows, status, complete, made.warnings)
-    if report.safe and report.ending != Ending.ASKED:
+    if report.safe and report.cause != Cause.ENDED:
         at = float(run.time[-1]) if len(rows) else 0.0
         said = "" if status == CycleStatus.RUNNING else f" ({status.name.lower().replace('_', ' ')})"
         raise SimulationError(

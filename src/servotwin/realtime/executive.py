@@ -132,8 +132,9 @@ def run_loop(executive_at: int) -> int:
         if executive.end_asked != 0:
             executive.ending = Ending.ASKED
             break
-        if paced and _wait(executive, deadline) != 0:
-            executive.ending = Ending.CLOCK
+        error = _wait(executive, deadline) if paced else 0
+        if error != 0:
+            executive.code, executive.ending = error, Ending.CLOCK
             break
         begin = now_ns(timespec)
         code = call_cycle(executive.cycle_at, executive.context_at, executive.done, begin)
@@ -143,6 +144,9 @@ def run_loop(executive_at: int) -> int:
             executive.code, executive.ending = code, Ending.CYCLE
         elif executive.done == executive.cycles:
             executive.ending = Ending.COMPLETE
+        if executive.ending != Ending.RUNNING:
+            if paced and now_ns(timespec) > deadline + executive.period:
+                executive.overruns += 1  # of the last cycle: no deadline follows that it could miss
         elif paced:
             following = _next_deadline(executive, deadline)
             if executive.bare != 0 and following == deadline + executive.period:

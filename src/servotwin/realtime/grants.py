@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from servotwin.errors import InputError
 from servotwin.realtime.libc import SUPPORTED
 
 LOCK_CURRENT, LOCK_FUTURE, LOCK_ON_FAULT = 1, 2, 4  # mlockall
@@ -87,6 +88,18 @@ def _keep_awake(undo: ExitStack) -> None:
     held = os.open(AWAKE, os.O_WRONLY)
     undo.callback(os.close, held)
     os.write(held, b"\0\0\0\0")
+
+
+def check_cpu(cpu: int | None) -> None:
+    """InputError if a loop cannot be bound to this processor."""
+    if cpu is None or not SUPPORTED:
+        return
+    allowed = sorted(os.sched_getaffinity(0))
+    if cpu not in allowed:
+        names = ", ".join(str(each) for each in allowed)
+        raise InputError(
+            f"{cpu} is not accepted; expected a processor of this process: {names}", field="--cpu"
+        )
 
 
 def favour_thread(grants: Grants, cpu: int | None = None, *, answering: bool = False) -> None:

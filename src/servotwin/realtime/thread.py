@@ -34,35 +34,66 @@ def run_thread(
     ``end_asked``, and is raised again when the loop has ended: it has brought everything to its safe state by then.
     """
     found = Grants() if grants is None else grants
-    loop = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loop_at)
-
-    def body() -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)  # Python hears them in the main thread
-        favour_thread(found, cpu, answering=answering)
-        if "start" in record.dtype.names:
-            record["start"] = time.monotonic_ns() + LEAD
-        loop(record.ctypes.data)
-
-    thread = threading.Thread(target=body, name="real-time loop", daemon=True)
+    loop = _Loop(loop_at, record, lambda: favour_thread(found, cpu, answering=answering))
+    thread = threading.Thread(target=loop.body, name="real-time loop", daemon=True)
     with quiet_process(found):
-        thread.start()
         try:
-            while thread.is_alive():
-                thread.join(LOOK)
+            thread.start()
+            while not loop.ended.wait(LOOK):
                 if look is not None:
                     look()
         finally:
-            _end(thread, record)
+            loop.end()
+    if loop.error is not None:
+        raise loop.error
     return found
 
 
-def _end(thread: threading.Thread, record: Any) -> None:
-    """Have the loop end, whatever comes meanwhile: memory that it writes to must outlive it."""
-    record["end_asked"] = 1
-    until = time.monotonic() + PATIENCE
-    while thread.is_alive():
+class _Loop:
+    """What the thread runs. Once ``end`` has returned it does not run, and never will: its memory may go."""
+
+    def __init__(self, loop_at: int, record: Any, prepare: Callable[[], None]) -> None:
+        self.call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loop_at)
+        self.record, self.prepare = record, prepare
+        self.gate = threading.Lock()
+        self.entered = self.abandoned = False
+        self.ended = threading.Event()
+        self.error: BaseException | None = None
+
+    def body(self) -> None:
+        """Run the loop, unless it was abandoned before the thread came here."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)  # Python hears them in the main thread
+        with self.gate:
+            if self.abandoned:
+                return
+            self.entered = True
         try:
-            thread.join(LOOK)
-        except BaseException:
-            if time.monotonic() > until:
-                raise
+            self.prepare()
+            if "start" in self.record.dtype.names:
+                self.record["start"] = time.monotonic_ns() + LEAD
+            self.call(self.record.ctypes.data)
+        except BaseException as error:  # noqa: BLE001 -- raised again where the loop was started
+            self.error = error
+        finally:
+            self.ended.set()
+
+    def end(self) -> None:
+        """Have the loop end, whatever comes meanwhile: memory that it writes to must outlive it.
+
+        An interrupt may come while the thread starts, before Python counts it as alive: who comes to the gate first
+        decides whether the loop runs.
+        """
+        if self.ended.is_set():
+            return
+        self.record["end_asked"] = 1
+        until = time.monotonic() + PATIENCE
+        while not self.ended.is_set():
+            try:
+                with self.gate:
+                    self.abandoned = not self.entered
+                if self.abandoned:
+                    return
+                self.ended.wait(LOOK)
+            except BaseException:
+                if time.monotonic() > until:
+                    raise

@@ -19,7 +19,7 @@ from servotwin.report.files import write_json, write_page, write_parquet
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.page_style import INK, axis, layout
 from servotwin.report.traces import DOTTED, colour, line
-from servotwin.simulation.results.folder import PAGE, RUN_FILES, SIGNALS, SUMMARY, replaced_folder
+from servotwin.simulation.results.folder import LINK, PAGE, RUN_FILES, SIGNALS, SUMMARY, replaced_folder
 
 MILLI = 1e3
 MOST_JOINTS = 8  # that get figures of their own
@@ -56,6 +56,8 @@ def write_substitution(
 ) -> SubstitutionFiles:
     """Write ``report.html``, ``summary.json`` and ``signals.parquet``; ``overwrite`` as in ``write_result``.
 
+    A run with a link also has ``link.parquet``, a row for each of its cycles.
+
     ``link``: counts and settings of a link by name, for the page; ``link_numbers``: the same for the summary;
     ``histograms``: times of a real-time run.
     """
@@ -64,6 +66,8 @@ def write_substitution(
     with replaced_folder(folder, RUN_FILES, overwrite=overwrite) as place:
         write_json(place / SUMMARY, _finite(summary))
         write_parquet(place / SIGNALS, result.columns())
+        if result.link is not None:
+            write_parquet(place / LINK, result.link.columns())
         if report:
             write_page(place / PAGE, substitution_page(result, link=link, histograms=histograms))
     where = Path(folder)

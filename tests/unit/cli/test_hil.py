@@ -7,12 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from servotwin.cli.main import main
 from servotwin.realtime.libc import SUPPORTED
@@ -43,6 +43,15 @@ def rig(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     finally:
         process.kill()
         process.communicate()
+
+
+def wait_until_it_runs(process: subprocess.Popen[str]) -> None:
+    """Until the simulator says that its cycles run."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.endswith(": running\n"):
+            return
+    raise AssertionError("it never ran")
 
 
 def hil(where: str, out: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -82,7 +91,7 @@ def test_two_processes_run_a_scenario_and_report_both_sides(tmp_path: Path) -> N
 
 def test_rig_that_is_killed_leads_to_the_safe_state_and_a_result(tmp_path: Path) -> None:
     with rig("--fault", "die@50") as (where, process):
-        done = hil(where, tmp_path / "out", "--set", "duration=1 s")
+        done = hil(where, tmp_path / "out", "--set", "duration=1 s", "--tolerance", "20")
         assert process.wait(30) == -signal.SIGKILL
     assert done.returncode == 1
     assert "safe state at 0." in done.stderr
@@ -91,6 +100,11 @@ def test_rig_that_is_killed_leads_to_the_safe_state_and_a_result(tmp_path: Path)
     assert found["link"]["safe_state"]["cause"] == "silence"
     assert not found["complete"]
     assert (tmp_path / "out" / "signals.parquet").stat().st_size > 1000
+    cycles = parquet.read_table(tmp_path / "out" / "link.parquet")
+    assert cycles.num_rows == found["link"]["cycles"]
+    safe = cycles["safe"].to_pylist()
+    assert safe.index(True) == found["link"]["safe_state"]["cycle"]
+    assert cycles["began [s]"].to_pylist() == sorted(cycles["began [s]"].to_pylist())
 
 
 def test_sigterm_ends_both_in_the_safe_state(tmp_path: Path) -> None:
@@ -104,8 +118,8 @@ def test_sigterm_ends_both_in_the_safe_state(tmp_path: Path) -> None:
             str(tmp_path / "out"),
             "--no-report",
         ]
-        simulator = start(*words, "--set", "duration=60 s", "--tolerance", "50", "--json")
-        time.sleep(12)
+        simulator = start(*words, "--set", "duration=600 s", "--tolerance", "50", "--json")
+        wait_until_it_runs(simulator)
         simulator.send_signal(signal.SIGTERM)
         text, notes = simulator.communicate(timeout=60)
         assert simulator.returncode == 128 + signal.SIGTERM, notes

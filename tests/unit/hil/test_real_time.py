@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import servotwin as st
-from servotwin.errors import SimulationError
+from servotwin.errors import InputError, SimulationError
 from servotwin.hil.real_time import RealTime, run_real_time
 from servotwin.hil.result import SubstitutionResult
 from servotwin.hil.scenario import read_substitution
@@ -49,6 +49,22 @@ def test_period_that_is_no_whole_number_of_nanoseconds_is_refused_with_a_rate_th
         ).period_ns
         == 3_333_333
     )
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (RealTime(cpu=-1), "--cpu: -1 is not accepted"),
+        (RealTime(tolerance=-3), "--tolerance: -3 is not accepted"),
+        (RealTime(tolerance=10**15), "--tolerance: 1000000000000000 is not accepted"),
+        (RealTime("udp://127.0.0.1:5", wall=False), "--simulated-time: a rig elsewhere has its own clock"),
+    ],
+)
+def test_settings_that_no_run_can_have_are_refused_in_one_line(how: RealTime, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        st.substitute("met-substituted", SHORT, real_time=how)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_substitute_with_a_transport_runs_in_real_time_and_reports_its_link() -> None:

@@ -76,6 +76,49 @@ def test_overrun_with_stop_ends_the_loop():
     assert memory[FINISHED] == 1
 
 
+def test_overrun_of_the_last_cycle_is_counted():
+    executive, _, _ = _run(6, slow_at=5, slow=50 * MS, policy=int(Overrun.HOLD))
+    before, _, _ = _run(6, slow_at=5, slow=50 * MS, policy=int(Overrun.HOLD), paced=0)
+    assert executive["ending"] == Ending.COMPLETE
+    assert executive["overruns"] >= 1
+    assert before["overruns"] == 0
+
+
+def test_exception_of_the_thread_is_carried_to_the_caller(monkeypatch):
+    def refuse(*_, **__):
+        raise ValueError("negative CPU")
+
+    monkeypatch.setattr("servotwin.realtime.thread.favour_thread", refuse)
+    with pytest.raises(ValueError, match="negative CPU"):
+        _run(3)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_interrupt_while_the_thread_starts_leaves_no_loop_behind(monkeypatch, when):
+    memory = np.zeros(WORDS + 2, np.int64)
+    memory[[SLOW_AT, END_AT]] = -1
+    executive = new_executive(2 * MS, 0, cycle.address, memory.ctypes.data, finish_at=finish.address)
+    plain, made = threading.Thread.start, []
+
+    def start(self):
+        made.append(self)
+        if when == "before":
+            raise KeyboardInterrupt
+        plain(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        run_thread(run_loop.address, executive)
+    monkeypatch.setattr(threading.Thread, "start", plain)
+    done = memory.tolist()
+    if when == "before":  # the thread comes after all: the loop must not run on memory that may be gone
+        made[0].start()
+    made[0].join(10)
+    assert not made[0].is_alive()
+    assert memory.tolist() == done
+
+
 def test_cycle_that_returns_a_code_ends_the_loop():
     executive, memory, _ = _run(0, end_at=12, policy=int(Overrun.HOLD))
     assert (executive["ending"], executive["code"], memory[COUNT]) == (Ending.CYCLE, 7, 13)
@@ -96,15 +139,22 @@ def test_interrupt_ends_a_loop_without_end_in_its_safe_state():
     def interrupted(number, frame):
         raise Interrupted
 
+    def send():
+        until = time.monotonic() + 60
+        while memory[COUNT] < 5 and time.monotonic() < until:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
     before = signal.signal(signal.SIGUSR1, interrupted)
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1))
+    sender = threading.Thread(target=send)
     memory = np.zeros(WORDS + 2, np.int64)
     memory[[SLOW_AT, END_AT]] = -1
     executive = new_executive(2 * MS, 0, cycle.address, memory.ctypes.data, finish_at=finish.address)
     try:
-        timer.start()
+        sender.start()
         with pytest.raises(Interrupted):
             run_thread(run_loop.address, executive)
+        sender.join()
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert executive["ending"][0] == Ending.ASKED

@@ -13,11 +13,16 @@ from urllib.parse import urlsplit
 from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
 from servotwin.hil.link.endpoint import Transport
+from servotwin.hil.link.frames import Kind, frame_size
 
 OPTION = "--transport"
 FORMS = "udp://127.0.0.1:PORT, serial:/dev/NAME or serial:/dev/NAME?baud=RATE, shm:NAME, or in-process (without a rig)"
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 BAUD = 115200
+BITS, CODED = (
+    10,
+    2,
+)  # bits of a byte on the line with start and stop; bytes that COBS and its zero add at least
 KEY_SIZES = range(16, 65)  # bytes
 SECRET = stat.S_IRWXG | stat.S_IRWXO
 
@@ -97,6 +102,8 @@ def _serial(text: str, rest: str) -> Address:
         if name != "baud" or not value.isdigit() or len(value) > 8:
             raise _refusal(text)
         baud = int(value)
+        if baud == 0:
+            raise _refusal(text, "gives a rate of 0 baud, which hangs a line up")
     if not path.startswith("/dev/"):
         raise _refusal(text, "is not a device")
     return Address(Transport.SERIAL, text, path=path, baud=baud)
@@ -106,10 +113,12 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
     """The key that frames are authenticated with: a file of the user's that nobody else may read."""
     place = Path(path)
     try:
-        status = place.stat()
-        data = (
-            place.read_bytes() if stat.S_ISREG(status.st_mode) and status.st_size <= max(KEY_SIZES) else b""
-        )
+        fd = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            status = os.fstat(fd)  # of what is read, whatever the name comes to mean meanwhile
+            data = os.read(fd, max(KEY_SIZES) + 1) if stat.S_ISREG(status.st_mode) else b""
+        finally:
+            os.close(fd)
     except OSError as error:
         raise InputError(f"{error.strerror or error}; expected a file with a key", file=str(place)) from None
     if status.st_uid != os.geteuid() or status.st_mode & SECRET:
@@ -125,6 +134,20 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
             file=str(place),
         )
     return data
+
+
+def check_line(address: Address, shafts: int, key: bytes | None, period_ns: int) -> None:
+    """InputError if a serial line is too slow for a command and its answer in one period (10 bits for a byte)."""
+    if address.transport != Transport.SERIAL:
+        return
+    both = sum(frame_size(kind, shafts, key is not None) + CODED for kind in (Kind.COMMAND, Kind.FEEDBACK))
+    needed = BITS * both / (period_ns * 1e-9)
+    if address.baud < needed:
+        raise InputError(
+            f"{quoted(address.text)}: a cycle of {both} bytes takes {BITS * both / address.baud * 1e3:.3g} ms at "
+            f"{address.baud} baud; expected {needed:.0f} baud or more for a period of {period_ns * 1e-6:g} ms",
+            field=OPTION,
+        )
 
 
 def check_reach(address: Address, *, network: bool, key: bytes | None) -> None:

@@ -30,6 +30,9 @@ class Cause(IntEnum):
     TRANSPORT = 19  # sending or receiving failed
     FLOOD = 20  # more frames in a cycle than are looked at
     ENDED = 21  # the run was ended by its user
+    OVERRUN = 22  # a cycle ended after the next deadline, and the policy is to stop
+    CLOCK = 23  # the clock could not be waited for
+    LOOP = 24  # the loop died before its end
 
 
 CAUSES = len(Cause)
@@ -56,4 +59,7 @@ WORDS = {
     Cause.TRANSPORT: "the transport failed",
     Cause.FLOOD: "more frames in a cycle than are looked at",
     Cause.ENDED: "ended by the user",
+    Cause.OVERRUN: "overrun: a cycle ended after the next deadline",
+    Cause.CLOCK: "the clock could not be waited for",
+    Cause.LOOP: "the loop died before its end",
 }

@@ -194,11 +194,30 @@ def feedback_cause(endpoint: Any) -> int:
 
 
 @part
+def angle_cause(endpoint: Any, feedback: Any, now: int) -> int:
+    """Whether an angle of the FEEDBACK in ``received`` is further from the last one than the limit of the rate allows.
+
+    abs(q - q_last) <= w_limit (t - t_last + T n): instants t of arrival [s], period T [s], commands n since then.
+    """
+    if endpoint.accepted == 0:
+        return Cause.NONE
+    reals = numbers_at(endpoint.received.ctypes.data, np.float64)
+    commands = max(echo_of(endpoint) - endpoint.echoed, 1)
+    span = 1e-9 * (now - endpoint.arrived + endpoint.period * commands)
+    for i in range(endpoint.shafts):
+        step = reals[HEADER_WORDS + 2 + 5 * i] - feedback.angle[i]
+        if endpoint.encoder[i] != 0 and abs(step) > endpoint.rate_limit[i] * span:
+            return Cause.RANGE
+    return Cause.NONE
+
+
+@part
 def read_feedback(endpoint: Any, feedback: Any) -> None:
     """The payload of the FEEDBACK in ``received``, which has been checked."""
     words, at = endpoint.received, HEADER_WORDS
     reals = numbers_at(words.ctypes.data, np.float64)
     feedback.time = endpoint.sample_time = words[at]
+    endpoint.echoed = echo_of(endpoint)
     for i in range(endpoint.shafts):
         k = at + 1 + 5 * i
         feedback.rate[i], feedback.angle[i] = reals[k], reals[k + 1]

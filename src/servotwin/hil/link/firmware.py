@@ -19,6 +19,7 @@ from servotwin.hil.link.frames import (
     Refusal,
     Word,
 )
+from servotwin.hil.link.handshake import LONGEST_PERIOD, LONGEST_WATCHDOG
 from servotwin.hil.link.rig_loop import FIRST_COMMAND
 from servotwin.hil.link.rig_server import SHORTEST
 from servotwin.hil.ports import MAX_SHAFTS, RigFault
@@ -56,6 +57,10 @@ def _constants() -> str:
         f"#define RIG_SHAFTS {SHAFTS} /* of this rig */",
         f"#define RIG_MOST_SHAFTS {MAX_SHAFTS}",
         f"#define RIG_SHORTEST_PERIOD {SHORTEST} /* ns */",
+        f"#define RIG_LONGEST_PERIOD INT64_C({LONGEST_PERIOD}) /* ns */",
+        "#if !defined(RIG_LONGEST_WATCHDOG)",
+        f"#define RIG_LONGEST_WATCHDOG INT64_C({LONGEST_WATCHDOG}) /* ns, whatever a simulator asks for */",
+        "#endif",
         f"#define RIG_FIRST_COMMAND INT64_C({FIRST_COMMAND}) /* ns that the simulator has for its first command */",
         f"#define RIG_SAMPLE_AT {SAMPLE_AT} /* percent of a period after the command */",
         f"#define RIG_FAULT_WATCHDOG {int(RigFault.WATCHDOG)}",

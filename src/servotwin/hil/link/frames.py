@@ -44,7 +44,8 @@ class Refusal(IntEnum):
     NONE = 0
     VERSION = 1  # detail: the version that the rig speaks
     SHAFTS = 2  # detail: how many shafts the rig has
-    PERIOD = 3  # detail: the shortest period [ns]
+    PERIOD = 3  # detail: the shortest or the longest period [ns]
+    ANGLE = 4  # an angle is not finite
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ PAYLOADS: dict[Kind, Payload] = {
         (
             Word("nonce", "u8", "that of the HELLO"),
             Word("shortest_period", "i8", "between two commands [ns]"),
-            Word("watchdog", "i8", "what the rig will use [ns]"),
+            Word("watchdog", "i8", "what the rig will use: what was asked for, or less [ns]"),
         ),
         (
             Word("voltage_limit", "f8", "of the drive amplifier [V]"),
@@ -110,7 +111,7 @@ PAYLOADS: dict[Kind, Payload] = {
     Kind.REFUSAL: Payload(
         (
             Word("nonce", "u8", "that of the HELLO"),
-            Word("reason", "i8", "1 version, 2 shafts, 3 period"),
+            Word("reason", "i8", "1 version, 2 shafts, 3 period, 4 angle"),
             Word("detail", "i8", "what the rig would accept"),
         )
     ),

@@ -35,9 +35,14 @@ from servotwin.hil.link.opening import set_peer, socket_address
 from servotwin.hil.link.wire import from_peer, receive_frame, send_bytes, wait_frame
 
 TRY_AGAIN = 0.2  # s
-PATIENCE = 3.0  # s in which a rig must answer
+PATIENCE = (
+    4.0  # s in which a rig must answer: longer than it waits for the first command of a peer that is gone
+)
+LONGEST_PERIOD = 1_000_000_000  # ns
+LONGEST_WATCHDOG = 2_000_000_000  # ns: a rig is never left alone for longer, whatever HELLO asks for
 NEVER = np.iinfo(np.int64).min
 LIMITS = ("voltage_limit", "torque_limit", "rate_limit", "current_limit", "encoder")
+HUNG_UP = "the line was hung up, or its device is gone"
 IPV6_SIZE = 28  # bytes of a socket address
 
 
@@ -49,6 +54,7 @@ class Opening:
     period_ns: int
     watchdog_ns: int
     angles: Any
+    hello: bytes
     welcome: bytes  # the answer, which the rig sends when it is ready for commands
 
 
@@ -136,7 +142,7 @@ def read_frame(data: bytes, kind: Kind, key: bytes | None) -> Any:
 def begin_session(endpoint: Any, session: int) -> None:
     """Sequence numbers and counts as they are before the first frame."""
     endpoint["session"] = session
-    for name in ("sequence", "newest", "seen", "newest_sent", "arrived", "accepted", "sent_frames"):
+    for name in ("sequence", "newest", "seen", "newest_sent", "arrived", "accepted", "sent_frames", "echoed"):
         endpoint[name] = 0
     endpoint["counts"] = 0
     endpoint["sample_time"] = NEVER
@@ -172,9 +178,11 @@ def say_hello(
             data = next_frame(endpoint, left)
             if data is None or not _called(_is_from_peer, ctypes.c_int64, endpoint.ctypes.data):
                 continue
-            if _answered(address, endpoint, data, nonce, period_ns, key):
+            if _answered(address, endpoint, data, nonce, period_ns, watchdog_ns, key):
                 return
             other += 1
+        if endpoint["hung"][0]:
+            raise InputError(f"{address.text}: {HUNG_UP}", field=OPTION)
     heard = f"; {other} frames came that are no answer, or not of the same key" if other else ""
     raise InputError(
         f"{address.text}: no rig answers within {patience:g} s{heard}; start 'servotwin rig' with the same transport",
@@ -183,7 +191,13 @@ def say_hello(
 
 
 def _answered(
-    address: Address, endpoint: Any, data: bytes, nonce: int, period_ns: int, key: bytes | None
+    address: Address,
+    endpoint: Any,
+    data: bytes,
+    nonce: int,
+    period_ns: int,
+    watchdog_ns: int,
+    key: bytes | None,
 ) -> bool:
     """Take a WELCOME; a REFUSAL raises."""
     refusal = read_frame(data, Kind.REFUSAL, key)
@@ -198,10 +212,34 @@ def _answered(
             f"expected version {VERSION} and {endpoint['shafts'][0]}",
             field=OPTION,
         )
+    _check_welcome(address, welcome, period_ns, watchdog_ns)
     begin_session(endpoint, int(welcome["session"]))
+    endpoint["period"] = period_ns
     for name in LIMITS:
         endpoint[name][0, : len(welcome["shaft"])] = welcome["shaft"][name]
     return True
+
+
+def _check_welcome(address: Address, welcome: Any, period_ns: int, watchdog_ns: int) -> None:
+    """InputError if the rig's limits would switch a check off, or its watchdog is not what was asked for."""
+    for number, shaft in enumerate(welcome["shaft"]):
+        for name in LIMITS:
+            value = float(shaft[name])
+            fits = value in (0.0, 1.0) if name == "encoder" else np.isfinite(value) and value > 0.0
+            if not fits:
+                expected = "0 or 1" if name == "encoder" else "a finite number above zero"
+                raise InputError(
+                    f"{address.text}: the rig's WELCOME gives {name} {value:g} for shaft {number + 1}; expected "
+                    f"{expected}",
+                    field=OPTION,
+                )
+    given = int(welcome["p_watchdog"])
+    if not period_ns <= given <= max(watchdog_ns, period_ns):
+        raise InputError(
+            f"{address.text}: the rig's WELCOME gives a watchdog of {given * 1e-6:g} ms; expected "
+            f"{period_ns * 1e-6:g} ms to the {watchdog_ns * 1e-6:g} ms that were asked for",
+            field=OPTION,
+        )
 
 
 def _refusal_words(refusal: Any, endpoint: Any, period_ns: int) -> str:
@@ -212,7 +250,12 @@ def _refusal_words(refusal: Any, endpoint: Any, period_ns: int) -> str:
         return (
             f"the rig has {detail} shafts; {endpoint['shafts'][0]} joints are substituted, expected no more"
         )
-    return f"a period of {period_ns * 1e-6:g} ms is refused by the rig; expected {detail * 1e-6:g} ms or more"
+    if reason == Refusal.ANGLE:
+        return "the rig refuses the angles of the shafts; expected finite numbers"
+    bound = "more" if period_ns < detail else "less"
+    return (
+        f"a period of {period_ns * 1e-6:g} ms is refused by the rig; expected {detail * 1e-6:g} ms or {bound}"
+    )
 
 
 def hear_hello(
@@ -229,7 +272,7 @@ def hear_hello(
     """
     data = next_frame(endpoint, wait)
     hello = None if data is None else read_frame(data, Kind.HELLO, key)
-    if hello is None:
+    if data is None or hello is None:
         return None
     if int(endpoint["transport"][0]) == Transport.UDP and not _accept_peer(endpoint, peer):
         return None
@@ -239,7 +282,9 @@ def hear_hello(
     for wrong, reason, detail in (
         (hello["version"] != VERSION, Refusal.VERSION, VERSION),
         (shafts > has, Refusal.SHAFTS, has),
-        (period < shortest_ns or not np.isfinite(angles).all(), Refusal.PERIOD, shortest_ns),
+        (period < shortest_ns, Refusal.PERIOD, shortest_ns),
+        (period > LONGEST_PERIOD, Refusal.PERIOD, LONGEST_PERIOD),
+        (not np.isfinite(angles).all(), Refusal.ANGLE, 0),
     ):
         if wrong:
             send(
@@ -247,7 +292,7 @@ def hear_hello(
                 build_frame(Kind.REFUSAL, shafts, key, header, nonce=nonce, reason=reason, detail=detail),
             )
             return None
-    watchdog = max(int(hello["p_watchdog"]), period)
+    watchdog = min(max(int(hello["p_watchdog"]), period), LONGEST_WATCHDOG)
     session = secrets.randbits(63) | 1
     header["session"] = session
     welcome = build_frame(
@@ -257,7 +302,7 @@ def hear_hello(
     )  # fmt: skip
     endpoint["shafts"] = shafts
     begin_session(endpoint, session)
-    return Opening(shafts, period, watchdog, angles, welcome)
+    return Opening(shafts, period, watchdog, angles, data, welcome)
 
 
 def _accept_peer(endpoint: Any, peer: str | None) -> bool:

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.hil.link.addresses import Address, check_reach
+from servotwin.hil.link.addresses import Address, check_line, check_reach
 from servotwin.hil.link.causes import WORDS, Cause
 from servotwin.hil.link.endpoint import Transport, new_endpoint
 from servotwin.hil.link.handshake import compile_handshake, say_hello
 from servotwin.hil.link.opening import opened
 from servotwin.hil.link.session import LINGER, LINK, LINK_ROW, link_cycle, link_finish
-from servotwin.hil.link.supervision import TOLERANCE
+from servotwin.hil.link.supervision import TOLERANCE, check_tolerance
 from servotwin.realtime.executive import Ending, Overrun, new_executive, run_loop
-from servotwin.realtime.grants import Grants
+from servotwin.realtime.grants import Grants, check_cpu
 from servotwin.realtime.histogram import bars, read_times
 from servotwin.realtime.thread import run_thread
 
@@ -58,6 +58,8 @@ class LinkRun:
 
     def __post_init__(self) -> None:
         check_reach(self.address, network=self.network, key=self.key)
+        check_tolerance(self.tolerance)
+        check_cpu(self.cpu)
         if self.policy is None:
             here = self.address.transport == Transport.IN_PROCESS
             self.policy = Overrun.HOLD if here else Overrun.SKIP
@@ -70,7 +72,8 @@ class LinkRun:
             link["status_at"] = cycle.status.ctypes.data
         link["shafts"], link["period"] = cycle.shafts, cycle.period_ns
         self.cycles += 1  # the first one samples the shafts
-        self.rows = np.zeros(self.cycles if self.record_rows else 0, LINK_ROW)
+        room = self.cycles + self.tolerance  # the arm begins later if the first samples are lost
+        self.rows = np.zeros(room if self.record_rows else 0, LINK_ROW)
         self.rows["age"] = 0  # touched before the run, so that no page is fetched during it
         link["rows_at"], link["room"] = self.rows.ctypes.data, len(self.rows)
         if self.rig is not None:
@@ -85,6 +88,7 @@ class LinkRun:
             bare=int(self.bare and self.paced),
             finish_at=link_finish.address,
         )
+        link["executive_at"] = self.executive.ctypes.data
 
     def run(self, look: Callable[[LinkRun], None] | None = None) -> LinkReport:
         """Open a session and run; Ctrl-C and the like end it in the safe state and are raised again afterwards."""
@@ -94,12 +98,30 @@ class LinkRun:
             if look is not None:
                 look(self)
 
-        with self._open(looked):
-            if self.paced:
-                run_thread(run_loop.address, self.executive, grants=self.grants, cpu=self.cpu, look=looked)
-            else:
-                run_unpaced(self.executive, looked)
+        try:
+            with self._open(looked):
+                try:
+                    self._loop(looked)
+                finally:
+                    self._finish()
+        except KeyboardInterrupt:
+            self.executive["end_asked"] = 1  # whatever it was that it interrupted
+            raise
         return self.report()
+
+    def _loop(self, look: Callable[[], None]) -> None:
+        if self.paced:
+            run_thread(run_loop.address, self.executive, grants=self.grants, cpu=self.cpu, look=look)
+        else:
+            run_unpaced(self.executive, look)
+
+    def _finish(self) -> None:
+        """The safe command and BYE of a session whose loop never came to them."""
+        if self.executive["finish_at"][0] and not self.link["finished"][0]:
+            done = int(self.executive["done"][0])
+            ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(link_finish.address)(
+                self.link.ctypes.data, done, 0
+            )
 
     @contextlib.contextmanager
     def _open(self, look: Callable[[], None]) -> Iterator[None]:
@@ -113,6 +135,7 @@ class LinkRun:
         )
         compile_handshake()
         with opened(self.address, endpoint, rig=False):
+            check_line(self.address, self.cycle.shafts, self.key, period)
             say_hello(self.address, endpoint, period, patience, angles, self.key, look=look)
             yield
 
@@ -127,15 +150,20 @@ def run_unpaced(executive: Any, look: Callable[[], None]) -> None:
     total, finish = int(executive["cycles"][0]), int(executive["finish_at"][0])
     executive["finish_at"] = 0
     part = max(total // 50, 1000)
-    while int(executive["done"][0]) < total:
-        executive["cycles"] = min(int(executive["done"][0]) + part, total)
-        if loop(executive.ctypes.data) != Ending.COMPLETE:
-            break
-        look()
-    executive["cycles"], executive["finish_at"] = total, finish
-    ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(finish)(
-        int(executive["context_at"][0]), int(executive["done"][0]), 0
-    )
+    try:
+        while int(executive["done"][0]) < total:
+            executive["cycles"] = min(int(executive["done"][0]) + part, total)
+            if loop(executive.ctypes.data) != Ending.COMPLETE:
+                break
+            look()
+    except BaseException:
+        executive["ending"] = Ending.ASKED  # a part is complete, the run is not
+        raise
+    finally:
+        executive["cycles"], executive["finish_at"] = total, finish
+        ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(finish)(
+            int(executive["context_at"][0]), int(executive["done"][0]), 0
+        )
 
 
 @dataclass(frozen=True)
@@ -150,6 +178,7 @@ class LinkReport:
     numbers: dict[str, Any]
     figures: dict[str, tuple[list[float], list[int]]]
     grants: list[str]
+    rows: Any  # LINK_ROW, one for each cycle
 
     @property
     def safe(self) -> bool:
@@ -162,12 +191,13 @@ class LinkReport:
         link, executive = run.link[0], run.executive[0]
         supervision, endpoint = link["supervision"][0], link["endpoint"][0]
         ending = Ending(int(executive["ending"]))
-        cause = _cause(supervision, endpoint, ending)
+        cause = _cause(supervision, executive)
         names = {
             "wake_up": executive["wake_up"],
             "bare_wake_up": executive["bare_wake_up"],
             "cycle": executive["compute"],
             "compute": link["compute"],
+            "response": link["response"],
         }
         times = {name: read_times(histogram).plain() for name, histogram in names.items()}
         numbers = {
@@ -201,7 +231,18 @@ class LinkReport:
             numbers,
             figures,
             run.grants.lines(),
+            run.rows[: int(link["rows"])].copy(),
         )
+
+    def columns(self) -> dict[str, Any]:
+        """The cycles as columns of a table: when each began, what disturbed it, whether its command was safe."""
+        first = self.rows["began"][:1]
+        return {
+            "began [s]": (self.rows["began"] - first) * 1e-9 if len(first) else np.zeros(0),
+            "cause": self.rows["cause"],
+            "safe": self.rows["safe"] != 0,
+            "age [cycles]": self.rows["age"],
+        }
 
     def lines(self) -> list[str]:
         """In words, for the terminal and the page."""
@@ -226,6 +267,7 @@ class LinkReport:
 
 NAMES = {
     "compute": "compute time (simulation and encoding)",
+    "response": "response (decoding, simulation and encoding)",
     "cycle": "cycle with the system's calls",
     "wake_up": "wake-up latency",
     "bare_wake_up": "wake-up latency of the bare clock",
@@ -236,14 +278,24 @@ def _by_name(counts: Any) -> dict[str, int]:
     return {cause.name.lower(): int(counts[cause]) for cause in Cause if counts[cause]}
 
 
-def _cause(supervision: Any, endpoint: Any, ending: Ending) -> Cause:
-    """Why the run ended; a silence in which late answers came is a delay."""
+ENDINGS = {
+    Ending.COMPLETE: Cause.NONE,
+    Ending.ASKED: Cause.ENDED,
+    Ending.OVERRUN: Cause.OVERRUN,
+    Ending.CLOCK: Cause.CLOCK,
+}
+
+
+def _cause(supervision: Any, executive: Any) -> Cause:
+    """Why the run ended, NONE only if it is complete; a silence after which late answers came is a delay."""
     cause = Cause(int(supervision["failed"]))
-    if cause == Cause.SILENCE and endpoint["counts"][Cause.DELAY]:
+    if cause == Cause.SILENCE and supervision["late"] > supervision["failed_late"]:
         return Cause.DELAY
-    if cause == Cause.NONE and ending == Ending.ASKED:
-        return Cause.ENDED
-    return cause
+    if cause != Cause.NONE:
+        return cause
+    return ENDINGS.get(
+        Ending(int(executive["ending"])), Cause.ENDED if executive["end_asked"] else Cause.LOOP
+    )
 
 
 def _safe_state(cause: Cause, supervision: Any, ending: Ending) -> dict[str, Any]:

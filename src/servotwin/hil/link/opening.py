@@ -12,6 +12,7 @@ import stat
 import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,24 +71,24 @@ def _open_udp(address: Address, endpoint: Any, rig: bool, stack: ExitStack) -> N
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     made = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
     made.setblocking(False)
-    if family == socket.AF_INET:
-        with contextlib.suppress(OSError):
-            made.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, TYPE_OF_SERVICE)
+    level, option = (
+        (socket.IPPROTO_IP, socket.IP_TOS)
+        if family == socket.AF_INET
+        else (socket.IPPROTO_IPV6, socket.IPV6_TCLASS)
+    )
+    with contextlib.suppress(OSError):
+        made.setsockopt(level, option, TYPE_OF_SERVICE)
     if rig:
         made.bind((address.host, address.port))
     else:
-        # one's own address on the way to the rig: loopback for a rig on this machine
+        # own address on the way to the rig, loopback for one on this machine; the kernel drops frames of strangers
         made.connect((address.host, address.port))
-        own = made.getsockname()[0]
-        made.close()
-        made = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
-        made.setblocking(False)
-        made.bind((own, 0))
         set_peer(endpoint, socket_address(address.host, address.port))
     endpoint["fd"] = made.fileno()
 
 
 def _open_serial(address: Address, endpoint: Any, stack: ExitStack) -> None:
+    import fcntl
     import termios
 
     fd = os.open(address.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -97,6 +98,9 @@ def _open_serial(address: Address, endpoint: Any, stack: ExitStack) -> None:
     speed = getattr(termios, f"B{address.baud}", None)
     if speed is None:
         raise InputError(f"{address.text}: {address.baud} baud is not a rate of serial lines", field=OPTION)
+    with contextlib.suppress(OSError):  # nobody else opens the line meanwhile
+        fcntl.ioctl(fd, termios.TIOCEXCL)
+        stack.callback(_share_line, fd)
     before = termios.tcgetattr(fd)
     stack.callback(_restore_line, fd, before)
     control = list(termios.tcgetattr(fd)[6])
@@ -114,9 +118,52 @@ def _restore_line(fd: int, before: Any) -> None:
         termios.tcsetattr(fd, termios.TCSANOW, before)
 
 
+def _share_line(fd: int) -> None:
+    import fcntl
+    import termios
+
+    with contextlib.suppress(OSError):
+        fcntl.ioctl(fd, termios.TIOCNXCL)
+
+
+def _create_shared(path: str, stack: ExitStack) -> int:
+    """Shared memory of one's own, locked for as long as it is used; what a rig that was killed has left is removed."""
+    import fcntl
+
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        fd = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        _remove_stale(path, flags)
+        fd = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
+    held = os.dup(fd)
+    stack.callback(os.close, held)  # the lock goes with the last of its descriptors, however the process ends
+    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return fd
+
+
+def _remove_stale(path: str, flags: int) -> None:
+    """Remove shared memory of this user's that no living rig has locked; FileExistsError if one has."""
+    import fcntl
+
+    fd = os.open(path, flags)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_size != SHARED:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        if Path(path).stat().st_ino == status.st_ino:
+            Path(path).unlink()
+    finally:
+        os.close(fd)
+
+
 def _open_shared(address: Address, endpoint: Any, rig: bool, stack: ExitStack) -> None:
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(address.path, flags | os.O_CREAT | os.O_EXCL, 0o600) if rig else os.open(address.path, flags)
+    fd = _create_shared(address.path, stack) if rig else os.open(address.path, flags)
     try:
         status = os.fstat(fd)
         if rig:

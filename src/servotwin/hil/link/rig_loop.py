@@ -15,10 +15,11 @@ from servotwin.compiled.jit import callback, helper, part
 from servotwin.compiled.native_calls import call_piece, records_at
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.codec import command_cause, frame_cause, read_command, sequence_cause
-from servotwin.hil.link.endpoint import BUDGET, ENDPOINT
-from servotwin.hil.link.frames import Kind
+from servotwin.hil.link.endpoint import BUDGET, ENDPOINT, ROOM
+from servotwin.hil.link.frames import HEADER_WORDS, Kind
 from servotwin.hil.link.injected import INJECTION, answer, next_due, send_due
 from servotwin.hil.link.session import make_safe
+from servotwin.hil.link.supervision import AGAIN
 from servotwin.hil.link.wire import NOTHING, from_peer, receive_frame, send_frame, wait_frame
 from servotwin.hil.ports import MAX_SHAFTS, SHAFT_COMMAND, SHAFT_FEEDBACK, RigFault
 from servotwin.realtime.clock import now_ns
@@ -26,7 +27,7 @@ from servotwin.realtime.histogram import HISTOGRAM, add_time
 
 COMMAND, BYE = int(Kind.COMMAND), int(Kind.BYE)
 WATCHDOG = int(RigFault.WATCHDOG)
-FIRST_COMMAND = 5_000_000_000  # ns that the peer has for its first command
+FIRST_COMMAND = 3_000_000_000  # ns that the peer has for its first command
 IDLE = 500_000_000  # ns of silence after which a session is over
 LOOK = 50_000_000  # ns between two looks at ``end_asked``
 
@@ -38,6 +39,7 @@ class SessionEnd(IntEnum):
     BYE = 1  # the peer ended it
     SILENCE = 2  # the watchdog, and nothing came any more
     ASKED = 3  # the rig's user ended it
+    TRANSPORT = 4  # the line was hung up, or its device is gone
 
 
 RIG_SERVER: np.dtype[Any] = np.dtype(
@@ -48,6 +50,8 @@ RIG_SERVER: np.dtype[Any] = np.dtype(
         ("injection", INJECTION, (1,)),
         ("rig_step_at", np.int64),  # ``rig_piece``
         ("rig_at", np.int64),  # records of the shafts
+        ("hello", np.int64, (ROOM // 8,)),  # the HELLO that opened the session
+        ("hello_size", np.int64),
         ("welcome_size", np.int64),  # of the WELCOME in ``sending``, with which the session begins
         ("period", np.int64),  # ns
         ("watchdog", np.int64),  # ns
@@ -57,6 +61,7 @@ RIG_SERVER: np.dtype[Any] = np.dtype(
         ("answered", np.int64),  # commands of this session
         ("end_asked", np.int64),
         ("end", np.int64),  # a ``SessionEnd``
+        ("bye", np.int64),  # why the peer ended it, a ``Cause``
         ("service", HISTOGRAM),  # from the arrival of a command to its answer
         ("interval", HISTOGRAM),  # between two commands
     ]
@@ -75,14 +80,31 @@ def _step(server: Any) -> None:
             server.feedback[0].fault[i] = WATCHDOG
 
 
+@helper
+def _is_same_hello(server: Any, endpoint: Any, length: int) -> bool:
+    """Whether the frame in ``received`` is the HELLO of this session again, before its first command."""
+    if server.answered > 0 or length != server.hello_size:
+        return False
+    words = (length + 7) // 8
+    last = np.int64(-1) if length % 8 == 0 else (np.int64(1) << np.int64(8 * (length % 8))) - np.int64(1)
+    for i in range(words):
+        mask = last if i == words - 1 else np.int64(-1)
+        if (endpoint.received[i] ^ server.hello[i]) & mask != 0:
+            return False
+    return True
+
+
 @part
 def _judge(server: Any, endpoint: Any, length: int) -> int:
     """What is wrong with a frame; a good command goes to ``command``, a good BYE ends the session."""
     if not from_peer(endpoint):
         return Cause.SOURCE
+    if _is_same_hello(server, endpoint, length):
+        send_frame(endpoint, server.welcome_size)  # the first one may have been lost; nothing was sent since
+        return AGAIN
     cause = frame_cause(endpoint, length, COMMAND)
     if cause == Cause.KIND and frame_cause(endpoint, length, BYE) == Cause.NONE:
-        server.end = SessionEnd.BYE
+        server.end, server.bye = SessionEnd.BYE, endpoint.received[HEADER_WORDS]
         return Cause.NONE
     if cause == Cause.NONE:
         cause = sequence_cause(endpoint)
@@ -135,6 +157,8 @@ def _receive_commands(server: Any, endpoint: Any, now: int) -> None:
         cause = _judge(server, endpoint, length)
         if server.end != SessionEnd.OPEN:
             return
+        if cause == AGAIN:
+            continue
         if cause == Cause.NONE:
             _serve_command(server, endpoint, now)
             now = now_ns(endpoint.timespec)
@@ -161,6 +185,8 @@ def serve_session(server_at: int) -> int:
             now = now_ns(endpoint.timespec)
             send_due(endpoint, injection, now)
             _receive_commands(server, endpoint, now)
+            if endpoint.hung != 0 and server.end == SessionEnd.OPEN:
+                server.end = SessionEnd.TRANSPORT
     make_safe(server.command[0])
     _step(server)
     return server.end  # type: ignore[no-any-return]

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.errors import SimulationError
 from servotwin.hil.link.addresses import Address, check_reach
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.endpoint import ROOM, new_endpoint
-from servotwin.hil.link.handshake import Opening, compile_handshake, hear_hello
+from servotwin.hil.link.handshake import HUNG_UP, Opening, compile_handshake, hear_hello
 from servotwin.hil.link.injected import Injected
 from servotwin.hil.link.opening import opened
 from servotwin.hil.link.rig_loop import RIG_SERVER, SessionEnd, serve_session
 from servotwin.hil.rig_record import ANGLE
-from servotwin.realtime.grants import Grants
+from servotwin.realtime.grants import Grants, check_cpu
 from servotwin.realtime.histogram import read_times
 from servotwin.realtime.thread import run_thread
 
@@ -39,6 +40,7 @@ class RigSession:
     """What a session of the rig was."""
 
     end: SessionEnd
+    bye: str | None  # why the simulator ended it
     answered: int
     watchdog: bool
     counts: dict[str, int]
@@ -49,6 +51,7 @@ class RigSession:
         """For a summary."""
         return {
             "end": self.end.name.lower(),
+            "bye": self.bye,
             "commands": self.answered,
             "watchdog": self.watchdog,
             "frames_refused": self.counts,
@@ -75,6 +78,7 @@ class RigServer:
 
     def __post_init__(self) -> None:
         check_reach(self.address, network=self.network, key=self.key)
+        check_cpu(self.cpu)
         self.shafts = self.records()
         self.server = np.zeros(1, RIG_SERVER)
         self.server["endpoint"][0] = new_endpoint(len(self.shafts), self.address.transport, self.key)
@@ -98,6 +102,8 @@ class RigServer:
             while not sessions or len(found) < sessions:
                 self._look()
                 limits = rig_limits(self.records())
+                if self.endpoint["hung"][0]:
+                    raise SimulationError(f"{self.address}: {HUNG_UP}")
                 opening = hear_hello(self.endpoint, limits, SHORTEST, self.key, LISTEN, self.peer)
                 if opening is not None:
                     try:
@@ -126,7 +132,8 @@ class RigServer:
         injection["kind"], injection["first"] = self.fault.kind, self.fault.first
         injection["delay"], injection["random"] = self.fault.delay_ns, 1 + self.fault.first
         server["rig_step_at"], server["rig_at"] = self.step_at, self.shafts.ctypes.data
-        frame = np.frombuffer(opening.welcome.ljust(ROOM, b"\0"), np.int64)
+        server["hello"], server["hello_size"] = _words(opening.hello), len(opening.hello)
+        frame = _words(opening.welcome)
         server["endpoint"]["sending"][0, 0], server["welcome_size"] = frame, len(opening.welcome)
         server["period"], server["watchdog"] = opening.period_ns, opening.watchdog_ns
         run_thread(
@@ -144,12 +151,24 @@ class RigServer:
         counts = server["endpoint"][0]["counts"]
         return RigSession(
             SessionEnd(int(server["end"])),
+            _bye(server),
             int(server["answered"]),
             bool(server["tripped"]),
             {cause.name.lower(): int(counts[cause]) for cause in Cause if counts[cause]},
             read_times(server["service"]).plain(),
             read_times(server["interval"]).plain(),
         )
+
+
+def _words(frame: bytes) -> Any:
+    return np.frombuffer(frame.ljust(ROOM, b"\0"), np.int64)
+
+
+def _bye(server: Any) -> str | None:
+    if server["end"] != SessionEnd.BYE:
+        return None
+    number = int(server["bye"])
+    return Cause(number).name.lower() if number in list(Cause) else str(number)
 
 
 def rig_limits(shafts: Any) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """The cycle of the simulator's side: read the shafts, simulate, write voltages and torques; and its safe state.
 
 ``link_cycle`` is what the real-time executive calls. It takes what the rig sent, judges the link, calls the
-substitution's own compiled cycle by its address, and sends the command. The first command of a session is the safe
-one: its answer is the first sample of the shafts, before anything moves. Once the link has failed it sends the safe
-command (amplifiers off, no torque, brakes closed) for a while and ends the run; the arm is not carried on.
+substitution's own compiled cycle by its address, and sends the command. The first commands of a session are the safe
+one, until an answer has come: it is the first sample of the shafts, before anything moves. Once the link has failed it
+sends the safe command (amplifiers off, no torque, brakes closed) for a while and ends the run; the arm is not carried
+on.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from servotwin.hil.link.supervision import SUPERVISION, fail, judge_cycle, recei
 from servotwin.hil.link.wire import send_frame
 from servotwin.hil.ports import MAX_SHAFTS, SHAFT_COMMAND, SHAFT_FEEDBACK
 from servotwin.realtime.clock import now_ns
+from servotwin.realtime.executive import EXECUTIVE, Ending
 from servotwin.realtime.histogram import HISTOGRAM, add_time
 
 BYE = int(Kind.BYE)
@@ -40,6 +42,8 @@ LINK: np.dtype[Any] = np.dtype(
         ("status_at", np.int64),  # address of a whole number that the cycle sets when it gives up; 0: none
         ("rig_step_at", np.int64),  # in process: ``rig_piece``, and its records
         ("rig_at", np.int64),
+        ("executive_at", np.int64),  # the loop that calls the cycle
+        ("finished", np.int64),  # 1: ``link_finish`` was called
         ("shafts", np.int64),
         ("period", np.int64),  # ns
         ("linger", np.int64),  # cycles that the safe command is still repeated
@@ -49,6 +53,7 @@ LINK: np.dtype[Any] = np.dtype(
         ("room", np.int64),
         ("rows", np.int64),
         ("compute", HISTOGRAM),  # simulation and encoding, without the calls of the system
+        ("response", HISTOGRAM),  # from the first frame read to the command ready to be sent: decoding too
     ]
 )
 LINK_ROW: np.dtype[Any] = np.dtype(
@@ -119,6 +124,9 @@ def _simulate(link: Any, endpoint: Any, supervision: Any, index: int) -> None:
     command = link.command[0]
     if index == 0:
         make_safe(command)
+    elif endpoint.transport != Transport.IN_PROCESS and endpoint.accepted == 0:
+        make_safe(command)  # the first sample is still to come: the arm is not carried, and begins later
+        records_at(link.executive_at, 1, EXECUTIVE)[0].cycles += 1
     elif supervision.failed == Cause.NONE:
         at = (link.feedback.ctypes.data, link.command.ctypes.data)
         call_piece(link.cycle_at, link.record_at, at[0], at[1], link.shafts, 0.0, link.period * 1e-9)
@@ -158,7 +166,10 @@ def link_cycle(link_at: int, index: int, now: int) -> int:
         call_piece(link.rig_step_at, at[0], at[1], at[2], link.shafts, 0.0, span)
     else:
         size = write_command(endpoint, link.command[0], now_ns(endpoint.timespec))
-        add_time(link.compute, now_ns(endpoint.timespec) - received)
+        ready = now_ns(endpoint.timespec)
+        add_time(link.compute, ready - received)
+        if supervision.read_at != 0:
+            add_time(link.response, ready - supervision.read_at)
         send_frame(endpoint, size)
     _note(link, endpoint, supervision, cause, now)
     if supervision.failed != Cause.NONE:
@@ -168,11 +179,25 @@ def link_cycle(link_at: int, index: int, now: int) -> int:
     return 0
 
 
+@part
+def end_cause(link: Any) -> int:
+    """Why a run ended: what failed the link, otherwise what ended the loop; NONE only if it is complete."""
+    failed, executive = link.supervision[0].failed, records_at(link.executive_at, 1, EXECUTIVE)[0]
+    if failed != Cause.NONE or executive.ending == Ending.COMPLETE:
+        return failed  # type: ignore[no-any-return]
+    if executive.ending == Ending.OVERRUN:
+        return Cause.OVERRUN
+    if executive.ending == Ending.CLOCK:
+        return Cause.CLOCK
+    return Cause.ENDED if executive.ending == Ending.ASKED or executive.end_asked != 0 else Cause.LOOP
+
+
 @callback("int64", "int64", "int64", result="int64")
 def link_finish(link_at: int, index: int, now: int) -> int:
     """The end of a run, whatever ended it: the safe command and BYE, each three times, for frames may be lost."""
     link = records_at(link_at, 1, LINK)[0]
-    endpoint, supervision = link.endpoint[0], link.supervision[0]
+    endpoint = link.endpoint[0]
+    link.finished = 1
     make_safe(link.command[0])
     if endpoint.transport == Transport.IN_PROCESS:
         return 0
@@ -181,6 +206,6 @@ def link_finish(link_at: int, index: int, now: int) -> int:
         send_frame(endpoint, write_command(endpoint, link.command[0], now_ns(endpoint.timespec)))
     for _ in range(3):
         begin_frame(endpoint, BYE, endpoint.newest, endpoint.newest_sent, now_ns(endpoint.timespec))
-        endpoint.sending[HEADER_WORDS] = supervision.failed
+        endpoint.sending[HEADER_WORDS] = end_cause(link)
         send_frame(endpoint, seal_frame(endpoint, BYE))
     return 0

@@ -12,7 +12,10 @@ from servotwin.hil.link.rings import READ_AT, put_frame, take_frame
 from servotwin.realtime.clock import SECOND, now_ns, sleep_until
 from servotwin.realtime.libc import (
     DO_NOT_WAIT,
+    ERROR,
+    HUNG_UP,
     INTERRUPTED,
+    INVALID,
     READABLE,
     REFUSED,
     WOULD_BLOCK,
@@ -150,3 +153,7 @@ def wait_frame(endpoint: Any, until: int) -> None:
     endpoint.poll[0] = endpoint.fd | (READABLE << 32)
     timespec[0].seconds, timespec[0].nanoseconds = left // SECOND, left % SECOND
     ppoll(endpoint.poll.ctypes.data, 1, timespec.ctypes.data, 0)
+    # an error of a datagram, such as a port that nobody has, is taken by the next call; that of a line stays
+    broken = HUNG_UP | INVALID | (0 if endpoint.transport == Transport.UDP else ERROR)
+    if (endpoint.poll[0] >> 48) & broken != 0:
+        endpoint.hung = 1

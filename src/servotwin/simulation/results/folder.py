@@ -46,7 +46,8 @@ from servotwin.simulation.results.mark import (
 
 SUMMARY, SIGNALS, ZOOM, PAGE = "summary.json", "signals.parquet", "zoom.parquet", "report.html"
 INSTRUCTIONS = "instructions.json"
-RUN_FILES = frozenset((SUMMARY, SIGNALS, ZOOM, PAGE, INSTRUCTIONS))
+LINK = "link.parquet"  # cycles of a link to a rig
+RUN_FILES = frozenset((SUMMARY, SIGNALS, ZOOM, PAGE, INSTRUCTIONS, LINK))
 TUNE_FILES = frozenset(("tuning.html", "tuning.json"))
 MODEL_FILES = frozenset(
     (

@@ -26,7 +26,7 @@ PIECE = 1 << 20  # bytes of a page that are looked at together
 HIDDEN = ".servotwin-"  # begins the names of the mark and of temporary files and folders
 
 KNOWN = (  # all that commands write into result folders
-    *("summary.json", "signals.parquet", "zoom.parquet", "report.html", "instructions.json"),
+    *("summary.json", "signals.parquet", "zoom.parquet", "report.html", "instructions.json", "link.parquet"),
     *("tuning.html", "tuning.json", "comparison.html", "comparison.json", "comparison.parquet"),
     *("model.html", "model.json", "model.mat", "model.m", "model.txt", "model.tex"),
     *("model_equations.c", "model_equations.py", "design.html", "design.json"),

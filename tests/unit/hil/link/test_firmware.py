@@ -14,7 +14,7 @@ from servotwin.hil.link.addresses import read_address
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.firmware import firmware_text
 from servotwin.hil.link.frames import Kind
-from servotwin.hil.link.handshake import build_frame, read_frame
+from servotwin.hil.link.handshake import LONGEST_WATCHDOG, build_frame, read_frame
 from servotwin.hil.link.link_run import Cycle, LinkRun
 from servotwin.hil.ports import RigFault
 from servotwin.realtime.executive import Ending
@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compile
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2"]
 KEY = b"twenty bytes of key."
 SECOND = 1_000_000_000
+TRIES = 5  # runs until one is not disturbed by the machine
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,8 @@ def program(tmp_path_factory):
     folder = tmp_path_factory.mktemp("firmware")
     (folder / "rig.c").write_text(firmware_text(), encoding="utf-8")
     subprocess.run(["cc", *FLAGS, "-c", "rig.c", "-o", "rig.o"], cwd=folder, check=True)
-    subprocess.run(["cc", *FLAGS, "-DRIG_HOST", "rig.c", "-o", "rig", "-lm"], cwd=folder, check=True)
+    patient = "-DRIG_LONGEST_WATCHDOG=INT64_C(60000000000)"  # for tests on a busy machine
+    subprocess.run(["cc", *FLAGS, "-DRIG_HOST", patient, "rig.c", "-o", "rig", "-lm"], cwd=folder, check=True)
     return folder / "rig"
 
 
@@ -62,7 +64,7 @@ class Rig:
         words = [str(program)] + ([] if key is None else [key.decode()])
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 
-    def ask(self, frame, wait=2.0):
+    def ask(self, frame, wait=20.0):
         self.process.stdin.write(_coded(frame))
         return self.hear(wait)
 
@@ -84,10 +86,12 @@ class Rig:
         self.process.stdout.close()
 
 
-def _hello(key, shafts=2, version=1, period=1_000_000, watchdog=SECOND):
+def _hello(
+    key, shafts=2, version=1, period=1_000_000, watchdog=60 * SECOND, nonce=99, angles=(0.5, -2.0, 0.0)
+):
     return build_frame(
         Kind.HELLO, shafts, key, {"sequence": 1, "version": version, "sent": 77},
-        nonce=99, period=period, watchdog=watchdog, shaft={"angle": [0.5, -2.0, 0.0][:shafts]},
+        nonce=nonce, period=period, watchdog=watchdog, shaft={"angle": angles[:shafts]},
     )  # fmt: skip
 
 
@@ -149,6 +153,8 @@ def test_firmware_refuses_versions_shafts_and_periods_that_it_has_not(program):
             (_hello(None, version=2), 1, 1),
             (_hello(None, shafts=3), 2, 2),
             (_hello(None, period=10), 3, 50_000),
+            (_hello(None, period=10**15), 3, SECOND),
+            (_hello(None, angles=(0.5, np.nan)), 4, 0),
         ):
             refusal = read_frame(rig.ask(hello), Kind.REFUSAL, None)
             assert (refusal["p_reason"], refusal["p_detail"], refusal["p_nonce"]) == (reason, detail, 99)
@@ -193,7 +199,88 @@ def test_firmware_that_hears_nothing_goes_to_its_safe_state(program):
         assert read_frame(rig.ask(_hello(None)), Kind.WELCOME, None) is not None  # a session anew
 
 
-def test_simulator_runs_against_the_firmware_over_a_serial_line(program):
+BOARD = """#include "rig.c"
+#include <stdio.h>
+static int64_t now = 1, samples;
+static int enabled;
+const struct rig_limits rig_limits[RIG_SHAFTS] = {{64, 8, 1000, 100, 1}, {64, 8, 1000, 100, 1}};
+void rig_apply(const struct rig_command *c, unsigned n) { enabled = n > 0 && c->shaft[0].enable; }
+void rig_sample(struct rig_feedback *f, unsigned n) { (void)n; f->time = ++samples; }
+void rig_preset(unsigned n, double angle) { (void)n; (void)angle; }
+int64_t rig_now(void) { return now; }
+uint64_t rig_random(void) { return 12345; }
+int main(void)
+{
+    static struct rig rig;
+    static uint8_t frame[RIG_ROOM], reply[RIG_LARGEST];
+    long long step;
+    size_t length, i;
+    unsigned byte;
+    while (scanf("%lld %zu", &step, &length) == 2) {
+        for (i = 0; i < length && scanf("%2x", &byte) == 1; i++)
+            frame[i] = (uint8_t)byte;
+        now += step;
+        length = rig_handle(&rig, frame, length, reply);
+        printf("%d %d %zu\\n", enabled, rig.tripped, length);
+    }
+    return 0;
+}
+"""
+
+
+def _with_a_clock_of_its_own(folder, frames):
+    """What the firmware does with frames, each some ns after the one before: enabled, tripped, bytes of the answer."""
+    (folder / "board.c").write_text(BOARD, encoding="utf-8")
+    subprocess.run(["cc", *FLAGS, "board.c", "-o", "board", "-lm"], cwd=folder, check=True)
+    text = "".join(f"{step} {len(frame)} {frame.hex()}\n" for step, frame in frames)
+    done = subprocess.run([folder / "board"], input=text, capture_output=True, text=True, check=True)
+    return [tuple(int(word) for word in line.split()) for line in done.stdout.splitlines()]
+
+
+def test_firmware_that_was_held_up_looks_at_its_watchdog_before_it_obeys(program):
+    hello = _hello(None, watchdog=3_500_000)
+    commands = [_command(None, 12345, number) for number in (1, 2, 3)]
+    seen = _with_a_clock_of_its_own(
+        program.parent,
+        # a second without a frame, in which nobody called rig_watch
+        [(0, hello), (1000, commands[0]), (3_400_000, commands[1]), (SECOND, commands[2])],
+    )
+    enabled, tripped, answer = zip(*seen, strict=True)
+    assert enabled == (0, 1, 1, 0)
+    assert tripped == (0, 0, 0, 1)
+    # a command is answered when its time has come, or when the next one does
+    assert [length > 0 for length in answer] == [True, False, True, True]
+
+
+def test_firmware_has_the_bound_of_its_watchdog_whatever_is_asked_for(program):
+    asked = _hello(None, watchdog=10**18)
+    commands = [_command(None, 12345, number) for number in (1, 2, 3)]
+    seen = _with_a_clock_of_its_own(
+        program.parent,
+        [(0, asked), (0, commands[0]), (LONGEST_WATCHDOG - 1, commands[1]), (LONGEST_WATCHDOG, commands[2])],
+    )  # fmt: skip
+    assert [tripped for _, tripped, _ in seen] == [0, 0, 0, 1]
+
+
+def test_watchdog_of_the_firmware_has_a_bound_of_its_own(program):
+    with Rig(program, None) as rig:
+        welcome = read_frame(rig.ask(_hello(None, watchdog=10**18)), Kind.WELCOME, None)
+        assert int(welcome["p_watchdog"]) == 60 * SECOND  # as it was compiled for these tests
+    assert "RIG_LONGEST_WATCHDOG INT64_C(2000000000)" in firmware_text()
+
+
+def test_firmware_sends_a_lost_welcome_again_until_the_first_command(program):
+    with Rig(program, None) as rig:
+        first, second = (read_frame(rig.ask(_hello(None)), Kind.WELCOME, None) for _ in range(2))
+        assert first["session"] == second["session"]
+        assert first["shaft"].tobytes() == second["shaft"].tobytes()
+        assert rig.ask(_hello(None, nonce=98), 0.2) is None  # another simulator
+        assert rig.ask(_command(None, int(first["session"]), 1)) is not None
+        assert rig.ask(_hello(None), 0.2) is None
+
+
+def _over_a_line(program):
+    """A run against the firmware on a pseudo-terminal: what the law has seen, and the report."""
     master, slave = pty.openpty()
     import tty
 
@@ -202,21 +289,29 @@ def test_simulator_runs_against_the_firmware_over_a_serial_line(program):
     try:
         record = np.zeros(1, LAW)
         cycle = Cycle(law.address, record, 1, 30_000_000, (0.25,))
-        run = LinkRun(cycle, read_address(f"serial:{os.ttyname(slave)}"), 100, tolerance=50)
-        report = run.run()
+        address = read_address(f"serial:{os.ttyname(slave)}?baud=1000000")
+        return record, LinkRun(cycle, address, 100, tolerance=50).run()
     finally:
         process.kill()
         process.wait()
         os.close(master)
         os.close(slave)
-    assert report.ending == Ending.COMPLETE, report.lines()
-    assert report.cause == Cause.NONE
+
+
+def test_simulator_runs_against_the_firmware_over_a_serial_line(program):
+    for _ in range(TRIES):
+        record, report = _over_a_line(program)
+        assert report.ending == Ending.COMPLETE, report.lines()
+        assert report.cause == Cause.NONE
+        if not report.numbers["disturbed_cycles"]:
+            break
+    else:
+        pytest.skip(f"the machine is too busy: {TRIES} runs were disturbed; the numbers are not compared")
     # the host's model, driven by what the law sent
     rate, total = 0.0, 0.0
-    if report.numbers["disturbed_cycles"] == 0:
-        for k in range(100):
-            # the law fuses multiplications and additions, which Python does not
-            np.testing.assert_allclose(record["rates"][0, k], rate, rtol=1e-9, atol=1e-12)
-            error = 3.0 * np.sin(0.01 * k) - rate
-            total += error * 0.03
-            rate = rate / 2 + (2.0 * error + 20.0 * total) / 4 - 1e-4 * rate
+    for k in range(100):
+        # the law fuses multiplications and additions, which Python does not
+        np.testing.assert_allclose(record["rates"][0, k], rate, rtol=1e-9, atol=1e-12)
+        error = 3.0 * np.sin(0.01 * k) - rate
+        total += error * 0.03
+        rate = rate / 2 + (2.0 * error + 20.0 * total) / 4 - 1e-4 * rate

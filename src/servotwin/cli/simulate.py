@@ -298,17 +298,28 @@ def hydraulic_lines(numbers: Mapping[str, Any] | None) -> list[str]:
     if not numbers:
         return []
     lines = [
-        f"hydraulic axis {axis['motor']}: chamber A {BAR * axis['pressure_a_min_Pa']:.3g} to "
-        f"{BAR * axis['pressure_a_max_Pa']:.3g} bar, chamber B {BAR * axis['pressure_b_min_Pa']:.3g} to "
-        f"{BAR * axis['pressure_b_max_Pa']:.3g} bar, valve at most {PERCENT * axis['valve_opening_max']:.3g} % open"
+        f"hydraulic axis {axis['motor']}: chamber A {_bars(axis, 'pressure_a')}, "
+        f"chamber B {_bars(axis, 'pressure_b')}, valve at most "
+        f"{_sensible(_times(PERCENT, axis['valve_opening_max']), '.3g')} % open"
         for axis in numbers["axes"]
     ]
-    missing = abs(numbers["mass_error_relative"])
+    missing, supplied = numbers["mass_error_relative"], numbers["from_supply_kg"]
+    if missing is None or supplied is None:  # of a run that diverged
+        return [*lines, "oil: the run diverged, and its oil cannot be counted"]
     return [
         *lines,
-        f"oil: {GRAMS * numbers['from_supply_kg']:.4g} g from the supply; {missing:.1e} of the oil moved is "
-        "unaccounted for",
+        f"oil: {GRAMS * supplied:.4g} g from the supply; {abs(missing):.1e} of the oil moved is unaccounted for",
     ]
+
+
+def _bars(axis: Mapping[str, Any], chamber: str) -> str:
+    """Lowest and highest pressure of a chamber."""
+    low, high = (_sensible(_times(BAR, axis[f"{chamber}_{end}_Pa"]), ".3g") for end in ("min", "max"))
+    return f"{low} to {high} bar"
+
+
+def _times(factor: float, value: float | None) -> float | None:
+    return None if value is None else factor * value
 
 
 def _axis_row(axis: Mapping[str, Any]) -> list[str]:

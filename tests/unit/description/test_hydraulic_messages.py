@@ -1,0 +1,71 @@
+"""What a reader of hydraulic data sheets is told of mistakes."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from servotwin.description.load import read_description
+from servotwin.errors import InputError
+from tests import hydraulic_axes as hx
+from tests import small_drives as small
+
+
+def message(tmp_path: Path, machine: small.Tree) -> str:
+    file = tmp_path / "robot.yaml"
+    file.write_text(json.dumps(machine, indent=1), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_description(str(file))
+    return str(caught.value)
+
+
+def with_valve(**fields: Any) -> small.Tree:
+    return hx.lift(motor=small.merged(hx.LIFT["motor"], {"valve": fields}))
+
+
+def test_valve_damping_in_percent_is_refused(tmp_path: Path) -> None:
+    assert "valve.damping: '80' is too large; expected at most 5" in message(
+        tmp_path, with_valve(damping="80")
+    )
+
+
+ROTARY = small.axis(
+    gear=None,
+    motor=small.merged(
+        hx.LIFT["motor"],
+        {"cylinder": None, "hydraulic_motor": {"displacement": "250 cm3/rev", "dead_volume": "60 cm3"}},
+    ),
+)
+
+
+def rotary(**changes: Any) -> small.Tree:
+    axis = small.merged(ROTARY, {"motor": small.merged(ROTARY["motor"], {"hydraulic_motor": changes})})
+    return small.robot({"hydraulics": hx.FEED, "power": None}, axes={"A": axis})
+
+
+def test_displacement_says_per_turn_or_per_radian(tmp_path: Path) -> None:
+    text = message(tmp_path, rotary(displacement="250 cm3"))
+    assert "'250 cm3' is a volume; expected one per turn, '250 cm3/rev', as data sheets mean it, or" in text
+    assert "'250 cm3/rad'" in text
+    for written, SI in (("250 cm3/rev", 250e-6 / (2 * math.pi)), ("250 cm3/rad", 250e-6)):
+        file = tmp_path / "robot.yaml"
+        file.write_text(json.dumps(rotary(displacement=written)), encoding="utf-8")
+        motor = read_description(str(file)).axes["A"].motor
+        assert motor is not None
+        assert motor.hydraulic_motor is not None
+        assert motor.hydraulic_motor.displacement == pytest.approx(SI, rel=1e-14)
+
+
+@pytest.mark.parametrize("unit", ["lpm", "gpm", "LPM"])
+def test_other_names_of_flows_lead_to_litres_per_minute(tmp_path: Path, unit: str) -> None:
+    assert "'L/min'" in message(tmp_path, with_valve(rated_flow=f"19 {unit}"))
+
+
+def test_negative_area_is_told_as_such(tmp_path: Path) -> None:
+    cylinder = {"area": "-8.04 cm2"}
+    text = message(tmp_path, hx.lift(motor=small.merged(hx.LIFT["motor"], {"cylinder": cylinder})))
+    assert text.endswith("'-8.04 cm2' is too small; expected a positive area")

@@ -132,10 +132,12 @@ def simulate(
         chosen = read_scenario(scenario, changes)
         check_allowed(chosen.law, allow_code)
     folder = out or f"out/{chosen.name}"
-    from servotwin.simulation.results.folder import RUN_FILES, claim_folder
+    from servotwin.simulation.results.folder import RUN_FILES, claimed_folder
 
-    claim_folder(folder, RUN_FILES, overwrite=overwrite)  # a refusal comes before the work is done
-    result, failure = run_scenario(chosen, max_memory=max_memory, max_time=max_time, allow_code=allow_code)
+    with claimed_folder(folder, RUN_FILES, overwrite=overwrite):  # a refusal comes before the work is done
+        result, failure = run_scenario(
+            chosen, max_memory=max_memory, max_time=max_time, allow_code=allow_code
+        )
     with working("writing the result"), finishing():
         from servotwin.report.simulation_files import write_result
 

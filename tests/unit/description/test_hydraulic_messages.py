@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from servotwin.cli.files import check
+from servotwin.cli.simulate import simulate
 from servotwin.description.load import read_description
 from servotwin.errors import InputError
 from tests import hydraulic_axes as hx
@@ -69,3 +71,62 @@ def test_negative_area_is_told_as_such(tmp_path: Path) -> None:
     cylinder = {"area": "-8.04 cm2"}
     text = message(tmp_path, hx.lift(motor=small.merged(hx.LIFT["motor"], {"cylinder": cylinder})))
     assert text.endswith("'-8.04 cm2' is too small; expected a positive area")
+
+
+CYLINDER = hx.LIFT["motor"]
+TURNING = small.merged(CYLINDER, {"cylinder": None, "hydraulic_motor": ROTARY["motor"]["hydraulic_motor"]})
+LOSSY = small.axis(gear={"efficiency": 0.8}, friction={"coulomb": "1 N*m"})
+
+
+@pytest.mark.parametrize(
+    ("machine", "expected"),
+    [
+        (with_valve(null_leakage="60 L/min"), "valve.null_leakage: 60 L/min do not fit the edges"),
+        (
+            hx.lift(motor=small.merged(CYLINDER, {"hydraulic_motor": TURNING["hydraulic_motor"]})),
+            "motor.cylinder: stated beside a hydraulic_motor",
+        ),
+        (
+            small.robot(
+                {"hydraulics": hx.FEED}, axes={"A": small.axis(gear=None, motor=CYLINDER, encoder=None)}
+            ),
+            "axes.A.encoder: missing: the axis controller counts its pulses; expected '{resolution: 5 um}'",
+        ),
+        (
+            small.robot(
+                {"hydraulics": hx.FEED, "controller": None},
+                axes={"A": small.axis(motor=CYLINDER, encoder=None)},
+            ),
+            "motor.cylinder: a cylinder moves one sliding joint",
+        ),
+        (hx.lift(encoder=None), "axes.A.encoder: missing"),
+        (small.robot(axes={"A": LOSSY}), "axes.A.friction: not modelled behind a stiff gear with an efficiency"),
+        (hx.lift(motor=TURNING, encoder={"resolution": None, "bits": 20}), "the motor turns and the joint slides"),
+        (hx.lift(gear={"lead": "10 mm"}), "axes.A.gear.lead: a cylinder does not turn; expected no gear"),
+        (hx.lift(encoder={"resolution": None, "bits": 20}), "axes.A.encoder.bits: counts turns, and a cylinder slides"),
+        (
+            small.robot(axes={"A": small.axis(encoder={"bits": None, "resolution": "5 um"})}),
+            "axes.A.encoder.resolution: is of a linear scale at a cylinder",
+        ),
+    ],
+)  # fmt: skip
+def test_check_refuses_drives_that_no_run_accepts(
+    tmp_path: Path, machine: small.Tree, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "robot.yaml"
+    file.write_text(json.dumps(machine, indent=1), encoding="utf-8")
+    assert check([str(file)], None, json=False) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_a_refused_first_run_leaves_no_folder(tmp_path: Path) -> None:
+    move = [{"to": {"A": "-50 mm"}}]
+    scenario = small.write_case(tmp_path, with_valve(null_leakage="60 L/min"), {"move": move})
+    out = tmp_path / "out" / "run"
+    with pytest.raises(InputError, match="do not fit the edges"):
+        simulate(str(scenario), str(out), None, None)
+    assert not out.parent.exists()
+    out.mkdir(parents=True)
+    with pytest.raises(InputError, match="do not fit the edges"):
+        simulate(str(scenario), str(out), None, None)
+    assert out.exists()  # which was there before

@@ -274,6 +274,8 @@ def _print_result(result: Result, files: ResultFiles, *, json: bool) -> None:
     print_line()
     for line in _lines(numbers):
         print_line(line)
+    for line in numbers.get("notes", []):
+        print_line(f"note: {line}")
     for line in numbers.get("warnings", []):
         print_note(f"warning: {line}")
     last = "report" if files.page is not None else "signals"

@@ -13,6 +13,8 @@ from servotwin.cli.files import check
 from servotwin.cli.simulate import simulate
 from servotwin.description.load import read_description
 from servotwin.errors import InputError
+from servotwin.simulation.plant.hydraulic_account import hydraulic_warnings
+from servotwin.simulation.scenario.parts import Solver
 from tests import hydraulic_axes as hx
 from tests import small_drives as small
 
@@ -130,3 +132,49 @@ def test_a_refused_first_run_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="do not fit the edges"):
         simulate(str(scenario), str(out), None, None)
     assert out.exists()  # which was there before
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"relief": {"pressure": "50 bar"}}, "hydraulics.relief.pressure: 50 bar: the pump reaches 53.33 bar at most"),
+        ({"accumulator": {"precharge": "200 bar"}}, "hydraulics.accumulator.precharge: 200 bar is not below the"),
+        ({"pump": {"flow": "0.1 L/min"}}, "hydraulics.pump.flow: 0.1 L/min is not above what the valves leak"),
+        ({}, None),
+    ],
+)  # fmt: skip
+def test_supply_that_does_not_fit_is_warned_of(
+    tmp_path: Path, changes: dict[str, Any], expected: str | None
+) -> None:
+    file = tmp_path / "robot.yaml"
+    file.write_text(json.dumps(hx.lift(small.merged(hx.PUMP, changes))), encoding="utf-8")
+    lines = [line for line in read_description(str(file)).warnings if "hydraulics" in line]
+    assert len(lines) == (expected is not None)
+    assert expected is None or expected in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("hydraulics", "area"),
+    [(hx.PUMP, "0.4 cm^2"), (hx.FEED, "0.4 cm^2"), ({"supply_pressure": "15 bar"}, "2 cm^2")],
+)
+def test_cylinder_that_cannot_hold_its_load_at_the_start_is_refused(
+    tmp_path: Path, hydraulics: dict[str, Any], area: str
+) -> None:
+    machine = hx.lift(hydraulics, motor=small.merged(hx.LIFT["motor"], {"cylinder": {"area": area}}))
+    scenario = small.write_case(tmp_path, machine, {"move": [{"to": {"A": "-50 mm"}}]})
+    with pytest.raises(InputError, match="at the start"):
+        simulate(str(scenario), str(tmp_path / "out"), None, None)
+
+
+def test_how_hydraulic_axes_are_integrated_is_a_note(tmp_path: Path) -> None:
+    scenario = {"move": [{"to": {"A": "-1 mm"}}], "solver": {"method": "fast"}}
+    told = small.run_case(tmp_path, hx.lift(), scenario).summary
+    assert [line for line in told["notes"] if "no exact window" in line]
+    assert not [line for line in told["warnings"] if "no exact window" in line]
+
+
+def test_missing_oil_asks_for_what_the_run_does_not_do_yet() -> None:
+    summary = {"axes": [], "mass_error_relative": 1e-3, "mass_error_kg": 1e-3}
+    assert hydraulic_warnings(summary, Solver(method="fast"))[0].endswith("take solver.method adaptive")
+    (line,) = hydraulic_warnings(summary, Solver(method="adaptive"))
+    assert line.endswith("take a smaller solver.tolerance than 1e-08")

@@ -327,8 +327,8 @@ def _times(factor: float, value: float | None) -> float | None:
 
 
 def _axis_row(axis: Mapping[str, Any]) -> list[str]:
-    if axis.get("hydraulic"):  # its force and speed are told with its pressures
-        return [str(axis.get("motor", "")), *["-"] * (len(COLUMNS) - 1)]
+    if axis.get("hydraulic"):
+        return _hydraulic_row(axis)
     speed = axis.get("peak_speed_rad_per_s")
     rated = axis.get("rated_torque_N_m")
 
@@ -344,6 +344,22 @@ def _axis_row(axis: Mapping[str, Any]) -> list[str]:
         share("peak_torque_N_m"),
         share("rms_torque_N_m"),
         "-" if speed is None else _sensible(RPM * speed, ".0f"),
+        _sensible(axis.get("peak_current_A"), ".4g"),
+    ]
+
+
+def _hydraulic_row(axis: Mapping[str, Any]) -> list[str]:
+    """A piston with the units of its force and speed; a hydraulic motor has a torque and turns."""
+    piston = "peak_force_N" in axis
+    kind, unit = ("force_N", " N") if piston else ("torque_N_m", "")
+    speed = axis.get("peak_speed_m_per_s" if piston else "peak_speed_rad_per_s")
+    shown = _sensible(speed, ".4g") if piston else _sensible(_times(RPM, speed), ".0f")
+    efforts = (_sensible(axis.get(f"{size}_{kind}"), ".4g") for size in ("peak", "rms"))
+    return [
+        str(axis.get("motor", "")),
+        *(text if text == "-" else f"{text}{unit}" for text in efforts),
+        *("-", "-", "-"),
+        f"{shown} m/s" if piston and shown != "-" else shown,
         _sensible(axis.get("peak_current_A"), ".4g"),
     ]
 

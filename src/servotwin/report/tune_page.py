@@ -310,14 +310,8 @@ def _margin_row(axis: AxisTuning, case: Case, cylinders: frozenset[str]) -> list
     phases = [Cell(_degrees(loop) if loop.stable else "unstable", _mark(loop)) for loop in loops]
     gains = ["-" if loop.gain_margin is None else f"{loop.gain_margin:.1f}" for loop in loops]
     crossovers = ["-" if loop.crossover is None else f"{loop.crossover:.0f}" for loop in loops]
-    return [
-        axis.motor,
-        case.load,
-        f"{case.at.J:.3g}{' kg' if axis.motor in cylinders else ''}",
-        *phases,
-        *gains,
-        *crossovers,
-    ]
+    inertia = f"{case.at.J:.3g}{' kg' if axis.motor in cylinders else ''}"
+    return [axis.motor, case.load, inertia, *phases, *gains, *crossovers]
 
 
 def _axis(page: Page, axis: AxisTuning) -> None:

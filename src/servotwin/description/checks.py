@@ -92,7 +92,11 @@ def _check_scale(axis: Axis) -> None:
         field = "bits" if axis.encoder.bits is not None else "lines"
         text = "counts turns, and a cylinder slides; expected resolution, such as '5 um'"
         raise problem(text, f"encoder.{field}")
-    if resolution is not None and axis.motor is not None and not cylinder:
+    ratio = axis.gear.motor_per_joint if axis.gear is not None else None
+    slides = cylinder or (
+        axis.prismatic and (ratio is None or abs(ratio) == 1.0)
+    )  # 1 rad of a linear motor is 1 m
+    if resolution is not None and axis.motor is not None and not slides:
         text = "is of a linear scale at a cylinder, and this motor turns; expected lines or bits per turn"
         raise problem(text, "encoder.resolution")
 

@@ -13,7 +13,7 @@ from servotwin.control.servo.ports import DRIVE_COMMAND, FEEDBACK
 from servotwin.control.servo.unit import ServoUnit
 from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.robot import Robot
-from servotwin.simulation.plant.machine import square_transmission
+from servotwin.simulation.plant.fit import square_transmission
 from servotwin.simulation.plant.servo_records import build_servo
 from servotwin.simulation.run import Run
 from servotwin.simulation.scenario.scenario import read_scenario

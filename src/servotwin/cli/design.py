@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
@@ -47,18 +48,25 @@ def design(
         )
     changes = read_overrides(overrides)
     changes |= {f"controller.state_feedback.{field}": value for field, value in asked.items()}
-    with working(f"designing for {one_line(name)}"):
-        from servotwin.control.servo.state_feedback_design import design_state_feedback
-        from servotwin.description.load import read_description
-        from servotwin.robot.complete_model import robot_of
-        from servotwin.simulation.results.folder import DESIGN_FILES, claim_folder
+    with ExitStack() as claimed:  # a folder that is refused comes before the work is done
+        with working(f"designing for {one_line(name)}"):
+            from servotwin.control.servo.state_feedback_design import design_state_feedback
+            from servotwin.description.load import read_description
+            from servotwin.robot.complete_model import robot_of
+            from servotwin.simulation.results.folder import DESIGN_FILES, claimed_folder
 
-        description = read_description(name, changes)
-        pose = None if q is None else read_positions("--q", q, robot_of(description))
-        if out is not None:
-            claim_folder(out, DESIGN_FILES, overwrite=overwrite)  # a refusal comes before the work is done
-        found = design_state_feedback(description, pose)
-    runs = [] if scenario is None else _compared(scenario, description.name, changes, asked)
+            description = read_description(name, changes)
+            pose = None if q is None else read_positions("--q", q, robot_of(description))
+            if out is not None:
+                claimed.enter_context(claimed_folder(out, DESIGN_FILES, overwrite=overwrite))
+            found = design_state_feedback(description, pose)
+        try:
+            runs = [] if scenario is None else _compared(scenario, description.name, changes, asked)
+        except KeyboardInterrupt:
+            print_note(
+                "interrupted while the laws were simulated: they are not compared, and nothing is written"
+            )
+            raise
     places = {}
     if out is not None:
         from servotwin.report.design_page import write_design

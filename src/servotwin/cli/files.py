@@ -12,6 +12,7 @@ import numpy as np
 from servotwin.cli.arguments import read_overrides, read_quantity
 from servotwin.cli.output import print_json, print_line, print_note, working
 from servotwin.description.compose import MAX_EXTENDS, Files
+from servotwin.description.drive_checks import check_drives
 from servotwin.description.file_write import export_text, refuse_existing
 from servotwin.description.load import read_description
 from servotwin.description.nodes import Node, one_line, quoted
@@ -76,6 +77,7 @@ def _contents(file: str, changes: dict[str, str]) -> dict[str, Any]:
     description = read_description(file, changes)
     mechanism = build_mechanism(description)
     _try_out(mechanism)
+    check_drives(description)
     found = {"kind": "robot", "robot": mechanism.name, "dof": mechanism.n_q}
     notes = [*description.notes, *_actuator_notes(description)]
     return {**found, "notes": notes, "warnings": description.warnings}
@@ -151,12 +153,16 @@ def _format_of(tree: Node, files: Files) -> str:
 def _scenario(file: str, changes: dict[str, str]) -> dict[str, Any]:
     """Robot, moves and duration of a scenario; its law is not run, and nothing is simulated."""
     from servotwin.mechanism.build import build_mechanism
+    from servotwin.robot.robot import Robot
+    from servotwin.simulation.plant.fit import check_machine, square_transmission
     from servotwin.simulation.scenario.scenario import plan_scenario, read_scenario
 
     scenario = read_scenario(file, changes)
     known = scenario.description
     mechanism = build_mechanism(known)
     _try_out(mechanism)
+    check_machine(known, scenario.plant_description)
+    square_transmission(Robot(mechanism))
     duration = plan_scenario(scenario, mechanism.joint_names, mechanism.limits).duration
     found = {"kind": "scenario", "robot": known.name, "moves": len(scenario.moves), "duration_s": duration}
     notes = [*known.notes, *_actuator_notes(known)]

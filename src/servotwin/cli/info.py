@@ -9,6 +9,7 @@ from typing import Any
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.info_data import robot_data
+from servotwin.cli.info_hydraulic import hydraulic_lines, supply_words
 from servotwin.cli.output import (
     number,
     print_heading,
@@ -19,7 +20,7 @@ from servotwin.cli.output import (
     working,
 )
 from servotwin.description.controller_parts import TOGETHER
-from servotwin.description.display import MM, MS, RPM, of_joint
+from servotwin.description.display import MM, MS, RPM, UM, of_joint
 from servotwin.description.nodes import one_line
 from servotwin.drives.kind import Feed
 from servotwin.drives.table import kind_named
@@ -107,11 +108,14 @@ def _print_drives(data: dict[str, Any]) -> None:
     by_matrix = data["transmission"]["matrix_stated"]
     rows = [_drive_row(axis, by_matrix) for axis in driven]
     print_table(("axis", "motor", "gear", "encoder", *titles), rows, text_columns=4)
+    for axis in driven:
+        for line in hydraulic_lines(axis):
+            print_line(f"  {line}")
 
 
 def _print_supply(data: dict[str, Any]) -> None:
     """Supply and controller, a line each."""
-    power, control = data["power"], data["controller"]
+    power, control, oil = data["power"], data["controller"], data["hydraulics"]
     if power is not None:
         bridge = power["bridge"]
         print_heading("Supply")
@@ -123,6 +127,9 @@ def _print_supply(data: dict[str, Any]) -> None:
         )
         pattern = f", {bridge['modulation']} PWM of H-bridges" if legs else ""
         print_line(f"  bus {number(power['bus_voltage_V'])} V{pattern}")
+    if oil is not None:
+        print_heading("Hydraulic supply")
+        print_line(f"  {supply_words(oil)}")
     if control is not None:
         print_heading("Controller")
         periods = [(word, control[f"{word}_period_s"]) for word in ("main", "axis", "speed", "current")]
@@ -175,6 +182,8 @@ def _gear_text(gear: dict[str, Any], turned: bool) -> str:
 def _encoder_text(encoder: dict[str, Any]) -> str:
     if "lines" in encoder:
         return f"{encoder['lines']} x {encoder['counting']}"
+    if "resolution_m" in encoder:
+        return f"{number(UM * encoder['resolution_m'])} um"
     return f"{encoder['bits']} bits" if "bits" in encoder else "-"
 
 

@@ -51,6 +51,9 @@ def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str,
         "mobility": _mobility(robot),
         "transmission": _transmission(description, mechanism),
         "power": part_data(description.power, False) if description.power is not None else None,
+        "hydraulics": part_data(description.hydraulics, False)
+        if description.hydraulics is not None
+        else None,
         "controller": part_data(description.controller, False)
         if description.controller is not None
         else None,

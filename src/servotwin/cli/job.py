@@ -63,6 +63,10 @@ def _checked(job: str, robot: str | None, changes: Mapping[str, str]) -> dict[st
         program = load_program(job)
         name = robot or program.robot
         problems = [_problem_data(problem) for problem in found_problems(program, name, changes)]
+        if not name and program.points.absent:  # a job without moves: nothing says what could run it
+            from servotwin.simulation.job_run import no_robot
+
+            problems.append(_error_data(no_robot(program)))
     except ServotwinError as error:
         problems = [_error_data(error)]
     bad = any(problem["error"] for problem in problems)
@@ -78,7 +82,9 @@ def found_problems(program: Program, robot: str, changes: Mapping[str, str]) -> 
     description = read_description(robot, dict(changes))
     names = tuple(description.joint_names)
     sliding = [description.axes[name].prismatic for name in names]
-    return program.check(names, None, sliding, robot=(robot, description.name))
+    limits = {name: description.axes[name].limits.position for name in names}
+    ranges = {name: span for name, span in limits.items() if span is not None}
+    return program.check(names, None, sliding, robot=(robot, description.name), ranges=ranges)
 
 
 def _problem_data(problem: Problem) -> dict[str, Any]:

@@ -69,6 +69,8 @@ def optimise(
         print_line(f"{what + ':':<9}{where}")
     for note in motion.notes:
         print_note(f"note: {note}")
+    for line in [] if played is None else played["warnings"]:
+        print_note(f"warning: played: {line}")
 
 
 def _solved(
@@ -191,18 +193,22 @@ def _play(
     """Play a motion with what the controller can feed forward, write the run; its errors and where it is."""
     from servotwin.report.simulation_files import write_result
     from servotwin.simulation.play_motion import play_motion
-    from servotwin.simulation.results.folder import RUN_FILES, claim_folder
+    from servotwin.simulation.results.folder import RUN_FILES, claimed_folder
 
-    claim_folder(folder, RUN_FILES, overwrite=overwrite)
-    with progress_bar(f"playing on {motion.robot}") as progress:
+    with (
+        claimed_folder(folder, RUN_FILES, overwrite=overwrite),
+        progress_bar(f"playing on {motion.robot}") as progress,
+    ):
         result = play_motion(motion, name, changes, progress=progress)
     with working("writing the run"), finishing():
         files = write_result(result, folder, overwrite=overwrite)
     errors = {key: float(result.summary[key]) for key in ("tip_error_max_m", "tip_error_final_m")}
-    return {**errors, "report": str(files.page)}
+    return {**errors, "report": str(files.page), "warnings": list(result.summary["warnings"])}
 
 
 def _print(motion: OptimalMotion) -> None:
+    from servotwin.report.limit_words import limit_value
+
     line = f"{motion.robot}: {motion.duration:.4f} s for the least {motion.objective}"
     if motion.baseline is not None:
         line += f"; the best S-curve takes {motion.baseline:.4f} s"
@@ -214,7 +220,7 @@ def _print(motion: OptimalMotion) -> None:
     unit = motion.objective_unit
     columns = ("limit", "of", "value", "time at it", f"one more unit saves [{unit}]")
     rows = [
-        (use.what, use.who, f"{use.value:.4g} {use.unit}", f"{100.0 * use.active:.0f} %", f"{use.gain:.3g}")
+        (use.what, use.who, limit_value(use), f"{100.0 * use.active:.0f} %", f"{use.gain:.3g}")
         for use in sorted(motion.limits, key=lambda use: -use.gain * use.value)
         if use.peak >= SHOWN
     ]

@@ -132,10 +132,12 @@ def simulate(
         chosen = read_scenario(scenario, changes)
         check_allowed(chosen.law, allow_code)
     folder = out or f"out/{chosen.name}"
-    from servotwin.simulation.results.folder import RUN_FILES, claim_folder
+    from servotwin.simulation.results.folder import RUN_FILES, claimed_folder
 
-    claim_folder(folder, RUN_FILES, overwrite=overwrite)  # a refusal comes before the work is done
-    result, failure = run_scenario(chosen, max_memory=max_memory, max_time=max_time, allow_code=allow_code)
+    with claimed_folder(folder, RUN_FILES, overwrite=overwrite):  # a refusal comes before the work is done
+        result, failure = run_scenario(
+            chosen, max_memory=max_memory, max_time=max_time, allow_code=allow_code
+        )
     with working("writing the result"), finishing():
         from servotwin.report.simulation_files import write_result
 
@@ -272,6 +274,8 @@ def _print_result(result: Result, files: ResultFiles, *, json: bool) -> None:
     print_line()
     for line in _lines(numbers):
         print_line(line)
+    for line in numbers.get("notes", []):
+        print_line(f"note: {line}")
     for line in numbers.get("warnings", []):
         print_note(f"warning: {line}")
     last = "report" if files.page is not None else "signals"
@@ -298,22 +302,33 @@ def hydraulic_lines(numbers: Mapping[str, Any] | None) -> list[str]:
     if not numbers:
         return []
     lines = [
-        f"hydraulic axis {axis['motor']}: chamber A {BAR * axis['pressure_a_min_Pa']:.3g} to "
-        f"{BAR * axis['pressure_a_max_Pa']:.3g} bar, chamber B {BAR * axis['pressure_b_min_Pa']:.3g} to "
-        f"{BAR * axis['pressure_b_max_Pa']:.3g} bar, valve at most {PERCENT * axis['valve_opening_max']:.3g} % open"
+        f"hydraulic axis {axis['motor']}: chamber A {_bars(axis, 'pressure_a')}, "
+        f"chamber B {_bars(axis, 'pressure_b')}, valve at most "
+        f"{_sensible(_times(PERCENT, axis['valve_opening_max']), '.3g')} % open"
         for axis in numbers["axes"]
     ]
-    missing = abs(numbers["mass_error_relative"])
+    missing, supplied = numbers["mass_error_relative"], numbers["from_supply_kg"]
+    if missing is None or supplied is None:  # of a run that diverged
+        return [*lines, "oil: the run diverged, and its oil cannot be counted"]
     return [
         *lines,
-        f"oil: {GRAMS * numbers['from_supply_kg']:.4g} g from the supply; {missing:.1e} of the oil moved is "
-        "unaccounted for",
+        f"oil: {GRAMS * supplied:.4g} g from the supply; {abs(missing):.1e} of the oil moved is unaccounted for",
     ]
+
+
+def _bars(axis: Mapping[str, Any], chamber: str) -> str:
+    """Lowest and highest pressure of a chamber."""
+    low, high = (_sensible(_times(BAR, axis[f"{chamber}_{end}_Pa"]), ".3g") for end in ("min", "max"))
+    return f"{low} to {high} bar"
+
+
+def _times(factor: float, value: float | None) -> float | None:
+    return None if value is None else factor * value
 
 
 def _axis_row(axis: Mapping[str, Any]) -> list[str]:
-    if axis.get("hydraulic"):  # its force and speed are told with its pressures
-        return [str(axis.get("motor", "")), *["-"] * (len(COLUMNS) - 1)]
+    if axis.get("hydraulic"):
+        return _hydraulic_row(axis)
     speed = axis.get("peak_speed_rad_per_s")
     rated = axis.get("rated_torque_N_m")
 
@@ -329,6 +344,22 @@ def _axis_row(axis: Mapping[str, Any]) -> list[str]:
         share("peak_torque_N_m"),
         share("rms_torque_N_m"),
         "-" if speed is None else _sensible(RPM * speed, ".0f"),
+        _sensible(axis.get("peak_current_A"), ".4g"),
+    ]
+
+
+def _hydraulic_row(axis: Mapping[str, Any]) -> list[str]:
+    """A piston with the units of its force and speed; a hydraulic motor has a torque and turns."""
+    piston = "peak_force_N" in axis
+    kind, unit = ("force_N", " N") if piston else ("torque_N_m", "")
+    speed = axis.get("peak_speed_m_per_s" if piston else "peak_speed_rad_per_s")
+    shown = _sensible(speed, ".4g") if piston else _sensible(_times(RPM, speed), ".0f")
+    efforts = (_sensible(axis.get(f"{size}_{kind}"), ".4g") for size in ("peak", "rms"))
+    return [
+        str(axis.get("motor", "")),
+        *(text if text == "-" else f"{text}{unit}" for text in efforts),
+        *("-", "-", "-"),
+        f"{shown} m/s" if piston and shown != "-" else shown,
         _sensible(axis.get("peak_current_A"), ".4g"),
     ]
 

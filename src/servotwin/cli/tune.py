@@ -116,7 +116,18 @@ def _print(tuning: Tuning) -> None:
     print_heading("Gains at the motor side")
     names = ("position", "speed_proportional", "speed_integral", "current_proportional", "current_integral")
     columns = ("axis", "K_x [1/s]", "K_pn [A s/rad]", "K_in [A/rad]", "K_pi [V/A]", "K_ii [V/(A s)]")
-    rows = [(axis.motor, *(f"{getattr(axis.gains, n):.4g}" for n in names)) for axis in tuning.axes]
+    sliding = tuning.cylinders
+    units = {"speed_proportional": " A s/m", "speed_integral": " A/m"}
+    rows = [
+        (
+            axis.motor,
+            *(
+                f"{getattr(axis.gains, n):.4g}{units.get(n, '') if axis.motor in sliding else ''}"
+                for n in names
+            ),
+        )
+        for axis in tuning.axes
+    ]
     print_table(columns, rows)
     _print_valves(tuning)
     fixed = [axis for axis in tuning.axes if axis.integers is not None]
@@ -137,7 +148,13 @@ def _print(tuning: Tuning) -> None:
         "-3 dB [rad/s]",
     )
     margins = [
-        (axis.motor, case.load, loop.name, f"{case.at.J:.4g}", *_cells(loop))
+        (
+            axis.motor,
+            case.load,
+            loop.name,
+            f"{case.at.J:.4g}{' kg' if axis.motor in sliding else ''}",
+            *_cells(loop),
+        )
         for axis in tuning.axes
         for case in axis.cases
         for loop in case.loops.all
@@ -150,15 +167,16 @@ def _print_valves(tuning: Tuning) -> None:
     valves = [(axis.motor, axis.valve) for axis in tuning.axes if axis.valve is not None]
     if not valves:
         return
-    print_heading("Servovalves (1 rad of a cylinder is 1 m)")
+    print_heading("Servovalves")
+    sliding = tuning.cylinders
     columns = (
-        "axis", "current per speed [A s/m]", "pressure feedback [mA/bar]", "corner [rad/s]", "oil and load [rad/s]",
+        "axis", "current per speed", "pressure feedback [mA/bar]", "corner [rad/s]", "oil and load [rad/s]",
         "damping", "K_q [L/(min mA)]", "valve [rad/s]",
     )  # fmt: skip
     rows = [
         (
             motor,
-            f"{valve.flow_share:.4g}",
+            f"{valve.flow_share:.4g} A s/{'m' if motor in sliding else 'rad'}",
             f"{1e8 * valve.pressure_gain:.4g}",
             f"{valve.pressure_corner:.4g}",
             f"{valve.natural_frequency:.4g}",
@@ -184,12 +202,13 @@ def _print_commands(tuning: Tuning) -> None:
         return
     print_heading("Speed command between axis controller and servo driver")
     columns = ("axis", "range [V]", "largest speed [rad/s]", "one step [rad/s]")
+    sliding = tuning.cylinders
     rows = [
         (
             motor,
             f"{command.voltage:g}",
-            f"{command.speed:.4g}",
-            "-" if command.step is None else f"{command.step:.4g}",
+            f"{command.speed:.4g}{' m/s' if motor in sliding else ''}",
+            "-" if command.step is None else f"{command.step:.4g}{' m/s' if motor in sliding else ''}",
         )
         for motor, command in speeds
     ]

@@ -77,6 +77,28 @@ def _check_motion(axis: Axis) -> None:
         raise problem("a continuous joint has none; write type: revolute", "limits.position")
     if axis.gear is not None and axis.gear.lead is not None and not axis.prismatic:
         raise problem("belongs to a prismatic joint; expected ratio", "gear.lead")
+    _check_scale(axis)
+
+
+def _check_scale(axis: Axis) -> None:
+    """A cylinder slides: no lead makes turns of its travel, and a scale shows it; everything else turns."""
+    cylinder = axis.motor is not None and axis.motor.cylinder is not None
+    if cylinder and axis.gear is not None and axis.gear.lead is not None:
+        raise problem("a cylinder does not turn; expected no gear", "gear.lead")
+    if axis.encoder is None:
+        return
+    resolution = axis.encoder.resolution
+    if cylinder and resolution is None:
+        field = "bits" if axis.encoder.bits is not None else "lines"
+        text = "counts turns, and a cylinder slides; expected resolution, such as '5 um'"
+        raise problem(text, f"encoder.{field}")
+    ratio = axis.gear.motor_per_joint if axis.gear is not None else None
+    slides = cylinder or (
+        axis.prismatic and (ratio is None or abs(ratio) == 1.0)
+    )  # 1 rad of a linear motor is 1 m
+    if resolution is not None and axis.motor is not None and not slides:
+        text = "is of a linear scale at a cylinder, and this motor turns; expected lines or bits per turn"
+        raise problem(text, "encoder.resolution")
 
 
 def _check_mass(axis: Axis) -> None:
@@ -387,9 +409,11 @@ def _check_transmission(robot: RobotDescription) -> None:
             field = "ratio" if axis.gear and axis.gear.lead is None else "lead"
             text = "the transmission matrix holds the ratios; expected one of them"
             raise problem(text, f"axes.{name}.gear.{field}")
-        moves_mass = axis.motor is not None and axis.motor.rotor_inertia
+        motor = axis.motor
+        turns = motor is not None and motor.hydraulic_motor is not None and motor.cylinder is None
+        moves_mass = turns or (motor is not None and motor.rotor_inertia)
         if robot.transmission is None and axis.prismatic and ratio is None and moves_mass:
-            text = "the rotor turns and the joint slides; expected gear: {lead: ...} or {ratio: ... rad/m}"
+            text = "the motor turns and the joint slides; expected gear: {lead: ...} or {ratio: ... rad/m}"
             raise problem(text, f"axes.{name}.gear" if axis.gear else f"axes.{name}")
 
 

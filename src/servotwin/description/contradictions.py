@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from servotwin.description.checks import inertia_problems
 from servotwin.description.controller_parts import time_text
-from servotwin.description.display import RPM
+from servotwin.description.display import BAR, LITRES_PER_MINUTE, RPM
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.fields import nanoseconds
 from servotwin.description.friction_curve import rest_torques
@@ -44,6 +44,7 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
     yield from _of_gears(description)
     yield from _of_speeds(description)
     yield from _of_power(description)
+    yield from _of_hydraulics(description)
     load = description.payload
     if load is not None and load.largest is not None and load.mass > load.largest * (1.0 + 1e-9):
         yield "payload.mass", f"{load.mass:.4g} kg is more than the largest payload, {load.largest:.4g} kg"
@@ -89,6 +90,37 @@ def _of_power(description: RobotDescription) -> Iterator[tuple[str, str]]:
             "power.bridge.modulation",
             f"bipolar has no effect on the synchronous motors of axes {', '.join(synchronous[:12])}: a bridge of"
             " three legs has one pattern",
+        )
+
+
+def _of_hydraulics(description: RobotDescription) -> Iterator[tuple[str, str]]:
+    """A pump, relief valve and accumulator beside the pressure that is counted on, and the leaks of the valves."""
+    data = description.hydraulics
+    if data is None or data.pump is None or data.relief is None:
+        return
+    counted, flow = data.supply_pressure, data.pump.flow
+    most = data.relief.pressure + flow / data.relief.flow * data.relief.override
+    if most < counted * (1.0 - SPEED):
+        yield (
+            "hydraulics.relief.pressure",
+            f"{BAR * data.relief.pressure:.4g} bar: the pump reaches {BAR * most:.4g} bar at most, below the"
+            f" supply_pressure {BAR * counted:.4g} bar that the controller counts on",
+        )
+    gas = data.accumulator
+    if gas is not None and gas.precharge >= min(most, counted):
+        name = "supply_pressure" if counted <= most else "highest pressure of the relief valve"
+        yield (
+            "hydraulics.accumulator.precharge",
+            f"{BAR * gas.precharge:.4g} bar is not below the {name}, {BAR * min(most, counted):.4g} bar: no oil"
+            " goes into it there",
+        )
+    valves = [axis.motor.valve for axis in description.axes.values() if axis.motor and axis.motor.valve]
+    leak = sum(valve.null_leakage * math.sqrt(counted / valve.rated_drop) for valve in valves)
+    if leak >= flow:
+        yield (
+            "hydraulics.pump.flow",
+            f"{LITRES_PER_MINUTE * flow:.4g} L/min is not above what the valves leak at null at the supply_pressure,"
+            f" {LITRES_PER_MINUTE * leak:.4g} L/min: the pump does not reach it",
         )
 
 

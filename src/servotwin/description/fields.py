@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, model_validato
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from servotwin.description.nodes import join, one_line, quoted
-from servotwin.description.units import did_you_mean, expectation, parse_quantity
+from servotwin.description.quantities import PLAIN, dimension_name
+from servotwin.description.units import did_you_mean, dimension_of, expectation, parse_quantity
 
 LARGEST = 1e30  # products of a few such values are still finite
 FARTHEST = 1e9  # rad, m: of a joint position; beyond, the generated sine and cosine are not defined
@@ -103,6 +104,9 @@ class Measure(Reader):
     def _check_range(self, value: float, raw: object, unit: str) -> None:
         if abs(value) > LARGEST:
             raise problem(f"{quoted(raw)} is beyond all machines; expected at most {LARGEST:g} in SI units")
+        if value <= 0.0 < self.minimum and dimension_of(unit) != PLAIN:
+            kind = dimension_name(dimension_of(unit)).partition(" ")[2]
+            raise problem(f"{quoted(raw)} is too small; expected a positive {kind}")
         if value < self.minimum:
             raise problem(f"{quoted(raw)} is too small; expected at least {_bound(self.minimum, raw, unit)}")
         if value <= self.above:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from servotwin.description.display import BAR, LITRES_PER_MINUTE
 from servotwin.description.fields import Bits, Flag, Measure, Part, problem
+from servotwin.description.nodes import quoted
+from servotwin.description.quantities import dimension_name
+from servotwin.description.units import read_quantity
 
 LEAST_GAS = 1e-6  # of the volume: without any, oil could be stretched below absolute zero pressure
 MOST_PRESSURE = 1e8  # Pa at which a relief valve must let all of its pump's flow pass
 # m2, m3/rad, m3/s, Hz, A, Pa: far below all machines, and far above where squares and cubes vanish
 LEAST_AREA, LEAST_DISPLACEMENT, LEAST_FLOW = 1e-12, 1e-15, 1e-15
 LEAST_FREQUENCY, LEAST_CURRENT, LEAST_DROP = 1e-6, 1e-9, 1.0
+MOST_DAMPING = 5.0  # of a spool: beyond, a lag of first order is meant, or percent
 
 
 class Valve(Part):
@@ -32,7 +37,9 @@ class Valve(Part):
     natural_frequency: Annotated[float, Measure("Hz", minimum=LEAST_FREQUENCY)] = Field(
         description="of the spool as a lag of second order: where its phase is 90 deg behind"
     )
-    damping: Annotated[float, Measure("", above=0.0)] = Field(default=0.8, description="of that lag")
+    damping: Annotated[float, Measure("", above=0.0, maximum=MOST_DAMPING)] = Field(
+        default=0.8, description="damping ratio of that lag"
+    )
     slew_time: Annotated[float | None, Measure("s", above=0.0)] = Field(
         default=None, description="least time for the stroke from null to rated; default no such limit"
     )
@@ -83,11 +90,31 @@ class Cylinder(Part):
     cushion: Cushion | None = Field(default=None, description="end cushions")
 
 
+@dataclass(frozen=True)
+class Displacement(Measure):
+    """A volume per angle; a bare volume could be meant per turn, as on data sheets, or per radian, and is refused."""
+
+    def read(self, raw: object) -> Any:
+        """The displacement [m3/rad]."""
+        if isinstance(raw, str):
+            try:
+                bare = dimension_name(read_quantity(raw).dimension) == "a volume"
+            except ValueError:  # which is told below
+                bare = False
+            if bare:
+                text = raw.strip()
+                raise problem(
+                    f"{quoted(raw)} is a volume; expected one per turn, '{text}/rev', as data sheets mean it, or one "
+                    f"per radian, '{text}/rad'"
+                )
+        return super().read(raw)
+
+
 class HydraulicMotor(Part):
     """A hydraulic motor that turns without end."""
 
-    displacement: Annotated[float, Measure("m^3/rad", angle_optional=True, minimum=LEAST_DISPLACEMENT)] = (
-        Field(description="volume per angle")
+    displacement: Annotated[float, Displacement("m^3/rad", minimum=LEAST_DISPLACEMENT)] = Field(
+        description="volume per turn or angle, such as '250 cm3/rev'"
     )
     dead_volume: Annotated[float, Measure("m^3", above=0.0)] = Field(
         description="oil of each side, lines included"

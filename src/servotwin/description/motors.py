@@ -83,9 +83,12 @@ def current_limit(description: RobotDescription, drive: DriveData) -> float:
 def required_counts(description: RobotDescription, drive: DriveData) -> float:
     """Counts of an encoder per angle of its motor [1/rad], or an error that says that there is none."""
     if drive.counts_per_rad is None:
+        axis = description.axes.get(drive.owner)
+        linear = axis is not None and axis.motor is not None and axis.motor.cylinder is not None
+        expected = "'{resolution: 5 um}'" if linear else "'{lines: 1000}' or '{bits: 20}'"
         raise refuse(
             description,
             f"axes.{drive.owner}.encoder",
-            "missing: the axis controller counts its pulses; expected '{lines: 1000}' or '{bits: 20}'",
+            f"missing: the axis controller counts its pulses; expected {expected}",
         )
     return drive.counts_per_rad

@@ -111,6 +111,8 @@ _MEANT = {
     for name, text in _JOINED.items()
     if name[-1] == "2"
 }
+_MEANT |= dict.fromkeys(("lpm", "LPM", "Lpm"), "did you mean 'L/min'?")
+_MEANT |= dict.fromkeys(("gpm", "GPM"), "did you mean 'L/min'? One US gallon per minute is 3.785411784 L/min")
 _MEANT["U"] = _MEANT["Umdr"] = "turns per minute are written 'rpm'"
 
 

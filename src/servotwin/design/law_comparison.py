@@ -117,10 +117,14 @@ def _left_out(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _run(name: str, scenario: Scenario) -> LawRun:
+    """A run under one law; one that the user interrupts ends the whole comparison."""
     try:
-        return numbers_of(name, simulate(scenario))
+        result = simulate(scenario)
     except SimulationError as error:
         return LawRun(name, failure=str(error))
+    if not result.complete:
+        raise KeyboardInterrupt
+    return numbers_of(name, result)
 
 
 def numbers_of(name: str, result: Result) -> LawRun:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from servotwin.description.checks import ROUNDING
+from servotwin.description.display import of_joint
 from servotwin.description.nodes import quoted
 from servotwin.description.units import did_you_mean
 from servotwin.jobs import syntax as s
@@ -32,13 +35,15 @@ def check(
     signals: Signals | None = None,
     *,
     sliding: Sequence[bool] | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> list[Problem]:
     """The problems of a job by line and column, errors and warnings.
 
     ``joints`` are the axes of the robot and ``sliding`` says which of them are
-    measured in lengths; without them joint positions are not compared.
+    measured in lengths; without them joint positions are not compared. ``ranges``:
+    lowest and highest position [rad, m] of the axes that have limits.
     """
-    checker = _Checker(job, points, joints, signals or Signals(), sliding)
+    checker = _Checker(job, points, joints, signals or Signals(), sliding, ranges or {})
     return sorted(checker.problems(), key=lambda p: (p.place.line, p.place.column))
 
 
@@ -50,9 +55,11 @@ class _Checker:
         joints: Sequence[str] | None,
         signals: Signals,
         sliding: Sequence[bool] | None,
+        ranges: Mapping[str, tuple[float, float]],
     ) -> None:
         self.job, self.points, self.joints, self.signals = job, points, joints, signals
         self.sliding = dict(zip(joints or (), sliding or (), strict=False))
+        self.ranges = ranges
         self.file = job.file or "job"
         self.subs, self.pallets = job.subs, job.pallets
         self.all = list(walk(job.body))
@@ -191,6 +198,8 @@ class _Checker:
         for target in targets:
             if isinstance(target, s.PointTarget):
                 yield from self._point(target.point, move.place)
+                if target.offset is None:  # a shifted point is told when it is planned
+                    yield from self._beyond(target.point, move.place)
             elif target.pallet not in self.pallets:
                 yield self.unknown("pallet", target.pallet, self.pallets, move.place)
         manner = move.manner
@@ -228,6 +237,22 @@ class _Checker:
         lacking = [joint for joint in self.joints if joint not in given]
         if lacking:
             yield self.problem(place, f"point {quoted(name)} lacks {', '.join(lacking)}; {expected}")
+
+    def _beyond(self, name: str, at: s.Place) -> Iterator[Problem]:
+        """Joint positions that the robot cannot take."""
+        given = self.points[name].joints if name in self.points else None
+        for joint, q in (given or {}).items():
+            low, high = self.ranges.get(joint, (-math.inf, math.inf))
+            if (joint in self.points[name].sliding) != self.sliding.get(joint, False):
+                continue  # an angle for a length, which is told already
+            slack = ROUNDING * max(abs(q), 1.0)
+            if not low - slack <= q <= high + slack:
+                shown = of_joint(self.sliding.get(joint, False))
+                text = (
+                    f"axis {quoted(joint)} of point {quoted(name)} would stand at {shown.text(q, '.6g')}, beyond its "
+                    f"limits; allowed are {shown.text(low, '.6g')} to {shown.text(high, '.6g')}"
+                )
+                yield self.problem(s.place_of(name, at), text)
 
     # --- course -----------------------------------------------------------------------------------
     def _loops_left(self, body: tuple[s.Statement, ...], loop: bool, sub: bool) -> Iterator[Problem]:

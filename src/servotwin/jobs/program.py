@@ -49,11 +49,15 @@ class Program:
         sliding: Sequence[bool] | None = None,
         *,
         robot: Sequence[str] = (),
+        ranges: Mapping[str, tuple[float, float]] | None = None,
     ) -> list[Problem]:
-        """The problems of this job and of the files it calls; ``robot``: names of the robot that is to run it."""
+        """The problems of this job and of the files it calls; ``robot``: names of the robot that is to run it.
+
+        ``ranges``: lowest and highest position [rad, m] of its axes, by their names.
+        """
         found: list[Problem] = []
         for program in self.all:
-            found += check(program.job, program.points, joints, signals, sliding=sliding)
+            found += check(program.job, program.points, joints, signals, sliding=sliding, ranges=ranges)
             taught, points = robot_path(program.points), program.points
             if taught and robot and not any(_same(taught, name) for name in robot):
                 text = f"the points were taught with {quoted(points.robot)}; this is {quoted(robot[-1])}"

@@ -13,6 +13,7 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.optimal.result import LimitUse, OptimalMotion
 from servotwin.report.files import write_json, write_page, write_parquet
 from servotwin.report.labels import joint_units
+from servotwin.report.limit_words import limit_value, unit_word
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.page_style import COLOURS, SOFT, axis, layout
 from servotwin.simulation.results.folder import OPTIMAL_FILES, replaced_folder
@@ -92,7 +93,7 @@ def _overview(page: Page, motion: OptimalMotion) -> None:
         cards.append(Card("Mechanical work", f"{motion.mechanical_work:.4g}", "J", "of the motors, net"))
     best = max(motion.limits, key=lambda use: use.gain * use.value, default=None)
     if best is not None and best.gain > 0.0:
-        remark = f"{best.gain:.3g} {motion.objective_unit} per {best.unit}: the limit that costs most"
+        remark = f"{best.gain:.3g} {motion.objective_unit} per {unit_word(best)}: the limit that costs most"
         cards.append(Card(f"Bottleneck: {best.what}", best.who, "", remark, "warn"))
     page.cards(cards)
 
@@ -114,9 +115,7 @@ def _limits(page: Page, motion: OptimalMotion) -> None:
         percent = "" if use.what == "temperature" else f"{0.01 * use.gain * use.value:.3g}"
         gains = [f"{use.gain:.3g}", percent] if use.active > 0.0 or use.peak >= NEAR else ["", ""]
         share = Cell(f"{100.0 * use.peak:.1f} %", mark)
-        rows.append(
-            [use.what, use.who, f"{use.value:.4g} {use.unit}", share, f"{100.0 * use.active:.0f} %", *gains]
-        )
+        rows.append([use.what, use.who, limit_value(use), share, f"{100.0 * use.active:.0f} %", *gains])
     page.table(columns, rows, text_columns=2)
 
 

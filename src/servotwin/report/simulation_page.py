@@ -42,6 +42,8 @@ def _messages(page: Page, shown: View) -> None:
     say_if_empty(page, shown)
     for line in shown.result.summary.get("warnings", []):
         page.warning(str(line))
+    for line in shown.result.summary.get("notes", []):
+        page.note(str(line))
 
 
 def _cards(shown: View) -> list[Card]:

@@ -201,7 +201,17 @@ def _mark(loop: Loop) -> str:
 def _gains(page: Page, tuning: Tuning) -> None:
     page.section("Gains", "At the motor side: motor angle and speed, motor current, voltage at the winding.")
     columns = ["axis", *(f"{name.replace('_', ' ')} [{plain_unit(GAIN_UNITS[name])}]" for name in _SHOWN)]
-    rows = [[axis.motor, *(f"{getattr(axis.gains, name):.4g}" for name in _SHOWN)] for axis in tuning.axes]
+    units = {"speed_proportional": " A s/m", "speed_integral": " A/m"}
+    rows = [
+        [
+            axis.motor,
+            *(
+                f"{getattr(axis.gains, name):.4g}{units.get(name, '') if axis.motor in tuning.cylinders else ''}"
+                for name in _SHOWN
+            ),
+        ]
+        for axis in tuning.axes
+    ]
     page.table(columns, rows)
     _valves(page, tuning)
     _commands(page, tuning)
@@ -223,16 +233,17 @@ def _valves(page: Page, tuning: Tuning) -> None:
     if not valves:
         return
     page.paragraph(
-        "Servovalves: 1 rad of a cylinder is 1 m, and the innermost loop is that of the pressure feedback; without one "
+        "Servovalves: the innermost loop is that of the pressure feedback; without one "
         "it has no margins. The commanded speed goes to the valve at once; what the gains above add is a correction."
     )
     columns = [
-        "axis", "current per speed [A s/m]", "pressure feedback [mA/bar]", "corner [rad/s]",
+        "axis", "current per speed", "pressure feedback [mA/bar]", "corner [rad/s]",
         "oil and load [rad/s]", "damping", "flow gain K_q [L/(min mA)]", "valve [rad/s]",
     ]  # fmt: skip
     rows = [
         [
-            motor, f"{valve.flow_share:.4g}", f"{1e8 * valve.pressure_gain:.4g}", f"{valve.pressure_corner:.4g}",
+            motor, f"{valve.flow_share:.4g} A s/{'m' if motor in tuning.cylinders else 'rad'}",
+            f"{1e8 * valve.pressure_gain:.4g}", f"{valve.pressure_corner:.4g}",
             f"{valve.natural_frequency:.4g}", f"{valve.damping:.3g}", f"{60.0 * valve.flow_gain:.4g}",
             f"{valve.valve_frequency:.4g}",
         ]
@@ -256,13 +267,12 @@ def _commands(page: Page, tuning: Tuning) -> None:
         "largest speed, and the converters round it to steps."
     )
     columns = ["axis", "range [V]", "largest speed [rad/s]", "one step [rad/s]"]
-    page.table(
-        columns,
-        [
-            [motor, f"{c.voltage:g}", f"{c.speed:.4g}", "-" if c.step is None else f"{c.step:.4g}"]
-            for motor, c in commands
-        ],
-    )
+    rows = []
+    for motor, c in commands:
+        unit = " m/s" if motor in tuning.cylinders else ""
+        step = "-" if c.step is None else f"{c.step:.4g}{unit}"
+        rows.append([motor, f"{c.voltage:g}", f"{c.speed:.4g}{unit}", step])
+    page.table(columns, rows)
 
 
 def _integer_row(axis: AxisTuning) -> list[str | Cell]:
@@ -289,18 +299,19 @@ def _margins(page: Page, tuning: Tuning) -> None:
     columns += [f"phase margin, {name} [deg]" for name in names]
     columns += [f"gain margin, {name}" for name in names]
     columns += [f"crossover, {name} [rad/s]" for name in names]
-    rows = [_margin_row(axis, case) for axis in tuning.axes for case in axis.cases]
+    rows = [_margin_row(axis, case, tuning.cylinders) for axis in tuning.axes for case in axis.cases]
     page.table(columns, rows, text_columns=2)
     for line in tuning.remarks:
         page.paragraph(line)
 
 
-def _margin_row(axis: AxisTuning, case: Case) -> list[str | Cell]:
+def _margin_row(axis: AxisTuning, case: Case, cylinders: frozenset[str]) -> list[str | Cell]:
     loops = case.loops.all
     phases = [Cell(_degrees(loop) if loop.stable else "unstable", _mark(loop)) for loop in loops]
     gains = ["-" if loop.gain_margin is None else f"{loop.gain_margin:.1f}" for loop in loops]
     crossovers = ["-" if loop.crossover is None else f"{loop.crossover:.0f}" for loop in loops]
-    return [axis.motor, case.load, f"{case.at.J:.3g}", *phases, *gains, *crossovers]
+    inertia = f"{case.at.J:.3g}{' kg' if axis.motor in cylinders else ''}"
+    return [axis.motor, case.load, inertia, *phases, *gains, *crossovers]
 
 
 def _axis(page: Page, axis: AxisTuning) -> None:

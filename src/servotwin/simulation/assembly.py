@@ -17,7 +17,7 @@ from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.drive_records import highest_voltage
 from servotwin.simulation.plant.groups import GROUPS
 from servotwin.simulation.plant.machine import Machine, build_machine
-from servotwin.simulation.plant.own_actuator import quick_actuators, troubles
+from servotwin.simulation.plant.own_actuator import carried_notes, quick_actuators, troubles
 from servotwin.simulation.plant.start import Start
 from servotwin.simulation.plant.status import DIVERGED, LAW_NOT_A_NUMBER, LAW_WANTED, RUNNING, SINGULAR
 from servotwin.simulation.preflight.advice import coarse_steps
@@ -183,7 +183,7 @@ def collect(
         warnings += balance_warnings(energy, scenario.solver, own_errors(machine))
         warnings += quick_lines(run) if scenario.solver.method != "adaptive" else []
         for group in machine.groups:
-            warnings += group.warnings(parts[group.key])
+            warnings += group.warnings(parts[group.key], scenario.solver)
     summary = {
         "scenario": scenario.name,
         "title": scenario.title,
@@ -206,6 +206,7 @@ def collect(
         **parts,
         "axes": axes,
         "warnings": warnings,
+        "notes": carried_notes(scenario.plant_description, scenario.solver.method),
         "intervals_per_current_period_max": int(machine.world["state"]["intervals_max"][0]),
         "estimated_step_error": None
         if scenario.solver.method == "rk4"

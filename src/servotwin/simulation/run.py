@@ -18,7 +18,8 @@ from servotwin.motion.point_moves import PlannedMoves, check_quantities
 from servotwin.robot.robot import Robot
 from servotwin.simulation.assembly import Run, collect, machine_of, robots_of
 from servotwin.simulation.plant.faults import apply_fault, fault_times
-from servotwin.simulation.plant.machine import Machine, square_transmission
+from servotwin.simulation.plant.fit import square_transmission
+from servotwin.simulation.plant.machine import Machine
 from servotwin.simulation.plant.own_law import LawError, answer, attach_law
 from servotwin.simulation.plant.start import Start, begin
 from servotwin.simulation.plant.status import LAW_WANTED

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("casadi")
 
+from servotwin.cli import optimise
 from servotwin.cli.main import main
 from servotwin.cli.optimise import read_task
 from servotwin.errors import InputError
+from servotwin.motion.optimal.result import LimitUse
 
 GOAL = "70 deg, -60 deg, 100 mm, 90 deg"
 Capture = pytest.CaptureFixture[str]
@@ -103,3 +106,28 @@ def test_optimum_is_played_on_the_drive_level_simulator(tmp_path: Path, capsys: 
     assert summary["tip_error_max_m"] == printed["played"]["tip_error_max_m"] < 8e-3
     assert printed["played"]["tip_error_final_m"] < 1e-4
     assert Path(printed["played"]["report"]).is_file()
+    assert printed["played"]["warnings"] == summary["warnings"]
+
+
+def test_warnings_of_the_played_run_are_printed(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    uses = (
+        LimitUse("valve flow", "Z", 1.0, "strokes", 1.0, 0.5, 0.403),
+        LimitUse("range", "X", 0.0, "m", 1.0, 0.1, 0.0),
+    )
+    motion = SimpleNamespace(
+        robot="gantry", duration=1.0, objective="time", objective_unit="s", baseline=None, electric=False,
+        iterations=9, seconds=0.1, limits=uses, notes=(),
+    )  # fmt: skip
+    played = {
+        "tip_error_max_m": 1e-3,
+        "tip_error_final_m": 0.0,
+        "report": "r.html",
+        "warnings": ["Z cavitated"],
+    }
+    monkeypatch.setattr(optimise, "_solved", lambda *_, **__: motion)
+    monkeypatch.setattr(optimise, "_play", lambda *_, **__: played)
+    optimise.optimise("gantry", None, None, None, None, play="run")
+    printed = capsys.readouterr()
+    assert "warning: played: Z cavitated" in printed.err
+    assert "1 stroke " in printed.out
+    assert "bound at 0 m" in printed.out

@@ -225,3 +225,15 @@ def test_jog_says_that_the_robot_of_new_points_lies_outside(
 def test_rename_to_a_name_with_an_umlaut_says_which_letters_are_accepted(points: Path) -> None:
     with pytest.raises(InputError, match="'Übergabe' is not a name; expected letters a to z, digits"):
         teach.rename(str(points), "left", "Übergabe", json=False)
+
+
+def test_check_refuses_what_plan_refuses(points: Path, tmp_path: Path, capsys: Capture) -> None:
+    file = points.with_name("scara-line.job")
+    assert job.check([str(file)], None, None, json=False) == 0
+    change = ["axes.A.limits.position=[-1 deg, 1 deg]"]
+    capsys.readouterr()
+    assert job.check([str(file)], None, change, json=False) == 2
+    assert "beyond its limits; allowed are -1 deg to 1 deg" in capsys.readouterr().err
+    (tmp_path / "empty.job").write_text("# nothing yet\n")
+    assert job.check([str(tmp_path / "empty.job")], None, None, json=False) == 2
+    assert "no such file; expected points beside the job, or --robot" in capsys.readouterr().err

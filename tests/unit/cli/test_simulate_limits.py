@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from servotwin.cli.simulate import _axis_row, _lines
+from servotwin.cli.simulate import _axis_row, _lines, hydraulic_lines
 
 AXIS = {"joint": "A", "joint_settling_s": 0.1, "joint_settling_band": 5e-4, "joint_error_unit": "rad"}
 SLIDE = {"joint": "Z", "joint_settling_s": 0.2, "joint_settling_band": 5e-5, "joint_error_unit": "m"}
@@ -32,3 +32,13 @@ def test_numbers_of_a_run_that_diverged_are_cut() -> None:
     row = _axis_row(wild)
     assert row == ["W", "> 100000", "0.2", "0.1", "> 100000 %", "200 %", "> 100000", "-"]
     assert _lines({"energy": {"balance_error_relative": 9.8e16}}) == []
+
+
+def test_a_hydraulic_run_that_diverged_is_told_without_numbers() -> None:
+    pressures = {f"pressure_{side}_{end}_Pa": None for side in "ab" for end in ("min", "max")}
+    axis = {"motor": "Z", **pressures, "pressure_a_max_Pa": 3e40, "valve_opening_max": None}
+    numbers = {"axes": [axis], "mass_error_relative": None, "from_supply_kg": None}
+    assert hydraulic_lines(numbers) == [
+        "hydraulic axis Z: chamber A - to > 100000 bar, chamber B - to - bar, valve at most - % open",
+        "oil: the run diverged, and its oil cannot be counted",
+    ]

@@ -112,7 +112,7 @@ def axis(fields: str, rest: str = "") -> str:
         ),
         (
             "dh: {}\n    type: prismatic\n    motor: {rotor_inertia: 1 kg*m^2}",
-            "axes.A: the rotor turns and the joint slides; expected gear: {lead: ...}",
+            "axes.A: the motor turns and the joint slides; expected gear: {lead: ...}",
         ),
         (
             "dh: {}\n    motor: {torque_constant: 1.21 kgf*cm}",

@@ -170,3 +170,20 @@ def test_pallet_whose_corners_are_one_place_is_refused(corners: str) -> None:
     assert [p.message for p in problems if p.error] == [
         "ORIGIN and ROW of pallet 'box' are the same place; expected two corners"
     ]
+
+
+def test_points_beyond_the_limits_of_the_robot_are_found() -> None:
+    ranges = {"A": (-3.0, 0.05), "Z": (0.0, 0.02)}
+
+    def said(text: str) -> list[str]:
+        job = parse(text, "a.job")
+        found = check(job, POINTS, ("A", "Z"), sliding=(False, True), ranges=ranges)
+        return [str(p) for p in found if p.error]
+
+    assert said("MOVEJ J1") == [
+        "a.job:1:7: axis 'A' of point 'J1' would stand at 5.72958 deg, beyond its limits; allowed are -171.887 deg to "
+        "2.86479 deg"
+    ]
+    assert said("MOVEL J1 OFFSET 0 mm, 0 mm, 5 mm") == []  # where that is, the plan tells
+    ranges["A"] = (0.1, 0.2)  # which A stands at exactly
+    assert said("MOVEJ J1") == []

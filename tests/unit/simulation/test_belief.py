@@ -22,7 +22,7 @@ from servotwin.report.job_story import story_of
 from servotwin.robot.robot import Robot
 from servotwin.simulation.job_run import JobSettings, run_job
 from servotwin.simulation.live_robot import LiveRobot
-from servotwin.simulation.plant.machine import square_transmission
+from servotwin.simulation.plant.fit import square_transmission
 from servotwin.simulation.plant.servo_records import build_servo
 from servotwin.simulation.run import carry_out
 from servotwin.simulation.scenario.parts import Solver

@@ -12,6 +12,7 @@ from servotwin.simulation.plant.hydraulic_drives import fill_supply, hydraulic_g
 if TYPE_CHECKING:
     from servotwin.simulation.plant.balance import Balance
     from servotwin.simulation.plant.machine import Machine
+    from servotwin.simulation.scenario.parts import Solver
 
 
 class ActuatorGroup(Protocol):
@@ -47,8 +48,8 @@ class ActuatorGroup(Protocol):
     def summary(self, machine: Machine, names: Sequence[str]) -> dict[str, Any]:
         """Its part of a run's summary; ``names``: of all motors."""
 
-    def warnings(self, summary: dict[str, Any]) -> list[str]:
-        """What is odd about that, one line each."""
+    def warnings(self, summary: dict[str, Any], solver: Solver) -> list[str]:
+        """What is odd about that, one line each; ``solver``: of the run."""
 
     def stalled(self, microseconds: float) -> str:
         """Why a run stalled whose states can change within so short a time."""

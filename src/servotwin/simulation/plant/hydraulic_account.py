@@ -28,6 +28,7 @@ from servotwin.mechanism.model import Array
 if TYPE_CHECKING:
     from servotwin.simulation.plant.hydraulic_drives import HydraulicGroup
     from servotwin.simulation.plant.machine import Machine
+    from servotwin.simulation.scenario.parts import Solver
 
 WORST_OIL = 1e-5  # part of the oil moved that may be unaccounted for
 LEAST_OIL = 1e-9  # kg: less is rounding
@@ -150,7 +151,7 @@ def _axis(machine: Machine, j: int, name: str) -> dict[str, Any]:
     }
 
 
-def hydraulic_warnings(summary: dict[str, Any]) -> list[str]:
+def hydraulic_warnings(summary: dict[str, Any], solver: Solver) -> list[str]:
     """Cavitation, and oil that is not accounted for, one line each."""
     lines = [
         f"motor {axis['motor']}: a chamber cavitated from {axis['cavitated_from_s']:.4g} s on, for "
@@ -160,8 +161,10 @@ def hydraulic_warnings(summary: dict[str, Any]) -> list[str]:
     ]
     missing = abs(summary["mass_error_relative"])
     if missing > WORST_OIL and abs(summary["mass_error_kg"]) > LEAST_OIL:
+        remedy = "solver.method adaptive"
+        if solver.method == "adaptive":
+            remedy = f"a smaller solver.tolerance than {solver.tolerance:g}"
         lines.append(
-            f"oil: {missing:.1e} of the oil moved is unaccounted for, more than {WORST_OIL:g}; take solver.method "
-            "adaptive"
+            f"oil: {missing:.1e} of the oil moved is unaccounted for, more than {WORST_OIL:g}; take {remedy}"
         )
     return lines

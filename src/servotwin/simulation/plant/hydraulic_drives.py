@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from servotwin.description.display import BAR, LITRES_PER_MINUTE
 from servotwin.description.drive_data import drives_of
 from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_supply, is_hydraulic
 from servotwin.description.problems import refuse
@@ -29,9 +30,10 @@ from servotwin.simulation.plant.start_control import asked_current
 if TYPE_CHECKING:
     from servotwin.simulation.plant.balance import Balance
     from servotwin.simulation.plant.machine import Machine
+    from servotwin.simulation.scenario.parts import Solver
 
 HALVINGS = 60
-MOST_PRESSURE = 1e9  # Pa: no relief valve opens beyond
+ENOUGH = 1e-6  # of the pump's flow: what the halvings leave
 
 
 @dataclass
@@ -85,9 +87,9 @@ class HydraulicGroup:
         """Pressures, valves and oil."""
         return hydraulic_summary(self, machine, names)
 
-    def warnings(self, summary: dict[str, Any]) -> list[str]:
+    def warnings(self, summary: dict[str, Any], solver: Solver) -> list[str]:
         """Cavitation, and oil that is not accounted for."""
-        return hydraulic_warnings(summary)
+        return hydraulic_warnings(summary, solver)
 
     def stalled(self, microseconds: float) -> str:
         """Why a run with oil stalled."""
@@ -137,19 +139,36 @@ def starting_points(drives: HydraulicGroup, state: Balance) -> dict[int, Operati
     supply = drives.supply
     if not supply.has_state:
         return _points(drives, state, supply.pressure)
-    low, high = supply.tank, MOST_PRESSURE
+    # at this pressure the whole flow of the pump passes the relief valve: no axis ever has more
+    low, high = supply.tank, supply.relief_pressure + supply.pump_flow / supply.relief_gain
+    points = _points(drives, state, high)
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         try:
-            drawn = sum(
-                _drawn(drives.axes[j], supply, point) for j, point in _points(drives, state, middle).items()
-            )
+            found = _points(drives, state, middle)
         except InputError:
             low = middle
             continue
-        relieved = supply.relief_gain * max(0.0, middle - supply.relief_pressure)
-        low, high = (middle, high) if supply.pump_flow > relieved + drawn else (low, middle)
-    return _points(drives, state, high)
+        if supply.pump_flow > _taken(drives, found, middle):
+            low = middle
+        else:
+            high, points = middle, found
+    taken = _taken(drives, points, high)
+    if taken > supply.pump_flow * (1.0 + ENOUGH):
+        raise drives.refuse(
+            next(iter(drives.axes)),
+            f"at the start: to hold the load takes {BAR * high:.4g} bar, at which the valves leak "
+            f"{LITRES_PER_MINUTE * taken:.4g} L/min; expected more than the {LITRES_PER_MINUTE * supply.pump_flow:.4g} "
+            "L/min of the pump",
+        )
+    return points
+
+
+def _taken(drives: HydraulicGroup, points: dict[int, OperatingPoint], p_s: float) -> float:
+    """Flow through all valves and the relief valve [m3/s]."""
+    supply = drives.supply
+    drawn = sum(_drawn(drives.axes[j], supply, point) for j, point in points.items())
+    return drawn + supply.relief_gain * max(0.0, p_s - supply.relief_pressure)
 
 
 def _points(drives: HydraulicGroup, state: Balance, p_s: float) -> dict[int, OperatingPoint]:

@@ -13,11 +13,9 @@ from servotwin.compiled.numeric import Stream, random_stream
 from servotwin.control.servo.axis_data import bus_voltage_of, controller_of
 from servotwin.control.servo.records import InnerLoop
 from servotwin.control.servo.unit import ServoUnit
-from servotwin.description.checks import motor_names
 from servotwin.description.drive_data import STOP_MARGIN
 from servotwin.description.friction_data import joint_curves
 from servotwin.description.motors import current_limit, required_drives
-from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.kind import Feed
 from servotwin.drives.records import FREE, STOP, STUCK, zeros
@@ -32,6 +30,7 @@ from servotwin.simulation.plant.drive_records import (
     power_record,
     sensor_records,
 )
+from servotwin.simulation.plant.fit import check_alike, square_transmission
 from servotwin.simulation.plant.groups import ActuatorGroup, attach_groups, fill_supplies
 from servotwin.simulation.plant.limit_log import AXIS_LOG
 from servotwin.simulation.plant.loop import run
@@ -280,41 +279,6 @@ def attach_drives(machine: Machine) -> None:
     world["dc"]["emf_rate"][:m] = motors["K"] * slope
     world["inverse_ratio"][:m] = 1.0 / np.where(ratio != 0.0, ratio, 1.0)
     world["dc"]["joint_emf_rate"][:m] = motors["K"] * ratio * slope
-
-
-def check_alike(belief: RobotDescription, truth: RobotDescription) -> None:
-    """Complain about a robot that its controller could not be wired to: other joints, motors or kinds of motors."""
-    for what, known, true in (
-        ("joints", belief.joint_names, truth.joint_names),
-        ("motors", tuple(motor_names(belief)), tuple(motor_names(truth))),
-    ):
-        if known != true:
-            raise refuse(
-                truth,
-                "axes",
-                f"the robot as it is has the {what} {', '.join(true)}; expected those that its controller knows, "
-                f"{', '.join(known)}",
-            )
-    for true_drive, believed in zip(required_drives(truth), required_drives(belief), strict=True):
-        kind, driver = true_drive.actuator, believed.actuator
-        if (kind.bridge or kind.valve or driver.valve) and kind.driver != driver.driver:
-            expected = "a servovalve" if driver.valve else "a motor that the driver feeds, or ideal"
-            raise refuse(
-                truth,
-                f"axes.{true_drive.owner}.motor.kind",
-                f"'{kind.name}' in truth, at a driver for '{driver.name}'; expected {expected}",
-            )
-
-
-def square_transmission(robot: Robot) -> Array:
-    """N of theta_m = N q; every joint must have its motor."""
-    N = robot.mechanism.rotors.N
-    if N.shape[0] != N.shape[1] or abs(np.linalg.det(N / np.abs(N).max())) < 1e-12:
-        raise UnsupportedError(
-            f"{robot.name}: {N.shape[0]} motors for {N.shape[1]} joints; a simulation needs one motor for each "
-            "joint (gear ratios, or a square transmission matrix)"
-        )
-    return np.ascontiguousarray(N, dtype=np.float64)
 
 
 def world_record(

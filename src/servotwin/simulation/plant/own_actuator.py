@@ -235,14 +235,23 @@ def attach_own(motors: Any, own: dict[int, OwnActuator]) -> list[Any]:
 
 
 def own_warnings(description: RobotDescription, method: str) -> list[str]:
-    """How actuators without an exact window are carried under the fast method, a line for each."""
+    """How actuators of the user's without an exact window are carried under the fast method, a line for each."""
+    return _carried(description, method, own=True)
+
+
+def carried_notes(description: RobotDescription, method: str) -> list[str]:
+    """The same of the package's own kinds, of which nobody expects more: worth a note."""
+    return _carried(description, method, own=False)
+
+
+def _carried(description: RobotDescription, method: str, *, own: bool) -> list[str]:
     if method != "fast":
         return []
     return [
         f"motor {drive.name}: {quoted(str(drive.kind))} has no exact window; Runge-Kutta carries it, the others keep "
         "theirs"
         for drive in drives_of(description)
-        if not drive.actuator.exact
+        if not drive.actuator.exact and is_own(drive.kind) == own
     ]
 
 

@@ -97,6 +97,20 @@ def claim_folder(folder: str | Path, own: Collection[str], *, overwrite: bool = 
 
 
 @contextmanager
+def claimed_folder(folder: str | Path, own: Collection[str], *, overwrite: bool = False) -> Iterator[Path]:
+    """``claim_folder``; if the block is refused, the folders that were made for it and are still empty go again."""
+    target = Path(os.path.realpath(folder))
+    made = [place for place in (target, *target.parents) if not place.exists()]
+    try:
+        yield claim_folder(folder, own, overwrite=overwrite)
+    except BaseException:
+        for place in made:
+            with suppress(OSError):  # not empty: there is something in it
+                place.rmdir()
+        raise
+
+
+@contextmanager
 def replaced_folder(folder: str | Path, own: Collection[str], *, overwrite: bool = False) -> Iterator[Path]:
     """A hidden folder to write into, which takes the place of ``folder`` when the block ends well.
 

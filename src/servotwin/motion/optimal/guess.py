@@ -166,6 +166,8 @@ def best_s_curve(
     Currents, voltages, speeds, accelerations, torques of the joints and, if the task asks for them, temperatures.
     """
     s = np.linspace(0.0, 1.0, 401)
+    still = np.zeros((1, robot.n))
+    held = currents(robot, drives, ends[1][None, :], still, still)[0]
     step = ends[1] - ends[0]
     best = np.inf
     for ramp in np.linspace(0.1, 0.5, 17):
@@ -178,7 +180,7 @@ def best_s_curve(
             if task.effort:
                 share = max(share, float((np.abs(robot.rne(q, v, a, drives=True)) / limits.torque).max()))
             if task.temperature:
-                rise = mean_rise(drives, s * T, i, task.rest) + ripple(drives, s * T, i, task.rest)
+                rise = sum(f(drives, s * T, i, task.rest, held) for f in (mean_rise, ripple))
                 share = max(share, float(np.sqrt(np.minimum(rise / drives.rise, 100.0)).max()))
             if abs(share - 1.0) < 1e-6:
                 break

@@ -21,6 +21,7 @@ from servotwin.motion.optimal.between_nodes import Motion, excess_currents, moti
 from servotwin.motion.optimal.drive_model import DriveModel, drive_model, with_reserve
 from servotwin.motion.optimal.guess import Guess, best_s_curve, straight_guess
 from servotwin.motion.optimal.heat import ripple
+from servotwin.motion.optimal.holding import check_holding, check_moving, check_temperature, holding_currents
 from servotwin.motion.optimal.infeasible import blame
 from servotwin.motion.optimal.interior_point import STOPPED
 from servotwin.motion.optimal.ipopt import Solution, library
@@ -115,6 +116,8 @@ def optimal_between(
     drives = with_reserve(drive_model(robot, description), task)
     ends = _checked_ends(robot, drives, limits, task, start, goal)
     _check_energy(drives, task)
+    check_temperature(drives, task)
+    check_moving(drives, task, ends, np.array([holding_currents(robot, drives, q) for q in ends]))
     mesh = mesh_of(task.intervals, bool(held_motors(drives, task).any()))
     first = warm or straight_guess(robot, drives, limits, ends, mesh, task.duration, power_scale(task))
     program, solution = _solve(robot, drives, limits, task, first, ends, progress)
@@ -253,7 +256,7 @@ def _missing_room(
     more, room = guess.ripple, guess.room
     heated = list(program.form.heated)
     if heated:
-        now = ripple(drives, motion.t, motion.i, task.rest)
+        now = ripple(drives, motion.t, motion.i, task.rest, guess.holding(-1))
         if any(motion.rise[j] + now[j] > drives.rise[j] * (1.0 + SHARP) for j in heated):
             more = now
     if task.current and drives.electric and not task.free_start and not task.free_end:
@@ -303,22 +306,12 @@ def _checked_ends(
         if beyond.max() > STANDING:
             _, text = limits.range_text(robot, q, int(np.argmax(beyond)))
             raise InputError(text, field=name)
-        _check_holding(robot, drives, task, q, name)
+        check_holding(robot, drives, limits, task, q, name)
         _check_tool(robot, task, q, name)
         out.append(q)
     if np.abs(out[1] - out[0]).max() <= STANDING:
         raise InputError("start and goal are the same position; expected different ones", field="goal")
     return out[0], out[1]
-
-
-def _check_holding(robot: Robot, drives: DriveModel, task: Task, q: Array, name: str) -> None:
-    """Refuse ends at which the motors cannot even hold the arm."""
-    held = (robot.gravload(q) @ drives.N_inverse - drives.offset) / drives.K
-    if task.current and (np.abs(held) > drives.current).any():
-        j = int(np.argmax(np.abs(held) / drives.current))
-        what = "N m" if not drives.electric else "N" if drives.valve[j] else "A"
-        text = f"motor {drives.names[j]} needs {abs(held[j]):.4g} {what} to hold the arm there"
-        raise InputError(f"{text}; it has {drives.current[j]:.4g} {what}", field=name)
 
 
 def _check_energy(drives: DriveModel, task: Task) -> None:

@@ -392,10 +392,12 @@ def copper_share(d: Derivation, j: int, hot: Scalar, square: Any) -> Any:
 def rest_heat_function(d: Derivation, form: Form) -> BlockFunction:
     """The same over the rest of a cycle at the goal, where the current that holds the arm heats on."""
     count = len(form.heated)
-    last, hot = (d.inputs(name, count) for name in ("iN", "hot"))
+    last, hot = (
+        d.inputs(name, count) for name in ("iN", "hot")
+    )  # a last current may jump to what holds the arm
     part = d.number("oRest") / d.number("oZT")
     rows = []
     for k, j in enumerate(form.heated):
-        scale = d.number(f"oZsi{j}")
-        rows.append(part * (hot[k] - copper_share(d, j, hot[k], scale * scale * last[k] * last[k])))
+        held = d.number(f"oHold{j}")
+        rows.append(part * (hot[k] - copper_share(d, j, hot[k], held * held)))
     return BlockFunction(d, [*last, *hot], [], 0.0, rows)

@@ -19,6 +19,7 @@ from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.between_nodes import Motion, model_error, motion_of
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.heat import winding_temperatures
+from servotwin.motion.optimal.holding import holding_currents
 from servotwin.motion.optimal.infeasible import RowProgram
 from servotwin.motion.optimal.ipopt import Solution
 from servotwin.motion.optimal.result import LimitUse
@@ -66,7 +67,9 @@ def read_answer(
         if drives.valves is None
         else drives.valves.openings(w, motion.i + drives.offset),
         "voltage": u,
-        "winding": winding_temperatures(drives, motion.t, motion.i, task.rest),
+        "winding": winding_temperatures(
+            drives, motion.t, motion.i, task.rest, holding_currents(robot, drives, motion.q[-1])
+        ),
         "bus_power": along.sum(axis=1),
         "copper_loss": copper,
         "mechanical_work": _work(drives, motion),

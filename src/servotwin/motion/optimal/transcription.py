@@ -253,6 +253,7 @@ def parameters(
     }.items():  # fmt: skip
         put(name, values)
     put("oOff", drives.offset)
+    put("oHold", guess.holding(-1))
     if drives.valves is not None:
         v = drives.valves
         table["oPump"] = _one(v.pump)

@@ -182,7 +182,9 @@ def bus_limits(program: RowProgram, solution: Solution, scale: float) -> list[Li
     """Power taken from the bus and power fed back to it, where they are limited; ``scale`` [W] of their rows."""
     if "bus power" not in program.rows:
         return []
-    power, price = (program.row_values("bus power", x)[:, 0] for x in (solution.g, solution.mult_g))
+    power = program.row_values("bus power", solution.g)[:, 0]
+    groups = [name for name in ("bus power", "bus power between") if name in program.rows]
+    price = np.concatenate([program.row_values(name, solution.mult_g).ravel() for name in groups])
     out = []
     for what, sign, bounds in (
         ("bus power", 1.0, program.nlp.high),

@@ -20,6 +20,7 @@ from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNl
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.guess import Guess
 from servotwin.motion.optimal.point_problem import (
+    BUS_PLACES,
     Form,
     heat_function,
     link_function,
@@ -76,6 +77,13 @@ class Program:
             f"oZsi{k}" for k in range(m)
         ]
         return np.array([self.table[name] for name in names])
+
+    def room(self, current: Array) -> Array:
+        """What the bounds of the nodes' currents (N + 1, m) [A] leave of their limits (m,); zero where none is."""
+        first = 3 * self.form.n
+        low, high = self.nodes(self.low)[:, first:], self.nodes(self.high)[:, first:]
+        left = current - high * self.scales()[first:]
+        return np.where((low < high) & np.isfinite(current), np.maximum(np.nan_to_num(left), 0.0), 0.0)
 
     def row_values(self, name: str, values: Array) -> Array:
         """The values of a group of rows (blocks, columns)."""
@@ -159,7 +167,7 @@ def transcribe(
 
     ``rounded`` [m]: by how much edges of regions are rounded off.
     """
-    form = form_of(robot, drives, limits, task, guess.T / (guess.mesh.size - 1))
+    form = form_of(robot, drives, limits, task, guess.T / task.intervals)
     table, scale = parameters(robot, drives, limits, task, guess, form)
     table["oRound"] = rounded
     mesh = guess.mesh
@@ -180,7 +188,7 @@ def transcribe(
     hot = np.broadcast_to(T + 1 + np.arange(heated), (count, heated))
     first = nlp.add(code("node", node_function), np.hstack([node, hot]), lead, low, high)
     _note(rows, first, len(low), count, names)
-    names, low, high = _link_bounds(robot, drives, limits, task, form)
+    names, low, high = _link_bounds(robot, drives, limits, task, form, guess.power_room)
     tail = np.broadcast_to(T + np.arange(1 + heated), (count - 1, 1 + heated))
     link = np.hstack([node[:-1], node[1:], tail])
     first = nlp.add(code("link", link_function), link, np.diff(mesh)[:, None], low, high)
@@ -328,7 +336,7 @@ def _node_bounds(
 
 
 def _link_bounds(
-    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, form: Form
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, form: Form, room: tuple[float, float]
 ) -> tuple[list[tuple[str, str]], Array, Array]:
     """The same of ``link_function``."""
     joints = robot.joint_names
@@ -341,6 +349,9 @@ def _link_bounds(
     rows += [("voltage between", drives.names[j], *voltage_bounds(form, j)) for j in form.inductive]
     for way in ("forward", "backward"):
         rows += [(f"valve {way} between", drives.names[j], -math.inf, 1.0) for j in form.valves]
+    if form.bus:
+        low, high = ((1.0 - r) * x / power_scale(task) for r, x in zip(room, task.bus_power, strict=True))
+        rows += [("bus power between", "bus", low, high)] * len(BUS_PLACES)
     return [row[:2] for row in rows], np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
 
 

@@ -32,7 +32,7 @@ from servotwin.robot.robot import Robot
 
 NamedRow = tuple[str, str, float, float]  # group, owner, bounds
 Rows = dict[str, tuple[int, int, int, tuple[str, ...]]]  # first row, stride, blocks, owners of the columns
-SMOOTH = 0.05  # of the largest speed: within it friction changes its sign
+SMOOTH = 0.05  # of the speeds that the motion reaches: within it friction changes its sign
 SMOOTH_VALVE = 5e-3  # of the speed without load: within it a valve changes its way
 SMOOTH_BRAKE = 1e-3  # the same where a moving piston cannot be held back by the whole force
 SOFT = 0.01  # of the largest torque: within it a gear changes its direction of power
@@ -249,11 +249,13 @@ def parameters(
         table.update((f"oN{j}_{k}", float(drives.N[j, k])) for k in range(n))
         table.update((f"oM{k}_{j}", float(inverse[k, j])) for k in range(n))
     top = np.abs(drives.N) @ guess.v_scale
+    # The quickest motor decides for all: slow ones with sharp friction of their own would be hard to solve.
+    reached = top * min(float((np.abs(guess.v @ drives.N.T).max(axis=0) / top).max()), 1.0)
     eta = drives.efficiency
     for name, values in {
         "oK": drives.K, "oR": drives.R, "oRb": drives.R_bridge, "oL": drives.L, "oKb": drives.K_b,
         "oX": drives.reactance, "oU": task.modulation * _finite(drives.voltage), "oPh": drives.phases,
-        "oFv": drives.viscous, "oFc": drives.coulomb, "oEps": SMOOTH * top, "oJm": drives.J_m,
+        "oFv": drives.viscous, "oFc": drives.coulomb, "oEps": SMOOTH * reached, "oJm": drives.J_m,
         "oGain": 0.5 * (1.0 / eta + eta), "oLoss": 0.5 * (1.0 / eta - eta),
         "oSoft": SOFT * drives.K * guess.i_scale, "oWm": _finite(drives.speed), "oTau": _finite(limits.torque),
         "oV": _finite(limits.speed), "oJ": _finite(limits.jerk), "oTh": _finite(drives.rise), "oAl": drives.alpha,

@@ -99,7 +99,7 @@ def dense_check(
 ) -> list[Found]:
     """All limits of a task with what the motion makes of them between nodes."""
     s = sampled(robot, drives, program, motion)
-    out = _drive_limits(drives, task, motion, s) + _joint_limits(robot, limits, task, s)
+    out = _drive_limits(drives, task, program, motion, s) + _joint_limits(robot, limits, task, s)
     return out + _tool_limits(robot, limits, s) + _places(robot, limits, task, s)
 
 
@@ -115,8 +115,13 @@ def power_room(found: list[Found]) -> tuple[float, float]:
     return over.get("regeneration", 0.0), over.get("bus power", 0.0)
 
 
-def _drive_limits(drives: DriveModel, task: Task, motion: Motion, s: Samples) -> list[Found]:
-    """Voltages of the motors, power of the bus."""
+def _drive_limits(
+    drives: DriveModel, task: Task, program: Program, motion: Motion, s: Samples
+) -> list[Found]:
+    """Voltages of the motors, power of the bus.
+
+    Of a motor whose current builds up over several steps the inductive part helps to slow it down; its rows count that.
+    """
     if not drives.electric:
         return []
     w, R = s.v @ drives.N.T, drives.R.copy()
@@ -125,8 +130,7 @@ def _drive_limits(drives: DriveModel, task: Task, motion: Motion, s: Samples) ->
     R = R + drives.R_bridge
     out = []
     u = np.hypot(R * s.i + drives.K_b * w, drives.reactance * w * s.i)
-    fed = np.isfinite(drives.voltage) & ~drives.valve & task.voltage
-    for j in np.flatnonzero(fed).tolist():
+    for j in program.form.steady:
         out.append(_found(s, "voltage", drives.names[j], u[:, j], task.modulation * drives.voltage[j], "V"))
     loss = np.where(drives.valve, 0.0, drives.phases * R * s.i**2)
     power = (loss + drives.K_electric * s.i * w).sum(axis=1)

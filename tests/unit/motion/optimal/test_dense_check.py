@@ -14,6 +14,7 @@ from servotwin.motion.optimal.dense_check import depths
 from servotwin.motion.optimal.drive_model import drive_model
 from servotwin.motion.optimal.guess import currents
 from servotwin.motion.optimal.task import Region
+from tests.unit.motion.optimal.test_one_axis import axis
 
 START, GOAL = (
     np.append(np.radians([-60.0, 80.0]), [0.0, 0.0]),
@@ -66,3 +67,10 @@ def test_power_of_the_bus_is_kept_between_nodes(power):
     assert not motion.notes
     assert taken.min() > 1.02 * power[0]
     assert taken.max() < 1.02 * power[1]
+
+
+def test_voltage_that_a_falling_current_gives_back_is_no_excess(tmp_path):
+    """With a long electrical time constant R i + K w exceeds the bus while L di/dt is negative."""
+    motion = axis(tmp_path, kind="dc", more="inductance: 1 mH", bus=60.0, intervals=200)
+    assert not any("voltage" in note for note in motion.notes)
+    assert motion.t.size == 201

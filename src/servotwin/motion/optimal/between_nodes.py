@@ -10,7 +10,7 @@ import numpy as np
 from servotwin.mechanism.model import Array
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.result import SplineSegment
-from servotwin.motion.optimal.transcription import SMOOTH, Program
+from servotwin.motion.optimal.transcription import Program
 from servotwin.robot.robot import Robot
 
 FINE = 9  # samples between two nodes, one of them half-way
@@ -46,8 +46,8 @@ def smooth_currents(
 ) -> Array:
     """Currents (k, m) that a motion needs, with the smooth friction of the program (eq:smooth-sign)."""
     w, wd = v @ drives.N.T, a @ drives.N.T
-    top = np.abs(drives.N) @ np.array([program.table[f"oZsv{k}"] for k in range(robot.n)])
-    way = w / np.sqrt(w**2 + (SMOOTH * top) ** 2)
+    eps = np.array([program.table[f"oEps{k}"] for k in range(drives.m)])
+    way = w / np.sqrt(w**2 + eps**2)
     tau = robot.rne(q, v, a, drives=True) @ drives.N_inverse
     passed, eta = tau - drives.J_m * wd, drives.efficiency
     soft = np.array([program.table[f"oSoft{k}"] for k in range(drives.m)])

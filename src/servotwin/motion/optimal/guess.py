@@ -2,16 +2,21 @@ r"""Where the solver starts: all joints together on a smooth law, as slowly as t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.heat import mean_rise, ripple
+from servotwin.motion.optimal.result import SplineSegment
 from servotwin.motion.optimal.task import Task
 from servotwin.robot.robot import Robot
+
+if TYPE_CHECKING:
+    from servotwin.motion.optimal.between_nodes import Motion
 
 ROUNDS = 40
 SHORTEST = 1e-4  # s
@@ -24,7 +29,8 @@ class Guess:
 
     ``copper``, ``work`` [J] of it; ``power`` [W], the scale of the bus; ``rise`` (m,) [K] of the windings if it is
     repeated, ``ripple`` (m,) [K] by which they are hotter than that at times; ``room`` (N + 1, m) [A]
-    that the currents of a node leave to their limits for what happens between nodes.
+    that the currents of a node leave to their limits for what happens between nodes; ``power_room``: parts of
+    its limits, fed back and taken, that the power of the bus leaves between nodes.
     """
 
     mesh: Array
@@ -44,6 +50,7 @@ class Guess:
     held: Array
     ripple: Array
     room: Array
+    power_room: tuple[float, float] = (0.0, 0.0)
 
     def holding(self, k: int) -> Array:
         """Currents (m,) that hold the arm at the first (0) or last (-1) node."""
@@ -147,6 +154,24 @@ def scaled_guess(
     )  # fmt: skip
 
 
+def split_mesh(mesh: Array, over: BoolArray) -> Array:
+    """The mesh (N + 1,) with the intervals ``over`` (N,) and their neighbours cut into three."""
+    wide = over.copy()
+    wide[1:] |= over[:-1]
+    wide[:-1] |= over[1:]
+    step = np.diff(mesh)[wide]
+    return np.sort(np.concatenate([mesh, mesh[:-1][wide] + step / 3.0, mesh[:-1][wide] + 2.0 * step / 3.0]))
+
+
+def refined_guess(guess: Guess, motion: Motion, room: Array, mesh: Array) -> Guess:
+    """A solved motion with ``room`` (N + 1, m) [A] on another mesh, with the scales of the guess."""
+    T = float(motion.t[-1])
+    q, v, a = SplineSegment(motion.t, motion.q, motion.v, motion.a).sample(mesh * T)
+    i = np.stack([np.interp(mesh * T, motion.t, x) for x in motion.i.T], axis=1)
+    room = np.stack([np.interp(mesh * T, motion.t, x) for x in room.T], axis=1)
+    return replace(guess, mesh=mesh, T=T, q=q, v=v, a=a, i=i, room=room)
+
+
 def s_curve(s: Array, ramp: float) -> tuple[Array, Array, Array]:
     """A law from 0 to 1 over times s (0 to 1) with cubic ramps of speed that last ``ramp`` each; its derivatives."""
     top = 1.0 / (1.0 - ramp)
@@ -166,6 +191,8 @@ def best_s_curve(
     Currents, voltages, speeds, accelerations, torques of the joints and, if the task asks for them, temperatures.
     """
     s = np.linspace(0.0, 1.0, 401)
+    still = np.zeros((1, robot.n))
+    held = currents(robot, drives, ends[1][None, :], still, still)[0]
     step = ends[1] - ends[0]
     best = np.inf
     for ramp in np.linspace(0.1, 0.5, 17):
@@ -178,7 +205,7 @@ def best_s_curve(
             if task.effort:
                 share = max(share, float((np.abs(robot.rne(q, v, a, drives=True)) / limits.torque).max()))
             if task.temperature:
-                rise = mean_rise(drives, s * T, i, task.rest) + ripple(drives, s * T, i, task.rest)
+                rise = sum(f(drives, s * T, i, task.rest, held) for f in (mean_rise, ripple))
                 share = max(share, float(np.sqrt(np.minimum(rise / drives.rise, 100.0)).max()))
             if abs(share - 1.0) < 1e-6:
                 break

@@ -42,6 +42,7 @@ WORDS = {
     "speed defect": "its motion from node to node",
     "speed between": "its speed",
     "motor speed between": "its speed",
+    "bus power between": "its power",
     "heat": "the heat of its winding",
 }
 

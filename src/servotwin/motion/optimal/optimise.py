@@ -18,9 +18,11 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import MotionLimits, limits_of
 from servotwin.motion.optimal.between_nodes import Motion, excess_currents, motion_of
+from servotwin.motion.optimal.dense_check import Found, dense_check, power_room, with_peaks
 from servotwin.motion.optimal.drive_model import DriveModel, drive_model, with_reserve
-from servotwin.motion.optimal.guess import Guess, best_s_curve, straight_guess
+from servotwin.motion.optimal.guess import Guess, best_s_curve, refined_guess, split_mesh, straight_guess
 from servotwin.motion.optimal.heat import ripple
+from servotwin.motion.optimal.holding import check_holding, check_moving, check_temperature, holding_currents
 from servotwin.motion.optimal.infeasible import blame
 from servotwin.motion.optimal.interior_point import STOPPED
 from servotwin.motion.optimal.ipopt import Solution, library
@@ -37,7 +39,10 @@ LEAST = 1e-3  # relative distance within which the duration is at its bound
 SHARP = 5e-4  # of the largest rise: a ripple below it needs no second solution
 TIGHT = 5e-4  # of a limit of current: what is less between nodes needs none either
 MOST_ROOM = 0.3  # of a limit of current
+MOST_POWER_ROOM = 0.8  # of a limit of the bus
 ROUNDS = 4
+FINER = 4  # rounds in which the mesh is refined
+MOST_NODES = 2  # times the intervals of a task
 ROUNDER = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)  # m, edges of regions before they are sharp
 ROUND_OPTIONS = {"mu_init": 1e-4}
 WARM_OPTIONS = {"mu_init": 1e-5}
@@ -115,13 +120,18 @@ def optimal_between(
     drives = with_reserve(drive_model(robot, description), task)
     ends = _checked_ends(robot, drives, limits, task, start, goal)
     _check_energy(drives, task)
+    check_temperature(drives, task)
+    check_moving(drives, task, ends, np.array([holding_currents(robot, drives, q) for q in ends]))
     mesh = mesh_of(task.intervals, bool(held_motors(drives, task).any()))
     first = warm or straight_guess(robot, drives, limits, ends, mesh, task.duration, power_scale(task))
     program, solution = _solve(robot, drives, limits, task, first, ends, progress)
     if not solution.solved:
         raise _refusal(robot, drives, limits, description, task, ends, program, solution)
     _check_limited(task, program, solution)
+    found = dense_check(robot, drives, limits, task, program, motion_of(program, solution.x))
+    _check_places(found)
     fields = read_answer(robot, drives, limits, task, program, solution)
+    limit_uses = with_peaks(fields.pop("limits"), found)  # type: ignore[arg-type]
     value, unit = _objective(task, fields)
     return OptimalMotion(
         robot=robot.name,
@@ -133,8 +143,13 @@ def optimal_between(
         motor_names=drives.names,
         iterations=solution.iterations,
         seconds=time.perf_counter() - began,
-        notes=(*drives.notes, *_beyond(robot, drives, task, program, motion_of(program, solution.x))),
+        notes=(
+            *drives.notes,
+            *_beyond(robot, drives, task, program, motion_of(program, solution.x)),
+            *(f"between nodes {x.text}" for x in found if x.over.any()),
+        ),
         electric=drives.electric,
+        limits=limit_uses,
         **fields,  # type: ignore[arg-type]
     )
 
@@ -193,7 +208,43 @@ def _solve(
         if solution.solved or solution.status == STOPPED:
             break
     assert best is not None
-    return _settled(robot, drives, limits, task, guess, ends, progress, *best)
+    settled = _settled(robot, drives, limits, task, guess, ends, progress, *best)
+    return _refined(robot, drives, limits, task, guess, ends, progress, *settled)
+
+
+def _refined(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    task: Task,
+    guess: Guess,
+    ends: tuple[Array, Array],
+    progress: Progress | None,
+    program: Program,
+    solution: Solution,
+) -> tuple[Program, Solution]:
+    """The solution on a mesh that is finer wherever the motion exceeds a limit between nodes, for some rounds."""
+    for _ in range(FINER):
+        if not solution.solved:
+            break
+        motion = motion_of(program, solution.x)
+        found = dense_check(robot, drives, limits, task, program, motion)
+        over, less = np.any([x.over for x in found if not x.power], axis=0), power_room(found)
+        if program.mesh.size > MOST_NODES * task.intervals or not (over.any() or any(less)):
+            break
+        finer = refined_guess(guess, motion, program.room(drives.current), split_mesh(program.mesh, over))
+        have = guess.power_room
+        guess = replace(
+            finer,
+            power_room=(min(have[0] + less[0], MOST_POWER_ROOM), min(have[1] + less[1], MOST_POWER_ROOM)),
+        )
+        then = transcribe(robot, drives, limits, task, guess, ends)
+        answer = solve_program(then, then.x0, ROUND_OPTIONS, progress)
+        answer = replace(answer, iterations=solution.iterations + answer.iterations)
+        if not answer.solved:
+            break
+        program, solution = then, answer
+    return program, solution
 
 
 def _rounded_start(
@@ -253,7 +304,7 @@ def _missing_room(
     more, room = guess.ripple, guess.room
     heated = list(program.form.heated)
     if heated:
-        now = ripple(drives, motion.t, motion.i, task.rest)
+        now = ripple(drives, motion.t, motion.i, task.rest, guess.holding(-1))
         if any(motion.rise[j] + now[j] > drives.rise[j] * (1.0 + SHARP) for j in heated):
             more = now
     if task.current and drives.electric and not task.free_start and not task.free_end:
@@ -303,22 +354,12 @@ def _checked_ends(
         if beyond.max() > STANDING:
             _, text = limits.range_text(robot, q, int(np.argmax(beyond)))
             raise InputError(text, field=name)
-        _check_holding(robot, drives, task, q, name)
+        check_holding(robot, drives, limits, task, q, name)
         _check_tool(robot, task, q, name)
         out.append(q)
     if np.abs(out[1] - out[0]).max() <= STANDING:
         raise InputError("start and goal are the same position; expected different ones", field="goal")
     return out[0], out[1]
-
-
-def _check_holding(robot: Robot, drives: DriveModel, task: Task, q: Array, name: str) -> None:
-    """Refuse ends at which the motors cannot even hold the arm."""
-    held = (robot.gravload(q) @ drives.N_inverse - drives.offset) / drives.K
-    if task.current and (np.abs(held) > drives.current).any():
-        j = int(np.argmax(np.abs(held) / drives.current))
-        what = "N m" if not drives.electric else "N" if drives.valve[j] else "A"
-        text = f"motor {drives.names[j]} needs {abs(held[j]):.4g} {what} to hold the arm there"
-        raise InputError(f"{text}; it has {drives.current[j]:.4g} {what}", field=name)
 
 
 def _check_energy(drives: DriveModel, task: Task) -> None:
@@ -354,6 +395,14 @@ def _check_limited(task: Task, program: Program, solution: Solution) -> None:
         raise InputError(
             "nothing limits this motion, so it has no least time; expected more of the limits to count"
         )
+
+
+def _check_places(found: list[Found]) -> None:
+    """Refuse a motion that passes through what it must stay out of, even between two nodes."""
+    for x in found:
+        if x.place and x.over.any():
+            text = f"no motion found; {x.text}: it cannot be avoided or needs more intervals"
+            raise PathError(text, index=0, what=x.what, axis=x.who, place=1.0)
 
 
 # --- what is said when there is no answer -----------------------------------------------------------

@@ -21,6 +21,7 @@ from servotwin.motion.optimal.between_nodes import current_gap
 from servotwin.motion.optimal.drive_model import DriveModel, drive_model, with_reserve
 from servotwin.motion.optimal.guess import currents
 from servotwin.motion.optimal.heat import ripple, winding_temperatures
+from servotwin.motion.optimal.holding import check_temperature, holding_currents
 from servotwin.motion.optimal.infeasible import blame
 from servotwin.motion.optimal.ipopt import Solution, library, solve_nlp
 from servotwin.motion.optimal.path_problem import FIRST_CURRENT
@@ -137,12 +138,14 @@ def optimal_along(
             f"{robot.name}: a servovalve moves {valves}; along a path only electric motors can be optimised"
         )
         raise UnsupportedError(text)
+    check_temperature(drives, task)
     numbers = path_numbers(robot, path, task, drives)
     check_positions(robot, limits, numbers)
     check_holding(drives, task, numbers)
     program = path_program(robot, drives, limits, task, numbers)
     solution = _solved(robot, drives, program, progress)
-    more = ripple(drives, *_currents_over_time(program, solution), task.rest)
+    held = holding_currents(robot, drives, numbers.q[-1])
+    more = ripple(drives, *_currents_over_time(program, solution), task.rest, held)
     heated = list(program.form.heated)
     rise = solution.x[program.hot_index :] * drives.rise[heated]
     if (rise + more[heated] > drives.rise[heated] * (1.0 + SHARP)).any():
@@ -209,7 +212,8 @@ def _answer(
         t=t, q=numbers.q, qd=qd, qdd=qdd,
         torque=numbers.a * r[:, None] + numbers.b * y[:, None] ** 2 + numbers.g,
         motor_speed=w, current=i, opening=np.full(i.shape, np.nan),
-        winding=winding_temperatures(drives, t, i, task.rest), limits=uses, active=active, model_error=gap,
+        winding=winding_temperatures(drives, t, i, task.rest, holding_currents(robot, drives, numbers.q[-1])),
+        limits=uses, active=active, model_error=gap,
         iterations=solution.iterations, seconds=seconds, notes=drives.notes, electric=drives.electric,
         tool=robot.fkine(numbers.q)[:, :3, 3], path_segment=segment, **electric,
     )  # fmt: skip

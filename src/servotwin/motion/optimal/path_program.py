@@ -285,6 +285,7 @@ def _guess(drives: DriveModel, numbers: PathNumbers, top: Array) -> tuple[Array,
     copper = float((drives.phases * (drives.R + drives.R_bridge) * (i**2).mean(axis=0)).sum() * T)
     scale = {"y": 2.0 * y.max(), "r": 3.0 * np.abs(r).max(), "i": i_scale, "T": T, "copper": copper}
     scale["objective"], scale["t"] = T, T / dt.size
+    scale["held"] = numbers.g[-1] @ drives.N_inverse / drives.K
     law = [y / scale["y"], r / scale["r"], np.append(dt, dt[-1]) / scale["t"]]
     return np.hstack([np.stack(law, axis=1), i / i_scale]), scale
 
@@ -332,6 +333,7 @@ def _table(
         k: np.where(np.isfinite(v), v, 2.0) for k, v in {"oU": drives.voltage, "oTh": drives.rise}.items()
     }
     for name, values in {
+        "oHold": scale["held"],
         "oZsi": scale["i"], "oK": drives.K, "oR": drives.R, "oRb": drives.R_bridge, "oL": drives.L, "oKb": drives.K_b,
         "oX": drives.reactance, "oU": task.modulation * finite["oU"], "oPh": drives.phases, "oFv": drives.viscous,
         "oGain": 0.5 * (1.0 / eta + eta), "oLoss": 0.5 * (1.0 / eta - eta), "oSoft": SOFT * drives.K * scale["i"],

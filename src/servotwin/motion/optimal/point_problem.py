@@ -62,6 +62,13 @@ class Form:
 
 
 Rise = dict[int, Scalar]  # of windings over their surroundings [K], by motor
+BUS_PLACES = (
+    0.2,
+    0.4,
+    0.5,
+    0.6,
+    0.8,
+)  # parts of an interval at which the power of the bus is bounded as well
 
 
 class Node:
@@ -228,6 +235,8 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
     pressed = [(two.i[j] - one.i[j]) / (h * d.number(f"oOil{j}")) for j in form.valves]
     flowing = [combined(d, f"oN{j}_", middle[0]) + x for j, x in zip(form.valves, pressed, strict=True)]
     rows += valve_rows(d, form, flowing, middle[1])
+    if form.bus:
+        rows += [bus_power(d, form, *between(one, two, h, s), rise) / d.number("oP") for s in BUS_PLACES]
     square = z_time * z_time
     cost = d.number("oWt") * z_time * share + d.number("oWr") * share * square * square * squares(
         d, form, one, two
@@ -246,6 +255,12 @@ def motion_defects(d: Derivation, form: Form, one: Node, two: Node, h: Any, shar
         travel = two.q[k] - one.q[k] - h * (one.v[k] + h * (2.0 * one.a[k] + two.a[k]) / 6.0)
         place.append(travel / (step * d.number(f"oZsv{k}")))
     return place + speed
+
+
+def between(one: Node, two: Node, h: Any, s: float) -> tuple[list[Any], list[Any]]:
+    """Speeds of the joints and currents at the part s of an interval: parabolas and straight lines."""
+    v = [x + s * h * (a + 0.5 * s * (b - a)) for x, a, b in zip(one.v, one.a, two.a, strict=True)]
+    return v, [(1.0 - s) * x + s * y for x, y in zip(one.i, two.i, strict=True)]
 
 
 def resistance(d: Derivation, j: int, rise: Rise) -> Scalar:
@@ -392,10 +407,12 @@ def copper_share(d: Derivation, j: int, hot: Scalar, square: Any) -> Any:
 def rest_heat_function(d: Derivation, form: Form) -> BlockFunction:
     """The same over the rest of a cycle at the goal, where the current that holds the arm heats on."""
     count = len(form.heated)
-    last, hot = (d.inputs(name, count) for name in ("iN", "hot"))
+    last, hot = (
+        d.inputs(name, count) for name in ("iN", "hot")
+    )  # a last current may jump to what holds the arm
     part = d.number("oRest") / d.number("oZT")
     rows = []
     for k, j in enumerate(form.heated):
-        scale = d.number(f"oZsi{j}")
-        rows.append(part * (hot[k] - copper_share(d, j, hot[k], scale * scale * last[k] * last[k])))
+        held = d.number(f"oHold{j}")
+        rows.append(part * (hot[k] - copper_share(d, j, hot[k], held * held)))
     return BlockFunction(d, [*last, *hot], [], 0.0, rows)

@@ -19,6 +19,7 @@ from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.between_nodes import Motion, model_error, motion_of
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.heat import winding_temperatures
+from servotwin.motion.optimal.holding import holding_currents
 from servotwin.motion.optimal.infeasible import RowProgram
 from servotwin.motion.optimal.ipopt import Solution
 from servotwin.motion.optimal.result import LimitUse
@@ -66,7 +67,9 @@ def read_answer(
         if drives.valves is None
         else drives.valves.openings(w, motion.i + drives.offset),
         "voltage": u,
-        "winding": winding_temperatures(drives, motion.t, motion.i, task.rest),
+        "winding": winding_temperatures(
+            drives, motion.t, motion.i, task.rest, holding_currents(robot, drives, motion.q[-1])
+        ),
         "bus_power": along.sum(axis=1),
         "copper_loss": copper,
         "mechanical_work": _work(drives, motion),
@@ -179,7 +182,9 @@ def bus_limits(program: RowProgram, solution: Solution, scale: float) -> list[Li
     """Power taken from the bus and power fed back to it, where they are limited; ``scale`` [W] of their rows."""
     if "bus power" not in program.rows:
         return []
-    power, price = (program.row_values("bus power", x)[:, 0] for x in (solution.g, solution.mult_g))
+    power = program.row_values("bus power", solution.g)[:, 0]
+    groups = [name for name in ("bus power", "bus power between") if name in program.rows]
+    price = np.concatenate([program.row_values(name, solution.mult_g).ravel() for name in groups])
     out = []
     for what, sign, bounds in (
         ("bus power", 1.0, program.nlp.high),

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.trajectory import Segment, Trajectory, joined
@@ -32,8 +32,16 @@ class SplineSegment:
         """Position, velocity and acceleration (k, n) at the times t (k,) [s] of the segment (eq:spline-defect)."""
         clock = np.clip(np.asarray(t, dtype=np.float64), 0.0, self.t[-1])
         k = np.clip(np.searchsorted(self.t, clock, side="right") - 1, 0, self.t.size - 2)
+        return self._after(clock - self.t[k], k)
+
+    def ends(self) -> tuple[Array, Array, Array]:
+        """The same (N, n) at the end of every interval, by the polynomial of that interval."""
+        return self._after(np.diff(self.t), np.arange(self.t.size - 1))
+
+    def _after(self, since: Array, k: NDArray[np.int_]) -> tuple[Array, Array, Array]:
+        """The same at times ``since`` [s] after the nodes k."""
         h = (self.t[k + 1] - self.t[k])[:, None]
-        d = (clock - self.t[k])[:, None]
+        d = since[:, None]
         jerk = (self.qdd[k + 1] - self.qdd[k]) / h
         a, v = self.qdd[k], self.qd[k]
         return (

@@ -11,6 +11,7 @@ from servotwin.compiled.array_records import Packed
 from servotwin.mechanism.model import Array
 from servotwin.motion.optimal.block_nlp import BlockNlp, Family
 from servotwin.motion.optimal.block_values import Blocks, blocks_of
+from servotwin.motion.optimal.feasibility import verified
 from servotwin.motion.optimal.interior_point import FILTER, PUSH, STEPS, STOPPED, solve
 from servotwin.motion.optimal.ipopt import OPTIONS, Solution, solve_nlp, watched
 from servotwin.motion.optimal.newton_model import (
@@ -42,14 +43,15 @@ def solve_program(
 ) -> Solution:
     """Solve from x0, or near a ``warm`` solution, node by node.
 
-    With IPOPT and its ``options`` where the program has other equations or that fails.
+    With IPOPT and its ``options`` where the program has other equations or that fails. Whatever a method says, its
+    answer is looked at anew: what is open is not solved.
     """
     if fits(program) and set(options) <= {"mu_init"}:
         mu = float(options.get("mu_init", MU))
-        answer = solve_structured(program, x0, mu, warm, progress)
+        answer = verified(program, solve_structured(program, x0, mu, warm, progress))
         if answer.solved or answer.status == STOPPED:
             return answer
-    return solve_nlp(program.nlp, x0, program.low, program.high, options, progress)
+    return verified(program, solve_nlp(program.nlp, x0, program.low, program.high, options, progress))
 
 
 def solve_structured(

@@ -20,6 +20,7 @@ from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNl
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.guess import Guess
 from servotwin.motion.optimal.point_problem import (
+    BUS_PLACES,
     Form,
     heat_function,
     link_function,
@@ -31,7 +32,7 @@ from servotwin.robot.robot import Robot
 
 NamedRow = tuple[str, str, float, float]  # group, owner, bounds
 Rows = dict[str, tuple[int, int, int, tuple[str, ...]]]  # first row, stride, blocks, owners of the columns
-SMOOTH = 0.05  # of the largest speed: within it friction changes its sign
+SMOOTH = 0.05  # of the speeds that the motion reaches: within it friction changes its sign
 SMOOTH_VALVE = 5e-3  # of the speed without load: within it a valve changes its way
 SMOOTH_BRAKE = 1e-3  # the same where a moving piston cannot be held back by the whole force
 SOFT = 0.01  # of the largest torque: within it a gear changes its direction of power
@@ -76,6 +77,13 @@ class Program:
             f"oZsi{k}" for k in range(m)
         ]
         return np.array([self.table[name] for name in names])
+
+    def room(self, current: Array) -> Array:
+        """What the bounds of the nodes' currents (N + 1, m) [A] leave of their limits (m,); zero where none is."""
+        first = 3 * self.form.n
+        low, high = self.nodes(self.low)[:, first:], self.nodes(self.high)[:, first:]
+        left = current - high * self.scales()[first:]
+        return np.where((low < high) & np.isfinite(current), np.maximum(np.nan_to_num(left), 0.0), 0.0)
 
     def row_values(self, name: str, values: Array) -> Array:
         """The values of a group of rows (blocks, columns)."""
@@ -159,7 +167,7 @@ def transcribe(
 
     ``rounded`` [m]: by how much edges of regions are rounded off.
     """
-    form = form_of(robot, drives, limits, task, guess.T / (guess.mesh.size - 1))
+    form = form_of(robot, drives, limits, task, guess.T / task.intervals)
     table, scale = parameters(robot, drives, limits, task, guess, form)
     table["oRound"] = rounded
     mesh = guess.mesh
@@ -180,7 +188,7 @@ def transcribe(
     hot = np.broadcast_to(T + 1 + np.arange(heated), (count, heated))
     first = nlp.add(code("node", node_function), np.hstack([node, hot]), lead, low, high)
     _note(rows, first, len(low), count, names)
-    names, low, high = _link_bounds(robot, drives, limits, task, form)
+    names, low, high = _link_bounds(robot, drives, limits, task, form, guess.power_room)
     tail = np.broadcast_to(T + np.arange(1 + heated), (count - 1, 1 + heated))
     link = np.hstack([node[:-1], node[1:], tail])
     first = nlp.add(code("link", link_function), link, np.diff(mesh)[:, None], low, high)
@@ -241,11 +249,13 @@ def parameters(
         table.update((f"oN{j}_{k}", float(drives.N[j, k])) for k in range(n))
         table.update((f"oM{k}_{j}", float(inverse[k, j])) for k in range(n))
     top = np.abs(drives.N) @ guess.v_scale
+    # The quickest motor decides for all: slow ones with sharp friction of their own would be hard to solve.
+    reached = top * min(float((np.abs(guess.v @ drives.N.T).max(axis=0) / top).max()), 1.0)
     eta = drives.efficiency
     for name, values in {
         "oK": drives.K, "oR": drives.R, "oRb": drives.R_bridge, "oL": drives.L, "oKb": drives.K_b,
         "oX": drives.reactance, "oU": task.modulation * _finite(drives.voltage), "oPh": drives.phases,
-        "oFv": drives.viscous, "oFc": drives.coulomb, "oEps": SMOOTH * top, "oJm": drives.J_m,
+        "oFv": drives.viscous, "oFc": drives.coulomb, "oEps": SMOOTH * reached, "oJm": drives.J_m,
         "oGain": 0.5 * (1.0 / eta + eta), "oLoss": 0.5 * (1.0 / eta - eta),
         "oSoft": SOFT * drives.K * guess.i_scale, "oWm": _finite(drives.speed), "oTau": _finite(limits.torque),
         "oV": _finite(limits.speed), "oJ": _finite(limits.jerk), "oTh": _finite(drives.rise), "oAl": drives.alpha,
@@ -253,6 +263,7 @@ def parameters(
     }.items():  # fmt: skip
         put(name, values)
     put("oOff", drives.offset)
+    put("oHold", guess.holding(-1))
     if drives.valves is not None:
         v = drives.valves
         table["oPump"] = _one(v.pump)
@@ -327,7 +338,7 @@ def _node_bounds(
 
 
 def _link_bounds(
-    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, form: Form
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, form: Form, room: tuple[float, float]
 ) -> tuple[list[tuple[str, str]], Array, Array]:
     """The same of ``link_function``."""
     joints = robot.joint_names
@@ -340,6 +351,9 @@ def _link_bounds(
     rows += [("voltage between", drives.names[j], *voltage_bounds(form, j)) for j in form.inductive]
     for way in ("forward", "backward"):
         rows += [(f"valve {way} between", drives.names[j], -math.inf, 1.0) for j in form.valves]
+    if form.bus:
+        low, high = ((1.0 - r) * x / power_scale(task) for r, x in zip(room, task.bus_power, strict=True))
+        rows += [("bus power between", "bus", low, high)] * len(BUS_PLACES)
     return [row[:2] for row in rows], np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
 
 

@@ -177,3 +177,12 @@ def test_speed_limit_cuts_the_double_integrator(tmp_path):
     assert motion.duration == pytest.approx(STEP / V + V / a, rel=WITHIN)
     fine = motion.sample(np.linspace(0.0, motion.duration, 5001))[1]
     assert np.abs(fine).max() <= V * 1.001
+
+
+@pytest.mark.parametrize("speed", [30.0, 1000.0])
+def test_dry_friction_counts_whatever_the_limit_of_speed_is(tmp_path, speed):
+    """a = N (K I - M)/J up and N (K I + M)/J down: v^2/2 (1/a + 1/b) = D, so T = sqrt(2 D (1/a + 1/b))."""
+    dry = 0.8  # N m of 2.4
+    motion = axis(tmp_path, more=f"coulomb_friction: {dry} N*m", speed=speed)
+    up, down = (RATIO * (K * CURRENT + sign * dry) / J for sign in (-1.0, 1.0))
+    assert motion.duration == pytest.approx(math.sqrt(2.0 * STEP * (1.0 / up + 1.0 / down)), rel=4e-3)

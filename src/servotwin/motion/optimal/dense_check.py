@@ -1,0 +1,229 @@
+"""The played polynomials of a motion against every limit, many times between two nodes.
+
+A program bounds what happens at its nodes. Here voltages without their inductive part, powers, torques, speeds, ranges,
+tool limits and regions are computed from the motion itself at ``FINE`` instants of every interval.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from servotwin.mechanism.model import Array, BoolArray
+from servotwin.motion.limits import MotionLimits
+from servotwin.motion.optimal.between_nodes import Motion, smooth_currents
+from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.result import LimitUse, SplineSegment
+from servotwin.motion.optimal.task import AXES, Region, Task
+from servotwin.motion.optimal.transcription import Program
+from servotwin.robot.robot import Robot
+
+FINE = 17  # samples of an interval, both ends counted
+CLOSE = 1e-3  # of a limit: what exceeds it by less is kept
+NEAR = 2e-5  # m: the same of regions and ranges of the tool
+NEAR_RANGE = 1e-4  # rad, m: and of ranges of joints
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """One limit between nodes: ``value`` (N,), the largest of every interval, and what is allowed, in ``unit``.
+
+    ``place``: a limit of a place, which must not be passed; ``value`` is then how far it is passed, ``most`` rounding.
+    """
+
+    what: str
+    who: str
+    value: Array
+    most: float
+    unit: str
+    at: Array  # (N,) [s]
+    place: bool = False
+
+    @property
+    def over(self) -> BoolArray:
+        """The intervals (N,) in which the limit is not kept."""
+        return np.asarray(self.value > (self.most if self.place else self.most * (1.0 + CLOSE)))
+
+    @property
+    def power(self) -> bool:
+        """Whether it is a power of the bus, which a finer mesh does not change where currents jump."""
+        return self.who == "bus"
+
+    @property
+    def peak(self) -> float:
+        """The largest of all intervals."""
+        return float(self.value.max())
+
+    @property
+    def text(self) -> str:
+        """What happens, when and by how much."""
+        k = int(np.argmax(self.value))
+        when = f"at {self.at[k]:.4g} s"
+        if self.place:
+            return f"{self.what} is passed between nodes by {self.peak:.3g} {self.unit} {when}"
+        more = f"{100.0 * (self.peak / self.most - 1.0):.2g} % more than its limit"
+        return f"{self.what} {self.who} reaches {self.peak:.4g} {self.unit} {when}, {more}"
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Instants (N, FINE) [s] and the motion there, (N FINE, n)."""
+
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    i: Array
+
+    def largest(self, values: Array) -> tuple[Array, Array]:
+        """The largest (N,) of values (N FINE,) in every interval, and when it is."""
+        table = values.reshape(self.t.shape)
+        k = np.argmax(table, axis=1)
+        rows = np.arange(k.size)
+        return table[rows, k], self.t[rows, k]
+
+
+def sampled(robot: Robot, drives: DriveModel, program: Program, motion: Motion) -> Samples:
+    """The motion between its nodes, and the currents that it needs."""
+    t = motion.t[:-1, None] + np.diff(motion.t)[:, None] * np.linspace(0.0, 1.0, FINE)
+    inside = t.copy()
+    inside[:, -1] -= 1e-9 * motion.t[-1]  # belongs to the polynomial of its own interval
+    q, v, a = SplineSegment(motion.t, motion.q, motion.v, motion.a).sample(inside.ravel())
+    return Samples(t, q, v, a, smooth_currents(robot, drives, program, q, v, a))
+
+
+def dense_check(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, program: Program, motion: Motion
+) -> list[Found]:
+    """All limits of a task with what the motion makes of them between nodes."""
+    s = sampled(robot, drives, program, motion)
+    out = _drive_limits(drives, task, program, motion, s) + _joint_limits(robot, limits, task, s)
+    return out + _tool_limits(robot, limits, s) + _places(robot, limits, task, s)
+
+
+def with_peaks(limits: tuple[LimitUse, ...], found: list[Found]) -> tuple[LimitUse, ...]:
+    """The limits with their peaks between nodes, where those are larger."""
+    share = {(x.what, x.who): x.peak / x.most for x in found if not x.place}
+    return tuple(replace(use, peak=max(use.peak, share.get((use.what, use.who), 0.0))) for use in limits)
+
+
+def power_room(found: list[Found]) -> tuple[float, float]:
+    """Parts of the powers fed back and taken that the bus has to leave between nodes; zero where they are kept."""
+    over = {x.what: 1.1 * (x.peak / x.most - 1.0) for x in found if x.power and x.over.any()}
+    return over.get("regeneration", 0.0), over.get("bus power", 0.0)
+
+
+def _drive_limits(
+    drives: DriveModel, task: Task, program: Program, motion: Motion, s: Samples
+) -> list[Found]:
+    """Voltages of the motors, power of the bus.
+
+    Of a motor whose current builds up over several steps the inductive part helps to slow it down; its rows count that.
+    """
+    if not drives.electric:
+        return []
+    w, R = s.v @ drives.N.T, drives.R.copy()
+    for j, rise in motion.rise.items():
+        R[j] *= 1.0 + drives.alpha[j] * rise
+    R = R + drives.R_bridge
+    out = []
+    u = np.hypot(R * s.i + drives.K_b * w, drives.reactance * w * s.i)
+    for j in program.form.steady:
+        out.append(_found(s, "voltage", drives.names[j], u[:, j], task.modulation * drives.voltage[j], "V"))
+    loss = np.where(drives.valve, 0.0, drives.phases * R * s.i**2)
+    power = (loss + drives.K_electric * s.i * w).sum(axis=1)
+    for what, sign, most in (
+        ("bus power", 1.0, task.bus_power[1]),
+        ("regeneration", -1.0, -task.bus_power[0]),
+    ):
+        if math.isfinite(most) and most > 0.0:
+            out.append(_found(s, what, "bus", np.maximum(sign * power, 0.0), most, "W"))
+    return out
+
+
+def _joint_limits(robot: Robot, limits: MotionLimits, task: Task, s: Samples) -> list[Found]:
+    """Torques and speeds of the joints."""
+    out, units = [], robot.joint_units
+    tau = np.abs(robot.rne(s.q, s.v, s.a, drives=True))
+    for k, name in enumerate(robot.joint_names):
+        if task.effort and math.isfinite(limits.torque[k]):
+            unit = "N" if units[k] == "m" else "N m"
+            out.append(_found(s, "torque", name, tau[:, k], float(limits.torque[k]), unit))
+        if task.speed and math.isfinite(limits.speed[k]):
+            speed = np.abs(s.v[:, k])
+            out.append(_found(s, "speed", name, speed, float(limits.speed[k]), f"{units[k]}/s"))
+    return out
+
+
+def _tool_limits(robot: Robot, limits: MotionLimits, s: Samples) -> list[Found]:
+    """Speed and acceleration of the tool point."""
+    out = []
+    if math.isfinite(limits.tool_speed) or math.isfinite(limits.tool_acceleration):
+        J = robot.jacob0(s.q)[:, :3]
+        rate = robot.jacob0_dot(s.q, s.v)[:, :3]
+        speed = np.einsum("kij,kj->ki", J, s.v)
+        acceleration = np.einsum("kij,kj->ki", J, s.a) + np.einsum("kij,kj->ki", rate, s.v)
+        for what, x, most, unit in (
+            ("tool speed", speed, limits.tool_speed, "m/s"),
+            ("tool acceleration", acceleration, limits.tool_acceleration, "m/s2"),
+        ):
+            if math.isfinite(most):
+                out.append(_found(s, what, "tool", np.linalg.norm(x, axis=1), most, unit))
+    return out
+
+
+def _found(s: Samples, what: str, who: str, values: Array, most: float, unit: str) -> Found:
+    value, at = s.largest(values)
+    return Found(what, who, value, most, unit, at)
+
+
+def _places(robot: Robot, limits: MotionLimits, task: Task, s: Samples) -> list[Found]:
+    """Ranges of joints, of quantities and of the tool point, and regions."""
+    beyond = limits.beyond(s.q)
+    k = int(np.argmax(beyond.max(axis=0)))
+    owner = robot.joint_names[k] if k < robot.n else limits.quantities.names[k - robot.n]
+    unit = robot.joint_units[k] if k < robot.n else "rad or m"
+    out = [Found(f"the range of {owner}", owner, *_split(s, beyond[:, k], NEAR_RANGE, unit), place=True)]
+    if not task.within and not task.keep_out:
+        return out
+    p = robot.fkine(s.q)[:, :3, 3]
+    for axis, (low, high) in task.within.items():
+        x = p[:, AXES.index(axis)]
+        beyond = np.maximum(low - x, x - high)
+        out.append(Found(f"the tool's range of {axis}", "tool", *_split(s, beyond, NEAR, "m"), place=True))
+    for number, region in enumerate(task.keep_out):
+        depth = depths(region, p.reshape(*s.t.shape, 3))
+        at = s.t[np.arange(depth.shape[0]), np.argmax(depth, axis=1)]
+        out.append(Found(f"region {number + 1}", "tool", depth.max(axis=1), NEAR, "m", at, place=True))
+    return out
+
+
+def _split(s: Samples, values: Array, most: float, unit: str) -> tuple[Array, float, str, Array]:
+    value, at = s.largest(values)
+    return value, most, unit, at
+
+
+def depths(region: Region, p: Array) -> Array:
+    """How deep (N, K - 1) [m] the chords between points p (N, K, 3) enter a region; negative or zero outside.
+
+    A face is a linear function along a chord; where all of them are inside at once, the middle of that part counts, so
+    that a wall thinner than a chord is seen as well.
+    """
+    one, two = p[:, :-1], p[:, 1:]
+    enter, leave = np.zeros(one.shape[:2]), np.ones(one.shape[:2])
+    pairs = []
+    for code, x in region.faces():
+        sign = 1.0 if code % 2 else -1.0
+        a, b = (sign * (x - end[..., code // 2]) for end in (one, two))  # positive inside
+        pairs.append((a, b))
+        slope = b - a
+        cross = -a / np.where(slope == 0.0, 1.0, slope)
+        enter = np.where(slope > 0.0, np.maximum(enter, cross), enter)
+        leave = np.where(slope < 0.0, np.minimum(leave, cross), leave)
+        leave = np.where((slope == 0.0) & (a <= 0.0), -1.0, leave)
+    middle = 0.5 * (enter + leave)
+    candidates = [np.where(leave > enter, z, 0.0) for z in (enter, middle, leave)]
+    inner = [np.min([a + z * (b - a) for a, b in pairs], axis=0) for z in candidates]
+    return np.asarray(np.where(leave > enter, np.max(inner, axis=0), -1.0))

@@ -25,6 +25,12 @@ def is_hydraulic(drive: DriveData) -> bool:
     return drive.kind == HYDRAULIC.name
 
 
+def cylinder_motors(description: RobotDescription) -> tuple[str, ...]:
+    """Names of the motors that are cylinders."""
+    found = [(drive.name, description.axes.get(drive.owner)) for drive in drives_of(description)]
+    return tuple(name for name, axis in found if axis and axis.motor and axis.motor.cylinder is not None)
+
+
 def hydraulic_supply(description: RobotDescription) -> Supply:
     """Oil and supply of a robot, or an error that says that there is none."""
     data = description.hydraulics

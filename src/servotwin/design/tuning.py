@@ -21,7 +21,8 @@ from servotwin.control.tuning.loops import AxisLoops, axis_loops
 from servotwin.control.tuning.sampled import AxisModel, Timing
 from servotwin.control.tuning.step_response import axis_run
 from servotwin.control.tuning.valve import ValveModel
-from servotwin.description.drive_data import DriveData, drives_of
+from servotwin.description.drive_data import DriveData
+from servotwin.description.hydraulic_data import cylinder_motors
 from servotwin.description.motors import required_drives
 from servotwin.description.schema import Controller, Payload, RobotDescription
 from servotwin.design.inertia_range import Extreme, Poses, heaviest, lightest
@@ -105,12 +106,7 @@ class Tuning:
     @property
     def cylinders(self) -> frozenset[str]:
         """Motors that are cylinders: what others count per radian, they count per metre, and a mass for an inertia."""
-        motors = {
-            drive.name: self.description.axes[drive.owner].motor for drive in drives_of(self.description)
-        }
-        return frozenset(
-            name for name, motor in motors.items() if motor is not None and motor.cylinder is not None
-        )
+        return frozenset(cylinder_motors(self.description))
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -110,6 +110,8 @@ def run_substitution(made: Substitution, progress: Callable[[float], None] | Non
             if progress is not None:
                 progress(done / count)
     except KeyboardInterrupt:
+        if not done:
+            raise  # nothing has been simulated: there is no result
         complete = False
     status = CycleStatus(int(made.arm["status"][0]))
     whole = complete and done == count
@@ -204,13 +206,16 @@ def with_pure(
 ) -> SubstitutionResult:
     """A run beside the same arm with all joints simulated.
 
-    Where the pure arm fails, the run stays what it is: beside what there is of the pure one, with a warning.
+    Where the pure arm fails or is interrupted, the run stays what it is: beside what there is of the pure one, with a
+    warning.
     """
     try:
         made = build_substitution(run.scenario.pure(), allow_code=allow_code)
         return SubstitutionResult(run, run_substitution(made, progress), link)
-    except (SimulationError, InputError) as error:
+    except (SimulationError, InputError, KeyboardInterrupt) as error:
         pure = error.partial if isinstance(error, SimulationError) else None
-        said = f"the pure arm beside the substituted one failed: {error}"
+        interrupted = isinstance(error, KeyboardInterrupt)
+        what = "was interrupted before its first row" if interrupted else f"failed: {error}"
+        said = f"the pure arm beside the substituted one {what}"
         _tell(said, warn)
         return SubstitutionResult(replace(run, warnings=(*run.warnings, said)), pure, link)

@@ -144,3 +144,34 @@ def all_parts(top: type[Part]) -> list[type[Part]]:
 def test_every_field_stands_in_the_handbook(part: type[Part]) -> None:
     words = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`]*`", HANDBOOK.read_text(encoding="utf-8")))))
     assert not set(part.model_fields) - words
+
+
+def test_interrupt_before_the_first_row_leaves_no_result_and_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from servotwin.hil import run
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "run_ticks", interrupted)
+    assert main(["simulate", "met-substituted", "--out", "out"]) == 130
+    assert not list(tmp_path.rglob("summary.json"))
+
+
+def test_interrupt_of_the_pure_arm_keeps_the_substituted_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    from servotwin.hil import run
+
+    plain, calls = run.run_substitution, []
+
+    def second_interrupted(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return plain(*arguments)
+
+    monkeypatch.setattr(run, "run_substitution", second_interrupted)
+    result = st.substitute("met-substituted", {"duration": "0.2 s"}, warn=lambda text: None)
+    assert result.pure is None
+    assert result.run.complete
+    assert "interrupted before its first row" in result.run.warnings[-1]

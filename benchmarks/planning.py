@@ -123,7 +123,8 @@ def optimal_motion() -> list[Row]:
     robot, program, guess = program_of("gsis-scara", start, goal, Task())
     theirs = float(solve_with_casadi(robot, program).x[program.T_index]) * guess.T
     duration = st.optimise_motion("gsis-scara", start, goal).duration
-    np.testing.assert_allclose(duration, theirs, rtol=1e-6)
+    # ours looks between the nodes too and refines the mesh there: 1.8e-5 of the duration here
+    np.testing.assert_allclose(duration, theirs, rtol=1e-4)
     times = best_of(
         {
             "ours": lambda: st.optimise_motion("gsis-scara", start, goal),
@@ -143,7 +144,7 @@ def optimal_motion() -> list[Row]:
             "CasADi SX + IPOPT",
             times["peer"],
             5.0,
-            "same graph, same solver, same answer",
+            "same graph, same solver; ours also keeps the limits between nodes",
         ),
         Row(
             "duration of that motion",

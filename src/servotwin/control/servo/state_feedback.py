@@ -3,8 +3,12 @@ r"""State feedback as a law of the axis controller (eq:state-feedback), from pos
 All quantities are deviations from the reference at the motors: the error :math:`e = \theta_{ref} - \theta` is what the
 encoders show, speeds and twists are estimated. Beside the feedback stands what the reference needs,
 :math:`\tau_{ff} = M_m \alpha_{ref} + f \omega_{ref}`, unless the model of the robot feeds torque forward. In the place
-of the torque of a servovalve's axis stands the current of the valve, and in that of f its current per speed. Observer
-and the integrators go on with the current that the limit has left of the command.
+of the torque of a servovalve's axis stands the current of the valve, and in that of f its current per speed: that of
+the direction, as unequal areas take, under the load pressure that its driver measures,
+
+.. math:: i_{ff} = F_\pm \sqrt{\frac{H_0}{H_\pm \mp \bar p_L}}\;\omega_{ref}                  (eq:valve-forward)
+
+Observer and the integrators go on with the current that the limit has left of the command.
 """
 
 from __future__ import annotations
@@ -13,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.compiled.jit import part
+from servotwin.compiled.jit import helper, part
 from servotwin.compiled.native_calls import records_at
 from servotwin.control.servo.ports import MAX_AXES
 from servotwin.control.servo.records import Saturation
+from servotwin.control.servo.valve_loop import compiled_head_factor
 
 MOST_STATES = 96
 CURRENT = int(Saturation.CURRENT)
@@ -36,6 +41,11 @@ STATE_FEEDBACK = np.dtype(
         ("K_i", _REAL, (MAX_AXES, MAX_AXES)),
         ("M", _REAL, (MAX_AXES, MAX_AXES)),
         ("f", _REAL, (MAX_AXES,)),
+        # of a valve: the same backward; pressures that drive its piston (eq:valve-loop), 0 where its load is not counted
+        ("f_back", _REAL, (MAX_AXES,)),
+        ("head", _REAL, (MAX_AXES,)),
+        ("head_forward", _REAL, (MAX_AXES,)),
+        ("head_backward", _REAL, (MAX_AXES,)),
         ("amperes", _WHOLE, (MAX_AXES,)),  # the output of an axis is the current of its valve, not a torque
         ("before", _REAL, (MOST_STATES,)),
         ("after", _REAL, (MOST_STATES,)),
@@ -81,13 +91,21 @@ def state_feedback(servo: Any, axes: Any) -> None:
         law.before[k] = total
 
 
+@helper
+def valve_ahead(law: Any, j: int, w: float, p_load: float) -> float:
+    """What is fed forward to the valve of an axis [A] (eq:valve-forward)."""
+    per_speed = law.f[j] if w >= 0.0 else law.f_back[j]
+    head = compiled_head_factor(law.head[j], law.head_forward[j], law.head_backward[j], w, p_load)
+    return per_speed * w * head  # type: ignore[no-any-return]  # eq:valve-forward
+
+
 @part
 def give_current(servo: Any, axes: Any, law: Any, j: int) -> None:
     """Command of one axis within its limit; an integrator that would push further against it stands still."""
     axis = axes[j]
     ahead, per_current = 0.0, axis.K_hat
     if law.amperes[j]:
-        ahead, per_current = law.f[j] * axis.w_path, 1.0
+        ahead, per_current = valve_ahead(law, j, axis.w_path, axis.p_slow), 1.0
     elif servo.share_torque == 0.0:
         ahead = law.f[j] * axis.w_path
         for i in range(law.motors):

@@ -36,8 +36,10 @@ from servotwin.control.servo.state_feedback_plant import (
     Push,
     as_driven,
     currents_per_speed,
+    plausible_errors,
     separate_axes,
-    working_currents,
+    valve_forward,
+    ValveForward,
 )
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
@@ -76,7 +78,8 @@ class StateFeedbackDesign:
     observer_bandwidth: float
     method: str
     separate: bool
-    valves: tuple[bool, ...] = ()  # motors that are moved by a servovalve
+    valves: tuple[bool, ...]  # motors that are moved by a servovalve
+    ahead: ValveForward  # what is fed forward to these
 
     @cached_property
     def poles(self) -> Complex:
@@ -114,7 +117,8 @@ class StateFeedbackDesign:
         law["C"][:m, :s], law["L"][:s, :m] = self.plant.C, self.L
         law["K"][:m, :s], law["K_i"][:m, :m] = self.K, self.K_i
         law["M"][:m, :m], law["f"][:m] = self.M, self.f
-        law["amperes"][:m] = self.valves or (False,) * m
+        law["amperes"][:m], law["f_back"][:m] = self.valves, self.ahead.F[1]
+        law["head"][:m], law["head_forward"][:m], law["head_backward"][:m] = self.ahead.heads
         return record
 
     def data(self) -> dict[str, Any]:
@@ -132,6 +136,7 @@ class StateFeedbackDesign:
             "states": [q._asdict() for q in self.plant.states],
             "period_s": self.plant.period,
             **{name: getattr(self, name).tolist() for name in ("K", "K_i", "L", "M", "f")},
+            "valve_current_per_speed_backward_A_s": self.ahead.F[1].tolist(),
             "Phi": self.plant.A.tolist(),
             "Gamma": self.plant.B.tolist(),
             "C": self.plant.C.tolist(),
@@ -173,16 +178,17 @@ def design_state_feedback(
     coupled = Driven.of(about, control, valves)
     driven = Driven.of(separate_axes(model, about, J), control, valves) if alone else coupled
     plant, push = driven.sampled, Push(J, currents_per_speed(model, about, valves), np.array(valves))
-    K, K_i = _gains(driven, push, w_b, T_i, method or asked.method)
-    ahead = working_currents(model, about, push.F, speed_limits(description, arm.limits.qd_max))
-    M, f = _fed_forward(model, arm, pose, replace(push, F=ahead), alone=alone)
+    spans = plausible_errors(description, push, w_b, speed_limits(description, arm.limits.qd_max))
+    K, K_i = _gains(driven, push, spans, w_b, T_i, method or asked.method)
+    ahead = valve_forward(model, about, push.F, speed_limits(description, arm.limits.qd_max), description)
+    M, f = _fed_forward(model, arm, pose, replace(push, F=ahead.F[0]), alone=alone)
     return StateFeedbackDesign(
         tuple(shaft.name for shaft in model.shafts),
         plant,
         coupled.sampled,
         K,
         K_i,
-        _observer(driven, push, w_o),
+        _observer(driven, push, spans, w_o),
         M,
         f,
         w_b,
@@ -191,6 +197,7 @@ def design_state_feedback(
         method or asked.method,
         alone,
         valves,
+        ahead,
     )
 
 
@@ -207,7 +214,9 @@ def _centred(model: StateSpace, q: Array) -> LinearSystem:
     return model.linear(model.operating_point(q))
 
 
-def _gains(driven: Driven, push: Push, w_b: float, T_i: float, method: str) -> tuple[Array, Array]:
+def _gains(
+    driven: Driven, push: Push, spans: Array, w_b: float, T_i: float, method: str
+) -> tuple[Array, Array]:
     plant = driven.sampled
     A, B = with_integrators(plant)
     T, n, m = plant.period or 1.0, plant.order, len(plant.inputs)
@@ -217,12 +226,12 @@ def _gains(driven: Driven, push: Push, w_b: float, T_i: float, method: str) -> t
     if method == "poles":
         K = _placed(driven, A, B, push.valves, w_b)
     else:
-        Q, N, R = driven.cost(driven.whole.C.T @ driven.whole.C)  # eq:feedback-weights
-        weights = block_diag(Q, T * np.eye(m) / T_i**2) * np.outer(
-            units, units
-        )  # integrals are held as inputs are
+        seen = driven.whole.C / spans[:, None]
+        Q, N, R = driven.cost(seen.T @ seen)  # eq:feedback-weights
+        # integrals are held as inputs are
+        weights = block_diag(Q, np.diag(T / (T_i * spans) ** 2)) * np.outer(units, units)
         cross = np.vstack([N, np.zeros((m, m))]) * units[:, None]
-        K = lqr(A, B, weights, R + np.diag(T / push.at(w_b) ** 2), cross)
+        K = lqr(A, B, weights, R + np.diag(T / (spans * push.at(w_b)) ** 2), cross)
     K = K / units * driven.coupling
     return K[:, :n], K[:, n:]
 
@@ -254,16 +263,16 @@ def _wanted(A: Array, T: float, valves: NDArray[np.bool_], w_b: float) -> Comple
     return np.concatenate([np.tile(slow, three), np.tile(pair, two), np.where(low, damped, swinging), kept])
 
 
-def _observer(driven: Driven, push: Push, w_o: float) -> Array:
+def _observer(driven: Driven, push: Push, spans: Array, w_o: float) -> Array:
     plant, n = driven.sampled, driven.whole.order
     T, units = plant.period or 1.0, driven.units
     W = np.zeros((plant.order, plant.order))
-    W[:n, :n] = sampled_noise(driven.whole, np.diag(push.at(w_o) ** 2), T)  # eq:feedback-weights
+    W[:n, :n] = sampled_noise(driven.whole, np.diag((spans * push.at(w_o)) ** 2), T)  # eq:feedback-weights
     W = W / np.outer(units, units)
     for states, _ in driven.parts():
         W[states, states] += 1e-12 * W[states, states].mean()
     A, C = plant.A * units / units[:, None], plant.C * units
-    L = units[:, None] * kalman(A, C, W, np.eye(len(plant.outputs)) / T)
+    L = units[:, None] * kalman(A, C, W, np.diag(spans**2) / T)
     return np.asarray(L * driven.coupling[:, : plant.order].T)
 
 

@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from scipy.sparse.csgraph import connected_components
 
+from servotwin.control.servo.axis_data import controller_of
+from servotwin.control.servo.valve_loop import head_factor
 from servotwin.description.controller_parts import Controller
+from servotwin.description.drive_data import drives_of
+from servotwin.description.hydraulic_data import hydraulic_axis, valve_data
+from servotwin.description.schema import RobotDescription
 from servotwin.equations.state_space import Shaft
 from servotwin.errors import InputError, UnsupportedError
 from servotwin.linear.sampling import delayed, sampled, sampled_cost
@@ -35,6 +40,24 @@ class Push:
         return np.where(self.valves, self.F * w, self.J * w**2)
 
 
+def plausible_errors(description: RobotDescription, push: Push, w_b: float, w_max: Array) -> Array:
+    r"""Deviation of every motor that its loop can still answer [rad, m]: the unit in which deviations are weighed.
+
+    .. math:: e_j = \min\Bigl(\frac{u_{max,j}}{P_j(\omega_b)},\; \frac{\omega_{max,j}}{\omega_b}\Bigr)       (eq:plausible-error)
+
+    u_max: torque at the current limit, or rated current of the valve; P: what the loop asks for per deviation (eq:feedback-weights,
+    eq:valve-weights); omega_max: largest speed ``w_max``. Beyond it the input or the speed is at its limit (rule of Bryson and Ho).
+    """
+    ranges = []
+    for drive in drives_of(description):
+        if drive.actuator.valve:
+            ranges.append(hydraulic_axis(description, drive).rated_current)
+        else:
+            limit = drive.ratings.current_limit
+            ranges.append(drive.electrical.torque_constant * limit if limit else np.inf)
+    return np.minimum(np.array(ranges) / push.at(w_b), w_max / w_b)  # eq:plausible-error
+
+
 def as_driven(model: StateSpace, compensation: float) -> StateSpace:
     """The model with its valves as their drivers make them: without the part of an overlap that these jump over."""
     if not compensation or not any(_overlap(shaft) for shaft in model.shafts):
@@ -54,43 +77,71 @@ def _overlap(shaft: Shaft) -> float:
     return max(-shaft.data[0].underlap, 0.0) if shaft.equations.start is not None else 0.0
 
 
-def working_currents(model: StateSpace, about: LinearSystem, F: Array, w_max: Array) -> Array:
-    r"""Current per speed of every valve where it works [A s/m], under the load of the pose; 0 of others.
+@dataclass(frozen=True)
+class ValveForward:
+    """What a law feeds forward to the valves (eq:valve-forward), arrays over the motors; 0 of others.
 
-    .. math:: F = \frac{i(\omega) - i(-\omega)}{2\,\omega}                                    (eq:working-current)
-
-    i: current that moves the piston evenly (eq:operating-point), at half of its largest speed, or slower where the
-    load allows less. ``F`` of the linear model, at null, is half as much with underlap and a multiple of it with
-    overlap: a valve of which a law designed at null would ask too much is refused.
+    ``F``: current per speed forward and backward [A s/m] (2, m), without load where the load pressure is counted;
+    ``heads``: pressures that drive the piston, their mean, forward and backward [Pa] (3, m), 0 where it is not.
     """
-    out = F.copy()
-    for j, shaft in enumerate(model.shafts):
-        if shaft.equations.start is not None:
-            out[j] = (
-                _working_current(model, about, j, WORKING * float(w_max[j])) or F[j]
-            )  # none: too slow a valve
-        if _overlap(shaft) and abs(F[j]) > MOST_GAIN * abs(out[j]):
+
+    F: Array
+    heads: Array
+
+
+def valve_forward(
+    model: StateSpace, about: LinearSystem, F: Array, w_max: Array, description: RobotDescription
+) -> ValveForward:
+    r"""Current per speed of every valve where it works, both ways.
+
+    .. math:: F_\pm = \frac{|i(\pm\omega) - i(0)|}{\omega}                                    (eq:working-current)
+
+    i: current that moves the piston evenly (eq:operating-point) under the load of the pose, at half of its largest
+    speed, or slower where the load allows less. ``F`` of the linear model, at null, is half as much with underlap and
+    a multiple of it with overlap: a valve of which a law designed at null would ask too much is refused.
+    """
+    out, heads = np.array([F, F]), np.zeros((3, len(F)))
+    counted = controller_of(description).valve.linearised
+    for j, (shaft, drive) in enumerate(zip(model.shafts, drives_of(description), strict=True)):
+        if shaft.equations.start is None:
+            continue
+        found = _working_currents(model, about, j, WORKING * float(w_max[j]))  # none: too slow a valve
+        out[:, j] = F[j] if found is None else found
+        if _overlap(shaft) and abs(F[j]) > MOST_GAIN * abs(out[:, j].mean()):
             raise UnsupportedError(
                 f"state feedback: within the overlap of the valve of {shaft.name} a speed takes "
-                f"{F[j] / out[j]:.3g} times the current that it takes outside, and a linear law cannot do both; "
-                f"expected overlap_compensation near 1, or at most {MOST_GAIN:g} times"
+                f"{F[j] / out[:, j].mean():.3g} times the current that it takes outside, and a linear law cannot do "
+                f"both; expected overlap_compensation near 1, or at most {MOST_GAIN:g} times"
             )
-    return out
+        if counted and found is not None:
+            data = valve_data(description, drive)
+            heads[:, j] = data.head, *data.heads
+            p_load = _force(shaft, about) / data.axis.mean_area
+            for k, way in enumerate((1.0, -1.0)):
+                out[k, j] /= head_factor(data.head, *data.heads, way, p_load)
+    return ValveForward(out, heads)
 
 
-def _working_current(model: StateSpace, about: LinearSystem, j: int, w: float) -> float | None:
-    shaft, names = model.shafts[j], [quantity.name for quantity in about.states]
-    start, n, theta = shaft.equations.start, shaft.numbers, float(model.angles[j] @ about.x0)
+def _force(shaft: Shaft, about: LinearSystem) -> float:
+    """Force of the piston about which the model is linear [N]."""
+    names, n = [quantity.name for quantity in about.states], shaft.numbers
     p_a, p_b = (about.x0[names.index(f"{shaft.name}.pressure_{side}")] for side in "ab")
-    force = n["area_a"] * p_a - n["area_b"] * p_b
+    return float(n["area_a"] * p_a - n["area_b"] * p_b)
+
+
+def _working_currents(model: StateSpace, about: LinearSystem, j: int, w: float) -> tuple[float, float] | None:
+    shaft, theta = model.shafts[j], float(model.angles[j] @ about.x0)
+    start, force = shaft.equations.start, _force(shaft, about)
     if start is None:
         return None
     for speed in (w, w / 2, w / 4, w / 8):
         try:
-            i, back = [start(shaft.data, theta, v, force + shaft.viscous * v)[1][0] for v in (speed, -speed)]
+            i, rest, back = (
+                start(shaft.data, theta, v, force + shaft.viscous * v)[1][0] for v in (speed, 0.0, -speed)
+            )
         except InputError:
             continue
-        return float((i - back) / (2.0 * speed))  # eq:working-current
+        return float((i - rest) / speed), float((rest - back) / speed)  # eq:working-current
     return None
 
 

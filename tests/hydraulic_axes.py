@@ -219,3 +219,76 @@ def open_loop(run: Run, current: Callable[[float], Sequence[float]], period_ns: 
 
     machine.hand_over(exchange)
     return machine
+
+
+# --- a mixed arm: hydraulic shoulder without a gear, DC elbow behind one -----------------------------------
+
+MIXED: dict[str, Any] = {
+    "format": "servotwin/1",
+    "name": "mixed",
+    "axes": {
+        "shoulder": {
+            "type": "revolute",
+            "dh": {"theta": "0 deg", "d": "0 m", "a": "0.7 m", "alpha": "0 deg"},
+            "limits": {"position": ["-100 deg", "100 deg"], "speed": "120 deg/s", "acceleration": "400 deg/s^2"},
+            "link": {
+                "mass": "22 kg",
+                "center": ["-0.35 m", "0 m", "0 m"],
+                "inertia": {"gyration": {"radius": "0.2 m", "axes": ["y", "z"]}},
+            },
+            "friction": {"coulomb": "8 N*m"},
+            "motor": {
+                "kind": "hydraulic",
+                "valve": {
+                    "rated_flow": "40 L/min",
+                    "rated_current": "50 mA",
+                    "natural_frequency": "80 Hz",
+                    "null_leakage": "1 L/min",
+                },
+                "hydraulic_motor": {"displacement": "250 cm^3/rev", "dead_volume": "60 cm^3"},
+            },
+            "encoder": {"bits": 20},
+        },
+        "elbow": {
+            "type": "revolute",
+            "dh": {"theta": "0 deg", "d": "0 m", "a": "0.5 m", "alpha": "0 deg"},
+            "limits": {"position": ["-130 deg", "130 deg"], "speed": "180 deg/s", "acceleration": "800 deg/s^2"},
+            "link": {
+                "mass": "8 kg",
+                "center": ["-0.25 m", "0 m", "0 m"],
+                "inertia": {"gyration": {"radius": "0.145 m", "axes": ["y", "z"]}},
+            },
+            "gear": {"ratio": 100},
+            "motor": {
+                "kind": "dc",
+                "torque_constant": "0.12 N*m/A",
+                "resistance": "0.4 ohm",
+                "inductance": "0.6 mH",
+                "current_limit": "16 A",
+                "rotor_inertia": "1.5e-4 kg*m^2",
+            },
+            "encoder": {"lines": 1000},
+        },
+    },
+    "gravity": ["0 m/s^2", "-9.81 m/s^2", "0 m/s^2"],
+    "payload": {"mass": "5 kg"},
+    "power": {"bus_voltage": "75 V"},
+    "hydraulics": {"supply_pressure": "140 bar"},
+    "controller": {
+        "main_period": "8 ms",
+        "axis_period": "1 ms",
+        "speed_period": "0.5 ms",
+        "current_period": "0.25 ms",
+        "position_bandwidth": "15 1/s",
+        "speed_bandwidth": "90 rad/s",
+        "current_bandwidth": "1000 rad/s",
+        "feedforward": {"velocity": 1},
+    },
+    "home": {"shoulder": "-30 deg", "elbow": "60 deg"},
+}
+SWING: dict[str, Any] = {
+    "move": [
+        {"to": {"shoulder": "40 deg", "elbow": "-30 deg"}, "dwell": "0.3 s"},
+        {"to": {"shoulder": "-30 deg", "elbow": "60 deg"}, "dwell": "0.3 s"},
+    ]
+}

@@ -60,6 +60,8 @@ def design(
             if out is not None:
                 claimed.enter_context(claimed_folder(out, DESIGN_FILES, overwrite=overwrite))
             found = design_state_feedback(description, pose)
+        with working("judging it on the nonlinear arm"):
+            found.judgement  # noqa: B018
         try:
             runs = [] if scenario is None else _compared(scenario, description.name, changes, asked)
         except KeyboardInterrupt:
@@ -81,10 +83,8 @@ def design(
         _print(found, runs)
         for what, where in places.items():
             print_line(f"{what + ':':<9}{where}")
-    if not found.stable:
-        print_note(
-            "warning: the coupled arm is unstable under this law; expected --plant coupled, or less bandwidth"
-        )
+    for line in found.warnings:
+        print_note(f"warning: {line}")
 
 
 def _asked(
@@ -141,7 +141,10 @@ def _print(found: StateFeedbackDesign, runs: Sequence[LawRun]) -> None:
     ]
     print_table(("state", "unit", *found.names), rows, text_columns=2)
     state = "stable" if found.stable else "unstable"
-    print_line(f"closed loop of the coupled arm: {state}, slowest pole {abs(found.poles[0]):.4g} rad/s")
+    print_line(f"coupled arm about the pose: {state}, slowest pole {abs(found.poles[0]):.4g} rad/s")
+    for line in found.judgement.lines:
+        print_line(line)
+    print_line(f"usable: {'yes' if found.usable else 'no'}")
     if not runs:
         return
     print_heading("Laws compared")

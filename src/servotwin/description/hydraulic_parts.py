@@ -249,7 +249,7 @@ class ValveControl(Part):
         default=None, description="above which the load pressure counts as swinging; default from the design"
     )
     linearised: Annotated[bool, Flag()] = Field(
-        default=True, description="undo what the load makes of the valve's square root"
+        default=True, description="undo what the load makes of the valve's square root; what unequal areas make of it is undone in any case"
     )
     overlap_compensation: Annotated[float, Measure("", minimum=0.0, maximum=1.0)] = Field(
         default=1.0, description="share of the overlap that is jumped over"

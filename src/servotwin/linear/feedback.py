@@ -75,11 +75,15 @@ def place(A: Array, B: Array, poles: NDArray[np.complex128]) -> Array:
 
 def kalman(A: Array, C: Array, W: Array, V: Array) -> Array:
     """L of the measurement update, for process noise of covariance W and measurement noise V."""
+    units = np.sqrt(np.diag(V))  # outputs of equal noise, and noise of the size of one: well scaled
+    seen, noise = C / units[:, None], V / np.outer(units, units)
+    size = float(np.abs(W).max()) or 1.0
     try:
-        P = solve_discrete_are(A.T, C.T, W, V)
+        P = solve_discrete_are(A.T, seen.T * np.sqrt(size), W / size, noise)
     except (LinAlgError, ValueError) as error:
         raise UnsupportedError(f"no stationary observer: {error}") from None
-    return np.asarray(np.linalg.solve(C @ P @ C.T + V, C @ P).T)
+    gain = np.linalg.solve(size * (seen @ P @ seen.T) + noise, size * (seen @ P)).T
+    return np.asarray(gain / units)
 
 
 def closed_loop(truth: LinearSystem, model: LinearSystem, K: Array, K_i: Array, L: Array) -> Array:

@@ -56,6 +56,10 @@ def design_page(design: StateFeedbackDesign, runs: Sequence[LawRun]) -> str:
     page.cards(
         [
             Card(
+                "Law", "usable" if design.usable else "not usable", "", "at its pose, at others, and nonlinear",
+                "good" if design.usable else "warn",
+            ),
+            Card(
                 "Closed loop", "stable" if design.stable else "unstable", "", "the coupled arm about the pose",
                 "good" if design.stable else "warn",
             ),
@@ -64,6 +68,9 @@ def design_page(design: StateFeedbackDesign, runs: Sequence[LawRun]) -> str:
             Card("States", str(design.plant.order), "", "of the observer"),
         ]
     )  # fmt: skip
+    for line in design.warnings:
+        page.warning(line)
+    page.section("Judged beyond its linear model", "; ".join(design.judgement.lines) + ".")
     if runs:
         _comparison(page, runs)
     _gains(page, design)

@@ -84,9 +84,10 @@ _REALS = (
     # current at the full scale of its sensor, as the controller believes; 0: none is known
     "current_range_hat "
     # of a valve (eq:valve-loop): current per commanded speed; pressure feedback, part of a new load pressure that its
-    # slow part takes; areas over their mean; pressures that drive forward and backward, and their mean; overlap that
-    # is jumped over [A]; its largest current; load pressure, and its slow part
-    "flow_share K_pressure slow_part area_a_hat area_b_hat head_forward head_backward head overlap valve_max "
+    # slow part takes; areas over their mean; pressures that drive forward and backward, their mean, and the share of
+    # the load that is counted in them; overlap that is jumped over [A]; its largest current; load pressure, and its
+    # slow part
+    "flow_share K_pressure slow_part area_a_hat area_b_hat head_forward head_backward head head_share overlap valve_max "
     "p_load p_slow "
     # feed-forward shares
     "share_velocity share_acceleration "

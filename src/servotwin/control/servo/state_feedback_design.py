@@ -31,17 +31,20 @@ from scipy.linalg import block_diag
 from servotwin.control.servo.axis_data import controller_of, speed_limits
 from servotwin.control.servo.ports import MAX_AXES
 from servotwin.control.servo.state_feedback import MOST_STATES, STATE_FEEDBACK
+from servotwin.control.servo.state_feedback_judgement import Arm, Judgement, Law
 from servotwin.control.servo.state_feedback_plant import (
     Driven,
     Push,
     as_driven,
     currents_per_speed,
+    input_ranges,
     plausible_errors,
     separate_axes,
     valve_forward,
     ValveForward,
 )
 from servotwin.description.load import read_description
+from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError, UnsupportedError
 from servotwin.linear.feedback import closed_loop, kalman, lqr, place, with_integrators
@@ -54,6 +57,7 @@ from servotwin.robot.state_space import StateSpace
 
 INTEGRAL = 3.0  # integral time, in 1/bandwidth
 OBSERVER = 4.0  # bandwidth of the observer over that of the loop
+LEAST_SAMPLES = 10.0  # of a period of the bandwidth: the hold alone then takes 18 deg
 DAMPED = 0.5  # damping ratio that placing gives to what swings less damped
 Complex = NDArray[np.complex128]
 
@@ -80,6 +84,7 @@ class StateFeedbackDesign:
     separate: bool
     valves: tuple[bool, ...]  # motors that are moved by a servovalve
     ahead: ValveForward  # what is fed forward to these
+    arm: Arm  # that it is judged on
 
     @cached_property
     def poles(self) -> Complex:
@@ -94,6 +99,41 @@ class StateFeedbackDesign:
     def stable(self) -> bool:
         """Whether the coupled arm is stable under the law, near the pose of the design."""
         return bool((self.poles.real < 0.0).all())
+
+    @cached_property
+    def judgement(self) -> Judgement:
+        """How the law does at other poses, and on the nonlinear arm within its limits."""
+        return self.arm.judge(Law(self.plant, self.K, self.K_i, self.L))
+
+    @property
+    def usable(self) -> bool:
+        """Whether the law holds the arm: at its pose, at others, and the nonlinear arm within its limits."""
+        return self.stable and self.judgement.usable
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What speaks against the law, one line each."""
+        found, judged = [], self.judgement
+        if not self.stable:
+            found.append("the coupled arm is unstable under this law at its pose; expected less bandwidth")
+        if judged.unstable:
+            pose = ", ".join(f"{name} {q:.3g}" for name, q in zip(self.arm.model.robot.joint_names, judged.worst, strict=True))
+            found.append(
+                f"unstable at {judged.unstable} of {judged.poses} poses of the joint ranges, worst at {pose} (rad, m); "
+                "expected less bandwidth, or a pose in the middle of the work (--q)"
+            )
+        if judged.settled is None:
+            found.append(
+                "the nonlinear arm does not settle after a step that every axis could answer "
+                f"(inputs reach {judged.peak:.3g} times their limits); expected less bandwidth"
+            )
+        samples = 2.0 * np.pi / (self.bandwidth * (self.plant.period or 1.0))
+        if samples < LEAST_SAMPLES:
+            found.append(
+                f"{samples:.2g} samples in a period of the bandwidth; expected {LEAST_SAMPLES:g} or more, "
+                f"{self.bandwidth * samples / LEAST_SAMPLES:.4g} rad/s at this axis_period"
+            )
+        return tuple(found)
 
     @property
     def output_words(self) -> str:
@@ -132,6 +172,17 @@ class StateFeedbackDesign:
             "integral_time_s": self.integral_time,
             "observer_bandwidth_rad_per_s": self.observer_bandwidth,
             "stable": self.stable,
+            "usable": self.usable,
+            "judgement": {
+                "poses": self.judgement.poses,
+                "unstable_poses": self.judgement.unstable,
+                "worst_pose": self.judgement.worst.tolist(),
+                "slowest_decay_1_per_s": self.judgement.decay,
+                "nonlinear_settling_s": self.judgement.settled,
+                "input_peak_over_limit": self.judgement.peak,
+            },
+            "warnings": list(self.warnings),
+            "plausible_errors": self.arm.spans.tolist(),
             "closed_loop_poles_1_per_s": [[p.real, p.imag] for p in self.poles],
             "states": [q._asdict() for q in self.plant.states],
             "period_s": self.plant.period,
@@ -168,6 +219,8 @@ def design_state_feedback(
     w_b = bandwidth or asked.bandwidth or float(np.sqrt(control.position_bandwidth * control.speed_bandwidth))
     T_i = integral_time or asked.integral_time or INTEGRAL / w_b
     w_o = observer_bandwidth or asked.observer_bandwidth or OBSERVER * w_b
+    stated = observer_bandwidth or asked.observer_bandwidth or 0.0
+    _check_sampling(description, control.axis_period, bandwidth=w_b, observer_bandwidth=stated)
     alone = asked.plant == "separate" if separate is None else separate
     model = as_driven(state_space(description, motors="valves"), control.valve.overlap_compensation)
     arm = robot_of(description)
@@ -178,9 +231,10 @@ def design_state_feedback(
     coupled = Driven.of(about, control, valves)
     driven = Driven.of(separate_axes(model, about, J), control, valves) if alone else coupled
     plant, push = driven.sampled, Push(J, currents_per_speed(model, about, valves), np.array(valves))
-    spans = plausible_errors(description, push, w_b, speed_limits(description, arm.limits.qd_max))
+    w_max, ranges = speed_limits(description, arm.limits.qd_max), input_ranges(description)
+    spans = plausible_errors(push, ranges, w_b, w_max)
     K, K_i = _gains(driven, push, spans, w_b, T_i, method or asked.method)
-    ahead = valve_forward(model, about, push.F, speed_limits(description, arm.limits.qd_max), description)
+    ahead = valve_forward(model, about, push.F, w_max, description)
     M, f = _fed_forward(model, arm, pose, replace(push, F=ahead.F[0]), alone=alone)
     return StateFeedbackDesign(
         tuple(shaft.name for shaft in model.shafts),
@@ -198,6 +252,7 @@ def design_state_feedback(
         alone,
         valves,
         ahead,
+        Arm(model, about, control, valves, spans, ranges, w_b),
     )
 
 
@@ -208,6 +263,19 @@ def _check_wishes(method: str | None, **wishes: float | None) -> None:
         if value is not None and not (value > 0.0 and np.isfinite(value)):
             unit = "s" if name == "integral_time" else "rad/s"
             raise InputError(f"{value:g} {unit}; expected more than zero", field=name)
+
+
+def _check_sampling(description: RobotDescription, T: float, **wishes: float) -> None:
+    """Refuse loops beyond half of the sampling frequency: no sampled law has them."""
+    nyquist = np.pi / T
+    for name, w in wishes.items():
+        if w >= nyquist:
+            raise refuse(
+                description,
+                f"controller.state_feedback.{name}",
+                f"{w:.4g} rad/s is beyond half of the sampling frequency, {nyquist:.4g} rad/s at the axis_period of "
+                f"{1e3 * T:.4g} ms; expected at most {2.0 * nyquist / LEAST_SAMPLES:.4g} rad/s, or a shorter period",
+            )
 
 
 def _centred(model: StateSpace, q: Array) -> LinearSystem:

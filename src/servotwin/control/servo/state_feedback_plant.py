@@ -40,22 +40,28 @@ class Push:
         return np.where(self.valves, self.F * w, self.J * w**2)
 
 
-def plausible_errors(description: RobotDescription, push: Push, w_b: float, w_max: Array) -> Array:
-    r"""Deviation of every motor that its loop can still answer [rad, m]: the unit in which deviations are weighed.
-
-    .. math:: e_j = \min\Bigl(\frac{u_{max,j}}{P_j(\omega_b)},\; \frac{\omega_{max,j}}{\omega_b}\Bigr)       (eq:plausible-error)
-
-    u_max: torque at the current limit, or rated current of the valve; P: what the loop asks for per deviation (eq:feedback-weights,
-    eq:valve-weights); omega_max: largest speed ``w_max``. Beyond it the input or the speed is at its limit (rule of Bryson and Ho).
-    """
-    ranges = []
+def input_ranges(description: RobotDescription) -> Array:
+    """Largest torque of every motor [N m], rated current of every valve [A]; infinite without a limit."""
+    found = []
     for drive in drives_of(description):
         if drive.actuator.valve:
-            ranges.append(hydraulic_axis(description, drive).rated_current)
+            found.append(hydraulic_axis(description, drive).rated_current)
         else:
             limit = drive.ratings.current_limit
-            ranges.append(drive.electrical.torque_constant * limit if limit else np.inf)
-    return np.minimum(np.array(ranges) / push.at(w_b), w_max / w_b)  # eq:plausible-error
+            found.append(drive.torque_constant * limit if limit is not None else np.inf)
+    return np.array(found)
+
+
+def plausible_errors(push: Push, ranges: Array, w_b: float, w_max: Array) -> Array:
+    r"""Deviation of every motor that its loop can answer [rad, m]: the unit in which deviations are weighed.
+
+    .. math:: e_j = \min\Bigl(\frac{u_{max,j}}{P_j(\omega_b)},\; \frac{\omega_{max,j}}{\omega_b}\Bigr)
+              (eq:plausible-error)
+
+    u_max: its input's range; P: what the loop asks for per deviation (eq:feedback-weights, eq:valve-weights);
+    omega_max: its largest speed. Beyond it the one or the other is at its limit (rule of Bryson and Ho).
+    """
+    return np.asarray(np.minimum(ranges / push.at(w_b), w_max / w_b))  # eq:plausible-error
 
 
 def as_driven(model: StateSpace, compensation: float) -> StateSpace:

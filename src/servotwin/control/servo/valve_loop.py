@@ -39,7 +39,8 @@ def valve_current(axis: Any) -> float:
     """
     if axis.valve_max <= 0.0:
         return axis.i_ref  # type: ignore[no-any-return]
-    factor = compiled_head_factor(axis.head, axis.head_forward, axis.head_backward, axis.i_ref, axis.p_slow)
+    counted = axis.head_share * axis.p_slow
+    factor = compiled_head_factor(axis.head, axis.head_forward, axis.head_backward, axis.i_ref, counted)
     axis.i_max = axis.valve_max / factor
     i = factor * axis.i_ref - axis.K_pressure * (axis.p_load - axis.p_slow)  # eq:valve-loop
     axis.p_slow += axis.slow_part * (axis.p_load - axis.p_slow)

@@ -111,8 +111,8 @@ def fill_valve(axis: Any, description: RobotDescription, drive: DriveData, model
     axis["overlap"] = (
         control.valve.overlap_compensation * max(-data.axis.underlap, 0.0) * data.axis.rated_current
     )
-    if control.valve.linearised and not linear:
-        axis["head"] = data.head
+    if not linear:
+        axis["head"], axis["head_share"] = data.head, float(control.valve.linearised)
         axis["head_forward"], axis["head_backward"] = data.heads
 
 

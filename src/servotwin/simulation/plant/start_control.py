@@ -158,7 +158,8 @@ def asked_current(axis: Any, i: float, p_load: float) -> float:
     if over > 0.0:
         half = 0.5 * (size - over - small)
         size = half + np.sqrt(half * half + size * small)
-    factor = head_factor(axis["head"], axis["head_forward"], axis["head_backward"], i, p_load)
+    counted = axis["head_share"] * p_load
+    factor = head_factor(axis["head"], axis["head_forward"], axis["head_backward"], i, counted)
     return float(np.copysign(size, i) / factor)
 
 

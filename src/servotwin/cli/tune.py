@@ -160,6 +160,36 @@ def _print(tuning: Tuning) -> None:
         for loop in case.loops.all
     ]
     print_table(headings, margins, text_columns=3)
+    _print_stroke(tuning)
+
+
+def _print_stroke(tuning: Tuning) -> None:
+    """Loops of cylinders over their stroke: the worst of all loads at every position."""
+    for axis in tuning.axes:
+        if not axis.stroke:
+            continue
+        print_heading(f"{axis.motor} over its stroke, least of all loads")
+        rows = []
+        for case in (case for case in axis.stroke if case.load == "design"):
+            there = [other.loops for other in axis.stroke if other.position == case.position]
+            cells = []
+            for k in range(3):
+                loops = [found.all[k] for found in there]
+                phases = [loop.phase_margin for loop in loops if loop.phase_margin is not None]
+                gains = [loop.gain_margin for loop in loops if loop.gain_margin is not None]
+                phase = f"{DEG * min(phases):.1f}" if phases else "-"
+                cells.append(phase if all(loop.stable for loop in loops) else "unstable")
+                cells.append(f"{min(gains):.2f}" if gains else "-")
+            rows.append(
+                (
+                    f"{1e3 * case.position:.4g}",
+                    f"{case.model.natural_frequency:.4g}",
+                    f"{1e8 * case.model.pressure_gain:.4g}",
+                    *cells,
+                )
+            )
+        names = [f"{loop} {what}" for loop in ("pressure", "speed", "position") for what in ("[deg]", "gain")]
+        print_table(("piston [mm]", "oil [rad/s]", "feedback [mA/bar]", *names), rows)
 
 
 def _print_valves(tuning: Tuning) -> None:

@@ -147,6 +147,17 @@ class StateFeedback(Part):
     )
 
 
+class Margins(Part):
+    """What loops must keep, or they are warned of."""
+
+    phase: Annotated[float, Measure("rad", above=0.0, maximum=math.pi / 2)] = Field(
+        default=math.radians(30.0), description="least phase margin of a loop"
+    )
+    gain: Annotated[float, Measure("", minimum=1.0)] = Field(
+        default=2.0, description="least gain margin of a loop, as a factor; 2 are 6 dB"
+    )
+
+
 class Controller(Part):
     """Main controller, axis controller and servo drivers."""
 
@@ -224,6 +235,9 @@ class Controller(Part):
     )
     valve: ValveControl = Field(
         default_factory=ValveControl, description="what the drivers of servovalves do besides their loops"
+    )
+    margins: Margins = Field(
+        default_factory=Margins, description="margins below which loops are warned of, and valves are not driven"
     )
     feedforward: Feedforward = Field(
         default_factory=Feedforward, description="what is commanded ahead of the loops"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from servotwin.description.drive_data import STOP_MARGIN, DriveData, drives_of
@@ -16,8 +17,10 @@ from servotwin.drives.hydraulic import HYDRAULIC
 from servotwin.drives.hydraulic.data import REFERENCE_CLEARANCE, Axis, Supply, valve_clearance, valve_gain
 from servotwin.drives.hydraulic.laws import AMBIENT, throttle
 from servotwin.drives.hydraulic.linear import LinearAxis, linear_axis
-from servotwin.drives.hydraulic.steady import operating_point
+from servotwin.drives.hydraulic.steady import OperatingPoint, operating_point
 from servotwin.errors import InputError
+
+POSITIONS = 9  # over the stroke, at which loops are judged and gains are scheduled
 
 
 def is_hydraulic(drive: DriveData) -> bool:
@@ -153,12 +156,15 @@ def _ends(description: RobotDescription, drive: DriveData) -> tuple[float, float
 class ValveData:
     """A hydraulic axis as a servo counts on it.
 
-    ``linear(mass)``: its linear model at rest in the middle of the stroke, without load, at centred pressures.
+    ``linear(mass, x)``: its linear model at rest at the position x of the piston, default the middle of the stroke,
+    without load, at centred pressures; of a valve with overlap beyond it, where its flow has a slope at all.
+    ``stroke``: positions of the piston over its stroke; none of a motor, which has the same oil everywhere.
     ``heads``: pressures that drive the piston forward and backward, counted on the mean area [Pa]; ``head``: the mean.
     """
 
     axis: Axis
-    linear: Callable[[float], LinearAxis]
+    linear: Callable[[float, float | None], LinearAxis]
+    stroke: tuple[float, ...]
     speed_gain: float  # speed per current without load [m/(s A)]
     head: float
     heads: tuple[float, float]
@@ -186,17 +192,33 @@ def valve_data(description: RobotDescription, drive: DriveData) -> ValveData:
             f"{most:.4g} cm^2",
         )
     middle = 0.0 if axis.rotary else 0.5 * (axis.end_a + axis.end_b)
+    sloped = _centred(axis.behind_jump(1.0))
     try:
-        point = operating_point(_centred(axis), supply, middle, 0.0, 0.0)
+        rest = operating_point(sloped, supply, middle, 0.0, 0.0)
     except InputError as error:
         raise refuse(description, f"axes.{drive.owner}.motor.valve", str(error)) from None
     head = 0.5 * (forward + backward)
     speed = axis.k * math.sqrt(S * head / (axis.area_a**3 + axis.area_b**3))  # eq:valve-speed
 
-    def linear(mass: float) -> LinearAxis:
-        return linear_axis(axis, supply, point, mass, drive.viscous_friction)
+    @cache
+    def point_at(x: float) -> OperatingPoint:
+        return operating_point(sloped, supply, x, 0.0, 0.0)
 
-    return ValveData(axis, linear, speed / axis.rated_current, head, (forward, backward))
+    def linear(mass: float, x: float | None = None) -> LinearAxis:
+        point = rest if x is None else point_at(x)
+        return linear_axis(sloped, supply, point, mass, drive.viscous_friction)
+
+    return ValveData(axis, linear, _stroke(axis), speed / axis.rated_current, head, (forward, backward))
+
+
+def _stroke(axis: Axis) -> tuple[float, ...]:
+    """Positions of the piston from end to end [m]: where the end stops of the joint are."""
+    if axis.rotary:
+        return ()
+    low, high = sorted((axis.end_a, axis.end_b))
+    margin = STOP_MARGIN / (1.0 + 2.0 * STOP_MARGIN) * (high - low)
+    first, last = low + margin, high - margin
+    return tuple(first + k / (POSITIONS - 1) * (last - first) for k in range(POSITIONS))
 
 
 def _centred(axis: Axis) -> Axis:

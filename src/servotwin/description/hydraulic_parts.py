@@ -248,6 +248,10 @@ class ValveControl(Part):
     pressure_corner: Annotated[float | None, Measure("rad/s", above=0.0)] = Field(
         default=None, description="above which the load pressure counts as swinging; default from the design"
     )
+    scheduled: Annotated[bool, Flag()] = Field(
+        default=False,
+        description="pressure feedback by the position of the piston; else one gain that keeps its margins over the stroke",
+    )
     linearised: Annotated[bool, Flag()] = Field(
         default=True, description="undo what the load makes of the valve's square root; what unequal areas make of it is undone in any case"
     )

@@ -21,8 +21,8 @@ from servotwin.control.tuning.loops import AxisLoops, axis_loops
 from servotwin.control.tuning.sampled import AxisModel, Timing
 from servotwin.control.tuning.step_response import axis_run
 from servotwin.control.tuning.valve import ValveModel
-from servotwin.description.drive_data import DriveData
-from servotwin.description.hydraulic_data import cylinder_motors
+from servotwin.description.drive_data import DriveData, drive_of
+from servotwin.description.hydraulic_data import cylinder_motors, valve_data
 from servotwin.description.motors import required_drives
 from servotwin.description.schema import Controller, Payload, RobotDescription
 from servotwin.design.inertia_range import Extreme, Poses, heaviest, lightest
@@ -34,6 +34,7 @@ from servotwin.robot.regular import REGULAR
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
 
+KEPT = 0.99  # of a gain: less is worth a word
 LOADS = ("lightest", "design", "heaviest")
 
 
@@ -49,6 +50,16 @@ class Case:
     def step_response(self, gains: Gains, timing: Timing, level: str, duration: float) -> tuple[Array, Array]:
         """Times and values after a unit step of the loop's reference (``AxisRun.step_response``)."""
         return axis_run(self.model, gains, timing).step_response(level, duration)
+
+
+@dataclass(frozen=True)
+class StrokeCase:
+    """A cylinder with one load at one position of its piston."""
+
+    load: str  # one of LOADS
+    position: float  # of the piston [m]
+    model: ValveModel
+    loops: AxisLoops
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,8 @@ class AxisTuning:
     cases: tuple[Case, ...]  # in the order of LOADS
     words: tuple[str, ...]  # warnings about gains that the word length does not hold
     loops: tuple[LoopWarning, ...]  # warnings about the loops, with every load
+    stroke: tuple[StrokeCase, ...] = ()  # of a cylinder: every load at positions over the stroke
+    notes: tuple[str, ...] = ()  # about its valve
 
     @property
     def valve(self) -> ValveModel | None:
@@ -130,6 +143,7 @@ class Tuning:
             for drive in required_drives(self.description)
             if not (drive.actuator.bridge or drive.actuator.valve)
         ]
+        lines += [note for axis in self.axes for note in axis.notes]
         if not self.poses.left_out:
             return tuple(lines)
         axis, worst = min(
@@ -277,17 +291,63 @@ def _axis(
     level, timing = controller.level_of(motor), timing_of(controller, motor)
     cases = []
     warnings: list[LoopWarning] = []
+    stroke: list[StrokeCase] = []
     for load, place in zip(LOADS, places, strict=True):
         model = design.with_load(place.J)
         case = Case(load, place, model, axis_loops(model, gains, timing))
         cases.append(case)
         where = "design pose" if load == "design" else f"{load} load"
         unit = "kg" if isinstance(model, ValveModel) else "kg m2"
-        warnings += loop_warnings(motor, case.loops, f"{where} ({place.J:.3g} {unit})")
+        where = f"{where} ({place.J:.3g} {unit})"
+        warnings += loop_warnings(motor, case.loops, where, margins=controller.margins)
+        if isinstance(design, ValveModel):
+            found = _over_stroke(design, load, place.J, gains, timing)
+            stroke += found
+            for at in found:
+                there = f"{where}, piston at {1e3 * at.position:.4g} mm"
+                warnings += loop_warnings(motor, at.loops, there, margins=controller.margins)
     scaling = None if isinstance(design, ValveModel) else scaling_of(description, motor)
     integers = fixed_gains(gains, scaling) if scaling is not None else None
     words = tuple(word_warnings(description, motor, gains))
     return AxisTuning(
         motor, gains, scaling, integers, level, timing, command if level == "speed" else None,
-        tuple(cases), words, tuple(warnings),
+        tuple(cases), words, tuple(warnings), tuple(stroke), valve_notes(description, motor, design),
     )  # fmt: skip
+
+
+def _over_stroke(design: ValveModel, load: str, J: float, gains: Gains, timing: Timing) -> list[StrokeCase]:
+    """The loops of a cylinder at positions over its stroke."""
+    out = []
+    for x in design.stroke:
+        model = design.with_load(J, x)
+        out.append(StrokeCase(load, x, model, axis_loops(model, gains, timing)))
+    return out
+
+
+def valve_notes(description: RobotDescription, motor: str, design: AxisModel | ValveModel) -> tuple[str, ...]:
+    """What the design of a servovalve's loops had to give up, and how it is got back; what overlap leaves."""
+    if not isinstance(design, ValveModel):
+        return ()
+    notes, valve = [], controller_of(description).valve
+    if 0.0 < design.wanted_gain and design.pressure_gain < KEPT * design.wanted_gain:
+        more = (
+            ""
+            if valve.scheduled or not design.stroke
+            else "; controller.valve.scheduled: true makes it follow the piston and damps mid stroke as asked"
+        )
+        notes.append(
+            f"axis {motor}: pressure feedback of {100.0 * design.pressure_gain / design.wanted_gain:.0f} % of what a "
+            f"damping of {valve.damping:g} takes in mid stroke, so that its loop keeps its margins "
+            f"{'over the whole stroke' if design.stroke else 'with this valve'}{more}"
+        )
+    overlap = max(-valve_data(description, drive_of(description, motor)).axis.underlap, 0.0)
+    left = (1.0 - valve.overlap_compensation) * overlap
+    if overlap > 0.0:
+        rest = "all of it is jumped over by the driver" if left < 1e-9 else (
+            f"the driver leaves {100.0 * left:.3g} % of the stroke in which no current moves the piston: it stands off "
+            "or hunts there; expected overlap_compensation 1"
+        )  # fmt: skip
+        notes.append(
+            f"axis {motor}: overlap {100.0 * overlap:.3g} %; gains and margins are those beyond it; {rest}"
+        )
+    return tuple(notes)

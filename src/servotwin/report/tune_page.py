@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from servotwin import __version__
+from servotwin.control.servo.axis_data import controller_of
 from servotwin.control.tuning.gains import Gains, float_gains
-from servotwin.control.tuning.loop_warnings import LOWEST_PHASE_MARGIN, RUNNING
+from servotwin.control.tuning.loop_warnings import RUNNING
 from servotwin.control.tuning.loops import Loop
+from servotwin.description.controller_parts import Margins
 from servotwin.description.display import DEG, MS
 from servotwin.design.tuning import AxisTuning, Case, Tuning
 from servotwin.report.files import write_json, write_page
@@ -121,6 +123,17 @@ def _valve_data(axis: AxisTuning) -> dict[str, Any] | None:
         "natural_frequency_rad_per_s": valve.natural_frequency,
         "damping": valve.damping,
         "flow_gain_m3_per_s_A": valve.flow_gain,
+        "stroke": [
+            {
+                "load": case.load,
+                "position_m": case.position,
+                "natural_frequency_rad_per_s": case.model.natural_frequency,
+                "damping": case.model.damping,
+                "pressure_gain_A_per_Pa": case.model.pressure_gain,
+                "loops": [_loop_data(loop) for loop in case.loops.all],
+            }
+            for case in axis.stroke
+        ],
     }
 
 
@@ -174,7 +187,7 @@ def _overview(page: Page, tuning: Tuning) -> None:
             continue  # its gain never reaches one: a pressure feedback of zero
         remark = f"least of the {name} loops: {axis.motor}, {case.load}"
         value, unit = (_degrees(loop), "deg") if loop.stable else ("unstable", "")
-        cards.append(Card(f"Phase margin, {name}", value, unit, remark, _mark(loop)))
+        cards.append(Card(f"Phase margin, {name}", value, unit, remark, _mark(loop, _limits(tuning))))
     axis = max(tuning.axes, key=_spread)
     remark = f"heaviest over lightest inertia: {axis.motor}"
     cards.append(Card("Change of the load", f"{_spread(axis):.2f}", "", remark))
@@ -193,9 +206,15 @@ def _degrees(loop: Loop) -> str:
     return "-" if loop.phase_margin is None else f"{DEG * loop.phase_margin:.0f}"
 
 
-def _mark(loop: Loop) -> str:
-    low = loop.phase_margin is not None and loop.phase_margin < LOWEST_PHASE_MARGIN
+def _mark(loop: Loop, margins: Margins) -> str:
+    low = loop.phase_margin is not None and loop.phase_margin < margins.phase
     return "warn" if low or not loop.stable else "good"
+
+
+def _gain_cell(loop: Loop, margins: Margins) -> str | Cell:
+    if loop.gain_margin is None:
+        return "-"
+    return Cell(f"{loop.gain_margin:.2f}", "warn" if loop.gain_margin < margins.gain else "")
 
 
 def _gains(page: Page, tuning: Tuning) -> None:
@@ -299,16 +318,52 @@ def _margins(page: Page, tuning: Tuning) -> None:
     columns += [f"phase margin, {name} [deg]" for name in names]
     columns += [f"gain margin, {name}" for name in names]
     columns += [f"crossover, {name} [rad/s]" for name in names]
-    rows = [_margin_row(axis, case, tuning.cylinders) for axis in tuning.axes for case in axis.cases]
+    rows = [_margin_row(axis, case, tuning) for axis in tuning.axes for case in axis.cases]
     page.table(columns, rows, text_columns=2)
+    _over_stroke(page, tuning)
     for line in tuning.remarks:
         page.paragraph(line)
 
 
-def _margin_row(axis: AxisTuning, case: Case, cylinders: frozenset[str]) -> list[str | Cell]:
-    loops = case.loops.all
-    phases = [Cell(_degrees(loop) if loop.stable else "unstable", _mark(loop)) for loop in loops]
-    gains = ["-" if loop.gain_margin is None else f"{loop.gain_margin:.1f}" for loop in loops]
+def _limits(tuning: Tuning) -> Margins:
+    return controller_of(tuning.description).margins
+
+
+def _over_stroke(page: Page, tuning: Tuning) -> None:
+    """Where the piston stands decides about the oil: least margins of all loads at every position."""
+    for axis in tuning.axes:
+        if not axis.stroke:
+            continue
+        page.paragraph(
+            f"{axis.motor} over its stroke: the oil is softest about mid stroke and stiffest at the ends. Least margins "
+            "of all three loads; frequency and damping of oil and load with the design load, without feedback."
+        )
+        columns = ["piston [mm]", "oil and load [rad/s]", "damping", "pressure feedback [mA/bar]"]
+        columns += [f"{what} margin, {name}" for name in RUNNING[1:] for what in ("phase", "gain")]
+        rows: list[list[str | Cell]] = []
+        for design in (case for case in axis.stroke if case.load == "design"):
+            there = [case.loops for case in axis.stroke if case.position == design.position]
+            row: list[str | Cell] = [
+                f"{1e3 * design.position:.4g}", f"{design.model.natural_frequency:.4g}",
+                f"{design.model.damping:.3g}", f"{1e8 * design.model.pressure_gain:.4g}",
+            ]  # fmt: skip
+            for k in range(3):
+                least = min((loops.all[k] for loops in there), key=_least_phase)
+                row.append(Cell(_degrees(least) if least.stable else "unstable", _mark(least, _limits(tuning))))
+                least = min((loops.all[k] for loops in there), key=lambda loop: _or_infinite(loop.gain_margin))
+                row.append(_gain_cell(least, _limits(tuning)))
+            rows.append(row)
+        page.table(columns, rows)
+
+
+def _least_phase(loop: Loop) -> tuple[bool, float]:
+    return loop.stable, _or_infinite(loop.phase_margin)
+
+
+def _margin_row(axis: AxisTuning, case: Case, tuning: Tuning) -> list[str | Cell]:
+    loops, cylinders, limits = case.loops.all, tuning.cylinders, _limits(tuning)
+    phases = [Cell(_degrees(loop) if loop.stable else "unstable", _mark(loop, limits)) for loop in loops]
+    gains = [_gain_cell(loop, limits) for loop in loops]
     crossovers = ["-" if loop.crossover is None else f"{loop.crossover:.0f}" for loop in loops]
     inertia = f"{case.at.J:.3g}{' kg' if axis.motor in cylinders else ''}"
     return [axis.motor, case.load, inertia, *phases, *gains, *crossovers]

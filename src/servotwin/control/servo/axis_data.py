@@ -9,13 +9,15 @@ import numpy as np
 from servotwin.control.tuning.gains import GAIN_ONE, Gains, Scaling, axis_gains, fixed_gains, gain_units
 from servotwin.control.tuning.sampled import Array, AxisModel, Timing
 from servotwin.control.tuning.valve import ValveModel, pressure_feedback, valve_gains
+from servotwin.control.tuning.valve_stroke import with_feedback
 from servotwin.description.drive_data import DriveData, drive_of, drives_of
-from servotwin.description.hydraulic_data import valve_data
+from servotwin.description.hydraulic_data import cylinder_motors, valve_data
 from servotwin.description.motors import required_current_limit, required_drive, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import Controller, RobotDescription
 
 HEADROOM = 1.2  # largest speed command over what the joints' speed limits need
+LEAST_LOAD = 0.05  # of what a cylinder moves, if nothing else is known to be left without the payload
 TOP_SPEED = 300.0  # rad/s: largest speed command of a motor whose limits nobody states
 
 
@@ -75,31 +77,51 @@ def axis_model(drive: DriveData, J: float) -> AxisModel:
     )
 
 
-def valve_model(description: RobotDescription, drive: DriveData, J: float) -> ValveModel:
-    """A hydraulic axis that moves ``J`` [kg], with the pressure feedback of its driver."""
+def valve_model(
+    description: RobotDescription, drive: DriveData, J: float, *, feedback: bool = True
+) -> ValveModel:
+    """A hydraulic axis that moves ``J`` [kg], with the pressure feedback of its driver or without."""
     data, control = valve_data(description, drive), controller_of(description)
 
-    def linearised(mass: float) -> ValveModel:
-        linear = data.linear(mass)
+    def linearised(mass: float, position: float | None = None) -> ValveModel:
+        linear = data.linear(mass, position)
         weights = np.zeros(len(linear.A))
         weights[-2:] = linear.weights
         return ValveModel(
             linear.A, linear.b, weights, 1.0 / data.speed_gain, mass, linear.natural_frequency, linear.damping,
             data.axis.natural_frequency, data.axis.damping, linear.flow_gain, linear.area, drive.viscous_friction,
-            linearised,
+            linearised, data.stroke,
         )  # fmt: skip
 
-    model, stated = linearised(J), control.valve
-    gain, corner = pressure_feedback(model, timing_of(control, drive.name), stated.damping)
-    gain = gain if stated.pressure_gain is None else stated.pressure_gain
-    return replace(model, pressure_gain=gain, pressure_corner=stated.pressure_corner or corner)
+    model, stated, timing = linearised(J), control.valve, timing_of(control, drive.name)
+    if not feedback:
+        return model
+    if stated.pressure_gain is not None:
+        corner = stated.pressure_corner or pressure_feedback(model, timing, stated.damping)[1]
+        return replace(model, pressure_gain=stated.pressure_gain, pressure_corner=corner)
+    lightest = _lightest(description, drive, J)
+    found = with_feedback(
+        model, timing, stated.damping, control.margins, lightest, scheduled=stated.scheduled
+    )
+    return replace(found, pressure_corner=stated.pressure_corner or found.pressure_corner)
 
 
-def axis_models(description: RobotDescription, J: Array) -> list[AxisModel | ValveModel]:
-    """Every motor with its load: inertias J at the shafts (m,) [kg m2]."""
+def _lightest(description: RobotDescription, drive: DriveData, J: float) -> float:
+    """What a cylinder moves without the payload [kg]: a sliding joint moves all of that; of a motor what it is."""
+    payload = description.payload
+    if payload is None or drive.name not in cylinder_motors(description):
+        return J
+    ratio = next(ratio for ratio in drive.ratios if ratio)
+    return max(J - payload.mass / ratio**2, LEAST_LOAD * J)
+
+
+def axis_models(
+    description: RobotDescription, J: Array, *, feedback: bool = True
+) -> list[AxisModel | ValveModel]:
+    """Every motor with its load: inertias J at the shafts (m,) [kg m2]; valves with the feedback of their pressures."""
     drives = required_drives(description)
     return [
-        valve_model(description, drive, float(inertia))
+        valve_model(description, drive, float(inertia), feedback=feedback)
         if drive.actuator.valve
         else axis_model(drive, float(inertia))
         for drive, inertia in zip(drives, J, strict=True)

@@ -112,7 +112,13 @@ _WHOLES = (
     # count at the last edge; saturation: limits that the loops met at their last samples
     "edge_count sensing saturation command_bits law level inner"
 )
-AXIS = np.dtype([(name, _REAL) for name in _REALS.split()] + [(name, _WHOLE) for name in _WHOLES.split()])
+POSITIONS = 9  # of a gain that is scheduled over the stroke of a cylinder
+AXIS = np.dtype(
+    [(name, _REAL) for name in _REALS.split()]
+    + [(name, _WHOLE) for name in _WHOLES.split()]
+    # pressure feedback over the stroke, from the position stroke_from [m], stroke_step apart; 0: the same everywhere
+    + [("stroke_from", _REAL), ("stroke_step", _REAL), ("K_stroke", _REAL, (POSITIONS,))]
+)
 
 # What all axes of a robot share: periods [s], shares of the model, and where model and law of the user stand.
 SERVO = np.dtype(

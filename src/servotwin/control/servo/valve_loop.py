@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from servotwin.compiled.jit import helper
+from servotwin.control.servo.records import POSITIONS
 
 LEAST_HEAD = 0.05  # of the driving pressure that is counted with, where a load has used it up
 OVER_NULL = 0.01  # of the largest current, over which the overlap is jumped
@@ -32,6 +33,17 @@ compiled_head_factor = helper(head_factor)
 
 
 @helper
+def pressure_gain(axis: Any) -> float:
+    """Gain of the pressure feedback where the piston is [A/Pa]: linear between the positions of its schedule."""
+    if axis.stroke_step <= 0.0:
+        return axis.K_pressure  # type: ignore[no-any-return]
+    place = (axis.count / axis.counts_per_rad - axis.stroke_from) / axis.stroke_step
+    place = min(max(place, 0.0), POSITIONS - 1.0)
+    k = min(int(place), POSITIONS - 2)
+    return axis.K_stroke[k] + (place - k) * (axis.K_stroke[k + 1] - axis.K_stroke[k])  # type: ignore[no-any-return]
+
+
+@helper
 def valve_current(axis: Any) -> float:
     """Current of the valve [A] (eq:valve-loop), and the limit that it leaves to the speed loop.
 
@@ -42,7 +54,7 @@ def valve_current(axis: Any) -> float:
     counted = axis.head_share * axis.p_slow
     factor = compiled_head_factor(axis.head, axis.head_forward, axis.head_backward, axis.i_ref, counted)
     axis.i_max = axis.valve_max / factor
-    i = factor * axis.i_ref - axis.K_pressure * (axis.p_load - axis.p_slow)  # eq:valve-loop
+    i = factor * axis.i_ref - pressure_gain(axis) * (axis.p_load - axis.p_slow)  # eq:valve-loop
     axis.p_slow += axis.slow_part * (axis.p_load - axis.p_slow)
     if axis.overlap > 0.0:
         i += axis.overlap * i / (abs(i) + OVER_NULL * axis.valve_max)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,9 +10,10 @@ from servotwin.control.tuning.gains import Gains
 from servotwin.control.tuning.loops import AxisLoops, Loop, axis_loops
 from servotwin.control.tuning.sampled import AxisModel, Timing
 from servotwin.control.tuning.valve import ValveModel
+from servotwin.description.controller_parts import Margins
 from servotwin.description.display import DEG
 
-LOWEST_PHASE_MARGIN = math.radians(30.0)
+USUAL = Margins()
 NESTING = 3.0  # an inner loop should cross over this many times faster than the one around it
 SHOWN = 12  # axes that a line names
 RUNNING = ("current", "pressure", "speed", "position")
@@ -39,13 +39,14 @@ def check_loops(
     timing: Timing,
     where: str = "",
     running: Sequence[str] = RUNNING,
+    margins: Margins = USUAL,
 ) -> list[LoopWarning]:
     """Warnings about loops that oscillate, nearly do, or do not nest; [] if all is well.
 
     ``where`` says which load the model stands for, such as 'lightest load'; ``running`` names the loops
     that are closed.
     """
-    return loop_warnings(axis, axis_loops(model, gains, timing), where, running)
+    return loop_warnings(axis, axis_loops(model, gains, timing), where, running, margins)
 
 
 def loop_warnings(
@@ -53,21 +54,27 @@ def loop_warnings(
     loops: AxisLoops,
     where: str = "",
     running: Sequence[str] = RUNNING,
+    margins: Margins = USUAL,
 ) -> list[LoopWarning]:
     """The warnings of ``check_loops`` for loops that are at hand."""
     place = f"axis {axis}, {where}, " if where else f"axis {axis}, "
     found = []
     judged = [loop for loop in loops.all if loop.name in running]
     for loop in judged:
-        margin, phase = _margin_text(loop), loop.phase_margin
+        margin, phase = _margin_text(loop, margins), loop.phase_margin
         if not loop.stable:
             text = f"{place}{loop.name} loop: unstable ({margin})"
             found.append(LoopWarning(f"{loop.name} loop unstable", axis, text, -(loop.gain_margin or 0.0)))
             break  # the loops around it cannot be judged
-        if phase is not None and phase < LOWEST_PHASE_MARGIN:
-            wanted = f"{DEG * LOWEST_PHASE_MARGIN:.0f} deg"
+        if phase is not None and phase < margins.phase:
+            wanted = f"{DEG * margins.phase:.4g} deg"
             text = f"{place}{loop.name} loop: {margin}; expected at least {wanted}"
             found.append(LoopWarning(f"{loop.name} loop: phase margin below {wanted}", axis, text, -phase))
+        gain = loop.gain_margin
+        if gain is not None and gain < margins.gain:
+            wanted = f"{margins.gain:.4g}"
+            text = f"{place}{loop.name} loop: {margin}; expected a gain margin of at least {wanted}"
+            found.append(LoopWarning(f"{loop.name} loop: gain margin below {wanted}", axis, text, -gain))
     valve = (
         loops.current.name == "pressure"
     )  # what is commanded goes to a valve at once, past the loops inside
@@ -104,18 +111,18 @@ def summarised(warnings: Iterable[LoopWarning]) -> list[str]:
     return lines
 
 
-def _margin_text(loop: Loop) -> str:
+def _margin_text(loop: Loop, margins: Margins = USUAL) -> str:
     parts = []
     if loop.phase_margin is not None:
-        parts.append(f"phase margin {_below(DEG * loop.phase_margin)} deg")
+        parts.append(f"phase margin {_below(DEG * loop.phase_margin, DEG * margins.phase, 0)} deg")
     if loop.gain_margin is not None:
-        parts.append(f"gain margin {loop.gain_margin:.2f}")
+        parts.append(f"gain margin {_below(loop.gain_margin, margins.gain, 2)}")
     return ", ".join(parts) or "no margin"
 
 
-def _below(phase: float) -> str:
-    """The phase [deg] with as many digits as show that it is below what is expected: 29.6, not 30."""
-    wanted = round(DEG * LOWEST_PHASE_MARGIN, 9)
-    digits = range(4) if phase < wanted else range(1)
-    texts = [f"{phase:.{n}f}" for n in digits]
+def _below(value: float, least: float, digits: int) -> str:
+    """The value with as many digits as show that it is below what is expected: 29.6, not 30."""
+    wanted = round(least, 9)
+    tried = range(digits, digits + (4 if value < wanted else 1))
+    texts = [f"{value:.{n}f}" for n in tried]
     return next((text for text in texts if float(text) != wanted), texts[-1])

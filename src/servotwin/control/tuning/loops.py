@@ -89,8 +89,7 @@ def axis_loops(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> A
 def _axis_loops(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> AxisLoops:
     shaft = speed_plant(model, gains, timing)
     if isinstance(model, ValveModel):
-        oil = sampled_valve(model, timing.T_current)
-        current = _sampled_loop("pressure", oil, model.pressure_gain, 0.0, timing.current_delay)
+        current = pressure_loop(model, timing)
     else:
         winding = sampled_axis(model, timing.T_current)
         current = _sampled_loop(
@@ -101,6 +100,20 @@ def _axis_loops(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> 
         shaft, gains, timing, stable=largest_pole(model, gains, timing) < 1.0, ahead=model.flow_share
     )
     return AxisLoops(current, _around(current, speed), _around(speed, _around(current, position)))
+
+
+def pressure_loop(model: ValveModel, timing: Timing) -> Loop:
+    """The loop of a valve's pressure feedback."""
+    oil = sampled_valve(model, timing.T_current)
+    return _sampled_loop("pressure", oil, model.pressure_gain, 0.0, timing.current_delay)
+
+
+def pressure_response(model: ValveModel, timing: Timing) -> tuple[Complex, Callable[[float], bool]]:
+    """That loop cut open at its frequencies (k,) for a gain of 1 A/Pa, and whether it is stable with a gain."""
+    oil, delay = sampled_valve(model, timing.T_current), timing.current_delay
+    w = _frequencies(oil.T, oil)
+    opened = np.asarray(_pi(w, oil.T, 1.0, 0.0, delay) * oil.response(w))
+    return opened, lambda gain: _stable(closed(oil, gain, 0.0, delay))
 
 
 def _around(inner: Loop, outer: Loop) -> Loop:

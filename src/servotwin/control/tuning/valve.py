@@ -46,9 +46,12 @@ class ValveModel:
     flow_gain: float  # K_q [m3/(s A)]
     area: float  # S [m2]
     friction: float  # viscous [N s/m]
-    linearise: Callable[[float], ValveModel]  # the same with another load [kg]
+    linearise: Callable[[float, float | None], ValveModel]  # with another load [kg], at another position [m]
+    stroke: tuple[float, ...] = ()  # positions over the stroke [m]; none of a motor
     pressure_gain: float = 0.0  # K_d [A/Pa]
     pressure_corner: float = 0.0  # [rad/s]
+    schedule: tuple[float, ...] = ()  # K_d at the positions of the stroke, where it follows them
+    wanted_gain: float = 0.0  # K_d that the asked damping takes in mid stroke
     stiffness: float | None = None
     torque_constant: float = math.inf  # no current makes a torque by itself
 
@@ -57,11 +60,21 @@ class ValveModel:
         """Its own inertia: the load's is all there is."""
         return 0.0
 
-    def with_load(self, J: float) -> ValveModel:
-        """The same valve and feedback with another load [kg]."""
+    def with_load(self, J: float, position: float | None = None) -> ValveModel:
+        """The same valve and feedback with another load [kg], at another position of the piston [m]."""
         return replace(
-            self.linearise(J), pressure_gain=self.pressure_gain, pressure_corner=self.pressure_corner
+            self.linearise(J, position),
+            pressure_gain=self.gain_at(position),
+            pressure_corner=self.pressure_corner,
+            schedule=self.schedule,
+            wanted_gain=self.wanted_gain,
         )
+
+    def gain_at(self, position: float | None) -> float:
+        """K_d at a position of the piston [A/Pa]."""
+        if not self.schedule or position is None:
+            return self.pressure_gain
+        return float(np.interp(position, self.stroke, self.schedule))
 
 
 def slow_part(model: ValveModel, T: float) -> float:
@@ -122,8 +135,7 @@ def pressure_feedback(model: ValveModel, timing: Timing, damping: float = DAMPIN
     corner = min(SLOW * w, MOST_CORNER / timing.T_current)
     helps = lag.real / abs(lag)
     missing = 2.0 * (damping - model.damping) * w
-    closed = model.flow_gain <= 0.0  # within an overlap without leakage: no current moves any oil at rest
-    if helps < LEAST_COSINE or missing <= 0.0 or closed:
+    if helps < LEAST_COSINE or missing <= 0.0:
         return 0.0, corner
     stiffness = model.J * w * w
     return missing * model.area**2 / (stiffness * model.flow_gain * lag.real), corner  # eq:pressure-feedback

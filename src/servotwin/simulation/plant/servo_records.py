@@ -105,6 +105,9 @@ def fill_valve(axis: Any, description: RobotDescription, drive: DriveData, model
     linear = control.law == "state-feedback"  # which is designed for the valve and its oil as they are
     if linear:
         axis["K_pressure"] = 0.0
+    elif model.schedule:
+        axis["K_stroke"] = model.schedule
+        axis["stroke_from"], axis["stroke_step"] = model.stroke[0], model.stroke[1] - model.stroke[0]
     axis["slow_part"] = slow_part(model, control.current_period)
     axis["area_a_hat"], axis["area_b_hat"] = data.axis.area_a / S, data.axis.area_b / S
     axis["valve_max"] = min(float(axis["i_max"]), data.axis.rated_current)

@@ -92,8 +92,8 @@ def loop_warnings(
     control = controller_of(known)
     levels = {} if law is None else levels_of(law, motor_names(known))
     q = np.array([scenario.start[name] for name in model.joint_names])
-    as_is = axis_models(true, motor_inertia(plant, q, held=True))
-    believed = axis_models(known, motor_inertia(model, q, held=True))
+    as_is = axis_models(true, motor_inertia(plant, q, held=True), feedback=False)
+    believed = axis_models(known, motor_inertia(model, q, held=True), feedback=False)
     designs = robot_gains(known, motor_inertia(model, model.mechanism.q_home, held=True))
     lines: list[str] = []
     loops: list[LoopWarning] = []
@@ -108,13 +108,14 @@ def loop_warnings(
         if isinstance(shaft, ValveModel) and isinstance(
             design, ValveModel
         ):  # the feedback is the controller's
+            position = float(np.dot(drive.ratios, q)) if shaft.stroke else None
             shaft = replace(
-                shaft,
+                shaft.linearise(shaft.J, position),
                 flow_share=design.flow_share,
-                pressure_gain=design.pressure_gain,
+                pressure_gain=design.gain_at(position),
                 pressure_corner=design.pressure_corner,
             )
-        loops += check_loops(name, shaft, gains, timing, "at the start", running)
+        loops += check_loops(name, shaft, gains, timing, "at the start", running, control.margins)
         known_shaft = believed[j]
         if isinstance(shaft, ValveModel) or isinstance(known_shaft, ValveModel):
             continue

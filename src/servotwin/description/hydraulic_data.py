@@ -34,6 +34,14 @@ def cylinder_motors(description: RobotDescription) -> tuple[str, ...]:
     return tuple(name for name, axis in found if axis and axis.motor and axis.motor.cylinder is not None)
 
 
+def seal_share(description: RobotDescription, drive: DriveData) -> float:
+    """Part of the force of the pressures that the seals of an axis take as friction; 0 of others."""
+    axis = description.axes.get(drive.owner)
+    motor = axis.motor if axis is not None else None
+    part = None if motor is None else motor.cylinder or motor.hydraulic_motor
+    return 0.0 if part is None else part.seal_friction
+
+
 def hydraulic_supply(description: RobotDescription) -> Supply:
     """Oil and supply of a robot, or an error that says that there is none."""
     data = description.hydraulics
@@ -108,7 +116,11 @@ def _chambers(description: RobotDescription, drive: DriveData, motor: Motor) -> 
     rotary, cylinder = motor.hydraulic_motor, motor.cylinder
     if rotary is not None:
         D, V = rotary.displacement, rotary.dead_volume
-        leaks = {"leakage": rotary.leakage, "drain": rotary.external_leakage}
+        leaks = {
+            "leakage": rotary.leakage,
+            "drain": rotary.external_leakage,
+            "seal": rotary.seal_friction,
+        }
         return {"area_a": D, "area_b": D, "volume_a": V, "volume_b": V, **leaks}
     if cylinder is None:
         raise refuse(description, f"axes.{drive.owner}.motor.cylinder", "missing: 'hydraulic' needs it")
@@ -122,6 +134,7 @@ def _chambers(description: RobotDescription, drive: DriveData, motor: Motor) -> 
         "end_b": end_b,
         "leakage": cylinder.leakage,
         "drain": cylinder.external_leakage,
+        "seal": cylinder.seal_friction,
     }
     if cylinder.cushion is not None:
         laminar = motor.valve.laminar_drop if motor.valve is not None else 1e5

@@ -71,6 +71,7 @@ class Cushion(Part):
 
 
 Leak = Annotated[float, Measure("m^3/(s*Pa)", minimum=0.0)]
+Seal = Annotated[float, Measure("", minimum=0.0, maximum=0.5)]
 
 
 class Cylinder(Part):
@@ -87,6 +88,10 @@ class Cylinder(Part):
     )
     leakage: Leak = Field(default=0.0, description="flow between the chambers per pressure")
     external_leakage: Leak = Field(default=0.0, description="flow out of each chamber per pressure")
+    seal_friction: Seal = Field(
+        default=0.0,
+        description="part of the force of the pressure in either chamber that its seals take; 1 less the efficiency",
+    )
     cushion: Cushion | None = Field(default=None, description="end cushions")
 
 
@@ -121,6 +126,10 @@ class HydraulicMotor(Part):
     )
     leakage: Leak = Field(default=0.0, description="flow between the sides per pressure")
     external_leakage: Leak = Field(default=0.0, description="flow out of each side per pressure")
+    seal_friction: Seal = Field(
+        default=0.0,
+        description="part of the torque of the pressure on either side that friction takes; 1 less the efficiency",
+    )
 
 
 class Oil(Part):

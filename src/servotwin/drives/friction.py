@@ -69,10 +69,12 @@ def signed_dry_torque(shaft: Any, w: float) -> float:
 
 @helper
 def dry_torque(motor: Any, w: float) -> float:
-    """Dry friction of a motor's shaft in its present mode, a closed brake included [N m]."""
+    """Dry friction of a motor's shaft in its present mode, seals under pressure and a closed brake included [N m]."""
     tau = signed_dry_torque(motor, w)
-    if motor.brake_closed and motor.mode not in (FREE, STUCK):
-        tau += motor.mode * motor.brake_torque
+    if motor.mode not in (FREE, STUCK):
+        tau += motor.mode * motor.seal_torque
+        if motor.brake_closed:
+            tau += motor.mode * motor.brake_torque
     return tau
 
 
@@ -98,7 +100,7 @@ def holding_slack(motor: Any, tau_e: float, load: float) -> float:
 
     with :math:`g_\pm` the factor of the gear for motion in either direction (eq:gear-efficiency).
     """
-    brake = motor.brake_torque if motor.brake_closed else 0.0
+    brake = motor.seal_torque + (motor.brake_torque if motor.brake_closed else 0.0)
     up = 1.0 / motor.eta if load > 0.0 else motor.eta
     down = motor.eta if load > 0.0 else 1.0 / motor.eta
     forward = load * up + motor.tau_s[FORWARD] + brake - tau_e

@@ -80,6 +80,8 @@ MOTOR = _dtype(
     "R R_ref R_bridge L K L_d L_q psi pole_pairs "
     # rotor, brake
     "J brake_torque "
+    # dry friction beside its curve, of seals under the pressures of the last evaluation (eq:seal-friction)
+    "seal_torque "
     # gear: torsion at the motor side, half of the play, efficiency; g: motor torque per transmitted torque
     "stiffness damping half_play eta g "
     # thermal network

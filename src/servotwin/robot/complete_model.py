@@ -105,7 +105,8 @@ def _of_description(
         curves.append(curve)
         notes += told
     curves += joint_curves(description)
-    if any(curve.dry or any(curve.tables) for curve in curves):
+    seals = any(shaft.numbers.get("seal", 0.0) > 0.0 for shaft in shafts)
+    if seals or any(curve.dry or any(curve.tables) for curve in curves):
         notes.append("dry friction is left out unless directions are stated")
     return StateSpace(
         _with_stiff_rotors(whole, shafts), tuple(shafts), tuple(curves), tuple(notes), _supply(shafts)

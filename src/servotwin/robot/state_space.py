@@ -167,7 +167,9 @@ class StateSpace:
         state = self._state(x)
         f, A, B, E = self._call("linear", state, self._inputs(u), self._outside(state, directions, d))
         if directions is not None:
-            A = A + E @ (self._dry_slopes(state, directions)[..., None] * self.speeds)
+            s = self._signs(state, directions)[0]
+            pressed = -s[..., None] * self._seals * (state > 0.0)[..., None, :]
+            A = A + E @ (self._dry_slopes(state, directions)[..., None] * self.speeds + pressed)
         return Linear(f, A, B, E)
 
     def hessian(self, x: ArrayLike, u: ArrayLike, weights: ArrayLike) -> Array:
@@ -186,7 +188,19 @@ class StateSpace:
         size = np.stack(
             [sliding_friction(c, s[..., k], w[..., k])[0] for k, c in enumerate(self.frictions)], axis=-1
         )
-        return np.asarray(-s * size)
+        return np.asarray(-s * (size + np.maximum(self._state(x), 0.0) @ self._seals.T))
+
+    @cached_property
+    def _seals(self) -> Array:
+        """Dry friction per state (m + n, n_x): of seals per pressure of their chambers (eq:seal-friction)."""
+        out = np.zeros((len(self.disturbances), self.order))
+        names = [quantity.name for quantity in self.states]
+        for j, shaft in enumerate(self.shafts):
+            if shaft.numbers.get("seal", 0.0) > 0.0:
+                for side in "ab":
+                    at = names.index(f"{shaft.name}.pressure_{side}")
+                    out[j, at] = shaft.numbers["seal"] * shaft.numbers[f"area_{side}"]
+        return out
 
     def _dry_slopes(self, x: Array, directions: Directions) -> Array:
         """Derivatives of ``dry_friction`` by the speeds."""

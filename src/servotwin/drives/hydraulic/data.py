@@ -12,6 +12,7 @@ from servotwin.drives.hydraulic.laws import (
     gas_energy,
     gas_volume,
     oil,
+    seal_friction,
     throttle,
 )
 
@@ -88,6 +89,7 @@ class Axis:
     cushion_resistance: float = 0.0  # at the end [Pa s2/m6]
     leakage: float = 0.0  # between the chambers [m3/(s Pa)]
     drain: float = 0.0  # out of every chamber [m3/(s Pa)]
+    seal: float = 0.0  # part of the force of either pressure that its seals take as friction
     rotary: int = 0
     check_valve: int = 0
 
@@ -120,6 +122,10 @@ class Axis:
         (phi_a, _, h_a), (phi_b, _, h_b) = supply.oil(p_a), supply.oil(p_b)
         phi_m = carried_volume(p_a - p_b, h_a - h_b, phi_a, phi_b)
         return self.area_a * phi_a / phi_m, self.area_b * phi_b / phi_m
+
+    def seal_friction(self, p_a: float, p_b: float) -> float:
+        """Friction of the seals under both pressures [N, N m] (eq:seal-friction)."""
+        return seal_friction(self.seal, self.area_a, self.area_b, p_a, p_b)
 
     def content(self, supply: Supply, x: float, p_a: float, p_b: float) -> float:
         """Standard volume of the oil in both chambers [m3]."""

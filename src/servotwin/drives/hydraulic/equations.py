@@ -44,6 +44,7 @@ def _numbers(data: Hydraulic, bridge: float) -> dict[str, float]:
         "per_cushion": 1.0 / axis.cushion_length if axis.cushion_length > 0.0 else 0.0,
         "leakage": axis.leakage,
         "drain": axis.drain,
+        "seal": axis.seal,
         "tank": supply.tank,
         **_oil_numbers(supply),
     }

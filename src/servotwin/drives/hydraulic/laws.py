@@ -98,6 +98,17 @@ def cushion_resistance(distance: float, length: float, resistance: float) -> flo
     return resistance * covered * covered  # eq:cushion
 
 
+def seal_friction(share: float, area_a: float, area_b: float, p_a: float, p_b: float) -> float:
+    r"""Friction of seals that the pressures press against rod and bore [N, N m]: it slides, or holds, up to
+
+    .. math:: F_p = \mu_p \bigl(A_A \max(p_A, 0) + A_B \max(p_B, 0)\bigr)                          (eq:seal-friction)
+
+    ``share`` mu_p: the part of the force of either pressure that is lost, 1 less the mechanical efficiency of a data
+    sheet; areas of both sides [m2], of a motor volumes per angle [m3/rad].
+    """
+    return share * (area_a * max(p_a, 0.0) + area_b * max(p_b, 0.0))  # eq:seal-friction
+
+
 def gas_volume(p: float, volume: float, precharge: float, exponent: float) -> float:
     r"""Volume of the gas in an accumulator [m3]; all of it below the pressure it was charged with.
 

@@ -43,7 +43,7 @@ from servotwin.drives.hydraulic.records import (
 
 edge_opening, throttle, oil = helper(laws.edge_opening), helper(laws.throttle), helper(laws.oil)
 cushion_resistance, gas_volume = helper(laws.cushion_resistance), helper(laws.gas_volume)
-carried_volume = helper(laws.carried_volume)
+carried_volume, seal_friction = helper(laws.carried_volume), helper(laws.seal_friction)
 
 PACE = 2.0  # of the change of a pressure over itself, in the rate that steps follow
 MOST_STROKE = 1.0  # where the spool meets its stops

@@ -18,7 +18,7 @@ def _dtype(reals: str, wholes: str) -> np.dtype[Any]:
 # actuator moves, for the longest stable step; extremes so far: of the pressures, of the opening
 AXIS = _dtype(
     "rated_current natural_frequency damping slew underlap clearance k laminar "
-    "area_a area_b volume_a volume_b end_a end_b cushion_length cushion_resistance leakage drain inertia "
+    "area_a area_b volume_a volume_b end_a end_b cushion_length cushion_resistance leakage drain seal inertia "
     "p_a_low p_a_high p_b_low p_b_high opening_peak",
     # cavitated_ns: time with a chamber below the cavitation pressure; limited_ns: with a command of the rated current
     "rotary check_valve cavitated_ns cavitated_from limited_ns",

@@ -20,6 +20,7 @@ from servotwin.errors import InputError
 
 ROUNDS = 200
 MOST_OPEN = 1.0  # strokes
+SEAL_ROUNDS, SEAL_CLOSE = 60, 1e-3  # until the friction of seals follows from the pressures that it takes [Pa]
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,22 @@ def operating_point(
     if tight and v == 0.0 and axis.drain == 0.0:
         s = 0.0
     return OperatingPoint(x, v, force, pressure, s, p_a, p_b)
+
+
+def moving_point(
+    axis: Axis, supply: Supply, x: float, v: float, force: float, p_s: float | None = None
+) -> OperatingPoint:
+    """``operating_point`` of a piston that carries a force and the friction of its seals; at rest they hold nothing."""
+    point = operating_point(axis, supply, x, v, force, p_s)
+    way = (v > 0.0) - (v < 0.0)
+    if axis.seal == 0.0 or way == 0:
+        return point
+    for _ in range(SEAL_ROUNDS):
+        before, lost = point, way * axis.seal_friction(point.p_a, point.p_b)
+        point = operating_point(axis, supply, x, v, force + lost, p_s)
+        if max(abs(point.p_a - before.p_a), abs(point.p_b - before.p_b)) < SEAL_CLOSE:
+            break
+    return point
 
 
 def _zero(rising: Callable[[float], float], low: float, high: float) -> float:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from servotwin.description.hydraulic_data import seal_share
 from servotwin.description.display import UF, US
 from servotwin.description.drive_data import DriveData
 from servotwin.description.drive_parts import Thermal
@@ -50,7 +51,7 @@ def motor_records(description: RobotDescription) -> Any:
         fill_friction(record, curve)
         fill_thermal(record, drive.thermal)
         record["w_limit"], record["tau_limit"] = drive.ratings.speed_limit, drive.ratings.torque_limit
-        record["dry"] = int(curve.dry or drive.gear.lossy)
+        record["dry"] = int(curve.dry or drive.gear.lossy or seal_share(description, drive) > 0.0)
         record["mode"] = STUCK if record["dry"] else FREE
     return records
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from servotwin.compiled.jit import helper, piece
 from servotwin.compiled.native_calls import records_at
-from servotwin.drives.hydraulic.model import axis_rates, draw_rate, relief_flow, supply_rates
+from servotwin.drives.hydraulic.model import axis_rates, draw_rate, relief_flow, seal_friction, supply_rates
 from servotwin.drives.hydraulic.records import (
     CUSHIONED,
     FROM_SUPPLY,
@@ -53,6 +53,7 @@ def hydraulic_rates(world_at: int, power_at: int, motors_at: int, j: int, x: flo
         rate = max(rate, world.supply.axes * settling)  # of all axes together: at most as if each drew so
     scratch.fastest = max(scratch.fastest, rate)
     scratch.actuator_out[EFFORT] = force
+    motor.seal_torque = seal_friction(axis.seal, axis.area_a, axis.area_b, y[k + PRESSURE_A], y[k + PRESSURE_B])
 
 
 @piece

@@ -13,7 +13,7 @@ from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.hydraulic.data import Axis, Supply, fill
 from servotwin.drives.hydraulic.records import PUMP_ENERGY, SPOOL_SPEED, SUPPLIED
-from servotwin.drives.hydraulic.steady import OperatingPoint, edge_flows, operating_point
+from servotwin.drives.hydraulic.steady import OperatingPoint, edge_flows, moving_point
 from servotwin.errors import InputError
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
@@ -176,7 +176,7 @@ def _points(drives: HydraulicGroup, state: Balance, p_s: float) -> dict[int, Ope
     for j, axis in drives.axes.items():
         numbers = (float(state.theta[j]), float(state.w[j]), float(state.tau[j]))
         try:
-            found[j] = operating_point(axis, drives.supply, *numbers, p_s)
+            found[j] = moving_point(axis, drives.supply, *numbers, p_s)
         except InputError as error:
             raise drives.refuse(j, f"at the start: {error}") from None
     return found

@@ -18,7 +18,7 @@ help:  ## list the targets
 demo: $(VENV)/.ready-core  ## simulate the GSIS SCARA with drives and controllers, write out/demo
 	$(BIN)/servotwin demo --out out/demo
 
-test: $(VENV)/.ready-test  ## run all tests (PYTEST_ARGS="-k word" to choose)
+test: $(VENV)/.ready-test $(VENV)/.ready-octave  ## run all tests (PYTEST_ARGS="-k word" to choose)
 	$(BIN)/python -m pytest -q $(PYTEST_ARGS)
 
 lint: $(VENV)/.ready-lint  ## style, types, layers
@@ -72,6 +72,16 @@ $(VENV)/.ready-lint: $(VENV)/.ready-venv $(PINS)
 	@echo "installing servotwin and the development tools ..."
 	@$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.ready-core
+
+# GNU Octave runs the files that are written for MATLAB (17 s, 260 MB); where it cannot be installed, those tests are skipped.
+$(VENV)/.ready-octave: $(VENV)/.ready-venv
+	@if ! command -v octave-cli >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "installing GNU Octave ..."; \
+		DEBIAN_FRONTEND=noninteractive timeout 300 sh -c \
+			'apt-get -qq update && apt-get -qq install --yes --no-install-recommends octave' >/dev/null 2>&1 \
+		|| echo "GNU Octave cannot be installed here: tests that need it are skipped"; \
+	fi
+	@touch $@
 
 $(VENV)/.ready-test: $(VENV)/.ready-venv $(PINS)
 	@echo "installing servotwin, the development tools, Pinocchio and MuJoCo ..."

@@ -8,12 +8,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from servotwin.description.display import BAR, LITRES_PER_MINUTE, MA, PERCENT
-from servotwin.description.hydraulic_data import hydraulic_axis
+from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_supply
 from servotwin.report.page_style import COLOURS, INK, axis, layout
 from servotwin.report.simulation_view import View
-from servotwin.report.traces import DOTTED, bands, line, marks, thinned
+from servotwin.report.traces import DOTTED, bands, line, marks, shade, spans_where, thinned
 
 HEIGHT = 300
+RELIEF = "#e69f00"
+SUPPLY = "supply"  # whose faults concern every hydraulic axis
 
 
 def pressures(view: View, name: str) -> go.Figure:
@@ -25,7 +27,9 @@ def pressures(view: View, name: str) -> go.Figure:
         figure.add_trace(line(view.t, values, label, COLOURS[k], view.points, **hover))
     supply = BAR * view.motor_signal(name, "supply_pressure_Pa")
     figure.add_trace(line(view.t, supply, "supply", INK, view.points, line=DOTTED, **hover))
-    marks(figure, view.incidents(name))
+    relief = hydraulic_supply(view.truth).relief_pressure
+    shade(figure, "relief valve open", RELIEF, spans_where(view.t, supply > BAR * relief), view.duration)
+    marks(figure, view.incidents(name, SUPPLY))
     return figure
 
 
@@ -49,6 +53,7 @@ def flow(view: View, name: str) -> go.Figure:
     values = LITRES_PER_MINUTE * view.motor_signal(name, "flow_m3_per_s")
     hover = {"hovertemplate": "%{y:.3f} L/min"}
     figure.add_trace(line(view.t, values, "from the supply", COLOURS[3], view.points, **hover))
+    marks(figure, view.incidents(name, SUPPLY))
     return figure
 
 

@@ -139,15 +139,15 @@ class View:
             for item in found
         ]
 
-    def incidents(self, axis: str | None = None) -> list[tuple[float, str]]:
-        """Events that are no limits and no shaft at rest, such as faults; of one axis, or of all."""
+    def incidents(self, axis: str | None = None, *others: str) -> list[tuple[float, str]]:
+        """Events that are no limits and no shaft at rest, such as faults; of one axis and others, or of all."""
         quiet = ("voltage limit", "current limit", "speed", "stuck")
         return [
             (event.time_s, event.what if axis else f"{event.axis} {event.what}".strip())
             for event in self.result.events
             if not event.what.startswith(quiet)
             and not event.what.endswith("exceeded")
-            and (axis is None or event.axis in (axis, ""))
+            and (axis is None or event.axis in (axis, "", *others))
         ][:SHOWN_EVENTS]
 
     @cached_property

@@ -12,6 +12,8 @@ from servotwin.mechanism.model import Array, IntArray
 from servotwin.report.page_style import COLOURS, INK, SOFT
 
 POINTS = 4000  # most points of a line; a screen shows about 1100 columns
+LETTER = 0.021  # of the width of a small figure: a letter of a label
+ROW = 0.085  # of the height of a small figure: a line of labels
 BAND_LIMIT = 60  # most shaded bands in a figure
 BAND_COLOURS = {
     "voltage": "#e69f00",
@@ -77,27 +79,40 @@ def band_key(kind: str) -> str:
 
 def bands(figure: go.Figure, intervals: Iterable[tuple[str, float, float]], duration: float) -> None:
     """Shade intervals (kind, from, to) [s]; near ones are joined, and each kind is named in the legend."""
-    shapes = []
     found = list(intervals)
     for kind, ink in BAND_COLOURS.items():
         spans = sorted((a, b) for k, a, b in found if band_key(k) == kind)
-        spans = _joined(spans, duration)
-        if not spans:
-            continue
-        for start, end in spans:
-            end = max(end, start + 0.002 * duration)  # a shorter one would be invisible
-            shapes.append(
-                {
-                    "type": "rect", "xref": "x", "yref": "paper", "x0": start, "x1": end, "y0": 0, "y1": 1,
-                    "fillcolor": ink, "opacity": 0.2, "line": {"width": 0}, "layer": "below",
-                }
-            )  # fmt: skip
-        marker = {"symbol": "square", "size": 11, "color": ink, "opacity": 0.4}
-        name = next(k for k, _, _ in found if band_key(k) == kind)  # as the tables call it
-        figure.add_trace(
-            go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=name, hoverinfo="skip")
-        )
+        if spans:
+            name = next(k for k, _, _ in found if band_key(k) == kind)  # as the tables call it
+            shade(figure, name, ink, spans, duration)
+
+
+def shade(
+    figure: go.Figure, name: str, ink: str, spans: list[tuple[float, float]], duration: float
+) -> None:
+    """Shade intervals [s] of one kind, in order, near ones joined, and name it in the legend."""
+    shapes = []
+    for start, end in _joined(spans, duration):
+        end = max(end, start + 0.002 * duration)  # a shorter one would be invisible
+        shapes.append(
+            {
+                "type": "rect", "xref": "x", "yref": "paper", "x0": start, "x1": end, "y0": 0, "y1": 1,
+                "fillcolor": ink, "opacity": 0.2, "line": {"width": 0}, "layer": "below",
+            }
+        )  # fmt: skip
+    if not shapes:
+        return
+    marker = {"symbol": "square", "size": 11, "color": ink, "opacity": 0.4}
+    figure.add_trace(
+        go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=name, hoverinfo="skip")
+    )
     figure.update_layout(shapes=[*figure.layout.shapes, *shapes])
+
+
+def spans_where(t: Array, holds: Array) -> list[tuple[float, float]]:
+    """Intervals [s] in which something holds, from samples of it."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], holds, [False]]).astype(np.int8)))
+    return [(float(t[a]), float(t[b - 1])) for a, b in edges.reshape(-1, 2)]
 
 
 def _joined(spans: list[tuple[float, float]], duration: float) -> list[tuple[float, float]]:
@@ -116,14 +131,47 @@ def _joined(spans: list[tuple[float, float]], duration: float) -> list[tuple[flo
 
 
 def marks(figure: go.Figure, instants: Sequence[tuple[float, str]], height: float = 0.01) -> None:
-    """Thin vertical lines with a word at a ``height`` of 0 to 1."""
+    """Thin vertical lines with a word from a ``height`` of 0 to 1 upwards; words that would overlap are stacked.
+
+    What happens at one instant has one line and one word.
+    """
+    words: dict[float, list[str]] = {}
     for time, word in instants:
+        words.setdefault(time, []).append(word)
+    labels = [(time, ", ".join(dict.fromkeys(found))) for time, found in sorted(words.items())]
+    first, last = _reach(figure, [time for time, _ in labels])
+    for (time, text), (row, left) in zip(labels, stacked(labels, first, last), strict=True):
         dotted = {"color": INK, "width": 1, "dash": "dot"}
         figure.add_shape(type="line", x0=time, x1=time, y0=0, y1=1, yref="paper", line=dotted)
         figure.add_annotation(
-            x=time, y=height, yref="paper", yanchor="bottom", xanchor="left", text=word, showarrow=False,
-            font={"size": 12, "color": INK},
+            x=time, y=height + row * ROW, yref="paper", yanchor="bottom", xanchor="left" if left else "right",
+            text=text, showarrow=False, font={"size": 12, "color": INK}, bgcolor="rgba(255, 255, 255, 0.75)",
         )  # fmt: skip
+
+
+def stacked(labels: Sequence[tuple[float, str]], first: float, last: float) -> list[tuple[int, bool]]:
+    """Row of every label, from 0 upwards, and whether it stands to the right of its line, so that none overlap.
+
+    ``labels``: times in order and texts; a label that would leave the figure stands to the left of its line.
+    """
+    placed: list[tuple[int, bool, float, float]] = []
+    for time, text in labels:
+        width = LETTER * max(last - first, 1e-12) * len(text)
+        right = time + width <= last or time - width < first
+        start = time if right else time - width
+        row = 0
+        while any(row == r and start < end and begin < start + width for r, _, begin, end in placed):
+            row += 1
+        placed.append((row, right, start, start + width))
+    return [(row, right) for row, right, _, _ in placed]
+
+
+def _reach(figure: go.Figure, times: Sequence[float]) -> tuple[float, float]:
+    """First and last time of a figure."""
+    ends = [x for trace in figure.data if trace.x is not None for x in (*trace.x[:1], *trace.x[-1:])]
+    found = [float(x) for x in ends if x is not None]
+    found += times
+    return min(found, default=0.0), max(found, default=1.0)
 
 
 def level(figure: go.Figure, value: float, text: str, dash: str = "dash", **changes: Any) -> None:

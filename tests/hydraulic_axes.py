@@ -230,7 +230,11 @@ MIXED: dict[str, Any] = {
         "shoulder": {
             "type": "revolute",
             "dh": {"theta": "0 deg", "d": "0 m", "a": "0.7 m", "alpha": "0 deg"},
-            "limits": {"position": ["-100 deg", "100 deg"], "speed": "120 deg/s", "acceleration": "400 deg/s^2"},
+            "limits": {
+                "position": ["-100 deg", "100 deg"],
+                "speed": "120 deg/s",
+                "acceleration": "400 deg/s^2",
+            },
             "link": {
                 "mass": "22 kg",
                 "center": ["-0.35 m", "0 m", "0 m"],
@@ -252,7 +256,11 @@ MIXED: dict[str, Any] = {
         "elbow": {
             "type": "revolute",
             "dh": {"theta": "0 deg", "d": "0 m", "a": "0.5 m", "alpha": "0 deg"},
-            "limits": {"position": ["-130 deg", "130 deg"], "speed": "180 deg/s", "acceleration": "800 deg/s^2"},
+            "limits": {
+                "position": ["-130 deg", "130 deg"],
+                "speed": "180 deg/s",
+                "acceleration": "800 deg/s^2",
+            },
             "link": {
                 "mass": "8 kg",
                 "center": ["-0.25 m", "0 m", "0 m"],

@@ -55,7 +55,9 @@ def test_drift_and_gain_of_the_complete_model(tmp_path, name):
     x, _, parts = point(model)
     (tmp_path / "m.m").write_text(export_model(model, "matlab", file="m"))
     call = f"robot.{name.replace('-', '_')}_state_space({', '.join(map(column, parts.values()))})"
-    got = octave(tmp_path, f"robot = m(); [A, B] = {call}; {SHOW.format('A')} {SHOW.format(chr(66) + chr(39))}")
+    got = octave(
+        tmp_path, f"robot = m(); [A, B] = {call}; {SHOW.format('A')} {SHOW.format(chr(66) + chr(39))}"
+    )
     want = model.affine(x)
     same(got, [want.A, want.B])
 
@@ -81,9 +83,13 @@ def test_equations_of_the_arm_with_a_changed_parameter(tmp_path, name):
     q, qd, qdd = rng.uniform(-1.0, 1.0, (3, robot.n))
     text = (tmp_path / "arm.m").read_text()
     main = text.partition("function p = parameters")[0]
-    fields = [line.split(" = ")[0].strip() for line in main.splitlines() if line.startswith("robot.") and "@" in line]
+    fields = [
+        line.split(" = ")[0].strip()
+        for line in main.splitlines()
+        if line.startswith("robot.") and "@" in line
+    ]
     inertia, rne = (next(f for f in fields if f.endswith(word)) for word in ("inertia", "rne"))
-    given = [line for line in main.splitlines() if line.startswith(f"% ") and f"{rne}(" in line][0]
+    given = next(line for line in main.splitlines() if line.startswith("% ") and f"{rne}(" in line)
     assert given.count(",") >= 2
     code = f"robot = arm(); M = {inertia}({column(q)}); {SHOW.format('M' + chr(39))}"
     code += f" tau = {rne}({column(q)}, {column(qd)}, {column(qdd)}); {SHOW.format('tau')}"

@@ -33,7 +33,7 @@ def prepared(folder: Path, machine, method="adaptive", start="-75 mm"):
 
 
 def plain(axis, supply, current, y0, periods, T):
-    """Position, speed, spool, spool speed and pressures at every period, by SciPy with events of sticking and sliding."""
+    """Position, speed, spool, its speed and pressures at every period, by SciPy with events of sticking and sliding."""
 
     def seal(y):
         return SHARE * (axis.area_a * max(y[4], 0.0) + axis.area_b * max(y[5], 0.0))
@@ -129,10 +129,19 @@ def test_complete_model_has_the_friction_of_seals_and_its_slopes(tmp_path):
     model, machine = st.state_space(description), machine_of(description)
     rng = np.random.default_rng(3)
     for _ in range(20):
-        x = np.array([rng.uniform(-0.14, -0.01), rng.uniform(-0.2, 0.2), *rng.uniform(-0.5, 0.5, 2), *rng.uniform(2e5, 7e6, 2)])
+        x = np.array(
+            [
+                rng.uniform(-0.14, -0.01),
+                rng.uniform(-0.2, 0.2),
+                *rng.uniform(-0.5, 0.5, 2),
+                *rng.uniform(2e5, 7e6, 2),
+            ]
+        )
         u, signs = np.array([rng.uniform(-0.02, 0.02)]), np.sign([x[1], 0.0])
         want = plant_rates(machine, model, x, u, signs)
-        np.testing.assert_allclose(model.rates(x, u, signs), want, rtol=1e-10, atol=1e-10 * np.abs(want).max())
+        np.testing.assert_allclose(
+            model.rates(x, u, signs), want, rtol=1e-10, atol=1e-10 * np.abs(want).max()
+        )
         A = model.linearise(x, u, signs).A
         for k in (4, 5):
             step = np.zeros(6)

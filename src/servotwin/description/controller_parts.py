@@ -237,7 +237,8 @@ class Controller(Part):
         default_factory=ValveControl, description="what the drivers of servovalves do besides their loops"
     )
     margins: Margins = Field(
-        default_factory=Margins, description="margins below which loops are warned of, and valves are not driven"
+        default_factory=Margins,
+        description="margins below which loops are warned of, and valves are not driven",
     )
     feedforward: Feedforward = Field(
         default_factory=Feedforward, description="what is commanded ahead of the loops"

@@ -259,10 +259,11 @@ class ValveControl(Part):
     )
     scheduled: Annotated[bool, Flag()] = Field(
         default=False,
-        description="pressure feedback by the position of the piston; else one gain that keeps its margins over the stroke",
+        description="pressure feedback by the position of the piston; else one gain with margins over the whole stroke",
     )
     linearised: Annotated[bool, Flag()] = Field(
-        default=True, description="undo what the load makes of the valve's square root; what unequal areas make of it is undone in any case"
+        default=True,
+        description="undo what the load makes of the valve's square root; unequal areas are counted in any case",
     )
     overlap_compensation: Annotated[float, Measure("", minimum=0.0, maximum=1.0)] = Field(
         default=1.0, description="share of the overlap that is jumped over"

@@ -329,7 +329,7 @@ def valve_notes(description: RobotDescription, motor: str, design: AxisModel | V
     if not isinstance(design, ValveModel):
         return ()
     notes, valve = [], controller_of(description).valve
-    if 0.0 < design.wanted_gain and design.pressure_gain < KEPT * design.wanted_gain:
+    if design.wanted_gain > 0.0 and design.pressure_gain < KEPT * design.wanted_gain:
         more = (
             ""
             if valve.scheduled or not design.stroke

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from servotwin.mechanism.model import Array, IntArray
 from servotwin.report.page_style import COLOURS, INK, SOFT
@@ -87,9 +88,7 @@ def bands(figure: go.Figure, intervals: Iterable[tuple[str, float, float]], dura
             shade(figure, name, ink, spans, duration)
 
 
-def shade(
-    figure: go.Figure, name: str, ink: str, spans: list[tuple[float, float]], duration: float
-) -> None:
+def shade(figure: go.Figure, name: str, ink: str, spans: list[tuple[float, float]], duration: float) -> None:
     """Shade intervals [s] of one kind, in order, near ones joined, and name it in the legend."""
     shapes = []
     for start, end in _joined(spans, duration):
@@ -109,7 +108,7 @@ def shade(
     figure.update_layout(shapes=[*figure.layout.shapes, *shapes])
 
 
-def spans_where(t: Array, holds: Array) -> list[tuple[float, float]]:
+def spans_where(t: Array, holds: NDArray[np.bool_]) -> list[tuple[float, float]]:
     """Intervals [s] in which something holds, from samples of it."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], holds, [False]]).astype(np.int8)))
     return [(float(t[a]), float(t[b - 1])) for a, b in edges.reshape(-1, 2)]

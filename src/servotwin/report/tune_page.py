@@ -335,8 +335,8 @@ def _over_stroke(page: Page, tuning: Tuning) -> None:
         if not axis.stroke:
             continue
         page.paragraph(
-            f"{axis.motor} over its stroke: the oil is softest about mid stroke and stiffest at the ends. Least margins "
-            "of all three loads; frequency and damping of oil and load with the design load, without feedback."
+            f"{axis.motor} over its stroke: the oil is softest about mid stroke and stiffest at the ends. Least "
+            "margins of all three loads; frequency and damping of oil and load with the design load, without feedback."
         )
         columns = ["piston [mm]", "oil and load [rad/s]", "damping", "pressure feedback [mA/bar]"]
         columns += [f"{what} margin, {name}" for name in RUNNING[1:] for what in ("phase", "gain")]
@@ -349,8 +349,12 @@ def _over_stroke(page: Page, tuning: Tuning) -> None:
             ]  # fmt: skip
             for k in range(3):
                 least = min((loops.all[k] for loops in there), key=_least_phase)
-                row.append(Cell(_degrees(least) if least.stable else "unstable", _mark(least, _limits(tuning))))
-                least = min((loops.all[k] for loops in there), key=lambda loop: _or_infinite(loop.gain_margin))
+                row.append(
+                    Cell(_degrees(least) if least.stable else "unstable", _mark(least, _limits(tuning)))
+                )
+                least = min(
+                    (loops.all[k] for loops in there), key=lambda loop: _or_infinite(loop.gain_margin)
+                )
                 row.append(_gain_cell(least, _limits(tuning)))
             rows.append(row)
         page.table(columns, rows)

@@ -285,7 +285,10 @@ def test_valve_that_begins_in_motion_goes_on_evenly(tmp_path, mass, overlap, spe
     """Integrals and observer give the current that moves the piston, beside what the law itself feeds forward."""
     valve = {"overlap": overlap, "null_leakage": "0.3 L/min"}
     machine = hydraulic.lift(motor={"valve": valve}, link={"mass": mass})
-    control = {"law": "state-feedback", "pressure_sensor": {"bits": 0}}  # the load is fed forward as it is measured
+    control = {
+        "law": "state-feedback",
+        "pressure_sensor": {"bits": 0},
+    }  # the load is fed forward as it is measured
     machine = small.merged(machine, {"home": {"A": "-70 mm"}, "controller": control})
     scenario = {
         "start": {"A": "-75 mm"},

@@ -123,7 +123,9 @@ def test_nonlinear_arm_that_does_not_settle_is_not_usable():
 @pytest.mark.parametrize("wish", [{"bandwidth": 5e4}, {"observer_bandwidth": 3142.0}])
 def test_bandwidth_beyond_half_of_the_sampling_is_refused(wish):
     name = next(iter(wish))
-    with pytest.raises(InputError, match=f"{name}: .* rad/s is beyond half of the sampling frequency, 3142 rad/s"):
+    with pytest.raises(
+        InputError, match=f"{name}: .* rad/s is beyond half of the sampling frequency, 3142 rad/s"
+    ):
         st.design_state_feedback("daiv-1", **wish)
 
 

@@ -25,13 +25,22 @@ def gantry(**control):
     """A lift of 25 kg with 20 kg on it and unequal areas, whose oil swings about as fast as its valve at the ends."""
     motor = {
         "valve": {"rated_flow": "19 L/min", "natural_frequency": "100 Hz", "null_leakage": "0.6 L/min"},
-        "cylinder": {"area": "8.04 cm^2", "rod_side_area": "4.24 cm^2", "dead_volume": "30 cm^3", "leakage": "0 m^3/(s*Pa)"},
-    }  # fmt: skip
+        "cylinder": {"area": "8.04 cm^2", "rod_side_area": "4.24 cm^2", "dead_volume": "30 cm^3"},
+    }
     limits = {"position": ["0 mm", "400 mm"], "speed": "0.4 m/s", "acceleration": "4 m/s^2"}
     machine = hydraulic.lift(
-        {"supply_pressure": "100 bar"}, motor=motor, limits=limits, link={"mass": "25 kg"}, friction={"viscous": "150 N*s/m"}
-    )  # fmt: skip
-    periods = {"axis_period": "1 ms", "speed_period": "0.25 ms", "current_period": "125 us", "main_period": "4 ms"}
+        {"supply_pressure": "100 bar"},
+        motor=motor,
+        limits=limits,
+        link={"mass": "25 kg"},
+        friction={"viscous": "150 N*s/m"},
+    )
+    periods = {
+        "axis_period": "1 ms",
+        "speed_period": "0.25 ms",
+        "current_period": "125 us",
+        "main_period": "4 ms",
+    }
     more = {"payload": {"mass": "20 kg"}, "home": {"A": "200 mm"}, "controller": {**periods, **control}}
     return small.merged(machine, more)
 
@@ -151,7 +160,9 @@ def test_low_gain_margin_is_warned_of_by_the_limits_of_the_file(tmp_path):
     calm = {"controller.margins.gain": "1.2"}
     assert tune(read_description(tmp_path / "robot.yaml", calm)).warnings == ()
     strict = {"controller.margins.phase": "89 deg", "controller.margins.gain": "1.2"}
-    assert "expected at least 89 deg" in " ".join(tune(read_description(tmp_path / "robot.yaml", strict)).warnings)
+    assert "expected at least 89 deg" in " ".join(
+        tune(read_description(tmp_path / "robot.yaml", strict)).warnings
+    )
 
 
 @pytest.mark.parametrize("leakage", ["0 L/min", "0.01 L/min"])

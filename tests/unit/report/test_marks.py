@@ -38,7 +38,11 @@ def test_what_happens_at_one_instant_has_one_line_and_one_label():
 
 def test_intervals_are_those_of_the_samples():
     t = np.arange(6.0)
-    assert spans_where(t, np.array([True, True, False, True, False, True])) == [(0.0, 1.0), (3.0, 3.0), (5.0, 5.0)]
+    assert spans_where(t, np.array([True, True, False, True, False, True])) == [
+        (0.0, 1.0),
+        (3.0, 3.0),
+        (5.0, 5.0),
+    ]
     assert spans_where(t, np.zeros(6, dtype=bool)) == []
 
 
@@ -46,7 +50,10 @@ def test_pump_that_stops_and_relief_valve_stand_in_the_figures_of_pressures(tmp_
     scenario = {
         "start": {"A": "-120 mm"},
         "move": [{"to": {"A": "-60 mm"}, "dwell": "0.2 s"}],
-        "faults": [{"at": "0.2 s", "kind": "pump-stops"}, {"at": "0.21 s", "kind": "spool-stuck", "axis": "A"}],
+        "faults": [
+            {"at": "0.2 s", "kind": "pump-stops"},
+            {"at": "0.21 s", "kind": "spool-stuck", "axis": "A"},
+        ],
     }
     result = small.run_case(tmp_path, hx.lift(hx.PUMP), scenario)
     view = View(result, result.scenario.description)

@@ -87,8 +87,8 @@ _REALS = (
     # slow part takes; areas over their mean; pressures that drive forward and backward, their mean, and the share of
     # the load that is counted in them; overlap that is jumped over [A]; its largest current; load pressure, and its
     # slow part
-    "flow_share K_pressure slow_part area_a_hat area_b_hat head_forward head_backward head head_share overlap valve_max "
-    "p_load p_slow "
+    "flow_share K_pressure slow_part area_a_hat area_b_hat head_forward head_backward head head_share overlap "
+    "valve_max p_load p_slow "
     # feed-forward shares
     "share_velocity share_acceleration "
     # voltage of the speed command that means w_max

@@ -41,7 +41,7 @@ STATE_FEEDBACK = np.dtype(
         ("K_i", _REAL, (MAX_AXES, MAX_AXES)),
         ("M", _REAL, (MAX_AXES, MAX_AXES)),
         ("f", _REAL, (MAX_AXES,)),
-        # of a valve: the same backward; pressures that drive its piston (eq:valve-loop), 0 where its load is not counted
+        # of a valve: the same backward; pressures that drive its piston (eq:valve-loop), 0: its load is not counted
         ("f_back", _REAL, (MAX_AXES,)),
         ("head", _REAL, (MAX_AXES,)),
         ("head_forward", _REAL, (MAX_AXES,)),

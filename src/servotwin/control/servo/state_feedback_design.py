@@ -35,13 +35,13 @@ from servotwin.control.servo.state_feedback_judgement import Arm, Judgement, Law
 from servotwin.control.servo.state_feedback_plant import (
     Driven,
     Push,
+    ValveForward,
     as_driven,
     currents_per_speed,
     input_ranges,
     plausible_errors,
     separate_axes,
     valve_forward,
-    ValveForward,
 )
 from servotwin.description.load import read_description
 from servotwin.description.problems import refuse
@@ -117,7 +117,10 @@ class StateFeedbackDesign:
         if not self.stable:
             found.append("the coupled arm is unstable under this law at its pose; expected less bandwidth")
         if judged.unstable:
-            pose = ", ".join(f"{name} {q:.3g}" for name, q in zip(self.arm.model.robot.joint_names, judged.worst, strict=True))
+            pose = ", ".join(
+                f"{name} {q:.3g}"
+                for name, q in zip(self.arm.model.robot.joint_names, judged.worst, strict=True)
+            )
             found.append(
                 f"unstable at {judged.unstable} of {judged.poses} poses of the joint ranges, worst at {pose} (rad, m); "
                 "expected less bandwidth, or a pose in the middle of the work (--q)"

@@ -2,8 +2,9 @@ r"""Pressure feedback over the whole stroke: oil is stiffest at the ends, and th
 
 The stiffness of both chambers, c_h = beta A_A^2 / V_A + beta A_B^2 / V_B, is least about mid stroke (for equal areas
 exactly there) and grows towards the ends with the chamber that vanishes. The gain of the pressure loop grows with it,
-and the swing becomes faster than the valve; a lighter load does the same. A fixed gain is therefore the largest that keeps the margins at every
-position, and at most what the asked damping takes; a scheduled one is that of every position by itself.
+and the swing becomes faster than the valve; a lighter load does the same. A fixed gain is therefore the largest that
+keeps the margins at every position, and at most what the asked damping takes; a scheduled one is that of every position
+by itself.
 """
 
 from __future__ import annotations

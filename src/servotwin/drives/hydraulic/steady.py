@@ -20,7 +20,10 @@ from servotwin.errors import InputError
 
 ROUNDS = 200
 MOST_OPEN = 1.0  # strokes
-SEAL_ROUNDS, SEAL_CLOSE = 60, 1e-3  # until the friction of seals follows from the pressures that it takes [Pa]
+SEAL_ROUNDS, SEAL_CLOSE = (
+    60,
+    1e-3,
+)  # until the friction of seals follows from the pressures that it takes [Pa]
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from servotwin.description.hydraulic_data import seal_share
 from servotwin.description.display import UF, US
 from servotwin.description.drive_data import DriveData
 from servotwin.description.drive_parts import Thermal
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.friction_data import shaft_curve
+from servotwin.description.hydraulic_data import seal_share
 from servotwin.description.motors import required_counts, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import Power, RobotDescription

@@ -53,7 +53,9 @@ def hydraulic_rates(world_at: int, power_at: int, motors_at: int, j: int, x: flo
         rate = max(rate, world.supply.axes * settling)  # of all axes together: at most as if each drew so
     scratch.fastest = max(scratch.fastest, rate)
     scratch.actuator_out[EFFORT] = force
-    motor.seal_torque = seal_friction(axis.seal, axis.area_a, axis.area_b, y[k + PRESSURE_A], y[k + PRESSURE_B])
+    motor.seal_torque = seal_friction(
+        axis.seal, axis.area_a, axis.area_b, y[k + PRESSURE_A], y[k + PRESSURE_B]
+    )
 
 
 @piece

@@ -178,8 +178,8 @@ def hold_by_feedback(machine: Machine, i: Array, w: Array) -> None:
     own = valves | (machine.servo.servo["share_torque"][0] == 0.0)  # else the model feeds forward
     ahead = np.where(valves & (w < 0.0), law["f_back"][:m], law["f"][:m]) * w
     for j in np.flatnonzero(valves):  # eq:valve-forward
-        heads = (float(law[name][j]) for name in ("head", "head_forward", "head_backward"))
-        ahead[j] *= head_factor(*heads, float(w[j]), float(machine.axes["p_slow"][j]))
+        head, forward, backward = (float(law[name][j]) for name in ("head", "head_forward", "head_backward"))
+        ahead[j] *= head_factor(head, forward, backward, float(w[j]), float(machine.axes["p_slow"][j]))
     torque = np.where(valves, 1.0, machine.axes["K_hat"]) * i - np.where(own, ahead, 0.0)
     left = np.eye(s) - law["L"][:s, :m] @ C
     before = np.linalg.solve(np.eye(s) - Phi @ left, -Gamma @ torque)  # eq:start-feedback

@@ -109,6 +109,8 @@ REACHES = {
         ],
         "CP",  # the damping that a pressure feedback has to add
     ),
+    "axes.*.motor.cylinder.seal_friction": "P",  # a disturbance to the controller
+    "axes.*.motor.hydraulic_motor.seal_friction": "P",
     "axes.*.motor.cylinder.area": "CP",
     "axes.*.motor.cylinder.rod_side_area": "CP",
     "axes.*.motor.hydraulic_motor.displacement": "CP",
@@ -182,6 +184,8 @@ REACHES = {
         ],
         "C",
     ),
+    "controller.margins.phase": "C",  # that the pressure feedback of a valve keeps
+    "controller.margins.gain": "",  # of it as well, where the phase is no tighter limit
     "controller.word_bits": "",  # warned of, no more
     **dict.fromkeys(
         [f"controller.state_feedback.{name}" for name in ("bandwidth", "integral_time", "observer_bandwidth")],
@@ -336,7 +340,7 @@ def hydraulic() -> dict[str, small.Tree]:
     }  # fmt: skip
     cylinder = {
         "area": "2 cm^2", "rod_side_area": "1.5 cm^2", "dead_volume": "5 cm^3", "leakage": "1e-13 m^3/(s*Pa)",
-        "external_leakage": "1e-14 m^3/(s*Pa)", "cushion": {"length": "10 mm", "flow": "0.5 L/min", "drop": "70 bar"},
+        "external_leakage": "1e-14 m^3/(s*Pa)", "seal_friction": "3 %", "cushion": {"length": "10 mm", "flow": "0.5 L/min", "drop": "70 bar"},
     }  # fmt: skip
     supply = {
         "supply_pressure": "70 bar", "tank_pressure": "2 bar", "line_volume": "0.1 L",
@@ -347,11 +351,12 @@ def hydraulic() -> dict[str, small.Tree]:
         "accumulator": {"volume": "0.3 L", "precharge": "45 bar", "exponent": 1.25},
     }  # fmt: skip
     sensor = {"bits": 12, "range": "100 bar", "offset": "0.1 bar", "noise": "0.02 bar"}
-    control = {"pressure_sensor": sensor, "valve": {"damping": 0.5, "overlap_compensation": 0.9}}
+    control = {"pressure_sensor": sensor, "valve": {"damping": 0.5, "overlap_compensation": 0.9},
+               "margins": {"phase": "35 deg"}}  # fmt: skip
     lift = {**small.LIFT, "gear": None, "link": {"mass": "40 kg"}, "encoder": {"resolution": "1 um"},
             "motor": {"kind": "hydraulic", "valve": valve, "cylinder": cylinder}}  # fmt: skip
     rotary = {"displacement": "2e-6 m^3/rad", "dead_volume": "20 cm^3", "leakage": "1e-13 m^3/(s*Pa)",
-              "external_leakage": "1e-14 m^3/(s*Pa)"}  # fmt: skip
+              "external_leakage": "1e-14 m^3/(s*Pa)", "seal_friction": "3 %"}  # fmt: skip
     turning = small.axis(
         motor={"kind": "hydraulic", "valve": valve, "hydraulic_motor": rotary}, gear={"ratio": 5}
     )

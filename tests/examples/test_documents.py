@@ -18,7 +18,8 @@ from servotwin.description.schema import RobotDescription
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = ROOT / "docs" / "tutorial-urdf-to-report.md"  # its commands build on each other
-DOCUMENTS = [ROOT / "README.md", *sorted(set((ROOT / "docs").rglob("*.md")) - {TUTORIAL})]
+HYDRAULIC = ROOT / "docs" / "tutorial-hydraulic-axis.md"  # and so do these
+DOCUMENTS = [ROOT / "README.md", *sorted(set((ROOT / "docs").rglob("*.md")) - {TUTORIAL, HYDRAULIC})]
 ROBOT = "format: servotwin/1\nname: my-robot\nextends: gsis-scara\n"
 
 
@@ -127,9 +128,9 @@ def test_command_page_lists_every_command() -> None:
 # --- the tutorial ----------------------------------------------------------------------------------
 
 
-def tutorial_steps() -> list[tuple[str, str]]:
-    """What the tutorial does in its order: ('sh', commands), or (file name, text of the file)."""
-    text = TUTORIAL.read_text(encoding="utf-8")
+def tutorial_steps(page: Path) -> list[tuple[str, str]]:
+    """What a tutorial does in its order: ('sh', commands), or (file name, text of the file)."""
+    text = page.read_text(encoding="utf-8")
     pattern = re.compile(r"(?:`([\w.-]+)`:\n\n)?^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
     found = []
     for name, language, block in pattern.findall(text):
@@ -140,13 +141,25 @@ def tutorial_steps() -> list[tuple[str, str]]:
     return found
 
 
+PAGES = {
+    TUTORIAL: ("out/swing/report.html", "out/tune/tuning.html", "out/pick/report.html"),
+    HYDRAULIC: (
+        "out/up/report.html",
+        "out/tune/tuning.html",
+        "out/design/design.html",
+        "out/fastest/optimal.html",
+    ),
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_tutorial_runs_from_top_to_bottom(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "examples", tmp_path / "examples")  # as in a clone
     ran = 0
-    for what, block in tutorial_steps():
+    for what, block in tutorial_steps(page):
         if what != "sh":
             Path(what).write_text(block, encoding="utf-8")
             continue
@@ -163,8 +176,8 @@ def test_tutorial_runs_from_top_to_bottom(
                 assert main(words[1:]) == 0, capsys.readouterr().err
                 ran += 1
     assert ran >= 6
-    for page in ("out/swing/report.html", "out/tune/tuning.html", "out/pick/report.html"):
-        assert Path(page).stat().st_size > 100_000
+    for written in PAGES[page]:
+        assert Path(written).stat().st_size > 100_000
 
 
 def test_numbers_that_the_tutorial_prints_are_those_of_its_run(

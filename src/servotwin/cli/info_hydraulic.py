@@ -29,14 +29,14 @@ def hydraulic_lines(axis: dict[str, Any]) -> list[str]:
         rod = cylinder.get("rod_side_area_m2", area)
         lines.append(
             f"{axis['name']}: cylinder {number(CM2 * area)} cm2 forward, {number(CM2 * rod)} cm2 backward, "
-            f"dead volume {number(CM3 * cylinder['dead_volume_m3'])} cm3"
+            f"dead volume {number(CM3 * cylinder['dead_volume_m3'])} cm3{_seals(cylinder)}"
         )
     if "hydraulic_motor" in motor:
         rotary = motor["hydraulic_motor"]
         per_turn = 2.0 * math.pi * CM3 * rotary["displacement_m3_per_rad"]
         lines.append(
             f"{axis['name']}: hydraulic motor {number(per_turn)} cm3 per turn, "
-            f"dead volume {number(CM3 * rotary['dead_volume_m3'])} cm3"
+            f"dead volume {number(CM3 * rotary['dead_volume_m3'])} cm3{_seals(rotary)}"
         )
     return lines
 
@@ -65,6 +65,11 @@ def supply_words(oil: dict[str, Any]) -> str:
     if "line_volume_m3" in oil:
         parts.append(f"line {number(LITRES * oil['line_volume_m3'])} L")
     return "; ".join(parts)
+
+
+def _seals(part: dict[str, Any]) -> str:
+    share = part.get("seal_friction", 0.0)
+    return f", seals take {number(PERCENT * share)} % of the pressures" if share else ""
 
 
 def _bar(pressure: float) -> str:

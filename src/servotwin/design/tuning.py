@@ -333,7 +333,7 @@ def valve_notes(description: RobotDescription, motor: str, design: AxisModel | V
         more = (
             ""
             if valve.scheduled or not design.stroke
-            else "; controller.valve.scheduled: true makes it follow the piston and damps mid stroke as asked"
+            else "; controller.valve.scheduled: true makes it follow the piston and keeps more of it in mid stroke"
         )
         notes.append(
             f"axis {motor}: pressure feedback of {100.0 * design.pressure_gain / design.wanted_gain:.0f} % of what a "

@@ -340,7 +340,8 @@ def hydraulic() -> dict[str, small.Tree]:
     }  # fmt: skip
     cylinder = {
         "area": "2 cm^2", "rod_side_area": "1.5 cm^2", "dead_volume": "5 cm^3", "leakage": "1e-13 m^3/(s*Pa)",
-        "external_leakage": "1e-14 m^3/(s*Pa)", "seal_friction": "3 %", "cushion": {"length": "10 mm", "flow": "0.5 L/min", "drop": "70 bar"},
+        "external_leakage": "1e-14 m^3/(s*Pa)", "seal_friction": "3 %",
+        "cushion": {"length": "10 mm", "flow": "0.5 L/min", "drop": "70 bar"},
     }  # fmt: skip
     supply = {
         "supply_pressure": "70 bar", "tank_pressure": "2 bar", "line_volume": "0.1 L",

@@ -176,16 +176,24 @@ def _pose(tuning: Tuning) -> str:
 
 
 def _overview(page: Page, tuning: Tuning) -> None:
-    loops = [(axis, case, loop) for axis in tuning.axes for case in axis.cases for loop in case.loops.all]
+    loops = [
+        (axis, case.load, loop) for axis in tuning.axes for case in axis.cases for loop in case.loops.all
+    ]
+    loops += [
+        (axis, f"{case.load}, piston at {1e3 * case.position:.4g} mm", loop)
+        for axis in tuning.axes
+        for case in axis.stroke
+        for loop in case.loops.all
+    ]
     cards = []
     for name in (name for name in RUNNING if any(item[2].name == name for item in loops)):
-        axis, case, loop = min(
+        axis, load, loop = min(
             (item for item in loops if item[2].name == name),
             key=lambda item: (item[2].stable, _or_infinite(item[2].phase_margin)),
         )
         if loop.stable and loop.phase_margin is None:
             continue  # its gain never reaches one: a pressure feedback of zero
-        remark = f"least of the {name} loops: {axis.motor}, {case.load}"
+        remark = f"least of the {name} loops: {axis.motor}, {load}"
         value, unit = (_degrees(loop), "deg") if loop.stable else ("unstable", "")
         cards.append(Card(f"Phase margin, {name}", value, unit, remark, _mark(loop, _limits(tuning))))
     axis = max(tuning.axes, key=_spread)

@@ -34,8 +34,8 @@ def test_coupled_law_of_a_mixed_arm_tracks_at_least_as_well_as_separate_ones(mix
 def test_law_does_not_depend_on_where_the_encoder_stands(mixed, tmp_path):
     """Behind the gear or before it, by weights in what an axis can answer: the same valve current per joint error."""
     design = st.design_state_feedback(mixed[0] / "robot.yaml")
-    fewer = small.merged(hydraulic.MIXED, {"axes": {"elbow": {"gear": {"ratio": 50}}}})
-    fewer["axes"]["elbow"]["motor"] |= {"torque_constant": "0.24 N*m/A", "rotor_inertia": "6e-4 kg*m^2"}
+    motor = {"torque_constant": "0.24 N*m/A", "rotor_inertia": "6e-4 kg*m^2"}
+    fewer = small.merged(hydraulic.MIXED, {"axes": {"elbow": {"gear": {"ratio": 50}, "motor": motor}}})
     small.write_case(tmp_path, fewer)
     other = st.design_state_feedback(tmp_path / "robot.yaml")
     names = [q.name for q in design.plant.states]
@@ -52,9 +52,8 @@ def unequal():
 
 def test_current_per_speed_of_unequal_areas_differs_by_direction_as_the_square_root_law_says(tmp_path):
     r"""Without load, v = k s sqrt(A_A p_s / (A_A^3 + A_B^3)) forward and sqrt(A_B ...) backward."""
-    machine = unequal()
-    machine["controller"]["valve"] = {"linearised": False}
-    machine["axes"]["A"]["motor"]["valve"]["null_leakage"] = "0.01 L/min"
+    tight = {"axes": {"A": {"motor": {"valve": {"null_leakage": "0.01 L/min"}}}}}
+    machine = small.merged(unequal(), {**tight, "controller": {"valve": {"linearised": False}}})
     small.write_case(tmp_path, machine)
     design = st.design_state_feedback(tmp_path / "robot.yaml")
     forward, backward = design.ahead.F[:, 0]
@@ -67,10 +66,10 @@ def test_current_per_speed_of_unequal_areas_differs_by_direction_as_the_square_r
 @pytest.mark.parametrize("law", ["state-feedback", "cascade"])
 def test_unequal_areas_follow_alike_in_both_directions(tmp_path, law):
     """One current per speed for both directions leaves errors of 17 % of it either way."""
-    machine = small.merged(unequal(), {"controller": {"law": law, "feedforward": {"velocity": 1}}})
-    machine["controller"]["valve"] = {"linearised": False}  # no pressure is needed for that
-    machine["controller"]["speed_integral_time"] = "10 s"  # which would hide it
-    machine["controller"]["state_feedback"] = {"integral_time": "10 s"}
+    slow = {"speed_integral_time": "10 s", "state_feedback": {"integral_time": "10 s"}}  # which would hide it
+    blind = {"valve": {"linearised": False}}  # no pressure is needed for that
+    control = {"law": law, "feedforward": {"velocity": 1}, **slow, **blind}
+    machine = small.merged(unequal(), {"controller": control})
     move = [{"to": {"A": "-45 mm"}, "speed": "0.1 m/s"}, {"to": {"A": "-75 mm"}, "speed": "0.1 m/s"}]
     signals = small.run_case(tmp_path, machine, {"start": {"A": "-75 mm"}, "move": move}).signals
     error = signals["joint_A_position_ref_m"] - signals["joint_A_position_m"]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -20,7 +21,7 @@ from servotwin.robot.model_export import export_model
 from tests.unit.equations.test_model_export import ROBOTS, point
 
 OCTAVE = shutil.which("octave-cli")
-pytestmark = pytest.mark.skipif(OCTAVE is None, reason="no Octave here")
+pytestmark = pytest.mark.skipif(OCTAVE is None, reason="GNU Octave is not installed (octave-cli)")
 CLOSE = 1e-12  # of the largest entry: sums in another order
 
 
@@ -75,25 +76,29 @@ def test_derivatives_of_the_complete_model(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["gsis-scara", "puma560"])
-def test_equations_of_the_arm_with_a_changed_parameter(tmp_path, name):
-    """Inertia and inverse dynamics of the exported robot, and again with a mass that the caller changes."""
+def test_equations_of_the_arm_with_changed_parameters(tmp_path, name):
+    """As exported; twice as heavy, which doubles inertia and torques; and without gravity, by the fields that change."""
     robot = st.load_robot(name)
-    (tmp_path / "arm.m").write_text(export_robot(robot.numbers, "matlab", ["inertia", "rne"], name="arm"))
-    rng = np.random.default_rng(5)
-    q, qd, qdd = rng.uniform(-1.0, 1.0, (3, robot.n))
-    text = (tmp_path / "arm.m").read_text()
-    main = text.partition("function p = parameters")[0]
-    fields = [
-        line.split(" = ")[0].strip()
-        for line in main.splitlines()
-        if line.startswith("robot.") and "@" in line
-    ]
-    inertia, rne = (next(f for f in fields if f.endswith(word)) for word in ("inertia", "rne"))
-    given = next(line for line in main.splitlines() if line.startswith("% ") and f"{rne}(" in line)
-    assert given.count(",") >= 2
-    code = f"robot = arm(); M = {inertia}({column(q)}); {SHOW.format('M' + chr(39))}"
-    code += f" tau = {rne}({column(q)}, {column(qd)}, {column(qdd)}); {SHOW.format('tau')}"
-    same(octave(tmp_path, code), [robot.inertia(q), robot.rne(q, qd, qdd)])
+    text = export_robot(robot.numbers, "matlab", ["inertia", "rne"], name="arm")
+    (tmp_path / "arm.m").write_text(text)
+    q, qd, qdd = np.random.default_rng(5).uniform(-1.0, 1.0, (3, robot.n))
+    M, tau = robot.inertia(q), robot.rne(q, qd, qdd)
+    heavy = re.findall(r"^p\.(\w+) = (\S+); % \[kg", text, re.MULTILINE)
+    assert len(heavy) > 4
+    doubled = ", ".join(f"'{field}', 2.0 * {value}" for field, value in heavy)
+    call = f"M = robot.inertia({column(q)}); tau = robot.rne({column(q)}, {column(qd)}, {column(qdd)});"
+    shown = f"{SHOW.format('M' + chr(39))} {SHOW.format('tau')}"
+    cases = {"": [M, tau], f"struct({doubled})": [2.0 * M, 2.0 * tau],
+             "struct('gz', 0.0)": [M, tau - robot.gravload(q)]}  # fmt: skip
+    for changes, want in cases.items():
+        same(octave(tmp_path, f"robot = arm({changes}); {call} {shown}"), want)
+
+
+def test_parameter_that_the_arm_does_not_have_is_refused(tmp_path):
+    robot = st.load_robot("gsis-scara")
+    (tmp_path / "arm.m").write_text(export_robot(robot.numbers, "matlab", ["inertia"], name="arm"))
+    code = "try; arm(struct('mass', 1.0)); catch e; printf('%d\\n', any(strfind(e.message, 'unknown parameter mass'))); end"
+    assert octave(tmp_path, code).tolist() == [1.0]
 
 
 @pytest.mark.parametrize("name", ["daiv-1", "gsis-scara"])

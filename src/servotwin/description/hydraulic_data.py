@@ -205,7 +205,7 @@ def valve_data(description: RobotDescription, drive: DriveData) -> ValveData:
             f"{most:.4g} cm^2",
         )
     middle = 0.0 if axis.rotary else 0.5 * (axis.end_a + axis.end_b)
-    sloped = _centred(axis.behind_jump(1.0))
+    sloped = _centred(axis).behind_jump(1.0)
     try:
         rest = operating_point(sloped, supply, middle, 0.0, 0.0)
     except InputError as error:

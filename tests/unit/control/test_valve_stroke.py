@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numba import njit
+from scipy.optimize import brentq
 
 from servotwin.control.servo.axis_data import robot_gains, timing_of
 from servotwin.control.servo.records import AXIS, zeros
@@ -165,20 +166,30 @@ def test_low_gain_margin_is_warned_of_by_the_limits_of_the_file(tmp_path):
     )
 
 
-@pytest.mark.parametrize("leakage", ["0 L/min", "0.01 L/min"])
+def edge(lap, clearance):
+    return 0.5 * (lap + math.hypot(lap, 2.0 * clearance))
+
+
+@pytest.mark.parametrize("leakage", [0.0, 0.01])
 def test_overlapped_valve_is_tuned_by_its_slope_beyond_the_overlap(tmp_path, leakage):
-    r"""K_q = k f((p_s - p_t)/2) / i_r once an edge is open; within the overlap it would be zero."""
-    valve = {"overlap": 0.05, "null_leakage": leakage}
-    machine = small.merged(gantry(), {"axes": {"A": {"motor": {"valve": valve}}}})
+    r"""K_q = k f((p_s - p_t)/2) / i_r once an edge is open; within the overlap it would be zero.
+
+    Both valves pass the rated flow at the rated current, so with the same clearance delta of their edges the slopes are
+    as o(1) : o(0.95), which is 1 : 0.95 without one. The same leakage would mean another delta: it shifts null.
+    """
+    delta = brentq(lambda d: edge(-0.05, d) / edge(0.95, d) - 0.5 * leakage / 19.0, 0.0, 0.1) if leakage else 0.0
+    valve = {"overlap": 0.05, "null_leakage": f"{leakage} L/min"}
+    tight = {"leakage": "0 m^3/(s*Pa)", "external_leakage": "0 m^3/(s*Pa)"}  # else null is off by leakage / k
+    machine = small.merged(gantry(), {"axes": {"A": {"motor": {"valve": valve, "cylinder": tight}}}})
     model, _, description = model_of(tmp_path, machine)
     flow, drop = 19e-3 / 60.0, 70e5
     k = flow / (0.95 * math.sqrt(drop / 2.0))
     assert model.flow_gain > 0.5 * k * math.sqrt(100e5 / 2.0) / 0.04
-    critical = small.merged(machine, {"axes": {"A": {"motor": {"valve": {"overlap": 0.0}}}}})
+    same = {"overlap": 0.0, "null_leakage": f"{19.0 * 2.0 * edge(0.0, delta) / edge(1.0, delta)} L/min"}
+    critical = small.merged(machine, {"axes": {"A": {"motor": {"valve": same}}}})
     (tmp_path / "b").mkdir()
     other, _, _ = model_of(tmp_path / "b", critical)
-    # leaks of piston and edges shift the null a little, and with it the share of both edges
-    assert model.flow_gain == pytest.approx(other.flow_gain / 0.95, rel=0.15)
+    assert model.flow_gain == pytest.approx(other.flow_gain * edge(1.0, delta) / edge(0.95, delta), rel=1e-6)
     assert model.pressure_gain > 0.0
     notes = " ".join(tune(description).remarks)
     assert "overlap 5 %; gains and margins are those beyond it; all of it is jumped over" in notes

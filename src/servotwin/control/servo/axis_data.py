@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, replace
 
 import numpy as np
@@ -58,6 +59,12 @@ def timing_of(controller: Controller, motor: str | None = None) -> Timing:
         axis_delay=0 if together else controller.axis_delay,
         speed_filter=(controller.speed_filter or 0.0) if controller.speed_sensing == "filtered" else 0.0,
     )
+
+
+def feedback_bandwidth(control: Controller) -> float:
+    """Bandwidth of a state feedback [rad/s]: as stated, or the geometric mean of those of the cascade."""
+    stated = control.state_feedback.bandwidth
+    return stated or math.sqrt(control.position_bandwidth * control.speed_bandwidth)
 
 
 def axis_model(drive: DriveData, J: float) -> AxisModel:

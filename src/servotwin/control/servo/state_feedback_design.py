@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import block_diag
 
-from servotwin.control.servo.axis_data import controller_of, speed_limits
+from servotwin.control.servo.axis_data import controller_of, feedback_bandwidth, speed_limits
 from servotwin.control.servo.ports import MAX_AXES
 from servotwin.control.servo.state_feedback import MOST_STATES, STATE_FEEDBACK
 from servotwin.control.servo.state_feedback_judgement import Arm, Judgement, Law
@@ -123,7 +123,7 @@ class StateFeedbackDesign:
             )
             found.append(
                 f"unstable at {judged.unstable} of {judged.poses} poses of the joint ranges, worst at {pose} (rad, m); "
-                "expected less bandwidth, or a pose in the middle of the work (--q)"
+                "expected less bandwidth, separate axes (--plant), a pose of less inertia (--q), or computed torque"
             )
         if judged.settled is None:
             found.append(
@@ -219,7 +219,7 @@ def design_state_feedback(
     description = robot if isinstance(robot, RobotDescription) else read_description(robot)
     control = controller_of(description)
     asked = control.state_feedback
-    w_b = bandwidth or asked.bandwidth or float(np.sqrt(control.position_bandwidth * control.speed_bandwidth))
+    w_b = bandwidth or feedback_bandwidth(control)
     T_i = integral_time or asked.integral_time or INTEGRAL / w_b
     w_o = observer_bandwidth or asked.observer_bandwidth or OBSERVER * w_b
     stated = observer_bandwidth or asked.observer_bandwidth or 0.0

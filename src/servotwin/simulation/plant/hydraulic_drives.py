@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from servotwin.compiled.numeric import quantise
 from servotwin.description.display import BAR, LITRES_PER_MINUTE
 from servotwin.description.drive_data import drives_of
 from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_supply, is_hydraulic
@@ -191,9 +192,11 @@ def _drawn(axis: Axis, supply: Supply, point: OperatingPoint) -> float:
 
 
 def load_pressure(machine: Machine, point: OperatingPoint, j: int) -> float:
-    """Load pressure as the driver of motor j sees it [Pa], with the offset of its sensors."""
-    axis, offset = machine.axes[j], float(machine.sensors["pressure_offset"][j])
-    p_a, p_b = point.p_a + offset, point.p_b + offset
+    """Load pressure as the driver of motor j sees it [Pa]: with offset, range and bits of its sensors, without noise."""
+    axis, sensor = machine.axes[j], machine.sensors[j]
+    span, bits = float(sensor["pressure_range"]), int(sensor["pressure_bits"])
+    seen, offset = getattr(quantise, "py_func", quantise), float(sensor["pressure_offset"])
+    p_a, p_b = (seen(p + offset, span, bits) for p in (point.p_a, point.p_b))
     return float(axis["area_a_hat"] * p_a - axis["area_b_hat"] * p_b)
 
 

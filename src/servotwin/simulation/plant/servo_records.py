@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from servotwin.control.servo.axis_data import (
     bus_voltage_of,
     controller_of,
+    feedback_bandwidth,
     required_scaling,
     robot_gains,
     speed_limits,
@@ -42,6 +43,9 @@ LAWS = {
     "state-feedback": Law.STATE_FEEDBACK,
 }
 SENSING = {"counted": Sensing.COUNTED, "inverse-time": Sensing.INVERSE_TIME, "filtered": Sensing.FILTERED}
+# Corner of the load pressure that a state feedback feeds forward with, over its bandwidth. Counted faster, it would take
+# away the damping that the load gives to a moving valve, which nothing in the law replaces.
+SLOW_LOAD = 1.0 / 30.0
 
 
 def axis_records(description: RobotDescription, robot: Robot, q: Array) -> Any:
@@ -105,6 +109,7 @@ def fill_valve(axis: Any, description: RobotDescription, drive: DriveData, model
     linear = control.law == "state-feedback"  # which is designed for the valve and its oil as they are
     if linear:
         axis["K_pressure"] = 0.0
+        model = replace(model, pressure_corner=SLOW_LOAD * feedback_bandwidth(control))
     elif model.schedule:
         axis["K_stroke"] = model.schedule
         axis["stroke_from"], axis["stroke_step"] = model.stroke[0], model.stroke[1] - model.stroke[0]

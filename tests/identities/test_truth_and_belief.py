@@ -620,6 +620,7 @@ BEST = {
     "axes.*.motor.peak_torque": "closed",
     "axes.*.motor.current_limit": "coupled",
     **{field: "cylinder" for field in REACHES if field.startswith("controller.pressure_sensor.")},
+    "controller.margins.phase": "cylinder",
     "controller.valve.damping": "cylinder",
     "controller.valve.overlap_compensation": "cylinder",
     **{field: "damped hydraulic motor" for field in REACHES if ".hydraulic_motor." in field},

@@ -177,7 +177,9 @@ def test_overlapped_valve_is_tuned_by_its_slope_beyond_the_overlap(tmp_path, lea
     Both valves pass the rated flow at the rated current, so with the same clearance delta of their edges the slopes are
     as o(1) : o(0.95), which is 1 : 0.95 without one. The same leakage would mean another delta: it shifts null.
     """
-    delta = brentq(lambda d: edge(-0.05, d) / edge(0.95, d) - 0.5 * leakage / 19.0, 0.0, 0.1) if leakage else 0.0
+    delta = (
+        brentq(lambda d: edge(-0.05, d) / edge(0.95, d) - 0.5 * leakage / 19.0, 0.0, 0.1) if leakage else 0.0
+    )
     valve = {"overlap": 0.05, "null_leakage": f"{leakage} L/min"}
     tight = {"leakage": "0 m^3/(s*Pa)", "external_leakage": "0 m^3/(s*Pa)"}  # else null is off by leakage / k
     machine = small.merged(gantry(), {"axes": {"A": {"motor": {"valve": valve, "cylinder": tight}}}})

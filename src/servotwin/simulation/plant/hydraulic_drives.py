@@ -192,7 +192,7 @@ def _drawn(axis: Axis, supply: Supply, point: OperatingPoint) -> float:
 
 
 def load_pressure(machine: Machine, point: OperatingPoint, j: int) -> float:
-    """Load pressure as the driver of motor j sees it [Pa]: with offset, range and bits of its sensors, without noise."""
+    """Load pressure as the driver of motor j sees it [Pa]: with offset, range and bits of its sensors, no noise."""
     axis, sensor = machine.axes[j], machine.sensors[j]
     span, bits = float(sensor["pressure_range"]), int(sensor["pressure_bits"])
     seen, offset = getattr(quantise, "py_func", quantise), float(sensor["pressure_offset"])

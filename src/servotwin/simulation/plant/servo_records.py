@@ -43,7 +43,7 @@ LAWS = {
     "state-feedback": Law.STATE_FEEDBACK,
 }
 SENSING = {"counted": Sensing.COUNTED, "inverse-time": Sensing.INVERSE_TIME, "filtered": Sensing.FILTERED}
-# Corner of the load pressure that a state feedback feeds forward with, over its bandwidth. Counted faster, it would take
+# Corner of the load pressure that a state feedback feeds forward with, over its bandwidth. Counted faster, it takes
 # away the damping that the load gives to a moving valve, which nothing in the law replaces.
 SLOW_LOAD = 1.0 / 30.0
 

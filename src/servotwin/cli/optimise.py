@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
+from servotwin.cli.arguments import read_overrides, read_positions
 from servotwin.cli.output import (
     print_heading,
     print_json,
@@ -18,14 +17,13 @@ from servotwin.cli.output import (
 )
 from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import progress_bar
-from servotwin.description.nodes import one_line, quoted
+from servotwin.description.nodes import one_line
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
     from servotwin.motion.optimal.result import OptimalMotion
-    from servotwin.motion.optimal.task import Region, Task
+    from servotwin.motion.optimal.task import Task
 
-UNLIMITED = ("current", "voltage", "flow", "effort", "speed", "jerk")
 SHOWN = 0.99  # largest share of a limit from which it is listed
 
 
@@ -43,9 +41,11 @@ def optimise(
     **wishes: Any,
 ) -> None:
     """Print an optimal motion, or write it with its figures, and play it on the drive-level simulator."""
-    task = read_task(**wishes)
-    changes = read_overrides(overrides)
     from servotwin.motion.errors import PathError
+    from servotwin.motion.optimal.task_options import read_task
+
+    task = read_task(wishes, option_name)
+    changes = read_overrides(overrides)
 
     try:
         with working_or_compiling(f"optimising {one_line(name)}"):
@@ -107,76 +107,9 @@ def _solved(
     return optimise_motion(robot, path=np.array(points), description=description, task=task)
 
 
-def read_task(
-    objective: str = "time",
-    energy_weight: str | None = None,
-    duration: str | None = None,
-    intervals: int = 100,
-    temperature: bool = False,
-    rest: str | None = None,
-    bus_power: str | None = None,
-    regeneration: str | None = None,
-    modulation: float = 1.0,
-    reserve: float = 0.0,
-    without: Sequence[str] | None = None,
-    keep_out: Sequence[str] | None = None,
-) -> Task:
-    """The task of the options, in SI."""
-    from servotwin.motion.optimal.task import Task
-
-    unknown = [word for word in without or () if word not in UNLIMITED]
-    if unknown:
-        raise InputError(
-            f"no limit {quoted(unknown[0])}; expected one of {', '.join(UNLIMITED)}", field="--without"
-        )
-    high = math.inf if bus_power is None else read_quantity("--bus-power", bus_power, "W", example="2 kW")
-    low = (
-        -math.inf
-        if regeneration is None
-        else -read_quantity("--regeneration", regeneration, "W", example="200 W")
-    )
-    return Task(
-        objective=objective,  # type: ignore[arg-type]
-        energy_weight=0.0
-        if energy_weight is None
-        else read_quantity("--energy-weight", energy_weight, "s/J", example="0.02 s/J"),
-        duration=None if duration is None else read_quantity("--duration", duration, "s", example="0.8 s"),
-        intervals=intervals,
-        temperature=temperature,
-        rest=0.0 if rest is None else read_quantity("--rest", rest, "s", example="1 s"),
-        bus_power=(low, high),
-        modulation=modulation,
-        reserve=reserve,
-        keep_out=tuple(_region(text) for text in keep_out or ()),
-        **dict.fromkeys(without or (), False),  # type: ignore[arg-type]
-    )
-
-
-def _region(text: str) -> Region:
-    """A region such as 'x: 200 mm to 400 mm, z: to 100 mm'."""
-    from servotwin.motion.optimal.task import Region
-
-    sides: dict[str, tuple[float | None, float | None]] = {}
-    for part in text.split(","):
-        axis, colon, span = (piece.strip() for piece in part.partition(":"))
-        low, word, high = span.partition("to")
-        if (
-            not colon
-            or axis not in ("x", "y", "z")
-            or not word
-            or axis in sides
-            or not (low.strip() or high.strip())
-        ):
-            example = "'x: 200 mm to 400 mm, z: to 100 mm'"
-            raise InputError(
-                f"{quoted(text)} is not a region; expected intervals such as {example}", field="--keep-out"
-            )
-        ends = [
-            read_quantity("--keep-out", end.strip(), "m", example="200 mm") if end.strip() else None
-            for end in (low, high)
-        ]
-        sides[axis] = ends[0], ends[1]
-    return Region(**sides)
+def option_name(field: str) -> str:
+    """How the command line calls an option of a task."""
+    return f"--{field.replace('_', '-')}"
 
 
 def _write(motion: OptimalMotion, out: str, *, overwrite: bool) -> dict[str, str]:

@@ -44,7 +44,7 @@ def optimal_segment(
     # The solver is an extra: it is asked for only where a job wants it.
     from servotwin.motion.optimal.optimise import optimal_between
     from servotwin.motion.optimal.path_motion import optimal_along
-    from servotwin.motion.optimal.task import Task
+    from servotwin.motion.optimal.task_options import read_task
 
     if request.blend > 0.0:
         raise PathError(
@@ -55,16 +55,15 @@ def optimal_segment(
             target = np.asarray(request.target, dtype=np.float64)
             if np.abs(target - q).max() <= STANDING:
                 return RestSegment(q.copy(), 0.0)
-            task = Task()
-            if request.speed.kind == "s":
-                task = Task(objective="energy", duration=request.speed.value)
+            cheapest = {"objective": "energy", "duration": request.speed.value}
+            task = read_task(cheapest if request.speed.kind == "s" else {})
             return within_speed(
                 optimal_between(robot, limits.description, limits, q, target, task).segment, limits
             )
         leg = leg_of(robot, request, index, q, limits, True)
         if leg is None:
             return RestSegment(q.copy(), 0.0)
-        motion = optimal_along(robot, limits.description, limits, leg.path, Task(), curve=leg.curve)
+        motion = optimal_along(robot, limits.description, limits, leg.path, read_task({}), curve=leg.curve)
         return within_speed(motion.segment, limits)
     except PathError as error:
         raise PathError(

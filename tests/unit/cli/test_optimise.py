@@ -12,8 +12,6 @@ pytest.importorskip("casadi")
 
 from servotwin.cli import optimise
 from servotwin.cli.main import main
-from servotwin.cli.optimise import read_task
-from servotwin.errors import InputError
 from servotwin.motion.optimal.result import LimitUse
 
 GOAL = "70 deg, -60 deg, 100 mm, 90 deg"
@@ -86,14 +84,6 @@ def test_path_through_points_and_energy_mixture(capsys: Capture) -> None:
     cheap = json.loads(capsys.readouterr().out)
     assert cheap["duration_s"] > quick["duration_s"]
     assert cheap["copper_loss_J"] < 0.7 * quick["copper_loss_J"]
-
-
-def test_region_reads_open_and_closed_intervals() -> None:
-    (region,) = read_task(keep_out=["x: 200 mm to 400 mm, z: to 100 mm"]).keep_out
-    assert region.x == (0.2, 0.4)
-    assert region.z == (None, 0.1)
-    with pytest.raises(InputError, match="--keep-out"):
-        read_task(keep_out=["x: 400 mm to"] * 1 + ["x"])
 
 
 def test_optimum_is_played_on_the_drive_level_simulator(tmp_path: Path, capsys: Capture) -> None:

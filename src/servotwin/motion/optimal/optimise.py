@@ -30,6 +30,7 @@ from servotwin.motion.optimal.reading import read_answer
 from servotwin.motion.optimal.result import OptimalMotion
 from servotwin.motion.optimal.structured import solve_program
 from servotwin.motion.optimal.task import AXES, Task
+from servotwin.motion.optimal.task_options import read_task
 from servotwin.motion.optimal.transcription import Program, held_motors, mesh_of, power_scale, transcribe
 from servotwin.robot.robot import Robot
 
@@ -69,12 +70,13 @@ def optimise_motion(
     """The optimal motion from ``start`` to ``goal``, joint positions (n,) [rad, m], or along a ``path``.
 
     ``robot``: catalogue name or file, with ``overrides`` as for ``load_robot``; or a ``Robot``, whose motors are known
-    if its ``description`` is given. ``options`` are the fields of ``Task``: objective, energy_weight, duration,
-    intervals, temperature, keep_out and others. ``progress`` is told the iteration and the largest violation.
+    if its ``description`` is given. ``options`` are those of ``read_task``: objective, energy_weight, duration,
+    intervals, temperature, keep_out and others, numbers in SI or text with units such as ``duration="0.8 s"``.
+    ``progress`` is told the iteration and the largest violation.
     Bad input and limits that cannot be met raise InputError or PathError with the limit and how near it came.
     """
     if task is None:
-        task = Task(**options)
+        task = read_task(options)
     elif options:
         raise InputError(f"both a task and {', '.join(options)} are given; expected one of them")
     library()
@@ -346,7 +348,7 @@ def _checked_ends(
 ) -> tuple[Array, Array]:
     out = []
     for name, given in (("start", start), ("goal", goal)):
-        q = np.array(given, dtype=np.float64)
+        q = _as_numbers(given)
         if q.shape != (robot.n,) or not np.isfinite(q).all():
             joints = ", ".join(robot.joint_names)
             raise InputError(f"the shape {q.shape}; expected {robot.n} finite numbers ({joints})", field=name)
@@ -360,6 +362,14 @@ def _checked_ends(
     if np.abs(out[1] - out[0]).max() <= STANDING:
         raise InputError("start and goal are the same position; expected different ones", field="goal")
     return out[0], out[1]
+
+
+def _as_numbers(given: ArrayLike) -> Array:
+    """Positions as an array; an empty one where they are no numbers."""
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 def _check_energy(drives: DriveModel, task: Task) -> None:

@@ -99,7 +99,10 @@ def joint_path(robot: Robot, path: Any, start: Any, limits: MotionLimits) -> Joi
         return leg.path
     from servotwin.motion.time_optimal import path_through
 
-    points = np.asarray(path, dtype=np.float64)
+    try:
+        points = np.asarray(path, dtype=np.float64)
+    except (TypeError, ValueError):
+        points = np.empty(0)
     if points.ndim != 2 or points.shape[1] != robot.n or not np.isfinite(points).all():
         text = (
             f"the path has the shape {points.shape}; expected at least two rows of {robot.n} joint positions"

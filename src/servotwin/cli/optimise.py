@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides, read_positions
@@ -43,18 +44,23 @@ def optimise(
     """Print an optimal motion, or write it with its figures, and play it on the drive-level simulator."""
     from servotwin.motion.errors import PathError
     from servotwin.motion.optimal.task_options import read_task
+    from servotwin.simulation.results.folder import OPTIMAL_FILES, RUN_FILES, claimed_folder
 
     task = read_task(wishes, option_name)
     changes = read_overrides(overrides)
 
-    try:
-        with working_or_compiling(f"optimising {one_line(name)}"):
-            motion = _solved(name, changes, start, goal, via, task, out, overwrite=overwrite)
-    except PathError as error:  # one motion: its number says nothing
-        where = "" if error.place in (0.0, 1.0) else f"{100.0 * error.place:.4g} % of the path: "
-        raise InputError(f"{where}{error.message}") from None
-    places = {} if out is None else _write(motion, out, overwrite=overwrite)
-    played = None if play is None else _play(motion, name, changes, play, overwrite=overwrite)
+    with ExitStack() as claimed:  # a refusal comes before the work is done
+        for folder, files in ((out, OPTIMAL_FILES), (play, RUN_FILES)):
+            if folder is not None:
+                claimed.enter_context(claimed_folder(folder, files, overwrite=overwrite))
+        try:
+            with working_or_compiling(f"optimising {one_line(name)}"):
+                motion = _solved(name, changes, start, goal, via, task)
+        except PathError as error:  # one motion: its number says nothing
+            where = "" if error.place in (0.0, 1.0) else f"{100.0 * error.place:.4g} % of the path: "
+            raise InputError(f"{where}{error.message}") from None
+        places = {} if out is None else _write(motion, out, overwrite=overwrite)
+        played = None if play is None else _play(motion, name, changes, play, overwrite=overwrite)
     if json:
         print_json({**places, **motion.summary(), **({} if played is None else {"played": played})})
         return
@@ -80,9 +86,6 @@ def _solved(
     goal: str | None,
     via: Sequence[str] | None,
     task: Task,
-    out: str | None,
-    *,
-    overwrite: bool,
 ) -> OptimalMotion:
     import numpy as np
 
@@ -90,12 +93,9 @@ def _solved(
     from servotwin.mechanism.build import build_mechanism
     from servotwin.motion.optimal.optimise import optimise_motion, with_baseline
     from servotwin.robot.robot import Robot
-    from servotwin.simulation.results.folder import OPTIMAL_FILES, claim_folder
 
     description = read_description(name, changes)
     robot = Robot(build_mechanism(description), title=description.title)
-    if out is not None:
-        claim_folder(out, OPTIMAL_FILES, overwrite=overwrite)  # a refusal comes before the work is done
     ends = [robot.q_home if start is None else read_positions("--from", start, robot)]
     if goal is None:
         raise InputError("missing; expected the joint positions of the goal", field="--to")
@@ -126,12 +126,8 @@ def _play(
     """Play a motion with what the controller can feed forward, write the run; its errors and where it is."""
     from servotwin.report.simulation_files import write_result
     from servotwin.simulation.play_motion import play_motion
-    from servotwin.simulation.results.folder import RUN_FILES, claimed_folder
 
-    with (
-        claimed_folder(folder, RUN_FILES, overwrite=overwrite),
-        progress_bar(f"playing on {motion.robot}") as progress,
-    ):
+    with progress_bar(f"playing on {motion.robot}") as progress:
         result = play_motion(motion, name, changes, progress=progress)
     with working("writing the run"), finishing():
         files = write_result(result, folder, overwrite=overwrite)

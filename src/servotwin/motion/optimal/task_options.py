@@ -76,7 +76,7 @@ def _number(option: str, value: Any, unit: str, example: str) -> float:
             text = f"{quoted(value)} is beyond all machines; expected {expectation(unit, example)}"
             raise InputError(text, field=option)
         return number
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if not _is_number(value):
         kind = type(value).__name__
         raise InputError(f"a {kind}; expected a number in SI or text such as '{example}'", field=option)
     return float(value)
@@ -89,9 +89,9 @@ def _flag(option: str, value: Any) -> bool:
 
 
 def _count(option: str, value: Any) -> int:
-    if not isinstance(value, Real) or isinstance(value, bool) or not float(value).is_integer():
+    if not _is_number(value) or not float(value).is_integer():
         raise InputError(f"{quoted(str(value))}; expected a whole number such as 100", field=option)
-    return int(value)
+    return int(float(value))
 
 
 def _powers(most: Any, back: Any, name: Callable[[str], str]) -> Range:
@@ -110,12 +110,16 @@ def _powers(most: Any, back: Any, name: Callable[[str], str]) -> Range:
 
 
 def _left_out(option: str, words: Any) -> Sequence[str]:
-    words = [words] if isinstance(words, str) else list(words)
-    unknown = [word for word in words if word not in UNLIMITED]
+    names: list[str] = [words] if isinstance(words, str) else list(words)
+    unknown = [word for word in names if word not in UNLIMITED]
     if unknown:
         text = f"no limit {quoted(str(unknown[0]))}; expected one of {', '.join(UNLIMITED)}"
         raise InputError(text, field=option)
-    return words
+    return names
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real)
 
 
 def _is_list(value: Any) -> bool:

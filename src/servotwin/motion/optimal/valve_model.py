@@ -1,34 +1,26 @@
-r"""What a servovalve and its supply leave of force and speed, for optimal motions.
+"""What servovalves and their supply leave of force and speed, for optimal motions.
 
-Fully open, with the flows of both edges and the balance of forces (eq:valve-speed), a piston gives at most
-
-.. math:: F \le F_+ - c\,v_+^2, \qquad -F \le F_- - c\,v_-^2, \qquad
-          c = \frac{A_A^3 + A_B^3}{k^2}                                                        (eq:valve-limit)
-
-with F_+ = A_A p_s - A_B p_t, F_- = A_B p_s - A_A p_t, and v_+, v_- the speed forward and backward, zero the other way.
-A valve that throttles a moving piston throttles both chambers, by pressures as A_A^2 : A_B^2, so braking is bounded by
-the chamber with the larger area A: filled it must not fall below tank, emptied not rise above supply pressure,
-
-.. math:: -F \le (p_s - p_t)\frac{A_A^3 + A_B^3}{A^2} - F_+ \quad (v > 0), \qquad
-          F \le (p_s - p_t)\frac{A_A^3 + A_B^3}{A^2} - F_- \quad (v < 0)                        (eq:valve-braking)
-
-With equal areas that is F_- and F_+ again. A force that changes compresses oil, which counts as a speed,
-v + (dF/dt)/k_h.
+Eq:valve-limit and eq:valve-braking (``description.hydraulic_data.ValveEnvelope``); a force that changes compresses oil,
+which counts as a speed, v + (dF/dt)/k_h.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from servotwin.description.drive_data import DriveData
-from servotwin.description.hydraulic_data import hydraulic_supply, is_hydraulic, valve_data
+from servotwin.description.hydraulic_data import (
+    hydraulic_axis,
+    hydraulic_supply,
+    is_hydraulic,
+    pump_flow,
+    valve_envelope,
+)
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.hydraulic.data import Axis, Supply
-from servotwin.drives.hydraulic.laws import edge_opening
 from servotwin.errors import UnsupportedError
 from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.motor_limits import DriveLimits
@@ -92,23 +84,17 @@ def valve_model(description: RobotDescription, drives: Sequence[DriveData]) -> V
     known, forward, backward, drag, held, held_back, oil, area_a, area_b = map(
         np.array, zip(*rows, strict=True)
     )
-    starved = supply.has_state and supply.accumulator == 0.0
-    pump = supply.pump_flow if starved else math.inf
+    pump = pump_flow(description)
     return ValveModel(known > 0.0, forward, backward, drag, held, held_back, oil, area_a, area_b, pump)
 
 
 def _valve(description: RobotDescription, supply: Supply, drive: DriveData) -> tuple[float, ...]:
-    data = valve_data(description, drive)
-    axis = data.axis
-    k = axis.k * edge_opening(1.0 + axis.underlap, axis.clearance)
-    drag = (axis.area_a**3 + axis.area_b**3) / k**2  # eq:valve-limit
-    forces = (data.heads[0] * axis.mean_area, data.heads[1] * axis.mean_area)
-    throttled = (supply.pressure - supply.tank) * drag * k**2 / max(axis.area_a, axis.area_b) ** 2
-    brakes = [min(throttled - one, other) for one, other in (forces, forces[::-1])]  # eq:valve-braking
-    if min(brakes) <= 0.0:
+    envelope = valve_envelope(description, drive)
+    if min(envelope.brake_forward, envelope.brake_backward) <= 0.0:
         what = "its areas are so different that a valve cannot brake it without cavitation"
         raise UnsupportedError(f"{drive.name}: {what}; an optimal motion needs another cylinder")
-    return 1.0, *forces, drag, *brakes, _oil_stiffness(axis, supply), axis.area_a, axis.area_b
+    oil = _oil_stiffness(hydraulic_axis(description, drive), supply)
+    return 1.0, *envelope[:5], oil, envelope.area_a, envelope.area_b
 
 
 def _oil_stiffness(axis: Axis, supply: Supply) -> float:

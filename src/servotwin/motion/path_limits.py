@@ -175,7 +175,7 @@ def _valve_shares(motors: MotorLimits, q: Array, qd: Array, qdd: Array) -> list[
     names: list[str | None] = [motors.names[j] for j in valves]
     parts: list[Part] = [
         (what, names, share[:, valves], 2, rest[:, valves])
-        for what, share, rest in zip(("valve opening", "valve force"), used, at_rest, strict=True)
+        for what, share, rest in zip(("valve flow", "valve force"), used, at_rest, strict=True)
     ]
     if math.isfinite(motors.pump):
         flow = (motors.pump_flows(w) / motors.pump)[:, None]

@@ -54,7 +54,7 @@ def test_servovalve_is_named_and_no_path_is_slower_than_planned(capsys: Capture)
     paths = json.loads(capsys.readouterr().out)["paths"]
     assert all(path["time_optimal_s"] < path["planned_s"] for path in paths)
     lifts = [path for path in paths if path["limited_by"][0]["axis"] == "q3"]
-    assert {path["limited_by"][0]["what"] for path in lifts} == {"valve opening"}
+    assert {path["limited_by"][0]["what"] for path in lifts} == {"valve flow"}
     assert len(lifts) >= 4
 
 

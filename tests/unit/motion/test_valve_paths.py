@@ -120,7 +120,7 @@ def test_daiv_path_is_at_the_limit_of_its_valve_and_no_slower():
     t = np.linspace(0.0, found.duration, 2001)
     used = shares_of(robot, *found.sample(t), limits)
     assert used.values.max() <= 1.001
-    assert limiting(robot, found, limits)[0].what == "valve opening"
+    assert limiting(robot, found, limits)[0].what == "valve flow"
     shortest = _piston(robot, description, start, goal)
     assert found.duration == pytest.approx(shortest, rel=3e-3)
 

@@ -11,6 +11,7 @@ from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.heat import mean_rise, ripple
+from servotwin.motion.optimal.hydraulic_energy import supply_energy
 from servotwin.motion.optimal.result import SplineSegment
 from servotwin.motion.optimal.task import Task
 from servotwin.robot.robot import Robot
@@ -27,7 +28,8 @@ WITHIN = 1.0 + 1e-4  # share of a limit up to which an S-curve meets it
 class Guess:
     """A motion on a mesh (N + 1,): q, v, a (N + 1, n), currents i (N + 1, m), its duration T [s], and scales.
 
-    ``copper``, ``work`` [J] of it; ``power`` [W], the scale of the bus; ``rise`` (m,) [K] of the windings if it is
+    ``copper``, ``work`` [J] of it, the latter with what valves take of their supply;
+    ``power`` [W], the scale of the bus; ``rise`` (m,) [K] of the windings if it is
     repeated, ``ripple`` (m,) [K] by which they are hotter than that at times; ``room`` (N + 1, m) [A]
     that the currents of a node leave to their limits for what happens between nodes; ``power_room``: parts of
     its limits, fed back and taken, that the power of the bus leaves between nodes.
@@ -144,6 +146,7 @@ def scaled_guess(
     w = v @ drives.N.T
     flow = (drives.K_electric * i * w).sum(axis=1)
     work = float((0.5 * (flow[1:] + flow[:-1]) * dt).sum())
+    work += supply_energy(drives.valves, mesh * T, w, a @ drives.N.T)
     rise = (drives.R_wh + drives.R_ha) * drives.phases * drives.R * square
     still = np.zeros_like(q[[0, -1]])
     held = currents(robot, drives, q[[0, -1]], still, still)

@@ -179,7 +179,7 @@ def with_baseline(
 
 
 def _objective(task: Task, fields: dict[str, Any]) -> tuple[float, str]:
-    energy = fields["copper_loss"] + fields["mechanical_work"]
+    energy = fields["copper_loss"] + fields["mechanical_work"] + fields.get("hydraulic_energy", 0.0)
     if task.objective == "time":
         return float(fields["t"][-1]) + task.energy_weight * energy, "s"
     return (energy if task.objective == "energy" else fields["copper_loss"]), "J"
@@ -373,11 +373,9 @@ def _as_numbers(given: ArrayLike) -> Array:
 
 
 def _check_energy(drives: DriveModel, task: Task) -> None:
-    """Refuse an energy that would leave servovalves out."""
-    if drives.valve.any() and (task.objective != "time" or task.energy_weight):
-        text = (
-            "a servovalve takes its energy from the pump, which is not counted; expected the objective 'time'"
-        )
+    """Refuse the least copper loss of a robot without windings."""
+    if task.objective == "copper" and drives.valve.all():
+        text = "no motor has a winding, so there is no copper loss; expected 'time' or 'energy'"
         raise InputError(text, field="objective")
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from servotwin.description.schema import RobotDescription
-from servotwin.errors import InputError, UnsupportedError
+from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.motion.curves import Curve
 from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.optimal.between_nodes import current_gap
+from servotwin.motion.optimal.between_nodes import Motion, current_gap
 from servotwin.motion.optimal.drive_model import DriveModel, drive_model, with_reserve
 from servotwin.motion.optimal.guess import currents
 from servotwin.motion.optimal.heat import ripple, winding_temperatures
@@ -32,9 +32,10 @@ from servotwin.motion.optimal.path_program import (
     path_numbers,
     path_program,
 )
-from servotwin.motion.optimal.reading import AT_LIMIT, bus_limits
+from servotwin.motion.optimal.reading import AT_LIMIT, bus_limits, hydraulic_fields
 from servotwin.motion.optimal.result import LimitUse, OptimalMotion
 from servotwin.motion.optimal.task import Task
+from servotwin.motion.optimal.valve_limits import force_gain, valve_limits
 from servotwin.motion.requests import MoveC, MoveL, Spline
 from servotwin.motion.trajectory import PathSegment
 from servotwin.robot.robot import Robot
@@ -135,12 +136,6 @@ def optimal_along(
             "along a path the objective is the time, or a mixture; regions do not apply", field="objective"
         )
     drives = with_reserve(drive_model(robot, description), task)
-    if drives.valve.any():
-        valves = ", ".join(name for name, valve in zip(drives.names, drives.valve, strict=True) if valve)
-        text = (
-            f"{robot.name}: a servovalve moves {valves}; along a path only electric motors can be optimised"
-        )
-        raise UnsupportedError(text)
     check_temperature(drives, task)
     numbers = path_numbers(robot, path, task, drives)
     check_positions(robot, limits, numbers)
@@ -199,11 +194,16 @@ def _answer(
     qd, qdd = numbers.dq * y[:, None], numbers.dq * r[:, None] + numbers.ddq * y[:, None] ** 2
     w = qd @ drives.N.T
     electric = _electric(drives, program, solution, t, i, w)
-    uses, active = _uses(robot, drives, limits, program, solution, t)
+    shaft = drives, t, w, qdd @ drives.N.T, i + drives.offset
+    motion = Motion(t, numbers.q, qd, qdd, i, {})
+    uses, active = _uses(robot, drives, limits, program, solution, motion)
     segment = PathSegment("optimal", source.path, TimedLaw(t, numbers.s, y), source.curve)
     scales = np.array([table[f"oZsi{j}"] for j in range(drives.m)])
     gap = current_gap(t, i, lambda at: currents(robot, drives, *segment.sample(at)), scales)
-    energy = float(electric["copper_loss"]) + float(electric["mechanical_work"])
+    electric |= hydraulic_fields(*shaft)
+    energy = sum(
+        float(electric.get(f"{x}", 0.0)) for x in ("copper_loss", "mechanical_work", "hydraulic_energy")
+    )
     return OptimalMotion(
         robot=robot.name,
         objective="time" if not task.energy_weight else f"time + {task.energy_weight:g} s/J energy",
@@ -214,7 +214,7 @@ def _answer(
         motor_names=drives.names,
         t=t, q=numbers.q, qd=qd, qdd=qdd,
         torque=numbers.a * r[:, None] + numbers.b * y[:, None] ** 2 + numbers.g,
-        motor_speed=w, current=i, opening=np.full(i.shape, np.nan),
+        motor_speed=w, current=i + drives.offset,
         winding=winding_temperatures(drives, t, i, task.rest, holding_currents(robot, drives, numbers.q[-1])),
         limits=uses, active=active, model_error=gap,
         iterations=solution.iterations, seconds=seconds, notes=drives.notes, electric=drives.electric,
@@ -234,7 +234,7 @@ def _electric(
     along = R * i + drives.K_b * w + drives.L * np.gradient(i, t, axis=0)
     amplitude = np.hypot(along, drives.reactance * w * i)
     square = (i[1:] ** 2 + i[1:] * i[:-1] + i[:-1] ** 2) / 3.0
-    flow = drives.K * i * w
+    flow = drives.K_electric * i * w
     return {
         "voltage": np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along),
         "bus_power": (drives.phases * R * i**2 + flow).sum(axis=1),
@@ -247,14 +247,21 @@ Found = tuple[str, str, float, str, Array, float]  # what, who, value, unit, sha
 
 
 def _uses(
-    robot: Robot, drives: DriveModel, limits: MotionLimits, program: PathProgram, solution: Solution, t: Array
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    program: PathProgram,
+    solution: Solution,
+    motion: Motion,
 ) -> tuple[tuple[LimitUse, ...], tuple[tuple[str, ...], ...]]:
     """Limits and what more of them would buy; for every point the limits that it is at."""
+    t = motion.t
     found = _motor_uses(drives, program, solution) + _speed_use(program, solution)
     for what in ("torque", "acceleration", "jerk", "tool acceleration"):
         if what in program.rows:
             found += _row_use(robot, limits, program, solution, what)
-    for use in bus_limits(program, solution, program.table["oP"]):
+    supply = bus_limits(program, solution, program.table["oP"])
+    for use in [*valve_limits(drives, program, solution, motion), *supply]:
         found.append((use.what, use.who, use.value, use.unit, use.share, use.gain))
     for column, j in enumerate(program.form.heated):
         at = program.hot_index + column
@@ -287,8 +294,11 @@ def _motor_uses(drives: DriveModel, program: PathProgram, solution: Solution) ->
         most = float(np.max(top[:, column])) * scale
         if math.isfinite(most):
             what, unit = ("current", "A") if drives.electric else ("torque", "N m")
+            if drives.valve[j]:
+                what, unit = "force", "N"
             share = np.abs(z[:, column]) * scale / most
-            found.append((what, name, most, unit, share, float(prices[:, column].sum()) / scale))
+            gain = float(prices[:, column].sum()) / scale + force_gain(drives, program, solution, j)
+            found.append((what, name, most, unit, share, gain))
         found += _voltage_use(drives, program, solution, j, name, z.shape[0])
     return found
 

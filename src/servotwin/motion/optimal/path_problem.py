@@ -21,6 +21,7 @@ from servotwin.dynamics.vector import Scalar
 from servotwin.equations.derivation import Derivation
 from servotwin.equations.graph import Expr
 from servotwin.motion.optimal.block_nlp import BlockFunction
+from servotwin.motion.optimal.path_valves import valve_link_rows, valve_node_rows, valve_power
 
 MOTOR_DATA = 7  # numbers of a motor at a node: A, B, G, own inertia's A and B, W, dry friction with its sign
 FIRST_CURRENT = 3  # place of the currents among the variables of a node
@@ -41,6 +42,8 @@ class PathForm:
     heated: tuple[int, ...] = ()
     bus: bool = False
     jerk: int = 0  # joints with a limit of jerk
+    valves: tuple[int, ...] = ()  # motors with a servovalve whose flow is bounded
+    pump: bool = False  # whether the flow of its pump is bounded
 
     @property
     def name(self) -> str:
@@ -91,6 +94,8 @@ def path_node_function(d: Derivation, form: PathForm) -> BlockFunction:
         if j in form.lossy:
             passed = lossy(d, j, passed, W)
         needed = passed + own + d.number(f"oFv{j}") * speeds[j] + dry
+        if form.feed[j] == "valve":
+            needed = needed - d.number(f"oOff{j}")
         rows.append(
             node.z[FIRST_CURRENT + j] - needed / (d.number(f"oK{j}") * d.number(f"oZsi{j}"))
         )  # eq:path-program
@@ -99,6 +104,7 @@ def path_node_function(d: Derivation, form: PathForm) -> BlockFunction:
         a, b, g = data[at + ROW_DATA * k : at + ROW_DATA * (k + 1)]
         rows.append(a * node.r + b * square + g)
     rows += [steady_voltage(d, form, j, speeds[j], node.i[j], rise, None) for j in form.steady]
+    rows += valve_node_rows(d, form, speeds, node.i)
     if form.bus:
         rows.append(power(d, form, speeds, node.i, rise) / d.number("oP"))
     if form.tool:
@@ -139,7 +145,7 @@ def steady_voltage(
 def power(d: Derivation, form: PathForm, w: Sequence[Any], i: Sequence[Any], rise: dict[int, Scalar]) -> Any:
     """Power that all motors take from the intermediate circuit [W]."""
     total: Scalar = 0.0
-    for j in range(form.m):
+    for j in [j for j in range(form.m) if form.feed[j] != "valve"]:
         loss = d.number(f"oPh{j}") * resistance(d, j, rise) * i[j] * i[j]
         total = total + loss + d.number(f"oK{j}") * w[j] * i[j]
     return total
@@ -165,7 +171,10 @@ def path_link_function(d: Derivation, form: PathForm) -> BlockFunction:
         before = bend[0] * one.r + bend[1] * one.y * one.y
         after = bend[2] * two.r + bend[3] * two.y * two.y
         rows.append((after - before) / dt)
+    ends = [[W[k][j] * end.y for j in range(form.m)] for k, end in enumerate((one, two))]
+    rows += valve_link_rows(d, form, ends, (one.i, two.i), dt)
     cost = d.number("oWt") * dt / d.number("oZT") + dt * energy_rate(d, form, one, two, W, rise)
+    cost = cost + dt * d.number("oWw") * valve_power(d, form, ends)
     change = two.z[1] - one.z[1]  # only the sum of both accelerations moves the path: they must not ring
     cost = cost + d.number("oWr") * dt / d.number("oZT") * change * change
     return BlockFunction(d, [*one.z, *two.z, *hot], data, cost, rows)
@@ -177,7 +186,7 @@ def energy_rate(
     """Weighted mean copper loss and mechanical power between two points."""
     copper, work = d.number("oWc"), d.number("oWw")
     total: Scalar = 0.0
-    for j in range(form.m):
+    for j in [j for j in range(form.m) if form.feed[j] != "valve"]:
         square = (one.i[j] * one.i[j] + one.i[j] * two.i[j] + two.i[j] * two.i[j]) / 3.0
         total = total + copper * d.number(f"oPh{j}") * resistance(d, j, rise) * square
         a, b = W[0][j] * one.y, W[1][j] * two.y

@@ -16,6 +16,7 @@ from servotwin.motion.joint_path import JointPath
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNlp, compile_block
 from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.hydraulic_energy import supply_energy
 from servotwin.motion.optimal.path_problem import (
     FIRST_CURRENT,
     PathForm,
@@ -23,9 +24,10 @@ from servotwin.motion.optimal.path_problem import (
     path_link_function,
     path_node_function,
 )
+from servotwin.motion.optimal.path_valves import link_names, node_names, valve_fields, valve_numbers
 from servotwin.motion.optimal.point_problem import rest_heat_function
 from servotwin.motion.optimal.task import Task
-from servotwin.motion.optimal.transcription import SOFT, NamedRow, Rows, mesh_of, power_scale
+from servotwin.motion.optimal.transcription import SOFT, NamedRow, Rows, held_motors, mesh_of, power_scale
 from servotwin.robot.robot import Robot
 
 SHORTEST = 1e-3  # of the time of the guess between two points
@@ -68,6 +70,11 @@ class PathProgram:
         return np.asarray(values[at])
 
     @property
+    def mesh(self) -> Array:
+        """The points of the path (N + 1,)."""
+        return self.numbers.s
+
+    @property
     def hot_index(self) -> int:
         """Place of the first mean rise among the variables."""
         return self.numbers.s.size * self.form.width
@@ -75,7 +82,7 @@ class PathProgram:
 
 def path_numbers(robot: Robot, path: JointPath, task: Task, drives: DriveModel) -> PathNumbers:
     """Arm and path at points that a motion from rest to rest passes at even times."""
-    tau = mesh_of(task.intervals, bool(drives.hold.any()) and task.voltage)
+    tau = mesh_of(task.intervals, bool(held_motors(drives, task).any()))
     s = path.length * np.where(tau < 0.5, 2.0 * tau**2, 1.0 - 2.0 * (1.0 - tau) ** 2)
     s[-1] = path.length
     q, dq, ddq = path.at(s)
@@ -97,10 +104,11 @@ def check_positions(robot: Robot, limits: MotionLimits, numbers: PathNumbers) ->
 
 def check_holding(drives: DriveModel, task: Task, numbers: PathNumbers) -> None:
     """Refuse a path along which the motors cannot hold the arm."""
-    held = np.abs(numbers.g @ drives.N_inverse / drives.K) / drives.current
+    held = np.abs((numbers.g @ drives.N_inverse - drives.offset) / drives.K) / drives.current
     if task.current and held.max() > 1.0:
         k, j = np.unravel_index(int(np.argmax(held)), held.shape)
-        text = f"motor {drives.names[j]} would need {100.0 * held[k, j]:.4g} % of its current to hold the arm there"
+        what = "force" if drives.valve[j] else "current"
+        text = f"motor {drives.names[j]} would need {100.0 * held[k, j]:.4g} % of its {what} to hold the arm there"
         raise PathError(
             text, index=0, what="torque", axis=drives.names[j], place=float(numbers.s[k] / numbers.s[-1])
         )
@@ -156,7 +164,7 @@ def _motor_data(drives: DriveModel, task: Task, numbers: PathNumbers) -> Array:
     """Numbers of all motors at the points (N + 1, MOTOR_DATA m); the direction of friction is that of the path."""
     w, turn, own = numbers.dq @ drives.N.T, numbers.ddq @ drives.N.T, drives.J_m
     dry = drives.coulomb * np.sign(w)
-    if drives.hold.any() and task.voltage:
+    if held_motors(drives, task).any():
         dry[[0, -1]] = 0.0  # at rest the currents hold the arm
     a, b, g = (x @ drives.N_inverse for x in (numbers.a, numbers.b, numbers.g))
     parts = [a - own * w, b - own * turn, g, own * w, own * turn, w, dry]
@@ -168,6 +176,7 @@ def _node_rows(drives: DriveModel, task: Task, form: PathForm, who: list[tuple[s
     named: list[NamedRow] = [("dynamics", name, 0.0, 0.0) for name in drives.names]
     named += [(what, owner, -1.0, 1.0) for what, owner in who]
     named += [("voltage", drives.names[j], _least_voltage(form, j), 1.0) for j in form.steady]
+    named += node_names(drives, form)
     if form.bus:
         low, high = (power / power_scale(task) for power in task.bus_power)
         named.append(("bus power", "bus", low, high))
@@ -180,7 +189,8 @@ def _link_rows(robot: Robot, drives: DriveModel, form: PathForm, jerked: list[in
     """The same of ``path_link_function``."""
     named: list[NamedRow] = [("path", "path", 0.0, 0.0), ("path speed", "path", 0.0, 0.0)]
     named += [("voltage between", drives.names[j], _least_voltage(form, j), 1.0) for j in form.inductive]
-    return named + [("jerk", robot.joint_names[j], -1.0, 1.0) for j in jerked]
+    named += [("jerk", robot.joint_names[j], -1.0, 1.0) for j in jerked]
+    return named + link_names(drives, form)
 
 
 def _least_voltage(form: PathForm, j: int) -> float:
@@ -262,7 +272,10 @@ def _guess(drives: DriveModel, numbers: PathNumbers, top: Array) -> tuple[Array,
     shape = np.sqrt(np.minimum(s, 1.0 - s) + 1e-12)
     rate = 0.5 * np.where(s < 0.5, 1.0, -1.0) / numbers.s[-1]
     needs = [x @ drives.N_inverse / drives.K for x in (numbers.a, numbers.b, numbers.g)]
+    needs[2] = needs[2] - drives.offset / drives.K
     dynamic = np.abs(needs[0] * rate[:, None] + needs[1] * shape[:, None] ** 2)
+    if drives.valves is not None:
+        dynamic = dynamic + drives.valves.drag * (numbers.dq @ drives.N.T * shape[:, None]) ** 2
     room = np.maximum(np.where(np.isfinite(drives.current), drives.current, np.inf) - np.abs(needs[2]), 1e-9)
     w = np.abs(numbers.dq @ drives.N.T) * shape[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -285,9 +298,18 @@ def _guess(drives: DriveModel, numbers: PathNumbers, top: Array) -> tuple[Array,
     copper = float((drives.phases * (drives.R + drives.R_bridge) * (i**2).mean(axis=0)).sum() * T)
     scale = {"y": 2.0 * y.max(), "r": 3.0 * np.abs(r).max(), "i": i_scale, "T": T, "copper": copper}
     scale["objective"], scale["t"] = T, T / dt.size
-    scale["held"] = numbers.g[-1] @ drives.N_inverse / drives.K
+    scale["held"] = (numbers.g[-1] @ drives.N_inverse - drives.offset) / drives.K
+    scale["supply"] = supply_energy(
+        drives.valves, np.append(0.0, np.cumsum(dt)), *_shaft(drives, numbers, y, r)
+    )
     law = [y / scale["y"], r / scale["r"], np.append(dt, dt[-1]) / scale["t"]]
     return np.hstack([np.stack(law, axis=1), i / i_scale]), scale
+
+
+def _shaft(drives: DriveModel, numbers: PathNumbers, y: Array, r: Array) -> tuple[Array, Array]:
+    """Speeds and accelerations (N + 1, m) of the motors at speeds and accelerations of the path parameter (N + 1,)."""
+    qd, qdd = numbers.dq * y[:, None], numbers.dq * r[:, None] + numbers.ddq * y[:, None] ** 2
+    return qd @ drives.N.T, qdd @ drives.N.T
 
 
 def _form(drives: DriveModel, limits: MotionLimits, task: Task, rows: int, step: float) -> PathForm:
@@ -299,7 +321,7 @@ def _form(drives: DriveModel, limits: MotionLimits, task: Task, rows: int, step:
     )
     return PathForm(
         m=drives.m,
-        feed=feed,
+        **valve_fields(drives, task, feed),
         steady=tuple(int(j) for j in np.flatnonzero(fed & ~slow)),
         inductive=tuple(int(j) for j in np.flatnonzero(fed & (drives.L > 0.0))),
         rows=rows,
@@ -323,7 +345,8 @@ def _table(
         "oWay": 1e-6,
         "oRest": task.rest,
     }
-    scale["objective"] = scale["T"] + task.energy_weight * scale["copper"]
+    scale["objective"] = scale["T"] + task.energy_weight * (scale["copper"] + scale["supply"])
+    table.update(valve_numbers(drives))
     table["oWr"] = RINGING
     table["oWt"] = scale["T"] / scale["objective"]
     table["oWc"] = table["oWw"] = task.energy_weight / scale["objective"]
@@ -374,14 +397,14 @@ def _bounds(
     low[:, 0] = np.minimum(SLOWEST * guess[:, 0], 0.5 * high[:, 0])
     low[:, 2] = SHORTEST * guess[:, 2]
     low[-1, 2] = high[-1, 2] = guess[-1, 2]  # nothing follows the last point
-    held = numbers.g[[0, -1]] @ drives.N_inverse / drives.K
+    held = (numbers.g[[0, -1]] @ drives.N_inverse - drives.offset) / drives.K
     for k, free in ((0, task.free_start), (-1, task.free_end)):
         if free:
             continue
         low[k, 0] = high[k, 0] = 0.0
-        if form.jerk and not (task.voltage and drives.hold.any()):
+        if form.jerk and not held_motors(drives, task).any():
             low[k, 1] = high[k, 1] = 0.0
-        for j in np.flatnonzero(drives.hold) if task.voltage else ():
+        for j in np.flatnonzero(held_motors(drives, task)):
             low[k, FIRST_CURRENT + j] = high[k, FIRST_CURRENT + j] = held[k, j] / table[f"oZsi{j}"]
     hot = np.array([1.0 - (0.0 if ripple is None else ripple[j] / drives.rise[j]) for j in form.heated])
     return np.concatenate([low.ravel(), hot - 2.0]), np.concatenate([high.ravel(), hot])

@@ -22,6 +22,7 @@ from servotwin.equations.derivation import Derivation
 from servotwin.equations.graph import Expr
 from servotwin.equations.programs import frame_jacobian, frame_pose, torque
 from servotwin.motion.optimal.block_nlp import BlockFunction
+from servotwin.motion.optimal.hydraulic_energy import mean_supply_power
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def node_function(d: Derivation, form: Form) -> BlockFunction:
     rows += [combined(d, f"oN{j}_", node.v) / d.number(f"oWm{j}") for j in form.motor_speed]
     rows += [combined(d, f"oA{k}_", node.q) for k in range(form.quantities)]
     rows += [voltage_row(d, form, node.v, node.i, rise, j, None) for j in form.steady]
-    rows += valve_rows(d, form, [combined(d, f"oN{j}_", node.v) for j in form.valves], node.i)
+    rows += valve_rows(d, form.valves, [combined(d, f"oN{j}_", node.v) for j in form.valves], node.i)
     if form.pump:
         rows.append(pump_flow(d, form, node.v))
     if form.bus:
@@ -234,7 +235,7 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
         rows.append(voltage_row(d, form, *middle, rise, j, (two.i[j] - one.i[j]) / h))
     pressed = [(two.i[j] - one.i[j]) / (h * d.number(f"oOil{j}")) for j in form.valves]
     flowing = [combined(d, f"oN{j}_", middle[0]) + x for j, x in zip(form.valves, pressed, strict=True)]
-    rows += valve_rows(d, form, flowing, middle[1])
+    rows += valve_rows(d, form.valves, flowing, middle[1])
     if form.bus:
         rows += [bus_power(d, form, *between(one, two, h, s), rise) / d.number("oP") for s in BUS_PLACES]
     square = z_time * z_time
@@ -307,10 +308,10 @@ def moving(d: Derivation, j: int, w: Any) -> Any:
     return 0.5 + 0.5 * beyond / d.graph.sqrt(d.graph.lift(beyond * beyond + eps * eps))
 
 
-def valve_rows(d: Derivation, form: Form, speeds: Sequence[Any], i: Sequence[Any]) -> list[Any]:
+def valve_rows(d: Derivation, valves: Sequence[int], speeds: Sequence[Any], i: Sequence[Any]) -> list[Any]:
     """Force and drag of fully open servovalves as parts of the forces of the supply, all forward, then all backward."""
     forward, backward = [], []
-    for j, w in zip(form.valves, speeds, strict=True):
+    for j, w in zip(valves, speeds, strict=True):
         force, drag = i[j] + d.number(f"oOff{j}"), d.number(f"oVc{j}")
         ahead, back = one_way(d, j, w)
         less = (
@@ -360,7 +361,7 @@ def squares(d: Derivation, form: Form, one: Node, two: Node) -> Any:
 
 
 def energy_cost(d: Derivation, form: Form, one: Node, two: Node, h: Any, rise: Rise) -> Any:
-    r"""Weighted copper loss and mechanical work of the motors between two nodes.
+    r"""Weighted copper loss and mechanical work of the motors between two nodes, and what valves take of the supply.
 
     .. math:: E = \int \sum_j c_j R_j i_j^2 + K_j i_j \omega_j \, dt                          (eq:electrical-energy)
 
@@ -375,6 +376,9 @@ def energy_cost(d: Derivation, form: Form, one: Node, two: Node, h: Any, rise: R
         middle = combined(d, f"oN{j}_", middle_speeds(form, one, two, h))
         product = one.i[j] * w[0] + 2.0 * (one.i[j] + two.i[j]) * middle + two.i[j] * w[1]
         total = total + work * d.number(f"oK{j}") * product / 6.0
+    for j in [j for j in range(form.m) if form.feed[j] == "valve"]:
+        speeds = [combined(d, f"oN{j}_", v) for v in (one.v, middle_speeds(form, one, two, h), two.v)]
+        total = total + work * mean_supply_power(d, j, speeds)
     return h * total  # eq:electrical-energy
 
 

@@ -47,8 +47,9 @@ class Region:
 class Task:
     """Objective and limits of an optimal motion.
 
-    ``objective``: 'time', 'energy' (copper loss plus mechanical work of the motors) or 'copper'; with
-    ``energy_weight`` [s/J] the time plus that many seconds for each joule. ``duration`` [s] fixes the time,
+    ``objective``: 'time', 'energy' (copper loss plus mechanical work of the motors, and what servovalves take of their
+    supply) or 'copper'; with ``energy_weight`` [s/J] the time plus that many seconds for each joule.
+    ``duration`` [s] fixes the time,
     ``longest`` bounds it. ``current``, ``voltage``, ``flow`` of servovalves, ``effort``, ``jerk``, ``speed``: whether
     these limits of the robot file count; ``temperature``: whether the winding temperatures of the motion, repeated for
     ever with a ``rest`` [s] at the goal in between, stay below their limits. ``bus_power`` [W]: least (negative:

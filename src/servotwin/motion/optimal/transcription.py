@@ -266,7 +266,7 @@ def parameters(
     put("oHold", guess.holding(-1))
     if drives.valves is not None:
         v = drives.valves
-        table["oPump"] = _one(v.pump)
+        table["oPump"], table["oPs"] = _one(v.pump), v.pressure
         for name, values in {
             "oVc": v.drag / v.open**2, "oVf": v.forward, "oVb": v.backward, "oOil": v.oil,
             "oAa": v.area_a, "oAb": v.area_b, "oVe": SMOOTH_VALVE * v.free_speed, "oVs": SMOOTH_BRAKE * v.free_speed,

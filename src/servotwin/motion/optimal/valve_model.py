@@ -35,7 +35,8 @@ class ValveModel:
     ``known``: whether it is one; ``forward``, ``backward`` [N] the forces F_+, F_-; ``drag`` c [N s2/m2]
     (eq:valve-limit); ``brake_forward``, ``brake_backward`` [N] against a motion that way (eq:valve-braking); ``oil``
     [N/m] the stiffness of the enclosed oil where it is least; ``area_a``, ``area_b`` [m2] that the supply fills
-    forward and backward; ``pump`` [m3/s], infinite with a constant pressure or an accumulator.
+    forward and backward; ``pump`` [m3/s], infinite with a constant pressure or an accumulator; ``pressure`` [Pa] of the
+    supply.
     Of a hydraulic motor N m, rad and m3/rad.
     """
 
@@ -49,6 +50,7 @@ class ValveModel:
     area_a: Array
     area_b: Array
     pump: float
+    pressure: float
     open: float = 1.0  # how far valves may open
 
     @property
@@ -84,8 +86,8 @@ def valve_model(description: RobotDescription, drives: Sequence[DriveData]) -> V
     known, forward, backward, drag, held, held_back, oil, area_a, area_b = map(
         np.array, zip(*rows, strict=True)
     )
-    pump = pump_flow(description)
-    return ValveModel(known > 0.0, forward, backward, drag, held, held_back, oil, area_a, area_b, pump)
+    flow = pump_flow(description), supply.pressure
+    return ValveModel(known > 0.0, forward, backward, drag, held, held_back, oil, area_a, area_b, *flow)
 
 
 def _valve(description: RobotDescription, supply: Supply, drive: DriveData) -> tuple[float, ...]:

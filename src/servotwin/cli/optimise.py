@@ -136,20 +136,25 @@ def _play(
 
 
 def _print(motion: OptimalMotion) -> None:
-    from servotwin.report.limit_words import limit_value
+    from servotwin.report.limit_words import limit_gain, limit_name, limit_value
 
     line = f"{motion.robot}: {motion.duration:.4f} s for the least {motion.objective}"
     if motion.baseline is not None:
         line += f"; the best S-curve takes {motion.baseline:.4f} s"
     print_line(line)
+    parts = []
     if motion.electric:
-        print_line(f"copper loss {motion.copper_loss:.4g} J, mechanical work {motion.mechanical_work:.4g} J")
+        parts = [f"copper loss {motion.copper_loss:.4g} J", f"mechanical work {motion.mechanical_work:.4g} J"]
+    if motion.valves:
+        parts.append(f"{motion.hydraulic_energy:.4g} J from the hydraulic supply")
+    if parts:
+        print_line(", ".join(parts))
     print_line(f"{motion.iterations} iterations, {motion.seconds:.2f} s of computing")
     print_heading("Limits that are reached")
     unit = motion.objective_unit
     columns = ("limit", "of", "value", "time at it", f"one more unit saves [{unit}]")
     rows = [
-        (use.what, use.who, limit_value(use), f"{100.0 * use.active:.0f} %", f"{use.gain:.3g}")
+        (limit_name(use), use.who, limit_value(use), f"{100.0 * use.active:.0f} %", limit_gain(use))
         for use in sorted(motion.limits, key=lambda use: -use.gain * use.value)
         if use.peak >= SHOWN
     ]

@@ -106,7 +106,7 @@ def test_warnings_of_the_played_run_are_printed(monkeypatch: pytest.MonkeyPatch,
     )
     motion = SimpleNamespace(
         robot="gantry", duration=1.0, objective="time", objective_unit="s", baseline=None, electric=False,
-        iterations=9, seconds=0.1, limits=uses, notes=(),
+        iterations=9, seconds=0.1, limits=uses, notes=(), valves=(),
     )  # fmt: skip
     played = {
         "tip_error_max_m": 1e-3,

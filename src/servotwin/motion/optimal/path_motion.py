@@ -32,7 +32,8 @@ from servotwin.motion.optimal.path_program import (
     path_numbers,
     path_program,
 )
-from servotwin.motion.optimal.reading import AT_LIMIT, bus_limits, hydraulic_fields
+from servotwin.motion.optimal.path_speeds import speed_limits, speed_uses
+from servotwin.motion.optimal.reading import AT_LIMIT, bus_limits, hydraulic_fields, voltages
 from servotwin.motion.optimal.result import LimitUse, OptimalMotion
 from servotwin.motion.optimal.task import Task
 from servotwin.motion.optimal.valve_limits import force_gain, valve_limits
@@ -196,7 +197,7 @@ def _answer(
     electric = _electric(drives, program, solution, t, i, w)
     shaft = drives, t, w, qdd @ drives.N.T, i + drives.offset
     motion = Motion(t, numbers.q, qd, qdd, i, {})
-    uses, active = _uses(robot, drives, limits, program, solution, motion)
+    uses, active = _uses(robot, drives, limits, task, program, solution, motion)
     segment = PathSegment("optimal", source.path, TimedLaw(t, numbers.s, y), source.curve)
     scales = np.array([table[f"oZsi{j}"] for j in range(drives.m)])
     gap = current_gap(t, i, lambda at: currents(robot, drives, *segment.sample(at)), scales)
@@ -231,12 +232,10 @@ def _electric(
     for k, j in enumerate(form.heated):
         rise = float(solution.x[program.hot_index + k]) * program.table[f"oTh{j}"]
         R[j] += drives.R[j] * drives.alpha[j] * rise
-    along = R * i + drives.K_b * w + drives.L * np.gradient(i, t, axis=0)
-    amplitude = np.hypot(along, drives.reactance * w * i)
     square = (i[1:] ** 2 + i[1:] * i[:-1] + i[:-1] ** 2) / 3.0
     flow = drives.K_electric * i * w
     return {
-        "voltage": np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along),
+        "voltage": voltages(drives, R, t, i, w),
         "bus_power": (drives.phases * R * i**2 + flow).sum(axis=1),
         "copper_loss": float((drives.phases * R * square * dt).sum()) if drives.electric else 0.0,
         "mechanical_work": float((0.5 * (flow[1:] + flow[:-1]) * dt).sum()),
@@ -250,13 +249,15 @@ def _uses(
     robot: Robot,
     drives: DriveModel,
     limits: MotionLimits,
+    task: Task,
     program: PathProgram,
     solution: Solution,
     motion: Motion,
 ) -> tuple[tuple[LimitUse, ...], tuple[tuple[str, ...], ...]]:
     """Limits and what more of them would buy; for every point the limits that it is at."""
     t = motion.t
-    found = _motor_uses(drives, program, solution) + _speed_use(program, solution)
+    found = _motor_uses(drives, program, solution)
+    found += _speed_uses(robot, drives, limits, task, program, solution)
     for what in ("torque", "acceleration", "jerk", "tool acceleration"):
         if what in program.rows:
             found += _row_use(robot, limits, program, solution, what)
@@ -293,9 +294,7 @@ def _motor_uses(drives: DriveModel, program: PathProgram, solution: Solution) ->
         column, scale = FIRST_CURRENT + j, program.table[f"oZsi{j}"]
         most = float(np.max(top[:, column])) * scale
         if math.isfinite(most):
-            what, unit = ("current", "A") if drives.electric else ("torque", "N m")
-            if drives.valve[j]:
-                what, unit = "force", "N"
+            what, unit = drives.effort(j)
             share = np.abs(z[:, column]) * scale / most
             gain = float(prices[:, column].sum()) / scale + force_gain(drives, program, solution, j)
             found.append((what, name, most, unit, share, gain))
@@ -303,16 +302,20 @@ def _motor_uses(drives: DriveModel, program: PathProgram, solution: Solution) ->
     return found
 
 
-def _speed_use(program: PathProgram, solution: Solution) -> list[Found]:
-    """The speed of the path parameter, as part of what joints, motors and tool allow at each point."""
+def _speed_uses(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    task: Task,
+    program: PathProgram,
+    solution: Solution,
+) -> list[Found]:
+    """Speeds of joints, motors and tool; the bound of the path parameter belongs to the narrowest of them."""
+    bounds = speed_limits(robot, drives, limits, task, program.numbers)
     top, y = _nodes(program, program.high)[:, 0], _nodes(program, solution.x)[:, 0]
-    if not np.isfinite(top[1:-1]).any():
-        return []
-    bounded = np.isfinite(top) & (top > 0.0)
-    share = np.where(bounded, y / np.where(bounded, top, 1.0), 0.0)
-    price = _prices(program, solution)[1:-1, 0]
-    gain = float((price * np.where(np.isfinite(top[1:-1]), top[1:-1], 0.0)).sum())
-    return [("speed", "path", 1.0, "of its limit", share, gain)]
+    price = _prices(program, solution)[:, 0]
+    price[[0, -1]] = 0.0  # given, or free
+    return speed_uses(bounds, program.table["oZy"] * y, top, price)
 
 
 def _voltage_use(

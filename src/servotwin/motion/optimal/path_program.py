@@ -24,6 +24,7 @@ from servotwin.motion.optimal.path_problem import (
     path_link_function,
     path_node_function,
 )
+from servotwin.motion.optimal.path_speeds import speed_limits
 from servotwin.motion.optimal.path_valves import link_names, node_names, valve_fields, valve_numbers
 from servotwin.motion.optimal.point_problem import rest_heat_function
 from servotwin.motion.optimal.task import Task
@@ -237,12 +238,8 @@ def _top_speed(
 ) -> Array:
     """Largest speeds of the path parameter (N + 1,) that joints, motors and tool allow."""
     slowness = np.zeros(numbers.s.size)
-    if task.speed:
-        slowness = np.maximum(slowness, (np.abs(numbers.dq) / limits.speed).max(axis=1))
-        slowness = np.maximum(slowness, (np.abs(numbers.dq @ drives.N.T) / drives.speed).max(axis=1))
-    if math.isfinite(limits.tool_speed):
-        v = (robot.jacob0(numbers.q)[:, :3] @ numbers.dq[..., None])[..., 0]
-        slowness = np.maximum(slowness, np.linalg.norm(v, axis=1) / limits.tool_speed)
+    for bound in speed_limits(robot, drives, limits, task, numbers):
+        slowness = np.maximum(slowness, bound.share)
     with np.errstate(divide="ignore"):
         return np.asarray(1.0 / slowness)
 

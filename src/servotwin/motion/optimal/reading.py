@@ -33,14 +33,29 @@ ZERO_POWER = 1e-4  # of the scale of the bus: where no power may flow, what coun
 
 
 def node_voltages(drives: DriveModel, motion: Motion) -> Array:
-    """Voltages (N + 1, m) [V] at the nodes, with the slope of the current about each; of three phases the amplitude."""
-    slope = np.gradient(motion.i, motion.t, axis=0)
+    """Voltages (N + 1, m) [V] at the nodes; see ``voltages``."""
     R = drives.R.copy()
     for j, rise in motion.rise.items():
         R[j] *= 1.0 + drives.alpha[j] * rise
-    w = motion.v @ drives.N.T
-    along = (R + drives.R_bridge) * motion.i + drives.K_b * w + drives.L * slope
-    amplitude = np.hypot(along, drives.reactance * w * motion.i)
+    return voltages(drives, R + drives.R_bridge, motion.t, motion.i, motion.v @ drives.N.T)
+
+
+def voltages(drives: DriveModel, R: Array, t: Array, i: Array, w: Array) -> Array:
+    """Voltages (N + 1, m) [V] at nodes, of three phases the amplitude, with R (m,) [ohm] of winding and bridge.
+
+    With inductance the voltage jumps where the slope of the current does: it is the mean of those of both intervals,
+    which are what is limited.
+    """
+    at = _amplitudes(drives, R, i, w, np.zeros_like(i))
+    h = np.diff(t)[:, None]
+    middle = _amplitudes(drives, R, 0.5 * (i[1:] + i[:-1]), 0.5 * (w[1:] + w[:-1]), np.diff(i, axis=0) / h)
+    mean = np.concatenate([middle[:1], 0.5 * (middle[1:] + middle[:-1]), middle[-1:]])
+    return np.where(drives.L > 0.0, mean, at)
+
+
+def _amplitudes(drives: DriveModel, R: Array, i: Array, w: Array, slope: Array) -> Array:
+    along = R * i + drives.K_b * w + drives.L * slope
+    amplitude = np.hypot(along, drives.reactance * w * i)
     return np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along)
 
 
@@ -88,6 +103,10 @@ def hydraulic_fields(drives: DriveModel, t: Array, w: Array, wd: Array, force: A
         "opening": valves.openings(w, force),
         "flow": supply_flows(valves, w),
         "flow_limit": largest_flows(valves, w, force),
+        "force_limit": np.stack(valves.forces_at(w)),
+        "rotary_valves": tuple(
+            name for name, turns in zip(drives.names, valves.rotary, strict=True) if turns
+        ),
         "hydraulic_energy": supply_energy(valves, t, w, wd),
     }
 
@@ -163,9 +182,7 @@ def limit_list(
     for j, name in enumerate(drives.names):
         value = float(top[3 * n + j]) * table[f"oZsi{j}"]
         if math.isfinite(value):
-            what, unit = ("current", "A") if drives.electric else ("torque", "N m")
-            if drives.valve[j]:
-                what, unit = "force", "N"
+            what, unit = drives.effort(j)
             share = np.abs(motion.i[:, j]) / np.where(given[:, 3 * n + j], value, most[:, 3 * n + j])
             gain = float(bound[3 * n + j]) / table[f"oZsi{j}"] + force_gain(drives, program, solution, j)
             out.append(Limit(what, name, value, unit, share, gain))

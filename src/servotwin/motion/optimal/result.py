@@ -74,7 +74,8 @@ class OptimalMotion:
     ``voltage``: of a DC motor, amplitude of a phase of a synchronous one; ``winding``: temperatures [degC] over the
     repeated motion, NaN where nothing is known of them. Of a servovalve ``current`` is the force [N], ``opening`` how
     far it opens, NaN for electric motors, ``flow`` and ``flow_limit`` [m3/s] what it takes from the supply and what it
-    would take fully open under that force. ``hydraulic_energy`` [J] of all valves.
+    would take fully open under that force, ``force_limit`` (2, N + 1, m) [N] the least and largest force at its speed;
+    of ``rotary_valves``, names of hydraulic motors, these are N m. ``hydraulic_energy`` [J] of all valves.
     ``active``: for every node the limits that hold it there.
     ``model_error``: largest difference between the currents between nodes and those that the motion there needs, as
     part of their limits.
@@ -112,6 +113,8 @@ class OptimalMotion:
     path_segment: Segment | None = None  # of a motion along a given path
     flow: Array = field(default_factory=lambda: np.zeros((0, 0)))
     flow_limit: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    force_limit: Array = field(default_factory=lambda: np.zeros((2, 0, 0)))
+    rotary_valves: tuple[str, ...] = ()
     hydraulic_energy: float = 0.0
 
     @property
@@ -185,7 +188,8 @@ class OptimalMotion:
                 out[f"{what} {name} [{of}]"] = values[:, k].tolist()
         for k, name in enumerate(self.motor_names):
             if k in self.valves:
-                out[f"F {name} [N]"] = self.current[:, k].tolist()
+                force = "tau_h {} [N m]" if name in self.rotary_valves else "F {} [N]"
+                out[force.format(name)] = self.current[:, k].tolist()
                 out[f"opening {name} [-]"] = self.opening[:, k].tolist()
                 out[f"flow {name} [m3/s]"] = self.flow[:, k].tolist()
             elif self.electric:

@@ -13,6 +13,7 @@ import numpy as np
 
 from servotwin.description.drive_data import DriveData
 from servotwin.description.hydraulic_data import (
+    cylinder_motors,
     hydraulic_axis,
     hydraulic_supply,
     is_hydraulic,
@@ -51,6 +52,7 @@ class ValveModel:
     area_b: Array
     pump: float
     pressure: float
+    rotary: BoolArray  # hydraulic motors, whose forces are torques
     open: float = 1.0  # how far valves may open
 
     @property
@@ -69,6 +71,13 @@ class ValveModel:
             self.known, 0.5 * (self.forward + self.backward), limits.torque / limits.torque_constant
         )
 
+    def forces_at(self, w: Array) -> tuple[Array, Array]:
+        """Least and largest force (..., m) [N] at speeds (..., m), within the opening; NaN for other motors."""
+        drag = self.drag * (w / self.open) ** 2
+        low = np.where(w < 0.0, drag - self.backward, np.where(w > 0.0, -self.brake_forward, -self.backward))
+        high = np.where(w > 0.0, self.forward - drag, np.where(w < 0.0, self.brake_backward, self.forward))
+        return np.where(self.known, low, np.nan), np.where(self.known, high, np.nan)
+
     def openings(self, w: Array, force: Array) -> Array:
         """How far (..., m) the valves open for a speed and a force, 1 fully; NaN for other motors."""
         left = np.where(w >= 0.0, self.forward - force, self.backward + force)
@@ -86,8 +95,13 @@ def valve_model(description: RobotDescription, drives: Sequence[DriveData]) -> V
     known, forward, backward, drag, held, held_back, oil, area_a, area_b = map(
         np.array, zip(*rows, strict=True)
     )
+    rotary = np.array(
+        [is_hydraulic(drive) and drive.name not in cylinder_motors(description) for drive in drives]
+    )
     flow = pump_flow(description), supply.pressure
-    return ValveModel(known > 0.0, forward, backward, drag, held, held_back, oil, area_a, area_b, *flow)
+    return ValveModel(
+        known > 0.0, forward, backward, drag, held, held_back, oil, area_a, area_b, *flow, rotary
+    )
 
 
 def _valve(description: RobotDescription, supply: Supply, drive: DriveData) -> tuple[float, ...]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.job_run import REFUSED, ended, job_settings
-from servotwin.cli.output import print_json, print_line, print_table, working_or_compiling
+from servotwin.cli.live import job_line
+from servotwin.cli.output import print_json, print_line, print_table
 from servotwin.cli.simulate import read_limits
 from servotwin.errors import InputError
 
@@ -29,7 +30,7 @@ def plan(
         text = f"{override} %: paths are compared at full pace; expected 100 % beside --time-optimal"
         raise InputError(text, field="--override")
     changes = read_overrides(overrides)
-    with working_or_compiling("planning"):
+    with job_line("planning") as look:
         from servotwin.jobs.program import load_program
         from servotwin.simulation.job_plan import plan_job
 
@@ -38,7 +39,7 @@ def plan(
             program, robot, changes, q=q, fit=fit, override=100, time_limit=time_limit,
             budget=read_limits(max_memory, max_time),
         )  # fmt: skip
-        planned = plan_job(program, None, robot, changes, io_script=io, settings=settings)
+        planned = plan_job(program, None, robot, changes, io_script=io, settings=settings, look=look)
     log, found = planned.log, planned.paths
     cycle, best = planned.duration, planned.time_optimal_duration
     code = ended(log)

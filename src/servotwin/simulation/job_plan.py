@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -59,13 +59,22 @@ def plan_job(
     io_script: IoScript | str | Path | None = None,
     settings: JobSettings | None = None,
     allow_outside: bool = False,
+    look: Callable[[float, float], None] | None = None,
 ) -> JobPlan:
     """Plan a job, and every path of it as quickly as torques, voltages, valves and speeds allow.
 
-    Arguments as for ``run_job``. Jerks are not limited in the time-optimal paths.
+    Arguments as for ``run_job``; ``look`` is told the time of the job and the longest that it may take [s], again and
+    again. Jerks are not limited in the time-optimal paths.
     """
     log, _, player = rehearse(
-        job, points, robot, overrides, io_script=io_script, settings=settings, allow_outside=allow_outside
+        job,
+        points,
+        robot,
+        overrides,
+        io_script=io_script,
+        settings=settings,
+        allow_outside=allow_outside,
+        look=look,
     )
     # An acceleration that was only assumed from the ramp time does not hold: that is what torques are for.
     limits = replace(player.limits, acceleration=player.robot.limits.qdd_max)

@@ -22,6 +22,8 @@ from servotwin.motion.limits import limits_of
 from servotwin.motion.optimal.drive_model import drive_model
 from servotwin.motion.optimal.hydraulic_energy import supply_energy
 from servotwin.motion.optimal.optimise import optimise_motion
+from servotwin.motion.planner import plan
+from servotwin.motion.requests import MoveL
 from servotwin.motion.time_optimal import time_optimal
 
 MASS, STROKE, A_A, A_B, P_S, P_T = 400.0, 0.3, 2.0e-4, 1.4e-4, 70e5, 1e5
@@ -235,3 +237,29 @@ def test_path_of_daiv_is_no_slower_than_the_reachability_along_it():
     loose = {"acceleration": robot.limits.qdd_max, "speed": np.full(3, 1e3)}
     grid = time_optimal(robot, points, replace(limits_of(robot, description), **loose), grid=400)
     assert motion.duration == pytest.approx(grid.duration, rel=0.01)
+
+
+def test_played_stroke_takes_the_energy_and_leaks_from_the_supply():
+    """The drive-level simulator, whose supply, valve and chambers know nothing of the optimum."""
+    motion = optimise_motion("daiv-1", [0.2, 0.2, -0.14], [0.6, 0.5, -0.02], reserve=0.1, modulation=0.95)
+    run = st.play_motion(motion, "daiv-1")
+    power, t = run.signals["motor_q3_hydraulic_power_W"], run.signals["time_s"]
+    taken = float((power[1:] * np.diff(t)).sum())
+    assert motion.hydraulic_energy == pytest.approx(70e5 * 2e-4 * 0.12, rel=1e-4)
+    assert motion.hydraulic_energy < taken < 1.06 * motion.hydraulic_energy
+    opening = np.abs(run.signals["motor_q3_valve_opening"]).max()
+    assert opening == pytest.approx(np.nanmax(np.abs(motion.opening)), abs=0.05)
+
+
+def test_line_of_a_job_with_a_cylinder_is_optimal_too():
+    robot = st.load_robot("daiv-1")
+    limits = limits_of(robot, read_description("daiv-1", {}))
+    start = np.array([0.5, 0.8, -0.1])
+    target = robot.fkine(start)
+    target[:3, 3] += [-0.05, 0.0, 0.05]
+    quick, usual = (plan(robot, start, [MoveL(target, optimal=best)], limits) for best in (True, False))
+    assert [segment.kind for segment in quick.segments] == ["optimal"]
+    assert quick.duration < usual.duration
+    np.testing.assert_allclose(
+        robot.fkine(quick.sample([quick.duration])[0][0])[:3, 3], target[:3, 3], atol=1e-6
+    )

@@ -263,3 +263,25 @@ def test_line_of_a_job_with_a_cylinder_is_optimal_too():
     np.testing.assert_allclose(
         robot.fkine(quick.sample([quick.duration])[0][0])[:3, 3], target[:3, 3], atol=1e-6
     )
+
+
+def test_hydraulic_motor_has_a_torque_and_takes_its_displacement(tmp_path):
+    """D = 10 cm^3 a turn at 70 bar over half a turn: E = p_s D phi."""
+    path = tmp_path / "motor.yaml"
+    text = CYLINDER.format(supply=CONSTANT)
+    text = text.replace("type: prismatic", "type: revolute").replace("[1, 0, 0]", "[0, 0, 1]")
+    text = text.replace("[0 mm, 400 mm], speed: 100 m/s", "[-180 deg, 180 deg], speed: 100 rad/s")
+    body = "link: {mass: 2 kg, inertia: {gyration: {radius: 1 m, axes: [x, y, z]}, about: center}}"
+    text = text.replace("link: {mass: 400 kg}", body)
+    text = text.replace(
+        "cylinder: {area: 2 cm^2, rod_side_area: 1.4 cm^2, dead_volume: 1 cm^3}",
+        "hydraulic_motor: {displacement: 10 cm^3/rev, dead_volume: 1 cm^3}",
+    )
+    path.write_text(text)
+    motion = optimise_motion(path, [0.0], [math.pi])
+    displacement = 10e-6 / (2.0 * math.pi)
+    assert motion.hydraulic_energy == pytest.approx(P_S * displacement * math.pi, rel=1e-3)
+    assert motion.rotary_valves == ("A",)
+    (use,) = [use for use in motion.limits if use.what == "torque"]
+    assert (use.value, use.unit) == (pytest.approx(displacement * (P_S - P_T), rel=1e-6), "N m")
+    assert "tau_h A [N m]" in motion.signals()

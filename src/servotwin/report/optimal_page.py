@@ -62,7 +62,7 @@ def optimal_page(motion: OptimalMotion) -> str:
     for note in motion.notes:
         page.note(note)
     reached = any(motion.active)
-    bars = "Bars: when a limit is reached. " if reached else "No limit is reached all along. "
+    bars = "Bars: when a limit is reached. " if reached else "No limit is reached at any time. "
     page.section(
         "What limits it",
         f"{bars}The table says how much of the time that is, and what one more unit of it "
@@ -104,6 +104,8 @@ def _overview(page: Page, motion: OptimalMotion) -> None:
         cards.append(
             Card("Best S-curve", f"{motion.baseline:.4f}", "s", f"the optimum is {less:.1f} % quicker", "")
         )
+    if motion.objective == "energy":
+        cards.append(Card("Energy", f"{motion.energy:.4g}", "J", "all of it together: what is least"))
     if motion.electric:
         cards.append(
             Card("Copper loss", f"{motion.copper_loss:.4g}", "J", "heat in the windings and bridges")
@@ -138,9 +140,14 @@ def _ends(motion: OptimalMotion) -> str:
     return f"from {'rest' if rests[0] else 'a free speed'} to {'rest' if rests[1] else 'a free speed'}"
 
 
+def _is_reached(use: LimitUse) -> bool:
+    """Whether a motion meets a limit; a range at which it only begins or ends does not hold it."""
+    return use.active > 0.0 or (use.peak >= NEAR and use.what != "range")
+
+
 def _importance(use: LimitUse) -> tuple[bool, float]:
     """Order of limits: those that are reached by what they cost, then the others by how near the motion comes."""
-    reached = use.peak >= NEAR
+    reached = _is_reached(use)
     return not reached, -use.gain * abs(use.value) if reached else -use.peak
 
 
@@ -157,10 +164,10 @@ def _limits(page: Page, motion: OptimalMotion) -> None:
     )
     rows: list[list[str | Cell]] = []
     for use in sorted(motion.limits, key=_importance):
-        reached = use.active > 0.0 or use.peak >= NEAR
+        reached = _is_reached(use)
         percent = "" if use.what in ("temperature", "range") else f"{0.01 * use.gain * use.value:.3g}"
         gains = [limit_gain(use), percent] if reached else ["", ""]
-        share = Cell(f"{100.0 * use.peak:.1f} %", "warn" if use.peak >= NEAR else "")
+        share = Cell(f"{100.0 * use.peak:.1f} %", "warn" if reached else "")
         time_at = f"{100.0 * use.active:.0f} %" if reached else ""
         rows.append([limit_name(use), use.who, limit_value(use), share, time_at, *gains])
     page.table(columns, rows, text_columns=2)

@@ -25,7 +25,7 @@ BETWEEN = 8  # parts of an interval, for the energy of a finished motion
 
 def supply_volume(d: Derivation, j: int, w: Any) -> Any:
     """Flow of a valve out of its supply [m3/s] at a speed, smooth about rest and zero there (eq:hydraulic-energy)."""
-    eps = d.number(f"oVe{j}")
+    eps = d.number(f"oVq{j}")
     size = d.graph.sqrt(d.graph.lift(w * w + eps * eps)) - eps
     a, b = d.number(f"oAa{j}"), d.number(f"oAb{j}")
     return 0.5 * ((a + b) * size + (a - b) * w)

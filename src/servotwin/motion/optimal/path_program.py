@@ -25,7 +25,7 @@ from servotwin.motion.optimal.path_problem import (
     path_node_function,
 )
 from servotwin.motion.optimal.path_speeds import speed_limits
-from servotwin.motion.optimal.path_valves import link_names, node_names, valve_fields, valve_numbers
+from servotwin.motion.optimal.path_valves import link_names, node_names, valve_fields
 from servotwin.motion.optimal.point_problem import rest_heat_function
 from servotwin.motion.optimal.task import Task
 from servotwin.motion.optimal.transcription import SOFT, NamedRow, Rows, held_motors, mesh_of, power_scale
@@ -343,7 +343,8 @@ def _table(
         "oRest": task.rest,
     }
     scale["objective"] = scale["T"] + task.energy_weight * (scale["copper"] + scale["supply"])
-    table.update(valve_numbers(drives))
+    table.update((f"oOff{k}", float(x)) for k, x in enumerate(drives.offset))
+    table.update({} if drives.valves is None else drives.valves.numbers())
     table["oWr"] = RINGING
     table["oWt"] = scale["T"] / scale["objective"]
     table["oWc"] = table["oWw"] = task.energy_weight / scale["objective"]

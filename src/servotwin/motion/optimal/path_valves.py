@@ -1,4 +1,4 @@
-"""Servovalves along a given path: their rows at points and between them, their power, and the numbers of both."""
+"""Servovalves along a given path: their rows at points and between them, and their power."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.hydraulic_energy import mean_supply_power
 from servotwin.motion.optimal.point_problem import one_way, valve_rows
 from servotwin.motion.optimal.task import Task
-from servotwin.motion.optimal.transcription import SMOOTH_BRAKE, SMOOTH_VALVE, NamedRow
+from servotwin.motion.optimal.transcription import NamedRow
 
 
 class ValveForm(Protocol):
@@ -75,21 +75,6 @@ def valve_fields(drives: DriveModel, task: Task, feed: tuple[str, ...]) -> dict[
     pump = bool(valves) and drives.valves is not None and math.isfinite(drives.valves.pump)
     kinds = tuple("valve" if valve else kind for valve, kind in zip(drives.valve, feed, strict=True))
     return {"feed": kinds, "valves": valves, "pump": pump}
-
-
-def valve_numbers(drives: DriveModel) -> dict[str, float]:
-    """The numbers of valves by name, as ``transcription.parameters`` has them."""
-    v = drives.valves
-    if v is None:
-        return {}
-    table = {"oPump": v.pump if math.isfinite(v.pump) else 2.0, "oPs": v.pressure}
-    for name, values in {
-        "oOff": drives.offset, "oVc": v.drag / v.open**2, "oVf": v.forward, "oVb": v.backward, "oOil": v.oil,
-        "oAa": v.area_a, "oAb": v.area_b, "oVe": SMOOTH_VALVE * v.free_speed, "oVs": SMOOTH_BRAKE * v.free_speed,
-        "oVp": v.backward - v.brake_forward, "oVr": v.forward - v.brake_backward,
-    }.items():  # fmt: skip
-        table.update((f"{name}{k}", float(x)) for k, x in enumerate(values))
-    return table
 
 
 def node_names(drives: DriveModel, form: ValveForm) -> list[NamedRow]:

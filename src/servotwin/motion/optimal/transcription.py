@@ -33,8 +33,6 @@ from servotwin.robot.robot import Robot
 NamedRow = tuple[str, str, float, float]  # group, owner, bounds
 Rows = dict[str, tuple[int, int, int, tuple[str, ...]]]  # first row, stride, blocks, owners of the columns
 SMOOTH = 0.05  # of the speeds that the motion reaches: within it friction changes its sign
-SMOOTH_VALVE = 5e-3  # of the speed without load: within it a valve changes its way
-SMOOTH_BRAKE = 1e-3  # the same where a moving piston cannot be held back by the whole force
 SOFT = 0.01  # of the largest torque: within it a gear changes its direction of power
 ROUNDED = 2e-3  # m; edges of regions are rounded by this
 GRADED = 4  # intervals at either end, each twice as long as the one before it
@@ -265,14 +263,7 @@ def parameters(
     put("oOff", drives.offset)
     put("oHold", guess.holding(-1))
     if drives.valves is not None:
-        v = drives.valves
-        table["oPump"], table["oPs"] = _one(v.pump), v.pressure
-        for name, values in {
-            "oVc": v.drag / v.open**2, "oVf": v.forward, "oVb": v.backward, "oOil": v.oil,
-            "oAa": v.area_a, "oAb": v.area_b, "oVe": SMOOTH_VALVE * v.free_speed, "oVs": SMOOTH_BRAKE * v.free_speed,
-            "oVp": v.backward - v.brake_forward, "oVr": v.forward - v.brake_backward,
-        }.items():  # fmt: skip
-            put(name, values)
+        table.update(drives.valves.numbers())
     for k in range(form.quantities):
         table.update((f"oA{k}_{j}", float(limits.quantities.A[k, j])) for j in range(n))
     table["oVt"], table["oAt"] = (_one(x) for x in (limits.tool_speed, limits.tool_acceleration))

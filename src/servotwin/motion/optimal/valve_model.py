@@ -6,6 +6,7 @@ which counts as a speed, v + (dF/dt)/k_h.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,9 @@ from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.motor_limits import DriveLimits
 
 PLACES = 41  # along the stroke, where the oil is softest
+SMOOTH_WAY = 5e-3  # of the speed without load: within it a valve changes its way
+SMOOTH_BRAKE = 1e-3  # the same where a moving piston cannot be held back by the whole force
+SMOOTH_SUPPLY = 1e-4  # the same of the flow that is paid for: what is smooth costs less than it takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +81,19 @@ class ValveModel:
         low = np.where(w < 0.0, drag - self.backward, np.where(w > 0.0, -self.brake_forward, -self.backward))
         high = np.where(w > 0.0, self.forward - drag, np.where(w < 0.0, self.brake_backward, self.forward))
         return np.where(self.known, low, np.nan), np.where(self.known, high, np.nan)
+
+    def numbers(self) -> dict[str, float]:
+        """What the functions of a program have of them, by name."""
+        table = {"oPump": self.pump if math.isfinite(self.pump) else 2.0, "oPs": self.pressure}
+        free = self.free_speed
+        for name, values in {
+            "oVc": self.drag / self.open**2, "oVf": self.forward, "oVb": self.backward, "oOil": self.oil,
+            "oAa": self.area_a, "oAb": self.area_b, "oVp": self.backward - self.brake_forward,
+            "oVr": self.forward - self.brake_backward,
+            "oVe": SMOOTH_WAY * free, "oVs": SMOOTH_BRAKE * free, "oVq": SMOOTH_SUPPLY * free,
+        }.items():  # fmt: skip
+            table.update((f"{name}{k}", float(x)) for k, x in enumerate(values))
+        return table
 
     def openings(self, w: Array, force: Array) -> Array:
         """How far (..., m) the valves open for a speed and a force, 1 fully; NaN for other motors."""

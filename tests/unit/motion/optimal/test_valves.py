@@ -212,6 +212,22 @@ def test_energy_of_a_mixed_robot_is_that_of_its_electric_axes_and_the_volume():
     assert electric[1] < 0.3 * (quick.copper_loss + quick.mechanical_work)
 
 
+def test_stroke_that_is_paid_for_changes_no_mixture_of_time_and_energy():
+    """The oil of a stroke costs the same at any pace, so the electric axes alone decide how long the motion takes."""
+    lift, flat = (
+        optimise_motion("daiv-1", [0.2, 0.2, z], [1.2, 0.8, -0.05], energy_weight=0.02)
+        for z in (-0.14, -0.05)
+    )
+    assert lift.duration == pytest.approx(flat.duration, rel=1e-3)
+    assert lift.objective_value == pytest.approx(flat.objective_value + 0.02 * 70e5 * 2e-4 * 0.09, rel=1e-4)
+
+
+def test_piston_whose_pace_is_free_does_not_jerk():
+    motion = optimise_motion("daiv-1", [0.2, 0.2, -0.14], [1.2, 0.8, -0.05], objective="energy", duration=1.2)
+    (use,) = [use for use in motion.limits if (use.what, use.who) == ("acceleration", "q3")]
+    assert use.peak < 0.9
+
+
 def test_hydraulic_energy_counts_every_turn_of_a_piston():
     """Forward by one millimetre and back takes two, whatever the net stroke is: against SciPy's quadrature."""
     description = read_description("daiv-1", {})

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from servotwin.motion.optimal.result import OptimalMotion
     from servotwin.motion.optimal.task import Task
 
-SHOWN = 0.99  # largest share of a limit from which it is listed
-
 
 def optimise(
     name: str,
@@ -136,7 +134,7 @@ def _play(
 
 
 def _print(motion: OptimalMotion) -> None:
-    from servotwin.report.limit_words import limit_gain, limit_name, limit_value
+    from servotwin.report.limit_words import is_reached, limit_gain, limit_name, limit_value
 
     line = f"{motion.robot}: {motion.duration:.4f} s for the least {motion.objective}"
     if motion.baseline is not None:
@@ -155,7 +153,7 @@ def _print(motion: OptimalMotion) -> None:
     columns = ("limit", "of", "value", "time at it", f"one more unit saves [{unit}]")
     rows = [
         (limit_name(use), use.who, limit_value(use), f"{100.0 * use.active:.0f} %", limit_gain(use))
-        for use in sorted(motion.limits, key=lambda use: -use.gain * use.value)
-        if use.peak >= SHOWN
+        for use in sorted(motion.limits, key=lambda use: -use.gain * abs(use.value))
+        if is_reached(use)
     ]
     print_table(columns, rows, text_columns=2)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from servotwin.motion.optimal.result import LimitUse
 
 ONE = {"strokes": "stroke"}  # units that are words
+NEAR = 0.995  # share of a limit from which it counts as reached
 OF_JOINTS = ("speed", "acceleration", "jerk", "range")
 
 
@@ -43,3 +44,8 @@ def unit_word(use: LimitUse) -> str:
 def limit_name(use: LimitUse) -> str:
     """What is limited; the torque of a sliding joint is a force."""
     return "joint force" if use.what == "torque" and use.unit == "N" else use.what
+
+
+def is_reached(use: LimitUse) -> bool:
+    """Whether a motion meets a limit; a range at which it only begins or ends does not hold it."""
+    return use.active > 0.0 or (use.peak >= NEAR and use.what != "range")

@@ -14,13 +14,12 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.optimal.result import LimitUse, OptimalMotion
 from servotwin.report.files import write_json, write_page, write_parquet
 from servotwin.report.labels import joint_units
-from servotwin.report.limit_words import limit_gain, limit_name, limit_value, unit_word
+from servotwin.report.limit_words import is_reached, limit_gain, limit_name, limit_value, unit_word
 from servotwin.report.optimal_hydraulics import hydraulic_section
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.page_style import COLOURS, SOFT, axis, layout
 from servotwin.simulation.results.folder import OPTIMAL_FILES, replaced_folder
 
-NEAR = 0.995  # share of a limit that is worth a colour
 HEIGHT = 300  # px
 LEGEND_ROW = 20  # px
 STANDING = 1e-9  # rad/s, m/s
@@ -61,14 +60,16 @@ def optimal_page(motion: OptimalMotion) -> str:
     _overview(page, motion)
     for note in motion.notes:
         page.note(note)
-    reached = any(motion.active)
-    bars = "Bars: when a limit is reached. " if reached else "No limit is reached at any time. "
+    held = any(motion.active)
+    bars = "Bars: when a limit is reached. " if held else ""
+    if not any(is_reached(use) for use in motion.limits):
+        bars = "No limit is reached at any time. "
     page.section(
         "What limits it",
         f"{bars}The table says how much of the time that is, and what one more unit of it "
         "would take off the objective (its Lagrange multiplier).",
     )
-    if reached:
+    if held:
         page.figures([Figure(limit_bars(motion), "Limits over time")])
     _limits(page, motion)
     page.section("Motion", "Positions, speeds and accelerations of the joints.")
@@ -122,7 +123,7 @@ def _overview(page: Page, motion: OptimalMotion) -> None:
                 "that valves take from their supply",
             )
         )
-    reached = [use for use in motion.limits if use.peak >= NEAR and use.active > 0.0]
+    reached = [use for use in motion.limits if use.active > 0.0]
     best = max(reached, key=lambda use: use.gain * abs(use.value), default=None)
     if best is not None and best.gain > 0.0:
         remark = (
@@ -140,14 +141,9 @@ def _ends(motion: OptimalMotion) -> str:
     return f"from {'rest' if rests[0] else 'a free speed'} to {'rest' if rests[1] else 'a free speed'}"
 
 
-def _is_reached(use: LimitUse) -> bool:
-    """Whether a motion meets a limit; a range at which it only begins or ends does not hold it."""
-    return use.active > 0.0 or (use.peak >= NEAR and use.what != "range")
-
-
 def _importance(use: LimitUse) -> tuple[bool, float]:
     """Order of limits: those that are reached by what they cost, then the others by how near the motion comes."""
-    reached = _is_reached(use)
+    reached = is_reached(use)
     return not reached, -use.gain * abs(use.value) if reached else -use.peak
 
 
@@ -164,7 +160,7 @@ def _limits(page: Page, motion: OptimalMotion) -> None:
     )
     rows: list[list[str | Cell]] = []
     for use in sorted(motion.limits, key=_importance):
-        reached = _is_reached(use)
+        reached = is_reached(use)
         percent = "" if use.what in ("temperature", "range") else f"{0.01 * use.gain * use.value:.3g}"
         gains = [limit_gain(use), percent] if reached else ["", ""]
         share = Cell(f"{100.0 * use.peak:.1f} %", "warn" if reached else "")

@@ -54,6 +54,12 @@ def test_limits_of_joints_are_in_the_units_of_the_drawings() -> None:
     assert limit_words.limit_name(LimitUse("torque", "Z", 9.0, "N", 1.0, 0.5, 0.1)) == "joint force"
 
 
+def test_range_at_which_a_motion_only_begins_is_not_reached() -> None:
+    assert not limit_words.is_reached(LimitUse("range", "Z", 0.15, "m", 1.0, 0.0, 2.0))
+    assert limit_words.is_reached(LimitUse("range", "Z", 0.15, "m", 1.0, 0.1, 2.0))
+    assert limit_words.is_reached(LimitUse("speed", "Z", 0.15, "m/s", 0.997, 0.0, 2.0))
+
+
 def test_servovalve_is_drawn_with_what_it_gives_at_every_instant(lift: OptimalMotion) -> None:
     """Force F_+ - c v^2 forward, F_- against it, flow k A sqrt((F_+ - F)/(A_A^3 + A_B^3)): by the numbers of daiv-1."""
     area, head, k = 2e-4, 69e5, 3.8e-3 / 60.0 / math.sqrt(0.5 * 70e5)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
 
 Range = tuple[float, float]
@@ -84,9 +85,8 @@ class Task:
 
     def __post_init__(self) -> None:
         if self.objective not in ("time", "energy", "copper"):
-            raise InputError(
-                f"objective is '{self.objective}'; expected 'time', 'energy' or 'copper'", field="objective"
-            )
+            text = f"{quoted(self.objective)}; expected 'time', 'energy' or 'copper'"
+            raise InputError(text, field="objective")
         if not FEWEST <= self.intervals <= MOST:
             text = f"{self.intervals} intervals; expected {FEWEST} to {MOST}"
             raise InputError(text, field="intervals")
@@ -105,9 +105,8 @@ class Task:
             raise InputError(text, field="bus_power")
         for name, (least, most) in self.within.items():
             if name not in AXES or not least < most:
-                raise InputError(
-                    f"tool {name} from {least:g} to {most:g} m; expected x, y or z and rising numbers"
-                )
+                text = f"tool {name} from {least:g} to {most:g} m; expected x, y or z and rising numbers"
+                raise InputError(text, field="within")
 
     def _check_times(self) -> None:
         for name in ("duration", "longest"):

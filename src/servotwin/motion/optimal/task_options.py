@@ -11,6 +11,8 @@ from dataclasses import fields
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from servotwin.description.nodes import quoted
 from servotwin.description.units import expectation, parse_quantity
 from servotwin.errors import InputError
@@ -62,7 +64,11 @@ def read_task(options: Mapping[str, Any], name: Callable[[str], str] = str) -> T
         out["within"] = _within(name("within"), given["within"])
     if "keep_out" in given:
         out["keep_out"] = _regions(name("keep_out"), given["keep_out"])
-    return Task(**{**out, **dict.fromkeys(_left_out(name("without"), given.get("without", ())), False)})
+    out |= dict.fromkeys(_left_out(name("without"), given.get("without", ())), False)
+    try:
+        return Task(**out)
+    except InputError as error:
+        raise InputError(error.message, field=error.field and name(error.field)) from None
 
 
 def _number(option: str, value: Any, unit: str, example: str) -> float:
@@ -83,7 +89,7 @@ def _number(option: str, value: Any, unit: str, example: str) -> float:
 
 
 def _flag(option: str, value: Any) -> bool:
-    if not isinstance(value, bool) and str(type(value)) != "<class 'numpy.bool'>":
+    if not isinstance(value, bool | np.bool_):
         raise InputError(f"{quoted(str(value))}; expected True or False", field=option)
     return bool(value)
 
@@ -110,7 +116,7 @@ def _powers(most: Any, back: Any, name: Callable[[str], str]) -> Range:
 
 
 def _left_out(option: str, words: Any) -> Sequence[str]:
-    names: list[str] = [words] if isinstance(words, str) else list(words)
+    names = _items(words)
     unknown = [word for word in names if word not in UNLIMITED]
     if unknown:
         text = f"no limit {quoted(str(unknown[0]))}; expected one of {', '.join(UNLIMITED)}"
@@ -123,12 +129,16 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and np.ndim(value) > 0
+
+
+def _items(value: Any) -> list[Any]:
+    """What a list holds; of anything else that alone."""
+    return list(value) if _is_list(value) else [value]
 
 
 def _regions(option: str, value: Any) -> tuple[Region, ...]:
-    items = value if _is_list(value) else (value,)
-    return tuple(_region(option, item) for item in items)
+    return tuple(_region(option, item) for item in _items(value))
 
 
 def _region(option: str, value: Any) -> Region:
@@ -144,6 +154,9 @@ def _region(option: str, value: Any) -> Region:
         region.faces()
     except InputError as error:
         raise InputError(error.message, field=option) from None
+    except (TypeError, ValueError):
+        text = f"{quoted(str(region))}; expected two ends in m for each side, such as st.Region(x=(0.2, 0.4))"
+        raise InputError(text, field=option) from None
     return region
 
 
@@ -152,7 +165,7 @@ def _within(option: str, value: Any) -> dict[str, Range]:
     if isinstance(value, Mapping):
         sides = {axis: _pair(option, axis, span) for axis, span in value.items()}
     else:
-        items = value if _is_list(value) else (value,)
+        items = _items(value)
         if not all(isinstance(item, str) for item in items):
             text = "expected ranges by axis such as {'z': (0.1, 0.5)} or 'z: 100 mm to 500 mm'"
             raise InputError(f"{quoted(str(value))}; {text}", field=option)

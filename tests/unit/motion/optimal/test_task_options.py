@@ -62,7 +62,11 @@ def test_none_stands_for_the_default():
         ({"within": {"w": (0.0, 1.0)}}, "within: 'w: (0.0, 1.0)'; expected x, y or z"),
         ({"within": 3.0}, "within: '3.0'; expected ranges by axis"),
         ({"without": "gravity"}, "without: no limit 'gravity'; expected one of current, voltage"),
-        ({"objective": "fun"}, "objective: objective is 'fun'"),
+        ({"objective": "fun\n"}, "objective: 'fun"),
+        ({"without": 3}, "without: no limit '3'"),
+        ({"keep_out": st.Region(x=("a", 0.4))}, "keep_out: 'Region(x=('a', 0.4)"),
+        ({"within": {"z": np.eye(3)}}, "within: 'z: "),
+        ({"bus_power": np.array(5)}, "bus_power: a ndarray; expected a number"),
         ({"duration": "1e12 s"}, "duration: '1e12 s' is beyond all machines"),
     ],
 )
@@ -76,6 +80,25 @@ def test_wrong_option_is_one_clear_line(options, text):
 def test_refusal_names_an_option_as_the_command_line_does():
     with pytest.raises(InputError, match=r"^--keep-out: 'x' is not a region"):
         read_task({"keep_out": ["x: 400 mm to", "x"]}, option_name)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"duration": "-1 s"}, "--duration: a duration of -1 s"),
+        ({"within": "z: 2 m to 1 m"}, "--within: tool z from 2 to 1 m"),
+        ({"bus_power": "-5 W"}, "--bus-power: a bus power from"),
+    ],
+)
+def test_value_that_a_task_refuses_is_named_so_too(options, text):
+    with pytest.raises(InputError) as refused:
+        read_task(options, option_name)
+    assert str(refused.value).startswith(text)
+
+
+def test_arrays_are_taken_as_lists_are():
+    arrays = {"bus_power": np.array([-200.0, 2000.0]), "within": {"z": np.array([0.1, 0.5])}}
+    assert read_task(arrays) == read_task({"bus_power": (-200.0, 2000.0), "within": {"z": (0.1, 0.5)}})
 
 
 def test_python_takes_a_region_as_the_command_line_does():

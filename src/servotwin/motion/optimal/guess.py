@@ -11,7 +11,7 @@ from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.heat import mean_rise, ripple
-from servotwin.motion.optimal.result import SplineSegment
+from servotwin.motion.optimal.result import OptimalMotion, SplineSegment
 from servotwin.motion.optimal.task import Task
 from servotwin.robot.robot import Robot
 
@@ -29,8 +29,7 @@ class Guess:
 
     ``copper``, ``work`` [J] of it; ``power`` [W], the scale of the bus; ``rise`` (m,) [K] of the windings if it is
     repeated, ``ripple`` (m,) [K] by which they are hotter than that at times; ``room`` (N + 1, m) [A]
-    that the currents of a node leave to their limits for what happens between nodes; ``power_room``: parts of
-    its limits, fed back and taken, that the power of the bus leaves between nodes.
+    that the currents of a node leave to their limits for what happens between nodes.
     """
 
     mesh: Array
@@ -50,7 +49,6 @@ class Guess:
     held: Array
     ripple: Array
     room: Array
-    power_room: tuple[float, float] = (0.0, 0.0)
 
     def holding(self, k: int) -> Array:
         """Currents (m,) that hold the arm at the first (0) or last (-1) node."""
@@ -152,6 +150,15 @@ def scaled_guess(
         mesh, T, q, v, a, np.clip(i, -0.95 * limit, 0.95 * limit), q_scale, v_scale, a_scale, i_scale,
         copper, work, power, rise, held, np.zeros(drives.m), np.zeros_like(i),
     )  # fmt: skip
+
+
+def warm_guess(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, motion: OptimalMotion, power: float
+) -> Guess:
+    """A solved motion as the start of another one, on its own mesh; ``power`` [W]: scale of the bus."""
+    T = motion.duration
+    parts = motion.q, motion.qd, motion.qdd
+    return scaled_guess(robot, drives, limits, motion.t / T, T, parts, motion.current - drives.offset, power)
 
 
 def split_mesh(mesh: Array, over: BoolArray) -> Array:

@@ -62,13 +62,8 @@ class Form:
 
 
 Rise = dict[int, Scalar]  # of windings over their surroundings [K], by motor
-BUS_PLACES = (
-    0.2,
-    0.4,
-    0.5,
-    0.6,
-    0.8,
-)  # parts of an interval at which the power of the bus is bounded as well
+# Arguments of the polar form whose values are the control points of both halves of an interval.
+BUS_POINTS = ((0.0, 0.0, 0.5), (0.0, 0.5, 0.5), (0.5, 0.5, 0.5), (0.5, 0.5, 1.0), (0.5, 1.0, 1.0))
 
 
 class Node:
@@ -236,7 +231,12 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
     flowing = [combined(d, f"oN{j}_", middle[0]) + x for j, x in zip(form.valves, pressed, strict=True)]
     rows += valve_rows(d, form, flowing, middle[1])
     if form.bus:
-        rows += [bus_power(d, form, *between(one, two, h, s), rise) / d.number("oP") for s in BUS_PLACES]
+        control = [v + 0.5 * h * a for v, a in zip(one.v, one.a, strict=True)]
+        speeds = [[combined(d, f"oN{j}_", v) for v in (one.v, control, two.v)] for j in range(form.m)]
+        rows += [
+            power / d.number("oP")
+            for power in power_points(d, electric_motors(form), speeds, one.i, two.i, rise)
+        ]
     square = z_time * z_time
     cost = d.number("oWt") * z_time * share + d.number("oWr") * share * square * square * squares(
         d, form, one, two
@@ -257,10 +257,41 @@ def motion_defects(d: Derivation, form: Form, one: Node, two: Node, h: Any, shar
     return place + speed
 
 
-def between(one: Node, two: Node, h: Any, s: float) -> tuple[list[Any], list[Any]]:
-    """Speeds of the joints and currents at the part s of an interval: parabolas and straight lines."""
-    v = [x + s * h * (a + 0.5 * s * (b - a)) for x, a, b in zip(one.v, one.a, two.a, strict=True)]
-    return v, [(1.0 - s) * x + s * y for x, y in zip(one.i, two.i, strict=True)]
+def power_points(
+    d: Derivation,
+    motors: Sequence[int],
+    w: Sequence[Sequence[Any]],
+    one: Sequence[Any],
+    two: Sequence[Any],
+    rise: Rise,
+) -> list[Any]:
+    r"""Control points [W] of the bus power between two nodes: their range contains all of it.
+
+    With currents that are straight lines and speeds that are parabolas it is a cubic, whose polar form is
+
+    .. math:: p(a, b, c) = \sum_j \frac{c_j R_j}3 (i_a i_b + i_b i_c + i_a i_c)
+              + \frac{K_j}3 (i_a \omega_{bc} + i_b \omega_{ac} + i_c \omega_{ab})              (eq:bus-points)
+
+    ``w``: the control points (3) of the speed of each motor; ``one``, ``two``: its currents at both nodes.
+    """
+    return [
+        sum((_power_form(d, j, w[j], one[j], two[j], rise, at) for j in motors), 0.0) for at in BUS_POINTS
+    ]
+
+
+def _power_form(
+    d: Derivation, j: int, w: Sequence[Any], one: Any, two: Any, rise: Rise, at: tuple[float, float, float]
+) -> Any:
+    """What one motor adds to eq:bus-points at the arguments a, b, c."""
+    i = [(1.0 - x) * one + x * two for x in at]
+    pairs = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+    square, product = 0.0, 0.0
+    for k, m, n in pairs:
+        a, b = at[m], at[n]
+        speed = (1.0 - a) * (1.0 - b) * w[0] + (a + b - 2.0 * a * b) * w[1] + a * b * w[2]
+        square, product = square + i[k] * i[m], product + i[k] * speed
+    loss = d.number(f"oPh{j}") * resistance(d, j, rise)
+    return (loss * square + d.number(f"oK{j}") * product) / 3.0  # eq:bus-points
 
 
 def resistance(d: Derivation, j: int, rise: Rise) -> Scalar:

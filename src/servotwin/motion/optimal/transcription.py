@@ -20,7 +20,7 @@ from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNl
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.guess import Guess
 from servotwin.motion.optimal.point_problem import (
-    BUS_PLACES,
+    BUS_POINTS,
     Form,
     heat_function,
     link_function,
@@ -188,7 +188,7 @@ def transcribe(
     hot = np.broadcast_to(T + 1 + np.arange(heated), (count, heated))
     first = nlp.add(code("node", node_function), np.hstack([node, hot]), lead, low, high)
     _note(rows, first, len(low), count, names)
-    names, low, high = _link_bounds(robot, drives, limits, task, form, guess.power_room)
+    names, low, high = _link_bounds(robot, drives, limits, task, form)
     tail = np.broadcast_to(T + np.arange(1 + heated), (count - 1, 1 + heated))
     link = np.hstack([node[:-1], node[1:], tail])
     first = nlp.add(code("link", link_function), link, np.diff(mesh)[:, None], low, high)
@@ -338,7 +338,7 @@ def _node_bounds(
 
 
 def _link_bounds(
-    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, form: Form, room: tuple[float, float]
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, form: Form
 ) -> tuple[list[tuple[str, str]], Array, Array]:
     """The same of ``link_function``."""
     joints = robot.joint_names
@@ -352,8 +352,8 @@ def _link_bounds(
     for way in ("forward", "backward"):
         rows += [(f"valve {way} between", drives.names[j], -math.inf, 1.0) for j in form.valves]
     if form.bus:
-        low, high = ((1.0 - r) * x / power_scale(task) for r, x in zip(room, task.bus_power, strict=True))
-        rows += [("bus power between", "bus", low, high)] * len(BUS_PLACES)
+        low, high = (x / power_scale(task) for x in task.bus_power)
+        rows += [("bus power between", "bus", low, high)] * len(BUS_POINTS)
     return [row[:2] for row in rows], np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
 
 

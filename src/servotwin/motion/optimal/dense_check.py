@@ -153,7 +153,8 @@ def _drive_limits(drives: DriveModel, task: Task, s: Samples) -> list[Found]:
     for j, rise in s.rise.items():
         R[j] *= 1.0 + drives.alpha[j] * rise
     R = R + drives.R_bridge
-    u = np.hypot(R * s.i + drives.K_b * w, drives.reactance * w * s.i)
+    slope = -drives.K_b * (s.a @ drives.N.T) / np.where(R > 0.0, R, 1.0)  # eq:steady-slope
+    u = np.hypot(R * s.i + drives.K_b * w + drives.L * slope, drives.reactance * w * s.i)
     for j in s.steady:
         out.append(_found(s, "voltage", drives.names[j], u[:, j], task.modulation * drives.voltage[j], "V"))
     loss = np.where(drives.valve, 0.0, drives.phases * R * s.i**2)

@@ -23,7 +23,9 @@ from servotwin.equations.graph import Expr
 from servotwin.motion.optimal.block_nlp import BlockFunction
 from servotwin.motion.optimal.point_problem import copper_share, power_points, square_mean
 
-MOTOR_DATA = 7  # numbers of a motor at a node: A, B, G, own inertia's A and B, W, and its way, the sign of W
+MOTOR_DATA = (
+    6  # numbers of a motor at a node: A, B, G less its own inertia, W, N q'', and its way, the sign of W
+)
 FIRST_CURRENT = 3  # place of the currents among the variables of a node
 ROW_DATA = 3  # numbers of a row that is linear in r and y^2
 
@@ -84,11 +86,12 @@ def path_node_function(d: Derivation, form: PathForm) -> BlockFunction:
     data = d.inputs("data", form.data)
     square = node.y * node.y
     rows: list[Any] = []
-    speeds = []
+    speeds, rates = [], []
     for j in range(form.m):
-        A, B, G, own_a, own_b, W, way = data[MOTOR_DATA * j : MOTOR_DATA * (j + 1)]
+        A, B, G, W, turn, way = data[MOTOR_DATA * j : MOTOR_DATA * (j + 1)]
         speeds.append(W * node.y)
-        passed, own = A * node.r + B * square + G, own_a * node.r + own_b * square
+        rates.append(W * node.r + turn * square)
+        passed, own = A * node.r + B * square + G, d.number(f"oJm{j}") * rates[j]
         if j in form.lossy:
             passed = lossy(d, j, passed, way)
         needed = passed + own + d.number(f"oFv{j}") * speeds[j] + d.number(f"oFc{j}") * way
@@ -99,7 +102,9 @@ def path_node_function(d: Derivation, form: PathForm) -> BlockFunction:
     for k in range(form.rows):
         a, b, g = data[at + ROW_DATA * k : at + ROW_DATA * (k + 1)]
         rows.append(a * node.r + b * square + g)
-    rows += [steady_voltage(d, form, j, speeds[j], node.i[j], rise, None) for j in form.steady]
+    for j in form.steady:
+        slope = -d.number(f"oKb{j}") * rates[j] / resistance(d, j, rise)  # eq:steady-slope
+        rows.append(steady_voltage(d, form, j, speeds[j], node.i[j], rise, slope))
     if form.bus:
         rows.append(power(d, form, speeds, node.i, rise) / d.number("oP"))
     if form.tool:
@@ -126,9 +131,7 @@ def steady_voltage(
     d: Derivation, form: PathForm, j: int, w: Any, i: Any, rise: dict[int, Scalar], slope: Any
 ) -> Any:
     """A DC motor's voltage, a synchronous motor's squared amplitude, as parts of what the bridge has."""
-    u = resistance(d, j, rise) * i + d.number(f"oKb{j}") * w
-    if slope is not None:
-        u = u + d.number(f"oL{j}") * slope
+    u = resistance(d, j, rise) * i + d.number(f"oKb{j}") * w + d.number(f"oL{j}") * slope
     U = d.number(f"oU{j}")
     if form.feed[j] == "dc":
         return u / U

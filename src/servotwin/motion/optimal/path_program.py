@@ -36,6 +36,7 @@ from servotwin.robot.robot import Robot
 
 SHORTEST = 1e-3  # of the time of the guess between two points
 SLOWEST = 1e-3  # of the speed of the guess: a point between the ends is passed at least so fast
+GUESSED = 0.25  # a motion's own steps, of those of the guess
 RINGING = 1e-3  # weight of changes of acceleration from point to point, beside a time of one
 
 
@@ -120,9 +121,9 @@ def path_program(
 
 def _motor_data(drives: DriveModel, numbers: PathNumbers) -> Array:
     """Numbers of all motors at the points (N + 1, MOTOR_DATA m); the direction of friction is that of the path."""
-    w, turn, own = numbers.dq @ drives.N.T, numbers.ddq @ drives.N.T, drives.J_m
+    w, turn = numbers.dq @ drives.N.T, numbers.ddq @ drives.N.T
     a, b, g = (x @ drives.N_inverse for x in (numbers.a, numbers.b, numbers.g))
-    parts = [a - own * w, b - own * turn, g, own * w, own * turn, w, directions(w, turning(drives, numbers))]
+    parts = [a - drives.J_m * w, b - drives.J_m * turn, g, w, turn, directions(w, turning(drives, numbers))]
     return np.stack(parts, axis=-1).reshape(len(w), -1)
 
 
@@ -259,7 +260,7 @@ def _guess(drives: DriveModel, numbers: PathNumbers, top: Array) -> tuple[Array,
 
 def _form(drives: DriveModel, limits: MotionLimits, task: Task, rows: int, step: float) -> PathForm:
     fed = np.isfinite(drives.voltage) & task.voltage
-    slow = step * drives.R < drives.L
+    slow = GUESSED * step * drives.R < drives.L
     heated = np.flatnonzero(drives.heated & np.isfinite(drives.rise)) if task.temperature else ()
     feed = tuple(
         ("pmsm" if x > 0.0 else "dc") if on else "" for on, x in zip(fed, drives.reactance, strict=True)
@@ -302,7 +303,7 @@ def _table(
         "oHold": scale["held"],
         "oZsi": scale["i"], "oK": drives.K, "oR": drives.R, "oRb": drives.R_bridge, "oL": drives.L, "oKb": drives.K_b,
         "oX": drives.reactance, "oU": task.modulation * finite["oU"], "oPh": drives.phases, "oFv": drives.viscous,
-        "oFc": drives.coulomb,
+        "oFc": drives.coulomb, "oJm": drives.J_m,
         "oGain": 0.5 * (1.0 / eta + eta), "oLoss": 0.5 * (1.0 / eta - eta), "oSoft": SOFT * drives.K * scale["i"],
         "oTh": finite["oTh"], "oAl": drives.alpha, "oRth": np.where(drives.heated, drives.R_wh + drives.R_ha, 2.0),
     }.items():  # fmt: skip

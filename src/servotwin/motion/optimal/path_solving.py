@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.limits import MotionLimits
@@ -35,7 +37,16 @@ from servotwin.robot.robot import Robot
 FINER = 5  # rounds in which points are added
 MOST_NODES = 4  # times the intervals of a task
 WARM_OPTIONS = {"mu_init": 1e-4}
+FREE_OPTIONS = {"mu_init": 1e-2}
+# The adaptive rule for the barrier is quick or wanders; the monotone one follows, and then both have time.
+TRIES: tuple[dict[str, str | int], ...] = (
+    {"mu_strategy": "adaptive", "max_iter": 60},
+    {},
+    {"mu_strategy": "adaptive"},
+)
 STRAIGHT = 0.02  # of a limit of current: what it may differ from a straight line between two points
+DRIVEN = 0.5  # of a voltage: more of it drives the current over to the other side
+RESOLVED = 3.0  # intervals of an electric time constant, where a current is driven over
 SHARP = 5e-4  # of the largest rise: a ripple below it needs no second solution
 
 
@@ -97,13 +108,13 @@ def solve_path(p: PathTask, numbers: PathNumbers) -> tuple[PathProgram, Solution
 def _settled(p: PathTask, numbers: PathNumbers) -> tuple[Array | None, PathProgram, Solution]:
     """The ripple of hot windings, if room is needed for it, and the solution with that."""
     program = p.program(numbers, None)
-    solution = _solved(p.robot, p.drives, program, p.progress)
+    solution = _solved(p, program)
     more, heated = _ripple(p, program, solution), list(program.form.heated)
     rise = solution.x[program.hot_index :] * p.drives.rise[heated]
     if not (rise + more[heated] > p.drives.rise[heated] * (1.0 + SHARP)).any():
         return None, program, solution
     program = p.program(numbers, more)
-    return more, program, _solved(p.robot, p.drives, program, p.progress)
+    return more, program, _solved(p, program)
 
 
 def _ripple(p: PathTask, program: PathProgram, solution: Solution) -> Array:
@@ -119,6 +130,7 @@ def _refined(
         samples = path_samples(p.robot, p.drives, p.path, program, solution)
         over = np.any([x.over for x in dense_check(p.robot, p.drives, p.limits, p.task, samples)], axis=0)
         over |= current_gaps(program, solution, samples) > STRAIGHT
+        over |= _switches(p, program, solution)
         if not over.any() or program.numbers.s.size > MOST_NODES * p.task.intervals:
             break
         t = split_mesh(currents_over_time(program, solution)[0], over)
@@ -133,6 +145,15 @@ def _refined(
             break
         program, solution = then, answer
     return program, solution
+
+
+def _switches(p: PathTask, program: PathProgram, solution: Solution) -> BoolArray:
+    """Intervals (N,) longer than an electric time constant in which a voltage turns a current over."""
+    t, i = currents_over_time(program, solution)
+    dt, L = np.diff(t)[:, None], p.drives.L
+    driven = np.abs(np.diff(i, axis=0)) * L > DRIVEN * p.task.modulation * p.drives.voltage * dt
+    inductive = np.isin(np.arange(p.drives.m), program.form.inductive)
+    return np.asarray((inductive & driven & (RESOLVED * dt * p.drives.R > L)).any(axis=1))
 
 
 def _law(program: PathProgram, solution: Solution) -> TimedLaw:
@@ -175,16 +196,27 @@ def path_samples(
     return Samples(t, q, v, a, i, rise, program.form.steady)
 
 
-def _solved(
-    robot: Robot, drives: DriveModel, program: PathProgram, progress: Callable[[int, float], None] | None
-) -> Solution:
+def _solved(p: PathTask, program: PathProgram) -> Solution:
     """The solution, by another rule for the barrier where the first one fails; PathError where there is none."""
-    for options in ({}, {"mu_strategy": "adaptive"}):
-        solution = solve_nlp(program.nlp, program.x0, program.low, program.high, options, progress)
+    for x0, options in _starts(p, program):
+        start = np.clip(x0, program.low, program.high)
+        solution = solve_nlp(program.nlp, start, program.low, program.high, options, p.progress)
         if solution.solved:
             return solution
-    what, who, text = blame(robot, drives, program, solution)
+    what, who, text = blame(p.robot, p.drives, program, solution)
     raise PathError(f"no motion found ({solution.text}); {text}", index=0, what=what, axis=who, place=1.0)
+
+
+def _starts(p: PathTask, program: PathProgram) -> Iterator[tuple[Array, dict[str, Any]]]:
+    """Where to start from and with which options; at last from the motion without limits of the bus."""
+    for options in TRIES:
+        yield program.x0, options
+    if program.form.bus:
+        task = replace(p.task, bus_power=(-math.inf, math.inf))
+        yield (
+            _solved(replace(p, task=task), replace(p, task=task).program(program.numbers, None)).x,
+            FREE_OPTIONS,
+        )
 
 
 def node_values(program: PathProgram, values: Array) -> Array:

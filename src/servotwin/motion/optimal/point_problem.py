@@ -104,7 +104,9 @@ def node_function(d: Derivation, form: Form) -> BlockFunction:
     rows += [tau[j] / d.number(f"oTau{j}") for j in form.effort]
     rows += [combined(d, f"oN{j}_", node.v) / d.number(f"oWm{j}") for j in form.motor_speed]
     rows += [combined(d, f"oA{k}_", node.q) for k in range(form.quantities)]
-    rows += [voltage_row(d, form, node.v, node.i, rise, j, None) for j in form.steady]
+    rows += [
+        voltage_row(d, form, node.v, node.i, rise, j, steady_slope(d, node, rise, j)) for j in form.steady
+    ]
     rows += valve_rows(d, form, [combined(d, f"oN{j}_", node.v) for j in form.valves], node.i)
     if form.pump:
         rows.append(pump_flow(d, form, node.v))
@@ -307,17 +309,23 @@ def middle_speeds(form: Form, one: Node, two: Node, h: Any) -> list[Any]:
     return [0.5 * (one.v[k] + two.v[k]) + h * (one.a[k] - two.a[k]) / 8.0 for k in range(form.n)]
 
 
+def steady_slope(d: Derivation, node: Node, rise: Rise, j: int) -> Any:
+    r"""Slope [A/s] of a current whose voltage stays as it is while the motor turns faster.
+
+    .. math:: \frac{di}{dt} \approx -\frac{K_b}{R} \dot\omega                                   (eq:steady-slope)
+    """
+    return -d.number(f"oKb{j}") * combined(d, f"oN{j}_", node.a) / resistance(d, j, rise)  # eq:steady-slope
+
+
 def voltage_row(
     d: Derivation, form: Form, v: Sequence[Any], i: Sequence[Any], rise: Rise, j: int, slope: Any
 ) -> Any:
     """A DC motor's voltage, a synchronous motor's squared amplitude, as parts of what the bridge has.
 
-    ``slope`` [A/s] of the current, None where its inductance is not counted (eq:dc-motor, eq:pmsm).
+    ``slope`` [A/s] of the current (eq:dc-motor, eq:pmsm).
     """
     w, U = combined(d, f"oN{j}_", v), d.number(f"oU{j}")
-    u = resistance(d, j, rise) * i[j] + d.number(f"oKb{j}") * w
-    if slope is not None:
-        u = u + d.number(f"oL{j}") * slope
+    u = resistance(d, j, rise) * i[j] + d.number(f"oKb{j}") * w + d.number(f"oL{j}") * slope
     if form.feed[j] == "dc":
         return u / U
     across = d.number(f"oX{j}") * w * i[j]

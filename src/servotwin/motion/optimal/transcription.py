@@ -37,6 +37,7 @@ SMOOTH_VALVE = 5e-3  # of the speed without load: within it a valve changes its 
 SMOOTH_BRAKE = 1e-3  # the same where a moving piston cannot be held back by the whole force
 SOFT = 0.01  # of the largest torque: within it a gear changes its direction of power
 ROUNDED = 2e-3  # m; edges of regions are rounded by this
+GUESSED = 0.5  # a motion's own steps, of those of the guess
 GRADED = 4  # intervals at either end, each twice as long as the one before it
 TIE_BREAK = 0.01  # weight of the accelerations beside the time: decides what time leaves open
 SLOWEST = 50.0  # times the guess
@@ -112,7 +113,7 @@ def form_of(robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, 
     )
     valves = tuple(int(j) for j in np.flatnonzero(drives.valve)) if task.flow else ()
     # A current that builds up within a step follows the voltage; a slower one is driven by what is left of it.
-    slow = step * drives.R < drives.L
+    slow = GUESSED * step * drives.R < drives.L
     tool = math.isfinite(limits.tool_speed), math.isfinite(limits.tool_acceleration)
     coupled = (np.count_nonzero(drives.N, axis=1) > 1) & np.isfinite(drives.speed) & task.speed
     heated = np.flatnonzero(drives.heated & np.isfinite(drives.rise)) if task.temperature else ()

@@ -103,9 +103,12 @@ def test_current_and_voltage_limits_together_meet_at_the_corner(tmp_path):
     assert {names[0].split()[0] for names in motion.active if names} == {"current", "voltage"}
 
 
-def test_inductance_delays_the_current_as_three_bangs_do(tmp_path):
-    """q, w, i of a DC motor from rest to rest under +-U switch twice; the times solve the linear system exactly."""
-    L = 4e-3
+@pytest.mark.parametrize("L", [2.5e-4, 5e-4, 1.2e-3, 4e-3])
+def test_inductance_delays_the_current_as_three_bangs_do(tmp_path, L):
+    """q, w, i of a DC motor from rest to rest under +-U switch twice; the times solve the linear system exactly.
+
+    The electric time constants, 0.5 to 8 ms, are shorter and longer than an interval of 1.3 ms.
+    """
     A = np.array([[0, 1, 0], [0, 0, RATIO * K / J], [0, -RATIO * K / L, -R / L]], dtype=float)
     B = np.array([0.0, 0.0, 1.0 / L])
 
@@ -118,11 +121,13 @@ def test_inductance_delays_the_current_as_three_bangs_do(tmp_path):
             x = after(x, u, t)
         return (x - [STEP, 0.0, 0.0]) * [1.0, 0.1, 1e-3]
 
-    times = least_squares(miss, [0.6 * bang_bang(U), 0.4 * bang_bang(U), 0.005], xtol=1e-15, ftol=1e-15).x
+    times = least_squares(miss, [0.6 * bang_bang(U), 0.4 * bang_bang(U), 0.6 * L / R], xtol=1e-15, ftol=1e-15).x
     assert np.abs(miss(times)).max() < 1e-9
     assert times.min() > 0.0
     motion = axis(tmp_path, kind="dc", more=f"inductance: {L} H", current=1000.0, bus=U)
     assert motion.duration == pytest.approx(times.sum(), rel=WITHIN)
+    along = optimise_motion(tmp_path / "axis.yaml", path=[[0.0], [STEP]])
+    assert along.duration == pytest.approx(times.sum(), rel=WITHIN)
 
 
 def test_least_copper_in_a_given_time_is_a_parabola_of_speed(tmp_path):

@@ -81,7 +81,7 @@ def test_motor_that_turns_back_on_its_way_takes_the_friction_of_both_directions(
     assert motion.model_error < 0.021
 
 
-@pytest.mark.parametrize("power", [(-40.0, 600.0), (0.0, 500.0)])
+@pytest.mark.parametrize("power", [(-40.0, 600.0), (-1.0, 500.0)])
 def test_bus_power_along_a_path_holds_between_its_points(power):
     name, points = (
         "gsis-scara",
@@ -94,4 +94,4 @@ def test_bus_power_along_a_path_holds_between_its_points(power):
     w = motion.sample(t.ravel())[1] @ drives.N.T
     taken = (drives.phases * (drives.R + drives.R_bridge) * i**2 + drives.K * i * w).sum(axis=1)
     assert taken.max() < 1.001 * power[1]
-    assert taken.min() > 1.001 * power[0] - 1e-3 * np.abs(taken).max() * (power[0] == 0.0)
+    assert taken.min() > 1.001 * power[0]

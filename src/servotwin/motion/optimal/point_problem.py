@@ -62,6 +62,7 @@ class Form:
 
 
 Rise = dict[int, Scalar]  # of windings over their surroundings [K], by motor
+KAPPA = 0.8  # friction beside rest that makes up for what it lacks there (eq:smooth-sign)
 # Arguments of the polar form whose values are the control points of both halves of an interval.
 BUS_POINTS = ((0.0, 0.0, 0.5), (0.0, 0.5, 0.5), (0.5, 0.5, 0.5), (0.5, 0.5, 1.0), (0.5, 1.0, 1.0))
 
@@ -143,9 +144,11 @@ def joint_torques(d: Derivation, chain: Any, node: Node) -> list[Scalar]:
 def motor_torques(d: Derivation, form: Form, node: Node, tau: Sequence[Scalar], lead: Scalar) -> list[Scalar]:
     r"""Air-gap torques (eq:motor-torque) with a smooth sign of the speed in friction and gear losses.
 
-    .. math:: \operatorname{sgn}\omega \approx \frac{\omega}{\sqrt{\omega^2 + \epsilon^2}}             (eq:smooth-sign)
+    .. math:: \operatorname{sgn}\omega \approx \frac{\omega}{\sqrt{\omega^2 + \epsilon^2}}
+              \Bigl(1 + \kappa \frac{\epsilon^2}{\omega^2 + \epsilon^2}\Bigr)                          (eq:smooth-sign)
 
-    A shaft at rest at the begin or end of a motion turns the next instant: ``lead`` [s] says how far away that is.
+    What friction lacks near rest, (1 - kappa) eps of speed, is made up for: with kappa = 1 beside it, and a part of that
+    by the first and last node, whose shafts turn the next instant: ``lead`` [s] says how far away that is.
     """
     graph, out = d.graph, []
     for j in range(form.m):
@@ -157,9 +160,9 @@ def motor_torques(d: Derivation, form: Form, node: Node, tau: Sequence[Scalar], 
         dry = any(type(x) is Expr or x != 0.0 for x in (coulomb, loss))
         way: Scalar = 0.0
         if dry:
-            turning = w + lead * wd
-            eps = d.number(f"oEps{j}")
-            way = turning / graph.sqrt(graph.lift(turning * turning + eps * eps))  # eq:smooth-sign
+            turning, eps = w + lead * wd, d.number(f"oEps{j}")
+            square = graph.lift(turning * turning + eps * eps)
+            way = turning * (square + KAPPA * eps * eps) / (square * graph.sqrt(square))  # eq:smooth-sign
         if type(loss) is Expr or loss != 0.0:
             own = d.number(f"oJm{j}") * wd
             passed, soft = total - own, d.number(f"oSoft{j}")

@@ -185,7 +185,7 @@ def transcribe(
     names, low, high = _node_bounds(robot, drives, limits, task, form)
     step = float(np.diff(mesh).min()) * guess.T
     lead = np.zeros((count, 1))
-    lead[0], lead[-1] = 0.25 * step, -0.25 * step
+    lead[0], lead[-1] = step, -step
     hot = np.broadcast_to(T + 1 + np.arange(heated), (count, heated))
     first = nlp.add(code("node", node_function), np.hstack([node, hot]), lead, low, high)
     _note(rows, first, len(low), count, names)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from servotwin.motion.optimal.between_nodes import Motion
 
 ROUNDS = 40
+STILL = 1e-9  # rad, m: less than this is no motion
+LOOSE = 1e-3  # of a torque or an inertia: less than this couples no joints
 SHORTEST = 1e-4  # s
 WITHIN = 1.0 + 1e-4  # share of a limit up to which an S-curve meets it
 
@@ -29,7 +31,8 @@ class Guess:
 
     ``copper``, ``work`` [J] of it; ``power`` [W], the scale of the bus; ``rise`` (m,) [K] of the windings if it is
     repeated, ``ripple`` (m,) [K] by which they are hotter than that at times; ``room`` (N + 1, m) [A]
-    that the currents of a node leave to their limits for what happens between nodes.
+    that the currents of a node leave to their limits for what happens between nodes; ``idle`` (n,): axes that may as
+    well stand still.
     """
 
     mesh: Array
@@ -49,6 +52,7 @@ class Guess:
     held: Array
     ripple: Array
     room: Array
+    idle: BoolArray
 
     def holding(self, k: int) -> Array:
         """Currents (m,) that hold the arm at the first (0) or last (-1) node."""
@@ -149,7 +153,29 @@ def scaled_guess(
     return Guess(
         mesh, T, q, v, a, np.clip(i, -0.95 * limit, 0.95 * limit), q_scale, v_scale, a_scale, i_scale,
         copper, work, power, rise, held, np.zeros(drives.m), np.zeros_like(i),
+        idle_axes(robot, drives, q),
     )  # fmt: skip
+
+
+def idle_axes(robot: Robot, drives: DriveModel, q: Array) -> BoolArray:
+    """Joints (n,) that end where they begin and do not move others: the torques of those hardly feel them.
+
+    By inverse dynamics at states of the motion q (k, n): accelerations of an idle joint, and other places of it.
+    """
+    out = np.abs(q[-1] - q[0]) < STILL
+    alone = (np.count_nonzero(drives.N, axis=0) == 1) & (np.count_nonzero(drives.N, axis=1) == 1)
+    places = q[:: max(q.shape[0] // 4, 1)]
+    speeds, still = np.ones_like(places), np.zeros_like(places)
+    for j in np.flatnonzero(out):
+        M = robot.inertia(places, drives=True)
+        size = np.sqrt(np.einsum("kii->ki", M) * M[:, j, j][:, None])
+        coupled = np.delete(np.abs(M[:, j]) / size, j, axis=1)
+        moved = places.copy()
+        moved[:, j] += 0.1
+        one, two = (robot.rne(x, speeds, still, drives=True) for x in (places, moved))
+        change = np.delete(np.abs(two - one) / (np.abs(one).max(axis=0) + 1e-9), j, axis=1)
+        out[j] = alone[j] and np.append(coupled, change).max(initial=0.0) < LOOSE
+    return np.asarray(out)
 
 
 def warm_guess(

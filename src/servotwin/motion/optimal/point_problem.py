@@ -62,7 +62,7 @@ class Form:
 
 
 Rise = dict[int, Scalar]  # of windings over their surroundings [K], by motor
-KAPPA = 0.8  # friction beside rest that makes up for what it lacks there (eq:smooth-sign)
+KAPPA = 0.7  # friction beside rest that makes up for what it lacks there (eq:smooth-sign)
 # Arguments of the polar form whose values are the control points of both halves of an interval.
 BUS_POINTS = ((0.0, 0.0, 0.5), (0.0, 0.5, 0.5), (0.5, 0.5, 0.5), (0.5, 0.5, 1.0), (0.5, 1.0, 1.0))
 
@@ -147,8 +147,8 @@ def motor_torques(d: Derivation, form: Form, node: Node, tau: Sequence[Scalar], 
     .. math:: \operatorname{sgn}\omega \approx \frac{\omega}{\sqrt{\omega^2 + \epsilon^2}}
               \Bigl(1 + \kappa \frac{\epsilon^2}{\omega^2 + \epsilon^2}\Bigr)                          (eq:smooth-sign)
 
-    What friction lacks near rest, (1 - kappa) eps of speed, is made up for: with kappa = 1 beside it, and a part of that
-    by the first and last node, whose shafts turn the next instant: ``lead`` [s] says how far away that is.
+    What friction lacks near rest, over a speed of eps, is made up for: by kappa eps beside it, the rest by the first
+    and last node, whose shafts turn the next instant: ``lead`` [s] says how far away that is.
     """
     graph, out = d.graph, []
     for j in range(form.m):
@@ -394,10 +394,11 @@ def square_mean(x: Any, y: Any) -> Any:
 
 
 def squares(d: Derivation, form: Form, one: Node, two: Node) -> Any:
-    """Mean of all squared accelerations as parts of their scales: what decides where time alone does not."""
+    """Weighted mean of all squared accelerations as parts of their scales: decides where time alone does not."""
     total = d.graph.zero
-    for k in range(2 * form.n, 3 * form.n):
-        total = total + square_mean(one.z[k], two.z[k])
+    for k in range(form.n):
+        at = 2 * form.n + k
+        total = total + d.number(f"oWa{k}") * square_mean(one.z[at], two.z[at])
     return total / float(form.n)
 
 

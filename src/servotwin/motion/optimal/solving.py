@@ -85,7 +85,7 @@ def solve_motion(p: MotionProblem, guess: Guess, warm: bool = False) -> tuple[Pr
 def _starts(p: MotionProblem, guess: Guess, warm: bool) -> Iterator[Start]:
     """Where to start from, the most promising first."""
     if warm:
-        yield guess, None, False, ROUND_OPTIONS
+        yield guess, None, False, WARM_OPTIONS
     elif p.task.keep_out:
         around = _rounded_start(p, guess)
         if around is not None:

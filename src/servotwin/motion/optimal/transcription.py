@@ -40,6 +40,7 @@ ROUNDED = 2e-3  # m; edges of regions are rounded by this
 GUESSED = 0.5  # a motion's own steps, of those of the guess
 GRADED = 4  # intervals at either end, each twice as long as the one before it
 TIE_BREAK = 0.01  # weight of the accelerations beside the time: decides what time leaves open
+IDLE = 1e6  # times that, of axes that have nowhere to go and help no other one
 SLOWEST = 50.0  # times the guess
 USUAL_POWER = 100.0  # W; scale of the bus where its only limit is zero
 
@@ -264,6 +265,7 @@ def parameters(
     }.items():  # fmt: skip
         put(name, values)
     put("oOff", drives.offset)
+    put("oWa", np.where(guess.idle, IDLE, 1.0))
     put("oHold", guess.holding(-1))
     if drives.valves is not None:
         v = drives.valves

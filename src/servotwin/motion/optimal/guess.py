@@ -64,6 +64,12 @@ def quintic(s: Array) -> tuple[Array, Array, Array]:
     return s**3 * (10 - 15 * s + 6 * s * s), 30 * (s * (1 - s)) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
 
 
+def bump(s: Array) -> tuple[Array, Array, Array]:
+    """From 0 to 1 and back to 0, with zero speed and acceleration at both ends, and its derivatives."""
+    u, du = s * (1 - s), 1 - 2 * s
+    return 64 * u**3, 192 * u**2 * du, 384 * u * (du**2 - u)
+
+
 def currents(robot: Robot, drives: DriveModel, q: Array, v: Array, a: Array) -> Array:
     """Currents (k, m) that a motion (k, n) needs (eq:motor-torque), with a sharp sign of the speed."""
     w, wd = v @ drives.N.T, a @ drives.N.T
@@ -103,20 +109,26 @@ def straight_guess(
     mesh: Array,
     duration: float | None,
     power: float,
+    aside: Array | None = None,
 ) -> Guess:
-    """All joints along a straight line in joint space, in a time that about meets the limits."""
-    s, ds, dds = (x[:, None] for x in quintic(mesh))
+    """All joints along a straight line in joint space, in a time that about meets the limits.
+
+    ``aside`` (n,): how far the line is bent half-way.
+    """
     step = ends[1] - ends[0]
-    q = ends[0] + s * step
+    shape = [x[:, None] * step for x in quintic(mesh)]
+    if aside is not None:
+        shape = [x + y[:, None] * aside for x, y in zip(shape, bump(mesh), strict=True)]
+    q, ds, dds = ends[0] + shape[0], shape[1], shape[2]
     T = 1.0 if duration is None else duration
     for _ in range(ROUNDS):
-        v, a = ds * step / T, dds * step / T**2
+        v, a = ds / T, dds / T**2
         i = currents(robot, drives, q, v, a)
         share = shares(drives, limits, i, v)
         if duration is not None or (0.9 < share <= 1.0):
             break
         T = max(T * float(np.clip(share**0.6, 0.3, 3.0)), SHORTEST)
-    v, a = ds * step / T, dds * step / T**2
+    v, a = ds / T, dds / T**2
     i = currents(robot, drives, q, v, a)
     return scaled_guess(robot, drives, limits, mesh, T, (q, v, a), i, power)
 

@@ -10,13 +10,11 @@ import numpy as np
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.dense_check import depths
-from servotwin.motion.optimal.guess import bump, quintic
 from servotwin.motion.optimal.task import AXES, Task
 from servotwin.robot.robot import Robot
 
-BESIDE = (0.03, 0.1, 0.2)  # m from a face
-PARTS = (0.25, 0.5, 0.75)  # of the line, whose tool point is moved aside
-BENT = (0.8, 1.0, 1.25, 1.6)  # times as far
+BESIDE = 0.03  # m from a face
+PARTS = (0.5, 0.0, 1.0)  # of the line, from where a place beside is sought
 POINTS = 200  # of a line in joint space
 STEPS = 60  # of the inverse kinematics
 DAMPING = 1e-3  # m or rad
@@ -30,37 +28,22 @@ def regions_passed(robot: Robot, task: Task, q: Array) -> list[tuple[int, float]
     return [(k + 1, depth) for k, depth in enumerate(deep) if depth > 0.0]
 
 
-def detours(robot: Robot, limits: MotionLimits, task: Task, ends: tuple[Array, Array]) -> list[Array]:
-    """How far (n,) to bend the straight line half-way so that the tool passes beside the regions, one for each side."""
-    mesh = np.linspace(0.0, 1.0, POINTS)
-    line = ends[0] + quintic(mesh)[0][:, None] * (ends[1] - ends[0])
+def detours(robot: Robot, limits: MotionLimits, task: Task, ends: tuple[Array, Array]) -> Iterator[Array]:
+    """Positions (n,) with the tool beside a face of a region that the straight line passes, on several branches."""
+    line = ends[0] + np.linspace(0.0, 1.0, POINTS)[:, None] * (ends[1] - ends[0])
     passed = {number for number, _ in regions_passed(robot, task, line)}
-    out = []
     for number in sorted(passed or range(1, len(task.keep_out) + 1)):
-        for code, face in task.keep_out[number - 1].faces():
-            asides = _asides(robot, limits, ends, code, face)
-            clear = (x for x in asides if _free(robot, limits, task, line + bump(mesh)[0][:, None] * x))
-            found = next(clear, None)
-            if found is not None:
-                out.append(found)
-    return out
-
-
-def _asides(
-    robot: Robot, limits: MotionLimits, ends: tuple[Array, Array], code: int, face: float
-) -> Iterator[Array]:
-    """Bends (n,) that bring tool points of the straight line beside a face, nearer ones first."""
-    for margin, part in product(BESIDE, PARTS):
-        middle = ends[0] + part * (ends[1] - ends[0])
-        target = robot.fkine(middle)[:3, 3]
-        target[code // 2] = face + (margin if code % 2 else -margin)
-        q = _reach(robot, limits, middle, target)
-        if q is not None:
-            yield from (k * (q - middle) for k in BENT)
-
-
-def _free(robot: Robot, limits: MotionLimits, task: Task, q: Array) -> bool:
-    return bool(limits.beyond(q).max() <= 0.0) and not regions_passed(robot, task, q)
+        region = task.keep_out[number - 1]
+        for (code, face), part in product(region.faces(), PARTS):
+            near = ends[0] + part * (ends[1] - ends[0])
+            target = robot.fkine(near)[:3, 3]
+            for axis, (low, high) in enumerate((region.x, region.y, region.z)):
+                if low is not None and high is not None and np.isfinite([low, high]).all():
+                    target[axis] = 0.5 * (low + high)
+            target[code // 2] = face + (BESIDE if code % 2 else -BESIDE)
+            q = _reach(robot, limits, near, target)
+            if q is not None:
+                yield q
 
 
 def _reach(robot: Robot, limits: MotionLimits, q: Array, target: Array) -> Array | None:

@@ -64,10 +64,11 @@ def quintic(s: Array) -> tuple[Array, Array, Array]:
     return s**3 * (10 - 15 * s + 6 * s * s), 30 * (s * (1 - s)) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
 
 
-def bump(s: Array) -> tuple[Array, Array, Array]:
-    """From 0 to 1 and back to 0, with zero speed and acceleration at both ends, and its derivatives."""
-    u, du = s * (1 - s), 1 - 2 * s
-    return 64 * u**3, 192 * u**2 * du, 384 * u * (du**2 - u)
+def two_steps(s: Array, one: Array, two: Array) -> tuple[Array, Array, Array]:
+    """A step (n,) in the first half of the time, then another one, from rest to rest; and its derivatives (k, n)."""
+    first, then = (quintic(np.clip(2.0 * s - k, 0.0, 1.0)) for k in (0.0, 1.0))
+    q, v, a = (x[:, None] * one + y[:, None] * two for x, y in zip(first, then, strict=True))
+    return q, 2.0 * v, 4.0 * a
 
 
 def currents(robot: Robot, drives: DriveModel, q: Array, v: Array, a: Array) -> Array:
@@ -109,17 +110,17 @@ def straight_guess(
     mesh: Array,
     duration: float | None,
     power: float,
-    aside: Array | None = None,
+    via: Array | None = None,
 ) -> Guess:
     """All joints along a straight line in joint space, in a time that about meets the limits.
 
-    ``aside`` (n,): how far the line is bent half-way.
+    ``via`` (n,): a position that it stops at half-way.
     """
-    step = ends[1] - ends[0]
-    shape = [x[:, None] * step for x in quintic(mesh)]
-    if aside is not None:
-        shape = [x + y[:, None] * aside for x, y in zip(shape, bump(mesh), strict=True)]
-    q, ds, dds = ends[0] + shape[0], shape[1], shape[2]
+    if via is None:
+        q, ds, dds = (x[:, None] * (ends[1] - ends[0]) for x in quintic(mesh))
+    else:
+        q, ds, dds = two_steps(mesh, via - ends[0], ends[1] - via)
+    q = ends[0] + q
     T = 1.0 if duration is None else duration
     for _ in range(ROUNDS):
         v, a = ds / T, dds / T**2

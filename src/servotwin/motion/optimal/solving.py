@@ -36,6 +36,8 @@ MOST_NODES = 2  # times the intervals of a task
 ROUNDER = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)  # m, edges of regions before they are sharp
 ROUND_OPTIONS: Options = {"mu_init": 1e-4}
 WARM_OPTIONS: Options = {"mu_init": 1e-5}
+NARROW = ROUNDER[3:]  # the same of motions that begin beside a region
+BESIDE_OPTIONS: Options = {"mu_init": 1e-3}
 FREE_OPTIONS: Options = {"mu_init": 1e-2}
 # A second and third try where the first one fails: another rule for the barrier, a slower start.
 TRIES: tuple[tuple[Options, float], ...] = (
@@ -74,9 +76,9 @@ def solve_motion(p: MotionProblem, guess: Guess, warm: bool = False) -> tuple[Pr
     if not p.task.keep_out or _clear(p, *first) or first[1].status == STOPPED:
         return first
     best: tuple[float, Program, Solution] | None = None
-    for aside in detours(p.robot, p.limits, p.task, p.ends):
+    for via in detours(p.robot, p.limits, p.task, p.ends):
         bent = straight_guess(
-            p.robot, p.drives, p.limits, p.ends, guess.mesh, p.task.duration, guess.power, aside
+            p.robot, p.drives, p.limits, p.ends, guess.mesh, p.task.duration, guess.power, via
         )
         found = _refined(p, bent, *_settled(p, bent, *_first_solved(p, _round_starts(p, bent))))
         if _clear(p, *found) and (best is None or found[1].objective * found[0].objective_scale < best[0]):
@@ -114,8 +116,10 @@ def _clear(p: MotionProblem, program: Program, solution: Solution) -> bool:
 
 def _round_starts(p: MotionProblem, guess: Guess) -> Iterator[Start]:
     """A guess beside a region: about rounder edges first, or as it is."""
-    around = _rounded_start(p, guess)
-    yield guess, around, around is not None, ROUND_OPTIONS if around is not None else {}
+    around = _rounded_start(p, guess, NARROW, BESIDE_OPTIONS)
+    if around is not None:
+        yield guess, around, True, ROUND_OPTIONS
+    yield guess, None, False, BESIDE_OPTIONS
 
 
 def _starts(p: MotionProblem, guess: Guess, warm: bool) -> Iterator[Start]:
@@ -169,13 +173,15 @@ def _refined(
     return program, solution
 
 
-def _rounded_start(p: MotionProblem, guess: Guess) -> Solution | None:
+def _rounded_start(
+    p: MotionProblem, guess: Guess, edges: tuple[float, ...] = ROUNDER, first: Options | None = None
+) -> Solution | None:
     """A motion around rounder regions: at a sharp corner the instant of passing it would hardly move."""
     found: Solution | None = None
-    for rounded in ROUNDER:
+    for rounded in edges:
         program = p.program(guess, rounded)
         x0 = program.x0 if found is None else found.x
-        solution = p.solved(program, x0, {} if found is None else ROUND_OPTIONS, found)
+        solution = p.solved(program, x0, (first or {}) if found is None else ROUND_OPTIONS, found)
         found = solution if solution.solved else found
     return found
 

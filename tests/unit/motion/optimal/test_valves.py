@@ -160,3 +160,13 @@ def test_energy_of_a_servovalve_is_refused():
 def test_path_of_a_servovalve_is_refused():
     with pytest.raises(UnsupportedError, match="a servovalve moves q3"):
         optimise_motion("daiv-1", path=[[0.0, 0.0, -0.05], [0.2, 0.2, -0.1]])
+
+
+def test_cylinder_that_its_valve_cannot_brake_without_cavitation_is_refused(tmp_path):
+    """Braking forward, B = p_s A_B^3/A_A^2 - p_t (A_A + A_B^3/A_A^2 - A_B) is negative for areas of 2 and 0.4 cm2."""
+    path = tmp_path / "thick-rod.yaml"
+    path.write_text(CYLINDER.format(supply=CONSTANT).replace("rod_side_area: 1.4", "rod_side_area: 0.4"))
+    small, ratio = 0.4e-4, (0.4e-4) ** 3 / A_A**2
+    assert P_S * ratio - P_T * (A_A + ratio - small) < 0.0
+    with pytest.raises(UnsupportedError, match="cannot brake it without cavitation"):
+        optimise_motion(path, [0.05], [0.35])

@@ -66,6 +66,13 @@ def quintic(s: Array) -> tuple[Array, Array, Array]:
     return s**3 * (10 - 15 * s + 6 * s * s), 30 * (s * (1 - s)) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
 
 
+def two_steps(s: Array, one: Array, two: Array) -> tuple[Array, Array, Array]:
+    """A step (n,) in the first half of the time, then another one, from rest to rest; and its derivatives (k, n)."""
+    first, then = (quintic(np.clip(2.0 * s - k, 0.0, 1.0)) for k in (0.0, 1.0))
+    q, v, a = (x[:, None] * one + y[:, None] * two for x, y in zip(first, then, strict=True))
+    return q, 2.0 * v, 4.0 * a
+
+
 def currents(robot: Robot, drives: DriveModel, q: Array, v: Array, a: Array) -> Array:
     """Currents (k, m) that a motion (k, n) needs (eq:motor-torque), with a sharp sign of the speed."""
     w, wd = v @ drives.N.T, a @ drives.N.T
@@ -105,20 +112,26 @@ def straight_guess(
     mesh: Array,
     duration: float | None,
     power: float,
+    via: Array | None = None,
 ) -> Guess:
-    """All joints along a straight line in joint space, in a time that about meets the limits."""
-    s, ds, dds = (x[:, None] for x in quintic(mesh))
-    step = ends[1] - ends[0]
-    q = ends[0] + s * step
+    """All joints along a straight line in joint space, in a time that about meets the limits.
+
+    ``via`` (n,): a position that it stops at half-way.
+    """
+    if via is None:
+        q, ds, dds = (x[:, None] * (ends[1] - ends[0]) for x in quintic(mesh))
+    else:
+        q, ds, dds = two_steps(mesh, via - ends[0], ends[1] - via)
+    q = ends[0] + q
     T = 1.0 if duration is None else duration
     for _ in range(ROUNDS):
-        v, a = ds * step / T, dds * step / T**2
+        v, a = ds / T, dds / T**2
         i = currents(robot, drives, q, v, a)
         share = shares(drives, limits, i, v)
         if duration is not None or (0.9 < share <= 1.0):
             break
         T = max(T * float(np.clip(share**0.6, 0.3, 3.0)), SHORTEST)
-    v, a = ds * step / T, dds * step / T**2
+    v, a = ds / T, dds / T**2
     i = currents(robot, drives, q, v, a)
     return scaled_guess(robot, drives, limits, mesh, T, (q, v, a), i, power)
 

@@ -19,6 +19,7 @@ from servotwin.motion.errors import PathError
 from servotwin.motion.limits import MotionLimits, limits_of
 from servotwin.motion.optimal.between_nodes import motion_of
 from servotwin.motion.optimal.dense_check import Found, dense_check, notes_of, sampled, with_peaks
+from servotwin.motion.optimal.detours import way_round_text
 from servotwin.motion.optimal.drive_model import DriveModel, drive_model, with_reserve
 from servotwin.motion.optimal.guess import Guess, best_s_curve, straight_guess
 from servotwin.motion.optimal.holding import check_holding, check_moving, check_temperature, holding_currents
@@ -115,7 +116,8 @@ def optimal_between(
     _check_limited(task, program, solution)
     samples = sampled(robot, drives, program, motion_of(program, solution.x))
     found = dense_check(robot, drives, limits, task, samples)
-    _check_places(found)
+    if any(x.place and x.over.any() for x in found):
+        raise _passed(robot, description, limits, task, ends, found)
     fields = read_answer(robot, drives, limits, task, program, solution)
     limit_uses = with_peaks(fields.pop("limits"), found)  # type: ignore[arg-type]
     value, unit = _objective(task, fields)
@@ -239,14 +241,6 @@ def _check_limited(task: Task, program: Program, solution: Solution) -> None:
         )
 
 
-def _check_places(found: list[Found]) -> None:
-    """Refuse a motion that passes through what it must stay out of, even between two nodes."""
-    for x in found:
-        if x.place and x.over.any():
-            text = f"no motion found; {x.text}: it cannot be avoided or needs more intervals"
-            raise PathError(text, index=0, what=x.what, axis=x.who, place=1.0)
-
-
 # --- what is said when there is no answer -----------------------------------------------------------
 def _refusal(
     robot: Robot,
@@ -260,6 +254,9 @@ def _refusal(
 ) -> PathError:
     """The limit that could not be met, and how near the solver came to it."""
     what, who, text = blame(robot, drives, program, solution)
+    blocked = _blocked(robot, description, limits, ends, task)
+    if blocked is not None:
+        return blocked
     if task.duration is not None or math.isfinite(task.longest):
         quickest = _quickest(robot, description, limits, ends, task)
         wanted = task.duration if task.duration is not None else task.longest
@@ -268,6 +265,41 @@ def _refusal(
             return PathError(message, index=0, what="time", place=1.0)
     message = f"no motion found ({solution.text}); {text}"
     return PathError(message, index=0, what=what, axis=who, place=1.0)
+
+
+def _passed(
+    robot: Robot,
+    description: RobotDescription | None,
+    limits: MotionLimits,
+    task: Task,
+    ends: tuple[Array, Array],
+    found: list[Found],
+) -> PathError:
+    """Of a motion that passes through what it must stay out of, even between two nodes."""
+    blocked = _blocked(robot, description, limits, ends, task)
+    if blocked is not None:
+        return blocked
+    worst = next(x for x in found if x.place and x.over.any())
+    text = f"no motion found; {worst.text}: it cannot be avoided or needs more intervals"
+    return PathError(text, index=0, what=worst.what, axis=worst.who, place=1.0)
+
+
+def _blocked(
+    robot: Robot,
+    description: RobotDescription | None,
+    limits: MotionLimits,
+    ends: tuple[Array, Array],
+    task: Task,
+) -> PathError | None:
+    """Which regions the motion without regions passes through, where no way round them was found."""
+    if not task.keep_out:
+        return None
+    try:
+        free = optimal_between(robot, description, limits, *ends, replace(task, keep_out=()))
+    except PathError:
+        return None
+    text = way_round_text(robot, task, free.sample(np.linspace(0.0, free.duration, 1001))[0], free.duration)
+    return None if text is None else PathError(f"no motion found; {text}", index=0, what="region", place=1.0)
 
 
 def _quickest(

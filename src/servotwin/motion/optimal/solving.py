@@ -12,8 +12,9 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.between_nodes import Motion, excess_currents, motion_of
 from servotwin.motion.optimal.dense_check import dense_check, sampled
+from servotwin.motion.optimal.detours import detours
 from servotwin.motion.optimal.drive_model import DriveModel
-from servotwin.motion.optimal.guess import Guess, refined_guess, split_mesh
+from servotwin.motion.optimal.guess import Guess, refined_guess, split_mesh, straight_guess
 from servotwin.motion.optimal.heat import ripple
 from servotwin.motion.optimal.interior_point import STOPPED
 from servotwin.motion.optimal.ipopt import Solution
@@ -35,6 +36,8 @@ MOST_NODES = 2  # times the intervals of a task
 ROUNDER = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)  # m, edges of regions before they are sharp
 ROUND_OPTIONS: Options = {"mu_init": 1e-4}
 WARM_OPTIONS: Options = {"mu_init": 1e-5}
+NARROW = ROUNDER[3:]  # the same of motions that begin beside a region
+BESIDE_OPTIONS: Options = {"mu_init": 1e-3}
 FREE_OPTIONS: Options = {"mu_init": 1e-2}
 # A second and third try where the first one fails: another rule for the barrier, a slower start.
 TRIES: tuple[tuple[Options, float], ...] = (
@@ -69,8 +72,28 @@ def solve_motion(p: MotionProblem, guess: Guess, warm: bool = False) -> tuple[Pr
 
     ``warm``: the guess is near the solution.
     """
+    first = _solved_from(p, guess, warm)
+    if not p.task.keep_out or _clear(p, *first) or first[1].status == STOPPED:
+        return first
+    best: tuple[float, Program, Solution] | None = None
+    for via in detours(p.robot, p.limits, p.task, p.ends):
+        bent = straight_guess(
+            p.robot, p.drives, p.limits, p.ends, guess.mesh, p.task.duration, guess.power, via
+        )
+        found = _refined(p, bent, *_settled(p, bent, *_first_solved(p, _round_starts(p, bent))))
+        if _clear(p, *found) and (best is None or found[1].objective * found[0].objective_scale < best[0]):
+            best = found[1].objective * found[0].objective_scale, *found
+    return first if best is None else best[1:]
+
+
+def _solved_from(p: MotionProblem, guess: Guess, warm: bool) -> tuple[Program, Solution]:
+    return _refined(p, guess, *_settled(p, guess, *_first_solved(p, _starts(p, guess, warm))))
+
+
+def _first_solved(p: MotionProblem, starts: Iterator[Start]) -> tuple[Program, Solution]:
+    """What the first start that leads anywhere leads to; if none does, the first attempt."""
     best: tuple[Program, Solution] | None = None
-    for start, near, alike, options in _starts(p, guess, warm):
+    for start, near, alike, options in starts:
         program = p.program(start)
         x0 = program.x0 if near is None else near.x
         solution = p.solved(program, x0, options, near if alike else None)
@@ -79,7 +102,24 @@ def solve_motion(p: MotionProblem, guess: Guess, warm: bool = False) -> tuple[Pr
         if solution.solved or solution.status == STOPPED:
             break
     assert best is not None
-    return _refined(p, guess, *_settled(p, guess, *best))
+    return best
+
+
+def _clear(p: MotionProblem, program: Program, solution: Solution) -> bool:
+    """Whether a motion is solved and passes through no region, between nodes either."""
+    if not solution.solved:
+        return False
+    samples = sampled(p.robot, p.drives, program, motion_of(program, solution.x))
+    found = dense_check(p.robot, p.drives, p.limits, p.task, samples)
+    return not any(x.place and x.over.any() for x in found)
+
+
+def _round_starts(p: MotionProblem, guess: Guess) -> Iterator[Start]:
+    """A guess beside a region: about rounder edges first, or as it is."""
+    around = _rounded_start(p, guess, NARROW, BESIDE_OPTIONS)
+    if around is not None:
+        yield guess, around, True, ROUND_OPTIONS
+    yield guess, None, False, BESIDE_OPTIONS
 
 
 def _starts(p: MotionProblem, guess: Guess, warm: bool) -> Iterator[Start]:
@@ -133,13 +173,15 @@ def _refined(
     return program, solution
 
 
-def _rounded_start(p: MotionProblem, guess: Guess) -> Solution | None:
+def _rounded_start(
+    p: MotionProblem, guess: Guess, edges: tuple[float, ...] = ROUNDER, first: Options | None = None
+) -> Solution | None:
     """A motion around rounder regions: at a sharp corner the instant of passing it would hardly move."""
     found: Solution | None = None
-    for rounded in ROUNDER:
+    for rounded in edges:
         program = p.program(guess, rounded)
         x0 = program.x0 if found is None else found.x
-        solution = p.solved(program, x0, {} if found is None else ROUND_OPTIONS, found)
+        solution = p.solved(program, x0, (first or {}) if found is None else ROUND_OPTIONS, found)
         found = solution if solution.solved else found
     return found
 

@@ -121,7 +121,9 @@ def test_inductance_delays_the_current_as_three_bangs_do(tmp_path, L):
             x = after(x, u, t)
         return (x - [STEP, 0.0, 0.0]) * [1.0, 0.1, 1e-3]
 
-    times = least_squares(miss, [0.6 * bang_bang(U), 0.4 * bang_bang(U), 0.6 * L / R], xtol=1e-15, ftol=1e-15).x
+    times = least_squares(
+        miss, [0.6 * bang_bang(U), 0.4 * bang_bang(U), 0.6 * L / R], xtol=1e-15, ftol=1e-15
+    ).x
     assert np.abs(miss(times)).max() < 1e-9
     assert times.min() > 0.0
     motion = axis(tmp_path, kind="dc", more=f"inductance: {L} H", current=1000.0, bus=U)

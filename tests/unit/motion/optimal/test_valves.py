@@ -17,7 +17,7 @@ from servotwin.description.drive_data import drives_of
 from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_supply
 from servotwin.description.load import read_description
 from servotwin.drives.hydraulic.steady import flows, operating_point
-from servotwin.errors import InputError
+from servotwin.errors import InputError, UnsupportedError
 from servotwin.motion.limits import limits_of
 from servotwin.motion.optimal.drive_model import drive_model
 from servotwin.motion.optimal.hydraulic_energy import supply_energy
@@ -301,3 +301,13 @@ def test_hydraulic_motor_has_a_torque_and_takes_its_displacement(tmp_path):
     (use,) = [use for use in motion.limits if use.what == "torque"]
     assert (use.value, use.unit) == (pytest.approx(displacement * (P_S - P_T), rel=1e-6), "N m")
     assert "tau_h A [N m]" in motion.signals()
+
+
+def test_cylinder_that_its_valve_cannot_brake_without_cavitation_is_refused(tmp_path):
+    """Braking forward, B = p_s A_B^3/A_A^2 - p_t (A_A + A_B^3/A_A^2 - A_B) is negative for areas of 2 and 0.4 cm2."""
+    path = tmp_path / "thick-rod.yaml"
+    path.write_text(CYLINDER.format(supply=CONSTANT).replace("rod_side_area: 1.4", "rod_side_area: 0.4"))
+    small, ratio = 0.4e-4, (0.4e-4) ** 3 / A_A**2
+    assert P_S * ratio - P_T * (A_A + ratio - small) < 0.0
+    with pytest.raises(UnsupportedError, match="cannot brake it without cavitation"):
+        optimise_motion(path, [0.05], [0.35])

@@ -156,4 +156,7 @@ def _print(motion: OptimalMotion) -> None:
         for use in sorted(motion.limits, key=lambda use: -use.gain * abs(use.value))
         if is_reached(use)
     ]
-    print_table(columns, rows, text_columns=2)
+    if rows:
+        print_table(columns, rows, text_columns=2)
+    else:
+        print_line("none")

@@ -61,14 +61,13 @@ def optimal_page(motion: OptimalMotion) -> str:
     for note in motion.notes:
         page.note(note)
     held = any(motion.active)
-    bars = "Bars: when a limit is reached. " if held else ""
-    if not any(is_reached(use) for use in motion.limits):
-        bars = "No limit is reached at any time. "
-    page.section(
-        "What limits it",
-        f"{bars}The table says how much of the time that is, and what one more unit of it "
-        "would take off the objective (its Lagrange multiplier).",
+    words = (
+        f"{'Bars: when a limit is reached. ' if held else ''}The table says how much of the time that is, and what one "
+        "more unit of it would take off the objective (its Lagrange multiplier)."
     )
+    if not any(is_reached(use) for use in motion.limits):
+        words = "No limit is reached at any time. The table says how near the motion comes to each."
+    page.section("What limits it", words)
     if held:
         page.figures([Figure(limit_bars(motion), "Limits over time")])
     _limits(page, motion)

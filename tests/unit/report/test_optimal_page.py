@@ -91,12 +91,16 @@ def test_limits_of_temperature_and_bus_are_drawn() -> None:
     assert {shape.y0 for shape in power_figure(motion).layout.shapes} == {400.0, -100.0}
 
 
-def test_voltages_that_are_drawn_keep_their_limits() -> None:
-    """The mean over an interval is what is limited; a slope on one side of a node alone would exceed it."""
-    motion = st.optimise_motion("puma560", [0.0, 0.3, -0.3, 0.0, 0.3, 0.0], [1.2, -0.6, 0.6, 0.8, -0.6, 0.5])
-    uses = {use.who: use.value for use in motion.limits if use.what == "voltage"}
-    most = np.array([uses[name] for name in motion.motor_names])
-    assert 0.99 < (np.abs(motion.voltage) / most).max() <= 1.004
+@pytest.mark.parametrize("along", [False, True])
+def test_voltages_that_are_drawn_are_those_of_the_table(along: bool) -> None:
+    """What is limited, at nodes and between them: no peak of the table is missing in the figure, none is beyond it."""
+    ends = [0.0, 0.3, -0.3, 0.0, 0.3, 0.0], [1.2, -0.6, 0.6, 0.8, -0.6, 0.5]
+    motion = st.optimise_motion("puma560", path=ends) if along else st.optimise_motion("puma560", *ends)
+    uses = {use.who: use for use in motion.limits if use.what == "voltage"}
+    for k, name in enumerate(motion.motor_names):
+        drawn = np.abs(motion.voltage[:, k]).max() / uses[name].value
+        assert drawn == pytest.approx(uses[name].peak, rel=5e-3)
+    assert max(use.peak for use in uses.values()) == pytest.approx(1.0, abs=2e-3)
 
 
 def test_speed_along_a_path_is_that_of_the_joint_that_bounds_it() -> None:

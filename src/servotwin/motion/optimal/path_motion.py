@@ -127,16 +127,15 @@ def _answer(
     y, r = table["oZy"] * z[:, 0], table["oZr"] * z[:, 1]
     t, i = currents_over_time(program, solution)
     qd, qdd = numbers.dq * y[:, None], numbers.dq * r[:, None] + numbers.ddq * y[:, None] ** 2
-    w = qd @ drives.N.T
-    electric = _electric(drives, program, solution, t, i, w)
-    shaft = drives, t, w, qdd @ drives.N.T, i + drives.offset
+    w, wd = qd @ drives.N.T, qdd @ drives.N.T
+    electric = _electric(drives, program, solution, t, i, (w, wd))
+    electric |= hydraulic_fields(drives, t, w, wd, i + drives.offset)
     motion = Motion(t, numbers.q, qd, qdd, i, {})
     uses, active = _uses(robot, drives, limits, task, program, solution, motion)
     segment = PathSegment("optimal", source.path, TimedLaw(t, numbers.s, y), source.curve)
     samples = path_samples(robot, drives, source.path, program, solution)
     found = dense_check(robot, drives, limits, task, samples)
     uses = with_peaks(uses, found)
-    electric |= hydraulic_fields(*shaft)
     energy = sum(
         float(electric.get(f"{x}", 0.0)) for x in ("copper_loss", "mechanical_work", "hydraulic_energy")
     )
@@ -160,7 +159,12 @@ def _answer(
 
 
 def _electric(
-    drives: DriveModel, program: PathProgram, solution: Solution, t: Array, i: Array, w: Array
+    drives: DriveModel,
+    program: PathProgram,
+    solution: Solution,
+    t: Array,
+    i: Array,
+    shaft: tuple[Array, Array],
 ) -> dict[str, Any]:
     """Voltages and power at the points, copper loss and work: fields of ``OptimalMotion``."""
     form, dt = program.form, np.diff(t)[:, None]
@@ -169,9 +173,9 @@ def _electric(
         rise = float(solution.x[program.hot_index + k]) * program.table[f"oTh{j}"]
         R[j] += drives.R[j] * drives.alpha[j] * rise
     square = (i[1:] ** 2 + i[1:] * i[:-1] + i[:-1] ** 2) / 3.0
-    flow = drives.K_electric * i * w
+    flow = drives.K_electric * i * shaft[0]
     return {
-        "voltage": voltages(drives, R, t, i, w),
+        "voltage": voltages(drives, R, t, i, shaft, form.steady),
         "bus_power": (drives.phases * R * i**2 + flow).sum(axis=1),
         "copper_loss": float((drives.phases * R * square * dt).sum()) if drives.electric else 0.0,
         "mechanical_work": float((0.5 * (flow[1:] + flow[:-1]) * dt).sum()),

@@ -10,6 +10,7 @@ so a multiplier says what one more volt, ampere, newton metre or kelvin would bu
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -32,25 +33,37 @@ AT_LIMIT = 0.999  # share of a limit from which it counts as active
 ZERO_POWER = 1e-4  # of the scale of the bus: where no power may flow, what counts as none
 
 
-def node_voltages(drives: DriveModel, motion: Motion) -> Array:
+def node_voltages(drives: DriveModel, motion: Motion, steady: Sequence[int]) -> Array:
     """Voltages (N + 1, m) [V] at the nodes; see ``voltages``."""
     R = drives.R.copy()
     for j, rise in motion.rise.items():
         R[j] *= 1.0 + drives.alpha[j] * rise
-    return voltages(drives, R + drives.R_bridge, motion.t, motion.i, motion.v @ drives.N.T)
+    shaft = motion.v @ drives.N.T, motion.a @ drives.N.T
+    return voltages(drives, R + drives.R_bridge, motion.t, motion.i, shaft, steady)
 
 
-def voltages(drives: DriveModel, R: Array, t: Array, i: Array, w: Array) -> Array:
-    """Voltages (N + 1, m) [V] at nodes, of three phases the amplitude, with R (m,) [ohm] of winding and bridge.
+def voltages(
+    drives: DriveModel, R: Array, t: Array, i: Array, shaft: tuple[Array, Array], steady: Sequence[int]
+) -> Array:
+    """Voltages (N + 1, m) [V] at nodes, of three phases the amplitude: the largest that is limited there.
 
-    With inductance the voltage jumps where the slope of the current does: it is the mean of those of both intervals,
-    which are what is limited.
+    ``R`` (m,) [ohm] of winding and bridge; ``shaft``: speeds and accelerations (N + 1, m). Limited are the voltages at
+    a node of motors that are ``steady``, whose current follows the speed (eq:steady-slope), and of all with inductance
+    those half-way through the intervals before and after it: they jump where the slope of the current does.
     """
-    at = _amplitudes(drives, R, i, w, np.zeros_like(i))
+    w, wd = shaft
+    chosen = list(steady)
+    slope = np.zeros_like(i)
+    slope[:, chosen] = (-drives.K_b * wd)[:, chosen] / R[chosen]  # eq:steady-slope
+    at = _amplitudes(drives, R, i, w, slope)
     h = np.diff(t)[:, None]
-    middle = _amplitudes(drives, R, 0.5 * (i[1:] + i[:-1]), 0.5 * (w[1:] + w[:-1]), np.diff(i, axis=0) / h)
-    mean = np.concatenate([middle[:1], 0.5 * (middle[1:] + middle[:-1]), middle[-1:]])
-    return np.where(drives.L > 0.0, mean, at)
+    speed = 0.5 * (w[1:] + w[:-1]) + h * (wd[:-1] - wd[1:]) / 8.0
+    middle = _amplitudes(drives, R, 0.5 * (i[1:] + i[:-1]), speed, np.diff(i, axis=0) / h)
+    before, after = np.concatenate([middle[:1], middle]), np.concatenate([middle, middle[-1:]])
+    beside = np.where(np.abs(before) > np.abs(after), before, after)
+    only = drives.L <= 0.0  # what is limited at the node alone
+    kept = np.isin(np.arange(drives.m), chosen) & (np.abs(at) >= np.abs(beside))
+    return np.where(only | kept, at, beside)
 
 
 def _amplitudes(drives: DriveModel, R: Array, i: Array, w: Array, slope: Array) -> Array:
@@ -65,7 +78,7 @@ def read_answer(
     """The fields of ``OptimalMotion`` that follow from the variables."""
     motion = motion_of(program, solution.x)
     w = motion.v @ drives.N.T
-    u = node_voltages(drives, motion)
+    u = node_voltages(drives, motion, program.form.steady)
     R = np.array([drives.R[j] * (1.0 + drives.alpha[j] * motion.rise.get(j, 0.0)) for j in range(drives.m)])
     square = (motion.i[1:] ** 2 + motion.i[1:] * motion.i[:-1] + motion.i[:-1] ** 2) / 3.0
     dt = np.diff(motion.t)[:, None]

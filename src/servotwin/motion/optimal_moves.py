@@ -40,6 +40,7 @@ def optimal_segment(
     """The optimal motion of a request from q (n,); PathError with the limit that cannot be met.
 
     A MOVEJ takes the quickest way in joint space, or with a duration that of least energy; a MOVEL stays on its line.
+    Both may weigh the energy against the time.
     """
     # The solver is an extra: it is asked for only where a job wants it.
     from servotwin.motion.optimal.optimise import optimal_between
@@ -50,20 +51,23 @@ def optimal_segment(
         raise PathError(
             "an optimal move ends at rest; expected no blend", index=index, what="time", place=1.0
         )
+    mixture = {"energy_weight": request.energy_weight}
     try:
         if isinstance(request, MoveJ):
             target = np.asarray(request.target, dtype=np.float64)
             if np.abs(target - q).max() <= STANDING:
                 return RestSegment(q.copy(), 0.0)
             cheapest = {"objective": "energy", "duration": request.speed.value}
-            task = read_task(cheapest if request.speed.kind == "s" else {})
+            task = read_task(cheapest if request.speed.kind == "s" else mixture)
             return within_speed(
                 optimal_between(robot, limits.description, limits, q, target, task).segment, limits
             )
         leg = leg_of(robot, request, index, q, limits, True)
         if leg is None:
             return RestSegment(q.copy(), 0.0)
-        motion = optimal_along(robot, limits.description, limits, leg.path, read_task({}), curve=leg.curve)
+        motion = optimal_along(
+            robot, limits.description, limits, leg.path, read_task(mixture), curve=leg.curve
+        )
         return within_speed(motion.segment, limits)
     except PathError as error:
         raise PathError(

@@ -17,6 +17,7 @@ import servotwin as st
 from servotwin.description.load import read_description
 from servotwin.errors import ServotwinError
 from servotwin.motion.limits import limits_of
+from servotwin.motion.optimal.between_nodes import smooth_sign
 from servotwin.motion.optimal.drive_model import drive_model
 from servotwin.motion.optimal.guess import straight_guess
 from servotwin.motion.optimal.optimise import optimise_motion
@@ -51,7 +52,7 @@ def played(name: str, motion: st.OptimalMotion) -> dict[str, float]:
     def currents(clock: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         q_ref, qd_ref, qdd_ref = (x[0] for x in motion.sample(clock))
         w = drives.N @ qd_ref
-        friction = drives.viscous * w + drives.coulomb * w / np.sqrt(w**2 + eps**2)
+        friction = drives.viscous * w + drives.coulomb * smooth_sign(w, eps)
         torque = drives.N_inverse.T @ robot.rne(q_ref, qd_ref, qdd_ref, drives=True) + friction
         planned = torque / drives.K
         wanted = BANDWIDTH**2 * (q_ref - q) + 2.0 * BANDWIDTH * (qd_ref - qd)
@@ -61,7 +62,7 @@ def played(name: str, motion: st.OptimalMotion) -> dict[str, float]:
         q, qd = y[:n], y[n:]
         i = currents(clock, q, qd)
         w = drives.N @ qd
-        torque = drives.K * i - drives.viscous * w - drives.coulomb * w / np.sqrt(w**2 + eps**2)
+        torque = drives.K * i - drives.viscous * w - drives.coulomb * smooth_sign(w, eps)
         return np.concatenate([qd, robot.accel(q, qd, drives.N.T @ torque, drives=True)])
 
     y0 = np.concatenate([motion.q[0], motion.qd[0]])
@@ -99,6 +100,11 @@ def played(name: str, motion: st.OptimalMotion) -> dict[str, float]:
     }
 
 
+def thermal(name: str) -> bool:
+    """Whether the motors of a robot have temperatures to keep."""
+    return bool(drive_model(st.load_robot(name), read_description(name, {})).heated.any())
+
+
 def program_of(name: str, start: np.ndarray, goal: np.ndarray, task: Task):  # type: ignore[no-untyped-def]
     """The robot, its program and the guess behind it."""
     robot, description = st.load_robot(name), read_description(name, {})
@@ -112,7 +118,7 @@ def compared(name: str, start: np.ndarray, goal: np.ndarray) -> dict[str, float]
     """CasADi on the same program: its time [s] for everything, and its duration."""
     from benchmarks.casadi_oracle import solve_with_casadi
 
-    robot, program, guess = program_of(name, start, goal, Task(temperature=True))
+    robot, program, guess = program_of(name, start, goal, Task(temperature=thermal(name)))
     answer = solve_with_casadi(robot, program)
     return {
         "casadi_T": float(answer.x[program.T_index]) * guess.T,
@@ -130,7 +136,7 @@ def main(count: int, with_casadi: int, out: str | None) -> None:
         row: dict[str, object] = {"problem": k, "robot": name}
         began = time.perf_counter()
         try:
-            motion = optimise_motion(name, start, goal, temperature=True)
+            motion = optimise_motion(name, start, goal, temperature=thermal(name))
         except ServotwinError as error:
             row |= {"refused": str(error), "seconds": time.perf_counter() - began}
         else:

@@ -31,8 +31,10 @@ def existence(signal: Signal) -> str:
 def line(signal: Signal) -> str:
     """The line of one signal."""
     whole = ", whole number" if signal.whole else ""
+    sliding = signal.full_name(OWNER, prismatic=True)
+    piston = f", `{sliding}`" if signal.side is Side.MOTOR and sliding != signal.full_name(OWNER) else ""
     cells = (
-        f"`{signal.full_name(OWNER)}`",
+        f"`{signal.full_name(OWNER)}`{piston}",
         signal.meaning,
         IN_A_ROW[signal.sampling] + whole,
         WRITTEN_BY[signal.writer],

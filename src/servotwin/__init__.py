@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from servotwin.robot.load import load_robot
     from servotwin.robot.robot import Hybrid, Robot
     from servotwin.robot.state_space import StateSpace
+    from servotwin.simulation.job_plan import JobPlan, plan_job
     from servotwin.simulation.job_run import run_job
     from servotwin.simulation.play_motion import play_motion
     from servotwin.simulation.results.result import Result
@@ -56,6 +57,7 @@ __all__ = [
     "CompiledLaw",
     "Hybrid",
     "InputError",
+    "JobPlan",
     "JobSettings",
     "KinematicsError",
     "LawRun",
@@ -86,6 +88,7 @@ __all__ = [
     "hydraulic_model",
     "load_robot",
     "optimise_motion",
+    "plan_job",
     "play_motion",
     "read_scenario",
     "read_substitution",
@@ -112,6 +115,8 @@ _HOMES = {
     "Scenario": "servotwin.simulation.scenario.scenario",
     "read_scenario": "servotwin.simulation.scenario.scenario",
     "run_job": "servotwin.simulation.job_run",
+    "plan_job": "servotwin.simulation.job_plan",
+    "JobPlan": "servotwin.simulation.job_plan",
     "play_motion": "servotwin.simulation.play_motion",
     "simulate": "servotwin.simulation.run",
     "Hybrid": "servotwin.robot.robot",

@@ -16,6 +16,7 @@ RESULT_FILES = (
     *("tuning.html", "tuning.json", "comparison.html", "comparison.json", "comparison.parquet"),
     *("model.html", "model.json", "model.mat", "model.m", "model.txt", "model.tex"),
     *("model_equations.c", "model_equations.py", "design.html", "design.json"),
+    *("optimal.html", "optimal.json", "optimal.parquet", "link.parquet"),
 )
 POINTS = """\
 # the cell on the left
@@ -147,6 +148,10 @@ def unformatted(place: Path) -> None:
     (place / "a.job").write_text("movej P1  # go\n" * 2000, encoding="utf-8")
 
 
+def other_firmware(place: Path) -> None:
+    (place / "a.c").write_text("/* of another version */\n" * 400, encoding="utf-8")
+
+
 def measured(place: Path) -> None:
     import numpy as np
 
@@ -261,6 +266,40 @@ CASES = [
         whole_result,
         notes,
         fixed=False,
+    ),
+    Case(
+        "optimise played",
+        lambda k: [
+            *("optimise", "gsis-scara", "--play", "out", OVER),
+            *("--to", f"{5 + k} deg, 3 deg, 0 mm, 0 deg", "--intervals", "20"),
+        ],
+        whole_result,
+        notes,
+        fixed=False,
+    ),
+    Case(
+        "simulate substituted",
+        lambda k: ["simulate", "met-substituted", "--out", "out", OVER, "--seed", str(k + 1)],
+        whole_result,
+        notes,
+        fixed=False,
+    ),
+    Case(
+        "hil",
+        lambda k: [
+            *("hil", "met-substituted", "--simulated-time", "--out", "out", OVER, "--seed", str(k + 1)),
+            *(["--no-report"] if k else []),
+        ],
+        whole_result,
+        notes,
+        fixed=False,
+    ),
+    Case(
+        "rig firmware",
+        lambda k: ["rig", "--firmware", "a.c", OVER],
+        all_files,
+        other_firmware,
+        reset=other_firmware,
     ),
     Case(
         "compare",

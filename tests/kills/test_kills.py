@@ -14,6 +14,7 @@ FILES = (
     "equations code",
     "convert to yaml",
     "job format",
+    "rig firmware",
     "teach edit",
     "teach rename",
     "jog record",

@@ -472,6 +472,9 @@ def optimise(
     duration: Annotated[
         str | None, typer.Option("--duration", metavar="TIME", help="Take exactly this time, '0.8 s'.")
     ] = None,
+    longest: Annotated[
+        str | None, typer.Option("--longest", metavar="TIME", help="Take at most this time, '2 s'.")
+    ] = None,
     intervals: Annotated[int, typer.Option("--intervals", metavar="N", help="Intervals of the mesh.")] = 100,
     temperature: Annotated[
         bool, typer.Option("--temperature", help="Keep the windings cool if the motion is repeated for ever.")
@@ -512,6 +515,12 @@ def optimise(
             help="Where the tool must not be, 'x: 0.2 m to 0.4 m, z: to 0.1 m'.",
         ),
     ] = None,
+    within: Annotated[
+        list[str] | None,
+        typer.Option("--within", metavar="RANGE", help="Where the tool must be, 'z: 0.1 m to 0.5 m'."),
+    ] = None,
+    free_start: Annotated[bool, typer.Option("--free-start", help="The start may have any speed.")] = False,
+    free_end: Annotated[bool, typer.Option("--free-end", help="The goal may have any speed.")] = False,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FOLDER", help="Write report, summary and signals there.")
     ] = None,
@@ -535,9 +544,9 @@ def optimise(
 
     run(
         robot, start, goal, via, overrides, out=out, play=play, overwrite=overwrite, json=json, objective=objective,
-        energy_weight=energy_weight, duration=duration, intervals=intervals, temperature=temperature, rest=rest,
-        bus_power=bus_power, regeneration=regeneration, modulation=modulation, reserve=reserve, without=without,
-        keep_out=keep_out,
+        energy_weight=energy_weight, duration=duration, longest=longest, intervals=intervals, temperature=temperature,
+        rest=rest, bus_power=bus_power, regeneration=regeneration, modulation=modulation, reserve=reserve,
+        without=without, keep_out=keep_out, within=within, free_start=free_start, free_end=free_end,
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def compare(
     from servotwin.simulation.comparing.compare import compare as run
     from servotwin.simulation.comparing.compare import comparison_summary
     from servotwin.simulation.comparing.measured_signals import read_measured, some_names
-    from servotwin.simulation.results.folder import COMPARISON_FILES, claim_folder
+    from servotwin.simulation.results.folder import COMPARISON_FILES, claimed_folder
     from servotwin.simulation.results.result_files import read_result
 
     folder = out or Path(result) / "comparison"
@@ -33,10 +33,10 @@ def compare(
         raise InputError("is a link; name the folder by --out", file=str(folder))
     with working("comparing"):
         saved = read_result(result, max_memory=most)
-        claim_folder(folder, COMPARISON_FILES, overwrite=overwrite)  # a refusal comes before the work is done
-        record = read_measured(measured, saved.signals, mapping, means or (), max_memory=most)
-        comparison = run(saved, record, delta)
-        numbers = comparison_summary(comparison, saved, record)
+        with claimed_folder(folder, COMPARISON_FILES, overwrite=overwrite):  # a refusal comes before the work
+            record = read_measured(measured, saved.signals, mapping, means or (), max_memory=most)
+            comparison = run(saved, record, delta)
+            numbers = comparison_summary(comparison, saved, record)
         record = record.without_numbers()
     with working("writing the page"), finishing():
         from servotwin.report.compare_page import write_comparison

@@ -23,24 +23,26 @@ def demo(out: str, overrides: Sequence[str] | None, *, overwrite: bool = False, 
     """Simulate the moves of Lee 1989, write their reports and one over both, and say where it is; the exit code."""
     changes = scenario_overrides(overrides, None)
     with working("loading the simulator"):
-        from servotwin.simulation.results.folder import claim_folder, replaced_folder
+        from servotwin.simulation.results.folder import claimed_folder, replaced_folder
         from servotwin.simulation.scenario.scenario import read_scenario
 
         folder = Path(out)
         chosen = [read_scenario(name, changes) for name in SCENARIOS]
         own = _own(chosen)
-        claim_folder(folder, own, overwrite=overwrite)  # a refusal comes before the work is done
     results: list[Result] = []
-    for scenario in chosen:
-        place = folder / scenario.name
-        result, failure = run_scenario(scenario)
-        results.append(result)
-        if failure is not None or not result.complete:
-            with finishing(), replaced_folder(folder, own, overwrite=overwrite) as staged:
-                _write_runs(results, staged)  # without a page over both: one of another demo is removed
-            return how_it_ended(result, failure, place)
+    with claimed_folder(folder, own, overwrite=overwrite):  # a refusal comes before the work is done
+        for scenario in chosen:
+            result, failure = run_scenario(scenario)
+            results.append(result)
+            if failure is not None or not result.complete:
+                break
     with finishing(), replaced_folder(folder, own, overwrite=overwrite) as staged:
-        numbers = _write_demo(results, staged)
+        if failure is not None or not result.complete:
+            _write_runs(results, staged)  # without a page over both: one of another demo is removed
+        else:
+            numbers = _write_demo(results, staged)
+    if failure is not None or not result.complete:
+        return how_it_ended(result, failure, folder / result.scenario.name)
     page, summary = folder / PAGE, folder / SUMMARY
     if json:
         print_json({"report": str(page), "summary": str(summary), **numbers})

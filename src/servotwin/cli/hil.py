@@ -48,11 +48,11 @@ def hil(
         chosen = read_substitution(scenario, substitution_overrides(overrides, seed))
     if not chosen.substituted:
         raise chosen.error("no joint is substituted; expected one at least for a rig", "substitute")
-    from servotwin.simulation.results.folder import RUN_FILES, claim_folder
+    from servotwin.simulation.results.folder import RUN_FILES, claimed_folder
 
     folder = out or f"out/{chosen.name}"
-    claim_folder(folder, RUN_FILES, overwrite=overwrite)
-    result, failure = _run(chosen, how, allow_code)
+    with claimed_folder(folder, RUN_FILES, overwrite=overwrite):  # a refusal comes before the work is done
+        result, failure = _run(chosen, how, allow_code)
     files = _write(result, folder, report, overwrite)
     _print(result, files, json=json)
     sys.stdout.flush()

@@ -42,8 +42,11 @@ def _first_comment(program: Program) -> str:
 def check(jobs: Sequence[str], robot: str | None, overrides: Sequence[str] | None, *, json: bool) -> int:
     """Print what is wrong with jobs, one line for each problem; 0, or 2 if one cannot run."""
     changes = read_overrides(overrides)
-    with working("checking"):
-        results = [_checked(job, robot, changes) for job in jobs]
+    results = []
+    for number, job in enumerate(jobs, 1):
+        of = f" ({number} of {len(jobs)})" if len(jobs) > 1 else ""
+        with working(f"checking {one_line(job, 60)}{of}"):
+            results.append(_checked(job, robot, changes))
     for result in results:
         for problem in result["problems"]:
             print_note(problem["text"])

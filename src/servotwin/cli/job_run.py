@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
 from servotwin.cli.hung_code import code_can_be_ended
 from servotwin.cli.job import found_problems
+from servotwin.cli.live import job_line
 from servotwin.cli.output import (
     compiled_words,
     print_json,
@@ -19,7 +20,6 @@ from servotwin.cli.output import (
     print_note,
     print_table,
     working,
-    working_or_compiling,
 )
 from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import DONE, FAILED, INTERRUPTED, LONG, progress_bar, read_limits
@@ -57,7 +57,7 @@ def plan(
     """Print what a job takes and asks of the robot, without simulating its drives; the exit code."""
     changes = read_overrides(overrides)
     budget = read_limits(max_memory, max_time)
-    with working_or_compiling("planning"):
+    with job_line("planning") as look:
         from servotwin.jobs.program import load_program
         from servotwin.report.job_story import instructions
         from servotwin.simulation.job_run import rehearse
@@ -67,7 +67,9 @@ def plan(
         settings = job_settings(
             program, robot, changes, q=q, fit=fit, override=override, time_limit=time_limit, budget=budget
         )
-        log, commands, player = rehearse(program, None, robot, changes, io_script=io, settings=settings)
+        log, commands, player = rehearse(
+            program, None, robot, changes, io_script=io, settings=settings, look=look
+        )
         done = instructions(log, commands, player)
     for line in warnings:
         print_note(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,17 +94,31 @@ def _study(
     from servotwin.description.load import read_description
     from servotwin.design.model_study import study_model
     from servotwin.robot.complete_model import state_space
-    from servotwin.simulation.results.folder import MODEL_FILES, claim_folder
+    from servotwin.simulation.results.folder import MODEL_FILES, claimed_folder
 
     description = read_description(name, changes)
     model = state_space(description, motors=options.pop("motors"), gears=options.pop("gears"))
     robot = model.robot
     position = None if q is None else read_positions("--q", q, robot)
     speed = None if qd is None else read_velocities("--qd", qd, robot)
-    if out is not None:
-        claim_folder(out, MODEL_FILES, overwrite=overwrite)  # a refusal comes before the work is done
-    if state is None and inputs is None:
-        return study_model(model, position, speed, **options)
+    claimed = nullcontext() if out is None else claimed_folder(out, MODEL_FILES, overwrite=overwrite)
+    with claimed:  # a refusal comes before the work is done
+        if state is None and inputs is None:
+            return study_model(model, position, speed, **options)
+        return _study_at(model, position, speed, state, inputs, options)
+
+
+def _study_at(
+    model: StateSpace,
+    position: Array | None,
+    speed: Array | None,
+    state: str | None,
+    inputs: str | None,
+    options: dict[str, Any],
+) -> ModelStudy:
+    """The study at given states and inputs; those that are not given are at the operating point."""
+    from servotwin.design.model_study import study_model
+
     directions = "sliding" if options["friction"] else None
     x, u = model.operating_point(position, speed, directions)
     given = _values(model, state, "--state", model.states) | _values(model, inputs, "--input", model.inputs)

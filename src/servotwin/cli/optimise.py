@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
+from servotwin.cli.arguments import read_overrides, read_positions
 from servotwin.cli.output import (
     print_heading,
     print_json,
@@ -18,15 +18,12 @@ from servotwin.cli.output import (
 )
 from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import progress_bar
-from servotwin.description.nodes import one_line, quoted
+from servotwin.description.nodes import one_line
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
     from servotwin.motion.optimal.result import OptimalMotion
-    from servotwin.motion.optimal.task import Region, Task
-
-UNLIMITED = ("current", "voltage", "flow", "effort", "speed", "jerk")
-SHOWN = 0.99  # largest share of a limit from which it is listed
+    from servotwin.motion.optimal.task import Task
 
 
 def optimise(
@@ -43,18 +40,25 @@ def optimise(
     **wishes: Any,
 ) -> None:
     """Print an optimal motion, or write it with its figures, and play it on the drive-level simulator."""
-    task = read_task(**wishes)
-    changes = read_overrides(overrides)
     from servotwin.motion.errors import PathError
+    from servotwin.motion.optimal.task_options import read_task
+    from servotwin.simulation.results.folder import OPTIMAL_FILES, RUN_FILES, claimed_folder
 
-    try:
-        with working_or_compiling(f"optimising {one_line(name)}"):
-            motion = _solved(name, changes, start, goal, via, task, out, overwrite=overwrite)
-    except PathError as error:  # one motion: its number says nothing
-        where = "" if error.place in (0.0, 1.0) else f"{100.0 * error.place:.4g} % of the path: "
-        raise InputError(f"{where}{error.message}") from None
-    places = {} if out is None else _write(motion, out, overwrite=overwrite)
-    played = None if play is None else _play(motion, name, changes, play, overwrite=overwrite)
+    task = read_task(wishes, option_name)
+    changes = read_overrides(overrides)
+
+    with ExitStack() as claimed:  # a refusal comes before the work is done
+        for folder, files in ((out, OPTIMAL_FILES), (play, RUN_FILES)):
+            if folder is not None:
+                claimed.enter_context(claimed_folder(folder, files, overwrite=overwrite))
+        try:
+            with working_or_compiling(f"optimising {one_line(name)}"):
+                motion = _solved(name, changes, start, goal, via, task)
+        except PathError as error:  # one motion: its number says nothing
+            where = "" if error.place in (0.0, 1.0) else f"{100.0 * error.place:.4g} % of the path: "
+            raise InputError(f"{where}{error.message}") from None
+        places = {} if out is None else _write(motion, out, overwrite=overwrite)
+        played = None if play is None else _play(motion, name, changes, play, overwrite=overwrite)
     if json:
         print_json({**places, **motion.summary(), **({} if played is None else {"played": played})})
         return
@@ -80,9 +84,6 @@ def _solved(
     goal: str | None,
     via: Sequence[str] | None,
     task: Task,
-    out: str | None,
-    *,
-    overwrite: bool,
 ) -> OptimalMotion:
     import numpy as np
 
@@ -90,12 +91,9 @@ def _solved(
     from servotwin.mechanism.build import build_mechanism
     from servotwin.motion.optimal.optimise import optimise_motion, with_baseline
     from servotwin.robot.robot import Robot
-    from servotwin.simulation.results.folder import OPTIMAL_FILES, claim_folder
 
     description = read_description(name, changes)
     robot = Robot(build_mechanism(description), title=description.title)
-    if out is not None:
-        claim_folder(out, OPTIMAL_FILES, overwrite=overwrite)  # a refusal comes before the work is done
     ends = [robot.q_home if start is None else read_positions("--from", start, robot)]
     if goal is None:
         raise InputError("missing; expected the joint positions of the goal", field="--to")
@@ -107,76 +105,9 @@ def _solved(
     return optimise_motion(robot, path=np.array(points), description=description, task=task)
 
 
-def read_task(
-    objective: str = "time",
-    energy_weight: str | None = None,
-    duration: str | None = None,
-    intervals: int = 100,
-    temperature: bool = False,
-    rest: str | None = None,
-    bus_power: str | None = None,
-    regeneration: str | None = None,
-    modulation: float = 1.0,
-    reserve: float = 0.0,
-    without: Sequence[str] | None = None,
-    keep_out: Sequence[str] | None = None,
-) -> Task:
-    """The task of the options, in SI."""
-    from servotwin.motion.optimal.task import Task
-
-    unknown = [word for word in without or () if word not in UNLIMITED]
-    if unknown:
-        raise InputError(
-            f"no limit {quoted(unknown[0])}; expected one of {', '.join(UNLIMITED)}", field="--without"
-        )
-    high = math.inf if bus_power is None else read_quantity("--bus-power", bus_power, "W", example="2 kW")
-    low = (
-        -math.inf
-        if regeneration is None
-        else -read_quantity("--regeneration", regeneration, "W", example="200 W")
-    )
-    return Task(
-        objective=objective,  # type: ignore[arg-type]
-        energy_weight=0.0
-        if energy_weight is None
-        else read_quantity("--energy-weight", energy_weight, "s/J", example="0.02 s/J"),
-        duration=None if duration is None else read_quantity("--duration", duration, "s", example="0.8 s"),
-        intervals=intervals,
-        temperature=temperature,
-        rest=0.0 if rest is None else read_quantity("--rest", rest, "s", example="1 s"),
-        bus_power=(low, high),
-        modulation=modulation,
-        reserve=reserve,
-        keep_out=tuple(_region(text) for text in keep_out or ()),
-        **dict.fromkeys(without or (), False),  # type: ignore[arg-type]
-    )
-
-
-def _region(text: str) -> Region:
-    """A region such as 'x: 200 mm to 400 mm, z: to 100 mm'."""
-    from servotwin.motion.optimal.task import Region
-
-    sides: dict[str, tuple[float | None, float | None]] = {}
-    for part in text.split(","):
-        axis, colon, span = (piece.strip() for piece in part.partition(":"))
-        low, word, high = span.partition("to")
-        if (
-            not colon
-            or axis not in ("x", "y", "z")
-            or not word
-            or axis in sides
-            or not (low.strip() or high.strip())
-        ):
-            example = "'x: 200 mm to 400 mm, z: to 100 mm'"
-            raise InputError(
-                f"{quoted(text)} is not a region; expected intervals such as {example}", field="--keep-out"
-            )
-        ends = [
-            read_quantity("--keep-out", end.strip(), "m", example="200 mm") if end.strip() else None
-            for end in (low, high)
-        ]
-        sides[axis] = ends[0], ends[1]
-    return Region(**sides)
+def option_name(field: str) -> str:
+    """How the command line calls an option of a task."""
+    return f"--{field.replace('_', '-')}"
 
 
 def _write(motion: OptimalMotion, out: str, *, overwrite: bool) -> dict[str, str]:
@@ -193,12 +124,8 @@ def _play(
     """Play a motion with what the controller can feed forward, write the run; its errors and where it is."""
     from servotwin.report.simulation_files import write_result
     from servotwin.simulation.play_motion import play_motion
-    from servotwin.simulation.results.folder import RUN_FILES, claimed_folder
 
-    with (
-        claimed_folder(folder, RUN_FILES, overwrite=overwrite),
-        progress_bar(f"playing on {motion.robot}") as progress,
-    ):
+    with progress_bar(f"playing on {motion.robot}") as progress:
         result = play_motion(motion, name, changes, progress=progress)
     with working("writing the run"), finishing():
         files = write_result(result, folder, overwrite=overwrite)
@@ -207,21 +134,29 @@ def _play(
 
 
 def _print(motion: OptimalMotion) -> None:
-    from servotwin.report.limit_words import limit_value
+    from servotwin.report.limit_words import is_reached, limit_gain, limit_name, limit_value
 
     line = f"{motion.robot}: {motion.duration:.4f} s for the least {motion.objective}"
     if motion.baseline is not None:
         line += f"; the best S-curve takes {motion.baseline:.4f} s"
     print_line(line)
+    parts = []
     if motion.electric:
-        print_line(f"copper loss {motion.copper_loss:.4g} J, mechanical work {motion.mechanical_work:.4g} J")
+        parts = [f"copper loss {motion.copper_loss:.4g} J", f"mechanical work {motion.mechanical_work:.4g} J"]
+    if motion.valves:
+        parts.append(f"{motion.hydraulic_energy:.4g} J from the hydraulic supply")
+    if parts:
+        print_line(", ".join(parts))
     print_line(f"{motion.iterations} iterations, {motion.seconds:.2f} s of computing")
     print_heading("Limits that are reached")
     unit = motion.objective_unit
     columns = ("limit", "of", "value", "time at it", f"one more unit saves [{unit}]")
     rows = [
-        (use.what, use.who, limit_value(use), f"{100.0 * use.active:.0f} %", f"{use.gain:.3g}")
-        for use in sorted(motion.limits, key=lambda use: -use.gain * use.value)
-        if use.peak >= SHOWN
+        (limit_name(use), use.who, limit_value(use), f"{100.0 * use.active:.0f} %", limit_gain(use))
+        for use in sorted(motion.limits, key=lambda use: -use.gain * abs(use.value))
+        if is_reached(use)
     ]
-    print_table(columns, rows, text_columns=2)
+    if rows:
+        print_table(columns, rows, text_columns=2)
+    else:
+        print_line("none")

@@ -60,10 +60,10 @@ def simulate_substitution(
 
         scenario = read_substitution(name, substitution_overrides(overrides, seed))
     folder = out or f"out/{scenario.name}"
-    from servotwin.simulation.results.folder import RUN_FILES, claim_folder
+    from servotwin.simulation.results.folder import RUN_FILES, claimed_folder
 
-    claim_folder(folder, RUN_FILES, overwrite=overwrite)
-    result, failure = _run(scenario, allow_code)
+    with claimed_folder(folder, RUN_FILES, overwrite=overwrite):  # a refusal comes before the work is done
+        result, failure = _run(scenario, allow_code)
     with working("writing the result"), finishing():
         from servotwin.report.substitution_page import write_substitution
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from servotwin.cli.arguments import outside_limits, read_overrides, read_positions, read_quantity
@@ -44,20 +45,20 @@ def tune(
         from servotwin.design.tuning import tune as compute
         from servotwin.mechanism.build import build_mechanism
         from servotwin.robot.robot import Robot
-        from servotwin.simulation.results.folder import TUNE_FILES, claim_folder
+        from servotwin.simulation.results.folder import TUNE_FILES, claimed_folder
 
         description = read_description(name, changes)
         pose = None if q is None else read_positions("--q", q, Robot(build_mechanism(description)))
-        if out is not None:
-            claim_folder(out, TUNE_FILES, overwrite=overwrite)  # a refusal comes before the work is done
-        tuning = compute(
-            description,
-            pose,
-            payload_max=most,
-            current_bandwidth=asked["current"],
-            speed_bandwidth=asked["speed"],
-            position_bandwidth=asked["position"],
-        )
+        claimed = nullcontext() if out is None else claimed_folder(out, TUNE_FILES, overwrite=overwrite)
+        with claimed:  # a refusal comes before the work is done
+            tuning = compute(
+                description,
+                pose,
+                payload_max=most,
+                current_bandwidth=asked["current"],
+                speed_bandwidth=asked["speed"],
+                position_bandwidth=asked["position"],
+            )
     places = {} if out is None else _write(tuning, out, overwrite=overwrite)
     if json:
         from servotwin.report.tune_page import tuning_data

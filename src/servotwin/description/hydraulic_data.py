@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from servotwin.description.drive_data import STOP_MARGIN, DriveData, drives_of
 from servotwin.description.drive_parts import Motor
@@ -15,7 +16,7 @@ from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.hydraulic import HYDRAULIC
 from servotwin.drives.hydraulic.data import REFERENCE_CLEARANCE, Axis, Supply, valve_clearance, valve_gain
-from servotwin.drives.hydraulic.laws import AMBIENT, throttle
+from servotwin.drives.hydraulic.laws import AMBIENT, edge_opening, throttle
 from servotwin.drives.hydraulic.linear import LinearAxis, linear_axis
 from servotwin.drives.hydraulic.steady import OperatingPoint, operating_point
 from servotwin.errors import InputError
@@ -244,19 +245,59 @@ def _centred(axis: Axis) -> Axis:
     return replace(axis, clearance=REFERENCE_CLEARANCE, underlap=0.0, drain=0.0)
 
 
-def valve_envelopes(description: RobotDescription) -> dict[str, tuple[float, float]]:
-    """Force at rest [N] and speed without load [m/s] of every servovalve, fully open, in the weaker direction.
+class ValveEnvelope(NamedTuple):
+    r"""What a fully open servovalve leaves of force and speed of its piston.
 
-    Axes whose data is not complete are left out.
+    .. math:: F \le F_+ - c\,v_+^2, \qquad -F \le F_- - c\,v_-^2, \qquad
+              c = \frac{A_A^3 + A_B^3}{k^2}                                                    (eq:valve-limit)
+
+    with F_+ = A_A p_s - A_B p_t, F_- = A_B p_s - A_A p_t, and v_+, v_- the speed forward and backward, zero the other
+    way. A valve that throttles a moving piston throttles both chambers, by pressures as A_A^2 : A_B^2, so braking is
+    bounded by the chamber with the larger area A: filled it must not fall below tank, emptied not rise above supply
+    pressure,
+
+    .. math:: -F \le (p_s - p_t)\frac{A_A^3 + A_B^3}{A^2} - F_+ \quad (v > 0), \qquad
+              F \le (p_s - p_t)\frac{A_A^3 + A_B^3}{A^2} - F_- \quad (v < 0)                   (eq:valve-braking)
+
+    With equal areas that is F_- and F_+ again; areas that are too different leave nothing. ``forward``, ``backward``
+    F_+, F_- [N]; ``drag`` c [N s2/m2]; ``brake_forward``, ``brake_backward`` [N] against a motion that way; ``area_a``,
+    ``area_b`` [m2], which the supply fills forward and backward. Of a hydraulic motor N m, rad and m3/rad.
     """
+
+    forward: float
+    backward: float
+    drag: float
+    brake_forward: float
+    brake_backward: float
+    area_a: float
+    area_b: float
+
+
+def valve_envelope(description: RobotDescription, drive: DriveData) -> ValveEnvelope:
+    """The envelope of a servovalve at the supply pressure that the file states."""
+    data, supply = valve_data(description, drive), hydraulic_supply(description)
+    axis = data.axis
+    k = axis.k * edge_opening(1.0 + axis.underlap, axis.clearance)
+    drag = (axis.area_a**3 + axis.area_b**3) / k**2  # eq:valve-limit
+    forces = (data.heads[0] * axis.mean_area, data.heads[1] * axis.mean_area)
+    throttled = (supply.pressure - supply.tank) * drag * k**2 / max(axis.area_a, axis.area_b) ** 2
+    ahead, back = (min(throttled - one, other) for one, other in (forces, forces[::-1]))  # eq:valve-braking
+    return ValveEnvelope(*forces, drag, ahead, back, axis.area_a, axis.area_b)
+
+
+def valve_envelopes(description: RobotDescription) -> dict[str, ValveEnvelope]:
+    """The envelopes of all servovalves by name; axes whose data is not complete are left out."""
     found = {}
     for drive in drives_of(description):
         if is_hydraulic(drive):
-            try:
-                data = valve_data(description, drive)
-            except InputError:
-                continue
-            least = min(data.heads)
-            speed = data.speed_gain * data.axis.rated_current * math.sqrt(least / data.head)
-            found[drive.name] = (data.axis.mean_area * least, speed)
+            with suppress(InputError):
+                found[drive.name] = valve_envelope(description, drive)
     return found
+
+
+def pump_flow(description: RobotDescription) -> float:
+    """Flow [m3/s] that bounds all valves together: of a pump without accumulator; infinite of any other supply."""
+    if description.hydraulics is None:
+        return math.inf
+    supply = hydraulic_supply(description)
+    return supply.pump_flow if supply.has_state and supply.accumulator == 0.0 else math.inf

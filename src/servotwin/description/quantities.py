@@ -126,6 +126,7 @@ _NAMES: dict[Dimension, str] = {
     (2, 0, 0, 0, 0, 0): "an area",
     (3, 0, 0, 0, 0, 0): "a volume",
     (0, 1, 0, 0, 0, 0): "a mass",
+    (-2, -1, 3, 0, 0, 0): "a time per energy",
     (0, 0, 1, 0, 0, 0): "a time",
     (0, 0, -1, 0, 0, 0): "a frequency",
     (0, 0, 0, 1, 0, 0): "a current",

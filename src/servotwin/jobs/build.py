@@ -18,8 +18,8 @@ from servotwin.jobs import syntax as s
 from servotwin.jobs.problems import JobError
 from servotwin.jobs.words import MAX_WHOLE, PROFILES
 
-LENGTH, TIME, SPEED, ACCELERATION = (dimension_of(u) for u in ("m", "s", "m/s", "m/s^2"))
-_EXAMPLES = {LENGTH: "5 mm", TIME: "0.2 s", SPEED: "0.5 m/s", ACCELERATION: "1 m/s2"}
+LENGTH, TIME, SPEED, ACCELERATION, ENERGY = (dimension_of(u) for u in ("m", "s", "m/s", "m/s^2", "s/J"))
+_EXAMPLES = {LENGTH: "5 mm", TIME: "0.2 s", SPEED: "0.5 m/s", ACCELERATION: "1 m/s2", ENERGY: "0.02 s/J"}
 _LARGEST = 1e6  # in SI units, of any amount
 _SHARE = "a share such as 50%"
 
@@ -139,7 +139,7 @@ class Builder(Transformer_NonRecursive[Token, s.Job]):
         return name
 
     def modifier(self, parts: list[Any]) -> Part:
-        """SPEED, TIME, ACC, BLEND or PROFILE with its value, or OPTIMAL."""
+        """SPEED, TIME, ACC, BLEND, PROFILE or ENERGY with its value, or OPTIMAL."""
         word, value = parts[0], parts[-1]
         key = str(word.type)
         if key == "PROFILE":
@@ -161,6 +161,8 @@ class Builder(Transformer_NonRecursive[Token, s.Job]):
                 value = self.expect(value, f"{kind} ACC", () if joints else (ACCELERATION,), share=True)
             elif key == "TIME":
                 value = self.expect(value, "TIME", (TIME,))
+            elif key == "ENERGY":
+                value = self.expect(value, "ENERGY", (ENERGY,))
             elif key == "BLEND":
                 value = self.expect(value, "BLEND", (LENGTH,))
                 if value.si < 0:
@@ -168,19 +170,29 @@ class Builder(Transformer_NonRecursive[Token, s.Job]):
             keep = key in ("PROFILE", "BLEND", "OPTIMAL")
             found[key] = value if keep else self.positive(value, key)
             self._check_optimal(kind, key, found, at)
+        energy = found.get("ENERGY")
+        if energy is not None and "OPTIMAL" not in found:
+            raise self.error(
+                "ENERGY without OPTIMAL; expected both, such as OPTIMAL ENERGY 0.02 s/J", energy.place
+            )
         speed, time, acc, blend, profile = map(found.get, ("SPEED", "TIME", "ACC", "BLEND", "PROFILE"))
-        return s.Manner(speed, time, acc, blend, profile, "OPTIMAL" in found)
+        return s.Manner(speed, time, acc, blend, profile, "OPTIMAL" in found, energy)
 
     def _check_optimal(self, kind: str, key: str, found: dict[str, Any], at: s.Place) -> None:
-        """OPTIMAL goes with MOVEJ and MOVEL, and leaves nothing else to say but, for MOVEJ, the TIME."""
+        """OPTIMAL goes with MOVEJ and MOVEL, and leaves only ENERGY to say or, for MOVEJ, the TIME."""
         if "OPTIMAL" not in found:
             return
         if kind not in ("MOVEJ", "MOVEL"):
             raise self.error(f"OPTIMAL does not go with {kind}; expected it behind MOVEJ or MOVEL", at)
-        others = [word for word in found if word != "OPTIMAL" and (word != "TIME" or kind != "MOVEJ")]
+        allowed = ("TIME", "ENERGY") if kind == "MOVEJ" else ("ENERGY",)
+        others = [word for word in found if word not in ("OPTIMAL", *allowed)]
+        if {"TIME", "ENERGY"} <= found.keys():
+            raise self.error("TIME and ENERGY are both given; expected one of them beside OPTIMAL", at)
         if others:
-            beside = "TIME or nothing" if kind == "MOVEJ" else "nothing"
-            raise self.error(f"OPTIMAL and {others[0]} are both given; expected {beside} beside OPTIMAL", at)
+            raise self.error(
+                f"OPTIMAL and {others[0]} are both given; expected {', '.join(allowed)} or nothing beside OPTIMAL",
+                at,
+            )
 
     def movej(self, parts: list[Any]) -> s.MoveJ:
         """MOVEJ."""

@@ -320,6 +320,7 @@ class Interpreter:
             modes.tool,
             level.program.points.tool_matrix(modes.tool),
             manner.optimal,
+            0.0 if manner.energy is None else manner.energy.si,
         )
 
     def _target(self, target: s.Target) -> r.Target:

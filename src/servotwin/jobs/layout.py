@@ -86,7 +86,8 @@ def _manner(manner: s.Manner) -> str:
     amounts = {"SPEED": manner.speed, "TIME": manner.time, "ACC": manner.acc, "BLEND": manner.blend}
     text = "".join(f" {word} {amount_text(a)}" for word, a in amounts.items() if a is not None)
     text = text if manner.profile is None else f"{text} PROFILE {manner.profile}"
-    return f"{text} OPTIMAL" if manner.optimal else text
+    text = f"{text} OPTIMAL" if manner.optimal else text
+    return text if manner.energy is None else f"{text} ENERGY {amount_text(manner.energy)}"
 
 
 def _state(on: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
 from servotwin.description.display import DEG
 from servotwin.description.frames import Array
@@ -27,14 +27,15 @@ def planner_request(motion: Motion, robot: Robot, q: Array) -> m.Request:
     profile = _profile(motion.profile)
     tool = None if motion.tool is None else motion.X_tool
     tips = [target.X @ motion.X_tool for target in motion.targets]
+    best: dict[str, Any] = {"optimal": motion.optimal, "energy_weight": motion.energy_weight}
     if motion.kind == "MOVEJ":
         share = motion.acceleration.value if motion.acceleration is not None else None
         target = joint_target(motion.targets[0], robot, q)
-        return m.MoveJ(target, speed, share, motion.blend, profile, tool, optimal=motion.optimal)
+        return m.MoveJ(target, speed, share, motion.blend, profile, tool, **best)
     acceleration, share = _tool_acceleration(motion.acceleration)
     how = (speed, acceleration, motion.blend, profile, tool)
     if motion.kind == "MOVEL":
-        return m.MoveL(tips[0], *how, acceleration_share=share, optimal=motion.optimal)
+        return m.MoveL(tips[0], *how, acceleration_share=share, **best)
     if motion.kind == "MOVEC":
         return m.MoveC(tips[0], tips[1], *how, acceleration_share=share)
     return m.Spline(tips, *how, acceleration_share=share)

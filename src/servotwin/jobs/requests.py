@@ -63,6 +63,7 @@ class Motion:
     tool: str | None = None
     X_tool: Array = field(default_factory=lambda: np.eye(4))
     optimal: bool = False
+    energy_weight: float = 0.0  # [s/J]
 
 
 @dataclass(frozen=True)

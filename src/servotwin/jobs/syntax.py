@@ -69,6 +69,7 @@ class Manner:
     blend: Amount | None = None
     profile: str | None = None
     optimal: bool = False
+    energy: Amount | None = None
 
 
 # --- instructions ----------------------------------------------------------------------------------

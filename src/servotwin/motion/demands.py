@@ -123,6 +123,8 @@ def _forces(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells, 
         i, column = (int(x) for x in np.unravel_index(int(np.argmax(near)), near.shape))
         share, place = float(near[i, column]), float(t[i])
         slower = _slower(shares, segment.sample(t[i : i + 1]), column) if share > 1.0 else share
+        if motors is not None and what == "motor torque" and motors.drive.valve[column]:
+            what = "valve force"
         found.append(Demand(what, share, names[column], place, 0.0, slower))
     return found
 

@@ -77,6 +77,8 @@ def refusal(index: int, demand: Demand, place_m: float | None) -> PathError:
     text = f"{who} would need {share} its largest {what}"
     if demand.what == "motor torque":
         text = f"the move would need {share} the torque of motor {demand.axis} at its speed"
+    if demand.what == "valve force":
+        text = f"the move would need {share} what the valve of {demand.axis} gives at its speed"
     return PathError(
         f"{text}; slow the move down or plan it with --fit",
         index=index,

@@ -14,10 +14,13 @@ import numpy as np
 
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.friction_curve import FrictionCurve
-from servotwin.description.hydraulic_data import valve_envelopes
+from servotwin.description.hydraulic_data import ValveEnvelope, pump_flow, valve_envelopes
 from servotwin.description.schema import Power, RobotDescription
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.robot.robot import Robot
+
+NO_VALVE = ValveEnvelope(math.inf, math.inf, 0.0, math.inf, math.inf, 0.0, 0.0)
+BRAKING = 1e-3  # of the forces that drive: least one that brakes
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +30,8 @@ class DriveLimits:
     ``torque`` [N m] by the current, ``speed`` [rad/s] of the data sheet, ``voltage`` [V] (amplitude of a phase
     for a synchronous motor), ``resistance`` [ohm] with that of the bridge, ``torque_constant``
     K_t [N m/A], ``voltage_constant`` K_b [V s/rad], ``reactance`` p L_q [V s/(A rad)], zero for a DC motor.
-    ``stall``, ``no_load``: force at rest [N] and speed without load [m/s] of a fully open servovalve.
+    Of a servovalve ``forward``, ``backward``, ``drag``, ``brake_forward``, ``brake_backward``, ``area_a``, ``area_b``
+    are those of ``ValveEnvelope``, infinite and zero for other motors.
     """
 
     torque: Array
@@ -37,8 +41,18 @@ class DriveLimits:
     torque_constant: Array
     voltage_constant: Array
     reactance: Array
-    stall: Array
-    no_load: Array
+    forward: Array
+    backward: Array
+    drag: Array
+    brake_forward: Array
+    brake_backward: Array
+    area_a: Array
+    area_b: Array
+
+    @property
+    def valve(self) -> BoolArray:
+        """Which motors (m,) are servovalves with their cylinder or hydraulic motor."""
+        return np.isfinite(self.forward)
 
     def share(self, tau: Array, w: Array) -> Array:
         r"""How much of a drive torques and speeds (..., m) use, 1 where it reaches its limit.
@@ -51,19 +65,29 @@ class DriveLimits:
         other, and only the current limits it.
         """
         by_current, by_voltage, by_speed = self.parts(tau, w)
-        return np.asarray(np.maximum(np.maximum(by_current, by_voltage), by_speed))  # eq:drive-share
+        by_valve = np.sqrt(np.maximum(*self.valve_parts(tau, w)))
+        return np.asarray(np.maximum.reduce([by_current, by_voltage, by_speed, by_valve]))  # eq:drive-share
 
     def parts(self, tau: Array, w: Array) -> tuple[Array, Array, Array]:
-        r"""The shares of current, voltage and speed, each (..., m); a servovalve has one in the place of the voltage.
-
-        .. math:: r^2 = \max\Bigl(0, \frac{F\,\mathrm{sign}(v)}{F_0}\Bigr) + \frac{v^2}{v_0^2}    (eq:valve-envelope)
-        """
+        """The shares of current, voltage and speed, each (..., m)."""
         i = tau / self.torque_constant
         u = np.hypot(self.resistance * i + self.voltage_constant * w, self.reactance * w * i)
-        valve = np.sqrt(np.maximum(0.0, tau * np.sign(w)) / self.stall + (w / self.no_load) ** 2)
-        pressed = np.sqrt(np.abs(tau) / self.stall)  # at rest, in either direction
-        valve = np.maximum(valve, pressed)  # eq:valve-envelope
-        return np.abs(tau) / self.torque, np.maximum(u / self.voltage, valve), np.abs(w) / self.speed
+        return np.abs(tau) / self.torque, u / self.voltage, np.abs(w) / self.speed
+
+    def valve_parts(self, force: Array, v: Array) -> tuple[Array, Array]:
+        r"""Squared shares (..., m) of open valves and of the forces that hold or brake; zero for other motors.
+
+        .. math:: r^2 = \frac{s F + c\,v^2}{F_s}, \quad r^2 = \frac{-s F}{B_s}, \quad s = \mathrm{sign}(v)
+                                                                                          (eq:valve-envelope)
+
+        F_s drives and B_s brakes in the direction s of the motion (eq:valve-limit, eq:valve-braking); at rest the force
+        counts either way. Both fall as k^-2 in a motion k times slower, but for the force that holds.
+        """
+        ahead = np.where(v >= 0.0, self.forward, self.backward)
+        along = np.where(v >= 0.0, force, -force)
+        brake = np.where(v > 0.0, self.brake_forward, np.where(v < 0.0, self.brake_backward, self.backward))
+        opened = np.maximum(along + self.drag * v**2, 0.0) / ahead
+        return opened, np.maximum(-along, 0.0) / brake  # eq:valve-envelope
 
     def torques(self, w: Array) -> tuple[Array, Array]:
         r"""Least and largest torque (..., m) [N m] at speeds (..., m), nan where no torque is possible.
@@ -83,41 +107,49 @@ class DriveLimits:
         root = np.sqrt(np.where(square >= 0.0, square, np.nan))
         K = self.torque_constant
         low, high = K * (-b - root) / a, K * (-b + root) / a  # eq:torque-speed
-        left = self.stall * (1.0 - (w / self.no_load) ** 2)  # eq:valve-envelope
-        valve_low, valve_high = np.where(w < 0.0, -left, -self.stall), np.where(w > 0.0, left, self.stall)
-        valve = np.isfinite(self.stall)
-        return (
-            np.where(limited, low, np.where(valve, valve_low, -np.inf)),
-            np.where(limited, high, np.where(valve, valve_high, np.inf)),
-        )
+        return np.where(limited, low, -np.inf), np.where(limited, high, np.inf)
+
+    def valve_forces(self, v: Array) -> tuple[Array, Array]:
+        """Least and largest force (..., m) [N] of servovalves at speeds (..., m), fully open or braking."""
+        drag = self.drag * v**2
+        low = np.where(v < 0.0, drag - self.backward, np.where(v > 0.0, -self.brake_forward, -self.backward))
+        high = np.where(v > 0.0, self.forward - drag, np.where(v < 0.0, self.brake_backward, self.forward))
+        return low, high
 
 
 def drive_limits(
-    drives: Sequence[DriveData], power: Power | None, valves: Mapping[str, tuple[float, float]] | None = None
+    drives: Sequence[DriveData], power: Power | None, valves: Mapping[str, ValveEnvelope] | None = None
 ) -> DriveLimits:
     """The limits of motors on a supply; where data is missing, nothing limits.
 
-    ``valves``: force at rest and speed without load of those that a servovalve moves.
+    ``valves``: what fully open servovalves leave, by the name of their motor.
     """
     known = valves or {}
-    rows = [_drive(drive, power, *known.get(drive.name, (math.inf, math.inf))) for drive in drives]
+    rows = [(*_drive(drive, power), *_valve(known.get(drive.name, NO_VALVE))) for drive in drives]
     return DriveLimits(*(np.array(column, dtype=np.float64) for column in zip(*rows, strict=True)))
 
 
-def _drive(drive: DriveData, power: Power | None, stall: float, no_load: float) -> tuple[float, ...]:
-    """The fields of ``DriveLimits`` for one motor."""
+def _valve(envelope: ValveEnvelope) -> ValveEnvelope:
+    """The envelope; of a cylinder that its valve cannot brake without cavitation hardly any force against motion."""
+    least = BRAKING * min(envelope.forward, envelope.backward)
+    brakes = max(envelope.brake_forward, least), max(envelope.brake_backward, least)
+    return envelope._replace(brake_forward=brakes[0], brake_backward=brakes[1])
+
+
+def _drive(drive: DriveData, power: Power | None) -> tuple[float, ...]:
+    """The fields of ``DriveLimits`` for one motor, without those of a servovalve."""
     K, winding, ratings = drive.torque_constant, drive.winding, drive.ratings
     if drive.actuator.valve:  # no current makes a force by itself
-        return ratings.torque_limit, ratings.speed_limit, math.inf, 0.0, K, 0.0, 0.0, stall, no_load
+        return ratings.torque_limit, ratings.speed_limit, math.inf, 0.0, K, 0.0, 0.0
     current = math.inf if ratings.current_limit is None else ratings.current_limit
     torque, speed = min(K * current, ratings.torque_limit), ratings.speed_limit
     fed = winding is not None and winding.resistance > 0.0 and winding.has_torque_constant
     if power is None or winding is None or not fed:
-        return torque, speed, math.inf, 0.0, K, 0.0, 0.0, stall, no_load
+        return torque, speed, math.inf, 0.0, K, 0.0, 0.0
     # The amplitude of a phase that the bridge reaches is U/sqrt(3).
     U = power.bus_voltage / math.sqrt(3.0) if winding.phases == 3 else power.bus_voltage
     R, reactance = winding.resistance + power.bridge.on_resistance, winding.pole_pairs * winding.inductance_q
-    return torque, speed, U, R, K, winding.voltage_constant, reactance, stall, no_load
+    return torque, speed, U, R, K, winding.voltage_constant, reactance
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,10 +165,14 @@ class MotorLimits:
     drive: DriveLimits
     friction: tuple[FrictionCurve, ...]
     efficiency: Array
+    pump: float = math.inf  # [m3/s], which all servovalves take together at most
 
     def shares(self, q: Array, qd: Array, qdd: Array) -> Array:
         """The share (k, m) of each drive that joint motions (k, n) use (``DriveLimits.share``); above 1 is too much."""
-        return self.drive.share(self.motor_torques(q, qd, qdd), self.motor_speeds(qd))
+        w = self.motor_speeds(qd)
+        used = self.drive.share(self.motor_torques(q, qd, qdd), w)
+        pumped = (self.pump_flows(w) / self.pump)[..., None]
+        return np.where(self.drive.valve, np.maximum(used, pumped), used)
 
     def motor_speeds(self, qd: Array) -> Array:
         """Speeds of the motors (k, m) [rad/s]."""
@@ -162,6 +198,11 @@ class MotorLimits:
             loss = np.where(passed * way > 0.0, 1.0 / self.efficiency, self.efficiency)
             tau = np.where(way == 0.0, 1.0, loss) * passed + own  # eq:motor-torque
         return np.asarray(tau + self.friction_torques(w))
+
+    def pump_flows(self, w: Array) -> Array:
+        """Flow (...,) [m3/s] that the servovalves take from their supply at speeds (..., m)."""
+        areas = np.where(w >= 0.0, self.drive.area_a, self.drive.area_b)
+        return np.asarray((areas * np.abs(w)).sum(axis=-1))
 
     def friction_torques(self, w: Array) -> Array:
         """Friction torques of the shafts (..., m) [N m] at speeds (..., m); zero at rest."""
@@ -196,8 +237,9 @@ def motor_limits_of(robot: Robot, description: RobotDescription) -> MotorLimits 
         return None
     drives = drives_of(description)
     limits = drive_limits(drives, description.power, valve_envelopes(description))
-    if not np.isfinite([limits.torque, limits.speed, limits.voltage, limits.stall]).any():
+    if not np.isfinite([limits.torque, limits.speed, limits.voltage, limits.forward]).any():
         return None
     eta = np.array([drive.gear.efficiency for drive in drives])
     friction = tuple(drive.shaft_friction for drive in drives)
-    return MotorLimits(robot, robot.mechanism.rotors.names, limits, friction, eta)
+    pump = pump_flow(description) if limits.valve.any() else math.inf
+    return MotorLimits(robot, robot.mechanism.rotors.names, limits, friction, eta, pump)

@@ -40,31 +40,34 @@ def optimal_segment(
     """The optimal motion of a request from q (n,); PathError with the limit that cannot be met.
 
     A MOVEJ takes the quickest way in joint space, or with a duration that of least energy; a MOVEL stays on its line.
+    Both may weigh the energy against the time.
     """
     # The solver is an extra: it is asked for only where a job wants it.
     from servotwin.motion.optimal.optimise import optimal_between
     from servotwin.motion.optimal.path_motion import optimal_along
-    from servotwin.motion.optimal.task import Task
+    from servotwin.motion.optimal.task_options import read_task
 
     if request.blend > 0.0:
         raise PathError(
             "an optimal move ends at rest; expected no blend", index=index, what="time", place=1.0
         )
+    mixture = {"energy_weight": request.energy_weight}
     try:
         if isinstance(request, MoveJ):
             target = np.asarray(request.target, dtype=np.float64)
             if np.abs(target - q).max() <= STANDING:
                 return RestSegment(q.copy(), 0.0)
-            task = Task()
-            if request.speed.kind == "s":
-                task = Task(objective="energy", duration=request.speed.value)
+            cheapest = {"objective": "energy", "duration": request.speed.value}
+            task = read_task(cheapest if request.speed.kind == "s" else mixture)
             return within_speed(
                 optimal_between(robot, limits.description, limits, q, target, task).segment, limits
             )
         leg = leg_of(robot, request, index, q, limits, True)
         if leg is None:
             return RestSegment(q.copy(), 0.0)
-        motion = optimal_along(robot, limits.description, limits, leg.path, Task(), curve=leg.curve)
+        motion = optimal_along(
+            robot, limits.description, limits, leg.path, read_task(mixture), curve=leg.curve
+        )
         return within_speed(motion.segment, limits)
     except PathError as error:
         raise PathError(

@@ -11,9 +11,9 @@ from itertools import product
 
 import numpy as np
 
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.motor_limits import MotorLimits
+from servotwin.motion.motor_limits import DriveLimits, MotorLimits
 from servotwin.robot.robot import Robot
 
 # Directions (13, 3) in which the acceleration of the tool is bounded, each with its opposite.
@@ -38,17 +38,22 @@ class PathLimits:
         """``room`` (m, r) at the speeds sd (m,): back-EMF and viscous friction reduce that of the motors."""
         if self.motors is None or self.turning is None:
             return self.room
-        drive, limited = self.motors.drive, np.isfinite(self.motors.drive.torque)
+        drive, limited = self.motors.drive, limited_motors(self.motors.drive)
         w = np.abs(self.turning) * sd[:, None]
         low, high = drive.torques(w)
         friction = self.motors.growing_torques(self.turning * sd[:, None])
-        less = np.concatenate(
-            [(drive.torque - high + friction)[:, limited], (drive.torque + low - friction)[:, limited]],
-            axis=1,
-        )
+        bounded = np.isfinite(drive.torque)
+        most, high, low = (np.where(bounded, x, 0.0) for x in (drive.torque, high, low))
+        ahead, back = most - high, most + low
+        less = np.concatenate([(ahead + friction)[:, limited], (back - friction)[:, limited]], axis=1)
         out = self.room.copy()
         out[:, -less.shape[1] :] -= less
         return out
+
+
+def limited_motors(drive: DriveLimits) -> BoolArray:
+    """Motors (m,) whose torque or force is bounded."""
+    return np.asarray(np.isfinite(drive.torque) | drive.valve)
 
 
 def path_limits(
@@ -78,6 +83,7 @@ def path_limits(
         drive, turning = limits.motors.drive, limits.motors.motor_speeds(dq)
         slower = np.abs(turning) * np.maximum(drive.voltage_constant / drive.voltage, 1.0 / drive.speed)
         slowness = np.maximum(slowness, slower.max(axis=1))
+        slowness = np.maximum(slowness, limits.motors.pump_flows(turning) / limits.motors.pump)
     first, second, room = (np.concatenate(parts, axis=1) for parts in zip(*sides, strict=True))
     return PathLimits(np.stack([first, second], axis=-1), room, slowness, limits.motors, turning)
 
@@ -99,23 +105,30 @@ def _of_motors(
     """The rows of the motors' torques in the direction in which they turn, and against it.
 
     The speed of a path is never negative, so that a motor turns as N q' says. ``PathLimits.room_at`` adds what
-    depends on the speed.
+    depends on the speed, but for servovalves: what they lose is a row in sd^2 (eq:valve-limit).
     """
-    rotors = motors.robot.mechanism.rotors
-    limited = np.isfinite(motors.drive.torque)
+    rotors, drive = motors.robot.mechanism.rotors, motors.drive
+    limited, turning = limited_motors(drive), dq @ rotors.N.T
     unit = np.linalg.inv(rotors.N)
-    way = np.where((dq @ rotors.N.T) < 0.0, -1.0, 1.0)
-    own = way * rotors.J_m * (dq @ rotors.N.T), way * rotors.J_m * (ddq @ rotors.N.T)
+    way = np.where(turning < 0.0, -1.0, 1.0)
+    own = way * rotors.J_m * turning, way * rotors.J_m * (ddq @ rotors.N.T)
     load = way * (a @ unit) - own[0], way * (b @ unit) - own[1], way * (g @ unit)
-    eta, dry, most = motors.efficiency, motors.dry_torques(way), motors.drive.torque
+    eta, dry = motors.efficiency, motors.dry_torques(way)
     along, against = [], []
     for passed, extra in zip(load, (*own, dry), strict=True):
         along.append(passed / eta + extra)  # the motor drives
         against.append(-passed * eta - extra)  # it brakes
+    along[1] = along[1] + drive.drag * turning**2  # eq:valve-limit
+    backward = np.where(turning == 0.0, drive.backward, drive.brake_forward)  # eq:valve-braking
+    forces = (
+        np.where(way < 0.0, drive.backward, drive.forward),
+        np.where(way < 0.0, drive.brake_backward, backward),
+    )
+    most = np.concatenate([np.minimum(drive.torque, force)[:, limited] for force in forces], axis=1)
     rows = [
         np.concatenate([x[:, limited], y[:, limited]], axis=1) for x, y in zip(along, against, strict=True)
     ]
-    return rows[0], rows[1], np.concatenate([most[limited], most[limited]]) - rows[2]
+    return rows[0], rows[1], most - rows[2]
 
 
 @dataclass(frozen=True)
@@ -146,10 +159,28 @@ def _motor_shares(motors: MotorLimits, q: Array, qd: Array, qdd: Array) -> list[
     used = motors.drive.parts(motors.motor_torques(q, qd, qdd), w)
     at_rest = motors.drive.parts(motors.motor_torques(q, zero, zero), np.zeros_like(w))
     kinds = (("motor torque", 2), ("motor voltage", 1), ("motor speed", 1))
-    return [
+    parts: list[Part] = [
         (what, [*motors.names], share, power, rest)
         for (what, power), share, rest in zip(kinds, used, at_rest, strict=True)
     ]
+    return parts + _valve_shares(motors, q, qd, qdd) if motors.drive.valve.any() else parts
+
+
+def _valve_shares(motors: MotorLimits, q: Array, qd: Array, qdd: Array) -> list[Part]:
+    """Squared shares of openings and forces of the servovalves (eq:valve-envelope), and of the flow of their pump."""
+    zero, valves = np.zeros_like(q), np.flatnonzero(motors.drive.valve)
+    w = motors.motor_speeds(qd)
+    force, held = motors.motor_torques(q, qd, qdd), motors.motor_torques(q, zero, zero)
+    used, at_rest = motors.drive.valve_parts(force, w), motors.drive.valve_parts(held, w * 1e-9)
+    names: list[str | None] = [motors.names[j] for j in valves]
+    parts: list[Part] = [
+        (what, names, share[:, valves], 2, rest[:, valves])
+        for what, share, rest in zip(("valve flow", "valve force"), used, at_rest, strict=True)
+    ]
+    if math.isfinite(motors.pump):
+        flow = (motors.pump_flows(w) / motors.pump)[:, None]
+        parts.append(("pump flow", ["supply"], flow, 1, np.zeros_like(flow)))
+    return parts
 
 
 def shares_of(

@@ -35,7 +35,8 @@ class MoveJ:
     ``acceleration``: share (0 to 1] of each joint's largest; ``blend`` [m]: radius about the target within
     which the motion may already turn to the next request; ``profile``: by default cubic ramps. Where a jerk is
     limited, an S-curve takes the place of the default and of a trapezoid. ``optimal``: the quickest motion that
-    motors and supply can give, not straight in joint space; with a duration, the one that takes least energy.
+    motors and supply can give, not straight in joint space; with a duration, the one that takes least energy; with
+    ``energy_weight`` [s/J] that of the least time plus that many seconds for each joule.
     """
 
     target: Array
@@ -46,6 +47,7 @@ class MoveJ:
     tool: Array | None = None
     kind: str = "joint"
     optimal: bool = False
+    energy_weight: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class MoveL:
     ``acceleration`` [m/s2] along the path; without it ``acceleration_share`` (0 to 1] of what axes and tool
     allow. ``tool`` (4, 4): the tool point in the robot's tool frame;
     ``work`` (4, 4): the work frame in the base; both default to no change. ``optimal``: along the line as quickly as
-    motors and supply can.
+    motors and supply can, ``energy_weight`` as for ``MoveJ``.
     """
 
     target: Array
@@ -68,6 +70,7 @@ class MoveL:
     acceleration_share: float = 1.0
     kind: str = "line"
     optimal: bool = False
+    energy_weight: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import plotly.graph_objects as go
 
 from servotwin.description.display import BAR, LITRES_PER_MINUTE, MA, PERCENT
 from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_supply
+from servotwin.mechanism.model import Array
+from servotwin.motion.motor_limits import DriveLimits
 from servotwin.report.page_style import COLOURS, INK, axis, layout
 from servotwin.report.simulation_view import View
 from servotwin.report.traces import DOTTED, bands, line, marks, shade, spans_where, thinned
@@ -73,19 +76,22 @@ def power(view: View, name: str) -> go.Figure:
     return figure
 
 
+def _open_valve(drive: DriveLimits) -> tuple[Array, Array]:
+    """Speeds and forces (k,) around what an open valve gives, up to the speeds without load."""
+    top, least = (math.sqrt(float(F[0] / drive.drag[0])) for F in (drive.forward, drive.backward))
+    v = np.concatenate([np.linspace(-least, -1e-9, 61), np.linspace(1e-9, top, 61)])
+    low, high = (edge[:, 0] for edge in drive.valve_forces(v[:, None]))
+    return np.concatenate([v, v[::-1]]), np.concatenate([high, low[::-1]])
+
+
 def force_speed(view: View, name: str) -> go.Figure:
     """The run in the plane of speed and force, within what the open valve gives (eq:valve-envelope)."""
     w, force = view.mean_speed(name), view.motor_signal(name, "torque_N_m")
     drive = view.drive(name)
-    stall, no_load = float(drive.stall[0]), float(drive.no_load[0])
     across, up = ("speed [m/s]", "force [N]") if view.is_piston(name) else ("speed [rad/s]", "torque [N m]")
     figure = go.Figure(layout=layout(340, hovermode="closest", xaxis=axis(across), yaxis=axis(up)))
-    if np.isfinite([stall, no_load]).all():
-        v = np.linspace(0.0, no_load, 61)
-        edge = stall * (1.0 - (v / no_load) ** 2)
-        # braking with all of the force, driving under the edge, and the same backward
-        x = np.concatenate([[-no_load], v, [no_load], -v])
-        y = np.concatenate([[stall], edge, [-stall], -edge])
+    if drive.valve.all():
+        x, y = _open_valve(drive)
         figure.add_trace(
             go.Scatter(
                 x=x.astype(np.float32), y=y.astype(np.float32), fill="toself", mode="lines", name="open valve",

@@ -15,12 +15,16 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.motor_limits import DriveLimits, drive_limits
 from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits
 from servotwin.report.traces import POINTS
+from servotwin.simulation.plant.signal_table import MOTOR
 from servotwin.simulation.results.result import Result, joint_signal
 
 BYTES = 2.7e6  # for all lines of a page, beside the plotting library's 4.7 MB
 POINT_BYTES = 10.7  # two single-precision numbers in base64
 LEAST_MOTION = 1e-9  # rad, m: a joint whose command stays within stands still
 SHOWN_EVENTS = 8  # marks in a figure
+OF_PISTON = {
+    signal.column(): signal.column(prismatic=True) for signal in MOTOR
+}  # what a piston has in its place
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,9 @@ class View:
         return self.joint(i, "position", reference=True) - self.joint(i, "position")
 
     def motor_signal(self, name: str, quantity: str) -> Array:
-        """A signal of a motor (k,), such as ``torque_N_m``."""
-        return self.result.signals[f"motor_{name}_{quantity}"]
+        """A signal of a motor (k,), such as ``torque_N_m``; of a piston the force in its place."""
+        own = OF_PISTON.get(quantity, quantity) if self.is_piston(name) else quantity
+        return self.result.signals[f"motor_{name}_{own}"]
 
     def mean_speed(self, name: str) -> Array:
         """Speed of a motor as its torque is recorded, the mean since the row before (k,) [rad/s]."""
@@ -79,7 +84,7 @@ class View:
 
     def is_piston(self, name: str) -> bool:
         """True if that axis is a cylinder, whose numbers are a force and a speed of travel."""
-        return self.is_hydraulic(name) and "peak_force_N" in self.axis(name)
+        return f"motor_{name}_force_N" in self.result.signals
 
     def has_temperature(self, name: str) -> bool:
         """True if a motor has thermal data, without which nobody knows its temperature."""

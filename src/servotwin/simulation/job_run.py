@@ -79,8 +79,12 @@ def rehearse(
     io_script: IoScript | str | Path | None = None,
     settings: JobSettings | None = None,
     allow_outside: bool = False,
+    look: Callable[[float, float], None] | None = None,
 ) -> Rehearsal:
-    """A job on an arm that follows exactly: how long it takes and what it commands, without a simulation."""
+    """A job on an arm that follows exactly: how long it takes and what it commands, without a simulation.
+
+    ``look`` is told the time of the job and the longest that it may take [s], again and again.
+    """
     chosen = settings or JobSettings()
     with outside(allow_outside):
         program = _program(job, points)
@@ -94,6 +98,7 @@ def rehearse(
             counted_pose(controller, _start_pose(scenario, model)), Surroundings(_script(io_script))
         ),
         settle=0.0, time_limit=limit, budget=chosen.budget, option=option, keep_interrupted=False,
+        progress=None if look is None else lambda part: look(part * limit, limit), expected=limit,
     )  # fmt: skip
     return Rehearsal(_log(scenario, controller, played, None), played.commands, player)
 
@@ -142,8 +147,9 @@ def run_job(
     expected = math.nan
     if progress is not None:
         rehearsed = rehearse(
-            program, None, robot, overrides, io_script=script, settings=chosen, allow_outside=allow_outside
-        )
+            program, None, robot, overrides, io_script=script, settings=chosen, allow_outside=allow_outside,
+            look=lambda now, most: progress(0.0),
+        )  # fmt: skip
         expected = rehearsed.commands.duration
         if rehearsed.log.finished:
             check_job(scenario, chosen, expected + chosen.settle)

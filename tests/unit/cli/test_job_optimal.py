@@ -44,3 +44,25 @@ def test_table_for_people_ends_with_both_cycle_times(capsys: Capture) -> None:
 def test_override_beside_it_is_refused() -> None:
     with pytest.raises(InputError, match="--override: 50 %"):
         job_optimal.plan("scara-line", None, None, override=50)
+
+
+LOOSE = ["axes.q3.limits.speed=5 m/s", "axes.q3.limits.acceleration=1000 m/s^2"]
+
+
+def test_servovalve_is_named_and_no_path_is_slower_than_planned(capsys: Capture) -> None:
+    assert job_optimal.plan("daiv-pick-and-place", None, LOOSE, fit=True, json=True) == 0
+    paths = json.loads(capsys.readouterr().out)["paths"]
+    assert all(path["time_optimal_s"] < path["planned_s"] for path in paths)
+    lifts = [path for path in paths if path["limited_by"][0]["axis"] == "q3"]
+    assert {path["limited_by"][0]["what"] for path in lifts} == {"valve flow"}
+    assert len(lifts) >= 4
+
+
+def test_python_plans_as_the_command_line_does(capsys: Capture) -> None:
+    import servotwin as st
+
+    assert job_optimal.plan("daiv-pick-and-place", None, None, json=True) == 0
+    data = json.loads(capsys.readouterr().out)
+    plan = st.plan_job("daiv-pick-and-place")
+    assert plan.time_optimal_duration == data["time_optimal_duration_s"] < plan.duration == data["duration_s"]
+    assert [path.optimal_s for path in plan.paths] == [path["time_optimal_s"] for path in data["paths"]]

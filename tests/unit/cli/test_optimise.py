@@ -12,8 +12,6 @@ pytest.importorskip("casadi")
 
 from servotwin.cli import optimise
 from servotwin.cli.main import main
-from servotwin.cli.optimise import read_task
-from servotwin.errors import InputError
 from servotwin.motion.optimal.result import LimitUse
 
 GOAL = "70 deg, -60 deg, 100 mm, 90 deg"
@@ -88,14 +86,6 @@ def test_path_through_points_and_energy_mixture(capsys: Capture) -> None:
     assert cheap["copper_loss_J"] < 0.7 * quick["copper_loss_J"]
 
 
-def test_region_reads_open_and_closed_intervals() -> None:
-    (region,) = read_task(keep_out=["x: 200 mm to 400 mm, z: to 100 mm"]).keep_out
-    assert region.x == (0.2, 0.4)
-    assert region.z == (None, 0.1)
-    with pytest.raises(InputError, match="--keep-out"):
-        read_task(keep_out=["x: 400 mm to"] * 1 + ["x"])
-
-
 def test_optimum_is_played_on_the_drive_level_simulator(tmp_path: Path, capsys: Capture) -> None:
     """With speeds and torques fed forward the tool stays within millimetres of a motion at the limits."""
     run = tmp_path / "run"
@@ -116,7 +106,7 @@ def test_warnings_of_the_played_run_are_printed(monkeypatch: pytest.MonkeyPatch,
     )
     motion = SimpleNamespace(
         robot="gantry", duration=1.0, objective="time", objective_unit="s", baseline=None, electric=False,
-        iterations=9, seconds=0.1, limits=uses, notes=(),
+        iterations=9, seconds=0.1, limits=uses, notes=(), valves=(),
     )  # fmt: skip
     played = {
         "tip_error_max_m": 1e-3,

@@ -28,7 +28,9 @@ def scara():
 
 
 def test_optimal_is_read_and_written_as_a_modifier():
-    text = "MOVEJ P1 OPTIMAL\nMOVEJ P2 TIME 1.2 s OPTIMAL\nMOVEL P3 OPTIMAL\n"
+    text = (
+        "MOVEJ P1 OPTIMAL\nMOVEJ P2 TIME 1.2 s OPTIMAL\nMOVEL P3 OPTIMAL\nMOVEL P4 OPTIMAL ENERGY 0.02 s/J\n"
+    )
     assert format_job(parse(text)) == text
     assert format_job(parse("movej P1 optimal time 1.2s")) == "MOVEJ P1 TIME 1.2 s OPTIMAL\n"
 
@@ -38,14 +40,39 @@ def test_optimal_is_read_and_written_as_a_modifier():
     [
         ("MOVEJ P1 OPTIMAL SPEED 50%", "OPTIMAL and SPEED are both given"),
         ("MOVEL P1 BLEND 5 mm OPTIMAL", "OPTIMAL and BLEND are both given"),
-        ("MOVEL P1 TIME 1 s OPTIMAL", "OPTIMAL and TIME are both given; expected nothing beside"),
+        ("MOVEL P1 TIME 1 s OPTIMAL", "OPTIMAL and TIME are both given; expected ENERGY or nothing beside"),
         ("MOVEC VIA P1 TO P2 OPTIMAL", "OPTIMAL does not go with MOVEC"),
         ("MOVEJ P1 OPTIMAL OPTIMAL", "given twice"),
+        ("MOVEJ P1 ENERGY 0.02 s/J", "ENERGY without OPTIMAL"),
+        ("MOVEJ P1 OPTIMAL TIME 1 s ENERGY 0.02 s/J", "TIME and ENERGY are both given"),
+        (
+            "MOVEJ P1 OPTIMAL ENERGY 2 s",
+            "ENERGY '2 s' is a time; expected a time per energy such as 0.02 s/J",
+        ),
+        ("MOVEL P1 ENERGY 0 s/J OPTIMAL", "ENERGY '0 s/J'; expected more than zero"),
     ],
 )
 def test_optimal_beside_what_it_decides_is_refused(line, text):
     with pytest.raises(InputError, match=text):
         parse(line)
+
+
+def test_energy_of_a_job_is_that_of_the_options():
+    """ENERGY of a move is energy_weight of ``optimise_motion``: slower, by the same plan."""
+    pytest.importorskip("casadi")
+    robot, limits = scara()
+    line = robot.fkine(GOAL + TURN)
+    for move, target, same in (
+        (MoveJ, GOAL + TURN, {"goal": GOAL + TURN}),
+        (MoveL, line, {"path": MoveL(line)}),
+    ):
+        times = [
+            plan(robot, GOAL, [move(target, optimal=True, energy_weight=x)], limits).duration
+            for x in (0.0, 0.02)
+        ]
+        motion = st.optimise_motion("gsis-scara", GOAL, energy_weight="20 ms/J", **same)
+        assert times[1] > 1.05 * times[0]
+        assert times[1] == pytest.approx(motion.duration, rel=1e-3)
 
 
 def test_optimal_moves_are_planned_from_rest_to_rest():

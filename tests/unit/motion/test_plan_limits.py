@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -278,6 +279,10 @@ class Motors:
 
     def __init__(self, acceleration: np.ndarray) -> None:
         self.acceleration = acceleration
+
+    @property
+    def drive(self):
+        return SimpleNamespace(valve=np.zeros(4, dtype=bool))
 
     def shares(self, q, qd, qdd):
         return 0.6 + 0.8 * np.abs(qdd) / self.acceleration

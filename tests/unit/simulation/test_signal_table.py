@@ -54,9 +54,9 @@ def names(run: Run) -> set[str]:
 
 
 def test_signal_names_are_those_of_the_table_once_each() -> None:
-    found = signal_names(["A", "Z"], [False, True], ["A", "Z"], ["A", "Z"])
+    found = signal_names(["A", "Z"], [False, True], ["A", "Z"], ["A", "Z"], ["Z"])
     assert len(set(found)) == len(found)
-    dry = signal_names(["A", "Z"], [False, True], ["A", "Z"], ["Z"])
+    dry = signal_names(["A", "Z"], [False, True], ["A", "Z"], ["Z"], ["Z"])
     assert {name for name in found if name not in dry} == {
         signal.full_name("A") for signal in MOTOR if signal.of_oil
     }
@@ -67,11 +67,16 @@ def test_signal_names_are_those_of_the_table_once_each() -> None:
     }
     assert set(found) == wanted
     assert {"joint_Z_velocity_ref_m_per_s", "motor_Z_count", "bus_power_W", "tip_ref_x_m"} <= set(found)
+    assert {"motor_A_angle_rad", "motor_Z_position_m", "motor_Z_speed_m_per_s", "motor_Z_force_N"} <= set(
+        found
+    )
+    assert not [name for name in found if name.startswith("motor_Z_") and re.search("torque|angle|rad", name)]
 
 
 @pytest.mark.parametrize("signal", SIGNALS, ids=lambda signal: signal.name)
 def test_sampling_of_a_name_is_that_of_its_line(signal: Any) -> None:
     assert sampling(signal.full_name("B_2")) == signal.sampling.value
+    assert sampling(signal.full_name("B_2", prismatic=True)) == signal.sampling.value
 
 
 @pytest.mark.parametrize("motor", MOTORS)
@@ -184,8 +189,9 @@ def test_page_of_simulation_names_the_means() -> None:
     page = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")
     (line,) = [line for line in page.splitlines() if "mean since the row before: ripple" in line]
     means = {
-        signal.full_name("M" if signal.side is Side.MOTOR else "")
+        signal.full_name("M" if signal.side is Side.MOTOR else "", prismatic=piston)
         for signal in SIGNALS
+        for piston in (False, True)
         if signal.sampling is Sampling.MEAN
     }
     assert set(re.findall(r"`([^`]+)`", line)) == means

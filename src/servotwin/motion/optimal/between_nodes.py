@@ -9,6 +9,7 @@ import numpy as np
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.point_problem import KAPPA
 from servotwin.motion.optimal.result import SplineSegment
 from servotwin.motion.optimal.transcription import Program
 from servotwin.robot.robot import Robot
@@ -41,13 +42,32 @@ def motion_of(program: Program, x: Array) -> Motion:
     )
 
 
+def lead_times(t: Array, at: Array) -> Array:
+    """How far (k,) [s] instants of the first and last interval are from their inner node, where the arm moves."""
+    return np.asarray(np.where(at < t[1], t[1] - at, np.where(at > t[-2], t[-2] - at, 0.0)))
+
+
+def smooth_sign(w: Array, eps: Array) -> Array:
+    """Which way (k, m) shafts turn (eq:smooth-sign)."""
+    square = w**2 + eps**2
+    return np.asarray(w * (square + KAPPA * eps**2) / (square * np.sqrt(square)))
+
+
 def smooth_currents(
-    robot: Robot, drives: DriveModel, program: Program, q: Array, v: Array, a: Array
+    robot: Robot,
+    drives: DriveModel,
+    program: Program,
+    motion: tuple[Array, Array, Array],
+    lead: Array,
 ) -> Array:
-    """Currents (k, m) that a motion needs, with the smooth friction of the program (eq:smooth-sign)."""
+    """Currents (k, m) that a motion q, qd, qdd (k, n) needs, with the smooth friction of the program.
+
+    ``lead`` (k,) [s]: see ``lead_times``.
+    """
+    q, v, a = motion
     w, wd = v @ drives.N.T, a @ drives.N.T
     eps = np.array([program.table[f"oEps{k}"] for k in range(drives.m)])
-    way = w / np.sqrt(w**2 + eps**2)
+    way = smooth_sign(w + lead[:, None] * wd, np.maximum(eps, 1e-300))
     tau = robot.rne(q, v, a, drives=True) @ drives.N_inverse
     passed, eta = tau - drives.J_m * wd, drives.efficiency
     soft = np.array([program.table[f"oSoft{k}"] for k in range(drives.m)])
@@ -63,7 +83,7 @@ def model_error(robot: Robot, drives: DriveModel, program: Program, motion: Moti
     scale = np.array([program.table[f"oZsi{k}"] for k in range(drives.m)])
 
     def needed(at: Array) -> Array:
-        return smooth_currents(robot, drives, program, *segment.sample(at))
+        return smooth_currents(robot, drives, program, segment.sample(at), lead_times(motion.t, at))
 
     return current_gap(motion.t, motion.i, needed, scale)
 
@@ -84,8 +104,9 @@ def excess_currents(robot: Robot, drives: DriveModel, program: Program, motion: 
     # The ends of an interval belong to its own polynomial only in the limit.
     at[:, 0] += 1e-9 * motion.t[-1]
     at[:, -1] -= 1e-9 * motion.t[-1]
-    needed = smooth_currents(robot, drives, program, *segment.sample(at.ravel()))
-    most = np.abs(needed).reshape(*at.shape, drives.m).max(axis=1)
+    at = at.ravel()
+    needed = smooth_currents(robot, drives, program, segment.sample(at), lead_times(motion.t, at))
+    most = np.abs(needed).reshape(-1, FINE, drives.m).max(axis=1)
     over = np.maximum(most - drives.current, 0.0)
     nothing = np.zeros((1, drives.m))
     return np.asarray(np.maximum(np.vstack([over, nothing]), np.vstack([nothing, over])))

@@ -1,7 +1,8 @@
 """The played polynomials of a motion against every limit, many times between two nodes.
 
-A program bounds what happens at its nodes. Here voltages without their inductive part, powers, torques, speeds, ranges,
-tool limits and regions are computed from the motion itself at ``FINE`` instants of every interval.
+A program bounds what happens at its nodes. Here currents, voltages without their inductive part, powers, torques,
+speeds, accelerations, ranges, tool limits and regions are computed from the motion itself at ``FINE`` instants of every
+interval, between two points and along a path.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.optimal.between_nodes import Motion, smooth_currents
+from servotwin.motion.optimal.between_nodes import Motion, lead_times, smooth_currents
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.result import LimitUse, SplineSegment
 from servotwin.motion.optimal.task import AXES, Region, Task
@@ -40,16 +41,14 @@ class Found:
     unit: str
     at: Array  # (N,) [s]
     place: bool = False
+    rounding: float = 0.0  # what counts as nothing where nothing is allowed
 
     @property
     def over(self) -> BoolArray:
         """The intervals (N,) in which the limit is not kept."""
-        return np.asarray(self.value > (self.most if self.place else self.most * (1.0 + CLOSE)))
-
-    @property
-    def power(self) -> bool:
-        """Whether it is a power of the bus, which a finer mesh does not change where currents jump."""
-        return self.who == "bus"
+        return np.asarray(
+            self.value > (self.most if self.place else self.most * (1.0 + CLOSE) + self.rounding)
+        )
 
     @property
     def peak(self) -> float:
@@ -63,19 +62,26 @@ class Found:
         when = f"at {self.at[k]:.4g} s"
         if self.place:
             return f"{self.what} is passed between nodes by {self.peak:.3g} {self.unit} {when}"
+        if not self.most:
+            return f"{self.what} {self.who} reaches {self.peak:.4g} {self.unit} {when}; none is allowed"
         more = f"{100.0 * (self.peak / self.most - 1.0):.2g} % more than its limit"
         return f"{self.what} {self.who} reaches {self.peak:.4g} {self.unit} {when}, {more}"
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Instants (N, FINE) [s] and the motion there, (N FINE, n)."""
+    """Instants (N, FINE) [s] and the motion there, (N FINE, n), with the currents (N FINE, m) that it needs.
+
+    ``rise``: of windings [K], by motor; ``steady``: motors whose voltage counts without its inductive part.
+    """
 
     t: Array
     q: Array
     v: Array
     a: Array
     i: Array
+    rise: dict[int, float]
+    steady: tuple[int, ...]
 
     def largest(self, values: Array) -> tuple[Array, Array]:
         """The largest (N,) of values (N FINE,) in every interval, and when it is."""
@@ -85,52 +91,71 @@ class Samples:
         return table[rows, k], self.t[rows, k]
 
 
+def instants(t: Array) -> tuple[Array, Array]:
+    """Instants (N, FINE) [s] between nodes t (N + 1,), and the same (N FINE,) within their own polynomials."""
+    at = t[:-1, None] + np.diff(t)[:, None] * np.linspace(0.0, 1.0, FINE)
+    inside = at.copy()
+    inside[:, -1] -= 1e-9 * t[-1]
+    return at, inside.ravel()
+
+
 def sampled(robot: Robot, drives: DriveModel, program: Program, motion: Motion) -> Samples:
     """The motion between its nodes, and the currents that it needs."""
-    t = motion.t[:-1, None] + np.diff(motion.t)[:, None] * np.linspace(0.0, 1.0, FINE)
-    inside = t.copy()
-    inside[:, -1] -= 1e-9 * motion.t[-1]  # belongs to the polynomial of its own interval
-    q, v, a = SplineSegment(motion.t, motion.q, motion.v, motion.a).sample(inside.ravel())
-    return Samples(t, q, v, a, smooth_currents(robot, drives, program, q, v, a))
+    t, inside = instants(motion.t)
+    q, v, a = SplineSegment(motion.t, motion.q, motion.v, motion.a).sample(inside)
+    i = smooth_currents(robot, drives, program, (q, v, a), lead_times(motion.t, inside))
+    return Samples(t, q, v, a, i, motion.rise, program.form.steady)
 
 
 def dense_check(
-    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, program: Program, motion: Motion
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, s: Samples
 ) -> list[Found]:
     """All limits of a task with what the motion makes of them between nodes."""
-    s = sampled(robot, drives, program, motion)
-    out = _drive_limits(drives, task, program, motion, s) + _joint_limits(robot, limits, task, s)
+    out = _currents(drives, task, s) + _drive_limits(drives, task, s)
+    out += _joint_limits(robot, drives, limits, task, s)
     return out + _tool_limits(robot, limits, s) + _places(robot, limits, task, s)
 
 
 def with_peaks(limits: tuple[LimitUse, ...], found: list[Found]) -> tuple[LimitUse, ...]:
     """The limits with their peaks between nodes, where those are larger."""
-    share = {(x.what, x.who): x.peak / x.most for x in found if not x.place}
+    share = {(x.what, x.who): x.peak / x.most for x in found if not x.place and x.most}
     return tuple(replace(use, peak=max(use.peak, share.get((use.what, use.who), 0.0))) for use in limits)
 
 
-def power_room(found: list[Found]) -> tuple[float, float]:
-    """Parts of the powers fed back and taken that the bus has to leave between nodes; zero where they are kept."""
-    over = {x.what: 1.1 * (x.peak / x.most - 1.0) for x in found if x.power and x.over.any()}
-    return over.get("regeneration", 0.0), over.get("bus power", 0.0)
+def notes_of(found: list[Found]) -> tuple[str, ...]:
+    """What to say about limits that a motion exceeds between nodes in the end."""
+    return tuple(f"between nodes {x.text}" for x in found if x.over.any())
 
 
-def _drive_limits(
-    drives: DriveModel, task: Task, program: Program, motion: Motion, s: Samples
-) -> list[Found]:
-    """Voltages of the motors, power of the bus.
+def _currents(drives: DriveModel, task: Task, s: Samples) -> list[Found]:
+    """Of electric motors, or torques of ideal ones; the force of a servovalve has limits by direction instead."""
+    what, unit = ("current", "A") if drives.electric else ("torque", "N m")
+    return [
+        _found(s, what, name, np.abs(s.i[:, j]), float(drives.current[j]), unit)
+        for j, name in enumerate(drives.names)
+        if task.current and not drives.valve[j] and math.isfinite(drives.current[j])
+    ]
+
+
+def _drive_limits(drives: DriveModel, task: Task, s: Samples) -> list[Found]:
+    """Speeds and voltages of the motors, power of the bus.
 
     Of a motor whose current builds up over several steps the inductive part helps to slow it down; its rows count that.
     """
-    if not drives.electric:
-        return []
     w, R = s.v @ drives.N.T, drives.R.copy()
-    for j, rise in motion.rise.items():
+    out = [
+        _found(s, "motor speed", name, np.abs(w[:, j]), float(drives.speed[j]), "rad/s")
+        for j, name in enumerate(drives.names)
+        if task.speed and math.isfinite(drives.speed[j])
+    ]
+    if not drives.electric:
+        return out
+    for j, rise in s.rise.items():
         R[j] *= 1.0 + drives.alpha[j] * rise
     R = R + drives.R_bridge
-    out = []
-    u = np.hypot(R * s.i + drives.K_b * w, drives.reactance * w * s.i)
-    for j in program.form.steady:
+    slope = -drives.K_b * (s.a @ drives.N.T) / np.where(R > 0.0, R, 1.0)  # eq:steady-slope
+    u = np.hypot(R * s.i + drives.K_b * w + drives.L * slope, drives.reactance * w * s.i)
+    for j in s.steady:
         out.append(_found(s, "voltage", drives.names[j], u[:, j], task.modulation * drives.voltage[j], "V"))
     loss = np.where(drives.valve, 0.0, drives.phases * R * s.i**2)
     power = (loss + drives.K_electric * s.i * w).sum(axis=1)
@@ -138,22 +163,28 @@ def _drive_limits(
         ("bus power", 1.0, task.bus_power[1]),
         ("regeneration", -1.0, -task.bus_power[0]),
     ):
-        if math.isfinite(most) and most > 0.0:
-            out.append(_found(s, what, "bus", np.maximum(sign * power, 0.0), most, "W"))
+        if math.isfinite(most):
+            found = _found(s, what, "bus", np.maximum(sign * power, 0.0), abs(most), "W")
+            out.append(found if most else replace(found, rounding=CLOSE * float(np.abs(power).max())))
     return out
 
 
-def _joint_limits(robot: Robot, limits: MotionLimits, task: Task, s: Samples) -> list[Found]:
-    """Torques and speeds of the joints."""
+def _joint_limits(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, s: Samples
+) -> list[Found]:
+    """Torques, speeds and accelerations of the joints."""
     out, units = [], robot.joint_units
     tau = np.abs(robot.rne(s.q, s.v, s.a, drives=True))
     for k, name in enumerate(robot.joint_names):
-        if task.effort and math.isfinite(limits.torque[k]):
+        if task.effort and drives.electric and math.isfinite(limits.torque[k]):
             unit = "N" if units[k] == "m" else "N m"
             out.append(_found(s, "torque", name, tau[:, k], float(limits.torque[k]), unit))
         if task.speed and math.isfinite(limits.speed[k]):
             speed = np.abs(s.v[:, k])
             out.append(_found(s, "speed", name, speed, float(limits.speed[k]), f"{units[k]}/s"))
+        most = float(robot.limits.qdd_max[k])
+        if math.isfinite(most):
+            out.append(_found(s, "acceleration", name, np.abs(s.a[:, k]), most, f"{units[k]}/s2"))
     return out
 
 

@@ -79,6 +79,12 @@ class DriveModel:
         """Torque or force (m,) that a motor gives where its current counts as zero."""
         return np.zeros(self.m) if self.valves is None else self.valves.offset
 
+    def effort(self, j: int) -> tuple[str, str]:
+        """What motor j gives, and its unit: a current, or the force or torque of a valve or of an ideal motor."""
+        if self.valves is not None and self.valve[j]:
+            return ("torque", "N m") if self.valves.rotary[j] else ("force", "N")
+        return ("current", "A") if self.electric else ("torque", "N m")
+
     @property
     def K_electric(self) -> Array:
         """Torque constants (m,) of electric motors, zero for others."""

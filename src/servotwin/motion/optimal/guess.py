@@ -11,7 +11,8 @@ from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.heat import mean_rise, ripple
-from servotwin.motion.optimal.result import SplineSegment
+from servotwin.motion.optimal.hydraulic_energy import supply_energy
+from servotwin.motion.optimal.result import OptimalMotion, SplineSegment
 from servotwin.motion.optimal.task import Task
 from servotwin.robot.robot import Robot
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from servotwin.motion.optimal.between_nodes import Motion
 
 ROUNDS = 40
+STILL = 1e-9  # rad, m: less than this is no motion
+LOOSE = 1e-3  # of a torque or an inertia: less than this couples no joints
 SHORTEST = 1e-4  # s
 WITHIN = 1.0 + 1e-4  # share of a limit up to which an S-curve meets it
 
@@ -27,10 +30,11 @@ WITHIN = 1.0 + 1e-4  # share of a limit up to which an S-curve meets it
 class Guess:
     """A motion on a mesh (N + 1,): q, v, a (N + 1, n), currents i (N + 1, m), its duration T [s], and scales.
 
-    ``copper``, ``work`` [J] of it; ``power`` [W], the scale of the bus; ``rise`` (m,) [K] of the windings if it is
+    ``copper``, ``work`` [J] of it, the latter with what valves take of their supply;
+    ``power`` [W], the scale of the bus; ``rise`` (m,) [K] of the windings if it is
     repeated, ``ripple`` (m,) [K] by which they are hotter than that at times; ``room`` (N + 1, m) [A]
-    that the currents of a node leave to their limits for what happens between nodes; ``power_room``: parts of
-    its limits, fed back and taken, that the power of the bus leaves between nodes.
+    that the currents of a node leave to their limits for what happens between nodes; ``idle`` (n,): axes that may as
+    well stand still.
     """
 
     mesh: Array
@@ -50,7 +54,7 @@ class Guess:
     held: Array
     ripple: Array
     room: Array
-    power_room: tuple[float, float] = (0.0, 0.0)
+    idle: BoolArray
 
     def holding(self, k: int) -> Array:
         """Currents (m,) that hold the arm at the first (0) or last (-1) node."""
@@ -60,6 +64,13 @@ class Guess:
 def quintic(s: Array) -> tuple[Array, Array, Array]:
     """A law from 0 to 1 with zero speed and acceleration at both ends, and its derivatives."""
     return s**3 * (10 - 15 * s + 6 * s * s), 30 * (s * (1 - s)) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
+
+
+def two_steps(s: Array, one: Array, two: Array) -> tuple[Array, Array, Array]:
+    """A step (n,) in the first half of the time, then another one, from rest to rest; and its derivatives (k, n)."""
+    first, then = (quintic(np.clip(2.0 * s - k, 0.0, 1.0)) for k in (0.0, 1.0))
+    q, v, a = (x[:, None] * one + y[:, None] * two for x, y in zip(first, then, strict=True))
+    return q, 2.0 * v, 4.0 * a
 
 
 def currents(robot: Robot, drives: DriveModel, q: Array, v: Array, a: Array) -> Array:
@@ -101,20 +112,26 @@ def straight_guess(
     mesh: Array,
     duration: float | None,
     power: float,
+    via: Array | None = None,
 ) -> Guess:
-    """All joints along a straight line in joint space, in a time that about meets the limits."""
-    s, ds, dds = (x[:, None] for x in quintic(mesh))
-    step = ends[1] - ends[0]
-    q = ends[0] + s * step
+    """All joints along a straight line in joint space, in a time that about meets the limits.
+
+    ``via`` (n,): a position that it stops at half-way.
+    """
+    if via is None:
+        q, ds, dds = (x[:, None] * (ends[1] - ends[0]) for x in quintic(mesh))
+    else:
+        q, ds, dds = two_steps(mesh, via - ends[0], ends[1] - via)
+    q = ends[0] + q
     T = 1.0 if duration is None else duration
     for _ in range(ROUNDS):
-        v, a = ds * step / T, dds * step / T**2
+        v, a = ds / T, dds / T**2
         i = currents(robot, drives, q, v, a)
         share = shares(drives, limits, i, v)
         if duration is not None or (0.9 < share <= 1.0):
             break
         T = max(T * float(np.clip(share**0.6, 0.3, 3.0)), SHORTEST)
-    v, a = ds * step / T, dds * step / T**2
+    v, a = ds / T, dds / T**2
     i = currents(robot, drives, q, v, a)
     return scaled_guess(robot, drives, limits, mesh, T, (q, v, a), i, power)
 
@@ -144,6 +161,7 @@ def scaled_guess(
     w = v @ drives.N.T
     flow = (drives.K_electric * i * w).sum(axis=1)
     work = float((0.5 * (flow[1:] + flow[:-1]) * dt).sum())
+    work += supply_energy(drives.valves, mesh * T, w, a @ drives.N.T)
     rise = (drives.R_wh + drives.R_ha) * drives.phases * drives.R * square
     still = np.zeros_like(q[[0, -1]])
     held = currents(robot, drives, q[[0, -1]], still, still)
@@ -151,7 +169,38 @@ def scaled_guess(
     return Guess(
         mesh, T, q, v, a, np.clip(i, -0.95 * limit, 0.95 * limit), q_scale, v_scale, a_scale, i_scale,
         copper, work, power, rise, held, np.zeros(drives.m), np.zeros_like(i),
+        idle_axes(robot, drives, q),
     )  # fmt: skip
+
+
+def idle_axes(robot: Robot, drives: DriveModel, q: Array) -> BoolArray:
+    """Joints (n,) that end where they begin and do not move others: the torques of those hardly feel them.
+
+    By inverse dynamics at states of the motion q (k, n): accelerations of an idle joint, and other places of it.
+    """
+    out = np.abs(q[-1] - q[0]) < STILL
+    alone = (np.count_nonzero(drives.N, axis=0) == 1) & (np.count_nonzero(drives.N, axis=1) == 1)
+    places = q[:: max(q.shape[0] // 4, 1)]
+    speeds, still = np.ones_like(places), np.zeros_like(places)
+    for j in np.flatnonzero(out):
+        M = robot.inertia(places, drives=True)
+        size = np.sqrt(np.einsum("kii->ki", M) * M[:, j, j][:, None])
+        coupled = np.delete(np.abs(M[:, j]) / size, j, axis=1)
+        moved = places.copy()
+        moved[:, j] += 0.1
+        one, two = (robot.rne(x, speeds, still, drives=True) for x in (places, moved))
+        change = np.delete(np.abs(two - one) / (np.abs(one).max(axis=0) + 1e-9), j, axis=1)
+        out[j] = alone[j] and np.append(coupled, change).max(initial=0.0) < LOOSE
+    return np.asarray(out)
+
+
+def warm_guess(
+    robot: Robot, drives: DriveModel, limits: MotionLimits, motion: OptimalMotion, power: float
+) -> Guess:
+    """A solved motion as the start of another one, on its own mesh; ``power`` [W]: scale of the bus."""
+    T = motion.duration
+    parts = motion.q, motion.qd, motion.qdd
+    return scaled_guess(robot, drives, limits, motion.t / T, T, parts, motion.current - drives.offset, power)
 
 
 def split_mesh(mesh: Array, over: BoolArray) -> Array:

@@ -25,7 +25,7 @@ def check_holding(
     """Refuse ends at which motors, joints or the supply cannot even hold the arm; free ends are passed through."""
     i = holding_currents(robot, drives, q)
     if task.current:
-        units = ["N m" if not drives.electric else "N" if valve else "A" for valve in drives.valve]
+        units = [drives.effort(j)[1] for j in range(drives.m)]
         _refuse(np.abs(i), drives.current, units, [f"motor {x}" for x in drives.names], name)
     if (name == "start" and task.free_start) or (name == "goal" and task.free_end):
         return

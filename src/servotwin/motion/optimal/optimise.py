@@ -17,41 +17,25 @@ from servotwin.errors import InputError, UnsupportedError
 from servotwin.mechanism.model import Array
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import MotionLimits, limits_of
-from servotwin.motion.optimal.between_nodes import Motion, excess_currents, motion_of
-from servotwin.motion.optimal.dense_check import Found, dense_check, power_room, with_peaks
+from servotwin.motion.optimal.between_nodes import motion_of
+from servotwin.motion.optimal.dense_check import Found, dense_check, notes_of, sampled, with_peaks
+from servotwin.motion.optimal.detours import way_round_text
 from servotwin.motion.optimal.drive_model import DriveModel, drive_model, with_reserve
-from servotwin.motion.optimal.guess import Guess, best_s_curve, refined_guess, split_mesh, straight_guess
-from servotwin.motion.optimal.heat import ripple
+from servotwin.motion.optimal.guess import Guess, best_s_curve, straight_guess
 from servotwin.motion.optimal.holding import check_holding, check_moving, check_temperature, holding_currents
 from servotwin.motion.optimal.infeasible import blame
-from servotwin.motion.optimal.interior_point import STOPPED
 from servotwin.motion.optimal.ipopt import Solution, library
 from servotwin.motion.optimal.reading import read_answer
 from servotwin.motion.optimal.result import OptimalMotion
-from servotwin.motion.optimal.structured import solve_program
+from servotwin.motion.optimal.solving import MotionProblem, solve_motion
 from servotwin.motion.optimal.task import AXES, Task
-from servotwin.motion.optimal.transcription import Program, held_motors, mesh_of, power_scale, transcribe
+from servotwin.motion.optimal.task_options import read_task
+from servotwin.motion.optimal.transcription import Program, held_motors, mesh_of, power_scale
 from servotwin.robot.robot import Robot
 
 Progress = Callable[[int, float], None]
 STANDING = 1e-9  # rad, m: less than this is no motion
 LEAST = 1e-3  # relative distance within which the duration is at its bound
-SHARP = 5e-4  # of the largest rise: a ripple below it needs no second solution
-TIGHT = 5e-4  # of a limit of current: what is less between nodes needs none either
-MOST_ROOM = 0.3  # of a limit of current
-MOST_POWER_ROOM = 0.8  # of a limit of the bus
-ROUNDS = 4
-FINER = 4  # rounds in which the mesh is refined
-MOST_NODES = 2  # times the intervals of a task
-ROUNDER = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)  # m, edges of regions before they are sharp
-ROUND_OPTIONS = {"mu_init": 1e-4}
-WARM_OPTIONS = {"mu_init": 1e-5}
-# A second and third try where the first one fails: another rule for the barrier, a slower start.
-TRIES: tuple[tuple[dict[str, Any], float], ...] = (
-    ({}, 1.0),
-    ({"mu_strategy": "adaptive"}, 1.3),
-    ({"mu_init": 1e-1}, 2.0),
-)
 
 
 def optimise_motion(
@@ -69,12 +53,13 @@ def optimise_motion(
     """The optimal motion from ``start`` to ``goal``, joint positions (n,) [rad, m], or along a ``path``.
 
     ``robot``: catalogue name or file, with ``overrides`` as for ``load_robot``; or a ``Robot``, whose motors are known
-    if its ``description`` is given. ``options`` are the fields of ``Task``: objective, energy_weight, duration,
-    intervals, temperature, keep_out and others. ``progress`` is told the iteration and the largest violation.
+    if its ``description`` is given. ``options`` are those of ``read_task``: objective, energy_weight, duration,
+    intervals, temperature, keep_out and others, numbers in SI or text with units such as ``duration="0.8 s"``.
+    ``progress`` is told the iteration and the largest violation.
     Bad input and limits that cannot be met raise InputError or PathError with the limit and how near it came.
     """
     if task is None:
-        task = Task(**options)
+        task = read_task(options)
     elif options:
         raise InputError(f"both a task and {', '.join(options)} are given; expected one of them")
     library()
@@ -124,12 +109,15 @@ def optimal_between(
     check_moving(drives, task, ends, np.array([holding_currents(robot, drives, q) for q in ends]))
     mesh = mesh_of(task.intervals, bool(held_motors(drives, task).any()))
     first = warm or straight_guess(robot, drives, limits, ends, mesh, task.duration, power_scale(task))
-    program, solution = _solve(robot, drives, limits, task, first, ends, progress)
+    problem = MotionProblem(robot, drives, limits, task, ends, progress)
+    program, solution = solve_motion(problem, first, warm is not None)
     if not solution.solved:
         raise _refusal(robot, drives, limits, description, task, ends, program, solution)
     _check_limited(task, program, solution)
-    found = dense_check(robot, drives, limits, task, program, motion_of(program, solution.x))
-    _check_places(found)
+    samples = sampled(robot, drives, program, motion_of(program, solution.x))
+    found = dense_check(robot, drives, limits, task, samples)
+    if any(x.place and x.over.any() for x in found):
+        raise _passed(robot, description, limits, task, ends, found)
     fields = read_answer(robot, drives, limits, task, program, solution)
     limit_uses = with_peaks(fields.pop("limits"), found)  # type: ignore[arg-type]
     value, unit = _objective(task, fields)
@@ -145,8 +133,7 @@ def optimal_between(
         seconds=time.perf_counter() - began,
         notes=(
             *drives.notes,
-            *_beyond(robot, drives, task, program, motion_of(program, solution.x)),
-            *(f"between nodes {x.text}" for x in found if x.over.any()),
+            *notes_of(found),
         ),
         electric=drives.electric,
         limits=limit_uses,
@@ -177,159 +164,10 @@ def with_baseline(
 
 
 def _objective(task: Task, fields: dict[str, Any]) -> tuple[float, str]:
-    energy = fields["copper_loss"] + fields["mechanical_work"]
+    energy = fields["copper_loss"] + fields["mechanical_work"] + fields.get("hydraulic_energy", 0.0)
     if task.objective == "time":
         return float(fields["t"][-1]) + task.energy_weight * energy, "s"
     return (energy if task.objective == "energy" else fields["copper_loss"]), "J"
-
-
-def _solve(
-    robot: Robot,
-    drives: DriveModel,
-    limits: MotionLimits,
-    task: Task,
-    guess: Guess,
-    ends: tuple[Array, Array],
-    progress: Progress | None,
-) -> tuple[Program, Solution]:
-    """Solve, again from other starts if need be, and once more if the ripple of hot windings counts."""
-    best: tuple[Program, Solution] | None = None
-    around = _rounded_start(robot, drives, limits, task, guess, ends, progress) if task.keep_out else None
-    for options, slower in TRIES:
-        start = guess if slower == 1.0 or task.duration is not None else _slowed(guess, slower)
-        program = transcribe(robot, drives, limits, task, start, ends)
-        if around is not None and slower == 1.0:
-            x0 = np.clip(around.x, program.low, program.high)
-            solution = solve_program(program, x0, ROUND_OPTIONS, progress, around)
-        else:
-            solution = solve_program(program, program.x0, options, progress)
-        if best is None or solution.solved:
-            best = program, solution
-        if solution.solved or solution.status == STOPPED:
-            break
-    assert best is not None
-    settled = _settled(robot, drives, limits, task, guess, ends, progress, *best)
-    return _refined(robot, drives, limits, task, guess, ends, progress, *settled)
-
-
-def _refined(
-    robot: Robot,
-    drives: DriveModel,
-    limits: MotionLimits,
-    task: Task,
-    guess: Guess,
-    ends: tuple[Array, Array],
-    progress: Progress | None,
-    program: Program,
-    solution: Solution,
-) -> tuple[Program, Solution]:
-    """The solution on a mesh that is finer wherever the motion exceeds a limit between nodes, for some rounds."""
-    for _ in range(FINER):
-        if not solution.solved:
-            break
-        motion = motion_of(program, solution.x)
-        found = dense_check(robot, drives, limits, task, program, motion)
-        over, less = np.any([x.over for x in found if not x.power], axis=0), power_room(found)
-        if program.mesh.size > MOST_NODES * task.intervals or not (over.any() or any(less)):
-            break
-        finer = refined_guess(guess, motion, program.room(drives.current), split_mesh(program.mesh, over))
-        have = guess.power_room
-        guess = replace(
-            finer,
-            power_room=(min(have[0] + less[0], MOST_POWER_ROOM), min(have[1] + less[1], MOST_POWER_ROOM)),
-        )
-        then = transcribe(robot, drives, limits, task, guess, ends)
-        answer = solve_program(then, then.x0, ROUND_OPTIONS, progress)
-        answer = replace(answer, iterations=solution.iterations + answer.iterations)
-        if not answer.solved:
-            break
-        program, solution = then, answer
-    return program, solution
-
-
-def _rounded_start(
-    robot: Robot,
-    drives: DriveModel,
-    limits: MotionLimits,
-    task: Task,
-    guess: Guess,
-    ends: tuple[Array, Array],
-    progress: Progress | None,
-) -> Solution | None:
-    """A motion around rounder regions: at a sharp corner the instant of passing it would hardly move."""
-    found: Solution | None = None
-    for rounded in ROUNDER:
-        program = transcribe(robot, drives, limits, task, guess, ends, rounded)
-        x0 = program.x0 if found is None else np.clip(found.x, program.low, program.high)
-        solution = solve_program(program, x0, {} if found is None else ROUND_OPTIONS, progress, found)
-        found = solution if solution.solved else found
-    return found
-
-
-def _settled(
-    robot: Robot,
-    drives: DriveModel,
-    limits: MotionLimits,
-    task: Task,
-    guess: Guess,
-    ends: tuple[Array, Array],
-    progress: Progress | None,
-    program: Program,
-    solution: Solution,
-) -> tuple[Program, Solution]:
-    """The solution with room for the ripple of hot windings and for what currents need between nodes."""
-    iterations = solution.iterations
-    for _ in range(ROUNDS):
-        if not solution.solved:
-            break
-        motion = motion_of(program, solution.x)
-        more, room = _missing_room(robot, drives, task, program, motion, guess)
-        if more is guess.ripple and room is guess.room:
-            break
-        guess = replace(guess, ripple=more, room=room)
-        program = transcribe(robot, drives, limits, task, guess, ends)
-        x0 = np.clip(solution.x, program.low, program.high)
-        solution = solve_program(program, x0, WARM_OPTIONS, progress, solution)
-        iterations += solution.iterations
-        if not solution.solved and solution.status != STOPPED:
-            solution = solve_program(program, program.x0, {}, progress)
-            iterations += solution.iterations
-    return program, replace(solution, iterations=iterations)
-
-
-def _missing_room(
-    robot: Robot, drives: DriveModel, task: Task, program: Program, motion: Motion, guess: Guess
-) -> tuple[Array, Array]:
-    """Ripple (m,) [K] and room (N + 1, m) [A] that a solution needs; the guess's own where they are enough."""
-    more, room = guess.ripple, guess.room
-    heated = list(program.form.heated)
-    if heated:
-        now = ripple(drives, motion.t, motion.i, task.rest, guess.holding(-1))
-        if any(motion.rise[j] + now[j] > drives.rise[j] * (1.0 + SHARP) for j in heated):
-            more = now
-    if task.current and drives.electric and not task.free_start and not task.free_end:
-        over = excess_currents(robot, drives, program, motion)
-        if (over > TIGHT * drives.current).any():
-            room = np.minimum(room + 1.1 * over, MOST_ROOM * drives.current)
-    return more, room
-
-
-def _beyond(
-    robot: Robot, drives: DriveModel, task: Task, program: Program, motion: Motion
-) -> tuple[str, ...]:
-    """What to say about currents that exceed their limits between nodes in the end."""
-    if not (task.current and drives.electric):
-        return ()
-    part = (excess_currents(robot, drives, program, motion) / drives.current).max(axis=0)
-    j = int(np.argmax(part))
-    if not part[j] > TIGHT:
-        return ()
-    text = f"between nodes {drives.names[j]} needs {100.0 * part[j]:.2g} % more than its limit"
-    return (f"{text}; more intervals make it less",)
-
-
-def _slowed(guess: Guess, k: float) -> Guess:
-    return replace(guess, T=k * guess.T, v=guess.v / k, a=guess.a / k**2, i=guess.i / k**2)
 
 
 # --- what is refused before anything is solved -------------------------------------------------------
@@ -346,7 +184,7 @@ def _checked_ends(
 ) -> tuple[Array, Array]:
     out = []
     for name, given in (("start", start), ("goal", goal)):
-        q = np.array(given, dtype=np.float64)
+        q = _as_numbers(given)
         if q.shape != (robot.n,) or not np.isfinite(q).all():
             joints = ", ".join(robot.joint_names)
             raise InputError(f"the shape {q.shape}; expected {robot.n} finite numbers ({joints})", field=name)
@@ -362,12 +200,18 @@ def _checked_ends(
     return out[0], out[1]
 
 
+def _as_numbers(given: ArrayLike) -> Array:
+    """Positions as an array; an empty one where they are no numbers."""
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
 def _check_energy(drives: DriveModel, task: Task) -> None:
-    """Refuse an energy that would leave servovalves out."""
-    if drives.valve.any() and (task.objective != "time" or task.energy_weight):
-        text = (
-            "a servovalve takes its energy from the pump, which is not counted; expected the objective 'time'"
-        )
+    """Refuse the least copper loss of a robot without windings."""
+    if task.objective == "copper" and drives.valve.all():
+        text = "no motor has a winding, so there is no copper loss; expected 'time' or 'energy'"
         raise InputError(text, field="objective")
 
 
@@ -397,14 +241,6 @@ def _check_limited(task: Task, program: Program, solution: Solution) -> None:
         )
 
 
-def _check_places(found: list[Found]) -> None:
-    """Refuse a motion that passes through what it must stay out of, even between two nodes."""
-    for x in found:
-        if x.place and x.over.any():
-            text = f"no motion found; {x.text}: it cannot be avoided or needs more intervals"
-            raise PathError(text, index=0, what=x.what, axis=x.who, place=1.0)
-
-
 # --- what is said when there is no answer -----------------------------------------------------------
 def _refusal(
     robot: Robot,
@@ -418,6 +254,9 @@ def _refusal(
 ) -> PathError:
     """The limit that could not be met, and how near the solver came to it."""
     what, who, text = blame(robot, drives, program, solution)
+    blocked = _blocked(robot, description, limits, ends, task)
+    if blocked is not None:
+        return blocked
     if task.duration is not None or math.isfinite(task.longest):
         quickest = _quickest(robot, description, limits, ends, task)
         wanted = task.duration if task.duration is not None else task.longest
@@ -426,6 +265,41 @@ def _refusal(
             return PathError(message, index=0, what="time", place=1.0)
     message = f"no motion found ({solution.text}); {text}"
     return PathError(message, index=0, what=what, axis=who, place=1.0)
+
+
+def _passed(
+    robot: Robot,
+    description: RobotDescription | None,
+    limits: MotionLimits,
+    task: Task,
+    ends: tuple[Array, Array],
+    found: list[Found],
+) -> PathError:
+    """Of a motion that passes through what it must stay out of, even between two nodes."""
+    blocked = _blocked(robot, description, limits, ends, task)
+    if blocked is not None:
+        return blocked
+    worst = next(x for x in found if x.place and x.over.any())
+    text = f"no motion found; {worst.text}: it cannot be avoided or needs more intervals"
+    return PathError(text, index=0, what=worst.what, axis=worst.who, place=1.0)
+
+
+def _blocked(
+    robot: Robot,
+    description: RobotDescription | None,
+    limits: MotionLimits,
+    ends: tuple[Array, Array],
+    task: Task,
+) -> PathError | None:
+    """Which regions the motion without regions passes through, where no way round them was found."""
+    if not task.keep_out:
+        return None
+    try:
+        free = optimal_between(robot, description, limits, *ends, replace(task, keep_out=()))
+    except PathError:
+        return None
+    text = way_round_text(robot, task, free.sample(np.linspace(0.0, free.duration, 1001))[0], free.duration)
+    return None if text is None else PathError(f"no motion found; {text}", index=0, what="region", place=1.0)
 
 
 def _quickest(

@@ -11,69 +11,37 @@ from typing import Any
 import numpy as np
 
 from servotwin.description.schema import RobotDescription
-from servotwin.errors import InputError, UnsupportedError
+from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.motion.curves import Curve
-from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.optimal.between_nodes import current_gap
+from servotwin.motion.optimal.between_nodes import Motion
+from servotwin.motion.optimal.dense_check import dense_check, notes_of, with_peaks
 from servotwin.motion.optimal.drive_model import DriveModel, drive_model, with_reserve
-from servotwin.motion.optimal.guess import currents
-from servotwin.motion.optimal.heat import ripple, winding_temperatures
+from servotwin.motion.optimal.heat import winding_temperatures
 from servotwin.motion.optimal.holding import check_temperature, holding_currents
-from servotwin.motion.optimal.infeasible import blame
-from servotwin.motion.optimal.ipopt import Solution, library, solve_nlp
+from servotwin.motion.optimal.ipopt import Solution, library
+from servotwin.motion.optimal.path_numbers import check_holding, check_positions, path_numbers
 from servotwin.motion.optimal.path_problem import FIRST_CURRENT
-from servotwin.motion.optimal.path_program import (
-    PathProgram,
-    check_holding,
-    check_positions,
-    path_numbers,
-    path_program,
+from servotwin.motion.optimal.path_program import PathProgram
+from servotwin.motion.optimal.path_solving import (
+    PathTask,
+    TimedLaw,
+    current_gaps,
+    currents_over_time,
+    node_values,
+    path_samples,
+    solve_path,
 )
-from servotwin.motion.optimal.reading import AT_LIMIT, bus_limits
+from servotwin.motion.optimal.path_speeds import speed_limits, speed_uses
+from servotwin.motion.optimal.reading import AT_LIMIT, bus_limits, hydraulic_fields, voltages
 from servotwin.motion.optimal.result import LimitUse, OptimalMotion
 from servotwin.motion.optimal.task import Task
+from servotwin.motion.optimal.valve_limits import force_gain, valve_limits
 from servotwin.motion.requests import MoveC, MoveL, Spline
 from servotwin.motion.trajectory import PathSegment
 from servotwin.robot.robot import Robot
-
-SHARP = 5e-4  # of the largest rise: a ripple below it needs no second solution
-
-
-@dataclass(frozen=True, eq=False)
-class TimedLaw:
-    """Place s and speed (N + 1,) at the instants t; between them the cubic that meets all four."""
-
-    t: Array
-    s: Array
-    sd: Array
-
-    @property
-    def length(self) -> float:
-        """The last s."""
-        return float(self.s[-1])
-
-    @property
-    def duration(self) -> float:
-        """[s]"""
-        return float(self.t[-1])
-
-    def sample(self, t: Array) -> tuple[Array, Array, Array]:
-        """See ``Profile``."""
-        clock = np.clip(t, 0.0, self.t[-1])
-        k = np.clip(np.searchsorted(self.t, clock, side="right") - 1, 0, self.t.size - 2)
-        h, d = self.t[k + 1] - self.t[k], clock - self.t[k]
-        way = (self.s[k + 1] - self.s[k]) / h
-        c2 = (3.0 * way - 2.0 * self.sd[k] - self.sd[k + 1]) / h
-        c3 = (self.sd[k] + self.sd[k + 1] - 2.0 * way) / h**2
-        s = self.s[k] + d * (self.sd[k] + d * (c2 + d * c3))
-        return (
-            np.clip(s, 0.0, self.s[-1]),
-            self.sd[k] + d * (2.0 * c2 + 3.0 * d * c3),
-            2.0 * c2 + 6.0 * d * c3,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +67,10 @@ def joint_path(robot: Robot, path: Any, start: Any, limits: MotionLimits) -> Joi
         return leg.path
     from servotwin.motion.time_optimal import path_through
 
-    points = np.asarray(path, dtype=np.float64)
+    try:
+        points = np.asarray(path, dtype=np.float64)
+    except (TypeError, ValueError):
+        points = np.empty(0)
     if points.ndim != 2 or points.shape[1] != robot.n or not np.isfinite(points).all():
         text = (
             f"the path has the shape {points.shape}; expected at least two rows of {robot.n} joint positions"
@@ -132,51 +103,13 @@ def optimal_along(
             "along a path the objective is the time, or a mixture; regions do not apply", field="objective"
         )
     drives = with_reserve(drive_model(robot, description), task)
-    if drives.valve.any():
-        valves = ", ".join(name for name, valve in zip(drives.names, drives.valve, strict=True) if valve)
-        text = (
-            f"{robot.name}: a servovalve moves {valves}; along a path only electric motors can be optimised"
-        )
-        raise UnsupportedError(text)
     check_temperature(drives, task)
     numbers = path_numbers(robot, path, task, drives)
     check_positions(robot, limits, numbers)
     check_holding(drives, task, numbers)
-    program = path_program(robot, drives, limits, task, numbers)
-    solution = _solved(robot, drives, program, progress)
-    held = holding_currents(robot, drives, numbers.q[-1])
-    more = ripple(drives, *_currents_over_time(program, solution), task.rest, held)
-    heated = list(program.form.heated)
-    rise = solution.x[program.hot_index :] * drives.rise[heated]
-    if (rise + more[heated] > drives.rise[heated] * (1.0 + SHARP)).any():
-        program = path_program(robot, drives, limits, task, numbers, more)
-        solution = _solved(robot, drives, program, progress)
+    program, solution = solve_path(PathTask(robot, drives, limits, task, path, progress), numbers)
     source = PathSource(path, curve)
     return _answer(robot, drives, limits, task, program, solution, source, time.perf_counter() - began)
-
-
-def _solved(
-    robot: Robot, drives: DriveModel, program: PathProgram, progress: Callable[[int, float], None] | None
-) -> Solution:
-    """The solution, by another rule for the barrier where the first one fails; PathError where there is none."""
-    for options in ({}, {"mu_strategy": "adaptive"}):
-        solution = solve_nlp(program.nlp, program.x0, program.low, program.high, options, progress)
-        if solution.solved:
-            return solution
-    what, who, text = blame(robot, drives, program, solution)
-    raise PathError(f"no motion found ({solution.text}); {text}", index=0, what=what, axis=who, place=1.0)
-
-
-def _nodes(program: PathProgram, values: Array) -> Array:
-    """Values of all variables of the points (N + 1, width)."""
-    return values[: program.hot_index].reshape(program.numbers.s.size, program.form.width)
-
-
-def _currents_over_time(program: PathProgram, solution: Solution) -> tuple[Array, Array]:
-    """Instants (N + 1,) [s] and currents (N + 1, m) [A]."""
-    z, form = _nodes(program, solution.x), program.form
-    t = np.concatenate([[0.0], np.cumsum(program.table["oZt"] * z[:-1, 2])])
-    return t, z[:, FIRST_CURRENT:] * np.array([program.table[f"oZsi{j}"] for j in range(form.m)])
 
 
 def _answer(
@@ -190,17 +123,22 @@ def _answer(
     seconds: float,
 ) -> OptimalMotion:
     numbers, table = program.numbers, program.table
-    z = _nodes(program, solution.x)
+    z = node_values(program, solution.x)
     y, r = table["oZy"] * z[:, 0], table["oZr"] * z[:, 1]
-    t, i = _currents_over_time(program, solution)
+    t, i = currents_over_time(program, solution)
     qd, qdd = numbers.dq * y[:, None], numbers.dq * r[:, None] + numbers.ddq * y[:, None] ** 2
-    w = qd @ drives.N.T
-    electric = _electric(drives, program, solution, t, i, w)
-    uses, active = _uses(robot, drives, limits, program, solution, t)
+    w, wd = qd @ drives.N.T, qdd @ drives.N.T
+    electric = _electric(drives, program, solution, t, i, (w, wd))
+    electric |= hydraulic_fields(drives, t, w, wd, i + drives.offset)
+    motion = Motion(t, numbers.q, qd, qdd, i, {})
+    uses, active = _uses(robot, drives, limits, task, program, solution, motion)
     segment = PathSegment("optimal", source.path, TimedLaw(t, numbers.s, y), source.curve)
-    scales = np.array([table[f"oZsi{j}"] for j in range(drives.m)])
-    gap = current_gap(t, i, lambda at: currents(robot, drives, *segment.sample(at)), scales)
-    energy = float(electric["copper_loss"]) + float(electric["mechanical_work"])
+    samples = path_samples(robot, drives, source.path, program, solution)
+    found = dense_check(robot, drives, limits, task, samples)
+    uses = with_peaks(uses, found)
+    energy = sum(
+        float(electric.get(f"{x}", 0.0)) for x in ("copper_loss", "mechanical_work", "hydraulic_energy")
+    )
     return OptimalMotion(
         robot=robot.name,
         objective="time" if not task.energy_weight else f"time + {task.energy_weight:g} s/J energy",
@@ -211,16 +149,22 @@ def _answer(
         motor_names=drives.names,
         t=t, q=numbers.q, qd=qd, qdd=qdd,
         torque=numbers.a * r[:, None] + numbers.b * y[:, None] ** 2 + numbers.g,
-        motor_speed=w, current=i, opening=np.full(i.shape, np.nan),
+        motor_speed=w, current=i + drives.offset,
         winding=winding_temperatures(drives, t, i, task.rest, holding_currents(robot, drives, numbers.q[-1])),
-        limits=uses, active=active, model_error=gap,
-        iterations=solution.iterations, seconds=seconds, notes=drives.notes, electric=drives.electric,
+        limits=uses, active=active, model_error=float(current_gaps(program, solution, samples).max()),
+        iterations=solution.iterations, seconds=seconds, electric=drives.electric,
+        notes=(*drives.notes, *notes_of(found)),
         tool=robot.fkine(numbers.q)[:, :3, 3], path_segment=segment, **electric,
     )  # fmt: skip
 
 
 def _electric(
-    drives: DriveModel, program: PathProgram, solution: Solution, t: Array, i: Array, w: Array
+    drives: DriveModel,
+    program: PathProgram,
+    solution: Solution,
+    t: Array,
+    i: Array,
+    shaft: tuple[Array, Array],
 ) -> dict[str, Any]:
     """Voltages and power at the points, copper loss and work: fields of ``OptimalMotion``."""
     form, dt = program.form, np.diff(t)[:, None]
@@ -228,30 +172,37 @@ def _electric(
     for k, j in enumerate(form.heated):
         rise = float(solution.x[program.hot_index + k]) * program.table[f"oTh{j}"]
         R[j] += drives.R[j] * drives.alpha[j] * rise
-    along = R * i + drives.K_b * w + drives.L * np.gradient(i, t, axis=0)
-    amplitude = np.hypot(along, drives.reactance * w * i)
     square = (i[1:] ** 2 + i[1:] * i[:-1] + i[:-1] ** 2) / 3.0
-    flow = drives.K * i * w
+    flow = drives.K_electric * i * shaft[0]
     return {
-        "voltage": np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along),
+        "voltage": voltages(drives, R, t, i, shaft, form.steady),
         "bus_power": (drives.phases * R * i**2 + flow).sum(axis=1),
         "copper_loss": float((drives.phases * R * square * dt).sum()) if drives.electric else 0.0,
         "mechanical_work": float((0.5 * (flow[1:] + flow[:-1]) * dt).sum()),
     }
 
 
-Found = tuple[str, str, float, str, Array, float]  # what, who, value, unit, shares, gain
+Use = tuple[str, str, float, str, Array, float]  # what, who, value, unit, shares, gain
 
 
 def _uses(
-    robot: Robot, drives: DriveModel, limits: MotionLimits, program: PathProgram, solution: Solution, t: Array
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    task: Task,
+    program: PathProgram,
+    solution: Solution,
+    motion: Motion,
 ) -> tuple[tuple[LimitUse, ...], tuple[tuple[str, ...], ...]]:
     """Limits and what more of them would buy; for every point the limits that it is at."""
-    found = _motor_uses(drives, program, solution) + _speed_use(program, solution)
+    t = motion.t
+    found = _motor_uses(drives, program, solution)
+    found += _speed_uses(robot, drives, limits, task, program, solution)
     for what in ("torque", "acceleration", "jerk", "tool acceleration"):
         if what in program.rows:
             found += _row_use(robot, limits, program, solution, what)
-    for use in bus_limits(program, solution, program.table["oP"]):
+    supply = bus_limits(program, solution, program.table["oP"])
+    for use in [*valve_limits(drives, program, solution, motion), *supply]:
         found.append((use.what, use.who, use.value, use.unit, use.share, use.gain))
     for column, j in enumerate(program.form.heated):
         at = program.hot_index + column
@@ -272,39 +223,48 @@ def _uses(
 def _prices(program: PathProgram, solution: Solution) -> Array:
     """Multipliers of the bounds of all points (N + 1, width); what is given has no price."""
     free = program.low < program.high
-    return _nodes(program, np.where(free, solution.mult_low + solution.mult_high, 0.0))
+    return node_values(program, np.where(free, solution.mult_low + solution.mult_high, 0.0))
 
 
-def _motor_uses(drives: DriveModel, program: PathProgram, solution: Solution) -> list[Found]:
+def _motor_uses(drives: DriveModel, program: PathProgram, solution: Solution) -> list[Use]:
     """Currents, or torques of ideal motors, and voltages."""
-    prices, top, z = _prices(program, solution), _nodes(program, program.high), _nodes(program, solution.x)
-    found: list[Found] = []
+    prices, top, z = (
+        _prices(program, solution),
+        node_values(program, program.high),
+        node_values(program, solution.x),
+    )
+    found: list[Use] = []
     for j, name in enumerate(drives.names):
         column, scale = FIRST_CURRENT + j, program.table[f"oZsi{j}"]
         most = float(np.max(top[:, column])) * scale
         if math.isfinite(most):
-            what, unit = ("current", "A") if drives.electric else ("torque", "N m")
+            what, unit = drives.effort(j)
             share = np.abs(z[:, column]) * scale / most
-            found.append((what, name, most, unit, share, float(prices[:, column].sum()) / scale))
+            gain = float(prices[:, column].sum()) / scale + force_gain(drives, program, solution, j)
+            found.append((what, name, most, unit, share, gain))
         found += _voltage_use(drives, program, solution, j, name, z.shape[0])
     return found
 
 
-def _speed_use(program: PathProgram, solution: Solution) -> list[Found]:
-    """The speed of the path parameter, as part of what joints, motors and tool allow at each point."""
-    top, y = _nodes(program, program.high)[:, 0], _nodes(program, solution.x)[:, 0]
-    if not np.isfinite(top[1:-1]).any():
-        return []
-    bounded = np.isfinite(top) & (top > 0.0)
-    share = np.where(bounded, y / np.where(bounded, top, 1.0), 0.0)
-    price = _prices(program, solution)[1:-1, 0]
-    gain = float((price * np.where(np.isfinite(top[1:-1]), top[1:-1], 0.0)).sum())
-    return [("speed", "path", 1.0, "of its limit", share, gain)]
+def _speed_uses(
+    robot: Robot,
+    drives: DriveModel,
+    limits: MotionLimits,
+    task: Task,
+    program: PathProgram,
+    solution: Solution,
+) -> list[Use]:
+    """Speeds of joints, motors and tool; the bound of the path parameter belongs to the narrowest of them."""
+    bounds = speed_limits(robot, drives, limits, task, program.numbers)
+    top, y = node_values(program, program.high)[:, 0], node_values(program, solution.x)[:, 0]
+    price = _prices(program, solution)[:, 0]
+    price[[0, -1]] = 0.0  # given, or free
+    return speed_uses(bounds, program.table["oZy"] * y, top, price)
 
 
 def _voltage_use(
     drives: DriveModel, program: PathProgram, solution: Solution, j: int, name: str, count: int
-) -> list[Found]:
+) -> list[Use]:
     groups = [g for g in ("voltage", "voltage between") if g in program.rows and name in program.rows[g][3]]
     if not groups:
         return []
@@ -322,7 +282,7 @@ def _voltage_use(
 
 def _row_use(
     robot: Robot, limits: MotionLimits, program: PathProgram, solution: Solution, what: str
-) -> list[Found]:
+) -> list[Use]:
     values = np.abs(program.row_values(what, solution.g))
     cost = np.abs(program.row_values(what, solution.mult_g)).sum(axis=0)
     out = []

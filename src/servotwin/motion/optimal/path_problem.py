@@ -21,8 +21,12 @@ from servotwin.dynamics.vector import Scalar
 from servotwin.equations.derivation import Derivation
 from servotwin.equations.graph import Expr
 from servotwin.motion.optimal.block_nlp import BlockFunction
+from servotwin.motion.optimal.path_valves import valve_link_rows, valve_node_rows, valve_power
+from servotwin.motion.optimal.point_problem import copper_share, power_points, square_mean
 
-MOTOR_DATA = 7  # numbers of a motor at a node: A, B, G, own inertia's A and B, W, dry friction with its sign
+MOTOR_DATA = (
+    6  # numbers of a motor at a node: A, B, G less its own inertia, W, N q'', and its way, the sign of W
+)
 FIRST_CURRENT = 3  # place of the currents among the variables of a node
 ROW_DATA = 3  # numbers of a row that is linear in r and y^2
 
@@ -41,6 +45,8 @@ class PathForm:
     heated: tuple[int, ...] = ()
     bus: bool = False
     jerk: int = 0  # joints with a limit of jerk
+    valves: tuple[int, ...] = ()  # motors with a servovalve whose flow is bounded
+    pump: bool = False  # whether the flow of its pump is bounded
 
     @property
     def name(self) -> str:
@@ -83,14 +89,17 @@ def path_node_function(d: Derivation, form: PathForm) -> BlockFunction:
     data = d.inputs("data", form.data)
     square = node.y * node.y
     rows: list[Any] = []
-    speeds = []
+    speeds, rates = [], []
     for j in range(form.m):
-        A, B, G, own_a, own_b, W, dry = data[MOTOR_DATA * j : MOTOR_DATA * (j + 1)]
+        A, B, G, W, turn, way = data[MOTOR_DATA * j : MOTOR_DATA * (j + 1)]
         speeds.append(W * node.y)
-        passed, own = A * node.r + B * square + G, own_a * node.r + own_b * square
+        rates.append(W * node.r + turn * square)
+        passed, own = A * node.r + B * square + G, d.number(f"oJm{j}") * rates[j]
         if j in form.lossy:
-            passed = lossy(d, j, passed, W)
-        needed = passed + own + d.number(f"oFv{j}") * speeds[j] + dry
+            passed = lossy(d, j, passed, way)
+        needed = passed + own + d.number(f"oFv{j}") * speeds[j] + d.number(f"oFc{j}") * way
+        if form.feed[j] == "valve":
+            needed = needed - d.number(f"oOff{j}")
         rows.append(
             node.z[FIRST_CURRENT + j] - needed / (d.number(f"oK{j}") * d.number(f"oZsi{j}"))
         )  # eq:path-program
@@ -98,7 +107,10 @@ def path_node_function(d: Derivation, form: PathForm) -> BlockFunction:
     for k in range(form.rows):
         a, b, g = data[at + ROW_DATA * k : at + ROW_DATA * (k + 1)]
         rows.append(a * node.r + b * square + g)
-    rows += [steady_voltage(d, form, j, speeds[j], node.i[j], rise, None) for j in form.steady]
+    for j in form.steady:
+        slope = -d.number(f"oKb{j}") * rates[j] / resistance(d, j, rise)  # eq:steady-slope
+        rows.append(steady_voltage(d, form, j, speeds[j], node.i[j], rise, slope))
+    rows += valve_node_rows(d, form, speeds, node.i)
     if form.bus:
         rows.append(power(d, form, speeds, node.i, rise) / d.number("oP"))
     if form.tool:
@@ -108,11 +120,10 @@ def path_node_function(d: Derivation, form: PathForm) -> BlockFunction:
     return BlockFunction(d, [*node.z, *hot], data, 0.0, rows)
 
 
-def lossy(d: Derivation, j: int, passed: Any, W: Any) -> Any:
-    """What passes through a gear and its loss (eq:gear-efficiency); the motor turns as W says."""
+def lossy(d: Derivation, j: int, passed: Any, way: Any) -> Any:
+    """What passes through a gear and its loss (eq:gear-efficiency); ``way``: how the motor turns."""
     soft = d.number(f"oSoft{j}")
     size = d.graph.sqrt(d.graph.lift(passed * passed + soft * soft))
-    way = W / d.graph.sqrt(d.graph.lift(W * W + d.number("oWay") * d.number("oWay")))
     return d.number(f"oGain{j}") * passed + way * d.number(f"oLoss{j}") * size
 
 
@@ -126,9 +137,7 @@ def steady_voltage(
     d: Derivation, form: PathForm, j: int, w: Any, i: Any, rise: dict[int, Scalar], slope: Any
 ) -> Any:
     """A DC motor's voltage, a synchronous motor's squared amplitude, as parts of what the bridge has."""
-    u = resistance(d, j, rise) * i + d.number(f"oKb{j}") * w
-    if slope is not None:
-        u = u + d.number(f"oL{j}") * slope
+    u = resistance(d, j, rise) * i + d.number(f"oKb{j}") * w + d.number(f"oL{j}") * slope
     U = d.number(f"oU{j}")
     if form.feed[j] == "dc":
         return u / U
@@ -139,7 +148,7 @@ def steady_voltage(
 def power(d: Derivation, form: PathForm, w: Sequence[Any], i: Sequence[Any], rise: dict[int, Scalar]) -> Any:
     """Power that all motors take from the intermediate circuit [W]."""
     total: Scalar = 0.0
-    for j in range(form.m):
+    for j in [j for j in range(form.m) if form.feed[j] != "valve"]:
         loss = d.number(f"oPh{j}") * resistance(d, j, rise) * i[j] * i[j]
         total = total + loss + d.number(f"oK{j}") * w[j] * i[j]
     return total
@@ -165,10 +174,28 @@ def path_link_function(d: Derivation, form: PathForm) -> BlockFunction:
         before = bend[0] * one.r + bend[1] * one.y * one.y
         after = bend[2] * two.r + bend[3] * two.y * two.y
         rows.append((after - before) / dt)
+    if form.bus:
+        rows += [p / d.number("oP") for p in link_powers(d, form, one, two, W, rise)]
+    ends = [[W[k][j] * end.y for j in range(form.m)] for k, end in enumerate((one, two))]
+    rows += valve_link_rows(d, form, ends, (one.i, two.i), dt)
     cost = d.number("oWt") * dt / d.number("oZT") + dt * energy_rate(d, form, one, two, W, rise)
+    cost = cost + dt * d.number("oWw") * valve_power(d, form, ends)
     change = two.z[1] - one.z[1]  # only the sum of both accelerations moves the path: they must not ring
     cost = cost + d.number("oWr") * dt / d.number("oZT") * change * change
     return BlockFunction(d, [*one.z, *two.z, *hot], data, cost, rows)
+
+
+def link_powers(
+    d: Derivation, form: PathForm, one: PathNode, two: PathNode, W: Any, rise: dict[int, Scalar]
+) -> list[Any]:
+    """Control points of the bus power between two points (eq:bus-points); speeds of motors are parabolas."""
+    y_middle = 0.5 * (one.y + two.y) + one.dt * (one.r - two.r) / 8.0
+    speeds = []
+    for a, b in zip(*W, strict=True):
+        ends = a * one.y, b * two.y
+        speeds.append((ends[0], (a + b) * y_middle - 0.5 * (ends[0] + ends[1]), ends[1]))
+    motors = [j for j in range(form.m) if form.feed[j] != "valve"]
+    return power_points(d, motors, speeds, one.i, two.i, rise)
 
 
 def energy_rate(
@@ -177,7 +204,7 @@ def energy_rate(
     """Weighted mean copper loss and mechanical power between two points."""
     copper, work = d.number("oWc"), d.number("oWw")
     total: Scalar = 0.0
-    for j in range(form.m):
+    for j in [j for j in range(form.m) if form.feed[j] != "valve"]:
         square = (one.i[j] * one.i[j] + one.i[j] * two.i[j] + two.i[j] * two.i[j]) / 3.0
         total = total + copper * d.number(f"oPh{j}") * resistance(d, j, rise) * square
         a, b = W[0][j] * one.y, W[1][j] * two.y
@@ -188,8 +215,6 @@ def energy_rate(
 
 def path_heat_function(d: Derivation, form: PathForm) -> BlockFunction:
     """eq:cycle-heat between two points of the path."""
-    from servotwin.motion.optimal.point_problem import copper_share, square_mean
-
     count = len(form.heated)
     z_time = d.inputs("dt", 1)[0]
     one, two, hot = (d.inputs(name, count) for name in ("ia", "ib", "hot"))

@@ -11,11 +11,18 @@ import numpy as np
 
 from servotwin.equations.derivation import Derivation
 from servotwin.mechanism.model import Array
-from servotwin.motion.errors import PathError
-from servotwin.motion.joint_path import JointPath
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNlp, compile_block
 from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.hydraulic_energy import supply_energy
+from servotwin.motion.optimal.path_numbers import (
+    PathLaw,
+    PathNumbers,
+    directions,
+    path_currents,
+    soft_torques,
+    turning,
+)
 from servotwin.motion.optimal.path_problem import (
     FIRST_CURRENT,
     PathForm,
@@ -23,28 +30,17 @@ from servotwin.motion.optimal.path_problem import (
     path_link_function,
     path_node_function,
 )
-from servotwin.motion.optimal.point_problem import rest_heat_function
+from servotwin.motion.optimal.path_speeds import speed_limits
+from servotwin.motion.optimal.path_valves import link_names, node_names, valve_fields
+from servotwin.motion.optimal.point_problem import BUS_POINTS, rest_heat_function
 from servotwin.motion.optimal.task import Task
-from servotwin.motion.optimal.transcription import SOFT, NamedRow, Rows, mesh_of, power_scale
+from servotwin.motion.optimal.transcription import SOFT, NamedRow, Rows, held_motors, power_scale
 from servotwin.robot.robot import Robot
 
 SHORTEST = 1e-3  # of the time of the guess between two points
 SLOWEST = 1e-3  # of the speed of the guess: a point between the ends is passed at least so fast
-ON_LIMIT = 1e-9
+GUESSED = 0.25  # a motion's own steps, of those of the guess
 RINGING = 1e-3  # weight of changes of acceleration from point to point, beside a time of one
-
-
-@dataclass(frozen=True, eq=False)
-class PathNumbers:
-    """Arm and path at the points s (N + 1,): q, q', q'' and torques a, b, g (N + 1, n) (eq:path-torque)."""
-
-    s: Array
-    q: Array
-    dq: Array
-    ddq: Array
-    a: Array
-    b: Array
-    g: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,42 +64,14 @@ class PathProgram:
         return np.asarray(values[at])
 
     @property
+    def mesh(self) -> Array:
+        """The points of the path (N + 1,)."""
+        return self.numbers.s
+
+    @property
     def hot_index(self) -> int:
         """Place of the first mean rise among the variables."""
         return self.numbers.s.size * self.form.width
-
-
-def path_numbers(robot: Robot, path: JointPath, task: Task, drives: DriveModel) -> PathNumbers:
-    """Arm and path at points that a motion from rest to rest passes at even times."""
-    tau = mesh_of(task.intervals, bool(drives.hold.any()) and task.voltage)
-    s = path.length * np.where(tau < 0.5, 2.0 * tau**2, 1.0 - 2.0 * (1.0 - tau) ** 2)
-    s[-1] = path.length
-    q, dq, ddq = path.at(s)
-    zero = np.zeros_like(q)
-    g = robot.rne(q, zero, zero, drives=True)
-    a = robot.rne(q, zero, dq, drives=True) - g
-    return PathNumbers(s, q, dq, ddq, a, robot.rne(q, dq, ddq, drives=True) - g, g)  # eq:path-torque
-
-
-def check_positions(robot: Robot, limits: MotionLimits, numbers: PathNumbers) -> None:
-    """Refuse a path that leaves the range of a joint."""
-    beyond = limits.beyond(numbers.q)
-    if beyond.max() <= ON_LIMIT:
-        return
-    k, axis = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
-    name, text = limits.range_text(robot, numbers.q[k], int(axis))
-    raise PathError(text, index=0, what="position", axis=name, place=float(numbers.s[k] / numbers.s[-1]))
-
-
-def check_holding(drives: DriveModel, task: Task, numbers: PathNumbers) -> None:
-    """Refuse a path along which the motors cannot hold the arm."""
-    held = np.abs(numbers.g @ drives.N_inverse / drives.K) / drives.current
-    if task.current and held.max() > 1.0:
-        k, j = np.unravel_index(int(np.argmax(held)), held.shape)
-        text = f"motor {drives.names[j]} would need {100.0 * held[k, j]:.4g} % of its current to hold the arm there"
-        raise PathError(
-            text, index=0, what="torque", axis=drives.names[j], place=float(numbers.s[k] / numbers.s[-1])
-        )
 
 
 def path_program(
@@ -113,15 +81,17 @@ def path_program(
     task: Task,
     numbers: PathNumbers,
     ripple: Array | None = None,
+    law: PathLaw | None = None,
 ) -> PathProgram:
     """Variables, bounds and rows of the motion along a path.
 
-    ``ripple`` (m,) [K]: by how much windings are hotter at times than the mean of their cycle.
+    ``ripple`` (m,) [K]: by how much windings are hotter at times than the mean of their cycle; ``law``: a motion at
+    these points to start from.
     """
     top = _top_speed(robot, drives, limits, task, numbers)
     linear, who = _linear_rows(robot, drives, limits, task, numbers)
     guess, scale = _guess(drives, numbers, top)
-    form = _form(drives, limits, task, len(who), float(scale["T"]) / (numbers.s.size - 1))
+    form = _form(drives, limits, task, len(who), float(scale["T"]) / task.intervals)
     table = _table(drives, limits, task, form, scale)
     count, width = numbers.s.size, form.width
     hot = count * width + np.arange(len(form.heated))
@@ -133,7 +103,7 @@ def path_program(
         return compile_block(f"optimal/{kind}/{form.name}", lambda d: function(d, form), robot.numbers, table)
 
     rows: Rows = {}
-    motors = _motor_data(drives, task, numbers)
+    motors = _motor_data(drives, numbers)
     data = np.hstack([motors, linear.reshape(count, -1), _tool_data(robot, form, numbers)])
     named = _node_rows(drives, task, form, who)
     _add(nlp, rows, code("path-node", path_node_function), np.hstack([node, tail]), data, named)
@@ -141,25 +111,27 @@ def path_program(
     w = numbers.dq @ drives.N.T
     step = np.diff(numbers.s)[:, None]
     data = np.hstack([step, w[:-1], w[1:], _bends(limits, numbers, jerked)])
-    named = _link_rows(robot, drives, form, jerked)
+    named = _link_rows(robot, drives, task, form, jerked)
     link = np.hstack([node[:-1], node[1:], tail[:-1]])
     _add(nlp, rows, code("path-link", path_link_function), link, data, named)
     if form.heated:
         first = _add_heat(nlp, code, form, node, hot)
         rows["heat"] = (first, 0, 1, tuple(drives.names[j] for j in form.heated))
-    low, high = _bounds(drives, task, numbers, form, table, top, guess, ripple)
-    x0 = np.clip(np.concatenate([guess.ravel(), np.full(hot.size, 0.3)]), low, high)
+    still = np.zeros_like(numbers.q[[0, -1]])
+    way = directions(w[[0, -1]], turning(drives, numbers))
+    # At rest the currents have built up to where the arm just moves: friction lets them.
+    ready = path_currents(robot, drives, soft_torques(drives, table), way, (numbers.q[[0, -1]], still, still))
+    low, high = _bounds(drives, task, numbers, form, table, top, guess, ready, ripple)
+    scaled = guess if law is None else law.scaled(guess, table)
+    x0 = np.clip(np.concatenate([scaled.ravel(), np.full(hot.size, 0.3)]), low, high)
     return PathProgram(form, nlp, x0, low, high, table, float(scale["objective"]), rows, numbers)
 
 
-def _motor_data(drives: DriveModel, task: Task, numbers: PathNumbers) -> Array:
+def _motor_data(drives: DriveModel, numbers: PathNumbers) -> Array:
     """Numbers of all motors at the points (N + 1, MOTOR_DATA m); the direction of friction is that of the path."""
-    w, turn, own = numbers.dq @ drives.N.T, numbers.ddq @ drives.N.T, drives.J_m
-    dry = drives.coulomb * np.sign(w)
-    if drives.hold.any() and task.voltage:
-        dry[[0, -1]] = 0.0  # at rest the currents hold the arm
+    w, turn = numbers.dq @ drives.N.T, numbers.ddq @ drives.N.T
     a, b, g = (x @ drives.N_inverse for x in (numbers.a, numbers.b, numbers.g))
-    parts = [a - own * w, b - own * turn, g, own * w, own * turn, w, dry]
+    parts = [a - drives.J_m * w, b - drives.J_m * turn, g, w, turn, directions(w, turning(drives, numbers))]
     return np.stack(parts, axis=-1).reshape(len(w), -1)
 
 
@@ -168,6 +140,7 @@ def _node_rows(drives: DriveModel, task: Task, form: PathForm, who: list[tuple[s
     named: list[NamedRow] = [("dynamics", name, 0.0, 0.0) for name in drives.names]
     named += [(what, owner, -1.0, 1.0) for what, owner in who]
     named += [("voltage", drives.names[j], _least_voltage(form, j), 1.0) for j in form.steady]
+    named += node_names(drives, form)
     if form.bus:
         low, high = (power / power_scale(task) for power in task.bus_power)
         named.append(("bus power", "bus", low, high))
@@ -176,11 +149,16 @@ def _node_rows(drives: DriveModel, task: Task, form: PathForm, who: list[tuple[s
     return named
 
 
-def _link_rows(robot: Robot, drives: DriveModel, form: PathForm, jerked: list[int]) -> list[NamedRow]:
+def _link_rows(
+    robot: Robot, drives: DriveModel, task: Task, form: PathForm, jerked: list[int]
+) -> list[NamedRow]:
     """The same of ``path_link_function``."""
     named: list[NamedRow] = [("path", "path", 0.0, 0.0), ("path speed", "path", 0.0, 0.0)]
     named += [("voltage between", drives.names[j], _least_voltage(form, j), 1.0) for j in form.inductive]
-    return named + [("jerk", robot.joint_names[j], -1.0, 1.0) for j in jerked]
+    named += [("jerk", robot.joint_names[j], -1.0, 1.0) for j in jerked]
+    low, high = (power / power_scale(task) for power in task.bus_power)
+    named += [("bus power between", "bus", low, high)] * (len(BUS_POINTS) if form.bus else 0)
+    return named + link_names(drives, form)
 
 
 def _least_voltage(form: PathForm, j: int) -> float:
@@ -227,12 +205,8 @@ def _top_speed(
 ) -> Array:
     """Largest speeds of the path parameter (N + 1,) that joints, motors and tool allow."""
     slowness = np.zeros(numbers.s.size)
-    if task.speed:
-        slowness = np.maximum(slowness, (np.abs(numbers.dq) / limits.speed).max(axis=1))
-        slowness = np.maximum(slowness, (np.abs(numbers.dq @ drives.N.T) / drives.speed).max(axis=1))
-    if math.isfinite(limits.tool_speed):
-        v = (robot.jacob0(numbers.q)[:, :3] @ numbers.dq[..., None])[..., 0]
-        slowness = np.maximum(slowness, np.linalg.norm(v, axis=1) / limits.tool_speed)
+    for bound in speed_limits(robot, drives, limits, task, numbers):
+        slowness = np.maximum(slowness, bound.share)
     with np.errstate(divide="ignore"):
         return np.asarray(1.0 / slowness)
 
@@ -262,7 +236,10 @@ def _guess(drives: DriveModel, numbers: PathNumbers, top: Array) -> tuple[Array,
     shape = np.sqrt(np.minimum(s, 1.0 - s) + 1e-12)
     rate = 0.5 * np.where(s < 0.5, 1.0, -1.0) / numbers.s[-1]
     needs = [x @ drives.N_inverse / drives.K for x in (numbers.a, numbers.b, numbers.g)]
+    needs[2] = needs[2] - drives.offset / drives.K
     dynamic = np.abs(needs[0] * rate[:, None] + needs[1] * shape[:, None] ** 2)
+    if drives.valves is not None:
+        dynamic = dynamic + drives.valves.drag * (numbers.dq @ drives.N.T * shape[:, None]) ** 2
     room = np.maximum(np.where(np.isfinite(drives.current), drives.current, np.inf) - np.abs(needs[2]), 1e-9)
     w = np.abs(numbers.dq @ drives.N.T) * shape[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -285,21 +262,30 @@ def _guess(drives: DriveModel, numbers: PathNumbers, top: Array) -> tuple[Array,
     copper = float((drives.phases * (drives.R + drives.R_bridge) * (i**2).mean(axis=0)).sum() * T)
     scale = {"y": 2.0 * y.max(), "r": 3.0 * np.abs(r).max(), "i": i_scale, "T": T, "copper": copper}
     scale["objective"], scale["t"] = T, T / dt.size
-    scale["held"] = numbers.g[-1] @ drives.N_inverse / drives.K
+    scale["held"] = (numbers.g[-1] @ drives.N_inverse - drives.offset) / drives.K
+    scale["supply"] = supply_energy(
+        drives.valves, np.append(0.0, np.cumsum(dt)), *_shaft(drives, numbers, y, r)
+    )
     law = [y / scale["y"], r / scale["r"], np.append(dt, dt[-1]) / scale["t"]]
     return np.hstack([np.stack(law, axis=1), i / i_scale]), scale
 
 
+def _shaft(drives: DriveModel, numbers: PathNumbers, y: Array, r: Array) -> tuple[Array, Array]:
+    """Speeds and accelerations (N + 1, m) of the motors at speeds and accelerations of the path parameter (N + 1,)."""
+    qd, qdd = numbers.dq * y[:, None], numbers.dq * r[:, None] + numbers.ddq * y[:, None] ** 2
+    return qd @ drives.N.T, qdd @ drives.N.T
+
+
 def _form(drives: DriveModel, limits: MotionLimits, task: Task, rows: int, step: float) -> PathForm:
     fed = np.isfinite(drives.voltage) & task.voltage
-    slow = step * drives.R < drives.L
+    slow = GUESSED * step * drives.R < drives.L
     heated = np.flatnonzero(drives.heated & np.isfinite(drives.rise)) if task.temperature else ()
     feed = tuple(
         ("pmsm" if x > 0.0 else "dc") if on else "" for on, x in zip(fed, drives.reactance, strict=True)
     )
     return PathForm(
         m=drives.m,
-        feed=feed,
+        **valve_fields(drives, task, feed),
         steady=tuple(int(j) for j in np.flatnonzero(fed & ~slow)),
         inductive=tuple(int(j) for j in np.flatnonzero(fed & (drives.L > 0.0))),
         rows=rows,
@@ -320,10 +306,11 @@ def _table(
         "oZr": scale["r"],
         "oZT": scale["T"],
         "oZt": scale["t"],
-        "oWay": 1e-6,
         "oRest": task.rest,
     }
-    scale["objective"] = scale["T"] + task.energy_weight * scale["copper"]
+    scale["objective"] = scale["T"] + task.energy_weight * (scale["copper"] + scale["supply"])
+    table.update((f"oOff{k}", float(x)) for k, x in enumerate(drives.offset))
+    table.update({} if drives.valves is None else drives.valves.numbers())
     table["oWr"] = RINGING
     table["oWt"] = scale["T"] / scale["objective"]
     table["oWc"] = table["oWw"] = task.energy_weight / scale["objective"]
@@ -336,6 +323,7 @@ def _table(
         "oHold": scale["held"],
         "oZsi": scale["i"], "oK": drives.K, "oR": drives.R, "oRb": drives.R_bridge, "oL": drives.L, "oKb": drives.K_b,
         "oX": drives.reactance, "oU": task.modulation * finite["oU"], "oPh": drives.phases, "oFv": drives.viscous,
+        "oFc": drives.coulomb, "oJm": drives.J_m,
         "oGain": 0.5 * (1.0 / eta + eta), "oLoss": 0.5 * (1.0 / eta - eta), "oSoft": SOFT * drives.K * scale["i"],
         "oTh": finite["oTh"], "oAl": drives.alpha, "oRth": np.where(drives.heated, drives.R_wh + drives.R_ha, 2.0),
     }.items():  # fmt: skip
@@ -362,9 +350,10 @@ def _bounds(
     table: dict[str, float],
     top: Array,
     guess: Array,
+    ready: Array,
     ripple: Array | None,
 ) -> tuple[Array, Array]:
-    """Bounds of all variables, scaled; ``guess``: scaled variables of the guess."""
+    """Bounds of all variables, scaled; ``guess``: scaled variables of the guess, ``ready`` (2, m): currents at rest."""
     count, m = numbers.s.size, form.m
     current = (drives.current if task.current else np.full(m, np.inf)) / np.array(
         [table[f"oZsi{j}"] for j in range(m)]
@@ -374,14 +363,13 @@ def _bounds(
     low[:, 0] = np.minimum(SLOWEST * guess[:, 0], 0.5 * high[:, 0])
     low[:, 2] = SHORTEST * guess[:, 2]
     low[-1, 2] = high[-1, 2] = guess[-1, 2]  # nothing follows the last point
-    held = numbers.g[[0, -1]] @ drives.N_inverse / drives.K
     for k, free in ((0, task.free_start), (-1, task.free_end)):
         if free:
             continue
         low[k, 0] = high[k, 0] = 0.0
-        if form.jerk and not (task.voltage and drives.hold.any()):
+        if form.jerk and not held_motors(drives, task).any():
             low[k, 1] = high[k, 1] = 0.0
-        for j in np.flatnonzero(drives.hold) if task.voltage else ():
-            low[k, FIRST_CURRENT + j] = high[k, FIRST_CURRENT + j] = held[k, j] / table[f"oZsi{j}"]
+        for j in np.flatnonzero(held_motors(drives, task)):
+            low[k, FIRST_CURRENT + j] = high[k, FIRST_CURRENT + j] = ready[k, j] / table[f"oZsi{j}"]
     hot = np.array([1.0 - (0.0 if ripple is None else ripple[j] / drives.rise[j]) for j in form.heated])
     return np.concatenate([low.ravel(), hot - 2.0]), np.concatenate([high.ravel(), hot])

@@ -22,6 +22,7 @@ from servotwin.equations.derivation import Derivation
 from servotwin.equations.graph import Expr
 from servotwin.equations.programs import frame_jacobian, frame_pose, torque
 from servotwin.motion.optimal.block_nlp import BlockFunction
+from servotwin.motion.optimal.hydraulic_energy import mean_supply_power
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,9 @@ class Form:
 
 
 Rise = dict[int, Scalar]  # of windings over their surroundings [K], by motor
-BUS_PLACES = (
-    0.2,
-    0.4,
-    0.5,
-    0.6,
-    0.8,
-)  # parts of an interval at which the power of the bus is bounded as well
+KAPPA = 0.7  # friction beside rest that makes up for what it lacks there (eq:smooth-sign)
+# Arguments of the polar form whose values are the control points of both halves of an interval.
+BUS_POINTS = ((0.0, 0.0, 0.5), (0.0, 0.5, 0.5), (0.5, 0.5, 0.5), (0.5, 0.5, 1.0), (0.5, 1.0, 1.0))
 
 
 class Node:
@@ -109,8 +106,10 @@ def node_function(d: Derivation, form: Form) -> BlockFunction:
     rows += [tau[j] / d.number(f"oTau{j}") for j in form.effort]
     rows += [combined(d, f"oN{j}_", node.v) / d.number(f"oWm{j}") for j in form.motor_speed]
     rows += [combined(d, f"oA{k}_", node.q) for k in range(form.quantities)]
-    rows += [voltage_row(d, form, node.v, node.i, rise, j, None) for j in form.steady]
-    rows += valve_rows(d, form, [combined(d, f"oN{j}_", node.v) for j in form.valves], node.i)
+    rows += [
+        voltage_row(d, form, node.v, node.i, rise, j, steady_slope(d, node, rise, j)) for j in form.steady
+    ]
+    rows += valve_rows(d, form.valves, [combined(d, f"oN{j}_", node.v) for j in form.valves], node.i)
     if form.pump:
         rows.append(pump_flow(d, form, node.v))
     if form.bus:
@@ -146,9 +145,11 @@ def joint_torques(d: Derivation, chain: Any, node: Node) -> list[Scalar]:
 def motor_torques(d: Derivation, form: Form, node: Node, tau: Sequence[Scalar], lead: Scalar) -> list[Scalar]:
     r"""Air-gap torques (eq:motor-torque) with a smooth sign of the speed in friction and gear losses.
 
-    .. math:: \operatorname{sgn}\omega \approx \frac{\omega}{\sqrt{\omega^2 + \epsilon^2}}             (eq:smooth-sign)
+    .. math:: \operatorname{sgn}\omega \approx \frac{\omega}{\sqrt{\omega^2 + \epsilon^2}}
+              \Bigl(1 + \kappa \frac{\epsilon^2}{\omega^2 + \epsilon^2}\Bigr)                          (eq:smooth-sign)
 
-    A shaft at rest at the begin or end of a motion turns the next instant: ``lead`` [s] says how far away that is.
+    What friction lacks near rest, over a speed of eps, is made up for: by kappa eps beside it, the rest by the first
+    and last node, whose shafts turn the next instant: ``lead`` [s] says how far away that is.
     """
     graph, out = d.graph, []
     for j in range(form.m):
@@ -160,9 +161,9 @@ def motor_torques(d: Derivation, form: Form, node: Node, tau: Sequence[Scalar], 
         dry = any(type(x) is Expr or x != 0.0 for x in (coulomb, loss))
         way: Scalar = 0.0
         if dry:
-            turning = w + lead * wd
-            eps = d.number(f"oEps{j}")
-            way = turning / graph.sqrt(graph.lift(turning * turning + eps * eps))  # eq:smooth-sign
+            turning, eps = w + lead * wd, d.number(f"oEps{j}")
+            square = graph.lift(turning * turning + eps * eps)
+            way = turning * (square + KAPPA * eps * eps) / (square * graph.sqrt(square))  # eq:smooth-sign
         if type(loss) is Expr or loss != 0.0:
             own = d.number(f"oJm{j}") * wd
             passed, soft = total - own, d.number(f"oSoft{j}")
@@ -234,9 +235,14 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
         rows.append(voltage_row(d, form, *middle, rise, j, (two.i[j] - one.i[j]) / h))
     pressed = [(two.i[j] - one.i[j]) / (h * d.number(f"oOil{j}")) for j in form.valves]
     flowing = [combined(d, f"oN{j}_", middle[0]) + x for j, x in zip(form.valves, pressed, strict=True)]
-    rows += valve_rows(d, form, flowing, middle[1])
+    rows += valve_rows(d, form.valves, flowing, middle[1])
     if form.bus:
-        rows += [bus_power(d, form, *between(one, two, h, s), rise) / d.number("oP") for s in BUS_PLACES]
+        control = [v + 0.5 * h * a for v, a in zip(one.v, one.a, strict=True)]
+        speeds = [[combined(d, f"oN{j}_", v) for v in (one.v, control, two.v)] for j in range(form.m)]
+        rows += [
+            power / d.number("oP")
+            for power in power_points(d, electric_motors(form), speeds, one.i, two.i, rise)
+        ]
     square = z_time * z_time
     cost = d.number("oWt") * z_time * share + d.number("oWr") * share * square * square * squares(
         d, form, one, two
@@ -257,10 +263,41 @@ def motion_defects(d: Derivation, form: Form, one: Node, two: Node, h: Any, shar
     return place + speed
 
 
-def between(one: Node, two: Node, h: Any, s: float) -> tuple[list[Any], list[Any]]:
-    """Speeds of the joints and currents at the part s of an interval: parabolas and straight lines."""
-    v = [x + s * h * (a + 0.5 * s * (b - a)) for x, a, b in zip(one.v, one.a, two.a, strict=True)]
-    return v, [(1.0 - s) * x + s * y for x, y in zip(one.i, two.i, strict=True)]
+def power_points(
+    d: Derivation,
+    motors: Sequence[int],
+    w: Sequence[Sequence[Any]],
+    one: Sequence[Any],
+    two: Sequence[Any],
+    rise: Rise,
+) -> list[Any]:
+    r"""Control points [W] of the bus power between two nodes: their range contains all of it.
+
+    With currents that are straight lines and speeds that are parabolas it is a cubic, whose polar form is
+
+    .. math:: p(a, b, c) = \sum_j \frac{c_j R_j}3 (i_a i_b + i_b i_c + i_a i_c)
+              + \frac{K_j}3 (i_a \omega_{bc} + i_b \omega_{ac} + i_c \omega_{ab})              (eq:bus-points)
+
+    ``w``: the control points (3) of the speed of each motor; ``one``, ``two``: its currents at both nodes.
+    """
+    return [
+        sum((_power_form(d, j, w[j], one[j], two[j], rise, at) for j in motors), 0.0) for at in BUS_POINTS
+    ]
+
+
+def _power_form(
+    d: Derivation, j: int, w: Sequence[Any], one: Any, two: Any, rise: Rise, at: tuple[float, float, float]
+) -> Any:
+    """What one motor adds to eq:bus-points at the arguments a, b, c."""
+    i = [(1.0 - x) * one + x * two for x in at]
+    pairs = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+    square, product = 0.0, 0.0
+    for k, m, n in pairs:
+        a, b = at[m], at[n]
+        speed = (1.0 - a) * (1.0 - b) * w[0] + (a + b - 2.0 * a * b) * w[1] + a * b * w[2]
+        square, product = square + i[k] * i[m], product + i[k] * speed
+    loss = d.number(f"oPh{j}") * resistance(d, j, rise)
+    return (loss * square + d.number(f"oK{j}") * product) / 3.0  # eq:bus-points
 
 
 def resistance(d: Derivation, j: int, rise: Rise) -> Scalar:
@@ -276,17 +313,23 @@ def middle_speeds(form: Form, one: Node, two: Node, h: Any) -> list[Any]:
     return [0.5 * (one.v[k] + two.v[k]) + h * (one.a[k] - two.a[k]) / 8.0 for k in range(form.n)]
 
 
+def steady_slope(d: Derivation, node: Node, rise: Rise, j: int) -> Any:
+    r"""Slope [A/s] of a current whose voltage stays as it is while the motor turns faster.
+
+    .. math:: \frac{di}{dt} \approx -\frac{K_b}{R} \dot\omega                                   (eq:steady-slope)
+    """
+    return -d.number(f"oKb{j}") * combined(d, f"oN{j}_", node.a) / resistance(d, j, rise)  # eq:steady-slope
+
+
 def voltage_row(
     d: Derivation, form: Form, v: Sequence[Any], i: Sequence[Any], rise: Rise, j: int, slope: Any
 ) -> Any:
     """A DC motor's voltage, a synchronous motor's squared amplitude, as parts of what the bridge has.
 
-    ``slope`` [A/s] of the current, None where its inductance is not counted (eq:dc-motor, eq:pmsm).
+    ``slope`` [A/s] of the current (eq:dc-motor, eq:pmsm).
     """
     w, U = combined(d, f"oN{j}_", v), d.number(f"oU{j}")
-    u = resistance(d, j, rise) * i[j] + d.number(f"oKb{j}") * w
-    if slope is not None:
-        u = u + d.number(f"oL{j}") * slope
+    u = resistance(d, j, rise) * i[j] + d.number(f"oKb{j}") * w + d.number(f"oL{j}") * slope
     if form.feed[j] == "dc":
         return u / U
     across = d.number(f"oX{j}") * w * i[j]
@@ -307,10 +350,10 @@ def moving(d: Derivation, j: int, w: Any) -> Any:
     return 0.5 + 0.5 * beyond / d.graph.sqrt(d.graph.lift(beyond * beyond + eps * eps))
 
 
-def valve_rows(d: Derivation, form: Form, speeds: Sequence[Any], i: Sequence[Any]) -> list[Any]:
+def valve_rows(d: Derivation, valves: Sequence[int], speeds: Sequence[Any], i: Sequence[Any]) -> list[Any]:
     """Force and drag of fully open servovalves as parts of the forces of the supply, all forward, then all backward."""
     forward, backward = [], []
-    for j, w in zip(form.valves, speeds, strict=True):
+    for j, w in zip(valves, speeds, strict=True):
         force, drag = i[j] + d.number(f"oOff{j}"), d.number(f"oVc{j}")
         ahead, back = one_way(d, j, w)
         less = (
@@ -352,15 +395,16 @@ def square_mean(x: Any, y: Any) -> Any:
 
 
 def squares(d: Derivation, form: Form, one: Node, two: Node) -> Any:
-    """Mean of all squared accelerations as parts of their scales: what decides where time alone does not."""
+    """Weighted mean of all squared accelerations as parts of their scales: decides where time alone does not."""
     total = d.graph.zero
-    for k in range(2 * form.n, 3 * form.n):
-        total = total + square_mean(one.z[k], two.z[k])
+    for k in range(form.n):
+        at = 2 * form.n + k
+        total = total + d.number(f"oWa{k}") * square_mean(one.z[at], two.z[at])
     return total / float(form.n)
 
 
 def energy_cost(d: Derivation, form: Form, one: Node, two: Node, h: Any, rise: Rise) -> Any:
-    r"""Weighted copper loss and mechanical work of the motors between two nodes.
+    r"""Weighted copper loss and mechanical work of the motors between two nodes, and what valves take of the supply.
 
     .. math:: E = \int \sum_j c_j R_j i_j^2 + K_j i_j \omega_j \, dt                          (eq:electrical-energy)
 
@@ -375,6 +419,9 @@ def energy_cost(d: Derivation, form: Form, one: Node, two: Node, h: Any, rise: R
         middle = combined(d, f"oN{j}_", middle_speeds(form, one, two, h))
         product = one.i[j] * w[0] + 2.0 * (one.i[j] + two.i[j]) * middle + two.i[j] * w[1]
         total = total + work * d.number(f"oK{j}") * product / 6.0
+    for j in [j for j in range(form.m) if form.feed[j] == "valve"]:
+        speeds = [combined(d, f"oN{j}_", v) for v in (one.v, middle_speeds(form, one, two, h), two.v)]
+        total = total + work * mean_supply_power(d, j, speeds)
     return h * total  # eq:electrical-energy
 
 

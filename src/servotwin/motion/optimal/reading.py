@@ -10,7 +10,7 @@ so a multiplier says what one more volt, ampere, newton metre or kelvin would bu
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,26 +20,55 @@ from servotwin.motion.optimal.between_nodes import Motion, model_error, motion_o
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.heat import winding_temperatures
 from servotwin.motion.optimal.holding import holding_currents
+from servotwin.motion.optimal.hydraulic_energy import largest_flows, supply_energy, supply_flows
 from servotwin.motion.optimal.infeasible import RowProgram
 from servotwin.motion.optimal.ipopt import Solution
 from servotwin.motion.optimal.result import LimitUse
 from servotwin.motion.optimal.task import Task
 from servotwin.motion.optimal.transcription import Program
+from servotwin.motion.optimal.valve_limits import Limit, force_gain, valve_limits
 from servotwin.robot.robot import Robot
 
 AT_LIMIT = 0.999  # share of a limit from which it counts as active
 ZERO_POWER = 1e-4  # of the scale of the bus: where no power may flow, what counts as none
 
 
-def node_voltages(drives: DriveModel, motion: Motion) -> Array:
-    """Voltages (N + 1, m) [V] at the nodes, with the slope of the current about each; of three phases the amplitude."""
-    slope = np.gradient(motion.i, motion.t, axis=0)
+def node_voltages(drives: DriveModel, motion: Motion, steady: Sequence[int]) -> Array:
+    """Voltages (N + 1, m) [V] at the nodes; see ``voltages``."""
     R = drives.R.copy()
     for j, rise in motion.rise.items():
         R[j] *= 1.0 + drives.alpha[j] * rise
-    w = motion.v @ drives.N.T
-    along = (R + drives.R_bridge) * motion.i + drives.K_b * w + drives.L * slope
-    amplitude = np.hypot(along, drives.reactance * w * motion.i)
+    shaft = motion.v @ drives.N.T, motion.a @ drives.N.T
+    return voltages(drives, R + drives.R_bridge, motion.t, motion.i, shaft, steady)
+
+
+def voltages(
+    drives: DriveModel, R: Array, t: Array, i: Array, shaft: tuple[Array, Array], steady: Sequence[int]
+) -> Array:
+    """Voltages (N + 1, m) [V] at nodes, of three phases the amplitude: the largest that is limited there.
+
+    ``R`` (m,) [ohm] of winding and bridge; ``shaft``: speeds and accelerations (N + 1, m). Limited are the voltages at
+    a node of motors that are ``steady``, whose current follows the speed (eq:steady-slope), and of all with inductance
+    those half-way through the intervals before and after it: they jump where the slope of the current does.
+    """
+    w, wd = shaft
+    chosen = list(steady)
+    slope = np.zeros_like(i)
+    slope[:, chosen] = (-drives.K_b * wd)[:, chosen] / R[chosen]  # eq:steady-slope
+    at = _amplitudes(drives, R, i, w, slope)
+    h = np.diff(t)[:, None]
+    speed = 0.5 * (w[1:] + w[:-1]) + h * (wd[:-1] - wd[1:]) / 8.0
+    middle = _amplitudes(drives, R, 0.5 * (i[1:] + i[:-1]), speed, np.diff(i, axis=0) / h)
+    before, after = np.concatenate([middle[:1], middle]), np.concatenate([middle, middle[-1:]])
+    beside = np.where(np.abs(before) > np.abs(after), before, after)
+    only = drives.L <= 0.0  # what is limited at the node alone
+    kept = np.isin(np.arange(drives.m), chosen) & (np.abs(at) >= np.abs(beside))
+    return np.where(only | kept, at, beside)
+
+
+def _amplitudes(drives: DriveModel, R: Array, i: Array, w: Array, slope: Array) -> Array:
+    along = R * i + drives.K_b * w + drives.L * slope
+    amplitude = np.hypot(along, drives.reactance * w * i)
     return np.where(drives.reactance > 0.0, np.copysign(amplitude, along), along)
 
 
@@ -49,7 +78,7 @@ def read_answer(
     """The fields of ``OptimalMotion`` that follow from the variables."""
     motion = motion_of(program, solution.x)
     w = motion.v @ drives.N.T
-    u = node_voltages(drives, motion)
+    u = node_voltages(drives, motion, program.form.steady)
     R = np.array([drives.R[j] * (1.0 + drives.alpha[j] * motion.rise.get(j, 0.0)) for j in range(drives.m)])
     square = (motion.i[1:] ** 2 + motion.i[1:] * motion.i[:-1] + motion.i[:-1] ** 2) / 3.0
     dt = np.diff(motion.t)[:, None]
@@ -63,9 +92,7 @@ def read_answer(
         "torque": robot.rne(motion.q, motion.v, motion.a, drives=True),
         "motor_speed": w,
         "current": motion.i + drives.offset,
-        "opening": np.full(motion.i.shape, np.nan)
-        if drives.valves is None
-        else drives.valves.openings(w, motion.i + drives.offset),
+        **hydraulic_fields(drives, motion.t, w, motion.a @ drives.N.T, motion.i + drives.offset),
         "voltage": u,
         "winding": winding_temperatures(
             drives, motion.t, motion.i, task.rest, holding_currents(robot, drives, motion.q[-1])
@@ -80,6 +107,23 @@ def read_answer(
     }
 
 
+def hydraulic_fields(drives: DriveModel, t: Array, w: Array, wd: Array, force: Array) -> dict[str, object]:
+    """The fields of ``OptimalMotion`` about servovalves, from speeds, accelerations and forces (N + 1, m)."""
+    valves = drives.valves
+    if valves is None:
+        return {"opening": np.full(w.shape, np.nan)}
+    return {
+        "opening": valves.openings(w, force),
+        "flow": supply_flows(valves, w),
+        "flow_limit": largest_flows(valves, w, force),
+        "force_limit": np.stack(valves.forces_at(w)),
+        "rotary_valves": tuple(
+            name for name, turns in zip(drives.names, valves.rotary, strict=True) if turns
+        ),
+        "hydraulic_energy": supply_energy(valves, t, w, wd),
+    }
+
+
 def _work(drives: DriveModel, motion: Motion) -> float:
     """Mechanical work of the motors [J], by Simpson's rule as in eq:electrical-energy."""
     h = np.diff(motion.t)[:, None]
@@ -87,18 +131,6 @@ def _work(drives: DriveModel, motion: Motion) -> float:
     middle = 0.5 * (w[1:] + w[:-1]) + h * (wd[:-1] - wd[1:]) / 8.0
     product = motion.i[:-1] * w[:-1] + 2.0 * (motion.i[:-1] + motion.i[1:]) * middle + motion.i[1:] * w[1:]
     return float((drives.K_electric * product * h / 6.0).sum())
-
-
-@dataclass(frozen=True, eq=False)
-class Limit:
-    """One limit of all instants: name, owner, value, unit, shares used (N + 1,), gain per unit (scaled objective)."""
-
-    what: str
-    who: str
-    value: float
-    unit: str
-    share: Array
-    gain: float
 
 
 def _uses(
@@ -163,14 +195,12 @@ def limit_list(
     for j, name in enumerate(drives.names):
         value = float(top[3 * n + j]) * table[f"oZsi{j}"]
         if math.isfinite(value):
-            what, unit = ("current", "A") if drives.electric else ("torque", "N m")
-            if drives.valve[j]:
-                what, unit = "force", "N"
+            what, unit = drives.effort(j)
             share = np.abs(motion.i[:, j]) / np.where(given[:, 3 * n + j], value, most[:, 3 * n + j])
-            gain = float(bound[3 * n + j]) / table[f"oZsi{j}"] + _force_gain(drives, program, solution, j)
+            gain = float(bound[3 * n + j]) / table[f"oZsi{j}"] + force_gain(drives, program, solution, j)
             out.append(Limit(what, name, value, unit, share, gain))
     out += _voltages(drives, program, solution, motion)
-    out += _valves(drives, program, solution, motion)
+    out += valve_limits(drives, program, solution, motion)
     out += _temperatures(drives, program, solution)
     for k, name in enumerate(robot.joint_names):
         out += _joint_limits(robot, program, solution, motion, k, name, bound, top)
@@ -270,62 +300,6 @@ def _voltages(drives: DriveModel, program: Program, solution: Solution, motion: 
         share = np.sqrt(used) if squared else used
         out.append(Limit("voltage", name, U, "V", share, cost / U * (2.0 if squared else 1.0)))
     return out
-
-
-WAYS = (("forward", 1.0), ("backward", -1.0))
-
-
-def _valves(drives: DriveModel, program: Program, solution: Solution, motion: Motion) -> list[Limit]:
-    """Flow of servovalves, as how far they open, and of their pump."""
-    if drives.valves is None:
-        return []
-    out, most = [], drives.valves.open
-    for j in program.form.valves:
-        used, gain = np.zeros(program.mesh.size), 0.0
-        for way, sign in WAYS:
-            F_most = float(getattr(drives.valves, way)[j])
-            for group, w, force in _valve_loads(drives, motion, j, f"valve {way}"):
-                drag = drives.valves.drag[j] * np.maximum(sign * w, 0.0) ** 2
-                opening = np.sqrt(drag / np.maximum(F_most - sign * force, 1e-9 * F_most))  # eq:valve-limit
-                used[: w.size] = np.maximum(used[: w.size], opening)
-                price = np.maximum(_valve_prices(drives, program, solution, group, j), 0.0)
-                gain += float((price * 2.0 * drag).sum()) / (F_most * most**3)
-        out.append(Limit("valve flow", drives.names[j], most, "strokes", used / most, gain))
-    if program.form.pump:
-        values, price = (program.row_values("pump flow", x)[:, 0] for x in (solution.g, solution.mult_g))
-        flow = 6e4 * drives.valves.pump
-        out.append(Limit("pump flow", "supply", flow, "L/min", values, float(price.sum()) / flow))
-    return out
-
-
-def _valve_loads(
-    drives: DriveModel, motion: Motion, j: int, group: str
-) -> tuple[tuple[str, Array, Array], tuple[str, Array, Array]]:
-    """Speeds, compression of oil counted, and forces of a valve at nodes and half-way between them, with their rows."""
-    assert drives.valves is not None
-    h, force = np.diff(motion.t), motion.i[:, j] + drives.offset[j]
-    w, wd = motion.v @ drives.N[j], motion.a @ drives.N[j]
-    middle = (
-        0.5 * (w[1:] + w[:-1]) + h * (wd[:-1] - wd[1:]) / 8.0 + np.diff(force) / (h * drives.valves.oil[j])
-    )
-    return (group, w, force), (f"{group} between", middle, 0.5 * (force[1:] + force[:-1]))
-
-
-def _valve_prices(drives: DriveModel, program: Program, solution: Solution, group: str, j: int) -> Array:
-    column = program.rows[group][3].index(drives.names[j])
-    return program.row_values(group, solution.mult_g)[:, column]
-
-
-def _force_gain(drives: DriveModel, program: Program, solution: Solution, j: int) -> float:
-    """What one more newton both ways buys by the rows of a valve: they share the price of a force with its bounds."""
-    if j not in program.form.valves:
-        return 0.0
-    total = 0.0
-    for way, _ in WAYS:
-        for group in (f"valve {way}", f"valve {way} between"):
-            price = _valve_prices(drives, program, solution, group, j)
-            total += float(np.maximum(price, 0.0).sum()) / float(getattr(drives.valves, way)[j])
-    return total
 
 
 def _temperatures(drives: DriveModel, program: Program, solution: Solution) -> list[Limit]:

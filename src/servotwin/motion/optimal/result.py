@@ -73,7 +73,10 @@ class OptimalMotion:
 
     ``voltage``: of a DC motor, amplitude of a phase of a synchronous one; ``winding``: temperatures [degC] over the
     repeated motion, NaN where nothing is known of them. Of a servovalve ``current`` is the force [N], ``opening`` how
-    far it opens, NaN for electric motors. ``active``: for every node the limits that hold it there.
+    far it opens, NaN for electric motors, ``flow`` and ``flow_limit`` [m3/s] what it takes from the supply and what it
+    would take fully open under that force, ``force_limit`` (2, N + 1, m) [N] the least and largest force at its speed;
+    of ``rotary_valves``, names of hydraulic motors, these are N m. ``hydraulic_energy`` [J] of all valves.
+    ``active``: for every node the limits that hold it there.
     ``model_error``: largest difference between the currents between nodes and those that the motion there needs, as
     part of their limits.
     """
@@ -108,6 +111,11 @@ class OptimalMotion:
     baseline: float | None = None  # [s], the best S-curve under the same limits
     tool: Array = field(default_factory=lambda: np.zeros((0, 3)))  # (N + 1, 3) [m] of the tool point
     path_segment: Segment | None = None  # of a motion along a given path
+    flow: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    flow_limit: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    force_limit: Array = field(default_factory=lambda: np.zeros((2, 0, 0)))
+    rotary_valves: tuple[str, ...] = ()
+    hydraulic_energy: float = 0.0
 
     @property
     def duration(self) -> float:
@@ -116,8 +124,13 @@ class OptimalMotion:
 
     @property
     def energy(self) -> float:
-        """Copper loss and mechanical work of the motors [J]."""
-        return self.copper_loss + self.mechanical_work
+        """Copper loss and mechanical work of the motors, and what valves take of their supply [J]."""
+        return self.copper_loss + self.mechanical_work + self.hydraulic_energy
+
+    @property
+    def valves(self) -> tuple[int, ...]:
+        """Which motors are servovalves with a cylinder or hydraulic motor."""
+        return tuple(k for k in range(len(self.motor_names)) if np.isfinite(self.opening[:, k]).any())
 
     @cached_property
     def segment(self) -> Segment:
@@ -146,6 +159,7 @@ class OptimalMotion:
             "duration_s": self.duration,
             "copper_loss_J": self.copper_loss,
             "mechanical_work_J": self.mechanical_work,
+            **({"hydraulic_energy_J": self.hydraulic_energy} if self.valves else {}),
             "s_curve_s": self.baseline,
             "iterations": self.iterations,
             "seconds": self.seconds,
@@ -173,9 +187,11 @@ class OptimalMotion:
             ):
                 out[f"{what} {name} [{of}]"] = values[:, k].tolist()
         for k, name in enumerate(self.motor_names):
-            if np.isfinite(self.opening[:, k]).any():
-                out[f"F {name} [N]"] = self.current[:, k].tolist()
+            if k in self.valves:
+                force = "tau_h {} [N m]" if name in self.rotary_valves else "F {} [N]"
+                out[force.format(name)] = self.current[:, k].tolist()
                 out[f"opening {name} [-]"] = self.opening[:, k].tolist()
+                out[f"flow {name} [m3/s]"] = self.flow[:, k].tolist()
             elif self.electric:
                 out[f"i {name} [A]"] = self.current[:, k].tolist()
                 out[f"u {name} [V]"] = self.voltage[:, k].tolist()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from servotwin.description.nodes import quoted
 from servotwin.errors import InputError
 
 Range = tuple[float, float]
@@ -47,8 +48,9 @@ class Region:
 class Task:
     """Objective and limits of an optimal motion.
 
-    ``objective``: 'time', 'energy' (copper loss plus mechanical work of the motors) or 'copper'; with
-    ``energy_weight`` [s/J] the time plus that many seconds for each joule. ``duration`` [s] fixes the time,
+    ``objective``: 'time', 'energy' (copper loss plus mechanical work of the motors, and what servovalves take of their
+    supply) or 'copper'; with ``energy_weight`` [s/J] the time plus that many seconds for each joule.
+    ``duration`` [s] fixes the time,
     ``longest`` bounds it. ``current``, ``voltage``, ``flow`` of servovalves, ``effort``, ``jerk``, ``speed``: whether
     these limits of the robot file count; ``temperature``: whether the winding temperatures of the motion, repeated for
     ever with a ``rest`` [s] at the goal in between, stay below their limits. ``bus_power`` [W]: least (negative:
@@ -83,9 +85,8 @@ class Task:
 
     def __post_init__(self) -> None:
         if self.objective not in ("time", "energy", "copper"):
-            raise InputError(
-                f"objective is '{self.objective}'; expected 'time', 'energy' or 'copper'", field="objective"
-            )
+            text = f"{quoted(self.objective)}; expected 'time', 'energy' or 'copper'"
+            raise InputError(text, field="objective")
         if not FEWEST <= self.intervals <= MOST:
             text = f"{self.intervals} intervals; expected {FEWEST} to {MOST}"
             raise InputError(text, field="intervals")
@@ -104,9 +105,8 @@ class Task:
             raise InputError(text, field="bus_power")
         for name, (least, most) in self.within.items():
             if name not in AXES or not least < most:
-                raise InputError(
-                    f"tool {name} from {least:g} to {most:g} m; expected x, y or z and rising numbers"
-                )
+                text = f"tool {name} from {least:g} to {most:g} m; expected x, y or z and rising numbers"
+                raise InputError(text, field="within")
 
     def _check_times(self) -> None:
         for name in ("duration", "longest"):

@@ -20,7 +20,7 @@ from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNl
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.guess import Guess
 from servotwin.motion.optimal.point_problem import (
-    BUS_PLACES,
+    BUS_POINTS,
     Form,
     heat_function,
     link_function,
@@ -33,12 +33,12 @@ from servotwin.robot.robot import Robot
 NamedRow = tuple[str, str, float, float]  # group, owner, bounds
 Rows = dict[str, tuple[int, int, int, tuple[str, ...]]]  # first row, stride, blocks, owners of the columns
 SMOOTH = 0.05  # of the speeds that the motion reaches: within it friction changes its sign
-SMOOTH_VALVE = 5e-3  # of the speed without load: within it a valve changes its way
-SMOOTH_BRAKE = 1e-3  # the same where a moving piston cannot be held back by the whole force
 SOFT = 0.01  # of the largest torque: within it a gear changes its direction of power
 ROUNDED = 2e-3  # m; edges of regions are rounded by this
+GUESSED = 0.5  # a motion's own steps, of those of the guess
 GRADED = 4  # intervals at either end, each twice as long as the one before it
 TIE_BREAK = 0.01  # weight of the accelerations beside the time: decides what time leaves open
+IDLE = 1e6  # times that, of axes that have nowhere to go and help no other one
 SLOWEST = 50.0  # times the guess
 USUAL_POWER = 100.0  # W; scale of the bus where its only limit is zero
 
@@ -112,7 +112,7 @@ def form_of(robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, 
     )
     valves = tuple(int(j) for j in np.flatnonzero(drives.valve)) if task.flow else ()
     # A current that builds up within a step follows the voltage; a slower one is driven by what is left of it.
-    slow = step * drives.R < drives.L
+    slow = GUESSED * step * drives.R < drives.L
     tool = math.isfinite(limits.tool_speed), math.isfinite(limits.tool_acceleration)
     coupled = (np.count_nonzero(drives.N, axis=1) > 1) & np.isfinite(drives.speed) & task.speed
     heated = np.flatnonzero(drives.heated & np.isfinite(drives.rise)) if task.temperature else ()
@@ -184,11 +184,11 @@ def transcribe(
     names, low, high = _node_bounds(robot, drives, limits, task, form)
     step = float(np.diff(mesh).min()) * guess.T
     lead = np.zeros((count, 1))
-    lead[0], lead[-1] = 0.25 * step, -0.25 * step
+    lead[0], lead[-1] = step, -step
     hot = np.broadcast_to(T + 1 + np.arange(heated), (count, heated))
     first = nlp.add(code("node", node_function), np.hstack([node, hot]), lead, low, high)
     _note(rows, first, len(low), count, names)
-    names, low, high = _link_bounds(robot, drives, limits, task, form, guess.power_room)
+    names, low, high = _link_bounds(robot, drives, limits, task, form)
     tail = np.broadcast_to(T + np.arange(1 + heated), (count - 1, 1 + heated))
     link = np.hstack([node[:-1], node[1:], tail])
     first = nlp.add(code("link", link_function), link, np.diff(mesh)[:, None], low, high)
@@ -263,16 +263,10 @@ def parameters(
     }.items():  # fmt: skip
         put(name, values)
     put("oOff", drives.offset)
+    put("oWa", np.where(guess.idle, IDLE, 1.0))
     put("oHold", guess.holding(-1))
     if drives.valves is not None:
-        v = drives.valves
-        table["oPump"] = _one(v.pump)
-        for name, values in {
-            "oVc": v.drag / v.open**2, "oVf": v.forward, "oVb": v.backward, "oOil": v.oil,
-            "oAa": v.area_a, "oAb": v.area_b, "oVe": SMOOTH_VALVE * v.free_speed, "oVs": SMOOTH_BRAKE * v.free_speed,
-            "oVp": v.backward - v.brake_forward, "oVr": v.forward - v.brake_backward,
-        }.items():  # fmt: skip
-            put(name, values)
+        table.update(drives.valves.numbers())
     for k in range(form.quantities):
         table.update((f"oA{k}_{j}", float(limits.quantities.A[k, j])) for j in range(n))
     table["oVt"], table["oAt"] = (_one(x) for x in (limits.tool_speed, limits.tool_acceleration))
@@ -338,7 +332,7 @@ def _node_bounds(
 
 
 def _link_bounds(
-    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, form: Form, room: tuple[float, float]
+    robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, form: Form
 ) -> tuple[list[tuple[str, str]], Array, Array]:
     """The same of ``link_function``."""
     joints = robot.joint_names
@@ -352,8 +346,8 @@ def _link_bounds(
     for way in ("forward", "backward"):
         rows += [(f"valve {way} between", drives.names[j], -math.inf, 1.0) for j in form.valves]
     if form.bus:
-        low, high = ((1.0 - r) * x / power_scale(task) for r, x in zip(room, task.bus_power, strict=True))
-        rows += [("bus power between", "bus", low, high)] * len(BUS_PLACES)
+        low, high = (x / power_scale(task) for x in task.bus_power)
+        rows += [("bus power between", "bus", low, high)] * len(BUS_POINTS)
     return [row[:2] for row in rows], np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
 
 

@@ -1,19 +1,7 @@
-r"""What a servovalve and its supply leave of force and speed, for optimal motions.
+"""What servovalves and their supply leave of force and speed, for optimal motions.
 
-Fully open, with the flows of both edges and the balance of forces (eq:valve-speed), a piston gives at most
-
-.. math:: F \le F_+ - c\,v_+^2, \qquad -F \le F_- - c\,v_-^2, \qquad
-          c = \frac{A_A^3 + A_B^3}{k^2}                                                        (eq:valve-limit)
-
-with F_+ = A_A p_s - A_B p_t, F_- = A_B p_s - A_A p_t, and v_+, v_- the speed forward and backward, zero the other way.
-A valve that throttles a moving piston throttles both chambers, by pressures as A_A^2 : A_B^2, so braking is bounded by
-the chamber with the larger area A: filled it must not fall below tank, emptied not rise above supply pressure,
-
-.. math:: -F \le (p_s - p_t)\frac{A_A^3 + A_B^3}{A^2} - F_+ \quad (v > 0), \qquad
-          F \le (p_s - p_t)\frac{A_A^3 + A_B^3}{A^2} - F_- \quad (v < 0)                        (eq:valve-braking)
-
-With equal areas that is F_- and F_+ again. A force that changes compresses oil, which counts as a speed,
-v + (dF/dt)/k_h.
+Eq:valve-limit and eq:valve-braking (``description.hydraulic_data.ValveEnvelope``); a force that changes compresses oil,
+which counts as a speed, v + (dF/dt)/k_h.
 """
 
 from __future__ import annotations
@@ -25,15 +13,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.description.drive_data import DriveData
-from servotwin.description.hydraulic_data import hydraulic_supply, is_hydraulic, valve_data
+from servotwin.description.hydraulic_data import (
+    cylinder_motors,
+    hydraulic_axis,
+    hydraulic_supply,
+    is_hydraulic,
+    pump_flow,
+    valve_envelope,
+)
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.hydraulic.data import Axis, Supply
-from servotwin.drives.hydraulic.laws import edge_opening
 from servotwin.errors import UnsupportedError
 from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.motor_limits import DriveLimits
 
 PLACES = 41  # along the stroke, where the oil is softest
+SMOOTH_WAY = 5e-3  # of the speed without load: within it a valve changes its way
+SMOOTH_BRAKE = 1e-3  # the same where a moving piston cannot be held back by the whole force
+SMOOTH_SUPPLY = 1e-4  # the same of the flow that is paid for: what is smooth costs less than it takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +40,8 @@ class ValveModel:
     ``known``: whether it is one; ``forward``, ``backward`` [N] the forces F_+, F_-; ``drag`` c [N s2/m2]
     (eq:valve-limit); ``brake_forward``, ``brake_backward`` [N] against a motion that way (eq:valve-braking); ``oil``
     [N/m] the stiffness of the enclosed oil where it is least; ``area_a``, ``area_b`` [m2] that the supply fills
-    forward and backward; ``pump`` [m3/s], infinite with a constant pressure or an accumulator.
+    forward and backward; ``pump`` [m3/s], infinite with a constant pressure or an accumulator; ``pressure`` [Pa] of the
+    supply.
     Of a hydraulic motor N m, rad and m3/rad.
     """
 
@@ -57,6 +55,8 @@ class ValveModel:
     area_a: Array
     area_b: Array
     pump: float
+    pressure: float
+    rotary: BoolArray  # hydraulic motors, whose forces are torques
     open: float = 1.0  # how far valves may open
 
     @property
@@ -75,6 +75,26 @@ class ValveModel:
             self.known, 0.5 * (self.forward + self.backward), limits.torque / limits.torque_constant
         )
 
+    def forces_at(self, w: Array) -> tuple[Array, Array]:
+        """Least and largest force (..., m) [N] at speeds (..., m), within the opening; NaN for other motors."""
+        drag = self.drag * (w / self.open) ** 2
+        low = np.where(w < 0.0, drag - self.backward, np.where(w > 0.0, -self.brake_forward, -self.backward))
+        high = np.where(w > 0.0, self.forward - drag, np.where(w < 0.0, self.brake_backward, self.forward))
+        return np.where(self.known, low, np.nan), np.where(self.known, high, np.nan)
+
+    def numbers(self) -> dict[str, float]:
+        """What the functions of a program have of them, by name."""
+        table = {"oPump": self.pump if math.isfinite(self.pump) else 2.0, "oPs": self.pressure}
+        free = self.free_speed
+        for name, values in {
+            "oVc": self.drag / self.open**2, "oVf": self.forward, "oVb": self.backward, "oOil": self.oil,
+            "oAa": self.area_a, "oAb": self.area_b, "oVp": self.backward - self.brake_forward,
+            "oVr": self.forward - self.brake_backward,
+            "oVe": SMOOTH_WAY * free, "oVs": SMOOTH_BRAKE * free, "oVq": SMOOTH_SUPPLY * free,
+        }.items():  # fmt: skip
+            table.update((f"{name}{k}", float(x)) for k, x in enumerate(values))
+        return table
+
     def openings(self, w: Array, force: Array) -> Array:
         """How far (..., m) the valves open for a speed and a force, 1 fully; NaN for other motors."""
         left = np.where(w >= 0.0, self.forward - force, self.backward + force)
@@ -92,23 +112,22 @@ def valve_model(description: RobotDescription, drives: Sequence[DriveData]) -> V
     known, forward, backward, drag, held, held_back, oil, area_a, area_b = map(
         np.array, zip(*rows, strict=True)
     )
-    starved = supply.has_state and supply.accumulator == 0.0
-    pump = supply.pump_flow if starved else math.inf
-    return ValveModel(known > 0.0, forward, backward, drag, held, held_back, oil, area_a, area_b, pump)
+    rotary = np.array(
+        [is_hydraulic(drive) and drive.name not in cylinder_motors(description) for drive in drives]
+    )
+    flow = pump_flow(description), supply.pressure
+    return ValveModel(
+        known > 0.0, forward, backward, drag, held, held_back, oil, area_a, area_b, *flow, rotary
+    )
 
 
 def _valve(description: RobotDescription, supply: Supply, drive: DriveData) -> tuple[float, ...]:
-    data = valve_data(description, drive)
-    axis = data.axis
-    k = axis.k * edge_opening(1.0 + axis.underlap, axis.clearance)
-    drag = (axis.area_a**3 + axis.area_b**3) / k**2  # eq:valve-limit
-    forces = (data.heads[0] * axis.mean_area, data.heads[1] * axis.mean_area)
-    throttled = (supply.pressure - supply.tank) * drag * k**2 / max(axis.area_a, axis.area_b) ** 2
-    brakes = [min(throttled - one, other) for one, other in (forces, forces[::-1])]  # eq:valve-braking
-    if min(brakes) <= 0.0:
+    envelope = valve_envelope(description, drive)
+    if min(envelope.brake_forward, envelope.brake_backward) <= 0.0:
         what = "its areas are so different that a valve cannot brake it without cavitation"
         raise UnsupportedError(f"{drive.name}: {what}; an optimal motion needs another cylinder")
-    return 1.0, *forces, drag, *brakes, _oil_stiffness(axis, supply), axis.area_a, axis.area_b
+    oil = _oil_stiffness(hydraulic_axis(description, drive), supply)
+    return 1.0, *envelope[:5], oil, envelope.area_a, envelope.area_b
 
 
 def _oil_stiffness(axis: Axis, supply: Supply) -> float:

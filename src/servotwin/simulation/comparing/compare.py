@@ -105,7 +105,9 @@ def _tracks(saved: Saved) -> list[tuple[str, str, str, str]]:
         stem = f"joint_{name}"
         found.append(("joint", name, f"{stem}_position_{unit}", f"{stem}_velocity_{unit}_per_s"))
     for name in saved.motors:
-        found.append(("motor", name, f"motor_{name}_angle_rad", f"motor_{name}_speed_rad_per_s"))
+        slides = f"motor_{name}_position_m" in saved.signals
+        place, speed = ("position_m", "speed_m_per_s") if slides else ("angle_rad", "speed_rad_per_s")
+        found.append(("motor", name, f"motor_{name}_{place}", f"motor_{name}_{speed}"))
     return found
 
 

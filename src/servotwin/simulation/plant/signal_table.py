@@ -122,8 +122,9 @@ Condition = Callable[[Drive], bool]
 
 @dataclass(frozen=True)
 class Signal:
-    """A line of the table; ``sliding_unit`` is that of sliding joints, ``on_wire`` says where a servo's value is known
-    to the plant too, because it crosses the border (``control.servo.ports``)."""
+    """A line of the table; ``sliding_unit`` is that of sliding joints and of pistons, ``sliding_name`` what a piston
+    has in its place, ``on_wire`` says where a servo's value is known to the plant too, because it crosses the border
+    (``control.servo.ports``)."""
 
     name: str
     unit: str
@@ -134,6 +135,7 @@ class Signal:
     exists: Condition = every_axis
     whole: bool = False
     sliding_unit: str = ""
+    sliding_name: str = ""
     on_wire: Condition = no_axis
 
     @property
@@ -142,9 +144,10 @@ class Signal:
         return self.exists is with_chambers
 
     def column(self, *, prismatic: bool = False) -> str:
-        """Name with unit, such as ``current_ref_A``."""
+        """Name with unit, such as ``current_ref_A``; ``prismatic``: of a sliding joint or a piston."""
         unit = self.sliding_unit if prismatic and self.sliding_unit else self.unit
-        return f"{self.name}_{unit}" if unit else self.name
+        name = self.sliding_name if prismatic and self.sliding_name else self.name
+        return f"{name}_{unit}" if unit else name
 
     def full_name(self, owner: str = "", *, prismatic: bool = False) -> str:
         """The name in a result, such as ``motor_A_current_ref_A``; ``owner``: name of the joint or motor."""
@@ -198,12 +201,14 @@ POSITION_REF = _joint("position_ref", "rad", "m", _READER, "joint as commanded")
 VELOCITY = _joint("velocity", "rad_per_s", "m_per_s", _PLANT, "joint")
 VELOCITY_REF = _joint("velocity_ref", "rad_per_s", "m_per_s", _READER, "joint as commanded")
 
-ANGLE = _motor("angle", "rad", _INSTANT, _PLANT, every_axis, "rotor")
-SPEED = _motor("speed", "rad_per_s", _INSTANT, _PLANT, every_axis, "rotor")
+ANGLE = _motor("angle", "rad", _INSTANT, _PLANT, every_axis, "rotor, or piston", sliding_unit="m",
+               sliding_name="position")
+SPEED = _motor("speed", "rad_per_s", _INSTANT, _PLANT, every_axis, "rotor, or piston", sliding_unit="m_per_s")
 CURRENT = _motor("current", "A", _MEAN, _PLANT, with_current, "current; by kind of motor: [simulation](simulation.md)")
 CURRENT_REF = _motor("current_ref", "A", _MEAN, _SERVO, with_current, "what the current loop is asked for",
                      on_wire=takes_a_command)
-TORQUE = _motor("torque", "N_m", _MEAN, _PLANT, every_axis, "torque in the air gap")
+TORQUE = _motor("torque", "N_m", _MEAN, _PLANT, every_axis, "torque in the air gap, force of the piston",
+                sliding_unit="N", sliding_name="force")
 VOLTAGE = _motor("voltage", "V", _MEAN, _PLANT, behind_a_bridge,
                  "voltage of the bridge; by kind of motor: [simulation](simulation.md)")
 WINDING_TEMPERATURE = _motor("winding_temperature", "degC", _INSTANT, _PLANT, with_thermal_data, "winding")
@@ -213,7 +218,7 @@ SATURATION = _motor("saturation", "", _ANY, _PLANT, every_axis, "limits met, bit
 SPEED_COMMAND = _motor("speed_command", "V", _INSTANT, _SERVO, commanded_by_speed,
                        "speed command as the servo driver reads it, in volts of `controller.command_voltage`")
 POSITION_INTEGRATOR = _motor("position_integrator", "rad_per_s", _INSTANT, _SERVO, integrates_position,
-                             "integrator of the position loop: the speed that it gives")
+                             "integrator of the position loop: the speed that it gives", sliding_unit="m_per_s")
 SPEED_INTEGRATOR = _motor("speed_integrator", "A", _INSTANT, _SERVO, integrates_speed,
                           "integrator of the speed loop: the current that it gives")
 CURRENT_INTEGRATOR = _motor("current_integrator", "V", _INSTANT, _SERVO, integrates_current,

@@ -83,7 +83,9 @@ def sampling(signal: str) -> str:
     ('mean', 'instant', 'any')
     """
     for known in (ROBOT, MOTOR)[signal.startswith("motor_")]:
-        if signal == known.column() or (known.side is Side.MOTOR and signal.endswith(f"_{known.column()}")):
+        columns = known.column(), known.column(prismatic=True)
+        of_motor = known.side is Side.MOTOR
+        if signal in columns or (of_motor and signal.endswith(tuple(f"_{column}" for column in columns))):
             return known.sampling.value
     return Sampling.INSTANT.value
 
@@ -100,16 +102,21 @@ def joint_signal(joint: str, quantity: str, *, prismatic: bool, reference: bool 
 
 
 def signal_names(
-    joints: Sequence[str], prismatic: Sequence[bool], motors: Sequence[str], chambers: Container[str] = ()
+    joints: Sequence[str],
+    prismatic: Sequence[bool],
+    motors: Sequence[str],
+    chambers: Container[str] = (),
+    pistons: Container[str] = (),
 ) -> list[str]:
-    """The names of all signals of a run, in their order; ``chambers``: which motors have such."""
+    """The names of all signals of a run, in their order; ``chambers``: which motors have such, ``pistons``: travel."""
     time, *supply = (signal.full_name() for signal in ROBOT)
     names = [time]
     for joint, slides in zip(joints, prismatic, strict=True):
         names += [signal.full_name(joint, prismatic=slides) for signal in JOINT]
     for motor in motors:
         oil = motor in chambers
-        names += [signal.full_name(motor) for signal in MOTOR if oil or not signal.of_oil]
+        slides = motor in pistons
+        names += [signal.full_name(motor, prismatic=slides) for signal in MOTOR if oil or not signal.of_oil]
     return [*names, *supply, *(signal.full_name() for signal in TIP)]
 
 

@@ -49,7 +49,7 @@ class Saved:
     @property
     def motors(self) -> tuple[str, ...]:
         """Names of the motors."""
-        return self._named(r"motor_(.+)_angle_rad")
+        return self._named(r"motor_(.+)_(?:angle_rad|position_m)")
 
     @property
     def complete(self) -> bool:

@@ -46,12 +46,19 @@ def joint_signals(plant: Robot, q: Array, q_ref: Array, qd: Array, qd_ref: Array
 def motor_signals(machine: Machine, plant: Robot, rows: Array) -> dict[str, Array]:
     """What the rows hold of every motor; a signal without a column does not exist on its axis."""
     signals: dict[str, Array] = {}
-    for name, columns in zip(plant.mechanism.rotors.names, machine.columns, strict=True):
+    sliding = pistons(machine)
+    for j, (name, columns) in enumerate(zip(plant.mechanism.rotors.names, machine.columns, strict=True)):
         for signal, column in zip(MOTOR, columns, strict=True):
             if column >= 0:
                 values = rows[:, column]
-                signals[signal.full_name(name)] = values.astype(np.int64) if signal.whole else values
+                place = signal.full_name(name, prismatic=sliding[j])
+                signals[place] = values.astype(np.int64) if signal.whole else values
     return signals
+
+
+def pistons(machine: Machine) -> tuple[bool, ...]:
+    """Which motors are the pistons of cylinders: they travel and have a force."""
+    return tuple(bool(record["valve"]) and not record["hydraulic"]["rotary"] for record in machine.motors)
 
 
 def joint_kinds(robot: Robot) -> tuple[bool, ...]:

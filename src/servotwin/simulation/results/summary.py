@@ -18,6 +18,7 @@ from servotwin.simulation.plant.rates import SQUARE
 from servotwin.simulation.results.limits_met import excess_of_rms, excesses, saturation_intervals
 from servotwin.simulation.results.motion_log import MotionLog
 from servotwin.simulation.results.result import RunEvent
+from servotwin.simulation.results.signals import pistons
 
 BAND = 5e-5  # m: the tool has settled once it stays this close to its target (Lee 1989: 0.05 mm)
 JOINT_BAND = {"rad": 5e-4, "m": BAND}  # the same of a joint
@@ -46,6 +47,7 @@ def axis_summaries(
     ``arrival`` [s]: when the last move has reached its target.
     """
     found = []
+    sliding = pistons(machine)
     for j, (motor, drive) in enumerate(zip(motors, drives_of(description), strict=True)):
         ratings, thermal, record = drive.ratings, drive.thermal, machine.motors[j]
         K = float(record["K"])
@@ -63,7 +65,6 @@ def axis_summaries(
         by_current = math.inf if record["valve"] else K * float(machine.axes["i_max"][j])
         peak = min(by_current, ratings.torque_limit)
         intervals = saturation_intervals(machine.logs[j])
-        piston = bool(record["valve"]) and not record["hydraulic"]["rotary"]
         found.append(
             {
                 "motor": motor,
@@ -82,7 +83,7 @@ def axis_summaries(
                         "rated_speed_rad_per_s": ratings.rated_speed,
                         "max_speed_rad_per_s": ratings.max_speed,
                     },
-                    piston=piston,
+                    piston=sliding[j],
                 ),
                 "peak_current_A": float(record["i_peak"]) if amperes else None,
                 "rms_current_A": rms if amperes else None,

@@ -11,6 +11,7 @@ from servotwin.description.checks import motor_names
 from servotwin.description.display import MS
 from servotwin.description.drive_data import chamber_motors
 from servotwin.description.fields import nanoseconds
+from servotwin.description.hydraulic_data import cylinder_motors
 from servotwin.description.nodes import Node, quoted
 from servotwin.description.problems import find
 from servotwin.errors import InputError
@@ -35,7 +36,8 @@ def check_scenario(scenario: Scenario, plan: Plan, tree: Node) -> None:
     robot = scenario.plant_description
     joints = robot.joint_names
     sliding = [robot.axes[name].prismatic for name in joints]
-    names = signal_names(joints, sliding, motor_names(robot), chamber_motors(robot))
+    chambers, pistons = chamber_motors(robot), cylinder_motors(robot)
+    names = signal_names(joints, sliding, motor_names(robot), chambers, pistons)
     for i, pattern in enumerate(scenario.record.signals):
         if not matching_signals(pattern, names):
             place = f"record.signals.{i}"

@@ -47,9 +47,19 @@ def test_wall_is_gone_around_between_nodes_as_well(x, thickness):
     assert not inside.any()
 
 
+def test_wall_across_the_straight_line_is_gone_around_where_a_gap_is():
+    """Between wall and base the folded arm passes: no tool point of the motion, seen from outside, is in the wall."""
+    wall = Region(x=(0.3, 0.9), y=(-0.05, 0.05))
+    motion = st.optimise_motion("gsis-scara", START, GOAL, keep_out=(wall,))
+    x, y = tool(motion.sample(np.linspace(0.0, motion.duration, 100_001))[0])
+    assert not ((x > 0.3 + 1e-4) & (np.abs(y) < 0.05 - 1e-4)).any()
+    assert x[np.argmin(np.abs(y))] < 0.3
+    assert motion.duration < 1.5  # a motion, not an iterate that never came to rest
+
+
 def test_wall_between_start_and_goal_that_separates_them_is_refused():
     wall = Region(y=(0.03, 0.031))
-    with pytest.raises(PathError, match=r"region"):
+    with pytest.raises(PathError, match=r"passes through region 1 \(by .* mm\); no way round was found"):
         st.optimise_motion("gsis-scara", START, GOAL, keep_out=(wall,))
 
 
@@ -65,8 +75,8 @@ def test_power_of_the_bus_is_kept_between_nodes(power):
     loss = (drives.phases * (drives.R + drives.R_bridge) * i**2).sum(axis=1)
     taken = loss + (drives.K * i * (qd @ drives.N.T)).sum(axis=1)
     assert not motion.notes
-    assert taken.min() > 1.02 * power[0]
-    assert taken.max() < 1.02 * power[1]
+    assert taken.min() > 1.001 * power[0]
+    assert taken.max() < 1.001 * power[1]
 
 
 def test_voltage_that_a_falling_current_gives_back_is_no_excess(tmp_path):

@@ -16,12 +16,16 @@ from servotwin.errors import InputError, UnsupportedError
 from servotwin.motion.errors import PathError
 from servotwin.motion.limits import limits_of
 from servotwin.motion.motor_limits import motor_limits_of
-from servotwin.motion.optimal import ipopt
+from servotwin.motion.optimal import ipopt, transcription
 from servotwin.motion.optimal.drive_model import drive_model
-from servotwin.motion.optimal.guess import best_s_curve, currents
+from servotwin.motion.optimal.guess import best_s_curve, currents, straight_guess
 from servotwin.motion.optimal.optimise import optimise_motion
 from servotwin.motion.optimal.path_motion import optimal_along
+from servotwin.motion.optimal.reading import read_answer
+from servotwin.motion.optimal.solving import MotionProblem, solve_motion
+from servotwin.motion.optimal.structured import solve_program
 from servotwin.motion.optimal.task import Region, Task
+from servotwin.motion.optimal.transcription import mesh_of
 from servotwin.motion.requests import MoveL
 from servotwin.motion.time_optimal import path_through, time_optimal
 
@@ -318,7 +322,7 @@ def test_motion_that_nothing_limits_is_refused():
 @pytest.mark.parametrize("along", [False, True])
 @pytest.mark.parametrize("fed_back", [0.0, 20.0])
 def test_power_that_may_be_fed_back_is_a_limit_of_its_own(along, fed_back):
-    """With more room for power that is taken, the other side is still seen to bind; its price is a difference."""
+    """With more room for power that is taken, the other side is still seen to bind."""
     ends = {"path": np.array([START, GOAL])} if along else {"start": START, "goal": GOAL}
 
     def motion(power: float) -> st.OptimalMotion:
@@ -329,14 +333,40 @@ def test_power_that_may_be_fed_back_is_a_limit_of_its_own(along, fed_back):
     one = motion(fed_back)
     use = next(u for u in one.limits if u.what == "regeneration")
     assert use.value == pytest.approx(fed_back)
-    # where currents jump between two nodes the power passes through its least: room is left for that
-    assert use.peak == pytest.approx(1.0, rel=1e-3 if along or not fed_back else 0.1)
-    assert use.peak < 1.001
-    assert one.bus_power.min() > -fed_back - 0.05
-    if fed_back:
+    assert use.peak == pytest.approx(1.0, rel=1e-3)
+    assert one.bus_power.min() > -1.001 * fed_back - 0.05
+    if fed_back and along:
         less, more = motion(fed_back - 1.0), motion(fed_back + 1.0)
-        assert use.gain == pytest.approx((less.duration - more.duration) / 2.0, rel=0.02 if along else 0.12)
+        assert use.gain == pytest.approx((less.duration - more.duration) / 2.0, rel=0.02)
     assert next(u for u in one.limits if u.what == "bus power").peak < 0.5
+
+
+def test_price_of_power_fed_back_is_what_a_little_more_of_it_buys():
+    """Limits that part the motions into branches: a neighbour on the same mesh starts from the first one's answer."""
+    robot, description = st.load_robot("gsis-scara"), read_description("gsis-scara", {})
+    limits, drives, task = (
+        limits_of(robot, description),
+        drive_model(robot, description),
+        Task(bus_power=(-20.0, 2e3)),
+    )
+    guess = straight_guess(robot, drives, limits, (START, GOAL), mesh_of(100, True), None, 2e3)
+    program, solution = solve_motion(MotionProblem(robot, drives, limits, task, (START, GOAL)), guess)
+    uses = read_answer(robot, drives, limits, task, program, solution)["limits"]
+    (gain,) = [use.gain for use in uses if use.what == "regeneration"]
+    first = [low.copy() for low in program.nlp.low]
+
+    def objective(watts: float) -> float:
+        flat = np.concatenate(first)
+        for group in ("bus power", "bus power between"):
+            begin, stride, count, who = program.rows[group]
+            rows = begin + stride * np.arange(count)[:, None] + np.arange(len(who))
+            flat[rows] -= watts / program.table["oP"]
+        program.nlp.low[:] = np.split(flat, np.cumsum([low.size for low in first])[:-1])
+        answer = solve_program(program, solution.x, {"mu_init": 1e-6}, None, solution)
+        assert answer.solved
+        return answer.objective * program.objective_scale
+
+    assert gain == pytest.approx((objective(-0.02) - objective(0.02)) / 0.04, rel=0.02)
 
 
 def test_no_power_fed_back_is_a_limit_that_can_be_met():
@@ -382,3 +412,18 @@ def test_range_that_a_motion_begins_on_has_no_gain():
     ]
     assert abs(use.gain) < 1e-4
     assert use.active == 0.0
+
+
+@pytest.mark.parametrize(("name", "axis"), [("gsis-scara", 2), ("puma560", 5), ("daiv-1", 2)])
+def test_axis_with_nowhere_to_go_that_helps_no_other_stands_still(name, axis, monkeypatch):
+    """No inertia or torque couples it to the others; the time is the same to 1e-5 as without holding it."""
+    ends = {
+        "gsis-scara": ([-1.0, 1.2, 0.05, 0.3], [1.0, -0.6, 0.05, 1.3]),
+        "puma560": (np.zeros(6), [0.6, -0.5, 0.4, 0.0, 0.0, 0.0]),
+        "daiv-1": ([0.0, 0.0, -0.1], [0.8, 0.5, -0.1]),
+    }[name]
+    held = optimise_motion(name, *ends)
+    q = held.sample(np.linspace(0.0, held.duration, 1001))[0]
+    assert np.abs(q[:, axis] - ends[0][axis]).max() < 1e-5
+    monkeypatch.setattr(transcription, "IDLE", 1.0)
+    assert held.duration == pytest.approx(optimise_motion(name, *ends).duration, rel=1e-5)

@@ -12,7 +12,7 @@ import servotwin as st
 from servotwin.description.load import read_description
 from servotwin.motion.limits import limits_of
 from servotwin.motion.optimal import callbacks as cb
-from servotwin.motion.optimal import ipopt, optimise, structured
+from servotwin.motion.optimal import ipopt, solving, structured
 from servotwin.motion.optimal.barrier import largest
 from servotwin.motion.optimal.block_nlp import make_table
 from servotwin.motion.optimal.drive_model import drive_model
@@ -128,8 +128,10 @@ def test_failed_second_solution_begins_anew(monkeypatch):
         calls.append(warm is not None)
         return replace(answer, status=3) if warm is not None else answer
 
-    monkeypatch.setattr(optimise, "solve_program", solve)
-    motion = st.optimise_motion("puma560", np.zeros(6), [1.0, -0.7, -0.9, 0.5, 0.4, 0.3])
+    monkeypatch.setattr(solving, "solve_program", solve)
+    motion = st.optimise_motion(
+        "palletizer-4", *np.radians([[-20.0, 60.0, -90.0, 0.0], [20.0, 85.0, -95.0, 0.0]])
+    )
     assert True in calls
     assert motion.duration > 0.0
 
@@ -154,7 +156,8 @@ def test_thread_is_waited_for_even_if_interrupted_again():
 
 
 def test_currents_beyond_their_limits_between_nodes_are_said(monkeypatch):
-    ends = np.zeros(6), [1.0, -0.7, -0.9, 0.5, 0.4, 0.3]
-    assert not any("between nodes" in note for note in st.optimise_motion("puma560", *ends).notes)
-    monkeypatch.setattr(optimise, "ROUNDS", 0)
-    assert any("between nodes" in note for note in st.optimise_motion("puma560", *ends).notes)
+    ends = np.radians([[-20.0, 60.0, -90.0, 0.0], [20.0, 85.0, -95.0, 0.0]])
+    assert not any("between nodes" in note for note in st.optimise_motion("palletizer-4", *ends).notes)
+    monkeypatch.setattr(solving, "ROUNDS", 0)
+    monkeypatch.setattr(solving, "FINER", 0)
+    assert any("between nodes" in note for note in st.optimise_motion("palletizer-4", *ends).notes)

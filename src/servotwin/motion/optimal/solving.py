@@ -1,0 +1,226 @@
+"""Solve a motion between two points: from which starts, with which room, on which mesh."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from servotwin.mechanism.model import Array
+from servotwin.motion.limits import MotionLimits
+from servotwin.motion.optimal.between_nodes import Motion, excess_currents, motion_of
+from servotwin.motion.optimal.dense_check import dense_check, sampled
+from servotwin.motion.optimal.detours import detours
+from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.guess import Guess, refined_guess, split_mesh, straight_guess
+from servotwin.motion.optimal.heat import ripple
+from servotwin.motion.optimal.interior_point import STOPPED
+from servotwin.motion.optimal.ipopt import Solution
+from servotwin.motion.optimal.structured import solve_program
+from servotwin.motion.optimal.task import Task
+from servotwin.motion.optimal.transcription import ROUNDED, Program, transcribe
+from servotwin.robot.robot import Robot
+
+Options = Mapping[str, str | float | int]
+Start = tuple[
+    Guess, Solution | None, bool, Options
+]  # a start, a solution near it, whether its multipliers count
+SHARP = 5e-4  # of the largest rise: a ripple below it needs no second solution
+TIGHT = 5e-4  # of a limit of current: what is less between nodes needs none either
+MOST_ROOM = 0.3  # of a limit of current
+ROUNDS = 4
+FINER = 4  # rounds in which the mesh is refined
+MOST_NODES = 2  # times the intervals of a task
+ROUNDER = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)  # m, edges of regions before they are sharp
+ROUND_OPTIONS: Options = {"mu_init": 1e-4}
+WARM_OPTIONS: Options = {"mu_init": 1e-5}
+NARROW = ROUNDER[3:]  # the same of motions that begin beside a region
+BESIDE_OPTIONS: Options = {"mu_init": 1e-3}
+FREE_OPTIONS: Options = {"mu_init": 1e-2}
+# A second and third try where the first one fails: another rule for the barrier, a slower start.
+TRIES: tuple[tuple[Options, float], ...] = (
+    ({}, 1.0),
+    ({"mu_strategy": "adaptive"}, 1.3),
+    ({"mu_init": 1e-1}, 2.0),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MotionProblem:
+    """What is asked: robot, its motors and limits, the task, both ends (n,), and who is told of the progress."""
+
+    robot: Robot
+    drives: DriveModel
+    limits: MotionLimits
+    task: Task
+    ends: tuple[Array, Array]
+    progress: Callable[[int, float], None] | None = None
+
+    def program(self, guess: Guess, rounded: float = ROUNDED) -> Program:
+        """The program that starts at a guess, with edges of regions rounded by ``rounded`` [m]."""
+        return transcribe(self.robot, self.drives, self.limits, self.task, guess, self.ends, rounded)
+
+    def solved(self, program: Program, x0: Array, options: Options, warm: Solution | None = None) -> Solution:
+        """The solution from x0, clipped to the bounds; ``warm``: one whose multipliers are near."""
+        return solve_program(program, np.clip(x0, program.low, program.high), options, self.progress, warm)
+
+
+def solve_motion(p: MotionProblem, guess: Guess, warm: bool = False) -> tuple[Program, Solution]:
+    """Solve, from other starts if need be, with room between nodes and on a mesh that shows what happens there.
+
+    ``warm``: the guess is near the solution.
+    """
+    first = _solved_from(p, guess, warm)
+    if not p.task.keep_out or _clear(p, *first) or first[1].status == STOPPED:
+        return first
+    best: tuple[float, Program, Solution] | None = None
+    for via in detours(p.robot, p.limits, p.task, p.ends):
+        bent = straight_guess(
+            p.robot, p.drives, p.limits, p.ends, guess.mesh, p.task.duration, guess.power, via
+        )
+        found = _refined(p, bent, *_settled(p, bent, *_first_solved(p, _round_starts(p, bent))))
+        if _clear(p, *found) and (best is None or found[1].objective * found[0].objective_scale < best[0]):
+            best = found[1].objective * found[0].objective_scale, *found
+    return first if best is None else best[1:]
+
+
+def _solved_from(p: MotionProblem, guess: Guess, warm: bool) -> tuple[Program, Solution]:
+    return _refined(p, guess, *_settled(p, guess, *_first_solved(p, _starts(p, guess, warm))))
+
+
+def _first_solved(p: MotionProblem, starts: Iterator[Start]) -> tuple[Program, Solution]:
+    """What the first start that leads anywhere leads to; if none does, the first attempt."""
+    best: tuple[Program, Solution] | None = None
+    for start, near, alike, options in starts:
+        program = p.program(start)
+        x0 = program.x0 if near is None else near.x
+        solution = p.solved(program, x0, options, near if alike else None)
+        if best is None or solution.solved:
+            best = program, solution
+        if solution.solved or solution.status == STOPPED:
+            break
+    assert best is not None
+    return best
+
+
+def _clear(p: MotionProblem, program: Program, solution: Solution) -> bool:
+    """Whether a motion is solved and passes through no region, between nodes either."""
+    if not solution.solved:
+        return False
+    samples = sampled(p.robot, p.drives, program, motion_of(program, solution.x))
+    found = dense_check(p.robot, p.drives, p.limits, p.task, samples)
+    return not any(x.place and x.over.any() for x in found)
+
+
+def _round_starts(p: MotionProblem, guess: Guess) -> Iterator[Start]:
+    """A guess beside a region: about rounder edges first, or as it is."""
+    around = _rounded_start(p, guess, NARROW, BESIDE_OPTIONS)
+    if around is not None:
+        yield guess, around, True, ROUND_OPTIONS
+    yield guess, None, False, BESIDE_OPTIONS
+
+
+def _starts(p: MotionProblem, guess: Guess, warm: bool) -> Iterator[Start]:
+    """Where to start from, the most promising first."""
+    if warm:
+        yield guess, None, False, WARM_OPTIONS
+    elif p.task.keep_out:
+        around = _rounded_start(p, guess)
+        if around is not None:
+            yield guess, around, True, ROUND_OPTIONS
+    elif any(math.isfinite(x) for x in p.task.bus_power):
+        free = _free_start(p, guess)
+        if free is not None:
+            yield guess, free, False, FREE_OPTIONS
+    for options, slower in TRIES:
+        yield (
+            guess if slower == 1.0 or p.task.duration is not None else _slowed(guess, slower),
+            None,
+            False,
+            options,
+        )
+
+
+def _free_start(p: MotionProblem, guess: Guess) -> Solution | None:
+    """The motion without limits of the bus: the branches of currents that they leave are chosen from there."""
+    free = replace(p, task=replace(p.task, bus_power=(-math.inf, math.inf)))
+    program = free.program(guess)
+    solution = free.solved(program, program.x0, {})
+    return solution if solution.solved else None
+
+
+def _refined(
+    p: MotionProblem, guess: Guess, program: Program, solution: Solution
+) -> tuple[Program, Solution]:
+    """The solution on a mesh that is finer wherever the motion exceeds a limit between nodes, for some rounds."""
+    for _ in range(FINER):
+        if not solution.solved or program.mesh.size > MOST_NODES * p.task.intervals:
+            break
+        motion = motion_of(program, solution.x)
+        found = dense_check(p.robot, p.drives, p.limits, p.task, sampled(p.robot, p.drives, program, motion))
+        over = np.any([x.over for x in found], axis=0)
+        if not over.any():
+            break
+        guess = refined_guess(guess, motion, program.room(p.drives.current), split_mesh(program.mesh, over))
+        then = p.program(guess)
+        answer = p.solved(then, then.x0, ROUND_OPTIONS)
+        answer = replace(answer, iterations=solution.iterations + answer.iterations)
+        if not answer.solved:
+            break
+        program, solution = then, answer
+    return program, solution
+
+
+def _rounded_start(
+    p: MotionProblem, guess: Guess, edges: tuple[float, ...] = ROUNDER, first: Options | None = None
+) -> Solution | None:
+    """A motion around rounder regions: at a sharp corner the instant of passing it would hardly move."""
+    found: Solution | None = None
+    for rounded in edges:
+        program = p.program(guess, rounded)
+        x0 = program.x0 if found is None else found.x
+        solution = p.solved(program, x0, (first or {}) if found is None else ROUND_OPTIONS, found)
+        found = solution if solution.solved else found
+    return found
+
+
+def _settled(
+    p: MotionProblem, guess: Guess, program: Program, solution: Solution
+) -> tuple[Program, Solution]:
+    """The solution with room for the ripple of hot windings and for what currents need between nodes."""
+    iterations = solution.iterations
+    for _ in range(ROUNDS):
+        if not solution.solved:
+            break
+        more, room = _missing_room(p, program, motion_of(program, solution.x), guess)
+        if more is guess.ripple and room is guess.room:
+            break
+        guess = replace(guess, ripple=more, room=room)
+        program = p.program(guess)
+        solution = p.solved(program, solution.x, WARM_OPTIONS, solution)
+        iterations += solution.iterations
+        if not solution.solved and solution.status != STOPPED:
+            solution = p.solved(program, program.x0, {})
+            iterations += solution.iterations
+    return program, replace(solution, iterations=iterations)
+
+
+def _missing_room(p: MotionProblem, program: Program, motion: Motion, guess: Guess) -> tuple[Array, Array]:
+    """Ripple (m,) [K] and room (N + 1, m) [A] that a solution needs; the guess's own where they are enough."""
+    more, room, task, drives = guess.ripple, guess.room, p.task, p.drives
+    heated = list(program.form.heated)
+    if heated:
+        now = ripple(drives, motion.t, motion.i, task.rest, guess.holding(-1))
+        if any(motion.rise[j] + now[j] > drives.rise[j] * (1.0 + SHARP) for j in heated):
+            more = now
+    if task.current and drives.electric and not task.free_start and not task.free_end:
+        over = excess_currents(p.robot, drives, program, motion)
+        if (over > TIGHT * drives.current).any():
+            room = np.minimum(room + 1.1 * over, MOST_ROOM * drives.current)
+    return more, room
+
+
+def _slowed(guess: Guess, k: float) -> Guess:
+    return replace(guess, T=k * guess.T, v=guess.v / k, a=guess.a / k**2, i=guess.i / k**2)

@@ -83,15 +83,14 @@ def _check_motion(axis: Axis) -> None:
 
 
 def _check_datasheets(axis: Axis) -> None:
-    """The data sheet of a gear is of two shafts, and its torque without load is friction of the motor's."""
-    sheet = axis.gear.datasheet if axis.gear is not None else None
-    if sheet is None:
+    """The data sheet of a gear is of two shafts; what it takes without load is friction of the motor's shaft."""
+    if axis.gear is None:
         return
-    if axis.prismatic:
+    if axis.gear.datasheet is not None and axis.prismatic:
         text = "is of a gear between two shafts, and this joint slides; expected screw_datasheet, or ratio in rad/m"
         raise problem(text, "gear.datasheet")
-    if sheet.no_load_torque is not None and axis.motor is not None and axis.motor.friction_table is not None:
-        text = "states friction of the shaft as gear.datasheet.no_load_torque does; expected one of them"
+    if axis.gear.no_load_torque is not None and axis.motor is not None and axis.motor.friction_table is not None:
+        text = "states friction of the shaft as the no_load_torque of its gear does; expected one of them"
         raise problem(text, "motor.friction_table")
 
 

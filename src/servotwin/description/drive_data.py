@@ -209,7 +209,7 @@ def _drive(
         joints=tuple(joints[i] for i in moved),
         alone=alone,
         winding=winding,
-        rotor_inertia=(motor.rotor_inertia or 0.0) + _input_inertia(gear),
+        rotor_inertia=(motor.rotor_inertia or 0.0) + (gear.inertia or 0.0 if gear is not None else 0.0),
         mount=motor.mount,
         parameters=tuple(motor.parameters.items()),
         friction=own,
@@ -224,18 +224,10 @@ def _drive(
 
 
 def _idle_curve(gear: Gear | None) -> FrictionCurve:
-    """What a gear takes at its motor's shaft without load, by its data sheet."""
-    sheet = gear.datasheet if gear is not None else None
-    if sheet is None or sheet.no_load_torque is None:
+    """What a gear takes at its motor's shaft without load."""
+    if gear is None or gear.no_load_torque is None:
         return FrictionCurve()
-    rest = sheet.starting_torque if sheet.starting_torque is not None else 0.0
-    return friction_curve(None, None, max(rest, sheet.no_load_torque[0][1]), None, sheet.no_load_torque)
-
-
-def _input_inertia(gear: Gear | None) -> float:
-    """What the data sheet of a gear or screw adds to the rotor inertia [kg m2]."""
-    sheet = None if gear is None else gear.datasheet or gear.screw_datasheet
-    return 0.0 if sheet is None else sheet.inertia or 0.0
+    return friction_curve(None, None, gear.starting_torque, None, gear.no_load_torque)
 
 
 def _axis_viscous(axis: Axis | None, ratio: float) -> float:

@@ -23,6 +23,7 @@ from servotwin.description.sheets.description_fields import (
 from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
 from servotwin.description.sheets.motor_fields import MotorDatasheet
 from servotwin.description.sheets.motor_sheet import motor_sheet
+from servotwin.description.sheets.printed import rising_points
 from servotwin.drives.own import PATTERN
 from servotwin.drives.table import KINDS
 
@@ -85,6 +86,19 @@ class Gear(Part):
     backlash: Annotated[float | None, Measure("rad", linear="m", minimum=0.0)] = Field(
         default=None, description="play at the joint side"
     )
+    inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0)] = Field(
+        default=None, description="moment of inertia at the motor's shaft, added to that of the rotor"
+    )
+    no_load_torque: Annotated[
+        tuple[tuple[float, float], ...] | None,
+        Points(Measure("rad/s", minimum=0.0), Measure("N*m", minimum=0.0)),
+    ] = Field(
+        default=None,
+        description="points of motor speed and of the torque that it takes there without load, speeds rising",
+    )
+    starting_torque: Annotated[float | None, Measure("N*m", minimum=0.0)] = Field(
+        default=None, description="torque at the motor's shaft that starts it; default the first no_load_torque"
+    )
     datasheet: GearSheet | None = Field(
         default=None, description="its data sheet as printed, instead of ratio, efficiency and backlash"
     )
@@ -114,6 +128,9 @@ class Gear(Part):
     def _one_ratio(self) -> Gear:
         if self.ratio is not None and self.lead is not None:
             raise problem("expected one of ratio and lead, not both", "lead")
+        rising_points(self.no_load_torque, "no_load_torque")
+        if self.starting_torque is not None and self.no_load_torque is None:
+            raise problem("missing: starting_torque is where it begins; expected points", "no_load_torque")
         if self.ratio == 0.0:
             raise problem("a ratio of zero moves nothing; expected the motor angle per joint motion", "ratio")
         return self

@@ -20,6 +20,7 @@ _SAME = (
     *("torque_constant", "voltage_constant", "inductance", "inductance_d", "inductance_q", "pole_pairs"),
     *("rotor_inertia", "viscous_friction", "coulomb_friction", "mass"),
 )
+_SAME_GEAR = ("ratio", "backlash", "inertia", "no_load_torque")
 
 
 def motor_fields(sheet: MotorSheet, reference: float | None = None) -> dict[str, Any]:
@@ -61,9 +62,11 @@ def gear_fields(sheet: GearSheet, stiffness: str | None = None) -> dict[str, Any
 
     The efficiency is that of the loaded part: what the gear takes without load is friction of the motor's shaft.
     """
-    found: dict[str, Any] = {"kind": GEAR_KINDS[sheet.kind], "ratio": sheet.ratio, "backlash": sheet.backlash}
+    found: dict[str, Any] = {"kind": GEAR_KINDS[sheet.kind], **{name: getattr(sheet, name) for name in _SAME_GEAR}}
     if sheet.efficiency is not None:
         found["efficiency"] = min(sheet.load_efficiency, 1.0)
+    if sheet.no_load_torque is not None:
+        found["starting_torque"] = sheet.starting_torque
     if stiffness is not None:
         found["stiffness"] = _linear(sheet, stiffness)
     return {name: value for name, value in found.items() if value is not None}
@@ -86,7 +89,7 @@ def _linear(sheet: GearSheet, which: str) -> float:
 
 def screw_fields(sheet: ScrewSheet) -> dict[str, Any]:
     """Fields of ``gear`` in a robot file."""
-    found = {"kind": "ball-screw", "lead": sheet.lead, "efficiency": sheet.efficiency, "backlash": sheet.backlash}
+    found = {"kind": "ball-screw", **{name: getattr(sheet, name) for name in ("lead", "efficiency", "backlash", "inertia")}}
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -126,12 +126,7 @@ def _read(path: Path) -> Catalogue:
     if kept is not None:
         return kept
     files = Files(find_in_catalogue, reach=Reach.of(path))
-    try:
-        written = files.read(path)
-        _check_format(written)
-        tree = resolve(written, files=files)
-    except RecursionError:
-        raise InputError("nested too deeply", file=str(path)) from None
+    tree = _resolved(path, files)
     file = _checked(tree)
     warnings = tuple(_contradictions(file, tree))
     if len(files.dependencies) == 1 and not files.absent:
@@ -139,6 +134,23 @@ def _read(path: Path) -> Catalogue:
             key, {"catalogue": file.model_dump(exclude_none=True), "warnings": warnings}, b"", "robots"
         )
     return _converted(file, warnings)
+
+
+def catalogue_tree(name_or_path: str | os.PathLike[str]) -> Node:
+    """The finished tree of a catalogue file that can be read; every value with its place."""
+    path = _locate(name_or_path)
+    tree = _resolved(path, Files(find_in_catalogue, reach=Reach.of(path)))
+    _checked(tree)
+    return tree
+
+
+def _resolved(path: Path, files: Files) -> Node:
+    try:
+        written = files.read(path)
+        _check_format(written)
+        return resolve(written, files=files)
+    except RecursionError:
+        raise InputError("nested too deeply", file=str(path)) from None
 
 
 def _key(path: Path) -> str:

@@ -8,11 +8,12 @@ from typing import Any
 
 from servotwin.cli.output import print_heading, print_json, print_line, print_note, print_table, working
 from servotwin.description.display import RPM
+from servotwin.description.fields import Celsius, Measure, Part, Points
 from servotwin.description.nodes import one_line, quoted
 from servotwin.description.schema import RobotDescription
 from servotwin.description.sheets.both_ways import Row, rows, sheet_of
 from servotwin.description.sheets.catalogue import Catalogue, read_catalogue
-from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
+from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet, TemperatureFactors
 from servotwin.description.sheets.motor_sheet import MotorSheet, motor_sheet
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
@@ -148,10 +149,27 @@ def show(name: str, files: Sequence[str] | None, *, json: bool) -> None:
     if json:
         print_json({"name": name, "generic": catalogue.generic, **fields})
         return
-    print_heading(f"{name}, SI{' (generic: no product)' if catalogue.generic else ''}")
-    print_table(
-        ("field", "value"), [(field, _shown(value)) for field, value in fields.items()], text_columns=2
-    )
+    print_heading(f"{name}{' (generic: no product)' if catalogue.generic else ''}")
+    cells = [(field, unit_of(type(entry), field), _shown(value)) for field, value in fields.items()]
+    print_table(("field", "unit", "value"), cells, text_columns=3)
+
+
+def unit_of(model: type[Part], field: str) -> str:
+    """The SI unit of a field, of both numbers of points; '' for plain numbers and words.
+
+    >>> unit_of(GearSheet, "rated_torque"), unit_of(GearSheet, "no_load_torque")
+    ('N*m', 'rad/s, N*m')
+    """
+    for kind in model.model_fields[field].metadata:
+        if isinstance(kind, Points):
+            return ", ".join(each.unit or "1" for each in (kind.first, kind.second))
+        if isinstance(kind, TemperatureFactors):
+            return "degC, 1"
+        if isinstance(kind, Celsius):
+            return "degC"
+        if isinstance(kind, Measure):
+            return kind.unit
+    return "N*m/rad, N*m" if field == "torsion" else ""
 
 
 def _shown(value: object) -> str:

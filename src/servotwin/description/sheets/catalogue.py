@@ -22,7 +22,8 @@ from servotwin.description.parts import NAME, Text
 from servotwin.description.problems import find, input_error
 from servotwin.description.reach import Reach
 from servotwin.description.regular_file import read_bytes
-from servotwin.description.sheets.cross_checks import gear_contradictions, motor_contradictions
+from servotwin.description.sheets.cross_checks import motor_contradictions
+from servotwin.description.sheets.gear_checks import gear_contradictions
 from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
 from servotwin.description.sheets.motor_fields import MotorDatasheet
 from servotwin.description.sheets.motor_sheet import MotorSheet, motor_sheet

@@ -51,7 +51,9 @@ def test_voltage_constant_of_sampled_sines_becomes_that_of_a_star_phase(connecti
 
 
 @given(flux=some.floats(1e-3, 1.0), pole_pairs=some.integers(1, 20), current=some.floats(0.1, 100.0))
-def test_torque_constant_of_a_power_balance_is_sqrt_3_times_the_line_constant(flux, pole_pairs, current) -> None:
+def test_torque_constant_of_a_power_balance_is_sqrt_3_times_the_line_constant(
+    flux, pole_pairs, current
+) -> None:
     """Power of back-EMF and current in phase is torque times speed: K_t,rms = sqrt(3) K_e,rms,lines."""
     speed = 100.0
     voltages = pole_pairs * flux * speed * np.sin(ANGLES[:, None] + PHASES)
@@ -84,7 +86,9 @@ def test_winding_of_star_and_delta_has_the_resistance_of_its_network(R) -> None:
     delta = between_terminals([(0, 1, R), (1, 2, R), (2, 0, R)], 3)
     assert winding_factor("lines", "star") * star == pytest.approx(R, rel=1e-9)
     # half of what two lines show of a delta is its equivalent star, a third of one coil
-    assert winding_factor("lines", "delta") * delta == pytest.approx(winding_factor("phase", "delta") * R, rel=1e-9)
+    assert winding_factor("lines", "delta") * delta == pytest.approx(
+        winding_factor("phase", "delta") * R, rel=1e-9
+    )
     assert winding_factor("phase", "star") / winding_factor("phase", "delta") == pytest.approx(3.0)
 
 

@@ -74,7 +74,10 @@ def test_sheet_in_every_form_is_one_motor() -> None:
     reference = sheet()
     star_rms = 42.93 / math.sqrt(3.0)
     forms = [
-        {"torque_constant": f"{0.71 / math.sqrt(2.0)!r} N*m/Apk", "rated_current": f"{5 * math.sqrt(2.0)!r} Apk"},
+        {
+            "torque_constant": f"{0.71 / math.sqrt(2.0)!r} N*m/Apk",
+            "rated_current": f"{5 * math.sqrt(2.0)!r} Apk",
+        },
         {
             "torque_constant": "0.71 N*m/A",
             "rated_current": "5 A",
@@ -112,7 +115,9 @@ def test_sheet_gives_the_drive_of_the_same_numbers_by_hand(tmp_path: Path) -> No
     }  # fmt: skip
     found, expected = drive(tmp_path, {"datasheet": SHEET}), drive(tmp_path, by_hand)
     for field in ("resistance", "inductance_d", "inductance_q", "torque_constant", "flux", "pole_pairs"):
-        assert getattr(found.electrical, field) == pytest.approx(getattr(expected.electrical, field), rel=1e-15)
+        assert getattr(found.electrical, field) == pytest.approx(
+            getattr(expected.electrical, field), rel=1e-15
+        )
     assert found.ratings.current_limit == pytest.approx(expected.ratings.current_limit, rel=1e-15)
     assert (found.rotor_inertia, found.kind) == (expected.rotor_inertia, expected.kind)
 
@@ -147,13 +152,22 @@ def test_sheet_without_a_convention_is_refused(changes: dict[str, Any], field: s
 
 
 def test_sheet_and_plain_field_together_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"robot.yaml:8: axes.A.motor.resistance: says what datasheet says as well"):
+    with pytest.raises(
+        InputError, match=r"robot.yaml:8: axes.A.motor.resistance: says what datasheet says as well"
+    ):
         drive(tmp_path, {"datasheet": SHEET, "resistance": "1 ohm"})
 
 
 def test_sheet_with_a_mistake_names_line_and_field(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"robot.yaml:8: axes.A.motor.datasheet.thermal.housing_rise: 120 K is not below"):
-        heat = {"time_constant": "20 min", "winding_rise": "100 K", "housing_rise": "120 K", "winding_time_constant": "1 min"}
+    with pytest.raises(
+        InputError, match=r"robot.yaml:8: axes.A.motor.datasheet.thermal.housing_rise: 120 K is not below"
+    ):
+        heat = {
+            "time_constant": "20 min",
+            "winding_rise": "100 K",
+            "housing_rise": "120 K",
+            "winding_time_constant": "1 min",
+        }
         drive(tmp_path, {"datasheet": {**SHEET, "thermal": heat}})
 
 
@@ -161,7 +175,9 @@ def test_one_body_reaches_its_rise_with_the_printed_time_constant(tmp_path: Path
     heat = {"time_constant": "20 min", "winding_rise": "100 K", "rated_loss": "50 W", "ambient": "40 degC"}
     thermal = drive(tmp_path, {"datasheet": {**SHEET, "thermal": heat}}).thermal
     rise = warmed(thermal, 50.0, 1200.0)
-    assert rise == pytest.approx(100.0 * (1.0 - math.exp(-1.0)), rel=1e-6)  # the housing is a sink of 1e-6 K/W
+    assert rise == pytest.approx(
+        100.0 * (1.0 - math.exp(-1.0)), rel=1e-6
+    )  # the housing is a sink of 1e-6 K/W
     assert warmed(thermal, 50.0, 20 * 1200.0) == pytest.approx(100.0, rel=1e-6)
     assert thermal is not None
     assert thermal.reference_temperature == 40.0
@@ -209,7 +225,10 @@ def test_curves_are_read_between_their_points_and_end_at_the_largest_speed() -> 
     found = sheet(
         max_speed="4000 rpm",
         continuous={"points": [["0 rpm", "4 N*m"], ["3000 rpm", "3.5 N*m"]]},
-        peak={"points": [["0 rpm", "10 N*m"], ["2000 rpm", "10 N*m"], ["4000 rpm", "4 N*m"]], "bus_voltage": "280 V"},
+        peak={
+            "points": [["0 rpm", "10 N*m"], ["2000 rpm", "10 N*m"], ["4000 rpm", "4 N*m"]],
+            "bus_voltage": "280 V",
+        },
     )
     rpm = math.pi / 30.0
     assert found.continuous_torque(-1500.0 * rpm) == pytest.approx(3.75)

@@ -132,7 +132,7 @@ def _read(path: Path) -> Catalogue:
     warnings = tuple(_contradictions(file, tree))
     if len(files.dependencies) == 1 and not files.absent:
         write_entry(
-            key, {"catalogue": file.model_dump(exclude_none=True), "warnings": warnings}, b"", "robots"
+            key, {"catalogue": file.model_dump(exclude_defaults=True), "warnings": warnings}, b"", "robots"
         )
     return _converted(file, warnings)
 

@@ -214,7 +214,7 @@ def test_contradiction_in_a_catalogue_is_a_warning_with_its_line(own: Path) -> N
 def test_missing_catalogue_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(st.InputError, match="no such file"):
         read_catalogue(tmp_path / "none.yaml")
-    with pytest.raises(st.InputError, match="expected a .yaml or .yml file, or 'generic'"):
+    with pytest.raises(st.InputError, match=r"expected a \.yaml or .yml file, or 'generic'"):
         read_catalogue("generix")
 
 

@@ -12,14 +12,25 @@ from servotwin.description.sheets.catalogue import GENERIC, read_catalogue
 from servotwin.description.sheets.csv_list import import_list, list_text
 from servotwin.description.write import write_yaml
 
-LIST = """\
-# prices of spring
-type;Mn [N*m];rated_current [Arms];torque_constant [N*m/Arms];voltage_constant [Vrms/krpm];resistance [ohm];thermal.time_constant [min];thermal.winding_rise [K];continuous.points [rpm, N*m];note
-
+HEADS = (
+    *(
+        "type",
+        "Mn [N*m]",
+        "rated_current [Arms]",
+        "torque_constant [N*m/Arms]",
+        "voltage_constant [Vrms/krpm]",
+    ),
+    *("resistance [ohm]", "thermal.time_constant [min]", "thermal.winding_rise [K]"),
+    *("continuous.points [rpm, N*m]", "note"),
+)
+LIST = (
+    f"# prices of spring\n{';'.join(HEADS)}\n"
+    + """
 A1;3,5;5;0,71;42,93;1.2;25;100;0 3.8 | 3000 3.5;x
 A2;7;5;1,42;85,86;2.4;25;100;[[0 rpm, 7.8 N*m], [3000 rpm, 7 N*m]];y
 A3;7 N*m;;1,42;;;;;;
 """
+)
 SETTINGS: dict[str, Any] = {
     "columns": {"name": "type", "rated_torque": "Mn"},
     "skip": ("note",),
@@ -133,5 +144,5 @@ def test_empty_list_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_hidden_characters_are_refused(path: Path) -> None:
     path.write_text(LIST.replace("A2;", "A\u202e2;"), encoding="utf-8")
-    with pytest.raises(st.InputError, match="list.csv:5:"):
+    with pytest.raises(st.InputError, match=r"list\.csv:5:"):
         import_list(path, **SETTINGS)

@@ -159,15 +159,11 @@ def test_sheet_and_plain_field_together_are_refused(tmp_path: Path) -> None:
 
 
 def test_sheet_with_a_mistake_names_line_and_field(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"robot.yaml:8: axes.A.motor.datasheet.thermal.housing_rise: 120 K is not below"
-    ):
-        heat = {
-            "time_constant": "20 min",
-            "winding_rise": "100 K",
-            "housing_rise": "120 K",
-            "winding_time_constant": "1 min",
-        }
+    heat = {
+        "time_constant": "20 min", "winding_rise": "100 K", "housing_rise": "120 K", "winding_time_constant": "1 min",
+    }  # fmt: skip
+    place = r"robot.yaml:8: axes.A.motor.datasheet.thermal.housing_rise: 120 K is not below"
+    with pytest.raises(InputError, match=place):
         drive(tmp_path, {"datasheet": {**SHEET, "thermal": heat}})
 
 

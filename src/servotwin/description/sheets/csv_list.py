@@ -85,7 +85,7 @@ def import_list(
     return Imported(tree, catalogue, skipped)
 
 
-def list_text(path: str | os.PathLike[str], kind: str = "motors") -> str:
+def export_list(path: str | os.PathLike[str], kind: str = "motors") -> str:
     """The entries of one kind of a catalogue file as a CSV list, which ``import_list`` reads back.
 
     Cells carry their units as the file has them; sources are not part of a list.

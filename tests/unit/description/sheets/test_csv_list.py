@@ -9,7 +9,7 @@ import pytest
 
 import servotwin as st
 from servotwin.description.sheets.catalogue import GENERIC, read_catalogue
-from servotwin.description.sheets.csv_list import import_list, list_text
+from servotwin.description.sheets.csv_list import export_list, import_list
 from servotwin.description.write import write_yaml
 
 HEADS = (
@@ -75,7 +75,7 @@ def test_written_catalogue_reads_back_to_the_same_numbers(path: Path, tmp_path: 
 )
 def test_generic_series_goes_through_a_list_unchanged(tmp_path: Path, file: str, kind: str) -> None:
     path = tmp_path / "list.csv"
-    path.write_text(list_text(file, kind), encoding="utf-8")
+    path.write_text(export_list(file, kind), encoding="utf-8")
     back = import_list(path, kind).catalogue
     assert getattr(back, kind) == getattr(read_catalogue(file), kind)
 

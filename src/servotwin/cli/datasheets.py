@@ -183,7 +183,6 @@ def import_csv(
     """Write a CSV list as a catalogue file."""
     from servotwin.description.file_write import export_text, refuse_existing
     from servotwin.description.sheets.csv_list import import_list
-    from servotwin.description.write import yaml_text
 
     if not out.lower().endswith((".yaml", ".yml")):
         raise InputError(
@@ -195,7 +194,7 @@ def import_csv(
             path, kind, columns=_pairs(columns, "--column"), common=_pairs(common, "--set"), skip=tuple(skip or ()),
             keep_contradictions=keep_contradictions,
         )  # fmt: skip
-        export_text(out, yaml_text(made.tree), overwrite=overwrite)
+        export_text(out, made.yaml_text(), overwrite=overwrite)
     count = sum(len(getattr(made.catalogue, each)) for each in KINDS)
     if json:
         told = {"skipped": made.skipped, "warnings": made.catalogue.warnings}

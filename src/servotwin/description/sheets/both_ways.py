@@ -180,9 +180,7 @@ def _of_thermal(sheet: MotorSheet, printed: MotorDatasheet | None) -> Iterator[R
     heat, stated = sheet.thermal, printed.thermal if printed is not None else None
     if heat is None:
         return
-    tau_w = heat.winding_to_housing * heat.winding_capacity
-    tau_h = heat.housing_to_ambient * heat.housing_capacity
-    slow = tau_h if heat.two_bodies else tau_w
+    slow = heat.time_constant
     there = f"{stated.time_constant / 60.0:.4g} min" if stated is not None else ""
     bodies = f"{heat.winding_to_housing:.4g}"
     capacities = f"{heat.winding_capacity:.4g}"

@@ -130,7 +130,8 @@ def _read(path: Path) -> Catalogue:
     tree = _resolved(path, files)
     file = _checked(tree)
     warnings = tuple(_contradictions(file, tree))
-    if len(files.dependencies) == 1 and not files.absent:
+    alone = len(files.dependencies) == 1 and not files.absent
+    if alone and _key(path) == key:  # else it was written anew while it was read
         write_entry(
             key, {"catalogue": file.model_dump(exclude_defaults=True), "warnings": warnings}, b"", "robots"
         )

@@ -31,6 +31,8 @@ LIST = Kind("a CSV list of motors, gears or screws", 8 * MB)
 MODELS: dict[str, type[Part]] = {"motors": MotorDatasheet, "gears": GearSheet, "screws": ScrewSheet}
 _HEAD = re.compile(r"(?P<name>[^\[\]]+?)\s*(?:\[(?P<unit>[^\[\]]*)\])?\s*")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
+_FORMULA = re.compile(r"[=@]|[+-](?![\d.])")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -108,6 +110,11 @@ def export_list(path: str | os.PathLike[str], kind: str = "motors") -> str:
     if entries is None or not isinstance(entries.value, dict) or not entries.value:
         raise InputError(f"has no {kind}", file=one_line(str(path), 200))
     table = {name: dict(_leaves(entry)) for name, entry in entries.value.items()}
+    for name, fields in table.items():
+        for field, text in fields.items():
+            if _FORMULA.match(text):
+                problem = f"{quoted(text)} would be a formula in a spreadsheet; expected another text"
+                raise InputError(problem, file=one_line(str(path), 200), field=f"{kind}.{name}.{field}")
     heads = list(dict.fromkeys(field for fields in table.values() for field in fields))
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -134,18 +141,28 @@ def _flow(node: Node) -> str:
 def _rows(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
     """Line and cells of every row that is neither empty nor a remark (#)."""
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
-    reader = csv.reader(text.splitlines(), delimiter=max(",;\t", key=first.count), strict=True)
+    delimiter = max(",;\t", key=first.count)
+    reader = csv.reader(text.splitlines(), delimiter=delimiter, strict=True)
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]
             if not any(cells) or cells[0].startswith("#"):
                 continue
-            hidden = next((trouble for cell in cells if (trouble := hidden_problem(cell))), None)
-            if hidden is not None:
-                raise InputError(hidden, file=file, line=reader.line_num)
+            trouble = next((found for cell in cells if (found := _cell_problem(cell, delimiter))), None)
+            if trouble is not None:
+                raise InputError(trouble, file=file, line=reader.line_num)
             yield reader.line_num, cells
     except csv.Error as error:
         raise InputError(f"broken CSV: {one_line(error, 120)}", file=file, line=reader.line_num) from None
+
+
+def _cell_problem(cell: str, delimiter: str) -> str | None:
+    """What is wrong with the text of a cell; where a semicolon separates, a comma is that of decimals."""
+    if cell.startswith(("=", "@")):
+        return f"{quoted(cell)} is a formula; expected its value"
+    if delimiter != ";" and any(_THOUSANDS.fullmatch(word) for word in cell.split()):
+        return f"{quoted(cell)} has thousands or decimals behind its comma; expected such as 3000 or 3.000"
+    return hidden_problem(cell)
 
 
 def fields_of(model: type[Part], path: str = "") -> Iterator[str]:

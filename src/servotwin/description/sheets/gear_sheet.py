@@ -208,7 +208,9 @@ class GearSheet(Part):
     @property
     def load_efficiency(self) -> float:
         """Efficiency of the part of the loss that is proportional to the load (eq:sheet-gear-loss)."""
-        eta = self.efficiency if self.efficiency is not None else 1.0
+        eta = self.efficiency
+        if eta is None:  # the torque without load is all of the loss that the sheet tells
+            return 1.0
         if self.no_load_torque is None or self.rated_torque is None or self.rated_speed is None:
             return eta
         idle = self.ratio * self.no_load(self.rated_speed) / self.rated_torque
@@ -273,7 +275,7 @@ class ScrewSheet(Part):
         default=None, description="turning to sliding"
     )
     stiffness: Annotated[float | None, Measure("N/m", minimum=TINY, maximum=HUGE)] = Field(
-        default=None, description="axial stiffness of nut and screw"
+        default=None, description="axial stiffness of the nut; the screw has E A over its length"
     )
     backlash: Annotated[float | None, Measure("m", minimum=0.0, maximum=HUGE)] = Field(
         default=None, description="axial play"

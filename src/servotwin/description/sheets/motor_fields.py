@@ -111,10 +111,15 @@ class ThermalSheet(Part):
                 f"{self.housing_rise:g} K is not below the winding_rise {self.winding_rise:g} K; expected less",
                 "housing_rise",
             )
-        if self.winding_time_constant is not None and self.winding_time_constant >= self.time_constant:
-            raise problem(
-                "is not below the time_constant of the motor; expected less", "winding_time_constant"
-            )
+        if self.housing_rise is not None and self.winding_time_constant is not None:
+            # the housing has a capacity: eq:sheet-two-bodies
+            share = 1.0 - self.housing_rise / self.winding_rise
+            if self.winding_time_constant >= share * self.time_constant * (1.0 - 1e-6):
+                raise problem(
+                    f"{self.winding_time_constant:.4g} s is not below {share:.3g} of the time_constant of the motor,"
+                    f" {share * self.time_constant:.4g} s, the share of the winding in its rise; expected less",
+                    "winding_time_constant",
+                )
         if self.limit is not None and self.limit <= self.ambient:
             raise problem(f"{self.limit:g} degC is not above the ambient {self.ambient:g} degC", "limit")
         return self

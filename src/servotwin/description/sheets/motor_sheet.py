@@ -39,6 +39,16 @@ class MotorThermal:
         """Winding to surroundings [K/W]."""
         return self.winding_to_housing + self.housing_to_ambient
 
+    @property
+    def time_constant(self) -> float:
+        """Slower time constant of both bodies together, or that of the only one [s] (eq:sheet-two-bodies)."""
+        fast = self.winding_to_housing * self.winding_capacity
+        if not self.two_bodies:
+            return fast
+        slow = self.housing_to_ambient * self.housing_capacity
+        total = fast + slow + self.housing_to_ambient * self.winding_capacity
+        return 0.5 * (total + math.sqrt(max(total**2 - 4.0 * fast * slow, 0.0)))
+
 
 @dataclass(frozen=True)
 class MotorSheet:
@@ -92,7 +102,8 @@ class MotorSheet:
     def continuous_torque(self, speed: float) -> float | None:
         """Torque that it gives for ever at a speed [rad/s]: from its curve, or a line from stall to rated torque."""
         if self.continuous_curve is not None:
-            return interpolated(self.continuous_curve, abs(speed)) if self._allows(speed) else 0.0
+            within = abs(speed) <= self.continuous_curve[-1][0] * (1.0 + 1e-9)
+            return interpolated(self.continuous_curve, abs(speed)) if within and self._allows(speed) else 0.0
         rated, stall = self.rated_torque or self.stall_torque, self.stall_torque or self.rated_torque
         if rated is None or stall is None or self.rated_speed is None:
             return rated
@@ -203,7 +214,11 @@ def _thermal(printed: ThermalSheet, sheet: MotorSheet) -> MotorThermal | None:
 
     .. math:: R_{th} = \Delta T/P, \qquad C_{th} = \tau/R_{th}                          (eq:sheet-thermal)
 
-    With a rise of the housing: its part of R and tau are those of the housing, the rest are those of the winding.
+    With a rise of the housing there are two bodies, and tau is the slower time constant of both together:
+
+    .. math:: R_w = \frac{\Delta T - \Delta T_h}{P}, \quad R_h = \frac{\Delta T_h}{P}, \quad
+              C_w = \frac{\tau_w}{R_w}, \quad
+              C_h = \frac{\tau}{R_h} - \frac{\tau}{\tau - \tau_w} C_w                 (eq:sheet-two-bodies)
     """
     loss = printed.rated_loss
     if loss is None:
@@ -216,13 +231,8 @@ def _thermal(printed: ThermalSheet, sheet: MotorSheet) -> MotorThermal | None:
         R = printed.winding_rise / loss  # eq:sheet-thermal
         C_h, R_h = SINK
         return MotorThermal(R, R_h, printed.time_constant / R, C_h, ambient, limit, two_bodies=False)
+    slow, fast = printed.time_constant, printed.winding_time_constant
     R_w, R_h = (printed.winding_rise - printed.housing_rise) / loss, printed.housing_rise / loss
-    return MotorThermal(
-        R_w,
-        R_h,
-        printed.winding_time_constant / R_w,
-        printed.time_constant / R_h,
-        ambient,
-        limit,
-        two_bodies=True,
-    )
+    C_w = fast / R_w  # eq:sheet-two-bodies
+    C_h = slow / R_h - slow / (slow - fast) * C_w  # eq:sheet-two-bodies
+    return MotorThermal(R_w, R_h, C_w, C_h, ambient, limit, two_bodies=True)

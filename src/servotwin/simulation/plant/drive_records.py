@@ -86,7 +86,8 @@ def fill_gear(record: Any, description: RobotDescription, drive: DriveData, elas
             raise refuse(
                 description,
                 f"axes.{drive.owner}.gear.backlash",
-                "play needs the stiffness of the flanks beyond it; expected a stiffness beside it",
+                "play needs the stiffness of the flanks beyond it; expected a stiffness beside it, or linear_stiffness"
+                " beside the datasheet that states the play",
             )
         return 0
     record["stiffness"], record["damping"], record["half_play"] = gear.stiffness, gear.damping, gear.half_play

@@ -142,6 +142,35 @@ def test_empty_list_is_refused(tmp_path: Path, text: str) -> None:
         import_list(path)
 
 
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ('"3,000"', r"list\.csv:2: '3,000' has thousands or decimals behind its comma"),
+        ("=3*1000", r"list\.csv:2: '=3\*1000' is a formula; expected its value"),
+    ],
+)
+def test_cell_of_two_meanings_is_refused(tmp_path: Path, cell: str, message: str) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text(f"name,rated_speed [rpm]\nm1,{cell}\n", encoding="utf-8")
+    with pytest.raises(st.InputError, match=message):
+        import_list(path)
+
+
+def test_comma_of_decimals_is_read_where_semicolons_separate(tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text("name;rated_torque [N*m]\nm1;1,270\n", encoding="utf-8")
+    assert import_list(path).catalogue.motors["m1"].rated_torque == 1.27
+
+
+@pytest.mark.parametrize("series", ["@SUM(1)", "+cmd", "-x"])
+def test_text_that_a_spreadsheet_would_compute_is_not_exported(tmp_path: Path, series: str) -> None:
+    path = tmp_path / "own.yaml"
+    text = f"format: servotwin-catalogue/1\nname: own\nmotors: {{m1: {{series: '{series}', rated_torque: 1 N*m}}}}\n"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(st.InputError, match=r"motors\.m1\.series: .* would be a formula in a spreadsheet"):
+        export_list(path)
+
+
 def test_hidden_characters_are_refused(path: Path) -> None:
     path.write_text(LIST.replace("A2;", "A\u202e2;"), encoding="utf-8")
     with pytest.raises(st.InputError, match=r"list\.csv:5:"):

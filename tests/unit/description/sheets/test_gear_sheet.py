@@ -105,6 +105,12 @@ def test_efficiency_at_the_rated_point_is_the_printed_one() -> None:
     assert gear().efficiency_at(40.0, 2000.0 * RPM, 20.0) == pytest.approx(0.70, rel=1e-12)
 
 
+def test_gear_without_efficiency_loses_what_it_takes_without_load() -> None:
+    sheet = GearSheet.model_validate({name: SHEET[name] for name in SHEET if name != "efficiency"})
+    assert sheet.load_efficiency == 1.0
+    assert sheet.efficiency_at(40.0, 2000.0 * RPM) == pytest.approx(0.4 / (0.4 + 0.07), rel=1e-12)
+
+
 @given(torque=some.floats(0.1, 80.0), speed=some.floats(100.0, 3000.0), temperature=some.floats(0.0, 60.0))
 def test_losses_are_never_negative_and_grow_in_the_cold(torque, speed, temperature) -> None:
     sheet, w = gear(), speed * RPM

@@ -54,6 +54,7 @@ REACHES = {
     "axes.*.gear.efficiency": "CP",  # a plan keeps within what the drives can give
     "axes.*.gear.stiffness": "P",
     "axes.*.gear.damping": "P",
+    "axes.*.gear.stiffening": "P",
     "axes.*.gear.backlash": "P",
     "axes.*.gear.inertia": "CP",
     "axes.*.gear.no_load_torque": "CP",
@@ -423,6 +424,12 @@ def robots() -> dict[str, small.Tree]:
             },
         }
     )
+    stiffening = geared()
+    stiffening["axes"]["A"]["gear"] = {
+        "ratio": 50,
+        "stiffness": "6000 N*m/rad",
+        "stiffening": [["2 N*m", "9000 N*m/rad"]],
+    }
     return {
         "dh": with_dh("dh"),
         "mdh": with_dh("mdh"),
@@ -434,6 +441,7 @@ def robots() -> dict[str, small.Tree]:
         "closed": {"extends": "five-bar", "axes": {"left": driven, "right": driven}, "power": {"bus_voltage": "60 V"},
                    "controller": small.CONTROLLER},
         "state feedback": feedback,
+        "stiffening": stiffening,
     }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from servotwin.description.nodes import Node, one_line, quoted
 from servotwin.description.reach import Reach
 from servotwin.description.schema import STANDARD_GRAVITY, RobotDescription
 from servotwin.description.sheets.catalogue import is_catalogue
+from servotwin.description.sheets.left_out import left_out
 from servotwin.errors import InputError, ServotwinError
 from servotwin.mechanism.model import BASE, Mechanism
 
@@ -97,7 +98,7 @@ def _contents(file: str, changes: dict[str, str], datasheets: bool) -> dict[str,
     _try_out(mechanism)
     check_drives(description)
     found = {"kind": "robot", "robot": mechanism.name, "dof": mechanism.n_q}
-    notes = [*description.notes, *_actuator_notes(description)]
+    notes = [*description.notes, *_actuator_notes(description), *left_out(description)]
     shown = _sheets(description) if datasheets else {}
     return {**found, "notes": notes, "warnings": description.warnings, **shown}
 

@@ -33,6 +33,7 @@ class DriveGear:
     stiffness: float | None = None  # [N m/rad]; None: stiff
     damping: float = 0.0  # [N m s/rad]
     half_play: float = 0.0  # [rad]
+    stiffening: tuple[tuple[float, float], ...] = ()  # torque [N m] and the stiffness [N m/rad] from there on
 
     @property
     def elastic(self) -> bool:
@@ -248,7 +249,8 @@ def _gear(gear: Gear | None, ratio: float) -> DriveGear:
     if ratio == 0.0:
         return DriveGear(ratio, efficiency, math.inf)
     stiffness, damping = gear.stiffness / ratio**2, (gear.damping or 0.0) / ratio**2
-    return DriveGear(ratio, efficiency, stiffness, damping, half_play)
+    stiffening = tuple((torque / ratio, k / ratio**2) for torque, k in gear.stiffening or ())
+    return DriveGear(ratio, efficiency, stiffness, damping, half_play, stiffening)
 
 
 def _ratings(motor: Motor, winding: Winding | None) -> Ratings:

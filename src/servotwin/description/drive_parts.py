@@ -13,6 +13,7 @@ from servotwin.description.fields import Celsius, Choice, Flag, Measure, Part, P
 from servotwin.description.hydraulic_parts import Cylinder, HydraulicMotor, Valve
 from servotwin.description.parts import Name, Text
 from servotwin.description.sheets.description_fields import (
+    PIECEWISE,
     STIFFNESSES,
     gear_fields,
     motor_fields,
@@ -86,6 +87,17 @@ class Gear(Part):
     backlash: Annotated[float | None, Measure("rad", linear="m", minimum=0.0)] = Field(
         default=None, description="play at the joint side"
     )
+    stiffening: Annotated[
+        tuple[tuple[float, float], ...] | None,
+        Points(
+            Measure("N*m", linear="N", above=0.0),
+            Measure("N*m/rad", linear="N/m", angle_optional=True, above=0.0),
+            most=2,
+        ),
+    ] = Field(
+        default=None,
+        description="points of torque and of the stiffness from there on, joint side; below the first the stiffness",
+    )
     inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0)] = Field(
         default=None, description="moment of inertia at the motor's shaft, added to that of the rotor"
     )
@@ -108,6 +120,10 @@ class Gear(Part):
         description="which stiffness of the datasheet's torsion is the stiffness: secant is that at rated torque; "
         "default none, a stiff gear",
     )
+    piecewise_stiffness: Annotated[bool, Flag()] = Field(
+        default=False,
+        description="whether runs have the whole torsion of the datasheet, k1 to k3; loops and linear models have k1",
+    )
     screw_datasheet: ScrewSheet | None = Field(
         default=None,
         description="data sheet of a ball screw as printed, instead of lead, efficiency and backlash",
@@ -118,8 +134,9 @@ class Gear(Part):
     def _of_datasheet(cls, raw: object) -> object:
         if not isinstance(raw, dict):
             return raw
-        if raw.get("linear_stiffness") is not None and raw.get("datasheet") is None:
-            raise problem("is one of a datasheet's; expected a datasheet beside it", "linear_stiffness")
+        for name in ("linear_stiffness", "piecewise_stiffness"):
+            if raw.get(name) is not None and raw.get("datasheet") is None:
+                raise problem("is one of a datasheet's; expected a datasheet beside it", name)
         if raw.get("datasheet") is not None and raw.get("screw_datasheet") is not None:
             raise problem("expected one of datasheet and screw_datasheet, not both", "screw_datasheet")
         if raw.get("datasheet") is not None:
@@ -131,6 +148,7 @@ class Gear(Part):
         if self.ratio is not None and self.lead is not None:
             raise problem("expected one of ratio and lead, not both", "lead")
         rising_points(self.no_load_torque, "no_load_torque")
+        _check_stiffening(self)
         if self.starting_torque is not None and self.no_load_torque is None:
             raise problem("missing: starting_torque is where it begins; expected points", "no_load_torque")
         if self.ratio == 0.0:
@@ -143,6 +161,17 @@ class Gear(Part):
         return 2.0 * math.pi / self.lead if self.lead is not None else self.ratio
 
 
+def _check_stiffening(gear: Gear) -> None:
+    """A stiffness that changes with the torque begins with one, and has no play."""
+    rising_points(gear.stiffening, "stiffening")
+    if gear.stiffening is None:
+        return
+    if gear.stiffness is None:
+        raise problem("missing: stiffening says how it changes; expected that without load", "stiffness")
+    if gear.backlash:
+        raise problem("play and a stiffness that changes with the torque; expected one of them", "backlash")
+
+
 def _with_gear_sheet(raw: dict[str, object]) -> dict[str, object]:
     """The fields of a gear with those that its data sheet gives."""
     try:
@@ -151,6 +180,11 @@ def _with_gear_sheet(raw: dict[str, object]) -> dict[str, object]:
         raise problem_below(error, "datasheet") from None
     which = raw.get("linear_stiffness")
     which = Choice(STIFFNESSES).read(which) if which is not None else None
+    piecewise = raw.get("piecewise_stiffness")
+    if piecewise is not None and Flag().read(piecewise):
+        if which is not None:
+            raise problem("beside piecewise_stiffness; expected one of them", "linear_stiffness")
+        which = PIECEWISE
     return without_repeats({**raw, "datasheet": sheet}, gear_fields(sheet, which))
 
 

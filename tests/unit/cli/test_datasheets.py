@@ -37,6 +37,29 @@ def test_check_shows_sheets_both_ways(robot: Path, capsys: pytest.CaptureFixture
     assert "36 V/krpm, rms, lines" in out
 
 
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        ("", "the gear is stiff (linear_stiffness or piecewise_stiffness would use its torsion)"),
+        (
+            ", linear_stiffness: k2",
+            "the stiffness is 2.4e+04 N*m/rad at any torque (piecewise_stiffness would use all 3)",
+        ),
+        (", piecewise_stiffness: true", "in a simulation hysteresis and transmission error are left out"),
+    ],
+)
+def test_check_says_what_a_run_leaves_out_of_a_gear_sheet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], beside: str, words: str
+) -> None:
+    path = tmp_path / "arm.yaml"
+    gear = f"{{datasheet: {{include: 'generic-gears.yaml#gears.gsw-20-100'}}{beside}}}"
+    axis = f"{{dh: {{a: 1 m}}, link: {{mass: 1 kg}}, gear: {gear}}}"
+    path.write_text(f"format: servotwin/1\nname: arm\naxes:\n  A: {axis}\n", encoding="utf-8")
+    assert main(["check", str(path)]) == 0
+    told = capsys.readouterr()
+    assert words in " ".join((told.out + told.err).split())
+
+
 def test_check_shows_motors_without_sheets_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "palletizer-4", "--datasheets", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)

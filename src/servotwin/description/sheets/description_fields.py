@@ -15,6 +15,7 @@ from servotwin.description.sheets.motor_sheet import MotorSheet, MotorThermal
 REFERENCE = 25.0  # degC at which a description states a resistance if it has no thermal data
 GEAR_KINDS = {"strain-wave": "harmonic", "rv": "gearbox", "planetary": "gearbox", "belt": "belt"}
 STIFFNESSES = ("k1", "k2", "k3", "secant")
+PIECEWISE = "piecewise"
 _SAME = (
     *("kind", "rated_output", "rated_speed", "rated_torque", "rated_current", "peak_torque", "max_speed"),
     *("torque_constant", "voltage_constant", "inductance", "inductance_d", "inductance_q", "pole_pairs"),
@@ -58,7 +59,7 @@ def _thermal_fields(thermal: MotorThermal) -> dict[str, Any]:
 
 
 def gear_fields(sheet: GearSheet, stiffness: str | None = None) -> dict[str, Any]:
-    """Fields of ``gear`` in a robot file; of the torsion one stiffness, k1, k2, k3 or the secant at rated torque.
+    """Fields of ``gear`` in a robot file; of the torsion one stiffness, k1, k2, k3 or the secant, or all: piecewise.
 
     The efficiency is that of the loaded part: what the gear takes without load is friction of the motor's shaft.
     """
@@ -70,9 +71,19 @@ def gear_fields(sheet: GearSheet, stiffness: str | None = None) -> dict[str, Any
         found["efficiency"] = min(sheet.load_efficiency, 1.0)
     if sheet.no_load_torque is not None:
         found["starting_torque"] = sheet.starting_torque
-    if stiffness is not None:
+    if stiffness == PIECEWISE:
+        found |= _piecewise(sheet)
+    elif stiffness is not None:
         found["stiffness"] = _linear(sheet, stiffness)
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _piecewise(sheet: GearSheet) -> dict[str, Any]:
+    """Stiffness without load, and where and to what it changes."""
+    if sheet.torsion is None:
+        raise problem("no torsion to take it from; expected torsion in the datasheet", "piecewise_stiffness")
+    (_, k1), *more = sheet.torsion.pieces()
+    return {"stiffness": k1, "stiffening": tuple(more) or None}
 
 
 def _linear(sheet: GearSheet, which: str) -> float:

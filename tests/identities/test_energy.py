@@ -124,6 +124,10 @@ CASES: dict[str, tuple[small.Tree, small.Tree]] = {
     "lossy gear, lifting and lowering": (lift(gear={"efficiency": 0.8}), UP_DOWN),
     "lossy gear with dry friction": (lift(gear={"efficiency": 0.8}, motor=DRY), UP_DOWN),
     "elastic gear": (flat(gear={"stiffness": "4000 N*m/rad", "damping": "2 N*m*s/rad"}), TURN),
+    "elastic gear that stiffens": (
+        flat(gear={**SOFT, "stiffening": [["0.5 N*m", "6000 N*m/rad"], ["1.5 N*m", "7000 N*m/rad"]]}),
+        TURN,
+    ),
     "elastic lossy gear": (
         flat(gear={"stiffness": "4000 N*m/rad", "damping": "2 N*m*s/rad", "efficiency": 0.8}),
         TURN,

@@ -7,11 +7,24 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from servotwin.description.fields import Celsius, Choice, Flag, Measure, Part, Points, Whole, problem
 from servotwin.description.hydraulic_parts import Cylinder, HydraulicMotor, Valve
 from servotwin.description.parts import Name, Text
+from servotwin.description.sheets.description_fields import (
+    PIECEWISE,
+    STIFFNESSES,
+    gear_fields,
+    motor_fields,
+    problem_below,
+    screw_fields,
+    without_repeats,
+)
+from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
+from servotwin.description.sheets.motor_fields import MotorDatasheet
+from servotwin.description.sheets.motor_sheet import motor_sheet
+from servotwin.description.sheets.printed import rising_points
 from servotwin.drives.own import PATTERN
 from servotwin.drives.table import KINDS
 
@@ -74,11 +87,70 @@ class Gear(Part):
     backlash: Annotated[float | None, Measure("rad", linear="m", minimum=0.0)] = Field(
         default=None, description="play at the joint side"
     )
+    stiffening: Annotated[
+        tuple[tuple[float, float], ...] | None,
+        Points(
+            Measure("N*m", linear="N", above=0.0),
+            Measure("N*m/rad", linear="N/m", angle_optional=True, above=0.0),
+            most=2,
+        ),
+    ] = Field(
+        default=None,
+        description="points of torque and of the stiffness from there on, joint side; below the first the stiffness",
+    )
+    inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0)] = Field(
+        default=None, description="moment of inertia at the motor's shaft, added to that of the rotor"
+    )
+    no_load_torque: Annotated[
+        tuple[tuple[float, float], ...] | None,
+        Points(Measure("rad/s", minimum=0.0), Measure("N*m", minimum=0.0)),
+    ] = Field(
+        default=None,
+        description="points of motor speed and of the torque that it takes there without load, speeds rising",
+    )
+    starting_torque: Annotated[float | None, Measure("N*m", minimum=0.0)] = Field(
+        default=None,
+        description="torque at the motor's shaft that starts it; default the first no_load_torque",
+    )
+    datasheet: GearSheet | None = Field(
+        default=None, description="its data sheet as printed, instead of ratio, efficiency and backlash"
+    )
+    linear_stiffness: Annotated[str | None, Choice(STIFFNESSES)] = Field(
+        default=None,
+        description="which stiffness of the datasheet's torsion is the stiffness: secant is that at rated torque; "
+        "default none, a stiff gear",
+    )
+    piecewise_stiffness: Annotated[bool, Flag()] = Field(
+        default=False,
+        description="whether runs have the whole torsion of the datasheet, k1 to k3; loops and linear models have k1",
+    )
+    screw_datasheet: ScrewSheet | None = Field(
+        default=None,
+        description="data sheet of a ball screw as printed, instead of lead, efficiency and backlash",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_datasheet(cls, raw: object) -> object:
+        if not isinstance(raw, dict):
+            return raw
+        for name in ("linear_stiffness", "piecewise_stiffness"):
+            if raw.get(name) is not None and raw.get("datasheet") is None:
+                raise problem("is one of a datasheet's; expected a datasheet beside it", name)
+        if raw.get("datasheet") is not None and raw.get("screw_datasheet") is not None:
+            raise problem("expected one of datasheet and screw_datasheet, not both", "screw_datasheet")
+        if raw.get("datasheet") is not None:
+            return _with_gear_sheet(raw)
+        return _with_screw_sheet(raw) if raw.get("screw_datasheet") is not None else raw
 
     @model_validator(mode="after")
     def _one_ratio(self) -> Gear:
         if self.ratio is not None and self.lead is not None:
             raise problem("expected one of ratio and lead, not both", "lead")
+        rising_points(self.no_load_torque, "no_load_torque")
+        _check_stiffening(self)
+        if self.starting_torque is not None and self.no_load_torque is None:
+            raise problem("missing: starting_torque is where it begins; expected points", "no_load_torque")
         if self.ratio == 0.0:
             raise problem("a ratio of zero moves nothing; expected the motor angle per joint motion", "ratio")
         return self
@@ -87,6 +159,42 @@ class Gear(Part):
     def motor_per_joint(self) -> float | None:
         """Motor angle per joint angle [-] or joint travel [rad/m]; None if nothing is stated."""
         return 2.0 * math.pi / self.lead if self.lead is not None else self.ratio
+
+
+def _check_stiffening(gear: Gear) -> None:
+    """A stiffness that changes with the torque begins with one, and has no play."""
+    rising_points(gear.stiffening, "stiffening")
+    if gear.stiffening is None:
+        return
+    if gear.stiffness is None:
+        raise problem("missing: stiffening says how it changes; expected that without load", "stiffness")
+    if gear.backlash:
+        raise problem("play and a stiffness that changes with the torque; expected one of them", "backlash")
+
+
+def _with_gear_sheet(raw: dict[str, object]) -> dict[str, object]:
+    """The fields of a gear with those that its data sheet gives."""
+    try:
+        sheet = GearSheet.model_validate(raw["datasheet"])
+    except ValidationError as error:
+        raise problem_below(error, "datasheet") from None
+    which = raw.get("linear_stiffness")
+    which = Choice(STIFFNESSES).read(which) if which is not None else None
+    piecewise = raw.get("piecewise_stiffness")
+    if piecewise is not None and Flag().read(piecewise):
+        if which is not None:
+            raise problem("beside piecewise_stiffness; expected one of them", "linear_stiffness")
+        which = PIECEWISE
+    return without_repeats({**raw, "datasheet": sheet}, gear_fields(sheet, which))
+
+
+def _with_screw_sheet(raw: dict[str, object]) -> dict[str, object]:
+    """The fields of a ball screw with those that its data sheet gives."""
+    try:
+        sheet = ScrewSheet.model_validate(raw["screw_datasheet"])
+    except ValidationError as error:
+        raise problem_below(error, "screw_datasheet") from None
+    return without_repeats({**raw, "screw_datasheet": sheet}, screw_fields(sheet), "screw_datasheet")
 
 
 Table = tuple[tuple[float, float], ...]
@@ -301,6 +409,26 @@ class Motor(Part):
     hydraulic_motor: HydraulicMotor | None = Field(
         default=None, description="rotary motor instead of a cylinder (hydraulic)"
     )
+    datasheet: MotorDatasheet | None = Field(
+        default=None, description="its data sheet as printed, instead of the fields that it gives"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_datasheet(cls, raw: object) -> object:
+        if not isinstance(raw, dict) or raw.get("datasheet") is None:
+            return raw
+        try:
+            printed = MotorDatasheet.model_validate(raw["datasheet"])
+            own = None if raw.get("thermal") is None else Thermal.model_validate(raw["thermal"])
+        except ValidationError as error:
+            raise problem_below(
+                error, "datasheet" if error.title == "MotorDatasheet" else "thermal"
+            ) from None
+        # a motor alone has no name; its axis has
+        sheet = motor_sheet("", printed)
+        found = motor_fields(sheet, own.reference_temperature if own is not None else None)
+        return without_repeats({**raw, "datasheet": printed}, found)
 
     @model_validator(mode="after")
     def _friction_once(self) -> Motor:

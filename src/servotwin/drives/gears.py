@@ -10,6 +10,11 @@ An elastic gear (harmonic drive) twists by :math:`\delta = \theta_m - N q` and p
 
 .. math:: \tau_s = k\,\mathrm{dz}(\delta) + d\,\dot\delta                             (eq:gear-torsion)
 
+where the stiffness may change with the twist, without play, by :math:`\Delta k_i` from :math:`\delta_i` on,
+
+.. math:: \tau_k = k\,\delta + \mathrm{sgn}\,\delta \sum_i \Delta k_i \max(|\delta| - \delta_i, 0), \qquad
+          E_k = \tfrac12 k\,\delta^2 + \tfrac12 \sum_i \Delta k_i \max(|\delta| - \delta_i, 0)^2  (eq:gear-stiffening)
+
 with dz the part of the twist beyond half of the play, 2 b; in the play nothing is passed. With play the flanks push
 and never pull. Flank :math:`\sigma = \pm1` touches from the instant at which both the twist is beyond the play and
 
@@ -43,7 +48,18 @@ def torsion_torque(motor: Any, twist: float, rate: float) -> float:
     """Torque of an elastic gear on the load, counted at the motor [N m]; with play that of the flank that touches."""
     if motor.half_play > 0.0 and motor.contact == NO_CONTACT:
         return 0.0
-    return motor.stiffness * wound(motor, twist) + motor.damping * rate  # type: ignore[no-any-return]  # eq:gear-torsion
+    return spring_torque(motor, twist) + motor.damping * rate  # type: ignore[no-any-return]  # eq:gear-torsion
+
+
+@helper
+def spring_torque(motor: Any, twist: float) -> float:
+    """Torque of the spring alone [N m], which may stiffen with its twist."""
+    torque = motor.stiffness * wound(motor, twist)
+    if motor.bend_1 > 0.0:  # eq:gear-stiffening
+        size = abs(twist)
+        more = motor.added_1 * max(size - motor.bend_1, 0.0) + motor.added_2 * max(size - motor.bend_2, 0.0)
+        torque += math.copysign(more, twist)
+    return torque  # type: ignore[no-any-return]
 
 
 @helper

@@ -84,6 +84,8 @@ MOTOR = _dtype(
     "seal_torque "
     # gear: torsion at the motor side, half of the play, efficiency; g: motor torque per transmitted torque
     "stiffness damping half_play eta g "
+    # where its stiffness changes, and by how much (eq:gear-stiffening); 0 where it does not
+    "bend_1 bend_2 added_1 added_2 "
     # thermal network
     "T_w T_h T_ref T_ambient R_wh R_ha C_w C_h alpha T_limit "
     # applied: switch state per volt of the bus (alpha, beta for three phases), torque of an ideal drive

@@ -97,6 +97,7 @@ def drive_warnings(scenario: SubstitutionScenario) -> list[str]:
     left: dict[str, list[str]] = {
         "gear efficiency": [],
         "gear play": [],
+        "gear stiffness that changes with the torque": [],
         "static friction above Coulomb's": [],
     }
     for name in scenario.description.joint_names:
@@ -105,9 +106,10 @@ def drive_warnings(scenario: SubstitutionScenario) -> list[str]:
             continue
         friction = drive.shaft_friction
         above = max(friction.static) > friction.coulomb * (1.0 + 1e-9) or any(friction.tables)
-        found = (drive.gear.efficiency < 1.0, drive.gear.half_play > 0.0, above)
         if _stated(scenario, name, "coulomb_friction") is not None:
-            found = (*found[:2], False)
+            above = False
+        gear = drive.gear
+        found = (gear.efficiency < 1.0, gear.half_play > 0.0, bool(gear.stiffening), above)
         for names, here in zip(left.values(), found, strict=True):
             names += [name] if here else []
     said = [f"{what} ({', '.join(names)})" for what, names in left.items() if names]

@@ -168,6 +168,10 @@ def _shaft(
         notes.append(
             f"{drive.name}: the play of the gear is left out; its twist counts from the flank that touches"
         )
+    if gear.stiffening:
+        notes.append(
+            f"{drive.name}: the stiffness of the gear is that without load; it changes with the torque"
+        )
     if gear.efficiency < 1.0 and power == "lossless":
         notes.append(
             f"{drive.name}: the losses of the gear are left out; state which way power flows to count them"

@@ -63,6 +63,8 @@ class Arm:
         self.elastic = np.flatnonzero(motors["flexible"] >= 0)
         self.stiffness = motors["stiffness"][self.elastic]
         self.half_play = motors["half_play"][self.elastic]
+        self.bends = np.array([motors[f"bend_{i}"][self.elastic] for i in (1, 2)])
+        self.added = np.array([motors[f"added_{i}"][self.elastic] for i in (1, 2)])
 
     def joints(self, theta: Array, twist: Array) -> Array:
         """Positions (n,) of the joints; exactly q0 where the motors stand at N q0 and nothing twists."""
@@ -84,12 +86,26 @@ class Arm:
     def spring(self, delta: Array) -> Array:
         """Torques of the elastic gears twisted by ``delta``."""
         beyond = np.maximum(np.abs(delta) - self.half_play, 0.0)
-        return np.asarray(self.stiffness * np.sign(delta) * beyond)
+        more = (self.added * np.maximum(np.abs(delta) - self.bends, 0.0)).sum(axis=0)  # eq:gear-stiffening
+        return np.asarray(self.stiffness * np.sign(delta) * beyond + np.sign(delta) * more)
+
+    def slope(self, delta: Array) -> Array:
+        """Stiffness of the elastic gears twisted by ``delta``; none in their play."""
+        more = (self.added * (np.abs(delta) > self.bends)).sum(axis=0)  # eq:gear-stiffening
+        return np.asarray(self.stiffness * (np.abs(delta) > self.half_play) + more)
 
     def unsprung(self, torque: Array) -> Array:
         """The twist under a torque: on the flank that it presses on, or in the middle without one."""
         flank = np.where(np.abs(torque) > LEAST, np.sign(torque), 0.0) * self.half_play
-        return np.asarray(torque / self.stiffness + flank)
+        size, straight = np.abs(torque), self.stiffness * self.bends[0]
+        second = straight + (self.stiffness + self.added[0]) * (self.bends[1] - self.bends[0])
+        twist = np.asarray(torque / self.stiffness + flank)
+        bent = (self.added != 0.0).any(axis=0)
+        for i, (start, begins) in enumerate(((self.bends[0], straight), (self.bends[1], second))):
+            stiffer = self.stiffness + self.added[: i + 1].sum(axis=0)
+            beyond = bent & (start > 0.0) & (size > begins)
+            twist = np.where(beyond, np.sign(torque) * (start + (size - begins) / stiffer), twist)
+        return np.asarray(twist)
 
     def whole(self, delta: Array) -> Array:
         """Twist of all motors (m,), zero behind stiff gears."""
@@ -122,7 +138,7 @@ def hanging(arm: Arm, theta: Array) -> Array:
 def _improved(arm: Arm, theta: Array, delta: Array, off: Array, wanted: Array) -> Array:
     """A Newton step, shortened until it helps; the twist of the present load where it never does."""
     size = len(delta)
-    slope = np.diag(arm.stiffness * (np.abs(delta) > arm.half_play))
+    slope = np.diag(arm.slope(delta))
     for k in range(size):
         step = np.where(np.arange(size) == k, NUDGE, 0.0)
         ahead, behind = (arm.missing(theta, delta + sign * step)[1] for sign in (1.0, -1.0))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from servotwin.description.display import UF, US
-from servotwin.description.drive_data import DriveData
+from servotwin.description.drive_data import DriveData, DriveGear
 from servotwin.description.drive_parts import Thermal
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.friction_data import shaft_curve
@@ -87,12 +87,14 @@ def fill_gear(record: Any, description: RobotDescription, drive: DriveData, elas
             raise refuse(
                 description,
                 f"axes.{drive.owner}.gear.backlash",
-                "play needs the stiffness of the flanks beyond it; expected a stiffness beside it",
+                "play needs the stiffness of the flanks beyond it; expected a stiffness beside it, or linear_stiffness"
+                " beside the datasheet that states the play",
             )
         return 0
     record["stiffness"], record["damping"], record["half_play"] = gear.stiffness, gear.damping, gear.half_play
     record["flexible"] = elastic
-    if math.sqrt(record["J"] / record["stiffness"]) < FASTEST_STIFFNESS:
+    fill_stiffening(record, gear)
+    if math.sqrt(record["J"] / max([gear.stiffness, *(k for _, k in gear.stiffening)])) < FASTEST_STIFFNESS:
         raise refuse(
             description,
             f"axes.{drive.owner}.gear.stiffness",
@@ -100,6 +102,15 @@ def fill_gear(record: Any, description: RobotDescription, drive: DriveData, elas
             "or no stiffness for a stiff gear",
         )
     return 1
+
+
+def fill_stiffening(record: Any, gear: DriveGear) -> None:
+    """Twists at which the stiffness changes, and by how much (eq:gear-stiffening)."""
+    k, twist, begins = gear.stiffness or 0.0, 0.0, 0.0
+    for number, (torque, stiffness) in enumerate(gear.stiffening, 1):
+        twist += (torque - begins) / k
+        record[f"bend_{number}"], record[f"added_{number}"] = twist, stiffness - k
+        k, begins = stiffness, torque
 
 
 def fill_thermal(record: Any, data: Thermal | None) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from servotwin.compiled.jit import helper, part, piece
 from servotwin.compiled.native_calls import call_address, call_piece, records_at
 from servotwin.drives.friction import friction_torque, holding_slack
-from servotwin.drives.gears import lossy_torque, torsion_torque, wound
+from servotwin.drives.gears import lossy_torque, spring_torque, torsion_torque
 from servotwin.drives.records import BETWEEN, FREE, MOTOR, STOP, STUCK
 from servotwin.simulation.plant.actuators import actuator_rates
 from servotwin.simulation.plant.joint_friction import apply_joint_friction, held_joint, hold_joint
@@ -120,7 +120,7 @@ def rates(world: Any, power: Any, motors: Any, stops: Any, t: float, y: Any, dy:
             twist, rate = theta - theta_l, w - w_l
             spring = torsion_torque(motor, twist, rate)
             passed = lossy_torque(motor, spring, w_l)
-            elastic = motor.stiffness * wound(motor, twist)
+            elastic = spring_torque(motor, twist)
             dz[GEAR * world.m + j] = (spring - elastic) * rate + (spring - passed) * w_l
             dy[world.at_theta + e] = w
             if motor.mode == STUCK:

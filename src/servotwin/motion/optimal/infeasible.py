@@ -25,6 +25,10 @@ class RowProgram(Protocol):
     def rows(self) -> Rows:
         """Where groups of rows stand."""
 
+    @property
+    def table(self) -> dict[str, float]:
+        """Numbers by name."""
+
     def row_values(self, name: str, values: Array) -> Array:
         """The values of a group."""
 
@@ -66,3 +70,12 @@ def blame(robot: Robot, drives: DriveModel, program: RowProgram, solution: Solut
         )
     words = WORDS.get(what, f"its {what}")
     return what, who, f"{who}: {words} cannot be met, by {100.0 * size:.3g} % at best"
+
+
+def power_missing(program: RowProgram, solution: Solution) -> float:
+    """By how much [W] the power of the bus is beyond its limits where the solver gave up; zero if it is not."""
+    low, high = np.concatenate(program.nlp.low), np.concatenate(program.nlp.high)
+    excess = np.maximum(np.maximum(low - solution.g, solution.g - high), 0.0)
+    rows = [name for name in ("bus power", "bus power between") if name in program.rows]
+    worst = max((float(program.row_values(name, excess).max()) for name in rows), default=0.0)
+    return worst * program.table["oP"] if worst > MET else 0.0

@@ -21,9 +21,9 @@ from servotwin.motion.optimal.between_nodes import motion_of
 from servotwin.motion.optimal.dense_check import Found, dense_check, notes_of, sampled, with_peaks
 from servotwin.motion.optimal.detours import way_round_text
 from servotwin.motion.optimal.drive_model import DriveModel, drive_model, with_reserve
-from servotwin.motion.optimal.guess import Guess, best_s_curve, straight_guess
+from servotwin.motion.optimal.guess import best_s_curve, straight_guess, warm_guess
 from servotwin.motion.optimal.holding import check_holding, check_moving, check_temperature, holding_currents
-from servotwin.motion.optimal.infeasible import blame
+from servotwin.motion.optimal.infeasible import blame, power_missing
 from servotwin.motion.optimal.ipopt import Solution, library
 from servotwin.motion.optimal.reading import read_answer
 from servotwin.motion.optimal.result import OptimalMotion
@@ -48,6 +48,7 @@ def optimise_motion(
     description: RobotDescription | None = None,
     task: Task | None = None,
     progress: Progress | None = None,
+    near: OptimalMotion | None = None,
     **options: Any,
 ) -> OptimalMotion:
     """The optimal motion from ``start`` to ``goal``, joint positions (n,) [rad, m], or along a ``path``.
@@ -56,6 +57,7 @@ def optimise_motion(
     if its ``description`` is given. ``options`` are those of ``read_task``: objective, energy_weight, duration,
     intervals, temperature, keep_out and others, numbers in SI or text with units such as ``duration="0.8 s"``.
     ``progress`` is told the iteration and the largest violation.
+    ``near``: a solved motion between points nearby or under other limits, to start from, on its mesh.
     Bad input and limits that cannot be met raise InputError or PathError with the limit and how near it came.
     """
     if task is None:
@@ -68,12 +70,14 @@ def optimise_motion(
     if path is not None:
         from servotwin.motion.optimal.path_motion import joint_path, optimal_along
 
+        if near is not None:
+            raise InputError("a motion to start from serves between two points only", field="near")
         return optimal_along(one, described, limits, joint_path(one, path, start, limits), task, progress)
     if goal is None or start is None:
         raise InputError(
             "neither a start with a goal nor a path is given; expected one of them", field="goal"
         )
-    return optimal_between(one, described, limits, start, goal, task, progress)
+    return optimal_between(one, described, limits, start, goal, task, progress, near)
 
 
 def _robot(
@@ -96,9 +100,9 @@ def optimal_between(
     goal: ArrayLike,
     task: Task,
     progress: Progress | None = None,
-    warm: Guess | None = None,
+    near: OptimalMotion | None = None,
 ) -> OptimalMotion:
-    """The optimal motion between two joint positions under given limits; ``warm``: a motion to start from."""
+    """The optimal motion between two joint positions under given limits; ``near``: a motion to start from."""
     library()
     began = time.perf_counter()
     _check_engine(robot)
@@ -108,9 +112,13 @@ def optimal_between(
     check_temperature(drives, task)
     check_moving(drives, task, ends, np.array([holding_currents(robot, drives, q) for q in ends]))
     mesh = mesh_of(task.intervals, bool(held_motors(drives, task).any()))
-    first = warm or straight_guess(robot, drives, limits, ends, mesh, task.duration, power_scale(task))
+    if near is None:
+        first = straight_guess(robot, drives, limits, ends, mesh, task.duration, power_scale(task))
+    else:
+        _check_near(robot, near)
+        first = warm_guess(robot, drives, limits, near, power_scale(task))
     problem = MotionProblem(robot, drives, limits, task, ends, progress)
-    program, solution = solve_motion(problem, first, warm is not None)
+    program, solution = solve_motion(problem, first, near is not None)
     if not solution.solved:
         raise _refusal(robot, drives, limits, description, task, ends, program, solution)
     _check_limited(task, program, solution)
@@ -215,6 +223,13 @@ def _check_energy(drives: DriveModel, task: Task) -> None:
         raise InputError(text, field="objective")
 
 
+def _check_near(robot: Robot, near: OptimalMotion) -> None:
+    """Refuse to start from the motion of another arm."""
+    if near.joint_names != robot.joint_names:
+        text = f"a motion of {', '.join(near.joint_names)}; expected one of {', '.join(robot.joint_names)}"
+        raise InputError(text, field="near")
+
+
 def _check_tool(robot: Robot, task: Task, q: Array, name: str) -> None:
     """Refuse ends at which the tool point is where it must not be."""
     if not task.within and not task.keep_out:
@@ -263,6 +278,11 @@ def _refusal(
         if quickest is not None and quickest > wanted:
             message = f"{wanted:g} s are too short; the quickest is {quickest:.4g} s"
             return PathError(message, index=0, what="time", place=1.0)
+    missing = power_missing(program, solution)
+    came = f"it came within {missing:.3g} W" if missing else f"{solution.text}, {text}"
+    starved = _starved(robot, description, limits, ends, task, came)
+    if starved is not None:
+        return starved
     message = f"no motion found ({solution.text}); {text}"
     return PathError(message, index=0, what=what, axis=who, place=1.0)
 
@@ -300,6 +320,34 @@ def _blocked(
         return None
     text = way_round_text(robot, task, free.sample(np.linspace(0.0, free.duration, 1001))[0], free.duration)
     return None if text is None else PathError(f"no motion found; {text}", index=0, what="region", place=1.0)
+
+
+def _starved(
+    robot: Robot,
+    description: RobotDescription | None,
+    limits: MotionLimits,
+    ends: tuple[Array, Array],
+    task: Task,
+    came: str,
+) -> PathError | None:
+    """That the bus is the reason, where there is a motion without its limits; ``came``: how near the solver came."""
+    if not np.isfinite(task.bus_power).any():
+        return None
+    try:
+        free = optimal_between(
+            robot, description, limits, *ends, replace(task, bus_power=(-math.inf, math.inf))
+        )
+    except PathError:
+        return None
+    low, high = task.bus_power
+    most = [f"feeds at most {abs(low):g} W back"] if math.isfinite(low) else []
+    most += [f"takes at most {high:g} W"] if math.isfinite(high) else []
+    without = (
+        f"without this limit of the bus the motion takes {free.duration:.4g} s, feeds back up to "
+        f"{max(-float(free.bus_power.min()), 0.0):.4g} W and takes up to {free.bus_power.max():.4g} W"
+    )
+    text = f"no motion found that {' and '.join(most)}: {came}; {without}"
+    return PathError(text, index=0, what="bus power", axis="bus", place=1.0)
 
 
 def _quickest(

@@ -15,6 +15,8 @@ from servotwin.motion.optimal.point_problem import one_way, valve_rows
 from servotwin.motion.optimal.task import Task
 from servotwin.motion.optimal.transcription import NamedRow
 
+UNKNOWN = 0.0  # sign of a speed that the program decides
+
 
 class ValveForm(Protocol):
     """What of a ``PathForm`` decides about the rows of valves."""
@@ -37,7 +39,7 @@ class ValveForm(Protocol):
 
 def valve_node_rows(d: Derivation, form: ValveForm, w: Sequence[Any], i: Sequence[Any]) -> list[Any]:
     """Open and braking valves, and the flow of their pump, at the speeds w of all motors at a point."""
-    rows = valve_rows(d, form.valves, [w[j] for j in form.valves], i)
+    rows = valve_rows(d, form.valves, [w[j] for j in form.valves], i, [UNKNOWN] * len(i))
     if form.pump:
         total: Any = 0.0
         for j in form.valves:
@@ -58,7 +60,8 @@ def valve_link_rows(
     flowing = [
         0.5 * (w[0][j] + w[1][j]) + (i[1][j] - i[0][j]) / (dt * d.number(f"oOil{j}")) for j in form.valves
     ]
-    return valve_rows(d, form.valves, flowing, [0.5 * (x + y) for x, y in zip(*i, strict=True)])
+    middle = [0.5 * (x + y) for x, y in zip(*i, strict=True)]
+    return valve_rows(d, form.valves, flowing, middle, [UNKNOWN] * len(middle))
 
 
 def valve_power(d: Derivation, form: ValveForm, w: Sequence[Sequence[Any]]) -> Any:

@@ -63,7 +63,6 @@ class Form:
 
 
 Rise = dict[int, Scalar]  # of windings over their surroundings [K], by motor
-KAPPA = 0.7  # friction beside rest that makes up for what it lacks there (eq:smooth-sign)
 # Arguments of the polar form whose values are the control points of both halves of an interval.
 BUS_POINTS = ((0.0, 0.0, 0.5), (0.0, 0.5, 0.5), (0.5, 0.5, 0.5), (0.5, 0.5, 1.0), (0.5, 1.0, 1.0))
 
@@ -94,10 +93,10 @@ def node_function(d: Derivation, form: Form) -> BlockFunction:
     """Dynamics and all limits of a single instant."""
     node = Node(d, form, "")
     hot, rise = rises(d, form)
-    lead = d.inputs("lead", 1)[0]
+    lead, signs = d.inputs("lead", 1)[0], d.inputs("sign", form.m)
     chain = d.chain(d.expand(node.q, offset=True))
     tau = joint_torques(d, chain, node)
-    needed = motor_torques(d, form, node, tau, lead)
+    needed = motor_torques(d, form, node, tau, lead, signs)
     rows: list[Any] = [
         node.z[3 * form.n + j]
         - (needed[j] - d.number(f"oOff{j}")) / (d.number(f"oK{j}") * d.number(f"oZsi{j}"))
@@ -109,14 +108,14 @@ def node_function(d: Derivation, form: Form) -> BlockFunction:
     rows += [
         voltage_row(d, form, node.v, node.i, rise, j, steady_slope(d, node, rise, j)) for j in form.steady
     ]
-    rows += valve_rows(d, form.valves, [combined(d, f"oN{j}_", node.v) for j in form.valves], node.i)
+    rows += valve_rows(d, form.valves, [combined(d, f"oN{j}_", node.v) for j in form.valves], node.i, signs)
     if form.pump:
         rows.append(pump_flow(d, form, node.v))
     if form.bus:
         rows.append(bus_power(d, form, node.v, node.i, rise) / d.number("oP"))
     if form.frame is not None:
         rows += tool_rows(d, form, node, chain)
-    return BlockFunction(d, [*node.z, *hot], [lead], 0.0, rows)
+    return BlockFunction(d, [*node.z, *hot], [lead, *signs], 0.0, rows)
 
 
 def rises(d: Derivation, form: Form) -> tuple[list[Expr], Rise]:
@@ -142,14 +141,15 @@ def joint_torques(d: Derivation, chain: Any, node: Node) -> list[Scalar]:
     return tau
 
 
-def motor_torques(d: Derivation, form: Form, node: Node, tau: Sequence[Scalar], lead: Scalar) -> list[Scalar]:
-    r"""Air-gap torques (eq:motor-torque) with a smooth sign of the speed in friction and gear losses.
+def motor_torques(
+    d: Derivation, form: Form, node: Node, tau: Sequence[Scalar], lead: Scalar, signs: Sequence[Scalar]
+) -> list[Scalar]:
+    r"""Air-gap torques (eq:motor-torque) with the sign of the speed in friction and gear losses.
 
-    .. math:: \operatorname{sgn}\omega \approx \frac{\omega}{\sqrt{\omega^2 + \epsilon^2}}
-              \Bigl(1 + \kappa \frac{\epsilon^2}{\omega^2 + \epsilon^2}\Bigr)                          (eq:smooth-sign)
+    .. math:: \operatorname{sgn}\omega = s + (1 - s^2) \frac{\omega}{\sqrt{\omega^2 + \epsilon^2}}      (eq:smooth-sign)
 
-    What friction lacks near rest, over a speed of eps, is made up for: by kappa eps beside it, the rest by the first
-    and last node, whose shafts turn the next instant: ``lead`` [s] says how far away that is.
+    ``signs``: s of each motor, 1 or -1 where it is known which way it turns, 0 where it is not. A shaft at rest at the
+    begin or end of a motion turns the next instant: ``lead`` [s] says how far away that is.
     """
     graph, out = d.graph, []
     for j in range(form.m):
@@ -163,7 +163,8 @@ def motor_torques(d: Derivation, form: Form, node: Node, tau: Sequence[Scalar], 
         if dry:
             turning, eps = w + lead * wd, d.number(f"oEps{j}")
             square = graph.lift(turning * turning + eps * eps)
-            way = turning * (square + KAPPA * eps * eps) / (square * graph.sqrt(square))  # eq:smooth-sign
+            s = signs[j]
+            way = s + (1.0 - s * s) * turning / graph.sqrt(square)  # eq:smooth-sign
         if type(loss) is Expr or loss != 0.0:
             own = d.number(f"oJm{j}") * wd
             passed, soft = total - own, d.number(f"oSoft{j}")
@@ -222,7 +223,7 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
     one, two = Node(d, form, "a"), Node(d, form, "b")
     z_time = d.inputs("T", 1)[0]
     hot, rise = rises(d, form)
-    share = d.inputs("share", 1)[0]
+    share, signs = d.inputs("share", 1)[0], d.inputs("sign", form.m)
     T = d.graph.lift(d.number("oZT") * z_time)
     h = T * share
     rows: list[Any] = motion_defects(d, form, one, two, h, share)
@@ -235,7 +236,7 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
         rows.append(voltage_row(d, form, *middle, rise, j, (two.i[j] - one.i[j]) / h))
     pressed = [(two.i[j] - one.i[j]) / (h * d.number(f"oOil{j}")) for j in form.valves]
     flowing = [combined(d, f"oN{j}_", middle[0]) + x for j, x in zip(form.valves, pressed, strict=True)]
-    rows += valve_rows(d, form.valves, flowing, middle[1])
+    rows += valve_rows(d, form.valves, flowing, middle[1], signs)
     if form.bus:
         control = [v + 0.5 * h * a for v, a in zip(one.v, one.a, strict=True)]
         speeds = [[combined(d, f"oN{j}_", v) for v in (one.v, control, two.v)] for j in range(form.m)]
@@ -248,7 +249,7 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
         d, form, one, two
     )
     cost = cost + energy_cost(d, form, one, two, h, rise)
-    return BlockFunction(d, [*one.z, *two.z, z_time, *hot], [share], cost, rows)
+    return BlockFunction(d, [*one.z, *two.z, z_time, *hot], [share, *signs], cost, rows)
 
 
 def motion_defects(d: Derivation, form: Form, one: Node, two: Node, h: Any, share: Any) -> list[Any]:
@@ -343,22 +344,25 @@ def one_way(d: Derivation, j: int, w: Any) -> tuple[Any, Any]:
     return 0.5 * (root + w), 0.5 * (root - w)
 
 
-def moving(d: Derivation, j: int, w: Any) -> Any:
-    """One where w is a speed forward, zero at rest and backward, rounded off."""
+def moving(d: Derivation, j: int, w: Any, sign: Any) -> Any:
+    """One where w is a speed forward, zero at rest and backward: by its known ``sign`` 1 or -1, for 0 rounded off."""
     eps = d.number(f"oVs{j}")
     beyond = w - 3.0 * eps
-    return 0.5 + 0.5 * beyond / d.graph.sqrt(d.graph.lift(beyond * beyond + eps * eps))
+    smooth = 0.5 + 0.5 * beyond / d.graph.sqrt(d.graph.lift(beyond * beyond + eps * eps))
+    return 0.5 * sign * (1.0 + sign) + (1.0 - sign * sign) * smooth
 
 
-def valve_rows(d: Derivation, valves: Sequence[int], speeds: Sequence[Any], i: Sequence[Any]) -> list[Any]:
+def valve_rows(
+    d: Derivation, valves: Sequence[int], speeds: Sequence[Any], i: Sequence[Any], signs: Sequence[Any]
+) -> list[Any]:
     """Force and drag of fully open servovalves as parts of the forces of the supply, all forward, then all backward."""
     forward, backward = [], []
     for j, w in zip(valves, speeds, strict=True):
         force, drag = i[j] + d.number(f"oOff{j}"), d.number(f"oVc{j}")
         ahead, back = one_way(d, j, w)
         less = (
-            d.number(f"oVr{j}") * moving(d, j, -w),
-            d.number(f"oVp{j}") * moving(d, j, w),
+            d.number(f"oVr{j}") * moving(d, j, -w, -signs[j]),
+            d.number(f"oVp{j}") * moving(d, j, w, signs[j]),
         )  # eq:valve-braking
         forward.append((drag * ahead * ahead + force + less[0]) / d.number(f"oVf{j}"))  # eq:valve-limit
         backward.append((drag * back * back - force + less[1]) / d.number(f"oVb{j}"))

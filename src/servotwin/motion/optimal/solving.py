@@ -14,13 +14,21 @@ from servotwin.motion.optimal.between_nodes import Motion, excess_currents, moti
 from servotwin.motion.optimal.dense_check import dense_check, sampled
 from servotwin.motion.optimal.detours import detours
 from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.friction_signs import (
+    CLEAR,
+    SHARP_SMOOTH,
+    against,
+    has_signs,
+    known_signs,
+    without_wrong,
+)
 from servotwin.motion.optimal.guess import Guess, refined_guess, split_mesh, straight_guess
 from servotwin.motion.optimal.heat import ripple
 from servotwin.motion.optimal.interior_point import STOPPED
 from servotwin.motion.optimal.ipopt import Solution
 from servotwin.motion.optimal.structured import solve_program
 from servotwin.motion.optimal.task import Task
-from servotwin.motion.optimal.transcription import ROUNDED, Program, transcribe
+from servotwin.motion.optimal.transcription import ROUNDED, Program, held_motors, transcribe
 from servotwin.robot.robot import Robot
 
 Options = Mapping[str, str | float | int]
@@ -31,6 +39,7 @@ SHARP = 5e-4  # of the largest rise: a ripple below it needs no second solution
 TIGHT = 5e-4  # of a limit of current: what is less between nodes needs none either
 MOST_ROOM = 0.3  # of a limit of current
 ROUNDS = 4
+SIGNED = 4  # rounds in which the signs of friction are found
 FINER = 4  # rounds in which the mesh is refined
 MOST_NODES = 2  # times the intervals of a task
 ROUNDER = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)  # m, edges of regions before they are sharp
@@ -80,14 +89,45 @@ def solve_motion(p: MotionProblem, guess: Guess, warm: bool = False) -> tuple[Pr
         bent = straight_guess(
             p.robot, p.drives, p.limits, p.ends, guess.mesh, p.task.duration, guess.power, via
         )
-        found = _refined(p, bent, *_settled(p, bent, *_first_solved(p, _round_starts(p, bent))))
+        found = _finished(p, bent, *_first_solved(p, _round_starts(p, bent)))
         if _clear(p, *found) and (best is None or found[1].objective * found[0].objective_scale < best[0]):
             best = found[1].objective * found[0].objective_scale, *found
     return first if best is None else best[1:]
 
 
 def _solved_from(p: MotionProblem, guess: Guess, warm: bool) -> tuple[Program, Solution]:
-    return _refined(p, guess, *_settled(p, guess, *_first_solved(p, _starts(p, guess, warm))))
+    return _finished(p, guess, *_first_solved(p, _starts(p, guess, warm)))
+
+
+def _finished(
+    p: MotionProblem, guess: Guess, program: Program, solution: Solution
+) -> tuple[Program, Solution]:
+    """A first solution with the signs of friction, room between nodes and a finer mesh where it needs them."""
+    guess, program, solution = _signed(p, guess, program, solution)
+    guess, program, solution = _settled(p, guess, program, solution)
+    return _refined(p, guess, program, solution)
+
+
+def _signed(
+    p: MotionProblem, guess: Guess, program: Program, solution: Solution
+) -> tuple[Guess, Program, Solution]:
+    """The solution whose dry friction has the sign of the speed at every node; as it was if there is none."""
+    found = guess, program, solution
+    for k in range(SIGNED if has_signs(p.drives) else 0):
+        if not solution.solved:
+            return found
+        w = motion_of(program, solution.x).v @ p.drives.N.T
+        if guess.smooth != SHARP_SMOOTH:
+            signs = known_signs(w, CLEAR * program.eps, held_motors(p.drives, p.task))
+        elif not (wrong := against(w, guess.signs, program.eps)).any():
+            return guess, program, solution
+        else:
+            signs = without_wrong(guess.signs, wrong, whole=k == SIGNED - 1)
+        guess = replace(guess, signs=signs, smooth=SHARP_SMOOTH)
+        program = p.program(guess)
+        answer = p.solved(program, solution.x, WARM_OPTIONS, solution)
+        solution = replace(answer, iterations=solution.iterations + answer.iterations)
+    return (guess, program, solution) if solution.solved else found
 
 
 def _first_solved(p: MotionProblem, starts: Iterator[Start]) -> tuple[Program, Solution]:
@@ -169,7 +209,7 @@ def _refined(
         answer = replace(answer, iterations=solution.iterations + answer.iterations)
         if not answer.solved:
             break
-        program, solution = then, answer
+        guess, program, solution = _signed(p, guess, then, answer)
     return program, solution
 
 
@@ -188,7 +228,7 @@ def _rounded_start(
 
 def _settled(
     p: MotionProblem, guess: Guess, program: Program, solution: Solution
-) -> tuple[Program, Solution]:
+) -> tuple[Guess, Program, Solution]:
     """The solution with room for the ripple of hot windings and for what currents need between nodes."""
     iterations = solution.iterations
     for _ in range(ROUNDS):
@@ -204,7 +244,7 @@ def _settled(
         if not solution.solved and solution.status != STOPPED:
             solution = p.solved(program, program.x0, {})
             iterations += solution.iterations
-    return program, replace(solution, iterations=iterations)
+    return guess, program, replace(solution, iterations=iterations)
 
 
 def _missing_room(p: MotionProblem, program: Program, motion: Motion, guess: Guess) -> tuple[Array, Array]:

@@ -18,6 +18,7 @@ from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNlp, compile_block
 from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.friction_signs import SHARP_SMOOTH, interval_signs
 from servotwin.motion.optimal.guess import Guess
 from servotwin.motion.optimal.point_problem import (
     BUS_POINTS,
@@ -32,7 +33,6 @@ from servotwin.robot.robot import Robot
 
 NamedRow = tuple[str, str, float, float]  # group, owner, bounds
 Rows = dict[str, tuple[int, int, int, tuple[str, ...]]]  # first row, stride, blocks, owners of the columns
-SMOOTH = 0.05  # of the speeds that the motion reaches: within it friction changes its sign
 SOFT = 0.01  # of the largest torque: within it a gear changes its direction of power
 ROUNDED = 2e-3  # m; edges of regions are rounded by this
 GUESSED = 0.5  # a motion's own steps, of those of the guess
@@ -48,7 +48,8 @@ class Program:
     """A transcribed motion: its program, start, bounds and how to read its variables.
 
     ``mesh`` (N + 1,): nodes as parts of the duration. ``rows``: for every group of rows, by name, the first row, its
-    stride from block to block, the number of blocks and who each column belongs to.
+    stride from block to block, the number of blocks and who each column belongs to. ``signs`` (N + 1, m): which way
+    motors turn, 0 where that is not known; ``eps`` (m,) [rad/s]: below it a motor counts as about to turn back.
     """
 
     form: Form
@@ -60,6 +61,8 @@ class Program:
     table: dict[str, float]
     objective_scale: float
     rows: Rows
+    signs: Array
+    eps: Array
 
     @property
     def T_index(self) -> int:
@@ -186,20 +189,25 @@ def transcribe(
     lead = np.zeros((count, 1))
     lead[0], lead[-1] = step, -step
     hot = np.broadcast_to(T + 1 + np.arange(heated), (count, heated))
-    first = nlp.add(code("node", node_function), np.hstack([node, hot]), lead, low, high)
+    first = nlp.add(
+        code("node", node_function), np.hstack([node, hot]), np.hstack([lead, guess.signs]), low, high
+    )
     _note(rows, first, len(low), count, names)
     names, low, high = _link_bounds(robot, drives, limits, task, form)
     tail = np.broadcast_to(T + np.arange(1 + heated), (count - 1, 1 + heated))
     link = np.hstack([node[:-1], node[1:], tail])
-    first = nlp.add(code("link", link_function), link, np.diff(mesh)[:, None], low, high)
+    between = np.hstack([np.diff(mesh)[:, None], interval_signs(guess.signs)])
+    first = nlp.add(code("link", link_function), link, between, low, high)
     _note(rows, first, len(low), count - 1, names)
     if heated:
         owners = tuple(drives.names[j] for j in form.heated)
         rows["heat"] = (_add_heat(nlp, code, form, node, T, mesh), 0, 1, owners)
     x_low, x_high = _variable_bounds(robot, drives, limits, task, form, table, guess, ends)
+    eps = np.array([table[f"oEps{j}"] for j in range(form.m)]) * (SHARP_SMOOTH / guess.smooth)
     return Program(
-        form, nlp, _start(form, table, guess, x_low, x_high), x_low, x_high, mesh, table, scale, rows
-    )
+        form, nlp, _start(form, table, guess, x_low, x_high), x_low, x_high, mesh, table, scale, rows,
+        guess.signs, eps,
+    )  # fmt: skip
 
 
 def _note(
@@ -255,7 +263,7 @@ def parameters(
     for name, values in {
         "oK": drives.K, "oR": drives.R, "oRb": drives.R_bridge, "oL": drives.L, "oKb": drives.K_b,
         "oX": drives.reactance, "oU": task.modulation * _finite(drives.voltage), "oPh": drives.phases,
-        "oFv": drives.viscous, "oFc": drives.coulomb, "oEps": SMOOTH * reached, "oJm": drives.J_m,
+        "oFv": drives.viscous, "oFc": drives.coulomb, "oEps": guess.smooth * reached, "oJm": drives.J_m,
         "oGain": 0.5 * (1.0 / eta + eta), "oLoss": 0.5 * (1.0 / eta - eta),
         "oSoft": SOFT * drives.K * guess.i_scale, "oWm": _finite(drives.speed), "oTau": _finite(limits.torque),
         "oV": _finite(limits.speed), "oJ": _finite(limits.jerk), "oTh": _finite(drives.rise), "oAl": drives.alpha,

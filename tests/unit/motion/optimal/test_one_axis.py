@@ -11,6 +11,7 @@ from scipy.optimize import brentq, least_squares
 
 pytest.importorskip("casadi")
 
+from servotwin.motion.errors import PathError
 from servotwin.motion.optimal.optimise import optimise_motion
 from servotwin.motion.optimal.result import OptimalMotion
 
@@ -177,6 +178,15 @@ def test_bus_power_limit_is_kept_and_costs_time(tmp_path):
     )
 
 
+def test_axis_that_may_feed_nothing_back_is_refused_with_the_power_of_the_free_motion(tmp_path):
+    """Without friction R i^2 + K i w >= 0 leaves i >= 0 or i <= -K w/R, and a current does not jump in between."""
+    with pytest.raises(
+        PathError, match=r"feeds at most 0 W back and takes at most 500 W: .*; without this"
+    ) as refused:
+        axis(tmp_path, bus=U, bus_power=(0.0, 500.0), intervals=10)
+    assert "feeds back up to 7" in str(refused.value)
+
+
 def test_speed_limit_cuts_the_double_integrator(tmp_path):
     """Ramps to V and a cruise: T = D/V + V/a."""
     V, a = 4.0, RATIO * K * CURRENT / J
@@ -186,11 +196,14 @@ def test_speed_limit_cuts_the_double_integrator(tmp_path):
     assert np.abs(fine).max() <= V * 1.001
 
 
-@pytest.mark.parametrize("way", [0.02, 0.1, 1.5])
+@pytest.mark.parametrize("way", [0.02, 1.5])
 @pytest.mark.parametrize("speed", [30.0, 1000.0])
-def test_dry_friction_counts_whatever_the_limit_of_speed_is(tmp_path, speed, way):
+@pytest.mark.parametrize("part", [1 / 3, 1 / 2, 2 / 3])
+def test_dry_friction_counts_whatever_the_limit_of_speed_is(tmp_path, part, speed, way):
     """a = N (K I - M)/J up and N (K I + M)/J down: v^2/2 (1/a + 1/b) = D, so T = sqrt(2 D (1/a + 1/b))."""
-    dry = 0.8  # N m of 2.4
+    dry = part * K * CURRENT
     motion = axis(tmp_path, more=f"coulomb_friction: {dry} N*m", speed=speed, way=way)
     up, down = (RATIO * (K * CURRENT + sign * dry) / J for sign in (-1.0, 1.0))
-    assert motion.duration == pytest.approx(math.sqrt(2.0 * way * (1.0 / up + 1.0 / down)), rel=WITHIN)
+    T = math.sqrt(2.0 * way * (1.0 / up + 1.0 / down))
+    assert motion.duration == pytest.approx(T, rel=2e-4)
+    assert motion.duration > T * (1.0 - 1e-6)  # friction is never less than it is

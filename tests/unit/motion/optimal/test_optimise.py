@@ -416,7 +416,10 @@ def test_range_that_a_motion_begins_on_has_no_gain():
 
 @pytest.mark.parametrize(("name", "axis"), [("gsis-scara", 2), ("puma560", 5), ("daiv-1", 2)])
 def test_axis_with_nowhere_to_go_that_helps_no_other_stands_still(name, axis, monkeypatch):
-    """No inertia or torque couples it to the others; the time is the same to 1e-5 as without holding it."""
+    """No inertia or torque couples it to the others; the time is that without holding it.
+
+    To 1e-4: the nodes about reversals of other motors may settle on another side of their dry friction.
+    """
     ends = {
         "gsis-scara": ([-1.0, 1.2, 0.05, 0.3], [1.0, -0.6, 0.05, 1.3]),
         "puma560": (np.zeros(6), [0.6, -0.5, 0.4, 0.0, 0.0, 0.0]),
@@ -426,4 +429,27 @@ def test_axis_with_nowhere_to_go_that_helps_no_other_stands_still(name, axis, mo
     q = held.sample(np.linspace(0.0, held.duration, 1001))[0]
     assert np.abs(q[:, axis] - ends[0][axis]).max() < 1e-5
     monkeypatch.setattr(transcription, "IDLE", 1.0)
-    assert held.duration == pytest.approx(optimise_motion(name, *ends).duration, rel=1e-5)
+    assert held.duration == pytest.approx(optimise_motion(name, *ends).duration, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gsis-scara", "puma560"])
+def test_motion_nearby_is_found_in_fewer_iterations_from_a_solved_one(name):
+    """And is the same motion to what sharp friction leaves open."""
+    n = st.load_robot(name).n
+    first, second = np.linspace(0.5, 0.1, n), np.linspace(0.52, 0.08, n)
+    if name == "gsis-scara":
+        first[2], second[2] = 0.1, 0.09  # m
+    solved = optimise_motion(name, np.zeros(n), first)
+    cold = optimise_motion(name, np.zeros(n), second)
+    warm = optimise_motion(name, np.zeros(n), second, near=solved)
+    assert warm.iterations < cold.iterations
+    assert warm.duration == pytest.approx(cold.duration, rel=5e-4)
+    np.testing.assert_allclose(warm.q[-1], second, atol=1e-9)
+
+
+def test_motion_of_another_arm_is_no_start():
+    other = optimise_motion("gsis-scara", START, GOAL)
+    with pytest.raises(InputError, match="near: a motion of A, B, Z, W; expected one of j1"):
+        optimise_motion("puma560", np.zeros(6), 0.1 * np.ones(6), near=other)
+    with pytest.raises(InputError, match="near: a motion to start from serves between two points only"):
+        optimise_motion("gsis-scara", path=[START, GOAL], near=other)

@@ -1,0 +1,84 @@
+"""Which way motors turn in a solved motion: there dry friction is a number, not a function of the speed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from servotwin.mechanism.model import Array, BoolArray
+from servotwin.motion.optimal.drive_model import DriveModel
+
+SHARP_SMOOTH = 0.005  # of the speeds that the motion reaches: the same where the way of a motor is not known
+ROUNDING = 0.1  # times that: a motor this slow does not turn against its sign
+BESIDE = 2  # nodes next to one with a wrong sign
+CLEAR = 2.0  # times that: a motor this quick turns one way
+
+
+def has_signs(drives: DriveModel) -> bool:
+    """Whether the torque of any motor depends on which way it turns: dry friction, gear losses, braking by a valve."""
+    return bool((drives.coulomb > 0.0).any() or (drives.efficiency < 1.0).any() or drives.valve.any())
+
+
+def known_signs(w: Array, slow: Array, held: BoolArray) -> Array:
+    """Signs (N + 1, m) of speeds w (N + 1, m) [rad/s] at nodes, 0 within ``slow`` (m,) about a reversal.
+
+    Between rest at either end and the first clear speed a motor turns the way it will, at the end itself too, unless
+    its current is ``held`` (m,) there: such a motor sticks until its current has built up.
+    """
+    signs = np.where(np.abs(w) > slow, np.sign(w), 0.0)
+    for j in range(w.shape[1]):
+        clear = np.flatnonzero(signs[:, j])
+        if not clear.size:
+            continue
+        for first, step in ((clear[0], 1), (clear[-1], -1)):
+            lead = slice(None, first) if step > 0 else slice(first + 1, None)
+            inner = w[1:-1, j][slice(None, max(first - 1, 0)) if step > 0 else slice(first, None)]
+            if (inner * signs[first, j] > 0.0).all():
+                signs[lead, j] = signs[first, j]
+    signs[0, held] = signs[-1, held] = 0.0
+    return np.asarray(signs)
+
+
+def interval_signs(signs: Array) -> Array:
+    """Signs (N, m) between nodes with ``signs`` (N + 1, m), 0 about a reversal; at the ends those of the inner node."""
+    one, two = signs[:-1].copy(), signs[1:].copy()
+    one[0], two[-1] = two[0], one[-1]
+    return np.where(one == two, one, 0.0)
+
+
+def against(w: Array, signs: Array, eps: Array) -> BoolArray:
+    """Where (N + 1, m) motors turn against their known signs, by more than rounding."""
+    return np.asarray(signs * w < -ROUNDING * eps)
+
+
+def without_wrong(signs: Array, wrong: BoolArray, whole: bool) -> Array:
+    """Signs (N + 1, m) unknown where they were ``wrong`` and beside, or all of such a motor: that ends the search."""
+    if whole:
+        return np.where(wrong.any(axis=0), 0.0, signs)
+    wide = wrong.copy()
+    for k in range(1, BESIDE + 1):
+        wide[k:] |= wrong[:-k]
+        wide[:-k] |= wrong[k:]
+    return np.where(wide, 0.0, signs)
+
+
+def smooth_sign(w: Array, eps: Array) -> Array:
+    """Which way (k, m) shafts turn where that is not known (eq:smooth-sign)."""
+    return np.asarray(w / np.sqrt(w**2 + np.maximum(eps, 1e-300) ** 2))
+
+
+def lead_times(t: Array, at: Array) -> Array:
+    """How far (k,) [s] instants of the first and last interval are from their inner node, where the arm moves."""
+    return np.asarray(np.where(at < t[1], t[1] - at, np.where(at > t[-2], t[-2] - at, 0.0)))
+
+
+def signs_between(t: Array, signs: Array, eps: Array, at: Array, w: Array, wd: Array) -> Array:
+    """Signs (k, m) in friction at instants ``at`` (k,) between nodes t (N + 1,) with ``signs`` (N + 1, m).
+
+    Where both nodes beside turn the same way it is that one, unless the speed w (k, m) is clearly contrary; about a
+    reversal it is smooth within ``eps`` (m,) [rad/s].
+    """
+    k = np.clip(np.searchsorted(t, at, side="right") - 1, 0, t.size - 2)
+    one, two = signs[k], signs[k + 1]
+    sharp = np.where(w * one >= -eps, one, np.sign(w))
+    smooth = smooth_sign(w + lead_times(t, at)[:, None] * wd, eps)
+    return np.where((one == two) & (one != 0.0), sharp, smooth)

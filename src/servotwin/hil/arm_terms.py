@@ -31,6 +31,7 @@ OPEN_LOOP = int(CycleStatus.OPEN_LOOP)
 SIMULATED, SUBSTITUTED, BASE = int(Role.SIMULATED), int(Role.SUBSTITUTED), int(Role.BASE)
 ROUNDS = 3  # Newton steps that close the loops after a small motion
 OPEN = 1e-3  # rad or m of a Newton step that does not close them
+CLOSED = 1e-9  # rad or m of a Newton step behind which the next one would be rounding: steps shrink by their square
 
 
 @part
@@ -57,6 +58,8 @@ def close_loops(arm: Any, q: Any) -> None:
         for i in range(p):
             given[n + i] += said[i]
             largest = max(largest, abs(said[i]))
+        if largest < CLOSED:
+            break
     for i in range(p):
         arm.passive[i] = given[n + i]
     if not largest < OPEN:

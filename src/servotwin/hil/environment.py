@@ -36,7 +36,7 @@ class Kind(IntEnum):
 
 
 BAD_FORCE = int(CycleStatus.BAD_FORCE)
-WRENCH, PLUME, WALL = int(Kind.WRENCH), int(Kind.PLUME), int(Kind.WALL)
+WRENCH, PLUME, WALL, USER = int(Kind.WRENCH), int(Kind.PLUME), int(Kind.WALL), int(Kind.USER)
 X, Y, Z = 3, 7, 11  # of a pose, row by row
 
 

@@ -15,13 +15,24 @@ from servotwin.hil.link.causes import WORDS, Cause
 from servotwin.hil.link.endpoint import Transport, new_endpoint
 from servotwin.hil.link.handshake import compile_handshake, say_hello
 from servotwin.hil.link.opening import opened
-from servotwin.hil.link.session import LINGER, LINK, LINK_ROW, link_cycle, link_finish
+from servotwin.hil.link.session import (
+    LINGER,
+    LINK,
+    LINK_ROW,
+    REHEARSED_BYTES,
+    link_cycle,
+    link_finish,
+    link_rehearse,
+)
 from servotwin.hil.link.supervision import TOLERANCE, check_tolerance
 from servotwin.realtime.executive import Ending, Overrun, new_executive, run_loop
 from servotwin.realtime.grants import Grants, check_cpu
 from servotwin.realtime.histogram import bars, read_times
+from servotwin.realtime.rehearsal import KeptMemory
 from servotwin.realtime.thread import run_thread
 
+GUARD_NS = 100_000  # before a deadline, in which the clock is polled: three times p99 of a sleep's end
+GUARD_SHARE = 5  # the guard is at most a fifth of a period
 WATCHDOG_MARGIN = 0.5  # cycles by which the rig is more patient than the simulator
 
 
@@ -35,6 +46,10 @@ class Cycle:
     period_ns: int
     angles: tuple[float, ...] = ()  # of the shafts at the beginning [rad]; default zero
     status: Any = None  # array of a whole number in which the piece says that it gives up
+    rehearsal: int = (
+        0  # the same as a ``Piece`` that writes to nothing but ``memory``; 0: it cannot be rehearsed
+    )
+    memory: tuple[Any, ...] = ()  # arrays, ``record`` among them
 
 
 @dataclass
@@ -49,6 +64,8 @@ class LinkRun:
     policy: Overrun | None = None
     paced: bool = True
     bare: bool = True
+    guard_ns: int = GUARD_NS
+    rehearse: bool = True
     tolerance: int = TOLERANCE
     cpu: int | None = None
     rig: Any = None
@@ -87,8 +104,18 @@ class LinkRun:
             paced=int(self.paced),
             bare=int(self.bare and self.paced),
             finish_at=link_finish.address,
+            guard=min(self.guard_ns, cycle.period_ns // GUARD_SHARE),
         )
         link["executive_at"] = self.executive.ctypes.data
+        if self.rehearse and self.paced and cycle.rehearsal:
+            self._prepare_rehearsal()
+
+    def _prepare_rehearsal(self) -> None:
+        head = self.link.view(np.uint8)[:REHEARSED_BYTES]
+        self.kept = KeptMemory.of((head, *self.cycle.memory))
+        self.link["rehearsal_at"] = self.cycle.rehearsal
+        self.link["regions_at"], self.link["regions"] = self.kept.regions.ctypes.data, len(self.kept.regions)
+        self.executive["rehearse_at"] = link_rehearse.address
 
     def run(self, look: Callable[[LinkRun], None] | None = None) -> LinkReport:
         """Open a session and run; Ctrl-C and the like end it in the safe state and are raised again afterwards."""
@@ -195,6 +222,8 @@ class LinkReport:
         names = {
             "wake_up": executive["wake_up"],
             "bare_wake_up": executive["bare_wake_up"],
+            "timer": executive["timer"],
+            "bare_timer": executive["bare_timer"],
             "cycle": executive["compute"],
             "compute": link["compute"],
             "response": link["response"],
@@ -206,6 +235,8 @@ class LinkReport:
             "overruns": int(executive["overruns"]),
             "skipped_deadlines": int(executive["skipped"]),
             "late_starts": int(executive["late"]),
+            "guard_us": int(executive["guard"]) / 1e3,
+            "rehearsals": int(executive["rehearsed"]),
             "overrun_policy": Overrun(int(executive["policy"])).name.lower(),
             "limited_commands": int(link["limited"]),
             "clean_cycles": int(supervision["clean"]),
@@ -271,6 +302,8 @@ NAMES = {
     "cycle": "cycle with the system's calls",
     "wake_up": "wake-up latency",
     "bare_wake_up": "wake-up latency of the bare clock",
+    "timer": "end of the sleep, the guard before the deadline",
+    "bare_timer": "end of the sleep of the bare clock",
 }
 
 

@@ -47,6 +47,7 @@ def _explained(error: OSError, address: Address) -> InputError:
         errno.EADDRINUSE: "the port is in use; another rig may be running, or choose another port",
         errno.EADDRNOTAVAIL: "this machine has no such address",
         errno.EEXIST: "the shared memory exists; another rig may be running, or choose another name",
+        errno.EBUSY: "another process has the line; end it, or choose another line",
         errno.ENOENT: "there is no such rig or device; start 'servotwin rig' first",
     }
     why = reasons.get(error.errno or 0, error.strerror or str(error))

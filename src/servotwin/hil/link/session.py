@@ -17,15 +17,23 @@ import numpy as np
 from servotwin.compiled.jit import callback, helper, part
 from servotwin.compiled.native_calls import call_piece, numbers_at, records_at
 from servotwin.hil.link.causes import Cause
-from servotwin.hil.link.codec import begin_frame, seal_frame, write_command
+from servotwin.hil.link.codec import (
+    FEEDBACK,
+    begin_frame,
+    seal_frame,
+    sequence_of,
+    size_of,
+    write_command,
+)
 from servotwin.hil.link.endpoint import ENDPOINT, Transport
 from servotwin.hil.link.frames import HEADER_WORDS, Kind
-from servotwin.hil.link.supervision import SUPERVISION, fail, judge_cycle, receive_feedback
+from servotwin.hil.link.supervision import SUPERVISION, fail, judge_cycle, judge_frame, receive_feedback
 from servotwin.hil.link.wire import send_frame
 from servotwin.hil.ports import MAX_SHAFTS, SHAFT_COMMAND, SHAFT_FEEDBACK
 from servotwin.realtime.clock import now_ns
 from servotwin.realtime.executive import EXECUTIVE, Ending
 from servotwin.realtime.histogram import HISTOGRAM, add_time
+from servotwin.realtime.rehearsal import keep_memory, put_back
 
 BYE = int(Kind.BYE)
 LINGER = 20  # cycles in which the safe command is repeated: a frame may be lost, and late ones name the cause
@@ -40,6 +48,9 @@ LINK: np.dtype[Any] = np.dtype(
         ("cycle_at", np.int64),  # the substitution's cycle, a ``Piece``
         ("record_at", np.int64),  # its record
         ("status_at", np.int64),  # address of a whole number that the cycle sets when it gives up; 0: none
+        ("rehearsal_at", np.int64),  # a rehearsal of the same, a ``Piece``
+        ("regions_at", np.int64),  # memory that a rehearsal may write to, REGION
+        ("regions", np.int64),
         ("rig_step_at", np.int64),  # in process: ``rig_piece``, and its records
         ("rig_at", np.int64),
         ("executive_at", np.int64),  # the loop that calls the cycle
@@ -56,6 +67,9 @@ LINK: np.dtype[Any] = np.dtype(
         ("response", HISTOGRAM),  # from the first frame read to the command ready to be sent: decoding too
     ]
 )
+REHEARSED_BYTES = int(
+    LINK.fields["compute"][1]
+)  # of a LINK, what a rehearsal may write to: all but histograms
 LINK_ROW: np.dtype[Any] = np.dtype(
     [
         ("began", np.int64),  # instant of the cycle on the monotonic clock [ns]
@@ -176,6 +190,34 @@ def link_cycle(link_at: int, index: int, now: int) -> int:
         link.linger -= 1
         if link.linger <= 0:
             return FINISHED
+    return 0
+
+
+@part
+def _rehearse_receive(link: Any, endpoint: Any, now: int) -> None:
+    """Judge the last frame once more, as if it had just come."""
+    endpoint.newest = sequence_of(endpoint) - 1
+    endpoint.sample_time = endpoint.received[HEADER_WORDS] - 1
+    length = size_of(FEEDBACK, endpoint.shafts, endpoint.authenticated)
+    judge_frame(endpoint, link.feedback[0], length, now)
+
+
+@callback("int64", "int64", "int64", result="int64")
+def link_rehearse(link_at: int, index: int, now: int) -> int:
+    """The coming cycle with the last samples, from decoding to encoding: nothing is sent, read or remembered."""
+    link = records_at(link_at, 1, LINK)[0]
+    endpoint, supervision = link.endpoint[0], link.supervision[0]
+    if link.simulated == 0 or supervision.failed != Cause.NONE:
+        return 0
+    keep_memory(link.regions_at, link.regions)
+    remote = endpoint.transport != Transport.IN_PROCESS
+    if remote:
+        _rehearse_receive(link, endpoint, now)
+    link.cycle_at = link.rehearsal_at
+    _simulate(link, endpoint, supervision, index)
+    if remote:
+        write_command(endpoint, link.command[0], now)
+    put_back(link.regions_at, link.regions)
     return 0
 
 

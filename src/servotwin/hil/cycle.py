@@ -9,6 +9,11 @@ eq 5 and 9 of the paper for all substituted joints together are
 
 and for one joint eq 10, :math:`\tau_l = -(J_\mathrm{eff} \tau_d' + N J b) / (N^2 J + J_\mathrm{eff})`. A gear
 that gives needs no acceleration: :math:`\tau_l = -\tau/N` (eq:gear-spring). Nothing of Python runs in a cycle.
+
+A rig that stamps when a command took effect and when it sampled, :math:`t_c` and :math:`t_s` by one clock of its own,
+tells how old its samples are when the period T ends, in which the next command takes effect,
+
+.. math:: \delta = 1 - (t_s - t_c) / T                                                                (eq:sample-age)
 """
 
 from __future__ import annotations
@@ -63,6 +68,13 @@ def unusable(joint: Any, feedback: Any) -> int:
     return RUNNING
 
 
+@helper
+def sample_age(feedback: Any, period: float) -> float:
+    """Age of the samples at the end of their period, in periods, by the rig's clock: 0 to 1 (eq:sample-age)."""
+    age = 1.0 - 1e-9 * (feedback.time - feedback.applied) / period  # eq:sample-age
+    return min(max(age, 0.0), 1.0)
+
+
 @part
 def sense(arm: Any, joints: Any, feedback: Any) -> None:
     """Angle, rate and acceleration of every substituted shaft, and of its joint."""
@@ -77,6 +89,8 @@ def sense(arm: Any, joints: Any, feedback: Any) -> None:
         if feedback.fault[joint.shaft] != 0:
             arm.status = RIG_FAULT
             return
+        if joint.stamped:
+            joint.delay = sample_age(feedback, arm.period)
         estimate(joint, rate, feedback.angle[joint.shaft], arm.period)
         joint.w = joint.w_hat
         if not joint.compliant:

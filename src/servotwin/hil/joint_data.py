@@ -200,6 +200,7 @@ def _substitute(
     period = scenario.period
     joint["role"], joint["shaft"], joint["delay"] = Role.SUBSTITUTED, shaft, scenario.delay
     joint["rest_rate"], joint["load_limit"] = how.rest_rate, how.load_limit or np.inf
+    joint["stamped"] = int(how.stamps)
     joint["measured_current"] = int(how.drive_torque == "current")
     if how.estimator == "filter" and how.filter is not None:
         joint["estimator"] = Estimator.FILTER
@@ -211,7 +212,7 @@ def _substitute(
     joint["estimator"] = Estimator.OBSERVER
     joint["angle_measured"] = int(how.observer.measures == "angle")
     observer = shaft_observer(drive, how, period, scenario.delay)
-    for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead"):
+    for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead", "F", "flow"):
         joint[name] = getattr(observer, name)
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.errors import InputError
-from servotwin.hil.records import OBSERVED
+from servotwin.hil.records import FLOW, OBSERVED
 from servotwin.mechanism.model import Array
 
 SMALLEST_VARIANCE = 1e-6  # of a measurement over that of the noise which its filter passes: it is never exact
@@ -69,7 +69,8 @@ class Observer:
     """From sample to sample x = A x + B tau + B_before tau_before, corrected by L (measured - C x).
 
     Its states: rate, disturbance, then y and dy/dt or the angle. ``A_ahead``, ``B_ahead`` carry it from the sample to
-    the instant at which it is used; without delay they do nothing.
+    the instant at which it is used; without delay they do nothing. ``F`` and ``flow`` are for samples whose age
+    changes: rates of the states under (states, torque), and what becomes of them after j / ``FLOW`` of a period.
     """
 
     A: Array
@@ -79,6 +80,8 @@ class Observer:
     B_before: Array
     A_ahead: Array
     B_ahead: Array
+    F: Array
+    flow: Array
 
 
 def design_observer(shaft: ShaftBelief, period: float, delay: float = 0.0) -> Observer:
@@ -100,7 +103,16 @@ def design_observer(shaft: ShaftBelief, period: float, delay: float = 0.0) -> Ob
     L = kalman(A, C[None, :], W, np.array([[V]]))[:, 0]
     wide = OBSERVED - n
     parts = (A, rest[:n, n], C, L, B_before, ahead[:n, :n], ahead[:n, n])
-    return Observer(*(np.pad(each, (0, wide)) for each in parts))
+    flow = np.array([_widened(expm(j / FLOW * period * model)[:n], n) for j in range(FLOW + 1)])
+    flow[:, range(n, OBSERVED), range(n, OBSERVED)] = 1.0
+    return Observer(*(np.pad(each, (0, wide)) for each in parts), _widened(model[:n], n), flow)
+
+
+def _widened(rows: Array, n: int) -> Array:
+    """Rows over n states and the torque as rows over ``OBSERVED`` states and the torque."""
+    wide = np.zeros((OBSERVED, OBSERVED + 1))
+    wide[:n, :n], wide[:n, OBSERVED] = rows[:, :n], rows[:, n]
+    return wide
 
 
 def _continuous(shaft: ShaftBelief) -> tuple[Array, Array, Array, Array, float]:

@@ -19,6 +19,7 @@ BLOCKS = 4  # of the state: q, qd, theta, w of every joint
 STAGES = 4
 POINTS = 64  # of a command over time
 OBSERVED = 4  # states of an observer
+FLOW = 16  # parts of a period after which the flow of an observer is known
 _REAL, _WHOLE = np.float64, np.int64
 
 
@@ -76,8 +77,9 @@ _JOINT_REALS = (
 )
 _JOINT_WHOLES = (
     # role: a ``Role``; estimator: an ``Estimator``; shaft: its number at the rig; measured_current: the drive's
-    # torque is that of the sensed current; angle_measured: the observer takes the encoder's angle; mode of the shaft
-    "role compliant estimator shaft measured_current angle_measured started mode points"
+    # torque is that of the sensed current; angle_measured: the observer takes the encoder's angle; stamped: ``delay``
+    # comes with every sample; mode of the shaft
+    "role compliant estimator shaft measured_current angle_measured stamped started mode points"
 )
 JOINT: np.dtype[Any] = np.dtype(
     [(name, _REAL) for name in _JOINT_REALS.split()]
@@ -90,10 +92,17 @@ JOINT: np.dtype[Any] = np.dtype(
         ("B_before", _REAL, (OBSERVED,)),
         ("A_ahead", _REAL, (OBSERVED, OBSERVED)),
         ("B_ahead", _REAL, (OBSERVED,)),
+        ("F", _REAL, (OBSERVED, OBSERVED + 1)),  # rates of the states under states and torque
+        (
+            "flow",
+            _REAL,
+            (FLOW + 1, OBSERVED, OBSERVED + 1),
+        ),  # what they become of them after parts of a period
         ("L", _REAL, (OBSERVED,)),
         ("C", _REAL, (OBSERVED,)),
         ("x", _REAL, (OBSERVED,)),
         ("x_next", _REAL, (OBSERVED,)),
+        ("x_term", _REAL, (OBSERVED,)),
         ("x_now", _REAL, (OBSERVED,)),  # x is the state at the sample, this one that of the present instant
     ]
 )

@@ -207,6 +207,9 @@ class Substitute(Part):
         default=None,
         description="age of the rig's samples when the servo uses them, in periods; default what the rig file says",
     )
+    stamps: Annotated[bool, Flag()] = Field(
+        default=False, description="age of every sample from the time stamps of the rig, instead of delay"
+    )
     rest_rate: Annotated[float, Measure("rad/s", above=0.0)] = Field(
         default=0.2, description="shaft rate below which friction may hold the shaft"
     )

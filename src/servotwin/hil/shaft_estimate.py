@@ -12,7 +12,8 @@ or an observer, which knows the torques that were commanded and needs no differe
           \hat\alpha = (\tau - d\,\hat\omega + \hat\tau_x) / J                           (eq:observer)
 
 with :math:`\hat\tau_x` the torque that nobody commanded, as a random walk. Samples that are ``delay`` periods old when
-they are used are carried on to now: by the model, or along :math:`\hat\alpha` of the filter. Gains:
+they are used are carried on to now: by the model, or along :math:`\hat\alpha` of the filter; the age is one for all,
+or that of each sample by the rig's time stamps. Gains:
 ``observer_design.py``.
 """
 
@@ -21,9 +22,10 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.compiled.jit import helper
-from servotwin.hil.records import OBSERVED, Estimator
+from servotwin.hil.records import FLOW, OBSERVED, Estimator
 
 OBSERVER = int(Estimator.OBSERVER)
+TERMS = 5  # of the Taylor series over at most a 32nd of a period
 ANGLE_STATE = 2  # place of the angle in an observer of the encoder; of the rate 0, of the disturbance 1
 
 
@@ -82,6 +84,42 @@ def observe(joint: Any, measured: float) -> None:
 
 
 @helper
+def flow(joint: Any, x: Any, out: Any, share: float, period: float) -> None:
+    """States x carried over a share of a period under the given torque, from the nearest part by a Taylor series."""
+    j = int(share * FLOW + 0.5)
+    h = (share - j / FLOW) * period
+    for i in range(OBSERVED):
+        total = joint.flow[j, i, OBSERVED] * joint.tau_given
+        for k in range(OBSERVED):
+            total += joint.flow[j, i, k] * x[k]
+        joint.x_next[i] = out[i] = joint.x_term[i] = total
+    torque, scale = joint.tau_given, 1.0
+    for order in range(1, TERMS + 1):
+        scale *= h / order
+        for i in range(OBSERVED):
+            total = joint.F[i, OBSERVED] * torque
+            for k in range(OBSERVED):
+                total += joint.F[i, k] * joint.x_term[k]
+            joint.x_next[i] = total
+        for i in range(OBSERVED):
+            joint.x_term[i] = joint.x_next[i]
+            out[i] += scale * joint.x_next[i]
+        torque = 0.0  # held: it has no derivative
+
+
+@helper
+def observe_stamped(joint: Any, measured: float, period: float) -> None:
+    """The same for samples each of which has an age of its own: from the last instant to the sample, and on to now."""
+    flow(joint, joint.x_now, joint.x, 1.0 - joint.delay, period)
+    shown = 0.0
+    for i in range(OBSERVED):
+        shown += joint.C[i] * joint.x[i]
+    for i in range(OBSERVED):
+        joint.x[i] += joint.L[i] * (measured - shown)  # eq:observer
+    flow(joint, joint.x, joint.x_now, joint.delay, period)
+
+
+@helper
 def observed_acceleration(joint: Any, tau: float) -> float:
     """Acceleration under a torque, less back-EMF and friction, with the disturbance [rad/s2] (eq:observer)."""
     return (tau - damping(joint) * joint.x_now[0] + joint.x_now[1]) / joint.J  # type: ignore[no-any-return]
@@ -91,7 +129,11 @@ def observed_acceleration(joint: Any, tau: float) -> float:
 def estimate_by_observer(joint: Any, rate: float, angle: float, period: float) -> None:
     """Rate and acceleration from the observer, and the angle: seen by the encoder, or the rate integrated."""
     last = joint.w_hat
-    observe(joint, angle if joint.angle_measured else rate)
+    measured = angle if joint.angle_measured else rate
+    if joint.stamped:
+        observe_stamped(joint, measured, period)
+    else:
+        observe(joint, measured)
     joint.w_hat = joint.x_now[0]
     if joint.angle_measured:
         joint.theta = joint.x_now[ANGLE_STATE]

@@ -342,7 +342,7 @@ def test_flood_of_good_frames_that_hides_the_answer_is_named():
         ):  # each is new, none answers the newest command
             header = {"session": int(frame["session"]), "sequence": number, "echo": 1}
             time = 10**12 + number
-            made.append(build_frame(Kind.FEEDBACK, 1, None, header, time=time, shaft=shaft))
+            made.append(build_frame(Kind.FEEDBACK, 1, None, header, time=time, applied=time, shaft=shaft))
         return made
 
     with rig_thread(f"udp://127.0.0.1:{port}"), between(port, answers) as (way, _):
@@ -668,7 +668,7 @@ def test_wrong_version_is_refused_with_both_versions(monkeypatch):
 
         monkeypatch.setattr(handshake, "build_frame", older)
         _, run = link_run(where, 10)
-        with pytest.raises(InputError, match="the rig speaks version 1 of the protocol"):
+        with pytest.raises(InputError, match="the rig speaks version 2 of the protocol"):
             run.run()
 
 

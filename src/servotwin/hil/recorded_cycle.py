@@ -8,12 +8,12 @@ import numpy as np
 
 from servotwin.compiled.jit import helper, piece
 from servotwin.compiled.native_calls import call_piece, records_at, table_at
-from servotwin.hil.environment import USER, WRENCH
 from servotwin.hil.ports import SHAFT_FEEDBACK
-from servotwin.hil.records import ARM, ENVIRONMENT, JOINT
+from servotwin.hil.records import ARM, JOINT
 from servotwin.hil.rig_record import RIG
 from servotwin.hil.run import record_row
 from servotwin.realtime.libc import copy_bytes
+from servotwin.simulation.plant.link_forces import LINK_FORCE, USER, WRENCH
 
 RECORDED: np.dtype[Any] = np.dtype(
     [
@@ -58,7 +58,7 @@ def recorded_cycle(at: int, feedback_at: int, command_at: int, shafts: int, t: f
 @helper
 def _mute_functions(arm: Any) -> None:
     """Functions of the user's become a wrench of nothing: whatever else they change, a rehearsal cannot put back."""
-    forces = records_at(arm.forces_at, arm.forces, ENVIRONMENT)
+    forces = records_at(arm.forces_at, arm.forces, LINK_FORCE)
     for e in range(arm.forces):
         if forces[e].kind == USER:
             forces[e].kind = WRENCH

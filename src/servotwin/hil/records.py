@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from servotwin.hil.ports import MAX_SHAFTS
+from servotwin.simulation.plant.link_forces import MOST_COLUMNS
 
-MOST = 24  # joints, with those that move the base
+MOST = MOST_COLUMNS  # joints, with those that move the base
 MOST_FREE = 64  # joints, and passive joints of closed chains
 BLOCKS = 4  # of the state: q, qd, theta, w of every joint
 STAGES = 4
@@ -104,30 +105,6 @@ JOINT: np.dtype[Any] = np.dtype(
         ("x_next", _REAL, (OBSERVED,)),
         ("x_term", _REAL, (OBSERVED,)),
         ("x_now", _REAL, (OBSERVED,)),  # x is the state at the sample, this one that of the present instant
-    ]
-)
-
-ENVIRONMENT: np.dtype[Any] = np.dtype(
-    [
-        ("kind", _WHOLE),  # an ``environment.Kind``
-        (
-            "fkine",
-            _WHOLE,
-        ),  # addresses: pose and Jacobian of its frame, and their data; a function of the user's, its memory
-        ("fkine_data", _WHOLE),
-        ("jacobian", _WHOLE),
-        ("jacobian_data", _WHOLE),
-        ("user", _WHOLE),
-        ("memory", _WHOLE),
-        ("pose_at", _WHOLE),
-        ("jac_at", _WHOLE),
-        ("signals_at", _WHOLE),
-        ("wrench_at", _WHOLE),
-        ("p", _REAL, (16,)),  # parameters of its kind
-        ("pose", _REAL, (16,)),
-        ("jac", _REAL, (6 * MOST,)),
-        ("signals", _REAL, (22,)),  # pose (16), velocity (6) for a function of the user's
-        ("wrench", _REAL, (6,)),  # force [N] and moment [N m] on the frame, base axes
     ]
 )
 

@@ -81,7 +81,9 @@ def test_observer_that_knows_the_age_of_samples_loses_nothing(tmp_path: Path, de
     prompt = gap_of({**observed, "substitute.rig": "met-rig"})
     known = gap_of({**observed, "substitute.rig": str(rig)})
     ignored = gap_of({**observed, "substitute.rig": str(rig), "substitute.delay": "0"})
-    stamped = gap_of({**observed, "substitute.rig": str(rig), "substitute.delay": "0", "substitute.stamps": "true"})
+    stamped = gap_of(
+        {**observed, "substitute.rig": str(rig), "substitute.delay": "0", "substitute.stamps": "true"}
+    )
     assert known < 1.1 * prompt
     assert stamped == pytest.approx(known, rel=1e-6)  # whatever the scenario states
     assert ignored > known * (1.0 + 5.0 * delay)
@@ -92,7 +94,8 @@ def test_filter_carries_old_samples_on(tmp_path: Path) -> None:
     rig.write_text("extends: met-rig\nname: early\nsample_delay: 0.99\n")
     stated = {"substitute.rig": str(rig), "substitute.delay": "0"}
     known, ignored, stamped = (
-        gap_of(each) for each in ({"substitute.rig": str(rig)}, stated, {**stated, "substitute.stamps": "true"})
+        gap_of(each)
+        for each in ({"substitute.rig": str(rig)}, stated, {**stated, "substitute.stamps": "true"})
     )
     assert known < 0.8 * ignored
     assert stamped == pytest.approx(known, rel=1e-6)

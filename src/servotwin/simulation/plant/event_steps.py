@@ -62,6 +62,7 @@ def step(world: Any, power: Any, motors: Any, stops: Any, t: float, h: float) ->
     """From y, z to y1, z1 in one step; the estimated error, largest entry relative to 1 + |y|."""
     state, scratch = world.state, world.scratch
     which = scratch.exact_currents
+    scratch.middle = t + 0.5 * h
     for i in range(world.n_z):
         scratch.z1[i] = state.z[i]
     stages = world.rk_n[which]

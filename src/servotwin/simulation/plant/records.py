@@ -26,7 +26,7 @@ PER_MOTOR = 5  # quadratures of a motor: electrical energy, i^2, torque, frictio
 PER_ACTUATOR = max(kind.integrals for kind in KINDS.values())
 PER_SUPPLY = max(kind.supply_integrals for kind in KINDS.values())
 PER_BUS = 3  # source, braking resistor, supply resistance; behind them i_q of every synchronous motor
-MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + (1 + PER_ACTUATOR) * MAX_JOINTS + PER_SUPPLY
+MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + (1 + PER_ACTUATOR) * MAX_JOINTS + PER_SUPPLY + 1
 _ROWS = 2 * MAX_JOINTS
 MOST_SIGNALS = 8  # that one kind of actuator alone has
 (SUPPLY,) = (kind.supply for kind in KINDS.values() if kind.supply is not None)
@@ -93,7 +93,7 @@ PATTERN = _record(
 CODE = _record(
     "world_at power_at motors_at stops_at servo dead_time_pattern constrained_arm change_modes loop_closure "
     "supply_rates after_step after_window "  # of actuators whose code is compiled apart, 0 without
-    "accel accel_data motion motion_data inputs_at outputs_at ys_at dy_at actuator_out_at "
+    "environment environment_at accel accel_data motion motion_data inputs_at outputs_at ys_at dy_at actuator_out_at "
     "step_entry step_data buffers_at buffer_size "
     "track track_data track_at track_n sound_at",
     windows=("i", (WINDOWS,)),  # by windows.choice.Window
@@ -105,7 +105,8 @@ CODE = _record(
 SCRATCH = _record(
     "exact_currents rejected moving",
     # fastest: with which rates states of actuators can change in the last step [1/s] (eq:fastest-rate)
-    "reached fastest",
+    # middle of the present step, after the window began [s]: what holds from an instant on is looked up there
+    "reached fastest middle",
     y1=(MAX_STATES,),  # after a step
     z1=(MAX_INTEGRALS,),
     ys=(MAX_STATES,),  # at a stage, and its rates
@@ -221,7 +222,8 @@ PMSM_WINDOW = _record(
 # Settings stand at the top; they do not change once a machine is built.
 WORLD = _record(
     # sizes and places in the state; diagonal: every motor has a joint of its own; separate: also stiff and without loss
-    "n n_x m elastic at_theta at_w at_bus at_supply supply_z supplied_at n_y n_z diagonal separate joint_friction "
+    "n n_x m elastic at_theta at_w at_bus at_supply supply_z supplied_at environment_z n_y n_z diagonal separate "
+    "joint_friction "
     # method and its choices; pulses of a bridge in a window; servo_elsewhere: another process drives this plant;
     # runge_kutta: some actuator has no exact window
     "method adaptive steps averaged pulses servo_elsewhere runge_kutta",
@@ -236,7 +238,7 @@ WORLD = _record(
     rk_c=(2, STAGES),
     rk_n=("i", (2,)),
     # that actuators of one kind share; at_supply: where its pressure stands, -1 if constant; supply_z: its integrals;
-    # supplied_at: where that of the energy stands which it took, -1 without
+    # supplied_at: where that of the energy stands which it took, -1 without; environment_z: that of the environment
     supply=SUPPLY,
     choice=CHOICE,
     state=STATE,

@@ -1,6 +1,7 @@
 r"""The energy account of a run.
 
-.. math:: E_\mathrm{source} = \Delta E_\mathrm{stored} + \sum E_\mathrm{losses}             (eq:energy-balance)
+.. math:: E_\mathrm{source} + E_\mathrm{environment} = \Delta E_\mathrm{stored} + \sum E_\mathrm{losses}
+          (eq:energy-balance)
 
 Stored: kinetic (arm and rotors), potential, magnetic, in elastic gears, in the bus capacitor, in compressed oil and
 its accumulator. Lost: copper, bridges, friction, gears, impacts on end stops, braking resistor, supply resistance;
@@ -146,6 +147,14 @@ def balance_warnings(
     ]
 
 
+def environment_work(machine: Machine) -> dict[str, float]:
+    """What forces on links, the motion of the base and smooth friction of joints brought in [J]; nothing without."""
+    if machine.environment is None:
+        return {}
+    world = machine.world[0]
+    return {"environment_J": float(world["state"]["z"][int(world["environment_z"])])}
+
+
 def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[str, float]:
     """Source, changes of what is stored, losses, and what does not add up [J] (eq:energy-balance)."""
     world, m = machine.world[0], len(machine.motors)
@@ -174,11 +183,15 @@ def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[st
         source = float(z[PER_MOTOR * m] + electric[machine.motors["feed"] == Feed.COMMAND].sum())
     source += sum(group.source(machine) for group in machine.groups)
     flow = float(world["state"]["flowed"])
-    changed = sum(abs(value) for value in (*changes.values(), *losses.values()))
+    changed = sum(
+        abs(value) for value in (*changes.values(), *losses.values(), *environment_work(machine).values())
+    )
     moved = max(flow, 0.5 * (flow + changed))  # eq:energy-moved
-    error = source - sum(changes.values()) - sum(losses.values())  # eq:energy-balance
+    brought = environment_work(machine)
+    error = source + sum(brought.values()) - sum(changes.values()) - sum(losses.values())  # eq:energy-balance
     return {
         "source_J": source,
+        **brought,
         **changes,
         **losses,
         "balance_error_J": error,

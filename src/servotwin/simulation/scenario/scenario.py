@@ -33,6 +33,7 @@ from servotwin.mechanism.model import Array, Limits
 from servotwin.motion.moving_start import MovingStart, check_moving_start, rest_after, run_out_time
 from servotwin.motion.point_moves import RAMP, PointMotion, PointMove, plan_moves
 from servotwin.simulation.scenario.checks import check_scenario
+from servotwin.simulation.scenario.environment_parts import Environment
 from servotwin.simulation.scenario.law_file import LawFile, law_file
 from servotwin.simulation.scenario.parts import (
     FORMAT,
@@ -79,6 +80,16 @@ class Scenario:
     plant_description: RobotDescription = field(repr=False, compare=False)
     law: LawFile | None = None
     initial: Initial = field(default_factory=Initial)
+    environment: Environment = field(default_factory=Environment)
+    tree: Node | None = field(default=None, repr=False, compare=False)
+
+    def error(self, message: str, place: str) -> InputError:
+        """An error at a field of the file."""
+        return (
+            InputError(message, field=place)
+            if self.tree is None
+            else find(self.tree, [place]).error(message, place)
+        )
 
     @property
     def truth_set(self) -> dict[str, str]:
@@ -102,6 +113,7 @@ class Scenario:
             "seed": self.seed,
             "record": self.record.model_dump(),
             "faults": [fault.model_dump() for fault in self.faults],
+            **({"environment": self.environment.model_dump()} if self.environment else {}),
         }
 
 
@@ -338,6 +350,8 @@ def _checked(tree: Node, path: Path, reach: Reach) -> Scenario:
         plant_description=truth,
         law=law,
         initial=read.initial,
+        environment=read.environment,
+        tree=tree,
     )
     check_scenario(scenario, plan_scenario, tree)
     return scenario

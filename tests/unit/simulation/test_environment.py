@@ -1,0 +1,175 @@
+"""The environment of ordinary scenarios, against closed forms integrated by SciPy.
+
+A double pendulum without power (links of mass M, length L, centre L/2, inertia I about it; hinge 1 damped by D):
+
+    [a + 2 b cos p2, ...] p'' + h = J^T F - D p1',  in the plane x-y, angles from the x axis.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import servotwin as st
+from servotwin.errors import InputError, SimulationError
+
+M, L, C, I, D, G = 13.86, 0.5, 0.25, 0.292908, 0.1, 9.80665
+SECONDS = 0.6
+METHODS = ("rk4", "fast", "adaptive")
+
+
+def tip(q: Any, qd: Any) -> tuple[Any, Any, Any]:
+    """Position, velocity and Jacobian of the end of link 2."""
+    a, b = q[0], q[0] + q[1]
+    x = L * np.array([np.cos(a) + np.cos(b), np.sin(a) + np.sin(b)])
+    jac = L * np.array([[-np.sin(a) - np.sin(b), -np.sin(b)], [np.cos(a) + np.cos(b), np.cos(b)]])
+    return x, jac @ qd, jac
+
+
+def accelerations(q: Any, qd: Any, effort: Any, gravity: Any = (0.0, -G)) -> Any:
+    a, b = q[0], q[0] + q[1]
+    m12 = I + M * C**2 + M * L * C * np.cos(q[1])
+    mass = np.array(
+        [[2 * I + M * (C**2 + L**2 + C**2) + 2 * M * L * C * np.cos(q[1]), m12], [m12, I + M * C**2]]
+    )
+    s = M * L * C * np.sin(q[1])
+    h = np.array([-s * (2 * qd[0] * qd[1] + qd[1] ** 2), s * qd[0] ** 2])
+    first = C * np.array([[-np.sin(a), 0.0], [np.cos(a), 0.0]])
+    second = np.array(
+        [[-L * np.sin(a) - C * np.sin(b), -C * np.sin(b)], [L * np.cos(a) + C * np.cos(b), C * np.cos(b)]]
+    )
+    weight = (first + second).T @ (M * np.array(gravity))
+    return np.linalg.solve(mass, effort + weight - h - np.array([D * qd[0], 0.0]))
+
+
+def swing(effort: Any, gravity: Any = None) -> Any:
+    """q of both joints at the end, by SciPy; ``effort(t, q, qd)``, ``gravity(t)``."""
+
+    def slope(t: float, y: Any) -> Any:
+        pull = (0.0, -G) if gravity is None else gravity(t)
+        return [*y[2:], *accelerations(y[:2], y[2:], effort(t, y[:2], y[2:]), pull)]
+
+    ends = np.linspace(0.0, SECONDS, 61)
+    found = solve_ivp(
+        slope,
+        (0.0, SECONDS),
+        np.zeros(4),
+        t_eval=ends,
+        rtol=1e-11,
+        atol=1e-12,
+        max_step=1e-3,
+        method="DOP853",
+    )
+    return found.y[:2].T
+
+
+def simulated(tmp_path: Path, environment: str, method: str, **settings: Any) -> Any:
+    """The result of ``simulate``, the tool at the end of link 2."""
+    file = tmp_path / "case.yaml"
+    file.write_text(
+        f"extends: double-pendulum-swing\nname: case\nenvironment: {environment}\n"
+        f"solver: {{method: {method}}}\nset: {{tool: {{xyz: [0.5 m, 0 m, 0 m]}}}}\n"
+        f"move: [{{to: {{phi1: 0 deg}}, speed: 1 rad/s, dwell: {SECONDS} s}}]\nrecord: {{every: 10 ms}}\n"
+    )
+    return st.simulate(file, **settings)
+
+
+def angles(result: Any) -> Any:
+    columns = (result.signals[f"joint_phi{i}_position_rad"] for i in (1, 2))
+    return np.array([np.asarray(each) for each in columns]).T[:60]
+
+
+def check(result: Any, expected: Any, tolerance: float) -> None:
+    found = angles(result)
+    assert np.abs(found - expected[1 : len(found) + 1]).max() < tolerance  # the first row is at 10 ms
+    assert abs(result.summary["energy"]["balance_error_relative"]) < 1e-5
+    assert "environment_J" in result.summary["energy"]
+
+
+WALL = {"k": 2e4, "d": 50.0, "y": -0.4}
+
+
+def wall_effort(t: float, q: Any, qd: Any) -> Any:
+    x, v, jac = tip(q, qd)
+    depth = WALL["y"] - x[1]
+    push = max(0.0, WALL["k"] * depth - WALL["d"] * v[1]) if depth > 0.0 else 0.0
+    return jac.T @ [0.0, push]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_spring_wall_is_that_of_scipy(tmp_path: Path, method: str) -> None:
+    wall = (
+        "{kind: wall, point: [0 m, -0.4 m, 0 m], direction: [0, 1, 0], stiffness: 2e4 N/m, damping: 50 N*s/m}"
+    )
+    result = simulated(tmp_path, f"{{forces: [{wall}]}}", method)
+    expected = swing(wall_effort)
+    assert min(tip(q, np.zeros(2))[0][1] for q in expected) < WALL["y"]  # it is touched
+    # steps of 0.2 ms see the touch, where the damper sets in, up to a step late
+    check(result, expected, 2e-5 if method == "adaptive" else 1e-3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_wrench_and_friction_of_a_joint_are_those_of_scipy(tmp_path: Path, method: str) -> None:
+    wrench = (
+        "{kind: wrench, force: [3 N, 20 N, 0 N], moment: [0 N*m, 0 N*m, 5 N*m], start: 0.1 s, end: 0.4 s}"
+    )
+    friction = "{phi2: {viscous: 0.3 N*m*s/rad, coulomb: 0.5 N*m}}"
+    result = simulated(tmp_path, f"{{forces: [{wrench}], joint_friction: {friction}}}", method)
+
+    def effort(t: float, q: Any, qd: Any) -> Any:
+        given = tip(q, qd)[2].T @ [3.0, 20.0] + 5.0 if 0.1 <= t < 0.4 else np.zeros(2)
+        return given - np.array([0.0, 0.3 * qd[1] + 0.5 * np.tanh(qd[1] / 0.01)])
+
+    check(result, swing(effort), 2e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_base_that_accelerates_is_another_gravity(tmp_path: Path, method: str) -> None:
+    base = "{base: {x: [[0 s, 2 m/s^2]], y: [[0.2 s, -1 m/s^2]]}}"
+    pull = lambda t: (-2.0, -G + (1.0 if t >= 0.2 else 0.0))  # noqa: E731
+    check(simulated(tmp_path, base, method), swing(lambda *_: np.zeros(2), pull), 2e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_base_that_turns_is_the_pendulum_seen_from_it(tmp_path: Path, method: str) -> None:
+    """phi1 = absolute angle - base's; the hinge's damper feels the relative rate."""
+    result = simulated(tmp_path, "{base: {rz: [[0 s, 3 rad/s^2], [0.3 s, -1 rad/s^2]]}}", method)
+    rate = lambda t: 3.0 * t if t < 0.3 else 0.9 - (t - 0.3)  # noqa: E731
+    absolute = swing(lambda t, q, qd: np.array([D * rate(t), 0.0]))
+    t = np.linspace(0.0, SECONDS, 61)
+    turned = np.where(t < 0.3, 1.5 * t**2, 0.135 + 0.9 * (t - 0.3) - 0.5 * (t - 0.3) ** 2)
+    check(result, absolute - np.outer(turned, [1.0, 0.0]), 2e-6)
+
+
+FUNCTION = """
+def push(t, signals, memory, wrench):
+    memory[0] += 1.0  # found empty at every call
+    wrench[0] = 4.0 * memory[0] * signals[7]
+"""
+
+
+def test_function_gets_pose_and_an_empty_memory_and_runs_only_where_it_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "force.py").write_text(FUNCTION)
+    environment = "{forces: [{kind: function, function: 'force.py:push', memory: 1}]}"
+    with pytest.raises(InputError, match="is Python code, which is not run"):
+        simulated(tmp_path, environment, "rk4")
+    result = simulated(tmp_path, environment, "rk4", allow_code=True)
+    check(result, swing(lambda t, q, qd: tip(q, qd)[2].T @ [4.0 * tip(q, qd)[0][1], 0.0]), 2e-6)
+
+
+def test_force_that_is_no_number_stops_the_run_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "force.py").write_text("def push(t, s, m, w):\n    w[0] = (0.1 - t) ** 0.5\n")
+    environment = "{forces: [{kind: function, function: 'force.py:push'}]}"
+    with pytest.raises(
+        SimulationError, match=r"stopped at 0\.1\d* s: a force of the environment is not a number"
+    ):
+        simulated(tmp_path, environment, "rk4", allow_code=True)
+
+
+def test_unknown_frame_is_refused_at_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"case\.yaml:3: environment\.forces\.0\.frame: no frame 'hand'"):
+        simulated(tmp_path, "{forces: [{kind: wrench, frame: hand}]}", "rk4")

@@ -16,6 +16,7 @@ from scipy.integrate import solve_ivp
 
 import servotwin as st
 from servotwin.errors import InputError, SimulationError
+from tests import small_drives
 
 M, L, C, I, D, G = 13.86, 0.5, 0.25, 0.292908, 0.1, 9.80665
 SECONDS = 0.6
@@ -173,3 +174,62 @@ def test_force_that_is_no_number_stops_the_run_and_is_named(tmp_path: Path) -> N
 def test_unknown_frame_is_refused_at_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"case\.yaml:3: environment\.forces\.0\.frame: no frame 'hand'"):
         simulated(tmp_path, "{forces: [{kind: wrench, frame: hand}]}", "rk4")
+
+
+# --- with motors ------------------------------------------------------------------------------------------------------
+
+
+def held(moment: float) -> dict[str, Any]:
+    wrench = {"kind": "wrench", "moment": ["0 N*m", "0 N*m", f"{moment} N*m"], "start": "0.05 s"}
+    return {**small_drives.rest(1.0), "environment": {"forces": [wrench]}}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("motor", [small_drives.DC, small_drives.PMSM], ids=["dc", "pmsm"])
+def test_servo_holds_against_a_moment_with_its_share_at_the_motor(
+    tmp_path: Path, method: str, motor: dict[str, Any]
+) -> None:
+    machine = small_drives.robot(axes={"A": small_drives.axis(motor=motor)})
+    result = small_drives.run_case(tmp_path, machine, held(6.0), solver__method=method)
+    torque = np.asarray(result.signals["motor_A_torque_N_m"])[-100:]
+    assert torque.mean() == pytest.approx(-6.0 / small_drives.RATIO, rel=2e-3)
+    assert abs(result.summary["energy"]["balance_error_relative"]) < 1e-5
+    said = [text for text in result.summary["warnings"] if text.startswith("environment: ")]
+    assert len(said) == (method == "fast" or (method == "rk4" and motor["kind"] == "dc"))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("moment", "moves"), [(4.9, False), (5.2, True)])
+def test_shaft_that_sticks_breaks_away_at_its_friction(
+    tmp_path: Path, method: str, moment: float, moves: bool
+) -> None:
+    """Coulomb friction of 0.1 N m at the motor is 5 N m at the joint; then (L + N^2 J) q'' = M - 5 N m."""
+    motor = {**small_drives.DC, "coulomb_friction": "0.1 N*m", "viscous_friction": None}
+    motor.pop("viscous_friction")
+    machine = small_drives.robot(axes={"A": small_drives.axis(motor=motor)})
+    scenario = {**held(moment), "faults": [{"at": "0 s", "kind": "power-off"}]}
+    scenario = {**scenario, "move": [{"to": {"A": "0 rad"}, "dwell": "0.25 s"}]}
+    result = small_drives.run_case(tmp_path, machine, scenario, solver__method=method)
+    angle = np.asarray(result.signals["joint_A_position_rad"])[-1]
+    span = float(np.asarray(result.signals["time_s"])[-1]) - 0.05
+    inertia = small_drives.LOAD + small_drives.RATIO**2 * small_drives.J
+    expected = 0.5 * (moment - 5.0) / inertia * span**2 if moves else 0.0
+    assert angle == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+def test_work_of_a_force_on_a_closed_chain_is_force_times_way(tmp_path: Path) -> None:
+    """W = F (x_end - x_start) of the frame, and nothing of it is lost on its way into the energies of the arm."""
+    file = tmp_path / "case.yaml"
+    file.write_text(
+        "extends: planar-fourbar-swing\nname: case\n"
+        "environment: {forces: [{kind: wrench, force: [7 N, -30 N, 20 N]}]}\n"
+    )
+    result = st.simulate(file)
+    robot, numbers = result.true_robot, result.summary["energy"]
+    q = [np.asarray(result.signals[f"joint_{name}_position_rad"]) for name in robot.joint_names]
+    start = np.array([result.scenario.start[name] for name in robot.joint_names])
+    way = robot.fkine(np.array([each[-1] for each in q]))[:3, 3] - robot.fkine(start)[:3, 3]
+    work = np.array([7.0, -30.0, 20.0]) @ way
+    assert abs(work) > 0.1
+    assert numbers["environment_J"] == pytest.approx(work, rel=1e-6)
+    assert abs(numbers["balance_error_relative"]) < 1e-6

@@ -72,7 +72,7 @@ def unusable(joint: Any, feedback: Any) -> int:
 def sample_age(feedback: Any, period: float) -> float:
     """Age of the samples at the end of their period, in periods, by the rig's clock: 0 to 1 (eq:sample-age)."""
     age = 1.0 - 1e-9 * (feedback.time - feedback.applied) / period  # eq:sample-age
-    return min(max(age, 0.0), 1.0)
+    return min(max(age, 0.0), 1.0)  # type: ignore[no-any-return]
 
 
 @part

@@ -105,8 +105,8 @@ def design_observer(shaft: ShaftBelief, period: float, delay: float = 0.0) -> Ob
     parts = (A, rest[:n, n], C, L, B_before, ahead[:n, :n], ahead[:n, n])
     flow = np.array([_widened(expm(j / FLOW * period * model)[:n], n) for j in range(FLOW + 1)])
     flow[:, range(n, OBSERVED), range(n, OBSERVED)] = 1.0
-    padded = [np.pad(each, (0, wide)) for each in parts]
-    return Observer(*padded, F=_widened(model[:n], n), flow=flow)
+    A, B, C, L, B_before, A_ahead, B_ahead = (np.pad(each, (0, wide)) for each in parts)
+    return Observer(A, B, C, L, B_before, A_ahead, B_ahead, _widened(model[:n], n), flow)
 
 
 def _widened(rows: Array, n: int) -> Array:

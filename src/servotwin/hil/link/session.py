@@ -67,9 +67,8 @@ LINK: np.dtype[Any] = np.dtype(
         ("response", HISTOGRAM),  # from the first frame read to the command ready to be sent: decoding too
     ]
 )
-REHEARSED_BYTES = int(
-    LINK.fields["compute"][1]
-)  # of a LINK, what a rehearsal may write to: all but histograms
+_FIELDS: Any = LINK.fields
+REHEARSED_BYTES = int(_FIELDS["compute"][1])  # of a LINK, what a rehearsal may write to: all but histograms
 LINK_ROW: np.dtype[Any] = np.dtype(
     [
         ("began", np.int64),  # instant of the cycle on the monotonic clock [ns]

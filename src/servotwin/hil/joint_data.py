@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from servotwin.description.drive_data import DriveData, drives_of
-from servotwin.hil.observer_design import Observer, ShaftBelief, butterworth, design_observer
+from servotwin.hil.observer_design import (
+    Observer,
+    ShaftBelief,
+    butterworth,
+    design_harmonics,
+    design_observer,
+)
 from servotwin.hil.records import FREE, JOINT, STUCK, Estimator, Role
 from servotwin.hil.scenario import SubstitutionScenario
 from servotwin.hil.scenario_parts import AxisServo, Substitute
@@ -214,12 +220,24 @@ def _substitute(
     observer = shaft_observer(drive, how, period, scenario.delay)
     for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead", "F", "flow"):
         joint[name] = getattr(observer, name)
+    if how.observer.harmonics:
+        belief = shaft_belief(drive, how)
+        made = design_harmonics(belief, period, scenario.delay, how.observer.harmonic_torque)
+        orders = how.observer.harmonics
+        joint["harmonics"], joint["orders"][: len(orders)] = len(orders), orders
+        for each in fields(made):
+            joint[each.name] = getattr(made, each.name)
 
 
 def shaft_observer(drive: JointDrive, how: Substitute, period: float, delay: float = 0.0) -> Observer:
     """The observer of a substituted shaft."""
+    return design_observer(shaft_belief(drive, how), period, delay)
+
+
+def shaft_belief(drive: JointDrive, how: Substitute) -> ShaftBelief:
+    """What the observer of a substituted shaft believes."""
     belief, angle = how.observer, how.observer.measures == "angle"
-    shaft = ShaftBelief(
+    return ShaftBelief(
         J=drive.J,
         damping=drive.back_emf_damping,
         cut_off=None if angle else belief.analog_cut_off,
@@ -229,4 +247,3 @@ def shaft_observer(drive: JointDrive, how: Substitute, period: float, delay: flo
         angle=angle,
         noise_rms=belief.noise,
     )
-    return design_observer(shaft, period, delay)

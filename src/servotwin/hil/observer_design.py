@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.errors import InputError
-from servotwin.hil.records import FLOW, OBSERVED
+from servotwin.hil.records import AMPLITUDES, FLOW, NODES, OBSERVED
 from servotwin.mechanism.model import Array
 
+FORGOTTEN = 100.0  # s within which amplitudes of a torque that repeats may change by their size
 SMALLEST_VARIANCE = 1e-6  # of a measurement over that of the noise which its filter passes: it is never exact
 
 
@@ -135,6 +136,44 @@ def _continuous(shaft: ShaftBelief) -> tuple[Array, Array, Array, Array, float]:
     passed = shaft.noise**2 * w / (2.0 * math.sqrt(2.0) * 2.0)
     V = shaft.resolution**2 / 12.0 + SMALLEST_VARIANCE * passed
     return F, _column(4, shaft.J), Q, np.eye(4)[2], V
+
+
+@dataclass(frozen=True)
+class HarmonicDesign:
+    """What an observer of a torque that repeats with the turns needs beside an ``Observer``; see the JOINT record."""
+
+    nodes: Array
+    weights: Array
+    nodes_ahead: Array
+    weights_ahead: Array
+    W: Array
+    W_harmonic: float
+    V: float
+    P: Array
+
+
+def design_harmonics(shaft: ShaftBelief, period: float, delay: float, torque: float) -> HarmonicDesign:
+    """Nodes, covariances and first covariance for amplitudes of the size ``torque`` [N m] (eq:harmonic-columns)."""
+    from scipy.linalg import expm, solve_discrete_are
+
+    F, G, Q, C, V = _continuous(shaft)
+    n = len(F)
+    W = _sampled_noise(F, Q, period)
+    first = solve_discrete_are(expm(F * period).T, C[:, None], W, np.array([[V]]))
+
+    def rule(span: float) -> tuple[Array, Array]:
+        at, share = np.polynomial.legendre.leggauss(NODES)
+        nodes = 0.5 * span * (at + 1.0)
+        made = np.zeros((NODES, OBSERVED))
+        for j, node in enumerate(nodes):
+            made[j, :n] = 0.5 * span * share[j] * (expm(F * (span - node)) @ G)[:, 0]
+        return nodes, made
+
+    size = OBSERVED + AMPLITUDES
+    P, wide = np.zeros((size, size)), np.zeros((OBSERVED, OBSERVED))
+    P[:n, :n], wide[:n, :n] = first, W
+    P[range(OBSERVED, size), range(OBSERVED, size)] = torque**2
+    return HarmonicDesign(*rule(period), *rule(delay * period), wide, torque**2 * period / FORGOTTEN, V, P)
 
 
 def _column(n: int, J: float) -> Array:

@@ -20,6 +20,9 @@ BLOCKS = 4  # of the state: q, qd, theta, w of every joint
 STAGES = 4
 POINTS = 64  # of a command over time
 OBSERVED = 4  # states of an observer
+MOST_HARMONICS = 4
+AMPLITUDES = 2 * MOST_HARMONICS  # of a torque that repeats with the turns of a shaft
+NODES = 10  # of Gauss's rule over a period
 FLOW = 16  # parts of a period after which the flow of an observer is known
 _REAL, _WHOLE = np.float64, np.int64
 
@@ -80,7 +83,7 @@ _JOINT_WHOLES = (
     # role: a ``Role``; estimator: an ``Estimator``; shaft: its number at the rig; measured_current: the drive's
     # torque is that of the sensed current; angle_measured: the observer takes the encoder's angle; stamped: ``delay``
     # comes with every sample; mode of the shaft
-    "role compliant estimator shaft measured_current angle_measured stamped started mode points"
+    "role compliant estimator shaft measured_current angle_measured stamped harmonics started mode points"
 )
 JOINT: np.dtype[Any] = np.dtype(
     [(name, _REAL) for name in _JOINT_REALS.split()]
@@ -101,6 +104,24 @@ JOINT: np.dtype[Any] = np.dtype(
         ),  # what they become of them after parts of a period
         ("L", _REAL, (OBSERVED,)),
         ("C", _REAL, (OBSERVED,)),
+        ("orders", _WHOLE, (MOST_HARMONICS,)),  # observer of harmonics: times that they repeat in a turn
+        ("amplitudes", _REAL, (AMPLITUDES,)),  # of their cosines and sines [N m]
+        ("columns", _REAL, (OBSERVED, AMPLITUDES)),
+        (
+            "nodes",
+            _REAL,
+            (NODES,),
+        ),  # of the rule over a period [s], and what a torque there does to the states
+        ("weights", _REAL, (NODES, OBSERVED)),
+        ("nodes_ahead", _REAL, (NODES,)),  # the same from the sample to now
+        ("weights_ahead", _REAL, (NODES, OBSERVED)),
+        ("W", _REAL, (OBSERVED, OBSERVED)),  # covariances that a period adds, and that of a sample
+        ("W_harmonic", _REAL),
+        ("V", _REAL),
+        ("P", _REAL, (OBSERVED + AMPLITUDES, OBSERVED + AMPLITUDES)),
+        ("P_next", _REAL, (OBSERVED + AMPLITUDES, OBSERVED + AMPLITUDES)),
+        ("P_row", _REAL, (OBSERVED + AMPLITUDES,)),
+        ("gain", _REAL, (OBSERVED + AMPLITUDES,)),
         ("x", _REAL, (OBSERVED,)),
         ("x_next", _REAL, (OBSERVED,)),
         ("x_term", _REAL, (OBSERVED,)),

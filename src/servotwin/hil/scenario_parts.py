@@ -17,7 +17,7 @@ from servotwin.description.fields import (
     read_parts,
 )
 from servotwin.description.nodes import quoted
-from servotwin.hil.records import POINTS
+from servotwin.hil.records import MOST_HARMONICS, POINTS
 from servotwin.simulation.scenario.environment_parts import Environment, Time
 from servotwin.simulation.scenario.known_names import known
 from servotwin.simulation.scenario.parts import RATE, SEED, read_joints, read_positions
@@ -177,6 +177,20 @@ class ObserverPart(Part):
     disturbance: Annotated[float, Measure("N*m", above=0.0)] = Field(
         default=1e-3, description="by which the torque that nobody commands changes in a second, RMS"
     )
+    harmonics: tuple[Annotated[int, Whole(1, 100)], ...] = Field(
+        default=(),
+        description="of a torque that nobody commands: how often it repeats in a turn of the shaft",
+    )
+    harmonic_torque: Annotated[float, Measure("N*m", above=0.0)] = Field(
+        default=2e-3, description="size of these harmonics"
+    )
+
+    @field_validator("harmonics")
+    @classmethod
+    def _few(cls, orders: tuple[int, ...]) -> tuple[int, ...]:
+        if len(orders) > MOST_HARMONICS or len(set(orders)) < len(orders):
+            raise problem(f"expected at most {MOST_HARMONICS} different whole numbers, such as [1, 2]")
+        return orders
 
 
 class Substitute(Part):
@@ -227,6 +241,8 @@ class Substitute(Part):
             raise problem(
                 "'filter' is missing; expected one for the estimator filter, such as {cut_off: 30 Hz}"
             )
+        if self.stamps and self.estimator == "observer" and self.observer.harmonics:
+            raise problem("an observer of harmonics takes one age for all samples; expected false", "stamps")
         return self
 
 

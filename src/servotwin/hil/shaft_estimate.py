@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.compiled.jit import helper
+from servotwin.hil.harmonic_observer import harmonic_torque, observe_harmonics
 from servotwin.hil.records import FLOW, OBSERVED, Estimator
 
 OBSERVER = int(Estimator.OBSERVER)
@@ -122,7 +123,10 @@ def observe_stamped(joint: Any, measured: float, period: float) -> None:
 @helper
 def observed_acceleration(joint: Any, tau: float) -> float:
     """Acceleration under a torque, less back-EMF and friction, with the disturbance [rad/s2] (eq:observer)."""
-    return (tau - damping(joint) * joint.x_now[0] + joint.x_now[1]) / joint.J  # type: ignore[no-any-return]
+    disturbance = joint.x_now[1]
+    if joint.harmonics > 0:
+        disturbance += harmonic_torque(joint, joint.theta)
+    return (tau - damping(joint) * joint.x_now[0] + disturbance) / joint.J  # type: ignore[no-any-return]
 
 
 @helper
@@ -130,7 +134,9 @@ def estimate_by_observer(joint: Any, rate: float, angle: float, period: float) -
     """Rate and acceleration from the observer, and the angle: seen by the encoder, or the rate integrated."""
     last = joint.w_hat
     measured = angle if joint.angle_measured else rate
-    if joint.stamped:
+    if joint.harmonics > 0:
+        observe_harmonics(joint, measured, period)
+    elif joint.stamped:
         observe_stamped(joint, measured, period)
     else:
         observe(joint, measured)

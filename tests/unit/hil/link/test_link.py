@@ -565,7 +565,7 @@ def test_line_that_is_too_slow_for_a_cycle_is_refused_with_the_rate_that_is_need
     with crossed_lines() as (_, here):
         _, run = link_run(f"serial:{here}", 10, rate=200)
         with pytest.raises(
-            InputError, match=r"at 115200 baud; expected 360000 baud or more for a period of 5 ms"
+            InputError, match=r"at 115200 baud; expected 376000 baud or more for a period of 5 ms"
         ):
             run.run()
 

@@ -25,6 +25,8 @@ from servotwin.realtime.cycle_call import call_cycle
 from servotwin.realtime.histogram import HISTOGRAM, add_time
 
 _WHOLE = np.int64
+FIRST_PAUSE = 4  # cycles without rehearsal, twice and twice again after rehearsals that ended too late
+MOST_LATE = 5  # of them in a row: the cycle is too long to be rehearsed within the guard
 
 
 class Overrun(IntEnum):
@@ -74,6 +76,9 @@ EXECUTIVE: np.dtype[Any] = np.dtype(
         ("late", _WHOLE),  # cycles that began after their deadline without having slept
         ("rehearsed", _WHOLE),  # rehearsals
         ("rehearsal_time", _WHOLE),  # what a rehearsal is expected to take [ns]
+        ("rehearsals_late", _WHOLE),  # that ended behind the deadline; how many of them in a row, now
+        ("rehearsals_late_now", _WHOLE),
+        ("rehearsal_pause", _WHOLE),  # cycles until the next one
         ("timespec", TIMESPEC, (1,)),
         (
             "timer",
@@ -121,16 +126,29 @@ def _poll(executive: Any, wake_up: Any, instant: int) -> None:
 def _rehearse(executive: Any, deadline: int) -> None:
     """Rehearse the coming cycle, if there is time for it before the deadline.
 
-    Expected is the longest of the last ones: a time that is not met again fades by an eighth in each cycle.
+    Expected is the longest of the last ones: a time that is not met again fades by an eighth in each cycle. After one
+    that ended behind the deadline there is a pause, twice as long each time; a few in a row end the rehearsals.
     """
+    if executive.rehearsal_pause > 0:
+        executive.rehearsal_pause -= 1
+        return
     begin = now_ns(executive.timespec)
     expected = executive.rehearsal_time
     executive.rehearsal_time -= expected // 8
-    if begin + expected < deadline:
-        call_cycle(executive.rehearse_at, executive.context_at, executive.done, begin)
-        took = now_ns(executive.timespec) - begin
-        executive.rehearsal_time = max(executive.rehearsal_time, took)
-        executive.rehearsed += 1
+    if begin + expected >= deadline:
+        return
+    call_cycle(executive.rehearse_at, executive.context_at, executive.done, begin)
+    end = now_ns(executive.timespec)
+    executive.rehearsed += 1
+    if end < deadline:
+        executive.rehearsal_time = max(executive.rehearsal_time, end - begin)
+        executive.rehearsals_late_now = 0
+        return
+    executive.rehearsals_late += 1
+    executive.rehearsals_late_now += 1
+    executive.rehearsal_pause = FIRST_PAUSE << executive.rehearsals_late_now
+    if executive.rehearsals_late_now == MOST_LATE:
+        executive.rehearse_at = 0
 
 
 @helper

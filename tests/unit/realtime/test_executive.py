@@ -89,6 +89,23 @@ def test_rehearsal_that_takes_too_long_is_left_out_until_its_time_has_faded():
     assert 0 < executive["rehearsed"] < 60 - 8  # (7/8)^k MS < MS/4 from k = 11 on
 
 
+@callback("int64", "int64", "int64", result="int64")
+def rehearse_slowly(context: int, index: int, now: int) -> int:
+    numbers_at(context, np.int64)[REHEARSED] += 1
+    sleep_until(records_at(context + 8 * WORDS, 1, TIMESPEC), now + MS)
+    return 0
+
+
+def test_rehearsal_that_does_not_fit_into_the_guard_is_given_up_and_all_cycles_run():
+    executive, memory, _ = _run(
+        300, guard=MS // 4, rehearse_at=rehearse_slowly.address, policy=int(Overrun.HOLD)
+    )
+    assert executive["ending"] == Ending.COMPLETE
+    assert memory[COUNT] == 300
+    assert 1 <= memory[REHEARSED] <= 5
+    assert executive["rehearsals_late"] == executive["rehearsed"] == memory[REHEARSED]
+
+
 CLOCK_FAILS = """
 import ctypes, errno, sys
 import llvmlite.binding as llvm

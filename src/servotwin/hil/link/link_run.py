@@ -237,6 +237,7 @@ class LinkReport:
             "late_starts": int(executive["late"]),
             "guard_us": int(executive["guard"]) / 1e3,
             "rehearsals": int(executive["rehearsed"]),
+            "late_rehearsals": int(executive["rehearsals_late"]),
             "overrun_policy": Overrun(int(executive["policy"])).name.lower(),
             "limited_commands": int(link["limited"]),
             "clean_cycles": int(supervision["clean"]),

@@ -82,6 +82,8 @@ def energy_bars(numbers: dict[str, Any]) -> go.Figure:
     bars = [("taken from the source", source, INK)]
     bars += _group(numbers, LOST, COLOURS[1], scale)
     bars += _group(numbers, STORED, COLOURS[0], scale)
+    if numbers.get("environment_J") is not None:
+        bars.append(("to the environment", -float(numbers["environment_J"]), COLOURS[2]))
     starts, reached = [0.0], 0.0
     for _, value, _ in bars[1:]:
         starts.append(reached)

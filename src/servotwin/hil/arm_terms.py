@@ -234,7 +234,7 @@ def effective_inertia(arm: Any, joints: Any) -> None:
         if joints[s].role != SUBSTITUTED or joints[s].compliant:
             continue
         a = joints[s].shaft
-        arm.bias[a] = arm.h[s] + given_pull(arm, joints, s, False) + joint_friction(joints[s], joints[s].qd)
+        arm.bias[a] = arm.h[s] + given_pull(arm, joints, s, False) + joints[s].f_joint * joints[s].qd
         for r in range(arm.count):
             arm.bias[a] += arm.outputs[n * s + arm.free[r]] * arm.X[arm.shafts, r]
         for t in range(n):

@@ -2,13 +2,7 @@ r"""One servo period of a simulated arm with substituted joints: shafts in, volt
 
 At every servo instant: rates of the shafts are estimated, the simulated joints are carried up to now, and every
 ``arm_every`` periods M and h are computed anew; then every servo gives its voltage, and the load motors of
-substituted joints get the torque that the arm would give. With :math:`\tau_d'` the drive motor's torque less friction,
-eq 5 and 9 of the paper for all substituted joints together are
-
-.. math:: (N^2 J + J_\mathrm{eff})\,\ddot q = N \tau_d' - b, \qquad \tau_l = J N \ddot q - \tau_d'     (eq:load-torque)
-
-and for one joint eq 10, :math:`\tau_l = -(J_\mathrm{eff} \tau_d' + N J b) / (N^2 J + J_\mathrm{eff})`. A gear
-that gives needs no acceleration: :math:`\tau_l = -\tau/N` (eq:gear-spring). Nothing of Python runs in a cycle.
+substituted joints get the torque that the arm would give (``shaft_loads.py``). Nothing of Python runs in a cycle.
 
 A rig that stamps when a command took effect and when it sampled, :math:`t_c` and :math:`t_s` by one clock of its own,
 tells how old its samples are when the period T ends, in which the next command takes effect,
@@ -24,25 +18,13 @@ from typing import Any
 from servotwin.compiled.jit import helper, kernel, part, piece
 from servotwin.compiled.native_calls import call_piece, records_at
 from servotwin.hil.arm_step import carry_arm
-from servotwin.hil.arm_terms import (
-    SUBSTITUTED,
-    drive_torque,
-    effective_inertia,
-    evaluate_terms,
-    factor,
-    is_given,
-    joint_forces,
-)
-from servotwin.hil.joint_servo import (
-    commanded,
-    control_voltage,
-    motor_torque,
-    sliding_friction,
-    spring_torque,
-)
+from servotwin.hil.arm_terms import SUBSTITUTED, evaluate_terms
+from servotwin.hil.joint_servo import commanded, control_voltage, motor_torque
+from servotwin.hil.observer_torque import prepare_observer
 from servotwin.hil.ports import MAX_SHAFTS, SHAFT_COMMAND, SHAFT_FEEDBACK
-from servotwin.hil.records import ARM, FREE, JOINT, STUCK, CycleStatus, Role
-from servotwin.hil.shaft_estimate import OBSERVER, estimate, observed_acceleration
+from servotwin.hil.records import ARM, JOINT, CycleStatus, Role
+from servotwin.hil.shaft_estimate import OBSERVER, estimate
+from servotwin.hil.shaft_loads import feel_arm, load_torques, measured_deviation
 
 RUNNING, DIVERGED = int(CycleStatus.RUNNING), int(CycleStatus.DIVERGED)
 RIG_FAULT, BAD_RATE = int(CycleStatus.RIG_FAULT), int(CycleStatus.BAD_RATE)
@@ -132,166 +114,6 @@ def run_servos(arm: Any, joints: Any, held: bool) -> None:
 
 
 @helper
-def rest_mode(joint: Any) -> int:
-    """Direction in which a substituted shaft slides; 0 where it is so slow that friction may hold it."""
-    if joint.tau_c <= 0.0:
-        return FREE
-    if abs(joint.w) > joint.rest_rate:
-        return 1 if joint.w > 0.0 else -1
-    return STUCK
-
-
-@helper
-def released(joint: Any, load: float) -> int:
-    """Mode of a shaft at rest against ``load`` [N m]: stuck, or the direction in which it breaks away."""
-    needed = joint.tau_d - load
-    if abs(needed) <= joint.tau_s:
-        return STUCK
-    return 1 if needed > 0.0 else -1
-
-
-@helper
-def measured_deviation(joint: Any, current: float) -> float:
-    """By how much the sensed current gives more torque than the model of the past period's voltage [N m]."""
-    return joint.K * current - motor_torque(joint, joint.u_before, joint.w)  # type: ignore[no-any-return]
-
-
-@helper
-def gear_load(joint: Any) -> float:
-    """What a gear that gives asks of its shaft [N m] (eq:gear-spring)."""
-    return spring_torque(joint, joint.theta, joint.w, joint.q, joint.qd) / joint.N  # type: ignore[no-any-return]
-
-
-@helper
-def load_row(arm: Any, joint: Any) -> None:
-    """Row of one substituted shaft in eq:load-torque, in its present mode."""
-    a = joint.shaft
-    for c in range(arm.shafts):
-        arm.S[a, c] = 0.0 if joint.compliant else arm.J_eff[a, c]
-    arm.S[a, a] += joint.N * joint.N * joint.J
-    arm.right[a] = 0.0
-    if not joint.compliant:
-        arm.right[a] = joint.N * (joint.tau_d - sliding_friction(joint, joint.w)) - arm.bias[a]
-
-
-@helper
-def hold_row(arm: Any, a: int) -> None:
-    """A shaft at rest: no acceleration, and none of it at the others."""
-    for c in range(arm.shafts):
-        arm.S[a, c] = arm.S[c, a] = 0.0
-    arm.S[a, a], arm.right[a] = 1.0, 0.0
-
-
-@helper
-def held_load(arm: Any, joint: Any) -> float:
-    """What the arm asks of a shaft that does not turn, at the accelerations ``right`` of the others [N m].
-
-    (b_a + sum_c J_ac qdd_c) / N
-    """
-    a = joint.shaft
-    total = arm.bias[a]
-    for c in range(arm.shafts):
-        if c != a:
-            total += arm.J_eff[a, c] * arm.right[c]
-    return total / joint.N  # type: ignore[no-any-return]
-
-
-@part
-def solve_shafts(arm: Any, joints: Any) -> None:
-    """Accelerations of the rigid substituted joints in their present modes, to ``right`` (eq:load-torque)."""
-    n = arm.n
-    for i in range(n):
-        if joints[i].role == SUBSTITUTED:
-            load_row(arm, joints[i])
-    for i in range(n):
-        if joints[i].role == SUBSTITUTED and joints[i].mode == STUCK and not joints[i].compliant:
-            hold_row(arm, joints[i].shaft)
-    factor(arm.S, arm.shafts)
-    solve_vector(arm.S, arm.shafts, arm.right)
-
-
-@part
-def release_shafts(arm: Any, joints: Any) -> bool:
-    """Set the direction of stuck shafts that friction cannot hold against the arm; true if there is one."""
-    changed = False
-    for i in range(arm.n):
-        joint = joints[i]
-        if joint.role != SUBSTITUTED or joint.compliant or joint.mode != STUCK:
-            continue
-        joint.mode = released(joint, held_load(arm, joint))
-        changed = changed or joint.mode != STUCK
-    return changed
-
-
-@part
-def load_torques(arm: Any, joints: Any, feedback: Any) -> None:
-    """Load torque of every substituted shaft (eq:load-torque); those that break away move the others."""
-    n = arm.n
-    for i in range(n):
-        joint = joints[i]
-        if joint.role != SUBSTITUTED:
-            continue
-        if joint.measured_current and arm.tick > 0:
-            joint.tau_d += measured_deviation(joint, feedback.drive_current[joint.shaft])
-        joint.mode = rest_mode(joint)
-        if joint.compliant and joint.mode == STUCK:
-            joint.mode = released(joint, gear_load(joint))
-    solve_shafts(arm, joints)
-    for _ in range(arm.shafts):
-        if not release_shafts(arm, joints):
-            break
-        solve_shafts(arm, joints)
-    for i in range(n):
-        if joints[i].role == SUBSTITUTED:
-            set_load(arm, joints[i])
-
-
-@helper
-def solve_vector(A: Any, n: int, x: Any) -> None:
-    """Solve with the factor of ``factor``; x is overwritten."""
-    for i in range(n):
-        s = x[i]
-        for k in range(i):
-            s -= A[i, k] * x[k]
-        x[i] = s * A[i, i]
-    for i in range(n - 1, -1, -1):
-        s = x[i]
-        for k in range(i + 1, n):
-            s -= A[k, i] * x[k]
-        x[i] = s * A[i, i]
-
-
-@helper
-def set_load(arm: Any, joint: Any) -> None:
-    """Load torque of one shaft at the joint acceleration that eq:load-torque gives, within its limit."""
-    if joint.compliant:
-        wanted = -gear_load(joint)
-    elif joint.mode == STUCK:
-        wanted = -held_load(arm, joint)
-    else:
-        qdd = arm.right[joint.shaft]
-        wanted = joint.J * joint.N * qdd - (joint.tau_d - sliding_friction(joint, joint.w))  # eq:load-torque
-    if not math.isfinite(wanted):
-        arm.status = BAD_COMMAND
-        wanted = 0.0
-    joint.tau_l = min(max(wanted, -joint.load_limit), joint.load_limit)
-
-
-@helper
-def prepare_observer(joint: Any, begins: bool) -> None:
-    """The torque that acts over the coming period; where a step of the arm ``begins``, its acceleration there."""
-    tau = joint.tau_d + joint.K * joint.K_e / joint.R * joint.w + joint.tau_l
-    if joint.mode != FREE:
-        tau -= joint.mode * joint.tau_c
-    if joint.mode == STUCK:
-        tau = 0.0
-    joint.tau_before = joint.tau_given
-    joint.tau_given = tau
-    if begins:
-        joint.qdd_last = observed_acceleration(joint, tau) / joint.N
-
-
-@helper
 def command_shafts(arm: Any, joints: Any, command: Any) -> None:
     """The command record: voltages and load torques, or the safe state once the cycle has stopped."""
     for i in range(arm.n):
@@ -330,16 +152,21 @@ def move_base(arm: Any, joints: Any) -> None:
             arm.qdd[i] = joint.qdd = commanded(joint, arm.time)
 
 
-@part
-def feel_arm(arm: Any, joints: Any) -> None:
-    """Torques of the simulated joints, and J_eff and b at the substituted ones, now."""
-    n = arm.n
-    for i in range(n):
+@helper
+def take_currents(arm: Any, joints: Any, feedback: Any) -> None:
+    """Torques of the drive motors, where asked for as their sensed currents say."""
+    for i in range(arm.n):
         joint = joints[i]
-        if not is_given(joint):
-            joint.tau_joint = drive_torque(joint, joint.u_held, joint.q, joint.qd, joint.theta, joint.w)
-    joint_forces(arm, joints, arm.y)
-    effective_inertia(arm, joints)
+        if joint.role == SUBSTITUTED and joint.measured_current and arm.tick > 0:
+            joint.tau_d += measured_deviation(joint, feedback.drive_current[joint.shaft])
+
+
+@helper
+def prepare_observers(arm: Any, joints: Any, begins: bool) -> None:
+    """What the observers know of the coming period."""
+    for i in range(arm.n):
+        if joints[i].role == SUBSTITUTED and joints[i].estimator == OBSERVER:
+            prepare_observer(joints[i], arm.period, begins)
 
 
 @helper
@@ -359,11 +186,10 @@ def one_cycle(arm: Any, joints: Any, feedback: Any, command: Any) -> None:
             remember(arm, joints)
         move_base(arm, joints)
         if arm.shafts > 0:
-            feel_arm(arm, joints)
-            load_torques(arm, joints, feedback)
-            for i in range(arm.n):
-                if joints[i].role == SUBSTITUTED and joints[i].estimator == OBSERVER:
-                    prepare_observer(joints[i], steps_now)
+            take_currents(arm, joints, feedback)
+            feel_arm(arm, joints, steps_now)
+            load_torques(arm, joints)
+            prepare_observers(arm, joints, steps_now)
     command_shafts(arm, joints, command)
     arm.tick += 1
     arm.time = arm.tick * arm.period

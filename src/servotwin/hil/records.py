@@ -70,20 +70,21 @@ _JOINT_REALS = (
     "q qd qdd theta w q_last qd_last qdd_last theta_last w_last "
     # servo: commanded shaft rate, integrator, voltage, that of the past period, that over the present step of the arm
     "w_ref integral u u_before u_held "
-    # torques at the shaft: of the motor, of the load motor; what the joint's drive gives to the arm
-    "tau_d tau_l tau_joint "
+    # torques at the shaft: of the motor, of the load motor
+    "tau_d tau_l "
     # Butterworth filter
     "b0 b1 b2 a1 a2 z1 z2 w_filtered w_hat alpha_hat "
-    # observer: what it measures least of all is the rate; its torque, that of the disturbance
-    "tau_in tau_given tau_before "
+    # observer: torque over the present period, over the one before; what the torque limit adds to the linear one, mean
+    "tau_given tau_before tau_more "
     # age of the samples when they are used, in periods
     "delay"
 )
 _JOINT_WHOLES = (
     # role: a ``Role``; estimator: an ``Estimator``; shaft: its number at the rig; measured_current: the drive's
     # torque is that of the sensed current; angle_measured: the observer takes the encoder's angle; stamped: ``delay``
-    # comes with every sample; mode of the shaft
-    "role compliant estimator shaft measured_current angle_measured stamped harmonics started mode points"
+    # comes with every sample; mode of the shaft; rests: the observer sees it at rest at the end of the present period;
+    # still: at its beginning too
+    "role compliant estimator shaft measured_current angle_measured stamped harmonics started mode rests still points"
 )
 JOINT: np.dtype[Any] = np.dtype(
     [(name, _REAL) for name in _JOINT_REALS.split()]

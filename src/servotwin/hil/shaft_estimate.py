@@ -14,7 +14,7 @@ or an observer, which knows the torques that were commanded and needs no differe
 with :math:`\hat\tau_x` the torque that nobody commanded, as a random walk. Samples that are ``delay`` periods old when
 they are used are carried on to now: by the model, or along :math:`\hat\alpha` of the filter; the age is one for all,
 or that of each sample by the rig's time stamps. Gains:
-``observer_design.py``.
+``observer_design.py``; torque over a period: ``observer_torque.py``.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 
 from servotwin.compiled.jit import helper
 from servotwin.hil.harmonic_observer import harmonic_torque, observe_harmonics
+from servotwin.hil.joint_servo import motor_torque
 from servotwin.hil.records import FLOW, OBSERVED, Estimator
 
 OBSERVER = int(Estimator.OBSERVER)
@@ -121,12 +122,23 @@ def observe_stamped(joint: Any, measured: float, period: float) -> None:
 
 
 @helper
-def observed_acceleration(joint: Any, tau: float) -> float:
-    """Acceleration under a torque, less back-EMF and friction, with the disturbance [rad/s2] (eq:observer)."""
-    disturbance = joint.x_now[1]
+def limited_more(joint: Any, w: float) -> float:
+    """By how much the motor's torque at its limit is more than the linear one [N m]; 0 within the limit."""
+    return motor_torque(joint, joint.u, w) - joint.K * (joint.u - joint.K_e * w) / joint.R  # type: ignore[no-any-return]
+
+
+@helper
+def observed_acceleration(joint: Any) -> float:
+    """Acceleration under the given torque, less back-EMF and friction, with the disturbance [rad/s2] (eq:observer).
+
+    None of a shaft that rests at both ends of the period: what its rate shows there is noise.
+    """
+    if joint.still:
+        return 0.0
+    tau = joint.tau_given - joint.tau_more + limited_more(joint, joint.x_now[0]) + joint.x_now[1]
     if joint.harmonics > 0:
-        disturbance += harmonic_torque(joint, joint.theta)
-    return (tau - damping(joint) * joint.x_now[0] + disturbance) / joint.J  # type: ignore[no-any-return]
+        tau += harmonic_torque(joint, joint.theta)
+    return (tau - damping(joint) * joint.x_now[0]) / joint.J  # type: ignore[no-any-return]
 
 
 @helper
@@ -145,7 +157,7 @@ def estimate_by_observer(joint: Any, rate: float, angle: float, period: float) -
         joint.theta = joint.x_now[ANGLE_STATE]
     else:
         joint.theta += 0.5 * period * (joint.w_hat + last)
-    joint.alpha_hat = observed_acceleration(joint, joint.tau_given)
+    joint.alpha_hat = observed_acceleration(joint)
 
 
 @helper

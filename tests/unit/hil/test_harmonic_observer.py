@@ -37,6 +37,7 @@ def test_filter_is_the_textbook_one_with_columns_by_quadrature(delay: float) -> 
     joints["estimator"], joints["N"], joints["J"], joints["R"] = Estimator.OBSERVER, N, J, 2.05
     joints["K"] = joints["K_e"] = 0.061
     joints["f"], joints["delay"], joints["harmonics"] = 2.58e-5, delay, len(orders)
+    joints["tau_limit"] = np.inf
     joints["orders"][0, :2] = orders
     for part in (base, more):
         for each in fields(part):

@@ -47,25 +47,31 @@ def accelerations(q: Any, qd: Any, effort: Any, gravity: Any = (0.0, -G)) -> Any
     return np.linalg.solve(mass, effort + weight - h - np.array([D * qd[0], 0.0]))
 
 
-def swing(effort: Any, gravity: Any = None) -> Any:
-    """q of both joints at the end, by SciPy; ``effort(t, q, qd)``, ``gravity(t)``."""
+def swing(effort: Any, gravity: Any = None, jumps: tuple[float, ...] = ()) -> Any:
+    """q of both joints by SciPy; ``effort(t, q, qd)``, ``gravity(t)``; integrated apart between ``jumps``."""
 
     def slope(t: float, y: Any) -> Any:
         pull = (0.0, -G) if gravity is None else gravity(t)
         return [*y[2:], *accelerations(y[:2], y[2:], effort(t, y[:2], y[2:]), pull)]
 
-    ends = np.linspace(0.0, SECONDS, 61)
-    found = solve_ivp(
-        slope,
-        (0.0, SECONDS),
-        np.zeros(4),
-        t_eval=ends,
-        rtol=1e-11,
-        atol=1e-12,
-        max_step=1e-3,
-        method="DOP853",
-    )
-    return found.y[:2].T
+    ends, y, found = np.linspace(0.0, SECONDS, 61), np.zeros(4), []
+    edges = [0.0, *jumps, SECONDS]
+    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+        inside = ends[(ends >= begin) & (ends < end)] if end < SECONDS else ends[ends >= begin]
+        # just inside of both instants, so that no stage sees the other side
+        part = solve_ivp(
+            lambda t, y, low=begin, high=end: slope(min(max(t, low + 1e-13), high - 1e-13), y),
+            (begin, end),
+            y,
+            t_eval=np.union1d(inside, [end]),
+            rtol=1e-11,
+            atol=1e-12,
+            max_step=1e-3,
+            method="DOP853",
+        )
+        y = part.y[:, -1]
+        found.append(part.y[:2, : len(inside)].T)
+    return np.vstack(found)
 
 
 def simulated(tmp_path: Path, environment: str, method: str, **settings: Any) -> Any:
@@ -126,6 +132,25 @@ def test_wrench_and_friction_of_a_joint_are_those_of_scipy(tmp_path: Path, metho
         return given - np.array([0.0, 0.3 * qd[1] + 0.5 * np.tanh(qd[1] / 0.01)])
 
     check(result, swing(effort), 2e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_force_that_begins_and_ends_off_all_steps_is_that_of_scipy(tmp_path: Path, method: str) -> None:
+    wrench = "{kind: wrench, force: [3 N, 200 N, 0 N], start: 0.10011 s, end: 0.23457 s}"
+    result = simulated(tmp_path, f"{{forces: [{wrench}]}}", method)
+
+    def effort(t: float, q: Any, qd: Any) -> Any:
+        return tip(q, qd)[2].T @ [3.0, 200.0] if 0.10011 <= t < 0.23457 else np.zeros(2)
+
+    check(result, swing(effort, jumps=(0.10011, 0.23457)), 2e-7)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_base_that_begins_to_turn_off_all_steps_is_that_of_scipy(tmp_path: Path, method: str) -> None:
+    result = simulated(tmp_path, "{base: {rz: [[0.20011 s, 30 rad/s^2]]}}", method)
+    absolute = swing(lambda t, q, qd: np.array([D * 30.0 * max(t - 0.20011, 0.0), 0.0]), jumps=(0.20011,))
+    turned = 15.0 * np.clip(np.linspace(0.0, SECONDS, 61) - 0.20011, 0.0, None) ** 2
+    check(result, absolute - np.outer(turned, [1.0, 0.0]), 2e-7)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -24,9 +24,9 @@ from servotwin.kernels.kernel_store import entry
 from servotwin.mechanism.moving_base import with_moving_base
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.forces_of_file import link_forces
-from servotwin.simulation.plant.link_forces import LINK_FORCE, USER, joint_effort, link_wrench
+from servotwin.simulation.plant.link_forces import LINK_FORCE, PLUME, USER, WRENCH, joint_effort, link_wrench
 from servotwin.simulation.plant.records import MAX_FREE, MAX_JOINTS, WORLD
-from servotwin.simulation.scenario.environment_parts import BASE_AXES, STEPS
+from servotwin.simulation.scenario.environment_parts import BASE_AXES, NEVER, STEPS
 
 if TYPE_CHECKING:
     from servotwin.simulation.plant.machine import Machine
@@ -59,7 +59,7 @@ ENVIRONMENT: np.dtype[Any] = np.dtype(
 def base_motion(env: Any, b: int, time: float, middle: float) -> tuple[float, float]:
     """Position and rate of one direction of the base from its table; its acceleration goes to the record.
 
-    The acceleration is that of the ``middle`` of the step, one for all its stages.
+    The acceleration is that of the ``middle`` of the step, one for all its stages; steps end where it changes.
     """
     q = qd = 0.0
     env.acceleration[b] = 0.0
@@ -165,11 +165,23 @@ def attach_environment(machine: Machine, plant: Robot, scenario: Scenario, *, al
     env["motion"], env["motion_data"] = motion.address, motion.data.ctypes.data
     forces, kept = link_forces(robot, stated.forces, scenario, allow_code=allow_code)
     env["forces"], env["forces_at"] = len(forces), forces.ctypes.data
+    instants = _instants(forces, env)
     world["code"]["environment_at"] = record.ctypes.data
+    world["code"]["instants"], world["code"]["instants_at"] = len(instants), instants.ctypes.data
     world["environment_z"] = world["n_z"]
     world["n_z"] += 1
     machine.environment = record
-    machine.kept = [*machine.kept, motion, forces, *kept]
+    machine.kept = [*machine.kept, motion, forces, instants, *kept]
+
+
+def _instants(forces: Any, env: Any) -> Any:
+    """When forces begin and end and accelerations of the base change [s], in order: there steps of the plant end."""
+    found: set[float] = set()
+    for kind, first in ((WRENCH, 6), (PLUME, 10)):
+        found.update(forces["p"][forces["kind"] == kind, first : first + 2].ravel())
+    for b in range(env["base"]):
+        found.update(env["times"][b, : env["points"][b]])
+    return np.array(sorted(float(t) for t in found if 0.0 < t < NEVER))
 
 
 def _arm_of(machine: Machine, plant: Robot) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy as np
 
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.hil.observer_design import (
+    MOST_DECAY,
     Observer,
     ShaftBelief,
     butterworth,
     design_harmonics,
     design_observer,
+    fastest_rate,
 )
 from servotwin.hil.records import FREE, JOINT, STUCK, Estimator, Role
 from servotwin.hil.scenario import SubstitutionScenario
@@ -217,8 +220,9 @@ def _substitute(
         return
     joint["estimator"] = Estimator.OBSERVER
     joint["angle_measured"] = int(how.observer.measures == "angle")
+    _check_speed(shaft_belief(drive, how), scenario)
     observer = shaft_observer(drive, how, period, scenario.delay)
-    for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead", "F", "flow"):
+    for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead", "F", "flow", "terms"):
         joint[name] = getattr(observer, name)
     if how.observer.harmonics:
         belief = shaft_belief(drive, how)
@@ -227,6 +231,23 @@ def _substitute(
         joint["harmonics"], joint["orders"][: len(orders)] = len(orders), orders
         for each in fields(made):
             joint[each.name] = getattr(made, each.name)
+
+
+def _check_speed(shaft: ShaftBelief, scenario: SubstitutionScenario) -> None:
+    """Refuse an observer whose states are over long before the next sample."""
+    most = MOST_DECAY / scenario.period
+    if fastest_rate(shaft) <= most:
+        return
+    where, text = "substitute.observer", f"states as fast as {fastest_rate(shaft):.4g} 1/s"
+    remedy = "a higher rates.servo"
+    if shaft.cut_off is not None and 2.0 * math.pi * shaft.cut_off > most:
+        where, text = f"{where}.analog_cut_off", f"{shaft.cut_off:g} Hz"
+        remedy = (
+            f"at most {most / (2.0 * math.pi):.4g} Hz, or none: such a filter is over before the next sample"
+        )
+    raise scenario.error(
+        f"{text} cannot be observed at {1.0 / scenario.period:g} Hz; expected {remedy}", where
+    )
 
 
 def shaft_observer(drive: JointDrive, how: Substitute, period: float, delay: float = 0.0) -> Observer:

@@ -24,6 +24,8 @@ from servotwin.hil.records import AMPLITUDES, FLOW, NODES, OBSERVED
 from servotwin.mechanism.model import Array
 
 FORGOTTEN = 100.0  # s within which amplitudes of a torque that repeats may change by their size
+LEFT_OUT = 1e-10  # of a state, by the series between two parts of a period
+MOST_DECAY = 24.0  # rate of the fastest state times the period: beyond, what a sample forgets of the last has no digits
 SMALLEST_VARIANCE = 1e-6  # of a measurement over that of the noise which its filter passes: it is never exact
 
 
@@ -83,6 +85,7 @@ class Observer:
     B_ahead: Array
     F: Array
     flow: Array
+    terms: int  # of the Taylor series from the nearest of these parts on (eq:flow-terms)
 
 
 def design_observer(shaft: ShaftBelief, period: float, delay: float = 0.0) -> Observer:
@@ -107,7 +110,33 @@ def design_observer(shaft: ShaftBelief, period: float, delay: float = 0.0) -> Ob
     flow = np.array([_widened(expm(j / FLOW * period * model)[:n], n) for j in range(FLOW + 1)])
     flow[:, range(n, OBSERVED), range(n, OBSERVED)] = 1.0
     A, B, C, L, B_before, A_ahead, B_ahead = (np.pad(each, (0, wide)) for each in parts)
-    return Observer(A, B, C, L, B_before, A_ahead, B_ahead, _widened(model[:n], n), flow)
+    terms = flow_terms(shaft, model, period)
+    return Observer(A, B, C, L, B_before, A_ahead, B_ahead, _widened(model[:n], n), flow, terms)
+
+
+def fastest_rate(shaft: ShaftBelief) -> float:
+    """Of the states that an observer follows [1/s]: rate of the shaft, analog filter."""
+    return max(abs(shaft.damping) / shaft.J, 2.0 * math.pi * (0.0 if shaft.angle else shaft.cut_off or 0.0))
+
+
+def flow_terms(shaft: ShaftBelief, model: Array, period: float) -> int:
+    r"""Terms of the series of exp(F t) that leave out ``LEFT_OUT`` at most within half a part of a period.
+
+    .. math:: \frac{a^{k+1}}{(k+1)!}\,e^a \le \epsilon, \quad
+              a = \frac{T}{2 \cdot 16}\,\lVert D^{-1} F D \rVert_1                                   (eq:flow-terms)
+
+    with D the size of each state where it changes as fast as the fastest.
+    """
+    r = max(fastest_rate(shaft), 1.0 / period)
+    torque = shaft.J * r
+    seen = [1.0 / r] if shaft.angle else ([1.0, r] if shaft.cut_off is not None else [])
+    D = np.array([1.0, torque, *seen, torque])
+    a = 0.5 * period / FLOW * float(np.linalg.norm(model * D / D[:, None], 1))
+    left, terms = a, 0
+    while left * math.exp(a) > LEFT_OUT:
+        terms += 1
+        left *= a / (terms + 1)
+    return terms
 
 
 def _widened(rows: Array, n: int) -> Array:

@@ -98,11 +98,8 @@ JOINT: np.dtype[Any] = np.dtype(
         ("A_ahead", _REAL, (OBSERVED, OBSERVED)),
         ("B_ahead", _REAL, (OBSERVED,)),
         ("F", _REAL, (OBSERVED, OBSERVED + 1)),  # rates of the states under states and torque
-        (
-            "flow",
-            _REAL,
-            (FLOW + 1, OBSERVED, OBSERVED + 1),
-        ),  # what they become of them after parts of a period
+        ("flow", _REAL, (FLOW + 1, OBSERVED, OBSERVED + 1)),  # what becomes of them after parts of a period
+        ("terms", _WHOLE),  # of the series between these parts
         ("L", _REAL, (OBSERVED,)),
         ("C", _REAL, (OBSERVED,)),
         ("orders", _WHOLE, (MOST_HARMONICS,)),  # observer of harmonics: times that they repeat in a turn

@@ -27,7 +27,6 @@ from servotwin.hil.joint_servo import motor_torque
 from servotwin.hil.records import FLOW, OBSERVED, Estimator
 
 OBSERVER = int(Estimator.OBSERVER)
-TERMS = 5  # of the Taylor series over at most a 32nd of a period
 ANGLE_STATE = 2  # place of the angle in an observer of the encoder; of the rate 0, of the disturbance 1
 
 
@@ -96,7 +95,7 @@ def flow(joint: Any, x: Any, out: Any, share: float, period: float) -> None:
             total += joint.flow[j, i, k] * x[k]
         joint.x_next[i] = out[i] = joint.x_term[i] = total
     torque, scale = joint.tau_given, 1.0
-    for order in range(1, TERMS + 1):
+    for order in range(1, joint.terms + 1):
         scale *= h / order
         for i in range(OBSERVED):
             total = joint.F[i, OBSERVED] * torque

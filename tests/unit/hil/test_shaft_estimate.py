@@ -19,6 +19,7 @@ from servotwin.hil.observer_design import ShaftBelief, butterworth, design_obser
 from servotwin.hil.records import JOINT, Estimator
 from servotwin.hil.scenario import read_substitution
 from servotwin.hil.shaft_estimate import estimate
+from servotwin.hil.substitution import build_substitution
 from servotwin.mechanism.model import Array
 
 N, J, DAMPING = 1570.0, 6.38e-5, 0.061**2 / 2.05 + 2.58e-5
@@ -64,7 +65,7 @@ def estimate_stamped(joints: Any, rate: float, delay: float, tau: float, period:
     joints[0].tau_given = tau
 
 
-@pytest.mark.parametrize("cut_off", [50.0, None])
+@pytest.mark.parametrize("cut_off", [50.0, 350.0, 380.0, None])
 def test_stamped_observer_follows_the_exact_shaft_whatever_the_age_of_each_sample(
     cut_off: float | None,
 ) -> None:
@@ -83,7 +84,7 @@ def test_stamped_observer_follows_the_exact_shaft_whatever_the_age_of_each_sampl
     )
     joints["K"] = joints["K_e"] = 0.061
     joints["f"] = 2.58e-5
-    for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead", "F", "flow"):
+    for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead", "F", "flow", "terms"):
         joints[name] = getattr(made, name)
     n = 4 if cut_off else 2
     columns = [*range(n), 4]
@@ -95,9 +96,19 @@ def test_stamped_observer_follows_the_exact_shaft_whatever_the_age_of_each_sampl
         sample = (expm((1.0 - age) * period * model) @ [*x, tau])[:n]
         x = (expm(period * model) @ [*x, tau])[:n]
         estimate_stamped(joints, float(made.C[:n] @ sample), age, tau, period)
-        assert joints["x_now"][0, :n] == pytest.approx(x, rel=1e-7, abs=1e-7 * max(1.0, np.abs(x).max()))
+        assert joints["x_now"][0, :n] == pytest.approx(x, rel=1e-9, abs=1e-9 * max(1.0, np.abs(x).max()))
         new = 0.02 * rng.normal()
         joints["tau_given"], tau = new, new
+
+
+def test_analog_filter_that_is_over_before_the_next_sample_is_refused() -> None:
+    changes = {"substitute.estimator": "observer", "substitute.observer.analog_cut_off": "380 Hz"}
+    build_substitution(read_substitution("met-substituted", changes))
+    changes["substitute.observer.analog_cut_off"] = "1200 Hz"
+    with pytest.raises(
+        InputError, match=r"analog_cut_off: 1200 Hz cannot be observed at 100 Hz; expected at most 382"
+    ):
+        build_substitution(read_substitution("met-substituted", changes))
 
 
 def acceleration_error(run: st.SubstitutionRun) -> Array:

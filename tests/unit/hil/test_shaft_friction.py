@@ -51,7 +51,7 @@ def observed_joint(period: float) -> Any:
     joints = np.zeros(1, JOINT)
     damping = met_arm.K**2 / met_arm.R + met_arm.F
     made = design_observer(ShaftBelief(met_arm.J, damping, None, 0.0, 0.0, 1e-3, False, 0.3), period)
-    for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead", "F", "flow"):
+    for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead", "F", "flow", "terms"):
         joints[name] = getattr(made, name)
     joints["estimator"], joints["started"] = 1, 1
     joints["J"], joints["K"], joints["K_e"], joints["R"] = met_arm.J, met_arm.K, met_arm.K, met_arm.R

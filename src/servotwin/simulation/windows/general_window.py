@@ -28,7 +28,13 @@ from servotwin.simulation.plant.actuators import (
     speed_gain,
     window_interval,
 )
-from servotwin.simulation.plant.event_steps import SHORTEST, acceleration_in, acceleration_of, speed, until_jump
+from servotwin.simulation.plant.event_steps import (
+    SHORTEST,
+    acceleration_in,
+    acceleration_of,
+    speed,
+    until_jump,
+)
 from servotwin.simulation.plant.rates import ELECTRIC, SQUARE, TORQUE, rotor
 from servotwin.simulation.plant.records import PER_MOTOR, WORLD
 from servotwin.simulation.windows.choice import Window, select_window

@@ -1,12 +1,12 @@
 """Motor substitution in real time: a seven-joint arm and the DELTA against a rig's process, faults, a flood of packets.
 
 ``python -m benchmarks.hil_campaign [seconds] [trials] [packets] [FILE.json]`` (``make hil``; it wants a quiet machine).
-Judged: compute time p99.9 at most 10 us at 1 kHz; wake-up p99 at most 1.2 times that of the bare clock in the same run,
-both that of the thread (``timer``, the end of its sleep) and that of the cycle behind the guard, where both poll (there
-times below 0.1 us count as that: two readings of the clock; the ratio as measured stands beside it); no miss unreported,
-every fault safe within three cycles and named, its recording intact, as many trials and packets as were asked for.
-Compute time is simulation and encoding; the response, which has decoding in it too, is reported beside it. Misses are
-counted anew from the instants at which the cycles began, and compared with what the run reported.
+Judged: compute time p99.9 at most 10 us at 1 kHz; wake-up p99 at most 1.2 times that of the bare clock in the same
+run, both that of the thread (``timer``, the end of its sleep) and that of the cycle behind the guard, where both poll
+(there times below 0.1 us count as that: two readings of the clock; the ratio as measured stands beside it); no miss
+unreported, every fault safe within three cycles and named, its recording intact, as many trials and packets as were
+asked for. Compute time is simulation and encoding; the response, which has decoding in it too, is reported beside it.
+Misses are counted anew from the instants at which the cycles began, and compared with what the run reported.
 """
 
 from __future__ import annotations

@@ -5,9 +5,12 @@ At every servo instant: rates of the shafts are estimated, the simulated joints 
 substituted joints get the torque that the arm would give (``shaft_loads.py``). Nothing of Python runs in a cycle.
 
 A rig that stamps when a command took effect and when it sampled, :math:`t_c` and :math:`t_s` by one clock of its own,
-tells how old its samples are when the period T ends, in which the next command takes effect,
+tells how old its samples are, in periods T, at the deadline of the next command,
 
 .. math:: \delta = 1 - (t_s - t_c) / T                                                                (eq:sample-age)
+
+if they answer the newest command. An answer that is late, or samples that are used once more because none came, are
+older by as many periods as the link was disturbed; that is counted there, and not carried on here.
 """
 
 from __future__ import annotations

@@ -179,7 +179,8 @@ def _link_run(
         tuple(float(angle) for angle in angles),
         record["status"],
         rehearsed_cycle.address if how.rehearse else 0,
-        (record, made.arm, made.joints, made.forces, *(a for a in made.kept if isinstance(a, np.ndarray))),
+        (record, made.arm, made.joints, made.forces, *_rehearsed_arrays(made)),
+        bool(substituted["stamped"].any()),
     )
     return LinkRun(
         cycle, address, count,
@@ -188,6 +189,12 @@ def _link_run(
         rehearse=how.rehearse, tolerance=how.tolerance, cpu=how.cpu,
         rig=rig, step_at=rig_piece.address,
     )  # fmt: skip
+
+
+def _rehearsed_arrays(made: Substitution) -> list[Any]:
+    """Arrays that a rehearsal writes to; functions of the user's are muted in it, their memory stays as it is."""
+    muted = set(made.forces["memory"].tolist())
+    return [a for a in made.kept if isinstance(a, np.ndarray) and a.ctypes.data not in muted]
 
 
 def _result(made: Substitution, rows: Any, report: LinkReport, count: int) -> SubstitutionRun:

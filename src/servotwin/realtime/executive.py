@@ -25,7 +25,7 @@ from servotwin.realtime.cycle_call import call_cycle
 from servotwin.realtime.histogram import HISTOGRAM, add_time
 
 _WHOLE = np.int64
-FIRST_PAUSE = 4  # cycles without rehearsal, twice and twice again after rehearsals that ended too late
+FIRST_PAUSE = 8  # cycles without rehearsal, twice and twice again after rehearsals that ended too late
 MOST_LATE = 5  # of them in a row: the cycle is too long to be rehearsed within the guard
 
 
@@ -146,7 +146,7 @@ def _rehearse(executive: Any, deadline: int) -> None:
         return
     executive.rehearsals_late += 1
     executive.rehearsals_late_now += 1
-    executive.rehearsal_pause = FIRST_PAUSE << executive.rehearsals_late_now
+    executive.rehearsal_pause = FIRST_PAUSE << (executive.rehearsals_late_now - 1)
     if executive.rehearsals_late_now == MOST_LATE:
         executive.rehearse_at = 0
 

@@ -24,6 +24,7 @@ STORED = {
 LOST = {
     "copper_J": "copper",
     "friction_J": "friction",
+    "environment_friction_J": "friction of the environment",
     "gear_J": "gear losses",
     "bridge_J": "bridge",
     "impact_J": "end stops",

@@ -101,7 +101,7 @@ def failure_text(run: Run) -> str:  # noqa: PLR0911 -- one for each reason
     """Why the machine of a run failed, in one line."""
     name, at, status = run.scenario.name, run.now_s, run.status
     if status == DIVERGED:
-        if run.machine.environment is not None and run.machine.environment["bad"][0]:
+        if run.machine.world["state"]["no_number"][0]:
             return f"{name}: stopped at {at:.6g} s: a force of the environment is not a number"
         own = troubles(run.machine.own.values())
         if own:

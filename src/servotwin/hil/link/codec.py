@@ -34,6 +34,9 @@ assert sys.byteorder == "little", "words of frames are read as they stand in mem
 SESSION, SEQUENCE, SENT, ECHO_SENT = range(1, HEADER_WORDS)  # words of the header
 HALF = 0xFFFFFFFF
 SAMPLES = 2  # words of a FEEDBACK before those of its first shaft
+MOST_SINCE = (
+    2  # periods from a command to the samples that answer it, where their age is taken from the time stamps
+)
 WINDOW = 64  # frames behind the newest whose arrival is remembered
 COMMAND, FEEDBACK = int(Kind.COMMAND), int(Kind.FEEDBACK)
 
@@ -193,7 +196,11 @@ def feedback_cause(endpoint: Any) -> int:
             return cause
     if words[at] <= endpoint.sample_time:
         return Cause.STALE
-    return Cause.RANGE if words[at + 1] > words[at] else Cause.NONE
+    since = words[at] - words[at + 1]  # from the command to the samples
+    most = MOST_SINCE * endpoint.period
+    if words[at + 1] > words[at] or (endpoint.stamped != 0 and not 0 <= since <= most):
+        return Cause.RANGE
+    return Cause.NONE
 
 
 @part

@@ -25,7 +25,7 @@ from servotwin.hil.link.session import (
     link_rehearse,
 )
 from servotwin.hil.link.supervision import TOLERANCE, check_tolerance
-from servotwin.realtime.executive import Ending, Overrun, new_executive, run_loop
+from servotwin.realtime.executive import MOST_LATE, Ending, Overrun, new_executive, run_loop
 from servotwin.realtime.grants import Grants, check_cpu
 from servotwin.realtime.histogram import bars, read_times
 from servotwin.realtime.rehearsal import KeptMemory
@@ -46,10 +46,9 @@ class Cycle:
     period_ns: int
     angles: tuple[float, ...] = ()  # of the shafts at the beginning [rad]; default zero
     status: Any = None  # array of a whole number in which the piece says that it gives up
-    rehearsal: int = (
-        0  # the same as a ``Piece`` that writes to nothing but ``memory``; 0: it cannot be rehearsed
-    )
+    rehearsal: int = 0  # the same as a ``Piece`` that writes to ``memory`` alone; 0: it cannot be rehearsed
     memory: tuple[Any, ...] = ()  # arrays, ``record`` among them
+    stamped: bool = False  # it takes the age of samples from their time stamps
 
 
 @dataclass
@@ -83,6 +82,7 @@ class LinkRun:
         self.link = np.zeros(1, LINK)
         link, cycle = self.link, self.cycle
         link["endpoint"][0] = new_endpoint(cycle.shafts, self.address.transport, self.key)
+        link["endpoint"]["stamped"] = int(cycle.stamped)
         link["supervision"]["tolerance"], link["linger"] = self.tolerance, LINGER
         link["cycle_at"], link["record_at"] = cycle.address, cycle.record.ctypes.data
         if cycle.status is not None:
@@ -238,6 +238,7 @@ class LinkReport:
             "guard_us": int(executive["guard"]) / 1e3,
             "rehearsals": int(executive["rehearsed"]),
             "late_rehearsals": int(executive["rehearsals_late"]),
+            "rehearsals_ended": bool(executive["rehearsals_late_now"] >= MOST_LATE),
             "overrun_policy": Overrun(int(executive["policy"])).name.lower(),
             "limited_commands": int(link["limited"]),
             "clean_cycles": int(supervision["clean"]),
@@ -292,6 +293,11 @@ class LinkReport:
                     f"{text}: p50 {t['p50_us']:.3g} us, p99 {t['p99_us']:.3g} us, p99.9 {t['p99.9_us']:.3g} us, "
                     f"max {t['max_us']:.4g} us"
                 )
+        if n["rehearsals_ended"]:
+            lines.append(
+                f"rehearsals ended after {n['rehearsals']}: {n['late_rehearsals']} did not fit into the guard of "
+                f"{n['guard_us']:g} us; cycles found their caches cold"
+            )
         if self.safe:
             lines.append(f"safe state: {self.words}")
         return lines

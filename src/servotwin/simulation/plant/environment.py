@@ -7,13 +7,13 @@ carry its base, and h_0 of the arm on a base at rest,
 .. math:: \tau_b = h_0(q, \dot q) - h(q, \dot q, q_b, \dot q_b) - M_{qb}\,\ddot q_b                     (eq:moving-base)
 
 so that M, h_0 and the energies of the arm stay those of an arm at rest, and :math:`\tau^T \dot q` is the power that the
-environment brings in. It is a disturbance that nobody knows: a run begins in the balance without it.
+environment brings in; what its friction takes is lost. It is a disturbance that nobody knows: a run begins in the
+balance without it.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,21 +24,31 @@ from servotwin.kernels.kernel_store import entry
 from servotwin.mechanism.moving_base import with_moving_base
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.forces_of_file import link_forces
-from servotwin.simulation.plant.link_forces import LINK_FORCE, PLUME, USER, WRENCH, joint_effort, link_wrench
+from servotwin.simulation.plant.link_forces import (
+    LINK_FORCE,
+    MOST_COLUMNS,
+    PLUME,
+    USER,
+    WRENCH,
+    joint_effort,
+    link_wrench,
+)
 from servotwin.simulation.plant.records import MAX_FREE, MAX_JOINTS, WORLD
 from servotwin.simulation.scenario.environment_parts import BASE_AXES, NEVER, STEPS
 
 if TYPE_CHECKING:
+    from servotwin.mechanism.model import Mechanism
     from servotwin.simulation.plant.machine import Machine
     from servotwin.simulation.scenario.scenario import Scenario
 
 NANO = 1e-9
 REST = 0.01  # rad/s or m/s around rest within which the friction of a joint is smooth
 _AXES = len(BASE_AXES)
+assert MAX_JOINTS + _AXES <= MOST_COLUMNS, "a Jacobian has a column for every joint and direction of the base"
 _MOST, _MOST_FREE = MAX_JOINTS + _AXES, MAX_FREE + _AXES
 
-# joints with those of the base, and with passive ones; directions of the base; forces on links; kernels; a force is NaN
-_WHOLES = "n n_x base forces forces_at motion motion_data inputs_at outputs_at bad"
+# joints with those of the base, and with passive ones; directions of the base; forces on links; kernels
+_WHOLES = "n n_x base forces forces_at motion motion_data inputs_at outputs_at"
 ENVIRONMENT: np.dtype[Any] = np.dtype(
     [(name, np.int64) for name in _WHOLES.split()]
     + [
@@ -114,7 +124,7 @@ def add_link_forces(world: Any, env: Any, time: float, middle: float) -> None:
             for k in range(int(forces[e].p[0])):
                 memory[k] = 0.0
         if not link_wrench(forces[e], env.n, env.inputs_at, env.inputs, env.n_x, time, middle):
-            env.bad = 1
+            world.scratch.no_number = 1
         for i in range(world.n):
             env.effort[i] += joint_effort(forces[e], env.n, i)
 
@@ -126,29 +136,30 @@ def environment(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
     scratch, n, n_x = world.scratch, world.n, world.n_x
     env = records_at(world.code.environment_at, 1, ENVIRONMENT)[0]
     time, middle = world.state.now * NANO + t, world.state.now * NANO + scratch.middle
-    y, power = scratch.ys, 0.0
+    y, power, lost = scratch.ys, 0.0, 0.0
     enter_state(world, env, y, time, middle)
     for i in range(n):
         qd = y[n_x + i]
         env.effort[i] = -env.viscous[i] * qd - env.coulomb[i] * math.tanh(qd / REST)
+        lost -= env.effort[i] * qd
     add_link_forces(world, env, time, middle)
     if env.base > 0:
         add_base(world, env)
     for i in range(n):
         scratch.inputs[n_x + n + i] += env.effort[i]
         power += env.effort[i] * y[n_x + i]
-    scratch.dz[world.environment_z] = power
+    scratch.dz[world.environment_z], scratch.dz[world.environment_z + 1] = power + lost, lost
 
 
-def attach_environment(machine: Machine, plant: Robot, scenario: Scenario, *, allow_code: bool) -> None:
-    """Give a machine the environment of its scenario; nothing for one that has none."""
+def attach_environment(machine: Machine, arm: Mechanism, scenario: Scenario, *, allow_code: bool) -> None:
+    """Give a machine the environment of its scenario; ``arm`` with its rotors; nothing for one that has none."""
     stated, world = scenario.environment, machine.world[0]
     if not stated:
         return
     record = np.zeros(1, ENVIRONMENT)
-    env, mechanism = record[0], _arm_of(machine, plant)
+    env = record[0]
     base = list(stated.base)
-    robot = Robot(with_moving_base(mechanism, base), engine="auto")
+    robot = Robot(with_moving_base(arm, base), engine="auto")
     passive = int(world["n_x"] - world["n"])
     env["n"], env["base"] = world["n"] + len(base), len(base)
     env["n_x"] = env["n"] + passive
@@ -159,7 +170,7 @@ def attach_environment(machine: Machine, plant: Robot, scenario: Scenario, *, al
         env["points"][b] = len(steps)
         env["times"][b, : len(steps)], env["values"][b, : len(steps)] = steps.T
     for name, friction in stated.joint_friction.items():
-        i = plant.joint_names.index(name)
+        i = arm.joint_names.index(name)
         env["viscous"][i], env["coulomb"][i] = friction.viscous, friction.coulomb
     motion = entry("closed_motion_terms" if robot.closed else "motion", robot.numbers)
     env["motion"], env["motion_data"] = motion.address, motion.data.ctypes.data
@@ -169,7 +180,7 @@ def attach_environment(machine: Machine, plant: Robot, scenario: Scenario, *, al
     world["code"]["environment_at"] = record.ctypes.data
     world["code"]["instants"], world["code"]["instants_at"] = len(instants), instants.ctypes.data
     world["environment_z"] = world["n_z"]
-    world["n_z"] += 1
+    world["n_z"] += 2
     machine.environment = record
     machine.kept = [*machine.kept, motion, forces, instants, *kept]
 
@@ -182,12 +193,6 @@ def _instants(forces: Any, env: Any) -> Any:
     for b in range(env["base"]):
         found.update(env["times"][b, : env["points"][b]])
     return np.array(sorted(float(t) for t in found if 0.0 < t < NEVER))
-
-
-def _arm_of(machine: Machine, plant: Robot) -> Any:
-    """The mechanism of ``arm_numbers``: with those rotors that turn with its joints."""
-    stiff = np.where(machine.motors["flexible"] < 0, machine.motors["J"], 0.0)
-    return plant.mechanism.with_(rotors=replace(plant.mechanism.rotors, J_m=stiff))
 
 
 def environment_notes(machine: Machine) -> list[str]:

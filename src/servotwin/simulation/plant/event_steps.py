@@ -65,7 +65,7 @@ def step(world: Any, power: Any, motors: Any, stops: Any, t: float, h: float) ->
     """From y, z to y1, z1 in one step; the estimated error, largest entry relative to 1 + |y|."""
     state, scratch = world.state, world.scratch
     which = scratch.exact_currents
-    scratch.middle = t + 0.5 * h
+    scratch.middle, scratch.no_number = t + 0.5 * h, 0
     for i in range(world.n_z):
         scratch.z1[i] = state.z[i]
     stages = world.rk_n[which]
@@ -443,7 +443,8 @@ def finite(world: Any) -> bool:
 
 @helper
 def accept(world: Any) -> None:
-    """Take the step."""
+    """Take the step, and what it found."""
+    world.state.no_number = max(world.state.no_number, world.scratch.no_number)
     for i in range(world.n_y):
         world.state.y[i] = world.scratch.y1[i]
     for i in range(world.n_z):

@@ -43,10 +43,7 @@ X, Y, Z = 3, 7, 11  # of a pose, row by row
 LINK_FORCE: np.dtype[Any] = np.dtype(
     [
         ("kind", np.int64),  # a ``Kind``
-        (
-            "fkine",
-            np.int64,
-        ),  # addresses: pose and Jacobian of its frame, and their data; a function of the user's, its memory
+        ("fkine", np.int64),  # addresses: pose, Jacobian and their data, function of the user's, its memory
         ("fkine_data", np.int64),
         ("jacobian", np.int64),
         ("jacobian_data", np.int64),
@@ -111,7 +108,7 @@ def fill_signals(force: Any, n: int, y: Any, rates_from: int) -> None:
 def link_wrench(
     force: Any, n: int, inputs_at: int, y: Any, rates_from: int, time: float, middle: float
 ) -> bool:
-    """``wrench`` and ``jac`` of one force at the coordinates at ``inputs_at``; False if it is not finite.
+    """``wrench`` and ``jac`` of one force at the coordinates at ``inputs_at``; False if it is not finite though the motion is.
 
     ``middle`` of the step: there it is looked up whether a force acts already, the same for all stages.
     """
@@ -130,10 +127,11 @@ def link_wrench(
         wall_force(force)
     else:
         call_law(force.user, time, force.signals_at, force.memory, force.wrench_at)
-    finite = True
+    finite = moves = True
     for k in range(6):
         finite = finite and math.isfinite(force.wrench[k])
-    return finite
+        moves = moves and math.isfinite(force.signals[16 + k])
+    return finite or not moves
 
 
 @helper

@@ -22,7 +22,7 @@ from servotwin.drives.records import FREE, STOP, STUCK, zeros
 from servotwin.equations.derivation import Numbers
 from servotwin.errors import UnsupportedError
 from servotwin.kernels.kernel_store import Entry, entry, step_entry
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, Mechanism
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.drive_records import (
     fill_friction,
@@ -238,7 +238,7 @@ def build_machine(
     period = controller_of(belief).current_period_ns
     world["record"]["log_every"] = world["record"]["log_next"] = max(LOG_PERIOD // period, 1) * period
     if scenario is not None:
-        attach_environment(machine, plant, scenario, allow_code=allow_code)
+        attach_environment(machine, arm_mechanism(plant, machine.motors), scenario, allow_code=allow_code)
     lay_out_rows(machine)
     attach_drives(machine)
     attach_closure(machine, plant)
@@ -364,6 +364,11 @@ def arm_entries(plant: Robot, motors: Any) -> tuple[Entry, Entry]:
 
 
 def arm_numbers(plant: Robot, motors: Any) -> Numbers:
+    """The arm with those rotors that turn with its joints, for kernels."""
+    return Robot(arm_mechanism(plant, motors), engine="auto").numbers
+
+
+def arm_mechanism(plant: Robot, motors: Any) -> Mechanism:
     """The arm with those rotors that turn with its joints."""
     stiff = np.where(motors["flexible"] < 0, motors["J"], 0.0)
     elastic = [plant.mechanism.rotors.names[k] for k in plant.mechanism.rotors.spinning if not stiff[k]]
@@ -372,8 +377,7 @@ def arm_numbers(plant: Robot, motors: Any) -> Numbers:
             f"{plant.name}: rotor_coupling full behind the elastic gears of {', '.join(elastic)} is not there yet; "
             "leave out their stiffness, or take rotor_coupling: reflected"
         )
-    mechanism = plant.mechanism.with_(rotors=replace(plant.mechanism.rotors, J_m=stiff))
-    return Robot(mechanism, engine="auto").numbers
+    return plant.mechanism.with_(rotors=replace(plant.mechanism.rotors, J_m=stiff))
 
 
 def attach_step(machine: Machine, plant: Robot) -> None:

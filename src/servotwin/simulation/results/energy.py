@@ -9,7 +9,8 @@ valves, leaks, cushions, pump and relief valve. What is left over is the error o
 It is judged by what changed hands, whether it came from the source or not,
 
 .. math:: E_\mathrm{moved} = \max\Bigl(E_\mathrm{flow},\;
-          \tfrac12 \bigl(E_\mathrm{flow} + \sum |\Delta E_\mathrm{stored}| + \sum |E_\mathrm{losses}|\bigr)\Bigr)
+          \tfrac12 \bigl(E_\mathrm{flow} + |E_\mathrm{environment}| + \sum |\Delta E_\mathrm{stored}|
+          + \sum |E_\mathrm{losses}|\bigr)\Bigr)
           (eq:energy-moved)
 
 with :math:`E_\mathrm{flow}` the energy from the source and back to it, summed over the windows of the simulation.
@@ -148,11 +149,20 @@ def balance_warnings(
 
 
 def environment_work(machine: Machine) -> dict[str, float]:
-    """What forces on links, the motion of the base and smooth friction of joints brought in [J]; nothing without."""
+    """What forces on links and the motion of the base brought in [J]; nothing without an environment."""
     if machine.environment is None:
         return {}
     world = machine.world[0]
     return {"environment_J": float(world["state"]["z"][int(world["environment_z"])])}
+
+
+def environment_loss(machine: Machine) -> dict[str, float]:
+    """What the environment's friction of joints took [J]; nothing without it."""
+    env = machine.environment
+    if env is None or not (env["viscous"].any() or env["coulomb"].any()):
+        return {}
+    world = machine.world[0]
+    return {"environment_friction_J": float(world["state"]["z"][int(world["environment_z"]) + 1])}
 
 
 def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[str, float]:
@@ -175,6 +185,7 @@ def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[st
     }
     if machine.own:
         losses["actuator_loss_J"] = float(z[machine.motors["loss_at"][list(machine.own)] + LOST].sum())
+    losses |= environment_loss(machine)
     for group in machine.groups:
         losses |= group.losses(machine)
     electric = z[ELECTRIC * m : (ELECTRIC + 1) * m]

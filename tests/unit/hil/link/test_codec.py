@@ -237,6 +237,23 @@ def test_feedback_with_a_wrong_field_is_refused_for_that_field(change, cause, ke
 
 
 @pytest.mark.parametrize(
+    ("since", "stamped", "cause"),
+    [
+        (2_000_000, 1, Cause.NONE),
+        (2_000_001, 1, Cause.RANGE),
+        (2_000_001, 0, Cause.NONE),
+        (10**18, 1, Cause.RANGE),
+    ],
+)
+def test_command_that_took_effect_periods_ago_is_refused_where_stamps_give_the_age(since, stamped, cause):
+    def change(frame):
+        frame["p_applied"] = frame["p_time"] - since
+
+    limits = {"rate_limit": 1e6, "current_limit": 1e6, "period": 1_000_000, "stamped": stamped}
+    assert _changed(Kind.FEEDBACK, change, None, **limits) == cause
+
+
+@pytest.mark.parametrize(
     ("change", "cause"),
     [
         (_set("drive_voltage", np.nan, 0), Cause.NOT_FINITE),

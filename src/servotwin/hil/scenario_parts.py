@@ -114,6 +114,12 @@ class AxisServo(Part):
         float | None, Measure("N*m*s/rad", linear="N*s/m", angle_optional=True, minimum=0.0)
     ] = Field(default=None, description="of a compliant gear, at the joint")
 
+    @model_validator(mode="after")
+    def _turns(self) -> AxisServo:
+        if self.ratio == 0.0:
+            raise problem("0: the shaft would not turn with its joint; expected any other number", "ratio")
+        return self
+
 
 class Servo(AxisServo):
     """Servos of all joints, and of single ones where they differ."""

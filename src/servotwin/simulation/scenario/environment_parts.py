@@ -76,6 +76,10 @@ class Force(Part):
                 raise problem(f"{quoted(name)} is missing; it is required for kind {self.kind}")
         if self.direction is not None and not any(self.direction):
             raise problem("three zeros point nowhere; expected a direction", "direction")
+        if self.end <= self.start:
+            raise problem(
+                f"{self.end:g} s is not after the start at {self.start:g} s; expected a later end", "end"
+            )
         return self
 
 
@@ -94,6 +98,15 @@ _STEPS = {
     "x": Points(Measure("s", minimum=0.0), Measure("m/s^2"), most=STEPS),
     "r": Points(Measure("s", minimum=0.0), Measure("rad/s^2"), most=STEPS),
 }
+
+
+def _check_ascending(name: str, steps: tuple[tuple[float, float], ...]) -> None:
+    for i in range(1, len(steps)):
+        if steps[i][0] <= steps[i - 1][0]:
+            raise problem(
+                f"{steps[i][0]:g} s is not after the step before it; expected ascending times",
+                f"{name}.{i}.0",
+            )
 
 
 class Environment(Part):
@@ -119,7 +132,8 @@ class Environment(Part):
         for name, value in raw.items():
             known(name, list(BASE_AXES), "a direction of the base", name)
             read[name] = _STEPS["r" if name.startswith("r") else "x"].read(value)
-        return read
+            _check_ascending(name, read[name])
+        return {name: read[name] for name in BASE_AXES if name in read}  # the chain's order, not the file's
 
     @field_validator("joint_friction", mode="before")
     @classmethod

@@ -289,7 +289,7 @@ def _put(tree: Node, path: tuple[str, ...], node: Node) -> Node:
 
 
 def _flat(node: Node, path: str) -> list[tuple[str, Node]]:
-    """The leaves below a mapping by dotted path; a list becomes the text that an override takes, and so does nothing."""
+    """The leaves below a mapping by dotted path; lists and empty values become the texts of overrides."""
     found = []
     for name, child in node.children():
         place = f"{path}.{name}" if path else name

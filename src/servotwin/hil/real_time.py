@@ -116,7 +116,7 @@ def run_real_time(
         report = run.report()
         if not record["done"][0]:
             raise  # nothing has been simulated: there is no result
-    endpoint = run.link["endpoint"][0]
+    endpoint = run.link["endpoint"][0, 0]
     limits = twin_limits(rig) if len(rig) else (endpoint["voltage_limit"], endpoint["torque_limit"])
     return _result(made, rows[: int(record["done"][0])], report, count, limits), report
 

@@ -166,7 +166,7 @@ class ObserverPart(Part):
         default="rate", description="tachometer or encoder"
     )
     analog_cut_off: Annotated[float | None, Measure("Hz", above=0.0)] = Field(
-        default=None, description="of the filter behind the tachometer; default none"
+        default=None, description="of the filter behind the tachometer; default what the rig file says"
     )
     noise: Annotated[float, Measure("rad/s", minimum=0.0)] = Field(
         default=0.05, description="of the tachometer, RMS within noise_bandwidth"

@@ -29,13 +29,14 @@ class Force(Part):
     start: Time = Field(default=0.0, description="when it begins (wrench, plume)")
     end: Time = Field(default=1e6, description="when it ends (wrench, plume)")
     force: Annotated[Vector, Measure("N", size=3)] = Field(
-        default=(0.0, 0.0, 0.0), description="of a wrench, base axes"
+        default=(0.0, 0.0, 0.0), description="of a wrench, inertial axes"
     )
     moment: Annotated[Vector, Measure("N*m", size=3)] = Field(
-        default=(0.0, 0.0, 0.0), description="of a wrench, base axes"
+        default=(0.0, 0.0, 0.0), description="of a wrench, inertial axes"
     )
     point: Annotated[Vector | None, Measure("m", size=3)] = Field(
-        default=None, description="nozzle of a plume, or a point of a wall, in the base frame"
+        default=None,
+        description="nozzle of a plume, or a point of a wall, in the inertial frame: that of the base at the start",
     )
     direction: Annotated[Vector | None, Measure("", size=3)] = Field(
         default=None, description="of a plume, or normal of a wall out of its material"
@@ -90,7 +91,8 @@ class JointFriction(Part):
         default=0.0, description="torque per rate"
     )
     coulomb: Annotated[float, Measure("N*m", linear="N", minimum=0.0)] = Field(
-        default=0.0, description="torque that opposes the motion, smooth around rest"
+        default=0.0,
+        description="torque that opposes the motion, smooth around rest but behind rigid gears of a substitution",
     )
 
 

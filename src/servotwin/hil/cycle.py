@@ -60,23 +60,30 @@ def sample_age(feedback: Any, period: float) -> float:
     return min(max(age, 0.0), 1.0)  # type: ignore[no-any-return]
 
 
+@helper
+def between_samples(before: float, now: float, share: float) -> float:
+    """A sample at a share of the way from the last cycle to this one."""
+    return now if share == 1.0 else before + share * (now - before)
+
+
 @part
-def sense(arm: Any, joints: Any, feedback: Any) -> None:
-    """Angle, rate and acceleration of every substituted shaft, and of its joint."""
+def sense(arm: Any, joints: Any, feedback: Any, share: float) -> None:
+    """Angle, rate and acceleration of every substituted shaft, and of its joint; ``share``: of the way to now."""
     for i in range(arm.n):
         joint = joints[i]
         if joint.role != SUBSTITUTED:
             continue
-        rate = feedback.rate[joint.shaft]
+        a = joint.shaft
         arm.status = unusable(joint, feedback)
         if arm.status != RUNNING:
             return
-        if feedback.fault[joint.shaft] != 0:
+        if feedback.fault[a] != 0:
             arm.status = RIG_FAULT
             return
         if joint.stamped:
             joint.delay = sample_age(feedback, arm.period)
-        estimate(joint, rate, feedback.angle[joint.shaft], arm.period)
+        rate = between_samples(arm.rates_before[a], feedback.rate[a], share)
+        estimate(joint, rate, between_samples(arm.angles_before[a], feedback.angle[a], share), arm.period)
         joint.w = joint.w_hat
         if not joint.compliant:
             joint.q, joint.qd = joint.theta / joint.N, joint.w / joint.N
@@ -173,17 +180,62 @@ def prepare_observers(arm: Any, joints: Any, begins: bool) -> None:
 
 
 @helper
-def one_cycle(arm: Any, joints: Any, feedback: Any, command: Any) -> None:
-    """One servo period; see ``cycle``."""
-    sense(arm, joints, feedback)
-    arm_instant = arm.tick % arm.arm_every == 0
-    steps_now = arm_instant or not arm.at_arm
-    if arm.status == RUNNING and arm.tick > 0 and steps_now:
+def steps_at(arm: Any) -> bool:
+    """Whether a step of the arm's states ends at the present instant."""
+    return arm.tick % arm.arm_every == 0 or not arm.at_arm  # type: ignore[no-any-return]
+
+
+@part
+def advance(arm: Any, joints: Any, feedback: Any, share: float) -> None:
+    """Shafts and simulated joints up to the present instant, and M and h there if they are due."""
+    sense(arm, joints, feedback, share)
+    if arm.status == RUNNING and arm.tick > 0 and steps_at(arm):
         carry_arm(arm, joints, arm.period * (arm.arm_every if arm.at_arm else 1))
         keep_state(arm, joints)
-    if arm.status == RUNNING and arm_instant:
+    if arm.status == RUNNING and arm.tick % arm.arm_every == 0:
         evaluate_terms(arm, arm.y, arm.time)
+
+
+@helper
+def hold_given(joints: Any, n: int) -> None:
+    """Observers: over periods that were missed the command before the newest was held."""
+    for i in range(n):
+        joints[i].tau_newest, joints[i].tau_given = joints[i].tau_given, joints[i].tau_before
+
+
+@part
+def make_up(arm: Any, joints: Any, feedback: Any, missed: int) -> None:
+    """Carry shafts and arm over periods without a cycle: commands held, samples on the line to the present one."""
+    hold_given(joints, arm.n)
+    for k in range(missed):
+        advance(arm, joints, feedback, (k + 1.0) / (missed + 1.0))
+        if arm.status != RUNNING:
+            return
+        if steps_at(arm):
+            remember(arm, joints)
+        move_base(arm, joints)
+        arm.tick += 1
+        arm.time = arm.tick * arm.period
+    for i in range(arm.n):
+        joints[i].tau_given = joints[i].tau_newest
+
+
+@helper
+def keep_samples(arm: Any, feedback: Any) -> None:
+    """Samples from which missed ones are found in the next cycle."""
+    for a in range(MAX_SHAFTS):
+        arm.rates_before[a], arm.angles_before[a] = feedback.rate[a], feedback.angle[a]
+
+
+@helper
+def one_cycle(arm: Any, joints: Any, feedback: Any, command: Any, missed: int) -> None:
+    """One servo period, and ``missed`` ones before it; see ``cycle``."""
+    if missed > 0 and arm.tick > 0:
+        make_up(arm, joints, feedback, missed)
     if arm.status == RUNNING:
+        advance(arm, joints, feedback, 1.0)
+    if arm.status == RUNNING:
+        steps_now = steps_at(arm)
         run_servos(arm, joints, steps_now)
         if steps_now:
             remember(arm, joints)
@@ -193,6 +245,7 @@ def one_cycle(arm: Any, joints: Any, feedback: Any, command: Any) -> None:
             feel_arm(arm, joints, steps_now)
             load_torques(arm, joints)
             prepare_observers(arm, joints, steps_now)
+            keep_samples(arm, feedback)
     command_shafts(arm, joints, command)
     arm.tick += 1
     arm.time = arm.tick * arm.period
@@ -202,7 +255,8 @@ def one_cycle(arm: Any, joints: Any, feedback: Any, command: Any) -> None:
 def cycle_piece(arm_at: int, feedback_at: int, command_at: int, spare: int, t: float, span: float) -> None:
     """``cycle`` by the addresses of its records, for compiled loops (``call_piece``); the rest is not used.
 
-    Compiled once and called by address, it gives the same bits in simulated and in real time.
+    ``t``: time that was missed since the last cycle, beside one period [s]. Compiled once and called by address, it
+    gives the same bits in simulated and in real time.
     """
     arm = records_at(arm_at, 1, ARM)[0]
     joints = records_at(arm.joints_at, arm.n, JOINT)
@@ -211,18 +265,19 @@ def cycle_piece(arm_at: int, feedback_at: int, command_at: int, spare: int, t: f
         joints,
         records_at(feedback_at, 1, SHAFT_FEEDBACK)[0],
         records_at(command_at, 1, SHAFT_COMMAND)[0],
+        int(t / arm.period + 0.5),
     )
 
 
 @kernel
-def _call(piece_at: int, a: int, b: int, c: int) -> None:
-    call_piece(piece_at, a, b, c, 0, 0.0, 0.0)
+def _call(piece_at: int, a: int, b: int, c: int, t: float) -> None:
+    call_piece(piece_at, a, b, c, 0, t, 0.0)
 
 
-def cycle(arm: Any, feedback: Any, command: Any) -> None:
-    """One servo period from Python.
+def cycle(arm: Any, feedback: Any, command: Any, missed_s: float = 0.0) -> None:
+    """One servo period from Python, ``missed_s`` [s] later than it was due.
 
     ``arm``, ``feedback``, ``command``: arrays of one ARM, SHAFT_FEEDBACK, SHAFT_COMMAND. What the joints refer to must
     be kept (``substitution.Substitution`` does). Compiled loops call ``cycle_piece``.
     """
-    _call(cycle_piece.address, arm.ctypes.data, feedback.ctypes.data, command.ctypes.data)
+    _call(cycle_piece.address, arm.ctypes.data, feedback.ctypes.data, command.ctypes.data, float(missed_s))

@@ -136,12 +136,20 @@ def _drive_of(scenario: SubstitutionScenario, name: str) -> DriveData | None:
         if name in drive.joints and drive.driven:
             if not drive.alone:
                 raise scenario.error(
-                    f"motor '{drive.name}' moves {', '.join(drive.joints)} together; expected a robot each of whose "
-                    "joints has a motor of its own",
+                    f"{_sharing(scenario, name)}; expected a robot each of whose joints has a motor of its own",
                     "robot",
                 )
             return drive
     return None
+
+
+def _sharing(scenario: SubstitutionScenario, name: str) -> str:
+    """Which motors move a joint with others, in words."""
+    moving = [drive for drive in drives_of(scenario.description) if name in drive.joints and drive.driven]
+    for drive in moving:
+        if len(drive.joints) > 1:
+            return f"motor '{drive.name}' moves {', '.join(drive.joints)} together"
+    return f"joint '{name}' is moved by the motors {', '.join(drive.name for drive in moving)} together"
 
 
 def _ratio(scenario: SubstitutionScenario, drive: DriveData | None, name: str) -> float | None:
@@ -220,12 +228,13 @@ def _substitute(
         return
     joint["estimator"] = Estimator.OBSERVER
     joint["angle_measured"] = int(how.observer.measures == "angle")
-    _check_speed(shaft_belief(drive, how), scenario)
-    observer = shaft_observer(drive, how, period, scenario.delay)
+    filtered = rig_cut_off(scenario, shaft)
+    _check_speed(shaft_belief(drive, how, filtered), scenario)
+    observer = shaft_observer(drive, how, period, scenario.delay, filtered)
     for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead", "F", "flow", "terms"):
         joint[name] = getattr(observer, name)
     if how.observer.harmonics:
-        belief = shaft_belief(drive, how)
+        belief = shaft_belief(drive, how, filtered)
         made = design_harmonics(belief, period, scenario.delay, how.observer.harmonic_torque)
         orders = how.observer.harmonics
         joint["harmonics"], joint["orders"][: len(orders)] = len(orders), orders
@@ -250,18 +259,31 @@ def _check_speed(shaft: ShaftBelief, scenario: SubstitutionScenario) -> None:
     )
 
 
-def shaft_observer(drive: JointDrive, how: Substitute, period: float, delay: float = 0.0) -> Observer:
-    """The observer of a substituted shaft."""
-    return design_observer(shaft_belief(drive, how), period, delay)
+def rig_cut_off(scenario: SubstitutionScenario, shaft: int) -> float | None:
+    """Cut-off of the analog filter behind the tachometer of a shaft, as the rig file says [Hz]; None: no filter.
+
+    None too for one that is over before the next sample: what the tachometer shows then is the rate.
+    """
+    shafts = [] if scenario.rig is None else list(scenario.rig.shafts.values())
+    tachometer = shafts[shaft].tachometer if shaft < len(shafts) else None
+    cut_off = None if tachometer is None else tachometer.cut_off
+    return None if 2.0 * math.pi * (cut_off or 0.0) * scenario.period > MOST_DECAY else cut_off
 
 
-def shaft_belief(drive: JointDrive, how: Substitute) -> ShaftBelief:
+def shaft_observer(
+    drive: JointDrive, how: Substitute, period: float, delay: float = 0.0, cut_off: float | None = None
+) -> Observer:
+    """The observer of a substituted shaft; ``cut_off`` [Hz] of its rig where the scenario states none."""
+    return design_observer(shaft_belief(drive, how, cut_off), period, delay)
+
+
+def shaft_belief(drive: JointDrive, how: Substitute, cut_off: float | None = None) -> ShaftBelief:
     """What the observer of a substituted shaft believes."""
     belief, angle = how.observer, how.observer.measures == "angle"
     return ShaftBelief(
         J=drive.J,
         damping=drive.back_emf_damping,
-        cut_off=None if angle else belief.analog_cut_off,
+        cut_off=None if angle else belief.analog_cut_off or cut_off,
         noise=belief.noise / np.sqrt(belief.noise_bandwidth),
         resolution=belief.angle_resolution if angle else belief.resolution,
         disturbance=belief.disturbance,

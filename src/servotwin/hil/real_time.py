@@ -22,7 +22,8 @@ from servotwin.hil.records import CycleStatus, Role
 from servotwin.hil.result import COLUMNS, SubstitutionResult, SubstitutionRun
 from servotwin.hil.rig_model import rig_piece
 from servotwin.hil.rig_record import RIG
-from servotwin.hil.run import MOST_NUMBERS, _begin_rig, tell_warnings, with_pure
+from servotwin.hil.run import MOST_NUMBERS, _begin_rig, tell_new_warnings, tell_warnings, with_pure
+from servotwin.hil.run_warnings import deadline_warnings, limit_warnings, twin_limits, with_warnings
 from servotwin.hil.scenario import SubstitutionScenario
 from servotwin.hil.substitution import Substitution, build_substitution
 from servotwin.realtime.executive import Overrun
@@ -115,7 +116,9 @@ def run_real_time(
         report = run.report()
         if not record["done"][0]:
             raise  # nothing has been simulated: there is no result
-    return _result(made, rows[: int(record["done"][0])], report, count), report
+    endpoint = run.link["endpoint"][0, 0]
+    limits = twin_limits(rig) if len(rig) else (endpoint["voltage_limit"], endpoint["torque_limit"])
+    return _result(made, rows[: int(record["done"][0])], report, count, limits), report
 
 
 def substitute_real_time(
@@ -139,6 +142,7 @@ def substitute_real_time(
         run, report = error.partial
     if not len(run.rows):
         raise SimulationError(f"{scenario.name}: {report.words}, before the first instant of the arm")
+    tell_new_warnings(made, run, warn)
     result = SubstitutionResult(run, None, report)
     if compare:
         result = with_pure(run, report, allow_code=allow_code, warn=warn)
@@ -197,10 +201,14 @@ def _rehearsed_arrays(made: Substitution) -> list[Any]:
     return [a for a in made.kept if isinstance(a, np.ndarray) and a.ctypes.data not in muted]
 
 
-def _result(made: Substitution, rows: Any, report: LinkReport, count: int) -> SubstitutionRun:
+def _result(
+    made: Substitution, rows: Any, report: LinkReport, count: int, limits: tuple[Any, Any]
+) -> SubstitutionRun:
     status = CycleStatus(int(made.arm["status"][0]))
-    complete = len(rows) == count and not report.safe
+    complete = len(rows) + report.numbers["made_up_periods"] == count and not report.safe
     run = SubstitutionRun(made.scenario, made.joint_names, rows, status, complete, made.warnings)
+    if len(rows):
+        run = with_warnings(run, [*deadline_warnings(report), *limit_warnings(run, *limits)])
     if report.safe and report.cause != Cause.ENDED:
         at = float(run.time[-1]) if len(rows) else 0.0
         said = "" if status == CycleStatus.RUNNING else f" ({status.name.lower().replace('_', ' ')})"

@@ -37,12 +37,12 @@ RECORDED: np.dtype[Any] = np.dtype(
 
 @piece
 def recorded_cycle(at: int, feedback_at: int, command_at: int, shafts: int, t: float, span: float) -> None:
-    """One servo period (``cycle_piece``), and its row; ``status`` is that of the arm."""
+    """One servo period (``cycle_piece``), ``t`` later than due, and its row; ``status`` is that of the arm."""
     record = records_at(at, 1, RECORDED)[0]
     arm = records_at(record.arm_at, 1, ARM)[0]
     joints = records_at(arm.joints_at, arm.n, JOINT)
-    time = arm.time
-    call_piece(record.cycle_at, record.arm_at, feedback_at, command_at, 0, 0.0, 0.0)
+    call_piece(record.cycle_at, record.arm_at, feedback_at, command_at, 0, t, 0.0)
+    time = (arm.tick - 1) * arm.period
     record.status = arm.status
     if record.done >= record.room:
         return

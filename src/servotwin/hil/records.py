@@ -75,7 +75,7 @@ _JOINT_REALS = (
     # Butterworth filter
     "b0 b1 b2 a1 a2 z1 z2 w_filtered w_hat alpha_hat "
     # observer: torque over the present period, over the one before; what the torque limit adds to the linear one, mean
-    "tau_given tau_before tau_more "
+    "tau_given tau_before tau_newest tau_more "
     # age of the samples when they are used, in periods
     "delay"
 )
@@ -160,6 +160,8 @@ ARM: np.dtype[Any] = np.dtype(
         ("bias", _REAL, (MAX_SHAFTS,)),
         ("S", _REAL, (MAX_SHAFTS, MAX_SHAFTS)),
         ("right", _REAL, (MAX_SHAFTS,)),
+        ("rates_before", _REAL, (MAX_SHAFTS,)),  # samples of the cycle before, between which missed ones lie
+        ("angles_before", _REAL, (MAX_SHAFTS,)),
     ]
 )
 

@@ -114,6 +114,12 @@ class AxisServo(Part):
         float | None, Measure("N*m*s/rad", linear="N*s/m", angle_optional=True, minimum=0.0)
     ] = Field(default=None, description="of a compliant gear, at the joint")
 
+    @model_validator(mode="after")
+    def _turns(self) -> AxisServo:
+        if self.ratio == 0.0:
+            raise problem("0: the shaft would not turn with its joint; expected any other number", "ratio")
+        return self
+
 
 class Servo(AxisServo):
     """Servos of all joints, and of single ones where they differ."""
@@ -160,7 +166,7 @@ class ObserverPart(Part):
         default="rate", description="tachometer or encoder"
     )
     analog_cut_off: Annotated[float | None, Measure("Hz", above=0.0)] = Field(
-        default=None, description="of the filter behind the tachometer; default none"
+        default=None, description="of the filter behind the tachometer; default what the rig file says"
     )
     noise: Annotated[float, Measure("rad/s", minimum=0.0)] = Field(
         default=0.05, description="of the tachometer, RMS within noise_bandwidth"

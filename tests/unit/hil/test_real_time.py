@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np

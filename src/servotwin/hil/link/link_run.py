@@ -38,7 +38,10 @@ WATCHDOG_MARGIN = 0.5  # cycles by which the rig is more patient than the simula
 
 @dataclass(frozen=True)
 class Cycle:
-    """What is run: a ``Piece`` called as (record, feedback, command, shafts, 0.0, period), with its record."""
+    """What is run: a ``Piece`` called as (record, feedback, command, shafts, missed, period), with its record.
+
+    ``missed``: time beside one period that went by for the rig since the last call [s].
+    """
 
     address: int
     record: Any  # NumPy array; the piece gets its address
@@ -234,6 +237,7 @@ class LinkReport:
             "simulated_cycles": int(link["simulated"]),
             "overruns": int(executive["overruns"]),
             "skipped_deadlines": int(executive["skipped"]),
+            "made_up_periods": int(link["made_up"]),
             "late_starts": int(executive["late"]),
             "guard_us": int(executive["guard"]) / 1e3,
             "rehearsals": int(executive["rehearsed"]),
@@ -283,8 +287,8 @@ class LinkReport:
         lines = [
             f"link {self.transport}: {n['frames']['sent']} commands sent, {n['frames']['accepted']} answers accepted, "
             f"{n['disturbed_cycles']} of {n['cycles']} cycles disturbed",
-            f"deadlines: {n['overruns']} overruns, {n['skipped_deadlines']} left out, {n['late_starts']} late starts "
-            f"(policy {n['overrun_policy']})",
+            f"deadlines: {n['overruns']} overruns, {n['skipped_deadlines']} left out, "
+            f"{n['made_up_periods']} made up for, {n['late_starts']} late starts (policy {n['overrun_policy']})",
         ]
         for name, text in NAMES.items():
             if times[name]["count"]:

@@ -37,6 +37,7 @@ from servotwin.realtime.rehearsal import keep_memory, put_back
 
 BYE = int(Kind.BYE)
 LINGER = 20  # cycles in which the safe command is repeated: a frame may be lost, and late ones name the cause
+LATE_SAMPLES = 3  # fresh samples in which a left-out deadline shows in the rig's clock, or not at all
 FINISHED = 1  # what ``link_cycle`` returns when the run shall end
 
 LINK: np.dtype[Any] = np.dtype(
@@ -59,6 +60,13 @@ LINK: np.dtype[Any] = np.dtype(
         ("period", np.int64),  # ns
         ("linger", np.int64),  # cycles that the safe command is still repeated
         ("simulated", np.int64),  # cycles in which the arm was carried
+        ("late_samples", np.int64),  # fresh ones in which skipped deadlines may still show
+        ("skipped", np.int64),  # deadlines left out up to the last cycle
+        ("due", np.int64),  # of them, not made up for yet
+        ("sampled", np.int64),  # instant of the last samples by the rig's clock [ns]
+        ("unsampled", np.int64),  # cycles since then without fresh ones
+        ("missed", np.int64),  # periods that this cycle makes up for
+        ("made_up", np.int64),  # and all cycles
         ("limited", np.int64),  # cycles in which a command was beyond the rig's limits and cut
         ("rows_at", np.int64),  # LINK_ROW, one for each cycle; 0: none
         ("room", np.int64),
@@ -132,6 +140,36 @@ def _receive(link: Any, endpoint: Any, supervision: Any, index: int, now: int) -
 
 
 @part
+def _count_missed(link: Any, index: int) -> None:
+    """``missed``: periods that went by for the rig because deadlines were left out, and not yet for the arm.
+
+    Left-out deadlines are known at once, and show in the rig's clock one answer later. A rig that has no time of its
+    own, as the twin, which goes on by a period for each command, has missed nothing.
+    """
+    executive, feedback = records_at(link.executive_at, 1, EXECUTIVE)[0], link.feedback[0]
+    link.missed = 0
+    if executive.skipped > link.skipped:
+        link.due += executive.skipped - link.skipped
+        link.skipped, link.late_samples = executive.skipped, LATE_SAMPLES
+    if feedback.time == link.sampled:
+        link.unsampled += 1
+        return
+    passed = (2 * (feedback.time - link.sampled) + link.period) // (2 * link.period) - 1 - link.unsampled
+    link.sampled, link.unsampled = feedback.time, 0
+    if link.simulated == 0:
+        link.due = 0
+    if link.due == 0:
+        return
+    link.missed = max(0, min(link.due, passed, executive.cycles - index - 1))
+    link.due -= link.missed
+    link.late_samples -= 1
+    if link.late_samples == 0:
+        link.due = 0
+    link.made_up += link.missed
+    executive.cycles -= link.missed  # the run ends at the same time
+
+
+@part
 def _simulate(link: Any, endpoint: Any, supervision: Any, index: int) -> None:
     """The command of this cycle: that of the substitution, or the safe one."""
     command = link.command[0]
@@ -142,7 +180,8 @@ def _simulate(link: Any, endpoint: Any, supervision: Any, index: int) -> None:
         records_at(link.executive_at, 1, EXECUTIVE)[0].cycles += 1
     elif supervision.failed == Cause.NONE:
         at = (link.feedback.ctypes.data, link.command.ctypes.data)
-        call_piece(link.cycle_at, link.record_at, at[0], at[1], link.shafts, 0.0, link.period * 1e-9)
+        period = link.period * 1e-9
+        call_piece(link.cycle_at, link.record_at, at[0], at[1], link.shafts, link.missed * period, period)
         link.simulated += 1
         stopped = link.status_at != 0 and numbers_at(link.status_at, np.int64)[0] != 0
         if stopped or not limit_command(link, endpoint, command):
@@ -171,6 +210,8 @@ def link_cycle(link_at: int, index: int, now: int) -> int:
     endpoint, supervision = link.endpoint[0], link.supervision[0]
     cause = _receive(link, endpoint, supervision, index, now)
     received = now_ns(endpoint.timespec)
+    if endpoint.transport != Transport.IN_PROCESS and endpoint.accepted > 0:
+        _count_missed(link, index)
     _simulate(link, endpoint, supervision, index)
     if endpoint.transport == Transport.IN_PROCESS:
         add_time(link.compute, now_ns(endpoint.timespec) - received)
@@ -212,7 +253,7 @@ def link_rehearse(link_at: int, index: int, now: int) -> int:
     remote = endpoint.transport != Transport.IN_PROCESS
     if remote:
         _rehearse_receive(link, endpoint, now)
-    link.cycle_at = link.rehearsal_at
+    link.cycle_at, link.missed = link.rehearsal_at, 0
     _simulate(link, endpoint, supervision, index)
     if remote:
         write_command(endpoint, link.command[0], now)

@@ -109,7 +109,6 @@ def receive_feedback(endpoint: Any, supervision: Any, feedback: Any, now: int) -
             endpoint.arrived = now
             if echo_of(endpoint) == endpoint.sequence:
                 answered = True
-                most = 0
                 continue
             cause, late = Cause.DELAY, True
             supervision.late += 1

@@ -108,7 +108,7 @@ def fill_signals(force: Any, n: int, y: Any, rates_from: int) -> None:
 def link_wrench(
     force: Any, n: int, inputs_at: int, y: Any, rates_from: int, time: float, middle: float
 ) -> bool:
-    """``wrench`` and ``jac`` of one force at the coordinates at ``inputs_at``; False if it is not finite though the motion is.
+    """``wrench`` and ``jac`` of one force at the coordinates at ``inputs_at``; False if it alone is not finite.
 
     ``middle`` of the step: there it is looked up whether a force acts already, the same for all stages.
     """

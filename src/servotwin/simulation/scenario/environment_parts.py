@@ -29,13 +29,14 @@ class Force(Part):
     start: Time = Field(default=0.0, description="when it begins (wrench, plume)")
     end: Time = Field(default=1e6, description="when it ends (wrench, plume)")
     force: Annotated[Vector, Measure("N", size=3)] = Field(
-        default=(0.0, 0.0, 0.0), description="of a wrench, base axes"
+        default=(0.0, 0.0, 0.0), description="of a wrench, inertial axes"
     )
     moment: Annotated[Vector, Measure("N*m", size=3)] = Field(
-        default=(0.0, 0.0, 0.0), description="of a wrench, base axes"
+        default=(0.0, 0.0, 0.0), description="of a wrench, inertial axes"
     )
     point: Annotated[Vector | None, Measure("m", size=3)] = Field(
-        default=None, description="nozzle of a plume, or a point of a wall, in the base frame"
+        default=None,
+        description="nozzle of a plume, or a point of a wall, in the inertial frame: that of the base at the start",
     )
     direction: Annotated[Vector | None, Measure("", size=3)] = Field(
         default=None, description="of a plume, or normal of a wall out of its material"
@@ -76,6 +77,10 @@ class Force(Part):
                 raise problem(f"{quoted(name)} is missing; it is required for kind {self.kind}")
         if self.direction is not None and not any(self.direction):
             raise problem("three zeros point nowhere; expected a direction", "direction")
+        if self.end <= self.start:
+            raise problem(
+                f"{self.end:g} s is not after the start at {self.start:g} s; expected a later end", "end"
+            )
         return self
 
 
@@ -86,7 +91,8 @@ class JointFriction(Part):
         default=0.0, description="torque per rate"
     )
     coulomb: Annotated[float, Measure("N*m", linear="N", minimum=0.0)] = Field(
-        default=0.0, description="torque that opposes the motion, smooth around rest"
+        default=0.0,
+        description="torque that opposes the motion, smooth around rest but behind rigid gears of a substitution",
     )
 
 
@@ -94,6 +100,15 @@ _STEPS = {
     "x": Points(Measure("s", minimum=0.0), Measure("m/s^2"), most=STEPS),
     "r": Points(Measure("s", minimum=0.0), Measure("rad/s^2"), most=STEPS),
 }
+
+
+def _check_ascending(name: str, steps: tuple[tuple[float, float], ...]) -> None:
+    for i in range(1, len(steps)):
+        if steps[i][0] <= steps[i - 1][0]:
+            raise problem(
+                f"{steps[i][0]:g} s is not after the step before it; expected ascending times",
+                f"{name}.{i}.0",
+            )
 
 
 class Environment(Part):
@@ -119,7 +134,8 @@ class Environment(Part):
         for name, value in raw.items():
             known(name, list(BASE_AXES), "a direction of the base", name)
             read[name] = _STEPS["r" if name.startswith("r") else "x"].read(value)
-        return read
+            _check_ascending(name, read[name])
+        return {name: read[name] for name in BASE_AXES if name in read}  # the chain's order, not the file's
 
     @field_validator("joint_friction", mode="before")
     @classmethod

@@ -50,6 +50,8 @@ SUFFIXES = (".yaml", ".yml")
 ROBOT_SUFFIXES = (*SUFFIXES, ".urdf")
 NO_LINE = 10**9  # beyond the lines of every file
 CHANGES = (("set",), ("plant", "set"))  # paths in a scenario that hold overrides of the robot file
+EMPTY = ("", "~", "null")  # texts of a change that removes a field
+CHANGE_PATHS = tuple(".".join(head) for head in CHANGES)
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def read_scenario(
     files = Files(find_scenario, reach=reach)
     try:
         written = files.read(path)
-        tree = resolve(written, own, files=files)
+        tree = resolve(written, own, files=files, keep_empty=CHANGE_PATHS)
     except RecursionError:
         raise InputError("nested too deeply", file=str(path)) from None
     scenario = _checked(with_changes(tree, of_robot), path, reach)
@@ -287,7 +289,7 @@ def _put(tree: Node, path: tuple[str, ...], node: Node) -> Node:
 
 
 def _flat(node: Node, path: str) -> list[tuple[str, Node]]:
-    """The leaves below a mapping by dotted path; a list becomes the text that an override takes."""
+    """The leaves below a mapping by dotted path; lists and empty values become the texts of overrides."""
     found = []
     for name, child in node.children():
         place = f"{path}.{name}" if path else name
@@ -296,7 +298,7 @@ def _flat(node: Node, path: str) -> list[tuple[str, Node]]:
         elif isinstance(child.value, list):
             found.append((place, Node(_list_text(child), child.origin)))
         else:
-            found.append((place, child))
+            found.append((place, child if child.value is not None else Node("", child.origin)))
     return found
 
 
@@ -408,6 +410,9 @@ def changed_robot(tree: Node, robot: str, *heads: tuple[str, ...]) -> RobotDescr
             below = () if short and head == ("set",) and key.startswith("payload.") else head
             places[key] = (".".join((*below, key)), child)
     texts = {key: Placed(str(child.value or ""), child.origin) for key, (_, child) in places.items()}
+    for key, (place, child) in places.items():
+        if str(child.value or "").strip() in EMPTY:
+            _check_removed(robot, key, place, child)
     try:
         return read_description(robot, texts)
     except InputError as error:
@@ -416,6 +421,15 @@ def changed_robot(tree: Node, robot: str, *heads: tuple[str, ...]) -> RobotDescr
         if error.file is None:  # no such robot
             raise find(tree, ["robot"]).error(error.message, "robot") from None
         raise
+
+
+def _check_removed(robot: str, key: str, place: str, child: Node) -> None:
+    """A change that removes a field names one that robots have: asked by a value that no field takes."""
+    try:
+        read_description(robot, {key: "?"})
+    except InputError as error:
+        if error.message.startswith("unknown field"):
+            raise child.error(error.message, place) from None
 
 
 def _refused(robot: str, texts: Mapping[str, Placed]) -> list[tuple[str, str]]:

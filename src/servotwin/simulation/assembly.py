@@ -182,7 +182,9 @@ def collect(
         power = scenario.plant_description.power
         warnings += excess_warnings(axes)
         warnings += bus_warnings(bus, highest_voltage(power)[1] if power is not None else "")
-        warnings += balance_warnings(energy, scenario.solver, own_errors(machine))
+        forces = enumerate(scenario.environment.forces)
+        walls = [f"environment.forces.{i}" for i, force in forces if force.kind == "wall"]
+        warnings += balance_warnings(energy, scenario.solver, own_errors(machine), walls)
         warnings += quick_lines(run) if scenario.solver.method != "adaptive" else []
         for group in machine.groups:
             warnings += group.warnings(parts[group.key], scenario.solver)

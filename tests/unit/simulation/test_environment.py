@@ -123,6 +123,14 @@ def test_spring_wall_is_that_of_scipy(tmp_path: Path, method: str, damping: floa
     check(result, expected, 5e-4 if damping and method != "adaptive" else 2e-5)
 
 
+def test_wall_too_stiff_for_the_steps_is_named_with_the_energy_that_is_missing(tmp_path: Path) -> None:
+    wall = "{kind: wall, point: [0 m, -0.4 m, 0 m], direction: [0, 1, 0], stiffness: 1e9 N/m}"
+    result = simulated(tmp_path, f"{{forces: [{wall}]}}", "rk4")
+    said = [text for text in result.summary["warnings"] if text.startswith("energy balance")]
+    assert len(said) == 1
+    assert "a stiff wall (environment.forces.0) is through it within a step" in said[0]
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_wrench_and_friction_of_a_joint_are_those_of_scipy(tmp_path: Path, method: str) -> None:
     wrench = (

@@ -18,7 +18,7 @@ with :math:`E_\mathrm{flow}` the energy from the source and back to it, summed o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -123,9 +123,15 @@ def own_errors(machine: Machine) -> dict[str, float]:
 
 
 def balance_warnings(
-    numbers: dict[str, float], solver: Solver, own: Mapping[str, float] | None = None
+    numbers: dict[str, float],
+    solver: Solver,
+    own: Mapping[str, float] | None = None,
+    walls: Sequence[str] = (),
 ) -> list[str]:
-    """A line if a run is not integrated well enough, with what to change; ``own``: see ``own_errors``."""
+    """A line if a run is not integrated well enough, with what to change; ``own``: see ``own_errors``.
+
+    ``walls``: fields of walls that the arm may have met, which are too stiff for steps of one length.
+    """
     wrong = abs(numbers["balance_error_relative"])
     if not wrong > WORST_BALANCE or abs(numbers["balance_error_J"]) < LEAST_ENERGY:
         return []
@@ -142,6 +148,8 @@ def balance_warnings(
         remedy = f"a smaller solver.tolerance than {solver.tolerance:g}"
     elif solver.method != "fast":
         remedy = f"solver.method fast or adaptive, or more solver.steps than {solver.steps}"
+    if walls:
+        remedy += f"; what meets a stiff wall ({', '.join(walls)}) is through it within a step"
     return [
         f"energy balance: {wrong:.1e} of the energy moved is unaccounted for with solver.method {solver.method}, more "
         f"than {WORST_BALANCE:g}; take {remedy}"

@@ -120,7 +120,7 @@ def until_jump(world: Any, t: float, h: float) -> float:
     for k in range(world.code.instants):
         left = (instants[k] - world.state.now * NANO) - t
         if left > SHORTEST:
-            return min(h, left)
+            return min(h, left)  # type: ignore[no-any-return]
     return h
 
 

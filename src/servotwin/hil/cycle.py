@@ -182,7 +182,7 @@ def prepare_observers(arm: Any, joints: Any, begins: bool) -> None:
 @helper
 def steps_at(arm: Any) -> bool:
     """Whether a step of the arm's states ends at the present instant."""
-    return arm.tick % arm.arm_every == 0 or not arm.at_arm  # type: ignore[no-any-return]
+    return arm.tick % arm.arm_every == 0 or not arm.at_arm
 
 
 @part

@@ -34,7 +34,7 @@ ROUNDS = 30  # halvings of an error of the rate
 def mean_limited_more(joint: Any, w_0: float, w_1: float) -> float:
     """Mean of ``limited_more`` over a period between two rates [N m] (eq:limited-torque)."""
     middle = limited_more(joint, 0.5 * (w_0 + w_1))
-    return (limited_more(joint, w_0) + 4.0 * middle + limited_more(joint, w_1)) / 6.0  # type: ignore[no-any-return]
+    return (limited_more(joint, w_0) + 4.0 * middle + limited_more(joint, w_1)) / 6.0
 
 
 @helper

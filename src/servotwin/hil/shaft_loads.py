@@ -210,7 +210,7 @@ def held_torque(arm: Any, joint: Any) -> float:
     load, dry = held_load(arm, joint), joint_dry_friction(joint)
     if dry <= 0.0:
         return -load
-    return -load - (joint.tau_d - load) * dry / (joint.tau_s + dry)
+    return -load - (joint.tau_d - load) * dry / (joint.tau_s + dry)  # type: ignore[no-any-return]
 
 
 @helper

@@ -1,10 +1,12 @@
 """Motor substitution in real time: a seven-joint arm and the DELTA against a rig's process, faults, a flood of packets.
 
 ``python -m benchmarks.hil_campaign [seconds] [trials] [packets] [FILE.json]`` (``make hil``; it wants a quiet machine).
-Judged: compute time p99.9 at most 10 us at 1 kHz, wake-up p99 at most 1.2 times that of the bare clock in the same run,
-no miss unreported, every fault safe within three cycles and named, its recording intact, as many trials and packets as
-were asked for. Compute time is simulation and encoding; the response, which has decoding in it too, is reported beside
-it. Misses are counted anew from the instants at which the cycles began, and compared with what the run reported.
+Judged: compute time p99.9 at most 10 us at 1 kHz; wake-up p99 at most 1.2 times that of the bare clock in the same
+run, both that of the thread (``timer``, the end of its sleep) and that of the cycle behind the guard, where both poll
+(there times below 0.1 us count as that: two readings of the clock; the ratio as measured stands beside it); no miss
+unreported, every fault safe within three cycles and named, its recording intact, as many trials and packets as were
+asked for. Compute time is simulation and encoding; the response, which has decoding in it too, is reported beside it.
+Misses are counted anew from the instants at which the cycles began, and compared with what the run reported.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from servotwin.hil.substitution import build_substitution
 
 COMPUTE_US, WAKE_RATIO, CYCLES = 10.0, 1.2, 3
 RATES = (1000, 2000, 4000, 8000)  # Hz
+LEAST_WAKE_US = 0.1
 FAULTY_FROM = 100  # command
 TRIES = 3  # runs under a flood until one is not disturbed
 TRUE_COLUMNS = ("rate_true", "acceleration_true")  # what only a twin in process can tell
@@ -104,17 +107,24 @@ def rate_trial(scenario: SubstitutionScenario) -> dict[str, Any]:
         tolerance = round(OUTAGE_S * scenario.file.rates.servo)
         done, report, link = run(scenario, where, tolerance=tolerance)
     times, numbers = report.numbers["times"], report.numbers
-    bare = times["bare_wake_up"]["p99_us"]
     found = {
         "scenario": scenario.name,
         "rate_Hz": scenario.file.rates.servo,
         "cycles": numbers["cycles"],
+        "compute_p50_us": times["compute"]["p50_us"],
+        "compute_p99_us": times["compute"]["p99_us"],
         "compute_p99.9_us": times["compute"]["p99.9_us"],
         "response_p99.9_us": times["response"]["p99.9_us"],
         "cycle_p99.9_us": times["cycle"]["p99.9_us"],
         "wake_p99_us": times["wake_up"]["p99_us"],
-        "bare_p99_us": bare,
-        "wake_ratio": round(times["wake_up"]["p99_us"] / bare, 3) if bare else None,
+        "bare_p99_us": times["bare_wake_up"]["p99_us"],
+        "wake_ratio": wake_ratio(times, "wake_up"),
+        "timer_p99_us": times["timer"]["p99_us"],
+        "bare_timer_p99_us": times["bare_timer"]["p99_us"],
+        "timer_ratio": wake_ratio(times, "timer"),
+        "wake_ratio_measured": wake_ratio(times, "wake_up", least=0.0),
+        "guard_us": numbers["guard_us"],
+        "rehearsals": numbers["rehearsals"],
         "overruns": numbers["overruns"],
         "skipped": numbers["skipped_deadlines"],
         "missed": missed_deadlines(
@@ -127,6 +137,14 @@ def rate_trial(scenario: SubstitutionScenario) -> dict[str, Any]:
     }
     found["same_bits"] = same_bits(done, scenario) if not numbers["disturbed_cycles"] else None
     return found
+
+
+def wake_ratio(times: dict[str, Any], name: str, least: float = LEAST_WAKE_US) -> float | None:
+    """p99 of the cycle's wake-ups over that of the bare clock's, neither below ``least`` [us]; None without one."""
+    if not (times[name]["count"] and times[f"bare_{name}"]["count"]):
+        return None
+    own, bare = (max(times[key]["p99_us"], least) for key in (name, f"bare_{name}"))
+    return round(own / bare, 3) if bare > 0.0 else None
 
 
 def missed_deadlines(began: Any, start: int, period_ns: int) -> int:
@@ -259,6 +277,8 @@ def _judged_rate(row: dict[str, Any]) -> list[str]:
             wrong.append(f"{name}: compute p99.9 {row['compute_p99.9_us']} us")
         if row["wake_ratio"] is None or row["wake_ratio"] > WAKE_RATIO:
             wrong.append(f"{name}: wake-up {row['wake_ratio']} times the bare clock's")
+        if row["timer_ratio"] is None or row["timer_ratio"] > WAKE_RATIO:
+            wrong.append(f"{name}: wake-up of the thread {row['timer_ratio']} times the bare clock's")
         if row["ended"] != "complete":
             wrong.append(f"{name}: {row['ended']}")
     # the last cycle may have missed deadlines that none came to leave out: its overrun says so

@@ -29,7 +29,7 @@ def _frame(rng: Random) -> bytes:
     from servotwin.hil.link.handshake import build_frame
 
     if rng.random() < 0.2:
-        return rng.randbytes(rng.choice((0, 1, 39, 40, 44, 92, 124, 404, 512, 600)))
+        return rng.randbytes(rng.choice((0, 1, 39, 40, 44, 92, 100, 124, 404, 512, 600)))
     kind, shafts, key = rng.choice(list(Kind)), rng.randint(1, 8), rng.choice((None, None, KEY))
     header = {"session": SESSION, "sequence": rng.choice((1, 2, 3, 70, 2**32 - 1)), "echo": rng.randint(0, 3)}
     if rng.random() < 0.2:

@@ -12,6 +12,7 @@ import servotwin as st
 from servotwin.hil.cycle import cycle
 from servotwin.hil.scenario import read_substitution
 from servotwin.hil.substitution import Substitution, build_substitution
+from tests.crosscheck.pinocchio_model import depth_first, to_pinocchio
 from tests.crosscheck.robot_data import urdf_path
 
 pinocchio = pytest.importorskip("pinocchio")
@@ -31,16 +32,18 @@ substitute: {joints: [J1], rig: met-rig-three, filter: {cut_off: 200 Hz}}
 """
 
 
-def at_a_state(tmp_path: Path, robot: str, joints: list[str], seed: int = 1) -> Substitution:
+def at_a_state(
+    tmp_path: Path, robot: str, joints: list[str], seed: int = 1, spread: float = 0.3, **more: str
+) -> Substitution:
     """The first cycle of a robot at a random state near home."""
     file = tmp_path / "any.yaml"
     file.write_text(SCENARIO)
     # a revolute ratio holds for a sliding joint too: what is substituted is any joint of any robot
-    changes = {"robot": robot, "substitute.joints": f"[{', '.join(joints)}]"}
+    changes = {"robot": robot, "substitute.joints": f"[{', '.join(joints)}]", **more}
     made = build_substitution(read_substitution(file, changes))
     rng = np.random.default_rng(seed)
     n = len(made.joints)
-    q = made.joints["q"] + rng.uniform(-0.3, 0.3, n)
+    q = made.joints["q"] + rng.uniform(-spread, spread, n)
     qd = rng.uniform(-0.5, 0.5, n)
     made.arm["y"][0, :n], made.arm["y"][0, n : 2 * n] = q, qd
     made.joints["q"], made.joints["qd"], made.joints["theta"] = q, qd, 60.0 * q
@@ -164,3 +167,111 @@ def test_closed_chain_agrees_with_unit_accelerations_of_its_hybrid_dynamics(
     h = whole.rne(q, qd, np.zeros(n), drives=False)
     M = np.array([whole.rne(q, qd, unit, drives=False) - h for unit in np.eye(n)]).T
     check(made, M, h, joints)
+
+
+class ByPinocchio:
+    """The opened tree by Pinocchio, its cuts as constraints: what joints feel, from the equations in all coordinates.
+
+    With tree joints G x + q0, point constraints at the cuts and accelerations of the substituted joints s given,
+
+        [M, -C^T, -S^T] [xdd, lambda, tau_s] = tau_f - h,   C xdd = -c,   S xdd = qdd_s
+
+    solved by least squares, for cuts in a plane have one equation more than they need.
+    """
+
+    def __init__(self, made: Substitution) -> None:
+        mechanism = made.robot.mechanism
+        self.made, self.mechanism = made, mechanism
+        self.model = to_pinocchio(mechanism)
+        self.data = self.model.createData()
+        self.G = mechanism.coupling.G[depth_first(mechanism)]
+        n, n_x = int(made.arm["n"][0]), int(made.arm["n_x"][0])
+        self.n, self.n_x = n, n_x
+        x = np.append(made.arm["y"][0, :n], made.arm["passive"][0, : n_x - n])
+        self.tree_q = self.G @ x + mechanism.coupling.q0[depth_first(mechanism)]
+        C = self.constraints()
+        qd = made.arm["y"][0, n : 2 * n]
+        passive = np.linalg.lstsq(C[:, n:], -C[:, :n] @ qd, rcond=None)[0]
+        self.xd = np.append(qd, passive)
+        assert np.abs(C @ self.xd).max() < 1e-9
+
+    def constraints(self) -> Any:
+        """Jacobian of the points of all cuts over x; they coincide."""
+        pinocchio.computeJointJacobians(self.model, self.data, self.tree_q)
+        pinocchio.updateFramePlacements(self.model, self.data)
+        world, rows = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED, []
+        for loop in self.mechanism.loops:
+            a, b = (self.model.getFrameId(name) for name in (loop.frame_a, loop.frame_b))
+            gap = self.data.oMf[a].translation - self.data.oMf[b].translation
+            assert np.abs(gap).max() < 1e-9
+            points = [
+                pinocchio.computeFrameJacobian(self.model, self.data, self.tree_q, k, world)[:3].copy()
+                for k in (a, b)
+            ]
+            rows.append((points[0] - points[1]) @ self.G)
+        return np.vstack(rows)
+
+    def drift(self) -> Any:
+        """Accelerations of the cuts' points at xdd = 0."""
+        rates = self.G @ self.xd
+        pinocchio.forwardKinematics(self.model, self.data, self.tree_q, rates, np.zeros(len(rates)))
+        pinocchio.updateFramePlacements(self.model, self.data)
+        world, rows = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED, []
+        for loop in self.mechanism.loops:
+            ends = [self.model.getFrameId(name) for name in (loop.frame_a, loop.frame_b)]
+            both = [
+                pinocchio.getFrameClassicalAcceleration(self.model, self.data, k, world).linear.copy()
+                for k in ends
+            ]
+            rows.append(both[0] - both[1])
+        return np.concatenate(rows)
+
+    def effective(self, joints: list[str]) -> tuple[Any, Any]:
+        """J_eff and b by unit accelerations of the substituted joints."""
+        made, n, n_x = self.made, self.n, self.n_x
+        M = pinocchio.crba(self.model, self.data, self.tree_q).copy()
+        M = self.G.T @ (np.triu(M) + np.triu(M, 1).T) @ self.G
+        rates = self.G @ self.xd
+        h = self.G.T @ pinocchio.rnea(self.model, self.data, self.tree_q, rates, np.zeros(len(rates)))
+        C, c = self.constraints(), self.drift()
+        s = [made.joint_names.index(name) for name in joints]
+        tau = np.zeros(n_x)
+        for i in range(n):
+            if i not in s:
+                M[i, i] += 60.0**2 * 6.38e-5
+                tau[i] = made.arm["force"][0, i]
+        S, k, m = np.eye(n_x)[s], len(s), len(C)
+        zeros = np.zeros((m + k, m + k))
+        whole = np.block([[M, -np.vstack([C, S]).T], [np.vstack([C, S]), zeros]])
+
+        def torque(qdd: Any) -> Any:
+            right = np.concatenate([tau - h, -c, qdd])
+            found = np.linalg.lstsq(whole, right, rcond=1e-12)[0]
+            assert np.abs(whole @ found - right).max() < 1e-8 * max(1.0, np.abs(right).max())
+            return found[n_x + m :]
+
+        b = torque(np.zeros(k))
+        return np.array([torque(unit) - b for unit in np.eye(k)]).T, b
+
+
+# the third motor of the palletizer turns two joints, which is refused; its loops are what matters here
+OWN_MOTORS = {
+    "palletizer-4-loops": {
+        "set.transmission.matrix": "[[121, 0, 0, 0], [0, 114, 0, 0], [0, 0, 121, 0], [0, 0, 0, 50]]"
+    }
+}
+
+
+@pytest.mark.parametrize("robot", ["delta", "five-bar", "palletizer-4-loops", "stewart"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_closed_chain_agrees_with_the_constrained_tree_of_pinocchio(
+    tmp_path: Path, robot: str, count: int
+) -> None:
+    names = list(st.load_robot(robot).joint_names)
+    joints = names[len(names) - count :][::-1] if robot == "five-bar" else names[1 : 1 + count]
+    made = at_a_state(
+        tmp_path, robot, joints, spread=0.02 if robot == "stewart" else 0.3, **OWN_MOTORS.get(robot, {})
+    )
+    J, b = ByPinocchio(made).effective(joints)
+    assert made.arm["J_eff"][0, :count, :count] == pytest.approx(J, rel=1e-7, abs=1e-8 * np.abs(J).max())
+    assert made.arm["bias"][0, :count] == pytest.approx(b, rel=1e-7, abs=1e-7 * np.abs(b).max())

@@ -90,6 +90,14 @@ def hil(
     tolerance: Annotated[
         int, typer.Option("--tolerance", metavar="CYCLES", help="Disturbed cycles in a row that end a run.")
     ] = 3,
+    guard: Annotated[
+        float,
+        typer.Option(
+            "--guard",
+            metavar="MICROSECONDS",
+            help="Before each deadline: the cycle is rehearsed and the clock polled; 0: sleep only.",
+        ),
+    ] = 100.0,
     simulated: Annotated[
         bool, typer.Option("--simulated-time", help="As quick as it goes; the twin in process only.")
     ] = False,
@@ -113,6 +121,6 @@ def hil(
 
     return run(
         scenario, transport, overrun=overrun, tolerance=tolerance, simulated=simulated, key=key,
-        allow_network=allow_network, cpu=cpu, out=out, report=not report, overwrite=overwrite,
+        allow_network=allow_network, cpu=cpu, guard=guard, out=out, report=not report, overwrite=overwrite,
         overrides=overrides, seed=seed, allow_code=allow_code, json=json,
     )  # fmt: skip

@@ -32,6 +32,7 @@ def hil(
     key: str | None = None,
     allow_network: bool = False,
     cpu: int | None = None,
+    guard: float = 100.0,
     out: str | None = None,
     report: bool = True,
     overwrite: bool = False,
@@ -41,7 +42,7 @@ def hil(
     json: bool = False,
 ) -> int:
     """Run a substitution scenario against a rig and write its result; the exit code."""
-    how = _how(transport, overrun, tolerance, simulated, key, allow_network, cpu)
+    how = _how(transport, overrun, tolerance, simulated, key, allow_network, cpu, guard)
     with working_or_compiling(f"preparing {scenario}"):
         from servotwin.hil.scenario import read_substitution
 
@@ -75,10 +76,21 @@ def _how(
     key: str | None,
     network: bool,
     cpu: int | None,
+    guard: float,
 ) -> RealTime:
     from servotwin.hil.real_time import RealTime
 
-    how = RealTime(transport, not simulated, overrun, tolerance, key, network, cpu)
+    how = RealTime(
+        transport,
+        not simulated,
+        overrun,
+        tolerance,
+        key,
+        network,
+        cpu,
+        guard=guard * 1e-6,
+        rehearse=guard > 0.0,
+    )
     how.check()
     return how
 

@@ -51,6 +51,7 @@ SCENARIO_FIELDS = frozenset(
         "seed",
         "record",
         "faults",
+        "environment",
     )
 )
 

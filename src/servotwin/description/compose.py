@@ -39,8 +39,12 @@ def resolve(
     overrides: Mapping[str, str | None] | None = None,
     find: Find | None = None,
     files: Files | None = None,
+    keep_empty: tuple[str, ...] = (),
 ) -> Node:
-    """The finished tree of ``node``; ``find`` gives the path of a catalogue name."""
+    """The finished tree of ``node``; ``find`` gives the path of a catalogue name.
+
+    Below the paths ``keep_empty`` empty keys stay: they are changes of another file, from which they remove something.
+    """
     files = files or Files(find, reach=Reach.of(node.origin.file))
     settings = parse_overrides(overrides or {})
     tree = _extended(node, files, [Path(node.origin.file)])
@@ -57,7 +61,7 @@ def resolve(
     for setting in settings:
         if setting.time is Time.VALUE:
             tree = set_override(tree, setting)
-    tree = _evaluated(tree, scope, "")
+    tree = _evaluated(tree, scope, "", keep_empty)
     if isinstance(tree.value, dict) and isinstance(variables.value, dict) and variables.value:
         tree.value["variables"] = scope.finished()
     return tree
@@ -171,8 +175,8 @@ def merged(base: Node, own: Node, path: str = "") -> Node:
         return own
     result = dict(base.value)
     for key, child in own.value.items():
-        if child.value is None:
-            result.pop(key, None)
+        if child.value is None and key in result and result[key].value is not None:
+            del result[key]
         elif key in result:
             result[key] = merged(result[key], child, join(path, key))
         else:
@@ -334,13 +338,15 @@ def _overridden(variables: Node, settings: list[Override]) -> Node:
     return dict(_items(holder))["variables"]
 
 
-def _evaluated(node: Node, scope: Scope, path: str) -> Node:
-    """``node`` with its expressions replaced by their values and empty keys dropped."""
+def _evaluated(node: Node, scope: Scope, path: str, keep_empty: tuple[str, ...] = ()) -> Node:
+    """``node`` with its expressions replaced by their values and empty keys dropped, but below ``keep_empty``."""
     if isinstance(node.value, dict):
-        children = {k: c for k, c in node.value.items() if c.value is not None}
-        return Node({k: _evaluated(c, scope, join(path, k)) for k, c in children.items()}, node.origin)
+        kept = any(path == each or path.startswith(f"{each}.") for each in keep_empty)
+        children = {k: c for k, c in node.value.items() if kept or c.value is not None}
+        found = {k: _evaluated(c, scope, join(path, k), keep_empty) for k, c in children.items()}
+        return Node(found, node.origin)
     if isinstance(node.value, list):
-        items = [_evaluated(c, scope, join(path, str(i))) for i, c in enumerate(node.value)]
+        items = [_evaluated(c, scope, join(path, str(i)), keep_empty) for i, c in enumerate(node.value)]
         return Node(items, node.origin)
     if is_expression(node):
         return scope.evaluated(node, path)

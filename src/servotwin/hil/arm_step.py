@@ -128,7 +128,9 @@ def substep(arm: Any, joints: Any, begin: float, h: float, span: float, first: b
     start = arm.time - span + begin
     middle = start + 0.5 * h
     evaluate(arm, joints, arm.y, 0, begin / span, start, middle, first)
-    if let_go(arm, joints, arm.y):
+    for _ in range(arm.n):
+        if not let_go(arm, joints, arm.y):
+            break
         evaluate(arm, joints, arm.y, 0, begin / span, start, middle, True)
     for stage in range(1, arm.stages):
         for j in range(width):

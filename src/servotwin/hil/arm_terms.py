@@ -23,14 +23,15 @@ import numpy as np
 
 from servotwin.compiled.jit import helper, part
 from servotwin.compiled.native_calls import call_address, numbers_at, records_at
-from servotwin.hil.environment import add_forces
 from servotwin.hil.joint_servo import joint_friction, motor_torque, sliding_friction, spring_torque
-from servotwin.hil.records import ENVIRONMENT, STUCK, CycleStatus, Role
+from servotwin.hil.records import STUCK, CycleStatus, Role
+from servotwin.simulation.plant.link_forces import LINK_FORCE, joint_effort, link_wrench
 
-OPEN_LOOP = int(CycleStatus.OPEN_LOOP)
+OPEN_LOOP, BAD_FORCE = int(CycleStatus.OPEN_LOOP), int(CycleStatus.BAD_FORCE)
 SIMULATED, SUBSTITUTED, BASE = int(Role.SIMULATED), int(Role.SUBSTITUTED), int(Role.BASE)
 ROUNDS = 3  # Newton steps that close the loops after a small motion
 OPEN = 1e-3  # rad or m of a Newton step that does not close them
+CLOSED = 1e-9  # rad or m of a Newton step behind which the next one would be rounding: steps shrink by their square
 
 
 @part
@@ -57,6 +58,8 @@ def close_loops(arm: Any, q: Any) -> None:
         for i in range(p):
             given[n + i] += said[i]
             largest = max(largest, abs(said[i]))
+        if largest < CLOSED:
+            break
     for i in range(p):
         arm.passive[i] = given[n + i]
     if not largest < OPEN:
@@ -78,9 +81,12 @@ def evaluate_terms(arm: Any, y: Any, time: float) -> None:
     for i in range(n):
         arm.h[i] = arm.outputs[n * n + i]
     if arm.forces > 0:
-        forces = records_at(arm.forces_at, arm.forces, ENVIRONMENT)
+        forces = records_at(arm.forces_at, arm.forces, LINK_FORCE)
         for e in range(arm.forces):
-            add_forces(arm, forces[e], y, time)
+            if not link_wrench(forces[e], n, arm.inputs_at, y, n, time, time):
+                arm.status = BAD_FORCE
+            for i in range(n):
+                arm.h[i] -= joint_effort(forces[e], n, i)
 
 
 @helper
@@ -228,7 +234,7 @@ def effective_inertia(arm: Any, joints: Any) -> None:
         if joints[s].role != SUBSTITUTED or joints[s].compliant:
             continue
         a = joints[s].shaft
-        arm.bias[a] = arm.h[s] + given_pull(arm, joints, s, False) + joint_friction(joints[s], joints[s].qd)
+        arm.bias[a] = arm.h[s] + given_pull(arm, joints, s, False) + joints[s].f_joint * joints[s].qd
         for r in range(arm.count):
             arm.bias[a] += arm.outputs[n * s + arm.free[r]] * arm.X[arm.shafts, r]
         for t in range(n):

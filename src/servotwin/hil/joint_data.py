@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from servotwin.description.drive_data import DriveData, drives_of
-from servotwin.hil.observer_design import Observer, ShaftBelief, butterworth, design_observer
+from servotwin.hil.observer_design import (
+    MOST_DECAY,
+    Observer,
+    ShaftBelief,
+    butterworth,
+    design_harmonics,
+    design_observer,
+    fastest_rate,
+)
 from servotwin.hil.records import FREE, JOINT, STUCK, Estimator, Role
 from servotwin.hil.scenario import SubstitutionScenario
 from servotwin.hil.scenario_parts import AxisServo, Substitute
@@ -129,12 +138,20 @@ def _drive_of(scenario: SubstitutionScenario, name: str) -> DriveData | None:
         if name in drive.joints and drive.driven:
             if not drive.alone:
                 raise scenario.error(
-                    f"motor '{drive.name}' moves {', '.join(drive.joints)} together; expected a robot each of whose "
-                    "joints has a motor of its own",
+                    f"{_sharing(scenario, name)}; expected a robot each of whose joints has a motor of its own",
                     "robot",
                 )
             return drive
     return None
+
+
+def _sharing(scenario: SubstitutionScenario, name: str) -> str:
+    """Which motors move a joint with others, in words."""
+    moving = [drive for drive in drives_of(scenario.description) if name in drive.joints and drive.driven]
+    for drive in moving:
+        if len(drive.joints) > 1:
+            return f"motor '{drive.name}' moves {', '.join(drive.joints)} together"
+    return f"joint '{name}' is moved by the motors {', '.join(drive.name for drive in moving)} together"
 
 
 def _ratio(scenario: SubstitutionScenario, drive: DriveData | None, name: str) -> float | None:
@@ -202,6 +219,7 @@ def _substitute(
     period = scenario.period
     joint["role"], joint["shaft"], joint["delay"] = Role.SUBSTITUTED, shaft, scenario.delay
     joint["rest_rate"], joint["load_limit"] = how.rest_rate, how.load_limit or np.inf
+    joint["stamped"] = int(how.stamps)
     joint["measured_current"] = int(how.drive_torque == "current")
     if how.estimator == "filter" and how.filter is not None:
         joint["estimator"] = Estimator.FILTER
@@ -212,22 +230,65 @@ def _substitute(
         return
     joint["estimator"] = Estimator.OBSERVER
     joint["angle_measured"] = int(how.observer.measures == "angle")
-    observer = shaft_observer(drive, how, period, scenario.delay)
-    for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead"):
+    filtered = rig_cut_off(scenario, shaft)
+    _check_speed(shaft_belief(drive, how, filtered), scenario)
+    observer = shaft_observer(drive, how, period, scenario.delay, filtered)
+    for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead", "F", "flow", "terms"):
         joint[name] = getattr(observer, name)
+    if how.observer.harmonics:
+        belief = shaft_belief(drive, how, filtered)
+        made = design_harmonics(belief, period, scenario.delay, how.observer.harmonic_torque)
+        orders = how.observer.harmonics
+        joint["harmonics"], joint["orders"][: len(orders)] = len(orders), orders
+        for each in fields(made):
+            joint[each.name] = getattr(made, each.name)
 
 
-def shaft_observer(drive: JointDrive, how: Substitute, period: float, delay: float = 0.0) -> Observer:
-    """The observer of a substituted shaft."""
+def _check_speed(shaft: ShaftBelief, scenario: SubstitutionScenario) -> None:
+    """Refuse an observer whose states are over long before the next sample."""
+    most = MOST_DECAY / scenario.period
+    if fastest_rate(shaft) <= most:
+        return
+    where, text = "substitute.observer", f"states as fast as {fastest_rate(shaft):.4g} 1/s"
+    remedy = "a higher rates.servo"
+    if shaft.cut_off is not None and 2.0 * math.pi * shaft.cut_off > most:
+        where, text = f"{where}.analog_cut_off", f"{shaft.cut_off:g} Hz"
+        remedy = (
+            f"at most {most / (2.0 * math.pi):.4g} Hz, or none: such a filter is over before the next sample"
+        )
+    raise scenario.error(
+        f"{text} cannot be observed at {1.0 / scenario.period:g} Hz; expected {remedy}", where
+    )
+
+
+def rig_cut_off(scenario: SubstitutionScenario, shaft: int) -> float | None:
+    """Cut-off of the analog filter behind the tachometer of a shaft, as the rig file says [Hz]; None: no filter.
+
+    None too for one that is over before the next sample: what the tachometer shows then is the rate.
+    """
+    shafts = [] if scenario.rig is None else list(scenario.rig.shafts.values())
+    tachometer = shafts[shaft].tachometer if shaft < len(shafts) else None
+    cut_off = None if tachometer is None else tachometer.cut_off
+    return None if 2.0 * math.pi * (cut_off or 0.0) * scenario.period > MOST_DECAY else cut_off
+
+
+def shaft_observer(
+    drive: JointDrive, how: Substitute, period: float, delay: float = 0.0, cut_off: float | None = None
+) -> Observer:
+    """The observer of a substituted shaft; ``cut_off`` [Hz] of its rig where the scenario states none."""
+    return design_observer(shaft_belief(drive, how, cut_off), period, delay)
+
+
+def shaft_belief(drive: JointDrive, how: Substitute, cut_off: float | None = None) -> ShaftBelief:
+    """What the observer of a substituted shaft believes."""
     belief, angle = how.observer, how.observer.measures == "angle"
-    shaft = ShaftBelief(
+    return ShaftBelief(
         J=drive.J,
         damping=drive.back_emf_damping,
-        cut_off=None if angle else belief.analog_cut_off,
+        cut_off=None if angle else belief.analog_cut_off or cut_off,
         noise=belief.noise / np.sqrt(belief.noise_bandwidth),
         resolution=belief.angle_resolution if angle else belief.resolution,
         disturbance=belief.disturbance,
         angle=angle,
         noise_rms=belief.noise,
     )
-    return design_observer(shaft, period, delay)

@@ -20,9 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.errors import InputError
-from servotwin.hil.records import OBSERVED
+from servotwin.hil.records import AMPLITUDES, FLOW, NODES, OBSERVED
 from servotwin.mechanism.model import Array
 
+FORGOTTEN = 100.0  # s within which amplitudes of a torque that repeats may change by their size
+LEFT_OUT = 1e-10  # of a state, by the series between two parts of a period
+MOST_DECAY = 24.0  # rate of the fastest state times the period: beyond, what a sample forgets of the last has no digits
 SMALLEST_VARIANCE = 1e-6  # of a measurement over that of the noise which its filter passes: it is never exact
 
 
@@ -69,7 +72,8 @@ class Observer:
     """From sample to sample x = A x + B tau + B_before tau_before, corrected by L (measured - C x).
 
     Its states: rate, disturbance, then y and dy/dt or the angle. ``A_ahead``, ``B_ahead`` carry it from the sample to
-    the instant at which it is used; without delay they do nothing.
+    the instant at which it is used; without delay they do nothing. ``F`` and ``flow`` are for samples whose age
+    changes: rates of the states under (states, torque), and what becomes of them after j / ``FLOW`` of a period.
     """
 
     A: Array
@@ -79,6 +83,9 @@ class Observer:
     B_before: Array
     A_ahead: Array
     B_ahead: Array
+    F: Array
+    flow: Array
+    terms: int  # of the Taylor series from the nearest of these parts on (eq:flow-terms)
 
 
 def design_observer(shaft: ShaftBelief, period: float, delay: float = 0.0) -> Observer:
@@ -100,7 +107,43 @@ def design_observer(shaft: ShaftBelief, period: float, delay: float = 0.0) -> Ob
     L = kalman(A, C[None, :], W, np.array([[V]]))[:, 0]
     wide = OBSERVED - n
     parts = (A, rest[:n, n], C, L, B_before, ahead[:n, :n], ahead[:n, n])
-    return Observer(*(np.pad(each, (0, wide)) for each in parts))
+    flow = np.array([_widened(expm(j / FLOW * period * model)[:n], n) for j in range(FLOW + 1)])
+    flow[:, range(n, OBSERVED), range(n, OBSERVED)] = 1.0
+    A, B, C, L, B_before, A_ahead, B_ahead = (np.pad(each, (0, wide)) for each in parts)
+    terms = flow_terms(shaft, model, period)
+    return Observer(A, B, C, L, B_before, A_ahead, B_ahead, _widened(model[:n], n), flow, terms)
+
+
+def fastest_rate(shaft: ShaftBelief) -> float:
+    """Of the states that an observer follows [1/s]: rate of the shaft, analog filter."""
+    return max(abs(shaft.damping) / shaft.J, 2.0 * math.pi * (0.0 if shaft.angle else shaft.cut_off or 0.0))
+
+
+def flow_terms(shaft: ShaftBelief, model: Array, period: float) -> int:
+    r"""Terms of the series of exp(F t) that leave out ``LEFT_OUT`` at most within half a part of a period.
+
+    .. math:: \frac{a^{k+1}}{(k+1)!}\,e^a \le \epsilon, \quad
+              a = \frac{T}{2 \cdot 16}\,\lVert D^{-1} F D \rVert_1                                   (eq:flow-terms)
+
+    with D the size of each state where it changes as fast as the fastest.
+    """
+    r = max(fastest_rate(shaft), 1.0 / period)
+    torque = shaft.J * r
+    seen = [1.0 / r] if shaft.angle else ([1.0, r] if shaft.cut_off is not None else [])
+    D = np.array([1.0, torque, *seen, torque])
+    a = 0.5 * period / FLOW * float(np.linalg.norm(model * D / D[:, None], 1))
+    left, terms = a, 0
+    while left * math.exp(a) > LEFT_OUT:
+        terms += 1
+        left *= a / (terms + 1)
+    return terms
+
+
+def _widened(rows: Array, n: int) -> Array:
+    """Rows over n states and the torque as rows over ``OBSERVED`` states and the torque."""
+    wide = np.zeros((OBSERVED, OBSERVED + 1))
+    wide[:n, :n], wide[:n, OBSERVED] = rows[:, :n], rows[:, n]
+    return wide
 
 
 def _continuous(shaft: ShaftBelief) -> tuple[Array, Array, Array, Array, float]:
@@ -122,6 +165,44 @@ def _continuous(shaft: ShaftBelief) -> tuple[Array, Array, Array, Array, float]:
     passed = shaft.noise**2 * w / (2.0 * math.sqrt(2.0) * 2.0)
     V = shaft.resolution**2 / 12.0 + SMALLEST_VARIANCE * passed
     return F, _column(4, shaft.J), Q, np.eye(4)[2], V
+
+
+@dataclass(frozen=True)
+class HarmonicDesign:
+    """What an observer of a torque that repeats with the turns needs beside an ``Observer``; see the JOINT record."""
+
+    nodes: Array
+    weights: Array
+    nodes_ahead: Array
+    weights_ahead: Array
+    W: Array
+    W_harmonic: float
+    V: float
+    P: Array
+
+
+def design_harmonics(shaft: ShaftBelief, period: float, delay: float, torque: float) -> HarmonicDesign:
+    """Nodes, covariances and first covariance for amplitudes of the size ``torque`` [N m] (eq:harmonic-columns)."""
+    from scipy.linalg import expm, solve_discrete_are
+
+    F, G, Q, C, V = _continuous(shaft)
+    n = len(F)
+    W = _sampled_noise(F, Q, period)
+    first = solve_discrete_are(expm(F * period).T, C[:, None], W, np.array([[V]]))
+
+    def rule(span: float) -> tuple[Array, Array]:
+        at, share = np.polynomial.legendre.leggauss(NODES)
+        nodes = 0.5 * span * (at + 1.0)
+        made = np.zeros((NODES, OBSERVED))
+        for j, node in enumerate(nodes):
+            made[j, :n] = 0.5 * span * share[j] * (expm(F * (span - node)) @ G)[:, 0]
+        return nodes, made
+
+    size = OBSERVED + AMPLITUDES
+    P, wide = np.zeros((size, size)), np.zeros((OBSERVED, OBSERVED))
+    P[:n, :n], wide[:n, :n] = first, W
+    P[range(OBSERVED, size), range(OBSERVED, size)] = torque**2
+    return HarmonicDesign(*rule(period), *rule(delay * period), wide, torque**2 * period / FORGOTTEN, V, P)
 
 
 def _column(n: int, J: float) -> Array:

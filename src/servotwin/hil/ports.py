@@ -29,6 +29,7 @@ class RigFault(IntEnum):
 SHAFT_FEEDBACK: np.dtype[Any] = np.dtype(
     [
         ("time", _WHOLE),  # instant of the samples by the rig's clock [ns]
+        ("applied", _WHOLE),  # instant at which their command took effect, by the same clock [ns]
         ("rate", _REAL, (MAX_SHAFTS,)),  # of the tachometer, or differences of the encoder [rad/s]
         ("angle", _REAL, (MAX_SHAFTS,)),  # of the encoder, unwrapped [rad]; NaN: the rig has none
         ("drive_current", _REAL, (MAX_SHAFTS,)),  # A

@@ -15,19 +15,22 @@ from servotwin.hil.cycle import cycle_piece
 from servotwin.hil.link.addresses import Address, check_reach, read_address, read_key
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.endpoint import Transport
-from servotwin.hil.link.link_run import Cycle, LinkReport, LinkRun
+from servotwin.hil.link.link_run import GUARD_NS, Cycle, LinkReport, LinkRun
 from servotwin.hil.link.supervision import TOLERANCE, check_tolerance
-from servotwin.hil.recorded_cycle import RECORDED, recorded_cycle
+from servotwin.hil.recorded_cycle import RECORDED, recorded_cycle, rehearsed_cycle
 from servotwin.hil.records import CycleStatus, Role
 from servotwin.hil.result import COLUMNS, SubstitutionResult, SubstitutionRun
 from servotwin.hil.rig_model import rig_piece
 from servotwin.hil.rig_record import RIG
-from servotwin.hil.run import MOST_NUMBERS, _begin_rig, tell_warnings, with_pure
+from servotwin.hil.run import MOST_NUMBERS, _begin_rig, tell_new_warnings, tell_warnings, with_pure
+from servotwin.hil.run_warnings import deadline_warnings, limit_warnings, twin_limits, with_warnings
 from servotwin.hil.scenario import SubstitutionScenario
 from servotwin.hil.substitution import Substitution, build_substitution
 from servotwin.realtime.executive import Overrun
 from servotwin.realtime.grants import check_cpu
 from servotwin.realtime.libc import SUPPORTED
+
+MOST_GUARD = 0.01  # s
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,21 @@ class RealTime:
     allow_network: bool = False
     cpu: int | None = None
     bare: bool = True
+    guard: float = (
+        GUARD_NS * 1e-9
+    )  # s before a deadline from which the clock is polled; at most a fifth of a period
+    rehearse: bool = True  # the cycle is rehearsed within the guard
 
     def check(self) -> None:
         """InputError if something of it cannot be used; nothing is opened yet."""
         self.policy()
         check_tolerance(self.tolerance)
         check_cpu(self.cpu)
+        if not 0.0 <= self.guard <= MOST_GUARD:
+            raise InputError(
+                f"{self.guard * 1e6:g} us is not accepted; expected 0 to {MOST_GUARD * 1e6:g} us",
+                field="--guard",
+            )
         if not self.wall and self.address().transport != Transport.IN_PROCESS:
             raise InputError(
                 "a rig elsewhere has its own clock; expected --transport in-process", field="--simulated-time"
@@ -104,7 +116,9 @@ def run_real_time(
         report = run.report()
         if not record["done"][0]:
             raise  # nothing has been simulated: there is no result
-    return _result(made, rows[: int(record["done"][0])], report, count), report
+    endpoint = run.link["endpoint"][0, 0]
+    limits = twin_limits(rig) if len(rig) else (endpoint["voltage_limit"], endpoint["torque_limit"])
+    return _result(made, rows[: int(record["done"][0])], report, count, limits), report
 
 
 def substitute_real_time(
@@ -128,6 +142,7 @@ def substitute_real_time(
         run, report = error.partial
     if not len(run.rows):
         raise SimulationError(f"{scenario.name}: {report.words}, before the first instant of the arm")
+    tell_new_warnings(made, run, warn)
     result = SubstitutionResult(run, None, report)
     if compare:
         result = with_pure(run, report, allow_code=allow_code, warn=warn)
@@ -145,7 +160,9 @@ def _twin(made: Substitution) -> Any:
 
 
 def _record(made: Substitution, rig: Any, rows: Any) -> Any:
-    record = np.zeros(1, RECORDED)
+    record, spare = np.zeros(1, RECORDED), np.zeros(rows.shape[1:])
+    made.kept.append(spare)
+    record["recorded_at"], record["spare_row_at"] = recorded_cycle.address, spare.ctypes.data
     record["cycle_at"], record["arm_at"] = cycle_piece.address, made.arm.ctypes.data
     record["rig_at"], record["rig_shafts"] = rig.ctypes.data, len(rig)
     record["rows_at"], record["room"], record["columns"] = rows.ctypes.data, len(rows), rows.shape[1]
@@ -165,19 +182,33 @@ def _link_run(
         period_ns,
         tuple(float(angle) for angle in angles),
         record["status"],
+        rehearsed_cycle.address if how.rehearse else 0,
+        (record, made.arm, made.joints, made.forces, *_rehearsed_arrays(made)),
+        bool(substituted["stamped"].any()),
     )
     return LinkRun(
         cycle, address, count,
         key=how.key(), network=how.allow_network,
-        policy=how.policy(), paced=how.wall, bare=how.bare, tolerance=how.tolerance, cpu=how.cpu,
+        policy=how.policy(), paced=how.wall, bare=how.bare, guard_ns=round(how.guard * 1e9),
+        rehearse=how.rehearse, tolerance=how.tolerance, cpu=how.cpu,
         rig=rig, step_at=rig_piece.address,
     )  # fmt: skip
 
 
-def _result(made: Substitution, rows: Any, report: LinkReport, count: int) -> SubstitutionRun:
+def _rehearsed_arrays(made: Substitution) -> list[Any]:
+    """Arrays that a rehearsal writes to; functions of the user's are muted in it, their memory stays as it is."""
+    muted = set(made.forces["memory"].tolist())
+    return [a for a in made.kept if isinstance(a, np.ndarray) and a.ctypes.data not in muted]
+
+
+def _result(
+    made: Substitution, rows: Any, report: LinkReport, count: int, limits: tuple[Any, Any]
+) -> SubstitutionRun:
     status = CycleStatus(int(made.arm["status"][0]))
-    complete = len(rows) == count and not report.safe
+    complete = len(rows) + report.numbers["made_up_periods"] == count and not report.safe
     run = SubstitutionRun(made.scenario, made.joint_names, rows, status, complete, made.warnings)
+    if len(rows):
+        run = with_warnings(run, [*deadline_warnings(report), *limit_warnings(run, *limits)])
     if report.safe and report.cause != Cause.ENDED:
         at = float(run.time[-1]) if len(rows) else 0.0
         said = "" if status == CycleStatus.RUNNING else f" ({status.name.lower().replace('_', ' ')})"

@@ -12,13 +12,18 @@ from typing import Any
 import numpy as np
 
 from servotwin.hil.ports import MAX_SHAFTS
+from servotwin.simulation.plant.link_forces import MOST_COLUMNS
 
-MOST = 24  # joints, with those that move the base
+MOST = MOST_COLUMNS  # joints, with those that move the base
 MOST_FREE = 64  # joints, and passive joints of closed chains
 BLOCKS = 4  # of the state: q, qd, theta, w of every joint
 STAGES = 4
 POINTS = 64  # of a command over time
 OBSERVED = 4  # states of an observer
+MOST_HARMONICS = 4
+AMPLITUDES = 2 * MOST_HARMONICS  # of a torque that repeats with the turns of a shaft
+NODES = 10  # of Gauss's rule over a period
+FLOW = 16  # parts of a period after which the flow of an observer is known
 _REAL, _WHOLE = np.float64, np.int64
 
 
@@ -65,19 +70,21 @@ _JOINT_REALS = (
     "q qd qdd theta w q_last qd_last qdd_last theta_last w_last "
     # servo: commanded shaft rate, integrator, voltage, that of the past period, that over the present step of the arm
     "w_ref integral u u_before u_held "
-    # torques at the shaft: of the motor, of the load motor; what the joint's drive gives to the arm
-    "tau_d tau_l tau_joint "
+    # torques at the shaft: of the motor, of the load motor
+    "tau_d tau_l "
     # Butterworth filter
     "b0 b1 b2 a1 a2 z1 z2 w_filtered w_hat alpha_hat "
-    # observer: what it measures least of all is the rate; its torque, that of the disturbance
-    "tau_in tau_given tau_before "
+    # observer: torque over the present period, over the one before; what the torque limit adds to the linear one, mean
+    "tau_given tau_before tau_newest tau_more "
     # age of the samples when they are used, in periods
     "delay"
 )
 _JOINT_WHOLES = (
     # role: a ``Role``; estimator: an ``Estimator``; shaft: its number at the rig; measured_current: the drive's
-    # torque is that of the sensed current; angle_measured: the observer takes the encoder's angle; mode of the shaft
-    "role compliant estimator shaft measured_current angle_measured started mode points"
+    # torque is that of the sensed current; angle_measured: the observer takes the encoder's angle; stamped: ``delay``
+    # comes with every sample; mode of the shaft; rests: the observer sees it at rest at the end of the present period;
+    # still: at its beginning too
+    "role compliant estimator shaft measured_current angle_measured stamped harmonics started mode rests still points"
 )
 JOINT: np.dtype[Any] = np.dtype(
     [(name, _REAL) for name in _JOINT_REALS.split()]
@@ -90,35 +97,33 @@ JOINT: np.dtype[Any] = np.dtype(
         ("B_before", _REAL, (OBSERVED,)),
         ("A_ahead", _REAL, (OBSERVED, OBSERVED)),
         ("B_ahead", _REAL, (OBSERVED,)),
+        ("F", _REAL, (OBSERVED, OBSERVED + 1)),  # rates of the states under states and torque
+        ("flow", _REAL, (FLOW + 1, OBSERVED, OBSERVED + 1)),  # what becomes of them after parts of a period
+        ("terms", _WHOLE),  # of the series between these parts
         ("L", _REAL, (OBSERVED,)),
         ("C", _REAL, (OBSERVED,)),
+        ("orders", _WHOLE, (MOST_HARMONICS,)),  # observer of harmonics: times that they repeat in a turn
+        ("amplitudes", _REAL, (AMPLITUDES,)),  # of their cosines and sines [N m]
+        ("columns", _REAL, (OBSERVED, AMPLITUDES)),
+        (
+            "nodes",
+            _REAL,
+            (NODES,),
+        ),  # of the rule over a period [s], and what a torque there does to the states
+        ("weights", _REAL, (NODES, OBSERVED)),
+        ("nodes_ahead", _REAL, (NODES,)),  # the same from the sample to now
+        ("weights_ahead", _REAL, (NODES, OBSERVED)),
+        ("W", _REAL, (OBSERVED, OBSERVED)),  # covariances that a period adds, and that of a sample
+        ("W_harmonic", _REAL),
+        ("V", _REAL),
+        ("P", _REAL, (OBSERVED + AMPLITUDES, OBSERVED + AMPLITUDES)),
+        ("P_next", _REAL, (OBSERVED + AMPLITUDES, OBSERVED + AMPLITUDES)),
+        ("P_row", _REAL, (OBSERVED + AMPLITUDES,)),
+        ("gain", _REAL, (OBSERVED + AMPLITUDES,)),
         ("x", _REAL, (OBSERVED,)),
         ("x_next", _REAL, (OBSERVED,)),
+        ("x_term", _REAL, (OBSERVED,)),
         ("x_now", _REAL, (OBSERVED,)),  # x is the state at the sample, this one that of the present instant
-    ]
-)
-
-ENVIRONMENT: np.dtype[Any] = np.dtype(
-    [
-        ("kind", _WHOLE),  # an ``environment.Kind``
-        (
-            "fkine",
-            _WHOLE,
-        ),  # addresses: pose and Jacobian of its frame, and their data; a function of the user's, its memory
-        ("fkine_data", _WHOLE),
-        ("jacobian", _WHOLE),
-        ("jacobian_data", _WHOLE),
-        ("user", _WHOLE),
-        ("memory", _WHOLE),
-        ("pose_at", _WHOLE),
-        ("jac_at", _WHOLE),
-        ("signals_at", _WHOLE),
-        ("wrench_at", _WHOLE),
-        ("p", _REAL, (16,)),  # parameters of its kind
-        ("pose", _REAL, (16,)),
-        ("jac", _REAL, (6 * MOST,)),
-        ("signals", _REAL, (22,)),  # pose (16), velocity (6) for a function of the user's
-        ("wrench", _REAL, (6,)),  # force [N] and moment [N m] on the frame, base axes
     ]
 )
 
@@ -155,6 +160,8 @@ ARM: np.dtype[Any] = np.dtype(
         ("bias", _REAL, (MAX_SHAFTS,)),
         ("S", _REAL, (MAX_SHAFTS, MAX_SHAFTS)),
         ("right", _REAL, (MAX_SHAFTS,)),
+        ("rates_before", _REAL, (MAX_SHAFTS,)),  # samples of the cycle before, between which missed ones lie
+        ("angles_before", _REAL, (MAX_SHAFTS,)),
     ]
 )
 

@@ -138,15 +138,27 @@ class SubstitutionResult:
         )
         return self.run.complete and not interrupted
 
+    def beside(self, values: Array) -> Array:
+        """A signal of the pure run at the instants of the run, some of which may be missing; NaN behind its end."""
+        return np.asarray(np.append(values, np.nan)[np.minimum(self._instants(), len(values))])
+
+    def rate_gap(self, name: str) -> Array:
+        """Rate of a joint less that of the pure run, as far as both go [rad/s, m/s]."""
+        assert self.pure is not None
+        gap = self.run.joint(name, "qd") - self.beside(self.pure.joint(name, "qd"))
+        return np.asarray(gap[: np.count_nonzero(self._instants() < len(self.pure.time))])
+
+    def _instants(self) -> Array:
+        return np.rint(self.run.time / self.scenario.period).astype(int)
+
     @property
     def differences(self) -> dict[str, Difference]:
         """Differences of the joint rates by joint; none without a pure run."""
         if self.pure is None:
             return {}
         found = {}
-        count = min(len(self.run.time), len(self.pure.time))
         for name in self.run.joint_names:
-            gap = self.run.joint(name, "qd")[:count] - self.pure.joint(name, "qd")[:count]
+            gap = self.rate_gap(name)
             gap = np.where(np.isfinite(gap), gap, 0.0)  # a run that diverged ends in a row of overflow
             worst = int(np.abs(gap).argmax())
             rms = float(np.sqrt(np.mean(gap**2)))
@@ -160,10 +172,9 @@ class SubstitutionResult:
         found = self.run.columns()
         if self.pure is None:
             return found
-        count = len(self.run.time)
         for name, values in self.pure.columns("pure_").items():
             if name != "pure_time_s":
-                found[name] = np.append(values[:count], np.full(max(0, count - len(values)), np.nan))
+                found[name] = self.beside(values)
         return found
 
     def summary(self) -> dict[str, Any]:

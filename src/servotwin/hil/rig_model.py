@@ -302,6 +302,7 @@ def step_shafts(rig: Any, given: Any, shown: Any, span_s: float) -> None:
         shaft = rig[i]
         after = shaft.sample_delay * span_s
         early = math.floor(after * 1e9 + 0.5)
+        shown.applied = shaft.now - early if span_s <= 0.0 else shaft.now
         if span_s > 0.0:
             take_command(shaft, i, given)
             carry(shaft, span_s - after)

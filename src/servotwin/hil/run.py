@@ -18,6 +18,7 @@ from servotwin.hil.records import CycleStatus
 from servotwin.hil.result import COLUMNS, SubstitutionResult, SubstitutionRun
 from servotwin.hil.rig_model import rig_piece
 from servotwin.hil.rig_record import RATE, RIG
+from servotwin.hil.run_warnings import limit_warnings, twin_limits, with_warnings
 from servotwin.hil.scenario import SubstitutionScenario, read_substitution
 from servotwin.hil.substitution import Substitution, build_substitution
 
@@ -116,6 +117,7 @@ def run_substitution(made: Substitution, progress: Callable[[float], None] | Non
     status = CycleStatus(int(made.arm["status"][0]))
     whole = complete and done == count
     run = SubstitutionRun(scenario, made.joint_names, rows[:done], status, whole, made.warnings)
+    run = with_warnings(run, limit_warnings(run, *twin_limits(rig)) if len(rig) else [])
     if status != CycleStatus.RUNNING:
         at = float(run.time[-1]) if done else 0.0
         raise SimulationError(f"{scenario.name}: at {at:.6g} s {_SAID[status]}", partial=run)
@@ -132,6 +134,12 @@ def _begin_rig(rig: Any, made: Substitution) -> None:
 def tell_warnings(made: Substitution, warn: Callable[[str], None] | None) -> None:
     """Say what is doubtful about an arm before it runs; by a RobotWarning if nobody else listens."""
     for text in made.warnings:
+        _tell(text, warn)
+
+
+def tell_new_warnings(made: Substitution, run: SubstitutionRun, warn: Callable[[str], None] | None) -> None:
+    """Say what turned out to be doubtful once an arm has run."""
+    for text in run.warnings[len(made.warnings) :]:
         _tell(text, warn)
 
 
@@ -191,6 +199,7 @@ def substitute(
     made = build_substitution(scenario, allow_code=allow_code)
     tell_warnings(made, warn)
     run = run_substitution(made, lambda part: tell(share * part))
+    tell_new_warnings(made, run, warn)
     if not both:
         return SubstitutionResult(run, None)
     return with_pure(run, allow_code=allow_code, progress=lambda part: tell(0.5 + 0.5 * part), warn=warn)

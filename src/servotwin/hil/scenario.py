@@ -28,6 +28,7 @@ from servotwin.hil.records import MOST
 from servotwin.hil.rig_file import Rig, read_rig
 from servotwin.hil.scenario_parts import FORMAT, SubstitutionFile
 from servotwin.simulation.scenario.scenario import (
+    CHANGE_PATHS,
     SCENARIOS,
     SUFFIXES,
     changed_robot,
@@ -160,7 +161,7 @@ def read_substitution(
         own, of_robot = split_changes(overrides or {})
         files = Files(find_scenario, reach=reach)
         try:
-            tree = resolve(files.read(path), own, files=files)
+            tree = resolve(files.read(path), own, files=files, keep_empty=CHANGE_PATHS)
         except RecursionError:
             raise InputError("nested too deeply", file=str(path)) from None
         return _checked(with_changes(tree, of_robot), path, reach)

@@ -11,27 +11,22 @@ from servotwin.description.fields import (
     Flag,
     Measure,
     Part,
-    Points,
     Whole,
     Words,
     problem,
     read_parts,
 )
 from servotwin.description.nodes import quoted
-from servotwin.hil.records import POINTS
-from servotwin.simulation.scenario.parts import RATE, SEED, known, read_joints, read_positions
+from servotwin.hil.records import MOST_HARMONICS, POINTS
+from servotwin.simulation.scenario.environment_parts import Environment, Time
+from servotwin.simulation.scenario.known_names import known
+from servotwin.simulation.scenario.parts import RATE, SEED, read_joints, read_positions
 
 FORMAT = "servotwin-substitution/1"
 METHODS = ("modified-euler", "rk4", "semi-implicit")
 AT = ("servo", "arm")
 ESTIMATORS = ("filter", "observer")
 DRIVE_TORQUES = ("model", "current")
-BASE_AXES = ("x", "y", "z", "rx", "ry", "rz")
-KINDS = ("wrench", "plume", "wall", "function")
-NEVER = 1e30
-
-Time = Annotated[float, Measure("s", minimum=0.0, maximum=1e6)]
-Vector = tuple[float, float, float]
 
 
 class Rates(Part):
@@ -119,6 +114,12 @@ class AxisServo(Part):
         float | None, Measure("N*m*s/rad", linear="N*s/m", angle_optional=True, minimum=0.0)
     ] = Field(default=None, description="of a compliant gear, at the joint")
 
+    @model_validator(mode="after")
+    def _turns(self) -> AxisServo:
+        if self.ratio == 0.0:
+            raise problem("0: the shaft would not turn with its joint; expected any other number", "ratio")
+        return self
+
 
 class Servo(AxisServo):
     """Servos of all joints, and of single ones where they differ."""
@@ -165,7 +166,7 @@ class ObserverPart(Part):
         default="rate", description="tachometer or encoder"
     )
     analog_cut_off: Annotated[float | None, Measure("Hz", above=0.0)] = Field(
-        default=None, description="of the filter behind the tachometer; default none"
+        default=None, description="of the filter behind the tachometer; default what the rig file says"
     )
     noise: Annotated[float, Measure("rad/s", minimum=0.0)] = Field(
         default=0.05, description="of the tachometer, RMS within noise_bandwidth"
@@ -182,6 +183,20 @@ class ObserverPart(Part):
     disturbance: Annotated[float, Measure("N*m", above=0.0)] = Field(
         default=1e-3, description="by which the torque that nobody commands changes in a second, RMS"
     )
+    harmonics: tuple[Annotated[int, Whole(1, 100)], ...] = Field(
+        default=(),
+        description="of a torque that nobody commands: how often it repeats in a turn of the shaft",
+    )
+    harmonic_torque: Annotated[float, Measure("N*m", above=0.0)] = Field(
+        default=2e-3, description="size of these harmonics"
+    )
+
+    @field_validator("harmonics")
+    @classmethod
+    def _few(cls, orders: tuple[int, ...]) -> tuple[int, ...]:
+        if len(orders) > MOST_HARMONICS or len(set(orders)) < len(orders):
+            raise problem(f"expected at most {MOST_HARMONICS} different whole numbers, such as [1, 2]")
+        return orders
 
 
 class Substitute(Part):
@@ -207,6 +222,9 @@ class Substitute(Part):
         default=None,
         description="age of the rig's samples when the servo uses them, in periods; default what the rig file says",
     )
+    stamps: Annotated[bool, Flag()] = Field(
+        default=False, description="age of every sample from the time stamps of the rig, instead of delay"
+    )
     rest_rate: Annotated[float, Measure("rad/s", above=0.0)] = Field(
         default=0.2, description="shaft rate below which friction may hold the shaft"
     )
@@ -229,116 +247,9 @@ class Substitute(Part):
             raise problem(
                 "'filter' is missing; expected one for the estimator filter, such as {cut_off: 30 Hz}"
             )
+        if self.stamps and self.estimator == "observer" and self.observer.harmonics:
+            raise problem("an observer of harmonics takes one age for all samples; expected false", "stamps")
         return self
-
-
-class Force(Part):
-    """A force on a link."""
-
-    kind: Annotated[str, Choice(KINDS)] = Field(description="what it is")
-    frame: Annotated[str | None, Words()] = Field(
-        default=None, description="on which it acts; default the tool"
-    )
-    start: Time = Field(default=0.0, description="when it begins (wrench, plume)")
-    end: Time = Field(default=1e6, description="when it ends (wrench, plume)")
-    force: Annotated[Vector, Measure("N", size=3)] = Field(
-        default=(0.0, 0.0, 0.0), description="of a wrench, base axes"
-    )
-    moment: Annotated[Vector, Measure("N*m", size=3)] = Field(
-        default=(0.0, 0.0, 0.0), description="of a wrench, base axes"
-    )
-    point: Annotated[Vector | None, Measure("m", size=3)] = Field(
-        default=None, description="nozzle of a plume, or a point of a wall, in the base frame"
-    )
-    direction: Annotated[Vector | None, Measure("", size=3)] = Field(
-        default=None, description="of a plume, or normal of a wall out of its material"
-    )
-    half_angle: Annotated[float | None, Measure("rad", above=0.0, maximum=3.1)] = Field(
-        default=None, description="of a plume's cone"
-    )
-    pressure: Annotated[float | None, Measure("Pa", minimum=0.0)] = Field(
-        default=None, description="on the axis of a plume, at the distance"
-    )
-    distance: Annotated[float, Measure("m", above=0.0)] = Field(
-        default=1.0, description="at which the pressure is stated"
-    )
-    area: Annotated[float | None, Measure("m^2", above=0.0)] = Field(
-        default=None, description="that the plume meets"
-    )
-    stiffness: Annotated[float | None, Measure("N/m", above=0.0)] = Field(
-        default=None, description="of a wall"
-    )
-    damping: Annotated[float, Measure("N*s/m", minimum=0.0)] = Field(default=0.0, description="of a wall")
-    function: Annotated[str | None, Words()] = Field(
-        default=None, description="FILE.py:NAME of a compiled function; Python code that is run"
-    )
-    memory: Annotated[int, Whole(1, 1_000_000)] = Field(
-        default=1, description="numbers that the function keeps"
-    )
-
-    @model_validator(mode="after")
-    def _complete(self) -> Force:
-        needs = {
-            "wrench": (),
-            "plume": ("point", "direction", "half_angle", "pressure", "area"),
-            "wall": ("point", "direction", "stiffness"),
-            "function": ("function",),
-        }
-        for name in needs[self.kind]:
-            if getattr(self, name) is None:
-                raise problem(f"{quoted(name)} is missing; it is required for kind {self.kind}")
-        if self.direction is not None and not any(self.direction):
-            raise problem("three zeros point nowhere; expected a direction", "direction")
-        return self
-
-
-class JointFriction(Part):
-    """Friction of a joint itself, beside that of its shaft."""
-
-    viscous: Annotated[float, Measure("N*m*s/rad", linear="N*s/m", angle_optional=True, minimum=0.0)] = Field(
-        default=0.0, description="torque per rate"
-    )
-    coulomb: Annotated[float, Measure("N*m", linear="N", minimum=0.0)] = Field(
-        default=0.0, description="torque that opposes the motion, smooth around rest"
-    )
-
-
-_STEPS = {
-    "x": Points(Measure("s", minimum=0.0), Measure("m/s^2"), most=POINTS),
-    "r": Points(Measure("s", minimum=0.0), Measure("rad/s^2"), most=POINTS),
-}
-
-
-class Environment(Part):
-    """What acts on the arm beside its servos."""
-
-    forces: tuple[Force, ...] = Field(default=(), description="on links")
-    base: dict[str, tuple[tuple[float, float], ...]] = Field(
-        default={},
-        description="accelerations of the base along x, y, z and about rx, ry, rz: [from, value] ...",
-    )
-    joint_friction: dict[str, JointFriction] = Field(default={}, description="of joints, by axis")
-
-    @field_validator("base", mode="before")
-    @classmethod
-    def _read_base(cls, raw: object) -> object:
-        if not isinstance(raw, dict):
-            return raw
-        read: dict[str, Any] = {}
-        for name, value in raw.items():
-            known(name, list(BASE_AXES), "a direction of the base", name)
-            read[name] = _STEPS["r" if name.startswith("r") else "x"].read(value)
-        return read
-
-    @field_validator("joint_friction", mode="before")
-    @classmethod
-    def _read_friction(cls, raw: object, info: ValidationInfo) -> object:
-        sliding: dict[str, bool] = (info.context or {}).get("prismatic", {})
-        if not isinstance(raw, dict):
-            return raw
-        for name in raw:
-            known(name, list(sliding), "an axis", name)
-        return {name: read_parts(JointFriction, value, sliding[name]) for name, value in raw.items()}
 
 
 class SubstitutionFile(Part):

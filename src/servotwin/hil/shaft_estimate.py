@@ -12,8 +12,9 @@ or an observer, which knows the torques that were commanded and needs no differe
           \hat\alpha = (\tau - d\,\hat\omega + \hat\tau_x) / J                           (eq:observer)
 
 with :math:`\hat\tau_x` the torque that nobody commanded, as a random walk. Samples that are ``delay`` periods old when
-they are used are carried on to now: by the model, or along :math:`\hat\alpha` of the filter. Gains:
-``observer_design.py``.
+they are used are carried on to now: by the model, or along :math:`\hat\alpha` of the filter; the age is one for all,
+or that of each sample by the rig's time stamps. Gains:
+``observer_design.py``; torque over a period: ``observer_torque.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.compiled.jit import helper
-from servotwin.hil.records import OBSERVED, Estimator
+from servotwin.hil.harmonic_observer import harmonic_torque, observe_harmonics
+from servotwin.hil.joint_servo import motor_torque
+from servotwin.hil.records import FLOW, OBSERVED, Estimator
 
 OBSERVER = int(Estimator.OBSERVER)
 ANGLE_STATE = 2  # place of the angle in an observer of the encoder; of the rate 0, of the disturbance 1
@@ -82,22 +85,78 @@ def observe(joint: Any, measured: float) -> None:
 
 
 @helper
-def observed_acceleration(joint: Any, tau: float) -> float:
-    """Acceleration under a torque, less back-EMF and friction, with the disturbance [rad/s2] (eq:observer)."""
-    return (tau - damping(joint) * joint.x_now[0] + joint.x_now[1]) / joint.J  # type: ignore[no-any-return]
+def flow(joint: Any, x: Any, out: Any, share: float, period: float) -> None:
+    """States x carried over a share of a period under the given torque, from the nearest part by a Taylor series."""
+    j = int(share * FLOW + 0.5)
+    h = (share - j / FLOW) * period
+    for i in range(OBSERVED):
+        total = joint.flow[j, i, OBSERVED] * joint.tau_given
+        for k in range(OBSERVED):
+            total += joint.flow[j, i, k] * x[k]
+        joint.x_next[i] = out[i] = joint.x_term[i] = total
+    torque, scale = joint.tau_given, 1.0
+    for order in range(1, joint.terms + 1):
+        scale *= h / order
+        for i in range(OBSERVED):
+            total = joint.F[i, OBSERVED] * torque
+            for k in range(OBSERVED):
+                total += joint.F[i, k] * joint.x_term[k]
+            joint.x_next[i] = total
+        for i in range(OBSERVED):
+            joint.x_term[i] = joint.x_next[i]
+            out[i] += scale * joint.x_next[i]
+        torque = 0.0  # held: it has no derivative
+
+
+@helper
+def observe_stamped(joint: Any, measured: float, period: float) -> None:
+    """The same for samples each of which has an age of its own: from the last instant to the sample, and on to now."""
+    flow(joint, joint.x_now, joint.x, 1.0 - joint.delay, period)
+    shown = 0.0
+    for i in range(OBSERVED):
+        shown += joint.C[i] * joint.x[i]
+    for i in range(OBSERVED):
+        joint.x[i] += joint.L[i] * (measured - shown)  # eq:observer
+    flow(joint, joint.x, joint.x_now, joint.delay, period)
+
+
+@helper
+def limited_more(joint: Any, w: float) -> float:
+    """By how much the motor's torque at its limit is more than the linear one [N m]; 0 within the limit."""
+    return motor_torque(joint, joint.u, w) - joint.K * (joint.u - joint.K_e * w) / joint.R  # type: ignore[no-any-return]
+
+
+@helper
+def observed_acceleration(joint: Any) -> float:
+    """Acceleration under the given torque, less back-EMF and friction, with the disturbance [rad/s2] (eq:observer).
+
+    None of a shaft that rests at both ends of the period: what its rate shows there is noise.
+    """
+    if joint.still:
+        return 0.0
+    tau = joint.tau_given - joint.tau_more + limited_more(joint, joint.x_now[0]) + joint.x_now[1]
+    if joint.harmonics > 0:
+        tau += harmonic_torque(joint, joint.theta)
+    return (tau - damping(joint) * joint.x_now[0]) / joint.J  # type: ignore[no-any-return]
 
 
 @helper
 def estimate_by_observer(joint: Any, rate: float, angle: float, period: float) -> None:
     """Rate and acceleration from the observer, and the angle: seen by the encoder, or the rate integrated."""
     last = joint.w_hat
-    observe(joint, angle if joint.angle_measured else rate)
+    measured = angle if joint.angle_measured else rate
+    if joint.harmonics > 0:
+        observe_harmonics(joint, measured, period)
+    elif joint.stamped:
+        observe_stamped(joint, measured, period)
+    else:
+        observe(joint, measured)
     joint.w_hat = joint.x_now[0]
     if joint.angle_measured:
         joint.theta = joint.x_now[ANGLE_STATE]
     else:
         joint.theta += 0.5 * period * (joint.w_hat + last)
-    joint.alpha_hat = observed_acceleration(joint, joint.tau_given)
+    joint.alpha_hat = observed_acceleration(joint)
 
 
 @helper

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from servotwin.compiled.complaints import complaint
-from servotwin.description.nodes import quoted
-from servotwin.hil.environment import Kind
 from servotwin.hil.joint_data import drive_warnings, joint_records
-from servotwin.hil.moving_base import with_moving_base
 from servotwin.hil.ports import SHAFT_COMMAND, SHAFT_FEEDBACK
-from servotwin.hil.records import ARM, ENVIRONMENT, MOST_FREE, STAGES, Role, address_in
+from servotwin.hil.records import ARM, MOST_FREE, STAGES, Role, address_in
 from servotwin.hil.scenario import SubstitutionScenario
-from servotwin.hil.scenario_parts import NEVER, Force, Integration
-from servotwin.kernels.kernel_store import Entry, entry
+from servotwin.hil.scenario_parts import Integration
+from servotwin.kernels.kernel_store import entry
 from servotwin.mechanism.build import build_mechanism
+from servotwin.mechanism.moving_base import with_moving_base
 from servotwin.robot.robot import Robot
-from servotwin.simulation.scenario.law_file import announce_code, load_module
-
-_KINDS = {"wrench": Kind.WRENCH, "plume": Kind.PLUME, "wall": Kind.WALL, "function": Kind.USER}
+from servotwin.simulation.plant.forces_of_file import link_forces
+from servotwin.simulation.plant.link_forces import LINK_FORCE
 
 
 @dataclass
@@ -59,7 +53,7 @@ def build_substitution(scenario: SubstitutionScenario, *, allow_code: bool = Fal
         robot,
         arm,
         joints,
-        np.zeros(0, ENVIRONMENT),
+        np.zeros(0, LINK_FORCE),
         np.zeros(1, SHAFT_COMMAND),
         np.zeros(1, SHAFT_FEEDBACK),
     )
@@ -143,129 +137,8 @@ def _enter_kernels(made: Substitution) -> None:
 
 
 def _enter_forces(made: Substitution, allow_code: bool) -> None:
-    forces = made.scenario.file.environment.forces
-    made.forces = np.zeros(len(forces), dtype=ENVIRONMENT)
-    made.arm["forces"], made.arm["forces_at"] = len(forces), made.forces.ctypes.data
-    for i, stated in enumerate(forces):
-        _enter_force(made, i, stated, allow_code)
-
-
-def _enter_force(made: Substitution, i: int, stated: Force, allow_code: bool) -> None:
-    record, place = made.forces[i], f"environment.forces.{i}"
-    frame = _frame(made, stated, place)
-    pose, jacobian = _frame_kernels(made.robot, frame)
-    record["kind"] = _KINDS[stated.kind]
-    record["fkine"], record["fkine_data"] = pose.address, pose.data.ctypes.data
-    record["jacobian"], record["jacobian_data"] = jacobian.address, jacobian.data.ctypes.data
-    at = made.forces.ctypes.data + i * ENVIRONMENT.itemsize
-    fields: Any = ENVIRONMENT.fields
-    for name, array in (
-        ("pose_at", "pose"),
-        ("jac_at", "jac"),
-        ("signals_at", "signals"),
-        ("wrench_at", "wrench"),
-    ):
-        record[name] = at + fields[array][1]
-    numbers = _numbers(stated)
-    record["p"][: len(numbers)] = numbers
-    made.kept += [pose, jacobian]
-    if stated.kind == "function":
-        _enter_function(made, record, stated, place, allow_code)
-
-
-def _frame(made: Substitution, stated: Force, place: str) -> str:
-    mechanism = made.robot.mechanism
-    names = [frame.name for frame in mechanism.frames]
-    wanted = mechanism.tool if stated.frame is None else stated.frame
-    if wanted not in names:
-        listed = ", ".join(names[:12])
-        raise made.scenario.error(f"no frame {quoted(wanted)}; expected one of {listed}", f"{place}.frame")
-    return wanted
-
-
-def _frame_kernels(robot: Robot, frame: str) -> tuple[Entry, Entry]:
-    """Pose (4, 4) and Jacobian (6, n) of a frame, both from all coordinates."""
-    if robot.closed:
-        opened = Robot(robot.mechanism.opened)
-        return entry("fkine", opened.numbers, frame=frame), entry("closed_jacob0", robot.numbers, frame=frame)
-    return entry("fkine", robot.numbers, frame=frame), entry("jacob0", robot.numbers, frame=frame)
-
-
-def _numbers(stated: Force) -> list[float]:
-    """Parameters of a force in the order of ``environment.Kind``."""
-    end = stated.end if stated.end < 1e6 else NEVER
-    if stated.kind == "wrench":
-        return [*stated.force, *stated.moment, stated.start, end]
-    if stated.direction is None or stated.point is None:
-        return []
-    unit = np.array(stated.direction) / np.linalg.norm(stated.direction)
-    if stated.kind == "plume":
-        cone = [stated.half_angle or 0.0, stated.pressure or 0.0, stated.distance, stated.area or 0.0]
-        return [*stated.point, *unit, *cone, stated.start, end]
-    return [*stated.point, *unit, stated.stiffness or 0.0, stated.damping]
-
-
-def _enter_function(made: Substitution, record: Any, stated: Force, place: str, allow_code: bool) -> None:
-    """A function of the user's, compiled: ``void f(t, signals, memory, wrench)``; loading it runs its file."""
-    function = _function(made.scenario, str(stated.function), f"{place}.function", allow_code)
-    memory = np.zeros(stated.memory)
-    try:
-        callback = _compiled(function, stated.memory)
-        record["user"] = callback.address
-    except Exception as error:
-        raise made.scenario.error(
-            f"numba cannot compile it{complaint(error)}", f"{place}.function"
-        ) from error
-    record["memory"] = memory.ctypes.data
-    made.kept += [callback, memory]
-
-
-def _function(
-    scenario: SubstitutionScenario, named: str, place: str, allow_code: bool
-) -> Callable[..., None]:
-    file, _, name = named.rpartition(":")
-    if not file.endswith(".py") or not name.isidentifier():
-        raise scenario.error(f"{quoted(named)} is not FILE.py:NAME; expected such as 'wind.py:gust'", place)
-    path = _beside(scenario, file, place)
-    if not allow_code:
-        remedy = "if you trust it, allow it by --allow-code (Python: allow_code=True)"
-        raise scenario.error(f"{quoted(named)} is Python code, which is not run; {remedy}", place)
-    announce_code("force", path, name)
-    found = getattr(load_module(path, "force"), name, None)
-    if not callable(found):
-        raise scenario.error(f"{path.name} has no function {quoted(name)}; expected one in it", place)
-    return found  # type: ignore[no-any-return]
-
-
-def _compiled(function: Callable[..., None], memory: int) -> Any:
-    """The callback of a function of the user's; ``.address`` is what the cycle calls."""
-    from numba import carray, cfunc, njit, types
-
-    law = function if hasattr(function, "py_func") else njit(function)
-    pointer = types.CPointer(types.float64)
-
-    @cfunc(types.void(types.float64, pointer, pointer, pointer))  # type: ignore[untyped-decorator,unused-ignore]
-    def call(time: float, signals: Any, kept: Any, wrench: Any) -> None:
-        law(time, carray(signals, (22,)), carray(kept, (memory,)), carray(wrench, (6,)))
-
-    return call
-
-
-def _beside(scenario: SubstitutionScenario, file: str, place: str) -> Path:
-    from servotwin.description.problems import find
-
-    node = find(scenario.tree, [place])
-    folder = Path(node.origin.file).parent if node.origin.line else Path()
-    path = folder / file
-    try:
-        inside = not node.origin.line or path.resolve().is_relative_to(folder.resolve())
-        there = path.is_file()
-    except (OSError, RuntimeError, ValueError):
-        inside = there = False
-    if not inside or (node.origin.line and (Path(file).is_absolute() or ".." in Path(file).parts)):
-        raise scenario.error(
-            f"{quoted(file)} leads out of the folder of the scenario; expected a file beside it", place
-        )
-    if not there:
-        raise scenario.error(f"no file {quoted(file)} beside the scenario; expected a Python file", place)
-    return path
+    scenario = made.scenario
+    found = link_forces(made.robot, scenario.file.environment.forces, scenario, allow_code=allow_code)
+    made.forces, kept = found
+    made.arm["forces"], made.arm["forces_at"] = len(made.forces), made.forces.ctypes.data
+    made.kept += kept

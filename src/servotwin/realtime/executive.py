@@ -5,6 +5,10 @@ other than 0 ends the loop. The loop itself is compiled too and runs in a thread
 Halfway between two deadlines the same thread wakes up once more and does nothing: the bare clock, to which the
 wake-ups of the cycle are compared. Both have the same thread, processor, priority and length of sleep and the same
 second; they differ in nothing but the work.
+
+With a ``guard`` the thread sleeps until so long before an instant and polls the clock for the rest: a sleep ends some
+10 us late, a poll 0.1 us. Within the guard of a deadline the cycle may be rehearsed (``rehearse_at``, which must leave
+no trace), so that it finds its caches warm. The bare clock has the same guard and polls too, without the rehearsal.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from servotwin.realtime.cycle_call import call_cycle
 from servotwin.realtime.histogram import HISTOGRAM, add_time
 
 _WHOLE = np.int64
+FIRST_PAUSE = 8  # cycles without rehearsal, twice and twice again after rehearsals that ended too late
+MOST_LATE = 5  # of them in a row: the cycle is too long to be rehearsed within the guard
 
 
 class Overrun(IntEnum):
@@ -49,6 +55,8 @@ EXECUTIVE: np.dtype[Any] = np.dtype(
         ("cycles", _WHOLE),  # how many; 0: until it is ended
         ("policy", _WHOLE),  # an ``Overrun``
         ("paced", _WHOLE),  # 0: simulated time, every instant comes at once
+        ("guard", _WHOLE),  # ns before an instant at which the sleep ends, and polling begins; 0: sleep only
+        ("rehearse_at", _WHOLE),  # address of a rehearsal of the cycle that leaves no trace; 0: none
         ("bare", _WHOLE),  # 1: the bare clock is measured halfway between two deadlines
         ("cycle_at", _WHOLE),  # address of the cycle
         ("context_at", _WHOLE),  # its first argument
@@ -66,7 +74,17 @@ EXECUTIVE: np.dtype[Any] = np.dtype(
         ("overruns", _WHOLE),  # cycles that ended after the next deadline
         ("skipped", _WHOLE),  # deadlines that were left out
         ("late", _WHOLE),  # cycles that began after their deadline without having slept
+        ("rehearsed", _WHOLE),  # rehearsals
+        ("rehearsal_time", _WHOLE),  # what a rehearsal is expected to take [ns]
+        ("rehearsals_late", _WHOLE),  # that ended behind the deadline; how many of them in a row, now
+        ("rehearsals_late_now", _WHOLE),
+        ("rehearsal_pause", _WHOLE),  # cycles until the next one
         ("timespec", TIMESPEC, (1,)),
+        (
+            "timer",
+            HISTOGRAM,
+        ),  # end of the sleep behind the instant that it was to end at: the guard before a deadline
+        ("bare_timer", HISTOGRAM),
         ("wake_up", HISTOGRAM),  # instant at which the cycle begins behind its deadline
         ("bare_wake_up", HISTOGRAM),
         ("compute", HISTOGRAM),  # from the beginning of the cycle to its end
@@ -84,24 +102,75 @@ def new_executive(period_ns: int, cycles: int, cycle_at: int, context_at: int, *
 
 
 @helper
-def _wait(executive: Any, deadline: int) -> int:
-    """Wait for a deadline and count how late the thread wakes up; 0, or an error of the clock."""
+def _sleep(executive: Any, timer: Any, instant: int) -> int:
+    """Sleep until the guard before an instant, if it is still to come; 0, or an error of the clock."""
+    timespec, until = executive.timespec, instant - executive.guard
+    if now_ns(timespec) >= until:
+        return 0
+    error = sleep_until(timespec, until)
+    add_time(timer, now_ns(timespec) - until)
+    return error
+
+
+@helper
+def _poll(executive: Any, wake_up: Any, instant: int) -> None:
+    """Look at the clock until an instant has come, and count how late that is seen."""
     timespec = executive.timespec
-    if now_ns(timespec) >= deadline:
+    now = now_ns(timespec)
+    while now < instant:
+        now = now_ns(timespec)
+    add_time(wake_up, now - instant)
+
+
+@helper
+def _rehearse(executive: Any, deadline: int) -> None:
+    """Rehearse the coming cycle, if there is time for it before the deadline.
+
+    Expected is the longest of the last ones: a time that is not met again fades by an eighth in each cycle. After one
+    that ended behind the deadline there is a pause, twice as long each time; a few in a row end the rehearsals.
+    """
+    if executive.rehearsal_pause > 0:
+        executive.rehearsal_pause -= 1
+        return
+    begin = now_ns(executive.timespec)
+    expected = executive.rehearsal_time
+    executive.rehearsal_time -= expected // 8
+    if begin + expected >= deadline:
+        return
+    call_cycle(executive.rehearse_at, executive.context_at, executive.done, begin)
+    end = now_ns(executive.timespec)
+    executive.rehearsed += 1
+    if end < deadline:
+        executive.rehearsal_time = max(executive.rehearsal_time, end - begin)
+        executive.rehearsals_late_now = 0
+        return
+    executive.rehearsals_late += 1
+    executive.rehearsals_late_now += 1
+    executive.rehearsal_pause = FIRST_PAUSE << (executive.rehearsals_late_now - 1)
+    if executive.rehearsals_late_now == MOST_LATE:
+        executive.rehearse_at = 0
+
+
+@helper
+def _wait(executive: Any, deadline: int) -> int:
+    """Wait for a deadline and count how late the cycle begins; 0, or an error of the clock."""
+    if now_ns(executive.timespec) >= deadline:
         executive.late += 1
         return 0
-    error = sleep_until(timespec, deadline)
-    add_time(executive.wake_up, now_ns(timespec) - deadline)
+    error = _sleep(executive, executive.timer, deadline)
+    if error == 0:
+        if executive.rehearse_at != 0 and executive.guard > 0:
+            _rehearse(executive, deadline)
+        _poll(executive, executive.wake_up, deadline)
     return error
 
 
 @helper
 def _measure_bare(executive: Any, deadline: int) -> None:
     """Wake up halfway to the next deadline, if it is still to come, and count how late that is."""
-    timespec = executive.timespec
     halfway = deadline + executive.period // 2
-    if now_ns(timespec) < halfway and sleep_until(timespec, halfway) == 0:
-        add_time(executive.bare_wake_up, now_ns(timespec) - halfway)
+    if now_ns(executive.timespec) < halfway and _sleep(executive, executive.bare_timer, halfway) == 0:
+        _poll(executive, executive.bare_wake_up, halfway)
 
 
 @helper

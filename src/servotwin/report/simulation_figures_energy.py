@@ -24,6 +24,7 @@ STORED = {
 LOST = {
     "copper_J": "copper",
     "friction_J": "friction",
+    "environment_friction_J": "friction of the environment",
     "gear_J": "gear losses",
     "bridge_J": "bridge",
     "impact_J": "end stops",
@@ -82,6 +83,8 @@ def energy_bars(numbers: dict[str, Any]) -> go.Figure:
     bars = [("taken from the source", source, INK)]
     bars += _group(numbers, LOST, COLOURS[1], scale)
     bars += _group(numbers, STORED, COLOURS[0], scale)
+    if numbers.get("environment_J") is not None:
+        bars.append(("to the environment", -float(numbers["environment_J"]), COLOURS[2]))
     starts, reached = [0.0], 0.0
     for _, value, _ in bars[1:]:
         starts.append(reached)

@@ -155,10 +155,9 @@ def difference_figure(result: SubstitutionResult) -> go.Figure:
         layout=layout(300, xaxis=axis("time [s]"), yaxis=axis("substituted less pure rate [m(rad/s)]"))
     )
     if result.pure is not None:
-        count = min(len(result.run.time), len(result.pure.time))
         for k, name in enumerate(result.run.joint_names[:MOST_JOINTS]):
-            gap = result.run.joint(name, "qd")[:count] - result.pure.joint(name, "qd")[:count]
-            figure.add_trace(line(result.run.time[:count], MILLI * gap, name, colour(k)))
+            gap = result.rate_gap(name)
+            figure.add_trace(line(result.run.time[: len(gap)], MILLI * gap, name, colour(k)))
     return figure
 
 

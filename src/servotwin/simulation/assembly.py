@@ -93,14 +93,16 @@ def machine_of(
     return build_machine(
         scenario.description, scenario.plant_description, model, plant, start, scenario.solver,
         seed=scenario.seed, rows=rows, row_every_ns=row_every_ns, every_piece=every_piece, zoomed=zoomed,
-        allow_code=allow_code,
+        allow_code=allow_code, scenario=scenario,
     )  # fmt: skip
 
 
-def failure_text(run: Run) -> str:
+def failure_text(run: Run) -> str:  # noqa: PLR0911 -- one for each reason
     """Why the machine of a run failed, in one line."""
     name, at, status = run.scenario.name, run.now_s, run.status
     if status == DIVERGED:
+        if run.machine.world["state"]["no_number"][0]:
+            return f"{name}: stopped at {at:.6g} s: a force of the environment is not a number"
         own = troubles(run.machine.own.values())
         if own:
             return f"{name}: stopped at {at:.6g} s: {own[0]}"
@@ -180,7 +182,9 @@ def collect(
         power = scenario.plant_description.power
         warnings += excess_warnings(axes)
         warnings += bus_warnings(bus, highest_voltage(power)[1] if power is not None else "")
-        warnings += balance_warnings(energy, scenario.solver, own_errors(machine))
+        forces = enumerate(scenario.environment.forces)
+        walls = [f"environment.forces.{i}" for i, force in forces if force.kind == "wall"]
+        warnings += balance_warnings(energy, scenario.solver, own_errors(machine), walls)
         warnings += quick_lines(run) if scenario.solver.method != "adaptive" else []
         for group in machine.groups:
             warnings += group.warnings(parts[group.key], scenario.solver)

@@ -17,6 +17,7 @@ from servotwin.errors import InputError, SimulationError
 from servotwin.motion.point_moves import PlannedMoves, check_quantities
 from servotwin.robot.robot import Robot
 from servotwin.simulation.assembly import Run, collect, machine_of, robots_of
+from servotwin.simulation.plant.environment import environment_notes
 from servotwin.simulation.plant.faults import apply_fault, fault_times
 from servotwin.simulation.plant.fit import square_transmission
 from servotwin.simulation.plant.machine import Machine
@@ -124,7 +125,11 @@ def prepare(
     if law is not None:  # which loops hold the arm is known only now
         machine.started = begin(machine, plant, model, start)
     compiled = time.perf_counter() - began
-    warnings = [*run_warnings(scenario, model, plant, law), *late_faults(scenario, duration)]
+    warnings = [
+        *run_warnings(scenario, model, plant, law),
+        *late_faults(scenario, duration),
+        *environment_notes(machine),
+    ]
     before = energies_before(machine, plant)
     return ScenarioRun(
         scenario,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.hil_campaign import FAULTS, judged, missed_deadlines
+from benchmarks.hil_campaign import FAULTS, judged, missed_deadlines, wake_ratio
 
 RATE = {
-    "scenario": "a", "rate_Hz": 1000, "compute_p99.9_us": 5.0, "wake_ratio": 1.0, "ended": "complete",
-    "same_bits": True, "overruns": 2, "skipped": 3, "missed": 3,
+    "scenario": "a", "rate_Hz": 1000, "compute_p99.9_us": 5.0, "wake_ratio": 1.0, "timer_ratio": 1.2,
+    "ended": "complete", "same_bits": True, "overruns": 2, "skipped": 3, "missed": 3,
 }  # fmt: skip
 FAULT = {
     "asked": 100, "trials": 100, "safe_in_time": 100, "cause_named": 100, "recording_intact": 100, "machine": 4,
@@ -37,6 +37,9 @@ def test_campaign_in_which_all_holds_passes() -> None:
     [
         ("rates", {"compute_p99.9_us": 11.0}, "compute p99.9 11.0 us"),
         ("rates", {"wake_ratio": None}, "wake-up None times"),
+        ("rates", {"wake_ratio": 1.21}, "wake-up 1.21 times"),
+        ("rates", {"timer_ratio": 1.21}, "wake-up of the thread 1.21 times"),
+        ("rates", {"timer_ratio": None}, "wake-up of the thread None times"),
         ("rates", {"ended": "silence"}, "silence"),
         ("rates", {"missed": 50}, "50 deadlines missed, 3 reported"),
         ("rates", {"missed": 1, "overruns": 0, "skipped": 1}, "1 deadlines missed"),
@@ -75,3 +78,17 @@ def test_missed_deadlines_are_counted_from_the_instants_of_the_cycles() -> None:
     began = start + period * slots + rng.integers(0, period, slots.size)
     assert missed_deadlines(began, start, period) == slots[-1] + 1 - slots.size > 100
     assert missed_deadlines(began[:0], start, period) == 0
+
+
+@pytest.mark.parametrize(
+    ("own", "bare", "ratio", "measured"),
+    [(24.0, 20.0, 1.2, 1.2), (0.9, 0.3, 3.0, 3.0), (0.06, 0.03, 1.0, 2.0), (0.3, 0.03, 3.0, 10.0)],
+)
+def test_ratio_of_wake_ups_has_a_floor_of_two_readings_of_the_clock(
+    own: float, bare: float, ratio: float, measured: float
+) -> None:
+    times = {"wake_up": {"count": 9, "p99_us": own}, "bare_wake_up": {"count": 9, "p99_us": bare}}
+    assert wake_ratio(times, "wake_up") == pytest.approx(ratio)
+    assert wake_ratio(times, "wake_up", least=0.0) == pytest.approx(measured)
+    times["bare_wake_up"]["count"] = 0
+    assert wake_ratio(times, "wake_up") is None

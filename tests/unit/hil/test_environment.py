@@ -98,6 +98,19 @@ def test_base_that_turns_about_the_axis_of_joint_1_adds_to_its_rate(tmp_path: Pa
     assert made.arm["h"][0, :2] == pytest.approx(met_arm.bias(q[1], qd + np.array([turning, 0.0])), rel=1e-10)
 
 
+def test_order_of_the_base_in_the_file_changes_nothing(tmp_path: Path) -> None:
+    steps = {"x": "[[0 s, 2 m/s^2]]", "rz": "[[0 s, 3 rad/s^2]]", "ry": "[[0 s, -4 rad/s^2]]"}
+    rates = []
+    for order in (("x", "ry", "rz"), ("rz", "x", "ry")):
+        base = ", ".join(f"{axis}: {steps[axis]}" for axis in order)
+        file = scenario_file(tmp_path, f"duration: 0.3 s\nenvironment: {{base: {{{base}}}}}\n")
+        run = st.substitute(file).run
+        assert run.joint_names[2:] == ("base_x", "base_ry", "base_rz")
+        rates.append(run.joint("J1", "qd"))
+    assert np.abs(rates[0]).max() > 0.0
+    assert (rates[0] == rates[1]).all()
+
+
 def test_motors_hold_the_arm_while_its_base_accelerates(tmp_path: Path) -> None:
     base = "environment: {base: {y: [[0 s, 0.05 m/s^2], [1 s, 0 m/s^2]]}}\n"
     changes = {**STILL, "integration.method": "rk4"}
@@ -251,6 +264,16 @@ def test_delta_with_two_joints_substituted_agrees_with_the_pure_one(tmp_path: Pa
         ({"environment.forces": "[{kind: plume}]"}, "'point' is missing"),
         ({"environment.forces": "[{kind: wrench, frame: hand}]"}, "no frame 'hand'"),
         ({"environment.base": "{w: [[0 s, 1 m/s^2]]}"}, "not a direction of the base"),
+        (
+            {"environment.base": "{x: [[1 s, 1 m/s^2], [0 s, 2 m/s^2]]}"},
+            "environment.base.x.1.0: 0 s is not after the step before it; expected ascending times",
+        ),
+        (
+            {"environment.forces": "[{kind: wrench, start: 2 s, end: 1 s}]"},
+            "environment.forces.0.end: 1 s is not after the start at 2 s; expected a later end",
+        ),
+        ({"servo.ratio": "0"}, "servo.ratio: 0: the shaft would not turn with its joint"),
+        ({"servo.axes.J2.ratio": "0"}, "servo.axes.J2.ratio: 0: the shaft would not turn with its joint"),
     ],
 )
 def test_bad_scenario_gets_one_line(changes: dict[str, str | None], said: str) -> None:

@@ -7,14 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 from scipy.optimize import brentq
 from scipy.signal import butter, cont2discrete
 
 import servotwin as st
+from servotwin.compiled.jit import kernel
 from servotwin.errors import InputError
 from servotwin.hil.joint_data import joint_drive, shaft_observer
 from servotwin.hil.observer_design import ShaftBelief, butterworth, design_observer
+from servotwin.hil.records import JOINT, Estimator
 from servotwin.hil.scenario import read_substitution
+from servotwin.hil.shaft_estimate import estimate
+from servotwin.hil.substitution import build_substitution
 from servotwin.mechanism.model import Array
 
 N, J, DAMPING = 1570.0, 6.38e-5, 0.061**2 / 2.05 + 2.58e-5
@@ -51,6 +56,59 @@ def test_observer_model_is_the_shaft_held_over_a_period() -> None:
     assert pytest.approx(B[:, 0], rel=1e-9, abs=1e-9) == made.B
     left = np.abs(np.linalg.eigvals(made.A - np.outer(made.L, made.C @ made.A)))
     assert left.max() < 1.0
+
+
+@kernel
+def estimate_stamped(joints: Any, rate: float, delay: float, tau: float, period: float) -> None:
+    joints[0].delay = delay
+    estimate(joints[0], rate, 0.0, period)
+    joints[0].tau_given = tau
+
+
+@pytest.mark.parametrize("cut_off", [50.0, 350.0, 380.0, None])
+def test_stamped_observer_follows_the_exact_shaft_whatever_the_age_of_each_sample(
+    cut_off: float | None,
+) -> None:
+    """Truth: matrix exponentials of SciPy from instant to instant, samples at random ages, no noise."""
+    period, rng = 0.01, np.random.default_rng(5)
+    made = design_observer(
+        ShaftBelief(J, DAMPING, cut_off, 0.01, 0.0, 1e-3, angle=False, noise_rms=0.3), period
+    )
+    joints = np.zeros(1, JOINT)
+    joints["estimator"], joints["stamped"], joints["N"], joints["J"], joints["R"] = (
+        Estimator.OBSERVER,
+        1,
+        N,
+        J,
+        2.05,
+    )
+    joints["K"] = joints["K_e"] = 0.061
+    joints["f"] = 2.58e-5
+    for name in ("A", "B", "C", "L", "B_before", "A_ahead", "B_ahead", "F", "flow", "terms"):
+        joints[name] = getattr(made, name)
+    n = 4 if cut_off else 2
+    columns = [*range(n), 4]
+    model = np.vstack([made.F[:n][:, columns], np.zeros((1, n + 1))])  # itself held to cont2discrete above
+    assert pytest.approx(expm(period * model)[:n, :n], rel=1e-9, abs=1e-12) == made.A[:n, :n]
+    x, tau = np.zeros(n), 0.0
+    for k in range(400):
+        age = 0.0 if k == 0 else rng.uniform()
+        sample = (expm((1.0 - age) * period * model) @ [*x, tau])[:n]
+        x = (expm(period * model) @ [*x, tau])[:n]
+        estimate_stamped(joints, float(made.C[:n] @ sample), age, tau, period)
+        assert joints["x_now"][0, :n] == pytest.approx(x, rel=1e-9, abs=1e-9 * max(1.0, np.abs(x).max()))
+        new = 0.02 * rng.normal()
+        joints["tau_given"], tau = new, new
+
+
+def test_analog_filter_that_is_over_before_the_next_sample_is_refused() -> None:
+    changes = {"substitute.estimator": "observer", "substitute.observer.analog_cut_off": "380 Hz"}
+    build_substitution(read_substitution("met-substituted", changes))
+    changes["substitute.observer.analog_cut_off"] = "1200 Hz"
+    with pytest.raises(
+        InputError, match=r"analog_cut_off: 1200 Hz cannot be observed at 100 Hz; expected at most 382"
+    ):
+        build_substitution(read_substitution("met-substituted", changes))
 
 
 def acceleration_error(run: st.SubstitutionRun) -> Array:

@@ -81,17 +81,24 @@ def test_observer_that_knows_the_age_of_samples_loses_nothing(tmp_path: Path, de
     prompt = gap_of({**observed, "substitute.rig": "met-rig"})
     known = gap_of({**observed, "substitute.rig": str(rig)})
     ignored = gap_of({**observed, "substitute.rig": str(rig), "substitute.delay": "0"})
+    stamped = gap_of(
+        {**observed, "substitute.rig": str(rig), "substitute.delay": "0", "substitute.stamps": "true"}
+    )
     assert known < 1.1 * prompt
+    assert stamped == pytest.approx(known, rel=1e-6)  # whatever the scenario states
     assert ignored > known * (1.0 + 5.0 * delay)
 
 
 def test_filter_carries_old_samples_on(tmp_path: Path) -> None:
     rig = tmp_path / "early.yaml"
     rig.write_text("extends: met-rig\nname: early\nsample_delay: 0.99\n")
-    known, ignored = (
-        gap_of({"substitute.rig": str(rig), **more}) for more in ({}, {"substitute.delay": "0"})
+    stated = {"substitute.rig": str(rig), "substitute.delay": "0"}
+    known, ignored, stamped = (
+        gap_of(each)
+        for each in ({"substitute.rig": str(rig)}, stated, {**stated, "substitute.stamps": "true"})
     )
     assert known < 0.8 * ignored
+    assert stamped == pytest.approx(known, rel=1e-6)
 
 
 def test_samples_before_the_end_of_a_period_are_those_of_a_shorter_one() -> None:
@@ -102,7 +109,7 @@ def test_samples_before_the_end_of_a_period_are_those_of_a_shorter_one() -> None
     command["drive_voltage"][0, 0] = 5.0
     rig_step(prompt, command, shown, 0.0075)
     rig_step(early, command, sooner, 0.01)
-    assert sooner["time"][0] == 7_500_000
+    assert (sooner["time"][0], sooner["applied"][0]) == (7_500_000, 0)
     assert sooner["rate"][0, 0] == shown["rate"][0, 0] > 0.0
     rig_step(prompt, command, shown, 0.0025)
     assert early["x"][0] == pytest.approx(prompt["x"][0], rel=1e-12)

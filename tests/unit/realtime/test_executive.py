@@ -1,5 +1,7 @@
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -18,7 +20,7 @@ from servotwin.realtime.thread import run_thread
 pytestmark = pytest.mark.skipif(not SUPPORTED, reason="Linux only")
 MS = 1_000_000
 # context: [cycles seen, index at which to be slow, how slow in ns, index at which to end, finishes], then a timespec
-COUNT, SLOW_AT, SLOW, END_AT, FINISHED, WORDS = 0, 1, 2, 3, 4, 8
+COUNT, SLOW_AT, SLOW, END_AT, FINISHED, REHEARSED, LAST, WORDS = 0, 1, 2, 3, 4, 5, 6, 8
 
 
 @callback("int64", "int64", "int64", result="int64")
@@ -33,6 +35,14 @@ def cycle(context: int, index: int, now: int) -> int:
 @callback("int64", "int64", "int64", result="int64")
 def finish(context: int, index: int, now: int) -> int:
     numbers_at(context, np.int64)[FINISHED] += 1
+    return 0
+
+
+@callback("int64", "int64", "int64", result="int64")
+def rehearse(context: int, index: int, now: int) -> int:
+    memory = numbers_at(context, np.int64)
+    memory[REHEARSED] += 1
+    memory[LAST] += 1 if index == memory[COUNT] else 0  # of the coming cycle, before it
     return 0
 
 
@@ -54,6 +64,80 @@ def test_loop_runs_all_cycles_at_their_deadlines():
     assert time.monotonic() - begin >= 99 * 2e-3  # no deadline comes early
     assert read_times(executive["wake_up"]).count + executive["late"] == 100
     assert read_times(executive["bare_wake_up"]).count <= 100
+
+
+def test_guard_ends_the_sleep_early_and_never_the_wait():
+    executive, memory, _ = _run(100, guard=MS // 4, rehearse_at=rehearse.address, policy=int(Overrun.HOLD))
+    assert executive["ending"] == Ending.COMPLETE
+    assert memory[REHEARSED] == memory[LAST] == executive["rehearsed"]
+    assert 50 <= executive["rehearsed"] <= 100 - executive["late"]
+    assert executive["wake_up"]["count"] == 100 - executive["late"]
+    assert executive["timer"]["count"] <= executive["wake_up"]["count"]
+    assert executive["bare_timer"]["count"] <= executive["bare_wake_up"]["count"]
+    assert read_times(executive["wake_up"]).p50 < read_times(executive["timer"]).p50  # polled, not slept to
+
+
+@pytest.mark.parametrize("settings", [{"guard": 0}, {"paced": 0, "guard": MS // 4}])
+def test_without_a_guard_or_a_clock_nothing_is_rehearsed(settings):
+    executive, memory, _ = _run(50, rehearse_at=rehearse.address, **settings)
+    assert memory[COUNT] == 50
+    assert executive["rehearsed"] == memory[REHEARSED] == 0
+
+
+def test_rehearsal_that_takes_too_long_is_left_out_until_its_time_has_faded():
+    executive, _, _ = _run(60, guard=MS // 4, rehearse_at=rehearse.address, rehearsal_time=MS)
+    assert 0 < executive["rehearsed"] < 60 - 8  # (7/8)^k MS < MS/4 from k = 11 on
+
+
+@callback("int64", "int64", "int64", result="int64")
+def rehearse_slowly(context: int, index: int, now: int) -> int:
+    numbers_at(context, np.int64)[REHEARSED] += 1
+    sleep_until(records_at(context + 8 * WORDS, 1, TIMESPEC), now + MS)
+    return 0
+
+
+def test_rehearsal_that_does_not_fit_into_the_guard_is_given_up_and_all_cycles_run():
+    executive, memory, _ = _run(
+        300, guard=MS // 4, rehearse_at=rehearse_slowly.address, policy=int(Overrun.HOLD)
+    )
+    assert executive["ending"] == Ending.COMPLETE
+    assert memory[COUNT] == 300
+    assert 1 <= memory[REHEARSED] <= 5
+    assert executive["rehearsals_late"] == executive["rehearsed"] == memory[REHEARSED]
+
+
+CLOCK_FAILS = """
+import ctypes, errno, sys
+import llvmlite.binding as llvm
+count = 0
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+def clock_nanosleep(clock, flags, until, rest):
+    global count
+    count += 1
+    return errno.EINVAL if count > 20 else errno.EINTR if count % 2 else 0
+llvm.add_symbol("clock_nanosleep", ctypes.cast(clock_nanosleep, ctypes.c_void_p).value)
+import servotwin as st
+from servotwin.hil.real_time import RealTime
+from servotwin.realtime.executive import Ending
+how = RealTime("in-process", guard=float(sys.argv[1]))
+try:
+    st.substitute("met-substituted", {"duration": "0.3 s"}, compare=False, real_time=how)
+except st.SimulationError as error:
+    link = error.partial.link
+    assert link.ending == Ending.CLOCK and link.numbers["cycles"] < 20, link.ending
+    assert link.numbers["safe_state"]["cause"] == "clock"
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("guard", ["0", "1e-4"])
+def test_clock_that_cannot_be_waited_for_ends_in_the_safe_state_and_is_named(guard):
+    """The C library's sleep is replaced by one that is interrupted at times, and then fails."""
+    words = [sys.executable, "-W", "error", "-c", CLOCK_FAILS, guard]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "safe state at" in done.stdout
+    assert "clock" in done.stdout
 
 
 @pytest.mark.parametrize("policy", [Overrun.HOLD, Overrun.SKIP])

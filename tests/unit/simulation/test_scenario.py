@@ -487,3 +487,30 @@ def test_warnings_of_a_change_name_its_line_in_the_scenario(tmp_path: Path) -> N
     assert line.startswith(
         f"{tmp_path / 's.yaml'}:{len(SHORT.splitlines()) + 1}: axes.A.motor.rated_output: 9 W"
     )
+
+
+# --- empty changes of the robot ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", ["{payload: null}", "{payload: ~}", "{payload: }"])
+def test_empty_change_of_the_robot_removes_the_field(tmp_path: Path, change: str) -> None:
+    assert read_scenario(write(tmp_path, SHORT)).description.payload is not None
+    found = read_scenario(write(tmp_path, SHORT + f"set: {change}\n"))
+    assert found.description.payload is None
+    assert found.truth_set == {"payload": ""}
+    of_truth = read_scenario(write(tmp_path, SHORT + f"plant: {{set: {change}}}\n"))
+    assert of_truth.description.payload is not None
+    assert of_truth.truth_set == {"payload": ""}
+
+
+def test_empty_change_takes_back_that_of_the_scenario_it_extends(tmp_path: Path) -> None:
+    ratio = read_scenario(write(tmp_path, SHORT)).description.axes["A"].gear
+    write(tmp_path, SHORT + "set: {axes.A.gear.ratio: 7}\n", "base.yaml")
+    found = read_scenario(write(tmp_path, "extends: base.yaml\nname: own\nset: {axes.A.gear.ratio: null}\n"))
+    assert found.description.axes["A"].gear == ratio
+
+
+@pytest.mark.parametrize("empty", ["null", "'null'", ""])
+def test_empty_change_of_a_field_that_robots_do_not_have_is_refused(tmp_path: Path, empty: str) -> None:
+    found = message(tmp_path, SHORT + f"set:\n  axes.A.motr: {empty}\n")
+    assert f":{len(SHORT.splitlines()) + 2}: set.axes.A.motr: unknown field; did you mean 'motor'?" in found

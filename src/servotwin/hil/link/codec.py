@@ -33,6 +33,10 @@ from servotwin.hil.link.frames import (
 assert sys.byteorder == "little", "words of frames are read as they stand in memory"
 SESSION, SEQUENCE, SENT, ECHO_SENT = range(1, HEADER_WORDS)  # words of the header
 HALF = 0xFFFFFFFF
+SAMPLES = 2  # words of a FEEDBACK before those of its first shaft
+MOST_SINCE = (
+    2  # periods from a command to the samples that answer it, where their age is taken from the time stamps
+)
 WINDOW = 64  # frames behind the newest whose arrival is remembered
 COMMAND, FEEDBACK = int(Kind.COMMAND), int(Kind.FEEDBACK)
 
@@ -89,9 +93,9 @@ def write_feedback(endpoint: Any, feedback: Any, now: int) -> int:
     begin_frame(endpoint, FEEDBACK, endpoint.newest, endpoint.newest_sent, now)
     words, at = endpoint.sending, HEADER_WORDS
     reals = numbers_at(words.ctypes.data, np.float64)
-    words[at] = feedback.time
+    words[at], words[at + 1] = feedback.time, feedback.applied
     for i in range(endpoint.shafts):
-        k = at + 1 + 5 * i
+        k = at + SAMPLES + 5 * i
         reals[k], reals[k + 1] = feedback.rate[i], feedback.angle[i]
         reals[k + 2], reals[k + 3] = feedback.drive_current[i], feedback.load_current[i]
         words[k + 4] = feedback.fault[i]
@@ -179,7 +183,7 @@ def feedback_cause(endpoint: Any) -> int:
     words, at = endpoint.received, HEADER_WORDS
     reals = numbers_at(words.ctypes.data, np.float64)
     for i in range(endpoint.shafts):
-        k = at + 1 + 5 * i
+        k = at + SAMPLES + 5 * i
         cause = number_cause(reals[k], endpoint.rate_limit[i])
         if cause == Cause.NONE and (endpoint.encoder[i] != 0) != math.isfinite(reals[k + 1]):
             cause = Cause.NOT_FINITE
@@ -190,7 +194,13 @@ def feedback_cause(endpoint: Any) -> int:
             cause = Cause.RANGE
         if cause != Cause.NONE:
             return cause
-    return Cause.STALE if words[at] <= endpoint.sample_time else Cause.NONE
+    if words[at] <= endpoint.sample_time:
+        return Cause.STALE
+    since = words[at] - words[at + 1]  # from the command to the samples
+    most = MOST_SINCE * endpoint.period
+    if words[at + 1] > words[at] or (endpoint.stamped != 0 and not 0 <= since <= most):
+        return Cause.RANGE
+    return Cause.NONE
 
 
 @part
@@ -205,7 +215,7 @@ def angle_cause(endpoint: Any, feedback: Any, now: int) -> int:
     commands = max(echo_of(endpoint) - endpoint.echoed, 1)
     span = 1e-9 * (now - endpoint.arrived + endpoint.period * commands)
     for i in range(endpoint.shafts):
-        step = reals[HEADER_WORDS + 2 + 5 * i] - feedback.angle[i]
+        step = reals[HEADER_WORDS + SAMPLES + 1 + 5 * i] - feedback.angle[i]
         if endpoint.encoder[i] != 0 and abs(step) > endpoint.rate_limit[i] * span:
             return Cause.RANGE
     return Cause.NONE
@@ -217,9 +227,10 @@ def read_feedback(endpoint: Any, feedback: Any) -> None:
     words, at = endpoint.received, HEADER_WORDS
     reals = numbers_at(words.ctypes.data, np.float64)
     feedback.time = endpoint.sample_time = words[at]
+    feedback.applied = words[at + 1]
     endpoint.echoed = echo_of(endpoint)
     for i in range(endpoint.shafts):
-        k = at + 1 + 5 * i
+        k = at + SAMPLES + 5 * i
         feedback.rate[i], feedback.angle[i] = reals[k], reals[k + 1]
         feedback.drive_current[i], feedback.load_current[i] = reals[k + 2], reals[k + 3]
         feedback.fault[i] = words[k + 4]

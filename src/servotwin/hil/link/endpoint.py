@@ -38,6 +38,7 @@ ENDPOINT: np.dtype[Any] = np.dtype(
         ("fd", np.int64),
         ("hung", np.int64),  # 1: the line was hung up, or its device is gone
         ("period", np.int64),  # of the session [ns]
+        ("stamped", np.int64),  # 1: the age of samples is taken from their time stamps, which must make sense
         ("echoed", np.int64),  # command that the newest feedback answers
         ("peer_size", np.int64),  # bytes of ``peer`` that count; 0: no peer yet
         ("peer", np.uint8, (ADDRESS,)),

@@ -25,7 +25,9 @@ from servotwin.hil.link.rig_server import SHORTEST
 from servotwin.hil.ports import MAX_SHAFTS, RigFault
 
 SHAFTS = 2  # of the rig that the firmware is written for; whoever adapts it changes the number
-SAMPLE_AT = 80  # percent of a period after the command, at which the firmware samples: substitute.delay 0.2
+SAMPLE_AT = (
+    80  # percent of a period from the command to the samples: they are 0.2 periods old at the next one
+)
 TYPES = {"f8": "double", "i8": "int64_t", "u8": "uint64_t"}
 NAMES = {"version": "VERSION_AT", "shafts": "SHAFT_COUNT"}  # of offsets whose name is taken
 HOST_LIMIT = "{64.0, 8.0, 1000.0, 100.0, 1}"

@@ -15,7 +15,7 @@ import numpy as np
 from servotwin.hil.ports import MAX_SHAFTS
 
 MAGIC = 0x47_49_52_53  # the bytes "SRIG"
-VERSION = 1
+VERSION = 2
 WORD = 8  # bytes; everything behind the first word of the header is made of words
 CHECK = 4  # bytes of the CRC-32
 MAC = 32  # bytes of the HMAC-SHA256
@@ -125,7 +125,16 @@ PAYLOADS: dict[Kind, Payload] = {
         ),
     ),
     Kind.FEEDBACK: Payload(
-        (Word("time", "i8", "instant of the samples by the rig's clock [ns]; it grows from frame to frame"),),
+        (
+            Word(
+                "time", "i8", "instant of the samples by the rig's clock [ns]; it grows from frame to frame"
+            ),
+            Word(
+                "applied",
+                "i8",
+                "instant at which the command took effect, by the same clock, not after 'time' [ns]",
+            ),
+        ),
         (
             Word("rate", "f8", "of the shaft [rad/s]"),
             Word("angle", "f8", "of the shaft, unwrapped [rad]; NaN without an encoder"),

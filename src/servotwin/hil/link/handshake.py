@@ -252,6 +252,10 @@ def _refusal_words(refusal: Any, endpoint: Any, period_ns: int) -> str:
         )
     if reason == Refusal.ANGLE:
         return "the rig refuses the angles of the shafts; expected finite numbers"
+    if reason != Refusal.PERIOD:
+        return (
+            f"the rig refuses the session for a reason that this version does not know: {reason} ({detail})"
+        )
     bound = "more" if period_ns < detail else "less"
     return (
         f"a period of {period_ns * 1e-6:g} ms is refused by the rig; expected {detail * 1e-6:g} ms or {bound}"

@@ -15,19 +15,33 @@ from servotwin.hil.link.causes import WORDS, Cause
 from servotwin.hil.link.endpoint import Transport, new_endpoint
 from servotwin.hil.link.handshake import compile_handshake, say_hello
 from servotwin.hil.link.opening import opened
-from servotwin.hil.link.session import LINGER, LINK, LINK_ROW, link_cycle, link_finish
+from servotwin.hil.link.session import (
+    LINGER,
+    LINK,
+    LINK_ROW,
+    REHEARSED_BYTES,
+    link_cycle,
+    link_finish,
+    link_rehearse,
+)
 from servotwin.hil.link.supervision import TOLERANCE, check_tolerance
-from servotwin.realtime.executive import Ending, Overrun, new_executive, run_loop
+from servotwin.realtime.executive import MOST_LATE, Ending, Overrun, new_executive, run_loop
 from servotwin.realtime.grants import Grants, check_cpu
 from servotwin.realtime.histogram import bars, read_times
+from servotwin.realtime.rehearsal import KeptMemory
 from servotwin.realtime.thread import run_thread
 
+GUARD_NS = 100_000  # before a deadline, in which the clock is polled: three times p99 of a sleep's end
+GUARD_SHARE = 5  # the guard is at most a fifth of a period
 WATCHDOG_MARGIN = 0.5  # cycles by which the rig is more patient than the simulator
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """What is run: a ``Piece`` called as (record, feedback, command, shafts, 0.0, period), with its record."""
+    """What is run: a ``Piece`` called as (record, feedback, command, shafts, missed, period), with its record.
+
+    ``missed``: time beside one period that went by for the rig since the last call [s].
+    """
 
     address: int
     record: Any  # NumPy array; the piece gets its address
@@ -35,6 +49,9 @@ class Cycle:
     period_ns: int
     angles: tuple[float, ...] = ()  # of the shafts at the beginning [rad]; default zero
     status: Any = None  # array of a whole number in which the piece says that it gives up
+    rehearsal: int = 0  # the same as a ``Piece`` that writes to ``memory`` alone; 0: it cannot be rehearsed
+    memory: tuple[Any, ...] = ()  # arrays, ``record`` among them
+    stamped: bool = False  # it takes the age of samples from their time stamps
 
 
 @dataclass
@@ -49,6 +66,8 @@ class LinkRun:
     policy: Overrun | None = None
     paced: bool = True
     bare: bool = True
+    guard_ns: int = GUARD_NS
+    rehearse: bool = True
     tolerance: int = TOLERANCE
     cpu: int | None = None
     rig: Any = None
@@ -66,6 +85,7 @@ class LinkRun:
         self.link = np.zeros(1, LINK)
         link, cycle = self.link, self.cycle
         link["endpoint"][0] = new_endpoint(cycle.shafts, self.address.transport, self.key)
+        link["endpoint"]["stamped"] = int(cycle.stamped)
         link["supervision"]["tolerance"], link["linger"] = self.tolerance, LINGER
         link["cycle_at"], link["record_at"] = cycle.address, cycle.record.ctypes.data
         if cycle.status is not None:
@@ -87,8 +107,18 @@ class LinkRun:
             paced=int(self.paced),
             bare=int(self.bare and self.paced),
             finish_at=link_finish.address,
+            guard=min(self.guard_ns, cycle.period_ns // GUARD_SHARE),
         )
         link["executive_at"] = self.executive.ctypes.data
+        if self.rehearse and self.paced and cycle.rehearsal:
+            self._prepare_rehearsal()
+
+    def _prepare_rehearsal(self) -> None:
+        head = self.link.view(np.uint8)[:REHEARSED_BYTES]
+        self.kept = KeptMemory.of((head, *self.cycle.memory))
+        self.link["rehearsal_at"] = self.cycle.rehearsal
+        self.link["regions_at"], self.link["regions"] = self.kept.regions.ctypes.data, len(self.kept.regions)
+        self.executive["rehearse_at"] = link_rehearse.address
 
     def run(self, look: Callable[[LinkRun], None] | None = None) -> LinkReport:
         """Open a session and run; Ctrl-C and the like end it in the safe state and are raised again afterwards."""
@@ -195,6 +225,8 @@ class LinkReport:
         names = {
             "wake_up": executive["wake_up"],
             "bare_wake_up": executive["bare_wake_up"],
+            "timer": executive["timer"],
+            "bare_timer": executive["bare_timer"],
             "cycle": executive["compute"],
             "compute": link["compute"],
             "response": link["response"],
@@ -205,7 +237,12 @@ class LinkReport:
             "simulated_cycles": int(link["simulated"]),
             "overruns": int(executive["overruns"]),
             "skipped_deadlines": int(executive["skipped"]),
+            "made_up_periods": int(link["made_up"]),
             "late_starts": int(executive["late"]),
+            "guard_us": int(executive["guard"]) / 1e3,
+            "rehearsals": int(executive["rehearsed"]),
+            "late_rehearsals": int(executive["rehearsals_late"]),
+            "rehearsals_ended": bool(executive["rehearsals_late_now"] >= MOST_LATE),
             "overrun_policy": Overrun(int(executive["policy"])).name.lower(),
             "limited_commands": int(link["limited"]),
             "clean_cycles": int(supervision["clean"]),
@@ -250,8 +287,8 @@ class LinkReport:
         lines = [
             f"link {self.transport}: {n['frames']['sent']} commands sent, {n['frames']['accepted']} answers accepted, "
             f"{n['disturbed_cycles']} of {n['cycles']} cycles disturbed",
-            f"deadlines: {n['overruns']} overruns, {n['skipped_deadlines']} left out, {n['late_starts']} late starts "
-            f"(policy {n['overrun_policy']})",
+            f"deadlines: {n['overruns']} overruns, {n['skipped_deadlines']} left out, "
+            f"{n['made_up_periods']} made up for, {n['late_starts']} late starts (policy {n['overrun_policy']})",
         ]
         for name, text in NAMES.items():
             if times[name]["count"]:
@@ -260,6 +297,11 @@ class LinkReport:
                     f"{text}: p50 {t['p50_us']:.3g} us, p99 {t['p99_us']:.3g} us, p99.9 {t['p99.9_us']:.3g} us, "
                     f"max {t['max_us']:.4g} us"
                 )
+        if n["rehearsals_ended"]:
+            lines.append(
+                f"rehearsals ended after {n['rehearsals']}: {n['late_rehearsals']} did not fit into the guard of "
+                f"{n['guard_us']:g} us; cycles found their caches cold"
+            )
         if self.safe:
             lines.append(f"safe state: {self.words}")
         return lines
@@ -271,6 +313,8 @@ NAMES = {
     "cycle": "cycle with the system's calls",
     "wake_up": "wake-up latency",
     "bare_wake_up": "wake-up latency of the bare clock",
+    "timer": "end of the sleep, the guard before the deadline",
+    "bare_timer": "end of the sleep of the bare clock",
 }
 
 

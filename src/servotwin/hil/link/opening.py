@@ -38,16 +38,19 @@ def opened(address: Address, endpoint: Any, *, rig: bool) -> Iterator[None]:
             elif address.transport == Transport.SHARED_MEMORY:
                 _open_shared(address, endpoint, rig, stack)
         except OSError as error:
-            raise _explained(error, address) from None
+            raise _explained(error, address, rig) from None
         yield
 
 
-def _explained(error: OSError, address: Address) -> InputError:
+def _explained(error: OSError, address: Address, rig: bool) -> InputError:
     reasons = {
         errno.EADDRINUSE: "the port is in use; another rig may be running, or choose another port",
         errno.EADDRNOTAVAIL: "this machine has no such address",
         errno.EEXIST: "the shared memory exists; another rig may be running, or choose another name",
-        errno.ENOENT: "there is no such rig or device; start 'servotwin rig' first",
+        errno.EBUSY: "another process has the line; end it, or choose another line",
+        errno.ENOENT: "there is no such device; expected that of a serial line, such as /dev/ttyUSB0"
+        if rig or address.transport == Transport.SERIAL
+        else "there is no such rig; start 'servotwin rig' first",
     }
     why = reasons.get(error.errno or 0, error.strerror or str(error))
     return InputError(f"{address.text}: {why}", field=OPTION)

@@ -17,18 +17,27 @@ import numpy as np
 from servotwin.compiled.jit import callback, helper, part
 from servotwin.compiled.native_calls import call_piece, numbers_at, records_at
 from servotwin.hil.link.causes import Cause
-from servotwin.hil.link.codec import begin_frame, seal_frame, write_command
+from servotwin.hil.link.codec import (
+    FEEDBACK,
+    begin_frame,
+    seal_frame,
+    sequence_of,
+    size_of,
+    write_command,
+)
 from servotwin.hil.link.endpoint import ENDPOINT, Transport
 from servotwin.hil.link.frames import HEADER_WORDS, Kind
-from servotwin.hil.link.supervision import SUPERVISION, fail, judge_cycle, receive_feedback
+from servotwin.hil.link.supervision import SUPERVISION, fail, judge_cycle, judge_frame, receive_feedback
 from servotwin.hil.link.wire import send_frame
 from servotwin.hil.ports import MAX_SHAFTS, SHAFT_COMMAND, SHAFT_FEEDBACK
 from servotwin.realtime.clock import now_ns
 from servotwin.realtime.executive import EXECUTIVE, Ending
 from servotwin.realtime.histogram import HISTOGRAM, add_time
+from servotwin.realtime.rehearsal import keep_memory, put_back
 
 BYE = int(Kind.BYE)
 LINGER = 20  # cycles in which the safe command is repeated: a frame may be lost, and late ones name the cause
+LATE_SAMPLES = 3  # fresh samples in which a left-out deadline shows in the rig's clock, or not at all
 FINISHED = 1  # what ``link_cycle`` returns when the run shall end
 
 LINK: np.dtype[Any] = np.dtype(
@@ -40,6 +49,9 @@ LINK: np.dtype[Any] = np.dtype(
         ("cycle_at", np.int64),  # the substitution's cycle, a ``Piece``
         ("record_at", np.int64),  # its record
         ("status_at", np.int64),  # address of a whole number that the cycle sets when it gives up; 0: none
+        ("rehearsal_at", np.int64),  # a rehearsal of the same, a ``Piece``
+        ("regions_at", np.int64),  # memory that a rehearsal may write to, REGION
+        ("regions", np.int64),
         ("rig_step_at", np.int64),  # in process: ``rig_piece``, and its records
         ("rig_at", np.int64),
         ("executive_at", np.int64),  # the loop that calls the cycle
@@ -48,6 +60,13 @@ LINK: np.dtype[Any] = np.dtype(
         ("period", np.int64),  # ns
         ("linger", np.int64),  # cycles that the safe command is still repeated
         ("simulated", np.int64),  # cycles in which the arm was carried
+        ("late_samples", np.int64),  # fresh ones in which skipped deadlines may still show
+        ("skipped", np.int64),  # deadlines left out up to the last cycle
+        ("due", np.int64),  # of them, not made up for yet
+        ("sampled", np.int64),  # instant of the last samples by the rig's clock [ns]
+        ("unsampled", np.int64),  # cycles since then without fresh ones
+        ("missed", np.int64),  # periods that this cycle makes up for
+        ("made_up", np.int64),  # and all cycles
         ("limited", np.int64),  # cycles in which a command was beyond the rig's limits and cut
         ("rows_at", np.int64),  # LINK_ROW, one for each cycle; 0: none
         ("room", np.int64),
@@ -56,6 +75,8 @@ LINK: np.dtype[Any] = np.dtype(
         ("response", HISTOGRAM),  # from the first frame read to the command ready to be sent: decoding too
     ]
 )
+_FIELDS: Any = LINK.fields
+REHEARSED_BYTES = int(_FIELDS["compute"][1])  # of a LINK, what a rehearsal may write to: all but histograms
 LINK_ROW: np.dtype[Any] = np.dtype(
     [
         ("began", np.int64),  # instant of the cycle on the monotonic clock [ns]
@@ -119,6 +140,36 @@ def _receive(link: Any, endpoint: Any, supervision: Any, index: int, now: int) -
 
 
 @part
+def _count_missed(link: Any, index: int) -> None:
+    """``missed``: periods that went by for the rig because deadlines were left out, and not yet for the arm.
+
+    Left-out deadlines are known at once, and show in the rig's clock one answer later. A rig that has no time of its
+    own, as the twin, which goes on by a period for each command, has missed nothing.
+    """
+    executive, feedback = records_at(link.executive_at, 1, EXECUTIVE)[0], link.feedback[0]
+    link.missed = 0
+    if executive.skipped > link.skipped:
+        link.due += executive.skipped - link.skipped
+        link.skipped, link.late_samples = executive.skipped, LATE_SAMPLES
+    if feedback.time == link.sampled:
+        link.unsampled += 1
+        return
+    passed = (2 * (feedback.time - link.sampled) + link.period) // (2 * link.period) - 1 - link.unsampled
+    link.sampled, link.unsampled = feedback.time, 0
+    if link.simulated == 0:
+        link.due = 0
+    if link.due == 0:
+        return
+    link.missed = max(0, min(link.due, passed, executive.cycles - index - 1))
+    link.due -= link.missed
+    link.late_samples -= 1
+    if link.late_samples == 0:
+        link.due = 0
+    link.made_up += link.missed
+    executive.cycles -= link.missed  # the run ends at the same time
+
+
+@part
 def _simulate(link: Any, endpoint: Any, supervision: Any, index: int) -> None:
     """The command of this cycle: that of the substitution, or the safe one."""
     command = link.command[0]
@@ -129,7 +180,8 @@ def _simulate(link: Any, endpoint: Any, supervision: Any, index: int) -> None:
         records_at(link.executive_at, 1, EXECUTIVE)[0].cycles += 1
     elif supervision.failed == Cause.NONE:
         at = (link.feedback.ctypes.data, link.command.ctypes.data)
-        call_piece(link.cycle_at, link.record_at, at[0], at[1], link.shafts, 0.0, link.period * 1e-9)
+        period = link.period * 1e-9
+        call_piece(link.cycle_at, link.record_at, at[0], at[1], link.shafts, link.missed * period, period)
         link.simulated += 1
         stopped = link.status_at != 0 and numbers_at(link.status_at, np.int64)[0] != 0
         if stopped or not limit_command(link, endpoint, command):
@@ -158,6 +210,8 @@ def link_cycle(link_at: int, index: int, now: int) -> int:
     endpoint, supervision = link.endpoint[0], link.supervision[0]
     cause = _receive(link, endpoint, supervision, index, now)
     received = now_ns(endpoint.timespec)
+    if endpoint.transport != Transport.IN_PROCESS and endpoint.accepted > 0:
+        _count_missed(link, index)
     _simulate(link, endpoint, supervision, index)
     if endpoint.transport == Transport.IN_PROCESS:
         add_time(link.compute, now_ns(endpoint.timespec) - received)
@@ -176,6 +230,34 @@ def link_cycle(link_at: int, index: int, now: int) -> int:
         link.linger -= 1
         if link.linger <= 0:
             return FINISHED
+    return 0
+
+
+@part
+def _rehearse_receive(link: Any, endpoint: Any, now: int) -> None:
+    """Judge the last frame once more, as if it had just come."""
+    endpoint.newest = sequence_of(endpoint) - 1
+    endpoint.sample_time = endpoint.received[HEADER_WORDS] - 1
+    length = size_of(FEEDBACK, endpoint.shafts, endpoint.authenticated)
+    judge_frame(endpoint, link.feedback[0], length, now)
+
+
+@callback("int64", "int64", "int64", result="int64")
+def link_rehearse(link_at: int, index: int, now: int) -> int:
+    """The coming cycle with the last samples, from decoding to encoding: nothing is sent, read or remembered."""
+    link = records_at(link_at, 1, LINK)[0]
+    endpoint, supervision = link.endpoint[0], link.supervision[0]
+    if link.simulated == 0 or supervision.failed != Cause.NONE:
+        return 0
+    keep_memory(link.regions_at, link.regions)
+    remote = endpoint.transport != Transport.IN_PROCESS
+    if remote:
+        _rehearse_receive(link, endpoint, now)
+    link.cycle_at, link.missed = link.rehearsal_at, 0
+    _simulate(link, endpoint, supervision, index)
+    if remote:
+        write_command(endpoint, link.command[0], now)
+    put_back(link.regions_at, link.regions)
     return 0
 
 

@@ -66,7 +66,7 @@ def check_tolerance(tolerance: int) -> None:
 
 
 @helper
-def _judge_frame(endpoint: Any, feedback: Any, length: int, now: int) -> int:
+def judge_frame(endpoint: Any, feedback: Any, length: int, now: int) -> int:
     """What is wrong with a frame; one that is accepted goes to ``feedback``."""
     if not from_peer(endpoint):
         return Cause.SOURCE
@@ -102,14 +102,13 @@ def receive_feedback(endpoint: Any, supervision: Any, feedback: Any, now: int) -
             endpoint.counts[Cause.FLOOD] += 1
             flood = True
             break
-        cause = _judge_frame(endpoint, feedback, length, now)
+        cause = judge_frame(endpoint, feedback, length, now)
         if cause == AGAIN:
             continue
         if cause == Cause.NONE:
             endpoint.arrived = now
             if echo_of(endpoint) == endpoint.sequence:
                 answered = True
-                most = 0
                 continue
             cause, late = Cause.DELAY, True
             supervision.late += 1

@@ -2,15 +2,17 @@ r"""Runge-Kutta steps of the plant, cut exactly where something happens.
 
 A step that would carry a sliding shaft through standstill, a joint beyond its stop, a stuck shaft beyond what
 stiction holds or a gear through the edge of its play is cut at that instant, which is closed in on; there the
-mode changes and the next step begins.
+mode changes and the next step begins. Steps end too where a force of the environment begins or ends.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from servotwin.compiled.jit import helper, part, piece
-from servotwin.compiled.native_calls import call_address, call_piece, records_at
+from servotwin.compiled.native_calls import call_address, call_piece, numbers_at, records_at
 from servotwin.drives.friction import breakaway_direction
 from servotwin.drives.gears import flank_loss, flank_margin, next_contact
 from servotwin.drives.records import (
@@ -55,6 +57,7 @@ LONGEST_ADAPTIVE = 2.0  # and of the adaptive one, which watches its error
 ROUNDING = 1e-6  # of a slope: what is left of the torques of a shaft that has just been let go
 MOST_ROUNDS = 400  # events and rejected steps in one interval,
 MOST_STEPS = 4000  # and steps that stiff oil or a quick actuator takes
+NANO = 1e-9
 
 
 @helper
@@ -62,6 +65,7 @@ def step(world: Any, power: Any, motors: Any, stops: Any, t: float, h: float) ->
     """From y, z to y1, z1 in one step; the estimated error, largest entry relative to 1 + |y|."""
     state, scratch = world.state, world.scratch
     which = scratch.exact_currents
+    scratch.middle, scratch.no_number = t + 0.5 * h, 0
     for i in range(world.n_z):
         scratch.z1[i] = state.z[i]
     stages = world.rk_n[which]
@@ -107,6 +111,17 @@ def step(world: Any, power: Any, motors: Any, stops: Any, t: float, h: float) ->
     for i in range(world.n_y):
         worst = max(worst, abs(scratch.ys[i]) / (1.0 + abs(scratch.y1[i])))
     return worst
+
+
+@helper
+def until_jump(world: Any, t: float, h: float) -> float:
+    """``h``, or less: up to the instant at which a force of the environment or the base's acceleration jumps."""
+    instants = numbers_at(world.code.instants_at, np.float64)
+    for k in range(world.code.instants):
+        left = (instants[k] - world.state.now * NANO) - t
+        if left > SHORTEST:
+            return min(h, left)  # type: ignore[no-any-return]
+    return h
 
 
 @helper
@@ -428,7 +443,8 @@ def finite(world: Any) -> bool:
 
 @helper
 def accept(world: Any) -> None:
-    """Take the step."""
+    """Take the step, and what it found."""
+    world.state.no_number = max(world.state.no_number, world.scratch.no_number)
     for i in range(world.n_y):
         world.state.y[i] = world.scratch.y1[i]
     for i in range(world.n_z):
@@ -460,7 +476,7 @@ def event_steps(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
         if rounds > most_rounds:
             state.status = STALLED if finite(world) else DIVERGED
             return
-        h = min(h, span - done)
+        h = until_jump(world, t + done, min(h, span - done))
         if h * scratch.fastest > most and not searching:
             h = most / scratch.fastest
         error = step(world, power, motors, stops, t + done, h)

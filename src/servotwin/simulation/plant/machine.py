@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from servotwin.drives.records import FREE, STOP, STUCK, zeros
 from servotwin.equations.derivation import Numbers
 from servotwin.errors import UnsupportedError
 from servotwin.kernels.kernel_store import Entry, entry, step_entry
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, Mechanism
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.drive_records import (
     fill_friction,
@@ -30,6 +30,7 @@ from servotwin.simulation.plant.drive_records import (
     power_record,
     sensor_records,
 )
+from servotwin.simulation.plant.environment import attach_environment
 from servotwin.simulation.plant.fit import check_alike, square_transmission
 from servotwin.simulation.plant.groups import ActuatorGroup, attach_groups, fill_supplies
 from servotwin.simulation.plant.limit_log import AXIS_LOG
@@ -55,6 +56,9 @@ from servotwin.simulation.plant.status import PIECE_MISSING, SERVO_WANTED
 from servotwin.simulation.plant.switched_drives import SwitchedDrives
 from servotwin.simulation.scenario.parts import Solver
 from servotwin.simulation.windows.choice import Method, Window, first_choice
+
+if TYPE_CHECKING:
+    from servotwin.simulation.scenario.scenario import Scenario
 
 EDGE_STEPS = 2  # of the fast method between two edges, where a window goes from edge to edge
 OPEN_END = 1e9
@@ -84,6 +88,7 @@ class Machine:
     drives: SwitchedDrives = field(default_factory=SwitchedDrives)  # which are enabled, and brakes that close
     own: dict[int, OwnActuator] = field(default_factory=dict)  # actuators of the user's, by motor
     groups: list[ActuatorGroup] = field(default_factory=list)  # with a supply and an account of their own
+    environment: Any = None  # what acts on the arm beside its drives, ENVIRONMENT (1,)
     compile_s: float = 0.0  # spent on pieces that a run met on its way
     started: Started = field(init=False)  # how it began
     exchange: Callable[[ServoUnit], None] | None = None  # with a servo elsewhere
@@ -189,13 +194,14 @@ def build_machine(
     every_piece: bool = False,
     zoomed: bool = False,
     allow_code: bool = False,
+    scenario: Scenario | None = None,
 ) -> Machine:
     """A machine that has just begun as ``start`` says, its servos holding it there.
 
     The controller is made of ``belief`` and ``model``, everything else of ``truth`` and ``plant``.
 
     ``every_piece`` compiles at once what most robots need only at end stops and for faults, ``zoomed`` what a zoom
-    needs.
+    needs; ``scenario``: that whose environment acts on the arm.
     """
     check_alike(belief, truth)
     square_transmission(plant)
@@ -231,6 +237,8 @@ def build_machine(
     machine.groups = attach_groups(world[0], motors, truth, plant)
     period = controller_of(belief).current_period_ns
     world["record"]["log_every"] = world["record"]["log_next"] = max(LOG_PERIOD // period, 1) * period
+    if scenario is not None:
+        attach_environment(machine, arm_mechanism(plant, machine.motors), scenario, allow_code=allow_code)
     lay_out_rows(machine)
     attach_drives(machine)
     attach_closure(machine, plant)
@@ -356,6 +364,11 @@ def arm_entries(plant: Robot, motors: Any) -> tuple[Entry, Entry]:
 
 
 def arm_numbers(plant: Robot, motors: Any) -> Numbers:
+    """The arm with those rotors that turn with its joints, for kernels."""
+    return Robot(arm_mechanism(plant, motors), engine="auto").numbers
+
+
+def arm_mechanism(plant: Robot, motors: Any) -> Mechanism:
     """The arm with those rotors that turn with its joints."""
     stiff = np.where(motors["flexible"] < 0, motors["J"], 0.0)
     elastic = [plant.mechanism.rotors.names[k] for k in plant.mechanism.rotors.spinning if not stiff[k]]
@@ -364,8 +377,7 @@ def arm_numbers(plant: Robot, motors: Any) -> Numbers:
             f"{plant.name}: rotor_coupling full behind the elastic gears of {', '.join(elastic)} is not there yet; "
             "leave out their stiffness, or take rotor_coupling: reflected"
         )
-    mechanism = plant.mechanism.with_(rotors=replace(plant.mechanism.rotors, J_m=stiff))
-    return Robot(mechanism, engine="auto").numbers
+    return plant.mechanism.with_(rotors=replace(plant.mechanism.rotors, J_m=stiff))
 
 
 def attach_step(machine: Machine, plant: Robot) -> None:

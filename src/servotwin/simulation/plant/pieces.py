@@ -11,6 +11,7 @@ from servotwin.control.servo.tasks import servo_tasks
 from servotwin.processes import processors, start_python
 from servotwin.simulation.plant.actuators import APART
 from servotwin.simulation.plant.dead_time_pattern import dead_time_pattern
+from servotwin.simulation.plant.environment import environment
 from servotwin.simulation.plant.event_steps import change_modes, event_steps
 from servotwin.simulation.plant.generated_rk4 import generated_rk4
 from servotwin.simulation.plant.loop import run
@@ -37,6 +38,7 @@ PIECES: dict[str, Callback] = {
     "constrained_arm": constrained_arm,
     "change_modes": change_modes,
     "loop_closure": check_closure,
+    "environment": environment,
     **{name: piece for apart in APART.values() for name, piece in apart.pieces.items()},
 }
 # How long each takes to compile, by the loop that calls them (``loop.run``), to share the work between two processes.
@@ -138,6 +140,8 @@ def attach_pieces(machine: Machine, *, every: bool, zoomed: bool = False) -> Non
         names.append("dead_time_pattern")
     if world["n_x"] > world["n"]:
         names.append("loop_closure")
+    if world["code"]["environment_at"] != 0:
+        names.append("environment")
     present = [code for code in APART if (machine.motors["kind"] == code).any()]
     apart = [name for code in present for name in APART[code].pieces]
     for name, address in addresses(names + apart, meanwhile=lambda: machine.run(0)).items():

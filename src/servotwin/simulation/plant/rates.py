@@ -138,6 +138,8 @@ def rates(world: Any, power: Any, motors: Any, stops: Any, t: float, y: Any, dy:
                 inputs[n_x + n + i] += world.N[j, i] * passed
     if world.joint_friction:
         apply_joint_friction(world, stops, y, dz, FRICTION * m)
+    if code.environment != 0:
+        call_on_plant(world, code.environment, t, 0.0)  # on the same y and dz
     if world.choice.unconstrained:
         call_address(code.accel, code.inputs_at, code.outputs_at, code.accel_data)
         for i in range(n):
@@ -185,7 +187,7 @@ def constrained_arm(
     n, n_x = world.n, world.n_x
     for i in range(n):
         dy[i] = y[n_x + i]
-    if world.separate and not stopped(world, stops):
+    if world.separate and code.environment == 0 and not stopped(world, stops):
         for j in range(n):
             scratch.motor_torque[j] = motors[j].net
         list_moving_joints(world, motors)

@@ -26,7 +26,7 @@ PER_MOTOR = 5  # quadratures of a motor: electrical energy, i^2, torque, frictio
 PER_ACTUATOR = max(kind.integrals for kind in KINDS.values())
 PER_SUPPLY = max(kind.supply_integrals for kind in KINDS.values())
 PER_BUS = 3  # source, braking resistor, supply resistance; behind them i_q of every synchronous motor
-MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + (1 + PER_ACTUATOR) * MAX_JOINTS + PER_SUPPLY
+MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + (1 + PER_ACTUATOR) * MAX_JOINTS + PER_SUPPLY + 2
 _ROWS = 2 * MAX_JOINTS
 MOST_SIGNALS = 8  # that one kind of actuator alone has
 (SUPPLY,) = (kind.supply for kind in KINDS.values() if kind.supply is not None)
@@ -59,7 +59,7 @@ CHOICE = _record("window moving at_stop unconstrained smooth")
 
 # What the plant is now, and what it has used up so far. Times in ns.
 STATE = _record(
-    "now period_start status events intervals_max",
+    "now period_start status events intervals_max no_number",  # no_number: a force of the environment was none
     # bus voltage where it is stiff; its change over the last window; estimated error of the arm's steps; by how much
     # the general window missed its speeds; energy of impacts; energy from the source and back, window by window [J]
     # own_fastest: with which rate states of own actuators can change [1/s], for the longest step (eq:own-rate)
@@ -93,6 +93,7 @@ PATTERN = _record(
 CODE = _record(
     "world_at power_at motors_at stops_at servo dead_time_pattern constrained_arm change_modes loop_closure "
     "supply_rates after_step after_window "  # of actuators whose code is compiled apart, 0 without
+    "environment environment_at instants instants_at "  # at which its forces and accelerations jump [s], in order
     "accel accel_data motion motion_data inputs_at outputs_at ys_at dy_at actuator_out_at "
     "step_entry step_data buffers_at buffer_size "
     "track track_data track_at track_n sound_at",
@@ -103,9 +104,10 @@ CODE = _record(
 # exact_currents: a fast window carries the plant, its currents are solved apart; rejected: it left the window to the
 # steps from edge to edge; reached: how far generated RK4 came [s]
 SCRATCH = _record(
-    "exact_currents rejected moving",
+    "exact_currents rejected moving no_number",  # no_number: a force of the environment was none in this step
     # fastest: with which rates states of actuators can change in the last step [1/s] (eq:fastest-rate)
-    "reached fastest",
+    # middle of the present step, after the window began [s]: what holds from an instant on is looked up there
+    "reached fastest middle",
     y1=(MAX_STATES,),  # after a step
     z1=(MAX_INTEGRALS,),
     ys=(MAX_STATES,),  # at a stage, and its rates
@@ -221,7 +223,8 @@ PMSM_WINDOW = _record(
 # Settings stand at the top; they do not change once a machine is built.
 WORLD = _record(
     # sizes and places in the state; diagonal: every motor has a joint of its own; separate: also stiff and without loss
-    "n n_x m elastic at_theta at_w at_bus at_supply supply_z supplied_at n_y n_z diagonal separate joint_friction "
+    "n n_x m elastic at_theta at_w at_bus at_supply supply_z supplied_at environment_z n_y n_z diagonal separate "
+    "joint_friction "
     # method and its choices; pulses of a bridge in a window; servo_elsewhere: another process drives this plant;
     # runge_kutta: some actuator has no exact window
     "method adaptive steps averaged pulses servo_elsewhere runge_kutta",
@@ -236,7 +239,8 @@ WORLD = _record(
     rk_c=(2, STAGES),
     rk_n=("i", (2,)),
     # that actuators of one kind share; at_supply: where its pressure stands, -1 if constant; supply_z: its integrals;
-    # supplied_at: where that of the energy stands which it took, -1 without
+    # supplied_at: where that of the energy stands which it took, -1 without; environment_z: that of the
+    # environment, then that of its friction
     supply=SUPPLY,
     choice=CHOICE,
     state=STATE,

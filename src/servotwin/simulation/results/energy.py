@@ -1,6 +1,7 @@
 r"""The energy account of a run.
 
-.. math:: E_\mathrm{source} = \Delta E_\mathrm{stored} + \sum E_\mathrm{losses}             (eq:energy-balance)
+.. math:: E_\mathrm{source} + E_\mathrm{environment} = \Delta E_\mathrm{stored} + \sum E_\mathrm{losses}
+          (eq:energy-balance)
 
 Stored: kinetic (arm and rotors), potential, magnetic, in elastic gears, in the bus capacitor, in compressed oil and
 its accumulator. Lost: copper, bridges, friction, gears, impacts on end stops, braking resistor, supply resistance;
@@ -8,7 +9,8 @@ valves, leaks, cushions, pump and relief valve. What is left over is the error o
 It is judged by what changed hands, whether it came from the source or not,
 
 .. math:: E_\mathrm{moved} = \max\Bigl(E_\mathrm{flow},\;
-          \tfrac12 \bigl(E_\mathrm{flow} + \sum |\Delta E_\mathrm{stored}| + \sum |E_\mathrm{losses}|\bigr)\Bigr)
+          \tfrac12 \bigl(E_\mathrm{flow} + |E_\mathrm{environment}| + \sum |\Delta E_\mathrm{stored}|
+          + \sum |E_\mathrm{losses}|\bigr)\Bigr)
           (eq:energy-moved)
 
 with :math:`E_\mathrm{flow}` the energy from the source and back to it, summed over the windows of the simulation.
@@ -16,7 +18,7 @@ with :math:`E_\mathrm{flow}` the energy from the source and back to it, summed o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -126,9 +128,15 @@ def own_errors(machine: Machine) -> dict[str, float]:
 
 
 def balance_warnings(
-    numbers: dict[str, float], solver: Solver, own: Mapping[str, float] | None = None
+    numbers: dict[str, float],
+    solver: Solver,
+    own: Mapping[str, float] | None = None,
+    walls: Sequence[str] = (),
 ) -> list[str]:
-    """A line if a run is not integrated well enough, with what to change; ``own``: see ``own_errors``."""
+    """A line if a run is not integrated well enough, with what to change; ``own``: see ``own_errors``.
+
+    ``walls``: fields of walls that the arm may have met, which are too stiff for steps of one length.
+    """
     wrong = abs(numbers["balance_error_relative"])
     if not wrong > WORST_BALANCE or abs(numbers["balance_error_J"]) < LEAST_ENERGY:
         return []
@@ -145,10 +153,29 @@ def balance_warnings(
         remedy = f"a smaller solver.tolerance than {solver.tolerance:g}"
     elif solver.method != "fast":
         remedy = f"solver.method fast or adaptive, or more solver.steps than {solver.steps}"
+    if walls:
+        remedy += f"; what meets a stiff wall ({', '.join(walls)}) is through it within a step"
     return [
         f"energy balance: {wrong:.1e} of the energy moved is unaccounted for with solver.method {solver.method}, more "
         f"than {WORST_BALANCE:g}; take {remedy}"
     ]
+
+
+def environment_work(machine: Machine) -> dict[str, float]:
+    """What forces on links and the motion of the base brought in [J]; nothing without an environment."""
+    if machine.environment is None:
+        return {}
+    world = machine.world[0]
+    return {"environment_J": float(world["state"]["z"][int(world["environment_z"])])}
+
+
+def environment_loss(machine: Machine) -> dict[str, float]:
+    """What the environment's friction of joints took [J]; nothing without it."""
+    env = machine.environment
+    if env is None or not (env["viscous"].any() or env["coulomb"].any()):
+        return {}
+    world = machine.world[0]
+    return {"environment_friction_J": float(world["state"]["z"][int(world["environment_z"]) + 1])}
 
 
 def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[str, float]:
@@ -171,6 +198,7 @@ def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[st
     }
     if machine.own:
         losses["actuator_loss_J"] = float(z[machine.motors["loss_at"][list(machine.own)] + LOST].sum())
+    losses |= environment_loss(machine)
     for group in machine.groups:
         losses |= group.losses(machine)
     electric = z[ELECTRIC * m : (ELECTRIC + 1) * m]
@@ -179,11 +207,15 @@ def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[st
         source = float(z[PER_MOTOR * m] + electric[machine.motors["feed"] == Feed.COMMAND].sum())
     source += sum(group.source(machine) for group in machine.groups)
     flow = float(world["state"]["flowed"])
-    changed = sum(abs(value) for value in (*changes.values(), *losses.values()))
+    changed = sum(
+        abs(value) for value in (*changes.values(), *losses.values(), *environment_work(machine).values())
+    )
     moved = max(flow, 0.5 * (flow + changed))  # eq:energy-moved
-    error = source - sum(changes.values()) - sum(losses.values())  # eq:energy-balance
+    brought = environment_work(machine)
+    error = source + sum(brought.values()) - sum(changes.values()) - sum(losses.values())  # eq:energy-balance
     return {
         "source_J": source,
+        **brought,
         **changes,
         **losses,
         "balance_error_J": error,

@@ -22,9 +22,11 @@ from servotwin.description.fields import (
     read_at,
 )
 from servotwin.description.nodes import quoted
-from servotwin.description.units import did_you_mean, parse_quantity
+from servotwin.description.units import parse_quantity
 from servotwin.motion.point_moves import RAMP
 from servotwin.motion.ramps import ProfileKind
+from servotwin.simulation.scenario.environment_parts import Environment
+from servotwin.simulation.scenario.known_names import known
 
 FORMAT = "servotwin-scenario/1"
 MAX_REPEAT = 10_000
@@ -108,15 +110,6 @@ def is_rate(text: str, kind: Measure = SPEED) -> bool:
             continue
         return True
     return False
-
-
-def known(name: str, names: list[str], what: str, at: str) -> None:
-    """Complain at ``at`` unless ``name`` is one of ``names``."""
-    if name not in names:
-        listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-        raise problem(
-            f"{quoted(name)} is not {what}; expected one of {listed}{did_you_mean(name, names)}", at
-        )
 
 
 class Move(Part):
@@ -361,6 +354,9 @@ class ScenarioFile(Part):
     seed: Annotated[int, SEED] = Field(default=1, description="seed of all noise")
     record: Record = Field(default_factory=Record, description="what is kept")
     faults: tuple[Fault, ...] = Field(default=(), description="what breaks, and when")
+    environment: Environment = Field(
+        default_factory=Environment, description="what acts on the arm beside its drives"
+    )
 
     @field_validator("start", mode="before")
     @classmethod

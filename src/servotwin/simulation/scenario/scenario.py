@@ -33,6 +33,7 @@ from servotwin.mechanism.model import Array, Limits
 from servotwin.motion.moving_start import MovingStart, check_moving_start, rest_after, run_out_time
 from servotwin.motion.point_moves import RAMP, PointMotion, PointMove, plan_moves
 from servotwin.simulation.scenario.checks import check_scenario
+from servotwin.simulation.scenario.environment_parts import Environment
 from servotwin.simulation.scenario.law_file import LawFile, law_file
 from servotwin.simulation.scenario.parts import (
     FORMAT,
@@ -49,6 +50,8 @@ SUFFIXES = (".yaml", ".yml")
 ROBOT_SUFFIXES = (*SUFFIXES, ".urdf")
 NO_LINE = 10**9  # beyond the lines of every file
 CHANGES = (("set",), ("plant", "set"))  # paths in a scenario that hold overrides of the robot file
+EMPTY = ("", "~", "null")  # texts of a change that removes a field
+CHANGE_PATHS = tuple(".".join(head) for head in CHANGES)
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,16 @@ class Scenario:
     plant_description: RobotDescription = field(repr=False, compare=False)
     law: LawFile | None = None
     initial: Initial = field(default_factory=Initial)
+    environment: Environment = field(default_factory=Environment)
+    tree: Node | None = field(default=None, repr=False, compare=False)
+
+    def error(self, message: str, place: str) -> InputError:
+        """An error at a field of the file."""
+        return (
+            InputError(message, field=place)
+            if self.tree is None
+            else find(self.tree, [place]).error(message, place)
+        )
 
     @property
     def truth_set(self) -> dict[str, str]:
@@ -102,6 +115,7 @@ class Scenario:
             "seed": self.seed,
             "record": self.record.model_dump(),
             "faults": [fault.model_dump() for fault in self.faults],
+            **({"environment": self.environment.model_dump()} if self.environment else {}),
         }
 
 
@@ -125,7 +139,7 @@ def read_scenario(
     files = Files(find_scenario, reach=reach)
     try:
         written = files.read(path)
-        tree = resolve(written, own, files=files)
+        tree = resolve(written, own, files=files, keep_empty=CHANGE_PATHS)
     except RecursionError:
         raise InputError("nested too deeply", file=str(path)) from None
     scenario = _checked(with_changes(tree, of_robot), path, reach)
@@ -275,7 +289,7 @@ def _put(tree: Node, path: tuple[str, ...], node: Node) -> Node:
 
 
 def _flat(node: Node, path: str) -> list[tuple[str, Node]]:
-    """The leaves below a mapping by dotted path; a list becomes the text that an override takes."""
+    """The leaves below a mapping by dotted path; lists and empty values become the texts of overrides."""
     found = []
     for name, child in node.children():
         place = f"{path}.{name}" if path else name
@@ -284,7 +298,7 @@ def _flat(node: Node, path: str) -> list[tuple[str, Node]]:
         elif isinstance(child.value, list):
             found.append((place, Node(_list_text(child), child.origin)))
         else:
-            found.append((place, child))
+            found.append((place, child if child.value is not None else Node("", child.origin)))
     return found
 
 
@@ -338,6 +352,8 @@ def _checked(tree: Node, path: Path, reach: Reach) -> Scenario:
         plant_description=truth,
         law=law,
         initial=read.initial,
+        environment=read.environment,
+        tree=tree,
     )
     check_scenario(scenario, plan_scenario, tree)
     return scenario
@@ -394,6 +410,9 @@ def changed_robot(tree: Node, robot: str, *heads: tuple[str, ...]) -> RobotDescr
             below = () if short and head == ("set",) and key.startswith("payload.") else head
             places[key] = (".".join((*below, key)), child)
     texts = {key: Placed(str(child.value or ""), child.origin) for key, (_, child) in places.items()}
+    for key, (place, child) in places.items():
+        if str(child.value or "").strip() in EMPTY:
+            _check_removed(robot, key, place, child)
     try:
         return read_description(robot, texts)
     except InputError as error:
@@ -402,6 +421,15 @@ def changed_robot(tree: Node, robot: str, *heads: tuple[str, ...]) -> RobotDescr
         if error.file is None:  # no such robot
             raise find(tree, ["robot"]).error(error.message, "robot") from None
         raise
+
+
+def _check_removed(robot: str, key: str, place: str, child: Node) -> None:
+    """A change that removes a field names one that robots have: asked by a value that no field takes."""
+    try:
+        read_description(robot, {key: "?"})
+    except InputError as error:
+        if error.message.startswith("unknown field"):
+            raise child.error(error.message, place) from None
 
 
 def _refused(robot: str, texts: Mapping[str, Placed]) -> list[tuple[str, str]]:

@@ -80,7 +80,17 @@ def is_smooth(motors: Any, stops: Any) -> bool:
 
 
 def moving_window(machine: Machine) -> Window:
-    """The window for a robot whose joints are all away from their end stops."""
+    """The window for a robot whose joints are all away from their end stops.
+
+    Efforts of an environment enter in ``rates``: that is where the general window and steps from edge to edge pass.
+    """
+    if machine.world["code"]["environment_at"][0] == 0:
+        return usual_window(machine)
+    return Window.GENERAL if machine.world["method"][0] == Method.FAST else Window.EVENT_STEPS
+
+
+def usual_window(machine: Machine) -> Window:
+    """The same for a robot without environment."""
     world, motors = machine.world[0], machine.motors
     linear = world["choice"]["smooth"] and not motors["points"].any()  # friction in proportion to the speed
     if world["method"] == Method.FAST:

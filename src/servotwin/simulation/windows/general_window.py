@@ -10,7 +10,7 @@ impulse and the same moment as the pulsed torque,
 so that speed and angle at the end of the window are those of the pulsed torque up to the change of the
 inertia within the window. A third-order step with an embedded second-order one carries the arm. The speed
 that the currents saw is compared with the speed that came out; where it matters, the window is redone. A window
-in which something sticks, slips or meets a stop is rejected and left to ``event_steps``, from edge to edge.
+in which something sticks, slips, meets a stop or jumps is rejected and left to ``event_steps``, from edge to edge.
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ from servotwin.simulation.plant.actuators import (
     speed_gain,
     window_interval,
 )
-from servotwin.simulation.plant.event_steps import acceleration_in, acceleration_of, speed
+from servotwin.simulation.plant.event_steps import (
+    SHORTEST,
+    acceleration_in,
+    acceleration_of,
+    speed,
+    until_jump,
+)
 from servotwin.simulation.plant.rates import ELECTRIC, SQUARE, TORQUE, rotor
 from servotwin.simulation.plant.records import PER_MOTOR, WORLD
 from servotwin.simulation.windows.choice import Window, select_window
@@ -179,7 +185,7 @@ def general_window(
     world = records_at(world_at, 1, WORLD)[0]
     state, general = world.state, world.general
     power, motors = records_at(power_at, 1, POWER), records_at(motors_at, world.m, MOTOR)
-    if state.own_fastest * span > LONGEST_WINDOW:
+    if state.own_fastest * span > LONGEST_WINDOW or until_jump(world, 0.0, span) < span - SHORTEST:
         world.scratch.rejected = 1
         return
     u = bus_voltage(world)

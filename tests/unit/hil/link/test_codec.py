@@ -164,14 +164,15 @@ def test_compiled_frame_is_the_frame_of_the_table_bit_for_bit(kind, shafts, key)
     assert size == frame_size(kind, shafts, key is not None)
     frame = endpoint["sending"][0].tobytes()[:size]
     header = {"session": SESSION, "sequence": 1, "echo": 41, "sent": 123456789, "echo_sent": 7_000_000_000}
-    fields = {name: record[name][0, :shafts] for name in record.dtype.names if name != "time"}
-    assert frame == build_frame(kind, shafts, key, header, time=record["time"][0], shaft=fields)
+    stamps = {name: record[name][0] for name in ("time", "applied") if name in record.dtype.names}
+    fields = {name: record[name][0, :shafts] for name in record.dtype.names if name not in stamps}
+    assert frame == build_frame(kind, shafts, key, header, **stamps, shaft=fields)
 
     other, back = _end(shafts, key), np.zeros_like(record)
     other["received"][0] = endpoint["sending"][0]
     assert _call(_read, other.ctypes.data, back.ctypes.data, int(kind), size) == Cause.NONE
     for name in record.dtype.names:
-        part = (0,) if name == "time" else (0, slice(shafts))
+        part = (0,) if name in stamps else (0, slice(shafts))
         np.testing.assert_array_equal(back[name][part], record[name][part])
 
 
@@ -211,7 +212,8 @@ def _set(name, value, shaft=None):
     ("change", "cause"),
     [
         (_set("magic", 1), Cause.MAGIC),
-        (_set("version", 2), Cause.VERSION),
+        (_set("version", 1), Cause.VERSION),
+        (_set("p_applied", np.iinfo(np.int64).max), Cause.RANGE),
         (_set("kind", 4), Cause.KIND),
         (_set("shafts", 3), Cause.KIND),
         (_set("flags", 2), Cause.KIND),
@@ -232,6 +234,23 @@ def _set(name, value, shaft=None):
 def test_feedback_with_a_wrong_field_is_refused_for_that_field(change, cause, key):
     limits = {"rate_limit": 1e6, "current_limit": 1e6}
     assert _changed(Kind.FEEDBACK, change, key, **limits) == cause
+
+
+@pytest.mark.parametrize(
+    ("since", "stamped", "cause"),
+    [
+        (2_000_000, 1, Cause.NONE),
+        (2_000_001, 1, Cause.RANGE),
+        (2_000_001, 0, Cause.NONE),
+        (10**18, 1, Cause.RANGE),
+    ],
+)
+def test_command_that_took_effect_periods_ago_is_refused_where_stamps_give_the_age(since, stamped, cause):
+    def change(frame):
+        frame["p_applied"] = frame["p_time"] - since
+
+    limits = {"rate_limit": 1e6, "current_limit": 1e6, "period": 1_000_000, "stamped": stamped}
+    assert _changed(Kind.FEEDBACK, change, None, **limits) == cause
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from servotwin.hil.link.addresses import read_address
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.firmware import firmware_text
-from servotwin.hil.link.frames import Kind
+from servotwin.hil.link.frames import VERSION, Kind
 from servotwin.hil.link.handshake import LONGEST_WATCHDOG, build_frame, read_frame
 from servotwin.hil.link.link_run import Cycle, LinkRun
 from servotwin.hil.ports import RigFault
@@ -87,7 +87,7 @@ class Rig:
 
 
 def _hello(
-    key, shafts=2, version=1, period=1_000_000, watchdog=60 * SECOND, nonce=99, angles=(0.5, -2.0, 0.0)
+    key, shafts=2, version=VERSION, period=1_000_000, watchdog=60 * SECOND, nonce=99, angles=(0.5, -2.0, 0.0)
 ):
     return build_frame(
         Kind.HELLO, shafts, key, {"sequence": 1, "version": version, "sent": 77},
@@ -130,7 +130,9 @@ def test_frames_of_the_firmware_are_those_of_the_table_bit_for_bit(program, key)
             header["sent"] = int(feedback["sent"])
             shown = {"rate": rate, "angle": angle, "fault": 0}
             shown |= {"drive_current": [0.1875, -0.40625], "load_current": [1.0, 0.25]}
-            assert data == build_frame(Kind.FEEDBACK, 2, key, header, time=feedback["p_time"], shaft=shown)
+            stamps = {name: int(feedback[f"p_{name}"]) for name in ("time", "applied")}
+            assert data == build_frame(Kind.FEEDBACK, 2, key, header, shaft=shown, **stamps)
+            assert stamps["time"] - stamps["applied"] >= 0.75e6  # of 1 ms
 
 
 def test_firmware_samples_late_in_the_period(program):
@@ -150,7 +152,7 @@ def test_firmware_samples_late_in_the_period(program):
 def test_firmware_refuses_versions_shafts_and_periods_that_it_has_not(program):
     with Rig(program, None) as rig:
         for hello, reason, detail in (
-            (_hello(None, version=2), 1, 1),
+            (_hello(None, version=1), 1, VERSION),
             (_hello(None, shafts=3), 2, 2),
             (_hello(None, period=10), 3, 50_000),
             (_hello(None, period=10**15), 3, SECOND),

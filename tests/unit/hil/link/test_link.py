@@ -1,9 +1,12 @@
 """A cycle against the twin of a rig: the same bits on every transport, and the safe state after every fault."""
 
 import contextlib
+import errno
+import fcntl
 import os
 import pty
 import socket
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -339,7 +342,7 @@ def test_flood_of_good_frames_that_hides_the_answer_is_named():
         ):  # each is new, none answers the newest command
             header = {"session": int(frame["session"]), "sequence": number, "echo": 1}
             time = 10**12 + number
-            made.append(build_frame(Kind.FEEDBACK, 1, None, header, time=time, shaft=shaft))
+            made.append(build_frame(Kind.FEEDBACK, 1, None, header, time=time, applied=time, shaft=shaft))
         return made
 
     with rig_thread(f"udp://127.0.0.1:{port}"), between(port, answers) as (way, _):
@@ -492,6 +495,49 @@ def test_line_that_is_hung_up_ends_the_rig_with_a_message():
         server.serve()
 
 
+GET_EXCLUSIVE = 0x80045440  # TIOCGEXCL of Linux
+
+
+def test_line_is_its_users_alone_while_it_is_open_and_everybodys_afterwards():
+    """Root may open it all the same, so the other one is nobody."""
+    master, slave = pty.openpty()
+    name = os.ttyname(slave)
+    os.fchmod(slave, 0o666)
+    other = {"user": 65534} if os.getuid() == 0 else {}
+
+    def attempt():
+        words = ["/bin/sh", "-c", 'exec 3<>"$0"', name]
+        done = subprocess.run(
+            words, capture_output=True, text=True, check=False, env={"LC_ALL": "C"}, **other
+        )
+        busy = "Device or resource busy" in done.stderr
+        assert busy or done.returncode == 0, done.stderr
+        return "busy" if busy else "opened"
+
+    def exclusive():
+        return fcntl.ioctl(slave, GET_EXCLUSIVE, b"\0" * 4)[0]
+
+    try:
+        assert (attempt(), exclusive()) == ("opened", 0)
+        with opened(read_address(f"serial:{name}"), new_endpoint(1, Transport.SERIAL)[0], rig=True):
+            assert (attempt(), exclusive()) == ("busy", 1)
+        assert (attempt(), exclusive()) == ("opened", 0)
+    finally:
+        os.close(slave)
+        os.close(master)
+
+
+def test_line_that_another_process_has_is_said_in_one_line(monkeypatch):
+    def busy(*_):
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    monkeypatch.setattr(os, "open", busy)
+    address = read_address("serial:/dev/ttyS0")
+    with pytest.raises(InputError, match=r"serial:/dev/ttyS0: another process has the line"):  # noqa: SIM117
+        with opened(address, new_endpoint(1, Transport.SERIAL)[0], rig=False):
+            pass
+
+
 def test_shared_memory_of_a_rig_that_was_killed_is_taken_over_and_that_of_a_living_one_is_not():
     where = read_address(f"shm:stale-{os.getpid()}")
     left = Path(where.path)
@@ -519,7 +565,7 @@ def test_line_that_is_too_slow_for_a_cycle_is_refused_with_the_rate_that_is_need
     with crossed_lines() as (_, here):
         _, run = link_run(f"serial:{here}", 10, rate=200)
         with pytest.raises(
-            InputError, match=r"at 115200 baud; expected 360000 baud or more for a period of 5 ms"
+            InputError, match=r"at 115200 baud; expected 376000 baud or more for a period of 5 ms"
         ):
             run.run()
 
@@ -622,7 +668,7 @@ def test_wrong_version_is_refused_with_both_versions(monkeypatch):
 
         monkeypatch.setattr(handshake, "build_frame", older)
         _, run = link_run(where, 10)
-        with pytest.raises(InputError, match="the rig speaks version 1 of the protocol"):
+        with pytest.raises(InputError, match="the rig speaks version 2 of the protocol"):
             run.run()
 
 

@@ -20,6 +20,8 @@ def with_moving_base(mechanism: Mechanism, axes: Sequence[str]) -> Mechanism:
     """The mechanism behind joints along x, y, z and about rx, ry, rz, in this order, ahead of its own.
 
     Its base frame and what hung on it hang on the last of them. The independent joints of the base come last in q.
+    Rotors that are mounted on the base stay there: with ``rotor_coupling: full`` what their spin feels of the base's
+    angular acceleration, n J_m (axis . alpha), is left out; of rotors on moving links it is there.
     """
     if not axes:
         return mechanism

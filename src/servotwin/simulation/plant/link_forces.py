@@ -1,6 +1,6 @@
-r"""Environment models: forces on links, as functions of pose, velocity and time, added to the arm's bias.
+r"""Forces on links as functions of pose, velocity and time; they act on the joints by the Jacobian of a frame.
 
-.. math:: h \mathrel{-}= J^T w                                                          (eq:environment)
+.. math:: \tau = J^T w                                                                   (eq:environment)
 
 with J the Jacobian of a frame and w the wrench on it, both in base axes:
 
@@ -21,9 +21,10 @@ import math
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
+
 from servotwin.compiled.jit import helper, part
 from servotwin.compiled.native_calls import call_address, call_law
-from servotwin.hil.records import CycleStatus
 
 
 class Kind(IntEnum):
@@ -35,9 +36,30 @@ class Kind(IntEnum):
     USER = 3  # a compiled function
 
 
-BAD_FORCE = int(CycleStatus.BAD_FORCE)
-WRENCH, PLUME, WALL = int(Kind.WRENCH), int(Kind.PLUME), int(Kind.WALL)
+WRENCH, PLUME, WALL, USER = int(Kind.WRENCH), int(Kind.PLUME), int(Kind.WALL), int(Kind.USER)
+MOST_COLUMNS = 24  # of a Jacobian: joints, with those that move the base
 X, Y, Z = 3, 7, 11  # of a pose, row by row
+
+LINK_FORCE: np.dtype[Any] = np.dtype(
+    [
+        ("kind", np.int64),  # a ``Kind``
+        ("fkine", np.int64),  # addresses: pose, Jacobian and their data, function of the user's, its memory
+        ("fkine_data", np.int64),
+        ("jacobian", np.int64),
+        ("jacobian_data", np.int64),
+        ("user", np.int64),
+        ("memory", np.int64),
+        ("pose_at", np.int64),
+        ("jac_at", np.int64),
+        ("signals_at", np.int64),
+        ("wrench_at", np.int64),
+        ("p", np.float64, (16,)),  # parameters of its kind
+        ("pose", np.float64, (16,)),
+        ("jac", np.float64, (6 * MOST_COLUMNS,)),
+        ("signals", np.float64, (22,)),  # pose (16), velocity (6) for a function of the user's
+        ("wrench", np.float64, (6,)),  # force [N] and moment [N m] on the frame, base axes
+    ]
+)
 
 
 @helper
@@ -71,40 +93,51 @@ def wall_force(force: Any) -> None:
 
 
 @helper
-def fill_signals(arm: Any, force: Any, y: Any) -> None:
-    """Pose of the frame, then its velocity J qd."""
-    n = arm.n
+def fill_signals(force: Any, n: int, y: Any, rates_from: int) -> None:
+    """Pose of the frame, then its velocity J qd; rates of the joints stand in y from ``rates_from`` on."""
     for k in range(16):
         force.signals[k] = force.pose[k]
     for k in range(6):
         total = 0.0
         for i in range(n):
-            total += force.jac[n * k + i] * y[n + i]
+            total += force.jac[n * k + i] * y[rates_from + i]
         force.signals[16 + k] = total
 
 
 @part
-def add_forces(arm: Any, force: Any, y: Any, time: float) -> None:
-    """Take J^T w of one force out of the bias, at the coordinates in ``inputs`` (eq:environment)."""
-    n = arm.n
-    call_address(force.fkine, arm.inputs_at, force.pose_at, force.fkine_data)
-    call_address(force.jacobian, arm.inputs_at, force.jac_at, force.jacobian_data)
-    fill_signals(arm, force, y)
+def link_wrench(
+    force: Any, n: int, inputs_at: int, y: Any, rates_from: int, time: float, middle: float
+) -> bool:
+    """``wrench`` and ``jac`` of one force at the coordinates at ``inputs_at``; False if it alone is not finite.
+
+    ``middle`` of the step: there it is looked up whether a force acts already, the same for all stages.
+    """
+    call_address(force.fkine, inputs_at, force.pose_at, force.fkine_data)
+    call_address(force.jacobian, inputs_at, force.jac_at, force.jacobian_data)
+    fill_signals(force, n, y, rates_from)
     for k in range(6):
         force.wrench[k] = 0.0
     if force.kind == WRENCH:
-        if force.p[6] <= time < force.p[7]:
+        if force.p[6] <= middle < force.p[7]:
             for k in range(6):
                 force.wrench[k] = force.p[k]
     elif force.kind == PLUME:
-        plume_force(force, time)
+        plume_force(force, middle)
     elif force.kind == WALL:
         wall_force(force)
     else:
         call_law(force.user, time, force.signals_at, force.memory, force.wrench_at)
+    finite = moves = True
     for k in range(6):
-        if not math.isfinite(force.wrench[k]):
-            arm.status = BAD_FORCE
-    for i in range(n):
-        for k in range(6):
-            arm.h[i] -= force.jac[n * k + i] * force.wrench[k]  # eq:environment
+        finite = finite and math.isfinite(force.wrench[k])
+        moves = moves and math.isfinite(force.signals[16 + k])
+    return finite or not moves
+
+
+@helper
+def joint_effort(force: Any, n: int, i: int) -> float:
+    """What a force gives to joint i, n joints in all [N m, N] (eq:environment)."""
+    total = 0.0
+    for k in range(6):
+        total += force.jac[n * k + i] * force.wrench[k]  # eq:environment
+    return total

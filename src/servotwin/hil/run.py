@@ -198,7 +198,11 @@ def substitute(
     tell = progress or (lambda part: None)
     made = build_substitution(scenario, allow_code=allow_code)
     tell_warnings(made, warn)
-    run = run_substitution(made, lambda part: tell(share * part))
+    try:
+        run = run_substitution(made, lambda part: tell(share * part))
+    except SimulationError as error:
+        tell_new_warnings(made, error.partial, warn)
+        raise
     tell_new_warnings(made, run, warn)
     if not both:
         return SubstitutionResult(run, None)

@@ -180,8 +180,7 @@ def test_warning_of_an_unstable_integration_comes_before_the_run(how: RealTime |
     changes = {"integration.at": "arm", "integration.rotor_inertia": "false", **FAST}
     with pytest.raises(SimulationError) as caught:
         st.substitute("met-substituted", changes, compare=False, real_time=how, warn=told.append)
-    assert len(told) == 1
-    assert "multiplies the fastest mode" in told[0]
+    assert "multiplies the fastest mode" in told[0]  # what the run met on its way comes after it
     partial = caught.value.partial
     run = partial.run if isinstance(partial, SubstitutionResult) else partial
     assert run.warnings == tuple(told)

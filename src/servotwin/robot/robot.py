@@ -113,6 +113,10 @@ class Robot(ClosedChain):
         """Named angles and lengths that follow from the joints, and their ranges."""
         return self.mechanism.quantities
 
+    def quantity_values(self, q: ArrayLike) -> Array:
+        """Values (..., k) [rad, m] of the named quantities at q (..., n), in the order of ``quantities.names``."""
+        return self.quantities.values(self._joint_array("q", q))
+
     @property
     def q_home(self) -> Array:
         """A natural pose (n,)."""

@@ -12,13 +12,16 @@ where they cross; a part is boundary of the union if one of its sides is covered
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from servotwin.mechanism.model import Array, BoolArray, IntArray
 
-QUANTUM = 2.0**-30  # m: corners are put on a grid of a nanometre, so that curves which two polygons share are one
+QUANTUM = (
+    2.0**-30
+)  # m: corners are put on a grid of a nanometre, so that curves which two polygons share are one
 ASIDE = 1e-12  # m: how far beside an edge its sides are looked at
 LEAST = 1e-12  # m: shorter parts of edges are left out
 CHUNK = 4_000_000  # pairs of points and edges at a time
@@ -54,7 +57,7 @@ class Region:
         points = np.concatenate(self.rings)
         return points.min(axis=0), points.max(axis=0)
 
-    @property
+    @cached_property
     def edges(self) -> tuple[Array, Array]:
         """Starts and ends of all edges, each (e, 2)."""
         if self.empty:

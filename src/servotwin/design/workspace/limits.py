@@ -41,13 +41,22 @@ class LimitSet:
     tau_motor: Array  # (m,)
 
     def margins(self, q: Array) -> Array:
-        """Margins (k, m) of all limits at joint positions (k, n), in parts of a turn, of a range or of a torque limit."""
-        z = self.robot.quantity_values(q)
-        quantities = self.robot.quantities
-        moving = list(self.moving)
-        parts = [(q - self.joints[0])[:, moving], (self.joints[1] - q)[:, moving]]
-        for side, values in ((quantities.low, z - quantities.low), (quantities.high, quantities.high - z)):
-            parts.append(values[:, np.isfinite(side)])
+        """Margins (k, m) of all limits at joint positions (k, n) [rad, m, parts of a torque limit]."""
+        return np.concatenate([self.linear(q), self.other(q)], axis=1)
+
+    def linear(self, q: Array) -> Array:
+        """The first of them, which are linear in q and exist everywhere: joints, and sums of joints."""
+        moving, z = list(self.moving), self.robot.quantities
+        values = z.values(q)
+        parts = [q[:, moving] - self.joints[0, moving], self.joints[1, moving] - q[:, moving]]
+        parts += [(values - z.low)[:, np.isfinite(z.low)], (z.high - values)[:, np.isfinite(z.high)]]
+        return np.concatenate(parts, axis=1)
+
+    def other(self, q: Array) -> Array:
+        """The others (k, m'): quantities between frames, and torques."""
+        z = self.robot.frame_quantities
+        values = self.robot.frame_quantity_values(q)
+        parts = [(values - z.low)[:, np.isfinite(z.low)], (z.high - values)[:, np.isfinite(z.high)]]
         if self.holding:
             parts += self._torque_margins(q)
         return np.concatenate(parts, axis=1)
@@ -68,7 +77,11 @@ class LimitSet:
 
 
 def limit_set(
-    robot: Robot, drives: Sequence[DriveData] = (), *, moving: Sequence[int] | None = None, holding: bool = False
+    robot: Robot,
+    drives: Sequence[DriveData] = (),
+    *,
+    moving: Sequence[int] | None = None,
+    holding: bool = False,
 ) -> LimitSet:
     """The limits of a robot, for some ``moving`` joints or all; ``holding`` counts the torques against gravity."""
     counted = tuple(range(robot.n)) if moving is None else tuple(moving)
@@ -102,7 +115,9 @@ def _motor_limits(robot: Robot, drives: Sequence[DriveData], holding: bool) -> t
     named = {drive.name: drive for drive in drives}
     if not holding or N.shape != (robot.n, robot.n) or abs(np.linalg.det(N)) == 0.0:
         return np.zeros((0, robot.n)), np.zeros(0)
-    rated = [named[name].ratings.rated_torque if name in named else None for name in robot.mechanism.rotors.names]
+    rated = [
+        named[name].ratings.rated_torque if name in named else None for name in robot.mechanism.rotors.names
+    ]
     return np.linalg.inv(N).T, np.array([np.inf if value is None else value for value in rated])
 
 
@@ -115,12 +130,14 @@ def _named(
             name = robot.joint_names[i]
             shown = _shown(joints[side, i], robot.joint_units[i] == "m")
             limited = np.isfinite(stated[i])
-            names.append(Limit("joint", f"{name} {words} {shown}") if limited else Limit("seam", f"{name}: {SEAM}"))
-    z = robot.quantities
-    for words, bound in (("at least", z.low), ("at most", z.high)):
-        for name, value, length in zip(z.names, bound, z.lengths, strict=True):
-            if np.isfinite(value):
-                names.append(Limit("quantity", f"{name} {words} {_shown(value, length)}"))
+            names.append(
+                Limit("joint", f"{name} {words} {shown}") if limited else Limit("seam", f"{name}: {SEAM}")
+            )
+    for z in (robot.quantities, robot.frame_quantities):
+        for words, bound in (("at least", z.low), ("at most", z.high)):
+            for name, value, length in zip(z.names, bound, z.lengths, strict=True):
+                if np.isfinite(value):
+                    names.append(Limit("quantity", f"{name} {words} {_shown(value, length)}"))
     names += [
         Limit("payload", f"torque of joint {name}")
         for name, most in zip(robot.joint_names, tau_joint, strict=True)

@@ -20,6 +20,7 @@ from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 
 CELLS = 160  # of the grid on which curves in joint space are found, either way
+NEAR = 0.03  # rad or m beyond linear limits that is still computed
 CHORD = 0.1  # part of the tolerance that chords may be off
 STRETCHED = "stretched or folded arm"
 
@@ -42,22 +43,23 @@ def planar_region(section: Section, limits: LimitSet, tolerance: float) -> Plana
     low, high = limits.joints[:, section.joints]
     _require_fixed(section, limits)
     size = high - low
-    scale = _largest_determinant(section, low, high)
+    scale = _largest_determinant(section, limits)
 
     def at(u: Array) -> Array:  # the unit square is the joints' range
         return low + u * size
 
+    def within(u: Array) -> Array:  # loops need not close beyond the range of the joints
+        return np.clip(at(u), low, high)
+
     def image(u: Array) -> Array:
-        return section.points(at(u))
+        return section.points(within(u))
 
     pieces: list[tuple[int, Loop]] = []
     sets: list[list[Polygon]] = []
     for sign in (1, -1):
 
         def margins(u: Array, sign: int = sign) -> Array:
-            s = at(u)
-            det = np.linalg.det(section.jacobian(s)) / scale
-            return np.column_stack([limits.margins(section.full(s)), sign * det])
+            return _margins(section, limits, at(u), within(u), sign / scale)
 
         rim = 1.5 / CELLS
         loops = trace(
@@ -68,20 +70,39 @@ def planar_region(section: Section, limits: LimitSet, tolerance: float) -> Plana
         if polygons:
             sets.append(polygons)
     if not sets:
-        raise InputError(
-            f"{section.robot.name}: the workspace is empty: no position of {_joints(section)} is within all limits"
-        )
+        raise InputError(_empty(section))
     region = union(sets, least_width=0.5 * CHORD * tolerance)
     return PlanarRegion(region, (*limits.limits, Limit("singular", STRETCHED)), tuple(pieces))
 
 
-def _joints(section: Section) -> str:
-    return " and ".join(section.robot.joint_names[k] for k in section.joints)
+def _margins(section: Section, limits: LimitSet, s: Array, within: Array, scale: float) -> Array:
+    """Margins and scaled det J (k, m); what is not linear counts as kept where a linear limit is passed by far."""
+    linear = limits.linear(section.full(s))
+    out = np.ones((len(s), len(limits.limits) + 1))
+    out[:, : linear.shape[1]] = linear
+    near = linear.min(axis=1) > -NEAR  # farther out loops need not close
+    if near.any():
+        q = section.full(within[near])
+        out[near, linear.shape[1] : -1] = limits.other(q)
+        out[near, -1] = scale * np.linalg.det(section.jacobian(within[near]))
+    return out
 
 
-def _largest_determinant(section: Section, low: Array, high: Array) -> float:
-    grid = np.stack(np.meshgrid(*(np.linspace(low[i], high[i], 41) for i in range(2)), indexing="ij"), axis=-1)
-    return float(np.abs(np.linalg.det(section.jacobian(grid.reshape(-1, 2)))).max())
+def _empty(section: Section) -> str:
+    names = " and ".join(section.robot.joint_names[k] for k in section.joints)
+    return f"{section.robot.name}: the workspace is empty: no position of {names} is within all limits"
+
+
+def _largest_determinant(section: Section, limits: LimitSet) -> float:
+    low, high = limits.joints[:, section.joints]
+    grid = np.stack(
+        np.meshgrid(*(np.linspace(low[i], high[i], 61) for i in range(2)), indexing="ij"), axis=-1
+    )
+    s = grid.reshape(-1, 2)
+    s = s[limits.linear(section.full(s)).min(axis=1) >= 0.0]
+    if not len(s):
+        raise InputError(_empty(section))
+    return float(np.abs(np.linalg.det(section.jacobian(s))).max())
 
 
 def _require_fixed(section: Section, limits: LimitSet) -> None:

@@ -93,13 +93,24 @@ def _indices(robot: Robot, joints: tuple[str, str]) -> tuple[int, int]:
                 f"{robot.name} has no joint '{name}'; it has: {', '.join(robot.joint_names)}", field="joints"
             )
     if len(joints) != 2 or joints[0] == joints[1]:
-        raise InputError(f"expected two different joints out of {', '.join(robot.joint_names)}", field="joints")
+        raise InputError(
+            f"expected two different joints out of {', '.join(robot.joint_names)}", field="joints"
+        )
     return robot.joint_names.index(joints[0]), robot.joint_names.index(joints[1])
+
+
+def _samples(robot: Robot, seed: int) -> Array:
+    """A few joint positions (k, n): anywhere within the limits, or near home where loops might not close."""
+    rng = np.random.default_rng(seed)
+    if not robot.closed:
+        return robot.random_q(rng, POSES)
+    spread = np.where(np.array(robot.joint_units) == "m", 0.01, 0.05)
+    return np.asarray(robot.q_home + rng.uniform(-1.0, 1.0, (POSES, robot.n)) * spread)
 
 
 def moving_joints(robot: Robot, frame: str) -> list[int]:
     """Joints that move a frame's origin."""
-    q = robot.random_q(np.random.default_rng(0), POSES)
+    q = _samples(robot, 0)
     speed = np.linalg.norm(robot.jacob0(q, frame)[..., :3, :], axis=-2).max(axis=0)
     return [int(k) for k in np.flatnonzero(speed > FLAT * max(speed.max(), 1e-300))]
 
@@ -110,10 +121,12 @@ def _pairs(robot: Robot, frame: str) -> list[tuple[int, int]]:
     return [(moving[k], moving[k + 1]) for k in range(min(2, len(moving) - 1))]
 
 
-def _plane(robot: Robot, frame: str, pair: tuple[int, int], place: Array) -> tuple[Array, Array, float] | None:
+def _plane(
+    robot: Robot, frame: str, pair: tuple[int, int], place: Array
+) -> tuple[Array, Array, float] | None:
     """Axes of the plane in which a pair of joints moves the frame, and its offset; None if there is none."""
     q = np.broadcast_to(place, (POSES, robot.n)).copy()
-    q[:, pair] = robot.random_q(np.random.default_rng(1), POSES)[:, pair]
+    q[:, pair] = _samples(robot, 1)[:, pair]
     speeds = robot.jacob0(q, frame)[..., :3, :][..., pair]
     _, size, axes = np.linalg.svd(np.swapaxes(speeds, 1, 2).reshape(-1, 3))
     if size[2] > FLAT * size[0] or size[1] < 1e-6 * size[0]:
@@ -136,7 +149,7 @@ def _sweeping(section: Section) -> tuple[int | None, int | None]:
     """The joint that turns the plane about the base's z axis, and one that moves it along its normal."""
     robot, normal = section.robot, np.cross(section.right, section.up)
     turn = slide = None
-    q = robot.random_q(np.random.default_rng(2), POSES)
+    q = _samples(robot, 2)
     J = robot.jacob0(q, section.frame)
     p = robot.fkine(q, section.frame)[..., :3, 3]
     about_z = np.cross(UP, p)

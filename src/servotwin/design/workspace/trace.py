@@ -9,6 +9,7 @@ approached in the same way and met by Newton's method on both margins.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from servotwin.mechanism.model import Array, IntArray
 Margins = Callable[[Array], Array]  # (k, 2) -> (k, m): inside where all are >= 0
 Image = Callable[[Array], Array]  # (k, 2) -> (k, 2): where the tolerance counts
 
-HALVINGS = 50  # of an interval with a root: to rounding
+EXACT = 1e-15  # roots to rounding, in parts of the rectangle
 CUTS = 16  # most halvings of a chord: from a cell of centimetres to below a micrometre
 
 
@@ -32,9 +33,18 @@ class Loop:
 
 
 def trace(
-    margins: Margins, low: Array, high: Array, cells: tuple[int, int], image: Image, tolerance: float
+    margins: Margins,
+    low: Array,
+    high: Array,
+    cells: tuple[int, int],
+    image: Image,
+    tolerance: float,
+    accuracy: float = EXACT,
 ) -> list[Loop]:
-    """The boundary of {min margins >= 0} in a rectangle that contains it, one loop for each closed curve."""
+    """The boundary of {min margins >= 0} in a rectangle that contains it, one loop for each closed curve.
+
+    Corners are ``accuracy`` from the curve, chords ``tolerance`` where ``image`` puts them.
+    """
 
     def smallest(s: Array) -> Array:
         return margins(s).min(axis=1)
@@ -45,14 +55,17 @@ def trace(
     inside[[0, -1], :] = False
     inside[:, [0, -1]] = False
     starts, ends, loops = _crossings(nodes, inside, smallest)
-    roots = root_between(smallest, starts, ends)
-    return [refined(margins, roots[np.array(loop)], image, tolerance) for loop in loops if len(loop) > 2]
+    roots = root_between(smallest, starts, ends, accuracy)
+    return [
+        refined(margins, roots[np.array(loop)], image, tolerance, accuracy) for loop in loops if len(loop) > 2
+    ]
 
 
-def root_between(smallest: Callable[[Array], Array], inner: Array, outer: Array) -> Array:
+def root_between(smallest: Callable[[Array], Array], inner: Array, outer: Array, accuracy: float) -> Array:
     """Points between ``inner`` (inside) and ``outer`` (outside) where a set ends, each (k, d); on its inner side."""
     a, b = inner.copy(), outer.copy()
-    for _ in range(HALVINGS):
+    longest = float(np.linalg.norm(b - a, axis=1).max(initial=0.0))
+    for _ in range(max(1, math.ceil(math.log2(max(longest / accuracy, 2.0))))):
         middle = 0.5 * (a + b)
         within = (smallest(middle) >= 0.0)[:, None]
         a, b = np.where(within, middle, a), np.where(within, b, middle)
@@ -126,7 +139,7 @@ def _chained(following: dict[int, int]) -> list[list[int]]:
     return loops
 
 
-def refined(margins: Margins, points: Array, image: Image, tolerance: float) -> Loop:
+def refined(margins: Margins, points: Array, image: Image, tolerance: float, accuracy: float = EXACT) -> Loop:
     """A loop whose chords are within ``tolerance`` of the curve, measured where ``image`` puts them."""
     points = with_corners(margins, points)
     shown = image(points)
@@ -136,13 +149,13 @@ def refined(margins: Margins, points: Array, image: Image, tolerance: float) -> 
         if not len(k):
             break
         after = (k + 1) % len(points)
-        middle, found = _back_on_curve(margins, points[k], points[after])
+        middle, found = _back_on_curve(margins, points[k], points[after], accuracy)
         there = image(middle)
         off = _chord_distance(there, shown[k], shown[after])
         split = found & (off > tolerance)
         points, shown, open_chords = _inserted(points, shown, open_chords, k, split, middle, there)
     after = np.roll(points, -1, axis=0)
-    middle, _ = _back_on_curve(margins, points, after)
+    middle, _ = _back_on_curve(margins, points, after, accuracy)
     return Loop(points, np.argmin(margins(middle), axis=1))
 
 
@@ -160,7 +173,7 @@ def _inserted(
     )
 
 
-def _back_on_curve(margins: Margins, a: Array, b: Array) -> tuple[Array, Array]:
+def _back_on_curve(margins: Margins, a: Array, b: Array, accuracy: float) -> tuple[Array, Array]:
     """The curve's point beside the middle of each chord, and whether it was found within the chord's length of it."""
     chord = b - a
     left = np.stack([-chord[:, 1], chord[:, 0]], axis=1)
@@ -182,7 +195,7 @@ def _back_on_curve(margins: Margins, a: Array, b: Array) -> tuple[Array, Array]:
         found |= other
     k = np.flatnonzero(found)
     if len(k):
-        middle[k] = root_between(smallest, inner[k], outer[k])
+        middle[k] = root_between(smallest, inner[k], outer[k], accuracy)
     return middle, found
 
 

@@ -157,7 +157,7 @@ def actuator_jacobian(robot: Robot, q: ArrayLike, frame: str | None = None) -> A
 def static_torques(robot: Robot, q: ArrayLike, wrench: ArrayLike, frame: str | None = None) -> Array:
     """Joint torques (..., n) that hold the arm while the tool exerts a wrench (..., 6), eq:actuator-torque."""
     pushed = np.einsum("...ij,...i->...j", robot.jacob0(q, frame), np.asarray(wrench, dtype=np.float64))
-    return robot.gravload(q) + pushed  # eq:actuator-torque
+    return np.asarray(robot.gravload(q) + pushed)  # eq:actuator-torque
 
 
 def isotropic_speed(jacobian: Array, qd_max: Array) -> Array:
@@ -168,7 +168,7 @@ def isotropic_speed(jacobian: Array, qd_max: Array) -> Array:
     ``jacobian`` (..., d, d) of the directions that count; rows of its inverse.
     """
     rows = np.linalg.norm(_inverse(jacobian), axis=-1)
-    return np.min(_share(qd_max, rows), axis=-1)  # eq:isotropic-speed
+    return np.asarray(np.min(_share(qd_max, rows), axis=-1))  # eq:isotropic-speed
 
 
 def isotropic_acceleration(jacobian: Array, inertia: Array, gravity: Array, tau_max: Array) -> Array:
@@ -177,9 +177,8 @@ def isotropic_acceleration(jacobian: Array, inertia: Array, gravity: Array, tau_
     .. math:: a = \min_i (\tau_{\max,i} - |g_i|) / \lVert (M J^{-1})_i \rVert          (eq:isotropic-acceleration)
     """
     rows = np.linalg.norm(inertia @ _inverse(jacobian), axis=-1)
-    return np.min(
-        _share(np.maximum(tau_max - np.abs(gravity), 0.0), rows), axis=-1
-    )  # eq:isotropic-acceleration
+    room = np.maximum(tau_max - np.abs(gravity), 0.0)
+    return np.asarray(np.min(_share(room, rows), axis=-1))  # eq:isotropic-acceleration
 
 
 def _share(limit: Array, rows: Array) -> Array:
@@ -229,7 +228,7 @@ def tool_stiffness(jacobian: Array, compliance: Array) -> Array:
     soft = values > 1e-12 * np.maximum(values[..., -1:], 1e-300)
     with np.errstate(all="ignore"):
         stiff = np.where(soft, 1.0 / values, 0.0)
-    return (axes * stiff[..., None, :]) @ np.swapaxes(axes, -1, -2)
+    return np.asarray((axes * stiff[..., None, :]) @ np.swapaxes(axes, -1, -2))
 
 
 def statics(
@@ -298,7 +297,7 @@ def _at(
     return Statics(
         robot=robot, q=q, frame=frame, pose=robot.fkine(q, frame), wrench=wrench, jacobian=J,
         actuator_names=names, actuator_jacobian=J_a, tau_gravity=gravity, tau_force=pushed,
-        tau_actuator=np.linalg.solve(S.T, tau), singular_values=values,
+        tau_actuator=np.asarray(np.linalg.solve(S.T, tau), dtype=np.float64), singular_values=values,
         manipulability=float(np.prod(values)) if len(values) == 3 else 0.0,
         plane_manipulability=float(np.prod(used)),
         conditioning=float(used[-1] / used[0]) if rank and used[0] > 0.0 else 0.0,

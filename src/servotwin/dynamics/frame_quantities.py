@@ -64,4 +64,4 @@ def _to_segment(p: Array, a: Array, b: Array) -> Array:
     along = b - a
     size = np.sum(along * along, axis=-1)
     part = np.clip(np.sum((p - a) * along, axis=-1) / np.where(size > 0.0, size, 1.0), 0.0, 1.0)
-    return np.linalg.norm(p - a - part[..., None] * along, axis=-1)
+    return np.asarray(np.linalg.norm(p - a - part[..., None] * along, axis=-1))

@@ -36,7 +36,7 @@ class Polygon(NamedTuple):
 
 @dataclass(frozen=True)
 class Region:
-    """A set of the plane: rings (k, 2) with the set on their left, and a label for the edge from each point to the next."""
+    """A set of the plane: rings (k, 2) with the set on their left, a label for the edge from each point to the next."""
 
     rings: tuple[Array, ...]
     labels: tuple[IntArray, ...]
@@ -66,7 +66,7 @@ class Region:
 
     def contains(self, points: Array) -> BoolArray:
         """Which points (k, 2) belong to the set."""
-        return winding(np.asarray(points, dtype=np.float64).reshape(-1, 2), *self.edges) != 0
+        return np.asarray(winding(np.asarray(points, dtype=np.float64).reshape(-1, 2), *self.edges) != 0)
 
     def distance(self, points: Array) -> Array:
         """Distance of points (k, 2) from the boundary [m]."""

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.design.workspace.arrangement import Region
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 
 GRID = 14  # places a search starts from, either way
 BEST = 4  # of them are followed
+RESTARTS = 3
 HALVINGS = 20  # of an edge: a metre to a micrometre
 
 
@@ -50,7 +51,7 @@ def rectangle_fits(region: Region, low: Array, high: Array) -> bool:
     return not bool(_crosses(a, b, low, high).any())
 
 
-def _crosses(a: Array, b: Array, low: Array, high: Array) -> Array:
+def _crosses(a: Array, b: Array, low: Array, high: Array) -> BoolArray:
     """Which edges have a point in the open rectangle (Liang and Barsky)."""
     start, end = np.zeros(len(a)), np.ones(len(a))
     d = b - a
@@ -61,7 +62,7 @@ def _crosses(a: Array, b: Array, low: Array, high: Array) -> Array:
         between = (a[:, k] > low[k]) & (a[:, k] < high[k])
         start = np.maximum(start, np.where(flat, np.where(between, 0.0, 2.0), np.minimum(t1, t2)))
         end = np.minimum(end, np.where(flat, 1.0, np.maximum(t1, t2)))
-    return start < end - 1e-12
+    return np.asarray(start < end - 1e-12)
 
 
 def _reach(region: Region, x: float, low: float, high: float) -> tuple[float, float] | None:
@@ -107,12 +108,16 @@ def _best(value: Callable[[Array], float], starts: list[Array]) -> Array:
     """The least point that Nelder and Mead find from the best of many starts."""
     from scipy.optimize import minimize
 
-    ranked = sorted(starts, key=value)[:BEST]
-    found = [
-        minimize(value, start, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-7, "maxiter": 300})
-        for start in ranked
-    ]
-    return np.asarray(min(found, key=lambda result: float(result.fun)).x)
+    options = {"xatol": 1e-6, "fatol": 1e-7, "maxiter": 300}
+    best, least = starts[0], math.inf
+    for start in sorted(starts, key=value)[:BEST]:
+        at = start
+        for _ in range(RESTARTS):  # a corner of the function can stop the simplex early
+            found = minimize(value, at, method="Nelder-Mead", options=options)
+            at = found.x
+        if found.fun < least:
+            best, least = np.asarray(found.x), float(found.fun)
+    return best
 
 
 def cube_in_turned(region: Region, turn: tuple[float, float]) -> Cube:
@@ -173,7 +178,7 @@ def cube_in_drawn(region: Region, heights: tuple[float, float]) -> Cube:
     return Cube(np.array([place[0], place[1], 0.5 * (heights[0] + heights[1])]), s)
 
 
-def cube_in_mesh(points: Array, inside: Callable[[Array], Array], low: Array, high: Array) -> Cube:
+def cube_in_mesh(points: Array, inside: Callable[[Array], BoolArray], low: Array, high: Array) -> Cube:
     """The largest cube that holds none of a surface's points (k, 3); its middle is inside."""
 
     def edge(c: Array) -> float:

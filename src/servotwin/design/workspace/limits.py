@@ -118,7 +118,9 @@ def _motor_limits(robot: Robot, drives: Sequence[DriveData], holding: bool) -> t
     rated = [
         named[name].ratings.rated_torque if name in named else None for name in robot.mechanism.rotors.names
     ]
-    return np.linalg.inv(N).T, np.array([np.inf if value is None else value for value in rated])
+    return np.asarray(np.linalg.inv(N).T, dtype=np.float64), np.array(
+        [np.inf if value is None else value for value in rated]
+    )
 
 
 def _named(

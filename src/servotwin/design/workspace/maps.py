@@ -61,7 +61,7 @@ class Mapper:
     def _batch(self, q: Array) -> dict[str, Array]:
         robot, joints = self.robot, list(self.joints)
         _, S = actuator_matrix(robot)
-        inverse = np.linalg.inv(S)
+        inverse: Array = np.asarray(np.linalg.inv(S), dtype=np.float64)
         J = robot.jacob0(q, self.frame)
         reduced = np.einsum("di,kij->kdj", self.directions, J[:, :3])[:, :, joints]
         moved = S[np.ix_(self._rows(S), joints)]  # actuators that the joints turn
@@ -136,16 +136,17 @@ class Mapper:
         if N.shape == (self.robot.n, self.robot.n) and np.linalg.matrix_rank(N) == self.robot.n:
             at_motor = tau @ np.linalg.inv(N)
             ratings = {drive.name: drive.ratings.rated_torque for drive in self.drives}
-            for k, name in enumerate(self.robot.mechanism.rotors.names):
-                if ratings.get(name):
-                    margin = np.minimum(margin, 1.0 - np.abs(at_motor[:, k]) / ratings[name])
+            for at, name in zip(at_motor.T, self.robot.mechanism.rotors.names, strict=True):
+                rated = ratings.get(name)
+                if rated:
+                    margin = np.minimum(margin, 1.0 - np.abs(at) / rated)
         return margin
 
 
 def singular_values(J: Array) -> Array:
     """Singular values (k, d), the largest first; of two by two matrices in closed form."""
     if J.shape[1:] != (2, 2):
-        return np.linalg.svd(J, compute_uv=False)
+        return np.asarray(np.linalg.svd(J, compute_uv=False), dtype=np.float64)
     a, b, c, d = J[:, 0, 0], J[:, 0, 1], J[:, 1, 0], J[:, 1, 1]
     plus, minus = np.hypot(a + d, b - c), np.hypot(a - d, b + c)
     return np.stack([0.5 * (plus + minus), 0.5 * np.abs(plus - minus)], axis=1)

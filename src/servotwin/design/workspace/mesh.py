@@ -18,13 +18,13 @@ from servotwin.design.workspace.arrangement import Region
 from servotwin.design.workspace.trace import Margins, root_between
 from servotwin.mechanism.model import Array, IntArray
 
-ACCURACY = 2e-6  # m: corners are this near to the surface
+ACCURACY = 1e-5  # m: corners are this near to the surface
 AROUND = 72  # facets of a full turn in a picture
 
 
 @dataclass(frozen=True)
 class Mesh:
-    """A closed surface: corners (k, 3), triangles (t, 3) counter-clockwise seen from outside, a label for each triangle."""
+    """A closed surface: corners (k, 3), triangles (t, 3) counter-clockwise seen from outside, and their labels."""
 
     points: Array
     triangles: IntArray
@@ -70,7 +70,7 @@ def lattice_mesh(nodes: dict[tuple[int, ...], int], spacing: float, margins: Mar
     a, b = ((end + low) * spacing for end in ends)
 
     def smallest(p: Array) -> Array:
-        return margins(p).min(axis=1)
+        return np.asarray(margins(p).min(axis=1))
 
     points = root_between(smallest, a, b, ACCURACY)
     faces = number[triangles]
@@ -155,14 +155,14 @@ def _point_normals(mesh: Mesh) -> Array:
     out = np.zeros_like(mesh.points)
     for k in range(3):
         np.add.at(out, mesh.triangles[:, k], normal)
-    return out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-300)
+    return np.asarray(out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-300))
 
 
 def on_surface(margins: Margins, points: Array, direction: Array, length: Array) -> tuple[Array, Array]:
     """Points moved along outward directions onto the surface, by their length at most, and by how much."""
 
     def smallest(p: Array) -> Array:
-        return margins(p).min(axis=1)
+        return np.asarray(margins(p).min(axis=1))
 
     within = smallest(points) >= 0.0
     inner, outer, found = points.copy(), points.copy(), np.zeros(len(points), dtype=bool)
@@ -190,7 +190,7 @@ def labelled(mesh: Mesh, margins: Margins) -> Mesh:
 
 
 def turned(region: Region, low: float, high: float) -> Mesh:
-    """The rings of a region in (r, z) turned about z from an angle to another: bands without end faces, for pictures."""
+    """The rings of a region in (r, z) turned about z from an angle to another: bands without end faces."""
     count = max(2, int(np.ceil(AROUND * (high - low) / (2.0 * np.pi))) + 1)
     angles = np.linspace(low, high, count)
     bands = []

@@ -46,7 +46,7 @@ def planar_region(section: Section, limits: LimitSet, tolerance: float) -> Plana
     scale = _largest_determinant(section, limits)
 
     def at(u: Array) -> Array:  # the unit square is the joints' range
-        return low + u * size
+        return np.asarray(low + u * size)
 
     def within(u: Array) -> Array:  # loops need not close beyond the range of the joints
         return np.clip(at(u), low, high)

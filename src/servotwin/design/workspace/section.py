@@ -57,7 +57,7 @@ class Section:
     def jacobian(self, s: Array) -> Array:
         """Velocity in the plane per joint velocity (k, 2, 2)."""
         J = self.robot.jacob0(self.full(s), self.frame)[..., :3, :][..., self.joints]
-        return np.einsum("ai,kij->kaj", np.stack([self.right, self.up]), J)
+        return np.asarray(np.einsum("ai,kij->kaj", np.stack([self.right, self.up]), J))
 
     def in_space(self, p: Array) -> Array:
         """Points (k, 2) of the plane in the base (k, 3)."""
@@ -65,7 +65,7 @@ class Section:
 
 
 def find_section(
-    robot: Robot, frame: str | None = None, joints: tuple[str, str] | None = None, q: Array | None = None
+    robot: Robot, frame: str | None = None, joints: tuple[str, ...] | None = None, q: Array | None = None
 ) -> Section:
     """The plane in which the first two joints that can do so move the frame, or the given two."""
     name = robot._frame(frame)
@@ -78,21 +78,17 @@ def find_section(
             section = Section(robot, name, pair, place, right, up, offset)
             turn, slide = _sweeping(section)
             return Section(robot, name, pair, place, right, up, offset, turn, slide)
-    which = "these joints do" if joints is not None else "no two of the first three joints"
-    raise UnsupportedError(
-        f"{robot.name}: {which} not move '{name}' in a plane; name two joints that do, or ask for the volume"
-        if joints is not None
-        else f"{robot.name}: {which} move '{name}' in a plane; name two joints that do"
-    )
+    which = "no two of the first three joints move" if joints is None else "these joints do not move"
+    raise UnsupportedError(f"{robot.name}: {which} '{name}' in a plane; name two joints that do")
 
 
-def _indices(robot: Robot, joints: tuple[str, str]) -> tuple[int, int]:
+def _indices(robot: Robot, joints: tuple[str, ...]) -> tuple[int, int]:
     for name in joints:
         if name not in robot.joint_names:
             raise InputError(
                 f"{robot.name} has no joint '{name}'; it has: {', '.join(robot.joint_names)}", field="joints"
             )
-    if len(joints) != 2 or joints[0] == joints[1]:
+    if len(set(joints)) != 2 or len(joints) != 2:
         raise InputError(
             f"expected two different joints out of {', '.join(robot.joint_names)}", field="joints"
         )

@@ -4,9 +4,9 @@ At a tool pose the closed loops and the pose are solved together for all coordin
 
 .. math:: \phi(x) = 0, \qquad T(x) = T_\mathrm{wanted}                                   (eq:pose-closure)
 
-from the nearest pose that is known, so that the robot stays on the branch of its home pose. A pose belongs to the set if
-the solution exists, no limit is passed, and neither the determinant of eq:pose-closure (arms stretched) nor that of the
-passive joints' part of the loops (the actuators lose their hold) has changed its sign.
+from the nearest pose that is known, so that the robot stays on the branch of its home pose. A pose belongs to the set
+if the solution exists, no limit is passed, and neither the determinant of eq:pose-closure (arms stretched) nor that of
+the passive joints' part of the loops (the actuators lose their hold) has changed its sign.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class TaskSpace:
     def flood(
         self, spacing: float, progress: Callable[[int], None] | None = None
     ) -> dict[tuple[int, ...], int]:
-        """Fill the set from home over a lattice; numbers of the inner nodes by lattice place. Raises if it has no end."""
+        """Fill the set from home over a lattice; numbers of the inner nodes by lattice place."""
         d = len(self.basis)
         numbers: dict[tuple[int, ...], int] = {(0,) * d: 0}
         tried = {(0,) * d}
@@ -197,7 +197,7 @@ class TaskSpace:
 
 def _solved(slope: Array, gap: Array) -> Array:
     try:
-        return np.linalg.solve(slope, gap[..., None])[..., 0]
+        return np.asarray(np.linalg.solve(slope, gap[..., None])[..., 0], dtype=np.float64)
     except np.linalg.LinAlgError:
         return np.asarray(np.einsum("kij,kj->ki", np.linalg.pinv(slope), gap))
 

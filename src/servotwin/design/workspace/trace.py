@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from servotwin.mechanism.model import Array, IntArray
+from servotwin.mechanism.model import Array, BoolArray, IntArray
 
 Margins = Callable[[Array], Array]  # (k, 2) -> (k, m): inside where all are >= 0
 Image = Callable[[Array], Array]  # (k, 2) -> (k, 2): where the tolerance counts
@@ -26,7 +26,7 @@ CUTS = 16  # most halvings of a chord: from a cell of centimetres to below a mic
 
 @dataclass(frozen=True)
 class Loop:
-    """A closed curve: points (k, 2) with the set on the left, and the margin that is zero on the edge from each to the next."""
+    """A closed curve: points (k, 2), the set on its left, and the margin that is zero from each point to the next."""
 
     points: Array
     labels: IntArray
@@ -47,11 +47,11 @@ def trace(
     """
 
     def smallest(s: Array) -> Array:
-        return margins(s).min(axis=1)
+        return np.asarray(margins(s).min(axis=1))
 
     grid = [np.linspace(low[i], high[i], cells[i] + 1) for i in range(2)]
     nodes = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1)
-    inside = (smallest(nodes.reshape(-1, 2)) >= 0.0).reshape(nodes.shape[:2])
+    inside: BoolArray = np.asarray(smallest(nodes.reshape(-1, 2)) >= 0.0).reshape(nodes.shape[:2])
     inside[[0, -1], :] = False
     inside[:, [0, -1]] = False
     starts, ends, loops = _crossings(nodes, inside, smallest)
@@ -73,9 +73,9 @@ def root_between(smallest: Callable[[Array], Array], inner: Array, outer: Array,
 
 
 def _crossings(
-    nodes: Array, inside: Array, smallest: Callable[[Array], Array]
+    nodes: Array, inside: BoolArray, smallest: Callable[[Array], Array]
 ) -> tuple[Array, Array, list[list[int]]]:
-    """Edges of the grid that the boundary crosses, from their inner to their outer node, and chains of their numbers."""
+    """Edges of the grid that the boundary crosses, from inner to outer nodes, and chains of their numbers."""
     numbers: dict[tuple[int, int, int], int] = {}
     starts: list[Array] = []
     ends: list[Array] = []
@@ -148,20 +148,25 @@ def refined(margins: Margins, points: Array, image: Image, tolerance: float, acc
         k = np.flatnonzero(open_chords)
         if not len(k):
             break
-        after = (k + 1) % len(points)
+        after: IntArray = (k + 1) % len(points)
         middle, found = _back_on_curve(margins, points[k], points[after], accuracy)
         there = image(middle)
         off = _chord_distance(there, shown[k], shown[after])
         split = found & (off > tolerance)
         points, shown, open_chords = _inserted(points, shown, open_chords, k, split, middle, there)
-    after = np.roll(points, -1, axis=0)
-    middle, _ = _back_on_curve(margins, points, after, accuracy)
+    middle, _ = _back_on_curve(margins, points, np.roll(points, -1, axis=0), accuracy)
     return Loop(points, np.argmin(margins(middle), axis=1))
 
 
 def _inserted(
-    points: Array, shown: Array, open_chords: Array, k: IntArray, split: Array, middle: Array, there: Array
-) -> tuple[Array, Array, Array]:
+    points: Array,
+    shown: Array,
+    open_chords: BoolArray,
+    k: IntArray,
+    split: BoolArray,
+    middle: Array,
+    there: Array,
+) -> tuple[Array, Array, BoolArray]:
     """The loop with the middles of chords k that are to be split; the others of k are closed."""
     open_chords = open_chords.copy()
     open_chords[k[~split]] = False
@@ -173,7 +178,7 @@ def _inserted(
     )
 
 
-def _back_on_curve(margins: Margins, a: Array, b: Array, accuracy: float) -> tuple[Array, Array]:
+def _back_on_curve(margins: Margins, a: Array, b: Array, accuracy: float) -> tuple[Array, BoolArray]:
     """The curve's point beside the middle of each chord, and whether it was found within the chord's length of it."""
     chord = b - a
     left = np.stack([-chord[:, 1], chord[:, 0]], axis=1)
@@ -182,7 +187,7 @@ def _back_on_curve(margins: Margins, a: Array, b: Array, accuracy: float) -> tup
     found = np.zeros(len(a), dtype=bool)
 
     def smallest(s: Array) -> Array:
-        return margins(s).min(axis=1)
+        return np.asarray(margins(s).min(axis=1))
 
     within = smallest(middle) >= 0.0
     for reach in (0.02, 0.1, 0.5, 1.0):
@@ -205,7 +210,7 @@ def _chord_distance(p: Array, a: Array, b: Array) -> Array:
     length = np.maximum(np.hypot(chord[:, 0], chord[:, 1]), 1e-300)
     part = np.clip(np.einsum("ki,ki->k", p - a, chord) / length**2, 0.0, 1.0)
     gap = p - a - part[:, None] * chord
-    return np.hypot(gap[:, 0], gap[:, 1])
+    return np.asarray(np.hypot(gap[:, 0], gap[:, 1]))
 
 
 def with_corners(margins: Margins, points: Array) -> Array:

@@ -3,10 +3,10 @@ r"""A side view turned about the vertical axis: its top view and its volume.
 A point (r, z) of the plane at distance d beside the axis moves on a circle; the volume element is
 :math:`|r|\,dr\,dz\,d\theta`. Where r and -r are both reached, their ranges of angles may overlap:
 
-.. math:: V = \int |r| \left[\Delta\theta\,(\ell_+ + \ell_- - 2\ell_\pm) + \mu(r)\,\ell_\pm\right] dr      (eq:turned-volume)
+.. math:: V = \int |r| [\Delta\theta\,(\ell_+ + \ell_- - 2\ell_\pm) + \mu(r)\,\ell_\pm] dr          (eq:turned-volume)
 
-with :math:`\ell_+, \ell_-, \ell_\pm` the heights reached at r, at -r and at both, and :math:`\mu` the size of the union of
-the two ranges of angles.
+with :math:`\ell_+, \ell_-, \ell_\pm` the heights reached at r, at -r and at both, and :math:`\mu` the size of the
+union of the two ranges of angles.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _integral(region: Region, offset: float, turn: tuple[float, float], span: fl
         mu = _union_of_angles(turn, float(np.arctan2(offset, radius)), span) if both else 0.0
         single = _length(plus) + _length(minus) - 2.0 * both
         total += float(radius) * (span * single + mu * both)  # eq:turned-volume
-    return total * most / RADII
+    return float(total * most / RADII)
 
 
 def heights(region: Region, r: float) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,12 +36,9 @@ from servotwin.mechanism.model import Array, BoolArray
 from servotwin.robot.closure import size_of
 from servotwin.robot.robot import Robot
 
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
 TOLERANCE = 1e-4  # m: how near the boundary is followed
 COARSE = 24  # lattice steps over the size of a mechanism, to find how large its workspace is
-ACROSS = {2: 60, 3: 20}  # lattice steps over the largest extent of a workspace in a plane and in space
+ACROSS = {2: 50, 3: 16}  # lattice steps over the largest extent of a workspace in a plane and in space
 QUARTERINGS = 1  # of the triangles of a surface
 Progress = Callable[[str, float], None]
 
@@ -265,25 +262,6 @@ class Workspace:
         kept = (self.limits.margins(q) >= 0.0).all(axis=1)
         return self.section.points(s[kept]), self.mapper(q[kept])
 
-    # --- results ----------------------------------------------------------------------------------
-    def summary(self) -> dict[str, Any]:
-        """Everything as plain data, without the points of the boundary."""
-        from servotwin.design.workspace.summary import summary
-
-        return summary(self)
-
-    def plot(self) -> go.Figure:
-        """The first view with the arm, as a plotly figure."""
-        from servotwin.report.workspace_figures import view_figure
-
-        return view_figure(self, self.views[0])
-
-    def report(self, folder: str | Path, *, overwrite: bool = False) -> dict[str, str]:
-        """Write page, JSON and CSV; where they are."""
-        from servotwin.report.workspace_page import write_workspace
-
-        return write_workspace(self, folder, overwrite=overwrite)
-
 
 def _inverse_of_section(ws: Workspace, p: Array) -> Array:
     """Newton's method in the plane from the nearest of many known positions."""
@@ -355,7 +333,7 @@ def workspace(
     place = None if q is None else machine._joint_array("q", q)
     pair = None if joints is None else tuple(joints)
     try:
-        section = find_section(machine, name, pair, place)  # type: ignore[arg-type]
+        section = find_section(machine, name, pair, place)
         if machine.closed and not np.isfinite(machine.limits.q_min[list(section.joints)]).all():
             raise UnsupportedError("loops need not close over the whole circle of a joint")
     except UnsupportedError:
@@ -379,7 +357,7 @@ def _in_plane(
         section.offset * normal,
     )  # fmt: skip
     notes = _standing(section)
-    common = {
+    common: dict[str, Any] = {
         "robot": robot, "drives": drives, "frame": section.frame, "limits": limits, "payload": payload,
         "tolerance": tolerance, "section": section, "planar": planar,
     }  # fmt: skip
@@ -394,17 +372,17 @@ def _in_plane(
         return Workspace(
             views=(first, top), volume=volume, volume_error=0.0, mesh=mesh, mesh_limits=planar.limits,
             notes=notes, turn=turn, **common,
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # fmt: skip
     if section.slide is not None:
         heights = _heights(section)
         mesh = drawn(planar.region, *heights)
         return Workspace(
             views=(first,), volume=planar.region.area * (heights[1] - heights[0]), volume_error=0.0, mesh=mesh,
             mesh_limits=planar.limits, notes=notes, heights=heights, **common,
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # fmt: skip
     return Workspace(
         views=(first,), volume=None, volume_error=0.0, mesh=None, mesh_limits=(), notes=notes, **common
-    )  # type: ignore[arg-type]
+    )
 
 
 def _standing(section: Section) -> tuple[str, ...]:
@@ -463,7 +441,7 @@ def _in_space(
     extent = float(np.ptp(space.points, axis=0).max()) + rough
     spacing = extent / ACROSS[len(basis)]
     nodes = space.flood(spacing)
-    common = {
+    common: dict[str, Any] = {
         "robot": robot,
         "drives": drives,
         "frame": frame,
@@ -482,7 +460,7 @@ def _in_space(
             notes=(),
             plane=space,
             **common,
-        )  # type: ignore[arg-type]
+        )
     show("following the surface", 0.2)
     coarse = lattice_mesh(nodes, spacing, space.margins)
     mesh, volumes = coarse, [coarse.volume]
@@ -501,7 +479,7 @@ def _in_space(
     return Workspace(
         views=(side, top), volume=volumes[-1] + step, volume_error=abs(step), mesh=moved, mesh_limits=space.names,
         notes=(note,), plane=plane, space=space, **common,
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
 
 
 def _flat_basis(robot: Robot, frame: str) -> Array | None:

@@ -10,6 +10,7 @@ from servotwin import __version__
 from servotwin.cli.app_hil import add_commands as add_hil_commands
 from servotwin.cli.app_jobs import add_commands
 from servotwin.cli.app_models import add_commands as add_model_commands
+from servotwin.cli.app_workspace import add_commands as add_workspace_commands
 from servotwin.cli.options import (
     PLAIN,
     AllowCode,
@@ -542,6 +543,7 @@ def optimise(
 
 
 add_model_commands(app)
+add_workspace_commands(app)
 add_hil_commands(app)
 add_commands(app)
 

@@ -79,11 +79,12 @@ class Statics:
 
     @property
     def stiffness_ellipsoid(self) -> Ellipsoid | None:
-        """Force per shift along its principal directions [N/m]; 0 where nothing yields, the longest first."""
-        if self.stiffness is None:
+        """Force per shift along its principal directions [N/m], infinite where nothing yields; the longest first."""
+        if self.compliance is None:
             return None
-        values, axes = np.linalg.eigh(self.stiffness)
-        return Ellipsoid(np.maximum(values[::-1], 0.0), axes[:, ::-1])
+        values, axes = np.linalg.eigh(self.compliance[:3, :3])
+        soft = values > 1e-12 * max(float(values[-1]), 1e-300)
+        return Ellipsoid(np.where(soft, 1.0 / np.where(soft, values, 1.0), np.inf), axes)
 
     @property
     def singular(self) -> bool:

@@ -15,7 +15,6 @@ from servotwin.design.statics import (
     actuator_matrix,
     isotropic_speed,
     joint_compliance,
-    tool_stiffness,
 )
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
@@ -74,8 +73,9 @@ class Mapper:
         out["torque_margin"] = self._torque_margin(tau)
         compliance = joint_compliance(robot, self.drives)
         if compliance is not None:
-            K = np.einsum("di,kij,ej->kde", self.directions, tool_stiffness(J, compliance), self.directions)
-            out["stiffness"] = np.linalg.eigvalsh(K)[:, 0]
+            moved_by = np.einsum("di,kij->kdj", self.directions, J[:, :3])
+            C = moved_by @ compliance @ np.swapaxes(moved_by, 1, 2)  # eq:tool-stiffness
+            out["stiffness"] = 1.0 / np.maximum(np.linalg.eigvalsh(C)[:, -1], 1e-300)
         speeds = self._speed_limits(S)
         if reduced.shape[1] == reduced.shape[2]:
             out["speed"] = self._speed(reduced, S, joints, speeds)

@@ -99,7 +99,10 @@ def _samples(robot: Robot, seed: int) -> Array:
     """A few joint positions (k, n): anywhere within the limits, or near home where loops might not close."""
     rng = np.random.default_rng(seed)
     if not robot.closed:
-        return robot.random_q(rng, POSES)
+        wide = np.where(np.array(robot.joint_units) == "m", 1.0, np.pi)
+        low = np.where(np.isfinite(robot.limits.q_min), robot.limits.q_min, -wide)
+        high = np.where(np.isfinite(robot.limits.q_max), robot.limits.q_max, wide)
+        return rng.uniform(low, high, (POSES, robot.n))
     spread = np.where(np.array(robot.joint_units) == "m", 0.01, 0.05)
     return np.asarray(robot.q_home + rng.uniform(-1.0, 1.0, (POSES, robot.n)) * spread)
 

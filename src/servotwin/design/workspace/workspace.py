@@ -38,7 +38,7 @@ from servotwin.robot.robot import Robot
 
 TOLERANCE = 1e-4  # m: how near the boundary is followed
 COARSE = 24  # lattice steps over the size of a mechanism, to find how large its workspace is
-ACROSS = {2: 50, 3: 16}  # lattice steps over the largest extent of a workspace in a plane and in space
+ACROSS = {2: 50, 3: 20}  # lattice steps over the largest extent of a workspace in a plane and in space
 QUARTERINGS = 1  # of the triangles of a surface
 Progress = Callable[[str, float], None]
 

@@ -117,7 +117,9 @@ def test_closed_linkage_reaches_what_the_coupled_arm_reaches(reached):
 def test_scara_with_one_elbow_has_the_area_of_the_closed_form():
     """One to one: area = l1 l2 (cos b_min - cos b_max) * range of A."""
     l1, l2 = 0.35, 0.3
-    found = st.workspace("gsis-scara", changes={"axes.B.limits.position": "[20 deg, 140 deg]", "home.B": "30 deg"})
+    found = st.workspace(
+        "gsis-scara", changes={"axes.B.limits.position": "[20 deg, 140 deg]", "home.B": "30 deg"}
+    )
     exact = l1 * l2 * (np.cos(np.radians(20.0)) - np.cos(np.radians(140.0))) * np.radians(240.0)
     assert found.area == pytest.approx(exact, rel=2e-4)
     assert found.volume == pytest.approx(found.area * 0.15)
@@ -171,7 +173,9 @@ def test_delta_as_dense_sampling():
     x, z = np.meshgrid(np.linspace(-2.1, 2.1, 400), np.linspace(-3.1, 0.0, 400))
     p = np.stack([x.ravel(), z.ravel()], axis=1)
     far = view.region.distance(p) > 1e-4
-    expected = delta_reaches(np.stack([p[:, 0], 0 * p[:, 0], p[:, 1]], axis=1), np.radians(-60), np.radians(90))
+    expected = delta_reaches(
+        np.stack([p[:, 0], 0 * p[:, 0], p[:, 1]], axis=1), np.radians(-60), np.radians(90)
+    )
     assert (view.region.contains(p) == expected)[far].all()
 
 

@@ -24,6 +24,7 @@ from servotwin.mechanism.model import Array, BoolArray, IntArray
 from servotwin.robot.robot import Robot
 
 ITERATIONS = 12  # of Newton's method
+FEWER = 7  # of them on a part of the way
 LONGEST = 0.3  # rad or m: most that a coordinate changes in an iteration
 SOLVED = 1e-10  # m and rad
 UNHELD = "platform not held by the actuators"
@@ -87,12 +88,12 @@ class TaskSpace:
         """Places in the base (k, 3) of points (k, d)."""
         return self.origin + points @ self.basis
 
-    def solve(self, points: Array, start: Array) -> tuple[Array, BoolArray]:
+    def solve(self, points: Array, start: Array, iterations: int = ITERATIONS) -> tuple[Array, BoolArray]:
         """Coordinates (k, n_x) at points (k, d) by Newton's method from ``start``, and where it converged."""
         target, x = self.target(points), start.copy()
         active = np.arange(len(x))
         solved = np.zeros(len(x), dtype=bool)
-        for _ in range(ITERATIONS):
+        for _ in range(iterations):
             gap, slope, _ = self._system(x[active], target[active])
             done = np.abs(gap).max(axis=1) < SOLVED
             solved[active[done]] = True
@@ -140,11 +141,10 @@ class TaskSpace:
         left = np.flatnonzero(~solved)
         if len(left):  # in four steps from the nearest known point
             start, begin = self.x[near[left]], self.points[near[left]]
-            ok = np.ones(len(left), dtype=bool)
             for part in (0.25, 0.5, 0.75, 1.0):
-                start, good = self.solve(begin + part * (points[left] - begin), start)
-                ok &= good
-            x[left[ok]], solved[left[ok]] = start[ok], True
+                start, good = self.solve(begin + part * (points[left] - begin), start, FEWER)
+                left, start, begin = left[good], start[good], begin[good]
+            x[left], solved[left] = start, True
         return x, solved
 
     def nearest(self, points: Array) -> IntArray:
@@ -193,6 +193,24 @@ class TaskSpace:
             if progress is not None:
                 progress(len(self.points))
         return numbers
+
+    def fill(self, numbers: dict[tuple[int, ...], int], spacing: float) -> dict[tuple[int, ...], int]:
+        """The inner nodes of a lattice over the box of a flooded set: thin parts that the flood passed by as well."""
+        known = np.array(list(numbers))
+        axes = [np.arange(a - 2, b + 3) for a, b in zip(known.min(axis=0), known.max(axis=0), strict=True)]
+        nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+        fresh = np.array([tuple(node) not in numbers for node in nodes.tolist()])
+        places = nodes[fresh] * spacing
+        x, solved = self.reached(places)
+        inner = solved.copy()
+        inner[solved] = self.margins_at(places[solved], x[solved]).min(axis=1) >= 0.0
+        found = dict(numbers)
+        found.update(
+            {tuple(node): len(self.points) + k for k, node in enumerate(nodes[fresh][inner].tolist())}
+        )
+        self.points = np.concatenate([self.points, places[inner]])
+        self.x, self._nearest = np.concatenate([self.x, x[inner]]), None
+        return found
 
 
 def _solved(slope: Array, gap: Array) -> Array:

@@ -25,7 +25,15 @@ from servotwin.design.workspace.inscribed import (
 )
 from servotwin.design.workspace.limits import Limit, LimitSet, limit_set
 from servotwin.design.workspace.maps import Mapper
-from servotwin.design.workspace.mesh import Mesh, drawn, labelled, lattice_mesh, quartered, turned
+from servotwin.design.workspace.mesh import (
+    Mesh,
+    counted_volume,
+    drawn,
+    labelled,
+    lattice_mesh,
+    quartered,
+    turned,
+)
 from servotwin.design.workspace.planar import CHORD, PlanarRegion, planar_region
 from servotwin.design.workspace.section import Section, find_section, moving_joints
 from servotwin.design.workspace.task_space import TaskSpace, task_space
@@ -461,14 +469,14 @@ def _in_space(
             plane=space,
             **common,
         )
-    show("following the surface", 0.2)
-    coarse = lattice_mesh(nodes, spacing, space.margins)
-    mesh, volumes = coarse, [coarse.volume]
+    show("following the surface", 0.15)
+    nodes = space.fill(nodes, spacing)
+    mesh = lattice_mesh(nodes, spacing, space.margins)
     for _ in range(QUARTERINGS):
         mesh = quartered(mesh, space.margins)
-        volumes.append(mesh.volume)
     mesh = labelled(mesh, space.margins)
-    step = (volumes[-1] - volumes[-2]) / 3.0  # eq:volume-limit
+    show("measuring the volume", 0.45)
+    volume, error = counted_volume(nodes, spacing, space.margins)
     moved = Mesh(mesh.points + space.origin, mesh.triangles, mesh.labels, mesh.deviation)
     middle = space.target(space.points).mean(axis=0)
     show("following the side view", 0.6)
@@ -477,7 +485,7 @@ def _in_space(
     top, _ = _view(robot, limits, frame, (0, 1), middle, extent, tolerance)
     note = "sections through the middle of the workspace; the tool keeps the orientation of the home pose"
     return Workspace(
-        views=(side, top), volume=volumes[-1] + step, volume_error=abs(step), mesh=moved, mesh_limits=space.names,
+        views=(side, top), volume=volume, volume_error=error, mesh=moved, mesh_limits=space.names,
         notes=(note,), plane=plane, space=space, **common,
     )  # fmt: skip
 

@@ -47,6 +47,8 @@ from servotwin.robot.robot import Robot
 TOLERANCE = 1e-4  # m: how near the boundary is followed
 COARSE = 24  # lattice steps over the size of a mechanism, to find how large its workspace is
 ACROSS = {2: 50, 3: 20}  # lattice steps over the largest extent of a workspace in a plane and in space
+MANY = 12  # coordinates beyond which a lattice in space is coarser: Newton's steps cost their cube
+COARSER = 14
 QUARTERINGS = 1  # of the triangles of a surface
 Progress = Callable[[str, float], None]
 
@@ -447,7 +449,8 @@ def _in_space(
     rough = size_of(robot.mechanism) / COARSE
     space.flood(rough)
     extent = float(np.ptp(space.points, axis=0).max()) + rough
-    spacing = extent / ACROSS[len(basis)]
+    across = COARSER if len(basis) == 3 and len(space.x_home) > MANY else ACROSS[len(basis)]
+    spacing = extent / across
     nodes = space.flood(spacing)
     common: dict[str, Any] = {
         "robot": robot,

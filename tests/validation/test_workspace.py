@@ -170,7 +170,7 @@ def test_delta_as_dense_sampling():
     inside = delta_reaches(grid, np.radians(-60.0), np.radians(90.0))
     assert found.volume == pytest.approx(inside.sum() * cell, rel=2e-3)
     view = found.views[0]
-    x, z = np.meshgrid(np.linspace(-2.1, 2.1, 400), np.linspace(-3.1, 0.0, 400))
+    x, z = np.meshgrid(np.linspace(-2.1, 2.1, 130), np.linspace(-3.1, 0.0, 130))
     p = np.stack([x.ravel(), z.ravel()], axis=1)
     far = view.region.distance(p) > 1e-4
     expected = delta_reaches(
@@ -191,9 +191,9 @@ def test_stewart_as_dense_sampling():
     found = st.workspace("stewart")
     grid, cell = cells((-1.0, -1.0, 0.0), (1.0, 1.0, 1.2), 120)
     inside = legs_allow(grid)
-    assert found.volume == pytest.approx(inside.sum() * cell, rel=1e-2)
+    assert found.volume == pytest.approx(inside.sum() * cell, rel=5e-3)
     view = found.views[0]
-    x, z = np.meshgrid(np.linspace(-1.0, 1.0, 300), np.linspace(0.01, 1.2, 300))
+    x, z = np.meshgrid(np.linspace(-1.0, 1.0, 120), np.linspace(0.01, 1.2, 120))
     p = np.stack([x.ravel(), z.ravel()], axis=1)
     far = view.region.distance(p) > 1e-4
     expected = legs_allow(np.stack([p[:, 0], 0 * p[:, 0], p[:, 1]], axis=1))
@@ -209,10 +209,10 @@ def test_puma_side_view_as_dense_evaluation():
     q = np.zeros((n * n, robot.n))
     q[:, 1], q[:, 2] = a.ravel(), b.ravel()
     p = robot.fkine(q)[:, [0, 2], 3]
-    step = 0.004  # samples are 1.6 mm apart at most in the radius of 0.9 m
-    filled = np.zeros((500, 500), dtype=bool)
-    filled[tuple(np.floor((p + 1.0) / step).astype(int).clip(0, 499).T)] = True
-    middles = np.stack(np.meshgrid(*(2 * [-1.0 + step * (np.arange(500) + 0.5)]), indexing="ij"), axis=-1)
+    step = 0.01  # samples are 1.6 mm apart at most in the radius of 0.9 m
+    filled = np.zeros((200, 200), dtype=bool)
+    filled[tuple(np.floor((p + 1.0) / step).astype(int).clip(0, 199).T)] = True
+    middles = np.stack(np.meshgrid(*(2 * [-1.0 + step * (np.arange(200) + 0.5)]), indexing="ij"), axis=-1)
     flat = middles.reshape(-1, 2)
     away = found.region.distance(flat) > step
     assert (found.region.contains(flat) == filled.ravel())[away].all()

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from servotwin import __version__
+from servotwin.description.display import MM
 from servotwin.design.statics import Ellipsoid, Statics
 from servotwin.mechanism.model import Array
 from servotwin.report.files import write_json, write_page
@@ -16,7 +17,6 @@ from servotwin.report.page_style import COLOURS, INK, axis, layout
 from servotwin.report.skeleton import body_poses, skeleton
 from servotwin.simulation.results.folder import STATICS_FILES, replaced_folder
 
-MM = 1e3
 SHOWN = 0.25  # length of the longest semi-axis in the picture, as part of the arm's extent
 
 

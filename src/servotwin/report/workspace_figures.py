@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from servotwin.description.display import MM
 from servotwin.design.workspace.inscribed import Cube
 from servotwin.design.workspace.maps import MEASURES, Measure
 from servotwin.design.workspace.mesh import Mesh
@@ -19,7 +20,6 @@ from servotwin.report.skeleton import body_poses, skeleton
 FILL = "rgba(86, 130, 170, 0.14)"
 EXTRA = ("#8c564b", "#7f7f7f", "#bcbd22", "#17becf")
 MAP_CELLS = 130  # along the longer side of a map
-MM = 1e3
 FACES = 40_000  # most triangles of a drawn solid
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from servotwin import __version__
+from servotwin.description.display import MM
 from servotwin.design.workspace.maps import Measure
 from servotwin.design.workspace.workspace import PlaneSet, Workspace
 from servotwin.mechanism.model import Array
@@ -16,7 +17,6 @@ from servotwin.report.page import Card, Figure, Page
 from servotwin.report.workspace_figures import map_figure, map_grid, measures_of, solid_figure, view_figure
 from servotwin.simulation.results.folder import WORKSPACE_FILES, replaced_folder
 
-MM = 1e3
 Maps = tuple[Array, Array, dict[str, Array]]
 
 

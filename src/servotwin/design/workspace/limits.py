@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from servotwin.description.display import DEG, MM
 from servotwin.description.drive_data import DriveData
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
@@ -154,4 +155,4 @@ def _named(
 
 
 def _shown(value: float, length: bool) -> str:
-    return f"{1e3 * value:.6g} mm" if length else f"{np.degrees(value):.6g} deg"
+    return f"{MM * value:.6g} mm" if length else f"{DEG * value:.6g} deg"

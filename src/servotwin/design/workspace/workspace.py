@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from servotwin.description.display import DEG, MM
 from servotwin.description.drive_data import DriveData
 from servotwin.description.schema import RobotDescription
 from servotwin.design.statics import described
@@ -162,11 +163,11 @@ class Workspace:
         outside = [p for p in corners if not self.reaches(p)]
         if outside:
             best = self.cube
-            shown = ", ".join(f"{1e3 * v:.1f}" for v in outside[0])
-            text = f"a cube of {1e3 * edge:.4g} mm is out of reach at ({shown}) mm"
+            shown = ", ".join(f"{MM * v:.1f}" for v in outside[0])
+            text = f"a cube of {MM * edge:.4g} mm is out of reach at ({shown}) mm"
             if best is not None:
-                at = ", ".join(f"{1e3 * v:.1f}" for v in best.center)
-                text += f"; the largest has {1e3 * best.edge:.4g} mm about ({at}) mm"
+                at = ", ".join(f"{MM * v:.1f}" for v in best.center)
+                text += f"; the largest has {MM * best.edge:.4g} mm about ({at}) mm"
             raise InputError(text, field="cube")
 
     def reaches(self, p: Array) -> bool:
@@ -416,7 +417,7 @@ def _turn_range(section: Section) -> tuple[tuple[float, float], tuple[Limit, Lim
         limit = Limit("seam", f"{name}: full turn")
         return (angle - np.pi, angle + np.pi), (limit, limit)
     ends = sorted((sign * low, sign * high))
-    words = [f"{name} at {np.degrees(v):.6g} deg" for v in (robot.limits.q_min[k], robot.limits.q_max[k])]
+    words = [f"{name} at {DEG * v:.6g} deg" for v in (robot.limits.q_min[k], robot.limits.q_max[k])]
     named = [Limit("joint", word) for word in (words if sign > 0.0 else words[::-1])]
     return (angle + ends[0], angle + ends[1]), (named[0], named[1])
 

@@ -163,8 +163,10 @@ def map_grid(ws: Workspace, cells: int = MAP_CELLS) -> tuple[Array, Array, dict[
 def map_figure(view: PlaneSet, x: Array, y: Array, values: Array, measure: Measure) -> go.Figure:
     """One map over the first view."""
     shown = measure.factor * np.where(np.isfinite(values), values, np.nan)
+    bounds = np.nanquantile(shown, [0.01, 0.99])  # a peak at a singularity must not flatten the rest
     figure = go.Figure(
         go.Heatmap(
+            zmin=float(bounds[0]), zmax=float(bounds[1]),
             x=MM * x, y=MM * y, z=np.round(shown, 6), colorscale="Viridis", hoverongaps=False,
             colorbar={"title": {"text": measure.unit or " "}, "thickness": 12, "len": 0.9},
         )

@@ -29,7 +29,7 @@ from servotwin.robot.robot import Robot
 COARSE = 24  # lattice steps over the size of a mechanism, to find how large its workspace is
 ACROSS = {2: 50, 3: 20}  # lattice steps over the largest extent of a workspace in a plane and in space
 MANY = 12  # coordinates beyond which a lattice in space is coarser: Newton's steps cost their cube
-COARSER = 14
+COARSER = 18
 QUARTERINGS = 1  # of the triangles of a surface
 Progress = Callable[[str, float], None]
 

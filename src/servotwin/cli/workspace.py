@@ -75,7 +75,7 @@ def workspace(
 def _print(found: DrawnWorkspace) -> None:
     load = "" if found.payload is None else f", {found.payload:g} kg at the tool"
     print_line(
-        f"{found.robot.name}: '{found.frame}' within all limits{load}, boundary to {MM * found.tolerance:g} mm"
+        f"{found.robot.name}: '{found.frame}' within all limits{load}, views to {MM * found.tolerance:g} mm"
     )
     rows = []
     for view in found.views:

@@ -9,6 +9,10 @@ from scipy.optimize import minimize
 import servotwin as st
 from servotwin.dynamics.frame_quantities import segment_distance
 from servotwin.mechanism.store import pack, unpack
+from servotwin.motion.errors import PathError
+from servotwin.motion.limits import limits_of
+from servotwin.motion.planner import plan
+from servotwin.motion.requests import MoveJ
 
 FIELD = "frame_quantities"
 
@@ -81,6 +85,21 @@ def test_limit_bounds_the_workspace_like_the_joint_that_it_measures():
     # chords of 0.01 mm at most along 3 m of boundary
     assert by_frames.area == pytest.approx(by_joint.area, rel=5e-5)
     assert {"elbow at least 60 deg", "elbow at most 110 deg"} <= set(by_frames.views[0].binding())
+
+
+def test_planned_motion_that_breaks_a_limit_is_refused():
+    """The column at -60 and at 60 deg is allowed; on the way it passes 0 deg."""
+    robot = with_quantity("{heading: {angle: [base.x, th1.x], limits: [30 deg, 180 deg]}}")
+    left, right, apart = np.radians([[-60.0, 60, -80, 0], [60.0, 60, -80, 0], [-90.0, 60, -80, 0]])
+    assert robot.quantity_values(np.stack([left, right]))["heading"] == pytest.approx(
+        np.radians([60.0, 60.0])
+    )
+    limits = limits_of(robot)
+    plan(robot, left, [MoveJ(apart)], limits)
+    with pytest.raises(
+        PathError, match=r"move 2, .* heading would be .* deg, beyond its limits; allowed are 30 to 180"
+    ):
+        plan(robot, left, [MoveJ(apart), MoveJ(right)], limits)
 
 
 def test_mechanism_is_stored_with_its_quantities():

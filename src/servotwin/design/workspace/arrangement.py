@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from servotwin.errors import KinematicsError
 from servotwin.mechanism.model import Array, BoolArray, IntArray
 
 QUANTUM = (
@@ -24,6 +25,7 @@ QUANTUM = (
 )  # m: corners are put on a grid of a nanometre, so that curves which two polygons share are one
 ASIDE = 1e-12  # m: how far beside an edge its sides are looked at
 LEAST = 1e-12  # m: shorter parts of edges are left out
+OPEN = 1e-6  # m: longest piece of a boundary that may be left over where curves touch within rounding
 CHUNK = 4_000_000  # pairs of points and edges at a time
 
 
@@ -206,7 +208,7 @@ def _rings(starts: Array, ends: Array, labels: IntArray, least_width: float) -> 
         if (*s, *e) not in seen:  # two pieces may share a curve, point for point
             seen.add((*s, *e))
             leaving.setdefault(_key(s), []).append(k)
-    rings, owners = [], []
+    rings, owners, lost = [], [], 0.0
     while leaving:
         first = next(iter(leaving))
         chain, at = [], first
@@ -220,9 +222,16 @@ def _rings(starts: Array, ends: Array, labels: IntArray, least_width: float) -> 
                 break
         ring = starts[chain]
         around = float(np.linalg.norm(ends[chain] - ring, axis=1).sum())
-        if at == first and abs(_shoelace(ring)) > least_width * around:
+        if at != first:
+            lost = max(lost, around)
+        elif abs(_shoelace(ring)) > least_width * around:
             rings.append(ring)
             owners.append(labels[chain])
+    if lost > max(OPEN, least_width):
+        raise KinematicsError(
+            f"the boundary of a region does not close: a piece of {lost:.3g} m is left over; "
+            "another tolerance may help"
+        )
     order = np.argsort([-abs(_shoelace(ring)) for ring in rings])
     return Region(tuple(rings[k] for k in order), tuple(owners[k] for k in order))
 

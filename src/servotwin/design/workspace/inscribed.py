@@ -1,6 +1,7 @@
 r"""The largest upright rectangle in a region, and the largest cube of a solid, edges parallel to the base.
 
-A cube of edge s in a solid of revolution, its near face at radius :math:`r_0`, covers radii from :math:`r_0` to
+A band of heights has ranges of x that no boundary enters; in them every rectangle of that height fits. A cube of edge s
+in a solid of revolution, its near face at radius :math:`r_0`, covers radii from :math:`r_0` to
 :math:`\sqrt{(r_0 + s)^2 + s^2/4}` at every height it has (eq:cube-radius): it lies in the solid if that rectangle of
 the side view does, and if the joint that turns the plane covers :math:`\pm\arctan(s / 2 r_0)`.
 """
@@ -14,12 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.design.workspace.arrangement import Region
-from servotwin.mechanism.model import Array, BoolArray
+from servotwin.mechanism.model import Array
 
-GRID = 14  # places a search starts from, either way
-BEST = 4  # of them are followed
-RESTARTS = 3
-HALVINGS = 20  # of an edge: a metre to a micrometre
+HEIGHTS = 41  # heights between which a search tries all bands
+PLACES = 81  # heights about which a search tries a cube
+BEST = 6  # of the tries are followed
+STEP = 1e-7  # m: least step of a search
+HALVINGS = 24  # of an edge: a metre to a tenth of a micrometre
 
 
 @dataclass(frozen=True)
@@ -45,148 +47,146 @@ class Cube:
 
 def rectangle_fits(region: Region, low: Array, high: Array) -> bool:
     """True if no boundary crosses the rectangle and its middle is inside."""
-    if not bool(region.contains(0.5 * (low + high)[None])[0]):
-        return False
+    return any(a <= low[0] and high[0] <= b for a, b in free_ranges(region, float(low[1]), float(high[1])))
+
+
+def free_ranges(region: Region, low: float, high: float) -> list[tuple[float, float]]:
+    """Ranges of the first coordinate, the widest first, where a band of heights is inside and free of boundary."""
     a, b = region.edges
-    return not bool(_crosses(a, b, low, high).any())
-
-
-def _crosses(a: Array, b: Array, low: Array, high: Array) -> BoolArray:
-    """Which edges have a point in the open rectangle (Liang and Barsky)."""
-    start, end = np.zeros(len(a)), np.ones(len(a))
-    d = b - a
-    for k in range(2):
-        with np.errstate(all="ignore"):
-            t1, t2 = (low[k] - a[:, k]) / d[:, k], (high[k] - a[:, k]) / d[:, k]
-        flat = d[:, k] == 0.0
-        between = (a[:, k] > low[k]) & (a[:, k] < high[k])
-        start = np.maximum(start, np.where(flat, np.where(between, 0.0, 2.0), np.minimum(t1, t2)))
-        end = np.minimum(end, np.where(flat, 1.0, np.maximum(t1, t2)))
-    return np.asarray(start < end - 1e-12)
-
-
-def _reach(region: Region, x: float, low: float, high: float) -> tuple[float, float] | None:
-    """How far left and right of x a band of heights is free of boundary; None if x is not inside."""
-    a, b = region.edges
-    y = (a[:, 1], b[:, 1])
-    touched = (np.minimum(*y) < high) & (np.maximum(*y) > low)
+    touched = (np.minimum(a[:, 1], b[:, 1]) < high) & (np.maximum(a[:, 1], b[:, 1]) > low)
     a, b = a[touched], b[touched]
+    if not len(a):
+        return []
     d = b - a
-    with np.errstate(all="ignore"):
-        t = np.sort(np.stack([(low - a[:, 1]) / d[:, 1], (high - a[:, 1]) / d[:, 1]]), axis=0)
     flat = d[:, 1] == 0.0
+    rise = np.where(flat, 1.0, d[:, 1])
+    t = np.sort(np.stack([(low - a[:, 1]) / rise, (high - a[:, 1]) / rise]), axis=0)
     t0, t1 = np.where(flat, 0.0, np.maximum(t[0], 0.0)), np.where(flat, 1.0, np.minimum(t[1], 1.0))
-    xs = np.stack([a[:, 0] + t0 * d[:, 0], a[:, 0] + t1 * d[:, 0]])
-    least, most = xs.min(axis=0), xs.max(axis=0)
-    if ((least < x) & (most > x)).any() or not region.contains(np.array([[x, 0.5 * (low + high)]]))[0]:
-        return None
-    left, right = most[most <= x], least[least >= x]
-    return (float(left.max()), float(right.min())) if len(left) and len(right) else None
+    x = np.sort(np.stack([a[:, 0] + t0 * d[:, 0], a[:, 0] + t1 * d[:, 0]]), axis=0)
+    order = np.argsort(x[0])
+    start, end = np.maximum.accumulate(x[1, order])[:-1], x[0, order][1:]
+    free = np.flatnonzero(end > start)
+    free = free[np.argsort(start[free] - end[free])]
+    middle = np.stack([0.5 * (start + end)[free], np.full(len(free), 0.5 * (low + high))], axis=1)
+    inside = region.contains(middle)
+    return [(float(start[k]), float(end[k])) for k, ok in zip(free, inside, strict=True) if ok]
+
+
+def _climbed(value: Callable[[Array], float], start: Array, step: float) -> tuple[Array, float]:
+    """The largest value that a pattern search finds: steps along all axes and diagonals, halved where none helps."""
+    offsets = [
+        np.array(offset, dtype=np.float64) - 1.0 for offset in np.ndindex(*len(start) * (3,)) if any(offset)
+    ]
+    at, most = start, value(start)
+    while step > STEP:
+        tried = [(value(at + step * offset), at + step * offset) for offset in offsets]
+        best, place = max(tried, key=lambda pair: pair[0])
+        if best > most:
+            at, most = place, best
+        else:
+            step *= 0.5
+    return at, most
+
+
+def _largest(value: Callable[[Array], float], starts: list[Array], step: float) -> Array:
+    """The place of the largest value, climbed to from the best starts."""
+    scores = [value(start) for start in starts]
+    chosen = sorted(range(len(starts)), key=lambda k: -scores[k])[:BEST]
+    return max((_climbed(value, starts[k], step) for k in chosen), key=lambda pair: pair[1])[0]
 
 
 def largest_rectangle(region: Region) -> Rectangle:
-    """The largest upright rectangle, by searches from many places."""
+    """The largest upright rectangle: every pair of heights on a grid, then a search of both heights."""
 
-    def value(v: Array) -> float:
-        free = _reach(region, v[0], min(v[1], v[2]), max(v[1], v[2]))
-        return 0.0 if free is None else -(free[1] - free[0]) * abs(v[2] - v[1])
+    def area(band: Array) -> float:
+        low, high = float(min(band)), float(max(band))
+        free = free_ranges(region, low, high) if high > low else []
+        return (free[0][1] - free[0][0]) * (high - low) if free else 0.0
 
-    low, high = region.extent
-    starts = [
-        np.array([x, y - h, y + h])
-        for x in np.linspace(low[0], high[0], GRID)[1:-1]
-        for y in np.linspace(low[1], high[1], GRID)[1:-1]
-        for h in (high[1] - low[1]) * np.array([0.05, 0.15, 0.25, 0.35])
-    ]
-    best = _best(value, starts)
-    free = _reach(region, best[0], min(best[1:]), max(best[1:]))
-    assert free is not None
-    return Rectangle(np.array([free[0], min(best[1:])]), np.array([free[1], max(best[1:])]))
+    bottom, top = (float(side[1]) for side in region.extent)
+    z = np.linspace(bottom, top, HEIGHTS)
+    starts = [np.array([z[i], z[j]]) for i in range(HEIGHTS) for j in range(i + 1, HEIGHTS)]
+    low, high = sorted(_largest(area, starts, z[1] - z[0]).tolist())
+    free = free_ranges(region, low, high)
+    if not free:  # no band of the grid is free: a region of slits
+        return Rectangle(np.array([0.0, low]), np.array([0.0, low]))
+    return Rectangle(np.array([free[0][0], low]), np.array([free[0][1], high]))
 
 
-def _best(value: Callable[[Array], float], starts: list[Array]) -> Array:
-    """The least point that Nelder and Mead find from the best of many starts."""
-    from scipy.optimize import minimize
-
-    options = {"xatol": 1e-6, "fatol": 1e-7, "maxiter": 300}
-    best, least = starts[0], math.inf
-    for start in sorted(starts, key=value)[:BEST]:
-        at = start
-        for _ in range(RESTARTS):  # a corner of the function can stop the simplex early
-            found = minimize(value, at, method="Nelder-Mead", options=options)
-            at = found.x
-        if found.fun < least:
-            best, least = np.asarray(found.x), float(found.fun)
-    return best
+def _largest_edge(fits: Callable[[float], bool], most: float) -> float:
+    """The largest edge that fits, if every smaller one does too."""
+    good, bad = 0.0, most
+    if fits(most):
+        return most
+    for _ in range(HALVINGS):
+        s = 0.5 * (good + bad)
+        good, bad = (s, bad) if fits(s) else (good, s)
+    return good
 
 
 def cube_in_turned(region: Region, turn: tuple[float, float]) -> Cube:
-    """The largest cube in the solid that a side view (r, z) makes when it turns from an angle to another [rad]."""
-    half = min(0.5 * (turn[1] - turn[0]), np.pi)
+    """The largest cube in the solid that a side view (r, z) makes when it turns from an angle to another [rad].
 
-    def fits(r: float, z: float, s: float) -> bool:
-        if r <= 0.0 or math.atan2(0.5 * s, r) > half:
-            return False
-        far = math.hypot(r + s, 0.5 * s)  # eq:cube-radius
-        return rectangle_fits(region, np.array([r, z - 0.5 * s]), np.array([far, z + 0.5 * s]))
-
+    Its middle lies on the vertical axis, or in the direction of x or y that has most room on both sides.
+    """
+    angle, half = _direction(turn)
     low, high = region.extent
     most = float((high - low).max())
 
-    def edge(v: Array) -> float:
-        good, bad = 0.0, most
-        for _ in range(HALVINGS):
-            s = 0.5 * (good + bad)
-            good, bad = (s, bad) if fits(v[0], v[1], s) else (good, s)
-        return -good
+    def best(z: float) -> tuple[float, float]:
+        s = _largest_edge(lambda s: _radius(region, z, s, half, turn) is not None, most)
+        r = _radius(region, z, s, half, turn) if s > 0.0 else None
+        return s, 0.0 if r is None else r
 
-    starts = [
-        np.array([r, z])
-        for r in np.linspace(max(low[0], 1e-6), high[0], GRID)
-        for z in np.linspace(low[1], high[1], GRID)
-    ]
-    r, z = _best(edge, starts)
-    s = -edge(np.array([r, z]))
-    middle = 0.5 * (turn[0] + turn[1])
+    starts = [np.array([z]) for z in np.linspace(low[1], high[1], PLACES)[1:-1]]
+    (z,) = _largest(lambda v: best(float(v[0]))[0], starts, float(high[1] - low[1]) / PLACES)
+    s, r = best(float(z))
     away = r + 0.5 * s
-    return Cube(np.array([away * math.cos(middle), away * math.sin(middle), z]), s)
+    return Cube(np.array([away * math.cos(angle), away * math.sin(angle), z]), s)
+
+
+def _direction(turn: tuple[float, float]) -> tuple[float, float]:
+    """The direction along x or y with most room on both sides, and that room [rad]; negative: it is not covered."""
+    if turn[1] - turn[0] >= 2.0 * np.pi - 1e-12:
+        return 0.0, np.pi
+    angles = 0.5 * np.pi * np.arange(-8, 9)
+    room = np.minimum(angles - turn[0], turn[1] - angles)
+    room[np.abs(angles - 0.0) < 1e-9] += 1e-12  # x itself where others have as much
+    k = int(np.argmax(room))
+    return float(angles[k]), float(room[k])
+
+
+def _radius(region: Region, z: float, s: float, half: float, turn: tuple[float, float]) -> float | None:
+    """Radius of the near face of a cube of edge s about height z that fits; -s/2 for one about the axis."""
+    span, reach = turn[1] - turn[0], s / math.sqrt(2.0)
+    for a, b in free_ranges(region, z - 0.5 * s, z + 0.5 * s):
+        full, both = span >= 2.0 * np.pi - 1e-12, span >= np.pi - 1e-12
+        if b >= reach and ((full and a <= 0.0) or (both and a <= -reach)):
+            return -0.5 * s
+        if half <= 0.0:
+            continue
+        least = 0.5 * s / math.tan(half) if half < 0.5 * np.pi else 0.0
+        r = max(a, least, 1e-9)
+        if math.hypot(r + s, 0.5 * s) <= b:  # eq:cube-radius
+            return r
+    return None
 
 
 def cube_in_drawn(region: Region, heights: tuple[float, float]) -> Cube:
     """The largest cube in the solid that a top view (x, y) makes between two heights."""
     low, high = region.extent
     stroke = heights[1] - heights[0]
+    most = float((high - low).max())
 
-    def edge(v: Array) -> float:
-        good, bad = 0.0, stroke
-        if rectangle_fits(region, v - 0.5 * stroke, v + 0.5 * stroke):
-            return -stroke - float(
-                region.distance(v[None])[0]
-            )  # the stroke is the edge: stay away from the boundary
-        for _ in range(HALVINGS):
-            s = 0.5 * (good + bad)
-            good, bad = (s, bad) if rectangle_fits(region, v - 0.5 * s, v + 0.5 * s) else (good, s)
-        return -good
+    def fits(y: float, s: float) -> bool:
+        free = free_ranges(region, y - 0.5 * s, y + 0.5 * s)
+        return bool(free) and free[0][1] - free[0][0] >= s
 
-    starts = [
-        np.array([x, y])
-        for x in np.linspace(low[0], high[0], GRID)[1:-1]
-        for y in np.linspace(low[1], high[1], GRID)[1:-1]
-    ]
-    place = _best(edge, starts)
-    s = min(stroke, -edge(place))
-    return Cube(np.array([place[0], place[1], 0.5 * (heights[0] + heights[1])]), s)
+    def square(v: Array) -> float:
+        return _largest_edge(lambda s: fits(float(v[0]), s), most)
 
-
-def cube_in_mesh(points: Array, inside: Callable[[Array], BoolArray], low: Array, high: Array) -> Cube:
-    """The largest cube that holds none of a surface's points (k, 3); its middle is inside."""
-
-    def edge(c: Array) -> float:
-        if not bool(inside(c[None])[0]):
-            return 0.0
-        return -2.0 * float(np.abs(points - c).max(axis=1).min())
-
-    grid = [np.linspace(low[k], high[k], 8)[1:-1] for k in range(3)]
-    starts = list(np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, 3))
-    center = _best(edge, starts)
-    return Cube(center, -edge(center))
+    starts = [np.array([y]) for y in np.linspace(low[1], high[1], PLACES)[1:-1]]
+    (y,) = _largest(square, starts, float(high[1] - low[1]) / PLACES)
+    side = square(np.array([y]))
+    left, right = free_ranges(region, y - 0.5 * side, y + 0.5 * side)[0]
+    return Cube(np.array([0.5 * (left + right), y, 0.5 * (heights[0] + heights[1])]), min(stroke, side))

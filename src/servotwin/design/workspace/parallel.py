@@ -12,9 +12,9 @@ from servotwin.design.workspace.arrangement import Region
 from servotwin.design.workspace.limits import LimitSet, limit_set
 from servotwin.design.workspace.mesh import (
     Mesh,
-    counted_volume,
     labelled,
     lattice_mesh,
+    lattice_volume,
     quartered,
 )
 from servotwin.design.workspace.planar import CHORD
@@ -31,6 +31,7 @@ ACROSS = {2: 50, 3: 20}  # lattice steps over the largest extent of a workspace 
 MANY = 12  # coordinates beyond which a lattice in space is coarser: Newton's steps cost their cube
 COARSER = 18
 QUARTERINGS = 1  # of the triangles of a surface
+EFFORT = 600  # points looked at for a surface, by the nodes' number to the power of two thirds
 Progress = Callable[[str, float], None]
 
 
@@ -76,12 +77,11 @@ def in_space(
         )
     show("following the surface", 0.15)
     nodes = space.fill(nodes, spacing)
-    mesh = lattice_mesh(nodes, spacing, space.margins)
-    for _ in range(QUARTERINGS):
-        mesh = quartered(mesh, space.margins)
-    mesh = labelled(mesh, space.margins)
-    show("measuring the volume", 0.45)
-    volume, error = counted_volume(nodes, spacing, space.margins)
+    mesh = _surface(space, nodes, spacing, lambda part: show("following the surface", 0.15 + 0.2 * part))
+    show("measuring the volume", 0.35)
+    volume, error = lattice_volume(
+        nodes, spacing, space.margins, show=lambda part: show("measuring the volume", 0.35 + 0.25 * part)
+    )
     moved = Mesh(mesh.points + space.origin, mesh.triangles, mesh.labels, mesh.deviation)
     middle = space.target(space.points).mean(axis=0)
     show("following the side view", 0.6)
@@ -93,6 +93,25 @@ def in_space(
         views=(side, top), volume=volume, volume_error=error, mesh=moved, mesh_limits=space.names,
         notes=(note,), plane=plane, space=space, **common,
     )  # fmt: skip
+
+
+def _surface(
+    space: TaskSpace, nodes: dict[tuple[int, ...], int], spacing: float, show: Callable[[float], None]
+) -> Mesh:
+    """The surface of a filled set, with progress by the points that are looked at."""
+    done = 0
+    expected = EFFORT * len(nodes) ** (2.0 / 3.0)
+
+    def watched(p: Array) -> Array:
+        nonlocal done
+        done += len(p)
+        show(done / (done + 0.3 * expected))
+        return space.margins(p)
+
+    mesh = lattice_mesh(nodes, spacing, watched)
+    for _ in range(QUARTERINGS):
+        mesh = quartered(mesh, watched)
+    return labelled(mesh, watched)
 
 
 def _flat_basis(robot: Robot, frame: str) -> Array | None:

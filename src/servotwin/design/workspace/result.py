@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from servotwin.description.display import MM
 from servotwin.description.drive_data import DriveData
 from servotwin.design.workspace.arrangement import Region
+from servotwin.design.workspace.cube_in_space import cube_in_space, face_points
 from servotwin.design.workspace.inscribed import (
     Cube,
     Rectangle,
     cube_in_drawn,
-    cube_in_mesh,
     cube_in_turned,
     largest_rectangle,
 )
@@ -33,6 +33,8 @@ from servotwin.robot.robot import Robot
 
 NEAREST = 3  # known positions from which a point is tried
 STEP = 0.3  # rad or m: most that a joint changes in an iteration
+ON_FACE = 49  # samples of a cube along its edges, on its faces
+WITHIN = 13  # and within it
 
 
 @dataclass(frozen=True)
@@ -117,65 +119,54 @@ class Workspace:
             return cube_in_drawn(self.region, self.heights)
         if self.mesh is None or self.space is None:
             return None
-        space = self.space
-        assert space is not None
-
-        def inside(p: Array) -> BoolArray:
-            return np.asarray(space.margins(p - space.origin).min(axis=1) >= 0.0)
-
-        return cube_in_mesh(self.mesh.points, inside, *self.mesh.extent)
-
-    def _inside_mesh(self, p: Array) -> BoolArray:
-        """Points (k, 3) inside the surface, by its solid angle."""
-        assert self.mesh is not None
-        a, b, c = (self.mesh.points[self.mesh.triangles[:, k]] - p[:, None] for k in range(3))
-        la, lb, lc = (np.linalg.norm(v, axis=-1) for v in (a, b, c))
-        top = np.einsum("kti,kti->kt", a, np.cross(b, c))
-        dot = [np.einsum("kti,kti->kt", u, v) for u, v in ((a, b), (b, c), (c, a))]
-        angle = 2.0 * np.arctan2(top, la * lb * lc + dot[0] * lc + dot[1] * la + dot[2] * lb)
-        return np.asarray(np.abs(angle.sum(axis=1)) > 2.0 * np.pi)
+        return cube_in_space(self.mesh.points, self.space.target(self.space.points), self.reaches)
 
     def require_cube(self, center: ArrayLike, edge: float) -> None:
         """Refuse a cube that is not wholly inside; the message has the largest one."""
+        if not (np.isfinite(edge) and edge > 0.0):
+            raise InputError(f"edge {edge:g} m; expected more than 0 m", field="cube")
         c = np.asarray(center, dtype=np.float64)
-        corners = c + 0.5 * edge * np.array(
-            [[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)]
-        )
-        outside = [p for p in corners if not self.reaches(p)]
-        if outside:
+        t = np.linspace(-0.5, 0.5, WITHIN)
+        grid = c + edge * np.stack(np.meshgrid(t, t, t, indexing="ij"), axis=-1).reshape(-1, 3)
+        samples = np.concatenate([grid, face_points(Cube(c, edge), ON_FACE)])
+        outside = samples[~self.reaches(samples)]
+        if len(outside):
             best = self.cube
-            shown = ", ".join(f"{MM * v:.1f}" for v in outside[0])
+            worst = outside[np.argmax(np.abs(outside - c).sum(axis=1))]
+            shown = ", ".join(f"{MM * v:.1f}" for v in worst)
             text = f"a cube of {MM * edge:.4g} mm is out of reach at ({shown}) mm"
             if best is not None:
                 at = ", ".join(f"{MM * v:.1f}" for v in best.center)
                 text += f"; the largest has {MM * best.edge:.4g} mm about ({at}) mm"
             raise InputError(text, field="cube")
 
-    def reaches(self, p: Array) -> bool:
-        """True if a point (3,) of the base belongs to the solid."""
+    def reaches(self, points: ArrayLike) -> BoolArray:
+        """Which points (k, 3) of the base belong to the solid."""
+        p = np.asarray(points, dtype=np.float64).reshape(-1, 3)
         if self.section is not None and self.turn is not None:
             return self._turned_reaches(p)
         if self.heights is not None:
             low, high = self.heights
-            return bool(low - 1e-9 <= p[2] <= high + 1e-9 and self.contains(p[:2])[0])
-        if self.mesh is not None:
-            return bool(self._inside_mesh(p[None])[0])
+            return np.asarray(
+                (low - 1e-9 <= p[:, 2]) & (p[:, 2] <= high + 1e-9) & self.contains(p[:, :2]), dtype=bool
+            )
+        if self.space is not None:
+            return np.asarray(self.space.margins(p - self.space.origin).min(axis=1) >= 0.0)
         raise UnsupportedError(f"{self.robot.name}: there is no solid to ask for a point in space")
 
-    def _turned_reaches(self, p: Array) -> bool:
+    def _turned_reaches(self, p: Array) -> BoolArray:
         assert self.section is not None
         assert self.turn is not None
         d = -self.section.offset
-        far = float(np.hypot(p[0], p[1]))
-        if far < abs(d):
-            return False
-        for r in (np.sqrt(far**2 - d**2), -np.sqrt(far**2 - d**2)):
-            angle = np.arctan2(p[1], p[0]) - np.arctan2(d, r)
-            turns = np.arange(-2, 3) * 2.0 * np.pi + angle
-            within = ((turns >= self.turn[0] - 1e-12) & (turns <= self.turn[1] + 1e-12)).any()
-            if within and self.contains([r, p[2]])[0]:
-                return True
-        return False
+        far = np.hypot(p[:, 0], p[:, 1])
+        r = np.sqrt(np.maximum(far**2 - d**2, 0.0))
+        found = np.zeros(len(p), dtype=bool)
+        for side in (r, -r):
+            angle = np.arctan2(p[:, 1], p[:, 0]) - np.arctan2(d, side)
+            turns = angle[:, None] + np.arange(-2, 3) * 2.0 * np.pi
+            within = ((turns >= self.turn[0] - 1e-12) & (turns <= self.turn[1] + 1e-12)).any(axis=1)
+            found |= within & (far >= abs(d)) & self.contains(np.stack([side, p[:, 2]], axis=1))
+        return found
 
     # --- positions --------------------------------------------------------------------------------
     def positions(self, count: int, seed: int = 0) -> Array:

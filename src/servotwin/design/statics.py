@@ -121,7 +121,9 @@ class Statics:
 
 
 def _ellipsoid_data(ellipsoid: Ellipsoid) -> dict[str, Any]:
-    return {"lengths": ellipsoid.lengths.tolist(), "directions": ellipsoid.directions.T.tolist()}
+    """Plain data; None stands for an infinite length, a direction in which a singular arm bears any force."""
+    lengths = [float(v) if np.isfinite(v) else None for v in ellipsoid.lengths]
+    return {"lengths": lengths, "directions": ellipsoid.directions.T.tolist()}
 
 
 def described(

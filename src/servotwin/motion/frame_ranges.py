@@ -24,7 +24,7 @@ def check_segments(robot: Robot, segments: list[Segment], owners: list[int]) -> 
     if not robot.frame_quantities.names:
         return
     for segment, index in zip(segments, owners, strict=True):
-        found = _worst(robot, lambda t, s=segment: s.sample(t)[0], 0.0, segment.duration)
+        found = _worst(robot, segment.sample, 0.0, segment.duration)
         if found is not None:
             name, text, share = found
             raise PathError(f"{name} would be {text}", index=index, what="position", axis=name, place=share)
@@ -35,7 +35,7 @@ def check_moves(robot: Robot, motion: PlannedMoves, count: int = MAX_MOVES) -> N
     if not robot.frame_quantities.names:
         return
     for i, (begin, duration) in enumerate(zip(motion.start_times, motion.durations, strict=True)):
-        found = _worst(robot, lambda t: motion.sample(t)[0], float(begin), float(duration))
+        found = _worst(robot, motion.sample, float(begin), float(duration))
         if found is not None:
             name, text, share = found
             where = (
@@ -47,14 +47,14 @@ def check_moves(robot: Robot, motion: PlannedMoves, count: int = MAX_MOVES) -> N
 
 
 def _worst(
-    robot: Robot, motion: Callable[[Array], Array], begin: float, duration: float
+    robot: Robot, sample: Callable[[Array], tuple[Array, Array, Array]], begin: float, duration: float
 ) -> tuple[str, str, float] | None:
     """Name, words and share of the time at which a quantity is farthest outside of its range; None if none is."""
     t = np.linspace(begin, begin + duration, SAMPLES)
-    beyond = robot.frame_quantities_beyond(motion(t))
+    beyond = robot.frame_quantities_beyond(sample(t)[0])
     j = int(np.argmax(beyond.max(axis=1)))
     t = np.linspace(t[max(j - 1, 0)], t[min(j + 1, SAMPLES - 1)], CLOSER)
-    q = motion(t)
+    q = sample(t)[0]
     beyond = robot.frame_quantities_beyond(q)
     j, k = (int(v) for v in np.unravel_index(int(np.argmax(beyond)), beyond.shape))
     if beyond[j, k] <= SLACK:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -124,3 +126,11 @@ def test_batches_are_single_calls_in_a_row():
 def test_bad_input_is_refused(wishes, message):
     with pytest.raises(st.ServotwinError, match=message):
         st.statics("palletizer-4", **wishes)
+
+
+def test_summary_of_a_singular_pose_is_json():
+    """The SCARA stands stretched at home: it bears any force along the arm."""
+    found = st.statics("gsis-scara", force=(0.0, 10.0, 0.0))
+    assert found.singular
+    data = json.loads(json.dumps(found.summary(), allow_nan=False))
+    assert None in data["force_ellipsoid"]["lengths"]

@@ -32,10 +32,14 @@ ACCURACY = 1e-5  # m
 CLOSE = 2e-4  # m: what samples may still take from an edge when the search ends
 
 
-def cube_in_space(surface: Array, known: Array, inside: Inside) -> Cube:
+def cube_in_space(
+    surface: Array, known: Array, inside: Inside, show: Callable[[float], None] | None = None
+) -> Cube:
     """The largest cube in a solid with points (k, 3) on its surface, searched from points (j, 3) ``known`` inside."""
     starts, samples = known, FACE
     for k in range(ROUNDS):
+        if show is not None:
+            show(k / ROUNDS)
         step = max(ACCURACY, COARSE * 0.25**k)
         cube, starts = _empty_cube(surface, starts, inside, BEST if k == 0 else KEPT, step)
         crossings = _crossings(cube, inside, samples)

@@ -94,8 +94,8 @@ def lattice_volume(
               V = \tfrac13 (V_x + V_y + V_z)                                            (eq:column-volume)
 
     h: ``spacing`` / ``parts``; n: points of a column that are inside; t: part of the way from an inner point to the
-    next, outer one, at which the set ends. Cells whose node and 26 neighbours are inside count as wholly inside. The error
-    is the root mean square of what the twelve lattices with every other column differ from V.
+    next, outer one, at which the set ends. Cells whose node and 26 neighbours are inside count as wholly inside. The
+    error is the root mean square of what the twelve lattices with every other column differ from V.
     """
     inside, low = _fine_lattice(nodes, spacing, margins, parts, show)
     h, found, quarters = spacing / parts, [], []

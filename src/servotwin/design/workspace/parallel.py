@@ -91,7 +91,7 @@ def in_space(
     note = "sections through the middle of the workspace; the tool keeps the orientation of the home pose"
     return Workspace(
         views=(side, top), volume=volume, volume_error=error, mesh=moved, mesh_limits=space.names,
-        notes=(note,), plane=plane, space=space, **common,
+        notes=(note,), plane=plane, space=space, progress=show, **common,
     )  # fmt: skip
 
 

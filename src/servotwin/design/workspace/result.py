@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -90,6 +91,7 @@ class Workspace:
     space: TaskSpace | None = None  # the same in space
     turn: tuple[float, float] | None = None  # angles that the plane turns through about z [rad]
     heights: tuple[float, float] | None = None  # z of the frame at both ends of a slide
+    progress: Callable[[str, float], None] | None = None  # told while the cube is searched
 
     @property
     def region(self) -> Region:
@@ -119,7 +121,9 @@ class Workspace:
             return cube_in_drawn(self.region, self.heights)
         if self.mesh is None or self.space is None:
             return None
-        return cube_in_space(self.mesh.points, self.space.target(self.space.points), self.reaches)
+        show = self.progress
+        tell = None if show is None else lambda part: show("searching the largest cube", 0.9 + 0.1 * part)
+        return cube_in_space(self.mesh.points, self.space.target(self.space.points), self.reaches, tell)
 
     def require_cube(self, center: ArrayLike, edge: float) -> None:
         """Refuse a cube that is not wholly inside; the message has the largest one."""

@@ -29,7 +29,7 @@ from servotwin.design.workspace.planar import PlanarRegion
 from servotwin.design.workspace.section import Section, moving_joints
 from servotwin.design.workspace.task_space import TaskSpace
 from servotwin.errors import InputError, KinematicsError, UnsupportedError
-from servotwin.mechanism.model import Array, BoolArray
+from servotwin.mechanism.model import Array, BoolArray, IntArray
 from servotwin.robot.robot import Robot
 
 NEAREST = 3  # known positions from which a point is tried
@@ -225,15 +225,21 @@ class Workspace:
     def maps(self, points: ArrayLike) -> dict[str, Array]:
         """Maps (k,) at points (k, 2) of the first view, see ``maps.MEASURES``; NaN where a point is not reached."""
         q = self.inverse(points)
-        good = np.isfinite(q).all(axis=1)
-        if not good.any():
-            return {}
-        out = {}
-        for key, values in self.mapper(q[good]).items():
-            full = np.full(len(q), np.nan)
-            full[good] = values
-            out[key] = full
+        out: dict[str, Array] = {}
+        for rows, found in self._mapped(q, np.flatnonzero(np.isfinite(q).all(axis=1))):
+            for key, values in found.items():
+                out.setdefault(key, np.full(len(q), np.nan))[rows] = values
         return out
+
+    def _mapped(self, q: Array, rows: IntArray) -> list[tuple[IntArray, dict[str, Array]]]:
+        """Maps of some rows of q; positions at which a closed chain is singular are left out, found by halving."""
+        if not len(rows):
+            return []
+        try:
+            return [(rows, self.mapper(q[rows]))]
+        except KinematicsError:
+            half = len(rows) // 2
+            return self._mapped(q, rows[:half]) + self._mapped(q, rows[half:]) if half else []
 
     def sampled_maps(self, count: int) -> tuple[Array, dict[str, Array]]:
         """Points (k, 2) of about ``count`` joint positions on a grid within all limits, and the maps there."""

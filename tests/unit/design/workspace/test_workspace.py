@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -122,3 +124,17 @@ def test_joints_that_span_no_plane_are_refused():
 def test_loaded_robot_takes_no_changes():
     with pytest.raises(st.InputError, match="does not change"):
         st.workspace(st.load_robot("palletizer-4"), changes={"axes.th2.limits.position": "[40 deg, 50 deg]"})
+
+
+def test_maps_leave_out_positions_at_which_a_closed_chain_is_singular(reached):
+    def mapper(q):
+        if (q[:, 0] == 3.0).any():
+            raise st.KinematicsError("singular")
+        return {"dexterity": q[:, 0]}
+
+    ws = replace(reached)
+    ws.__dict__["mapper"] = mapper
+    q = np.arange(7.0)[:, None]
+    found = ws._mapped(q, np.arange(7))
+    assert np.concatenate([rows for rows, _ in found]).tolist() == [0, 1, 2, 4, 5, 6]
+    assert np.concatenate([values["dexterity"] for _, values in found]).tolist() == [0, 1, 2, 4, 5, 6]

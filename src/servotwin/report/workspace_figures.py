@@ -13,6 +13,7 @@ from servotwin.design.workspace.inscribed import Cube
 from servotwin.design.workspace.maps import MEASURES, Measure
 from servotwin.design.workspace.mesh import Mesh
 from servotwin.design.workspace.workspace import PlaneSet, Workspace
+from servotwin.errors import KinematicsError
 from servotwin.mechanism.model import Array, IntArray
 from servotwin.report.page_style import COLOURS, INK, SOFT, axis, layout
 from servotwin.report.skeleton import body_poses, skeleton
@@ -116,7 +117,16 @@ def _poses(ws: Workspace, view: PlaneSet) -> list[tuple[Array, str, float]]:
     ends = [points[np.argmax(points[:, 0])], points[np.argmin(points[:, 1])]]
     inward = [p + 1e-4 * (middle - p) for p in ends]
     q = ws.inverse(np.array(inward))
-    return found + [(each, "#9aa4af", 1.6) for each in q if np.isfinite(each).all()]
+    return found + [(each, "#9aa4af", 1.6) for each in q if np.isfinite(each).all() and _drawable(ws, each)]
+
+
+def _drawable(ws: Workspace, q: Array) -> bool:
+    """False where a closed chain is singular: its passive joints are not known from q there."""
+    try:
+        body_poses(ws.robot, q[None])
+    except KinematicsError:
+        return False
+    return True
 
 
 def _arm(figure: go.Figure, ws: Workspace, view: PlaneSet, q: Array, ink: str, width: float) -> None:

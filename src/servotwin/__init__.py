@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from servotwin.design.hydraulic import hydraulic_model
     from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.model_study import ModelStudy, study_model
+    from servotwin.design.statics import Statics, statics
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
     from servotwin.hil.real_time import RealTime
     from servotwin.hil.result import SubstitutionResult, SubstitutionRun
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from servotwin.motion.optimal.optimise import optimise_motion
     from servotwin.motion.optimal.result import OptimalMotion
     from servotwin.motion.optimal.task import Region
+    from servotwin.report.drawn_workspace import DrawnWorkspace, workspace
     from servotwin.robot.complete_model import state_space
     from servotwin.robot.derive import RobotEquations, derive
     from servotwin.robot.load import load_robot
@@ -61,6 +63,7 @@ __all__ = [
     "Actuator",
     "Catalogue",
     "CompiledLaw",
+    "DrawnWorkspace",
     "GearSheet",
     "Hybrid",
     "InputError",
@@ -85,6 +88,7 @@ __all__ = [
     "SimulationError",
     "StateFeedbackDesign",
     "StateSpace",
+    "Statics",
     "SubstitutionResult",
     "SubstitutionRun",
     "SubstitutionScenario",
@@ -108,8 +112,10 @@ __all__ = [
     "run_job",
     "simulate",
     "state_space",
+    "statics",
     "study_model",
     "substitute",
+    "workspace",
 ]
 
 _HOMES = {
@@ -152,6 +158,10 @@ _HOMES = {
     "ModelStudy": "servotwin.design.model_study",
     "study_model": "servotwin.design.model_study",
     "StateSpace": "servotwin.robot.state_space",
+    "Statics": "servotwin.design.statics",
+    "statics": "servotwin.design.statics",
+    "DrawnWorkspace": "servotwin.report.drawn_workspace",
+    "workspace": "servotwin.report.drawn_workspace",
     "SubstitutionResult": "servotwin.hil.result",
     "SubstitutionRun": "servotwin.hil.result",
     "SubstitutionScenario": "servotwin.hil.scenario",

@@ -17,6 +17,7 @@ RESULT_FILES = (
     *("model.html", "model.json", "model.mat", "model.m", "model.txt", "model.tex"),
     *("model_equations.c", "model_equations.py", "design.html", "design.json"),
     *("optimal.html", "optimal.json", "optimal.parquet", "link.parquet"),
+    *("statics.html", "statics.json", "workspace.html", "workspace.json", "boundary.csv", "map.csv"),
 )
 POINTS = """\
 # the cell on the left
@@ -260,6 +261,18 @@ CASES = [
     Case(
         "design",
         lambda k: ["design", "gsis-scara", "--out", "out", OVER, "--bandwidth", f"{50 + k} rad/s"],
+        whole_result,
+        notes,
+    ),
+    Case(
+        "statics",
+        lambda k: ["statics", "gsis-scara", "--out", "out", OVER, "--force", f"0 N, {10 + k} N, 0 N"],
+        whole_result,
+        notes,
+    ),
+    Case(
+        "workspace",
+        lambda k: ["workspace", "gsis-scara", "--out", "out", OVER, "--tolerance", f"{1 + k} mm"],
         whole_result,
         notes,
     ),

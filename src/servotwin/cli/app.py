@@ -11,6 +11,7 @@ from servotwin.cli.app_catalogue import add_commands as add_catalogue_commands
 from servotwin.cli.app_hil import add_commands as add_hil_commands
 from servotwin.cli.app_jobs import add_commands
 from servotwin.cli.app_models import add_commands as add_model_commands
+from servotwin.cli.app_workspace import add_commands as add_workspace_commands
 from servotwin.cli.options import (
     PLAIN,
     AllowCode,
@@ -561,6 +562,7 @@ def optimise(
 
 add_catalogue_commands(app)
 add_model_commands(app)
+add_workspace_commands(app)
 add_hil_commands(app)
 add_commands(app)
 

@@ -100,4 +100,6 @@ def outside_limits(robot: Robot, q: Array) -> list[str]:
     beyond = (q < robot.limits.q_min - slack) | (q > robot.limits.q_max + slack)
     names = [name for name, out in zip(robot.joint_names, beyond, strict=True) if out]
     wide = robot.quantities.beyond(q) > slack
-    return names + [name for name, out in zip(robot.quantities.names, wide, strict=True) if out]
+    names += [name for name, out in zip(robot.quantities.names, wide, strict=True) if out]
+    wide = robot.frame_quantities_beyond(q) > slack
+    return names + [name for name, out in zip(robot.frame_quantities.names, wide, strict=True) if out]

@@ -44,6 +44,10 @@ def robot_data(description: RobotDescription, mechanism: Mechanism) -> dict[str,
             {"name": name, "of": dict(z.of), "offset": z.offset, "limits": z.limits}
             for name, z in description.quantities.items()
         ],
+        "frame_quantities": [
+            {"name": name, **z.model_dump(exclude_none=True)}
+            for name, z in description.frame_quantities.items()
+        ],
         "loops": [
             {"name": loop.name, "type": loop.type, "between": [side.link for side in loop.between]}
             for loop in description.loops

@@ -214,6 +214,22 @@ def _read_quantity(raw: object, axes: Mapping[str, Axis], at: str) -> object:
     return read
 
 
+def read_frame_quantities(raw: object) -> object:
+    """The raw quantities between frames with their limits read: an angle's are angles, a distance's lengths."""
+    if not isinstance(raw, dict):
+        return raw
+    read = {}
+    for name, item in raw.items():
+        read[name] = item
+        if isinstance(item, dict) and item.get("limits") is not None:
+            length = item.get("distance") is not None
+            read[name] = {
+                **item,
+                "limits": read_at(f"{name}.limits", _QUANTITY_RANGE, item["limits"], length),
+            }
+    return read
+
+
 def check_range(limits: tuple[float, float] | None) -> None:
     """Complain about a lowest value above the highest."""
     if limits is not None and limits[0] > limits[1]:
@@ -283,6 +299,7 @@ def check_robot(robot: RobotDescription) -> None:
     _check_couplings(robot)
     _check_active(robot)
     _check_quantities(robot)
+    _check_frame_quantities(robot)
     _check_loops(robot)
     _check_transmission(robot)
     _check_mounts(robot)
@@ -382,6 +399,20 @@ def _check_quantities(robot: RobotDescription) -> None:
             if passive & ({joint} | {j for c in following for j in c.of}):
                 text = f"{quoted(joint)} is moved by the loops; expected joints of `active`"
                 raise problem(text, f"{at}.of.{joint}")
+
+
+def _check_frame_quantities(robot: RobotDescription) -> None:
+    """Quantities between frames name links that there are, and have names of their own."""
+    for name, quantity in robot.frame_quantities.items():
+        at = f"frame_quantities.{name}"
+        taken = name in robot.axes or name in robot.quantities
+        if taken or not re.fullmatch(r"[^\s.#=,]{1,100}", name):
+            raise problem(f"{quoted(name)} cannot name a quantity; expected a word that is no axis", at)
+        form = "angle" if quantity.angle is not None else "distance"
+        for i, word in enumerate(quantity.angle or quantity.distance or ()):
+            frame = word.rpartition(".")[0] if quantity.angle is not None else word
+            if frame != "tool":
+                known_axis(frame, robot.axes, f"{at}.{form}.{i}", base=True)
 
 
 def _check_active(robot: RobotDescription) -> None:

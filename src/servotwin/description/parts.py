@@ -13,6 +13,9 @@ Text = Annotated[str, Words()]
 NAME = Words(r"[^\s.#=,]{1,100}", "a name without blanks, '.', '#', '=' and ','")
 Name = Annotated[str, NAME]
 OptionalName = Annotated[str | None, NAME]
+FrameAxis = Annotated[
+    str, Words(r"[^\s.#=,]{1,100}\.[xyz]", "a frame and one of its axes, such as th2.x or tool.z")
+]
 OptionalText = Annotated[str | None, Words()]
 Length = Annotated[float, Measure("m")]
 Angle = Annotated[float, Measure("rad")]

@@ -21,6 +21,7 @@ from servotwin.description.parts import (
     ZERO,
     Base,
     DenavitHartenberg,
+    FrameAxis,
     Gyration,
     Inertia,
     Link,
@@ -173,6 +174,38 @@ class Quantity(Part):
         return self
 
 
+class FrameQuantity(Part):
+    """An angle between axes of frames, or a distance between frames, that limits can refer to."""
+
+    angle: tuple[FrameAxis, ...] | None = Field(
+        default=None, description="two axes of frames, such as [th2.x, th3.x]; their angle is 0 to 180 deg"
+    )
+    distance: tuple[Name, ...] | None = Field(
+        default=None,
+        description="two frames; three: a frame and the segment between two; four: two segments",
+    )
+    radius: Annotated[float, Measure("m", minimum=0.0)] = Field(
+        default=0.0,
+        description="subtracted from a distance: the sum of the radii of what lies around the segments",
+    )
+    limits: tuple[float, float] | None = Field(
+        default=None, description="lowest and highest value; kept by inverse kinematics and workspaces"
+    )
+
+    @model_validator(mode="after")
+    def _one_form(self) -> FrameQuantity:
+        if (self.angle is None) == (self.distance is None):
+            raise problem("expected exactly one of angle and distance")
+        if self.angle is not None and len(self.angle) != 2:
+            raise problem(f"{len(self.angle)} axes; expected two, such as [th2.x, th3.x]", "angle")
+        if self.distance is not None and len(self.distance) not in (2, 3, 4):
+            raise problem(f"{len(self.distance)} frames; expected two, three or four", "distance")
+        if self.angle is not None and self.radius:
+            raise problem("an angle has no radius; expected it with a distance", "radius")
+        checks.check_range(self.limits)
+        return self
+
+
 class LoopFrame(Placement):
     """One side of a cut joint, in the link frame of an axis or in the base."""
 
@@ -243,6 +276,9 @@ class RobotDescription(Part):
     quantities: dict[str, Quantity] = Field(
         default={}, description="named angles and lengths that follow from the joints, with their limits"
     )
+    frame_quantities: dict[str, FrameQuantity] = Field(
+        default={}, description="named angles and distances between frames, with their limits"
+    )
     loops: tuple[Loop, ...] = Field(default=(), description="closed chains")
     active: tuple[Name, ...] | None = Field(
         default=None, description="the independent joints, the order of q"
@@ -286,6 +322,11 @@ class RobotDescription(Part):
     @classmethod
     def _read_quantities(cls, raw: object, info: ValidationInfo) -> object:
         return checks.read_quantities(raw, info.data["axes"]) if "axes" in info.data else {}
+
+    @field_validator("frame_quantities", mode="before")
+    @classmethod
+    def _read_frame_quantities(cls, raw: object) -> object:
+        return checks.read_frame_quantities(raw)
 
     @field_validator("transmission", mode="before")
     @classmethod

@@ -25,6 +25,7 @@ from servotwin.mechanism.model import (
     Coupling,
     CutKind,
     Frame,
+    FrameQuantities,
     Limits,
     LoopClosure,
     Mechanism,
@@ -89,6 +90,7 @@ def build_mechanism(description: RobotDescription) -> Mechanism:
         passive_home=np.array([home.get(name, 0.0) for name in passive]),
         q_home=_home(description),
         quantities=_quantities(description, coupling, tree.names),
+        frame_quantities=_frame_quantities(description),
         phi_base=tree.phi_base + 0.0,
         family=description.kinematics or "",
     )
@@ -212,6 +214,22 @@ def _quantities(description: RobotDescription, coupling: Coupling, names: list[s
     low, high = (np.array([each[side] for each in ranges]) for side in (0, 1))
     lengths = tuple(all(description.axes[name].prismatic for name in q.of) for q in stated.values())
     return Quantities(tuple(stated), A, b, low, high, lengths)
+
+
+def _frame_quantities(description: RobotDescription) -> FrameQuantities:
+    """Angles and distances between the frames of links, the base and the tool."""
+    stated = description.frame_quantities
+    frame_of = {**description.link_names, "base": description.base_name, TOOL: TOOL}
+    frames, axes = [], []
+    for quantity in stated.values():
+        words = [word.rpartition(".") for word in quantity.angle or ()]
+        axes.append(tuple("xyz".index(axis) for _, _, axis in words))
+        named = [frame for frame, _, _ in words] or list(quantity.distance or ())
+        frames.append(tuple(frame_of[name] for name in named))
+    ranges = [quantity.limits or (-math.inf, math.inf) for quantity in stated.values()]
+    low, high = (np.array([each[side] for each in ranges]) for side in (0, 1))
+    radius = tuple(quantity.radius for quantity in stated.values())
+    return FrameQuantities(tuple(stated), tuple(frames), tuple(axes), radius, low, high)
 
 
 def _rotors(description: RobotDescription, tree: _Tree) -> Rotors:

@@ -105,6 +105,27 @@ class Quantities:
 
 
 @dataclass(frozen=True)
+class FrameQuantities:
+    """Named angles and distances between frames, and their ranges.
+
+    ``frames``: for an angle two names, for a distance two points (2), a point and a segment (3) or two segments (4);
+    ``axes``: for an angle the two axes (0: x, 1: y, 2: z); ``radius`` is subtracted from a distance [m].
+    """
+
+    names: tuple[str, ...] = ()
+    frames: tuple[tuple[str, ...], ...] = ()
+    axes: tuple[tuple[int, ...], ...] = ()
+    radius: tuple[float, ...] = ()
+    low: Array = field(default_factory=lambda: np.zeros(0))
+    high: Array = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def lengths(self) -> tuple[bool, ...]:
+        """Which are measured in m instead of rad."""
+        return tuple(not axes for axes in self.axes)
+
+
+@dataclass(frozen=True)
 class Rotors:
     """Rotors behind the transmission: ``theta_m = N @ q``; inertia ``J_m`` [kg m2] each.
 
@@ -163,6 +184,7 @@ class Mechanism:
     passive_home: Array = field(default_factory=lambda: np.zeros(0))  # their start values at q_home
     q_home: Array = field(default_factory=lambda: np.zeros(0))  # (n_q,) a natural pose; start of searches
     quantities: Quantities = field(default_factory=Quantities)
+    frame_quantities: FrameQuantities = field(default_factory=FrameQuantities)
     phi_base: Array = field(
         default_factory=lambda: np.zeros(10)
     )  # what does not move, about the base's origin

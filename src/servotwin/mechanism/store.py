@@ -10,6 +10,7 @@ from servotwin.mechanism.model import (
     Coupling,
     CutKind,
     Frame,
+    FrameQuantities,
     Limits,
     LoopClosure,
     Mechanism,
@@ -39,6 +40,7 @@ def pack(mechanism: Mechanism) -> tuple[dict[str, Any], bytes]:
         "rotor_body": m.rotors.body,
         "rotor_axis": m.rotors.axis,
         **{f"quantity_{name}": getattr(m.quantities, name) for name in QUANTITIES},
+        "frame_quantity_range": np.stack([m.frame_quantities.low, m.frame_quantities.high]),
         "q_home": m.q_home,
         "phi_base": m.phi_base,
         "passive_home": m.passive_home,
@@ -55,6 +57,7 @@ def pack(mechanism: Mechanism) -> tuple[dict[str, Any], bytes]:
         "rotor_names": m.rotors.names,
         "rotor_kinds": m.rotors.kinds,
         "quantities": [m.quantities.names, m.quantities.lengths],
+        "frame_quantities": _frame_quantities_data(m.frame_quantities),
         "frames": [(f.name, f.body) for f in m.frames],
         "loops": [(loop.name, loop.kind.value, loop.frame_a, loop.frame_b) for loop in m.loops],
         "arrays": {name: (str(a.dtype), a.shape) for name, a in arrays.items()},
@@ -102,6 +105,7 @@ def unpack(layout: dict[str, Any], numbers: bytes) -> Mechanism:
         q_home=arrays["q_home"],
         passive_home=arrays["passive_home"],
         quantities=_quantities(layout, arrays),
+        frame_quantities=_frame_quantities(layout["frame_quantities"], arrays["frame_quantity_range"]),
         phi_base=arrays["phi_base"],
         family=layout["family"],
     )
@@ -111,3 +115,14 @@ def _quantities(layout: dict[str, Any], arrays: dict[str, Any]) -> Quantities:
     names, lengths = layout["quantities"]
     A, b, low, high = (arrays[f"quantity_{name}"] for name in QUANTITIES)
     return Quantities(tuple(names), A, b, low, high, tuple(lengths))
+
+
+def _frame_quantities_data(z: FrameQuantities) -> list[Any]:
+    return [z.names, z.frames, z.axes, z.radius]
+
+
+def _frame_quantities(data: list[Any], ranges: Any) -> FrameQuantities:
+    names, frames, axes, radius = data
+    return FrameQuantities(
+        tuple(names), tuple(map(tuple, frames)), tuple(map(tuple, axes)), tuple(radius), ranges[0], ranges[1]
+    )

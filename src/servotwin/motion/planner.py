@@ -22,6 +22,7 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.blends import Corner, corner_between
 from servotwin.motion.demands import FORCES, HOLDS, check_positions, demand_error, worst_demand
 from servotwin.motion.errors import Demand, PathError
+from servotwin.motion.frame_ranges import check_segments
 from servotwin.motion.joint_moves import quick_move
 from servotwin.motion.laws import Profile, Slowed, Uniform, make_profile
 from servotwin.motion.legs import Leg, check_duration, check_near, leg_of, time_beside_blend
@@ -93,6 +94,7 @@ def plan(
     _close_chain(chain, passed, limits, fit, result)
     if not result.segments:
         result.add(RestSegment(q, 0.0), 0)
+    check_segments(robot, result.segments, result.owners)
     return joined(
         result.segments, result.owners, tuple(result.slowed), tuple(result.blends), tuple(result.notes)
     )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from servotwin.equations.derivation import Numbers
 from servotwin.errors import KinematicsError, ServotwinError, ShapeError, UnsupportedError
-from servotwin.mechanism.model import Array, Limits, Mechanism, Quantities
+from servotwin.mechanism.model import Array, FrameQuantities, Limits, Mechanism, Quantities
 from servotwin.robot.arguments import explain, given_torques, joint_array, real_array, wrench_array
 from servotwin.robot.closed_chain import ClosedChain
 from servotwin.robot.graph_engine import GraphEngine
@@ -114,6 +114,32 @@ class Robot(ClosedChain):
         return self.mechanism.quantities
 
     @property
+    def frame_quantities(self) -> FrameQuantities:
+        """Named angles and distances between frames, and their ranges."""
+        return self.mechanism.frame_quantities
+
+    def frame_quantity_values(self, q: ArrayLike) -> Array:
+        """Values (..., k) [rad, m] of ``frame_quantities`` at q (..., n)."""
+        position = self._joint_array("q", q)
+        if not self.frame_quantities.names:
+            return np.zeros((*position.shape[:-1], 0))
+        from servotwin.dynamics.frame_quantities import frame_quantity_values
+
+        return frame_quantity_values(self.frame_quantities, self.fkine_all(position))
+
+    def quantity_values(self, q: ArrayLike) -> dict[str, Array]:
+        """All named quantities (...) [rad, m] at q (..., n): those of joints, then those between frames."""
+        position = self._joint_array("q", q)
+        both = self.quantities.values(position), self.frame_quantity_values(position)
+        names = (*self.quantities.names, *self.frame_quantities.names)
+        return dict(zip(names, np.moveaxis(np.concatenate(both, axis=-1), -1, 0), strict=True))
+
+    def frame_quantities_beyond(self, q: ArrayLike) -> Array:
+        """How far (..., k) each quantity between frames is outside of its range; negative inside."""
+        z, values = self.frame_quantities, self.frame_quantity_values(q)
+        return np.maximum(z.low - values, values - z.high)
+
+    @property
     def q_home(self) -> Array:
         """A natural pose (n,)."""
         return self.mechanism.q_home.copy()
@@ -138,11 +164,13 @@ class Robot(ClosedChain):
         q = rng.uniform(low, high, (*shape, self.n))
         for _ in range(REDRAWN):
             out = (self.quantities.beyond(q) > 0.0).any(axis=-1)
+            out |= (self.frame_quantities_beyond(q) > 0.0).any(axis=-1)
             if not out.any():
                 return q
             q[out] = rng.uniform(low, high, (int(np.count_nonzero(out)), self.n))
         raise KinematicsError(
-            f"{self.name}: hardly any position is within the limits of {self.quantities.names}"
+            f"{self.name}: hardly any position is within the limits of "
+            f"{', '.join((*self.quantities.names, *self.frame_quantities.names))}"
         )
 
     # --- kinematics -------------------------------------------------------------------------------
@@ -393,7 +421,8 @@ class Robot(ClosedChain):
             except KinematicsError:
                 return np.zeros((6, self.n))
 
-        return InverseKinematics.of(self.mechanism, frame=name, mask=mask, fk=fk, jac=jac)
+        beyond = self.frame_quantities_beyond if self.frame_quantities.names else None
+        return InverseKinematics.of(self.mechanism, frame=name, mask=mask, fk=fk, jac=jac, beyond=beyond)
 
     def _frame(self, frame: str | None) -> str:
         if frame is None:

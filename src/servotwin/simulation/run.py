@@ -14,6 +14,7 @@ from servotwin.control.servo.user_laws import PythonLaw, UserLaw
 from servotwin.description.checks import motor_names
 from servotwin.description.fields import nanoseconds
 from servotwin.errors import InputError, SimulationError
+from servotwin.motion.frame_ranges import check_moves
 from servotwin.motion.point_moves import PlannedMoves, check_quantities
 from servotwin.robot.robot import Robot
 from servotwin.simulation.assembly import Run, collect, machine_of, robots_of
@@ -171,6 +172,7 @@ def _check_quantities(scenario: Scenario, reference: PlannedMoves, model: Robot)
     """Complain about a move that takes a quantity out of its range, with the scenario's file."""
     try:
         check_quantities(reference, model.quantities, len(scenario.moves))
+        check_moves(model, reference, len(scenario.moves))
     except InputError as error:
         raise InputError(error.message, file=str(scenario.path or scenario.name), field=error.field) from None
 

@@ -46,6 +46,8 @@ CALLS = {
     "tune": ["tune", "gsis-scara"],
     "model": ["model", "gsis-scara"],
     "design": ["design", "gsis-scara"],
+    "statics": ["statics", "gsis-scara", "--q", JOINTS],
+    "workspace": ["workspace", "gsis-scara"],
     "optimise": ["optimise", "gsis-scara", "--to", JOINTS],
     "jog": ["jog", "gsis-scara", "--joint", "A", "--by", "5 deg"],
     "simulate": ["simulate", "--list"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from servotwin.description.display import DEG
 from servotwin.dynamics.ik.branches import (
+    AT_LIMIT,
     closest_equivalent,
     distinct,
     equivalents,
@@ -43,6 +45,9 @@ REPRODUCED = 1e-9  # m and rad: every branch of a closed form meets the pose thi
 ALL_STARTS = 100  # searches behind ``ikine_all`` where there is no closed form
 
 
+Beyond = Callable[[Array], Array]
+
+
 class ClosedForm(Protocol):
     """A closed form gives all branches of a pose, or raises UnreachableError with the reason."""
 
@@ -60,6 +65,7 @@ class InverseKinematics:
     mask: Array  # (6,)
     fk: Pose
     jac: Jacobian
+    beyond: Beyond | None = None  # of the quantities between frames, if there are any
 
     @classmethod
     def of(
@@ -70,11 +76,12 @@ class InverseKinematics:
         mask: ArrayLike | None = None,
         fk: Pose | None = None,
         jac: Jacobian | None = None,
+        beyond: Beyond | None = None,
     ) -> InverseKinematics:
         """Prepare for a frame (the tool if None) and for those components of the pose that ``mask`` names.
 
         ``fk(q) -> (4, 4)`` and ``jac(q) -> (6, n_q)`` of that frame, for instance compiled ones, serve the
-        numeric search.
+        numeric search. ``beyond(q) -> (k,)``: how far quantities between frames are outside of their ranges.
         """
         chain = tool_chain(mechanism, frame)
         flags = checked_mask(mask)
@@ -83,7 +90,7 @@ class InverseKinematics:
             raise UnsupportedError(
                 f"{mechanism.name}: a closed chain is searched with its own fk and jac, as Robot.ikine does"
             )
-        return cls(mechanism, chain, solver, flags, fk or chain.fkine, jac or chain.jacobian)
+        return cls(mechanism, chain, solver, flags, fk or chain.fkine, jac or chain.jacobian, beyond)
 
     @property
     def q_home(self) -> Array:
@@ -137,6 +144,22 @@ class InverseKinematics:
         kept = within(positions, self.mechanism.quantities)
         if not kept:
             raise UnreachableError(quantity_miss(positions, self.mechanism.quantities, self.chain.name))
+        return self._clear(kept)
+
+    def _clear(self, positions: list[Array]) -> list[Array]:
+        """Those positions at which quantities between frames are in their ranges; UnreachableError if there is none."""
+        if self.beyond is None:
+            return positions
+        far = [float(self.beyond(q).max()) for q in positions]
+        kept = [q for q, over in zip(positions, far, strict=True) if over <= AT_LIMIT]
+        if not kept:
+            z = self.mechanism.frame_quantities
+            k = int(np.argmax(self.beyond(positions[int(np.argmin(far))])))
+            unit, factor = ("m", 1.0) if z.lengths[k] else ("deg", DEG)
+            raise UnreachableError(
+                f"{self.chain.name}: reachable only outside the limits: {z.names[k]} would be out of "
+                f"{factor * z.low[k]:.4g} .. {factor * z.high[k]:.4g} {unit} by {factor * min(far):.4g} {unit}"
+            )
         return kept
 
     def nearest(
@@ -171,13 +194,16 @@ class InverseKinematics:
             except UnreachableError as error:
                 raise self._orientation_error(T, q_ref, respect, starts, seed) or error from None
             closest = closest_equivalent(q, q_ref, low, high, period)
-            return q if closest is None or not within([closest], quantities) else closest
+            best = q if closest is None or not within([closest], quantities) else closest
+            return self._clear([best])[0] if respect else best
         found = self._found(T, q_ref, respect)
         options = [closest_equivalent(q, q_ref, low, high, period) for q in found]
         inside = [q for q in options if q is not None]
         if not inside:
             raise UnreachableError(limit_miss(found, self.chain, low, high, period))
-        if quantities.names:  # a full turn further may be allowed where the nearest is not
+        if quantities.names or (
+            respect and self.beyond is not None
+        ):  # a full turn further may be allowed where the nearest is not
             inside = self._kept(inside + [q for each in found for q in equivalents(each, low, high, period)])
         return min(inside, key=lambda q: float(np.sum((q - q_ref) ** 2)))
 

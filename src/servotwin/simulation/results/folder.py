@@ -57,6 +57,8 @@ MODEL_FILES = frozenset(
 )
 DESIGN_FILES = frozenset(("design.html", "design.json"))
 OPTIMAL_FILES = frozenset(("optimal.html", "optimal.json", "optimal.parquet"))
+WORKSPACE_FILES = frozenset(("workspace.html", "workspace.json", "boundary.csv", "map.csv"))
+STATICS_FILES = frozenset(("statics.html", "statics.json"))
 COMPARISON_FILES = frozenset(("comparison.html", "comparison.json", "comparison.parquet"))
 # Endings of hidden folders: one that is only ever removed; an earlier folder that may have lost its name; one whose
 # files are on their way into their place.

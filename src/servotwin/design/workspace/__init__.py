@@ -1,0 +1,1 @@
+"""The reachable set of a robot: its boundary, what limits it, and maps over it."""

@@ -1,0 +1,164 @@
+"""The plane that two joints of a robot move its tool in, and the solid that a third makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from servotwin.errors import InputError, UnsupportedError
+from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+
+FLAT = 1e-9  # relative: velocities nearer to a plane than this lie in it
+POSES = 12  # positions at which the plane is looked for
+UP = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Section:
+    """Two joints that move a frame in a plane while the others stand still.
+
+    A point of the plane is ``origin + a right + b up``; the origin is the point of the plane's frame nearest to
+    the base. ``turn`` is the joint whose vertical axis turns the plane, ``slide`` one that moves it along its normal.
+    """
+
+    robot: Robot
+    frame: str
+    joints: tuple[int, int]
+    q: Array  # (n,) where the other joints stand
+    right: Array
+    up: Array
+    offset: float  # of the plane from the base's origin, along its normal right x up
+    turn: int | None = None
+    slide: int | None = None
+
+    @property
+    def view(self) -> str:
+        """'side' or 'top', or 'plane' for an oblique one."""
+        normal = np.cross(self.right, self.up)
+        return "top" if abs(normal[2]) > 1 - 1e-9 else "side" if abs(self.up[2]) > 1 - 1e-9 else "plane"
+
+    @property
+    def axis_names(self) -> tuple[str, str]:
+        """What the coordinates are called: r and z in a side view."""
+        return ("x", "y") if self.view == "top" else ("r", "z") if self.turn is not None else ("x", "z")
+
+    def full(self, s: Array) -> Array:
+        """Joint positions (k, n) of the two joints' (k, 2)."""
+        q = np.broadcast_to(self.q, (len(s), self.robot.n)).copy()
+        q[:, self.joints] = s
+        return q
+
+    def points(self, s: Array) -> Array:
+        """Where the two joints' positions (k, 2) put the frame in the plane (k, 2) [m]."""
+        return self.robot.fkine(self.full(s), self.frame)[..., :3, 3] @ np.stack([self.right, self.up]).T
+
+    def jacobian(self, s: Array) -> Array:
+        """Velocity in the plane per joint velocity (k, 2, 2)."""
+        J = self.robot.jacob0(self.full(s), self.frame)[..., :3, :][..., self.joints]
+        return np.asarray(np.einsum("ai,kij->kaj", np.stack([self.right, self.up]), J))
+
+    def in_space(self, p: Array) -> Array:
+        """Points (k, 2) of the plane in the base (k, 3)."""
+        return p @ np.stack([self.right, self.up]) + self.offset * np.cross(self.right, self.up)
+
+
+def find_section(
+    robot: Robot, frame: str | None = None, joints: tuple[str, ...] | None = None, q: Array | None = None
+) -> Section:
+    """The plane in which the first two joints that can do so move the frame, or the given two."""
+    name = robot._frame(frame)
+    place = robot.q_home if q is None else np.asarray(q, dtype=np.float64)
+    pairs = [_indices(robot, joints)] if joints is not None else _pairs(robot, name)
+    for pair in pairs:
+        plane = _plane(robot, name, pair, place)
+        if plane is not None:
+            right, up, offset = plane
+            section = Section(robot, name, pair, place, right, up, offset)
+            turn, slide = _sweeping(section)
+            return Section(robot, name, pair, place, right, up, offset, turn, slide)
+    which = "no two of the first three joints move" if joints is None else "these joints do not move"
+    raise UnsupportedError(f"{robot.name}: {which} '{name}' in a plane; name two joints that do")
+
+
+def _indices(robot: Robot, joints: tuple[str, ...]) -> tuple[int, int]:
+    for name in joints:
+        if name not in robot.joint_names:
+            raise InputError(
+                f"{robot.name} has no joint '{name}'; it has: {', '.join(robot.joint_names)}", field="joints"
+            )
+    if len(set(joints)) != 2 or len(joints) != 2:
+        raise InputError(
+            f"expected two different joints out of {', '.join(robot.joint_names)}", field="joints"
+        )
+    return robot.joint_names.index(joints[0]), robot.joint_names.index(joints[1])
+
+
+def _samples(robot: Robot, seed: int) -> Array:
+    """A few joint positions (k, n): anywhere within the limits, or near home where loops might not close."""
+    rng = np.random.default_rng(seed)
+    if not robot.closed:
+        wide = np.where(np.array(robot.joint_units) == "m", 1.0, np.pi)
+        low = np.where(np.isfinite(robot.limits.q_min), robot.limits.q_min, -wide)
+        high = np.where(np.isfinite(robot.limits.q_max), robot.limits.q_max, wide)
+        return rng.uniform(low, high, (POSES, robot.n))
+    spread = np.where(np.array(robot.joint_units) == "m", 0.01, 0.05)
+    return np.asarray(robot.q_home + rng.uniform(-1.0, 1.0, (POSES, robot.n)) * spread)
+
+
+def moving_joints(robot: Robot, frame: str) -> list[int]:
+    """Joints that move a frame's origin."""
+    q = _samples(robot, 0)
+    speed = np.linalg.norm(robot.jacob0(q, frame)[..., :3, :], axis=-2).max(axis=0)
+    return [int(k) for k in np.flatnonzero(speed > FLAT * max(speed.max(), 1e-300))]
+
+
+def _pairs(robot: Robot, frame: str) -> list[tuple[int, int]]:
+    """The first two moving joints, or the next two."""
+    moving = moving_joints(robot, frame)
+    return [(moving[k], moving[k + 1]) for k in range(min(2, len(moving) - 1))]
+
+
+def _plane(
+    robot: Robot, frame: str, pair: tuple[int, int], place: Array
+) -> tuple[Array, Array, float] | None:
+    """Axes of the plane in which a pair of joints moves the frame, and its offset; None if there is none."""
+    q = np.broadcast_to(place, (POSES, robot.n)).copy()
+    q[:, pair] = _samples(robot, 1)[:, pair]
+    speeds = robot.jacob0(q, frame)[..., :3, :][..., pair]
+    _, size, axes = np.linalg.svd(np.swapaxes(speeds, 1, 2).reshape(-1, 3))
+    if size[2] > FLAT * size[0] or size[1] < 1e-6 * size[0]:
+        return None
+    normal = axes[2]
+    tool = robot.fkine(place, frame)[:3, 3]
+    if abs(normal[2]) > 1.0 - 1e-9:
+        right, up = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
+    else:
+        up = UP - normal[2] * normal
+        up = up / np.linalg.norm(up)
+        right = np.cross(up, normal)
+        reach = float(tool @ right)
+        right = right if reach > 0.0 or (reach == 0.0 and right.sum() > 0.0) else -right
+    up, right = np.where(np.abs(up) < 1e-12, 0.0, up), np.where(np.abs(right) < 1e-12, 0.0, right)
+    return right, up, float(tool @ np.cross(right, up))
+
+
+def _sweeping(section: Section) -> tuple[int | None, int | None]:
+    """The joint that turns the plane about the base's z axis, and one that moves it along its normal."""
+    robot, normal = section.robot, np.cross(section.right, section.up)
+    turn = slide = None
+    q = _samples(robot, 2)
+    J = robot.jacob0(q, section.frame)
+    p = robot.fkine(q, section.frame)[..., :3, 3]
+    about_z = np.cross(UP, p)
+    for k in moving_joints(robot, section.frame):
+        if k in section.joints:
+            continue
+        v = J[..., :3, k]
+        for sign in (1.0, -1.0):
+            if abs(section.up[2]) > 1 - 1e-9 and np.abs(v - sign * about_z).max() < FLAT:
+                turn = k if turn is None else turn
+        if robot.joint_units[k] == "m" and np.abs(np.abs(v @ normal) - 1.0).max() < FLAT:
+            slide = k if slide is None else slide
+    return turn, slide

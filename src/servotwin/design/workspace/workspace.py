@@ -1,0 +1,153 @@
+"""``st.workspace``: what a robot reaches within its limits, in a plane and in space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from servotwin.description.display import DEG
+from servotwin.description.drive_data import DriveData
+from servotwin.description.schema import RobotDescription
+from servotwin.design.statics import described
+from servotwin.design.workspace.limits import Limit, limit_set
+from servotwin.design.workspace.mesh import (
+    drawn,
+    turned,
+)
+from servotwin.design.workspace.parallel import Progress, in_space
+from servotwin.design.workspace.planar import CHORD, planar_region
+from servotwin.design.workspace.result import PlaneSet, Workspace
+from servotwin.design.workspace.section import Section, find_section, moving_joints
+from servotwin.design.workspace.turned import top_view, turned_volume
+from servotwin.errors import InputError, UnsupportedError
+from servotwin.robot.robot import Robot
+
+TOLERANCE = 1e-4  # m: how near the boundary is followed
+__all__ = ["PlaneSet", "Workspace", "workspace"]
+
+
+def workspace(
+    robot: Robot | RobotDescription | str | Path,
+    *,
+    frame: str | None = None,
+    joints: Sequence[str] | None = None,
+    q: ArrayLike | None = None,
+    payload: float | None = None,
+    tolerance: float = TOLERANCE,
+    changes: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Workspace:
+    """What a frame (default: the tool) reaches within the limits of joints and named quantities.
+
+    Two joints that move the frame in a plane are found, or named by ``joints``; the others stand at ``q`` (default:
+    home). A vertical first axis turns that plane, a slide draws it out. Parallel robots are followed in space from
+    their home pose, with its orientation. With a ``payload`` [kg] at the tool the torques that hold still count:
+    effort limits of joints, rated torques of motors. The boundary is within ``tolerance`` [m].
+
+    >>> import servotwin as st
+    >>> st.workspace("palletizer-4").area.__round__(4)
+    0.9919
+    """
+    if not 1e-7 <= tolerance <= 0.1:
+        raise InputError(f"{tolerance:g} m; expected 1e-7 m to 0.1 m", field="tolerance")
+    machine, drives = described(robot, changes)
+    if payload is not None:
+        if not (np.isfinite(payload) and payload >= 0.0):
+            raise InputError(f"{payload:g} kg; expected a mass of at least 0 kg", field="payload")
+        machine = machine.with_payload(payload) if payload else machine
+    name = machine._frame(frame)
+    show = progress or (lambda words, part: None)
+    place = None if q is None else machine._joint_array("q", q)
+    pair = None if joints is None else tuple(joints)
+    try:
+        section = find_section(machine, name, pair, place)
+        if machine.closed and not np.isfinite(machine.limits.q_min[list(section.joints)]).all():
+            raise UnsupportedError("loops need not close over the whole circle of a joint")
+    except UnsupportedError:
+        if joints is not None:
+            raise
+        return in_space(machine, drives, name, payload, tolerance, show)
+    return _in_plane(section, drives, payload, tolerance, show)
+
+
+def _in_plane(
+    section: Section, drives: tuple[DriveData, ...], payload: float | None, tolerance: float, show: Progress
+) -> Workspace:
+    robot = section.robot
+    limits = limit_set(robot, drives, moving=section.joints, holding=payload is not None)
+    show("following limits", 0.1)
+    planar = planar_region(section, limits, tolerance)
+    show("turning the plane", 0.6)
+    normal = np.cross(section.right, section.up)
+    first = PlaneSet(
+        f"{section.view} view", section.axis_names, planar.region, planar.limits, section.right, section.up,
+        section.offset * normal,
+    )  # fmt: skip
+    notes = _standing(section)
+    common: dict[str, Any] = {
+        "robot": robot, "drives": drives, "frame": section.frame, "limits": limits, "payload": payload,
+        "tolerance": tolerance, "section": section, "planar": planar,
+    }  # fmt: skip
+    if section.turn is not None:
+        turn, limited = _turn_range(section)
+        names = (*planar.limits, *limited)
+        labels = (len(planar.limits), len(planar.limits) + 1)
+        plan = top_view(planar.region, -section.offset, turn, labels, CHORD * tolerance)
+        top = PlaneSet("top view", ("x", "y"), plan, names, np.eye(3)[0], np.eye(3)[1], np.zeros(3))
+        volume = turned_volume(planar.region, -section.offset, turn)
+        mesh = turned(planar.region, *turn)
+        return Workspace(
+            views=(first, top), volume=volume, volume_error=0.0, mesh=mesh, mesh_limits=planar.limits,
+            notes=notes, turn=turn, **common,
+        )  # fmt: skip
+    if section.slide is not None:
+        heights = _heights(section)
+        mesh = drawn(planar.region, *heights)
+        return Workspace(
+            views=(first,), volume=planar.region.area * (heights[1] - heights[0]), volume_error=0.0, mesh=mesh,
+            mesh_limits=planar.limits, notes=notes, heights=heights, **common,
+        )  # fmt: skip
+    return Workspace(
+        views=(first,), volume=None, volume_error=0.0, mesh=None, mesh_limits=(), notes=notes, **common
+    )
+
+
+def _standing(section: Section) -> tuple[str, ...]:
+    """What must be said of joints that would move the frame, but stand still."""
+    robot = section.robot
+    counted = {*section.joints, section.turn, section.slide}
+    names = [robot.joint_names[k] for k in moving_joints(robot, section.frame) if k not in counted]
+    return (f"{', '.join(names)} stand still; they would move '{section.frame}' too",) if names else ()
+
+
+def _turn_range(section: Section) -> tuple[tuple[float, float], tuple[Limit, Limit]]:
+    """Angles about z that the plane's first coordinate points to, at most a full turn, and the limits at both ends."""
+    robot, k = section.robot, section.turn
+    assert k is not None
+    J, p = robot.jacob0(section.q, section.frame)[:3, k], robot.fkine(section.q, section.frame)[:3, 3]
+    sign = 1.0 if float(J @ np.cross([0.0, 0.0, 1.0], p)) >= 0.0 else -1.0
+    angle = float(np.arctan2(section.right[1], section.right[0]))
+    low, high = robot.limits.q_min[k] - section.q[k], robot.limits.q_max[k] - section.q[k]
+    name = robot.joint_names[k]
+    if not np.isfinite(high - low) or high - low >= 2.0 * np.pi:
+        limit = Limit("seam", f"{name}: full turn")
+        return (angle - np.pi, angle + np.pi), (limit, limit)
+    ends = sorted((sign * low, sign * high))
+    words = [f"{name} at {DEG * v:.6g} deg" for v in (robot.limits.q_min[k], robot.limits.q_max[k])]
+    named = [Limit("joint", word) for word in (words if sign > 0.0 else words[::-1])]
+    return (angle + ends[0], angle + ends[1]), (named[0], named[1])
+
+
+def _heights(section: Section) -> tuple[float, float]:
+    robot, k = section.robot, section.slide
+    assert k is not None
+    q = np.stack([section.q, section.q])
+    q[:, k] = robot.limits.q_min[k], robot.limits.q_max[k]
+    if not np.isfinite(q[:, k]).all():
+        raise InputError(f"{robot.name}: joint '{robot.joint_names[k]}' slides without limits")
+    z = sorted(float(v) for v in robot.fkine(q, section.frame)[:, 2, 3])
+    return z[0], z[1]

@@ -1,0 +1,244 @@
+"""Closed curves, unions, surfaces and what fits into them, against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import servotwin as st
+from servotwin.design.workspace.arrangement import Polygon, _rings, union
+from servotwin.design.workspace.cube_in_space import cube_in_space, face_points
+from servotwin.design.workspace.inscribed import (
+    cube_in_drawn,
+    cube_in_turned,
+    largest_rectangle,
+    rectangle_fits,
+)
+from servotwin.design.workspace.mesh import lattice_mesh, lattice_volume, quartered
+from servotwin.design.workspace.trace import trace
+from servotwin.design.workspace.turned import top_view, turned_volume
+
+
+def square(x: float, y: float, size: float, label: int = 0) -> Polygon:
+    corners = np.array([[x, y], [x + size, y], [x + size, y + size], [x, y + size]])
+    return Polygon(corners, np.full(4, label))
+
+
+def circle(radius: float, x: float = 0.0, label: int = 0, count: int = 2000) -> Polygon:
+    angle = np.arange(count) * 2.0 * np.pi / count
+    points = np.stack([x + radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    return Polygon(points, np.full(count, label))
+
+
+def reverse(polygon: Polygon) -> Polygon:
+    return Polygon(polygon.points[::-1], polygon.labels[::-1])
+
+
+def test_union_of_overlapping_squares_keeps_labels():
+    region = union([[square(0.0, 0.0, 1.0, 0)], [square(0.5, 0.5, 1.0, 1)]])
+    assert region.area == pytest.approx(1.75)
+    assert len(region.rings) == 1
+    edges = np.linalg.norm(np.roll(region.rings[0], -1, axis=0) - region.rings[0], axis=1)
+    assert edges[region.labels[0] == 0].sum() == pytest.approx(3.0)
+    assert edges[region.labels[0] == 1].sum() == pytest.approx(3.0)
+
+
+def test_union_with_a_hole_and_apart():
+    ring = union([[circle(1.0), reverse(circle(0.5))], [square(3.0, 0.0, 1.0)]])
+    assert ring.area == pytest.approx(np.pi * 0.75 + 1.0, rel=1e-5)
+    assert ring.contains(np.array([[0.0, 0.0], [0.75, 0.0], [3.5, 0.5], [2.0, 0.0]])).tolist() == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_union_of_polygons_that_share_an_edge_has_none_inside():
+    region = union([[square(0.0, 0.0, 1.0)], [square(1.0, 0.0, 1.0)]])
+    assert region.area == pytest.approx(2.0)
+    assert not (np.abs(region.rings[0][:, 0] - 1.0) + np.abs(region.rings[0][:, 1] - 0.5) < 0.4).any()
+
+
+def test_union_orientation_does_not_matter():
+    assert union([[reverse(square(0.0, 0.0, 1.0))]]).area == pytest.approx(1.0)
+
+
+def test_trace_meets_corners_and_circles():
+    def margins(s):  # a disc cut off at x = 0.5 and y = 0.3
+        return np.stack([1.0 - (s**2).sum(axis=1), 0.5 - s[:, 0], 0.3 - s[:, 1]], axis=1)
+
+    (loop,) = trace(margins, np.full(2, -1.3), np.full(2, 1.3), (37, 37), lambda s: s, 1e-6)
+    x, y = np.meshgrid(*2 * [(np.arange(4000) + 0.5) / 4000 * 2.0 - 1.0])
+    inside = (x**2 + y**2 <= 1.0) & (x <= 0.5) & (y <= 0.3)
+    region = union([[Polygon(loop.points, loop.labels)]])
+    assert region.area == pytest.approx(inside.mean() * 4.0, abs=2e-5)
+    for corner in ((0.5, 0.3), (0.5, -np.sqrt(0.75)), (-np.sqrt(0.91), 0.3)):
+        assert np.linalg.norm(loop.points - corner, axis=1).min() < 1e-9
+    assert set(loop.labels) == {0, 1, 2}
+    on_circle = loop.points[loop.labels == 0]
+    assert np.hypot(*on_circle.T) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_trace_finds_nothing_in_an_empty_set():
+    empty = trace(lambda s: -np.ones((len(s), 1)), np.zeros(2), np.ones(2), (10, 10), lambda s: s, 1e-6)
+    assert empty == []
+
+
+def test_largest_rectangle_of_a_circle_is_the_square():
+    found = largest_rectangle(union([[circle(1.0)]]))
+    assert found.area == pytest.approx(2.0, rel=1e-3)
+
+
+def test_rectangle_does_not_cover_a_hole():
+    ring = union([[circle(1.0), reverse(circle(0.2))]])
+    assert not rectangle_fits(ring, np.array([-0.5, -0.5]), np.array([0.5, 0.5]))
+    assert rectangle_fits(ring, np.array([0.25, -0.3]), np.array([0.7, 0.3]))
+
+
+def test_volume_of_a_torus_and_of_a_part_of_it():
+    region = union([[circle(0.3, x=1.0)]])
+    full = 2.0 * np.pi**2 * 0.3**2
+    assert turned_volume(region, 0.0, (-np.pi, np.pi)) == pytest.approx(full, rel=1e-4)
+    assert turned_volume(region, 0.0, (0.0, 1.0)) == pytest.approx(full / (2.0 * np.pi), rel=1e-4)
+
+
+def test_volume_of_a_ball_counts_overlapping_angles_once():
+    """A disc about the axis turned by 180 deg or more fills the ball; by 90 deg half of it."""
+    region = union([[circle(1.0)]])
+    ball = 4.0 / 3.0 * np.pi
+    assert turned_volume(region, 0.0, (-2.5, 2.5)) == pytest.approx(ball, rel=1e-4)
+    assert turned_volume(region, 0.0, (0.0, np.pi / 2)) == pytest.approx(ball / 2, rel=1e-4)
+
+
+def test_volume_beside_the_axis_as_sampling():
+    """A disc in a plane 0.4 m beside the axis, turned by 200 deg."""
+    region, d, turn = union([[circle(0.8)]]), 0.4, (0.0, np.radians(200.0))
+    rng = np.random.default_rng(0)
+    p = rng.uniform(-1.0, 1.0, (400_000, 3))
+    far = np.hypot(p[:, 0], p[:, 1])
+    r = np.sqrt(np.maximum(far**2 - d**2, 0.0))
+    inside = np.zeros(len(p), dtype=bool)
+    for sign in (1.0, -1.0):
+        angle = (np.arctan2(p[:, 1], p[:, 0]) - np.arctan2(d, sign * r)) % (2.0 * np.pi)
+        inside |= (far >= d) & (r**2 + p[:, 2] ** 2 <= 0.64) & (angle <= turn[1])
+    assert turned_volume(region, d, turn) == pytest.approx(inside.mean() * 8.0, rel=1e-2)
+
+
+def test_top_view_is_a_sector():
+    region = top_view(union([[square(0.5, 0.0, 0.5)]]), 0.0, (-1.0, 1.0), (7, 8), 1e-6)
+    assert region.area == pytest.approx(0.5 * 2.0 * (1.0 - 0.25), rel=1e-4)
+    assert set(region.labels[0]) == {0, 7, 8}
+
+
+def test_cube_in_a_turned_square_touches_the_far_edge():
+    """In r 0.5 .. 1.5, z 0 .. 1: hypot(0.5 + s, s / 2) = 1.5."""
+    cube = cube_in_turned(union([[square(0.5, 0.0, 1.0)]]), (-np.pi, np.pi))
+    assert np.hypot(0.5 + cube.edge, 0.5 * cube.edge) == pytest.approx(1.5, abs=1e-3)
+
+
+def test_cube_in_a_drawn_circle():
+    cube = cube_in_drawn(union([[circle(1.0)]]), (0.0, 3.0))
+    assert cube.edge == pytest.approx(np.sqrt(2.0), rel=1e-3)
+    assert cube_in_drawn(union([[circle(1.0)]]), (0.0, 0.5)).edge == pytest.approx(0.5)
+
+
+def test_ball_of_a_lattice_has_its_volume():
+    h = 0.21
+    axis = np.arange(-6, 7)
+    nodes = {
+        (i, j, k): n
+        for n, (i, j, k) in enumerate((i, j, k) for i in axis for j in axis for k in axis)
+        if (i**2 + j**2 + k**2) * h**2 <= 1.0
+    }
+
+    def margins(p):
+        return (1.0 - (p**2).sum(axis=1))[:, None]
+
+    ball = 4.0 / 3.0 * np.pi
+    mesh = lattice_mesh(nodes, h, margins)
+    finer = quartered(mesh, margins)
+    assert np.linalg.norm(finer.points, axis=1) == pytest.approx(1.0, abs=2e-5)
+    assert ball * 0.97 < mesh.volume < finer.volume < ball
+    assert finer.volume == pytest.approx(ball, rel=5e-3)
+    volume, error = lattice_volume(nodes, h, margins)
+    assert volume == pytest.approx(ball, abs=error)
+    assert error < 0.005 * ball
+
+
+def lattice_of(inside, h, reach):
+    places = np.stack(np.meshgrid(*3 * [np.arange(-reach, reach + 1)], indexing="ij"), axis=-1).reshape(-1, 3)
+    return {tuple(row): n for n, row in enumerate(places[inside(places * h)].tolist())}
+
+
+@pytest.mark.parametrize("shape", ["ball", "box", "octahedron", "lens"])
+def test_stated_error_of_a_volume_is_not_smaller_than_the_real_one(shape):
+    """Shapes with closed forms, turned and shifted at random on a lattice of about 18 steps across."""
+    rng, h = np.random.default_rng(4), 0.11
+    exact = {
+        "ball": 4.0 / 3.0 * np.pi,
+        "box": 1.4**3,
+        "octahedron": 4.0 / 3.0 * 1.2**3,
+        "lens": np.pi * 6.0 * 1.44 / 12.0,
+    }
+    for _ in range(5):
+        R, c = (
+            Rotation.random(random_state=int(rng.integers(1000))).as_matrix(),
+            rng.uniform(-0.5, 0.5, 3) * h,
+        )
+
+        def margin(p, R=R, c=c):
+            x = (p - c) @ R
+            if shape == "ball":
+                return 1.0 - (x**2).sum(axis=1)
+            if shape == "box":
+                return 0.7 - np.abs(x).max(axis=1)
+            if shape == "octahedron":
+                return 1.2 - np.abs(x).sum(axis=1)
+            ends = [1.44 - ((x - [a, 0.0, 0.0]) ** 2).sum(axis=1) for a in (0.6, -0.6)]
+            return np.minimum(*ends)
+
+        nodes = lattice_of(lambda p: margin(p) >= 0.0, h, 14)
+        volume, error = lattice_volume(nodes, h, lambda p: margin(p)[:, None])
+        # the estimate is a root mean square over a lattice of half the density: a factor for chance
+        assert abs(volume - exact[shape]) < 2.5 * error
+        assert abs(volume - exact[shape]) < 1e-3 * exact[shape]
+        assert error < 3e-3 * exact[shape]
+
+
+def test_open_boundary_is_an_error():
+    a = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    with pytest.raises(st.KinematicsError, match="does not close"):
+        _rings(a[:-1], a[1:], np.zeros(2, dtype=int), 0.0)
+
+
+def test_rectangle_of_a_triangle_is_half_of_it():
+    corners = np.array([[0.0, 0.0], [3.0, 0.0], [1.2, 2.0]])
+    found = largest_rectangle(union([[Polygon(corners, np.zeros(3, dtype=int))]]))
+    assert found.area == pytest.approx(1.5, rel=1e-5)
+
+
+def test_cube_about_the_axis_of_a_turned_disc_and_along_the_base():
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0], [0.0, 2.0]])  # a cylinder: a square in its circle
+    cube = cube_in_turned(union([[Polygon(corners, np.zeros(4, dtype=int))]]), (-np.pi, np.pi))
+    assert (cube.edge, *cube.center[:2]) == pytest.approx((np.sqrt(2.0), 0.0, 0.0), abs=1e-5)
+    away = cube_in_turned(union([[square(0.5, 0.0, 1.0)]]), (np.radians(20.0), np.radians(150.0)))
+    assert away.center[0] == pytest.approx(0.0, abs=1e-9)
+    assert away.center[1] > 0.5
+
+
+def test_cube_in_space_of_a_ball_and_of_a_ball_with_a_dent():
+    rng = np.random.default_rng(0)
+    p = rng.normal(size=(3000, 3))
+    p /= np.linalg.norm(p, axis=1, keepdims=True)
+    known = rng.uniform(-0.5, 0.5, (500, 3))
+    cube = cube_in_space(p, known, lambda x: (x**2).sum(axis=1) <= 1.0)
+    assert cube.edge == pytest.approx(2.0 / np.sqrt(3.0), abs=1e-3)
+
+    def dented(x):  # the dent is on no point of the surface that is given
+        return ((x**2).sum(axis=1) <= 1.0) & (np.linalg.norm(x - [0.0, 0.0, 0.6], axis=1) >= 0.3)
+
+    small = cube_in_space(p, known[dented(known)], dented)
+    assert dented(face_points(small, 101)).mean() > 0.9999
+    assert 0.7 < small.edge < cube.edge

@@ -1,0 +1,140 @@
+"""What a workspace is asked for: maps, positions, limits by payload and between frames, cubes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import servotwin as st
+
+
+@pytest.fixture(scope="module")
+def reached():
+    return st.workspace("palletizer-4", payload=0.0)
+
+
+def test_inverse_puts_the_tool_where_it_was_asked(reached):
+    rng = np.random.default_rng(0)
+    low, high = reached.region.extent
+    p = rng.uniform(low, high, (300, 2))
+    q = reached.inverse(p)
+    inside = reached.contains(p)
+    far = reached.region.distance(p) > 1e-4
+    assert (np.isfinite(q).all(axis=1) == inside)[far].all()
+    good = np.isfinite(q).all(axis=1)
+    assert reached.section.points(q[good][:, [1, 2]]) == pytest.approx(p[good], abs=1e-7)
+
+
+def test_speed_map_is_what_joints_and_motors_allow_in_the_worst_direction(reached):
+    """At each point all directions are tried: joint speeds of the file, and 83.33 turns per second at the motors."""
+    robot = reached.robot
+    p = np.array([[0.9, 0.3], [1.2, 0.6], [0.8, 0.8]])
+    q = reached.inverse(p)
+    angle = np.linspace(0.0, 2.0 * np.pi, 20_001)
+    d = np.stack([np.cos(angle), np.sin(angle)])
+    N = robot.mechanism.rotors.N
+    motors = {drive.name: drive.ratings.speed_limit for drive in reached.drives}
+    for k, value in enumerate(reached.maps(p)["speed"]):
+        J = robot.jacob0(q[k])[[0, 2]][:, [1, 2]]
+        qd = np.zeros((4, len(angle)))
+        qd[[1, 2]] = np.linalg.solve(J, d)
+        at_motor = np.abs(N @ qd) / np.array([motors[n] for n in robot.mechanism.rotors.names])[:, None]
+        worst = np.maximum(
+            (np.abs(qd) / robot.limits.qd_max[:, None]).max(axis=0), at_motor.max(axis=0)
+        ).max()
+        assert value == pytest.approx(1.0 / worst, rel=1e-6)
+
+
+def test_acceleration_map_is_within_the_torques_of_the_worst_direction(reached):
+    robot = reached.robot
+    p = np.array([[0.9, 0.3], [1.2, 0.6]])
+    q = reached.inverse(p)
+    value = reached.maps(p)["acceleration"]
+    angle = np.linspace(0.0, 2.0 * np.pi, 4001)
+    d = np.stack([np.cos(angle), np.sin(angle)])
+    N = robot.mechanism.rotors.N
+    peak = {drive.name: drive.ratings.torque_limit for drive in reached.drives}
+    for k in range(len(p)):
+        qdd = np.zeros((len(angle), 4))
+        qdd[:, [1, 2]] = np.linalg.solve(robot.jacob0(q[k])[[0, 2]][:, [1, 2]], value[k] * d).T
+        tau = robot.rne(q[k], np.zeros(4), qdd, drives=True)
+        share = np.abs(tau) / robot.limits.tau_max
+        at_motor = np.abs(tau @ np.linalg.inv(N)) / [peak[n] for n in robot.mechanism.rotors.names]
+        worst = max(share.max(), at_motor.max())
+        assert worst == pytest.approx(1.0, rel=1e-6)
+
+
+def test_sampled_maps_are_those_of_their_points(reached):
+    points, maps = reached.sampled_maps(400)
+    assert reached.contains(points).sum() >= 0.9 * len(points)  # those on limits may fall outside by rounding
+    again = reached.maps(points)
+    inner = reached.region.distance(points) > 1e-3
+    for key in ("dexterity", "speed", "torque_margin"):
+        assert again[key][inner] == pytest.approx(maps[key][inner], rel=1e-5)
+
+
+def test_positions_are_within_all_limits(reached):
+    q = reached.positions(500, seed=3)
+    assert q.shape == (500, 4)
+    assert (reached.limits.margins(q) >= 0.0).all()
+    assert np.ptp(q[:, 0]) > 5.0  # the joint that turns the plane moves too
+
+
+def test_heavy_payload_bounds_the_workspace_by_torque():
+    """With 150 kg the motors' rated torques bind: just inside the margin is positive, outside it is not."""
+    found = st.workspace("palletizer-4", payload=150.0)
+    binding = found.views[0].binding()
+    assert any("torque" in name for name in binding)
+    assert found.area < 0.95 * st.workspace("palletizer-4").area
+    n = 700
+    th2, th3 = np.meshgrid(np.radians(np.linspace(30, 120, n)), np.radians(np.linspace(-150, -30, n)))
+    q = np.zeros((n * n, 4))
+    q[:, 1], q[:, 2] = th2.ravel(), th3.ravel()
+    robot = st.load_robot("palletizer-4").with_payload(150.0)
+    tau = robot.gravload(q)
+    ok = (np.abs(tau) <= robot.limits.tau_max).all(axis=1)
+    rated = {drive.name: drive.ratings.rated_torque for drive in found.drives}
+    at_motor = np.abs(tau @ np.linalg.inv(robot.mechanism.rotors.N))
+    ok &= (at_motor <= [rated[name] for name in robot.mechanism.rotors.names]).all(axis=1)
+    ok &= (robot.quantities.beyond(q) <= 0.0).all(axis=1)
+    cell = np.radians(90 / (n - 1)) * np.radians(120 / (n - 1))
+    area = (0.7 * 0.65 * np.abs(np.sin(q[:, 2])) * ok).sum() * cell
+    assert found.area == pytest.approx(area, rel=5e-3)
+
+
+def test_cube_is_inside_and_a_larger_one_is_refused(reached):
+    cube = reached.cube
+    reached.require_cube(cube.center, 0.999 * cube.edge)
+    with pytest.raises(st.InputError, match="is out of reach at"):
+        reached.require_cube(cube.center, 1.05 * cube.edge)
+
+
+def test_figure_names_the_limits(reached):
+    names = {trace.name for trace in reached.plot().data}
+    assert {"incidence-1 at most 150 deg", "th2 at least 30 deg", "arm at home"} <= names
+
+
+def test_joints_that_span_no_plane_are_refused():
+    with pytest.raises(st.UnsupportedError, match="do not move 'tool' in a plane"):
+        st.workspace("puma560", joints=("j1", "j2"))
+
+
+def test_loaded_robot_takes_no_changes():
+    with pytest.raises(st.InputError, match="does not change"):
+        st.workspace(st.load_robot("palletizer-4"), changes={"axes.th2.limits.position": "[40 deg, 50 deg]"})
+
+
+def test_maps_leave_out_positions_at_which_a_closed_chain_is_singular(reached):
+    def mapper(q):
+        if (q[:, 0] == 3.0).any():
+            raise st.KinematicsError("singular")
+        return {"dexterity": q[:, 0]}
+
+    ws = replace(reached)
+    ws.__dict__["mapper"] = mapper
+    q = np.arange(7.0)[:, None]
+    found = ws._mapped(q, np.arange(7))
+    assert np.concatenate([rows for rows, _ in found]).tolist() == [0, 1, 2, 4, 5, 6]
+    assert np.concatenate([values["dexterity"] for _, values in found]).tolist() == [0, 1, 2, 4, 5, 6]

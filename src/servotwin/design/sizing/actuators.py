@@ -1,0 +1,140 @@
+"""A motor and a gear as sizing reads them: what they carry, what they give, what they cost (SI, each on its own side)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from servotwin.description.drive_data import DriveData
+from servotwin.description.drive_parts import Thermal
+from servotwin.description.friction_curve import FrictionCurve
+from servotwin.drives.kind import Winding
+
+Points = tuple[tuple[float, float], ...]  # speed [rad/s], torque [N m], ascending speeds
+
+
+@dataclass(frozen=True)
+class MotorChoice:
+    """A motor: ratings, winding, heat, inertia, friction, mass, price; None where nothing is stated."""
+
+    name: str
+    rotor_inertia: float = 0.0  # [kg m2]
+    rated_torque: float | None = None  # [N m]
+    rated_speed: float | None = None  # [rad/s]
+    peak_torque: float | None = None  # [N m]
+    max_speed: float | None = None  # [rad/s]
+    continuous: Points = ()  # curve of the data sheet; default rated torque, beyond rated speed rated power
+    winding: Winding | None = None
+    current_limit: float | None = None  # [A]
+    thermal: Thermal | None = None
+    friction: FrictionCurve = field(default_factory=FrictionCurve)
+    brake_torque: float | None = None  # [N m]
+    mass: float | None = None  # [kg]
+    price: float | None = None
+    size: float | None = None  # [m]: of the flange
+
+    @property
+    def torque_limit(self) -> float:
+        """The largest torque of data sheet and driver [N m]."""
+        by_current = math.inf
+        if self.current_limit is not None and self.winding is not None:
+            by_current = self.winding.torque_constant * self.current_limit
+        return min(by_current, self.peak_torque or math.inf)
+
+    @property
+    def curve(self) -> Points:
+        """Points of the continuous curve; empty if no rated torque is known."""
+        if self.continuous or self.rated_torque is None:
+            return self.continuous
+        if self.rated_speed is None or self.max_speed is None or self.max_speed <= self.rated_speed:
+            return ((0.0, self.rated_torque),)
+        low = self.rated_torque * self.rated_speed / self.max_speed
+        # a hyperbola of constant power, as points near enough for a straight line between them
+        steps = [self.rated_speed * (self.max_speed / self.rated_speed) ** (k / 8) for k in range(9)]
+        points = [(w, max(low, self.rated_torque * self.rated_speed / w)) for w in steps]
+        return ((0.0, self.rated_torque), *points)
+
+
+@dataclass(frozen=True)
+class GearChoice:
+    """A gear: ratio, losses, what it bears at its output, how long it lives; None where nothing is stated.
+
+    ``rated_torque`` at ``rated_speed`` of the input gives the life ``rated_life``; ``exponent`` is that of average
+    torque and life (eq:gear-average).
+    """
+
+    name: str
+    ratio: float  # motor angle per joint angle [-] or travel [rad/m], the size of it
+    kind: str | None = None
+    efficiency: float = 1.0
+    inertia: float = 0.0  # at the input [kg m2]
+    rated_torque: float | None = None  # at the output [N m, N]
+    average_torque: float | None = None
+    repeated_torque: float | None = None
+    momentary_torque: float | None = None
+    rated_speed: float | None = None  # of the input [rad/s]
+    average_speed: float | None = None
+    max_speed: float | None = None
+    rated_life: float | None = None  # L50 or L10 at the rated point [s], see ``life_quantile``
+    life_quantile: int = 50
+    exponent: float = 3.0
+    friction: FrictionCurve = field(default_factory=FrictionCurve)  # at the input
+    mass: float | None = None  # [kg]
+    price: float | None = None
+    size: float | None = None  # [m]
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """A motor with its gear on one place of the transmission."""
+
+    motor: MotorChoice
+    gear: GearChoice
+
+    @property
+    def name(self) -> str:
+        """Both names."""
+        return f"{self.motor.name} + {self.gear.name}"
+
+    @property
+    def inertia(self) -> float:
+        """What turns with the motor [kg m2]."""
+        return self.motor.rotor_inertia + self.gear.inertia
+
+    @property
+    def mass(self) -> float:
+        """Motor and gear [kg]; what is not stated counts as zero."""
+        return (self.motor.mass or 0.0) + (self.gear.mass or 0.0)
+
+    @property
+    def price(self) -> float:
+        """Motor and gear; what is not stated counts as zero."""
+        return (self.motor.price or 0.0) + (self.gear.price or 0.0)
+
+    @property
+    def friction(self) -> FrictionCurve:
+        """Of both, at the motor."""
+        return self.motor.friction + self.gear.friction
+
+
+def actuator_of(drive: DriveData, mass: float | None = None) -> Actuator:
+    """The motor and gear that a robot file describes; ``mass`` [kg] of the motor.
+
+    Friction of a joint that one motor moves alone counts at that motor, as in the simulation.
+    """
+    ratings = drive.ratings
+    motor = MotorChoice(
+        name=drive.name,
+        rotor_inertia=drive.rotor_inertia,
+        rated_torque=ratings.rated_torque,
+        rated_speed=ratings.rated_speed,
+        peak_torque=ratings.peak_torque,
+        max_speed=ratings.max_speed,
+        winding=drive.winding,
+        current_limit=ratings.current_limit,
+        thermal=drive.thermal,
+        friction=drive.shaft_friction,
+        brake_torque=None if drive.brake is None else drive.brake.torque,
+        mass=mass,
+    )
+    return Actuator(motor, GearChoice("gear", drive.gear.ratio, efficiency=drive.gear.efficiency))

@@ -76,8 +76,22 @@ def _check_motion(axis: Axis) -> None:
     if axis.type == "continuous" and axis.limits.position is not None:
         raise problem("a continuous joint has none; write type: revolute", "limits.position")
     if axis.gear is not None and axis.gear.lead is not None and not axis.prismatic:
-        raise problem("belongs to a prismatic joint; expected ratio", "gear.lead")
+        at = "gear.lead" if axis.gear.screw_datasheet is None else "gear.screw_datasheet"
+        raise problem("belongs to a prismatic joint; expected ratio", at)
+    _check_datasheets(axis)
     _check_scale(axis)
+
+
+def _check_datasheets(axis: Axis) -> None:
+    """The data sheet of a gear is of two shafts; what it takes without load is friction of the motor's shaft."""
+    if axis.gear is None:
+        return
+    if axis.gear.datasheet is not None and axis.prismatic:
+        text = "is of a gear between two shafts, and this joint slides; expected screw_datasheet, or ratio in rad/m"
+        raise problem(text, "gear.datasheet")
+    if axis.gear.no_load_torque is not None and axis.motor is not None and axis.motor.friction_table is not None:
+        text = "states friction of the shaft as the no_load_torque of its gear does; expected one of them"
+        raise problem(text, "motor.friction_table")
 
 
 def _check_scale(axis: Axis) -> None:

@@ -14,6 +14,7 @@ from servotwin.description.friction_curve import rest_torques
 from servotwin.description.nodes import Origin, one_line
 from servotwin.description.problems import find
 from servotwin.description.schema import Axis, Motor, RobotDescription
+from servotwin.description.sheets.cross_checks import gear_contradictions, motor_contradictions
 from servotwin.drives.kind import PHASE
 from servotwin.drives.table import kind_named
 from servotwin.errors import located
@@ -39,10 +40,13 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
         if axis.motor is not None:
             for field, text in _of_motor(axis.motor):
                 yield f"axes.{name}.{field}", text
+        for field, text in _of_datasheets(axis):
+            yield f"axes.{name}.{field}", text
         for field, text in _of_joint_friction(axis):
             yield f"axes.{name}.{field}", text
     yield from _of_gears(description)
     yield from _of_speeds(description)
+    yield from _of_gear_speeds(description)
     yield from _of_power(description)
     yield from _of_hydraulics(description)
     load = description.payload
@@ -124,7 +128,20 @@ def _of_hydraulics(description: RobotDescription) -> Iterator[tuple[str, str]]:
         )
 
 
+def _of_datasheets(axis: Axis) -> Iterator[tuple[str, str]]:
+    """Contradictions within the data sheets of motor and gear."""
+    if axis.motor is not None and axis.motor.datasheet is not None:
+        for field, text in motor_contradictions(axis.motor.datasheet):
+            yield f"motor.datasheet.{field}", text
+    if axis.gear is not None and axis.gear.datasheet is not None:
+        for field, text in gear_contradictions(axis.gear.datasheet):
+            yield f"gear.datasheet.{field}", text
+
+
 def _of_motor(motor: Motor) -> Iterator[tuple[str, str]]:
+    if motor.datasheet is not None:  # which is checked in its own conventions
+        yield from _of_peaks(motor)
+        return
     yield from _of_constants(motor)
     output, torque, speed = motor.rated_output, motor.rated_torque, motor.rated_speed
     if output and torque and speed and abs(torque * speed / output - 1.0) > OUTPUT:
@@ -234,6 +251,20 @@ def _of_speeds(description: RobotDescription) -> Iterator[tuple[str, str]]:
                 f"axes.{drive.owner}.limits.speed",
                 f"the motor of axis {drive.owner} turns at {RPM * speed:.4g} rpm at this speed, above its"
                 f" max_speed {RPM * most:.4g} rpm",
+            )
+
+
+def _of_gear_speeds(description: RobotDescription) -> Iterator[tuple[str, str]]:
+    """Joints whose speed limit turns the input of their gear faster than its data sheet allows."""
+    for drive, speed in _fastest(description):
+        gear = description.axes[drive.owner].gear
+        sheet = None if gear is None else gear.datasheet or gear.screw_datasheet
+        most = None if sheet is None else sheet.max_speed
+        if most and speed > most * (1.0 + SPEED):
+            yield (
+                f"axes.{drive.owner}.limits.speed",
+                f"the gear of axis {drive.owner} turns at {RPM * speed:.4g} rpm at this speed, above the max_speed"
+                f" {RPM * most:.4g} rpm of its data sheet",
             )
 
 

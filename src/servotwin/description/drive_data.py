@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from servotwin.description.checks import motor_names
 from servotwin.description.drive_parts import Brake, Gear, Motor, Mount, Thermal
-from servotwin.description.friction_curve import FrictionCurve, joint_curve, motor_curve
+from servotwin.description.friction_curve import FrictionCurve, friction_curve, joint_curve, motor_curve
 from servotwin.description.schema import Axis, RobotDescription
 from servotwin.drives.kind import UNIT_TORQUE_CONSTANT, ActuatorKind, Winding
 from servotwin.drives.table import UNKNOWN, kind_named
@@ -197,7 +197,7 @@ def _drive(
     alone = len(moved) == 1 and sum(row[moved[0]] != 0.0 for row in rows) == 1
     ratio = max(map(abs, ratios), default=0.0)
     winding = kind.winding(motor) if kind is not None and kind.winding is not None else None
-    own, joint = motor_curve(motor), FrictionCurve()
+    own, joint = motor_curve(motor) + _idle_curve(gear), FrictionCurve()
     if alone:
         joint = joint_curve(description.axes[joints[moved[0]]].friction).at_motor(ratios[moved[0]])
     return DriveData(
@@ -209,7 +209,7 @@ def _drive(
         joints=tuple(joints[i] for i in moved),
         alone=alone,
         winding=winding,
-        rotor_inertia=motor.rotor_inertia or 0.0,
+        rotor_inertia=(motor.rotor_inertia or 0.0) + (gear.inertia or 0.0 if gear is not None else 0.0),
         mount=motor.mount,
         parameters=tuple(motor.parameters.items()),
         friction=own,
@@ -221,6 +221,13 @@ def _drive(
         counts_per_turn=None if encoder is None else encoder.counts,
         ratings=_ratings(motor, winding),
     )
+
+
+def _idle_curve(gear: Gear | None) -> FrictionCurve:
+    """What a gear takes at its motor's shaft without load."""
+    if gear is None or gear.no_load_torque is None:
+        return FrictionCurve()
+    return friction_curve(None, None, gear.starting_torque, None, gear.no_load_torque)
 
 
 def _axis_viscous(axis: Axis | None, ratio: float) -> float:

@@ -7,11 +7,23 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from servotwin.description.fields import Celsius, Choice, Flag, Measure, Part, Points, Whole, problem
 from servotwin.description.hydraulic_parts import Cylinder, HydraulicMotor, Valve
 from servotwin.description.parts import Name, Text
+from servotwin.description.sheets.description_fields import (
+    STIFFNESSES,
+    gear_fields,
+    motor_fields,
+    problem_below,
+    screw_fields,
+    without_repeats,
+)
+from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
+from servotwin.description.sheets.motor_fields import MotorDatasheet
+from servotwin.description.sheets.motor_sheet import motor_sheet
+from servotwin.description.sheets.printed import rising_points
 from servotwin.drives.own import PATTERN
 from servotwin.drives.table import KINDS
 
@@ -74,11 +86,51 @@ class Gear(Part):
     backlash: Annotated[float | None, Measure("rad", linear="m", minimum=0.0)] = Field(
         default=None, description="play at the joint side"
     )
+    inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0)] = Field(
+        default=None, description="moment of inertia at the motor's shaft, added to that of the rotor"
+    )
+    no_load_torque: Annotated[
+        tuple[tuple[float, float], ...] | None,
+        Points(Measure("rad/s", minimum=0.0), Measure("N*m", minimum=0.0)),
+    ] = Field(
+        default=None,
+        description="points of motor speed and of the torque that it takes there without load, speeds rising",
+    )
+    starting_torque: Annotated[float | None, Measure("N*m", minimum=0.0)] = Field(
+        default=None, description="torque at the motor's shaft that starts it; default the first no_load_torque"
+    )
+    datasheet: GearSheet | None = Field(
+        default=None, description="its data sheet as printed, instead of ratio, efficiency and backlash"
+    )
+    linear_stiffness: Annotated[str | None, Choice(STIFFNESSES)] = Field(
+        default=None,
+        description="which stiffness of the datasheet's torsion is the stiffness: secant is that at rated torque; "
+        "default none, a stiff gear",
+    )
+    screw_datasheet: ScrewSheet | None = Field(
+        default=None, description="data sheet of a ball screw as printed, instead of lead, efficiency and backlash"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_datasheet(cls, raw: object) -> object:
+        if not isinstance(raw, dict):
+            return raw
+        if raw.get("linear_stiffness") is not None and raw.get("datasheet") is None:
+            raise problem("is one of a datasheet's; expected a datasheet beside it", "linear_stiffness")
+        if raw.get("datasheet") is not None and raw.get("screw_datasheet") is not None:
+            raise problem("expected one of datasheet and screw_datasheet, not both", "screw_datasheet")
+        if raw.get("datasheet") is not None:
+            return _with_gear_sheet(raw)
+        return _with_screw_sheet(raw) if raw.get("screw_datasheet") is not None else raw
 
     @model_validator(mode="after")
     def _one_ratio(self) -> Gear:
         if self.ratio is not None and self.lead is not None:
             raise problem("expected one of ratio and lead, not both", "lead")
+        rising_points(self.no_load_torque, "no_load_torque")
+        if self.starting_torque is not None and self.no_load_torque is None:
+            raise problem("missing: starting_torque is where it begins; expected points", "no_load_torque")
         if self.ratio == 0.0:
             raise problem("a ratio of zero moves nothing; expected the motor angle per joint motion", "ratio")
         return self
@@ -87,6 +139,26 @@ class Gear(Part):
     def motor_per_joint(self) -> float | None:
         """Motor angle per joint angle [-] or joint travel [rad/m]; None if nothing is stated."""
         return 2.0 * math.pi / self.lead if self.lead is not None else self.ratio
+
+
+def _with_gear_sheet(raw: dict[str, object]) -> dict[str, object]:
+    """The fields of a gear with those that its data sheet gives."""
+    try:
+        sheet = GearSheet.model_validate(raw["datasheet"])
+    except ValidationError as error:
+        raise problem_below(error, "datasheet") from None
+    which = raw.get("linear_stiffness")
+    which = Choice(STIFFNESSES).read(which) if which is not None else None
+    return without_repeats({**raw, "datasheet": sheet}, gear_fields(sheet, which))
+
+
+def _with_screw_sheet(raw: dict[str, object]) -> dict[str, object]:
+    """The fields of a ball screw with those that its data sheet gives."""
+    try:
+        sheet = ScrewSheet.model_validate(raw["screw_datasheet"])
+    except ValidationError as error:
+        raise problem_below(error, "screw_datasheet") from None
+    return without_repeats({**raw, "screw_datasheet": sheet}, screw_fields(sheet), "screw_datasheet")
 
 
 Table = tuple[tuple[float, float], ...]
@@ -301,6 +373,24 @@ class Motor(Part):
     hydraulic_motor: HydraulicMotor | None = Field(
         default=None, description="rotary motor instead of a cylinder (hydraulic)"
     )
+    datasheet: MotorDatasheet | None = Field(
+        default=None, description="its data sheet as printed, instead of the fields that it gives"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_datasheet(cls, raw: object) -> object:
+        if not isinstance(raw, dict) or raw.get("datasheet") is None:
+            return raw
+        try:
+            printed = MotorDatasheet.model_validate(raw["datasheet"])
+            own = None if raw.get("thermal") is None else Thermal.model_validate(raw["thermal"])
+        except ValidationError as error:
+            raise problem_below(error, "datasheet" if error.title == "MotorDatasheet" else "thermal") from None
+        # a motor alone has no name; its axis has
+        sheet = motor_sheet("", printed)
+        found = motor_fields(sheet, own.reference_temperature if own is not None else None)
+        return without_repeats({**raw, "datasheet": printed}, found)
 
     @model_validator(mode="after")
     def _friction_once(self) -> Motor:

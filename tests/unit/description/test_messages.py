@@ -32,7 +32,7 @@ def test_unknown_field_of_the_longest_part_keeps_hint_and_whole_list(tmp_path: P
     assert text.startswith(
         "robot.yaml:6: axes.A.motor.rotor_inertai: unknown field; did you mean 'rotor_inertia'? "
     )
-    assert text.endswith(", hydraulic_motor")
+    assert text.endswith(", datasheet")
 
 
 @pytest.mark.parametrize("name", ["peak_current", "max_current"])

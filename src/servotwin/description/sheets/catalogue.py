@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -14,15 +14,15 @@ from pydantic import Field, ValidationError
 from servotwin.description.compose import Files, resolve
 from servotwin.description.fields import Choice, Flag, Part, Words
 from servotwin.description.load import CATALOGUE, PARTS, find_in_catalogue
-from servotwin.description.nodes import Node, quoted
+from servotwin.description.nodes import Node, one_line, quoted
 from servotwin.description.parts import NAME, Text
-from servotwin.description.problems import input_error
+from servotwin.description.problems import find, input_error
 from servotwin.description.reach import Reach
-from servotwin.description.regular_file import read_bytes
+from servotwin.description.sheets.cross_checks import gear_contradictions, motor_contradictions
 from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
 from servotwin.description.sheets.motor_fields import MotorDatasheet
 from servotwin.description.sheets.motor_sheet import MotorSheet, motor_sheet
-from servotwin.errors import InputError
+from servotwin.errors import InputError, located
 
 FORMAT = "servotwin-catalogue/1"
 GENERIC = ("generic-motors.yaml", "generic-gears.yaml")
@@ -115,16 +115,24 @@ def _locate(name: str | os.PathLike[str]) -> Path:
 
 
 def _read(path: Path) -> Catalogue:
-    return _read_content(path, read_bytes(path))
+    """The catalogue of a file; one that ships is read once."""
+    return _shipped(path) if path.parent == CATALOGUE / PARTS else _composed(path)
 
 
-@lru_cache(maxsize=8)
-def _read_content(path: Path, content: bytes) -> Catalogue:
-    """The catalogue of a file with this content, which is the key: an unchanged file is read once."""
+@cache
+def _shipped(path: Path) -> Catalogue:
+    return _composed(path)
+
+
+def _composed(path: Path) -> Catalogue:
     files = Files(find_in_catalogue, reach=Reach.of(path))
-    written = files.read(path)
-    _check_format(written)
-    return catalogue_from(resolve(written, files=files))
+    try:
+        written = files.read(path)
+        _check_format(written)
+        tree = resolve(written, files=files)
+    except RecursionError:
+        raise InputError("nested too deeply", file=str(path)) from None
+    return catalogue_from(tree)
 
 
 def _check_format(tree: Node) -> None:
@@ -145,8 +153,20 @@ def catalogue_from(tree: Node) -> Catalogue:
         name=file.name,
         title=file.title,
         generic=file.generic,
+        warnings=tuple(_contradictions(file, tree)),
         motors={name: motor_sheet(name, printed) for name, printed in file.motors.items()},
         gears=file.gears,
         screws=file.screws,
         printed=file.motors,
     )
+
+
+def _contradictions(file: CatalogueFile, tree: Node) -> Iterator[str]:
+    """One line for each contradiction within a sheet, with its place."""
+    found = [
+        *((f"motors.{name}.{at}", text) for name, m in file.motors.items() for at, text in motor_contradictions(m)),
+        *((f"gears.{name}.{at}", text) for name, g in file.gears.items() for at, text in gear_contradictions(g)),
+    ]
+    for path, text in found:
+        origin = find(tree, [path]).origin
+        yield located(text, one_line(origin.file, 200), origin.line, path)

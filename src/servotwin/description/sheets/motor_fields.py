@@ -9,7 +9,13 @@ from pydantic import Field, model_validator
 from servotwin.description.fields import Celsius, Choice, Measure, Part, Whole, problem
 from servotwin.description.parts import OptionalText
 from servotwin.description.sheets.conventions import Between, Connection, Size
-from servotwin.description.sheets.printed import SPEED_TORQUE, Printed, PrintedMeasure, rising_points
+from servotwin.description.sheets.printed import (
+    SPEED_TORQUE,
+    Printed,
+    PrintedMeasure,
+    interpolated,
+    rising_points,
+)
 
 Points = tuple[tuple[float, float], ...]
 CURRENTS = ("torque_constant", "rated_current", "stall_current", "peak_current", "no_load_current")
@@ -224,8 +230,6 @@ def _check_order(sheet: MotorDatasheet) -> None:
         if a is not None and b is not None and a > b * (1.0 + 1e-9):
             raise problem(f"{b:.4g} is below the {low} {a:.4g} (SI); expected more", high)
     if sheet.continuous is not None and sheet.peak is not None:
-        from servotwin.description.sheets.printed import interpolated
-
         for speed, torque in sheet.continuous.points:
             if speed <= sheet.peak.points[-1][0] and torque > interpolated(sheet.peak.points, speed) * 1.001:
                 raise problem(

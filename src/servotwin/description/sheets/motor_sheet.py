@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from servotwin.description.sheets.conventions import (
     amplitude_per,
-    copper_coefficient,
     copper_factor,
     torque_constant_factor,
     voltage_constant_factor,
@@ -160,8 +159,6 @@ def motor_sheet(name: str, printed: MotorDatasheet) -> MotorSheet:
     )
     if printed.thermal is None:
         return made
-    from dataclasses import replace
-
     return replace(made, thermal=_thermal(printed.thermal, made))
 
 
@@ -218,7 +215,3 @@ def _thermal(printed: ThermalSheet, sheet: MotorSheet) -> MotorThermal | None:
         R_w, R_h, printed.winding_time_constant / R_w, printed.time_constant / R_h, ambient, limit, two_bodies=True
     )
 
-
-def thermal_coefficient(thermal: MotorThermal) -> float:
-    """Growth of the winding resistance per kelvin from the surroundings of the rating on [1/K]."""
-    return copper_coefficient(thermal.ambient)

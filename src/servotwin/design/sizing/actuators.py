@@ -24,6 +24,7 @@ class MotorChoice:
     peak_torque: float | None = None  # [N m]
     max_speed: float | None = None  # [rad/s]
     continuous: Points = ()  # curve of the data sheet; default rated torque, beyond rated speed rated power
+    peak_curve: Points = ()  # of the data sheet at its own bus voltage
     winding: Winding | None = None
     current_limit: float | None = None  # [A]
     thermal: Thermal | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,7 +43,7 @@ class Duty:
         """Share of the cycle's time (k,) of each sample: the trapezoidal rule, the rest at the last sample."""
         return self.seconds / self.period
 
-    @property
+    @cached_property
     def seconds(self) -> Array:
         """Time (k,) [s] that each sample stands for."""
         half = 0.5 * np.diff(self.t)

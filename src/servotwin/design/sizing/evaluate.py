@@ -17,19 +17,14 @@ Theory: docs/theory/sizing.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from servotwin.description.power_parts import Power
+from servotwin.description.sheets.gear_life import average_speed, average_torque
 from servotwin.design.sizing.actuators import Actuator, MotorChoice
-from servotwin.design.sizing.gear_life import (
-    average_speed,
-    average_torque,
-    both_lives,
-    holding_torque,
-    life,
-)
+from servotwin.design.sizing.gear_life import holding_torque, lives
 from servotwin.design.sizing.load import Load
 from servotwin.design.sizing.temperature import Heating, steady_cycle
 from servotwin.mechanism.model import Array
@@ -146,15 +141,14 @@ def hot_factor(motor: MotorChoice) -> float:
     return 1.0 + thermal.temperature_coefficient * (hot - thermal.reference_temperature)
 
 
-def continuous_torque(motor: MotorChoice, speed: float) -> float | None:
-    """Torque of the continuous curve at a speed [N m]; zero beyond its last point, None without a curve."""
+def continuous_torques(motor: MotorChoice, speeds: Array) -> Array:
+    """Torque of the continuous curve at speeds (k,) [N m]; zero beyond its last point, infinite without a curve."""
     curve = motor.curve
     if not curve:
-        return None
+        return np.full(len(speeds), math.inf)
     w, tau = np.array(curve).T
-    if len(w) > 1 and speed > w[-1]:
-        return 0.0
-    return float(np.interp(speed, w, tau))
+    beyond = (speeds > w[-1] * (1.0 + 1e-9)) & (len(w) > 1)
+    return np.where(beyond, 0.0, np.interp(speeds, w, tau))
 
 
 def demand_of(
@@ -170,7 +164,7 @@ def demand_of(
     loss, heating, electric = _electric(motor, tau, shaft, seconds, power, chosen)
     gear_average = average_torque(T, w, seconds, gear.exponent)
     gear_speed = average_speed(w, seconds)
-    lives = _lives(actuator, gear_average, gear_speed)
+    life_10, life_50 = lives(gear, gear_average, gear_speed)
     found = ActuatorDemand(
         name=load.names[j],
         actuator=actuator,
@@ -198,16 +192,14 @@ def demand_of(
         gear_average_speed=gear_speed,
         gear_holding=holding_torque(T, w),
         gear_stop=stop_torque(load, j, actuator),
-        life_10=lives[0],
-        life_50=lives[1],
+        life_10=life_10,
+        life_50=life_50,
     )
     checks = (*_motor_checks(found, power, chosen), *_gear_checks(found, chosen))
     return _with_checks(found, checks, chosen.reserve)
 
 
 def _with_checks(found: ActuatorDemand, checks: tuple[Check, ...], reserve: float) -> ActuatorDemand:
-    from dataclasses import replace
-
     held = tuple(replace(check, share=check.share * reserve) for check in checks)
     return replace(found, checks=held)
 
@@ -237,15 +229,6 @@ def _electric(
     return factor * copper if copper > 0.0 else 0.0, heating, shaft + hot * cold + bridge * square
 
 
-def _lives(actuator: Actuator, torque: float, speed: float) -> tuple[float | None, float | None]:
-    """L10 and L50 of the gear [s]; None where its data are missing."""
-    gear = actuator.gear
-    if gear.rated_life is None or gear.rated_speed is None or gear.rated_torque is None:
-        return None, None
-    found = life(gear.rated_life, gear.rated_speed, gear.rated_torque, speed, torque, gear.exponent)
-    return both_lives(found, gear.life_quantile)
-
-
 def stop_torque(load: Load, j: int, actuator: Actuator) -> float | None:
     """Largest torque at the gear when brake or motor stops the axis out of the cycle (eq:stop-torque)."""
     motor, n = actuator.motor, actuator.gear.ratio
@@ -262,13 +245,14 @@ def stop_torque(load: Load, j: int, actuator: Actuator) -> float | None:
 def _motor_checks(found: ActuatorDemand, power: Power | None, rules: Rules) -> list[Check]:
     motor = found.actuator.motor
     out = []
-    limit = continuous_torque(motor, found.rms_speed)
-    if limit is not None:
+    limit = float(continuous_torques(motor, np.array([found.rms_speed]))[0])
+    if math.isfinite(limit):
         out.append(_check("RMS torque", "motor", found.rms_torque, limit, "N m"))
     drive = drive_limits_of(motor, power, rules)
-    current, voltage, speed = (part[:, 0] for part in drive.parts(found.torque[:, None], found.speed[:, None]))
-    if math.isfinite(motor.torque_limit):
-        out.append(_check("peak torque", "motor", found.peak_torque, motor.torque_limit, "N m"))
+    voltage = drive.parts(found.torque[:, None], found.speed[:, None])[1][:, 0]
+    peak = _peak_check(motor, found.torque, found.speed)
+    if peak is not None:
+        out.append(peak)
     if np.isfinite(drive.voltage[0]):
         at = int(np.argmax(voltage))
         need = float(voltage[at] * drive.voltage[0])
@@ -283,6 +267,22 @@ def _motor_checks(found: ActuatorDemand, power: Power | None, rules: Rules) -> l
     if rules.inertia_ratio is not None:
         out.append(_check("inertia ratio", "motor", found.inertia_ratio, rules.inertia_ratio, ""))
     return out
+
+
+def short_torques(motor: MotorChoice, speed: Array) -> Array:
+    """Torque that a motor gives for a short time at speeds (k,) [N m]: of its own curve and its driver."""
+    if not motor.peak_curve:
+        return np.full(speed.shape, motor.torque_limit)
+    w, tau = np.array(motor.peak_curve).T
+    return np.minimum(np.interp(np.abs(speed), w, tau), motor.torque_limit)
+
+
+def _peak_check(motor: MotorChoice, torque: Array, speed: Array) -> Check | None:
+    if not math.isfinite(motor.torque_limit) and not motor.peak_curve:
+        return None
+    limit = np.maximum(short_torques(motor, speed), 1e-12)
+    at = int(np.argmax(np.abs(torque) / limit))
+    return _check("peak torque", "motor", float(abs(torque[at])), float(limit[at]), "N m")
 
 
 def _gear_checks(found: ActuatorDemand, rules: Rules) -> list[Check]:

@@ -54,6 +54,10 @@ class Part:
     def __mul__(self, factor: float) -> Part:
         return Part(*(factor * a for a in vars(self).values()))
 
+    def only(self, j: int) -> Part:
+        """Of one actuator."""
+        return Part(*(a[:, j : j + 1] for a in vars(self).values()))
+
     def faster(self, factor: float) -> Part:
         """The same path ``factor`` times as fast (eq:load-scaled)."""
         k = factor**2
@@ -88,6 +92,20 @@ class Load:
     def seconds(self) -> Array:
         """Time (k,) [s] of each sample."""
         return self.duty.seconds
+
+    def only(self, j: int) -> Load:
+        """The load on one actuator alone; the masses that it bears are those of all."""
+        return replace(
+            self,
+            names=(self.names[j],),
+            units=(self.units[j],),
+            speed=self.speed[:, j : j + 1],
+            acceleration=self.acceleration[:, j : j + 1],
+            arm=self.arm.only(j),
+            carried=tuple(None if part is None else part.only(j) for part in self.carried),
+            payload=self.payload.only(j),
+            friction=(self.friction[j],),
+        )
 
     def with_masses(self, masses: Sequence[float]) -> Load:
         """The load with further masses [kg] at the places of the actuators (eq:carried-mass)."""

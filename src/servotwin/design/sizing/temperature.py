@@ -49,24 +49,37 @@ def steady_cycle(thermal: Thermal, loss: Array, seconds: Array, ambient: float |
     around = thermal.reference_temperature if ambient is None else ambient
     heat, dt = _gathered(loss * seconds, seconds)
     steps = _steps(thermal, heat / dt, dt, around)
-    E, f = np.eye(2), np.zeros(2)
-    for E_j, f_j in steps:
-        E, f = E_j @ E, E_j @ f + f_j
+    E = (1.0, 0.0, 0.0, 1.0)
+    for step in steps:
+        E = _after(step, E)
+    f = _course(steps, 0.0, 0.0)
     t = np.concatenate([[0.0], np.cumsum(dt)])
-    if np.abs(np.linalg.eigvals(E)).max() >= 1.0:
+    matrix = np.array(E).reshape(2, 2)
+    if np.abs(np.linalg.eigvals(matrix)).max() >= 1.0:
         return Heating(math.inf, math.inf, math.inf, t, np.full(len(t), math.inf), math.inf)
-    x = _course(steps, np.linalg.solve(np.eye(2) - E, f))  # eq:steady-cycle
-    cold = _course(steps, np.zeros(2))
+    start = np.linalg.solve(np.eye(2) - matrix, f[-1])  # eq:steady-cycle
+    x = _course(steps, float(start[0]), float(start[1]))
     w, h = around + x[:, 0], around + x[:, 1]
-    period = t[-1]
-    means = [float(np.sum(0.5 * (y[1:] + y[:-1]) * dt) / period) for y in (w, h)]
-    return Heating(float(w.max()), means[0], means[1], t, w, float(around + cold[:, 0].max()))
+    means = [float(np.sum(0.5 * (y[1:] + y[:-1]) * dt) / t[-1]) for y in (w, h)]
+    return Heating(float(w.max()), means[0], means[1], t, w, float(around + f[:, 0].max()))
 
 
-def _course(steps: list[tuple[Array, Array]], x: Array) -> Array:
-    rows = [x]
-    for E_j, f_j in steps:
-        rows.append(E_j @ rows[-1] + f_j)
+Step = tuple[float, float, float, float, float, float]  # E_j by rows, then f_j
+Matrix = tuple[float, float, float, float]
+
+
+def _after(step: Step, E: Matrix) -> Matrix:
+    """The product E_j E."""
+    a, b, c, d = step[:4]
+    return a * E[0] + b * E[2], a * E[1] + b * E[3], c * E[0] + d * E[2], c * E[1] + d * E[3]
+
+
+def _course(steps: list[Step], w: float, h: float) -> Array:
+    """Temperatures (k + 1, 2) above the surroundings, from a first one on."""
+    rows = [(w, h)]
+    for a, b, c, d, e, f in steps:
+        w, h = a * w + b * h + e, c * w + d * h + f
+        rows.append((w, h))
     return np.array(rows)
 
 
@@ -79,26 +92,22 @@ def _gathered(heat: Array, seconds: Array) -> tuple[Array, Array]:
     return np.diff(joules), np.diff(edges)
 
 
-def _steps(thermal: Thermal, power: Array, dt: Array, around: float) -> list[tuple[Array, Array]]:
-    """The exact step (E_j, f_j) of every span with constant loss at the reference temperature."""
+def _steps(thermal: Thermal, power: Array, dt: Array, around: float) -> list[Step]:
+    """The exact step of every span with constant loss at the reference temperature: exp(F h) and its integral."""
     C_w, C_h = thermal.winding_capacity, thermal.housing_capacity
     G_wh, G_ha = 1.0 / thermal.winding_to_housing, 1.0 / thermal.housing_to_ambient
-    a, warm = thermal.temperature_coefficient, around - thermal.reference_temperature
-    F = np.zeros((len(power), 2, 2))
-    F[:, 0, 0], F[:, 0, 1] = (a * power - G_wh) / C_w, G_wh / C_w  # eq:thermal
-    F[:, 1, 0], F[:, 1, 1] = G_wh / C_h, -(G_wh + G_ha) / C_h
-    b = np.stack([power * (1.0 + a * warm) / C_w, np.zeros_like(power)], axis=1)  # eq:resistance-drift
-    return [_exact(F_j, b_j, h) for F_j, b_j, h in zip(F, b, dt, strict=True)]
-
-
-def _exact(F: Array, b: Array, h: float) -> tuple[Array, Array]:
-    """exp(F h) and its integral times b, for a 2 x 2 matrix with two real eigenvalues."""
-    mean = 0.5 * (F[0, 0] + F[1, 1])
-    root = math.sqrt(0.25 * (F[0, 0] - F[1, 1]) ** 2 + F[0, 1] * F[1, 0])
-    l1, l2 = mean + root, mean - root
-    P1 = (F - l2 * np.eye(2)) / (l1 - l2)
-    P2 = np.eye(2) - P1
-    e1, e2 = math.exp(l1 * h), math.exp(l2 * h)
-    g1 = h if l1 == 0.0 else math.expm1(l1 * h) / l1
-    g2 = h if l2 == 0.0 else math.expm1(l2 * h) / l2
-    return e1 * P1 + e2 * P2, (g1 * P1 + g2 * P2) @ b
+    alpha, warm = thermal.temperature_coefficient, around - thermal.reference_temperature
+    a, b = (alpha * power - G_wh) / C_w, np.full_like(power, G_wh / C_w)  # eq:thermal
+    c, d = np.full_like(power, G_wh / C_h), np.full_like(power, -(G_wh + G_ha) / C_h)
+    gain = power * (1.0 + alpha * warm) / C_w  # eq:resistance-drift
+    root = np.sqrt(0.25 * (a - d) ** 2 + b * c)  # both eigenvalues are real
+    l1, l2 = 0.5 * (a + d) + root, 0.5 * (a + d) - root
+    e1, e2 = np.exp(l1 * dt), np.exp(l2 * dt)
+    g1, g2 = (np.where(x == 0.0, dt, np.expm1(x * dt) / np.where(x == 0.0, 1.0, x)) for x in (l1, l2))
+    span = l1 - l2
+    p11, p12, p21, p22 = (a - l2) / span, b / span, c / span, (d - l2) / span  # projector of the slower mode
+    rows = (
+        e2 + (e1 - e2) * p11, (e1 - e2) * p12, (e1 - e2) * p21, e2 + (e1 - e2) * p22,
+        (g2 + (g1 - g2) * p11) * gain, (g1 - g2) * p21 * gain,
+    )  # fmt: skip
+    return list(zip(*(row.tolist() for row in rows), strict=True))

@@ -1,0 +1,360 @@
+r"""The best set of motors and gears for all axes together: branch and bound from the tool to the base.
+
+A motor that the arm carries loads the axes before it (eq:carried-mass). Taken from the last axis to the first, what an
+axis must bear is known when its turn comes, so that every set is judged exactly. A branch ends where its cost with the
+least that the remaining axes can cost,
+
+.. math:: c + \sum_{j} \underline c_j \ge \bar c                                         (eq:search-bound)
+
+reaches the best set found. :math:`\underline c_j` is the least cost of a pair that some masses of the catalogue would
+not refuse: torques bounded instant by instant over the range of masses. Of branches that leave the same masses, the
+cheapest is kept.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from servotwin.design.sizing.actuators import Actuator
+from servotwin.design.sizing.axis_choices import CHUNK, AxisChoices
+from servotwin.design.sizing.evaluate import ActuatorDemand, Check, demand_of
+from servotwin.design.sizing.load import Load
+from servotwin.errors import InputError
+from servotwin.mechanism.model import Array, BoolArray, IntArray
+
+TIME_LIMIT = 8.0  # s of search, after which the best set is told with its gap
+NEAREST = 12  # pairs that are looked at closely where none fits
+SAME_MASS = 1e-9  # kg
+ROUNDING = 1e-12  # relative, of costs
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The axes with their choices, what each pair costs (M, G), and the masses that the file's links contain [kg]."""
+
+    load: Load
+    axes: tuple[AxisChoices, ...]
+    costs: tuple[Array, ...]
+    present: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The best set: motor and gear of every axis, its cost, the least cost that any set has, and how it was found."""
+
+    actuators: tuple[Actuator, ...]
+    indices: tuple[tuple[int, int], ...]
+    cost: float
+    bound: float
+    load: Load  # with the masses of the set
+    nodes: int
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """Relative distance of the cost to the bound; zero if the set is the best for certain."""
+        return 0.0 if self.cost <= self.bound else (self.cost - self.bound) / max(self.cost, 1e-300)
+
+
+class NoChoiceError(InputError):
+    """No entry of a catalogue satisfies a cycle; ``axis``, and the pair that comes nearest with what it lacks."""
+
+    def __init__(self, axis: str, nearest: ActuatorDemand | None, check: Check | None) -> None:
+        self.axis, self.nearest, self.check = axis, nearest, check
+        text = "the catalogue has no motor and gear that turn as fast as the cycle asks"
+        if nearest is not None and check is not None:
+            text = (
+                f"no entry of the catalogue satisfies the cycle; nearest is {nearest.actuator.name}: {check.name} "
+                f"{check.need:.4g} {check.unit} of {check.limit:.4g} {check.unit}, {100.0 * check.share:.0f} %"
+            )
+        super().__init__(text, field=f"axis {axis}")
+
+
+def order_of(load: Load) -> list[int]:
+    """The actuators from those that bear no other to those that bear them all."""
+    influence = influences(load)
+    left, order = set(range(len(load.names))), []
+    while left:
+        free = sorted(j for j in left if not any(influence[k, j] for k in left if k != j))
+        if not free or any(influence[j, j] for j in free):
+            names = ", ".join(load.names[j] for j in sorted(left))
+            raise InputError(f"the motors of {names} carry each other: no order in which to choose them")
+        order.append(free[-1])
+        left.remove(free[-1])
+    return order
+
+
+def influences(load: Load) -> BoolArray:
+    """Whether the mass of actuator k (row) loads actuator j (column)."""
+    m = len(load.names)
+    out = np.zeros((m, m), dtype=np.bool_)
+    for k, part in enumerate(load.carried):
+        if part is not None:
+            size = np.abs(part.torque).max(axis=0) + np.abs(part.inertia).max(axis=0)
+            out[k] = size > 1e-12 * max(float(size.max()), 1e-300)
+    return out
+
+
+@dataclass(order=True)
+class _Branch:
+    """Choices of the first axes of the order, in the order of their bound."""
+
+    bound: float
+    depth: int  # negative: deeper ones first
+    number: int
+    node: _Node = field(compare=False)
+
+
+@dataclass
+class _Node:
+    """The choice of the next axis: what was chosen before, its cost, the least cost of all axes after the next."""
+
+    chosen: tuple[tuple[int, int], ...]
+    cost: float
+    later: float
+    load: Load  # on the next axis
+    felt: tuple[float, ...]  # masses that it bears
+    pairs: Iterator[tuple[int, int]]
+    fruitful: bool = False  # a pair has fitted
+
+
+class Search:
+    """One search; ``best`` gives its answer."""
+
+    def __init__(
+        self, problem: Problem, time_limit: float = TIME_LIMIT, progress: Progress | None = None
+    ) -> None:
+        self.problem, self.progress = problem, progress or (lambda text: None)
+        self.order = order_of(problem.load)
+        self.influence = influences(problem.load)
+        self.ends = time.perf_counter() + time_limit
+        self.began = time.perf_counter()
+        self.nodes = self.number = 0
+        self.incumbent: tuple[float, tuple[tuple[int, int], ...]] = (math.inf, ())
+        self.seen: dict[tuple[float, ...], float] = {}
+        self.judged: dict[tuple[object, ...], bool] = {}
+        self.sorted = [self._by_cost(j) for j in range(len(problem.axes))]
+        self.first = [0] * len(problem.axes)  # of the sorted pairs that may fit
+        self.bounds: dict[tuple[object, ...], float] = {}
+        self.ranges = self._root()
+        self.least = self._rest(())
+        self.failed: tuple[int, Load] | None = None
+
+    def _by_cost(self, j: int) -> tuple[IntArray, IntArray, Array]:
+        """Motors, gears and costs (p,) of the pairs that turn as fast as asked, the cheapest first."""
+        axis, cost = self.problem.axes[j], self.problem.costs[j]
+        m, g = np.nonzero(axis.possible & np.isfinite(cost))
+        order = np.argsort(cost[m, g], kind="stable")
+        return m[order], g[order], cost[m, g][order]
+
+    # --- bounds --------------------------------------------------------------------------------------
+    def _root(self) -> dict[int, tuple[float, float]]:
+        """Masses [kg] that each axis can add, from what may fit it whatever the others weigh."""
+        masses: dict[int, tuple[float, float]] = {}
+        for j in self.order:
+            axis, (m, g, _) = self.problem.axes[j], self.sorted[j]
+            ok = [np.zeros(0, dtype=np.bool_), *axis.relaxed(*self._torque_range(j, masses), m, g)]
+            fits = np.concatenate(ok)
+            if not fits.any():
+                fits = np.ones(len(m), dtype=np.bool_)  # the search itself says what is missing
+            own = axis.mass[m[fits], g[fits]] - self.problem.present[j]
+            masses[j] = (float(own.min()), float(own.max())) if len(own) else (0.0, 0.0)
+            self.first[j] = int(np.argmax(fits)) if len(fits) else 0
+        return masses
+
+    def _torque_range(self, j: int, masses: Mapping[int, tuple[float, float]]) -> tuple[Array, Array]:
+        """Least and largest output torque (k,) of an axis over the masses of those that it bears."""
+        load = self.problem.axes[j].load
+        low = high = load.arm.torque[:, 0]
+        for k, (least, most) in masses.items():
+            part = load.carried[k]
+            if part is not None and self.influence[k, j]:
+                ends = part.torque[:, 0] * least, part.torque[:, 0] * most
+                low, high = low + np.minimum(*ends), high + np.maximum(*ends)
+        return low, high
+
+    def _least_cost(self, j: int, masses: Mapping[int, tuple[float, float]]) -> float:
+        """The least that an axis can cost while the others weigh as they may (eq:search-bound)."""
+        felt = tuple(span for k, span in masses.items() if self.influence[k, j])
+        key = (j, felt)
+        if key not in self.bounds:
+            m, g, cost = (part[self.first[j] :] for part in self.sorted[j])
+            found = math.inf
+            ranges = self.problem.axes[j].relaxed(*self._torque_range(j, masses), m, g)
+            for chunk, ok in enumerate(ranges):
+                if ok.any():
+                    found = float(cost[chunk * CHUNK + int(np.argmax(ok))])
+                    break
+            self.bounds[key] = found
+        return self.bounds[key]
+
+    def _rest(self, chosen: Sequence[tuple[int, int]], skip: int = 0) -> float:
+        """The least that the axes after those chosen, and after ``skip`` more, can cost together."""
+        masses = dict(self.ranges)
+        for j, (m, g) in zip(self.order, chosen, strict=False):
+            own = float(self.problem.axes[j].mass[m, g] - self.problem.present[j])
+            masses[j] = (own, own)
+        return sum(self._least_cost(j, masses) for j in self.order[len(chosen) + skip :])
+
+    # --- branches ------------------------------------------------------------------------------------
+    def _masses_of(self, chosen: Sequence[tuple[int, int]]) -> Array:
+        """What a choice adds at the places of the actuators (m,) [kg], beside what the file's links contain."""
+        masses = np.zeros(len(self.order))
+        for j, (m, g) in zip(self.order, chosen, strict=False):
+            masses[j] = self.problem.axes[j].mass[m, g] - self.problem.present[j]
+        return masses
+
+    def _state(self, chosen: Sequence[tuple[int, int]]) -> tuple[float, ...]:
+        """The masses that the axes still to be chosen will feel."""
+        rest = self.order[len(chosen) :]
+        felt = []
+        for j, (m, g) in zip(self.order, chosen, strict=False):
+            if self.problem.load.carried[j] is not None and self.influence[j, rest].any():
+                felt.append(round(float(self.problem.axes[j].mass[m, g]) / SAME_MASS) * SAME_MASS)
+        return (float(len(chosen)), *felt)
+
+    def _node(self, chosen: tuple[tuple[int, int], ...], spent: float) -> _Node:
+        """The next axis after a choice; its pairs come from the cheapest on, not yet judged by every check."""
+        self.nodes += 1
+        j = self.order[len(chosen)]
+        axis = self.problem.axes[j]
+        load = axis.load.with_masses(self._masses_of(chosen))
+        m, g, price = self.sorted[j]
+        later = self._rest(chosen, skip=1)
+        within = slice(self.first[j], int(np.searchsorted(price, self.incumbent[0] - spent - later)))
+        pairs = axis.candidates(load.arm.torque[:, 0], m[within], g[within])
+        return _Node(chosen, spent, later, load, self._felt_by(j, chosen), pairs)
+
+    def _felt_by(self, j: int, chosen: Sequence[tuple[int, int]]) -> tuple[float, ...]:
+        return tuple(
+            float(self.problem.axes[k].mass[pair])
+            for k, pair in zip(self.order, chosen, strict=False)
+            if self.influence[k, j]
+        )
+
+    def _fits(self, axis: AxisChoices, load: Load, m: int, g: int, felt: tuple[float, ...]) -> bool:
+        key = (axis.j, m, g, felt)
+        if key not in self.judged:
+            self.judged[key] = axis.fits(load, m, g)
+        return self.judged[key]
+
+    # --- the search ----------------------------------------------------------------------------------
+    def best(self) -> Choice:
+        """The best set; raises NoChoiceError if there is none."""
+        open_branches = [self._branch(self.least, self._node((), 0.0))]
+        bound = self.least
+        while open_branches:
+            branch = heapq.heappop(open_branches)
+            if branch.bound >= self._ceiling:
+                bound = self.incumbent[0]
+                break
+            bound = branch.bound
+            if time.perf_counter() > self.ends and self.incumbent[1]:
+                break
+            self._expand(branch.node, open_branches)
+        else:
+            bound = self.incumbent[0]
+        if not self.incumbent[1]:
+            raise self._nothing()
+        return self._answer(bound)
+
+    @property
+    def _ceiling(self) -> float:
+        """Bounds from here on cannot improve the best set by more than rounding."""
+        return self.incumbent[0] * (1.0 - ROUNDING)
+
+    def _expand(self, node: _Node, open_branches: list[_Branch]) -> None:
+        """The next pair of a node that leads on, the node again for those after it; then down to a whole set at once."""
+        while True:
+            pair = next(node.pairs, None)
+            j = self.order[len(node.chosen)]
+            if pair is None:
+                if not node.fruitful and self.failed is None:
+                    self.failed = (j, node.load)
+                return
+            cost = node.cost + float(self.problem.costs[j][pair])
+            again = cost + node.later  # later pairs cost no less
+            if again >= self._ceiling:
+                return
+            below = self._child(node, j, pair, cost)
+            elsewhere = bool(open_branches) and again > open_branches[0].bound and bool(self.incumbent[1])
+            if below is not None or elsewhere:
+                heapq.heappush(open_branches, self._branch(again, node))
+            if below is not None:
+                node = below
+            elif elsewhere:
+                return
+
+    def _child(self, node: _Node, j: int, pair: tuple[int, int], cost: float) -> _Node | None:
+        """The node below a pair; None if the pair does not fit, leads to nothing better, or completes a set."""
+        chosen = (*node.chosen, pair)
+        state = self._state(chosen)
+        if self.seen.get(state, math.inf) <= cost or cost + self._rest(chosen) >= self._ceiling:
+            return None
+        if not self._fits(self.problem.axes[j], node.load, *pair, node.felt):
+            return None
+        node.fruitful = True
+        if len(chosen) == len(self.order):
+            self.incumbent = (cost, chosen)
+            self.progress(f"a set of cost {cost:.4g}, at least {self.least:.4g}")
+            return None
+        self.seen[state] = cost
+        return self._node(chosen, cost)
+
+    def _branch(self, bound: float, node: _Node) -> _Branch:
+        self.number += 1
+        return _Branch(bound, -len(node.chosen), self.number, node)
+
+    def _answer(self, bound: float) -> Choice:
+        cost, chosen = self.incumbent
+        indices = dict(zip(self.order, chosen, strict=True))
+        ordered = tuple(indices[j] for j in range(len(self.order)))
+        actuators = tuple(
+            axis.pair(m, g) for axis, (m, g) in zip(self.problem.axes, ordered, strict=True)
+        )
+        spent = time.perf_counter() - self.began
+        return Choice(actuators, ordered, cost, min(bound, cost), self.problem.load.with_masses(self._masses_of(chosen)), self.nodes, spent)
+
+    def _nothing(self) -> NoChoiceError:
+        """Why there is no set: the first axis that nothing fits, and what comes nearest to it."""
+        j, load = self.failed or (self.order[0], self.problem.axes[self.order[0]].load)
+        axis = self.problem.axes[j]
+        near = nearest_pair(axis, load)
+        return NoChoiceError(axis.name, near, None if near is None else near.worst)
+
+
+def nearest_pair(axis: AxisChoices, load: Load) -> ActuatorDemand | None:
+    """The pair that exceeds its limits least under a load of this axis alone; None if none turns as fast as the cycle asks."""
+    if not axis.possible.any():
+        return None
+    torque = load.arm.torque[:, 0]
+    m, g = np.nonzero(axis.possible)
+    peak = np.abs(axis.torques_at(torque, axis._extremes(torque), m, g)).max(axis=1)
+    limits = np.array([motor.torque_limit for motor in axis.motors])
+    use = np.maximum(axis.rms(torque, m, g) / axis.rms_limit[m, g], peak / limits[m])
+    use = np.maximum(use, _gear_use(axis, torque)[g])
+    order = np.argsort(use)[:NEAREST]
+    pairs = list(zip(m[order], g[order], strict=True))
+    demands = [
+        demand_of(load, 0, axis.pair(int(m), int(g)), axis.power, axis.rules) for m, g in pairs
+    ]
+    return min(demands, key=lambda demand: demand.worst.share if demand.worst is not None else 0.0)
+
+
+def _gear_use(axis: AxisChoices, torque: Array) -> Array:
+    peak = float(np.abs(torque).max())
+    return np.array([0.0 if gear.repeated_torque is None else peak / gear.repeated_torque for gear in axis.gears])
+
+
+def search(
+    problem: Problem, time_limit: float = TIME_LIMIT, progress: Progress | None = None
+) -> Choice:
+    """The best set of a problem; NoChoiceError if there is none."""
+    return Search(problem, time_limit, progress).best()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from servotwin.description.drive_data import DriveData
 from servotwin.description.drive_parts import Thermal
 from servotwin.description.friction_curve import FrictionCurve
+from servotwin.description.schema import Axis
+from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
+from servotwin.description.sheets.motor_sheet import MotorSheet, motor_sheet
 from servotwin.drives.kind import Winding
 
+SCREW_EXPONENT = 3.0
 Points = tuple[tuple[float, float], ...]  # speed [rad/s], torque [N m], ascending speeds
 
 
@@ -118,12 +122,14 @@ class Actuator:
         return self.motor.friction + self.gear.friction
 
 
-def actuator_of(drive: DriveData, mass: float | None = None) -> Actuator:
-    """The motor and gear that a robot file describes; ``mass`` [kg] of the motor.
+def actuator_of(drive: DriveData, axis: Axis | None = None) -> Actuator:
+    """The motor and gear that a robot file describes; ``axis``: where it states them, with their data sheets.
 
-    Friction of a joint that one motor moves alone counts at that motor, as in the simulation.
+    Inertia and idle torque of the gear, and friction of a joint that one motor moves alone, already count at the
+    motor, as in the simulation.
     """
-    ratings = drive.ratings
+    ratings, printed = drive.ratings, None if axis is None or axis.motor is None else axis.motor.datasheet
+    sheet = None if printed is None else motor_sheet(drive.name, printed)
     motor = MotorChoice(
         name=drive.name,
         rotor_inertia=drive.rotor_inertia,
@@ -131,11 +137,88 @@ def actuator_of(drive: DriveData, mass: float | None = None) -> Actuator:
         rated_speed=ratings.rated_speed,
         peak_torque=ratings.peak_torque,
         max_speed=ratings.max_speed,
+        continuous=continuous_points(sheet) if sheet is not None else (),
+        peak_curve=sheet.peak_curve or () if sheet is not None else (),
         winding=drive.winding,
         current_limit=ratings.current_limit,
         thermal=drive.thermal,
-        friction=drive.shaft_friction,
+        friction=drive.friction,
         brake_torque=None if drive.brake is None else drive.brake.torque,
-        mass=mass,
+        mass=None if axis is None or axis.motor is None else axis.motor.mass,
     )
-    return Actuator(motor, GearChoice("gear", drive.gear.ratio, efficiency=drive.gear.efficiency))
+    return Actuator(motor, _present_gear(drive, axis))
+
+
+def continuous_points(sheet: MotorSheet) -> Points:
+    """Points of the continuous curve: as printed, or from standstill over the rated point to the largest speed."""
+    if sheet.continuous_curve is not None:
+        return sheet.continuous_curve
+    top = sheet.max_speed or sheet.rated_speed
+    if sheet.rated_torque is None or sheet.rated_speed is None or top is None:
+        return ()
+    speeds = sorted({0.0, sheet.rated_speed, top})
+    return tuple((w, sheet.continuous_torque(w) or 0.0) for w in speeds)
+
+
+def _present_gear(drive: DriveData, axis: Axis | None) -> GearChoice:
+    gear = None if axis is None else axis.gear
+    if gear is not None and gear.datasheet is not None:
+        found = gear_choice("gear", gear.datasheet)
+    elif gear is not None and gear.screw_datasheet is not None:
+        found = screw_choice("screw", gear.screw_datasheet)
+    else:
+        found = GearChoice("gear", drive.gear.ratio)
+    return replace(
+        found, ratio=drive.gear.ratio, efficiency=drive.gear.efficiency, inertia=0.0, friction=FrictionCurve()
+    )
+
+
+def gear_choice(name: str, sheet: GearSheet) -> GearChoice:
+    """A gear of a catalogue."""
+    table = sheet.no_load_torque or ()
+    rest = table[0][1] if table else 0.0
+    return GearChoice(
+        name=name,
+        ratio=sheet.ratio,
+        kind=sheet.kind,
+        efficiency=sheet.load_efficiency,
+        inertia=sheet.inertia or 0.0,
+        rated_torque=sheet.rated_torque,
+        average_torque=sheet.average_torque,
+        repeated_torque=sheet.repeated_peak_torque,
+        momentary_torque=sheet.momentary_torque,
+        rated_speed=sheet.rated_speed,
+        average_speed=sheet.average_speed,
+        max_speed=sheet.max_speed,
+        rated_life=sheet.life,
+        life_quantile=10 if sheet.life_percentile == "L10" else 50,
+        exponent=sheet.exponent,
+        friction=FrictionCurve(0.0, 0.0, (), (rest, rest), (table, table)),
+        mass=sheet.mass,
+        price=sheet.price_index,
+        size=sheet.frame,
+    )
+
+
+def screw_choice(name: str, sheet: ScrewSheet) -> GearChoice:
+    """A ball screw: forces instead of torques; its rated life is a million turns under the dynamic load."""
+    turns = 1e6 * 2.0 * math.pi  # rad
+    rated = sheet.dynamic_load is not None
+    return GearChoice(
+        name=name,
+        ratio=sheet.ratio,
+        kind=sheet.kind,
+        efficiency=sheet.efficiency or 1.0,
+        inertia=sheet.inertia or 0.0,
+        rated_torque=sheet.dynamic_load,
+        repeated_torque=sheet.static_load,
+        momentary_torque=sheet.static_load,
+        rated_speed=1.0 if rated else None,
+        max_speed=sheet.max_speed,
+        rated_life=turns if rated else None,
+        life_quantile=10,
+        exponent=SCREW_EXPONENT,
+        mass=sheet.mass,
+        price=sheet.price_index,
+        size=sheet.diameter,
+    )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from servotwin.description.drive_parts import Thermal
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.sheets.catalogue import Catalogue
-from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
 from servotwin.description.sheets.motor_sheet import MotorSheet, thermal_coefficient
-from servotwin.design.sizing.actuators import GearChoice, MotorChoice
+from servotwin.design.sizing.actuators import (
+    GearChoice,
+    MotorChoice,
+    continuous_points,
+    gear_choice,
+    screw_choice,
+)
 from servotwin.drives.kind import PHASE, Winding
-
-SCREW_EXPONENT = 3.0
 
 
 def motor_choice(sheet: MotorSheet, *, brake: bool = False) -> MotorChoice:
@@ -29,7 +31,7 @@ def motor_choice(sheet: MotorSheet, *, brake: bool = False) -> MotorChoice:
         rated_speed=sheet.rated_speed,
         peak_torque=sheet.peak_torque,
         max_speed=sheet.max_speed,
-        continuous=_continuous(sheet),
+        continuous=continuous_points(sheet),
         peak_curve=sheet.peak_curve or (),
         winding=_winding(sheet),
         current_limit=sheet.peak_current,
@@ -40,17 +42,6 @@ def motor_choice(sheet: MotorSheet, *, brake: bool = False) -> MotorChoice:
         price=sheet.price_index,
         size=sheet.frame,
     )
-
-
-def _continuous(sheet: MotorSheet) -> tuple[tuple[float, float], ...]:
-    """Points of the continuous curve: as printed, or from standstill over the rated point to the largest speed."""
-    if sheet.continuous_curve is not None:
-        return sheet.continuous_curve
-    top = sheet.max_speed or sheet.rated_speed
-    if sheet.rated_torque is None or sheet.rated_speed is None or top is None:
-        return ()
-    speeds = sorted({0.0, sheet.rated_speed, top})
-    return tuple((w, sheet.continuous_torque(w) or 0.0) for w in speeds)
 
 
 def _winding(sheet: MotorSheet) -> Winding | None:
@@ -85,58 +76,6 @@ def _thermal(sheet: MotorSheet) -> Thermal | None:
 def _friction(viscous: float | None, coulomb: float | None) -> FrictionCurve:
     dry = coulomb or 0.0
     return FrictionCurve(viscous or 0.0, dry, (), (dry, dry))
-
-
-def gear_choice(name: str, sheet: GearSheet) -> GearChoice:
-    """A gear of a catalogue."""
-    table = sheet.no_load_torque or ()
-    rest = table[0][1] if table else 0.0
-    return GearChoice(
-        name=name,
-        ratio=sheet.ratio,
-        kind=sheet.kind,
-        efficiency=sheet.load_efficiency,
-        inertia=sheet.inertia or 0.0,
-        rated_torque=sheet.rated_torque,
-        average_torque=sheet.average_torque,
-        repeated_torque=sheet.repeated_peak_torque,
-        momentary_torque=sheet.momentary_torque,
-        rated_speed=sheet.rated_speed,
-        average_speed=sheet.average_speed,
-        max_speed=sheet.max_speed,
-        rated_life=sheet.life,
-        life_quantile=10 if sheet.life_percentile == "L10" else 50,
-        exponent=sheet.exponent,
-        friction=FrictionCurve(0.0, 0.0, (), (rest, rest), (table, table)),
-        mass=sheet.mass,
-        price=sheet.price_index,
-        size=sheet.frame,
-    )
-
-
-def screw_choice(name: str, sheet: ScrewSheet) -> GearChoice:
-    """A ball screw: forces instead of torques; its rated life is a million turns under the dynamic load."""
-    turns = 1e6 * 2.0 * math.pi  # rad
-    rated = sheet.dynamic_load is not None
-    return GearChoice(
-        name=name,
-        ratio=sheet.ratio,
-        kind=sheet.kind,
-        efficiency=sheet.efficiency or 1.0,
-        inertia=sheet.inertia or 0.0,
-        rated_torque=sheet.dynamic_load,
-        average_torque=None,
-        repeated_torque=sheet.static_load,
-        momentary_torque=sheet.static_load,
-        rated_speed=1.0 if rated else None,
-        max_speed=sheet.max_speed,
-        rated_life=turns if rated else None,
-        life_quantile=10,
-        exponent=SCREW_EXPONENT,
-        mass=sheet.mass,
-        price=sheet.price_index,
-        size=sheet.diameter,
-    )
 
 
 def gears_of(catalogue: Catalogue, unit: str) -> Mapping[str, GearChoice]:

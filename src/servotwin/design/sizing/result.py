@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from servotwin.design.sizing.actuators import Actuator
 from servotwin.design.sizing.evaluate import ActuatorDemand, Check, Rules, demand_of
@@ -12,9 +15,12 @@ from servotwin.design.sizing.supply import SupplyDemand, supply_demand
 
 if TYPE_CHECKING:
     from servotwin.description.power_parts import Power
+    from servotwin.description.schema import RobotDescription
     from servotwin.design.sizing.load import Load
-
-import numpy as np
+    from servotwin.design.sizing.search import Choice
+    from servotwin.design.sizing.what_if import WhatIf
+    from servotwin.design.sizing.worst_case import WorstCase
+    from servotwin.robot.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,3 +63,74 @@ def assess(
     demands = tuple(demand_of(load, j, actuator, power, chosen) for j, actuator in enumerate(actuators))
     electric = np.stack([demand.electric_power for demand in demands], axis=1)
     return Assessment(load, demands, supply_demand(electric, load.seconds, power), chosen)
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """An entry that would be better on its axis by itself, and the limit that it breaks there."""
+
+    axis: str
+    actuator: Actuator
+    cost: float
+    chosen_cost: float
+    check: Check  # with a share below 1 it fits by itself; the set as a whole is better
+
+
+@dataclass(frozen=True)
+class ParetoPoint:
+    """A set of the front: cycle time [s], price, mass [kg], names by axis, and how far from certain it is."""
+
+    cycle_time: float
+    price: float
+    mass: float
+    names: tuple[str, ...]
+    gap: float = 0.0
+
+    def beats(self, other: ParetoPoint) -> bool:
+        """True if it is nowhere worse and somewhere better."""
+        mine, theirs = (self.cycle_time, self.price, self.mass), (other.cycle_time, other.price, other.mass)
+        return mine != theirs and all(a <= b for a, b in zip(mine, theirs, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Sizing:
+    """The answer of ``st.size``.
+
+    ``present``: the drives of the file under the cycle; ``choice``, ``chosen``: the best set of the catalogue and what
+    the cycle asks of it; ``worst``: instead of a cycle the worst case over the workspace.
+    """
+
+    description: RobotDescription
+    robot: Robot
+    present: Assessment | None
+    choice: Choice | None
+    chosen: Assessment | None
+    minimised: str | None
+    rejected: tuple[Rejection, ...]
+    what_if: tuple[WhatIf, ...]
+    pareto: tuple[ParetoPoint, ...]
+    worst: WorstCase | None
+    notes: tuple[str, ...]
+
+    @property
+    def assessment(self) -> Assessment | None:
+        """The chosen set if there is one, else the drives of the file; None for a worst case."""
+        return self.chosen if self.chosen is not None else self.present
+
+    def data(self) -> dict[str, Any]:
+        """The answer as plain data in SI units, units in the names of the keys."""
+        from servotwin.report.sizing_data import sizing_data
+
+        return sizing_data(self)
+
+    def plot(self, axis: str | None = None) -> Any:
+        """The cycle of one actuator (default: the one that is used most) in the plane of torque and speed."""
+        from servotwin.report.sizing_figures import torque_speed_of
+
+        return torque_speed_of(self, axis)
+
+    def report(self, folder: str | Path, *, overwrite: bool = False) -> Any:
+        """Write page, JSON and CSV into a folder."""
+        from servotwin.report.sizing_page import write_sizing
+
+        return write_sizing(self, folder, overwrite=overwrite)

@@ -1,0 +1,294 @@
+"""``st.size``: what a cycle asks of the drives of a robot, and which motors and gears of a catalogue can give it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from servotwin.description.drive_data import DriveData, drives_of
+from servotwin.description.load import read_description
+from servotwin.description.schema import RobotDescription
+from servotwin.design.sizing.actuators import Actuator, actuator_of
+from servotwin.design.sizing.axis_choices import AxisChoices
+from servotwin.design.sizing.choices import gears_of, motor_choice
+from servotwin.design.sizing.duty import Duty, duty_of_job, duty_of_scenario
+from servotwin.design.sizing.evaluate import Rules
+from servotwin.design.sizing.load import Load, load_of
+from servotwin.design.sizing.result import Assessment, ParetoPoint, Rejection, Sizing, assess
+from servotwin.design.sizing.search import TIME_LIMIT, Choice, Problem, search
+from servotwin.design.sizing.what_if import what_if as how_far
+from servotwin.design.sizing.worst_case import worst_case
+from servotwin.errors import InputError
+from servotwin.mechanism.build import build_mechanism
+from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+
+if TYPE_CHECKING:
+    from servotwin.description.sheets.catalogue import Catalogue
+
+OBJECTIVES = ("price", "mass", "size")
+FACTORS = (0.7, 0.85, 1.0, 1.15, 1.3, 1.5)  # speeds of a Pareto front
+WEIGHTS = (0.0, 0.35, 0.65, 1.0)  # of mass against price
+FAVOURITES = 5  # cheaper entries per axis that are explained
+Quiet = Callable[[str], None]
+
+
+def size(
+    robot: str | Path | RobotDescription,
+    *,
+    job: str | Path | None = None,
+    scenario: str | Path | None = None,
+    duty: Duty | None = None,
+    tool_speed: float | None = None,
+    tool_acceleration: float | None = None,
+    catalogue: str | Path | Catalogue | None = None,
+    minimise: str | None = None,
+    what_if: Sequence[str] = (),
+    pareto: bool = False,
+    rest: float = 0.0,
+    rules: Rules | None = None,
+    overrides: Mapping[str, str] | None = None,
+    time_limit: float = TIME_LIMIT,
+    progress: Quiet | None = None,
+) -> Sizing:
+    """Size the drives of a robot for a cycle.
+
+    The cycle is a ``job``, the moves of a ``scenario``, a ``duty`` of samples, or the worst case over the joint ranges
+    at ``tool_speed`` [m/s] and ``tool_acceleration`` [m/s2] in any direction. The drives that the file describes are
+    judged by it. With ``minimise`` ('price', 'mass' or 'size') the best motors and gears of a ``catalogue`` (files of
+    data sheets, default the generic series) are searched for all axes together; ``pareto``: also the front of price,
+    mass and cycle time. ``what_if``: 'payload', 'speed': how far they can go. ``rest`` [s] after each cycle.
+    """
+    told, chosen = progress or (lambda text: None), rules or Rules()
+    _check_request(job, scenario, duty, tool_speed, tool_acceleration)
+    asked = minimise or ("price" if catalogue is not None or pareto else None)
+    if asked is not None and asked not in OBJECTIVES:
+        raise InputError(f"'{asked}' is none; expected {', '.join(OBJECTIVES)}", field="--minimise")
+    told("planning")
+    description, cycle = _cycle(robot, job, scenario, duty, rest, dict(overrides or {}))
+    model = Robot(build_mechanism(description), title=description.title)
+    drives = drives_of(description)
+    present = tuple(actuator_of(drive, description.axes.get(drive.owner)) for drive in drives)
+    if cycle is None:
+        return _worst(description, model, drives, present, tool_speed, tool_acceleration, asked, what_if)
+    told("inverse dynamics")
+    load = load_of(model, drives, cycle, description.payload.center)
+    now = assess(load, present, description.power, chosen)
+    study = _Study(description, drives, load, present, chosen, time_limit, told)
+    choice, rejected, front = None, (), ()
+    if asked is not None:
+        listed = _catalogue(catalogue)
+        choice = study.best(listed, asked)
+        rejected = study.rejections(listed, asked, choice)
+        front = study.front(listed) if pareto else ()
+    shown = now if choice is None else assess(choice.load, choice.actuators, description.power, chosen)
+    told("what if")
+    answers = tuple(
+        how_far(question, shown.load, [d.actuator for d in shown.demands], description.power, chosen,
+                description.payload.mass)
+        for question in what_if
+    )  # fmt: skip
+    return Sizing(
+        description, model, now, choice, None if choice is None else shown, asked, rejected, answers, front, None,
+        tuple(study.notes(cycle, choice)),
+    )  # fmt: skip
+
+
+def _check_request(*given: Any) -> None:
+    job, scenario, duty, speed, acceleration = given
+    worst = speed is not None or acceleration is not None
+    if sum(x is not None for x in (job, scenario, duty)) + worst != 1:
+        raise InputError(
+            "expected one of: a job, a scenario, a duty, or tool speed and acceleration", field="--job"
+        )
+    for value, name in ((speed, "--tool-speed"), (acceleration, "--tool-acceleration")):
+        if worst and (value is None or value < 0.0 or not np.isfinite(value)):
+            raise InputError("missing or negative; expected tool speed and acceleration together", field=name)
+
+
+def _cycle(
+    robot: str | Path | RobotDescription,
+    job: str | Path | None,
+    scenario: str | Path | None,
+    duty: Duty | None,
+    rest: float,
+    overrides: dict[str, str],
+) -> tuple[RobotDescription, Duty | None]:
+    """The robot and its cycle; None for the worst case."""
+    if isinstance(robot, RobotDescription):
+        if job is not None or scenario is not None:
+            raise InputError("a job or a scenario reads its robot from a file; expected a name or path")
+        return robot, duty
+    if job is not None:
+        from servotwin.simulation.job_run import rehearse
+
+        rehearsed = rehearse(job, None, os.fspath(robot), overrides)
+        return read_description(robot, overrides), duty_of_job(rehearsed, rest=rest)
+    if scenario is not None:
+        from servotwin.simulation.scenario.scenario import read_scenario
+
+        found = read_scenario(scenario, {f"set.{field}": value for field, value in overrides.items()})
+        wanted = read_description(robot)
+        if found.description.name != wanted.name:
+            raise InputError(f"moves {found.description.name}; expected one of {wanted.name}", field="--scenario")
+        return found.description, duty_of_scenario(found, rest=rest)
+    return read_description(robot, overrides), None if duty is None else replace(duty, rest=duty.rest + rest)
+
+
+def _catalogue(given: str | Path | Catalogue | None) -> Catalogue:
+    from servotwin.description.sheets.catalogue import Catalogue, read_catalogue
+
+    if isinstance(given, Catalogue):
+        return given
+    return read_catalogue() if given is None else read_catalogue(given)
+
+
+def _worst(
+    description: RobotDescription,
+    model: Robot,
+    drives: Sequence[DriveData],
+    present: tuple[Actuator, ...],
+    speed: float | None,
+    acceleration: float | None,
+    asked: str | None,
+    what_if: Sequence[str],
+) -> Sizing:
+    if asked is not None or what_if:
+        raise InputError(
+            "a worst case has no cycle: no RMS torque, temperature or life; expected a job or a scenario for a search",
+            field="--minimise" if asked is not None else "--what-if",
+        )
+    found = worst_case(model, drives, present, speed or 0.0, acceleration or 0.0)
+    return Sizing(description, model, None, None, None, None, (), (), (), found, ())
+
+
+@dataclass(frozen=True, eq=False)
+class _Study:
+    """A robot under the load of a cycle, and the choices for it."""
+
+    description: RobotDescription
+    drives: tuple[DriveData, ...]
+    load: Load
+    present: tuple[Actuator, ...]
+    rules: Rules
+    time_limit: float
+    told: Quiet
+
+    def problem(self, catalogue: Catalogue, load: Load, cost: Callable[[AxisChoices], Array]) -> Problem:
+        """The choices of a catalogue for every axis under a load."""
+        axes = []
+        for j, drive in enumerate(self.drives):
+            motors = [motor_choice(sheet, brake=drive.brake is not None) for sheet in catalogue.motors.values()]
+            gears = list(gears_of(catalogue, load.units[j]).values())
+            if not motors or not gears:
+                what = "motors" if not motors else "screws" if load.units[j] == "m" else "gears"
+                raise InputError(f"{catalogue.name}: no {what} for axis {drive.name}", field="--catalogue")
+            axes.append(AxisChoices(load, j, motors, gears, self.description.power, self.rules))
+        masses = tuple(actuator.mass for actuator in self.present)
+        return Problem(load, tuple(axes), tuple(cost(axis) for axis in axes), masses)
+
+    def best(self, catalogue: Catalogue, objective: str) -> Choice:
+        """The best set of a catalogue."""
+        self.told(f"searching {catalogue.name} for the least {objective}")
+        problem = self.problem(catalogue, self.load, lambda axis: cost_table(axis, objective))
+        return search(problem, self.time_limit, self.told)
+
+    def rejections(self, catalogue: Catalogue, objective: str, choice: Choice) -> tuple[Rejection, ...]:
+        """For every axis the favourites that are better by themselves, and why they do not fit the chosen set."""
+        problem = self.problem(catalogue, choice.load, lambda axis: cost_table(axis, objective))
+        found = []
+        for j, (axis, cost) in enumerate(zip(problem.axes, problem.costs, strict=True)):
+            own = cost[choice.indices[j]]
+            for m, g in _favourites(cost, float(own)):
+                demand = _judged(axis, m, g)
+                if demand.worst is not None:
+                    found.append(Rejection(axis.name, demand.actuator, float(cost[m, g]), float(own), demand.worst))
+        return tuple(found)
+
+    def front(self, catalogue: Catalogue) -> tuple[ParetoPoint, ...]:
+        """Sets that no other beats in price, mass and cycle time at once, among weighted searches at several speeds."""
+        points = []
+        for factor in FACTORS:
+            load = self.load.faster(factor)
+            self.told(f"Pareto front: {factor:g} times as fast")
+            try:
+                points += self._front_at(catalogue, load)
+            except InputError:
+                break  # faster ones fit even less
+        return tuple(p for p in points if not any(other.beats(p) for other in points))
+
+    def _front_at(self, catalogue: Catalogue, load: Load) -> list[ParetoPoint]:
+        found: list[Choice] = []
+        limit = self.time_limit / 4.0
+        for objective in ("price", "mass"):
+            problem = self.problem(catalogue, load, lambda axis, o=objective: cost_table(axis, o))
+            found.append(search(problem, limit))
+        prices, masses = ([getattr(_total(c), name) for c in found] for name in ("price", "mass"))
+        for weight in WEIGHTS[1:-1]:
+            def mixed(axis: AxisChoices, w: float = weight) -> Array:
+                return (1.0 - w) * cost_table(axis, "price") / prices[0] + w * cost_table(axis, "mass") / masses[1]
+
+            found.append(search(self.problem(catalogue, load, mixed), limit))
+        return [
+            ParetoPoint(load.duty.period, _total(c).price, _total(c).mass, tuple(a.name for a in c.actuators), c.gap)
+            for c in found
+        ]
+
+    def notes(self, cycle: Duty, choice: Choice | None) -> list[str]:
+        """What a reader should know about the numbers."""
+        out = []
+        if not cycle.closed:
+            out.append(
+                "the cycle does not end where it begins: temperatures and RMS values repeat it without the way back"
+            )
+        if any(actuator.gear.efficiency < 1.0 for actuator in self.present):
+            out.append("gears: efficiency by the direction of power")
+        if choice is not None:
+            unknown = [a.motor.name for a in self.present if a.motor.mass is None]
+            if unknown:
+                out.append(
+                    f"the file states no mass of the motors {', '.join(unknown)}: its links count as bare, and the "
+                    "whole mass of a chosen motor and gear is added before the joint that it moves"
+                )
+        return out
+
+
+def _total(choice: Choice) -> Actuator | Any:
+    return _Total(sum(a.price for a in choice.actuators), sum(a.mass for a in choice.actuators))
+
+
+@dataclass(frozen=True)
+class _Total:
+    price: float
+    mass: float
+
+
+def cost_table(axis: AxisChoices, objective: str) -> Array:
+    """What every pair costs (M, G): price, mass [kg] or size [m]; infinite where an entry does not state it."""
+    columns = [[getattr(part, objective) for part in parts] for parts in (axis.motors, axis.gears)]
+    motors, gears = (np.array([np.inf if x is None else x for x in column], dtype=np.float64) for column in columns)
+    for values, word in ((motors, "motor"), (gears, "gear")):
+        if not np.isfinite(values).any():
+            raise InputError(f"no {word} of the catalogue states its {objective}", field="--minimise")
+    return np.asarray(motors[:, None] + gears[None])
+
+
+def _favourites(cost: Array, own: float) -> list[tuple[int, int]]:
+    """Pairs that cost less than the chosen one, the most expensive of them first: those that nearly made it."""
+    m, g = np.nonzero(cost < own * (1.0 - 1e-12))
+    order = np.argsort(-cost[m, g], kind="stable")[:FAVOURITES]
+    return [(int(m[i]), int(g[i])) for i in order]
+
+
+def _judged(axis: AxisChoices, m: int, g: int) -> Any:
+    from servotwin.design.sizing.evaluate import demand_of
+
+    return demand_of(axis.load, 0, axis.pair(m, g), axis.power, axis.rules)
+
+
+__all__ = ["Assessment", "Sizing", "size"]

@@ -89,7 +89,11 @@ def _check_datasheets(axis: Axis) -> None:
     if axis.gear.datasheet is not None and axis.prismatic:
         text = "is of a gear between two shafts, and this joint slides; expected screw_datasheet, or ratio in rad/m"
         raise problem(text, "gear.datasheet")
-    if axis.gear.no_load_torque is not None and axis.motor is not None and axis.motor.friction_table is not None:
+    if (
+        axis.gear.no_load_torque is not None
+        and axis.motor is not None
+        and axis.motor.friction_table is not None
+    ):
         text = "states friction of the shaft as the no_load_torque of its gear does; expected one of them"
         raise problem(text, "motor.friction_table")
 

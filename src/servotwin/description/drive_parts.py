@@ -97,7 +97,8 @@ class Gear(Part):
         description="points of motor speed and of the torque that it takes there without load, speeds rising",
     )
     starting_torque: Annotated[float | None, Measure("N*m", minimum=0.0)] = Field(
-        default=None, description="torque at the motor's shaft that starts it; default the first no_load_torque"
+        default=None,
+        description="torque at the motor's shaft that starts it; default the first no_load_torque",
     )
     datasheet: GearSheet | None = Field(
         default=None, description="its data sheet as printed, instead of ratio, efficiency and backlash"
@@ -108,7 +109,8 @@ class Gear(Part):
         "default none, a stiff gear",
     )
     screw_datasheet: ScrewSheet | None = Field(
-        default=None, description="data sheet of a ball screw as printed, instead of lead, efficiency and backlash"
+        default=None,
+        description="data sheet of a ball screw as printed, instead of lead, efficiency and backlash",
     )
 
     @model_validator(mode="before")
@@ -386,7 +388,9 @@ class Motor(Part):
             printed = MotorDatasheet.model_validate(raw["datasheet"])
             own = None if raw.get("thermal") is None else Thermal.model_validate(raw["thermal"])
         except ValidationError as error:
-            raise problem_below(error, "datasheet" if error.title == "MotorDatasheet" else "thermal") from None
+            raise problem_below(
+                error, "datasheet" if error.title == "MotorDatasheet" else "thermal"
+            ) from None
         # a motor alone has no name; its axis has
         sheet = motor_sheet("", printed)
         found = motor_fields(sheet, own.reference_temperature if own is not None else None)

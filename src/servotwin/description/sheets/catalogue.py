@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
+from servotwin.cache.sources import source_digest
+from servotwin.cache.store import read_entry, write_entry
 from servotwin.description.compose import Files, resolve
 from servotwin.description.fields import Choice, Flag, Part, Words
 from servotwin.description.load import CATALOGUE, PARTS, find_in_catalogue
@@ -18,6 +21,7 @@ from servotwin.description.nodes import Node, one_line, quoted
 from servotwin.description.parts import NAME, Text
 from servotwin.description.problems import find, input_error
 from servotwin.description.reach import Reach
+from servotwin.description.regular_file import read_bytes
 from servotwin.description.sheets.cross_checks import gear_contradictions, motor_contradictions
 from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
 from servotwin.description.sheets.motor_fields import MotorDatasheet
@@ -66,7 +70,8 @@ class Catalogue:
             twice = sorted(getattr(self, kind).keys() & getattr(other, kind).keys())
             if twice:
                 raise InputError(
-                    f"{quoted(twice[0])} stands in {self.name} and in {other.name}; expected a name once", field=kind
+                    f"{quoted(twice[0])} stands in {self.name} and in {other.name}; expected a name once",
+                    field=kind,
                 )
         return Catalogue(
             name=f"{self.name}+{other.name}",
@@ -115,16 +120,11 @@ def _locate(name: str | os.PathLike[str]) -> Path:
 
 
 def _read(path: Path) -> Catalogue:
-    """The catalogue of a file; one that ships is read once."""
-    return _shipped(path) if path.parent == CATALOGUE / PARTS else _composed(path)
-
-
-@cache
-def _shipped(path: Path) -> Catalogue:
-    return _composed(path)
-
-
-def _composed(path: Path) -> Catalogue:
+    """The catalogue of a file; the checked numbers of one that needs no other file are kept on disk."""
+    key = _key(path)
+    kept = _kept(key)
+    if kept is not None:
+        return kept
     files = Files(find_in_catalogue, reach=Reach.of(path))
     try:
         written = files.read(path)
@@ -132,7 +132,35 @@ def _composed(path: Path) -> Catalogue:
         tree = resolve(written, files=files)
     except RecursionError:
         raise InputError("nested too deeply", file=str(path)) from None
-    return catalogue_from(tree)
+    file = _checked(tree)
+    warnings = tuple(_contradictions(file, tree))
+    if len(files.dependencies) == 1 and not files.absent:
+        write_entry(
+            key, {"catalogue": file.model_dump(exclude_none=True), "warnings": warnings}, b"", "robots"
+        )
+    return _converted(file, warnings)
+
+
+def _key(path: Path) -> str:
+    """What decides about the numbers of a catalogue: its text, its name in messages, and how it is read."""
+    content = hashlib.sha256(read_bytes(path)).hexdigest()
+    return hashlib.sha256(f"catalogue\0{path}\0{content}\0{_reader_version()}".encode()).hexdigest()
+
+
+@cache
+def _reader_version() -> str:
+    return source_digest("description/sheets/catalogue")
+
+
+def _kept(key: str) -> Catalogue | None:
+    entry = read_entry(key, "robots")
+    if entry is None:
+        return None
+    try:
+        file = CatalogueFile.model_validate(entry[0]["catalogue"])
+        return _converted(file, tuple(str(line) for line in entry[0]["warnings"]))
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def _check_format(tree: Node) -> None:
@@ -145,15 +173,23 @@ def _check_format(tree: Node) -> None:
 
 def catalogue_from(tree: Node) -> Catalogue:
     """The catalogue of a finished tree (see ``compose.resolve``)."""
+    file = _checked(tree)
+    return _converted(file, tuple(_contradictions(file, tree)))
+
+
+def _checked(tree: Node) -> CatalogueFile:
     try:
-        file = CatalogueFile.model_validate(tree.plain())
+        return CatalogueFile.model_validate(tree.plain())
     except ValidationError as error:
         raise input_error(error, tree) from None
+
+
+def _converted(file: CatalogueFile, warnings: tuple[str, ...]) -> Catalogue:
     return Catalogue(
         name=file.name,
         title=file.title,
         generic=file.generic,
-        warnings=tuple(_contradictions(file, tree)),
+        warnings=warnings,
         motors={name: motor_sheet(name, printed) for name, printed in file.motors.items()},
         gears=file.gears,
         screws=file.screws,
@@ -164,8 +200,16 @@ def catalogue_from(tree: Node) -> Catalogue:
 def _contradictions(file: CatalogueFile, tree: Node) -> Iterator[str]:
     """One line for each contradiction within a sheet, with its place."""
     found = [
-        *((f"motors.{name}.{at}", text) for name, m in file.motors.items() for at, text in motor_contradictions(m)),
-        *((f"gears.{name}.{at}", text) for name, g in file.gears.items() for at, text in gear_contradictions(g)),
+        *(
+            (f"motors.{name}.{at}", text)
+            for name, m in file.motors.items()
+            for at, text in motor_contradictions(m)
+        ),
+        *(
+            (f"gears.{name}.{at}", text)
+            for name, g in file.gears.items()
+            for at, text in gear_contradictions(g)
+        ),
     ]
     for path, text in found:
         origin = find(tree, [path]).origin

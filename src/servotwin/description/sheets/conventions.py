@@ -17,7 +17,9 @@ Size = Literal["rms", "amplitude"]
 Between = Literal["lines", "phase"]
 Connection = Literal["star", "delta"]
 
-COPPER_ZERO = 234.5  # degC below zero at which the resistance of copper, extended linearly, vanishes (IEC 60034-1)
+COPPER_ZERO = (
+    234.5  # degC below zero at which the resistance of copper, extended linearly, vanishes (IEC 60034-1)
+)
 ROOT2, ROOT3 = math.sqrt(2.0), math.sqrt(3.0)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 
 from servotwin.description.display import RPM
 from servotwin.description.sheets.conventions import (
@@ -64,7 +64,15 @@ def _place(between: str) -> str:
 def motor_contradictions(printed: MotorDatasheet) -> Found:
     """One field and line for each contradiction within the sheet of a motor."""
     sheet = motor_sheet("", printed)
-    for check in (_of_constants, _of_currents, _of_power, _of_bus, _of_time_constants, _of_thermal, _of_curves):
+    for check in (
+        _of_constants,
+        _of_currents,
+        _of_power,
+        _of_bus,
+        _of_time_constants,
+        _of_thermal,
+        _of_curves,
+    ):
         yield from check(printed, sheet)
 
 
@@ -161,13 +169,21 @@ def _fitting_current(printed: MotorDatasheet, stated: Printed, share: float, sat
     if printed.kind == "pmsm":
         for words, own, larger in (
             ("this current were", stated.size or printed.conventions.current, 1.0),
-            ("the torque_constant were per", None if _constants_fit(printed) else _stated(printed).current, -1.0),
+            (
+                "the torque_constant were per",
+                None if _constants_fit(printed) else _stated(printed).current,
+                -1.0,
+            ),
         ):
             other = "amplitude" if own == "rms" else "rms"
             factor = (amplitude_per(own or other) / amplitude_per(other)) ** larger  # type: ignore[arg-type]
             if own is not None and lowest <= share * factor <= 1.0 + RATED:
                 found.append(f"{words} {_sine(other)}")
-    return f"they fit if {', or if '.join(found)}" if found else "one of torque, current and torque_constant is wrong"
+    return (
+        f"they fit if {', or if '.join(found)}"
+        if found
+        else "one of torque, current and torque_constant is wrong"
+    )
 
 
 def _constants_fit(printed: MotorDatasheet) -> bool:
@@ -249,7 +265,11 @@ def _fitting_speed(printed: MotorDatasheet, exact: float | None, least: float = 
         found.append("bus_voltage were that of the mains (rms), rectified to sqrt(2) times as much")
     if printed.kind == "pmsm" and fits(ROOT3 / 2.0):
         found.append("the bridge had sine-triangle modulation, which reaches half of the bus per phase")
-    return f"they fit if {', or if '.join(found)}" if found else "one of speed, voltage and voltage_constant is wrong"
+    return (
+        f"they fit if {', or if '.join(found)}"
+        if found
+        else "one of speed, voltage and voltage_constant is wrong"
+    )
 
 
 # --- time constants, heat, curves -------------------------------------------------------------------
@@ -296,7 +316,7 @@ def _fitting_winding(factor: float) -> str:
 
 
 def _fitting_losses(printed: MotorDatasheet, wanted: float, tolerance: float) -> str:
-    """Under which reading R/K_t^2, to which losses and run-up time are proportional, would be ``wanted`` times as large."""
+    """Under which reading R/K_t^2 would be ``wanted`` times as large: losses and run-up time are proportional to it."""
     if printed.kind != "pmsm":
         return ""
     told, size = printed.conventions, _stated(printed).current
@@ -356,10 +376,16 @@ def _of_curves(printed: MotorDatasheet, sheet: MotorSheet) -> Found:
     peak = sheet.peak_curve
     if peak and sheet.peak_torque and off(max(t for _, t in peak), sheet.peak_torque) > OUTPUT:
         top = max(t for _, t in peak)
-        yield "peak", f"its largest torque {top:.4g} N*m differs from the peak_torque {sheet.peak_torque:.4g} N*m"
+        yield (
+            "peak",
+            f"its largest torque {top:.4g} N*m differs from the peak_torque {sheet.peak_torque:.4g} N*m",
+        )
     for name, own in (("continuous", curve), ("peak", peak)):
         if own and sheet.max_speed and own[-1][0] > sheet.max_speed * (1.0 + OUTPUT):
-            yield name, f"goes on to {RPM * own[-1][0]:.4g} rpm, beyond the max_speed {RPM * sheet.max_speed:.4g} rpm"
+            yield (
+                name,
+                f"goes on to {RPM * own[-1][0]:.4g} rpm, beyond the max_speed {RPM * sheet.max_speed:.4g} rpm",
+            )
 
 
 # --- gears ------------------------------------------------------------------------------------------
@@ -370,10 +396,20 @@ def gear_contradictions(sheet: GearSheet) -> Found:
     torsion = sheet.torsion
     if torsion is not None:
         ks = [k for _, k in torsion.pieces()]
-        if any(b < a for a, b in zip(ks, ks[1:], strict=False)):
-            yield "torsion", "gets softer with torque; gears get stiffer: k1 and k3, or t1 and t2, may be exchanged"
-        if sheet.momentary_torque is not None and torsion.t2 is not None and torsion.t2 > sheet.momentary_torque:
-            yield "torsion.t2", f"{torsion.t2:.4g} N*m is above the momentary_torque {sheet.momentary_torque:.4g} N*m"
+        if any(b < a for a, b in pairwise(ks)):
+            yield (
+                "torsion",
+                "gets softer with torque; gears get stiffer: k1 and k3, or t1 and t2, may be exchanged",
+            )
+        if (
+            sheet.momentary_torque is not None
+            and torsion.t2 is not None
+            and torsion.t2 > sheet.momentary_torque
+        ):
+            yield (
+                "torsion.t2",
+                f"{torsion.t2:.4g} N*m is above the momentary_torque {sheet.momentary_torque:.4g} N*m",
+            )
     idle, start = sheet.no_load_torque, sheet.starting_torque
     if idle is not None and start is not None and start > 3.0 * max(t for _, t in idle):
         yield (

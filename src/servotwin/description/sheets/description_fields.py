@@ -62,7 +62,10 @@ def gear_fields(sheet: GearSheet, stiffness: str | None = None) -> dict[str, Any
 
     The efficiency is that of the loaded part: what the gear takes without load is friction of the motor's shaft.
     """
-    found: dict[str, Any] = {"kind": GEAR_KINDS[sheet.kind], **{name: getattr(sheet, name) for name in _SAME_GEAR}}
+    found: dict[str, Any] = {
+        "kind": GEAR_KINDS[sheet.kind],
+        **{name: getattr(sheet, name) for name in _SAME_GEAR},
+    }
     if sheet.efficiency is not None:
         found["efficiency"] = min(sheet.load_efficiency, 1.0)
     if sheet.no_load_torque is not None:
@@ -89,7 +92,10 @@ def _linear(sheet: GearSheet, which: str) -> float:
 
 def screw_fields(sheet: ScrewSheet) -> dict[str, Any]:
     """Fields of ``gear`` in a robot file."""
-    found = {"kind": "ball-screw", **{name: getattr(sheet, name) for name in ("lead", "efficiency", "backlash", "inertia")}}
+    found = {
+        "kind": "ball-screw",
+        **{name: getattr(sheet, name) for name in ("lead", "efficiency", "backlash", "inertia")},
+    }
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -23,7 +23,10 @@ L10_OVER_L50 = 0.2  # of strain-wave gears (Harmonic Drive, engineering data)
 
 
 def average_torque(
-    torques: Sequence[float] | Any, speeds: Sequence[float] | Any, times: Sequence[float] | Any, exponent: float = 3.0
+    torques: Sequence[float] | Any,
+    speeds: Sequence[float] | Any,
+    times: Sequence[float] | Any,
+    exponent: float = 3.0,
 ) -> float:
     """Average torque [N m] of sections of a cycle: torques [N m], speeds (any unit, one for all), durations [s].
 
@@ -37,7 +40,8 @@ def average_torque(
     largest = float(np.max(T, initial=0.0))
     if largest == 0.0:
         return 0.0
-    return largest * float(np.sum(n * t * (T / largest) ** exponent) / turned) ** (1.0 / exponent)  # eq:average-torque
+    mean = float(np.sum(n * t * (T / largest) ** exponent)) / turned
+    return largest * math.pow(mean, 1.0 / exponent)  # eq:average-torque
 
 
 def average_speed(speeds: Sequence[float] | Any, times: Sequence[float] | Any) -> float:
@@ -55,7 +59,8 @@ def gear_life(sheet: GearSheet, torque: float, speed: float) -> float | None:
         return None
     if torque <= 0.0 or speed <= 0.0:
         return math.inf
-    return sheet.life * (sheet.rated_speed / speed) * (sheet.rated_torque / torque) ** sheet.exponent  # eq:gear-life
+    shares = sheet.rated_speed / speed, sheet.rated_torque / torque
+    return sheet.life * shares[0] * math.pow(shares[1], sheet.exponent)  # eq:gear-life
 
 
 def life_10(sheet: GearSheet, life: float) -> float:

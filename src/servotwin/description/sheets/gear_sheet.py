@@ -5,7 +5,7 @@ Torques and angles are at the output, speeds and no-load torques at the input. T
 .. math:: \varphi(T) = \frac{\min(T, T_1)}{K_1} + \frac{\min(T, T_2) - T_1}{K_2}\Big|_{T > T_1}
           + \frac{T - T_2}{K_3}\Big|_{T > T_2}                                            (eq:sheet-torsion)
 
-The losses consist of a torque without load, which depends on speed and temperature, and of one proportional to the load:
+The losses are a torque without load, which depends on speed and temperature, and one proportional to the load:
 
 .. math:: \tau_\mathrm{in} = \frac{T}{n\,\eta_L^{s}} + \tau_0(\omega, \vartheta)\,\mathrm{sgn}\,\omega, \qquad
           \frac{1}{\eta_L} = \frac{1}{\eta_N} - \frac{n\,\tau_0(\omega_N, \vartheta_N)}{T_N}  (eq:sheet-gear-loss)
@@ -16,6 +16,7 @@ with s = 1 where the motor drives and -1 where the load does, so that the printe
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
@@ -94,14 +95,16 @@ class Torsion(Part):
         return self.k1 if torque == 0.0 else torque / self.twist(torque)
 
 
+_OTHER_NAMES = {
+    "torque_limit": "repeated_peak_torque", "peak_torque": "repeated_peak_torque", "lost_motion": "backlash",
+    "max_torque": "momentary_torque", "emergency_torque": "momentary_torque", "max_input_speed": "max_speed",
+}  # fmt: skip
+
+
 class GearSheet(Part):
     """The data sheet of a gear between two shafts."""
 
-    other_names = {
-        "torque_limit": "repeated_peak_torque", "peak_torque": "repeated_peak_torque",
-        "max_torque": "momentary_torque", "emergency_torque": "momentary_torque",
-        "lost_motion": "backlash", "max_input_speed": "max_speed",
-    }  # fmt: skip
+    other_names = _OTHER_NAMES
 
     kind: Annotated[str, Choice(tuple(EXPONENTS))] = Field(description="what it is")
     series: OptionalText = Field(default=None, description="series or maker's type")
@@ -170,7 +173,9 @@ class GearSheet(Part):
         if self.life is not None:
             for needed in ("rated_torque", "rated_speed", "life_percentile"):
                 if getattr(self, needed) is None:
-                    raise problem(f"missing: the life is stated for it; expected {needed} beside life", needed)
+                    raise problem(
+                        f"missing: the life is stated for it; expected {needed} beside life", needed
+                    )
         rising_points(self.no_load_torque, "no_load_torque")
         rising_points(self.temperature_factors, "temperature_factors")
         rising_points(self.transmission_error, "transmission_error")
@@ -219,7 +224,7 @@ class GearSheet(Part):
 def _rising_fields(sheet: Part, names: tuple[str, ...]) -> None:
     """Complain about limits that are not in order; what is missing is skipped."""
     stated = [(name, getattr(sheet, name)) for name in names if getattr(sheet, name) is not None]
-    for (low, a), (high, b) in zip(stated, stated[1:], strict=False):
+    for (low, a), (high, b) in pairwise(stated):
         if b < a * (1.0 - 1e-9):
             raise problem(f"{b:.4g} is below the {low} {a:.4g} (SI); expected at least that", high)
 
@@ -230,9 +235,10 @@ def _check_losses(sheet: GearSheet) -> None:
         return
     for needed in ("rated_torque", "rated_speed"):
         if getattr(sheet, needed) is None:
-            raise problem(f"missing: efficiency and no_load_torque meet at the rated point; expected {needed}", needed)
-    assert sheet.rated_torque is not None and sheet.rated_speed is not None
-    idle = sheet.ratio * sheet.no_load(sheet.rated_speed) / sheet.rated_torque
+            raise problem(
+                f"missing: efficiency and no_load_torque meet at the rated point; expected {needed}", needed
+            )
+    idle = sheet.ratio * sheet.no_load(sheet.rated_speed or 0.0) / (sheet.rated_torque or 1.0)
     if 1.0 / sheet.efficiency - idle < 1.0 - 1e-9:
         raise problem(
             f"at the rated point it takes {idle:.3g} of the output torque, more than the loss of the efficiency"
@@ -261,7 +267,9 @@ class ScrewSheet(Part):
     stiffness: Annotated[float | None, Measure("N/m", above=0.0)] = Field(
         default=None, description="axial stiffness of nut and screw"
     )
-    backlash: Annotated[float | None, Measure("m", minimum=0.0)] = Field(default=None, description="axial play")
+    backlash: Annotated[float | None, Measure("m", minimum=0.0)] = Field(
+        default=None, description="axial play"
+    )
     inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0)] = Field(
         default=None, description="moment of inertia of the screw at the length that its mass is stated for"
     )

@@ -95,7 +95,9 @@ class ThermalSheet(Part):
                 "housing_rise",
             )
         if self.winding_time_constant is not None and self.winding_time_constant >= self.time_constant:
-            raise problem("is not below the time_constant of the motor; expected less", "winding_time_constant")
+            raise problem(
+                "is not below the time_constant of the motor; expected less", "winding_time_constant"
+            )
         if self.limit is not None and self.limit <= self.ambient:
             raise problem(f"{self.limit:g} degC is not above the ambient {self.ambient:g} degC", "limit")
         return self
@@ -114,7 +116,8 @@ class MotorDatasheet(Part):
 
     kind: Annotated[str, Choice(("pmsm", "dc"))] = Field(default="pmsm", description="what it is")
     conventions: Conventions = Field(
-        default_factory=Conventions, description="what the printed numbers are of; none for dc but the temperature"
+        default_factory=Conventions,
+        description="what the printed numbers are of; none for dc but the temperature",
     )
     series: OptionalText = Field(default=None, description="series or maker's type")
     rated_output: Annotated[float | None, Measure("W", above=0.0)] = Field(
@@ -136,9 +139,9 @@ class MotorDatasheet(Part):
     torque_constant: Annotated[Printed | None, PrintedMeasure("N*m/A", above=0.0)] = Field(
         default=None, description="torque per current, N*m/Arms or N*m/Apk"
     )
-    voltage_constant: Annotated[
-        Printed | None, PrintedMeasure("V*s/rad", angle_optional=True, above=0.0)
-    ] = Field(default=None, description="back-EMF per speed, Vrms/krpm or Vpk/krpm")
+    voltage_constant: Annotated[Printed | None, PrintedMeasure("V*s/rad", angle_optional=True, above=0.0)] = (
+        Field(default=None, description="back-EMF per speed, Vrms/krpm or Vpk/krpm")
+    )
     resistance: Annotated[float | None, Measure("ohm", above=0.0)] = Field(
         default=None, description="winding resistance, see conventions"
     )
@@ -186,7 +189,9 @@ class MotorDatasheet(Part):
             _check_sine(self)
             _check_places(self)
         if self.resistance is not None and self.conventions.winding_temperature is None:
-            raise _unstated("winding_temperature", "resistance", "such as '20 degC' (cold) or '120 degC' (hot)")
+            raise _unstated(
+                "winding_temperature", "resistance", "such as '20 degC' (cold) or '120 degC' (hot)"
+            )
         return self
 
 
@@ -225,7 +230,11 @@ def _check_places(sheet: MotorDatasheet) -> None:
 
 def _check_order(sheet: MotorDatasheet) -> None:
     """What no motor has: a peak below the continuous torque, a rating beyond the largest speed."""
-    for low, high in (("rated_torque", "peak_torque"), ("stall_torque", "peak_torque"), ("rated_speed", "max_speed")):
+    for low, high in (
+        ("rated_torque", "peak_torque"),
+        ("stall_torque", "peak_torque"),
+        ("rated_speed", "max_speed"),
+    ):
         a, b = getattr(sheet, low), getattr(sheet, high)
         if a is not None and b is not None and a > b * (1.0 + 1e-9):
             raise problem(f"{b:.4g} is below the {low} {a:.4g} (SI); expected more", high)
@@ -233,5 +242,6 @@ def _check_order(sheet: MotorDatasheet) -> None:
         for speed, torque in sheet.continuous.points:
             if speed <= sheet.peak.points[-1][0] and torque > interpolated(sheet.peak.points, speed) * 1.001:
                 raise problem(
-                    f"{torque:.4g} N*m at {speed:.4g} rad/s is above the peak curve; expected less", "continuous"
+                    f"{torque:.4g} N*m at {speed:.4g} rad/s is above the peak curve; expected less",
+                    "continuous",
                 )

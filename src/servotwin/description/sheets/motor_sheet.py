@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from servotwin.description.sheets.conventions import (
+    Size,
     amplitude_per,
     copper_factor,
     torque_constant_factor,
@@ -43,8 +44,8 @@ class MotorThermal:
 class MotorSheet:
     """A motor at its own shaft in SI; None where its sheet says nothing.
 
-    Currents are amplitudes of a line, ``torque_constant`` is torque per amplitude, ``voltage_constant`` the amplitude of
-    a star phase, ``resistance`` and inductances are those of a star phase (pmsm); plain values of a dc motor.
+    Currents are amplitudes of a line, ``torque_constant`` is torque per amplitude, ``voltage_constant`` the amplitude
+    of a star phase, ``resistance`` and inductances are those of a star phase (pmsm); plain values of a dc motor.
     """
 
     name: str
@@ -95,7 +96,11 @@ class MotorSheet:
         rated, stall = self.rated_torque or self.stall_torque, self.stall_torque or self.rated_torque
         if rated is None or stall is None or self.rated_speed is None:
             return rated
-        return interpolated(((0.0, stall), (self.rated_speed, rated)), abs(speed)) if self._allows(speed) else 0.0
+        return (
+            interpolated(((0.0, stall), (self.rated_speed, rated)), abs(speed))
+            if self._allows(speed)
+            else 0.0
+        )
 
     def short_torque(self, speed: float) -> float | None:
         """Torque that it gives for a short time at a speed [rad/s], by its own curve or its peak torque."""
@@ -112,7 +117,8 @@ class MotorSheet:
     def copper_loss(self, torque: float, temperature: float) -> float | None:
         r"""Copper loss at a torque [N m] and a winding temperature [degC], in W.
 
-        .. math:: P = \tfrac32 R(T)\,(\tau/K_t)^2 \text{ (pmsm)}, \qquad P = R(T)\,(\tau/K_t)^2 \text{ (dc)}   (eq:sheet-loss)
+        .. math:: P = \tfrac32 R(T)\,(\tau/K_t)^2 \text{ (pmsm)}, \qquad P = R(T)\,(\tau/K_t)^2 \text{ (dc)}
+                                                                                     (eq:sheet-loss)
         """
         R = self.resistance_at(temperature)
         if R is None or self.torque_constant is None:
@@ -162,7 +168,7 @@ def motor_sheet(name: str, printed: MotorDatasheet) -> MotorSheet:
     return replace(made, thermal=_thermal(printed.thermal, made))
 
 
-def _size(value: Printed, told: str | None) -> str:
+def _size(value: Printed, told: Size | None) -> Size:
     return value.size or told or "amplitude"
 
 
@@ -212,6 +218,11 @@ def _thermal(printed: ThermalSheet, sheet: MotorSheet) -> MotorThermal | None:
         return MotorThermal(R, R_h, printed.time_constant / R, C_h, ambient, limit, two_bodies=False)
     R_w, R_h = (printed.winding_rise - printed.housing_rise) / loss, printed.housing_rise / loss
     return MotorThermal(
-        R_w, R_h, printed.winding_time_constant / R_w, printed.time_constant / R_h, ambient, limit, two_bodies=True
+        R_w,
+        R_h,
+        printed.winding_time_constant / R_w,
+        printed.time_constant / R_h,
+        ambient,
+        limit,
+        two_bodies=True,
     )
-

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from servotwin.description.fields import Measure, Points, as_text, problem
@@ -28,15 +29,17 @@ class PrintedMeasure(Measure):
 
     def read(self, raw: object) -> Any:
         """The SI value with what its unit tells."""
-        if isinstance(raw, Printed):
-            return raw
+        if isinstance(raw, list | tuple) and len(raw) == 2 and isinstance(raw[0], float):
+            return Printed(super().read(raw[0]), raw[1])  # read before
         if isinstance(raw, int | float) and not isinstance(raw, bool):
             return Printed(super().read(raw))
         text = as_text(raw, expectation(self.unit))
         plain, rms = _RMS.subn(r"\1", text)
         plain, amplitude = _AMPLITUDE.subn(r"\1", plain)
         if rms and amplitude:
-            raise problem(f"{quoted(text)} is of an effective value and of an amplitude; expected one of them")
+            raise problem(
+                f"{quoted(text)} is of an effective value and of an amplitude; expected one of them"
+            )
         return Printed(super().read(plain), "rms" if rms else "amplitude" if amplitude else None)
 
 
@@ -45,7 +48,7 @@ def rising_points(points: tuple[tuple[float, float], ...] | None, at: str, least
     if points is None:
         return
     firsts = [first for first, _ in points]
-    if any(b <= a for a, b in zip(firsts, firsts[1:], strict=False)):
+    if any(b <= a for a, b in pairwise(firsts)):
         raise problem("the first values do not rise from point to point; expected ascending ones", at)
     if len(points) < least:
         raise problem(f"{len(points)} points; expected at least {least}", at)
@@ -59,7 +62,7 @@ def interpolated(points: tuple[tuple[float, float], ...], x: float) -> float:
     """
     if x <= points[0][0]:
         return points[0][1]
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(points):
         if x <= x1:
             return y0 + (y1 - y0) * (x - x0) / (x1 - x0)
     return points[-1][1]

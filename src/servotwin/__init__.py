@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from servotwin.design.hydraulic import hydraulic_model
     from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.model_study import ModelStudy, study_model
+    from servotwin.design.sizing.result import Sizing
+    from servotwin.design.sizing.size import size
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
     from servotwin.hil.real_time import RealTime
     from servotwin.hil.result import SubstitutionResult, SubstitutionRun
@@ -72,6 +74,7 @@ __all__ = [
     "ServotwinError",
     "ShapeError",
     "SimulationError",
+    "Sizing",
     "StateFeedbackDesign",
     "StateSpace",
     "SubstitutionResult",
@@ -91,6 +94,7 @@ __all__ = [
     "read_substitution",
     "run_job",
     "simulate",
+    "size",
     "state_space",
     "study_model",
     "substitute",
@@ -123,6 +127,8 @@ _HOMES = {
     "StateFeedbackDesign": "servotwin.control.servo.state_feedback_design",
     "compare_laws": "servotwin.design.law_comparison",
     "design_state_feedback": "servotwin.control.servo.state_feedback_design",
+    "Sizing": "servotwin.design.sizing.result",
+    "size": "servotwin.design.sizing.size",
     "ModelStudy": "servotwin.design.model_study",
     "study_model": "servotwin.design.model_study",
     "StateSpace": "servotwin.robot.state_space",

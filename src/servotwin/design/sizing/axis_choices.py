@@ -164,13 +164,13 @@ class AxisChoices:
             return
         ok = self.rms(torque, m, g) <= self.rms_limit[m, g]
         m, g = m[ok], g[ok]
-        at = self._extremes(torque)
+        at = self.extremes(torque)
         for begin in range(0, len(m), CHUNK):
             some, others = m[begin : begin + CHUNK], g[begin : begin + CHUNK]
             fits = self._peaks_fit(torque, at, some, others)
             yield from zip(some[fits].tolist(), others[fits].tolist(), strict=True)
 
-    def _extremes(self, torque: Array) -> IntArray:
+    def extremes(self, torque: Array) -> IntArray:
         """Instants of the largest load, acceleration, speed and their sums."""
         typical = [torque, self.a, self.v]
         scaled = [x / max(float(np.abs(x).max()), 1e-300) for x in typical]
@@ -211,7 +211,7 @@ class AxisChoices:
         """
         least = np.where((low <= 0.0) & (high >= 0.0), 0.0, np.minimum(np.abs(low), np.abs(high)))
         bears = self.gears_that_bear(least)
-        at = self._extremes(0.5 * (low + high))
+        at = self.extremes(0.5 * (low + high))
         ends = [self._spans(torque) for torque in (low, high)]
         for begin in range(0, len(m), CHUNK):
             some, others = m[begin : begin + CHUNK], g[begin : begin + CHUNK]

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from servotwin.description.drive_parts import Thermal
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.sheets.catalogue import Catalogue
-from servotwin.description.sheets.motor_sheet import MotorSheet, thermal_coefficient
+from servotwin.description.sheets.conventions import copper_coefficient
+from servotwin.description.sheets.motor_sheet import MotorSheet
 from servotwin.design.sizing.actuators import (
     GearChoice,
     MotorChoice,
@@ -16,6 +17,17 @@ from servotwin.design.sizing.actuators import (
     screw_choice,
 )
 from servotwin.drives.kind import PHASE, Winding
+
+STANDS = 0.85  # of the bus: a motor's own bus voltage must not be less
+
+
+def motors_of(catalogue: Catalogue, bus_voltage: float | None, *, brake: bool = False) -> list[MotorChoice]:
+    """The motors for a bus [V]: a winding that is made for a much lower voltage does not stand it."""
+    return [
+        motor_choice(sheet, brake=brake)
+        for sheet in catalogue.motors.values()
+        if bus_voltage is None or sheet.bus_voltage is None or sheet.bus_voltage >= STANDS * bus_voltage
+    ]
 
 
 def motor_choice(sheet: MotorSheet, *, brake: bool = False) -> MotorChoice:
@@ -34,7 +46,7 @@ def motor_choice(sheet: MotorSheet, *, brake: bool = False) -> MotorChoice:
         continuous=continuous_points(sheet),
         peak_curve=sheet.peak_curve or (),
         winding=_winding(sheet),
-        current_limit=sheet.peak_current,
+        current_limit=_current_limit(sheet),
         thermal=_thermal(sheet),
         friction=_friction(sheet.viscous_friction, sheet.coulomb_friction),
         brake_torque=sheet.brake_torque if brake else None,
@@ -42,6 +54,12 @@ def motor_choice(sheet: MotorSheet, *, brake: bool = False) -> MotorChoice:
         price=sheet.price_index,
         size=sheet.frame,
     )
+
+
+def _current_limit(sheet: MotorSheet) -> float | None:
+    if sheet.peak_current is None or sheet.peak_torque is None or sheet.torque_constant is None:
+        return sheet.peak_current
+    return min(sheet.peak_current, sheet.peak_torque / sheet.torque_constant)
 
 
 def _winding(sheet: MotorSheet) -> Winding | None:
@@ -67,7 +85,7 @@ def _thermal(sheet: MotorSheet) -> Thermal | None:
         housing_to_ambient=heat.housing_to_ambient,
         winding_capacity=heat.winding_capacity,
         housing_capacity=heat.housing_capacity,
-        temperature_coefficient=thermal_coefficient(heat),
+        temperature_coefficient=copper_coefficient(heat.ambient),
         reference_temperature=heat.ambient,
         limit=heat.limit,
     )

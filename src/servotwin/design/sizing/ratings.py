@@ -30,7 +30,13 @@ def rating_rows(axis: str, actuator: Actuator) -> tuple[RatingRow, RatingRow]:
     most = gear.repeated_torque if gear.repeated_torque is not None else gear.momentary_torque
     return (
         RatingRow(axis, "torque", torque, _scaled(torque, n), (gear.rated_torque, most)),
-        RatingRow(axis, "speed", speed, _scaled(speed, 1.0 / n), _scaled((gear.rated_speed, gear.max_speed), 1.0 / n)),
+        RatingRow(
+            axis,
+            "speed",
+            speed,
+            _scaled(speed, 1.0 / n),
+            _scaled((gear.rated_speed, gear.max_speed), 1.0 / n),
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from servotwin.description.sheets.gear_life import average_torque
 from servotwin.design.sizing.actuators import Actuator
 from servotwin.design.sizing.axis_choices import CHUNK, AxisChoices
 from servotwin.design.sizing.evaluate import ActuatorDemand, Check, demand_of
@@ -316,11 +317,17 @@ class Search:
         cost, chosen = self.incumbent
         indices = dict(zip(self.order, chosen, strict=True))
         ordered = tuple(indices[j] for j in range(len(self.order)))
-        actuators = tuple(
-            axis.pair(m, g) for axis, (m, g) in zip(self.problem.axes, ordered, strict=True)
-        )
+        actuators = tuple(axis.pair(m, g) for axis, (m, g) in zip(self.problem.axes, ordered, strict=True))
         spent = time.perf_counter() - self.began
-        return Choice(actuators, ordered, cost, min(bound, cost), self.problem.load.with_masses(self._masses_of(chosen)), self.nodes, spent)
+        return Choice(
+            actuators,
+            ordered,
+            cost,
+            min(bound, cost),
+            self.problem.load.with_masses(self._masses_of(chosen)),
+            self.nodes,
+            spent,
+        )
 
     def _nothing(self) -> NoChoiceError:
         """Why there is no set: the first axis that nothing fits, and what comes nearest to it."""
@@ -336,25 +343,26 @@ def nearest_pair(axis: AxisChoices, load: Load) -> ActuatorDemand | None:
         return None
     torque = load.arm.torque[:, 0]
     m, g = np.nonzero(axis.possible)
-    peak = np.abs(axis.torques_at(torque, axis._extremes(torque), m, g)).max(axis=1)
-    limits = np.array([motor.torque_limit for motor in axis.motors])
-    use = np.maximum(axis.rms(torque, m, g) / axis.rms_limit[m, g], peak / limits[m])
-    use = np.maximum(use, _gear_use(axis, torque)[g])
+    use = uses(axis, torque, m, g)
     order = np.argsort(use)[:NEAREST]
     pairs = list(zip(m[order], g[order], strict=True))
-    demands = [
-        demand_of(load, 0, axis.pair(int(m), int(g)), axis.power, axis.rules) for m, g in pairs
-    ]
+    demands = [demand_of(load, 0, axis.pair(int(m), int(g)), axis.power, axis.rules) for m, g in pairs]
     return min(demands, key=lambda demand: demand.worst.share if demand.worst is not None else 0.0)
 
 
-def _gear_use(axis: AxisChoices, torque: Array) -> Array:
-    peak = float(np.abs(torque).max())
-    return np.array([0.0 if gear.repeated_torque is None else peak / gear.repeated_torque for gear in axis.gears])
+def uses(axis: AxisChoices, torque: Array, m: IntArray, g: IntArray) -> Array:
+    """About what share (p,) of their limits pairs use: RMS and peak torque, and the peak of the gear."""
+    peak = np.abs(axis.torques_at(torque, axis.extremes(torque), m, g)).max(axis=1, initial=0.0)
+    use = np.maximum(axis.rms(torque, m, g) / axis.rms_limit[m, g], peak / axis.torque_limits[m])
+    most = float(np.abs(torque).max())
+    gears = [0.0 if gear.repeated_torque is None else most / gear.repeated_torque for gear in axis.gears]
+    mean = {
+        e: average_torque(torque, axis.v, axis.seconds, e) for e in {gear.exponent for gear in axis.gears}
+    }
+    means = [0.0 if x.average_torque is None else mean[x.exponent] / x.average_torque for x in axis.gears]
+    return np.asarray(np.maximum(use, np.maximum(gears, means)[g]))
 
 
-def search(
-    problem: Problem, time_limit: float = TIME_LIMIT, progress: Progress | None = None
-) -> Choice:
+def search(problem: Problem, time_limit: float = TIME_LIMIT, progress: Progress | None = None) -> Choice:
     """The best set of a problem; NoChoiceError if there is none."""
     return Search(problem, time_limit, progress).best()

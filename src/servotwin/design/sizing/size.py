@@ -15,12 +15,12 @@ from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
 from servotwin.design.sizing.actuators import Actuator, actuator_of
 from servotwin.design.sizing.axis_choices import AxisChoices
-from servotwin.design.sizing.choices import gears_of, motor_choice
+from servotwin.design.sizing.choices import gears_of, motors_of
 from servotwin.design.sizing.duty import Duty, duty_of_job, duty_of_scenario
 from servotwin.design.sizing.evaluate import Rules
 from servotwin.design.sizing.load import Load, load_of
 from servotwin.design.sizing.result import Assessment, ParetoPoint, Rejection, Sizing, assess
-from servotwin.design.sizing.search import TIME_LIMIT, Choice, Problem, search
+from servotwin.design.sizing.search import TIME_LIMIT, Choice, Problem, search, uses
 from servotwin.design.sizing.what_if import what_if as how_far
 from servotwin.design.sizing.worst_case import worst_case
 from servotwin.errors import InputError
@@ -135,7 +135,9 @@ def _cycle(
         found = read_scenario(scenario, {f"set.{field}": value for field, value in overrides.items()})
         wanted = read_description(robot)
         if found.description.name != wanted.name:
-            raise InputError(f"moves {found.description.name}; expected one of {wanted.name}", field="--scenario")
+            raise InputError(
+                f"moves {found.description.name}; expected one of {wanted.name}", field="--scenario"
+            )
         return found.description, duty_of_scenario(found, rest=rest)
     return read_description(robot, overrides), None if duty is None else replace(duty, rest=duty.rest + rest)
 
@@ -183,7 +185,8 @@ class _Study:
         """The choices of a catalogue for every axis under a load."""
         axes = []
         for j, drive in enumerate(self.drives):
-            motors = [motor_choice(sheet, brake=drive.brake is not None) for sheet in catalogue.motors.values()]
+            bus = None if self.description.power is None else self.description.power.bus_voltage
+            motors = motors_of(catalogue, bus, brake=drive.brake is not None)
             gears = list(gears_of(catalogue, load.units[j]).values())
             if not motors or not gears:
                 what = "motors" if not motors else "screws" if load.units[j] == "m" else "gears"
@@ -204,10 +207,12 @@ class _Study:
         found = []
         for j, (axis, cost) in enumerate(zip(problem.axes, problem.costs, strict=True)):
             own = cost[choice.indices[j]]
-            for m, g in _favourites(cost, float(own)):
+            for m, g in _favourites(axis, cost, float(own)):
                 demand = _judged(axis, m, g)
                 if demand.worst is not None:
-                    found.append(Rejection(axis.name, demand.actuator, float(cost[m, g]), float(own), demand.worst))
+                    found.append(
+                        Rejection(axis.name, demand.actuator, float(cost[m, g]), float(own), demand.worst)
+                    )
         return tuple(found)
 
     def front(self, catalogue: Catalogue) -> tuple[ParetoPoint, ...]:
@@ -230,12 +235,17 @@ class _Study:
             found.append(search(problem, limit))
         prices, masses = ([getattr(_total(c), name) for c in found] for name in ("price", "mass"))
         for weight in WEIGHTS[1:-1]:
+
             def mixed(axis: AxisChoices, w: float = weight) -> Array:
-                return (1.0 - w) * cost_table(axis, "price") / prices[0] + w * cost_table(axis, "mass") / masses[1]
+                return (1.0 - w) * cost_table(axis, "price") / prices[0] + w * cost_table(
+                    axis, "mass"
+                ) / masses[1]
 
             found.append(search(self.problem(catalogue, load, mixed), limit))
         return [
-            ParetoPoint(load.duty.period, _total(c).price, _total(c).mass, tuple(a.name for a in c.actuators), c.gap)
+            ParetoPoint(
+                load.duty.period, _total(c).price, _total(c).mass, tuple(a.name for a in c.actuators), c.gap
+            )
             for c in found
         ]
 
@@ -271,17 +281,19 @@ class _Total:
 def cost_table(axis: AxisChoices, objective: str) -> Array:
     """What every pair costs (M, G): price, mass [kg] or size [m]; infinite where an entry does not state it."""
     columns = [[getattr(part, objective) for part in parts] for parts in (axis.motors, axis.gears)]
-    motors, gears = (np.array([np.inf if x is None else x for x in column], dtype=np.float64) for column in columns)
+    motors, gears = (
+        np.array([np.inf if x is None else x for x in column], dtype=np.float64) for column in columns
+    )
     for values, word in ((motors, "motor"), (gears, "gear")):
         if not np.isfinite(values).any():
             raise InputError(f"no {word} of the catalogue states its {objective}", field="--minimise")
     return np.asarray(motors[:, None] + gears[None])
 
 
-def _favourites(cost: Array, own: float) -> list[tuple[int, int]]:
-    """Pairs that cost less than the chosen one, the most expensive of them first: those that nearly made it."""
-    m, g = np.nonzero(cost < own * (1.0 - 1e-12))
-    order = np.argsort(-cost[m, g], kind="stable")[:FAVOURITES]
+def _favourites(axis: AxisChoices, cost: Array, own: float) -> list[tuple[int, int]]:
+    """Pairs that cost less than the chosen one, those that come nearest to fitting first."""
+    m, g = np.nonzero((cost < own * (1.0 - 1e-12)) & axis.possible)
+    order = np.argsort(uses(axis, axis.load.arm.torque[:, 0], m, g), kind="stable")[:FAVOURITES]
     return [(int(m[i]), int(g[i])) for i in order]
 
 

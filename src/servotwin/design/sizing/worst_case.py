@@ -85,7 +85,9 @@ def worst_case(
         )
     loads = []
     for j, drive in enumerate(drives):
-        best = [_climb(cone, lambda x, i=i, j=j: cone.torques(x)[i][:, j], q, found[i][:, j], rng) for i in (0, 1)]
+        best = [
+            _climb(cone, lambda x, i=i, j=j: cone.torques(x)[i][:, j], q, found[i][:, j], rng) for i in (0, 1)
+        ]
         speeds = np.where(usable, found[2][:, j], -np.inf)
         held = np.abs(found[3][:, j][usable]).max()
         n = actuators[j].gear.ratio
@@ -158,7 +160,9 @@ class _Cone:
         motor = _largest(G / n, S / n[:, None, None] + (self.J * n)[:, None, None] * R, motor_rows, self.a)
         # what passes the gear costs more than it gives; friction acts against the motion
         motor = motor + out / n * (1.0 / self.eta - 1.0) + self._friction(top)
-        beyond = lost | (self.v * np.linalg.norm(inverse[:, :, :3], axis=2) > self.robot.limits.qd_max).any(axis=1)
+        beyond = lost | (self.v * np.linalg.norm(inverse[:, :, :3], axis=2) > self.robot.limits.qd_max).any(
+            axis=1
+        )
         return (*(np.where(beyond[:, None], np.nan, x) for x in (out, motor)), top, G)
 
     def _friction(self, speed: Array) -> Array:

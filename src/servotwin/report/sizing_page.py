@@ -131,7 +131,7 @@ def _hours(seconds: float | None) -> str:
     hours = seconds / HOURS
     if hours > 100.0 * YEAR:
         return "> 100 years"
-    return f"{hours:.3g} h"
+    return f"{hours:,.0f} h".replace(",", " ")
 
 
 def _share(share: float) -> str:
@@ -227,7 +227,7 @@ def _ratings(page: Page, found: Assessment) -> None:
         "gear rated",
         "gear max",
     ]
-    columns += ["cycle mean", "cycle max"]
+    columns += ["cycle RMS", "cycle max"]
     rows = []
     for d in found.demands:
         for row in rating_rows(d.name, d.actuator):

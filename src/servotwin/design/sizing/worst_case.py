@@ -31,7 +31,8 @@ from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 
 POSES = 4000
-ROUNDS, NEARBY, SPREAD = 12, 64, 0.12  # of the search near the worst pose; spread of the joint ranges
+STARTS, NEARBY, ROUNDS = 6, 24, 20  # poses that are improved, new ones near each, how often
+SPREAD, SHRINK = 0.15, 0.7  # of the joint ranges in the first round, and from one to the next
 _PAIRS = ((0, 1), (0, 2), (1, 2))
 FLAT = 1e-6  # singular value of the Jacobian, relative, below which a direction counts as lost
 
@@ -103,22 +104,21 @@ def worst_case(
 def _climb(
     cone: _Cone, value: Callable[[Array], Array], q: Array, at: Array, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """The pose of the largest value, improved by poses drawn ever nearer to it."""
-    i = int(np.nanargmax(np.where(np.isfinite(at), at, -np.inf)))
-    pose, best = q[i], float(at[i])
+    """The pose of the largest value: the best of those drawn, improved by poses drawn ever nearer to them."""
+    known = np.where(np.isfinite(at), at, -np.inf)
+    top = np.argsort(-known)[:STARTS]
+    poses, values = q[top], known[top]
     low, high = cone.range
     for k in range(ROUNDS):
-        near = pose + rng.normal(size=(NEARBY, len(pose))) * (high - low) * SPREAD * 0.6**k
-        near = np.clip(near, low, high)
+        steps = rng.normal(size=(len(poses), NEARBY, q.shape[1])) * (high - low) * SPREAD * SHRINK**k
+        near = np.clip((poses[:, None] + steps).reshape(-1, q.shape[1]), low, high)
         near = near[(cone.robot.quantities.beyond(near) <= 0.0).all(axis=1)]
-        if not len(near):
-            continue
-        values = value(near)
-        values = np.where(np.isfinite(values), values, -np.inf)
-        j = int(np.argmax(values))
-        if values[j] > best:
-            pose, best = near[j], float(values[j])
-    return pose, best
+        fresh = value(near) if len(near) else np.zeros(0)
+        poses = np.concatenate([poses, near])
+        values = np.concatenate([values, np.where(np.isfinite(fresh), fresh, -np.inf)])
+        best = np.argsort(-values)[:STARTS]
+        poses, values = poses[best], values[best]
+    return poses[0], float(values[0])
 
 
 class _Cone:

@@ -44,7 +44,9 @@ def case(decoder: Decoder, name: str, seed: int, number: int) -> Files:
 
 @cache
 def _robots() -> list[Any]:
-    return [yaml_tree.tree_of(path) for path in sorted(CATALOGUE.rglob("*.yaml"))]
+    # the generic series are too long to be mutated whole: see _sheets
+    paths = [path for path in sorted(CATALOGUE.rglob("*.yaml")) if not path.name.startswith("generic-")]
+    return [yaml_tree.tree_of(path) for path in paths]
 
 
 @cache
@@ -135,6 +137,56 @@ def make_substitution(rng: Random) -> Files:
     scenarios = _substitutions()
     first = yaml_tree.mutated_yaml(rng, rng.choice(scenarios), [*scenarios, *_rigs()])
     return {"first.yaml": first, "rig.yaml": yaml_tree.mutated_yaml(rng, rng.choice(_rigs()), _rigs())}
+
+
+@cache
+def _sheets() -> list[Any]:
+    """Short catalogues, and a robot whose motor and gear are described by data sheets."""
+    from servotwin.description.sheets.catalogue import catalogue_tree
+
+    gears = catalogue_tree("generic-gears.yaml").plain()
+    motors = catalogue_tree("generic-motors.yaml").plain()["motors"]
+    named = ("gsw-20-100", "grv-170-121", "gp-80-5", "gb-25-2")
+    short = {
+        "format": "servotwin-catalogue/1",
+        "name": "short",
+        "motors": {name: motors[name] for name in ("gm-400-3000-low-280", "gm-50-3000-low-48")},
+        "gears": {name: gears["gears"][name] for name in named},
+        "screws": {"gs-16x5": gears["screws"]["gs-16x5"]},
+    }
+    axis = {
+        "dh": {"a": "300 mm"},
+        "link": {"mass": "5 kg"},
+        "gear": {"datasheet": gears["gears"]["gsw-20-100"], "linear_stiffness": "secant"},
+        "motor": {"datasheet": motors["gm-400-3000-low-280"]},
+    }
+    robot = {"format": "servotwin/1", "name": "sheets", "axes": {"A": axis}}
+    return [yaml_tree._pairs(short), yaml_tree._pairs(robot)]
+
+
+def make_sheets(rng: Random) -> Files:
+    """A catalogue, a robot with data sheets, and a CSV list."""
+    catalogue, robot = (yaml_tree.mutated_yaml(rng, tree, _sheets()) for tree in _sheets())
+    return {"catalogue.yaml": catalogue, "first.yaml": robot, "list.csv": tables.mutated_list(rng)}
+
+
+def read_sheets(folder: Path) -> object:
+    """Catalogue, robot and list are read, or refused each by itself; what is accepted is written and reads back."""
+    from servotwin.description.sheets.catalogue import read_catalogue
+    from servotwin.description.sheets.csv_list import import_list, list_text
+    from servotwin.description.write import write_yaml
+
+    with contextlib.suppress(InputError):
+        read_robot(folder)
+    with contextlib.suppress(InputError):
+        made = import_list(folder / "list.csv", keep_contradictions=True)
+        write_yaml(made.tree, folder / "made.yaml")
+        if read_catalogue(folder / "made.yaml").motors != made.catalogue.motors:
+            raise AssertionError("an imported list does not read back")
+    found = read_catalogue(folder / "catalogue.yaml")
+    if found.motors:
+        list_text(folder / "catalogue.yaml")
+    return found
 
 
 def make_points(rng: Random) -> Files:
@@ -429,6 +481,7 @@ DECODERS: dict[str, Decoder] = {
     "frames": Decoder(make_frames, read_frames, 2),
     "folder": Decoder(make_folder, read_folder),
     "robot": Decoder(make_robot, read_robot, 4),
+    "sheets": Decoder(make_sheets, read_sheets, 3),
     "scenario": Decoder(make_scenario, read_scenario, 3),
     "substitution": Decoder(make_substitution, read_substitution, 2),
     "urdf": Decoder(lambda rng: {"arm.urdf": xml_tree.mutated_xml(rng, _urdf())}, read_urdf, 3),

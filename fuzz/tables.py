@@ -42,6 +42,38 @@ def mutated_csv(rng: Random) -> bytes:
     return encoded(rng, changed_text(rng, text) if rng.random() < 0.3 else text)
 
 
+FIELDS = (
+    "rated_torque [N*m]", "rated_current [Arms]", "torque_constant [N*m/Arms]", "mass [kg]", "kind", "pole_pairs",
+    "continuous.points [rpm, N*m]", "thermal.time_constant [min]", "conventions.current", "conventions", "thermal", "[",
+    "", "rated_speed [rpm]", "resistance [ohm]", "conventions.winding_between", "conventions.winding_temperature [degC]",
+)  # fmt: skip
+
+
+def mutated_list(rng: Random) -> bytes:
+    """A list of motors with mutated heads and cells."""
+    heads = ["name", *rng.sample(FIELDS, rng.randint(1, 6))]
+    odd = (
+        "",
+        "0 1 | 10 0.5",
+        "[[0 rpm, 1 N*m], [10 rpm, 0.5 N*m]]",
+        "[",
+        "pmsm",
+        "rms",
+        "lines",
+        "1,5",
+        "= 1",
+    )
+    rows = [
+        [f"m{i}", *(f"{abs(rng.gauss(1, 1)):.3f}" for _ in heads[1:])]
+        for i in range(rng.choice((0, 1, 5, 30)))
+    ]
+    for _ in range(rng.choice((0, 1, 3, 8))):
+        row = rng.choice([heads, *rows])
+        row[rng.randrange(len(row))] = rng.choice((*odd, nasty(rng), rng.choice(NUMBERS)))
+    delimiter = rng.choice((",", ";", "\t"))
+    return encoded(rng, "\n".join(delimiter.join(row) for row in [heads, *rows]))
+
+
 def plain_csv(rng: Random) -> bytes:
     """A log that is as it should be."""
     names = rng.sample(SIGNALS[:4], rng.randint(1, 3))

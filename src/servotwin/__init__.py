@@ -24,6 +24,10 @@ from servotwin.errors import (
 if TYPE_CHECKING:
     from servotwin.control.servo.state_feedback_design import StateFeedbackDesign, design_state_feedback
     from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
+    from servotwin.description.sheets.catalogue import Catalogue, read_catalogue
+    from servotwin.description.sheets.csv_list import import_list
+    from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
+    from servotwin.description.sheets.motor_sheet import MotorSheet
     from servotwin.design.hydraulic import hydraulic_model
     from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.model_study import ModelStudy, study_model
@@ -55,13 +59,16 @@ __all__ = [
     "LOSS",
     "POWER",
     "Actuator",
+    "Catalogue",
     "CompiledLaw",
+    "GearSheet",
     "Hybrid",
     "InputError",
     "JobSettings",
     "KinematicsError",
     "LawRun",
     "ModelStudy",
+    "MotorSheet",
     "OptimalMotion",
     "PythonLaw",
     "RealTime",
@@ -71,6 +78,7 @@ __all__ = [
     "RobotEquations",
     "RobotWarning",
     "Scenario",
+    "ScrewSheet",
     "ServotwinError",
     "ShapeError",
     "SimulationError",
@@ -87,9 +95,11 @@ __all__ = [
     "derive",
     "design_state_feedback",
     "hydraulic_model",
+    "import_list",
     "load_robot",
     "optimise_motion",
     "play_motion",
+    "read_catalogue",
     "read_scenario",
     "read_substitution",
     "run_job",
@@ -102,6 +112,12 @@ __all__ = [
 
 _HOMES = {
     "Actuator": "servotwin.drives.own",
+    "Catalogue": "servotwin.description.sheets.catalogue",
+    "GearSheet": "servotwin.description.sheets.gear_sheet",
+    "MotorSheet": "servotwin.description.sheets.motor_sheet",
+    "ScrewSheet": "servotwin.description.sheets.gear_sheet",
+    "import_list": "servotwin.description.sheets.csv_list",
+    "read_catalogue": "servotwin.description.sheets.catalogue",
     "CompiledLaw": "servotwin.control.servo.user_laws",
     "EFFORT": "servotwin.drives.own",
     "LOSS": "servotwin.drives.own",

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from servotwin import __version__
+from servotwin.cli.app_catalogue import add_commands as add_catalogue_commands
 from servotwin.cli.app_hil import add_commands as add_hil_commands
 from servotwin.cli.app_jobs import add_commands
 from servotwin.cli.app_models import add_commands as add_model_commands
@@ -78,6 +79,12 @@ def check(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="Robot files (.yaml, .urdf), scenarios.")
     ],
+    datasheets: Annotated[
+        bool,
+        typer.Option(
+            "--datasheets", help="Show the motors of robots as data sheets and as models have them."
+        ),
+    ] = False,
     overrides: Set = None,
     outside: AllowOutside = False,
     json: Json = False,
@@ -88,17 +95,19 @@ def check(
     """
     from servotwin.cli.files import check as run
 
-    raise typer.Exit(run(files, overrides, json=json))
+    raise typer.Exit(run(files, overrides, datasheets=datasheets, json=json))
 
 
 @app.command()
 def schema(
-    kind: Annotated[str, typer.Argument(metavar="[robot|scenario]", help="Of which files.")] = "robot",
+    kind: Annotated[
+        str, typer.Argument(metavar="[robot|scenario|catalogue]", help="Of which files.")
+    ] = "robot",
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write to a file instead.")] = None,
     overwrite: OverwriteFile = False,
     json: Annotated[bool, typer.Option("--json", help="The schema is JSON in any case.")] = False,
 ) -> None:
-    """Print the JSON Schema of robot or scenario files.
+    """Print the JSON Schema of robot, scenario or catalogue files.
 
     Editors use it to complete and check what is typed.
     """
@@ -541,6 +550,7 @@ def optimise(
     )  # fmt: skip
 
 
+add_catalogue_commands(app)
 add_model_commands(app)
 add_hil_commands(app)
 add_commands(app)

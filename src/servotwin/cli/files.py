@@ -18,31 +18,43 @@ from servotwin.description.load import read_description
 from servotwin.description.nodes import Node, one_line, quoted
 from servotwin.description.reach import Reach
 from servotwin.description.schema import STANDARD_GRAVITY, RobotDescription
+from servotwin.description.sheets.catalogue import is_catalogue
 from servotwin.errors import InputError, ServotwinError
 from servotwin.mechanism.model import BASE, Mechanism
 
 REFUSED = 2
 
 
-def check(files: Sequence[str], overrides: Sequence[str] | None, *, json: bool) -> int:
+def check(
+    files: Sequence[str], overrides: Sequence[str] | None, *, datasheets: bool = False, json: bool
+) -> int:
     """Print a line for every file, those of refused ones on stderr; 0, or 2 if one is refused."""
     changes = read_overrides(overrides)
     with working(f"checking {len(files)} file{'s' if len(files) > 1 else ''}"):
-        results = [_checked(file, changes) for file in files]
+        results = [_checked(file, changes, datasheets) for file in files]
     for result in results:
         if not result["ok"]:
             print_note(result["error"]["text"])
         elif not json:
             print_line(f"{one_line(result['file'], 200)}: ok, {_words(result)}")
             _print_told(result["notes"], result["warnings"])
+            _print_sheets(result.get("datasheets"))
     if json:
         print_json(results)
     return 0 if all(result["ok"] for result in results) else REFUSED
 
 
-def _checked(file: str, changes: dict[str, str]) -> dict[str, Any]:
+def _print_sheets(found: dict[str, list[dict[str, Any]]] | None) -> None:
+    """The data sheets of a robot's motors, if they were asked for."""
+    if found is not None:
+        from servotwin.cli.datasheets import print_datasheets
+
+        print_datasheets(found)
+
+
+def _checked(file: str, changes: dict[str, str], datasheets: bool) -> dict[str, Any]:
     try:
-        return {"file": file, "ok": True, **_contents(file, changes)}
+        return {"file": file, "ok": True, **_contents(file, changes, datasheets)}
     except ServotwinError as error:
         place = {key: getattr(error, key, None) for key in ("file", "line", "field")}
         message = getattr(error, "message", str(error))
@@ -59,18 +71,24 @@ def _words(result: dict[str, Any]) -> str:
         return (
             f"substitution scenario of {result['robot']}, on the rig: {joints}, {result['duration_s']:.4g} s"
         )
+    if result["kind"] == "catalogue":
+        counts = [(result[kind], kind) for kind in ("motors", "gears", "screws") if result[kind]]
+        held = ", ".join(f"{n} {kind if n > 1 else kind[:-1]}" for n, kind in counts)
+        return f"catalogue {result['robot']}, {held or 'empty'}"
     if result["kind"] == "rig":
         return f"rig {result['robot']}, {result['shafts']} shaft{'' if result['shafts'] == 1 else 's'}"
     return f"{result['robot']}, {result['dof']} joint{'' if result['dof'] == 1 else 's'}"
 
 
-def _contents(file: str, changes: dict[str, str]) -> dict[str, Any]:
+def _contents(file: str, changes: dict[str, str], datasheets: bool) -> dict[str, Any]:
     """What a robot or scenario file holds, once it has been checked."""
     from servotwin.mechanism.build import build_mechanism
 
     if _is_scenario(file):
         return _scenario(file, changes)
     if file.lower().endswith((".yaml", ".yml")):
+        if is_catalogue(file):
+            return _catalogue(file)
         found_other = _of_substitution(file, changes)
         if found_other is not None:
             return found_other
@@ -80,7 +98,23 @@ def _contents(file: str, changes: dict[str, str]) -> dict[str, Any]:
     check_drives(description)
     found = {"kind": "robot", "robot": mechanism.name, "dof": mechanism.n_q}
     notes = [*description.notes, *_actuator_notes(description)]
-    return {**found, "notes": notes, "warnings": description.warnings}
+    shown = _sheets(description) if datasheets else {}
+    return {**found, "notes": notes, "warnings": description.warnings, **shown}
+
+
+def _sheets(description: RobotDescription) -> dict[str, Any]:
+    from servotwin.cli.datasheets import datasheets_of, json_rows
+
+    return {"datasheets": {axis: json_rows(table) for axis, table in datasheets_of(description).items()}}
+
+
+def _catalogue(file: str) -> dict[str, Any]:
+    """What a catalogue of motors and gears holds."""
+    from servotwin.description.sheets.catalogue import read_catalogue
+
+    found = read_catalogue(file)
+    counts = {kind: len(getattr(found, kind)) for kind in ("motors", "gears", "screws")}
+    return {"kind": "catalogue", "robot": found.name, **counts, "notes": (), "warnings": found.warnings}
 
 
 def _actuator_notes(description: RobotDescription) -> list[str]:
@@ -183,8 +217,8 @@ def _try_out(mechanism: Mechanism) -> None:
 
 
 def schema(kind: str, out: str | None, *, overwrite: bool = False, json: bool) -> None:
-    """Print the JSON Schema of robot or scenario files, or write it."""
-    from servotwin.description.json_schema import json_schema
+    """Print the JSON Schema of robot, scenario or catalogue files, or write it."""
+    from servotwin.description.json_schema import file_schema, json_schema
 
     if kind == "robot":
         found = json_schema()
@@ -192,8 +226,12 @@ def schema(kind: str, out: str | None, *, overwrite: bool = False, json: bool) -
         from servotwin.simulation.scenario.schema import scenario_schema
 
         found = scenario_schema()
+    elif kind == "catalogue":
+        from servotwin.description.sheets.catalogue import CatalogueFile
+
+        found = file_schema(CatalogueFile, "ServoTwin catalogue of motors and gears")
     else:
-        raise InputError(f"'{one_line(kind)}' has no schema; expected robot or scenario")
+        raise InputError(f"'{one_line(kind)}' has no schema; expected robot, scenario or catalogue")
     if out is None:
         print_json(found)
         return

@@ -14,7 +14,8 @@ from servotwin.description.friction_curve import rest_torques
 from servotwin.description.nodes import Origin, one_line
 from servotwin.description.problems import find
 from servotwin.description.schema import Axis, Motor, RobotDescription
-from servotwin.description.sheets.cross_checks import gear_contradictions, motor_contradictions
+from servotwin.description.sheets.cross_checks import motor_contradictions
+from servotwin.description.sheets.gear_checks import gear_contradictions
 from servotwin.drives.kind import PHASE
 from servotwin.drives.table import kind_named
 from servotwin.errors import located

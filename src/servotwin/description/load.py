@@ -25,6 +25,7 @@ _OTHER_KINDS = {
     "servotwin-substitution": "a substitution scenario, which 'servotwin simulate' takes",
     "servotwin-rig": "a motor test bed, which a substitution scenario names",
     "servotwin-points": "the points of a job, which 'servotwin job check' reads with the job",
+    "servotwin-catalogue": "a catalogue of motors and gears, which 'servotwin catalogue list --in' takes",
     "servotwin-io": "a script of inputs, which 'servotwin job run --io' takes",
 }
 

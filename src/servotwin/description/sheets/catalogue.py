@@ -22,7 +22,8 @@ from servotwin.description.parts import NAME, Text
 from servotwin.description.problems import find, input_error
 from servotwin.description.reach import Reach
 from servotwin.description.regular_file import read_bytes
-from servotwin.description.sheets.cross_checks import gear_contradictions, motor_contradictions
+from servotwin.description.sheets.cross_checks import motor_contradictions
+from servotwin.description.sheets.gear_checks import gear_contradictions
 from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
 from servotwin.description.sheets.motor_fields import MotorDatasheet
 from servotwin.description.sheets.motor_sheet import MotorSheet, motor_sheet
@@ -126,19 +127,31 @@ def _read(path: Path) -> Catalogue:
     if kept is not None:
         return kept
     files = Files(find_in_catalogue, reach=Reach.of(path))
-    try:
-        written = files.read(path)
-        _check_format(written)
-        tree = resolve(written, files=files)
-    except RecursionError:
-        raise InputError("nested too deeply", file=str(path)) from None
+    tree = _resolved(path, files)
     file = _checked(tree)
     warnings = tuple(_contradictions(file, tree))
     if len(files.dependencies) == 1 and not files.absent:
         write_entry(
-            key, {"catalogue": file.model_dump(exclude_none=True), "warnings": warnings}, b"", "robots"
+            key, {"catalogue": file.model_dump(exclude_defaults=True), "warnings": warnings}, b"", "robots"
         )
     return _converted(file, warnings)
+
+
+def catalogue_tree(name_or_path: str | os.PathLike[str]) -> Node:
+    """The finished tree of a catalogue file that can be read; every value with its place."""
+    path = _locate(name_or_path)
+    tree = _resolved(path, Files(find_in_catalogue, reach=Reach.of(path)))
+    _checked(tree)
+    return tree
+
+
+def _resolved(path: Path, files: Files) -> Node:
+    try:
+        written = files.read(path)
+        _check_format(written)
+        return resolve(written, files=files)
+    except RecursionError:
+        raise InputError("nested too deeply", file=str(path)) from None
 
 
 def _key(path: Path) -> str:

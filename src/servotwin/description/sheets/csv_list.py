@@ -8,6 +8,7 @@ or as a YAML list. Every message names the line of the list and the field.
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ from servotwin.description.nodes import MAX_NODES, Node, Origin, join, one_line,
 from servotwin.description.parts import NAME
 from servotwin.description.plain_text import hidden_problem
 from servotwin.description.regular_file import MB, Kind, read_text
-from servotwin.description.sheets.catalogue import FORMAT, Catalogue, catalogue_from
+from servotwin.description.sheets.catalogue import FORMAT, Catalogue, catalogue_from, catalogue_tree
 from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
 from servotwin.description.sheets.motor_fields import MotorDatasheet
 from servotwin.description.units import did_you_mean
@@ -82,6 +83,42 @@ def import_list(
         rest = f" ({more} more such line{'s' if more > 1 else ''})" if more else ""
         raise InputError(f"{catalogue.warnings[0]}; mend the list, or --keep-contradictions{rest}")
     return Imported(tree, catalogue, skipped)
+
+
+def list_text(path: str | os.PathLike[str], kind: str = "motors") -> str:
+    """The entries of one kind of a catalogue file as a CSV list, which ``import_list`` reads back.
+
+    Cells carry their units as the file has them; sources are not part of a list.
+    """
+    if kind not in MODELS:
+        raise InputError(
+            f"{quoted(kind)} is not accepted; expected one of {', '.join(MODELS)}", field="--kind"
+        )
+    entries = catalogue_tree(path).child(kind)
+    if entries is None or not isinstance(entries.value, dict) or not entries.value:
+        raise InputError(f"has no {kind}", file=one_line(str(path), 200))
+    table = {name: dict(_leaves(entry)) for name, entry in entries.value.items()}
+    heads = list(dict.fromkeys(field for fields in table.values() for field in fields))
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["name", *heads])
+    writer.writerows([name, *(fields.get(head, "") for head in heads)] for name, fields in table.items())
+    return stream.getvalue()
+
+
+def _leaves(node: Node, path: str = "") -> Iterator[tuple[str, str]]:
+    """Dotted field and text of everything below; lists as YAML."""
+    if isinstance(node.value, dict):
+        for name, child in node.value.items():
+            yield from _leaves(child, join(path, name))
+    elif node.value is not None:
+        yield path, _flow(node)
+
+
+def _flow(node: Node) -> str:
+    if isinstance(node.value, list):
+        return f"[{', '.join(map(_flow, node.value))}]"
+    return str(node.value)
 
 
 def _rows(text: str, file: str) -> Iterator[tuple[int, list[str]]]:

@@ -49,14 +49,20 @@ def long_job() -> Row:
         return assess(load, actuators, description.power).passes
 
     times = best_of({"ours": ours}, calls=1, rounds=5)
-    return Row(f"sizing of a {LONG:.0f} s job, {len(duty.t)} samples", times["ours"], "a second", SIZING_S, 1.0)
+    return Row(
+        f"sizing of a {LONG:.0f} s job, {len(duty.t)} samples", times["ours"], "a second", SIZING_S, 1.0
+    )
 
 
 def search() -> Row:
     """The lightest set of 200 motors and 50 gears for six axes, with its gap to a lower bound."""
     listed = read_catalogue()
     fits = {name: sheet for name, sheet in listed.motors.items() if (sheet.bus_voltage or 0.0) == 280.0}
-    others = {name: sheet for name, sheet in listed.motors.items() if name not in fits and (sheet.bus_voltage or 0) > 280}
+    others = {
+        name: sheet
+        for name, sheet in listed.motors.items()
+        if name not in fits and (sheet.bus_voltage or 0) > 280
+    }
     motors = dict(islice({**fits, **others}.items(), MOTORS))
     turning = [name for name, sheet in listed.gears.items() if sheet.kind in ("strain-wave", "rv")]
     picked = [turning[int(i)] for i in np.linspace(0, len(turning) - 1, GEARS)]

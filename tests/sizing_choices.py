@@ -36,9 +36,10 @@ def _motor(name: str, P: float, rng: np.random.Generator) -> MotorChoice:
     )  # fmt: skip
     return MotorChoice(
         name, rotor_inertia=6e-5 * (P / 400.0) ** 1.5 * rng.uniform(0.7, 1.3), rated_torque=T, rated_speed=RATED,
-        peak_torque=3.0 * T, max_speed=2.0 * RATED, winding=Winding(R, 3e-3 * R, 3e-3 * R, 3e-3 * R, K, True, 3, 4, K / 6.0),
+        peak_torque=3.0 * T, max_speed=2.0 * RATED, winding=Winding(R, *(3e-3 * R,) * 3, K, True, 3, 4, K / 6.0),
         current_limit=3.0 * T / K, thermal=thermal, friction=FrictionCurve(2.5e-7 * P, 0.02 * T, (), (0.02 * T,) * 2),
-        mass=0.35 + P / 350.0 * rng.uniform(0.8, 1.3), price=100.0 + P / 5.0 * rng.uniform(0.8, 1.2), size=0.03 * P**0.25,
+        mass=0.35 + P / 350.0 * rng.uniform(0.8, 1.3), price=100.0 + P / 5.0 * rng.uniform(0.8, 1.2),
+        size=0.03 * P**0.25,
     )  # fmt: skip
 
 
@@ -52,10 +53,13 @@ def gears(count: int, seed: int = 2, low: float = 5.0, high: float = 1200.0) -> 
 def _gear(name: str, T: float, n: float, rng: np.random.Generator) -> GearChoice:
     idle = ((0.0, 0.02 * T / n), (600.0, 0.05 * T / n))
     return GearChoice(
-        name, n, "strain-wave", efficiency=0.8 * rng.uniform(0.9, 1.1), inertia=1e-5 * (T / 30.0) ** 1.3, rated_torque=T,
-        average_torque=1.5 * T, repeated_torque=3.0 * T, momentary_torque=6.0 * T, rated_speed=210.0, average_speed=370.0,
+        name, n, "strain-wave", efficiency=0.8 * rng.uniform(0.9, 1.1), inertia=1e-5 * (T / 30.0) ** 1.3,
+        rated_torque=T,
+        average_torque=1.5 * T, repeated_torque=3.0 * T, momentary_torque=6.0 * T, rated_speed=210.0,
+        average_speed=370.0,
         max_speed=680.0, rated_life=35000.0 * 3600.0, friction=FrictionCurve(0.0, 0.0, (), (0.0, 0.0), (idle, idle)),
-        mass=0.1 + T / 60.0 * rng.uniform(0.8, 1.2), price=200.0 + 3.0 * T * rng.uniform(0.8, 1.2), size=0.02 * T**0.33,
+        mass=0.1 + T / 60.0 * rng.uniform(0.8, 1.2), price=200.0 + 3.0 * T * rng.uniform(0.8, 1.2),
+        size=0.02 * T**0.33,
     )  # fmt: skip
 
 

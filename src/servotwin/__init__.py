@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from servotwin.design.hydraulic import hydraulic_model
     from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.model_study import ModelStudy, study_model
-    from servotwin.design.sizing.result import Sizing
-    from servotwin.design.sizing.size import size
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
     from servotwin.hil.real_time import RealTime
     from servotwin.hil.result import SubstitutionResult, SubstitutionRun
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from servotwin.motion.optimal.optimise import optimise_motion
     from servotwin.motion.optimal.result import OptimalMotion
     from servotwin.motion.optimal.task import Region
+    from servotwin.report.drawn_sizing import DrawnSizing, size
     from servotwin.robot.complete_model import state_space
     from servotwin.robot.derive import RobotEquations, derive
     from servotwin.robot.load import load_robot
@@ -61,6 +60,7 @@ __all__ = [
     "Actuator",
     "Catalogue",
     "CompiledLaw",
+    "DrawnSizing",
     "GearSheet",
     "Hybrid",
     "InputError",
@@ -82,7 +82,6 @@ __all__ = [
     "ServotwinError",
     "ShapeError",
     "SimulationError",
-    "Sizing",
     "StateFeedbackDesign",
     "StateSpace",
     "SubstitutionResult",
@@ -143,8 +142,8 @@ _HOMES = {
     "StateFeedbackDesign": "servotwin.control.servo.state_feedback_design",
     "compare_laws": "servotwin.design.law_comparison",
     "design_state_feedback": "servotwin.control.servo.state_feedback_design",
-    "Sizing": "servotwin.design.sizing.result",
-    "size": "servotwin.design.sizing.size",
+    "DrawnSizing": "servotwin.report.drawn_sizing",
+    "size": "servotwin.report.drawn_sizing",
     "ModelStudy": "servotwin.design.model_study",
     "study_model": "servotwin.design.model_study",
     "StateSpace": "servotwin.robot.state_space",

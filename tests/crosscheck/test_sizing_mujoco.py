@@ -43,7 +43,9 @@ def test_torques_of_the_closed_linkage_are_those_of_mujoco():
     found = load_of(robot, drives, duty).arm.torque
     x, xd, xdd = robot.full_motion(duty.q, duty.qd, duty.qdd)
     tree = inverse_of_the_tree(robot, x, xd, xdd)
-    columns = [robot.full_motion(duty.q, np.broadcast_to(e, duty.q.shape), 0.0 * duty.q)[1] for e in np.eye(robot.n)]
+    columns = [
+        robot.full_motion(duty.q, np.broadcast_to(e, duty.q.shape), 0.0 * duty.q)[1] for e in np.eye(robot.n)
+    ]
     joints = np.stack([np.sum(tree * column, axis=1) for column in columns], axis=1)
     want = joints @ np.linalg.inv(output_map(robot, drives))
     assert np.abs(found - want).max() < SAME * np.abs(want).max()

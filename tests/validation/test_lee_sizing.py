@@ -33,4 +33,6 @@ def test_simulated_rms_torque_of_the_full_range_is_the_predicted_one():
     """Cascade without feedforward: peaks differ by its lag and by the steps of the 16 ms controller, RMS by 2 %."""
     found = st.size("gsis-scara", scenario="scara-full-range")
     run = st.simulate("scara-full-range", {"solver.pwm": "averaged"})
-    assert found.assessment.demands[0].rms_torque == pytest.approx(run.summary["axes"][0]["rms_torque_N_m"], rel=0.02)
+    assert found.assessment.demands[0].rms_torque == pytest.approx(
+        run.summary["axes"][0]["rms_torque_N_m"], rel=0.02
+    )

@@ -14,7 +14,7 @@ from servotwin.cli.output import (
     print_note,
     print_table,
     working,
-    working_or_compiling,
+    working_in_steps,
 )
 from servotwin.cli.signals import finishing
 from servotwin.description.display import RPM
@@ -24,6 +24,7 @@ from servotwin.errors import InputError
 if TYPE_CHECKING:
     from servotwin.design.sizing.evaluate import Rules
     from servotwin.design.sizing.result import Assessment, Sizing
+    from servotwin.report.drawn_sizing import DrawnSizing
 
 
 def size(
@@ -56,8 +57,8 @@ def size(
             from servotwin.simulation.results.folder import SIZING_FILES, claimed_folder
 
             claimed.enter_context(claimed_folder(out, SIZING_FILES, overwrite=overwrite))
-        with working_or_compiling(f"sizing {one_line(name)}"):
-            from servotwin.design.sizing.size import size as compute
+        with working_in_steps(f"sizing {one_line(name)}") as tell:
+            from servotwin.report.drawn_sizing import size as compute
 
             found = compute(
                 name,
@@ -72,11 +73,8 @@ def size(
                 rest=_optional("--rest", rest, "s", "2 s") or 0.0,
                 rules=rules,
                 overrides=changes,
-                **(
-                    {}
-                    if time_limit is None
-                    else {"time_limit": read_quantity("--time-limit", time_limit, "s")}
-                ),
+                time_limit=_optional("--time-limit", time_limit, "s", "8 s") or TIME_LIMIT,
+                progress=tell,
             )
     places = _written(found, out, overwrite=overwrite)
     if json:
@@ -121,7 +119,7 @@ def _optional(option: str, text: str | None, unit: str, example: str) -> float |
     return value
 
 
-def _written(found: Sizing, out: str | None, *, overwrite: bool) -> dict[str, str]:
+def _written(found: DrawnSizing, out: str | None, *, overwrite: bool) -> dict[str, str]:
     if out is None:
         return {}
     with working("drawing"), finishing():
@@ -179,7 +177,8 @@ def _print_demands(shown: Assessment) -> None:
             (
                 d.name, f"{d.peak_torque:.4g}", f"{d.rms_torque:.4g}", f"{RPM * d.peak_speed:.0f}",
                 f"{RPM * d.rms_speed:.0f}", f"{d.peak_power:.4g}", f"{d.regenerated:.3g}", f"{d.inertia_ratio:.3g}",
-                heat, f"{d.gear_peak:.4g}", f"{d.gear_average:.4g}", "-" if d.gear_stop is None else f"{d.gear_stop:.4g}",
+                heat, f"{d.gear_peak:.4g}", f"{d.gear_average:.4g}",
+                "-" if d.gear_stop is None else f"{d.gear_stop:.4g}",
                 "-" if worst is None else worst.name, "-" if worst is None else f"{100.0 * worst.share:.0f}",
             )
         )  # fmt: skip
@@ -209,7 +208,7 @@ def _print_choice(found: Sizing) -> None:
     refused = [r for r in found.rejected if r.check.share > 1.0]
     if refused:
         print_heading("Better by themselves, but")
-        rows = [
+        reasons = [
             (
                 r.axis,
                 r.actuator.name,
@@ -217,7 +216,7 @@ def _print_choice(found: Sizing) -> None:
             )
             for r in refused
         ]
-        print_table(("axis", "entry", "reason"), rows, text_columns=3)
+        print_table(("axis", "entry", "reason"), reasons, text_columns=3)
 
 
 def _print_worst(found: Sizing) -> None:

@@ -23,7 +23,7 @@ def sizing_data(sizing: Sizing) -> dict[str, Any]:
     """The answer as plain data, units in the names of the keys."""
     return {
         "robot": sizing.description.name,
-        "payload_kg": sizing.description.payload.mass,
+        "payload_kg": sizing.payload,
         "present": _assessment(sizing.present),
         "minimised": sizing.minimised,
         "chosen": None

@@ -106,7 +106,8 @@ def margins(found: Assessment) -> go.Figure:
     figure = go.Figure(
         layout=layout(
             max(260, 60 + 16 * len(names) * len(found.demands) // 2), barmode="group", hovermode="closest",
-            xaxis=axis("share of the limit [%]", rangemode="tozero"), yaxis={"autorange": "reversed", "automargin": True},
+            xaxis=axis("share of the limit [%]", rangemode="tozero"),
+            yaxis={"autorange": "reversed", "automargin": True},
         )
     )  # fmt: skip
     for i, demand in enumerate(found.demands):

@@ -63,7 +63,7 @@ def sizing_page(sizing: Sizing) -> str:
 
 
 def _subtitle(sizing: Sizing) -> str:
-    load = f"payload {sizing.description.payload.mass:g} kg"
+    load = f"payload {sizing.payload:g} kg"
     if sizing.worst is not None:
         worst = sizing.worst
         return (
@@ -194,8 +194,8 @@ def _gear_row(d: ActuatorDemand) -> list[str | Cell]:
 def _margins(page: Page, found: Assessment) -> None:
     page.section(
         "Margins",
-        f"Need over limit. Peaks are judged at {100 * found.rules.low_voltage:.0f} % of the bus voltage with a winding at "
-        "its temperature limit, RMS torque by the continuous curve at the RMS speed.",
+        f"Need over limit. Peaks are judged at {100 * found.rules.low_voltage:.0f} % of the bus voltage with a winding "
+        "at its temperature limit, RMS torque by the continuous curve at the RMS speed.",
     )
     rows = [
         _check_row(d, check) for d in found.demands for check in sorted(d.checks, key=lambda c: -c.share)[:4]
@@ -278,7 +278,7 @@ def _supply(page: Page, found: Assessment) -> None:
         ["room in the capacitor", "-" if s.capacitor_room is None else f"{s.capacitor_room:.4g}", "J"],
         ["into the braking resistor in a cycle", f"{s.resistor_energy:.4g}", "J"],
         ["braking resistor, mean", f"{s.resistor_power:.4g}", "W"],
-        ["largest resistance that takes the peak", "-" if s.largest_resistance is None else f"{s.largest_resistance:.4g}", "ohm"],
+        ["largest resistance that takes the peak", _number(s.largest_resistance, 1.0), "ohm"],
         ["bus voltage under the peak", "-" if s.lowest_voltage is None else f"{s.lowest_voltage:.4g}", "V"],
     ]  # fmt: skip
     page.table(("what", "value", "unit"), rows)
@@ -380,15 +380,15 @@ def _worst(page: Page, sizing: Sizing) -> None:
         text_columns=2,
     )
     page.paragraph(
-        f"{worst.poses} poses; at {100 * worst.left_out:.2g} % of them a joint would be faster than it may, so that the "
-        "tool cannot have this speed in every direction. They are left out."
+        f"{worst.poses} poses; at {100 * worst.left_out:.2g} % of them a joint would be faster than it may, so that "
+        "the tool cannot have this speed in every direction. They are left out."
     )
 
 
 def _method(page: Page) -> None:
     page.section("How it is computed")
     page.paragraph(
-        "Torques are those of the inverse dynamics along the planned cycle, in the coordinates of the actuators. Gears are "
-        "stiff, the controller follows exactly: what oscillates or lags is not part of it. Motors that the arm carries load "
-        "the axes before them. Theory: docs/theory/sizing.md."
+        "Torques are those of the inverse dynamics along the planned cycle, in actuator coordinates. Gears are stiff, "
+        "the controller follows exactly: what oscillates or lags is not part of it. Motors that the arm carries "
+        "load the axes before them. Theory: docs/theory/sizing.md."
     )

@@ -52,7 +52,9 @@ def test_page_data_and_table_are_written(tmp_path: Path, capsys: Capture) -> Non
     assert printed["present"]["supply"]["peak_power"] == data["present"]["supply"]["peak_power"] > 0.0
     with (folder / "sizing.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert float(rows[0]["peak_torque_N_m"]) == pytest.approx(data["present"]["actuators"][0]["peak_torque_N_m"])
+    assert float(rows[0]["peak_torque_N_m"]) == pytest.approx(
+        data["present"]["actuators"][0]["peak_torque_N_m"]
+    )
     page = (folder / "sizing.html").read_text(encoding="utf-8")
     for heading in ("Ratings side by side", "Torque and speed", "Supply and braking"):
         assert heading in page
@@ -85,7 +87,10 @@ def test_worst_case_is_printed(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["size", "palletizer-4"], "--job: expected one of: a job, a scenario, a duty, or tool speed and acceleration"),
+        (
+            ["size", "palletizer-4"],
+            "--job: expected one of: a job, a scenario, a duty, or tool speed and acceleration",
+        ),
         ([*LINE, "--minimise", "colour"], "--minimise: 'colour' is none; expected price, mass, size"),
         ([*LINE, "--what-if", "colour"], "--what-if: 'colour' is none; expected payload or speed"),
         ([*LINE, "--reserve", "0.5"], "--reserve: 0.5; expected a factor of 1 or more"),
@@ -103,8 +108,12 @@ def test_what_cannot_be_sized_is_refused_in_one_line(words: list[str], text: str
 
 def test_a_cycle_that_no_entry_satisfies_names_axis_and_excess(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "weak.yaml"
-    file.write_text(CATALOGUE.replace("6.37 N*m", "0.7 N*m").replace("19.1 N*m", "2.1 N*m").replace("2 kW", "220 W"))
-    line = refused([*LINE, "--catalogue", str(file), "--minimise", "price", "--set", "variables.load=20 kg"], capsys)
+    file.write_text(
+        CATALOGUE.replace("6.37 N*m", "0.7 N*m").replace("19.1 N*m", "2.1 N*m").replace("2 kW", "220 W")
+    )
+    line = refused(
+        [*LINE, "--catalogue", str(file), "--minimise", "price", "--set", "variables.load=20 kg"], capsys
+    )
     assert "no entry of the catalogue satisfies the cycle; nearest is" in line
     assert "%" in line
 

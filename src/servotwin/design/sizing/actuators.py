@@ -1,4 +1,4 @@
-"""A motor and a gear as sizing reads them: what they carry, what they give, what they cost (SI, each on its own side)."""
+"""A motor and a gear as sizing reads them: what they weigh, give and cost (SI, each on its own side)."""
 
 from __future__ import annotations
 

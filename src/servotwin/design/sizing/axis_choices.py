@@ -129,7 +129,7 @@ class AxisChoices:
         )
         square = np.sum(C * (np.einsum("ak,bk->ab", W, X) @ C), axis=0)
         square += 2.0 * np.sum(C * cross[g].T, axis=0) + self.idle_square[g]
-        return np.sqrt(np.maximum(square, 0.0))
+        return np.asarray(np.sqrt(np.maximum(square, 0.0)))
 
     def torques_at(self, torque: Array, at: IntArray, m: IntArray, g: IntArray) -> Array:
         """Motor torques (p, s) of pairs at the instants ``at`` (s,) (eq:pair-torque)."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from servotwin.errors import InputError, ShapeError
-from servotwin.mechanism.model import Array, BoolArray
+from servotwin.mechanism.model import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
     from servotwin.jobs.player import Planned
@@ -78,7 +78,7 @@ def duty_of_arrays(
         raise ShapeError(f"t, q, qd, qdd have the shapes {shapes}; expected (k,) and three of (k, n)")
     if not (np.diff(times) > 0.0).all() or not all(np.isfinite(part).all() for part in (times, *parts)):
         raise InputError("a duty cycle needs finite samples at times that rise", field="t")
-    return Duty(name, times, *parts, rest=float(rest))
+    return Duty(name, times, parts[0], parts[1], parts[2], float(rest))
 
 
 def duty_of_job(rehearsed: Rehearsal, *, rest: float = 0.0) -> Duty:
@@ -100,7 +100,7 @@ def duty_of_job(rehearsed: Rehearsal, *, rest: float = 0.0) -> Duty:
     return Duty(log.job, t, q, qd, qdd, rest)
 
 
-def _planned_rows(mine: BoolArray, time: Array, steps: int, plan: Planned) -> tuple[Array, Array]:
+def _planned_rows(mine: BoolArray, time: Array, steps: int, plan: Planned) -> tuple[IntArray, Array]:
     """Samples between two commands of one plan that runs at its own pace, and their times in it [s]."""
     first = np.flatnonzero(mine[:-1] & mine[1:] & (np.diff(time) > 0.0))
     share = np.arange(steps) / steps

@@ -274,7 +274,7 @@ def short_torques(motor: MotorChoice, speed: Array) -> Array:
     if not motor.peak_curve:
         return np.full(speed.shape, motor.torque_limit)
     w, tau = np.array(motor.peak_curve).T
-    return np.minimum(np.interp(np.abs(speed), w, tau), motor.torque_limit)
+    return np.asarray(np.minimum(np.interp(np.abs(speed), w, tau), motor.torque_limit))
 
 
 def _peak_check(motor: MotorChoice, torque: Array, speed: Array) -> Check | None:

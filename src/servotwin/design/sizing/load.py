@@ -26,7 +26,7 @@ from servotwin.description.drive_data import DriveData
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.design.sizing.duty import Duty
 from servotwin.errors import InputError
-from servotwin.mechanism.model import BASE, Array, Mechanism
+from servotwin.mechanism.model import BASE, Array, IntArray, Mechanism
 from servotwin.mechanism.spatial import phi_from
 from servotwin.robot.robot import Robot
 
@@ -107,7 +107,7 @@ class Load:
             friction=(self.friction[j],),
         )
 
-    def with_masses(self, masses: Sequence[float]) -> Load:
+    def with_masses(self, masses: Sequence[float] | Array) -> Load:
         """The load with further masses [kg] at the places of the actuators (eq:carried-mass)."""
         arm = self.arm
         for mass, part in zip(masses, self.carried, strict=True):
@@ -184,7 +184,7 @@ def output_map(robot: Robot, drives: Sequence[DriveData]) -> Array:
         raise InputError(
             f"{robot.name}: {A.shape[0]} motors on {A.shape[1]} joints do not share the load in one way only"
         )
-    return A  # eq:actuator-load
+    return np.asarray(A)  # eq:actuator-load
 
 
 def _units(robot: Robot, drives: Sequence[DriveData]) -> tuple[str, ...]:
@@ -221,7 +221,7 @@ def _of_mass(robot: Robot, duty: Duty, A: Array, base: Part, body: int, place: A
     return _torques(heavier, duty, A) + base * -1.0
 
 
-def _poses(count: int) -> Array:
+def _poses(count: int) -> IntArray:
     return np.unique(np.linspace(0, count - 1, min(POSES, count)).astype(np.int64))
 
 

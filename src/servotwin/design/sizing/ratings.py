@@ -14,7 +14,7 @@ from servotwin.design.sizing.actuators import Actuator
 
 @dataclass(frozen=True)
 class RatingRow:
-    """Rated and largest value at the motor shaft, the load shaft and the gear's output; None where nothing is stated."""
+    """Rated and largest value at motor shaft, load shaft and gear output; None where nothing is stated."""
 
     axis: str
     item: str  # 'torque' or 'speed'

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +20,12 @@ if TYPE_CHECKING:
     from servotwin.design.sizing.what_if import WhatIf
     from servotwin.design.sizing.worst_case import WorstCase
     from servotwin.robot.robot import Robot
+
+
+def payload_of(description: RobotDescription) -> tuple[float, tuple[float, float, float]]:
+    """Mass [kg] and mass centre [m] of a robot's payload; zeros where the file states none."""
+    payload = description.payload
+    return (0.0, (0.0, 0.0, 0.0)) if payload is None else (payload.mass, payload.center)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,24 +118,11 @@ class Sizing:
     notes: tuple[str, ...]
 
     @property
+    def payload(self) -> float:
+        """Of the cycle [kg]."""
+        return payload_of(self.description)[0]
+
+    @property
     def assessment(self) -> Assessment | None:
         """The chosen set if there is one, else the drives of the file; None for a worst case."""
         return self.chosen if self.chosen is not None else self.present
-
-    def data(self) -> dict[str, Any]:
-        """The answer as plain data in SI units, units in the names of the keys."""
-        from servotwin.report.sizing_data import sizing_data
-
-        return sizing_data(self)
-
-    def plot(self, axis: str | None = None) -> Any:
-        """The cycle of one actuator (default: the one that is used most) in the plane of torque and speed."""
-        from servotwin.report.sizing_figures import torque_speed_of
-
-        return torque_speed_of(self, axis)
-
-    def report(self, folder: str | Path, *, overwrite: bool = False) -> Any:
-        """Write page, JSON and CSV into a folder."""
-        from servotwin.report.sizing_page import write_sizing
-
-        return write_sizing(self, folder, overwrite=overwrite)

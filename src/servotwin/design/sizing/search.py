@@ -144,9 +144,9 @@ class Search:
         self.sorted = [self._by_cost(j) for j in range(len(problem.axes))]
         self.first = [0] * len(problem.axes)  # of the sorted pairs that may fit
         self.bounds: dict[tuple[object, ...], float] = {}
+        self.failed: tuple[int, Load] | None = None  # the first axis that nothing fits, and its load
         self.ranges = self._root()
         self.least = self._rest(())
-        self.failed: tuple[int, Load] | None = None
 
     def _by_cost(self, j: int) -> tuple[IntArray, IntArray, Array]:
         """Motors, gears and costs (p,) of the pairs that turn as fast as asked, the cheapest first."""
@@ -164,7 +164,10 @@ class Search:
             ok = [np.zeros(0, dtype=np.bool_), *axis.relaxed(*self._torque_range(j, masses), m, g)]
             fits = np.concatenate(ok)
             if not fits.any():
-                fits = np.ones(len(m), dtype=np.bool_)  # the search itself says what is missing
+                fits = np.ones(len(m), dtype=np.bool_)
+                if self.failed is None:  # whatever the others weigh, nothing fits
+                    light = [masses.get(k, (0.0, 0.0))[0] for k in range(len(self.order))]
+                    self.failed = (j, axis.load.with_masses(light))
             own = axis.mass[m[fits], g[fits]] - self.problem.present[j]
             masses[j] = (float(own.min()), float(own.max())) if len(own) else (0.0, 0.0)
             self.first[j] = int(np.argmax(fits)) if len(fits) else 0
@@ -186,7 +189,8 @@ class Search:
         felt = tuple(span for k, span in masses.items() if self.influence[k, j])
         key = (j, felt)
         if key not in self.bounds:
-            m, g, cost = (part[self.first[j] :] for part in self.sorted[j])
+            m, g, cost = self.sorted[j]
+            m, g, cost = m[self.first[j] :], g[self.first[j] :], cost[self.first[j] :]
             found = math.inf
             ranges = self.problem.axes[j].relaxed(*self._torque_range(j, masses), m, g)
             for chunk, ok in enumerate(ranges):
@@ -272,7 +276,7 @@ class Search:
         return self.incumbent[0] * (1.0 - ROUNDING)
 
     def _expand(self, node: _Node, open_branches: list[_Branch]) -> None:
-        """The next pair of a node that leads on, the node again for those after it; then down to a whole set at once."""
+        """The next pair that leads on, the node again for those after it; then down to a whole set at once."""
         while True:
             pair = next(node.pairs, None)
             j = self.order[len(node.chosen)]
@@ -338,7 +342,7 @@ class Search:
 
 
 def nearest_pair(axis: AxisChoices, load: Load) -> ActuatorDemand | None:
-    """The pair that exceeds its limits least under a load of this axis alone; None if none turns as fast as the cycle asks."""
+    """The pair that exceeds its limits least under a load of this axis alone; None if none is fast enough."""
     if not axis.possible.any():
         return None
     torque = load.arm.torque[:, 0]

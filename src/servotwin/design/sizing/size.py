@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,9 @@ from servotwin.design.sizing.actuators import Actuator, actuator_of
 from servotwin.design.sizing.axis_choices import AxisChoices
 from servotwin.design.sizing.choices import gears_of, motors_of
 from servotwin.design.sizing.duty import Duty, duty_of_job, duty_of_scenario
-from servotwin.design.sizing.evaluate import Rules
+from servotwin.design.sizing.evaluate import Rules, demand_of
 from servotwin.design.sizing.load import Load, load_of
-from servotwin.design.sizing.result import Assessment, ParetoPoint, Rejection, Sizing, assess
+from servotwin.design.sizing.result import ParetoPoint, Rejection, Sizing, assess, payload_of
 from servotwin.design.sizing.search import TIME_LIMIT, Choice, Problem, search, uses
 from servotwin.design.sizing.what_if import what_if as how_far
 from servotwin.design.sizing.worst_case import worst_case
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 OBJECTIVES = ("price", "mass", "size")
 FACTORS = (0.7, 0.85, 1.0, 1.15, 1.3, 1.5)  # speeds of a Pareto front
-WEIGHTS = (0.0, 0.35, 0.65, 1.0)  # of mass against price
+WEIGHTS = (0.35, 0.65)  # of mass against price
 FAVOURITES = 5  # cheaper entries per axis that are explained
 Quiet = Callable[[str], None]
 
@@ -77,10 +78,13 @@ def size(
     if cycle is None:
         return _worst(description, model, drives, present, tool_speed, tool_acceleration, asked, what_if)
     told("inverse dynamics")
-    load = load_of(model, drives, cycle, description.payload.center)
+    carried, center = payload_of(description)
+    load = load_of(model, drives, cycle, center)
     now = assess(load, present, description.power, chosen)
     study = _Study(description, drives, load, present, chosen, time_limit, told)
-    choice, rejected, front = None, (), ()
+    choice: Choice | None = None
+    rejected: tuple[Rejection, ...] = ()
+    front: tuple[ParetoPoint, ...] = ()
     if asked is not None:
         listed = _catalogue(catalogue)
         choice = study.best(listed, asked)
@@ -89,8 +93,7 @@ def size(
     shown = now if choice is None else assess(choice.load, choice.actuators, description.power, chosen)
     told("what if")
     answers = tuple(
-        how_far(question, shown.load, [d.actuator for d in shown.demands], description.power, chosen,
-                description.payload.mass)
+        how_far(question, shown.load, [d.actuator for d in shown.demands], description.power, chosen, carried)
         for question in what_if
     )  # fmt: skip
     return Sizing(
@@ -208,7 +211,7 @@ class _Study:
         for j, (axis, cost) in enumerate(zip(problem.axes, problem.costs, strict=True)):
             own = cost[choice.indices[j]]
             for m, g in _favourites(axis, cost, float(own)):
-                demand = _judged(axis, m, g)
+                demand = demand_of(axis.load, 0, axis.pair(m, g), axis.power, axis.rules)
                 if demand.worst is not None:
                     found.append(
                         Rejection(axis.name, demand.actuator, float(cost[m, g]), float(own), demand.worst)
@@ -228,25 +231,28 @@ class _Study:
         return tuple(p for p in points if not any(other.beats(p) for other in points))
 
     def _front_at(self, catalogue: Catalogue, load: Load) -> list[ParetoPoint]:
-        found: list[Choice] = []
+        """The cheapest, the lightest and some sets in between."""
         limit = self.time_limit / 4.0
-        for objective in ("price", "mass"):
-            problem = self.problem(catalogue, load, lambda axis, o=objective: cost_table(axis, o))
-            found.append(search(problem, limit))
-        prices, masses = ([getattr(_total(c), name) for c in found] for name in ("price", "mass"))
-        for weight in WEIGHTS[1:-1]:
 
-            def mixed(axis: AxisChoices, w: float = weight) -> Array:
-                return (1.0 - w) * cost_table(axis, "price") / prices[0] + w * cost_table(
-                    axis, "mass"
-                ) / masses[1]
+        def best(cost: Callable[[AxisChoices], Array]) -> Choice:
+            return search(self.problem(catalogue, load, cost), limit)
 
-            found.append(search(self.problem(catalogue, load, mixed), limit))
+        cheap, light = (
+            best(partial(cost_table, objective="price")),
+            best(partial(cost_table, objective="mass")),
+        )
+        found = [cheap, light]
+        for weight in WEIGHTS:
+            found.append(best(partial(_mixed, weight=weight, price=cheap.cost, mass=light.cost)))
         return [
             ParetoPoint(
-                load.duty.period, _total(c).price, _total(c).mass, tuple(a.name for a in c.actuators), c.gap
+                load.duty.period,
+                sum(a.price for a in choice.actuators),
+                sum(a.mass for a in choice.actuators),
+                tuple(a.name for a in choice.actuators),
+                choice.gap,
             )
-            for c in found
+            for choice in found
         ]
 
     def notes(self, cycle: Duty, choice: Choice | None) -> list[str]:
@@ -268,14 +274,11 @@ class _Study:
         return out
 
 
-def _total(choice: Choice) -> Actuator | Any:
-    return _Total(sum(a.price for a in choice.actuators), sum(a.mass for a in choice.actuators))
-
-
-@dataclass(frozen=True)
-class _Total:
-    price: float
-    mass: float
+def _mixed(axis: AxisChoices, weight: float, price: float, mass: float) -> Array:
+    """Mass and price of every pair together, each relative to the least of a whole set."""
+    return np.asarray(
+        (1.0 - weight) * cost_table(axis, "price") / price + weight * cost_table(axis, "mass") / mass
+    )
 
 
 def cost_table(axis: AxisChoices, objective: str) -> Array:
@@ -295,12 +298,3 @@ def _favourites(axis: AxisChoices, cost: Array, own: float) -> list[tuple[int, i
     m, g = np.nonzero((cost < own * (1.0 - 1e-12)) & axis.possible)
     order = np.argsort(uses(axis, axis.load.arm.torque[:, 0], m, g), kind="stable")[:FAVOURITES]
     return [(int(m[i]), int(g[i])) for i in order]
-
-
-def _judged(axis: AxisChoices, m: int, g: int) -> Any:
-    from servotwin.design.sizing.evaluate import demand_of
-
-    return demand_of(axis.load, 0, axis.pair(m, g), axis.power, axis.rules)
-
-
-__all__ = ["Assessment", "Sizing", "size"]

@@ -17,8 +17,7 @@ left out and counted.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +26,7 @@ from servotwin.description.drive_data import DriveData
 from servotwin.design.sizing.actuators import Actuator
 from servotwin.design.sizing.load import output_map
 from servotwin.errors import InputError
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.robot.robot import Robot
 
 POSES = 4000
@@ -86,9 +85,7 @@ def worst_case(
         )
     loads = []
     for j, drive in enumerate(drives):
-        best = [
-            _climb(cone, lambda x, i=i, j=j: cone.torques(x)[i][:, j], q, found[i][:, j], rng) for i in (0, 1)
-        ]
+        best = [_climb(cone, (i, j), q, found[i][:, j], rng) for i in (0, 1)]
         speeds = np.where(usable, found[2][:, j], -np.inf)
         held = np.abs(found[3][:, j][usable]).max()
         n = actuators[j].gear.ratio
@@ -102,9 +99,12 @@ def worst_case(
 
 
 def _climb(
-    cone: _Cone, value: Callable[[Array], Array], q: Array, at: Array, rng: np.random.Generator
+    cone: _Cone, which: tuple[int, int], q: Array, at: Array, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """The pose of the largest value: the best of those drawn, improved by poses drawn ever nearer to them."""
+    """The pose of the largest torque: the best of those drawn, improved by poses drawn ever nearer to them.
+
+    ``which``: output (0) or motor (1), and the actuator; ``at``: its torques at the poses q.
+    """
     known = np.where(np.isfinite(at), at, -np.inf)
     top = np.argsort(-known)[:STARTS]
     poses, values = q[top], known[top]
@@ -113,7 +113,7 @@ def _climb(
         steps = rng.normal(size=(len(poses), NEARBY, q.shape[1])) * (high - low) * SPREAD * SHRINK**k
         near = np.clip((poses[:, None] + steps).reshape(-1, q.shape[1]), low, high)
         near = near[(cone.robot.quantities.beyond(near) <= 0.0).all(axis=1)]
-        fresh = value(near) if len(near) else np.zeros(0)
+        fresh = cone.torques(near)[which[0]][:, which[1]] if len(near) else np.zeros(0)
         poses = np.concatenate([poses, near])
         values = np.concatenate([values, np.where(np.isfinite(fresh), fresh, -np.inf)])
         best = np.argsort(-values)[:STARTS]
@@ -172,13 +172,13 @@ class _Cone:
         ]
         return np.stack(columns, axis=1)
 
-    def _inverse(self, q: Array) -> tuple[Array, Array]:
+    def _inverse(self, q: Array) -> tuple[Array, BoolArray]:
         """Joint per tool motion (p, n, 6), and where some direction of the tool's travel is lost."""
         J = self.robot.jacob0(q)
         inverse = np.linalg.pinv(J, rcond=FLAT)
         lost = np.abs(J[:, :3] @ inverse[:, :, :3] - np.eye(3)).max(axis=(1, 2)) > 1e-6
         planar = not (np.abs(J[:, :3]).max(axis=(0, 2)) > 0.0).all()
-        return inverse, np.zeros(len(q), dtype=np.bool_) if planar else lost
+        return np.asarray(inverse), np.zeros(len(q), dtype=np.bool_) if planar else np.asarray(lost)
 
     def _quadratic(self, q: Array, inverse: Array) -> tuple[Array, Array]:
         """Symmetric Q (p, m, 3, 3) of output torque and output acceleration over v^2 u (eq:worst-direction)."""
@@ -210,8 +210,3 @@ def _largest(G: Array, Q: Array, rows: Array, a: float) -> Array:
     up = G + np.maximum(values[..., -1], 0.0) + push  # eq:worst-torque
     down = -G - np.minimum(values[..., 0], 0.0) + push
     return np.asarray(np.maximum(up, down))
-
-
-def finite(value: float) -> float | None:
-    """A number, or None where there is none."""
-    return value if math.isfinite(value) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -23,18 +24,30 @@ from servotwin.drives.kind import Winding
 
 def single(t, speed, acceleration, torque, inertia=2.0) -> Load:
     """A load on one turning actuator."""
-    t, speed, acceleration, torque = (np.asarray(x, dtype=np.float64) for x in (t, speed, acceleration, torque))
+    t, speed, acceleration, torque = (
+        np.asarray(x, dtype=np.float64) for x in (t, speed, acceleration, torque)
+    )
     k = len(t)
     column = torque[:, None]
     part = Part(column, column, column, np.full((k, 1), inertia))
     duty = Duty("cycle", t, *(np.zeros((k, 1)) for _ in range(3)))
     return Load(
-        ("A",), ("rad",), duty, speed[:, None], acceleration[:, None], part, (None,), part * 0.0, (FrictionCurve(),)
+        ("A",),
+        ("rad",),
+        duty,
+        speed[:, None],
+        acceleration[:, None],
+        part,
+        (None,),
+        part * 0.0,
+        (FrictionCurve(),),
     )
 
 
 def test_motor_torque_counts_inertia_losses_by_the_power_flow_and_friction():
-    load = single([0.0, 1.0, 2.0, 3.0], [2.0, 2.0, -2.0, 0.0], [3.0, 3.0, 3.0, 0.0], [40.0, -40.0, 40.0, 40.0])
+    load = single(
+        [0.0, 1.0, 2.0, 3.0], [2.0, 2.0, -2.0, 0.0], [3.0, 3.0, 3.0, 0.0], [40.0, -40.0, 40.0, 40.0]
+    )
     motor = MotorChoice("m", rotor_inertia=1e-3, friction=FrictionCurve(1e-3, 0.1, (), (0.1, 0.1)))
     gear = GearChoice("g", 100.0, efficiency=0.8, inertia=1e-3)
     found = demand_of(load, 0, Actuator(motor, gear)).torque
@@ -46,7 +59,7 @@ def test_motor_torque_counts_inertia_losses_by_the_power_flow_and_friction():
 def test_gear_average_torque_of_the_published_cycle_is_89_4():
     """Harmonic Drive engineering data, published as 89 N m: (150, 82, 130 N m; 0.2, 3, 0.3 s; 10, 20, 10 rpm)."""
     edges = np.cumsum([0.0, 0.2, 3.0, 0.3])
-    grid = np.unique(np.concatenate([np.linspace(a, b - 1e-9, 400) for a, b in zip(edges, edges[1:], strict=False)]))
+    grid = np.unique(np.concatenate([np.linspace(a, b - 1e-9, 400) for a, b in pairwise(edges)]))
     which = np.clip(np.searchsorted(edges, grid, side="right") - 1, 0, 2)
     speed = np.array([10.0, 20.0, 10.0])[which] * 2.0 * math.pi / 60.0
     load = single(grid, speed, 0.0 * grid, np.array([150.0, 82.0, 130.0])[which])
@@ -89,7 +102,9 @@ def test_steady_cycle_of_the_winding_is_what_many_cycles_lead_to():
         through, away = (x[0] - x[1]) / 0.9, x[1] / 0.6
         return [(P - through) / 25.0, (through - away) / 180.0]
 
-    x = solve_ivp(rates, (0.0, 2000.0), [0.0, 0.0], max_step=0.05, rtol=1e-8, t_eval=np.linspace(1990.0, 2000.0, 2001))
+    x = solve_ivp(
+        rates, (0.0, 2000.0), [0.0, 0.0], max_step=0.05, rtol=1e-8, t_eval=np.linspace(1990.0, 2000.0, 2001)
+    )
     rise = found.winding_peak - THERMAL.reference_temperature
     assert rise == pytest.approx(x.y[0].max(), rel=5e-3)  # losses are gathered in 512 steps
     mean = found.winding_mean - THERMAL.reference_temperature

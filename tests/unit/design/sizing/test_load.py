@@ -19,7 +19,9 @@ from tests.sizing_choices import job_duty, job_load
 TIGHT = 1e-10  # relative: the same sums in another order
 
 
-@pytest.mark.parametrize(("robot", "job"), [("palletizer-4", "palletizer-line"), ("sixaxis-5kg", "sixaxis-frame")])
+@pytest.mark.parametrize(
+    ("robot", "job"), [("palletizer-4", "palletizer-line"), ("sixaxis-5kg", "sixaxis-frame")]
+)
 def test_motor_torques_of_a_cycle_are_those_that_planning_computes(robot, job):
     """The planner has the same torques by another way: rotors inside the inverse dynamics (eq:motor-torque)."""
     load, duty = job_load(robot, job), job_duty(job)

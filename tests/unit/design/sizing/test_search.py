@@ -62,7 +62,9 @@ def test_search_finds_the_set_that_trying_all_sets_finds(objective, seed):
 def test_carried_masses_change_the_answer():
     """Without the masses of motors the proximal axes would get weaker drives: the search knows what they carry."""
     problem = small_problem("price", 1)
-    blind = Problem(problem.load, problem.axes, problem.costs, tuple(float(axis.mass.max()) for axis in problem.axes))
+    blind = Problem(
+        problem.load, problem.axes, problem.costs, tuple(float(axis.mass.max()) for axis in problem.axes)
+    )
     light = search(blind, time_limit=60.0)  # every choice counts as lighter than what is there
     assert light.cost <= search(problem, time_limit=60.0).cost
 
@@ -72,7 +74,10 @@ def test_rms_torques_of_all_pairs_are_those_of_each_pair():
     axis, load = problem.axes[0], problem.load
     m, g = (x.ravel() for x in np.meshgrid(np.arange(6), np.arange(6), indexing="ij"))
     found = axis.rms(load.arm.torque[:, 0], m, g)
-    want = [demand_of(load, 0, axis.pair(int(i), int(k)), axis.power).rms_torque for i, k in zip(m, g, strict=True)]
+    want = [
+        demand_of(load, 0, axis.pair(int(i), int(k)), axis.power).rms_torque
+        for i, k in zip(m, g, strict=True)
+    ]
     assert found == pytest.approx(want, rel=1e-9)
 
 
@@ -100,7 +105,9 @@ def test_a_cycle_that_no_entry_satisfies_says_by_how_much_and_where():
     load = cut_load(job_load("sixaxis-5kg", "sixaxis-frame").with_payload(400.0), [1, 2, 4], every=20)
     axes = tuple(AxisChoices(load, j, motors(6, 1, 60.0, 1200.0), gears(6), None, Rules()) for j in range(3))
     problem = Problem(load, axes, tuple(cost_table(axis, "price") for axis in axes), (0.0,) * 3)
-    with pytest.raises(NoChoiceError, match=r"axis J\d: no entry of the catalogue satisfies the cycle; nearest is"):
+    with pytest.raises(
+        NoChoiceError, match=r"axis J\d: no entry of the catalogue satisfies the cycle; nearest is"
+    ):
         search(problem)
 
 

@@ -67,13 +67,18 @@ def test_what_if_ends_where_the_first_margin_breaks(question):
     actuators = [actuator_of(drive) for drive in drives_of(description)]
     found = what_if(question, load, actuators, description.power, Rules())
     change = load.with_payload if question == "payload" else load.faster
-    below, above = (worst_of(change(found.value * f), actuators, description.power, Rules()) for f in (0.999, 1.001))
+    below, above = (
+        worst_of(change(found.value * f), actuators, description.power, Rules()) for f in (0.999, 1.001)
+    )
     assert below[0] <= 1.0 < above[0]
     assert (found.axis, found.check.name) == (above[1], above[2].name)
 
 
 def test_what_if_goes_down_where_the_cycle_asks_too_much_already():
-    description, load = read_description("palletizer-4"), job_load("palletizer-4", "palletizer-line").faster(3.0)
+    description, load = (
+        read_description("palletizer-4"),
+        job_load("palletizer-4", "palletizer-line").faster(3.0),
+    )
     actuators = [actuator_of(drive) for drive in drives_of(description)]
     found = what_if("speed", load, actuators, description.power, Rules())
     assert 0.5 < found.value < 0.7

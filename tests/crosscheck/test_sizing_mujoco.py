@@ -1,8 +1,7 @@
 """Loads of the palletizer's closed linkage against MuJoCo's inverse dynamics of the opened tree.
 
 MuJoCo computes the torques of all joints of the tree along the motion that the loops allow; virtual work along that
-motion, :math:`\\dot x = J_x \\dot q`, brings them to the actuators. No constraint force enters, so that the tolerance is
-that of two engines.
+motion, xd = J_x qd, brings them to the actuators. No constraint force enters: the tolerance is that of two engines.
 """
 
 from __future__ import annotations

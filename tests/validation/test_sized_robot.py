@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 import servotwin as st
+from servotwin.design.sizing.evaluate import Rules
 from servotwin.simulation.scenario.job_settings import JobSettings
 
 JOB = """PROFILE quintic
@@ -52,3 +53,22 @@ def test_simulated_drives_show_the_predicted_rms_peak_and_temperature(job):
         assert demand.heating.first - 25.0 == pytest.approx(rise, rel=0.02)  # the first cycle, from cold
     energy = run.summary["energy"]  # the run begins with an empty capacitor, the steady cycle with a full one
     assert found.supply.source_energy == pytest.approx(energy["source_J"] - energy["capacitor_J"], rel=0.05)
+
+
+def test_robot_with_the_set_of_the_catalogue_shows_the_predicted_numbers(job, tmp_path):
+    """Chosen motors and gears with their losses and masses, written as a file and simulated; nothing is shared but it."""
+    overrides = {**FOLLOWS, "variables.load": "10 kg"}
+    sized = st.size("palletizer-4", job=job, overrides=overrides, minimise="price", rules=Rules(reserve=1.1))
+    assert sized.choice.gap == 0.0
+    file = sized.report(tmp_path / "out").robot
+    run = st.run_job(job, robot=file, pwm="averaged", settings=JobSettings(settle=0.0)).result
+    for demand, axis in zip(sized.chosen.demands, run.summary["axes"], strict=True):
+        slack = 0.01 * axis["rated_torque_N_m"]
+        assert demand.rms_torque == pytest.approx(axis["rms_torque_N_m"], rel=0.02)
+        assert demand.peak_torque == pytest.approx(axis["peak_torque_mean_N_m"], rel=0.02, abs=slack)
+        rise = axis["peak_winding_temperature_degC"] - 40.0
+        assert demand.heating.first - 40.0 == pytest.approx(rise, rel=0.02, abs=0.01)
+    again = st.size(file, job=job).present
+    for one, other in zip(sized.chosen.demands, again.demands, strict=True):
+        assert one.peak_torque == pytest.approx(other.peak_torque, rel=1e-6)
+        assert one.rms_torque == pytest.approx(other.rms_torque, rel=1e-6)

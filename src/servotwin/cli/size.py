@@ -58,6 +58,7 @@ def size(
 
             claimed.enter_context(claimed_folder(out, SIZING_FILES, overwrite=overwrite))
         with working_in_steps(f"sizing {one_line(name)}") as tell:
+            from servotwin.design.sizing.search import TIME_LIMIT
             from servotwin.report.drawn_sizing import size as compute
 
             found = compute(
@@ -124,7 +125,8 @@ def _written(found: DrawnSizing, out: str | None, *, overwrite: bool) -> dict[st
         return {}
     with working("drawing"), finishing():
         files = found.report(out, overwrite=overwrite)
-    return {"report": str(files.page), "data": str(files.data), "table": str(files.table)}
+    places = {"report": str(files.page), "data": str(files.data), "table": str(files.table)}
+    return places if files.robot is None else {**places, "robot": str(files.robot)}
 
 
 def _print(found: Sizing) -> None:

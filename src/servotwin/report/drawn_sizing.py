@@ -31,8 +31,14 @@ class DrawnSizing(Sizing):
 
         return torque_speed_of(self, axis)
 
+    def overrides(self) -> dict[str, str]:
+        """Changes of the robot file that give it the chosen set, for ``st.run_job`` or ``st.load_robot``."""
+        from servotwin.design.sizing.sized_robot import sized_overrides
+
+        return sized_overrides(self)
+
     def report(self, folder: str | Path, *, overwrite: bool = False) -> SizingFiles:
-        """Write ``sizing.html``, ``sizing.json`` and ``sizing.csv`` into a folder."""
+        """Write page, JSON, CSV, and the robot file with the chosen set into a folder."""
         from servotwin.report.sizing_page import write_sizing
 
         return write_sizing(self, folder, overwrite=overwrite)

@@ -11,6 +11,7 @@ from servotwin.description.display import RPM
 from servotwin.design.sizing.evaluate import HOURS, ActuatorDemand, Check
 from servotwin.design.sizing.ratings import RatingRow, rating_rows
 from servotwin.design.sizing.result import Assessment, Sizing
+from servotwin.design.sizing.sized_robot import sized_text
 from servotwin.report import sizing_figures as draw
 from servotwin.report.files import write_bytes, write_json, write_page
 from servotwin.report.page import Card, Cell, Figure, Page
@@ -27,16 +28,21 @@ class SizingFiles(NamedTuple):
     page: Path
     data: Path
     table: Path
+    robot: Path | None = None  # with the chosen set
 
 
 def write_sizing(sizing: Sizing, folder: str | Path, *, overwrite: bool = False) -> SizingFiles:
-    """Write ``sizing.html``, ``sizing.json`` and ``sizing.csv``."""
+    """Write ``sizing.html``, ``sizing.json``, ``sizing.csv``, and ``sized-robot.yaml`` if a set was chosen."""
+    robot = sized_text(sizing)
     with replaced_folder(folder, SIZING_FILES, overwrite=overwrite) as place:
         write_json(place / "sizing.json", sizing_data(sizing))
         write_bytes(place / "sizing.csv", csv_text(sizing).encode())
         write_page(place / "sizing.html", sizing_page(sizing))
+        if robot is not None:
+            write_bytes(place / "sized-robot.yaml", robot.encode())
     at = Path(folder)
-    return SizingFiles(at / "sizing.html", at / "sizing.json", at / "sizing.csv")
+    sized = None if robot is None else at / "sized-robot.yaml"
+    return SizingFiles(at / "sizing.html", at / "sizing.json", at / "sizing.csv", sized)
 
 
 def sizing_page(sizing: Sizing) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -116,6 +116,8 @@ class Sizing:
     pareto: tuple[ParetoPoint, ...]
     worst: WorstCase | None
     notes: tuple[str, ...]
+    file: str | None = None  # of the robot, and the changes of it
+    changes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def payload(self) -> float:

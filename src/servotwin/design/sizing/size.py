@@ -98,7 +98,8 @@ def size(
     )  # fmt: skip
     return Sizing(
         description, model, now, choice, None if choice is None else shown, asked, rejected, answers, front, None,
-        tuple(study.notes(cycle, choice)),
+        tuple(study.notes(cycle, choice)), None if isinstance(robot, RobotDescription) else os.fspath(robot),
+        dict(overrides or {}),
     )  # fmt: skip
 
 
@@ -228,7 +229,8 @@ class _Study:
                 points += self._front_at(catalogue, load)
             except InputError:
                 break  # faster ones fit even less
-        return tuple(p for p in points if not any(other.beats(p) for other in points))
+        several = {(round(p.cycle_time, 9), round(p.price, 9), round(p.mass, 9)): p for p in points}.values()
+        return tuple(p for p in several if not any(other.beats(p) for other in several))
 
     def _front_at(self, catalogue: Catalogue, load: Load) -> list[ParetoPoint]:
         """The cheapest, the lightest and some sets in between."""

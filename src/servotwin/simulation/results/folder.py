@@ -57,7 +57,7 @@ MODEL_FILES = frozenset(
 )
 DESIGN_FILES = frozenset(("design.html", "design.json"))
 OPTIMAL_FILES = frozenset(("optimal.html", "optimal.json", "optimal.parquet"))
-SIZING_FILES = frozenset(("sizing.html", "sizing.json", "sizing.csv"))
+SIZING_FILES = frozenset(("sizing.html", "sizing.json", "sizing.csv", "sized-robot.yaml"))
 COMPARISON_FILES = frozenset(("comparison.html", "comparison.json", "comparison.parquet"))
 # Endings of hidden folders: one that is only ever removed; an earlier folder that may have lost its name; one whose
 # files are on their way into their place.

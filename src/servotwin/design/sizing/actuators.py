@@ -65,7 +65,7 @@ class GearChoice:
     """A gear: ratio, losses, what it bears at its output, how long it lives; None where nothing is stated.
 
     ``rated_torque`` at ``rated_speed`` of the input gives the life ``rated_life``; ``exponent`` is that of average
-    torque and life (eq:gear-average).
+    torque and life (eq:average-torque).
     """
 
     name: str

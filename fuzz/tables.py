@@ -45,7 +45,8 @@ def mutated_csv(rng: Random) -> bytes:
 FIELDS = (
     "rated_torque [N*m]", "rated_current [Arms]", "torque_constant [N*m/Arms]", "mass [kg]", "kind", "pole_pairs",
     "continuous.points [rpm, N*m]", "thermal.time_constant [min]", "conventions.current", "conventions", "thermal", "[",
-    "", "rated_speed [rpm]", "resistance [ohm]", "conventions.winding_between", "conventions.winding_temperature [degC]",
+    "", "rated_speed [rpm]", "resistance [ohm]", "conventions.winding_between",
+    "conventions.winding_temperature [degC]",
 )  # fmt: skip
 
 

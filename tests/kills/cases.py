@@ -143,6 +143,12 @@ def taught(place: Path) -> None:
     (place / "pick.job").write_text(JOBS[0], encoding="utf-8")
 
 
+def listed(place: Path) -> None:
+    for k in (0, 1):
+        rows = "".join(f"m{i},{i + k + 1}\n" for i in range(500))
+        (place / f"list{k}.csv").write_text(f"name,rated_torque [N*m]\n{rows}", encoding="utf-8")
+
+
 def unformatted(place: Path) -> None:
     (place / "a.job").write_text("movej P1  # go\n" * 2000, encoding="utf-8")
 
@@ -278,6 +284,26 @@ CASES = [
     Case("equations page", lambda k: ["equations", ROBOTS[k], "--out", "a.html", OVER], all_files),
     Case("equations code", lambda k: ["equations", ROBOTS[k], "--out", "a.c", OVER], all_files),
     Case("schema", lambda k: ["schema", ("robot", "scenario")[k], "--out", "a.json", OVER], all_files),
+    Case(
+        "catalogue import",
+        lambda k: ["catalogue", "import", f"list{k}.csv", "--out", "a.yaml", OVER],
+        all_files,
+        listed,
+    ),
+    Case(
+        "catalogue export",
+        lambda k: [
+            "catalogue",
+            "export",
+            "generic-gears.yaml",
+            "--kind",
+            ("gears", "screws")[k],
+            "--out",
+            "a.csv",
+            OVER,
+        ],
+        all_files,
+    ),
     Case("convert to yaml", lambda k: ["convert", ROBOTS[k], "a.yaml", OVER], all_files),
     Case("convert to urdf", lambda k: ["convert", ROBOTS[k], "a.urdf", OVER], all_files),
     Case(

@@ -16,6 +16,7 @@ from servotwin.description.sheets.catalogue import Catalogue, read_catalogue
 from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet, TemperatureFactors
 from servotwin.description.sheets.motor_sheet import MotorSheet, motor_sheet
 from servotwin.description.units import did_you_mean
+from servotwin.drives.table import kind_named
 from servotwin.errors import InputError
 
 TITLES = ("quantity", "as printed", "usual on sheets", "in the models")
@@ -27,7 +28,7 @@ def datasheets_of(description: RobotDescription) -> dict[str, list[Row]]:
     found = {}
     for name, axis in description.axes.items():
         motor = axis.motor
-        if motor is None or motor.kind not in ("pmsm", "dc", "dc-reduced"):
+        if motor is None or not kind_named(motor.kind).bridge:
             continue
         printed = motor.datasheet
         sheet = sheet_of(name, motor) if printed is None else motor_sheet(name, printed)

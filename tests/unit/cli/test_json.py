@@ -26,6 +26,18 @@ CALLS = {
     "info": ["info", "gsis-scara"],
     "check": ["check", str(CATALOGUE)],
     "schema": ["schema"],
+    "catalogue list": ["catalogue", "list", "--kind", "screws"],
+    "catalogue show": ["catalogue", "show", "gsw-20-100"],
+    "catalogue import": ["catalogue", "import", "list.csv", "--out", "made.yaml"],
+    "catalogue export": [
+        "catalogue",
+        "export",
+        "generic-gears.yaml",
+        "--kind",
+        "screws",
+        "--out",
+        "screws.csv",
+    ],
     "fkine": ["fkine", "gsis-scara", "--q", JOINTS],
     "ikine": ["ikine", "gsis-scara", "--xyz", "400 mm, 200 mm, -50 mm"],
     "rne": ["rne", "gsis-scara", "--q", JOINTS],
@@ -80,6 +92,7 @@ def test_stdout_is_json_alone(
 ) -> None:
     shutil.copy(SHIPPED / "scara-line.job", tmp_path / "pick.job")
     shutil.copy(SHIPPED / "scara-line.points.yaml", tmp_path / POINTS)
+    (tmp_path / "list.csv").write_text("name,rated_torque [N*m]\nm1,3.5\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert main([*CALLS[name], "--json"]) == 0
 

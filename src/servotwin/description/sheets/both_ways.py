@@ -13,6 +13,7 @@ from servotwin.description.sheets.motor_fields import MotorDatasheet
 from servotwin.description.sheets.motor_sheet import MotorSheet, MotorThermal
 from servotwin.description.sheets.printed import Printed
 from servotwin.drives.kind import PHASE
+from servotwin.drives.table import kind_named
 
 KRPM = 1000.0 / RPM  # rad/s
 _CURRENTS = ("rated_current", "stall_current", "peak_current")
@@ -66,7 +67,7 @@ def sheet_of(name: str, motor: Motor) -> MotorSheet:
         )  # fmt: skip
     return MotorSheet(
         name=name,
-        kind="pmsm" if motor.kind == "pmsm" else "dc",
+        kind="pmsm" if kind_named(motor.kind).three_phase else "dc",
         **{field: getattr(motor, field) for field in (*same, *winding)},
         peak_current=motor.current_limit,
         resistance_temperature=REFERENCE if heat is None else heat.reference_temperature,

@@ -13,6 +13,7 @@ from scipy.linalg import expm
 
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.load import read_description
+from servotwin.description.problems import find
 from servotwin.description.sheets.motor_fields import MotorDatasheet
 from servotwin.description.sheets.motor_sheet import MotorSheet, motor_sheet
 from servotwin.errors import InputError
@@ -239,3 +240,38 @@ def test_continuous_curve_above_the_peak_curve_is_refused() -> None:
     )
     assert at == "continuous"
     assert "above the peak curve" in text
+
+
+MOVED = (
+    *("kind", "rated_output", "rated_speed", "rated_torque", "rated_current", "peak_torque", "max_speed"),
+    *("torque_constant", "voltage_constant", "resistance", "inductance", "pole_pairs", "rotor_inertia"),
+    *("viscous_friction", "coulomb_friction", "mass"),
+)
+
+
+@pytest.mark.parametrize("name", ["gsis-scara", "palletizer-4", "sixaxis-5kg"])
+def test_motors_moved_into_sheets_are_the_same_to_the_last_bit(name: str) -> None:
+    """Every motor of a robot stated as a sheet in the conventions of the models, at its reference temperature."""
+    description = read_description(name)
+    assert description.tree is not None
+    changes: dict[str, str | None] = {}
+    told = {
+        "current": "amplitude",
+        "voltage": "amplitude",
+        "voltage_between": "phase",
+        "winding_between": "phase",
+    }
+    for axis in (axis for axis, data in description.axes.items() if data.motor is not None):
+        motor = find(description.tree, [f"axes.{axis}.motor"]).plain()
+        assert motor["thermal"]  # stays beside the sheet, and its reference is 25 degC
+        for field, text in {**told, "connection": "star", "winding_temperature": "25 degC"}.items():
+            changes[f"axes.{axis}.motor.datasheet.conventions.{field}"] = text
+        for field in (field for field in MOVED if motor.get(field) is not None):
+            changes[f"axes.{axis}.motor.datasheet.{field}"] = motor[field]
+            changes[f"axes.{axis}.motor.{field}"] = None
+    moved = read_description(name, changes)
+    assert any(axis.motor and axis.motor.datasheet for axis in moved.axes.values())
+    assert drives_of(moved) == drives_of(description)
+    for axis, data in description.axes.items():
+        dumps = [m and m.model_dump(exclude={"datasheet"}) for m in (data.motor, moved.axes[axis].motor)]
+        assert dumps[0] == dumps[1]

@@ -16,6 +16,7 @@ RESULT_FILES = (
     *("tuning.html", "tuning.json", "comparison.html", "comparison.json", "comparison.parquet"),
     *("model.html", "model.json", "model.mat", "model.m", "model.txt", "model.tex"),
     *("model_equations.c", "model_equations.py", "design.html", "design.json"),
+    *("sizing.html", "sizing.json", "sizing.csv"),
 )
 POINTS = """\
 # the cell on the left
@@ -255,6 +256,15 @@ CASES = [
     Case(
         "design",
         lambda k: ["design", "gsis-scara", "--out", "out", OVER, "--bandwidth", f"{50 + k} rad/s"],
+        whole_result,
+        notes,
+    ),
+    Case(
+        "size",
+        lambda k: [
+            *("size", "palletizer-4", "--job", "palletizer-line", "--out", "out", OVER),
+            *("--rest", f"{1 + k} s"),
+        ],
         whole_result,
         notes,
     ),

@@ -56,7 +56,7 @@ def test_simulated_drives_show_the_predicted_rms_peak_and_temperature(job):
 
 
 def test_robot_with_the_set_of_the_catalogue_shows_the_predicted_numbers(job, tmp_path):
-    """Chosen motors and gears with their losses and masses, written as a file and simulated; nothing is shared but it."""
+    """Chosen motors and gears with their losses and masses, written as a file, which is then simulated."""
     overrides = {**FOLLOWS, "variables.load": "10 kg"}
     sized = st.size("palletizer-4", job=job, overrides=overrides, minimise="price", rules=Rules(reserve=1.1))
     assert sized.choice.gap == 0.0

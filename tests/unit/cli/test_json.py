@@ -46,6 +46,7 @@ CALLS = {
     "tune": ["tune", "gsis-scara"],
     "model": ["model", "gsis-scara"],
     "design": ["design", "gsis-scara"],
+    "size": ["size", "palletizer-4", "--job", "palletizer-line"],
     "optimise": ["optimise", "gsis-scara", "--to", JOINTS],
     "jog": ["jog", "gsis-scara", "--joint", "A", "--by", "5 deg"],
     "simulate": ["simulate", "--list"],

@@ -113,7 +113,8 @@ def _links(
     description: RobotDescription, mechanism: Mechanism, drives: tuple[DriveData, ...], sizing: Sizing
 ) -> dict[str, str]:
     """Mass, centre and inertia of the links that carry other motors than before, as point masses."""
-    assert sizing.choice is not None and sizing.present is not None
+    assert sizing.choice is not None
+    assert sizing.present is not None
     added: dict[str, list[tuple[float, Array]]] = {}
     for drive, new, old in zip(drives, sizing.choice.actuators, sizing.present.demands, strict=True):
         body, place = mount_of(mechanism, drive)

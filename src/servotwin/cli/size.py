@@ -86,7 +86,7 @@ def size(
             print_line(f"{what + ':':<9}{where}")
     for note in found.notes:
         print_note(f"note: {note}")
-    shown = found.assessment
+    shown = found.worst if found.worst is not None else found.assessment
     return 1 if shown is not None and not shown.passes else 0
 
 
@@ -233,7 +233,8 @@ def _print_worst(found: Sizing) -> None:
         (
             load.name, f"{load.output_torque:.4g}", "N m" if load.unit == "rad" else "N", f"{load.holding_torque:.4g}",
             f"{load.motor_torque:.4g}", f"{RPM * load.motor_speed:.0f}",
+            "-" if load.share is None else f"{100.0 * load.share:.0f}",
         )
         for load in worst.loads
     ]  # fmt: skip
-    print_table(("axis", "gear output", "unit", "held", "motor [N m]", "motor [rpm]"), rows)
+    print_table(("axis", "gear output", "unit", "held", "motor [N m]", "motor [rpm]", "share [%]"), rows)

@@ -18,6 +18,19 @@ CSV_COLUMNS = (
     *("gear_stop", "life_L10_s", "life_L50_s", "worst_share", "worst_check"),
 )
 
+WORST_COLUMNS = (
+    *(
+        "name",
+        "unit",
+        "output_torque",
+        "motor_torque",
+        "holding_torque",
+        "output_speed",
+        "motor_speed",
+        "share",
+    ),
+)
+
 
 def sizing_data(sizing: Sizing) -> dict[str, Any]:
     """The answer as plain data, units in the names of the keys."""
@@ -99,6 +112,7 @@ def _worst(sizing: Sizing) -> dict[str, Any] | None:
                 f"holding_{'N_m' if load.unit == 'rad' else 'N'}": load.holding_torque,
                 f"output_speed_{load.unit}_per_s": load.output_speed,
                 "motor_speed_rad_per_s": load.motor_speed,
+                "share": load.share,
             }
             for load in worst.loads
         ],
@@ -165,6 +179,12 @@ def _finite(value: Any) -> Any:
 def csv_text(sizing: Sizing) -> str:
     """The actuators as a table of comma-separated values with a line of names."""
     found = sizing.assessment
+    if sizing.worst is not None:
+        rows = [",".join(WORST_COLUMNS)]
+        for load in sizing.worst.loads:
+            values = [getattr(load, name) for name in WORST_COLUMNS]
+            rows.append(",".join(_cell(value) for value in values))
+        return "\n".join(rows) + "\n"
     lines = [",".join(CSV_COLUMNS)]
     for demand in () if found is None else found.demands:
         row = demand_row(demand)

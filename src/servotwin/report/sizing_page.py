@@ -14,6 +14,7 @@ from servotwin.design.sizing.result import Assessment, Sizing
 from servotwin.design.sizing.sized_robot import sized_text
 from servotwin.report import sizing_figures as draw
 from servotwin.report.files import write_bytes, write_json, write_page
+from servotwin.report.labels import joint_units
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.sizing_data import csv_text, sizing_data
 from servotwin.simulation.results.folder import SIZING_FILES, replaced_folder
@@ -369,7 +370,7 @@ def _worst(page: Page, sizing: Sizing) -> None:
     for load in worst.loads:
         unit = "N m" if load.unit == "rad" else "N"
         pose = ", ".join(
-            f"{name} {math.degrees(x):.0f} deg" if kind == "rad" else f"{name} {1e3 * x:.0f} mm"
+            f"{name} {joint_units(kind).factor * x:.0f} {joint_units(kind).shown}"
             for name, kind, x in zip(
                 sizing.robot.joint_names, sizing.robot.joint_units, load.output_pose, strict=True
             )
@@ -378,10 +379,19 @@ def _worst(page: Page, sizing: Sizing) -> None:
             [
                 load.name, pose, f"{load.output_torque:.4g} {unit}", f"{load.holding_torque:.4g} {unit}",
                 f"{load.motor_torque:.4g}", f"{RPM * load.motor_speed:.0f}",
+                "-" if load.share is None else Cell(_share(load.share), _mark(load.share)),
             ]
         )  # fmt: skip
     page.table(
-        ("axis", "pose", "gear output", "held against gravity", "motor [N m]", "motor [rpm]"),
+        (
+            "axis",
+            "pose",
+            "gear output",
+            "held against gravity",
+            "motor [N m]",
+            "motor [rpm]",
+            "largest share",
+        ),
         rows,
         text_columns=2,
     )

@@ -73,6 +73,21 @@ def test_a_set_of_a_catalogue_is_chosen_with_reasons(tmp_path: Path, capsys: Cap
     assert all(r["cost"] < r["chosen_cost"] for r in data["rejected"])
 
 
+def test_front_has_no_point_that_another_beats(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(CATALOGUE)
+    assert main([*LINE, "--catalogue", str(file), "--pareto", "--out", str(tmp_path / "out"), "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["pareto"]
+    values = [(p["cycle_time_s"], p["price"], p["mass_kg"]) for p in points]
+    assert len(set(values)) == len(values) >= 2
+    for one in values:
+        assert not any(
+            other != one and all(a <= b for a, b in zip(other, one, strict=True)) for other in values
+        )
+    robot = tmp_path / "out" / "sized-robot.yaml"
+    assert main(["check", str(robot)]) == 0
+
+
 def test_an_exceeded_limit_is_told_by_the_exit_code(capsys: Capture) -> None:
     assert main([*LINE, "--reserve", "5"]) == 1
     assert "peak torque" in capsys.readouterr().out

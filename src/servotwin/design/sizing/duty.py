@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 STEP = 1e-3  # s between two samples where a plan can be sampled more finely
 CLOSED = 1e-6  # rad, m: a cycle that ends this close to where it began is closed
 MOST_SAMPLES = 2_000_000
+PACE = 1e-6  # relative: a plan that is followed at another pace has other speeds than planned
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +96,18 @@ def duty_of_job(rehearsed: Rehearsal, *, rest: float = 0.0) -> Duty:
     t = np.append((commands.t[:-1, None] + np.diff(commands.t)[:, None] * share).ravel(), commands.t[-1])
     q, qd, qdd = commands.sample(t)
     for number, plan in enumerate(rehearsed.player.plans):
-        rows, s = _planned_rows(commands.motion == number, commands.motion_time, steps, plan)
+        rows, s = _planned_rows(
+            commands.motion == number, commands.motion_time, rehearsed.player.period, steps, plan
+        )
         q[rows], qd[rows], qdd[rows] = plan.trajectory.sample(s)
     return Duty(log.job, t, q, qd, qdd, rest)
 
 
-def _planned_rows(mine: BoolArray, time: Array, steps: int, plan: Planned) -> tuple[IntArray, Array]:
+def _planned_rows(
+    mine: BoolArray, time: Array, step: float, steps: int, plan: Planned
+) -> tuple[IntArray, Array]:
     """Samples between two commands of one plan that runs at its own pace, and their times in it [s]."""
-    first = np.flatnonzero(mine[:-1] & mine[1:] & (np.diff(time) > 0.0))
+    first = np.flatnonzero(mine[:-1] & mine[1:] & (np.abs(np.diff(time) - step) < PACE * step))
     share = np.arange(steps) / steps
     s = time[first][:, None] + (time[first + 1] - time[first])[:, None] * share
     rows = first[:, None] * steps + np.arange(steps)

@@ -49,6 +49,19 @@ class WorstLoad:
     holding_torque: float  # at the output against gravity alone
     output_speed: float  # [rad/s, m/s]
     motor_speed: float  # [rad/s]
+    output_limit: float | None = None  # repeated peak of the gear
+    motor_limit: float | None = None  # peak torque of the motor [N m]
+    speed_limit: float | None = None  # largest speed of the motor [rad/s]
+
+    @property
+    def share(self) -> float | None:
+        """Largest share of a limit that it uses; None if no limit is known."""
+        pairs = (
+            (self.output_torque, self.output_limit),
+            (self.motor_torque, self.motor_limit),
+            (self.motor_speed, self.speed_limit),
+        )
+        return max((need / limit for need, limit in pairs if limit is not None), default=None)
 
 
 @dataclass(frozen=True)
@@ -60,6 +73,11 @@ class WorstCase:
     loads: tuple[WorstLoad, ...]
     left_out: float
     poses: int
+
+    @property
+    def passes(self) -> bool:
+        """True if no limit that is known is exceeded."""
+        return all(load.share is None or load.share <= 1.0 for load in self.loads)
 
 
 def worst_case(
@@ -93,9 +111,15 @@ def worst_case(
             WorstLoad(
                 drive.name, cone.units[j], best[0][1], tuple(best[0][0].tolist()), best[1][1],
                 tuple(best[1][0].tolist()), float(held), float(speeds.max()), float(n * speeds.max()),
+                actuators[j].gear.repeated_torque, _known(actuators[j].motor.torque_limit),
+                actuators[j].motor.max_speed,
             )
         )  # fmt: skip
     return WorstCase(speed, acceleration, tuple(loads), 1.0 - float(usable.mean()), len(q))
+
+
+def _known(limit: float) -> float | None:
+    return limit if np.isfinite(limit) else None
 
 
 def _climb(

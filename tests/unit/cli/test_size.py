@@ -133,6 +133,20 @@ def test_a_cycle_that_no_entry_satisfies_names_axis_and_excess(tmp_path: Path, c
     assert "%" in line
 
 
+def test_a_catalogue_that_contradicts_itself_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "odd.yaml"
+    file.write_text(CATALOGUE.replace("repeated_peak_torque: 412 N*m", "repeated_peak_torque: 41 N*m"))
+    line = refused([*LINE, "--catalogue", str(file), "--minimise", "price"], capsys)
+    assert "odd.yaml:9: gears.light.repeated_peak_torque" in line
+
+
+def test_hydraulic_axes_are_told_and_not_searched_for(capsys: Capture) -> None:
+    words = ["size", "daiv-1", "--job", "daiv-pick-and-place"]
+    assert main(words) == 0
+    assert "q3: hydraulic" in capsys.readouterr().err
+    assert "axes.q3.motor: hydraulic" in refused([*words, "--minimise", "mass"], capsys)
+
+
 def test_a_catalogue_without_prices_cannot_be_searched_by_price(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "free.yaml"
     file.write_text(CATALOGUE.replace(", price_index: 2", "").replace(", price_index: 5", ""))

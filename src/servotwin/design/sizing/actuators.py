@@ -37,6 +37,7 @@ class MotorChoice:
     mass: float | None = None  # [kg]
     price: float | None = None
     size: float | None = None  # [m]: of the flange
+    electric: bool = True  # it feeds on the bus; a servovalve does not
 
     @property
     def torque_limit(self) -> float:
@@ -145,6 +146,7 @@ def actuator_of(drive: DriveData, axis: Axis | None = None) -> Actuator:
         friction=drive.friction,
         brake_torque=None if drive.brake is None else drive.brake.torque,
         mass=None if axis is None or axis.motor is None else axis.motor.mass,
+        electric=not drive.actuator.valve,
     )
     return Actuator(motor, _present_gear(drive, axis))
 

@@ -36,6 +36,11 @@ OBJECTIVES = ("price", "mass", "size")
 FACTORS = (0.7, 0.85, 1.0, 1.15, 1.3, 1.5)  # speeds of a Pareto front
 WEIGHTS = (0.35, 0.65)  # of mass against price
 FAVOURITES = 5  # cheaper entries per axis that are explained
+SMALL = 4  # joints; arms with more have wrists that can be singular anywhere in the workspace
+NEAR_SINGULAR = (
+    "the file states no acceleration limits of some joints: poses near singular ones count, where tool acceleration in any "
+    "direction asks for more than any drive gives"
+)
 Quiet = Callable[[str], None]
 
 
@@ -170,7 +175,10 @@ def _worst(
             field="--minimise" if asked is not None else "--what-if",
         )
     found = worst_case(model, drives, present, speed or 0.0, acceleration or 0.0)
-    return Sizing(description, model, None, None, None, None, (), (), (), found, ())
+    notes = ()
+    if np.isinf(model.limits.qdd_max).any() and model.n > SMALL:
+        notes = (NEAR_SINGULAR,)
+    return Sizing(description, model, None, None, None, None, (), (), (), found, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +197,8 @@ class _Study:
         """The choices of a catalogue for every axis under a load."""
         axes = []
         for j, drive in enumerate(self.drives):
+            if not self.present[j].motor.electric:
+                raise InputError("hydraulic: no catalogue has its drive", field=f"axes.{drive.owner}.motor")
             bus = None if self.description.power is None else self.description.power.bus_voltage
             motors = motors_of(catalogue, bus, brake=drive.brake is not None)
             gears = list(gears_of(catalogue, load.units[j]).values())
@@ -264,8 +274,11 @@ class _Study:
             out.append(
                 "the cycle does not end where it begins: temperatures and RMS values repeat it without the way back"
             )
-        if any(actuator.gear.efficiency < 1.0 for actuator in self.present):
-            out.append("gears: efficiency by the direction of power")
+        oil = [
+            drive.name for drive, has in zip(self.drives, self.present, strict=True) if not has.motor.electric
+        ]
+        if oil:
+            out.append(f"{', '.join(oil)}: hydraulic, forces in N; neither judged nor fed by the bus")
         if choice is not None:
             unknown = [a.motor.name for a in self.present if a.motor.mass is None]
             if unknown:

@@ -11,8 +11,8 @@ so that the largest torque of an actuator is known in closed form: with the eige
 .. math:: \max T = G + v^2 \max(0, \lambda_{max}(Q)) + a\,\lVert r \rVert                 (eq:worst-torque)
 
 and the same for -T. Poses are drawn evenly within the limits, and the worst of each actuator is improved nearby.
-Where a joint would have to be faster than its limit, the tool cannot have this speed in every direction; such poses are
-left out and counted.
+Where a joint would exceed its limits of speed or acceleration, as near singular poses, the tool cannot move so in every
+direction; such poses are left out and counted. An arm with too few joints to keep the orientation lets it turn.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ POSES = 4000
 STARTS, NEARBY, ROUNDS = 6, 24, 20  # poses that are improved, new ones near each, how often
 SPREAD, SHRINK = 0.15, 0.7  # of the joint ranges in the first round, and from one to the next
 _PAIRS = ((0, 1), (0, 2), (1, 2))
+TRIED = 20  # poses that tell whether an arm can keep the orientation of its tool
 FLAT = 1e-6  # singular value of the Jacobian, relative, below which a direction counts as lost
 
 
@@ -167,6 +168,9 @@ class _Cone:
         self.units = tuple(kinds[drive.joints[0]] for drive in drives)
         wide = np.where(np.array(robot.joint_units) == "m", 1.0, np.pi)
         low, high = robot.limits.q_min, robot.limits.q_max
+        self.keeps_orientation = True
+        if self._inverse(robot.random_q(np.random.default_rng(0), TRIED))[1].all():
+            self.keeps_orientation = False  # too few joints: the tool turns as it moves
         self.range = np.where(np.isfinite(low), low, -wide), np.where(np.isfinite(high), high, wide)
 
     def torques(self, q: Array) -> tuple[Array, Array, Array, Array]:
@@ -184,10 +188,15 @@ class _Cone:
         motor = _largest(G / n, S / n[:, None, None] + (self.J * n)[:, None, None] * R, motor_rows, self.a)
         # what passes the gear costs more than it gives; friction acts against the motion
         motor = motor + out / n * (1.0 / self.eta - 1.0) + self._friction(top)
-        beyond = lost | (self.v * np.linalg.norm(inverse[:, :, :3], axis=2) > self.robot.limits.qd_max).any(
-            axis=1
-        )
+        beyond = lost | self._too_fast(inverse, R)
         return (*(np.where(beyond[:, None], np.nan, x) for x in (out, motor)), top, G)
+
+    def _too_fast(self, inverse: Array, R: Array) -> BoolArray:
+        """Poses (p,) where a joint would need more than its limits of speed or acceleration."""
+        limits, size = self.robot.limits, np.linalg.norm(inverse[:, :, :3], axis=2)
+        bent = np.abs(np.linalg.eigvalsh(np.einsum("ij,pjkl->pikl", self.B, R))).max(axis=-1)
+        beyond = (self.v * size > limits.qd_max) | (self.a * size + bent > limits.qdd_max)
+        return np.asarray(beyond.any(axis=1))
 
     def _friction(self, speed: Array) -> Array:
         columns = [
@@ -199,7 +208,9 @@ class _Cone:
     def _inverse(self, q: Array) -> tuple[Array, BoolArray]:
         """Joint per tool motion (p, n, 6), and where some direction of the tool's travel is lost."""
         J = self.robot.jacob0(q)
-        inverse = np.linalg.pinv(J, rcond=FLAT)
+        inverse = np.zeros((len(q), self.robot.n, 6))
+        rows = 6 if self.keeps_orientation else 3
+        inverse[:, :, :rows] = np.linalg.pinv(J[:, :rows], rcond=FLAT)
         lost = np.abs(J[:, :3] @ inverse[:, :, :3] - np.eye(3)).max(axis=(1, 2)) > 1e-6
         planar = not (np.abs(J[:, :3]).max(axis=(0, 2)) > 0.0).all()
         return np.asarray(inverse), np.zeros(len(q), dtype=np.bool_) if planar else np.asarray(lost)

@@ -173,7 +173,7 @@ def make_sheets(rng: Random) -> Files:
 def read_sheets(folder: Path) -> object:
     """Catalogue, robot and list are read, or refused each by itself; what is accepted is written and reads back."""
     from servotwin.description.sheets.catalogue import read_catalogue
-    from servotwin.description.sheets.csv_list import import_list, list_text
+    from servotwin.description.sheets.csv_list import export_list, import_list
     from servotwin.description.write import write_yaml
 
     with contextlib.suppress(InputError):
@@ -185,7 +185,7 @@ def read_sheets(folder: Path) -> object:
             raise AssertionError("an imported list does not read back")
     found = read_catalogue(folder / "catalogue.yaml")
     if found.motors:
-        list_text(folder / "catalogue.yaml")
+        export_list(folder / "catalogue.yaml")
     return found
 
 

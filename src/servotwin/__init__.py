@@ -24,8 +24,9 @@ from servotwin.errors import (
 if TYPE_CHECKING:
     from servotwin.control.servo.state_feedback_design import StateFeedbackDesign, design_state_feedback
     from servotwin.control.servo.user_laws import CompiledLaw, PythonLaw
+    from servotwin.description.sheets.both_ways import datasheets
     from servotwin.description.sheets.catalogue import Catalogue, read_catalogue
-    from servotwin.description.sheets.csv_list import import_list
+    from servotwin.description.sheets.csv_list import export_list, import_list
     from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
     from servotwin.description.sheets.motor_sheet import MotorSheet
     from servotwin.design.hydraulic import hydraulic_model
@@ -91,8 +92,10 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "compare_laws",
+    "datasheets",
     "derive",
     "design_state_feedback",
+    "export_list",
     "hydraulic_model",
     "import_list",
     "load_robot",
@@ -115,6 +118,8 @@ _HOMES = {
     "GearSheet": "servotwin.description.sheets.gear_sheet",
     "MotorSheet": "servotwin.description.sheets.motor_sheet",
     "ScrewSheet": "servotwin.description.sheets.gear_sheet",
+    "datasheets": "servotwin.description.sheets.both_ways",
+    "export_list": "servotwin.description.sheets.csv_list",
     "import_list": "servotwin.description.sheets.csv_list",
     "read_catalogue": "servotwin.description.sheets.catalogue",
     "CompiledLaw": "servotwin.control.servo.user_laws",

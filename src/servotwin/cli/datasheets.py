@@ -10,30 +10,15 @@ from servotwin.cli.output import print_heading, print_json, print_line, print_no
 from servotwin.description.display import RPM
 from servotwin.description.fields import Celsius, Measure, Part, Points
 from servotwin.description.nodes import one_line, quoted
-from servotwin.description.schema import RobotDescription
-from servotwin.description.sheets.both_ways import Row, rows, sheet_of
+from servotwin.description.sheets.both_ways import Row, rows
 from servotwin.description.sheets.catalogue import Catalogue, read_catalogue
 from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet, TemperatureFactors
-from servotwin.description.sheets.motor_sheet import MotorSheet, motor_sheet
+from servotwin.description.sheets.motor_sheet import MotorSheet
 from servotwin.description.units import did_you_mean
-from servotwin.drives.table import kind_named
 from servotwin.errors import InputError
 
 TITLES = ("quantity", "as printed", "usual on sheets", "in the models")
 KINDS = ("motors", "gears", "screws")
-
-
-def datasheets_of(description: RobotDescription) -> dict[str, list[Row]]:
-    """The data of every electric motor of a robot, by axis: as printed, as sheets have them, as models do."""
-    found = {}
-    for name, axis in description.axes.items():
-        motor = axis.motor
-        if motor is None or not kind_named(motor.kind).bridge:
-            continue
-        printed = motor.datasheet
-        sheet = sheet_of(name, motor) if printed is None else motor_sheet(name, printed)
-        found[name] = rows(sheet, printed)
-    return found
 
 
 def print_datasheets(found: dict[str, list[dict[str, Any]]]) -> None:
@@ -198,7 +183,6 @@ def import_csv(
     """Write a CSV list as a catalogue file."""
     from servotwin.description.file_write import export_text, refuse_existing
     from servotwin.description.sheets.csv_list import import_list
-    from servotwin.description.write import yaml_text
 
     if not out.lower().endswith((".yaml", ".yml")):
         raise InputError(
@@ -210,7 +194,7 @@ def import_csv(
             path, kind, columns=_pairs(columns, "--column"), common=_pairs(common, "--set"), skip=tuple(skip or ()),
             keep_contradictions=keep_contradictions,
         )  # fmt: skip
-        export_text(out, yaml_text(made.tree), overwrite=overwrite)
+        export_text(out, made.yaml_text(), overwrite=overwrite)
     count = sum(len(getattr(made.catalogue, each)) for each in KINDS)
     if json:
         told = {"skipped": made.skipped, "warnings": made.catalogue.warnings}
@@ -226,11 +210,11 @@ def import_csv(
 def export_csv(file: str, out: str, kind: str, *, overwrite: bool, json: bool) -> None:
     """Write the entries of one kind of a catalogue as a CSV list."""
     from servotwin.description.file_write import export_text, refuse_existing
-    from servotwin.description.sheets.csv_list import list_text
+    from servotwin.description.sheets.csv_list import export_list
 
     refuse_existing(out, overwrite=overwrite)
     with working(f"exporting {one_line(file)}"):
-        text = list_text(file, kind)
+        text = export_list(file, kind)
         export_text(out, text, overwrite=overwrite)
     if json:
         print_json({"input": file, "output": out, "kind": kind})

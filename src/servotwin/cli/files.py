@@ -103,7 +103,8 @@ def _contents(file: str, changes: dict[str, str], datasheets: bool) -> dict[str,
 
 
 def _sheets(description: RobotDescription) -> dict[str, Any]:
-    from servotwin.cli.datasheets import datasheets_of, json_rows
+    from servotwin.cli.datasheets import json_rows
+    from servotwin.description.sheets.both_ways import datasheets_of
 
     return {"datasheets": {axis: json_rows(table) for axis, table in datasheets_of(description).items()}}
 

@@ -280,9 +280,11 @@ def shortened(fields: Sequence[str]) -> str:
 
 
 def rounded(text: str) -> str:
-    """A value as written, its long decimal fractions cut to six digits: they come from expressions.
+    """A value as written, its long decimal fractions cut to six digits: they come from expressions; lists are counted.
 
-    >>> rounded("16.115702479338843 A")
-    '16.1157 A'
+    >>> rounded("16.115702479338843 A"), rounded("[[0 rpm, 4 N*m], [3000 rpm, 3.5 N*m]]")
+    ('16.1157 A', '2 points')
     """
+    if text.startswith("[["):
+        return f"{text.count('], [') + 1} points"
     return re.sub(r"\d+\.(?:\d{7,}|0)(?:e[+-]?\d+)?(?= )", lambda m: f"{float(m[0]):.6g}", text)

@@ -84,9 +84,9 @@ _SUPERSCRIPTS = str.maketrans("\u00b2\u00b3\u2074", "234")
 # Data sheets of AC motors state RMS values of a phase; motor models work with amplitudes.
 _RMS = {
     "arms": "A rms is the effective value of a sine; the fields take its amplitude: write a current times sqrt(2)"
-    " ('5 A*sqrt(2)'), and a constant per A rms divided by sqrt(2) ('1.2 N*m/A/sqrt(2)')",
+    " ('5 A*sqrt(2)'), and a constant per A rms divided by sqrt(2) ('1.2 N*m/A/sqrt(2)'), or state it in a datasheet",
     "vrms": "V rms is the effective value of a sine; the fields take the amplitude of a phase: write a voltage"
-    " between phase and neutral times sqrt(2), one between two phases times sqrt(2/3)",
+    " between phase and neutral times sqrt(2), one between two phases times sqrt(2/3), or state it in a datasheet",
     "rms": "rms is the effective value of a sine; the fields take amplitudes: write a current times sqrt(2)"
     " ('5 A*sqrt(2)'), a constant per A rms divided by sqrt(2) ('1.2 N*m/A/sqrt(2)'), and a voltage between"
     " two phases times sqrt(2/3)",

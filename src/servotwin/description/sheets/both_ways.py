@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from servotwin.description.display import RPM
 from servotwin.description.drive_parts import Motor
+from servotwin.description.load import read_description
+from servotwin.description.schema import RobotDescription
 from servotwin.description.sheets.conventions import ROOT2, ROOT3, copper_factor
 from servotwin.description.sheets.description_fields import REFERENCE
 from servotwin.description.sheets.motor_fields import MotorDatasheet
-from servotwin.description.sheets.motor_sheet import MotorSheet, MotorThermal
+from servotwin.description.sheets.motor_sheet import MotorSheet, MotorThermal, motor_sheet
 from servotwin.description.sheets.printed import Printed
 from servotwin.drives.kind import PHASE
 from servotwin.drives.table import kind_named
@@ -73,6 +76,30 @@ def sheet_of(name: str, motor: Motor) -> MotorSheet:
         resistance_temperature=REFERENCE if heat is None else heat.reference_temperature,
         thermal=thermal,
     )
+
+
+def datasheets(
+    robot: str | os.PathLike[str], overrides: Mapping[str, str | None] | None = None
+) -> dict[str, list[Row]]:
+    """The data of every electric motor of a robot, by axis; ``robot`` and ``overrides`` as in ``load_robot``.
+
+    >>> [row.usual for row in datasheets("palletizer-4")["th1"] if row.field == "inductance"]
+    ['6 mH, lines']
+    """
+    return datasheets_of(read_description(robot, overrides))
+
+
+def datasheets_of(description: RobotDescription) -> dict[str, list[Row]]:
+    """The same of a description: as printed, as sheets usually have them, as models do."""
+    found = {}
+    for name, axis in description.axes.items():
+        motor = axis.motor
+        if motor is None or not kind_named(motor.kind).bridge:
+            continue
+        printed = motor.datasheet
+        sheet = sheet_of(name, motor) if printed is None else motor_sheet(name, printed)
+        found[name] = rows(sheet, printed)
+    return found
 
 
 def _of_ratings(sheet: MotorSheet, printed: MotorDatasheet | None) -> Iterator[Row]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from servotwin.description.fields import Part
-from servotwin.description.nodes import MAX_NODES, Node, Origin, join, one_line, parse_yaml, quoted
+from servotwin.description.nodes import MAX_BYTES, MAX_NODES, Node, Origin, join, one_line, parse_yaml, quoted
 from servotwin.description.parts import NAME
 from servotwin.description.plain_text import hidden_problem
 from servotwin.description.regular_file import MB, Kind, read_text
@@ -24,6 +24,7 @@ from servotwin.description.sheets.catalogue import FORMAT, Catalogue, catalogue_
 from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
 from servotwin.description.sheets.motor_fields import MotorDatasheet
 from servotwin.description.units import did_you_mean
+from servotwin.description.write import yaml_text
 from servotwin.errors import InputError
 
 LIST = Kind("a CSV list of motors, gears or screws", 8 * MB)
@@ -44,11 +45,20 @@ class Column:
 
 @dataclass(frozen=True)
 class Imported:
-    """What a list becomes: the tree of a catalogue file (see ``write.yaml_text``), and the catalogue itself."""
+    """What a list becomes: the tree of a catalogue file, and the catalogue itself."""
 
     tree: Node
     catalogue: Catalogue
     skipped: tuple[str, ...]  # columns that were left out
+
+    def yaml_text(self) -> str:
+        """The text of the catalogue file; InputError if it were longer than a file that can be read."""
+        text = yaml_text(self.tree)
+        if len(text.encode()) > MAX_BYTES:
+            size = f"{len(text.encode()) / MB:.3g} MB of YAML"
+            limit = f"more than the {MAX_BYTES / MB:.3g} MB of a catalogue file"
+            raise InputError(f"{size}, {limit}; expected several shorter lists", file=self.tree.origin.file)
+        return text
 
 
 def import_list(
@@ -85,7 +95,7 @@ def import_list(
     return Imported(tree, catalogue, skipped)
 
 
-def list_text(path: str | os.PathLike[str], kind: str = "motors") -> str:
+def export_list(path: str | os.PathLike[str], kind: str = "motors") -> str:
     """The entries of one kind of a catalogue file as a CSV list, which ``import_list`` reads back.
 
     Cells carry their units as the file has them; sources are not part of a list.

@@ -9,7 +9,7 @@ import pytest
 
 import servotwin as st
 from servotwin.description.sheets.catalogue import GENERIC, read_catalogue
-from servotwin.description.sheets.csv_list import import_list, list_text
+from servotwin.description.sheets.csv_list import export_list, import_list
 from servotwin.description.write import write_yaml
 
 HEADS = (
@@ -75,7 +75,7 @@ def test_written_catalogue_reads_back_to_the_same_numbers(path: Path, tmp_path: 
 )
 def test_generic_series_goes_through_a_list_unchanged(tmp_path: Path, file: str, kind: str) -> None:
     path = tmp_path / "list.csv"
-    path.write_text(list_text(file, kind), encoding="utf-8")
+    path.write_text(export_list(file, kind), encoding="utf-8")
     back = import_list(path, kind).catalogue
     assert getattr(back, kind) == getattr(read_catalogue(file), kind)
 
@@ -146,3 +146,14 @@ def test_hidden_characters_are_refused(path: Path) -> None:
     path.write_text(LIST.replace("A2;", "A\u202e2;"), encoding="utf-8")
     with pytest.raises(st.InputError, match=r"list\.csv:5:"):
         import_list(path, **SETTINGS)
+
+
+def test_list_that_makes_too_long_a_file_is_refused_before_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    rows = "".join(f"m{i},{i + 1},{'x' * 200}\n" for i in range(5000))
+    path.write_text(f"name,rated_torque [N*m],series\n{rows}", encoding="utf-8")
+    made = import_list(path)
+    with pytest.raises(
+        st.InputError, match=r"list\.csv: 1\.\d+ MB of YAML, more than the 1 MB of a catalogue file"
+    ):
+        made.yaml_text()

@@ -38,8 +38,8 @@ WEIGHTS = (0.35, 0.65)  # of mass against price
 FAVOURITES = 5  # cheaper entries per axis that are explained
 SMALL = 4  # joints; arms with more have wrists that can be singular anywhere in the workspace
 NEAR_SINGULAR = (
-    "the file states no acceleration limits of some joints: poses near singular ones count, where tool acceleration in any "
-    "direction asks for more than any drive gives"
+    "the file states no acceleration limits of some joints: poses near singular ones count, where tool acceleration in "
+    "any direction asks for more than any drive gives"
 )
 Quiet = Callable[[str], None]
 
@@ -175,7 +175,7 @@ def _worst(
             field="--minimise" if asked is not None else "--what-if",
         )
     found = worst_case(model, drives, present, speed or 0.0, acceleration or 0.0)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if np.isinf(model.limits.qdd_max).any() and model.n > SMALL:
         notes = (NEAR_SINGULAR,)
     return Sizing(description, model, None, None, None, None, (), (), (), found, notes)

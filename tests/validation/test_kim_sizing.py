@@ -14,7 +14,7 @@ import pytest
 import servotwin as st
 from servotwin.description.drive_data import drives_of
 from servotwin.description.load import read_description
-from servotwin.design.sizing.actuators import Actuator, GearChoice, actuator_of
+from servotwin.design.sizing.actuators import actuator_of
 from servotwin.design.sizing.ratings import rating_rows
 from tests.sizing_choices import job_load
 
@@ -41,22 +41,21 @@ def test_every_product_of_table_3(axis):
     assert np.array(speeds.load) / TURN == pytest.approx(load_speed, abs=1.01e-3)
 
 
-def test_gear_columns_of_table_3_stand_beside_the_load_shaft():
-    """Axis 2: the gear bears 649 and 800 N m, less than the motor can give behind it (726.5 and 2178.4 N m)."""
-    drive = drives_of(read_description("palletizer-4"))[1]
-    n = drive.gear.ratio
-    gear = GearChoice(
-        "gear",
-        n,
-        rated_torque=649.0,
-        repeated_torque=800.0,
-        rated_speed=0.438 * TURN * n,
-        max_speed=1.070 * TURN * n,
-    )
-    torques, speeds = rating_rows("th2", Actuator(actuator_of(drive).motor, gear))
-    assert torques.gear == (649.0, 800.0)
-    assert np.array(speeds.gear) / TURN == pytest.approx((0.438, 1.070))
-    assert torques.load[0] > torques.gear[0]
+GEARS = {  # rated and max torque, rated and max speed at the gear's output
+    "th1": ((1376.0, 1680.0), (0.413, 0.669)),
+    "th2": ((649.0, 800.0), (0.438, 1.070)),
+    "th3": ((453.0, 545.0), (0.413, 1.240)),
+    "th5": ((44.0, 73.0), (1.166, 2.166)),
+}
+
+
+@pytest.mark.parametrize("axis", GEARS)
+def test_gear_columns_of_table_3_stand_beside_the_load_shaft(axis):
+    description = read_description("palletizer-4")
+    drive = next(drive for drive in drives_of(description) if drive.name == axis)
+    torques, speeds = rating_rows(axis, actuator_of(drive, description.axes[axis]))
+    assert torques.gear == pytest.approx(GEARS[axis][0])
+    assert np.array(speeds.gear) / TURN == pytest.approx(GEARS[axis][1])
 
 
 def test_726_5_is_the_rated_load_shaft_and_no_torque_of_the_stated_motion():

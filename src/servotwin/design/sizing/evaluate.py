@@ -214,7 +214,7 @@ def _electric(
 ) -> tuple[float | None, Heating | None, Array]:
     """Mean copper loss [W], temperatures, and power from the bus (k,) [W], all in the steady cycle."""
     winding = motor.winding
-    if winding is None or not winding.has_torque_constant or not motor.electric:
+    if winding is None or not motor.electric or not winding.has_torque_constant:
         return None, None, shaft if motor.electric else np.zeros_like(shaft)
     square = copper_factor(motor) * (tau / winding.torque_constant) ** 2
     cold = winding.resistance * square

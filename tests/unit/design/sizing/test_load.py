@@ -106,3 +106,8 @@ def test_a_cycle_for_another_robot_is_refused():
     description = read_description("sixaxis-5kg")
     with pytest.raises(InputError, match="moves 2 joints; sixaxis-5kg has 6"):
         load_of(load_robot("sixaxis-5kg"), drives_of(description), duty)
+
+
+def test_a_gear_sheet_beside_a_transmission_must_print_its_ratio():
+    with pytest.raises(InputError, match=r"datasheet.ratio: 100, but the transmission matrix has 121.119"):
+        read_description("palletizer-4", {"axes.th1.gear.datasheet.ratio": "100"})

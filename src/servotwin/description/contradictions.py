@@ -48,6 +48,7 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
     yield from _of_gears(description)
     yield from _of_speeds(description)
     yield from _of_gear_speeds(description)
+    yield from _of_sheet_buses(description)
     yield from _of_power(description)
     yield from _of_hydraulics(description)
     load = description.payload
@@ -266,6 +267,20 @@ def _of_gear_speeds(description: RobotDescription) -> Iterator[tuple[str, str]]:
                 f"axes.{drive.owner}.limits.speed",
                 f"the gear of axis {drive.owner} turns at {RPM * speed:.4g} rpm at this speed, above the max_speed"
                 f" {RPM * most:.4g} rpm of its data sheet",
+            )
+
+
+def _of_sheet_buses(description: RobotDescription) -> Iterator[tuple[str, str]]:
+    """Data sheets of motors whose speeds and curves are stated for another bus than the robot has."""
+    there = description.power.bus_voltage if description.power is not None else None
+    for name, axis in description.axes.items():
+        sheet = axis.motor.datasheet if axis.motor is not None else None
+        stated = None if sheet is None else sheet.bus_voltage
+        if stated and there and abs(there / stated - 1.0) > RATED:
+            yield (
+                f"axes.{name}.motor.datasheet.bus_voltage",
+                f"{stated:.4g} V is what the sheet holds for, but power.bus_voltage is {there:.4g} V: its speeds and"
+                " curves do not hold there",
             )
 
 

@@ -60,7 +60,10 @@ def gear_life(sheet: GearSheet, torque: float, speed: float) -> float | None:
     if torque <= 0.0 or speed <= 0.0:
         return math.inf
     shares = sheet.rated_speed / speed, sheet.rated_torque / torque
-    return sheet.life * shares[0] * math.pow(shares[1], sheet.exponent)  # eq:gear-life
+    try:
+        return sheet.life * shares[0] * math.pow(shares[1], sheet.exponent)  # eq:gear-life
+    except OverflowError:  # next to no torque
+        return math.inf
 
 
 def life_10(sheet: GearSheet, life: float) -> float:

@@ -24,12 +24,12 @@ from pydantic import Field, model_validator
 from servotwin.description.fields import Celsius, Choice, Measure, Part, Points, Reader, problem
 from servotwin.description.nodes import quoted
 from servotwin.description.parts import OptionalText
-from servotwin.description.sheets.printed import interpolated, rising_points
+from servotwin.description.sheets.printed import HUGE, TINY, interpolated, rising_points
 
 HOUR = 3600.0  # s
 EXPONENTS = {"strain-wave": 3.0, "rv": 10.0 / 3.0, "planetary": 10.0 / 3.0, "belt": 3.0}
-Torque = Annotated[float | None, Measure("N*m", above=0.0)]
-Speed = Annotated[float | None, Measure("rad/s", above=0.0)]
+Torque = Annotated[float | None, Measure("N*m", minimum=TINY, maximum=HUGE)]
+Speed = Annotated[float | None, Measure("rad/s", minimum=TINY, maximum=HUGE)]
 Table = tuple[tuple[float, float], ...]
 
 
@@ -44,20 +44,20 @@ class TemperatureFactors(Reader):
         for item in raw:
             if not isinstance(item, list | tuple) or len(item) != 2:
                 raise problem(f"{quoted(item)}; expected a point of temperature and factor, ['20 degC', 1.0]")
-            found.append((Celsius().read(item[0]), Measure("", above=0.0).read(item[1])))
+            found.append((Celsius().read(item[0]), Measure("", minimum=TINY, maximum=HUGE).read(item[1])))
         return tuple(found)
 
 
 class Torsion(Part):
     """Torsional stiffness in up to three ranges of the output torque."""
 
-    k1: Annotated[float, Measure("N*m/rad", angle_optional=True, above=0.0)] = Field(
+    k1: Annotated[float, Measure("N*m/rad", angle_optional=True, minimum=TINY, maximum=HUGE)] = Field(
         description="stiffness from no torque to t1"
     )
-    k2: Annotated[float | None, Measure("N*m/rad", angle_optional=True, above=0.0)] = Field(
+    k2: Annotated[float | None, Measure("N*m/rad", angle_optional=True, minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="stiffness from t1 to t2; default k1"
     )
-    k3: Annotated[float | None, Measure("N*m/rad", angle_optional=True, above=0.0)] = Field(
+    k3: Annotated[float | None, Measure("N*m/rad", angle_optional=True, minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="stiffness above t2; default k2"
     )
     t1: Torque = Field(default=None, description="torque where k2 begins")
@@ -108,7 +108,9 @@ class GearSheet(Part):
 
     kind: Annotated[str, Choice(tuple(EXPONENTS))] = Field(description="what it is")
     series: OptionalText = Field(default=None, description="series or maker's type")
-    ratio: Annotated[float, Measure("", above=0.0)] = Field(description="input turns per output turn")
+    ratio: Annotated[float, Measure("", minimum=TINY, maximum=HUGE)] = Field(
+        description="input turns per output turn"
+    )
     rated_torque: Torque = Field(default=None, description="output torque that its life is stated for")
     rated_speed: Speed = Field(default=None, description="input speed that its life is stated for")
     average_torque: Torque = Field(default=None, description="limit of the average torque over the cycle")
@@ -120,7 +122,7 @@ class GearSheet(Part):
     )
     average_speed: Speed = Field(default=None, description="limit of the average input speed")
     max_speed: Speed = Field(default=None, description="limit of the input speed")
-    life: Annotated[float | None, Measure("s", above=0.0)] = Field(
+    life: Annotated[float | None, Measure("s", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="life at rated torque and rated speed"
     )
     life_percentile: Annotated[str | None, Choice(("L10", "L50"))] = Field(
@@ -129,11 +131,12 @@ class GearSheet(Part):
     life_exponent: Annotated[float | None, Measure("", above=0.0, maximum=20.0)] = Field(
         default=None, description="exponent of the torque in the life; default 3, of rv and planetary 10/3"
     )
-    efficiency: Annotated[float | None, Measure("", above=0.0, maximum=1.0)] = Field(
+    efficiency: Annotated[float | None, Measure("", minimum=TINY, maximum=1.0)] = Field(
         default=None, description="at rated torque, rated speed and reference_temperature"
     )
     no_load_torque: Annotated[
-        Table | None, Points(Measure("rad/s", minimum=0.0), Measure("N*m", minimum=0.0))
+        Table | None,
+        Points(Measure("rad/s", minimum=0.0, maximum=HUGE), Measure("N*m", minimum=0.0, maximum=HUGE)),
     ] = Field(default=None, description="input speed and torque at the input without load, speeds rising")
     starting_torque: Torque = Field(default=None, description="torque at the input that starts it")
     reference_temperature: Annotated[float, Celsius()] = Field(
@@ -143,23 +146,26 @@ class GearSheet(Part):
         default=None, description="temperature and factor of the no-load torque; default 1"
     )
     torsion: Torsion | None = Field(default=None, description="torsional stiffness at the output")
-    hysteresis: Annotated[float | None, Measure("rad", minimum=0.0)] = Field(
+    hysteresis: Annotated[float | None, Measure("rad", minimum=0.0, maximum=HUGE)] = Field(
         default=None, description="width of the torsion loop at zero torque"
     )
-    backlash: Annotated[float | None, Measure("rad", minimum=0.0)] = Field(
+    backlash: Annotated[float | None, Measure("rad", minimum=0.0, maximum=HUGE)] = Field(
         default=None, description="play at the output, lost motion"
     )
     transmission_error: Annotated[
-        Table | None, Points(Measure("", above=0.0), Measure("rad", minimum=0.0))
+        Table | None,
+        Points(Measure("", minimum=TINY, maximum=HUGE), Measure("rad", minimum=0.0, maximum=HUGE)),
     ] = Field(default=None, description="harmonic per input turn and its amplitude at the output")
-    inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0)] = Field(
+    inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0, maximum=HUGE)] = Field(
         default=None, description="moment of inertia at the input"
     )
-    mass: Annotated[float | None, Measure("kg", above=0.0)] = Field(default=None, description="mass")
-    frame: Annotated[float | None, Measure("m", above=0.0)] = Field(
+    mass: Annotated[float | None, Measure("kg", minimum=TINY, maximum=HUGE)] = Field(
+        default=None, description="mass"
+    )
+    frame: Annotated[float | None, Measure("m", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="outer diameter, or edge of the flange"
     )
-    price_index: Annotated[float | None, Measure("", above=0.0)] = Field(
+    price_index: Annotated[float | None, Measure("", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="price relative to the reference of the catalogue"
     )
 
@@ -252,32 +258,36 @@ class ScrewSheet(Part):
 
     kind: Annotated[str, Choice(("ball-screw",))] = Field(default="ball-screw", description="what it is")
     series: OptionalText = Field(default=None, description="series or maker's type")
-    lead: Annotated[float, Measure("m", above=0.0)] = Field(description="travel per turn")
-    diameter: Annotated[float, Measure("m", above=0.0)] = Field(description="nominal diameter of the screw")
-    dynamic_load: Annotated[float | None, Measure("N", above=0.0)] = Field(
+    lead: Annotated[float, Measure("m", minimum=TINY, maximum=HUGE)] = Field(description="travel per turn")
+    diameter: Annotated[float, Measure("m", minimum=TINY, maximum=HUGE)] = Field(
+        description="nominal diameter of the screw"
+    )
+    dynamic_load: Annotated[float | None, Measure("N", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="axial load for a million turns, L10"
     )
-    static_load: Annotated[float | None, Measure("N", above=0.0)] = Field(
+    static_load: Annotated[float | None, Measure("N", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="largest axial load at rest"
     )
     max_speed: Speed = Field(default=None, description="limit of the speed, by its nut")
-    efficiency: Annotated[float | None, Measure("", above=0.0, maximum=1.0)] = Field(
+    efficiency: Annotated[float | None, Measure("", minimum=TINY, maximum=1.0)] = Field(
         default=None, description="turning to sliding"
     )
-    stiffness: Annotated[float | None, Measure("N/m", above=0.0)] = Field(
+    stiffness: Annotated[float | None, Measure("N/m", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="axial stiffness of nut and screw"
     )
-    backlash: Annotated[float | None, Measure("m", minimum=0.0)] = Field(
+    backlash: Annotated[float | None, Measure("m", minimum=0.0, maximum=HUGE)] = Field(
         default=None, description="axial play"
     )
-    inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0)] = Field(
+    inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0, maximum=HUGE)] = Field(
         default=None, description="moment of inertia of the screw at the length that its mass is stated for"
     )
-    length: Annotated[float | None, Measure("m", above=0.0)] = Field(
+    length: Annotated[float | None, Measure("m", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="length of the screw that mass and inertia are stated for"
     )
-    mass: Annotated[float | None, Measure("kg", above=0.0)] = Field(default=None, description="mass")
-    price_index: Annotated[float | None, Measure("", above=0.0)] = Field(
+    mass: Annotated[float | None, Measure("kg", minimum=TINY, maximum=HUGE)] = Field(
+        default=None, description="mass"
+    )
+    price_index: Annotated[float | None, Measure("", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="price relative to the reference of the catalogue"
     )
 

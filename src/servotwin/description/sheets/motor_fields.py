@@ -10,7 +10,9 @@ from servotwin.description.fields import Celsius, Choice, Measure, Part, Whole, 
 from servotwin.description.parts import OptionalText
 from servotwin.description.sheets.conventions import Between, Connection, Size
 from servotwin.description.sheets.printed import (
+    HUGE,
     SPEED_TORQUE,
+    TINY,
     Printed,
     PrintedMeasure,
     interpolated,
@@ -18,6 +20,7 @@ from servotwin.description.sheets.printed import (
 )
 
 Points = tuple[tuple[float, float], ...]
+RATED_BETWEEN = (-100.0, 400.0)  # degC
 CURRENTS = ("torque_constant", "rated_current", "stall_current", "peak_current", "no_load_current")
 WINDINGS = ("resistance", "inductance", "inductance_d", "inductance_q")
 
@@ -44,12 +47,25 @@ class Conventions(Part):
         default=None, description="temperature at which the resistance is stated: 20 degC cold, 120 degC hot"
     )
 
+    @model_validator(mode="after")
+    def _copper(self) -> Conventions:
+        if self.winding_temperature is not None:
+            _check_temperature(self.winding_temperature, "winding_temperature")
+        return self
+
+
+def _check_temperature(value: float, at: str) -> None:
+    """Complain about a temperature at which no motor is rated: the law of copper ends far below."""
+    low, high = RATED_BETWEEN
+    if not low <= value <= high:
+        raise problem(f"{value:g} degC is out of range; expected {low:g} to {high:g} degC", at)
+
 
 class SpeedTorqueCurve(Part):
     """A line of a torque-speed diagram."""
 
     points: Annotated[Points, SPEED_TORQUE] = Field(description="points of speed and torque, speeds rising")
-    bus_voltage: Annotated[float | None, Measure("V", above=0.0)] = Field(
+    bus_voltage: Annotated[float | None, Measure("V", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="DC voltage of the intermediate circuit at which it holds"
     )
 
@@ -62,19 +78,19 @@ class SpeedTorqueCurve(Part):
 class ThermalSheet(Part):
     """Heating as sheets print it: a time constant and the loss at which the winding reaches its rated rise."""
 
-    time_constant: Annotated[float, Measure("s", above=0.0)] = Field(
+    time_constant: Annotated[float, Measure("s", minimum=TINY, maximum=HUGE)] = Field(
         description="thermal time constant of the motor, surrounded as at its rating"
     )
-    rated_loss: Annotated[float | None, Measure("W", above=0.0)] = Field(
+    rated_loss: Annotated[float | None, Measure("W", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="copper loss at the continuous torque with a hot winding; default 3 I^2 R"
     )
-    winding_rise: Annotated[float, Measure("K", above=0.0)] = Field(
+    winding_rise: Annotated[float, Measure("K", minimum=TINY, maximum=HUGE)] = Field(
         description="winding above the surroundings at that loss, in the end"
     )
-    winding_time_constant: Annotated[float | None, Measure("s", above=0.0)] = Field(
+    winding_time_constant: Annotated[float | None, Measure("s", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="time constant of the winding against the housing; with housing_rise"
     )
-    housing_rise: Annotated[float | None, Measure("K", above=0.0)] = Field(
+    housing_rise: Annotated[float | None, Measure("K", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="housing above the surroundings at that loss; with winding_time_constant"
     )
     ambient: Annotated[float, Celsius()] = Field(
@@ -86,6 +102,7 @@ class ThermalSheet(Part):
 
     @model_validator(mode="after")
     def _two_bodies(self) -> ThermalSheet:
+        _check_temperature(self.ambient, "ambient")
         if (self.winding_time_constant is None) != (self.housing_rise is None):
             missing = "housing_rise" if self.housing_rise is None else "winding_time_constant"
             raise problem(f"{missing} is missing; a winding apart from its housing needs both of them")
@@ -103,10 +120,10 @@ class ThermalSheet(Part):
         return self
 
 
-Amount = Annotated[float | None, Measure("N*m", above=0.0)]
-Speed = Annotated[float | None, Measure("rad/s", above=0.0)]
-Current = Annotated[Printed | None, PrintedMeasure("A", above=0.0)]
-Winding = Annotated[float | None, Measure("H", above=0.0)]
+Amount = Annotated[float | None, Measure("N*m", minimum=TINY, maximum=HUGE)]
+Speed = Annotated[float | None, Measure("rad/s", minimum=TINY, maximum=HUGE)]
+Current = Annotated[Printed | None, PrintedMeasure("A", minimum=TINY, maximum=HUGE)]
+Winding = Annotated[float | None, Measure("H", minimum=TINY, maximum=HUGE)]
 
 
 class MotorDatasheet(Part):
@@ -120,7 +137,7 @@ class MotorDatasheet(Part):
         description="what the printed numbers are of; none for dc but the temperature",
     )
     series: OptionalText = Field(default=None, description="series or maker's type")
-    rated_output: Annotated[float | None, Measure("W", above=0.0)] = Field(
+    rated_output: Annotated[float | None, Measure("W", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="rated power at the shaft"
     )
     rated_speed: Speed = Field(default=None, description="rated speed")
@@ -133,52 +150,54 @@ class MotorDatasheet(Part):
     max_speed: Speed = Field(default=None, description="largest speed, mechanically or of the drive")
     no_load_speed: Speed = Field(default=None, description="speed without load at the bus_voltage")
     no_load_current: Current = Field(default=None, description="current without load at that speed")
-    bus_voltage: Annotated[float | None, Measure("V", above=0.0)] = Field(
+    bus_voltage: Annotated[float | None, Measure("V", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="DC voltage of the intermediate circuit that the sheet holds for"
     )
-    torque_constant: Annotated[Printed | None, PrintedMeasure("N*m/A", above=0.0)] = Field(
+    torque_constant: Annotated[Printed | None, PrintedMeasure("N*m/A", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="torque per current, N*m/Arms or N*m/Apk"
     )
-    voltage_constant: Annotated[Printed | None, PrintedMeasure("V*s/rad", angle_optional=True, above=0.0)] = (
-        Field(default=None, description="back-EMF per speed, Vrms/krpm or Vpk/krpm")
-    )
-    resistance: Annotated[float | None, Measure("ohm", above=0.0)] = Field(
+    voltage_constant: Annotated[
+        Printed | None, PrintedMeasure("V*s/rad", angle_optional=True, minimum=TINY, maximum=HUGE)
+    ] = Field(default=None, description="back-EMF per speed, Vrms/krpm or Vpk/krpm")
+    resistance: Annotated[float | None, Measure("ohm", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="winding resistance, see conventions"
     )
     inductance: Winding = Field(default=None, description="winding inductance, see conventions")
     inductance_d: Winding = Field(default=None, description="inductance along the magnets")
     inductance_q: Winding = Field(default=None, description="inductance across the magnets")
-    electrical_time_constant: Annotated[float | None, Measure("s", above=0.0)] = Field(
+    electrical_time_constant: Annotated[float | None, Measure("s", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="inductance over resistance, for the cross-check"
     )
-    mechanical_time_constant: Annotated[float | None, Measure("s", above=0.0)] = Field(
+    mechanical_time_constant: Annotated[float | None, Measure("s", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="time to run up against its back-EMF, for the cross-check"
     )
     pole_pairs: Annotated[int | None, Whole(1, 1000)] = Field(default=None, description="pole pairs (pmsm)")
-    rotor_inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0)] = Field(
+    rotor_inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0, maximum=HUGE)] = Field(
         default=None, description="moment of inertia of the rotor, without brake"
     )
-    viscous_friction: Annotated[float | None, Measure("N*m*s/rad", angle_optional=True, minimum=0.0)] = Field(
-        default=None, description="friction and iron losses, torque per speed"
-    )
-    coulomb_friction: Annotated[float | None, Measure("N*m", minimum=0.0)] = Field(
+    viscous_friction: Annotated[
+        float | None, Measure("N*m*s/rad", angle_optional=True, minimum=0.0, maximum=HUGE)
+    ] = Field(default=None, description="friction and iron losses, torque per speed")
+    coulomb_friction: Annotated[float | None, Measure("N*m", minimum=0.0, maximum=HUGE)] = Field(
         default=None, description="friction torque independent of speed"
     )
     continuous: SpeedTorqueCurve | None = Field(default=None, description="continuous torque over speed")
     peak: SpeedTorqueCurve | None = Field(default=None, description="short-time torque over speed")
     thermal: ThermalSheet | None = Field(default=None, description="heating of the winding")
     brake_torque: Amount = Field(default=None, description="holding torque of its brake, if it has one")
-    brake_inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0)] = Field(
+    brake_inertia: Annotated[float | None, Measure("kg*m^2", minimum=0.0, maximum=HUGE)] = Field(
         default=None, description="what a brake adds to the rotor inertia"
     )
-    brake_mass: Annotated[float | None, Measure("kg", minimum=0.0)] = Field(
+    brake_mass: Annotated[float | None, Measure("kg", minimum=0.0, maximum=HUGE)] = Field(
         default=None, description="what a brake adds to the mass"
     )
-    frame: Annotated[float | None, Measure("m", above=0.0)] = Field(
+    frame: Annotated[float | None, Measure("m", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="edge of the flange"
     )
-    mass: Annotated[float | None, Measure("kg", above=0.0)] = Field(default=None, description="mass")
-    price_index: Annotated[float | None, Measure("", above=0.0)] = Field(
+    mass: Annotated[float | None, Measure("kg", minimum=TINY, maximum=HUGE)] = Field(
+        default=None, description="mass"
+    )
+    price_index: Annotated[float | None, Measure("", minimum=TINY, maximum=HUGE)] = Field(
         default=None, description="price relative to the reference of the catalogue"
     )
 

@@ -12,6 +12,7 @@ from servotwin.description.nodes import quoted
 from servotwin.description.sheets.conventions import Size
 from servotwin.description.units import expectation
 
+TINY, HUGE = 1e-15, 1e15  # SI: bounds of printed numbers, so that their products and quotients are finite
 _RMS = re.compile(r"(?<![A-Za-z])(m?[AV])[ _.]?(?:rms|RMS|eff)(?![A-Za-z])")
 _AMPLITUDE = re.compile(r"(?<![A-Za-z])(m?[AV])[ _.]?(?:pk|peak|amp|0-p|0p)(?![A-Za-z])")
 
@@ -68,4 +69,6 @@ def interpolated(points: tuple[tuple[float, float], ...], x: float) -> float:
     return points[-1][1]
 
 
-SPEED_TORQUE = Points(Measure("rad/s", minimum=0.0), Measure("N*m", minimum=0.0), least=2, most=32)
+SPEED_TORQUE = Points(
+    Measure("rad/s", minimum=0.0, maximum=HUGE), Measure("N*m", minimum=0.0, maximum=HUGE), least=2, most=32
+)

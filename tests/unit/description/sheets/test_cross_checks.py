@@ -221,3 +221,43 @@ axes:
         f"{path}:11: axes.A.motor.datasheet.torque_constant: 0.71 N*m/A (rms) does not fit"
     )
     assert warning.endswith("they fit if the voltage were between lines")
+
+
+def test_sheet_for_another_bus_than_the_robot_has_is_told(tmp_path: Path) -> None:
+    text = """\
+format: servotwin/1
+name: arm
+axes:
+  A:
+    dh: {a: 300 mm}
+    link: {mass: 5 kg}
+    gear: {ratio: 50}
+    motor: {datasheet: {bus_voltage: 560 V, rated_torque: 3 N*m}}
+power: {bus_voltage: 280 V}
+"""
+    path = tmp_path / "arm.yaml"
+    path.write_text(text, encoding="utf-8")
+    (warning,) = read_description(path).warnings
+    assert warning.startswith(
+        f"{path}:8: axes.A.motor.datasheet.bus_voltage: 560 V is what the sheet holds for"
+    )
+    path.write_text(text.replace("280 V", "540 V"), encoding="utf-8")
+    assert read_description(path).warnings == []
+
+
+def test_joint_limit_that_turns_the_gear_too_fast_is_told(tmp_path: Path) -> None:
+    text = """\
+format: servotwin/1
+name: arm
+axes:
+  A:
+    dh: {a: 300 mm}
+    limits: {speed: 200 deg/s}
+    link: {mass: 5 kg}
+    gear: {datasheet: {kind: strain-wave, ratio: 100, max_speed: 3000 rpm}}
+    motor: {kind: dc}
+"""
+    path = tmp_path / "arm.yaml"
+    path.write_text(text, encoding="utf-8")
+    (warning,) = read_description(path).warnings
+    assert "the gear of axis A turns at 3333 rpm at this speed, above the max_speed 3000 rpm" in warning

@@ -275,3 +275,18 @@ def test_motors_moved_into_sheets_are_the_same_to_the_last_bit(name: str) -> Non
     for axis, data in description.axes.items():
         dumps = [m and m.model_dump(exclude={"datasheet"}) for m in (data.motor, moved.axes[axis].motor)]
         assert dumps[0] == dumps[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"torque_constant": "1e-300 N*m/Arms"}, ""),
+        ({"rated_torque": "1e25 N*m"}, ""),
+        ({"conventions": conventions(winding_temperature="-234.5 degC")}, "winding_temperature"),
+        ({"thermal": {"time_constant": "1 s", "winding_rise": "1 K", "ambient": "-234.5 degC"}}, "ambient"),
+    ],
+)
+def test_numbers_beyond_all_motors_are_refused(changes: dict[str, Any], field: str) -> None:
+    at, text = refusal(**changes)
+    assert at == field
+    assert "expected" in text

@@ -158,7 +158,7 @@ def size(
         typer.Option("--what-if", metavar="WHAT", help="How far payload or speed can go; may be repeated."),
     ] = None,
     pareto: Annotated[
-        bool, typer.Option("--pareto", help="Also the front of price, mass and cycle time; takes a minute.")
+        bool, typer.Option("--pareto", help="Also the front of price, mass and cycle time; takes longer.")
     ] = False,
     rest: Annotated[
         str | None, typer.Option("--rest", metavar="TIME", help="Standstill after each cycle, '2 s'.")

@@ -15,7 +15,7 @@ CSV_COLUMNS = (
     *("axis", "motor", "gear", "ratio", "peak_torque_N_m", "rms_torque_N_m", "peak_speed_rad_per_s"),
     *("mean_speed_rad_per_s", "rms_speed_rad_per_s", "peak_power_W", "mean_power_W", "regenerated_J"),
     *("copper_loss_W", "inertia_ratio", "winding_peak_degC", "gear_peak", "gear_average", "gear_holding"),
-    *("gear_stop", "life_L10_s", "life_L50_s", "worst_share", "worst_check"),
+    *("gear_stop", "gear_unit", "life_L10_s", "life_L50_s", "worst_share", "worst_check"),
 )
 
 WORST_COLUMNS = (
@@ -30,6 +30,14 @@ WORST_COLUMNS = (
         "share",
     ),
 )
+
+
+SUPPLY_UNITS = {
+    **dict.fromkeys(("peak_power", "mean_power", "returned_peak", "resistor_power", "resistor_peak"), "_W"),
+    **dict.fromkeys(("source_energy", "returned_energy", "capacitor_room", "resistor_energy"), "_J"),
+    "largest_resistance": "_ohm",
+    "lowest_voltage": "_V",
+}
 
 
 def sizing_data(sizing: Sizing) -> dict[str, Any]:
@@ -132,7 +140,9 @@ def _assessment(found: Assessment | None) -> dict[str, Any] | None:
             for d in found.demands
             for row in rating_rows(d.name, d.actuator)
         ],
-        "supply": {key: _finite(value) for key, value in vars(found.supply).items()},
+        "supply": {
+            key + SUPPLY_UNITS.get(key, ""): _finite(value) for key, value in vars(found.supply).items()
+        },
     }
 
 
@@ -155,7 +165,7 @@ def demand_row(d: ActuatorDemand) -> dict[str, Any]:
             d.gear_peak,
             d.gear_average,
         ),
-        *(d.gear_holding, d.gear_stop, d.life_10, d.life_50),
+        *(d.gear_holding, d.gear_stop, "N m" if d.unit == "rad" else "N", d.life_10, d.life_50),
         *(None if worst is None else worst.share, None if worst is None else worst.name),
     )
     return {name: _finite(value) for name, value in zip(CSV_COLUMNS, values, strict=True)}

@@ -291,7 +291,7 @@ def _supply(page: Page, found: Assessment) -> None:
     page.table(("what", "value", "unit"), rows)
     if s.overflow:
         page.warning(
-            "Energy comes back that neither capacitor nor resistor can take: the bus voltage rises too far."
+            "More comes back than capacitor and braking resistor can take: the bus voltage rises too far."
         )
 
 
@@ -350,15 +350,21 @@ def _front(page: Page, sizing: Sizing) -> None:
         return
     page.section(
         "Price, mass and cycle time",
-        "Sets that no other found beats in all three. Searched at several speeds with several weights of mass against "
-        "price: between the points there may be others.",
+        "Sets that no other found beats in all three: at each speed the cheapest, the lightest, and sets between two "
+        "neighbours. Between the points there may be others.",
     )
     page.figures([Figure(draw.front(sizing.pareto), "Pareto front")])
     rows = [
-        [f"{p.cycle_time:.4g}", f"{p.price:.4g}", f"{p.mass:.3g}", "; ".join(p.names)]
+        [
+            f"{p.cycle_time:.4g}",
+            f"{p.price:.4g}",
+            f"{p.mass:.3g}",
+            "the best for certain" if p.gap == 0.0 else f"within {100.0 * p.gap:.2g} % of the best",
+            "; ".join(p.names),
+        ]  # fmt: skip
         for p in sorted(sizing.pareto, key=lambda p: (p.cycle_time, p.price))
     ]
-    page.table(("cycle time [s]", "price", "mass [kg]", "set"), rows, text_columns=0)
+    page.table(("cycle time [s]", "price", "mass [kg]", "certain", "set"), rows, text_columns=0)
 
 
 def _worst(page: Page, sizing: Sizing) -> None:
@@ -405,6 +411,8 @@ def _method(page: Page) -> None:
     page.section("How it is computed")
     page.paragraph(
         "Torques are those of the inverse dynamics along the planned cycle, in actuator coordinates. Gears are stiff, "
-        "the controller follows exactly: what oscillates or lags is not part of it. Motors that the arm carries "
-        "load the axes before them. Theory: docs/theory/sizing.md."
+        "and the controller follows exactly, as one with velocity and torque feedforward does on profiles without "
+        "steps of acceleration: there the drive-level simulation agrees to 2 %. Under a plain cascade without feedforward "
+        "its torque peaks differ by 10 to 25 %, RMS torques by about 2 %: keep a reserve of 1.25 on peaks, or simulate. "
+        "Motors that the arm carries load the axes before them. Theory: docs/theory/sizing.md."
     )

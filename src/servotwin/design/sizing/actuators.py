@@ -52,13 +52,21 @@ class MotorChoice:
         """Points of the continuous curve; empty if no rated torque is known."""
         if self.continuous or self.rated_torque is None:
             return self.continuous
-        if self.rated_speed is None or self.max_speed is None or self.max_speed <= self.rated_speed:
-            return ((0.0, self.rated_torque),)
-        low = self.rated_torque * self.rated_speed / self.max_speed
-        # a hyperbola of constant power, as points near enough for a straight line between them
-        steps = [self.rated_speed * (self.max_speed / self.rated_speed) ** (k / 8) for k in range(9)]
-        points = [(w, max(low, self.rated_torque * self.rated_speed / w)) for w in steps]
-        return ((0.0, self.rated_torque), *points)
+        return rated_curve(self.rated_torque, self.rated_torque, self.rated_speed, self.max_speed)
+
+
+def rated_curve(stall: float, rated: float, rated_speed: float | None, max_speed: float | None) -> Points:
+    """A continuous curve from ratings alone: a line from stall to rated torque [N m], then constant power.
+
+    Without a rated speed [rad/s] the rated torque holds at every speed.
+    """
+    if rated_speed is None:
+        return ((0.0, rated),)
+    if max_speed is None or max_speed <= rated_speed:
+        return ((0.0, stall), (rated_speed, rated))
+    # a hyperbola, as points near enough for a straight line between them
+    steps = [rated_speed * (max_speed / rated_speed) ** (k / 8) for k in range(9)]
+    return ((0.0, stall), *((w, rated * rated_speed / w) for w in steps))
 
 
 @dataclass(frozen=True)
@@ -152,14 +160,13 @@ def actuator_of(drive: DriveData, axis: Axis | None = None) -> Actuator:
 
 
 def continuous_points(sheet: MotorSheet) -> Points:
-    """Points of the continuous curve: as printed, or from standstill over the rated point to the largest speed."""
+    """Points of the continuous curve: as printed, or from the ratings (``rated_curve``)."""
     if sheet.continuous_curve is not None:
         return sheet.continuous_curve
-    top = sheet.max_speed or sheet.rated_speed
-    if sheet.rated_torque is None or sheet.rated_speed is None or top is None:
+    if sheet.rated_torque is None or sheet.rated_speed is None:
         return ()
-    speeds = sorted({0.0, sheet.rated_speed, top})
-    return tuple((w, sheet.continuous_torque(w) or 0.0) for w in speeds)
+    stall = sheet.stall_torque or sheet.rated_torque
+    return rated_curve(stall, sheet.rated_torque, sheet.rated_speed, sheet.max_speed)
 
 
 def _present_gear(drive: DriveData, axis: Axis | None) -> GearChoice:

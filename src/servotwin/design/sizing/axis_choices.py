@@ -95,6 +95,9 @@ class AxisChoices:
         self.idle_means = self._means(self.idle)
         self.rms_limit = self._rms_limits()
         self.possible = self._possible_speeds()
+        # what several searches of the same axis share
+        self.judged: dict[tuple[object, ...], bool] = {}
+        self.tables: dict[tuple[object, ...], BoolArray] = {}
 
     # --- limits that no mass changes -----------------------------------------------------------------
     def _possible_speeds(self) -> BoolArray:
@@ -190,8 +193,17 @@ class AxisChoices:
         share = np.maximum(current, voltage).max(axis=1)
         return np.asarray(share <= (1.0 + SLACK) / self.rules.reserve)
 
-    def fits(self, load: Load, m: int, g: int) -> bool:
-        """The judgement that counts: whether a pair passes every check under a load of this axis alone."""
+    def fits(self, load: Load, m: int, g: int, felt: tuple[float, ...]) -> bool:
+        """The judgement that counts: whether a pair passes every check under a load of this axis alone.
+
+        ``felt``: masses of the other choices in this load; a pair is judged once under the same.
+        """
+        key = (m, g, felt)
+        if key not in self.judged:
+            self.judged[key] = self._passes(load, m, g)
+        return self.judged[key]
+
+    def _passes(self, load: Load, m: int, g: int) -> bool:
         actuator = self.pair(m, g)
         stop, limit = stop_torque(load, 0, actuator), self.gears[g].momentary_torque
         if stop is not None and limit is not None and stop * self.rules.reserve > limit:
@@ -220,6 +232,15 @@ class AxisChoices:
             ok = ok & (size.max(axis=1) <= self.torque_limits[some] * (1.0 + SLACK) / self.rules.reserve)
             mean = _least(*(self._mean_torques(end, some, others) for end in ends))
             yield np.asarray(ok & (np.sqrt(mean**2 @ self.spans) <= self.rms_limit[some, others]))
+
+    def relaxed_table(self, low: Array, high: Array, key: tuple[object, ...]) -> BoolArray:
+        """``relaxed`` for all pairs (M, G) that turn as fast as asked; ``key`` names the range of the torques."""
+        if key not in self.tables:
+            m, g = np.nonzero(self.possible)
+            table = np.zeros(self.possible.shape, dtype=np.bool_)
+            table[m, g] = np.concatenate([np.zeros(0, dtype=np.bool_), *self.relaxed(low, high, m, g)])
+            self.tables[key] = table
+        return self.tables[key]
 
     def _spans(self, torque: Array) -> Array:
         """Means (3, b) of the driven, driving and held part of an output torque over short spans."""
@@ -251,7 +272,7 @@ def _heat_limit(motor: MotorChoice, rules: Rules) -> float:
     if heat is None or heat.limit is None or winding is None or not winding.has_torque_constant:
         return math.inf
     around = heat.reference_temperature if rules.ambient is None else rules.ambient
-    rise = (heat.limit - around) / rules.reserve
+    rise = max(heat.limit - around, 0.0) / rules.reserve
     R = winding.resistance * (
         1.0 + heat.temperature_coefficient * (around + rise - heat.reference_temperature)
     )

@@ -147,7 +147,8 @@ def continuous_torques(motor: MotorChoice, speeds: Array) -> Array:
     if not curve:
         return np.full(len(speeds), math.inf)
     w, tau = np.array(curve).T
-    beyond = (speeds > w[-1] * (1.0 + 1e-9)) & (len(w) > 1)
+    top = w[-1] if motor.max_speed is None or motor.continuous else motor.max_speed
+    beyond = (speeds > top * (1.0 + 1e-9)) & (len(w) > 1)
     return np.where(beyond, 0.0, np.interp(speeds, w, tau))
 
 
@@ -262,7 +263,8 @@ def _motor_checks(found: ActuatorDemand, power: Power | None, rules: Rules) -> l
     thermal, heating = motor.thermal, found.heating
     if thermal is not None and heating is not None and thermal.limit is not None:
         around = thermal.reference_temperature if rules.ambient is None else rules.ambient
-        use = (heating.winding_peak - around) / (thermal.limit - around)
+        room = thermal.limit - around
+        use = (heating.winding_peak - around) / room if room > 0.0 else math.inf
         out.append(Check("winding temperature", "motor", heating.winding_peak, thermal.limit, "degC", use))
     if rules.inertia_ratio is not None:
         out.append(_check("inertia ratio", "motor", found.inertia_ratio, rules.inertia_ratio, ""))

@@ -22,7 +22,9 @@ def lives(gear: GearChoice, torque: float, speed: float) -> tuple[float | None, 
         return None, None
     if torque <= 0.0 or speed <= 0.0:
         return math.inf, math.inf
-    own = (
-        gear.rated_life * (gear.rated_speed / speed) * (gear.rated_torque / torque) ** gear.exponent
-    )  # eq:gear-life
+    try:
+        load = math.pow(gear.rated_torque / torque, gear.exponent)
+    except OverflowError:  # next to no torque
+        return math.inf, math.inf
+    own = gear.rated_life * (gear.rated_speed / speed) * load  # eq:gear-life
     return (own, own / L10_OVER_L50) if gear.life_quantile == 10 else (own * L10_OVER_L50, own)

@@ -8,7 +8,7 @@ least that the remaining axes can cost,
 
 reaches the best set found. :math:`\underline c_j` is the least cost of a pair that some masses of the catalogue would
 not refuse: torques bounded instant by instant over the range of masses. Of branches that leave the same masses, the
-cheapest is kept.
+cheapest is kept. Limits of other sums over the set, as of its mass, end branches by the least that the rest adds.
 """
 
 from __future__ import annotations
@@ -18,32 +18,39 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import le
 
 import numpy as np
 
-from servotwin.description.sheets.gear_life import average_torque
 from servotwin.design.sizing.actuators import Actuator
 from servotwin.design.sizing.axis_choices import CHUNK, AxisChoices
-from servotwin.design.sizing.evaluate import ActuatorDemand, Check, demand_of
 from servotwin.design.sizing.load import Load
+from servotwin.design.sizing.nearest import NoChoiceError, nearest_pair
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, BoolArray, IntArray
 
 TIME_LIMIT = 8.0  # s of search, after which the best set is told with its gap
-NEAREST = 12  # pairs that are looked at closely where none fits
+PATIENCE = 60.0  # s at least, where no set has been found yet
 SAME_MASS = 1e-9  # kg
 ROUNDING = 1e-12  # relative, of costs
 Progress = Callable[[str], None]
+Sorted = tuple[IntArray, IntArray, Array]
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The axes with their choices, what each pair costs (M, G), and the masses that the file's links contain [kg]."""
+    """The axes with their choices, what each pair costs (M, G), and the masses that the file's links contain [kg].
+
+    ``limits``: further tables (M, G) of every axis with the largest sum that a set may have; ``below``: a cost that
+    sets must be below.
+    """
 
     load: Load
     axes: tuple[AxisChoices, ...]
     costs: tuple[Array, ...]
     present: tuple[float, ...]
+    limits: tuple[tuple[tuple[Array, ...], float], ...] = ()
+    below: float = math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,20 +69,6 @@ class Choice:
     def gap(self) -> float:
         """Relative distance of the cost to the bound; zero if the set is the best for certain."""
         return 0.0 if self.cost <= self.bound else (self.cost - self.bound) / max(self.cost, 1e-300)
-
-
-class NoChoiceError(InputError):
-    """No entry of a catalogue satisfies a cycle; ``axis``, and the pair that comes nearest with what it lacks."""
-
-    def __init__(self, axis: str, nearest: ActuatorDemand | None, check: Check | None) -> None:
-        self.axis, self.nearest, self.check = axis, nearest, check
-        text = "the catalogue has no motor and gear that turn as fast as the cycle asks"
-        if nearest is not None and check is not None:
-            text = (
-                f"no entry of the catalogue satisfies the cycle; nearest is {nearest.actuator.name}: {check.name} "
-                f"{check.need:.4g} {check.unit} of {check.limit:.4g} {check.unit}, {100.0 * check.share:.0f} %"
-            )
-        super().__init__(text, field=f"axis {axis}")
 
 
 def order_of(load: Load) -> list[int]:
@@ -130,28 +123,35 @@ class Search:
     """One search; ``best`` gives its answer."""
 
     def __init__(
-        self, problem: Problem, time_limit: float = TIME_LIMIT, progress: Progress | None = None
+        self,
+        problem: Problem,
+        time_limit: float = TIME_LIMIT,
+        progress: Progress | None = None,
     ) -> None:
         self.problem, self.progress = problem, progress or (lambda text: None)
         self.order = order_of(problem.load)
         self.influence = influences(problem.load)
-        self.ends = time.perf_counter() + time_limit
         self.began = time.perf_counter()
         self.nodes = self.number = 0
-        self.incumbent: tuple[float, tuple[tuple[int, int], ...]] = (math.inf, ())
-        self.seen: dict[tuple[float, ...], float] = {}
-        self.judged: dict[tuple[object, ...], bool] = {}
+        self.incumbent: tuple[float, tuple[tuple[int, int], ...]] = (problem.below, ())
+        # cost and limited sums of branches by state
+        self.seen: dict[tuple[float, ...], list[tuple[float, ...]]] = {}
         self.sorted = [self._by_cost(j) for j in range(len(problem.axes))]
-        self.first = [0] * len(problem.axes)  # of the sorted pairs that may fit
         self.bounds: dict[tuple[object, ...], float] = {}
         self.failed: tuple[int, Load] | None = None  # the first axis that nothing fits, and its load
         self.ranges = self._root()
         self.least = self._rest(())
+        self.least_sums = [
+            [float(table[j][self.sorted[j][:2]].min(initial=math.inf)) for j in range(len(self.order))]
+            for table, _ in problem.limits
+        ]
+        self.ends = time.perf_counter() + time_limit
+        self.last = self.ends if math.isfinite(problem.below) else max(self.ends, self.began + PATIENCE)
 
-    def _by_cost(self, j: int) -> tuple[IntArray, IntArray, Array]:
+    def _by_cost(self, j: int) -> Sorted:
         """Motors, gears and costs (p,) of the pairs that turn as fast as asked, the cheapest first."""
-        axis, cost = self.problem.axes[j], self.problem.costs[j]
-        m, g = np.nonzero(axis.possible & np.isfinite(cost))
+        cost = self.problem.costs[j]
+        m, g = np.nonzero(self.problem.axes[j].possible & np.isfinite(cost))
         order = np.argsort(cost[m, g], kind="stable")
         return m[order], g[order], cost[m, g][order]
 
@@ -160,9 +160,8 @@ class Search:
         """Masses [kg] that each axis can add, from what may fit it whatever the others weigh."""
         masses: dict[int, tuple[float, float]] = {}
         for j in self.order:
-            axis, (m, g, _) = self.problem.axes[j], self.sorted[j]
-            ok = [np.zeros(0, dtype=np.bool_), *axis.relaxed(*self._torque_range(j, masses), m, g)]
-            fits = np.concatenate(ok)
+            axis, (m, g, cost) = self.problem.axes[j], self.sorted[j]
+            fits = axis.relaxed_table(*self._torque_range(j, masses), self._spans(j, masses))[m, g]
             if not fits.any():
                 fits = np.ones(len(m), dtype=np.bool_)
                 if self.failed is None:  # whatever the others weigh, nothing fits
@@ -170,7 +169,7 @@ class Search:
                     self.failed = (j, axis.load.with_masses(light))
             own = axis.mass[m[fits], g[fits]] - self.problem.present[j]
             masses[j] = (float(own.min()), float(own.max())) if len(own) else (0.0, 0.0)
-            self.first[j] = int(np.argmax(fits)) if len(fits) else 0
+            self.sorted[j] = m[fits], g[fits], cost[fits]
         return masses
 
     def _torque_range(self, j: int, masses: Mapping[int, tuple[float, float]]) -> tuple[Array, Array]:
@@ -184,29 +183,59 @@ class Search:
                 low, high = low + np.minimum(*ends), high + np.maximum(*ends)
         return low, high
 
+    def _spans(self, j: int, masses: Mapping[int, tuple[float, float]]) -> tuple[object, ...]:
+        """The masses that an axis bears."""
+        return tuple((k, span) for k, span in masses.items() if self.influence[k, j])
+
     def _least_cost(self, j: int, masses: Mapping[int, tuple[float, float]]) -> float:
         """The least that an axis can cost while the others weigh as they may (eq:search-bound)."""
-        felt = tuple(span for k, span in masses.items() if self.influence[k, j])
-        key = (j, felt)
+        key = (j, self._spans(j, masses))
         if key not in self.bounds:
-            m, g, cost = self.sorted[j]
-            m, g, cost = m[self.first[j] :], g[self.first[j] :], cost[self.first[j] :]
-            found = math.inf
-            ranges = self.problem.axes[j].relaxed(*self._torque_range(j, masses), m, g)
-            for chunk, ok in enumerate(ranges):
-                if ok.any():
-                    found = float(cost[chunk * CHUNK + int(np.argmax(ok))])
-                    break
-            self.bounds[key] = found
+            self.bounds[key] = self._first_fit(j, masses)
         return self.bounds[key]
 
-    def _rest(self, chosen: Sequence[tuple[int, int]], skip: int = 0) -> float:
-        """The least that the axes after those chosen, and after ``skip`` more, can cost together."""
+    def _first_fit(self, j: int, masses: Mapping[int, tuple[float, float]]) -> float:
+        """The cost of the cheapest pair that may fit; infinite if there is none."""
+        m, g, cost = self.sorted[j]
+        ranges = self.problem.axes[j].relaxed(*self._torque_range(j, masses), m, g)
+        for chunk, ok in enumerate(ranges):
+            if ok.any():
+                return float(cost[chunk * CHUNK + int(np.argmax(ok))])
+        return math.inf
+
+    def _possible_masses(self, chosen: Sequence[tuple[int, int]]) -> dict[int, tuple[float, float]]:
+        """Masses [kg] that each axis can add after a choice."""
         masses = dict(self.ranges)
         for j, (m, g) in zip(self.order, chosen, strict=False):
             own = float(self.problem.axes[j].mass[m, g] - self.problem.present[j])
             masses[j] = (own, own)
+        return masses
+
+    def _rest(self, chosen: Sequence[tuple[int, int]], skip: int = 0) -> float:
+        """The least that the axes after those chosen, and after ``skip`` more, can cost together."""
+        masses = self._possible_masses(chosen)
         return sum(self._least_cost(j, masses) for j in self.order[len(chosen) + skip :])
+
+    def _sums(self, chosen: Sequence[tuple[int, int]]) -> tuple[float, ...]:
+        """What a choice adds to each of the limited sums."""
+        pairs = list(zip(self.order, chosen, strict=False))
+        return tuple(sum(float(table[j][pair]) for j, pair in pairs) for table, _ in self.problem.limits)
+
+    def _beyond(self, depth: int, sums: Sequence[float]) -> bool:
+        """True if a choice of ``depth`` axes cannot end within the limits of the sums."""
+        return any(
+            own + sum(least[j] for j in self.order[depth:]) > limit
+            for own, least, (_, limit) in zip(sums, self.least_sums, self.problem.limits, strict=True)
+        )
+
+    def _blocked(self, chosen: Sequence[tuple[int, int]]) -> tuple[int, Load] | None:
+        """The next axis that nothing fits after a choice, under the least load that is left to it."""
+        masses = self._possible_masses(chosen)
+        light = [masses[k][0] for k in range(len(self.order))]
+        for j in self.order[len(chosen) :]:
+            if not math.isfinite(self._least_cost(j, masses)):
+                return j, self.problem.axes[j].load.with_masses(light)
+        return None
 
     # --- branches ------------------------------------------------------------------------------------
     def _masses_of(self, chosen: Sequence[tuple[int, int]]) -> Array:
@@ -233,7 +262,7 @@ class Search:
         load = axis.load.with_masses(self._masses_of(chosen))
         m, g, price = self.sorted[j]
         later = self._rest(chosen, skip=1)
-        within = slice(self.first[j], int(np.searchsorted(price, self.incumbent[0] - spent - later)))
+        within = slice(0, int(np.searchsorted(price, self.incumbent[0] - spent - later)))
         pairs = axis.candidates(load.arm.torque[:, 0], m[within], g[within])
         return _Node(chosen, spent, later, load, self._felt_by(j, chosen), pairs)
 
@@ -244,15 +273,22 @@ class Search:
             if self.influence[k, j]
         )
 
-    def _fits(self, axis: AxisChoices, load: Load, m: int, g: int, felt: tuple[float, ...]) -> bool:
-        key = (axis.j, m, g, felt)
-        if key not in self.judged:
-            self.judged[key] = axis.fits(load, m, g)
-        return self.judged[key]
-
     # --- the search ----------------------------------------------------------------------------------
     def best(self) -> Choice:
         """The best set; raises NoChoiceError if there is none."""
+        found = self.found()
+        if found is not None:
+            return found
+        if self._time_is_over:
+            raise InputError(
+                f"no set was found in {time.perf_counter() - self.began:.0f} s, and it is not certain that there is "
+                "none; expected more time or a smaller catalogue",
+                field="--time-limit",
+            )
+        raise self._nothing()
+
+    def found(self) -> Choice | None:
+        """The best set; None if there is none, or none was found in time."""
         open_branches = [self._branch(self.least, self._node((), 0.0))]
         bound = self.least
         while open_branches:
@@ -261,14 +297,16 @@ class Search:
                 bound = self.incumbent[0]
                 break
             bound = branch.bound
-            if time.perf_counter() > self.ends and self.incumbent[1]:
+            if self._time_is_over:
                 break
             self._expand(branch.node, open_branches)
         else:
             bound = self.incumbent[0]
-        if not self.incumbent[1]:
-            raise self._nothing()
-        return self._answer(bound)
+        return self._answer(bound) if self.incumbent[1] else None
+
+    @property
+    def _time_is_over(self) -> bool:
+        return time.perf_counter() > (self.ends if self.incumbent[1] else self.last)
 
     @property
     def _ceiling(self) -> float:
@@ -290,6 +328,7 @@ class Search:
                 return
             below = self._child(node, j, pair, cost)
             elsewhere = bool(open_branches) and again > open_branches[0].bound and bool(self.incumbent[1])
+            elsewhere = elsewhere or self._time_is_over
             if below is not None or elsewhere:
                 heapq.heappush(open_branches, self._branch(again, node))
             if below is not None:
@@ -300,17 +339,25 @@ class Search:
     def _child(self, node: _Node, j: int, pair: tuple[int, int], cost: float) -> _Node | None:
         """The node below a pair; None if the pair does not fit, leads to nothing better, or completes a set."""
         chosen = (*node.chosen, pair)
-        state = self._state(chosen)
-        if self.seen.get(state, math.inf) <= cost or cost + self._rest(chosen) >= self._ceiling:
+        state, sums = self._state(chosen), self._sums(chosen)
+        spent = (cost, *sums)
+        if any(all(map(le, other, spent)) for other in self.seen.get(state, ())):
             return None
-        if not self._fits(self.problem.axes[j], node.load, *pair, node.felt):
+        rest = self._rest(chosen)
+        hopeless = not math.isfinite(rest) and self.failed is None
+        if not hopeless and (cost + rest >= self._ceiling or self._beyond(len(chosen), sums)):
+            return None
+        if not self.problem.axes[j].fits(node.load, *pair, node.felt):
+            return None
+        if hopeless:
+            self.failed = self._blocked(chosen)
             return None
         node.fruitful = True
         if len(chosen) == len(self.order):
             self.incumbent = (cost, chosen)
             self.progress(f"a set of cost {cost:.4g}, at least {self.least:.4g}")
             return None
-        self.seen[state] = cost
+        self.seen.setdefault(state, []).append(spent)
         return self._node(chosen, cost)
 
     def _branch(self, bound: float, node: _Node) -> _Branch:
@@ -339,32 +386,6 @@ class Search:
         axis = self.problem.axes[j]
         near = nearest_pair(axis, load)
         return NoChoiceError(axis.name, near, None if near is None else near.worst)
-
-
-def nearest_pair(axis: AxisChoices, load: Load) -> ActuatorDemand | None:
-    """The pair that exceeds its limits least under a load of this axis alone; None if none is fast enough."""
-    if not axis.possible.any():
-        return None
-    torque = load.arm.torque[:, 0]
-    m, g = np.nonzero(axis.possible)
-    use = uses(axis, torque, m, g)
-    order = np.argsort(use)[:NEAREST]
-    pairs = list(zip(m[order], g[order], strict=True))
-    demands = [demand_of(load, 0, axis.pair(int(m), int(g)), axis.power, axis.rules) for m, g in pairs]
-    return min(demands, key=lambda demand: demand.worst.share if demand.worst is not None else 0.0)
-
-
-def uses(axis: AxisChoices, torque: Array, m: IntArray, g: IntArray) -> Array:
-    """About what share (p,) of their limits pairs use: RMS and peak torque, and the peak of the gear."""
-    peak = np.abs(axis.torques_at(torque, axis.extremes(torque), m, g)).max(axis=1, initial=0.0)
-    use = np.maximum(axis.rms(torque, m, g) / axis.rms_limit[m, g], peak / axis.torque_limits[m])
-    most = float(np.abs(torque).max())
-    gears = [0.0 if gear.repeated_torque is None else most / gear.repeated_torque for gear in axis.gears]
-    mean = {
-        e: average_torque(torque, axis.v, axis.seconds, e) for e in {gear.exponent for gear in axis.gears}
-    }
-    means = [0.0 if x.average_torque is None else mean[x.exponent] / x.average_torque for x in axis.gears]
-    return np.asarray(np.maximum(use, np.maximum(gears, means)[g]))
 
 
 def search(problem: Problem, time_limit: float = TIME_LIMIT, progress: Progress | None = None) -> Choice:

@@ -20,8 +20,10 @@ from servotwin.design.sizing.choices import gears_of, motors_of
 from servotwin.design.sizing.duty import Duty, duty_of_job, duty_of_scenario
 from servotwin.design.sizing.evaluate import Rules, demand_of
 from servotwin.design.sizing.load import Load, load_of
+from servotwin.design.sizing.nearest import uses
+from servotwin.design.sizing.pareto import pareto_front
 from servotwin.design.sizing.result import ParetoPoint, Rejection, Sizing, assess, payload_of
-from servotwin.design.sizing.search import TIME_LIMIT, Choice, Problem, search, uses
+from servotwin.design.sizing.search import TIME_LIMIT, Choice, Problem, search
 from servotwin.design.sizing.what_if import what_if as how_far
 from servotwin.design.sizing.worst_case import worst_case
 from servotwin.errors import InputError
@@ -33,9 +35,8 @@ if TYPE_CHECKING:
     from servotwin.description.sheets.catalogue import Catalogue
 
 OBJECTIVES = ("price", "mass", "size")
-FACTORS = (0.7, 0.85, 1.0, 1.15, 1.3, 1.5)  # speeds of a Pareto front
-WEIGHTS = (0.35, 0.65)  # of mass against price
 FAVOURITES = 5  # cheaper entries per axis that are explained
+HEAVY = 50.0  # load over motor inertia from which a loop is hard to close
 SMALL = 4  # joints; arms with more have wrists that can be singular anywhere in the workspace
 NEAR_SINGULAR = (
     "the file states no acceleration limits of some joints: poses near singular ones count, where tool acceleration in "
@@ -230,46 +231,18 @@ class _Study:
         return tuple(found)
 
     def front(self, catalogue: Catalogue) -> tuple[ParetoPoint, ...]:
-        """Sets that no other beats in price, mass and cycle time at once, among weighted searches at several speeds."""
-        points = []
-        for factor in FACTORS:
-            load = self.load.faster(factor)
-            self.told(f"Pareto front: {factor:g} times as fast")
-            try:
-                points += self._front_at(catalogue, load)
-            except InputError:
-                break  # faster ones fit even less
-        several = {(round(p.cycle_time, 9), round(p.price, 9), round(p.mass, 9)): p for p in points}.values()
-        return tuple(p for p in several if not any(other.beats(p) for other in several))
+        """Sets that no other found beats in price, mass and cycle time at once, at several speeds."""
 
-    def _front_at(self, catalogue: Catalogue, load: Load) -> list[ParetoPoint]:
-        """The cheapest, the lightest and some sets in between."""
-        limit = self.time_limit / 4.0
+        def problem_at(load: Load) -> tuple[Problem, tuple[Array, ...], tuple[Array, ...]]:
+            problem = self.problem(catalogue, load, partial(cost_table, objective="price"))
+            masses = tuple(cost_table(axis, "mass") for axis in problem.axes)
+            return problem, problem.costs, masses
 
-        def best(cost: Callable[[AxisChoices], Array]) -> Choice:
-            return search(self.problem(catalogue, load, cost), limit)
-
-        cheap, light = (
-            best(partial(cost_table, objective="price")),
-            best(partial(cost_table, objective="mass")),
-        )
-        found = [cheap, light]
-        for weight in WEIGHTS:
-            found.append(best(partial(_mixed, weight=weight, price=cheap.cost, mass=light.cost)))
-        return [
-            ParetoPoint(
-                load.duty.period,
-                sum(a.price for a in choice.actuators),
-                sum(a.mass for a in choice.actuators),
-                tuple(a.name for a in choice.actuators),
-                choice.gap,
-            )
-            for choice in found
-        ]
+        return pareto_front(self.load, problem_at, self.time_limit, self.told)
 
     def notes(self, cycle: Duty, choice: Choice | None) -> list[str]:
         """What a reader should know about the numbers."""
-        out = []
+        out = [*self._uncounted_friction()]
         if not cycle.closed:
             out.append(
                 "the cycle does not end where it begins: temperatures and RMS values repeat it without the way back"
@@ -280,6 +253,7 @@ class _Study:
         if oil:
             out.append(f"{', '.join(oil)}: hydraulic, forces in N; neither judged nor fed by the bus")
         if choice is not None:
+            out += self._heavy_loads(choice)
             unknown = [a.motor.name for a in self.present if a.motor.mass is None]
             if unknown:
                 out.append(
@@ -288,12 +262,23 @@ class _Study:
                 )
         return out
 
+    def _heavy_loads(self, choice: Choice) -> list[str]:
+        """Motors of the chosen set that are far lighter than what they move."""
+        if self.rules.inertia_ratio is not None:
+            return []
+        demands = (demand_of(choice.load, j, chosen) for j, chosen in enumerate(choice.actuators))
+        heavy = [f"{d.name} {d.inertia_ratio:.0f}" for d in demands if d.inertia_ratio > HEAVY]
+        words = f"load inertia over that of the motor: {', '.join(heavy)}; --inertia-ratio 10 asks for less"
+        return [words] if heavy else []
 
-def _mixed(axis: AxisChoices, weight: float, price: float, mass: float) -> Array:
-    """Mass and price of every pair together, each relative to the least of a whole set."""
-    return np.asarray(
-        (1.0 - weight) * cost_table(axis, "price") / price + weight * cost_table(axis, "mass") / mass
-    )
+    def _uncounted_friction(self) -> list[str]:
+        """Joints that several motors move: nobody states how their friction is shared."""
+        shared = {name for drive in self.drives if not drive.alone for name in drive.joints}
+        axes = self.description.axes
+        rubbing = [name for name in axes if name in shared and axes[name].friction is not None]
+        return (
+            [f"friction of {', '.join(rubbing)} is not counted: several motors move them"] if rubbing else []
+        )
 
 
 def cost_table(axis: AxisChoices, objective: str) -> Array:

@@ -10,6 +10,7 @@ capacitor is used before the source feeds again. The cycle is taken twice, so th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +33,7 @@ class SupplyDemand:
     resistor_power: float  # mean [W]
     resistor_peak: float | None  # that the resistor takes while it is on [W]
     largest_resistance: float | None  # that takes what comes back [ohm]
-    overflow: bool  # energy comes back that nothing can take
+    overflow: bool  # more comes back than capacitor and resistor can take
     lowest_voltage: float | None  # under the peak, behind the supply resistance [V]
 
 
@@ -40,7 +41,7 @@ def supply_demand(electric: Array, seconds: Array, power: Power | None) -> Suppl
     """The supply under the power (k, m) [W] that each drive takes from the bus (eq:bus-energy)."""
     total = electric.sum(axis=1)
     resistor = None if power is None else power.braking_resistor
-    room, top = _room(power)
+    room = _room(power)
     # a stiff voltage takes back what comes
     source, burnt = (float(total @ seconds), 0.0) if room is None else _account(total, seconds, room)
     period = float(seconds.sum())
@@ -59,19 +60,19 @@ def supply_demand(electric: Array, seconds: Array, power: Power | None) -> Suppl
         resistor_power=burnt / period,
         resistor_peak=None if resistor is None else resistor.on**2 / resistor.resistance,
         largest_resistance=largest,
-        overflow=burnt > 1e-9 and resistor is None and top is not None,
+        overflow=burnt > 1e-9 and (resistor is None or resistor.resistance > (largest or math.inf)),
         lowest_voltage=_sagging(float(total.max()), power),
     )
 
 
-def _room(power: Power | None) -> tuple[float | None, float | None]:
-    """Energy [J] that the capacitor takes, and the voltage up to which [V]."""
+def _room(power: Power | None) -> float | None:
+    """Energy [J] that the capacitor takes; None where the voltage has no limit."""
     if power is None or power.capacitance is None:
-        return None, None
+        return None
     top = power.braking_resistor.on if power.braking_resistor is not None else power.max_voltage
     if top is None:
-        return None, None
-    return 0.5 * power.capacitance * (top**2 - power.bus_voltage**2), top
+        return None
+    return 0.5 * power.capacitance * (top**2 - power.bus_voltage**2)
 
 
 def _account(total: Array, seconds: Array, room: float) -> tuple[float, float]:

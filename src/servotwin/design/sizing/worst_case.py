@@ -163,7 +163,10 @@ class _Cone:
         self.n = np.array([actuator.gear.ratio for actuator in actuators])
         self.J = np.array([actuator.inertia for actuator in actuators])
         self.eta = np.array([actuator.gear.efficiency for actuator in actuators])
-        self.actuators = actuators
+        self.friction = [
+            actuator.friction + drive.joint_friction
+            for actuator, drive in zip(actuators, drives, strict=True)
+        ]
         kinds = dict(zip(robot.joint_names, robot.joint_units, strict=True))
         self.units = tuple(kinds[drive.joints[0]] for drive in drives)
         wide = np.where(np.array(robot.joint_units) == "m", 1.0, np.pi)
@@ -200,8 +203,8 @@ class _Cone:
 
     def _friction(self, speed: Array) -> Array:
         columns = [
-            actuator.friction.torque(n * speed[:, j])
-            for j, (actuator, n) in enumerate(zip(self.actuators, self.n, strict=True))
+            friction.torque(n * speed[:, j])
+            for j, (friction, n) in enumerate(zip(self.friction, self.n, strict=True))
         ]
         return np.stack(columns, axis=1)
 

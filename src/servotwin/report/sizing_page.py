@@ -361,7 +361,7 @@ def _front(page: Page, sizing: Sizing) -> None:
             f"{p.mass:.3g}",
             "the best for certain" if p.gap == 0.0 else f"within {100.0 * p.gap:.2g} % of the best",
             "; ".join(p.names),
-        ]  # fmt: skip
+        ]
         for p in sorted(sizing.pareto, key=lambda p: (p.cycle_time, p.price))
     ]
     page.table(("cycle time [s]", "price", "mass [kg]", "certain", "set"), rows, text_columns=0)
@@ -412,7 +412,8 @@ def _method(page: Page) -> None:
     page.paragraph(
         "Torques are those of the inverse dynamics along the planned cycle, in actuator coordinates. Gears are stiff, "
         "and the controller follows exactly, as one with velocity and torque feedforward does on profiles without "
-        "steps of acceleration: there the drive-level simulation agrees to 2 %. Under a plain cascade without feedforward "
-        "its torque peaks differ by 10 to 25 %, RMS torques by about 2 %: keep a reserve of 1.25 on peaks, or simulate. "
+        "steps of acceleration: there the drive-level simulation agrees to 2 %. Under a plain cascade without "
+        "feedforward its torque peaks differ by 10 to 25 %, RMS torques by about 2 %: keep a reserve of 1.25 on peaks, "
+        "or simulate. "
         "Motors that the arm carries load the axes before them. Theory: docs/theory/sizing.md."
     )

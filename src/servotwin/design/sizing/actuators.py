@@ -52,7 +52,8 @@ class MotorChoice:
         """Points of the continuous curve; empty if no rated torque is known."""
         if self.continuous or self.rated_torque is None:
             return self.continuous
-        return rated_curve(self.rated_torque, self.rated_torque, self.rated_speed, self.max_speed)
+        known = self.rated_speed if self.max_speed is not None else None
+        return rated_curve(self.rated_torque, self.rated_torque, known, self.max_speed)
 
 
 def rated_curve(stall: float, rated: float, rated_speed: float | None, max_speed: float | None) -> Points:

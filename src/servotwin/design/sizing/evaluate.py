@@ -147,8 +147,7 @@ def continuous_torques(motor: MotorChoice, speeds: Array) -> Array:
     if not curve:
         return np.full(len(speeds), math.inf)
     w, tau = np.array(curve).T
-    top = w[-1] if motor.max_speed is None or motor.continuous else motor.max_speed
-    beyond = (speeds > top * (1.0 + 1e-9)) & (len(w) > 1)
+    beyond = (speeds > w[-1] * (1.0 + 1e-9)) & (len(w) > 1)
     return np.where(beyond, 0.0, np.interp(speeds, w, tau))
 
 

@@ -272,7 +272,7 @@ class _Study:
         return [words] if heavy else []
 
     def _uncounted_friction(self) -> list[str]:
-        """Joints that several motors move: nobody states how their friction is shared."""
+        """Joints that several motors move: their friction is no part of the load."""
         shared = {name for drive in self.drives if not drive.alone for name in drive.joints}
         axes = self.description.axes
         rubbing = [name for name in axes if name in shared and axes[name].friction is not None]

@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from servotwin.description.drive_parts import Thermal
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.power_parts import BrakingResistor, Power
-from servotwin.design.sizing.actuators import Actuator, GearChoice, MotorChoice
+from servotwin.design.sizing.actuators import Actuator, GearChoice, MotorChoice, rated_curve
 from servotwin.design.sizing.duty import Duty
 from servotwin.design.sizing.evaluate import Rules, demand_of
 from servotwin.design.sizing.load import Load, Part
@@ -183,3 +183,33 @@ def test_a_bus_without_resistor_that_overflows_is_told():
 def test_replaced_parts_keep_their_names():
     gear = replace(GearChoice("g", 10.0), ratio=20.0)
     assert Actuator(MotorChoice("m"), gear).name == "m + g"
+
+
+def test_rated_data_alone_give_constant_power_beyond_rated_speed():
+    points = rated_curve(1.2, 1.0, 300.0, 600.0)
+    assert points[0] == (0.0, 1.2)
+    assert points[1] == (300.0, 1.0)
+    assert points[-1] == pytest.approx((600.0, 0.5))
+
+
+def test_surroundings_hotter_than_the_winding_may_be_do_not_pass():
+    heat = Thermal(
+        winding_to_housing="1 K/W", housing_to_ambient="1 K/W", winding_capacity="10 J/K", housing_capacity="90 J/K",
+        limit="100 degC",
+    )  # fmt: skip
+    motor = MotorChoice("m", 1e-4, winding=Winding(1.0, *(1e-3,) * 3, 0.5, True), thermal=heat)
+    load = single([0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 1.0])
+    found = demand_of(load, 0, Actuator(motor, GearChoice("g", 10.0)), rules=Rules(ambient=110.0))
+    assert not found.passes
+
+
+@pytest.mark.parametrize(("resistance", "overflow"), [("20 ohm", False), ("200 ohm", True)])
+def test_a_braking_resistor_that_is_too_weak_is_told(resistance, overflow):
+    """On at 400 V, 20 ohm take 8 kW and 200 ohm 0.8 kW; 2 kW come back for longer than the capacitor takes."""
+    resistor = BrakingResistor(resistance=resistance, on="400 V", off="380 V")
+    power = Power(
+        bus_voltage="300 V", supply_resistance="0.1 ohm", capacitance="1 mF", braking_resistor=resistor
+    )
+    found = supply_demand(np.array([[3000.0], [-2000.0]]), np.array([1.0, 1.0]), power)
+    assert found.overflow is overflow
+    assert found.resistor_energy == pytest.approx(2000.0 - 0.5e-3 * (400.0**2 - 300.0**2))

@@ -10,8 +10,8 @@ import pytest
 from servotwin.description.load import read_description
 from servotwin.design.sizing.axis_choices import AxisChoices
 from servotwin.design.sizing.evaluate import Rules, demand_of
-from servotwin.design.sizing.result import assess
 from servotwin.design.sizing.nearest import NoChoiceError
+from servotwin.design.sizing.result import assess
 from servotwin.design.sizing.search import Problem, order_of, search
 from servotwin.design.sizing.size import cost_table
 from tests.sizing_choices import cut_load, gears, job_load, motors

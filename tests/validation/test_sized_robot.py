@@ -2,7 +2,7 @@
 
 The controller has velocity and torque feedforward and the profile no steps of acceleration, so that the drives follow:
 sizing knows no following error. Motor 4 gives 4 % of its rated torque, most of it dry friction that turns over; a
-hundredth of the rated torque is allowed there.
+few thousandths of the rated torque are allowed there (the encoder's counts and the reversal move them).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def test_simulated_drives_show_the_predicted_rms_peak_and_temperature(job):
     assert found.load.duty.closed
     assert found.load.duty.period == pytest.approx(run.summary["simulated_s"])
     for demand, axis in zip(found.demands, run.summary["axes"], strict=True):
-        slack = 0.01 * axis["rated_torque_N_m"]
+        slack = 0.003 * axis["rated_torque_N_m"]
         assert demand.rms_torque == pytest.approx(axis["rms_torque_N_m"], rel=0.02)
         assert demand.peak_torque == pytest.approx(axis["peak_torque_mean_N_m"], rel=0.02, abs=slack)
         assert demand.peak_speed == pytest.approx(axis["peak_speed_rad_per_s"], rel=0.02)

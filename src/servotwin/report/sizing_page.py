@@ -359,7 +359,7 @@ def _front(page: Page, sizing: Sizing) -> None:
             f"{p.cycle_time:.4g}",
             f"{p.price:.4g}",
             f"{p.mass:.3g}",
-            "the best for certain" if p.gap == 0.0 else f"within {100.0 * p.gap:.2g} % of the best",
+            "no set beats it" if p.gap == 0.0 else f"within {100.0 * p.gap:.2g} % of the best",
             "; ".join(p.names),
         ]
         for p in sorted(sizing.pareto, key=lambda p: (p.cycle_time, p.price))
@@ -412,8 +412,8 @@ def _method(page: Page) -> None:
     page.paragraph(
         "Torques are those of the inverse dynamics along the planned cycle, in actuator coordinates. Gears are stiff, "
         "and the controller follows exactly, as one with velocity and torque feedforward does on profiles without "
-        "steps of acceleration: there the drive-level simulation agrees to 2 %. Under a plain cascade without "
-        "feedforward its torque peaks differ by 10 to 25 %, RMS torques by about 2 %: keep a reserve of 1.25 on peaks, "
-        "or simulate. "
+        "steps of acceleration: there the drive-level simulation agrees to 2 %. Steps of acceleration (trapezoid), "
+        "or a cascade without feedforward, change its peaks by up to 25 % and RMS torques by up to 9 %: keep a reserve "
+        "of 1.25, or simulate. "
         "Motors that the arm carries load the axes before them. Theory: docs/theory/sizing.md."
     )

@@ -49,7 +49,7 @@ def test_page_data_and_table_are_written(tmp_path: Path, capsys: Capture) -> Non
     printed = json.loads(capsys.readouterr().out)
     data = json.loads((folder / "sizing.json").read_text(encoding="utf-8"))
     assert [a["axis"] for a in data["present"]["actuators"]] == ["th1", "th2", "th3", "th5"]
-    assert printed["present"]["supply"]["peak_power"] == data["present"]["supply"]["peak_power"] > 0.0
+    assert printed["present"]["supply"]["peak_power_W"] == data["present"]["supply"]["peak_power_W"] > 0.0
     with (folder / "sizing.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert float(rows[0]["peak_torque_N_m"]) == pytest.approx(

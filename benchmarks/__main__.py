@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import drives, dynamics, planning, startup, workspace
+from benchmarks import drives, dynamics, planning, sizing, startup, workspace
 from benchmarks.derivation import derivation_table
 from benchmarks.timing import EFFORT, Row
 
@@ -26,6 +26,7 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "simulation": drives.simulation,
     "first run": drives.first_run,
     "planning": planning.planning,
+    "sizing": sizing.sizing,
     "workspace": workspace.workspace,
     "derivation": startup.derive_and_compile,
 }

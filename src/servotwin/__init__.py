@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from servotwin.motion.optimal.optimise import optimise_motion
     from servotwin.motion.optimal.result import OptimalMotion
     from servotwin.motion.optimal.task import Region
+    from servotwin.report.drawn_sizing import DrawnSizing, size
     from servotwin.report.drawn_workspace import DrawnWorkspace, workspace
     from servotwin.robot.complete_model import state_space
     from servotwin.robot.derive import RobotEquations, derive
@@ -63,6 +64,7 @@ __all__ = [
     "Actuator",
     "Catalogue",
     "CompiledLaw",
+    "DrawnSizing",
     "DrawnWorkspace",
     "GearSheet",
     "Hybrid",
@@ -111,6 +113,7 @@ __all__ = [
     "read_substitution",
     "run_job",
     "simulate",
+    "size",
     "state_space",
     "statics",
     "study_model",
@@ -155,6 +158,8 @@ _HOMES = {
     "StateFeedbackDesign": "servotwin.control.servo.state_feedback_design",
     "compare_laws": "servotwin.design.law_comparison",
     "design_state_feedback": "servotwin.control.servo.state_feedback_design",
+    "DrawnSizing": "servotwin.report.drawn_sizing",
+    "size": "servotwin.report.drawn_sizing",
     "ModelStudy": "servotwin.design.model_study",
     "study_model": "servotwin.design.model_study",
     "StateSpace": "servotwin.robot.state_space",

@@ -18,6 +18,7 @@ RESULT_FILES = (
     *("model_equations.c", "model_equations.py", "design.html", "design.json"),
     *("optimal.html", "optimal.json", "optimal.parquet", "link.parquet"),
     *("statics.html", "statics.json", "workspace.html", "workspace.json", "boundary.csv", "map.csv"),
+    *("sizing.html", "sizing.json", "sizing.csv"),
 )
 POINTS = """\
 # the cell on the left
@@ -273,6 +274,15 @@ CASES = [
     Case(
         "workspace",
         lambda k: ["workspace", "gsis-scara", "--out", "out", OVER, "--tolerance", f"{1 + k} mm"],
+        whole_result,
+        notes,
+    ),
+    Case(
+        "size",
+        lambda k: [
+            *("size", "palletizer-4", "--job", "palletizer-line", "--out", "out", OVER),
+            *("--rest", f"{1 + k} s"),
+        ],
         whole_result,
         notes,
     ),

@@ -13,6 +13,7 @@ def add_commands(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command()(model)
     app.command()(design)
+    app.command()(size)
 
 
 def model(
@@ -120,3 +121,86 @@ def design(
         robot, q, method, plant, bandwidth, integral, observer, scenario, out, overrides,
         overwrite=overwrite, json=json,
     )  # fmt: skip
+
+
+def size(
+    robot: RobotName,
+    job: Annotated[
+        str | None, typer.Option("--job", metavar="JOB", help="The cycle: a job, by name or file.")
+    ] = None,
+    scenario: Annotated[
+        str | None, typer.Option("--scenario", metavar="FILE", help="The cycle: the moves of a scenario.")
+    ] = None,
+    tool_speed: Annotated[
+        str | None,
+        typer.Option(
+            "--tool-speed", metavar="SPEED", help="Worst case over the joint ranges instead: '1 m/s'."
+        ),
+    ] = None,
+    tool_acceleration: Annotated[
+        str | None,
+        typer.Option(
+            "--tool-acceleration", metavar="ACC", help="Beside --tool-speed, in any direction: '5 m/s^2'."
+        ),
+    ] = None,
+    catalogue: Annotated[
+        str | None,
+        typer.Option(
+            "--catalogue", metavar="FILE", help="Data sheets to choose from; default the generic series."
+        ),
+    ] = None,
+    minimise: Annotated[
+        str | None,
+        typer.Option("--minimise", metavar="WHAT", help="Choose the set of least price, mass or size."),
+    ] = None,
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option("--what-if", metavar="WHAT", help="How far payload or speed can go; may be repeated."),
+    ] = None,
+    pareto: Annotated[
+        bool, typer.Option("--pareto", help="Also the front of price, mass and cycle time; takes longer.")
+    ] = False,
+    rest: Annotated[
+        str | None, typer.Option("--rest", metavar="TIME", help="Standstill after each cycle, '2 s'.")
+    ] = None,
+    low_voltage: Annotated[
+        str | None,
+        typer.Option(
+            "--low-voltage", metavar="SHARE", help="Lowest bus voltage that peaks get; default 90 %."
+        ),
+    ] = None,
+    reserve: Annotated[
+        float, typer.Option("--reserve", metavar="FACTOR", help="By which every limit must be missed.")
+    ] = 1.0,
+    life: Annotated[
+        str | None, typer.Option("--life", metavar="TIME", help="L10 that gears must reach, '20000 h'.")
+    ] = None,
+    inertia_ratio: Annotated[
+        float | None,
+        typer.Option("--inertia-ratio", metavar="RATIO", help="Largest load inertia over that of the motor."),
+    ] = None,
+    time_limit: Annotated[
+        str | None, typer.Option("--time-limit", metavar="TIME", help="Of the search; default 8 s.")
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FOLDER", help="Write page, data and table there.")
+    ] = None,
+    overwrite: Overwrite = False,
+    overrides: Set = None,
+    outside: AllowOutside = False,
+    json: Json = False,
+) -> None:
+    """Size motors and gears for a cycle.
+
+    Peak and RMS torque, speed, power, temperature, gear load and life of every axis against what motor, gear and supply
+    allow; the best set of a catalogue for all axes together; exit code 1 if a limit is exceeded.
+    """
+    from servotwin.cli.size import size as run
+
+    code = run(
+        robot, overrides, job=job, scenario=scenario, tool_speed=tool_speed, tool_acceleration=tool_acceleration,
+        catalogue=catalogue, minimise=minimise, what_if=what_if, pareto=pareto, rest=rest, low_voltage=low_voltage,
+        reserve=reserve, life=life, inertia_ratio=inertia_ratio, time_limit=time_limit, out=out, overwrite=overwrite,
+        json=json,
+    )  # fmt: skip
+    raise typer.Exit(code)

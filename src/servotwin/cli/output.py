@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_module
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -94,6 +94,22 @@ def working_or_compiling(text: str) -> Iterator[None]:
 
         with watch_compiler(show):
             yield
+
+
+@contextmanager
+def working_in_steps(text: str) -> Iterator[Callable[[str], None]]:
+    """The same for work that tells its steps: gives the function that shows one."""
+    if not sys.stderr.isatty():
+        yield lambda step: None
+        return
+    usual = escape(visible(text))
+    with Console(stderr=True).status(f"{usual} ...") as status:
+
+        def show(compiling: bool) -> None:
+            status.update(f"{compiling_words()} ..." if compiling else f"{usual} ...")
+
+        with watch_compiler(show):
+            yield lambda step: status.update(f"{usual}: {escape(visible(step))} ...")
 
 
 def compiled_words(seconds: float) -> str:

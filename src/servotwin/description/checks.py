@@ -18,7 +18,7 @@ from servotwin.description.units import did_you_mean
 
 if TYPE_CHECKING:
     from servotwin.description.controller_parts import Controller
-    from servotwin.description.schema import Axis, Coupling, RobotDescription
+    from servotwin.description.schema import Axis, Coupling, RobotDescription, Transmission
 
 BASE = "base"
 ROUNDING = 1e-9  # of a position: of units and of numbers written short
@@ -442,6 +442,18 @@ def _check_loops(robot: RobotDescription) -> None:
             raise problem(f"both sides are on {quoted(link)}; expected two links", f"{at}.1.link")
 
 
+def _check_ratio_of_matrix(transmission: Transmission, name: str, axis: Axis, ratio: float) -> None:
+    """Complain about a ratio beside a transmission matrix, unless a data sheet of the gear prints the same."""
+    if axis.gear is None or axis.gear.datasheet is None or name not in transmission.motors:
+        field = "ratio" if axis.gear and axis.gear.lead is None else "lead"
+        text = "the transmission matrix holds the ratios; expected one of them"
+        raise problem(text, f"axes.{name}.gear.{field}")
+    held = max(map(abs, transmission.matrix[transmission.motors.index(name)]))
+    if abs(abs(ratio) - held) > 1e-6 * held:
+        text = f"{ratio:g}, but the transmission matrix has {held:g}; expected the same"
+        raise problem(text, f"axes.{name}.gear.datasheet.ratio")
+
+
 def _check_transmission(robot: RobotDescription) -> None:
     if robot.transmission is not None:
         motors, rows = robot.transmission.motors, len(robot.transmission.matrix)
@@ -455,9 +467,7 @@ def _check_transmission(robot: RobotDescription) -> None:
     for name, axis in robot.axes.items():
         ratio = axis.gear.motor_per_joint if axis.gear else None
         if robot.transmission is not None and ratio is not None:
-            field = "ratio" if axis.gear and axis.gear.lead is None else "lead"
-            text = "the transmission matrix holds the ratios; expected one of them"
-            raise problem(text, f"axes.{name}.gear.{field}")
+            _check_ratio_of_matrix(robot.transmission, name, axis, ratio)
         motor = axis.motor
         turns = motor is not None and motor.hydraulic_motor is not None and motor.cylinder is None
         moves_mass = turns or (motor is not None and motor.rotor_inertia)

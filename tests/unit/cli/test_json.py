@@ -46,6 +46,7 @@ CALLS = {
     "tune": ["tune", "gsis-scara"],
     "model": ["model", "gsis-scara"],
     "design": ["design", "gsis-scara"],
+    "size": ["size", "palletizer-4", "--job", "palletizer-line"],
     "statics": ["statics", "gsis-scara", "--q", JOINTS],
     "workspace": ["workspace", "gsis-scara"],
     "optimise": ["optimise", "gsis-scara", "--to", JOINTS],

@@ -25,6 +25,7 @@ COMMANDS = (
     "convert",
     "model",
     "design",
+    "size",
     "simulate",
     "hil",
     "rig",

@@ -57,6 +57,7 @@ MODEL_FILES = frozenset(
 )
 DESIGN_FILES = frozenset(("design.html", "design.json"))
 OPTIMAL_FILES = frozenset(("optimal.html", "optimal.json", "optimal.parquet"))
+SIZING_FILES = frozenset(("sizing.html", "sizing.json", "sizing.csv", "sized-robot.yaml"))
 WORKSPACE_FILES = frozenset(("workspace.html", "workspace.json", "boundary.csv", "map.csv"))
 STATICS_FILES = frozenset(("statics.html", "statics.json"))
 COMPARISON_FILES = frozenset(("comparison.html", "comparison.json", "comparison.parquet"))

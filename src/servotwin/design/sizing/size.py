@@ -1,0 +1,300 @@
+"""``st.size``: what a cycle asks of the drives of a robot, and which motors and gears of a catalogue can give it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from servotwin.description.drive_data import DriveData, drives_of
+from servotwin.description.load import read_description
+from servotwin.description.schema import RobotDescription
+from servotwin.design.sizing.actuators import Actuator, actuator_of
+from servotwin.design.sizing.axis_choices import AxisChoices
+from servotwin.design.sizing.choices import gears_of, motors_of
+from servotwin.design.sizing.duty import Duty, duty_of_job, duty_of_scenario
+from servotwin.design.sizing.evaluate import Rules, demand_of
+from servotwin.design.sizing.load import Load, load_of
+from servotwin.design.sizing.nearest import uses
+from servotwin.design.sizing.pareto import pareto_front
+from servotwin.design.sizing.result import ParetoPoint, Rejection, Sizing, assess, payload_of
+from servotwin.design.sizing.search import TIME_LIMIT, Choice, Problem, search
+from servotwin.design.sizing.what_if import what_if as how_far
+from servotwin.design.sizing.worst_case import worst_case
+from servotwin.errors import InputError
+from servotwin.mechanism.build import build_mechanism
+from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+
+if TYPE_CHECKING:
+    from servotwin.description.sheets.catalogue import Catalogue
+
+OBJECTIVES = ("price", "mass", "size")
+FAVOURITES = 5  # cheaper entries per axis that are explained
+HEAVY = 50.0  # load over motor inertia from which a loop is hard to close
+SMALL = 4  # joints; arms with more have wrists that can be singular anywhere in the workspace
+NEAR_SINGULAR = (
+    "the file states no acceleration limits of some joints: poses near singular ones count, where tool acceleration in "
+    "any direction asks for more than any drive gives"
+)
+Quiet = Callable[[str], None]
+
+
+def size(
+    robot: str | Path | RobotDescription,
+    *,
+    job: str | Path | None = None,
+    scenario: str | Path | None = None,
+    duty: Duty | None = None,
+    tool_speed: float | None = None,
+    tool_acceleration: float | None = None,
+    catalogue: str | Path | Catalogue | None = None,
+    minimise: str | None = None,
+    what_if: Sequence[str] = (),
+    pareto: bool = False,
+    rest: float = 0.0,
+    rules: Rules | None = None,
+    overrides: Mapping[str, str] | None = None,
+    time_limit: float = TIME_LIMIT,
+    progress: Quiet | None = None,
+) -> Sizing:
+    """Size the drives of a robot for a cycle.
+
+    The cycle is a ``job``, the moves of a ``scenario``, a ``duty`` of samples, or the worst case over the joint ranges
+    at ``tool_speed`` [m/s] and ``tool_acceleration`` [m/s2] in any direction. The drives that the file describes are
+    judged by it. With ``minimise`` ('price', 'mass' or 'size') the best motors and gears of a ``catalogue`` (files of
+    data sheets, default the generic series) are searched for all axes together; ``pareto``: also the front of price,
+    mass and cycle time. ``what_if``: 'payload', 'speed': how far they can go. ``rest`` [s] after each cycle.
+    """
+    told, chosen = progress or (lambda text: None), rules or Rules()
+    _check_request(job, scenario, duty, tool_speed, tool_acceleration)
+    asked = minimise or ("price" if catalogue is not None or pareto else None)
+    if asked is not None and asked not in OBJECTIVES:
+        raise InputError(f"'{asked}' is none; expected {', '.join(OBJECTIVES)}", field="--minimise")
+    told("planning")
+    description, cycle = _cycle(robot, job, scenario, duty, rest, dict(overrides or {}))
+    model = Robot(build_mechanism(description), title=description.title)
+    drives = drives_of(description)
+    present = tuple(actuator_of(drive, description.axes.get(drive.owner)) for drive in drives)
+    if cycle is None:
+        return _worst(description, model, drives, present, tool_speed, tool_acceleration, asked, what_if)
+    told("inverse dynamics")
+    carried, center = payload_of(description)
+    load = load_of(model, drives, cycle, center)
+    now = assess(load, present, description.power, chosen)
+    study = _Study(description, drives, load, present, chosen, time_limit, told)
+    choice: Choice | None = None
+    rejected: tuple[Rejection, ...] = ()
+    front: tuple[ParetoPoint, ...] = ()
+    if asked is not None:
+        listed = _catalogue(catalogue)
+        choice = study.best(listed, asked)
+        rejected = study.rejections(listed, asked, choice)
+        front = study.front(listed) if pareto else ()
+    shown = now if choice is None else assess(choice.load, choice.actuators, description.power, chosen)
+    told("what if")
+    answers = tuple(
+        how_far(question, shown.load, [d.actuator for d in shown.demands], description.power, chosen, carried)
+        for question in what_if
+    )  # fmt: skip
+    return Sizing(
+        description, model, now, choice, None if choice is None else shown, asked, rejected, answers, front, None,
+        tuple(study.notes(cycle, choice)), None if isinstance(robot, RobotDescription) else os.fspath(robot),
+        dict(overrides or {}),
+    )  # fmt: skip
+
+
+def _check_request(*given: Any) -> None:
+    job, scenario, duty, speed, acceleration = given
+    worst = speed is not None or acceleration is not None
+    if sum(x is not None for x in (job, scenario, duty)) + worst != 1:
+        raise InputError(
+            "expected one of: a job, a scenario, a duty, or tool speed and acceleration", field="--job"
+        )
+    for value, name in ((speed, "--tool-speed"), (acceleration, "--tool-acceleration")):
+        if worst and (value is None or value < 0.0 or not np.isfinite(value)):
+            raise InputError("missing or negative; expected tool speed and acceleration together", field=name)
+
+
+def _cycle(
+    robot: str | Path | RobotDescription,
+    job: str | Path | None,
+    scenario: str | Path | None,
+    duty: Duty | None,
+    rest: float,
+    overrides: dict[str, str],
+) -> tuple[RobotDescription, Duty | None]:
+    """The robot and its cycle; None for the worst case."""
+    if isinstance(robot, RobotDescription):
+        if job is not None or scenario is not None:
+            raise InputError("a job or a scenario reads its robot from a file; expected a name or path")
+        return robot, duty
+    if job is not None:
+        from servotwin.simulation.job_run import rehearse
+
+        rehearsed = rehearse(job, None, os.fspath(robot), overrides)
+        return read_description(robot, overrides), duty_of_job(rehearsed, rest=rest)
+    if scenario is not None:
+        from servotwin.simulation.scenario.scenario import read_scenario
+
+        found = read_scenario(scenario, {f"set.{field}": value for field, value in overrides.items()})
+        wanted = read_description(robot)
+        if found.description.name != wanted.name:
+            raise InputError(
+                f"moves {found.description.name}; expected one of {wanted.name}", field="--scenario"
+            )
+        return found.description, duty_of_scenario(found, rest=rest)
+    return read_description(robot, overrides), None if duty is None else replace(duty, rest=duty.rest + rest)
+
+
+def _catalogue(given: str | Path | Catalogue | None) -> Catalogue:
+    from servotwin.description.sheets.catalogue import Catalogue, read_catalogue
+
+    if isinstance(given, Catalogue):
+        return given
+    return read_catalogue() if given is None else read_catalogue(given)
+
+
+def _worst(
+    description: RobotDescription,
+    model: Robot,
+    drives: Sequence[DriveData],
+    present: tuple[Actuator, ...],
+    speed: float | None,
+    acceleration: float | None,
+    asked: str | None,
+    what_if: Sequence[str],
+) -> Sizing:
+    if asked is not None or what_if:
+        raise InputError(
+            "a worst case has no cycle: no RMS torque, temperature or life; expected a job or a scenario for a search",
+            field="--minimise" if asked is not None else "--what-if",
+        )
+    found = worst_case(model, drives, present, speed or 0.0, acceleration or 0.0)
+    notes: tuple[str, ...] = ()
+    if np.isinf(model.limits.qdd_max).any() and model.n > SMALL:
+        notes = (NEAR_SINGULAR,)
+    return Sizing(description, model, None, None, None, None, (), (), (), found, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Study:
+    """A robot under the load of a cycle, and the choices for it."""
+
+    description: RobotDescription
+    drives: tuple[DriveData, ...]
+    load: Load
+    present: tuple[Actuator, ...]
+    rules: Rules
+    time_limit: float
+    told: Quiet
+
+    def problem(self, catalogue: Catalogue, load: Load, cost: Callable[[AxisChoices], Array]) -> Problem:
+        """The choices of a catalogue for every axis under a load."""
+        axes = []
+        for j, drive in enumerate(self.drives):
+            if not self.present[j].motor.electric:
+                raise InputError("hydraulic: no catalogue has its drive", field=f"axes.{drive.owner}.motor")
+            bus = None if self.description.power is None else self.description.power.bus_voltage
+            motors = motors_of(catalogue, bus, brake=drive.brake is not None)
+            gears = list(gears_of(catalogue, load.units[j]).values())
+            if not motors or not gears:
+                what = "motors" if not motors else "screws" if load.units[j] == "m" else "gears"
+                raise InputError(f"{catalogue.name}: no {what} for axis {drive.name}", field="--catalogue")
+            axes.append(AxisChoices(load, j, motors, gears, self.description.power, self.rules))
+        masses = tuple(actuator.mass for actuator in self.present)
+        return Problem(load, tuple(axes), tuple(cost(axis) for axis in axes), masses)
+
+    def best(self, catalogue: Catalogue, objective: str) -> Choice:
+        """The best set of a catalogue."""
+        self.told(f"searching {catalogue.name} for the least {objective}")
+        problem = self.problem(catalogue, self.load, lambda axis: cost_table(axis, objective))
+        return search(problem, self.time_limit, self.told)
+
+    def rejections(self, catalogue: Catalogue, objective: str, choice: Choice) -> tuple[Rejection, ...]:
+        """For every axis the favourites that are better by themselves, and why they do not fit the chosen set."""
+        problem = self.problem(catalogue, choice.load, lambda axis: cost_table(axis, objective))
+        found = []
+        for j, (axis, cost) in enumerate(zip(problem.axes, problem.costs, strict=True)):
+            own = cost[choice.indices[j]]
+            for m, g in _favourites(axis, cost, float(own)):
+                demand = demand_of(axis.load, 0, axis.pair(m, g), axis.power, axis.rules)
+                if demand.worst is not None:
+                    found.append(
+                        Rejection(axis.name, demand.actuator, float(cost[m, g]), float(own), demand.worst)
+                    )
+        return tuple(found)
+
+    def front(self, catalogue: Catalogue) -> tuple[ParetoPoint, ...]:
+        """Sets that no other found beats in price, mass and cycle time at once, at several speeds."""
+
+        def problem_at(load: Load) -> tuple[Problem, tuple[Array, ...], tuple[Array, ...]]:
+            problem = self.problem(catalogue, load, partial(cost_table, objective="price"))
+            masses = tuple(cost_table(axis, "mass") for axis in problem.axes)
+            return problem, problem.costs, masses
+
+        return pareto_front(self.load, problem_at, self.time_limit, self.told)
+
+    def notes(self, cycle: Duty, choice: Choice | None) -> list[str]:
+        """What a reader should know about the numbers."""
+        out = [*self._uncounted_friction()]
+        if not cycle.closed:
+            out.append(
+                "the cycle does not end where it begins: temperatures and RMS values repeat it without the way back"
+            )
+        oil = [
+            drive.name for drive, has in zip(self.drives, self.present, strict=True) if not has.motor.electric
+        ]
+        if oil:
+            out.append(f"{', '.join(oil)}: hydraulic, forces in N; neither judged nor fed by the bus")
+        if choice is not None:
+            out += self._heavy_loads(choice)
+            unknown = [a.motor.name for a in self.present if a.motor.mass is None]
+            if unknown:
+                out.append(
+                    f"the file states no mass of the motors {', '.join(unknown)}: its links count as bare, and the "
+                    "whole mass of a chosen motor and gear is added before the joint that it moves"
+                )
+        return out
+
+    def _heavy_loads(self, choice: Choice) -> list[str]:
+        """Motors of the chosen set that are far lighter than what they move."""
+        if self.rules.inertia_ratio is not None:
+            return []
+        demands = (demand_of(choice.load, j, chosen) for j, chosen in enumerate(choice.actuators))
+        heavy = [f"{d.name} {d.inertia_ratio:.0f}" for d in demands if d.inertia_ratio > HEAVY]
+        words = f"load inertia over that of the motor: {', '.join(heavy)}; --inertia-ratio 10 asks for less"
+        return [words] if heavy else []
+
+    def _uncounted_friction(self) -> list[str]:
+        """Joints that several motors move: their friction is no part of the load."""
+        shared = {name for drive in self.drives if not drive.alone for name in drive.joints}
+        axes = self.description.axes
+        rubbing = [name for name in axes if name in shared and axes[name].friction is not None]
+        return (
+            [f"friction of {', '.join(rubbing)} is not counted: several motors move them"] if rubbing else []
+        )
+
+
+def cost_table(axis: AxisChoices, objective: str) -> Array:
+    """What every pair costs (M, G): price, mass [kg] or size [m]; infinite where an entry does not state it."""
+    columns = [[getattr(part, objective) for part in parts] for parts in (axis.motors, axis.gears)]
+    motors, gears = (
+        np.array([np.inf if x is None else x for x in column], dtype=np.float64) for column in columns
+    )
+    for values, word in ((motors, "motor"), (gears, "gear")):
+        if not np.isfinite(values).any():
+            raise InputError(f"no {word} of the catalogue states its {objective}", field="--minimise")
+    return np.asarray(motors[:, None] + gears[None])
+
+
+def _favourites(axis: AxisChoices, cost: Array, own: float) -> list[tuple[int, int]]:
+    """Pairs that cost less than the chosen one, those that come nearest to fitting first."""
+    m, g = np.nonzero((cost < own * (1.0 - 1e-12)) & axis.possible)
+    order = np.argsort(uses(axis, axis.load.arm.torque[:, 0], m, g), kind="stable")[:FAVOURITES]
+    return [(int(m[i]), int(g[i])) for i in order]

@@ -1,0 +1,163 @@
+"""The robot with the chosen motors and gears: changes of its file, to be simulated or written as a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from servotwin.description.drive_data import DriveData, drives_of
+from servotwin.description.inertia import link_inertia
+from servotwin.description.load import read_description
+from servotwin.description.schema import RobotDescription
+from servotwin.description.write import yaml_text
+from servotwin.design.sizing.actuators import Actuator, GearChoice, MotorChoice
+from servotwin.design.sizing.load import mount_of
+from servotwin.design.sizing.result import Sizing
+from servotwin.errors import InputError
+from servotwin.mechanism.model import BASE, Array, Mechanism
+
+THERMAL_UNITS = {
+    "winding_to_housing": "K/W",
+    "housing_to_ambient": "K/W",
+    "winding_capacity": "J/K",
+    "housing_capacity": "J/K",
+    "temperature_coefficient": "1/K",
+    "reference_temperature": "degC",
+    "limit": "degC",
+}
+
+
+def sized_overrides(sizing: Sizing) -> dict[str, str]:
+    """Changes of the robot file (field to text) that give it the chosen set, its masses in the links that carry it."""
+    if sizing.choice is None:
+        raise InputError("nothing was chosen; expected a search of a catalogue", field="--minimise")
+    description, mechanism = sizing.description, sizing.robot.mechanism
+    drives = drives_of(description)
+    changes: dict[str, str] = {}
+    for drive, actuator in zip(drives, sizing.choice.actuators, strict=True):
+        at = f"axes.{drive.owner}"
+        changes |= {f"{at}.motor.{name}": text for name, text in _motor(actuator.motor).items()}
+        sliding = mechanism_unit(sizing, drive) == "m"
+        own_ratio = description.transmission is None
+        gear = _gear(actuator.gear, drive, sliding=sliding, ratio=own_ratio)
+        changes |= {f"{at}.gear.{name}": text for name, text in gear.items()}
+    if description.transmission is not None:
+        changes["transmission.matrix"] = _matrix(mechanism.rotors.N, drives, sizing.choice.actuators)
+    return changes | _links(description, mechanism, drives, sizing)
+
+
+def sized_text(sizing: Sizing) -> str | None:
+    """A robot file with the chosen set, complete in itself; None if nothing was chosen or the robot has no file."""
+    if sizing.choice is None or sizing.file is None:
+        return None
+    return yaml_text(read_description(sizing.file, {**sizing.changes, **sized_overrides(sizing)}))
+
+
+def mechanism_unit(sizing: Sizing, drive: DriveData) -> str:
+    """'rad' or 'm' of the first joint that a drive moves."""
+    return dict(zip(sizing.robot.joint_names, sizing.robot.joint_units, strict=True))[drive.joints[0]]
+
+
+def _motor(motor: MotorChoice) -> dict[str, str]:
+    winding = motor.winding
+    quantities: dict[str, tuple[float | None, str]] = {
+        "rotor_inertia": (motor.rotor_inertia, "kg*m^2"),
+        "rated_torque": (motor.rated_torque, "N*m"),
+        "rated_speed": (motor.rated_speed, "rad/s"),
+        "peak_torque": (motor.peak_torque, "N*m"),
+        "max_speed": (motor.max_speed, "rad/s"),
+        "current_limit": (motor.current_limit, "A"),
+        "viscous_friction": (motor.friction.viscous, "N*m*s/rad"),
+        "coulomb_friction": (motor.friction.coulomb, "N*m"),
+        "mass": (motor.mass, "kg"),
+    }
+    kind = "ideal"
+    if winding is not None:
+        kind = "pmsm" if winding.phases == 3 else "dc"
+        quantities["torque_constant"] = (winding.torque_constant, "N*m/A")
+        quantities["resistance"] = (winding.resistance, "ohm")
+        quantities["inductance"] = (winding.inductance, "H")
+    out = {"replace": "true", "kind": kind, **_texts(quantities)}
+    if winding is not None and winding.phases == 3:
+        out["pole_pairs"] = str(winding.pole_pairs)
+    if motor.thermal is not None:
+        heat = {name: (getattr(motor.thermal, name), unit) for name, unit in THERMAL_UNITS.items()}
+        out |= {f"thermal.{name}": text for name, text in _texts(heat).items()}
+    return out
+
+
+def _gear(gear: GearChoice, drive: DriveData, *, sliding: bool, ratio: bool) -> dict[str, str]:
+    out = {"replace": "true", "efficiency": _number(min(gear.efficiency, 1.0))}
+    if ratio:
+        sign = np.sign(drive.ratios[[abs(x) for x in drive.ratios].index(drive.gear.ratio)])
+        out["ratio"] = _number(sign * gear.ratio) + (" rad/m" if sliding else "")
+    out |= _texts({"inertia": (gear.inertia, "kg*m^2")})
+    points = gear.friction.tables[0]
+    if points:
+        pairs = ", ".join(f"[{_number(w)} rad/s, {_number(tau)} N*m]" for w, tau in points)
+        out["no_load_torque"] = f"[{pairs}]"
+    return out
+
+
+def _matrix(N: Array, drives: tuple[DriveData, ...], chosen: tuple[Actuator, ...]) -> str:
+    """The transmission with the ratios of the chosen gears."""
+    rows = []
+    for row, drive, actuator in zip(N, drives, chosen, strict=True):
+        scaled = row / drive.gear.ratio * actuator.gear.ratio
+        rows.append(f"[{', '.join(_number(x) for x in scaled)}]")
+    return f"[{', '.join(rows)}]"
+
+
+def _links(
+    description: RobotDescription, mechanism: Mechanism, drives: tuple[DriveData, ...], sizing: Sizing
+) -> dict[str, str]:
+    """Mass, centre and inertia of the links that carry other motors than before, as point masses."""
+    assert sizing.choice is not None
+    assert sizing.present is not None
+    added: dict[str, list[tuple[float, Array]]] = {}
+    for drive, new, old in zip(drives, sizing.choice.actuators, sizing.present.demands, strict=True):
+        body, place = mount_of(mechanism, drive)
+        mass = new.mass - old.actuator.mass
+        if body != BASE and mass != 0.0:
+            added.setdefault(mechanism.tree_joint_names[body], []).append((mass, place))
+    changes: dict[str, str] = {}
+    for name, masses in added.items():
+        X = mechanism.frame(description.link_names[name]).X_body_frame
+        points = [(mass, (np.linalg.inv(X) @ np.append(place, 1.0))[:3]) for mass, place in masses]
+        changes |= {f"axes.{name}.link.{key}": text for key, text in _link(description, name, points).items()}
+    return changes
+
+
+def _link(description: RobotDescription, name: str, points: list[tuple[float, Array]]) -> Mapping[str, str]:
+    """A link with further point masses, in its link frame (eq:parallel-axis)."""
+    m, c, inertia = link_inertia(description.axes[name])
+    total = m + sum(mass for mass, _ in points)
+    if total <= 0.0:
+        raise InputError(
+            f"the link would weigh {total:.3g} kg: the mass of the present motor is not part of it",
+            field=f"axes.{name}.link.mass",
+        )
+    center = (m * c + sum((mass * p for mass, p in points), np.zeros(3))) / total
+    tensor = inertia + _about(m, c - center)
+    for mass, p in points:
+        tensor = tensor + _about(mass, p - center)
+    places = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+    return {
+        "replace": "true",
+        "mass": f"{_number(total)} kg",
+        "center": f"[{', '.join(f'{_number(x)} m' for x in center)}]",
+        **{f"inertia.tensor.{key}": f"{_number(tensor[at])} kg*m^2" for key, at in places.items()},
+    }
+
+
+def _about(mass: float, r: Array) -> Array:
+    return mass * (float(r @ r) * np.eye(3) - np.outer(r, r))
+
+
+def _texts(quantities: Mapping[str, tuple[float | None, str]]) -> dict[str, str]:
+    return {name: f"{_number(x)} {unit}" for name, (x, unit) in quantities.items() if x is not None}
+
+
+def _number(value: float) -> str:
+    return repr(float(value))

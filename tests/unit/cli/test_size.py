@@ -1,0 +1,154 @@
+"""``servotwin size``: tables, files, exit codes, refusals in one line."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from servotwin.cli.main import main
+
+Capture = pytest.CaptureFixture[str]
+LINE = ["size", "palletizer-4", "--job", "palletizer-line"]
+CATALOGUE = """format: servotwin-catalogue/1
+name: two-motors
+motors:
+  small: {kind: pmsm, rated_output: 400 W, rated_speed: 3000 rpm, max_speed: 5000 rpm, rated_torque: 1.27 N*m,
+    peak_torque: 3.8 N*m, rotor_inertia: 0.6 kg*cm^2, mass: 1.5 kg, price_index: 2}
+  large: {kind: pmsm, rated_output: 2 kW, rated_speed: 3000 rpm, max_speed: 5000 rpm, rated_torque: 6.37 N*m,
+    peak_torque: 19.1 N*m, rotor_inertia: 3.7 kg*cm^2, mass: 7 kg, price_index: 5}
+gears:
+  light: {kind: rv, ratio: 81, rated_torque: 167 N*m, repeated_peak_torque: 412 N*m, momentary_torque: 833 N*m,
+    mass: 2.5 kg, price_index: 3}
+  heavy: {kind: rv, ratio: 121, rated_torque: 784 N*m, repeated_peak_torque: 1960 N*m, momentary_torque: 3920 N*m,
+    mass: 9 kg, price_index: 6}
+"""
+
+
+def refused(words: list[str], capsys: Capture) -> str:
+    """The one line with which a command refuses."""
+    assert main(words) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    return lines[0]
+
+
+def test_demands_and_answers_are_printed(capsys: Capture) -> None:
+    assert main([*LINE, "--what-if", "payload", "--what-if", "speed"]) == 0
+    out = capsys.readouterr().out
+    assert "cycle of 3.147 s" in out
+    assert "payload: up to" in out
+    assert "speed: up to" in out
+
+
+def test_page_data_and_table_are_written(tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "out"
+    assert main([*LINE, "--out", str(folder), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    data = json.loads((folder / "sizing.json").read_text(encoding="utf-8"))
+    assert [a["axis"] for a in data["present"]["actuators"]] == ["th1", "th2", "th3", "th5"]
+    assert printed["present"]["supply"]["peak_power_W"] == data["present"]["supply"]["peak_power_W"] > 0.0
+    with (folder / "sizing.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert float(rows[0]["peak_torque_N_m"]) == pytest.approx(
+        data["present"]["actuators"][0]["peak_torque_N_m"]
+    )
+    page = (folder / "sizing.html").read_text(encoding="utf-8")
+    for heading in ("Ratings side by side", "Torque and speed", "Supply and braking"):
+        assert heading in page
+    assert 'src="http' not in page
+
+
+def test_a_set_of_a_catalogue_is_chosen_with_reasons(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(CATALOGUE)
+    assert main([*LINE, "--catalogue", str(file), "--minimise", "mass", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    chosen = [(a["motor"], a["gear"]) for a in data["chosen"]["actuators"]]
+    assert data["chosen"]["gap"] == 0.0
+    assert data["chosen"]["passes"]
+    assert chosen[3] == ("small", "light")
+    assert all(r["cost"] < r["chosen_cost"] for r in data["rejected"])
+
+
+def test_front_has_no_point_that_another_beats(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(CATALOGUE)
+    assert main([*LINE, "--catalogue", str(file), "--pareto", "--out", str(tmp_path / "out"), "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["pareto"]
+    values = [(p["cycle_time_s"], p["price"], p["mass_kg"]) for p in points]
+    assert len(set(values)) == len(values) >= 2
+    for one in values:
+        assert not any(
+            other != one and all(a <= b for a, b in zip(other, one, strict=True)) for other in values
+        )
+    robot = tmp_path / "out" / "sized-robot.yaml"
+    assert main(["check", str(robot)]) == 0
+
+
+def test_an_exceeded_limit_is_told_by_the_exit_code(capsys: Capture) -> None:
+    assert main([*LINE, "--reserve", "5"]) == 1
+    assert "162" in capsys.readouterr().out  # of the voltage, which 32 % would be without the reserve
+
+
+def test_worst_case_is_printed(capsys: Capture) -> None:
+    words = ["size", "palletizer-4", "--tool-speed", "1 m/s", "--tool-acceleration", "5 m/s^2"]
+    assert main([*words, "--set", "variables.load=20 kg"]) == 0
+    assert "579" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (
+            ["size", "palletizer-4"],
+            "--job: expected one of: a job, a scenario, a duty, or tool speed and acceleration",
+        ),
+        ([*LINE, "--minimise", "colour"], "--minimise: 'colour' is none; expected price, mass, size"),
+        ([*LINE, "--what-if", "colour"], "--what-if: 'colour' is none; expected payload or speed"),
+        ([*LINE, "--reserve", "0.5"], "--reserve: 0.5; expected a factor of 1 or more"),
+        ([*LINE, "--low-voltage", "120 %"], "--low-voltage: 1.2; expected a share of the bus voltage"),
+        ([*LINE, "--rest", "-1 s"], "--rest: '-1 s' is negative"),
+        (["size", "palletizer-4", "--tool-speed", "1 m/s"], "--tool-acceleration: missing or negative"),
+        (["size", "palletizer-4", "--scenario", "scara-full-range"], "--scenario: moves gsis-scara"),
+        (["size", "delta", "--job", "palletizer-line"], ""),
+        ([*LINE, "--catalogue", "nowhere.yaml"], "nowhere.yaml"),
+    ],
+)
+def test_what_cannot_be_sized_is_refused_in_one_line(words: list[str], text: str, capsys: Capture) -> None:
+    assert text in refused(words, capsys)
+
+
+def test_a_cycle_that_no_entry_satisfies_names_axis_and_excess(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "weak.yaml"
+    file.write_text(
+        CATALOGUE.replace("6.37 N*m", "0.7 N*m").replace("19.1 N*m", "2.1 N*m").replace("2 kW", "220 W")
+    )
+    line = refused(
+        [*LINE, "--catalogue", str(file), "--minimise", "price", "--set", "variables.load=20 kg"], capsys
+    )
+    assert "no entry of the catalogue satisfies the cycle; nearest is" in line
+    assert "%" in line
+
+
+def test_a_catalogue_that_contradicts_itself_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "odd.yaml"
+    file.write_text(CATALOGUE.replace("repeated_peak_torque: 412 N*m", "repeated_peak_torque: 41 N*m"))
+    line = refused([*LINE, "--catalogue", str(file), "--minimise", "price"], capsys)
+    assert "odd.yaml:9: gears.light.repeated_peak_torque" in line
+
+
+def test_hydraulic_axes_are_told_and_not_searched_for(capsys: Capture) -> None:
+    words = ["size", "daiv-1", "--job", "daiv-pick-and-place"]
+    assert main(words) == 0
+    assert "q3: hydraulic" in capsys.readouterr().err
+    assert "axes.q3.motor: hydraulic" in refused([*words, "--minimise", "mass"], capsys)
+
+
+def test_a_catalogue_without_prices_cannot_be_searched_by_price(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "free.yaml"
+    file.write_text(CATALOGUE.replace(", price_index: 2", "").replace(", price_index: 5", ""))
+    line = refused([*LINE, "--catalogue", str(file), "--minimise", "price"], capsys)
+    assert "--minimise: no motor of the catalogue states its price" in line

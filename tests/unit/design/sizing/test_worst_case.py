@@ -1,0 +1,86 @@
+"""Worst case over the workspace and questions of how far, against random directions and direct evaluation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from servotwin.description.drive_data import drives_of
+from servotwin.description.load import read_description
+from servotwin.design.sizing.actuators import actuator_of
+from servotwin.design.sizing.evaluate import Rules
+from servotwin.design.sizing.what_if import what_if, worst_of
+from servotwin.design.sizing.worst_case import worst_case
+from servotwin.errors import InputError
+from servotwin.robot.load import load_robot
+from tests.sizing_choices import job_load
+
+
+def directions(rng, count):
+    u = rng.normal(size=(count, 3))
+    return u / np.linalg.norm(u, axis=1)[:, None]
+
+
+@pytest.mark.parametrize("name", ["palletizer-4", "sixaxis-5kg"])
+def test_worst_torque_is_reached_by_a_direction_and_exceeded_by_none(name):
+    """At the worst pose of an actuator, thousands of random directions come close to the closed form from below."""
+    robot, description = load_robot(name), read_description(name)
+    drives = drives_of(description)
+    v, a = 0.5, 4.0
+    found = worst_case(robot, drives, [actuator_of(drive) for drive in drives], v, a, poses=300)
+    rng = np.random.default_rng(3)
+    A = robot.mechanism.rotors.N / np.array([d.gear.ratio for d in drives])[:, None]
+    count = 40_000
+    speeds, pushes = v * directions(rng, count), a * directions(rng, count)
+    for j in (0, 1, 2):
+        q = np.array(found.loads[j].output_pose)
+        J = robot.jacob0(q)
+        inverse = np.linalg.pinv(J)
+        qd = speeds @ inverse[:, :3].T
+        drift = np.einsum("kij,kj->ki", robot.jacob0_dot(np.broadcast_to(q, qd.shape), qd), qd)
+        wanted = np.concatenate([pushes, np.zeros((count, 3))], axis=1)
+        tau = robot.rne(np.broadcast_to(q, qd.shape), qd, (wanted - drift) @ inverse.T)
+        largest = np.abs(tau @ np.linalg.inv(A))[:, j].max()
+        assert largest <= found.loads[j].output_torque * (1.0 + 1e-9)
+        assert largest > 0.97 * found.loads[j].output_torque
+
+
+def test_no_drawn_pose_is_worse_than_the_worst_case():
+    robot, description = load_robot("palletizer-4"), read_description("palletizer-4")
+    drives = drives_of(description)
+    actuators = [actuator_of(drive) for drive in drives]
+    few, many = (worst_case(robot, drives, actuators, 1.0, 5.0, poses=n, seed=n) for n in (500, 8000))
+    for one, other in zip(few.loads, many.loads, strict=True):
+        assert one.output_torque == pytest.approx(other.output_torque, rel=2e-3, abs=1e-9)
+
+
+def test_a_speed_that_no_pose_allows_is_refused():
+    robot, description = load_robot("palletizer-4"), read_description("palletizer-4")
+    drives = drives_of(description)
+    with pytest.raises(InputError, match="nowhere in its workspace can the tool move at 80 m/s"):
+        worst_case(robot, drives, [actuator_of(drive) for drive in drives], 80.0, 5.0, poses=200)
+
+
+@pytest.mark.parametrize("question", ["payload", "speed"])
+def test_what_if_ends_where_the_first_margin_breaks(question):
+    description, load = read_description("palletizer-4"), job_load("palletizer-4", "palletizer-line")
+    actuators = [actuator_of(drive) for drive in drives_of(description)]
+    found = what_if(question, load, actuators, description.power, Rules())
+    change = load.with_payload if question == "payload" else load.faster
+    below, above = (
+        worst_of(change(found.value * f), actuators, description.power, Rules()) for f in (0.999, 1.001)
+    )
+    assert below[0] <= 1.0 < above[0]
+    assert (found.axis, found.check.name) == (above[1], above[2].name)
+
+
+def test_what_if_goes_down_where_the_cycle_asks_too_much_already():
+    description, load = (
+        read_description("palletizer-4"),
+        job_load("palletizer-4", "palletizer-line").faster(3.0),
+    )
+    actuators = [actuator_of(drive) for drive in drives_of(description)]
+    found = what_if("speed", load, actuators, description.power, Rules())
+    assert 0.5 < found.value < 0.7
+    with pytest.raises(InputError, match="expected payload or speed"):
+        what_if("colour", load, actuators, description.power, Rules())

@@ -1,0 +1,74 @@
+"""What sizing predicts is what the drive-level simulation shows over the same job: RMS, peak, temperature within 2 %.
+
+The controller has velocity and torque feedforward and the profile no steps of acceleration, so that the drives follow:
+sizing knows no following error. Motor 4 gives 4 % of its rated torque, most of it dry friction that turns over; a
+few thousandths of the rated torque are allowed there (the encoder's counts and the reversal move them).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import servotwin as st
+from servotwin.design.sizing.evaluate import Rules
+from servotwin.simulation.scenario.job_settings import JobSettings
+
+JOB = """PROFILE quintic
+REPEAT 2
+  MOVEJ a SPEED 60%
+  MOVEJ b SPEED 60%
+  MOVEJ c SPEED 60%
+END
+"""
+POINTS = """format: servotwin-points/1
+robot: palletizer-4
+points:
+  a: {joints: {th1: 40 deg, th2: 70 deg, th3: -100 deg, th5: 60 deg}}
+  b: {joints: {th1: -35 deg, th2: 100 deg, th3: -70 deg, th5: -60 deg}}
+  c: {joints: {th1: 0 deg, th2: 90 deg, th3: -90 deg, th5: 0 deg}}
+"""
+FOLLOWS = {"controller.feedforward.velocity": "100 %", "controller.feedforward.torque": "100 %"}
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    place = tmp_path_factory.mktemp("sized")
+    (place / "cycle.job").write_text(JOB)
+    (place / "cycle.points.yaml").write_text(POINTS)
+    return place / "cycle.job"
+
+
+def test_simulated_drives_show_the_predicted_rms_peak_and_temperature(job):
+    overrides = {**FOLLOWS, "variables.load": "10 kg"}
+    found = st.size("palletizer-4", job=job, overrides=overrides).assessment
+    run = st.run_job(job, overrides=overrides, pwm="averaged", settings=JobSettings(settle=0.0)).result
+    assert found.load.duty.closed
+    assert found.load.duty.period == pytest.approx(run.summary["simulated_s"])
+    for demand, axis in zip(found.demands, run.summary["axes"], strict=True):
+        slack = 0.003 * axis["rated_torque_N_m"]
+        assert demand.rms_torque == pytest.approx(axis["rms_torque_N_m"], rel=0.02)
+        assert demand.peak_torque == pytest.approx(axis["peak_torque_mean_N_m"], rel=0.02, abs=slack)
+        assert demand.peak_speed == pytest.approx(axis["peak_speed_rad_per_s"], rel=0.02)
+        rise = axis["peak_winding_temperature_degC"] - 25.0
+        assert demand.heating.first - 25.0 == pytest.approx(rise, rel=0.02)  # the first cycle, from cold
+    energy = run.summary["energy"]  # the run begins with an empty capacitor, the steady cycle with a full one
+    assert found.supply.source_energy == pytest.approx(energy["source_J"] - energy["capacitor_J"], rel=0.05)
+
+
+def test_robot_with_the_set_of_the_catalogue_shows_the_predicted_numbers(job, tmp_path):
+    """Chosen motors and gears with their losses and masses, written as a file, which is then simulated."""
+    overrides = {**FOLLOWS, "variables.load": "10 kg"}
+    sized = st.size("palletizer-4", job=job, overrides=overrides, minimise="price", rules=Rules(reserve=1.1))
+    assert sized.choice.gap == 0.0
+    file = sized.report(tmp_path / "out").robot
+    run = st.run_job(job, robot=file, pwm="averaged", settings=JobSettings(settle=0.0)).result
+    for demand, axis in zip(sized.chosen.demands, run.summary["axes"], strict=True):
+        slack = 0.01 * axis["rated_torque_N_m"]
+        assert demand.rms_torque == pytest.approx(axis["rms_torque_N_m"], rel=0.02)
+        assert demand.peak_torque == pytest.approx(axis["peak_torque_mean_N_m"], rel=0.02, abs=slack)
+        rise = axis["peak_winding_temperature_degC"] - 40.0
+        assert demand.heating.first - 40.0 == pytest.approx(rise, rel=0.02, abs=0.01)
+    again = st.size(file, job=job).present
+    for one, other in zip(sized.chosen.demands, again.demands, strict=True):
+        assert one.peak_torque == pytest.approx(other.peak_torque, rel=1e-6)
+        assert one.rms_torque == pytest.approx(other.rms_torque, rel=1e-6)

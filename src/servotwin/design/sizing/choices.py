@@ -8,6 +8,7 @@ from servotwin.description.drive_parts import Thermal
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.sheets.catalogue import Catalogue
 from servotwin.description.sheets.conventions import copper_coefficient
+from servotwin.description.sheets.motor_fields import MotorDatasheet
 from servotwin.description.sheets.motor_sheet import MotorSheet
 from servotwin.design.sizing.actuators import (
     GearChoice,
@@ -24,13 +25,15 @@ STANDS = 0.85  # of the bus: a motor's own bus voltage must not be less
 def motors_of(catalogue: Catalogue, bus_voltage: float | None, *, brake: bool = False) -> list[MotorChoice]:
     """The motors for a bus [V]: a winding that is made for a much lower voltage does not stand it."""
     return [
-        motor_choice(sheet, brake=brake)
-        for sheet in catalogue.motors.values()
+        motor_choice(sheet, catalogue.printed.get(name), brake=brake)
+        for name, sheet in catalogue.motors.items()
         if bus_voltage is None or sheet.bus_voltage is None or sheet.bus_voltage >= STANDS * bus_voltage
     ]
 
 
-def motor_choice(sheet: MotorSheet, *, brake: bool = False) -> MotorChoice:
+def motor_choice(
+    sheet: MotorSheet, printed: MotorDatasheet | None = None, *, brake: bool = False
+) -> MotorChoice:
     """A motor of a catalogue; with its brake if the axis has one, as far as the sheet states its inertia and mass."""
     inertia, mass = sheet.rotor_inertia or 0.0, sheet.mass
     if brake:
@@ -53,6 +56,7 @@ def motor_choice(sheet: MotorSheet, *, brake: bool = False) -> MotorChoice:
         mass=mass,
         price=sheet.price_index,
         size=sheet.frame,
+        printed=printed,
     )
 
 

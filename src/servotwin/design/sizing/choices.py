@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from servotwin.description.drive_parts import Thermal
+from servotwin.description.drive_parts import Brake, Thermal
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.sheets.catalogue import Catalogue
 from servotwin.description.sheets.conventions import copper_coefficient
@@ -22,13 +23,30 @@ from servotwin.drives.kind import PHASE, Winding
 STANDS = 0.85  # of the bus: a motor's own bus voltage must not be less
 
 
-def motors_of(catalogue: Catalogue, bus_voltage: float | None, *, brake: bool = False) -> list[MotorChoice]:
-    """The motors for a bus [V]: a winding that is made for a much lower voltage does not stand it."""
-    return [
-        motor_choice(sheet, catalogue.printed.get(name), brake=brake)
-        for name, sheet in catalogue.motors.items()
+def motors_of(
+    catalogue: Catalogue, bus_voltage: float | None = None, brake: Brake | None = None
+) -> list[MotorChoice]:
+    """The motors for a bus [V]: a winding that is made for a much lower voltage does not stand it.
+
+    An axis with a ``brake`` gets motors with brakes; if the catalogue has none, it keeps its own.
+    """
+    sheets = [
+        sheet
+        for sheet in catalogue.motors.values()
         if bus_voltage is None or sheet.bus_voltage is None or sheet.bus_voltage >= STANDS * bus_voltage
     ]
+    braked = brake is not None and has_brakes(catalogue)
+    found = [
+        motor_choice(sheet, catalogue.printed.get(sheet.name), brake=braked)
+        for sheet in sheets
+        if not braked or sheet.brake_torque is not None
+    ]
+    return found if braked or brake is None else [replace(m, brake_torque=brake.torque) for m in found]
+
+
+def has_brakes(catalogue: Catalogue) -> bool:
+    """Whether a catalogue has motors with brakes."""
+    return any(sheet.brake_torque is not None for sheet in catalogue.motors.values())
 
 
 def motor_choice(

@@ -68,7 +68,26 @@ def test_robot_with_the_set_of_the_catalogue_shows_the_predicted_numbers(job, tm
         assert demand.peak_torque == pytest.approx(axis["peak_torque_mean_N_m"], rel=0.02, abs=slack)
         rise = axis["peak_winding_temperature_degC"] - 40.0
         assert demand.heating.first - 40.0 == pytest.approx(rise, rel=0.02, abs=0.01)
-    again = st.size(file, job=job).present
+    again = st.size(file, job=job, rules=Rules(reserve=1.1)).present
     for one, other in zip(sized.chosen.demands, again.demands, strict=True):
         assert one.peak_torque == pytest.approx(other.peak_torque, rel=1e-6)
         assert one.rms_torque == pytest.approx(other.rms_torque, rel=1e-6)
+        assert [check.name for check in one.checks] == [check.name for check in other.checks]
+        for mine, theirs in zip(one.checks, other.checks, strict=True):
+            assert mine.share == pytest.approx(theirs.share, rel=1e-6)
+
+
+def test_a_sized_robot_has_the_same_margins_as_the_set_that_was_chosen(job, tmp_path):
+    """Data sheets are part of the file: continuous curve, gear limits, life."""
+    overrides = {"variables.load": "10 kg"}
+    rules = Rules(life=20000.0 * 3600.0, inertia_ratio=10.0)
+    sized = st.size(
+        "palletizer-4", job=job, overrides=overrides, minimise="price", rules=rules, what_if=["payload"]
+    )
+    again = st.size(sized.report(tmp_path / "out").robot, job=job, rules=rules, what_if=["payload"])
+    for one, other in zip(sized.chosen.demands, again.present.demands, strict=True):
+        shares = {check.name: check.share for check in one.checks}
+        assert {"gear repeated peak", "RMS torque", "inertia ratio"} <= shares.keys()
+        assert {check.name: check.share for check in other.checks} == pytest.approx(shares, rel=1e-6)
+    assert again.what_if[0].value == pytest.approx(sized.what_if[0].value, rel=1e-3)
+    assert again.present.price == pytest.approx(sized.chosen.price)

@@ -144,9 +144,11 @@ def size(
         ),
     ] = None,
     catalogue: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--catalogue", metavar="FILE", help="Data sheets to choose from; default the generic series."
+            "--catalogue",
+            metavar="FILE",
+            help="Data sheets to choose from, or 'generic'; may be repeated. Default generic.",
         ),
     ] = None,
     minimise: Annotated[

@@ -152,3 +152,32 @@ def test_a_catalogue_without_prices_cannot_be_searched_by_price(tmp_path: Path, 
     file.write_text(CATALOGUE.replace(", price_index: 2", "").replace(", price_index: 5", ""))
     line = refused([*LINE, "--catalogue", str(file), "--minimise", "price"], capsys)
     assert "--minimise: no motor of the catalogue states its price" in line
+
+
+CHEAP = """format: servotwin-catalogue/1
+name: cheap
+motors:
+  own: {kind: pmsm, rated_output: 400 W, rated_speed: 3000 rpm, max_speed: 5000 rpm, rated_torque: 1.27 N*m,
+    peak_torque: 3.8 N*m, rotor_inertia: 0.6 kg*cm^2, mass: 1.5 kg, price_index: 0.001, brake_torque: 1.3 N*m}
+"""
+
+
+def test_several_catalogues_are_searched_together(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "cheap.yaml").write_text(CHEAP)
+    both = ["--catalogue", str(tmp_path / "cheap.yaml"), "--catalogue", "generic"]
+    assert main([*LINE, *both, "--json"]) == 0
+    chosen = json.loads(capsys.readouterr().out)["chosen"]["actuators"]
+    assert "own" in {a["motor"] for a in chosen}
+    assert {a["gear"][0] for a in chosen} == {"g"}  # of the generic series
+
+
+def test_a_list_without_gears_says_where_to_get_them(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "cheap.yaml").write_text(CHEAP)
+    line = refused([*LINE, "--catalogue", str(tmp_path / "cheap.yaml")], capsys)
+    assert "cheap: no gears for axis th1; expected some, or those of the generic series" in line
+
+
+def test_motors_for_several_buses_need_the_voltage_of_the_robot(capsys: Capture) -> None:
+    line = refused([*LINE, "--minimise", "price", "--set", "power="], capsys)
+    assert "power.bus_voltage: missing: " in line
+    assert "48 V, 280 V" in line

@@ -10,6 +10,7 @@ from servotwin.description.drive_parts import Thermal
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.schema import Axis
 from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
+from servotwin.description.sheets.motor_fields import MotorDatasheet
 from servotwin.description.sheets.motor_sheet import MotorSheet, motor_sheet
 from servotwin.drives.kind import Winding
 
@@ -38,6 +39,7 @@ class MotorChoice:
     price: float | None = None
     size: float | None = None  # [m]: of the flange
     electric: bool = True  # it feeds on the bus; a servovalve does not
+    printed: MotorDatasheet | None = field(default=None, compare=False, repr=False)  # of a catalogue
 
     @property
     def torque_limit(self) -> float:
@@ -97,6 +99,7 @@ class GearChoice:
     mass: float | None = None  # [kg]
     price: float | None = None
     size: float | None = None  # [m]
+    sheet: GearSheet | ScrewSheet | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,7 @@ def actuator_of(drive: DriveData, axis: Axis | None = None) -> Actuator:
         friction=drive.friction,
         brake_torque=None if drive.brake is None else drive.brake.torque,
         mass=None if axis is None or axis.motor is None else axis.motor.mass,
+        price=None if sheet is None else sheet.price_index,
         electric=not drive.actuator.valve,
     )
     return Actuator(motor, _present_gear(drive, axis))
@@ -207,6 +211,7 @@ def gear_choice(name: str, sheet: GearSheet) -> GearChoice:
         mass=sheet.mass,
         price=sheet.price_index,
         size=sheet.frame,
+        sheet=sheet,
     )
 
 
@@ -231,4 +236,5 @@ def screw_choice(name: str, sheet: ScrewSheet) -> GearChoice:
         mass=sheet.mass,
         price=sheet.price_index,
         size=sheet.diameter,
+        sheet=sheet,
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from servotwin.description.drive_parts import Thermal
+from servotwin.description.drive_parts import Brake, Thermal
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.sheets.catalogue import Catalogue
 from servotwin.description.sheets.conventions import copper_coefficient
+from servotwin.description.sheets.motor_fields import MotorDatasheet
 from servotwin.description.sheets.motor_sheet import MotorSheet
 from servotwin.design.sizing.actuators import (
     GearChoice,
@@ -21,16 +23,35 @@ from servotwin.drives.kind import PHASE, Winding
 STANDS = 0.85  # of the bus: a motor's own bus voltage must not be less
 
 
-def motors_of(catalogue: Catalogue, bus_voltage: float | None, *, brake: bool = False) -> list[MotorChoice]:
-    """The motors for a bus [V]: a winding that is made for a much lower voltage does not stand it."""
-    return [
-        motor_choice(sheet, brake=brake)
+def motors_of(
+    catalogue: Catalogue, bus_voltage: float | None = None, brake: Brake | None = None
+) -> list[MotorChoice]:
+    """The motors for a bus [V]: a winding that is made for a much lower voltage does not stand it.
+
+    An axis with a ``brake`` gets motors with brakes; if the catalogue has none, it keeps its own.
+    """
+    sheets = [
+        sheet
         for sheet in catalogue.motors.values()
         if bus_voltage is None or sheet.bus_voltage is None or sheet.bus_voltage >= STANDS * bus_voltage
     ]
+    braked = brake is not None and has_brakes(catalogue)
+    found = [
+        motor_choice(sheet, catalogue.printed.get(sheet.name), brake=braked)
+        for sheet in sheets
+        if not braked or sheet.brake_torque is not None
+    ]
+    return found if braked or brake is None else [replace(m, brake_torque=brake.torque) for m in found]
 
 
-def motor_choice(sheet: MotorSheet, *, brake: bool = False) -> MotorChoice:
+def has_brakes(catalogue: Catalogue) -> bool:
+    """Whether a catalogue has motors with brakes."""
+    return any(sheet.brake_torque is not None for sheet in catalogue.motors.values())
+
+
+def motor_choice(
+    sheet: MotorSheet, printed: MotorDatasheet | None = None, *, brake: bool = False
+) -> MotorChoice:
     """A motor of a catalogue; with its brake if the axis has one, as far as the sheet states its inertia and mass."""
     inertia, mass = sheet.rotor_inertia or 0.0, sheet.mass
     if brake:
@@ -53,6 +74,7 @@ def motor_choice(sheet: MotorSheet, *, brake: bool = False) -> MotorChoice:
         mass=mass,
         price=sheet.price_index,
         size=sheet.frame,
+        printed=printed,
     )
 
 

@@ -28,7 +28,7 @@ from servotwin.design.sizing.gear_life import holding_torque, lives
 from servotwin.design.sizing.load import Load
 from servotwin.design.sizing.temperature import Heating, steady_cycle
 from servotwin.mechanism.model import Array
-from servotwin.motion.motor_limits import DriveLimits
+from servotwin.motion.motor_limits import NO_VALVE, DriveLimits
 
 HOURS = 3600.0
 LOW_VOLTAGE = 0.9  # of the bus voltage, that peaks have to do with
@@ -129,7 +129,7 @@ def drive_limits_of(motor: MotorChoice, power: Power | None, rules: Rules) -> Dr
         reactance = winding.pole_pairs * winding.inductance_q
         K, K_b = winding.torque_constant, winding.voltage_constant
         rows = (motor.torque_limit, speed, U, R, K, K_b, reactance)
-    return DriveLimits(*(np.array([x]) for x in (*rows, math.inf, math.inf)))
+    return DriveLimits(*(np.array([x]) for x in (*rows, *NO_VALVE)))
 
 
 def hot_factor(motor: MotorChoice) -> float:

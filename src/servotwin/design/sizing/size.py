@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
 from servotwin.design.sizing.actuators import Actuator, actuator_of
 from servotwin.design.sizing.axis_choices import AxisChoices
-from servotwin.design.sizing.choices import gears_of, motors_of
+from servotwin.design.sizing.choices import STANDS, gears_of, motors_of
 from servotwin.design.sizing.duty import Duty, duty_of_job, duty_of_scenario
 from servotwin.design.sizing.evaluate import Rules, demand_of
 from servotwin.design.sizing.load import Load, load_of
@@ -33,6 +34,8 @@ from servotwin.robot.robot import Robot
 
 if TYPE_CHECKING:
     from servotwin.description.sheets.catalogue import Catalogue
+
+    Listed = str | Path | Catalogue
 
 OBJECTIVES = ("price", "mass", "size")
 FAVOURITES = 5  # cheaper entries per axis that are explained
@@ -53,7 +56,7 @@ def size(
     duty: Duty | None = None,
     tool_speed: float | None = None,
     tool_acceleration: float | None = None,
-    catalogue: str | Path | Catalogue | None = None,
+    catalogue: Listed | Sequence[Listed] | None = None,
     minimise: str | None = None,
     what_if: Sequence[str] = (),
     pareto: bool = False,
@@ -67,8 +70,8 @@ def size(
 
     The cycle is a ``job``, the moves of a ``scenario``, a ``duty`` of samples, or the worst case over the joint ranges
     at ``tool_speed`` [m/s] and ``tool_acceleration`` [m/s2] in any direction. The drives that the file describes are
-    judged by it. With ``minimise`` ('price', 'mass' or 'size') the best motors and gears of a ``catalogue`` (files of
-    data sheets, default the generic series) are searched for all axes together; ``pareto``: also the front of price,
+    judged by it. With ``minimise`` ('price', 'mass' or 'size') the best motors and gears of a ``catalogue`` (one or
+    several files of data sheets, default the generic series) are searched for all axes together; ``pareto``: also the front of price,
     mass and cycle time. ``what_if``: 'payload', 'speed': how far they can go. ``rest`` [s] after each cycle.
     """
     told, chosen = progress or (lambda text: None), rules or Rules()
@@ -152,12 +155,15 @@ def _cycle(
     return read_description(robot, overrides), None if duty is None else replace(duty, rest=duty.rest + rest)
 
 
-def _catalogue(given: str | Path | Catalogue | None) -> Catalogue:
+def _catalogue(given: Listed | Sequence[Listed] | None) -> Catalogue:
+    """All that is given together; the generic series if nothing is."""
     from servotwin.description.sheets.catalogue import Catalogue, read_catalogue
 
-    if isinstance(given, Catalogue):
-        return given
-    return read_catalogue() if given is None else read_catalogue(given)
+    if given is None:
+        return read_catalogue()
+    several = [given] if isinstance(given, str | Path | Catalogue) else list(given)
+    read = [one if isinstance(one, Catalogue) else read_catalogue(one) for one in several]
+    return reduce(add, read) if read else read_catalogue()
 
 
 def _worst(
@@ -194,18 +200,34 @@ class _Study:
     time_limit: float
     told: Quiet
 
+    def _bus(self, catalogue: Catalogue) -> float | None:
+        """The bus voltage [V]; needed where the catalogue has motors for several."""
+        if self.description.power is not None:
+            return self.description.power.bus_voltage
+        made_for = sorted({m.bus_voltage for m in catalogue.motors.values() if m.bus_voltage is not None})
+        if made_for and made_for[0] < STANDS * made_for[-1]:
+            listed = ", ".join(f"{U:g} V" for U in made_for[:6])
+            raise InputError(
+                f"missing: {catalogue.name} has motors for {listed}, and all share one bus; expected its voltage",
+                field="power.bus_voltage",
+            )
+        return None
+
     def problem(self, catalogue: Catalogue, load: Load, cost: Callable[[AxisChoices], Array]) -> Problem:
         """The choices of a catalogue for every axis under a load."""
         axes = []
         for j, drive in enumerate(self.drives):
             if not self.present[j].motor.electric:
                 raise InputError("hydraulic: no catalogue has its drive", field=f"axes.{drive.owner}.motor")
-            bus = None if self.description.power is None else self.description.power.bus_voltage
-            motors = motors_of(catalogue, bus, brake=drive.brake is not None)
+            motors = motors_of(catalogue, self._bus(catalogue), drive.brake)
             gears = list(gears_of(catalogue, load.units[j]).values())
             if not motors or not gears:
                 what = "motors" if not motors else "screws" if load.units[j] == "m" else "gears"
-                raise InputError(f"{catalogue.name}: no {what} for axis {drive.name}", field="--catalogue")
+                raise InputError(
+                    f"{catalogue.name}: no {what} for axis {drive.name}; expected some, or those of the generic series "
+                    "beside it (--catalogue generic)",
+                    field="--catalogue",
+                )
             axes.append(AxisChoices(load, j, motors, gears, self.description.power, self.rules))
         masses = tuple(actuator.mass for actuator in self.present)
         return Problem(load, tuple(axes), tuple(cost(axis) for axis in axes), masses)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.inertia import link_inertia
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
+from servotwin.description.sheets.gear_sheet import ScrewSheet
+from servotwin.description.sheets.sheet_text import sheet_text
 from servotwin.description.write import yaml_text
 from servotwin.design.sizing.actuators import Actuator, GearChoice, MotorChoice
 from servotwin.design.sizing.load import mount_of
@@ -39,9 +41,13 @@ def sized_overrides(sizing: Sizing) -> dict[str, str]:
         at = f"axes.{drive.owner}"
         changes |= {f"{at}.motor.{name}": text for name, text in _motor(actuator.motor).items()}
         sliding = mechanism_unit(sizing, drive) == "m"
-        own_ratio = description.transmission is None
-        gear = _gear(actuator.gear, drive, sliding=sliding, ratio=own_ratio)
+        transmission = description.transmission
+        gear = _gear_sheet(actuator.gear, drive, None if transmission is None else transmission.motors)
+        if gear is None:
+            gear = _gear(actuator.gear, drive, sliding=sliding, ratio=transmission is None)
         changes |= {f"{at}.gear.{name}": text for name, text in gear.items()}
+        if drive.brake is not None and actuator.motor.brake_torque is not None:
+            changes[f"{at}.brake.torque"] = f"{_number(actuator.motor.brake_torque)} N*m"
     if description.transmission is not None:
         changes["transmission.matrix"] = _matrix(mechanism.rotors.N, drives, sizing.choice.actuators)
     return changes | _links(description, mechanism, drives, sizing)
@@ -60,6 +66,44 @@ def mechanism_unit(sizing: Sizing, drive: DriveData) -> str:
 
 
 def _motor(motor: MotorChoice) -> dict[str, str]:
+    """The motor as its data sheet, rotor and mass with the brake; without winding or sheet by numbers."""
+    if motor.printed is None or motor.winding is None:
+        return _motor_numbers(motor)
+    with_brake = {
+        "rotor_inertia": motor.rotor_inertia,
+        "mass": motor.mass,
+        "brake_inertia": None,
+        "brake_mass": None,
+    }
+    named = {"series": motor.printed.series or motor.name}
+    sheet = motor.printed.model_copy(update={**with_brake, **named})
+    return {"replace": "true", "datasheet": sheet_text(sheet)}
+
+
+def _gear_sheet(gear: GearChoice, drive: DriveData, in_matrix: Sequence[str] | None) -> dict[str, str] | None:
+    """The gear as its data sheet; None where a file cannot have it: a matrix without it, a ratio below zero.
+
+    ``in_matrix``: motors of the transmission matrix, if there is one.
+    """
+    sheet = gear.sheet
+    if sheet is None:
+        return None
+    if in_matrix is None:
+        if _sense(drive) < 0.0:
+            return None
+    elif drive.owner not in in_matrix or isinstance(sheet, ScrewSheet):
+        return None
+    name = "screw_datasheet" if isinstance(sheet, ScrewSheet) else "datasheet"
+    named = sheet.model_copy(update={"series": sheet.series or gear.name})
+    return {"replace": "true", name: sheet_text(named)}
+
+
+def _sense(drive: DriveData) -> float:
+    """Sign of the ratio that counts."""
+    return float(np.sign(drive.ratios[[abs(x) for x in drive.ratios].index(drive.gear.ratio)]))
+
+
+def _motor_numbers(motor: MotorChoice) -> dict[str, str]:
     winding = motor.winding
     quantities: dict[str, tuple[float | None, str]] = {
         "rotor_inertia": (motor.rotor_inertia, "kg*m^2"),
@@ -90,8 +134,7 @@ def _motor(motor: MotorChoice) -> dict[str, str]:
 def _gear(gear: GearChoice, drive: DriveData, *, sliding: bool, ratio: bool) -> dict[str, str]:
     out = {"replace": "true", "efficiency": _number(min(gear.efficiency, 1.0))}
     if ratio:
-        sign = np.sign(drive.ratios[[abs(x) for x in drive.ratios].index(drive.gear.ratio)])
-        out["ratio"] = _number(sign * gear.ratio) + (" rad/m" if sliding else "")
+        out["ratio"] = _number(_sense(drive) * gear.ratio) + (" rad/m" if sliding else "")
     out |= _texts({"inertia": (gear.inertia, "kg*m^2")})
     points = gear.friction.tables[0]
     if points:

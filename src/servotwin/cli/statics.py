@@ -60,7 +60,7 @@ def statics(
     axes = ("x", "y", "z")
     F = np.zeros(3) if force is None else read_quantities("--force", force, axes, ("N",) * 3)
     m = np.zeros(3) if moment is None else read_quantities("--moment", moment, axes, ("N*m",) * 3)
-    mass = 0.0 if payload is None else read_quantity("--payload", payload, "kg", example="20 kg")
+    mass = None if payload is None else read_quantity("--payload", payload, "kg", example="20 kg")
     with ExitStack() as claimed:
         if out is not None:
             from servotwin.simulation.results.folder import STATICS_FILES, claimed_folder
@@ -90,6 +90,8 @@ def statics(
     _print(found)
     for what, where in places.items():
         print_line(f"{what + ':':<9}{where}")
+    for note in found.notes:
+        print_note(f"note: {note}")
     beyond = outside_limits(robot, found.q)
     if beyond:
         print_note(f"note: outside the limits: {', '.join(beyond)}")
@@ -131,7 +133,8 @@ def _stiffness(texts: Sequence[str] | None, robot: Robot) -> dict[str, float]:
 def _print(found: Statics) -> None:
     robot = found.robot
     at = ", ".join(f"{MM * v:.1f}" for v in found.pose[:3, 3])
-    print_line(f"{robot.name}: '{found.frame}' at ({at}) mm")
+    load = "" if found.payload is None else f", payload {found.payload:g} kg in all"
+    print_line(f"{robot.name}: '{found.frame}' at ({at}) mm{load}")
     turning = [unit == "rad" for unit in robot.joint_units]
     factors = [DEG if turns else MM for turns in turning]
     print_heading("Joints")

@@ -73,7 +73,7 @@ def workspace(
 
 
 def _print(found: DrawnWorkspace) -> None:
-    load = "" if found.payload is None else f", {found.payload:g} kg at the tool"
+    load = "" if found.payload is None else f", payload {found.payload:g} kg in all"
     print_line(
         f"{found.robot.name}: '{found.frame}' within all limits{load}, views to {MM * found.tolerance:g} mm"
     )

@@ -33,7 +33,8 @@ def statics_page(found: Statics) -> str:
     robot = found.robot
     at = ", ".join(f"{MM * v:.1f}" for v in found.pose[:3, 3])
     push = ", ".join(f"{v:g}" for v in found.wrench[:3])
-    page = Page(f"{robot.name}: statics", f"'{found.frame}' at ({at}) mm exerts ({push}) N.")
+    load = "" if found.payload is None else f" Payload {found.payload:g} kg in all."
+    page = Page(f"{robot.name}: statics", f"'{found.frame}' at ({at}) mm exerts ({push}) N.{load}")
     worst = max(found.limits.items(), key=lambda item: item[1], default=None)
     cards = [
         Card("Manipulability", f"{found.plane_manipulability:.4g}", "", "product of the singular values"),
@@ -51,6 +52,8 @@ def statics_page(found: Statics) -> str:
             Card("Largest share", f"{100.0 * worst[1]:.1f}", "%", f"of the torque limit: {worst[0]}", mark)
         )
     page.cards(cards)
+    for note in found.notes:
+        page.note(note)
     if found.singular:
         page.warning("Singular: a direction of the tool is lost.")
     page.section(

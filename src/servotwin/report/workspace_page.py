@@ -110,7 +110,9 @@ def map_csv(ws: Workspace, maps: Maps) -> str:
 
 def workspace_page(ws: Workspace, maps: Maps) -> str:
     """The page as HTML."""
-    load = "" if ws.payload is None else f" with {ws.payload:g} kg, torques at rest counted"
+    load = (
+        "" if ws.payload is None else f" with a payload of {ws.payload:g} kg in all, torques at rest counted"
+    )
     page = Page(
         f"{ws.robot.name}: workspace",
         f"What '{ws.frame}' reaches within all limits{load}; boundaries of views are followed to "

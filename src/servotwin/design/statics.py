@@ -37,6 +37,7 @@ SINGULAR = (
     1e-6  # least over largest singular value, lengths in reaches of the tool, below which a pose is singular
 )
 AXES = ("x", "y", "z")
+NOISE = 1e-12  # of the largest value, or of 1 in SI units: rounding in a table
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,19 @@ def actuator_matrix(robot: Robot) -> tuple[tuple[str, ...], Array]:
     return names, np.array(rows)
 
 
+def actuator_units(robot: Robot) -> tuple[str, ...]:
+    """Unit of the actuators' coordinates, 'rad' or 'm': that of the joint with which each turns one to one."""
+    _, S = actuator_matrix(robot)
+    return tuple(robot.joint_units[int(np.argmax(np.abs(row)))] for row in S)
+
+
+def without_noise(values: ArrayLike) -> Array:
+    """Values with those set to zero that are rounding beside the largest."""
+    v = np.asarray(values, dtype=np.float64)
+    largest = float(np.abs(v[np.isfinite(v)]).max(initial=0.0))
+    return np.where(np.abs(v) <= NOISE * max(largest, 1.0), 0.0, v)
+
+
 def actuator_jacobian(robot: Robot, q: ArrayLike, frame: str | None = None) -> Array:
     """Velocity of a frame per actuator velocity (..., 6, n), eq:actuator-torque."""
     _, S = actuator_matrix(robot)
@@ -229,24 +243,44 @@ def _inverse(jacobian: Array) -> Array:
     return np.where((det == 0.0)[..., None, None], np.inf, np.linalg.inv(safe))
 
 
-def joint_compliance(
+def actuator_yield(
     robot: Robot, drives: tuple[DriveData, ...], given: Mapping[str, float] | None = None
-) -> Array | None:
-    """Turn of the joints per torque (n, n): S^-1 K^-1 S^-T; None if everything is stiff.
+) -> dict[str, float]:
+    """Turn of the actuators per torque [rad/(N m), m/N], at the joint's side; 0 where nothing yields.
 
-    Stiffness at the actuators, on the side of the joint, from ``given`` by name or from the gears of the file.
+    From ``given`` stiffness by name, or from the gears of the file.
     """
-    names, S = actuator_matrix(robot)
-    yielding = np.zeros(len(names))
+    names, _ = actuator_matrix(robot)
+    found = dict.fromkeys(names, 0.0)
     for drive in drives:
         if drive.name in names and drive.gear.stiffness is not None:
-            yielding[names.index(drive.name)] = 1.0 / (drive.gear.stiffness * drive.gear.ratio**2)
+            found[drive.name] = 1.0 / (drive.gear.stiffness * drive.gear.ratio**2)
     for name, value in (given or {}).items():
         if name not in names:
             raise InputError(f"no actuator '{name}'; expected some of {', '.join(names)}", field="stiffness")
         if not value > 0.0:
             raise InputError(f"{value:g} of '{name}' is not above zero", field="stiffness")
-        yielding[names.index(name)] = 1.0 / value
+        found[name] = 1.0 / value
+    return found
+
+
+def rigid_note(yielding: Mapping[str, float]) -> tuple[str, ...]:
+    """Which actuators count as rigid beside others that yield."""
+    rigid = [name for name, value in yielding.items() if not value]
+    if not rigid or len(rigid) == len(yielding):
+        return ()
+    return (f"stiffness: {', '.join(rigid)} without one, counted as rigid",)
+
+
+def joint_compliance(
+    robot: Robot, drives: tuple[DriveData, ...], given: Mapping[str, float] | None = None
+) -> Array | None:
+    """Turn of the joints per torque (n, n): S^-1 K^-1 S^-T; None if everything is stiff.
+
+    Stiffness at the actuators, on the side of the joint, as in ``actuator_yield``.
+    """
+    _, S = actuator_matrix(robot)
+    yielding = np.array(list(actuator_yield(robot, drives, given).values()))
     if not yielding.any():
         return None
     inverse = np.linalg.inv(S)
@@ -299,6 +333,7 @@ def statics(
     if place.shape != (machine.n,):
         raise ShapeError(f"q has shape {place.shape}; expected ({machine.n},)")
     wrench = np.concatenate([_vector("force", force), _vector("moment", moment)])
+    notes = (*notes, *rigid_note(actuator_yield(machine, drives, stiffness)))
     return replace(_at(machine, drives, place, name, wrench, stiffness), payload=payload, notes=notes)
 
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from servotwin import __version__
 from servotwin.description.display import MM
-from servotwin.design.statics import Ellipsoid, Statics
+from servotwin.design.statics import Ellipsoid, Statics, actuator_units, without_noise
 from servotwin.mechanism.model import Array
 from servotwin.report.files import write_json, write_page
 from servotwin.report.page import Card, Cell, Figure, Page
@@ -17,6 +17,7 @@ from servotwin.report.page_style import COLOURS, INK, axis, layout
 from servotwin.report.skeleton import body_poses, skeleton
 from servotwin.simulation.results.folder import STATICS_FILES, replaced_folder
 
+TORQUE = {"rad": "N m", "m": "N"}
 SHOWN = 0.25  # length of the longest semi-axis in the picture, as part of the arm's extent
 
 
@@ -61,19 +62,7 @@ def statics_page(found: Statics) -> str:
     )
     page.figures([Figure(_picture(found, *view), title) for title, view in _VIEWS.items()], columns=2)
     page.section("Torques", "tau = J^T F + g(q); actuators behind their gears.")
-    page.table(
-        ["joint", "weight", "force", "sum", "unit"],
-        [
-            [name, f"{g:.4g}", f"{f:.4g}", f"{g + f:.4g}", "N m" if unit == "rad" else "N"]
-            for name, unit, g, f in zip(
-                robot.joint_names, robot.joint_units, found.tau_gravity, found.tau_force, strict=True
-            )
-        ],
-    )
-    page.table(
-        ["actuator", "torque"],
-        [[name, f"{tau:.4g}"] for name, tau in zip(found.actuator_names, found.tau_actuator, strict=True)],
-    )
+    _torque_tables(page, found)
     if found.limits:
         page.table(
             ["limit", "share [%]"],
@@ -85,10 +74,31 @@ def statics_page(found: Statics) -> str:
             ["", "x", "y", "z"],
             [
                 [name, *(f"{1e-3 * v:.4g}" for v in row)]
-                for name, row in zip("xyz", found.stiffness, strict=True)
+                for name, row in zip("xyz", without_noise(found.stiffness), strict=True)
             ],
         )
     return page.html(f"ServoTwin {__version__}. All numbers are in statics.json.")
+
+
+def _torque_tables(page: Page, found: Statics) -> None:
+    robot = found.robot
+    weight, force, acting = (
+        without_noise(tau) for tau in (found.tau_gravity, found.tau_force, found.tau_actuator)
+    )
+    page.table(
+        ["joint", "weight", "force", "sum", "unit"],
+        [
+            [name, f"{g:.4g}", f"{f:.4g}", f"{g + f:.4g}", TORQUE[unit]]
+            for name, unit, g, f in zip(robot.joint_names, robot.joint_units, weight, force, strict=True)
+        ],
+    )
+    page.table(
+        ["actuator", "torque", "unit"],
+        [
+            [name, f"{tau:.4g}", TORQUE[unit]]
+            for name, tau, unit in zip(found.actuator_names, acting, actuator_units(robot), strict=True)
+        ],
+    )
 
 
 _VIEWS = {"From the side": (0, 2), "From above": (0, 1)}

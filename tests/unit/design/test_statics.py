@@ -10,9 +10,11 @@ import pytest
 import servotwin as st
 from servotwin.design.statics import (
     actuator_jacobian,
+    actuator_units,
     isotropic_acceleration,
     isotropic_speed,
     static_torques,
+    without_noise,
 )
 
 ROBOTS = ("palletizer-4", "palletizer-4-loops", "gsis-scara", "puma560", "delta", "stewart", "five-bar")
@@ -166,3 +168,21 @@ def test_payload_of_another_mass_keeps_its_radii_of_gyration():
 def test_payload_of_a_loaded_robot_is_refused():
     with pytest.raises(st.InputError, match="does not tell its payload"):
         st.statics(st.load_robot("palletizer-4"), payload=5.0)
+
+
+def test_actuators_without_stiffness_are_named():
+    found = st.statics("palletizer-4", stiffness={"th2": 2e5, "th3": 2e5})
+    assert found.notes == ("stiffness: th1, th5 without one, counted as rigid",)
+    assert st.statics("palletizer-4").notes == ()  # nothing yields, and no stiffness is given
+    assert st.statics("sixaxis-5kg").notes == ()
+
+
+def test_units_of_actuators_are_those_of_their_joints():
+    assert actuator_units(st.load_robot("gsis-scara")) == ("rad", "rad", "m", "rad")
+    assert actuator_units(st.load_robot("stewart")) == ("m",) * 6
+
+
+def test_rounding_is_zero_in_tables():
+    assert without_noise([-1.471e-15, 30.0, 1e-9]).tolist() == [0.0, 30.0, 1e-9]
+    assert without_noise([np.inf, 1.5e-8, 2e5]).tolist() == [np.inf, 0.0, 2e5]
+    assert without_noise([]).tolist() == []

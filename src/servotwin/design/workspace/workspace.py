@@ -120,7 +120,10 @@ def _standing(section: Section) -> tuple[str, ...]:
     robot = section.robot
     counted = {*section.joints, section.turn, section.slide}
     names = [robot.joint_names[k] for k in moving_joints(robot, section.frame) if k not in counted]
-    return (f"{', '.join(names)} stand still; they would move '{section.frame}' too",) if names else ()
+    if not names:
+        return ()
+    verb, pronoun = ("stands", "it") if len(names) == 1 else ("stand", "they")
+    return (f"{', '.join(names)} {verb} still; {pronoun} would move '{section.frame}' too",)
 
 
 def _turn_range(section: Section) -> tuple[tuple[float, float], tuple[Limit, Limit]]:

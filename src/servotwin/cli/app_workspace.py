@@ -36,7 +36,8 @@ def statics(
         typer.Option("--moment", metavar="LIST", help="Moment that the tool exerts, '0 N*m, 0 N*m, 5 N*m'."),
     ] = None,
     payload: Annotated[
-        str | None, typer.Option("--payload", metavar="MASS", help="A further mass at the tool, '20 kg'.")
+        str | None,
+        typer.Option("--payload", metavar="MASS", help="Whole payload in place of the file's, '20 kg'."),
     ] = None,
     stiffness: Annotated[
         list[str] | None,
@@ -79,7 +80,11 @@ def workspace(
     ] = None,
     payload: Annotated[
         str | None,
-        typer.Option("--payload", metavar="MASS", help="Mass at the tool; torques at rest count, '20 kg'."),
+        typer.Option(
+            "--payload",
+            metavar="MASS",
+            help="Whole payload in place of the file's, '20 kg'; torques at rest count then.",
+        ),
     ] = None,
     cube: Annotated[
         str | None,

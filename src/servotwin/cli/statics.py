@@ -60,7 +60,7 @@ def statics(
     axes = ("x", "y", "z")
     F = np.zeros(3) if force is None else read_quantities("--force", force, axes, ("N",) * 3)
     m = np.zeros(3) if moment is None else read_quantities("--moment", moment, axes, ("N*m",) * 3)
-    mass = 0.0 if payload is None else read_quantity("--payload", payload, "kg", example="20 kg")
+    mass = None if payload is None else read_quantity("--payload", payload, "kg", example="20 kg")
     with ExitStack() as claimed:
         if out is not None:
             from servotwin.simulation.results.folder import STATICS_FILES, claimed_folder
@@ -90,6 +90,8 @@ def statics(
     _print(found)
     for what, where in places.items():
         print_line(f"{what + ':':<9}{where}")
+    for note in found.notes:
+        print_note(f"note: {note}")
     beyond = outside_limits(robot, found.q)
     if beyond:
         print_note(f"note: outside the limits: {', '.join(beyond)}")
@@ -129,9 +131,12 @@ def _stiffness(texts: Sequence[str] | None, robot: Robot) -> dict[str, float]:
 
 
 def _print(found: Statics) -> None:
+    from servotwin.design.statics import actuator_units, without_noise
+
     robot = found.robot
     at = ", ".join(f"{MM * v:.1f}" for v in found.pose[:3, 3])
-    print_line(f"{robot.name}: '{found.frame}' at ({at}) mm")
+    load = "" if found.payload is None else f", payload {found.payload:g} kg in all"
+    print_line(f"{robot.name}: '{found.frame}' at ({at}) mm{load}")
     turning = [unit == "rad" for unit in robot.joint_units]
     factors = [DEG if turns else MM for turns in turning]
     print_heading("Joints")
@@ -141,20 +146,29 @@ def _print(found: Statics) -> None:
             "N*m" if turns else "N",
         )
         for name, factor, angle, turns, g, f in zip(
-            robot.joint_names, factors, found.q, turning, found.tau_gravity, found.tau_force, strict=True
+            robot.joint_names, factors, found.q, turning, without_noise(found.tau_gravity),
+            without_noise(found.tau_force), strict=True
         )
     ]  # fmt: skip
     print_table(("joint", "position", "", "weight", "force", "sum", ""), rows)
     if not np.array_equal(found.tau_actuator, found.tau):
         print_heading("Actuators, behind their gears")
         print_table(
-            ("actuator", "torque"),
-            [(n, number(t, 5)) for n, t in zip(found.actuator_names, found.tau_actuator, strict=True)],
+            ("actuator", "torque", ""),
+            [
+                (name, number(tau, 5), "N*m" if unit == "rad" else "N")
+                for name, tau, unit in zip(
+                    found.actuator_names,
+                    without_noise(found.tau_actuator),
+                    actuator_units(robot),
+                    strict=True,
+                )
+            ],
         )
     if found.limits:
         print_heading("Share of torque limits, at rest")
         print_table(("limit", "share [%]"), [(n, f"{100.0 * v:.1f}") for n, v in found.limits.items()])
-    values = ", ".join(number(v, 4) for v in found.singular_values)
+    values = ", ".join(number(v, 4) for v in without_noise(found.singular_values))
     print_line(
         f"singular values {values}; manipulability {number(found.plane_manipulability, 4)}; "
         f"least over largest {number(found.conditioning, 4)}"
@@ -172,6 +186,8 @@ def _print(found: Statics) -> None:
 
 
 def _print_ellipsoids(found: Statics) -> None:
+    from servotwin.design.statics import without_noise
+
     rows = []
     ellipsoids = [
         ("velocity per unit actuator velocity", found.velocity),
@@ -180,7 +196,7 @@ def _print_ellipsoids(found: Statics) -> None:
     if found.stiffness_ellipsoid is not None:
         ellipsoids.append(("stiffness [N/m]", found.stiffness_ellipsoid))
     for name, ellipsoid in ellipsoids:
-        for length, direction in zip(ellipsoid.lengths, ellipsoid.directions.T, strict=True):
+        for length, direction in zip(without_noise(ellipsoid.lengths), ellipsoid.directions.T, strict=True):
             rows.append((name, number(float(length), 5), *(f"{v + 0.0:.4f}" for v in direction)))
     print_heading("Ellipsoids")
     print_table(("semi-axis", "length", "x", "y", "z"), rows)

@@ -50,12 +50,10 @@ def workspace(
             place = None if q is None else read_positions("--q", q, robot_of(description))
             pair = None if joints is None else tuple(part.strip() for part in joints.split(","))
             found = run(
-                description, frame=frame, joints=pair, q=place, payload=mass, tolerance=near,
+                description, frame=frame, joints=pair, q=place, payload=mass, cube=box, tolerance=near,
                 progress=lambda words, part: advance(part),
             )  # fmt: skip
             advance(0.9)
-            if box is not None:
-                found.require_cube(box[:3], float(box[3]))
             data = found.summary()
             advance(1.0)
     places = {}
@@ -73,7 +71,7 @@ def workspace(
 
 
 def _print(found: DrawnWorkspace) -> None:
-    load = "" if found.payload is None else f", {found.payload:g} kg at the tool"
+    load = "" if found.payload is None else f", payload {found.payload:g} kg in all"
     print_line(
         f"{found.robot.name}: '{found.frame}' within all limits{load}, views to {MM * found.tolerance:g} mm"
     )

@@ -17,7 +17,7 @@ For closed chains J is that of the actuated joints with the loops closed. Theory
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from servotwin.description.drive_data import DriveData, drives_of
+from servotwin.description.inertia import payload_inertia
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError, ShapeError
@@ -36,6 +37,7 @@ SINGULAR = (
     1e-6  # least over largest singular value, lengths in reaches of the tool, below which a pose is singular
 )
 AXES = ("x", "y", "z")
+NOISE = 1e-12  # of the largest value, or of 1 in SI units: rounding in a table
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Statics:
     compliance: Array | None  # (6, 6)
     limits: dict[str, float]  # share of the torque limit by joint or motor
     quantities: dict[str, float]
+    payload: float | None = None  # [kg] in place of the file's
+    notes: tuple[str, ...] = ()
 
     @property
     def tau(self) -> Array:
@@ -97,6 +101,7 @@ class Statics:
         return {
             "robot": self.robot.name,
             "frame": self.frame,
+            "payload_kg": self.payload,
             "q": dict(zip(names, self.q.tolist(), strict=True)),
             "position_m": self.pose[:3, 3].tolist(),
             "wrench": self.wrench.tolist(),
@@ -117,6 +122,7 @@ class Statics:
             "compliance": None if self.compliance is None else self.compliance.tolist(),
             "torque_share": self.limits,
             "quantities": self.quantities,
+            "notes": list(self.notes),
         }
 
 
@@ -127,17 +133,45 @@ def _ellipsoid_data(ellipsoid: Ellipsoid) -> dict[str, Any]:
 
 
 def described(
-    robot: Robot | RobotDescription | str | Path, changes: Mapping[str, str] | None = None
-) -> tuple[Robot, tuple[DriveData, ...]]:
-    """The robot of a name, a file, a description or itself, and its motors (none behind a ``Robot``)."""
+    robot: Robot | RobotDescription | str | Path,
+    changes: Mapping[str, str] | None = None,
+    payload: float | None = None,
+) -> tuple[Robot, tuple[DriveData, ...], tuple[str, ...]]:
+    """The robot of a name, a file, a description or itself, its motors (none behind a ``Robot``), and notes.
+
+    ``payload`` [kg] is the whole payload, in place of the file's.
+    """
+    if payload is not None and not (np.isfinite(payload) and payload >= 0.0):
+        raise InputError(f"{payload:g} kg; expected a mass of at least 0 kg", field="payload")
     if isinstance(robot, Robot):
         if changes:
             raise InputError("a robot that is loaded does not change; expected its name or file with changes")
-        return robot, ()
+        if payload is not None:
+            raise InputError(
+                "a robot that is loaded does not tell its payload from its last link; expected its name or file",
+                field="payload",
+            )
+        return robot, (), ()
     description = (
         robot if isinstance(robot, RobotDescription) else read_description(robot, dict(changes or {}))
     )
-    return Robot(build_mechanism(description), title=description.title), drives_of(description)
+    machine, notes = _carrying(description, payload)
+    return machine, drives_of(description), notes
+
+
+def _carrying(description: RobotDescription, payload: float | None) -> tuple[Robot, tuple[str, ...]]:
+    """The robot with a payload [kg] in place of the file's: at its mass centre, with its radii of gyration."""
+    stated = description.payload
+    if payload is None or stated is None:
+        machine = Robot(build_mechanism(description), title=description.title)
+        return (machine.with_payload(payload) if payload else machine), ()
+    empty = description.model_copy(update={"payload": None})
+    machine = Robot(build_mechanism(empty), title=description.title)
+    mass, center, inertia = payload_inertia(stated)
+    if payload:
+        machine = machine.with_payload(payload, center, inertia * (payload / mass) if mass > 0.0 else None)
+    same = not mass or payload == mass
+    return machine, () if same else (f"payload {payload:g} kg in place of the file's {mass:g} kg",)
 
 
 def actuator_matrix(robot: Robot) -> tuple[tuple[str, ...], Array]:
@@ -149,6 +183,19 @@ def actuator_matrix(robot: Robot) -> tuple[tuple[str, ...], Array]:
     for row in N:
         rows.append(row / row[np.argmax(np.abs(row))])
     return names, np.array(rows)
+
+
+def actuator_units(robot: Robot) -> tuple[str, ...]:
+    """Unit of the actuators' coordinates, 'rad' or 'm': that of the joint with which each turns one to one."""
+    _, S = actuator_matrix(robot)
+    return tuple(robot.joint_units[int(np.argmax(np.abs(row)))] for row in S)
+
+
+def without_noise(values: ArrayLike) -> Array:
+    """Values with those set to zero that are rounding beside the largest."""
+    v = np.asarray(values, dtype=np.float64)
+    largest = float(np.abs(v[np.isfinite(v)]).max(initial=0.0))
+    return np.where(np.abs(v) <= NOISE * max(largest, 1.0), 0.0, v)
 
 
 def actuator_jacobian(robot: Robot, q: ArrayLike, frame: str | None = None) -> Array:
@@ -196,24 +243,44 @@ def _inverse(jacobian: Array) -> Array:
     return np.where((det == 0.0)[..., None, None], np.inf, np.linalg.inv(safe))
 
 
-def joint_compliance(
+def actuator_yield(
     robot: Robot, drives: tuple[DriveData, ...], given: Mapping[str, float] | None = None
-) -> Array | None:
-    """Turn of the joints per torque (n, n): S^-1 K^-1 S^-T; None if everything is stiff.
+) -> dict[str, float]:
+    """Turn of the actuators per torque [rad/(N m), m/N], at the joint's side; 0 where nothing yields.
 
-    Stiffness at the actuators, on the side of the joint, from ``given`` by name or from the gears of the file.
+    From ``given`` stiffness by name, or from the gears of the file.
     """
-    names, S = actuator_matrix(robot)
-    yielding = np.zeros(len(names))
+    names, _ = actuator_matrix(robot)
+    found = dict.fromkeys(names, 0.0)
     for drive in drives:
         if drive.name in names and drive.gear.stiffness is not None:
-            yielding[names.index(drive.name)] = 1.0 / (drive.gear.stiffness * drive.gear.ratio**2)
+            found[drive.name] = 1.0 / (drive.gear.stiffness * drive.gear.ratio**2)
     for name, value in (given or {}).items():
         if name not in names:
             raise InputError(f"no actuator '{name}'; expected some of {', '.join(names)}", field="stiffness")
         if not value > 0.0:
             raise InputError(f"{value:g} of '{name}' is not above zero", field="stiffness")
-        yielding[names.index(name)] = 1.0 / value
+        found[name] = 1.0 / value
+    return found
+
+
+def rigid_note(yielding: Mapping[str, float]) -> tuple[str, ...]:
+    """Which actuators count as rigid beside others that yield."""
+    rigid = [name for name, value in yielding.items() if not value]
+    if not rigid or len(rigid) == len(yielding):
+        return ()
+    return (f"stiffness: {', '.join(rigid)} without one, counted as rigid",)
+
+
+def joint_compliance(
+    robot: Robot, drives: tuple[DriveData, ...], given: Mapping[str, float] | None = None
+) -> Array | None:
+    """Turn of the joints per torque (n, n): S^-1 K^-1 S^-T; None if everything is stiff.
+
+    Stiffness at the actuators, on the side of the joint, as in ``actuator_yield``.
+    """
+    _, S = actuator_matrix(robot)
+    yielding = np.array(list(actuator_yield(robot, drives, given).values()))
     if not yielding.any():
         return None
     inverse = np.linalg.inv(S)
@@ -242,22 +309,21 @@ def statics(
     force: ArrayLike = (0.0, 0.0, 0.0),
     moment: ArrayLike = (0.0, 0.0, 0.0),
     frame: str | None = None,
-    payload: float = 0.0,
+    payload: float | None = None,
     stiffness: Mapping[str, float] | None = None,
     changes: Mapping[str, str] | None = None,
 ) -> Statics:
     """Torques, singular values, ellipsoids and stiffness at joint positions q (n,) or at a pose (4, 4); default home.
 
     ``force`` [N] and ``moment`` [N m] are what the tool exerts, in base axes at the frame's origin; ``payload``
-    [kg] a further point mass at the tool; ``stiffness`` of actuators [N m/rad, N/m] by name, at the joint's side.
+    [kg] the whole payload in place of the file's, at its mass centre; ``stiffness`` of actuators [N m/rad, N/m] by
+    name, at the joint's side.
 
     >>> import servotwin as st
     >>> st.statics("palletizer-4", force=(0, 0, -100)).tau_force.round(3) + 0.0
     array([  0., -65., -65.,   0.])
     """
-    machine, drives = described(robot, changes)
-    if payload:
-        machine = machine.with_payload(payload)
+    machine, drives, notes = described(robot, changes, payload)
     if q is not None and pose is not None:
         raise InputError("q and pose exclude each other; give one of them")
     name = machine._frame(frame)
@@ -267,7 +333,8 @@ def statics(
     if place.shape != (machine.n,):
         raise ShapeError(f"q has shape {place.shape}; expected ({machine.n},)")
     wrench = np.concatenate([_vector("force", force), _vector("moment", moment)])
-    return _at(machine, drives, place, name, wrench, stiffness)
+    notes = (*notes, *rigid_note(actuator_yield(machine, drives, stiffness)))
+    return replace(_at(machine, drives, place, name, wrench, stiffness), payload=payload, notes=notes)
 
 
 def _vector(name: str, value: ArrayLike) -> Array:

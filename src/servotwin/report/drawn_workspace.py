@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from servotwin.design.workspace.workspace import Workspace
+import numpy as np
+from numpy.typing import ArrayLike
+
+from servotwin.description.schema import RobotDescription
+from servotwin.design.workspace.parallel import Progress
+from servotwin.design.workspace.workspace import TOLERANCE, Workspace
 from servotwin.design.workspace.workspace import workspace as reachable_set
+from servotwin.errors import ShapeError
+from servotwin.robot.robot import Robot
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -35,7 +43,36 @@ class DrawnWorkspace(Workspace):
         return write_workspace(self, folder, overwrite=overwrite)
 
 
-def workspace(robot: Any, **wishes: Any) -> DrawnWorkspace:
-    """What a frame of a robot reaches; see ``servotwin.design.workspace.workspace.workspace`` for the wishes."""
-    found = reachable_set(robot, **wishes)
-    return DrawnWorkspace(**{item.name: getattr(found, item.name) for item in fields(found)})
+def workspace(
+    robot: Robot | RobotDescription | str | Path,
+    *,
+    frame: str | None = None,
+    joints: Sequence[str] | None = None,
+    q: ArrayLike | None = None,
+    payload: float | None = None,
+    cube: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+    changes: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> DrawnWorkspace:
+    """What a frame (default: the tool) reaches within the limits of joints and named quantities, with its pictures.
+
+    Two joints that move the frame in a plane are found, or named by ``joints``; the others stand at ``q`` (n,),
+    default home. ``payload`` [kg] takes the place of the file's, and torques at rest count then. ``cube`` (4,): centre
+    and edge [m] of a cube that must be inside. The boundary is within ``tolerance`` [m]; ``changes`` as ``--set``.
+
+    >>> import servotwin as st
+    >>> st.workspace("palletizer-4", cube=(1.0, 0.0, 0.3, 0.2)).area.__round__(4)
+    0.9919
+    """
+    box = None if cube is None else np.asarray(cube, dtype=np.float64)
+    if box is not None and (box.shape != (4,) or not np.isfinite(box).all()):
+        raise ShapeError(f"cube has shape {box.shape}; expected x, y, z of its centre and its edge [m]")
+    found = reachable_set(
+        robot, frame=frame, joints=joints, q=q, payload=payload, tolerance=tolerance, changes=changes,
+        progress=progress,
+    )  # fmt: skip
+    drawn = DrawnWorkspace(**{item.name: getattr(found, item.name) for item in fields(found)})
+    if box is not None:
+        drawn.require_cube(box[:3], float(box[3]))
+    return drawn

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from servotwin import __version__
 from servotwin.description.display import MM
-from servotwin.design.statics import Ellipsoid, Statics
+from servotwin.design.statics import Ellipsoid, Statics, actuator_units, without_noise
 from servotwin.mechanism.model import Array
 from servotwin.report.files import write_json, write_page
 from servotwin.report.page import Card, Cell, Figure, Page
@@ -17,6 +17,7 @@ from servotwin.report.page_style import COLOURS, INK, axis, layout
 from servotwin.report.skeleton import body_poses, skeleton
 from servotwin.simulation.results.folder import STATICS_FILES, replaced_folder
 
+TORQUE = {"rad": "N m", "m": "N"}
 SHOWN = 0.25  # length of the longest semi-axis in the picture, as part of the arm's extent
 
 
@@ -33,7 +34,8 @@ def statics_page(found: Statics) -> str:
     robot = found.robot
     at = ", ".join(f"{MM * v:.1f}" for v in found.pose[:3, 3])
     push = ", ".join(f"{v:g}" for v in found.wrench[:3])
-    page = Page(f"{robot.name}: statics", f"'{found.frame}' at ({at}) mm exerts ({push}) N.")
+    load = "" if found.payload is None else f" Payload {found.payload:g} kg in all."
+    page = Page(f"{robot.name}: statics", f"'{found.frame}' at ({at}) mm exerts ({push}) N.{load}")
     worst = max(found.limits.items(), key=lambda item: item[1], default=None)
     cards = [
         Card("Manipulability", f"{found.plane_manipulability:.4g}", "", "product of the singular values"),
@@ -51,6 +53,8 @@ def statics_page(found: Statics) -> str:
             Card("Largest share", f"{100.0 * worst[1]:.1f}", "%", f"of the torque limit: {worst[0]}", mark)
         )
     page.cards(cards)
+    for note in found.notes:
+        page.note(note)
     if found.singular:
         page.warning("Singular: a direction of the tool is lost.")
     page.section(
@@ -58,19 +62,7 @@ def statics_page(found: Statics) -> str:
     )
     page.figures([Figure(_picture(found, *view), title) for title, view in _VIEWS.items()], columns=2)
     page.section("Torques", "tau = J^T F + g(q); actuators behind their gears.")
-    page.table(
-        ["joint", "weight", "force", "sum", "unit"],
-        [
-            [name, f"{g:.4g}", f"{f:.4g}", f"{g + f:.4g}", "N m" if unit == "rad" else "N"]
-            for name, unit, g, f in zip(
-                robot.joint_names, robot.joint_units, found.tau_gravity, found.tau_force, strict=True
-            )
-        ],
-    )
-    page.table(
-        ["actuator", "torque"],
-        [[name, f"{tau:.4g}"] for name, tau in zip(found.actuator_names, found.tau_actuator, strict=True)],
-    )
+    _torque_tables(page, found)
     if found.limits:
         page.table(
             ["limit", "share [%]"],
@@ -82,10 +74,31 @@ def statics_page(found: Statics) -> str:
             ["", "x", "y", "z"],
             [
                 [name, *(f"{1e-3 * v:.4g}" for v in row)]
-                for name, row in zip("xyz", found.stiffness, strict=True)
+                for name, row in zip("xyz", without_noise(found.stiffness), strict=True)
             ],
         )
     return page.html(f"ServoTwin {__version__}. All numbers are in statics.json.")
+
+
+def _torque_tables(page: Page, found: Statics) -> None:
+    robot = found.robot
+    weight, force, acting = (
+        without_noise(tau) for tau in (found.tau_gravity, found.tau_force, found.tau_actuator)
+    )
+    page.table(
+        ["joint", "weight", "force", "sum", "unit"],
+        [
+            [name, f"{g:.4g}", f"{f:.4g}", f"{g + f:.4g}", TORQUE[unit]]
+            for name, unit, g, f in zip(robot.joint_names, robot.joint_units, weight, force, strict=True)
+        ],
+    )
+    page.table(
+        ["actuator", "torque", "unit"],
+        [
+            [name, f"{tau:.4g}", TORQUE[unit]]
+            for name, tau, unit in zip(found.actuator_names, acting, actuator_units(robot), strict=True)
+        ],
+    )
 
 
 _VIEWS = {"From the side": (0, 2), "From above": (0, 1)}

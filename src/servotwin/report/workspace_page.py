@@ -9,6 +9,7 @@ import numpy as np
 
 from servotwin import __version__
 from servotwin.description.display import MM
+from servotwin.design.statics import actuator_yield, rigid_note
 from servotwin.design.workspace.maps import Measure
 from servotwin.design.workspace.workspace import PlaneSet, Workspace
 from servotwin.mechanism.model import Array
@@ -110,7 +111,9 @@ def map_csv(ws: Workspace, maps: Maps) -> str:
 
 def workspace_page(ws: Workspace, maps: Maps) -> str:
     """The page as HTML."""
-    load = "" if ws.payload is None else f" with {ws.payload:g} kg, torques at rest counted"
+    load = (
+        "" if ws.payload is None else f" with a payload of {ws.payload:g} kg in all, torques at rest counted"
+    )
     page = Page(
         f"{ws.robot.name}: workspace",
         f"What '{ws.frame}' reaches within all limits{load}; boundaries of views are followed to "
@@ -193,11 +196,16 @@ def _maps(page: Page, ws: Workspace, maps: Maps) -> None:
     page.section("Maps", "Over the first view, the other joints at rest.")
     page.figures(
         [
-            Figure(map_figure(ws.views[0], x, y, values[m.key], m), m.title, _range(values[m.key], m))
+            Figure(map_figure(ws.views[0], x, y, values[m.key], m), m.title, _caption(ws, values[m.key], m))
             for m in shown
         ],
         columns=2,
     )
+
+
+def _caption(ws: Workspace, values: Array, measure: Measure) -> str:
+    rigid = rigid_note(actuator_yield(ws.robot, ws.drives)) if measure.key == "stiffness" else ()
+    return " ".join([_range(values, measure), *(f"{_title(note)}." for note in rigid)])
 
 
 def _range(values: Array, measure: Measure) -> str:

@@ -59,6 +59,9 @@ def test_workspace_prints_limits(capsys):
         ),
         (("palletizer-4", "--joints", "th2,th9"), "has no joint 'th9'; it has: th1, th2, th3, th5"),
         (("palletizer-4", "--joints", "th2"), "expected two different joints"),
+        (("palletizer-4", "--joints", "th1,th5"), "these joints do not move 'tool' in a plane"),
+        (("gsis-scara", "--joints", "A,W"), "these joints do not move 'tool' in a plane"),
+        (("palletizer-4", "--cube", "1 m, 0 m, 0 m, -100 mm"), "edge -0.1 m; expected more than 0 m"),
         (("palletizer-4", "--tolerance", "2 m"), "expected 1e-7 m to 0.1 m"),
         (("palletizer-4", "--payload=-1 kg"), "expected a mass of at least 0 kg"),
         (("palletizer-4", "--set", "quantities.incidence-9.limits=[10 deg, 11 deg]"), "incidence-9"),
@@ -108,3 +111,25 @@ def test_statics_refuses_in_one_line(capsys, arguments, message):
     assert code == 2
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_statics_of_a_stretched_arm_prints_and_writes_json(capsys, tmp_path):
+    """The SCARA stands stretched at home: forces along the arm have no bound, which JSON has no number for."""
+    arguments = ("statics", "gsis-scara", "--stiffness", "A=1e5 N*m/rad", "--stiffness", "B=1e5 N*m/rad")
+    code, text, _ = run(capsys, *arguments, "--out", str(tmp_path / "st"), "--json")
+    assert code == 0
+    for data in (json.loads(text), json.loads((tmp_path / "st" / "statics.json").read_text())):
+        assert data["singular"]
+        assert None in data["force_ellipsoid"]["lengths"]
+
+
+def test_payload_is_the_whole_one_in_both_commands(capsys):
+    """30 kg in the file and 30 kg on the command line are 30 kg; another mass takes their place, with a note."""
+    loaded = ("palletizer-4", "--set", "variables.load=30 kg")
+    _, text, _ = run(capsys, "statics", *loaded, "--json")
+    _, again, _ = run(capsys, "statics", *loaded, "--payload", "30 kg", "--json")
+    assert json.loads(again)["tau_gravity"] == pytest.approx(json.loads(text)["tau_gravity"])
+    code, text, notes = run(capsys, "workspace", *loaded, "--payload", "20 kg", "--tolerance", "1 mm")
+    assert code == 0
+    assert "payload 20 kg in all" in text
+    assert "payload 20 kg in place of the file's 30 kg" in notes

@@ -10,9 +10,11 @@ import pytest
 import servotwin as st
 from servotwin.design.statics import (
     actuator_jacobian,
+    actuator_units,
     isotropic_acceleration,
     isotropic_speed,
     static_torques,
+    without_noise,
 )
 
 ROBOTS = ("palletizer-4", "palletizer-4-loops", "gsis-scara", "puma560", "delta", "stewart", "five-bar")
@@ -134,3 +136,53 @@ def test_summary_of_a_singular_pose_is_json():
     assert found.singular
     data = json.loads(json.dumps(found.summary(), allow_nan=False))
     assert None in data["force_ellipsoid"]["lengths"]
+
+
+LOADED = {"payload.mass": "12 kg", "payload.center": "[0 mm, 0 mm, -50 mm]"}
+
+
+def test_payload_takes_the_place_of_the_files():
+    """The file's own mass changes nothing; 7 kg more weigh at the payload's mass centre, 9.81 m/s2 and J^T."""
+    stated = st.statics("palletizer-4", changes=LOADED)
+    same = st.statics("palletizer-4", changes=LOADED, payload=12.0)
+    assert same.tau_gravity == pytest.approx(stated.tau_gravity, rel=1e-12)
+    assert same.notes == ()
+    more = st.statics("palletizer-4", changes=LOADED, payload=19.0)
+    weight = 7.0 * np.linalg.norm(more.robot.mechanism.gravity)
+    J = more.jacobian  # the tool does not pitch: what hangs below it weighs as at its origin
+    assert more.tau_gravity - stated.tau_gravity == pytest.approx(J[2] * weight, abs=1e-9)
+    assert more.notes == ("payload 19 kg in place of the file's 12 kg",)
+    bare = st.statics("palletizer-4", changes={"payload": "{mass: 0 kg}"})
+    none = st.statics("palletizer-4", changes=LOADED, payload=0.0)
+    assert none.tau_gravity == pytest.approx(bare.tau_gravity, rel=1e-12)
+
+
+def test_payload_of_another_mass_keeps_its_radii_of_gyration():
+    tensor = "{tensor: {xx: 0.2 kg*m^2, yy: 0.3 kg*m^2, zz: 0.4 kg*m^2}}"
+    twice = "{tensor: {xx: 0.4 kg*m^2, yy: 0.6 kg*m^2, zz: 0.8 kg*m^2}}"
+    scaled = st.statics("palletizer-4", changes={**LOADED, "payload.inertia": tensor}, payload=24.0)
+    stated = st.statics("palletizer-4", changes={**LOADED, "payload.mass": "24 kg", "payload.inertia": twice})
+    assert scaled.robot.inertia(stated.q) == pytest.approx(stated.robot.inertia(stated.q), rel=1e-12)
+
+
+def test_payload_of_a_loaded_robot_is_refused():
+    with pytest.raises(st.InputError, match="does not tell its payload"):
+        st.statics(st.load_robot("palletizer-4"), payload=5.0)
+
+
+def test_actuators_without_stiffness_are_named():
+    found = st.statics("palletizer-4", stiffness={"th2": 2e5, "th3": 2e5})
+    assert found.notes == ("stiffness: th1, th5 without one, counted as rigid",)
+    assert st.statics("palletizer-4").notes == ()  # nothing yields, and no stiffness is given
+    assert st.statics("sixaxis-5kg").notes == ()
+
+
+def test_units_of_actuators_are_those_of_their_joints():
+    assert actuator_units(st.load_robot("gsis-scara")) == ("rad", "rad", "m", "rad")
+    assert actuator_units(st.load_robot("stewart")) == ("m",) * 6
+
+
+def test_rounding_is_zero_in_tables():
+    assert without_noise([-1.471e-15, 30.0, 1e-9]).tolist() == [0.0, 30.0, 1e-9]
+    assert without_noise([np.inf, 1.5e-8, 2e5]).tolist() == [np.inf, 0.0, 2e5]
+    assert without_noise([]).tolist() == []

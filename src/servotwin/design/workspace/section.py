@@ -130,6 +130,8 @@ def _plane(
     _, size, axes = np.linalg.svd(np.swapaxes(speeds, 1, 2).reshape(-1, 3))
     if size[2] > FLAT * size[0] or size[1] < 1e-6 * size[0]:
         return None
+    if np.linalg.svd(speeds, compute_uv=False)[:, 1].max() < 1e-6 * size[0]:
+        return None  # each pose has one direction only: the frame runs along a curve
     normal = axes[2]
     tool = robot.fkine(place, frame)[:3, 3]
     if abs(normal[2]) > 1.0 - 1e-9:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,8 @@ def workspace(
 
     Two joints that move the frame in a plane are found, or named by ``joints``; the others stand at ``q`` (default:
     home). A vertical first axis turns that plane, a slide draws it out. Parallel robots are followed in space from
-    their home pose, with its orientation. With a ``payload`` [kg] at the tool the torques that hold still count:
-    effort limits of joints, rated torques of motors. The boundary is within ``tolerance`` [m].
+    their home pose, with its orientation. With a ``payload`` [kg], which takes the place of the file's, the torques
+    that hold still count: effort limits of joints, rated torques of motors. The boundary is within ``tolerance`` [m].
 
     >>> import servotwin as st
     >>> st.workspace("palletizer-4").area.__round__(4)
@@ -54,11 +55,7 @@ def workspace(
     """
     if not 1e-7 <= tolerance <= 0.1:
         raise InputError(f"{tolerance:g} m; expected 1e-7 m to 0.1 m", field="tolerance")
-    machine, drives = described(robot, changes)
-    if payload is not None:
-        if not (np.isfinite(payload) and payload >= 0.0):
-            raise InputError(f"{payload:g} kg; expected a mass of at least 0 kg", field="payload")
-        machine = machine.with_payload(payload) if payload else machine
+    machine, drives, notes = described(robot, changes, payload)
     name = machine._frame(frame)
     show = progress or (lambda words, part: None)
     place = None if q is None else machine._joint_array("q", q)
@@ -70,8 +67,10 @@ def workspace(
     except UnsupportedError:
         if joints is not None:
             raise
-        return in_space(machine, drives, name, payload, tolerance, show)
-    return _in_plane(section, drives, payload, tolerance, show)
+        found = in_space(machine, drives, name, payload, tolerance, show)
+    else:
+        found = _in_plane(section, drives, payload, tolerance, show)
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def _in_plane(
@@ -121,7 +120,10 @@ def _standing(section: Section) -> tuple[str, ...]:
     robot = section.robot
     counted = {*section.joints, section.turn, section.slide}
     names = [robot.joint_names[k] for k in moving_joints(robot, section.frame) if k not in counted]
-    return (f"{', '.join(names)} stand still; they would move '{section.frame}' too",) if names else ()
+    if not names:
+        return ()
+    verb, pronoun = ("stands", "it") if len(names) == 1 else ("stand", "they")
+    return (f"{', '.join(names)} {verb} still; {pronoun} would move '{section.frame}' too",)
 
 
 def _turn_range(section: Section) -> tuple[tuple[float, float], tuple[Limit, Limit]]:

@@ -138,3 +138,26 @@ def test_maps_leave_out_positions_at_which_a_closed_chain_is_singular(reached):
     found = ws._mapped(q, np.arange(7))
     assert np.concatenate([rows for rows, _ in found]).tolist() == [0, 1, 2, 4, 5, 6]
     assert np.concatenate([values["dexterity"] for _, values in found]).tolist() == [0, 1, 2, 4, 5, 6]
+
+
+def test_cube_of_the_function_must_be_inside():
+    with pytest.raises(st.InputError, match="a cube of 300 mm is out of reach at"):
+        st.workspace("palletizer-4", cube=(2.0, 0.0, 0.0, 0.3), tolerance=1e-3)
+    with pytest.raises(st.ServotwinError, match="expected x, y, z of its centre and its edge"):
+        st.workspace("palletizer-4", cube=(1.0, 0.0, 0.3))
+
+
+PLANAR = """format: servotwin/1
+name: planar
+axes:
+  A: {type: revolute, dh: {a: 400 mm}, limits: {position: [-90 deg, 90 deg]}, link: {mass: 1 kg}}
+  B: {type: revolute, dh: {a: 300 mm}, limits: {position: [10 deg, 90 deg]}, link: {mass: 1 kg}}
+  C: {type: revolute, dh: {a: 100 mm}, limits: {position: [-90 deg, 90 deg]}, link: {mass: 1 kg}}
+home: {B: 30 deg}
+"""
+
+
+def test_one_joint_that_stands_still_is_told_in_the_singular(tmp_path):
+    (tmp_path / "planar.yaml").write_text(PLANAR)
+    found = st.workspace(tmp_path / "planar.yaml", tolerance=1e-3)
+    assert found.notes == ("C stands still; it would move 'tool' too",)

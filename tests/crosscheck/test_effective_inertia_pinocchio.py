@@ -257,7 +257,7 @@ class ByPinocchio:
 # the third motor of the palletizer turns two joints, which is refused; its loops are what matters here
 OWN_MOTORS = {
     "palletizer-4-loops": {
-        "set.transmission.matrix": "[[121, 0, 0, 0], [0, 114, 0, 0], [0, 0, 121, 0], [0, 0, 0, 50]]"
+        "set.transmission.matrix": "[[121.119, 0, 0, 0], [0, 114.05, 0, 0], [0, 0, 120.965, 0], [0, 0, 0, 50]]"
     }
 }
 

@@ -218,6 +218,9 @@ REACHES = {
     "quantities.*.of": "C",  # limits of plans and of the watch; nothing stops there
     "quantities.*.offset": "C",
     "quantities.*.limits": "C",
+    # limits of plans, inverse kinematics and workspaces: no run reads them
+    "frame_quantities.*.limits": "",
+    "frame_quantities.*.radius": "",
     # what stands still, and what is drawn
     **dict.fromkeys([f"base.{name}" for name in ("mass", "center", "inertia.rpy")], ""),
     **dict.fromkeys([f"base.inertia.tensor.{entry}" for entry in ("xx", "yy", "zz", "xy", "xz", "yz")], ""),

@@ -409,8 +409,9 @@ def test_overlap_that_nobody_compensates_is_refused(tmp_path):
 
 def test_valve_that_no_current_moves_at_rest_is_refused(tmp_path):
     valve = {"valve": {"overlap": 0.05, "null_leakage": "0 L/min"}, "cylinder": {"leakage": "0 m^3/(s*Pa)"}}
-    machine = hydraulic.lift(motor=valve)
-    machine["controller"]["valve"] = {"overlap_compensation": 0.0}
+    machine = small.merged(
+        hydraulic.lift(motor=valve), {"controller": {"valve": {"overlap_compensation": 0.0}}}
+    )
     path = small.write_case(tmp_path, machine, small.rest(0.1, at="-50 mm"))
     with pytest.raises(UnsupportedError, match="no current of the valve of A moves it at rest"):
         st.design_state_feedback(path.parent / "robot.yaml", [-0.05])

@@ -68,10 +68,10 @@ def test_every_field_is_described_and_every_reference_resolved() -> None:
     assert targets <= {f"#/$defs/{name}" for name in SCHEMA["$defs"]}
 
 
-def test_the_command_prints_either_schema(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_each_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "scenario"]) == 0
     assert json.loads(capsys.readouterr().out) == SCHEMA
     assert main(["schema", "robot"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "ServoTwin robot description"
     assert main(["schema", "job"]) == 2
-    assert capsys.readouterr().err == "'job' has no schema; expected robot or scenario\n"
+    assert capsys.readouterr().err == "'job' has no schema; expected robot, scenario or catalogue\n"

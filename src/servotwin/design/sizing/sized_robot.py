@@ -94,7 +94,8 @@ def _gear_sheet(gear: GearChoice, drive: DriveData, in_matrix: Sequence[str] | N
     elif drive.owner not in in_matrix or isinstance(sheet, ScrewSheet):
         return None
     name = "screw_datasheet" if isinstance(sheet, ScrewSheet) else "datasheet"
-    named = sheet.model_copy(update={"series": sheet.series or gear.name})
+    # a stiff gear, as sizing has it: play would need elastic flanks beyond it
+    named = sheet.model_copy(update={"series": sheet.series or gear.name, "backlash": None})
     return {"replace": "true", name: sheet_text(named)}
 
 

@@ -65,7 +65,7 @@ class Check:
     share: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ActuatorDemand:
     """One actuator over a cycle, motor side unless a name says gear; ``torque``, ``speed`` (k,) of the motor."""
 
@@ -200,7 +200,11 @@ def demand_of(
         life_10=life_10,
         life_50=life_50,
     )
-    checks = (*_motor_checks(found, power, chosen), *_gear_checks(found, chosen))
+    checks = (
+        *_motor_checks(found, power, chosen),
+        *_brake_checks(found, load.arm.gravity[:, j]),
+        *_gear_checks(found, chosen),
+    )
     return _with_checks(found, checks, chosen.reserve)
 
 
@@ -273,6 +277,22 @@ def _motor_checks(found: ActuatorDemand, power: Power | None, rules: Rules) -> l
     if rules.inertia_ratio is not None:
         out.append(_check("inertia ratio", "motor", found.inertia_ratio, rules.inertia_ratio, ""))
     return out
+
+
+def _brake_checks(found: ActuatorDemand, gravity: Array) -> list[Check]:
+    """The brake against the weight (k,) [N m, N] at the output in every pose of the cycle, without friction."""
+    brake = found.actuator.motor.brake_torque
+    if brake is None:
+        return []
+    return [
+        _check(
+            "brake holding torque",
+            "motor",
+            float(np.abs(gravity).max()) / found.actuator.gear.ratio,
+            brake,
+            "N m",
+        )
+    ]
 
 
 def short_torques(motor: MotorChoice, speed: Array) -> Array:

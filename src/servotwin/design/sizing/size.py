@@ -82,7 +82,8 @@ def size(
     if asked is not None and asked not in OBJECTIVES:
         raise InputError(f"'{asked}' is none; expected {', '.join(OBJECTIVES)}", field="--minimise")
     told("planning")
-    description, cycle = _cycle(robot, job, scenario, duty, rest, dict(overrides or {}))
+    bare = _bare(robot, dict(overrides or {})) if asked is not None else {}
+    description, cycle = _cycle(robot, job, scenario, duty, rest, {**bare, **(overrides or {})})
     model = Robot(build_mechanism(description), title=description.title)
     drives = drives_of(description)
     present = tuple(actuator_of(drive, description.axes.get(drive.owner)) for drive in drives)
@@ -112,6 +113,15 @@ def size(
         tuple(study.notes(cycle, choice, shown)), None if isinstance(robot, RobotDescription) else os.fspath(robot),
         dict(overrides or {}),
     )  # fmt: skip
+
+
+def _bare(robot: str | Path | RobotDescription, overrides: dict[str, str]) -> dict[str, str]:
+    """Changes of the file that put a gear of ratio 1 where neither motor nor gear is described: for a search."""
+    if isinstance(robot, RobotDescription):
+        return {}
+    found = read_description(robot, overrides)
+    undriven = [drive.owner for drive in drives_of(found) if drive.gear.ratio == 0.0]
+    return {f"axes.{name}.gear.ratio": "1 rad/m" if found.axes[name].prismatic else "1" for name in undriven}
 
 
 def _check_request(*given: Any) -> None:
@@ -278,6 +288,12 @@ class _Study:
             out.append(f"{', '.join(oil)}: hydraulic, forces in N; neither judged nor fed by the bus")
         if choice is not None:
             out += self._heavy_loads(choice)
+            out += self._slow_axes(choice)
+            kept = [d.name for d in self.drives if d.brake is not None]
+            if kept and not any(a.motor.printed and a.motor.printed.brake_torque for a in choice.actuators):
+                out.append(
+                    f"the catalogue has no motor with a brake: {', '.join(kept)} keep the brake of the file"
+                )
             unknown = [a.motor.name for a in self.present if a.motor.mass is None]
             if unknown:
                 out.append(
@@ -285,6 +301,17 @@ class _Study:
                     "whole mass of a chosen motor and gear is added before the joint that it moves"
                 )
         return out
+
+    def _slow_axes(self, choice: Choice) -> list[str]:
+        """Axes of the chosen set that cannot turn as fast as the file's limits allow."""
+        slow = []
+        for drive, chosen in zip(self.drives, choice.actuators, strict=True):
+            wanted = self.description.axes[drive.joints[0]].limits.speed
+            most = min(chosen.motor.max_speed or np.inf, chosen.gear.max_speed or np.inf) / chosen.gear.ratio
+            if drive.alone and wanted is not None and wanted > most * (1.0 + 1e-9):
+                slow.append(f"{drive.name} {100.0 * most / wanted:.0f} %")
+        words = "the chosen set is fast enough for the cycle, not for the speed limits of the file, of which it reaches"
+        return [f"{words}: {', '.join(slow)}"] if slow else []
 
     def _heavy_loads(self, choice: Choice) -> list[str]:
         """Motors of the chosen set that are far lighter than what they move."""

@@ -225,3 +225,15 @@ def test_a_motor_at_rest_counts_the_most_that_friction_and_gear_loss_may_ask():
     assert found.rms_torque == pytest.approx(math.sqrt((moving**2 + most**2) / 2.0))
     assert found.rms_least == pytest.approx(math.sqrt((moving**2 + least**2) / 2.0))
     assert found.peak_torque == pytest.approx(moving)
+
+
+def test_a_brake_must_hold_the_weight_in_every_pose():
+    load = single([0.0, 1.0, 2.0], [1.0, 1.0, 0.0], [0.0] * 3, [20.0, 60.0, 30.0])
+    for brake, passes in ((0.61, True), (0.59, False)):
+        found = demand_of(
+            load, 0, Actuator(MotorChoice("m", 1e-4, brake_torque=brake), GearChoice("g", 100.0))
+        )
+        check = next(check for check in found.checks if check.name == "brake holding torque")
+        assert check.need == pytest.approx(0.6)
+        assert found.passes is passes
+    assert len(repr(found)) < 500

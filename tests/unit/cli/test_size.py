@@ -240,3 +240,12 @@ def test_a_tool_acceleration_out_of_reach_names_the_axis_and_the_largest(capsys:
     largest = float(line.split("largest acceleration is ")[1].split()[0])
     refused(words(1.01 * largest), capsys)
     assert main(words(0.99 * largest)) in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.334, "33"), (0.9984, "99.8"), (1.0, "100.0"), (1.0001, "100.1")]
+)
+def test_a_share_near_its_limit_shows_on_which_side_it_is(share: float, text: str) -> None:
+    from servotwin.cli.size import percent
+
+    assert percent(share) == text

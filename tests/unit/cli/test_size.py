@@ -249,3 +249,30 @@ def test_a_share_near_its_limit_shows_on_which_side_it_is(share: float, text: st
     from servotwin.cli.size import percent
 
     assert percent(share) == text
+
+
+def test_a_braked_axis_gets_the_brake_of_its_motor(bare: list[str], tmp_path: Path, capsys: Capture) -> None:
+    import servotwin as st
+    from servotwin.description.load import read_description
+    from servotwin.description.sheets.catalogue import read_catalogue
+
+    changes = {"power.bus_voltage": "280 V", "axes.A.brake.torque": "0.001 N*m"}
+    sized = st.size(bare[1], scenario=bare[3], overrides=changes, minimise="price")
+    motor = sized.choice.actuators[0].motor
+    file = read_description(sized.report(tmp_path / "out").robot)
+    assert file.axes["A"].brake.torque == read_catalogue().motors[motor.name].brake_torque
+    assert file.axes["A"].motor.rotor_inertia == pytest.approx(motor.rotor_inertia)
+    assert "brake holding torque" in {check.name for check in sized.chosen.demands[0].checks}
+    assert len(repr(sized)) < 300
+    assert any(note.startswith("load inertia over that of the motor") for note in sized.notes) == any(
+        demand.inertia_ratio > 50.0 for demand in sized.chosen.demands
+    )
+
+
+def test_a_catalogue_without_brakes_leaves_that_of_the_file(
+    bare: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "two.yaml").write_text(CATALOGUE)
+    words = ["--set", "axes.A.brake.torque=2 N*m", "--catalogue", str(tmp_path / "two.yaml")]
+    assert main([*bare, *words]) == 0
+    assert "the catalogue has no motor with a brake; that of the file stays on A" in capsys.readouterr().err

@@ -292,7 +292,7 @@ class _Study:
             kept = [d.name for d in self.drives if d.brake is not None]
             if kept and not any(a.motor.printed and a.motor.printed.brake_torque for a in choice.actuators):
                 out.append(
-                    f"the catalogue has no motor with a brake: {', '.join(kept)} keep the brake of the file"
+                    f"the catalogue has no motor with a brake; that of the file stays on {', '.join(kept)}"
                 )
             unknown = [a.motor.name for a in self.present if a.motor.mass is None]
             if unknown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ from servotwin.cli.signals import finishing
 from servotwin.description.display import RPM
 from servotwin.description.nodes import one_line
 from servotwin.errors import InputError
+
+NOISE = 1e-9  # N m, N
 
 if TYPE_CHECKING:
     from servotwin.design.sizing.evaluate import Rules
@@ -178,13 +181,31 @@ def _print_demands(shown: Assessment) -> None:
         rows.append(
             (
                 d.name, f"{d.peak_torque:.4g}", f"{d.rms_torque:.4g}", f"{RPM * d.peak_speed:.0f}",
-                f"{RPM * d.rms_speed:.0f}", f"{d.peak_power:.4g}", f"{d.regenerated:.3g}", f"{d.inertia_ratio:.3g}",
-                heat, f"{d.gear_peak:.4g}", f"{d.gear_average:.4g}",
+                f"{RPM * d.rms_speed:.0f}", f"{d.peak_power:.4g}", f"{d.regenerated:.3g}",
+                f"{d.inertia_ratio:.3g}" if math.isfinite(d.inertia_ratio) else "-",
+                heat, f"{_clean(d.gear_peak):.4g}", f"{_clean(d.gear_average):.4g}",
                 "-" if d.gear_stop is None else f"{d.gear_stop:.4g}",
-                "-" if worst is None else worst.name, "-" if worst is None else f"{100.0 * worst.share:.0f}",
+                "-" if worst is None else worst.name, "-" if worst is None else percent(worst.share),
             )
         )  # fmt: skip
     print_table(columns, rows)
+
+
+def percent(share: float) -> str:
+    """A share in percent; near the limit with the digit that tells on which side it is.
+
+    >>> percent(0.5), percent(0.998), percent(1.0004)
+    ('50', '99.8', '100.1')
+    """
+    value = 100.0 * share
+    if abs(value - 100.0) >= 1.0:
+        return f"{value:.0f}"
+    return f"{math.ceil(10.0 * value - 1e-6) / 10.0 if value > 100.0 else math.floor(10.0 * value + 1e-6) / 10.0:.1f}"
+
+
+def _clean(torque: float) -> float:
+    """A torque without what rounding leaves of zero."""
+    return torque if torque > NOISE else 0.0
 
 
 def _print_choice(found: Sizing) -> None:
@@ -233,7 +254,7 @@ def _print_worst(found: Sizing) -> None:
         (
             load.name, f"{load.output_torque:.4g}", "N m" if load.unit == "rad" else "N", f"{load.holding_torque:.4g}",
             f"{load.motor_torque:.4g}", f"{RPM * load.motor_speed:.0f}",
-            "-" if load.share is None else f"{100.0 * load.share:.0f}",
+            "-" if load.share is None else percent(load.share),
         )
         for load in worst.loads
     ]  # fmt: skip

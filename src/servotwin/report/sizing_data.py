@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from servotwin.design.sizing.result import Assessment, Sizing
 
 CSV_COLUMNS = (
-    *("axis", "motor", "gear", "ratio", "peak_torque_N_m", "rms_torque_N_m", "peak_speed_rad_per_s"),
+    *("axis", "motor", "gear", "ratio", "peak_torque_N_m", "rms_torque_N_m"),
+    *("rms_torque_least_N_m", "peak_speed_rad_per_s"),
     *("mean_speed_rad_per_s", "rms_speed_rad_per_s", "peak_power_W", "mean_power_W", "regenerated_J"),
     *("copper_loss_W", "inertia_ratio", "winding_peak_degC", "gear_peak", "gear_average", "gear_holding"),
     *("gear_stop", "gear_unit", "life_L10_s", "life_L50_s", "worst_share", "worst_check"),
@@ -157,6 +158,7 @@ def demand_row(d: ActuatorDemand) -> dict[str, Any]:
             d.actuator.gear.ratio,
             d.peak_torque,
             d.rms_torque,
+            d.rms_least,
         ),
         *(d.peak_speed, d.mean_speed, d.rms_speed, d.peak_power, d.mean_power, d.regenerated, d.copper_loss),
         *(

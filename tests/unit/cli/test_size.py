@@ -181,3 +181,98 @@ def test_motors_for_several_buses_need_the_voltage_of_the_robot(capsys: Capture)
     line = refused([*LINE, "--minimise", "price", "--set", "power="], capsys)
     assert "power.bus_voltage: missing: " in line
     assert "48 V, 280 V" in line
+
+
+BARE = """format: servotwin/1
+name: bare
+axes:
+  A: {type: revolute, origin: {xyz: [0 mm, 0 mm, 300 mm]}, axis: [0, 1, 0],
+    limits: {position: [-90 deg, 90 deg], speed: 700 deg/s, acceleration: 800 deg/s^2, jerk: 10000 deg/s^3},
+    link: {mass: 4 kg, center: [0 mm, 0 mm, 200 mm]}}
+  B: {type: revolute, origin: {xyz: [0 mm, 0 mm, 400 mm]}, axis: [0, 1, 0],
+    limits: {position: [-90 deg, 90 deg], speed: 200 deg/s, acceleration: 800 deg/s^2, jerk: 10000 deg/s^3},
+    link: {mass: 2 kg, center: [0 mm, 0 mm, 150 mm]}}
+tool: {parent: B, xyz: [0 mm, 0 mm, 300 mm]}
+"""
+MOVES = """format: servotwin-scenario/1
+name: moves
+robot: bare.yaml
+move:
+  - {to: {A: 30 deg, B: 30 deg}, profile: s-curve, dwell: 0.3 s}
+  - {to: {A: 0 deg, B: 0 deg}, profile: s-curve, dwell: 0.3 s}
+"""
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> list[str]:
+    (tmp_path / "bare.yaml").write_text(BARE)
+    (tmp_path / "moves.yaml").write_text(MOVES)
+    return ["size", str(tmp_path / "bare.yaml"), "--scenario", str(tmp_path / "moves.yaml")]
+
+
+def test_a_robot_without_drives_gets_some_by_a_search(
+    bare: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    assert "or a search of a catalogue (--minimise price)" in refused(bare, capsys)
+    words = [*bare, "--set", "power.bus_voltage=280 V", "--minimise", "price", "--out", str(tmp_path / "out")]
+    assert main(words) == 0
+    captured = capsys.readouterr()
+    assert "not for the speed limits of the file, of which it reaches: A" in captured.err
+    assert main(["check", str(tmp_path / "out" / "sized-robot.yaml")]) == 0
+
+
+def test_without_ratings_no_payload_is_the_largest(bare: list[str], tmp_path: Path, capsys: Capture) -> None:
+    ratios = ["--set", "axes.A.gear.ratio=100", "--set", "axes.B.gear.ratio=100"]
+    assert "nothing limits it: the file states no ratings" in refused(
+        [*bare, *ratios, "--what-if", "payload"], capsys
+    )
+
+
+def test_a_tool_acceleration_out_of_reach_names_the_axis_and_the_largest(capsys: Capture) -> None:
+    def words(a: float) -> list[str]:
+        limits = [f"axes.{name}.limits.acceleration=10 rad/s^2" for name in ("th1", "th2", "th3", "th5")]
+        sets = [word for limit in limits for word in ("--set", limit)]
+        return ["size", "palletizer-4", "--tool-speed", "0.2 m/s", "--tool-acceleration", f"{a} m/s^2", *sets]
+
+    line = refused(words(500.0), capsys)
+    assert "--tool-acceleration: " in line
+    assert "limited by th" in line
+    largest = float(line.split("largest acceleration is ")[1].split()[0])
+    refused(words(1.01 * largest), capsys)
+    assert main(words(0.99 * largest)) in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.334, "33"), (0.9984, "99.8"), (1.0, "100.0"), (1.0001, "100.1")]
+)
+def test_a_share_near_its_limit_shows_on_which_side_it_is(share: float, text: str) -> None:
+    from servotwin.cli.size import percent
+
+    assert percent(share) == text
+
+
+def test_a_braked_axis_gets_the_brake_of_its_motor(bare: list[str], tmp_path: Path, capsys: Capture) -> None:
+    import servotwin as st
+    from servotwin.description.load import read_description
+    from servotwin.description.sheets.catalogue import read_catalogue
+
+    changes = {"power.bus_voltage": "280 V", "axes.A.brake.torque": "0.001 N*m"}
+    sized = st.size(bare[1], scenario=bare[3], overrides=changes, minimise="price")
+    motor = sized.choice.actuators[0].motor
+    file = read_description(sized.report(tmp_path / "out").robot)
+    assert file.axes["A"].brake.torque == read_catalogue().motors[motor.name].brake_torque
+    assert file.axes["A"].motor.rotor_inertia == pytest.approx(motor.rotor_inertia)
+    assert "brake holding torque" in {check.name for check in sized.chosen.demands[0].checks}
+    assert len(repr(sized)) < 300
+    assert any(note.startswith("load inertia over that of the motor") for note in sized.notes) == any(
+        demand.inertia_ratio > 50.0 for demand in sized.chosen.demands
+    )
+
+
+def test_a_catalogue_without_brakes_leaves_that_of_the_file(
+    bare: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "two.yaml").write_text(CATALOGUE)
+    words = ["--set", "axes.A.brake.torque=2 N*m", "--catalogue", str(tmp_path / "two.yaml")]
+    assert main([*bare, *words]) == 0
+    assert "the catalogue has no motor with a brake; that of the file stays on A" in capsys.readouterr().err

@@ -27,6 +27,7 @@ CONSTANTS = 0.05  # torque and voltage constant of a sinusoidal motor follow fro
 RATED = 0.20  # friction and iron losses take current too, and sheets round
 OUTPUT = 0.10  # sheets round speed, torque and power
 SPEED = 0.15  # of the no-load speed: resistance, friction and the bridge take a little voltage
+READING = 0.07  # of a no-load speed: a reading that misses it by more explains nothing
 TIMES = 0.25  # of time constants: temperature and tolerance of the winding
 LOSS = 0.30  # of the copper loss: currents are rounded and enter squared
 KRPM = 1000.0 / RPM  # rad/s
@@ -247,7 +248,7 @@ def _fitting_speed(printed: MotorDatasheet, exact: float | None, least: float = 
     """What would make a no-load speed larger by a factor: ``exact``, or at least ``least``."""
 
     def fits(factor: float) -> bool:
-        return off(factor, exact) <= SPEED if exact is not None else factor * (1.0 + SPEED) >= least
+        return off(factor, exact) <= READING if exact is not None else factor * (1.0 + SPEED) >= least
 
     found = []
     if printed.kind == "pmsm" and printed.voltage_constant is not None and not _constants_fit(printed):

@@ -190,7 +190,7 @@ def _present_gear(drive: DriveData, axis: Axis | None) -> GearChoice:
 def gear_choice(name: str, sheet: GearSheet) -> GearChoice:
     """A gear of a catalogue."""
     table = sheet.no_load_torque or ()
-    rest = table[0][1] if table else 0.0
+    rest = max(sheet.starting_torque or 0.0, table[0][1]) if table else 0.0
     return GearChoice(
         name=name,
         ratio=sheet.ratio,

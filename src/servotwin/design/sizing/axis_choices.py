@@ -6,7 +6,7 @@ The motor torque of a pair (eq:motor-load) is a sum of signals of the cycle that
           + f\,n\,\dot\phi + \tau_c\,\mathrm{sign}\,\dot\phi + \tau_g                     (eq:pair-torque)
 
 (load that is driven, that drives, that is held; friction F of the joint, tau_g of the gear), so that the RMS
-torques of all pairs follow exactly from one Gram matrix of these signals.
+torques of all pairs follow exactly from one Gram matrix of these signals, and at rest from eq:stick-band.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from servotwin.design.sizing.evaluate import (
     stop_torque,
 )
 from servotwin.design.sizing.load import Load
+from servotwin.design.sizing.standstill import resting
 from servotwin.mechanism.model import Array, BoolArray, IntArray
 from servotwin.motion.motor_limits import DriveLimits
 
@@ -83,9 +84,14 @@ class AxisChoices:
         self.viscous = np.array([motor.friction.viscous for motor in motors])
         self.coulomb = np.array([motor.friction.coulomb for motor in motors])
         self.idle = np.stack([gear.friction.torque(gear.ratio * self.v) for gear in gears])  # (G, k)
-        own = np.stack([self.a, self.v, self.sign]) * self.weights
+        self.rest = resting(load, j)
+        self.moving = np.where(self.rest, 0.0, self.weights)
+        self.static = np.array([max(motor.friction.static) for motor in motors])[:, None] + (
+            np.array([max(gear.friction.static) for gear in gears]) + max(load.friction[j].static) / self.n
+        )
+        own = np.stack([self.a, self.v, self.sign]) * self.moving
         self.idle_cross = np.einsum("gk,ak->ga", self.idle, own)
-        self.idle_square = self.idle**2 @ self.weights
+        self.idle_square = self.idle**2 @ self.moving
         self.mass = _column([part.mass for part in motors]) + _row([gear.mass for gear in gears])
         self.drives = _stacked([drive_limits_of(motor, power, rules) for motor in motors])
         self.torque_limits = np.array([motor.torque_limit for motor in motors])
@@ -124,7 +130,7 @@ class AxisChoices:
         parts = Signals.of(torque, self.v)
         held = parts.held + self.joint_friction
         X = np.stack([parts.driven, parts.driving, held, self.a, self.v, self.sign])
-        W = X * self.weights
+        W = X * self.moving
         cross = np.concatenate([np.einsum("gk,ak->ga", self.idle, W[:3]), self.idle_cross], axis=1)
         n, eta = self.n[g], self.eta[g]
         C = np.stack(
@@ -132,6 +138,10 @@ class AxisChoices:
         )
         square = np.sum(C * (np.einsum("ak,bk->ab", W, X) @ C), axis=0)
         square += 2.0 * np.sum(C * cross[g].T, axis=0) + self.idle_square[g]
+        # at rest |T|/(eta n) + static friction: eq:stick-band
+        size, w = np.abs(torque[self.rest]), self.weights[self.rest]
+        at, static = 1.0 / (n * np.minimum(eta, 1.0)), self.static[m, g]
+        square += at**2 * (size**2 @ w) + 2.0 * at * static * (size @ w) + static**2 * w.sum()
         return np.asarray(np.sqrt(np.maximum(square, 0.0)))
 
     def torques_at(self, torque: Array, at: IntArray, m: IntArray, g: IntArray) -> Array:

@@ -4,7 +4,8 @@ r"""What a cycle asks of one actuator, and how much of motor and gear that uses.
           s = \mathrm{sign}(T\,\dot\phi)                                                  (eq:motor-load)
 
 ``n`` gear ratio, T and phi at the gear's output (eq:actuator-load), eta its efficiency, tau_f friction at the motor
-(eq:friction-curve). RMS values are taken over the whole cycle with its rests.
+(eq:friction-curve). RMS values are taken over the whole cycle with its rests, in which the motor gives the most that
+friction may ask of it (eq:stick-band).
 
 An emergency stop with the torque tau_b of brake or motor puts on the gear
 
@@ -26,6 +27,7 @@ from servotwin.description.sheets.gear_life import average_speed, average_torque
 from servotwin.design.sizing.actuators import Actuator, MotorChoice
 from servotwin.design.sizing.gear_life import holding_torque, lives
 from servotwin.design.sizing.load import Load
+from servotwin.design.sizing.standstill import stick_band
 from servotwin.design.sizing.temperature import Heating, steady_cycle
 from servotwin.mechanism.model import Array
 from servotwin.motion.motor_limits import NO_VALVE, DriveLimits
@@ -63,7 +65,7 @@ class Check:
     share: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ActuatorDemand:
     """One actuator over a cycle, motor side unless a name says gear; ``torque``, ``speed`` (k,) of the motor."""
 
@@ -76,7 +78,8 @@ class ActuatorDemand:
     electric_power: Array  # from the bus [W]
     seconds: Array
     peak_torque: float
-    rms_torque: float
+    rms_torque: float  # with the most that a motor at rest may give (eq:stick-band)
+    rms_least: float  # with the least
     peak_speed: float
     mean_speed: float
     rms_speed: float
@@ -161,7 +164,8 @@ def demand_of(
     share = seconds / seconds.sum()
     tau, w, T = motor_torque(load, j, actuator), n * load.speed[:, j], load.arm.torque[:, j]
     shaft = tau * w
-    loss, heating, electric = _electric(motor, tau, shaft, seconds, power, chosen)
+    least, most = stick_band(load, j, actuator, tau)
+    loss, heating, electric = _electric(motor, most, shaft, seconds, power, chosen)
     gear_average = average_torque(T, w, seconds, gear.exponent)
     gear_speed = average_speed(w, seconds)
     life_10, life_50 = lives(gear, gear_average, gear_speed)
@@ -175,7 +179,8 @@ def demand_of(
         electric_power=electric,
         seconds=seconds,
         peak_torque=float(np.abs(tau).max()),
-        rms_torque=math.sqrt(float(np.sum(share * tau**2))),
+        rms_torque=math.sqrt(float(np.sum(share * most**2))),
+        rms_least=math.sqrt(float(np.sum(share * least**2))),
         peak_speed=float(np.abs(w).max()),
         mean_speed=gear_speed,
         rms_speed=math.sqrt(float(np.sum(share * w**2))),
@@ -195,7 +200,11 @@ def demand_of(
         life_10=life_10,
         life_50=life_50,
     )
-    checks = (*_motor_checks(found, power, chosen), *_gear_checks(found, chosen))
+    checks = (
+        *_motor_checks(found, power, chosen),
+        *_brake_checks(found, load.arm.gravity[:, j]),
+        *_gear_checks(found, chosen),
+    )
     return _with_checks(found, checks, chosen.reserve)
 
 
@@ -268,6 +277,22 @@ def _motor_checks(found: ActuatorDemand, power: Power | None, rules: Rules) -> l
     if rules.inertia_ratio is not None:
         out.append(_check("inertia ratio", "motor", found.inertia_ratio, rules.inertia_ratio, ""))
     return out
+
+
+def _brake_checks(found: ActuatorDemand, gravity: Array) -> list[Check]:
+    """The brake against the weight (k,) [N m, N] at the output in every pose of the cycle, without friction."""
+    brake = found.actuator.motor.brake_torque
+    if brake is None:
+        return []
+    return [
+        _check(
+            "brake holding torque",
+            "motor",
+            float(np.abs(gravity).max()) / found.actuator.gear.ratio,
+            brake,
+            "N m",
+        )
+    ]
 
 
 def short_torques(motor: MotorChoice, speed: Array) -> Array:

@@ -176,7 +176,8 @@ def output_map(robot: Robot, drives: Sequence[DriveData]) -> Array:
     undriven = [drive.name for drive in drives if drive.gear.ratio == 0.0]
     if undriven:
         raise InputError(
-            f"{robot.name}: {', '.join(undriven)}: neither motor nor gear is described; expected both, or a ratio",
+            f"{robot.name}: {', '.join(undriven)}: neither motor nor gear is described; expected both, a ratio, or a "
+            "search of a catalogue (--minimise price)",
             field=f"axes.{undriven[0]}.gear",
         )
     A = N / ratios[:, None]

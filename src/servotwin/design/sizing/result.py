@@ -28,7 +28,7 @@ def payload_of(description: RobotDescription) -> tuple[float, tuple[float, float
     return (0.0, (0.0, 0.0, 0.0)) if payload is None else (payload.mass, payload.center)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Assessment:
     """A set of actuators under a load."""
 
@@ -36,6 +36,14 @@ class Assessment:
     demands: tuple[ActuatorDemand, ...]
     supply: SupplyDemand
     rules: Rules
+
+    def __repr__(self) -> str:
+        """The cycle and what is used most, on one line."""
+        worst = self.worst
+        most = "no limit is known"
+        if worst is not None:
+            most = f"{worst[0].name} uses {100.0 * worst[1].share:.1f} % of its {worst[1].name}"
+        return f"<{type(self).__name__} {self.load.duty.name}, {self.load.duty.period:.4g} s: {most}>"
 
     @property
     def worst(self) -> tuple[ActuatorDemand, Check] | None:
@@ -97,7 +105,7 @@ class ParetoPoint:
         return mine != theirs and all(a <= b for a, b in zip(mine, theirs, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sizing:
     """The answer of ``st.size``.
 
@@ -118,6 +126,14 @@ class Sizing:
     notes: tuple[str, ...]
     file: str | None = None  # of the robot, and the changes of it
     changes: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """The robot, its cycle and the chosen set, on one line."""
+        name, cycle = f"<{type(self).__name__} {self.description.name}", self.assessment
+        if cycle is None:
+            return f"{name}: worst case>"
+        set_ = "" if self.choice is None else f", least {self.minimised} {self.choice.cost:.4g}"
+        return f"{name}{set_}: {cycle!r}>"
 
     @property
     def payload(self) -> float:

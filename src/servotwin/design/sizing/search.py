@@ -53,7 +53,7 @@ class Problem:
     below: float = math.inf
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Choice:
     """The best set: motor and gear of every axis, its cost, the least cost that any set has, and how it was found."""
 

@@ -23,7 +23,7 @@ from servotwin.design.sizing.evaluate import Rules, demand_of
 from servotwin.design.sizing.load import Load, load_of
 from servotwin.design.sizing.nearest import uses
 from servotwin.design.sizing.pareto import pareto_front
-from servotwin.design.sizing.result import ParetoPoint, Rejection, Sizing, assess, payload_of
+from servotwin.design.sizing.result import Assessment, ParetoPoint, Rejection, Sizing, assess, payload_of
 from servotwin.design.sizing.search import TIME_LIMIT, Choice, Problem, search
 from servotwin.design.sizing.what_if import what_if as how_far
 from servotwin.design.sizing.worst_case import worst_case
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 OBJECTIVES = ("price", "mass", "size")
 FAVOURITES = 5  # cheaper entries per axis that are explained
+BAND = 0.02  # of the RMS torque, that friction at rest may change without a word
 HEAVY = 50.0  # load over motor inertia from which a loop is hard to close
 SMALL = 4  # joints; arms with more have wrists that can be singular anywhere in the workspace
 NEAR_SINGULAR = (
@@ -71,8 +72,9 @@ def size(
     The cycle is a ``job``, the moves of a ``scenario``, a ``duty`` of samples, or the worst case over the joint ranges
     at ``tool_speed`` [m/s] and ``tool_acceleration`` [m/s2] in any direction. The drives that the file describes are
     judged by it. With ``minimise`` ('price', 'mass' or 'size') the best motors and gears of a ``catalogue`` (one or
-    several files of data sheets, default the generic series) are searched for all axes together; ``pareto``: also the front of price,
-    mass and cycle time. ``what_if``: 'payload', 'speed': how far they can go. ``rest`` [s] after each cycle.
+    several files of data sheets, default the generic series) are searched for all axes together; ``pareto``: also the
+    front of price, mass and cycle time. ``what_if``: 'payload', 'speed': how far they can go. ``rest`` [s] after each
+    cycle.
     """
     told, chosen = progress or (lambda text: None), rules or Rules()
     _check_request(job, scenario, duty, tool_speed, tool_acceleration)
@@ -80,7 +82,8 @@ def size(
     if asked is not None and asked not in OBJECTIVES:
         raise InputError(f"'{asked}' is none; expected {', '.join(OBJECTIVES)}", field="--minimise")
     told("planning")
-    description, cycle = _cycle(robot, job, scenario, duty, rest, dict(overrides or {}))
+    bare = _bare(robot, dict(overrides or {})) if asked is not None else {}
+    description, cycle = _cycle(robot, job, scenario, duty, rest, {**bare, **(overrides or {})})
     model = Robot(build_mechanism(description), title=description.title)
     drives = drives_of(description)
     present = tuple(actuator_of(drive, description.axes.get(drive.owner)) for drive in drives)
@@ -107,9 +110,18 @@ def size(
     )  # fmt: skip
     return Sizing(
         description, model, now, choice, None if choice is None else shown, asked, rejected, answers, front, None,
-        tuple(study.notes(cycle, choice)), None if isinstance(robot, RobotDescription) else os.fspath(robot),
+        tuple(study.notes(cycle, choice, shown)), None if isinstance(robot, RobotDescription) else os.fspath(robot),
         dict(overrides or {}),
     )  # fmt: skip
+
+
+def _bare(robot: str | Path | RobotDescription, overrides: dict[str, str]) -> dict[str, str]:
+    """Changes of the file that put a gear of ratio 1 where neither motor nor gear is described: for a search."""
+    if isinstance(robot, RobotDescription):
+        return {}
+    found = read_description(robot, overrides)
+    undriven = [drive.owner for drive in drives_of(found) if drive.gear.ratio == 0.0]
+    return {f"axes.{name}.gear.ratio": "1 rad/m" if found.axes[name].prismatic else "1" for name in undriven}
 
 
 def _check_request(*given: Any) -> None:
@@ -262,9 +274,9 @@ class _Study:
 
         return pareto_front(self.load, problem_at, self.time_limit, self.told)
 
-    def notes(self, cycle: Duty, choice: Choice | None) -> list[str]:
+    def notes(self, cycle: Duty, choice: Choice | None, shown: Assessment) -> list[str]:
         """What a reader should know about the numbers."""
-        out = [*self._uncounted_friction()]
+        out = [*self._uncounted_friction(), *_stick_bands(shown)]
         if not cycle.closed:
             out.append(
                 "the cycle does not end where it begins: temperatures and RMS values repeat it without the way back"
@@ -276,6 +288,12 @@ class _Study:
             out.append(f"{', '.join(oil)}: hydraulic, forces in N; neither judged nor fed by the bus")
         if choice is not None:
             out += self._heavy_loads(choice)
+            out += self._slow_axes(choice)
+            kept = [d.name for d in self.drives if d.brake is not None]
+            if kept and not any(a.motor.printed and a.motor.printed.brake_torque for a in choice.actuators):
+                out.append(
+                    f"the catalogue has no motor with a brake; that of the file stays on {', '.join(kept)}"
+                )
             unknown = [a.motor.name for a in self.present if a.motor.mass is None]
             if unknown:
                 out.append(
@@ -283,6 +301,17 @@ class _Study:
                     "whole mass of a chosen motor and gear is added before the joint that it moves"
                 )
         return out
+
+    def _slow_axes(self, choice: Choice) -> list[str]:
+        """Axes of the chosen set that cannot turn as fast as the file's limits allow."""
+        slow = []
+        for drive, chosen in zip(self.drives, choice.actuators, strict=True):
+            wanted = self.description.axes[drive.joints[0]].limits.speed
+            most = min(chosen.motor.max_speed or np.inf, chosen.gear.max_speed or np.inf) / chosen.gear.ratio
+            if drive.alone and wanted is not None and wanted > most * (1.0 + 1e-9):
+                slow.append(f"{drive.name} {100.0 * most / wanted:.0f} %")
+        words = "the chosen set is fast enough for the cycle, not for the speed limits of the file, of which it reaches"
+        return [f"{words}: {', '.join(slow)}"] if slow else []
 
     def _heavy_loads(self, choice: Choice) -> list[str]:
         """Motors of the chosen set that are far lighter than what they move."""
@@ -301,6 +330,17 @@ class _Study:
         return (
             [f"friction of {', '.join(rubbing)} is not counted: several motors move them"] if rubbing else []
         )
+
+
+def _stick_bands(shown: Assessment) -> list[str]:
+    """Axes whose RMS torque depends on how they come to rest."""
+    wide = [
+        f"{d.name} {d.rms_least:.3g} to {d.rms_torque:.3g} N m"
+        for d in shown.demands
+        if d.rms_least < (1.0 - BAND) * d.rms_torque
+    ]
+    words = "at rest a servo gives any torque that friction and gear loss leave it; RMS torque and heat count the most"
+    return [f"{words}: {', '.join(wide)}"] if wide else []
 
 
 def cost_table(axis: AxisChoices, objective: str) -> Array:

@@ -57,7 +57,12 @@ def sized_text(sizing: Sizing) -> str | None:
     """A robot file with the chosen set, complete in itself; None if nothing was chosen or the robot has no file."""
     if sizing.choice is None or sizing.file is None:
         return None
-    return yaml_text(read_description(sizing.file, {**sizing.changes, **sized_overrides(sizing)}))
+    chosen = sized_overrides(sizing)
+    replaced = tuple(
+        name.removesuffix("replace") for name in chosen if name.endswith((".motor.replace", ".gear.replace"))
+    )
+    kept = {name: text for name, text in sizing.changes.items() if not name.startswith(replaced)}
+    return yaml_text(read_description(sizing.file, {**kept, **chosen}))
 
 
 def mechanism_unit(sizing: Sizing, drive: DriveData) -> str:
@@ -94,7 +99,8 @@ def _gear_sheet(gear: GearChoice, drive: DriveData, in_matrix: Sequence[str] | N
     elif drive.owner not in in_matrix or isinstance(sheet, ScrewSheet):
         return None
     name = "screw_datasheet" if isinstance(sheet, ScrewSheet) else "datasheet"
-    named = sheet.model_copy(update={"series": sheet.series or gear.name})
+    # a stiff gear, as sizing has it: play would need elastic flanks beyond it
+    named = sheet.model_copy(update={"series": sheet.series or gear.name, "backlash": None})
     return {"replace": "true", name: sheet_text(named)}
 
 

@@ -78,6 +78,12 @@ def _edge(
         return worst_of(changed(x), actuators, power, rules)
 
     begin = worst(start)
+    if begin[2] is None:
+        raise InputError(
+            "nothing limits it: the file states no ratings of motors and gears; expected some, or a search of a "
+            "catalogue (--minimise price)",
+            field="--what-if",
+        )
     if begin[0] > 1.0:
         least = worst(low)
         if least[0] > 1.0:

@@ -98,10 +98,7 @@ def worst_case(
     found = cone.torques(q)
     usable = np.isfinite(found[0]).all(axis=1)
     if not usable.any():
-        raise InputError(
-            f"{robot.name}: nowhere in its workspace can the tool move at {speed:g} m/s in every direction",
-            field="--tool-speed",
-        )
+        raise cone.nowhere(q)
     loads = []
     for j, drive in enumerate(drives):
         best = [_climb(cone, (i, j), q, found[i][:, j], rng) for i in (0, 1)]
@@ -200,6 +197,29 @@ class _Cone:
         bent = np.abs(np.linalg.eigvalsh(np.einsum("ij,pjkl->pikl", self.B, R))).max(axis=-1)
         beyond = (self.v * size > limits.qd_max) | (self.a * size + bent > limits.qdd_max)
         return np.asarray(beyond.any(axis=1))
+
+    def nowhere(self, q: Array) -> InputError:
+        """Why the tool moves nowhere as asked: the largest speed or acceleration of poses q (p, n), and its axis."""
+        inverse, lost = self._inverse(q)
+        size = np.maximum(np.linalg.norm(inverse[:, :, :3], axis=2), 1e-300)
+        R = self._quadratic(q, inverse)[1]
+        bent = np.abs(np.linalg.eigvalsh(np.einsum("ij,pjkl->pikl", self.B, R))).max(axis=-1)
+        limits, within = self.robot.limits, (self.v * size <= self.robot.limits.qd_max).all(axis=1) & ~lost
+        what, text, room, unit = "speed", f"{self.v:g} m/s", limits.qd_max / size, "m/s"
+        if within.any():
+            what, unit = "acceleration", "m/s2"
+            text = f"{self.v:g} m/s and accelerate with {self.a:g} m/s2"
+            room = np.where(within[:, None], (limits.qdd_max - bent) / size, -np.inf)
+        room = np.where(lost[:, None], -np.inf, room)
+        least = room.min(axis=1)
+        best = int(np.argmax(least))
+        message = (
+            f"{self.robot.name}: nowhere in its workspace can the tool move at {text} in every direction"
+        )
+        if np.isfinite(least[best]) and least[best] > 0.0:
+            axis = self.robot.joint_names[int(np.argmin(room[best]))]
+            message += f"; the largest {what} is {least[best]:.3g} {unit}, limited by {axis}"
+        return InputError(message, field=f"--tool-{what}")
 
     def _friction(self, speed: Array) -> Array:
         columns = [

@@ -120,7 +120,13 @@ def test_no_load_speed_is_where_the_line_voltage_is_the_bus() -> None:
 
 @pytest.mark.parametrize(
     ("factor", "words"),
-    [(1.0, None), (math.sqrt(2.0), "that of the mains"), (math.sqrt(3.0) / 2.0, None), (0.6, "is wrong")],
+    [
+        (1.0, None),
+        (math.sqrt(2.0), "that of the mains"),
+        (math.sqrt(3.0) / 2.0, None),
+        (0.6, "is wrong"),
+        (1.24, "is wrong"),
+    ],
 )
 def test_no_load_speed_beside_the_bus_names_what_would_fit(factor, words) -> None:
     K_t, K_e = printed_constants(("rms", "rms", "lines"))

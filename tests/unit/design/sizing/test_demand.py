@@ -213,3 +213,27 @@ def test_a_braking_resistor_that_is_too_weak_is_told(resistance, overflow):
     found = supply_demand(np.array([[3000.0], [-2000.0]]), np.array([1.0, 1.0]), power)
     assert found.overflow is overflow
     assert found.resistor_energy == pytest.approx(2000.0 - 0.5e-3 * (400.0**2 - 300.0**2))
+
+
+def test_a_motor_at_rest_counts_the_most_that_friction_and_gear_loss_may_ask():
+    """Two seconds up at no acceleration, then two at rest: the band of a block on a rough slope, by hand."""
+    load = single([0.0, 2.0 - 1e-9, 2.0, 4.0], [2.0, 2.0, 0.0, 0.0], [0.0] * 4, [40.0] * 4)
+    motor = MotorChoice("m", rotor_inertia=1e-3, friction=FrictionCurve(0.0, 0.1, (), (0.12, 0.12)))
+    gear = GearChoice("g", 100.0, efficiency=0.8)
+    found = demand_of(load, 0, Actuator(motor, gear))
+    moving, most, least = 0.4 / 0.8 + 0.1, 0.4 / 0.8 + 0.12, 0.4 * 0.8 - 0.12
+    assert found.rms_torque == pytest.approx(math.sqrt((moving**2 + most**2) / 2.0))
+    assert found.rms_least == pytest.approx(math.sqrt((moving**2 + least**2) / 2.0))
+    assert found.peak_torque == pytest.approx(moving)
+
+
+def test_a_brake_must_hold_the_weight_in_every_pose():
+    load = single([0.0, 1.0, 2.0], [1.0, 1.0, 0.0], [0.0] * 3, [20.0, 60.0, 30.0])
+    for brake, passes in ((0.61, True), (0.59, False)):
+        found = demand_of(
+            load, 0, Actuator(MotorChoice("m", 1e-4, brake_torque=brake), GearChoice("g", 100.0))
+        )
+        check = next(check for check in found.checks if check.name == "brake holding torque")
+        assert check.need == pytest.approx(0.6)
+        assert found.passes is passes
+    assert len(repr(found)) < 500

@@ -123,7 +123,7 @@ class Workspace:
         if self.mesh is None or self.space is None:
             return None
         show = self.progress
-        tell = None if show is None else lambda part: show("searching the largest cube", 0.9 + 0.1 * part)
+        tell = None if show is None else lambda part: show("searching the largest cube", 0.85 + 0.15 * part)
         return cube_in_space(self.mesh.points, self.space.target(self.space.points), self.reaches, tell)
 
     def require_cube(self, center: ArrayLike, edge: float) -> None:

@@ -17,6 +17,7 @@ from servotwin.design.workspace.inscribed import (
     rectangle_fits,
 )
 from servotwin.design.workspace.mesh import lattice_mesh, lattice_volume, quartered
+from servotwin.design.workspace.parallel import _surface
 from servotwin.design.workspace.trace import trace
 from servotwin.design.workspace.turned import side_of_drawn, top_view, turned_volume
 
@@ -269,3 +270,21 @@ def test_cube_in_space_of_a_ball_and_of_a_ball_with_a_dent():
     small = cube_in_space(p, known[dented(known)], dented)
     assert dented(face_points(small, 101)).mean() > 0.9999
     assert 0.7 < small.edge < cube.edge
+
+
+def test_progress_of_a_surface_is_that_of_its_points():
+    """Time is proportional to the points that are looked at: the bar neither jumps nor crawls."""
+    seen: list[int] = []
+    parts: list[float] = []
+
+    class Ball:
+        def margins(self, p):
+            seen.append(len(p))
+            return (1.0 - (p**2).sum(axis=1))[:, None]
+
+    nodes = lattice_of(lambda p: (p**2).sum(axis=1) <= 1.0, 0.11, 10)
+    _surface(Ball(), nodes, 0.11, parts.append)
+    real = np.cumsum(seen) / sum(seen)
+    assert (np.diff(parts) >= 0.0).all()
+    # a smooth ball needs fewer looks than creased solids do
+    assert np.array(parts) == pytest.approx(real, abs=0.25)

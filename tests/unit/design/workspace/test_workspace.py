@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import servotwin as st
+from servotwin.report.workspace_figures import solid_figure
 
 
 @pytest.fixture(scope="module")
@@ -199,3 +200,18 @@ def test_plane_that_slides_sideways_makes_no_flat_solid(tmp_path):
     level = st.workspace(tmp_path / "gantry.yaml", joints=("X", "Y"), tolerance=1e-3)
     assert level.volume == pytest.approx(0.12)
     assert level.cube.edge == pytest.approx(0.3, rel=1e-6)
+
+
+def test_picture_in_space_has_one_scale_within_the_length_that_the_camera_sees():
+    found = st.workspace("gsis-scara", tolerance=1e-3)
+    figure = solid_figure(found)
+    scene = figure.layout.scene
+    ranges = np.array([scene.xaxis.range, scene.yaxis.range, scene.zaxis.range])
+    ratio = np.array([scene.aspectratio.x, scene.aspectratio.y, scene.aspectratio.z])
+    per_unit = np.ptp(ranges, axis=1) / ratio
+    assert per_unit == pytest.approx(per_unit[0])
+    assert ratio.max() == 1.0
+    for trace in figure.data:
+        for values, (low, high) in zip((trace.x, trace.y, trace.z), ranges, strict=True):
+            assert low < np.nanmin(np.array(values, dtype=float))
+            assert np.nanmax(np.array(values, dtype=float)) < high

@@ -22,7 +22,7 @@ FILL = "rgba(86, 130, 170, 0.14)"
 EXTRA = ("#8c564b", "#7f7f7f", "#bcbd22", "#17becf")
 MAP_CELLS = 130  # along the longer side of a map
 RIM = 0.03  # of the longest extent about a solid in its picture
-EYE = {"x": 1.25, "y": 1.25, "z": 0.9}  # of the camera, in lengths of the longest axis
+EYE = {"x": 1.4, "y": 1.4, "z": 1.0}  # of the camera, in lengths of the longest axis
 FACES = 40_000  # most triangles of a drawn solid
 
 

@@ -53,7 +53,7 @@ def workspace(
                 description, frame=frame, joints=pair, q=place, payload=mass, cube=box, tolerance=near,
                 progress=lambda words, part: advance(part),
             )  # fmt: skip
-            advance(0.9)
+            advance(0.85)
             data = found.summary()
             advance(1.0)
     places = {}

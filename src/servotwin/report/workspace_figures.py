@@ -21,6 +21,8 @@ from servotwin.report.skeleton import body_poses, skeleton
 FILL = "rgba(86, 130, 170, 0.14)"
 EXTRA = ("#8c564b", "#7f7f7f", "#bcbd22", "#17becf")
 MAP_CELLS = 130  # along the longer side of a map
+RIM = 0.03  # of the longest extent about a solid in its picture
+EYE = {"x": 1.4, "y": 1.4, "z": 1.0}  # of the camera, in lengths of the longest axis
 FACES = 40_000  # most triangles of a drawn solid
 
 
@@ -213,9 +215,25 @@ def solid_figure(ws: Workspace) -> go.Figure:
         figure.add_trace(_lines(_cube_edges(ws.cube), "largest cube", SOFT, 4))
     figure.update_layout(
         **layout(620, margin={"l": 0, "r": 0, "t": 10, "b": 0}, hovermode="closest"),
-        scene={"aspectmode": "data", **{f"{k}axis": {"title": {"text": f"{k} [mm]"}} for k in "xyz"}},
+        scene=_scene(figure),
     )
     return figure
+
+
+def _scene(figure: go.Figure) -> dict[str, Any]:
+    """Axes of one scale about all traces, the longest of length 1: a flat solid stays within the picture."""
+    points = np.concatenate([np.stack([trace.x, trace.y, trace.z], axis=1) for trace in figure.data])
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+    rim = RIM * float((high - low).max())
+    low, high = low - rim, high + rim
+    size = (high - low) / float((high - low).max())
+    axes = {
+        f"{name}axis": {"title": {"text": f"{name} [mm]"}, "range": [float(a), float(b)]}
+        for name, a, b in zip("xyz", low, high, strict=True)
+    }
+    ratio = dict(zip("xyz", size.tolist(), strict=True))
+    camera = {"eye": EYE, "center": {"x": 0.0, "y": 0.0, "z": -0.08}}
+    return {"aspectmode": "manual", "aspectratio": ratio, "camera": camera, **axes}
 
 
 def _surface(mesh: Mesh, label: int, name: str, colours: dict[str, str]) -> go.Mesh3d:

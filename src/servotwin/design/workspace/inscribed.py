@@ -21,6 +21,7 @@ HEIGHTS = 41  # heights between which a search tries all bands
 PLACES = 81  # heights about which a search tries a cube
 BEST = 6  # of the tries are followed
 STEP = 1e-7  # m: least step of a search
+SIDEWAYS = 1e-5  # m of a cube's edge given up for a metre nearer to home
 HALVINGS = 24  # of an edge: a metre to a tenth of a micrometre
 
 
@@ -74,9 +75,8 @@ def free_ranges(region: Region, low: float, high: float) -> list[tuple[float, fl
 
 def _climbed(value: Callable[[Array], float], start: Array, step: float) -> tuple[Array, float]:
     """The largest value that a pattern search finds: steps along all axes and diagonals, halved where none helps."""
-    offsets = [
-        np.array(offset, dtype=np.float64) - 1.0 for offset in np.ndindex(*len(start) * (3,)) if any(offset)
-    ]
+    ways = (np.array(offset, dtype=np.float64) - 1.0 for offset in np.ndindex(*len(start) * (3,)))
+    offsets = [way for way in ways if way.any()]
     at, most = start, value(start)
     while step > STEP:
         tried = [(value(at + step * offset), at + step * offset) for offset in offsets]
@@ -172,21 +172,38 @@ def _radius(region: Region, z: float, s: float, half: float, turn: tuple[float, 
     return None
 
 
-def cube_in_drawn(region: Region, heights: tuple[float, float]) -> Cube:
-    """The largest cube in the solid that a top view (x, y) makes between two heights."""
+def cube_in_drawn(region: Region, heights: tuple[float, float], near: Array) -> Cube:
+    """The largest cube in the solid that a top view (x, y) makes between two heights.
+
+    It stands in the middle of the largest square; among equal squares in the one nearest to ``near`` (2,) [m].
+    """
     low, high = region.extent
     stroke = heights[1] - heights[0]
     most = float((high - low).max())
 
-    def fits(y: float, s: float) -> bool:
-        free = free_ranges(region, y - 0.5 * s, y + 0.5 * s)
-        return bool(free) and free[0][1] - free[0][0] >= s
+    def middle(y: float, s: float) -> float | None:
+        free = [0.5 * (a + b) for a, b in free_ranges(region, y - 0.5 * s, y + 0.5 * s) if b - a >= s]
+        return min(free, key=lambda x: abs(x - near[0]), default=None)
 
-    def square(v: Array) -> float:
-        return _largest_edge(lambda s: fits(float(v[0]), s), most)
+    def square(y: float) -> float:
+        return _largest_edge(lambda s: middle(y, s) is not None, most)
 
-    starts = [np.array([y]) for y in np.linspace(low[1], high[1], PLACES)[1:-1]]
-    (y,) = _largest(square, starts, float(high[1] - low[1]) / PLACES)
-    side = square(np.array([y]))
-    left, right = free_ranges(region, y - 0.5 * side, y + 0.5 * side)[0]
-    return Cube(np.array([0.5 * (left + right), y, 0.5 * (heights[0] + heights[1])]), min(stroke, side))
+    def preferred(v: Array) -> float:
+        y = float(v[0])
+        s = square(y)
+        x = middle(y, s) if s > 0.0 else None
+        return 0.0 if x is None else s - SIDEWAYS * math.hypot(x - near[0], y - near[1])
+
+    grid = np.linspace(low[1], high[1], PLACES)[1:-1]
+    starts = _peaks(grid, [preferred(np.array([y])) for y in grid])
+    (y,) = _largest(preferred, starts, float(high[1] - low[1]) / PLACES).tolist()
+    side = square(y)
+    x = middle(y, side) if side > 0.0 else None
+    center = np.array([near[0] if x is None else x, y, 0.5 * (heights[0] + heights[1])])
+    return Cube(center, min(stroke, side))
+
+
+def _peaks(places: Array, values: list[float]) -> list[Array]:
+    """Places (1,) whose value is not below that of either neighbour."""
+    v = np.array([-np.inf, *values, -np.inf])
+    return [places[k : k + 1] for k in np.flatnonzero((v[1:-1] >= v[:-2]) & (v[1:-1] >= v[2:]))]

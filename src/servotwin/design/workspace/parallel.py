@@ -31,7 +31,7 @@ ACROSS = {2: 50, 3: 20}  # lattice steps over the largest extent of a workspace 
 MANY = 12  # coordinates beyond which a lattice in space is coarser: Newton's steps cost their cube
 COARSER = 18
 QUARTERINGS = 1  # of the triangles of a surface
-EFFORT = 600  # points looked at for a surface, by the nodes' number to the power of two thirds
+EFFORT = 75  # points looked at for each corner of the first surface, measured with Stewart and DELTA robots
 Progress = Callable[[str, float], None]
 
 
@@ -47,7 +47,7 @@ def in_space(
     limits = limit_set(robot, drives, holding=payload is not None)
     flat = _flat_basis(robot, frame)
     basis = np.eye(3) if flat is None else flat
-    show("filling the workspace from home", 0.05)
+    show("filling the workspace from home", 0.01)
     space = task_space(robot, limits, frame, basis)
     rough = size_of(robot.mechanism) / COARSE
     space.flood(rough)
@@ -75,18 +75,18 @@ def in_space(
             plane=space,
             **common,
         )
-    show("following the surface", 0.15)
+    show("following the surface", 0.05)
     nodes = space.fill(nodes, spacing)
-    mesh = _surface(space, nodes, spacing, lambda part: show("following the surface", 0.15 + 0.2 * part))
-    show("measuring the volume", 0.35)
+    mesh = _surface(space, nodes, spacing, lambda part: show("following the surface", 0.05 + 0.45 * part))
+    show("measuring the volume", 0.5)
     volume, error = lattice_volume(
-        nodes, spacing, space.margins, show=lambda part: show("measuring the volume", 0.35 + 0.25 * part)
+        nodes, spacing, space.margins, show=lambda part: show("measuring the volume", 0.5 + 0.22 * part)
     )
     moved = Mesh(mesh.points + space.origin, mesh.triangles, mesh.labels, mesh.deviation)
     middle = space.target(space.points).mean(axis=0)
-    show("following the side view", 0.6)
+    show("following the side view", 0.72)
     side, plane = _view(robot, limits, frame, (0, 2), middle, extent, tolerance)
-    show("following the top view", 0.8)
+    show("following the top view", 0.78)
     top, _ = _view(robot, limits, frame, (0, 1), middle, extent, tolerance)
     note = "sections through the middle of the workspace; the tool keeps the orientation of the home pose"
     return Workspace(
@@ -99,13 +99,13 @@ def _surface(
     space: TaskSpace, nodes: dict[tuple[int, ...], int], spacing: float, show: Callable[[float], None]
 ) -> Mesh:
     """The surface of a filled set, with progress by the points that are looked at."""
-    done = 0
-    expected = EFFORT * len(nodes) ** (2.0 / 3.0)
+    done = corners = 0
 
     def watched(p: Array) -> Array:
-        nonlocal done
+        nonlocal done, corners
+        corners = corners or len(p)  # the first look is at all corners
         done += len(p)
-        show(done / (done + 0.3 * expected))
+        show(min(done / (EFFORT * corners), 1.0))
         return space.margins(p)
 
     mesh = lattice_mesh(nodes, spacing, watched)

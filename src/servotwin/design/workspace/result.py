@@ -117,12 +117,13 @@ class Workspace:
         """The largest cube with edges parallel to the base, after ISO 9283; None without a solid."""
         if self.turn is not None and self.section is not None and abs(self.section.offset) < 1e-9:
             return cube_in_turned(self.region, self.turn)
-        if self.heights is not None:
-            return cube_in_drawn(self.region, self.heights)
+        if self.heights is not None and self.section is not None:
+            home = self.section.points(self.section.q[None, list(self.section.joints)])[0]
+            return cube_in_drawn(self.region, self.heights, home)
         if self.mesh is None or self.space is None:
             return None
         show = self.progress
-        tell = None if show is None else lambda part: show("searching the largest cube", 0.9 + 0.1 * part)
+        tell = None if show is None else lambda part: show("searching the largest cube", 0.85 + 0.15 * part)
         return cube_in_space(self.mesh.points, self.space.target(self.space.points), self.reaches, tell)
 
     def require_cube(self, center: ArrayLike, edge: float) -> None:

@@ -20,7 +20,7 @@ class Section:
     """Two joints that move a frame in a plane while the others stand still.
 
     A point of the plane is ``origin + a right + b up``; the origin is the point of the plane's frame nearest to
-    the base. ``turn`` is the joint whose vertical axis turns the plane, ``slide`` one that moves it along its normal.
+    the base. ``turn`` is the joint whose vertical axis turns the plane, ``slide`` one that lifts a level plane.
     """
 
     robot: Robot
@@ -147,7 +147,7 @@ def _plane(
 
 
 def _sweeping(section: Section) -> tuple[int | None, int | None]:
-    """The joint that turns the plane about the base's z axis, and one that moves it along its normal."""
+    """The joint that turns the plane about the base's z axis, and one that lifts a level plane."""
     robot, normal = section.robot, np.cross(section.right, section.up)
     turn = slide = None
     q = _samples(robot, 2)
@@ -161,6 +161,7 @@ def _sweeping(section: Section) -> tuple[int | None, int | None]:
         for sign in (1.0, -1.0):
             if abs(section.up[2]) > 1 - 1e-9 and np.abs(v - sign * about_z).max() < FLAT:
                 turn = k if turn is None else turn
-        if robot.joint_units[k] == "m" and np.abs(np.abs(v @ normal) - 1.0).max() < FLAT:
+        level = section.view == "top"  # a plane that moves sideways makes a solid too, but none is followed
+        if level and robot.joint_units[k] == "m" and np.abs(np.abs(v @ normal) - 1.0).max() < FLAT:
             slide = k if slide is None else slide
     return turn, slide

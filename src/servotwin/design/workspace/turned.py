@@ -1,4 +1,4 @@
-r"""A side view turned about the vertical axis: its top view and its volume.
+r"""Solids of a plane: a side view turned about the vertical axis, a top view drawn along it; views and volumes.
 
 A point (r, z) of the plane at distance d beside the axis moves on a circle; the volume element is
 :math:`|r|\,dr\,dz\,d\theta`. Where r and -r are both reached, their ranges of angles may overlap:
@@ -77,15 +77,15 @@ def top_view(
 ) -> Region:
     """What is reached in the plan at some height or other; ``joint_labels`` number the limits of the turning joint."""
     pieces: list[list[Polygon]] = []
-    for a, b, label_a, label_b in _radii(region):
+    for a, b, label_a, label_b in first_ranges(region):
         for low, high in ((a, min(b, 0.0)), (max(a, 0.0), b)):
             if high - low > 1e-9:
                 pieces.append([_sector(low, high, label_a, label_b, offset, turn, joint_labels, chord)])
     return union(pieces, least_width=0.5 * chord)
 
 
-def _radii(region: Region) -> list[tuple[float, float, int, int]]:
-    """Ranges of r that a region has, with the labels of its boundary at their ends."""
+def first_ranges(region: Region) -> list[tuple[float, float, int, int]]:
+    """Ranges of the first coordinate that a region has, with the labels of its boundary at their ends."""
     found = []
     for ring, labels in zip(region.rings, region.labels, strict=True):
         i, j = int(ring[:, 0].argmin()), int(ring[:, 0].argmax())
@@ -99,6 +99,16 @@ def _radii(region: Region) -> list[tuple[float, float, int, int]]:
         else:
             joined.append((a, b, label_a, label_b))
     return joined
+
+
+def side_of_drawn(region: Region, heights: tuple[float, float], slide_labels: tuple[int, int]) -> Region:
+    """What a top view drawn along z reaches in (x, z) at some y or other; ``slide_labels``: limits at both heights."""
+    low, high = heights
+    rings, labels = [], []
+    for a, b, label_a, label_b in first_ranges(region):
+        rings.append(np.array([[a, low], [b, low], [b, high], [a, high]]))
+        labels.append(np.array([slide_labels[0], label_b, slide_labels[1], label_a]))
+    return Region(tuple(rings), tuple(labels))
 
 
 def _sector(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from servotwin.description.display import DEG
+from servotwin.description.display import DEG, MM
 from servotwin.description.drive_data import DriveData
 from servotwin.description.schema import RobotDescription
 from servotwin.design.statics import described
@@ -20,10 +20,10 @@ from servotwin.design.workspace.mesh import (
     turned,
 )
 from servotwin.design.workspace.parallel import Progress, in_space
-from servotwin.design.workspace.planar import CHORD, planar_region
+from servotwin.design.workspace.planar import CHORD, PlanarRegion, planar_region
 from servotwin.design.workspace.result import PlaneSet, Workspace
 from servotwin.design.workspace.section import Section, find_section, moving_joints
-from servotwin.design.workspace.turned import top_view, turned_volume
+from servotwin.design.workspace.turned import side_of_drawn, top_view, turned_volume
 from servotwin.errors import InputError, UnsupportedError
 from servotwin.robot.robot import Robot
 
@@ -104,10 +104,11 @@ def _in_plane(
             notes=notes, turn=turn, **common,
         )  # fmt: skip
     if section.slide is not None:
-        heights = _heights(section)
+        heights, limited = _heights(section)
         mesh = drawn(planar.region, *heights)
+        side = _side_view(planar, heights, limited)
         return Workspace(
-            views=(first,), volume=planar.region.area * (heights[1] - heights[0]), volume_error=0.0, mesh=mesh,
+            views=(first, side), volume=planar.region.area * (heights[1] - heights[0]), volume_error=0.0, mesh=mesh,
             mesh_limits=planar.limits, notes=notes, heights=heights, **common,
         )  # fmt: skip
     return Workspace(
@@ -144,12 +145,26 @@ def _turn_range(section: Section) -> tuple[tuple[float, float], tuple[Limit, Lim
     return (angle + ends[0], angle + ends[1]), (named[0], named[1])
 
 
-def _heights(section: Section) -> tuple[float, float]:
+def _heights(section: Section) -> tuple[tuple[float, float], tuple[Limit, Limit]]:
+    """Least and largest height of the frame along a slide, and the slide's limit at each."""
     robot, k = section.robot, section.slide
     assert k is not None
     q = np.stack([section.q, section.q])
     q[:, k] = robot.limits.q_min[k], robot.limits.q_max[k]
     if not np.isfinite(q[:, k]).all():
         raise InputError(f"{robot.name}: joint '{robot.joint_names[k]}' slides without limits")
-    z = sorted(float(v) for v in robot.fkine(q, section.frame)[:, 2, 3])
-    return z[0], z[1]
+    z = robot.fkine(q, section.frame)[:, 2, 3]
+    named = [
+        Limit("joint", f"{robot.joint_names[k]} {words} {MM * value:.6g} mm")
+        for words, value in zip(("at least", "at most"), q[:, k], strict=True)
+    ]
+    first, last = (0, 1) if z[0] <= z[1] else (1, 0)
+    return (float(z[first]), float(z[last])), (named[first], named[last])
+
+
+def _side_view(planar: PlanarRegion, heights: tuple[float, float], limited: tuple[Limit, Limit]) -> PlaneSet:
+    """The side view (x, z) of a top view that a slide draws along z."""
+    count = len(planar.limits)
+    region = side_of_drawn(planar.region, heights, (count, count + 1))
+    names = (*planar.limits, *limited)
+    return PlaneSet("side view", ("x", "z"), region, names, np.eye(3)[0], np.eye(3)[2], np.zeros(3))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import servotwin as st
+from servotwin.report.workspace_figures import solid_figure
 
 
 @pytest.fixture(scope="module")
@@ -161,3 +162,56 @@ def test_one_joint_that_stands_still_is_told_in_the_singular(tmp_path):
     (tmp_path / "planar.yaml").write_text(PLANAR)
     found = st.workspace(tmp_path / "planar.yaml", tolerance=1e-3)
     assert found.notes == ("C stands still; it would move 'tool' too",)
+
+
+def test_scara_has_a_side_view_between_the_ends_of_its_stroke():
+    found = st.workspace("gsis-scara", tolerance=1e-3)
+    top, side = found.views
+    assert (side.name, side.axis_names) == ("side view", ("x", "z"))
+    low, high = side.region.extent
+    assert (low[0], high[0]) == pytest.approx((top.region.extent[0][0], top.region.extent[1][0]))
+    assert (low[1], high[1]) == found.heights
+    width = high[0] - low[0]
+    slide = [length for name, length in side.binding().items() if name.startswith("Z at")]
+    assert slide == pytest.approx([width, width])
+    robot = found.robot
+    stroke = np.array([robot.limits.q_min[2], robot.limits.q_max[2]])
+    q = np.zeros((2, 4))
+    q[:, 2] = stroke
+    assert sorted(robot.fkine(q)[:, 2, 3]) == pytest.approx(found.heights)
+    assert found.plot(1).layout.yaxis.title.text == "z [mm]"
+
+
+GANTRY = """format: servotwin/1
+name: gantry
+axes:
+  X: {type: prismatic, origin: {}, axis: [1, 0, 0], limits: {position: [0 mm, 800 mm]}, link: {mass: 1 kg}}
+  Z: {type: prismatic, origin: {}, axis: [0, 0, 1], limits: {position: [0 mm, 300 mm]}, link: {mass: 1 kg}}
+  Y: {type: prismatic, origin: {}, axis: [0, 1, 0], limits: {position: [0 mm, 500 mm]}, link: {mass: 1 kg}}
+"""
+
+
+def test_plane_that_slides_sideways_makes_no_flat_solid(tmp_path):
+    (tmp_path / "gantry.yaml").write_text(GANTRY)
+    found = st.workspace(tmp_path / "gantry.yaml", tolerance=1e-3)
+    assert found.area == pytest.approx(0.24)
+    assert found.volume is None
+    assert found.notes == ("Y stands still; it would move 'tool' too",)
+    level = st.workspace(tmp_path / "gantry.yaml", joints=("X", "Y"), tolerance=1e-3)
+    assert level.volume == pytest.approx(0.12)
+    assert level.cube.edge == pytest.approx(0.3, rel=1e-6)
+
+
+def test_picture_in_space_has_one_scale_within_the_length_that_the_camera_sees():
+    found = st.workspace("gsis-scara", tolerance=1e-3)
+    figure = solid_figure(found)
+    scene = figure.layout.scene
+    ranges = np.array([scene.xaxis.range, scene.yaxis.range, scene.zaxis.range])
+    ratio = np.array([scene.aspectratio.x, scene.aspectratio.y, scene.aspectratio.z])
+    per_unit = np.ptp(ranges, axis=1) / ratio
+    assert per_unit == pytest.approx(per_unit[0])
+    assert ratio.max() == 1.0
+    for trace in figure.data:
+        for values, (low, high) in zip((trace.x, trace.y, trace.z), ranges, strict=True):
+            assert low < np.nanmin(np.array(values, dtype=float))
+            assert np.nanmax(np.array(values, dtype=float)) < high

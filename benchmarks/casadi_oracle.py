@@ -11,13 +11,9 @@ import numpy as np
 from servotwin.equations.derivation import Derivation
 from servotwin.equations.graph import Op
 from servotwin.motion.optimal.block_nlp import BlockFunction
+from servotwin.motion.optimal.heat_problem import heat_function, rest_heat_function
 from servotwin.motion.optimal.ipopt import OPTIONS
-from servotwin.motion.optimal.point_problem import (
-    heat_function,
-    link_function,
-    node_function,
-    rest_heat_function,
-)
+from servotwin.motion.optimal.point_problem import link_function, node_function
 from servotwin.motion.optimal.transcription import Program
 from servotwin.robot.robot import Robot
 

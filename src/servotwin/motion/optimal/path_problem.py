@@ -21,8 +21,9 @@ from servotwin.dynamics.vector import Scalar
 from servotwin.equations.derivation import Derivation
 from servotwin.equations.graph import Expr
 from servotwin.motion.optimal.block_nlp import BlockFunction
+from servotwin.motion.optimal.heat_problem import copper_share
 from servotwin.motion.optimal.path_valves import valve_link_rows, valve_node_rows, valve_power
-from servotwin.motion.optimal.point_problem import copper_share, power_points, square_mean
+from servotwin.motion.optimal.point_problem import power_points, square_mean
 
 MOTOR_DATA = (
     6  # numbers of a motor at a node: A, B, G less its own inertia, W, N q'', and its way, the sign of W

@@ -14,6 +14,7 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNlp, compile_block
 from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.heat_problem import rest_heat_function
 from servotwin.motion.optimal.hydraulic_energy import supply_energy
 from servotwin.motion.optimal.path_numbers import (
     PathLaw,
@@ -32,7 +33,7 @@ from servotwin.motion.optimal.path_problem import (
 )
 from servotwin.motion.optimal.path_speeds import speed_limits
 from servotwin.motion.optimal.path_valves import link_names, node_names, valve_fields
-from servotwin.motion.optimal.point_problem import BUS_POINTS, rest_heat_function
+from servotwin.motion.optimal.point_problem import BUS_POINTS
 from servotwin.motion.optimal.task import Task
 from servotwin.motion.optimal.transcription import SOFT, NamedRow, Rows, held_motors, power_scale
 from servotwin.robot.robot import Robot

@@ -20,13 +20,12 @@ from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNl
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.friction_signs import SHARP_SMOOTH, interval_signs
 from servotwin.motion.optimal.guess import Guess
+from servotwin.motion.optimal.heat_problem import heat_function, rest_heat_function
 from servotwin.motion.optimal.point_problem import (
     BUS_POINTS,
     Form,
-    heat_function,
     link_function,
     node_function,
-    rest_heat_function,
 )
 from servotwin.motion.optimal.task import AXES, Task
 from servotwin.robot.robot import Robot

@@ -49,7 +49,9 @@ def job(tmp_path_factory):
 @pytest.fixture(scope="module")
 def sized_with_rests(job):
     rests, overrides = job.with_name("rests.job"), {**FOLLOWS, "variables.load": "10 kg"}
-    sized = st.size("palletizer-4", job=rests, overrides=overrides, minimise="price", rules=Rules(reserve=1.1))
+    sized = st.size(
+        "palletizer-4", job=rests, overrides=overrides, minimise="price", rules=Rules(reserve=1.1)
+    )
     return rests, sized, sized.report(job.with_name("out")).robot
 
 

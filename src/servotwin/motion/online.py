@@ -142,6 +142,18 @@ class OnlinePlanner:
 
         An acceleration cannot be taken away at once, so a joint may turn back before it rests.
         """
+        way, here = self._stopping()
+        ends = np.array([_extremes(profile) for profile in way.profiles[0]]) - here[:, None]
+        return np.minimum(ends[:, 0], 0.0), np.maximum(ends[:, 1], 0.0)
+
+    def stopping_way(self) -> Array:
+        """Positions (k, n) in periods until every joint, each for itself, has come to rest."""
+        way, _ = self._stopping()
+        times = np.minimum(np.arange(np.ceil(way.duration / self.period) + 1) * self.period, way.duration)
+        return np.array([way.at_time(float(t))[0] for t in times], dtype=np.float64).reshape(-1, self.n)
+
+    def _stopping(self) -> tuple[Any, Array]:
+        """The shortest way to rest, each joint for itself, and the position (n,) at which it begins."""
         given = self._ruckig.InputParameter(self.n)
         for name in ("position", "velocity", "acceleration"):
             setattr(given, f"current_{name}", getattr(self._input, f"current_{name}"))
@@ -152,9 +164,7 @@ class OnlinePlanner:
         given.target_velocity, given.target_acceleration = [0.0] * self.n, [0.0] * self.n
         way = self._ruckig.Trajectory(self.n)
         self._check(self._ruckig.Ruckig(self.n).calculate(given, way))
-        here = np.array(given.current_position, dtype=np.float64)
-        ends = np.array([_extremes(profile) for profile in way.profiles[0]]) - here[:, None]
-        return np.minimum(ends[:, 0], 0.0), np.maximum(ends[:, 1], 0.0)
+        return way, np.array(given.current_position, dtype=np.float64)
 
     def step(self) -> tuple[Array, Array, Array]:
         """Position, velocity and acceleration (n,) one period later."""

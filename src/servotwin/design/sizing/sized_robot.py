@@ -160,9 +160,7 @@ def _matrix(N: Array, drives: tuple[DriveData, ...], chosen: tuple[Actuator, ...
     return f"[{', '.join(rows)}]"
 
 
-def _efforts(
-    sizing: Sizing, drives: tuple[DriveData, ...], chosen: tuple[Actuator, ...]
-) -> dict[str, str]:
+def _efforts(sizing: Sizing, drives: tuple[DriveData, ...], chosen: tuple[Actuator, ...]) -> dict[str, str]:
     r"""Effort limits of joints that state one: what the chosen motors give at most; a limit of the old drives goes.
 
     .. math:: \tau_{max,j} = \sum_k |N_{kj}|\,\tau_{m,max,k}                             (eq:sized-effort)

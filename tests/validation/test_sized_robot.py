@@ -130,7 +130,7 @@ def test_sized_robot_on_a_job_with_rests_shows_the_predicted_band(sized_with_res
 
 
 def test_effort_limits_of_a_sized_robot_are_those_of_the_chosen_motors(sized_with_rests):
-    """Of the old drives none is left: 545 N m of the old gear 3 would refuse the job that the new one was chosen for."""
+    """Of the old drives none is left: 545 N m of the old gear 3 would refuse the job of the new one."""
     _, sized, file = sized_with_rests
     axes = read_description(file).axes
     for demand in sized.chosen.demands:

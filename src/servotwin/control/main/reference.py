@@ -81,7 +81,7 @@ class Reference:
         self.hardest = self.limits.acceleration
 
     def take_over(self, q: Array) -> BoolArray:
-        """Stand where the arm stands; which axes and quantities are outside their limits (n + k,), those between frames last."""
+        """Stand where the arm stands; which axes and quantities are beyond limits, those between frames last."""
         inside = np.clip(q, self.limits.q_min, self.limits.q_max)
         near = np.abs(q - inside) <= TOUCH
         self.hold(np.where(near, inside, q))

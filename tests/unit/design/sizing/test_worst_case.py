@@ -9,6 +9,7 @@ from servotwin.description.drive_data import drives_of
 from servotwin.description.load import read_description
 from servotwin.design.sizing.actuators import actuator_of
 from servotwin.design.sizing.evaluate import Rules
+from servotwin.design.sizing.size import size
 from servotwin.design.sizing.what_if import what_if, worst_of
 from servotwin.design.sizing.worst_case import worst_case
 from servotwin.errors import InputError
@@ -84,3 +85,34 @@ def test_what_if_goes_down_where_the_cycle_asks_too_much_already():
     assert 0.5 < found.value < 0.7
     with pytest.raises(InputError, match="expected payload or speed"):
         what_if("colour", load, actuators, description.power, Rules())
+
+
+@pytest.mark.parametrize("moving", [0.0, 0.6, 1.0])
+def test_worst_case_bounds_rms_torque_and_temperature_of_random_cycles(moving):
+    """Torques drawn from the poses of the worst case, in motion for a share of the time, never ask for more."""
+    changes = {"variables.load": "20 kg"}
+    robot, description = load_robot("palletizer-4", changes), read_description("palletizer-4", changes)
+    drives = drives_of(description)
+    actuators = [actuator_of(drive) for drive in drives]
+    found = worst_case(robot, drives, actuators, 1.0, 5.0, poses=500, moving=moving)
+    q = robot.random_q(np.random.default_rng(2), 400)
+    held = robot.gravload(q) @ np.linalg.inv(robot.mechanism.rotors.N)
+    for j, load in enumerate(found.loads):
+        friction = actuators[j].friction.static[0]
+        rms = np.sqrt(
+            moving * load.motor_torque**2 + (1.0 - moving) * np.mean((np.abs(held[:, j]) + friction) ** 2)
+        )
+        assert rms <= load.rms_torque * (1.0 + 1e-2)  # the heaviest pose is drawn, too
+        heat, R = actuators[j].motor.thermal, actuators[j].motor.winding.resistance
+        # a steady loss P raises the winding by P (R_wh + R_ha), with P = 3/2 R i^2 (1 + alpha dT)
+        cold = 1.5 * R * (load.rms_torque / actuators[j].motor.winding.torque_constant) ** 2
+        path = heat.winding_to_housing + heat.housing_to_ambient
+        rise = cold * path / (1.0 - heat.temperature_coefficient * cold * path)
+        assert load.winding - heat.reference_temperature == pytest.approx(rise, rel=1e-6)
+
+
+def test_share_of_motion_needs_a_worst_case_and_lies_between_0_and_100_percent():
+    with pytest.raises(InputError, match="120 % of the time; expected 0 to 100 %"):
+        size("palletizer-4", tool_speed=1.0, tool_acceleration=5.0, moving=1.2)
+    with pytest.raises(InputError, match="a cycle states by itself when it moves"):
+        size("palletizer-4", job="palletizer-line", moving=0.5)

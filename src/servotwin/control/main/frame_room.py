@@ -6,8 +6,6 @@ that keeps it once keeps it until it stands. Theory: docs/theory/time-scaling.md
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from servotwin.control.main.alarms import BoolArray, shown_apart
@@ -34,32 +32,32 @@ class FrameRoom:
 
     def __init__(self, robot: Robot) -> None:
         self.robot, self.quantities = robot, robot.frame_quantities
-
-    @property
-    def needed(self) -> bool:
-        """Whether there are any."""
-        return bool(self.quantities.names)
+        z = self.quantities
+        self.needed = bool((np.isfinite(z.low) | np.isfinite(z.high)).any())  # whether any has limits
+        if self.needed:
+            self.beyond(robot.q_home)  # what the first call compiles is not waited for in a period
 
     def beyond(self, q: Array) -> Array:
         """How far (..., k) they are outside of their ranges; negative inside."""
         return self.robot.frame_quantities_beyond(q)
 
-    def lost(self, q: Array, ways: Sequence[Array]) -> BoolArray:
-        """Which quantities (j, k) leave their ranges on each of j ways (m, n), or go further out than at q (n,)."""
-        chosen = [
-            way[np.unique(np.linspace(0, len(way) - 1, min(len(way), MOST)).astype(np.int64))] for way in ways
-        ]
-        starts = np.cumsum([0, *(len(way) for way in chosen[:-1])])
-        beyond = self.beyond(np.concatenate([*chosen, q[None]]))
-        worst = np.maximum.reduceat(beyond[:-1], starts, axis=0)
-        return np.asarray(worst > np.maximum(beyond[-1], -KEPT))
+    def lost(self, q: Array, way: Array) -> BoolArray:
+        """Which quantities (k,) leave their ranges on a way (m, n), or go further out than at q (n,)."""
+        chosen = way[np.linspace(0, len(way) - 1, MOST).astype(np.int64)] if len(way) > MOST else way
+        beyond = self.beyond(np.concatenate([chosen, q[None]]))
+        return np.asarray(beyond[:-1].max(axis=0) > np.maximum(beyond[-1], -KEPT))
 
-    def moved_by(self, q: Array, rows: BoolArray) -> BoolArray:
-        """Which joints (n,) change any of the chosen quantities at q (n,)."""
-        steps = NUDGE * np.eye(q.size)
-        near = self.robot.frame_quantity_values(np.concatenate([q[None], q + steps, q - steps]))[:, rows]
-        changed = (np.abs(near[1:] - near[0]) > MOVED).any(axis=1)
-        return np.asarray(changed[: q.size] | changed[q.size :])
+    def moved_by(self, way: Array, rows: BoolArray) -> BoolArray:
+        """Which joints (n,) change any of the chosen quantities at begin, middle or end of a way (m, n).
+
+        One place is not enough: about an axis that just then points at a frame a joint turns without effect.
+        """
+        n, places = way.shape[1], way[[0, len(way) // 2, -1]]
+        steps = NUDGE * np.concatenate([np.zeros((1, n)), np.eye(n), -np.eye(n)])
+        near = self.robot.frame_quantity_values((places[:, None] + steps).reshape(-1, n))[:, rows]
+        near = near.reshape(len(places), 2 * n + 1, -1)
+        changed = (np.abs(near[:, 1:] - near[:, :1]) > MOVED).any(axis=(0, 2))
+        return np.asarray(changed[:n] | changed[n:])
 
     def fault(self, here: Array, q: Array, rounding: float) -> tuple[str, str] | None:
         """The quantity that a step from ``here`` to q would take out of its range, or further out, and how."""

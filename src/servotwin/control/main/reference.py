@@ -208,18 +208,28 @@ class Reference:
         motion, way = self._joint_motion(wanted)
         if not self.frames.needed:
             return motion
-        lost = self.frames.lost(self.q, [way])[0]
-        while lost.any():
-            slowed = self.frames.moved_by(motion[0], lost)
-            tried = [self._joint_motion(np.where(slowed, share * wanted, wanted)) for share in PARTS[1:]]
-            found = self.frames.lost(self.q, [way for _, way in tried])
-            kept = np.append(~(found[:-1] & lost).any(axis=1), True)
-            first = int(np.argmax(kept))
-            motion = tried[first][0]
-            if not (found[first] & ~lost).any():
-                break
-            lost |= found[first]
+        rows = np.zeros(len(self.frames.quantities.names), dtype=bool)  # for which joints are slowed
+        lost = self.frames.lost(self.q, way)
+        while (lost & ~rows).any():
+            rows |= lost
+            motion, lost = self._slowed(wanted, self.frames.moved_by(way, rows), rows)
         return motion
+
+    def _slowed(self, wanted: Array, slowed: BoolArray, rows: BoolArray) -> tuple[Motion, BoolArray]:
+        """A period with a part of the wanted speeds (n,) of some joints that keeps quantities, and what it loses (k,).
+
+        The parts are halved, as a period has no time for all of them; what is taken was looked at, or brakes.
+        """
+        most, least, best = 1, len(PARTS) - 1, None
+        while most < least or best is None:
+            middle = (most + least) // 2
+            motion, way = self._joint_motion(np.where(slowed, PARTS[middle] * wanted, wanted))
+            lost = self.frames.lost(self.q, way)
+            if (lost & rows).any() and middle < least:
+                most = middle + 1
+            else:
+                best, least = (motion, lost), middle
+        return best
 
     def _joint_motion(self, wanted: Array) -> tuple[Motion, Array]:
         """A period of joints that go towards speeds (n,), each for itself, and the way (k, n) to rest from its end.

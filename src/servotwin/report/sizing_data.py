@@ -125,8 +125,8 @@ def _worst(sizing: Sizing) -> dict[str, Any] | None:
                 f"output_speed_{load.unit}_per_s": load.output_speed,
                 "motor_speed_rad_per_s": load.motor_speed,
                 "motor_rms_torque_N_m": load.rms_torque,
-                "winding_degC": load.winding,
-                "share": load.share,
+                "winding_degC": _finite(load.winding),
+                "share": _finite(load.share),
             }
             for load in worst.loads
         ],

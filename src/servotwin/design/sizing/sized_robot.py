@@ -166,14 +166,14 @@ def _efforts(sizing: Sizing, drives: tuple[DriveData, ...], chosen: tuple[Actuat
     .. math:: \tau_{max,j} = \sum_k |N_{kj}|\,\tau_{m,max,k}                             (eq:sized-effort)
     """
     robot, N = sizing.robot, np.abs(sizing.robot.mechanism.rotors.N)
-    scale = [new.gear.ratio / old.gear.ratio for new, old in zip(chosen, drives, strict=True)]
-    most = np.array([new.motor.torque_limit for new in chosen])
+    scale = np.array([new.gear.ratio / old.gear.ratio for new, old in zip(chosen, drives, strict=True)])
+    most = scale * [new.motor.torque_limit for new in chosen]
     changes: dict[str, str] = {}
     for j, name in enumerate(robot.joint_names):
         if sizing.description.axes[name].limits.effort is None:
             continue
         moving = N[:, j] > 0.0
-        effort = float(np.sum((N[:, j] * scale * most)[moving]))  # eq:sized-effort
+        effort = float(N[moving, j] @ most[moving])  # eq:sized-effort; a motor may have no limit
         unit = "N*m" if robot.joint_units[j] == "rad" else "N"
         stated = f"{{value: {_number(effort)} {unit}, source: {EFFORT_SOURCE}}}"
         changes[f"axes.{name}.limits.effort"] = stated if np.isfinite(effort) else "null"

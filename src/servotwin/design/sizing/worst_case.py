@@ -18,7 +18,7 @@ direction; such poses are left out and counted. An arm with too few joints to ke
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,6 +56,7 @@ class WorstLoad:
     motor_limit: float | None = None  # peak torque of the motor [N m]
     speed_limit: float | None = None  # largest speed of the motor [rad/s]
     continuous: Continuous | None = None  # holding the arm, in motion for a share of the time
+    reserve: float = 1.0  # factor by which every limit must be missed
 
     @property
     def rms_torque(self) -> float | None:
@@ -78,7 +79,7 @@ class WorstLoad:
         shares = [need / limit for need, limit in pairs if limit is not None]
         if self.continuous is not None:
             shares += self.continuous.shares
-        return max(shares, default=None)
+        return max((self.reserve * share for share in shares), default=None)
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def worst_case(
     for j, drive in enumerate(drives):
         best = [_climb(cone, (i, j), q, found[i][:, j], rng) for i in (0, 1)]
         speeds = np.where(usable, found[2][:, j], -np.inf)
-        held = np.abs(found[3][:, j][usable]).max()
+        held = np.abs(found[3][:, j]).max()  # an arm may stand where its tool cannot move so
         n = actuators[j].gear.ratio
         loads.append(
             WorstLoad(
@@ -142,6 +143,8 @@ def worst_case(
                 ),
             )
         )  # fmt: skip
+    if rules is not None:
+        loads = [replace(load, reserve=rules.reserve) for load in loads]
     return WorstCase(speed, acceleration, tuple(loads), 1.0 - float(usable.mean()), len(q), moving)
 
 

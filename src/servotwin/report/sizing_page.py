@@ -407,8 +407,8 @@ def _worst(page: Page, sizing: Sizing) -> None:
     )
     page.paragraph(
         f"RMS torque and winding temperature: in motion for {100 * worst.moving:g} % of the time, each time as hard as "
-        "it can be, and holding the heaviest pose otherwise. No cycle asks for more within these limits in the poses that "
-        "count; a winding passes this temperature where one motion lasts as long as its thermal time constant."
+        "it can be, and holding the heaviest pose otherwise. No cycle asks for more in the poses that count. A winding "
+        "gets hotter where a single motion lasts as long as its thermal time constant."
     )
     page.paragraph(
         f"{worst.poses} poses; at {100 * worst.left_out:.2g} % of them a joint would be faster than it may, so that "

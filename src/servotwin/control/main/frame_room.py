@@ -56,7 +56,7 @@ class FrameRoom:
         steps = NUDGE * np.concatenate([np.zeros((1, n)), np.eye(n), -np.eye(n)])
         near = self.robot.frame_quantity_values((places[:, None] + steps).reshape(-1, n))[:, rows]
         near = near.reshape(len(places), 2 * n + 1, -1)
-        changed = (np.abs(near[:, 1:] - near[:, :1]) > MOVED).any(axis=(0, 2))
+        changed = np.asarray((np.abs(near[:, 1:] - near[:, :1]) > MOVED).any(axis=(0, 2)))
         return np.asarray(changed[:n] | changed[n:])
 
     def fault(self, here: Array, q: Array, rounding: float) -> tuple[str, str] | None:

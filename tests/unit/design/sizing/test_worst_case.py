@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ from servotwin.design.sizing.sized_robot import _efforts
 from servotwin.design.sizing.what_if import what_if, worst_of
 from servotwin.design.sizing.worst_case import worst_case
 from servotwin.errors import InputError
+from servotwin.report.sizing_data import sizing_data
 from servotwin.robot.load import load_robot
 from tests.sizing_choices import job_load
 
@@ -150,3 +152,16 @@ def test_share_of_motion_needs_a_worst_case_and_lies_between_0_and_100_percent()
         size("palletizer-4", tool_speed=1.0, tool_acceleration=5.0, moving=1.2)
     with pytest.raises(InputError, match="a cycle states by itself when it moves"):
         size("palletizer-4", job="palletizer-line", moving=0.5)
+
+
+def test_worst_case_that_heats_without_end_is_written_as_json():
+    found = size(
+        "palletizer-4",
+        tool_speed=1.3,
+        tool_acceleration=25.0,
+        moving=0.9,
+        overrides={"variables.load": "20 kg"},
+    )
+    assert np.isinf(found.worst.loads[0].winding)
+    assert not found.worst.passes
+    assert "null" in json.dumps(sizing_data(found)["worst_case"], allow_nan=False)

@@ -143,6 +143,14 @@ def size(
             "--tool-acceleration", metavar="ACC", help="Beside --tool-speed, in any direction: '5 m/s^2'."
         ),
     ] = None,
+    moving: Annotated[
+        str | None,
+        typer.Option(
+            "--moving",
+            metavar="SHARE",
+            help="Beside --tool-speed: share of the time in motion, '60 %'; default 0.",
+        ),
+    ] = None,
     catalogue: Annotated[
         list[str] | None,
         typer.Option(
@@ -201,6 +209,7 @@ def size(
 
     code = run(
         robot, overrides, job=job, scenario=scenario, tool_speed=tool_speed, tool_acceleration=tool_acceleration,
+        moving=moving,
         catalogue=catalogue, minimise=minimise, what_if=what_if, pareto=pareto, rest=rest, low_voltage=low_voltage,
         reserve=reserve, life=life, inertia_ratio=inertia_ratio, time_limit=time_limit, out=out, overwrite=overwrite,
         json=json,

@@ -38,6 +38,7 @@ def size(
     scenario: str | None,
     tool_speed: str | None,
     tool_acceleration: str | None,
+    moving: str | None,
     catalogue: Sequence[str] | None,
     minimise: str | None,
     what_if: Sequence[str] | None,
@@ -70,6 +71,7 @@ def size(
                 scenario=scenario,
                 tool_speed=_optional("--tool-speed", tool_speed, "m/s", "1 m/s"),
                 tool_acceleration=_optional("--tool-acceleration", tool_acceleration, "m/s^2", "5 m/s^2"),
+                moving=_optional("--moving", moving, "", "60 %"),
                 catalogue=catalogue or None,
                 minimise=minimise,
                 what_if=tuple(what_if or ()),
@@ -254,8 +256,26 @@ def _print_worst(found: Sizing) -> None:
         (
             load.name, f"{load.output_torque:.4g}", "N m" if load.unit == "rad" else "N", f"{load.holding_torque:.4g}",
             f"{load.motor_torque:.4g}", f"{RPM * load.motor_speed:.0f}",
+            "-" if load.rms_torque is None else f"{load.rms_torque:.4g}",
+            "-" if load.winding is None else f"{load.winding:.0f}",
             "-" if load.share is None else percent(load.share),
         )
         for load in worst.loads
     ]  # fmt: skip
-    print_table(("axis", "gear output", "unit", "held", "motor [N m]", "motor [rpm]", "share [%]"), rows)
+    print_table(
+        (
+            "axis",
+            "gear output",
+            "unit",
+            "held",
+            "motor [N m]",
+            "motor [rpm]",
+            "RMS [N m]",
+            "winding [degC]",
+            "share [%]",
+        ),
+        rows,
+    )
+    print_line(
+        f"RMS torque and winding: in motion for {100.0 * worst.moving:g} % of the time, held otherwise"
+    )

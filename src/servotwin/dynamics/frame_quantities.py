@@ -28,10 +28,11 @@ def frame_quantity_values(quantities: FrameQuantities, poses: Mapping[str, Array
             continue
         points = [poses[name][..., :3, 3] for name in frames]
         if len(points) == 2:
-            points = [points[0], points[0], points[1], points[1]]
+            columns.append(np.linalg.norm(points[0] - points[1], axis=-1) - radius)
         elif len(points) == 3:
-            points = [points[0], *points]
-        columns.append(segment_distance(*points) - radius)
+            columns.append(_to_segment(*points) - radius)
+        else:
+            columns.append(segment_distance(*points) - radius)
     return np.stack(columns, axis=-1)
 
 

@@ -6,6 +6,7 @@ every period.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -20,20 +21,19 @@ from servotwin.motion.limits import MotionLimits
 USUAL = 2.0
 
 
-def _extremes(profile: Any) -> tuple[float, float]:
-    """The least and the largest position of phases of constant jerk: at their ends, or where the speed is zero.
+def _extremes(profiles: Sequence[Any]) -> tuple[Array, Array]:
+    """Least and largest positions (n,) of phases of constant jerk: at their ends, or where the speed is zero.
 
     ``position_extrema`` of ruckig counts the target position as well, which a motion to a speed does not have.
     """
-    t, j = np.array(profile.t), np.array(profile.j)
-    p, v, a = (np.array(x)[: t.size] for x in (profile.p, profile.v, profile.a))
+    t, j = (np.array([getattr(one, name) for one in profiles]) for name in "tj")
+    p, v, a = (np.array([getattr(one, name)[: t.shape[1]] for one in profiles]) for name in "pva")
     root = np.sqrt(np.maximum(a * a - 2.0 * j * v, 0.0))
     size = a + np.where(a < 0.0, -root, root)  # of v + a x + j x^2/2 = 0 without cancellation
     turns = -2.0 * v / np.where(size == 0.0, np.inf, size), -size / np.where(j == 0.0, np.inf, j)
-    x = np.clip(np.concatenate([np.zeros_like(t), t, *turns]), 0.0, np.tile(t, 4))
-    p, v, a, j = (np.tile(one, 4) for one in (p, v, a, j))
+    x = np.clip(np.stack([np.zeros_like(t), t, *turns]), 0.0, t)
     places = p + x * (v + x * (a / 2.0 + x * j / 6.0))
-    return float(places.min()), float(places.max())
+    return np.asarray(places.min(axis=(0, 2))), np.asarray(places.max(axis=(0, 2)))
 
 
 class OnlinePlanner:
@@ -142,6 +142,18 @@ class OnlinePlanner:
 
         An acceleration cannot be taken away at once, so a joint may turn back before it rests.
         """
+        way, here = self._stopping()
+        least, most = _extremes(way.profiles[0])
+        return np.minimum(least - here, 0.0), np.maximum(most - here, 0.0)
+
+    def stopping_way(self) -> Array:
+        """Positions (k, n) in periods until every joint, each for itself, has come to rest."""
+        way, _ = self._stopping()
+        times = np.minimum(np.arange(np.ceil(way.duration / self.period) + 1) * self.period, way.duration)
+        return np.array([way.at_time(float(t))[0] for t in times], dtype=np.float64).reshape(-1, self.n)
+
+    def _stopping(self) -> tuple[Any, Array]:
+        """The shortest way to rest, each joint for itself, and the position (n,) at which it begins."""
         given = self._ruckig.InputParameter(self.n)
         for name in ("position", "velocity", "acceleration"):
             setattr(given, f"current_{name}", getattr(self._input, f"current_{name}"))
@@ -152,9 +164,7 @@ class OnlinePlanner:
         given.target_velocity, given.target_acceleration = [0.0] * self.n, [0.0] * self.n
         way = self._ruckig.Trajectory(self.n)
         self._check(self._ruckig.Ruckig(self.n).calculate(given, way))
-        here = np.array(given.current_position, dtype=np.float64)
-        ends = np.array([_extremes(profile) for profile in way.profiles[0]]) - here[:, None]
-        return np.minimum(ends[:, 0], 0.0), np.maximum(ends[:, 1], 0.0)
+        return way, np.array(given.current_position, dtype=np.float64)
 
     def step(self) -> tuple[Array, Array, Array]:
         """Position, velocity and acceleration (n,) one period later."""

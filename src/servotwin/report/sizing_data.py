@@ -26,6 +26,8 @@ WORST_COLUMNS = (
         "output_torque",
         "motor_torque",
         "holding_torque",
+        "rms_torque",
+        "winding",
         "output_speed",
         "motor_speed",
         "share",
@@ -109,6 +111,7 @@ def _worst(sizing: Sizing) -> dict[str, Any] | None:
     return {
         "tool_speed_m_per_s": worst.speed,
         "tool_acceleration_m_per_s2": worst.acceleration,
+        "moving_share": worst.moving,
         "poses": worst.poses,
         "poses_left_out": worst.left_out,
         "actuators": [
@@ -121,7 +124,9 @@ def _worst(sizing: Sizing) -> dict[str, Any] | None:
                 f"holding_{'N_m' if load.unit == 'rad' else 'N'}": load.holding_torque,
                 f"output_speed_{load.unit}_per_s": load.output_speed,
                 "motor_speed_rad_per_s": load.motor_speed,
-                "share": load.share,
+                "motor_rms_torque_N_m": load.rms_torque,
+                "winding_degC": _finite(load.winding),
+                "share": _finite(load.share),
             }
             for load in worst.loads
         ],

@@ -385,6 +385,8 @@ def _worst(page: Page, sizing: Sizing) -> None:
             [
                 load.name, pose, f"{load.output_torque:.4g} {unit}", f"{load.holding_torque:.4g} {unit}",
                 f"{load.motor_torque:.4g}", f"{RPM * load.motor_speed:.0f}",
+                "-" if load.rms_torque is None else f"{load.rms_torque:.4g}",
+                "-" if load.winding is None else f"{load.winding:.0f}",
                 "-" if load.share is None else Cell(_share(load.share), _mark(load.share)),
             ]
         )  # fmt: skip
@@ -396,10 +398,17 @@ def _worst(page: Page, sizing: Sizing) -> None:
             "held against gravity",
             "motor [N m]",
             "motor [rpm]",
+            "RMS [N m]",
+            "winding [degC]",
             "largest share",
         ),
         rows,
         text_columns=2,
+    )
+    page.paragraph(
+        f"RMS torque and winding temperature: in motion for {100 * worst.moving:g} % of the time, each time as hard as "
+        "it can be, and holding the heaviest pose otherwise. No cycle asks for more in the poses that count. A winding "
+        "gets hotter where a single motion lasts as long as its thermal time constant."
     )
     page.paragraph(
         f"{worst.poses} poses; at {100 * worst.left_out:.2g} % of them a joint would be faster than it may, so that "

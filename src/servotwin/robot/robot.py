@@ -125,7 +125,12 @@ class Robot(ClosedChain):
             return np.zeros((*position.shape[:-1], 0))
         from servotwin.dynamics.frame_quantities import frame_quantity_values
 
-        return frame_quantity_values(self.frame_quantities, self.fkine_all(position))
+        if self.closed:  # the loops are closed once for all frames
+            return frame_quantity_values(self.frame_quantities, self.fkine_all(position))
+        named = dict.fromkeys(name for frames in self.frame_quantities.frames for name in frames)
+        return frame_quantity_values(
+            self.frame_quantities, {name: self.fkine(position, name) for name in named}
+        )
 
     def quantity_values(self, q: ArrayLike) -> dict[str, Array]:
         """All named quantities (...) [rad, m] at q (..., n): those of joints, then those between frames."""

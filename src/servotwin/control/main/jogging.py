@@ -135,7 +135,7 @@ class LineJog:
     """The tool along a straight line, or turning about a fixed axis, from where it stands at rest."""
 
     def __init__(self, robot: Robot, limits: MotionLimits, q: Array, direction: Array, frame: Frame) -> None:
-        self.limits = limits
+        self.limits, self.robot = limits, robot
         self.tracker = Tracker(robot, oriented=robot.n > 3)
         self.X = robot.fkine(q)
         unit = direction / np.linalg.norm(direction)
@@ -168,6 +168,8 @@ class LineJog:
         except (KinematicsError, np.linalg.LinAlgError):
             return None
         good = arrived[0] and (self.limits.beyond(found[0]) <= 0.0).all()
+        if good and self.robot.frame_quantities.names:
+            good = bool((self.robot.frame_quantities_beyond(found[0]) <= 0.0).all())
         return np.asarray(found[0]) if good else None
 
     def _free(self, way: float, q: Array, pace: float, dq: Array, growth: float, T: float) -> bool:

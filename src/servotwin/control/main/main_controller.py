@@ -76,7 +76,7 @@ class MainController:
         points: PointStore | None = None,
     ) -> None:
         self.robot, self.limits, self.period_ns = robot, limits, period_ns
-        self.watch = watch or watch_of(robot.joint_names, limits, units=tuple(robot.joint_units))
+        self.watch = watch or watch_of(robot.joint_names, limits, units=tuple(robot.joint_units), robot=robot)
         self.settings = settings or Settings()
         self.pulses, self.points = pulses, points
         self.reference = Reference(robot, limits, period_ns, self.settings)
@@ -89,7 +89,8 @@ class MainController:
         self.finished = False
         self.journal: list[Entry] = []  # what was carried out of the job under way, or of the last one
         self.measured = Measured(robot.n)
-        self._outside = np.zeros(robot.n + len(robot.quantities.names), dtype=np.bool_)
+        named = len(robot.quantities.names) + len(robot.frame_quantities.names)
+        self._outside = np.zeros(robot.n + named, dtype=np.bool_)
         self._now_ns: int | None = None  # of the last step
         self._enabled_ns: int | None = None
         self._held_ns = 0

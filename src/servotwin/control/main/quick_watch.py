@@ -24,6 +24,8 @@ class QuickWatch:
         self._joints = np.stack([far, step, low[:n], high[:n]], axis=1).tolist()
         quantities = limits.quantities
         bounds = np.stack([quantities.b, low[n:], high[n:]], axis=1)
+        self._robot = watch.robot if watch.frame_margin.size else None
+        self._frame_margin = watch.frame_margin - INSIDE
         self._quantities = list(zip(quantities.A.tolist(), bounds.tolist(), strict=True))
 
     def clear(self, q: Array, before: Array, q_ref: Array) -> bool:
@@ -37,4 +39,6 @@ class QuickWatch:
             z = offset + sum(a * here for a, here in zip(row, joints, strict=True))
             if not low <= z <= high:
                 return False
-        return True
+        return self._robot is None or bool(
+            (self._robot.frame_quantities_beyond(q) <= self._frame_margin).all()
+        )

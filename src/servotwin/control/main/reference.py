@@ -8,6 +8,7 @@ import numpy as np
 
 from servotwin.control.main.alarms import BoolArray, shown_apart
 from servotwin.control.main.exchange import ProgramSource, Settings
+from servotwin.control.main.frame_room import FrameRoom, braking_way
 from servotwin.control.main.jogging import Jog, LineJog, joint_step
 from servotwin.control.main.playback import Playback
 from servotwin.control.main.time_scaling import GENTLE, Cursor, Instants, Motion, Pace, Planned, ToolLimit
@@ -51,6 +52,7 @@ class Reference:
 
     def __init__(self, robot: Robot, limits: MotionLimits, period_ns: int, settings: Settings) -> None:
         self.robot, self.limits, self.period_ns, self.settings = robot, limits, period_ns, settings
+        self.frames = FrameRoom(robot)
         self.q, self.qd, self.qdd = (np.zeros(robot.n) for _ in range(3))
         self.hardest = limits.acceleration  # that motions may have now
         self.cursor: Cursor | None = None
@@ -79,11 +81,12 @@ class Reference:
         self.hardest = self.limits.acceleration
 
     def take_over(self, q: Array) -> BoolArray:
-        """Stand where the arm stands; which axes and quantities are outside their limits (n + k,)."""
+        """Stand where the arm stands; which axes and quantities are beyond limits, those between frames last."""
         inside = np.clip(q, self.limits.q_min, self.limits.q_max)
         near = np.abs(q - inside) <= TOUCH
         self.hold(np.where(near, inside, q))
-        return np.append(~near, self.limits.quantities.beyond(self.q) > TOUCH)
+        beyond = self.limits.quantities.beyond(self.q), self.frames.beyond(self.q)
+        return np.concatenate([~near, *(part > TOUCH for part in beyond)])
 
     def hold(self, q: Array) -> None:
         """Stand at q (n,)."""
@@ -197,13 +200,52 @@ class Reference:
         return self._joints(np.zeros(self.robot.n))
 
     def _joints(self, wanted: Array) -> Motion:
-        """A period of joints that go towards speeds (n,), each for itself; with limits of jerk where there are."""
+        """A period of joints that go towards speeds (n,), with room to stop before limits of angles between frames.
+
+        Joints that move such a quantity are slowed together until the way to rest keeps its range; to brake at once is
+        what is left, and was found to keep it a period before.
+        """
+        motion, way = self._joint_motion(wanted)
+        if not self.frames.needed:
+            return motion
+        rows = np.zeros(len(self.frames.quantities.names), dtype=bool)  # for which joints are slowed
+        lost = self.frames.lost(self.q, way)
+        while (lost & ~rows).any():
+            rows |= lost
+            motion, lost = self._slowed(wanted, self.frames.moved_by(way, rows), rows)
+        return motion
+
+    def _slowed(self, wanted: Array, slowed: BoolArray, rows: BoolArray) -> tuple[Motion, BoolArray]:
+        """A period with a part of the wanted speeds (n,) of some joints that keeps quantities, and what it loses (k,).
+
+        The parts are halved, as a period has no time for all of them; what is taken was looked at, or brakes.
+        """
+        most, least, best = 1, len(PARTS) - 1, None
+        while most < least or best is None:
+            middle = (most + least) // 2
+            motion, way = self._joint_motion(np.where(slowed, PARTS[middle] * wanted, wanted))
+            lost = self.frames.lost(self.q, way)
+            if (lost & rows).any() and middle < least:
+                most = middle + 1
+            else:
+                best, least = (motion, lost), middle
+        return best
+
+    def _joint_motion(self, wanted: Array) -> tuple[Motion, Array]:
+        """A period of joints that go towards speeds (n,), each for itself, and the way (k, n) to rest from its end.
+
+        Limits of jerk count where there are any; the way is only sampled if there are quantities between frames.
+        """
+        needed = self.frames.needed
         if self.online is not None:
             try:
-                return self._jerk_limited(self.online, wanted)
+                motion = self._jerk_limited(self.online, wanted)
+                return motion, self.online.stopping_way() if needed else motion[0][None]
             except InputError:  # no way within the limits of jerk: braking comes first
                 pass
-        return joint_step(self.q, self.qd, wanted, self.limits, self.T)
+        motion = joint_step(self.q, self.qd, wanted, self.limits, self.T)
+        q, qd, _ = motion
+        return motion, braking_way(q, qd, self.limits.acceleration, self.T) if needed else q[None]
 
     def _jerk_limited(self, online: OnlinePlanner, wanted: Array) -> Motion:
         """A period towards as much of the wanted speeds as leaves room to stop before the limit of a quantity."""
@@ -277,7 +319,7 @@ class Reference:
         quantities = self.limits.quantities
         further = quantities.beyond(q) > np.maximum(quantities.beyond(self.q), 0.0) + ROUNDING
         if not further.any():
-            return None
+            return self.frames.fault(self.q, q, ROUNDING) if self.frames.needed else None
         i = int(np.argmax(further))
         unit, z = "m" if quantities.lengths[i] else "rad", float(quantities.values(q)[i])
         limit = float(quantities.high[i] if z > quantities.high[i] else quantities.low[i])
@@ -301,6 +343,8 @@ class Reference:
         kept = well.all(axis=1)
         if limits.quantities.names:
             kept &= (limits.quantities.beyond(q) <= 0.0).all(axis=1)
+        if self.frames.needed:
+            kept &= (self.frames.beyond(q) <= 0.0).all(axis=1)
         inside = bool(((self.q >= limits.q_min) & (self.q <= limits.q_max)).all())
         return 0 if not inside else int(kept.size if kept.all() else np.argmin(kept))
 

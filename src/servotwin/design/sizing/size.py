@@ -57,6 +57,7 @@ def size(
     duty: Duty | None = None,
     tool_speed: float | None = None,
     tool_acceleration: float | None = None,
+    moving: float | None = None,
     catalogue: Listed | Sequence[Listed] | None = None,
     minimise: str | None = None,
     what_if: Sequence[str] = (),
@@ -70,14 +71,16 @@ def size(
     """Size the drives of a robot for a cycle.
 
     The cycle is a ``job``, the moves of a ``scenario``, a ``duty`` of samples, or the worst case over the joint ranges
-    at ``tool_speed`` [m/s] and ``tool_acceleration`` [m/s2] in any direction. The drives that the file describes are
-    judged by it. With ``minimise`` ('price', 'mass' or 'size') the best motors and gears of a ``catalogue`` (one or
-    several files of data sheets, default the generic series) are searched for all axes together; ``pareto``: also the
-    front of price, mass and cycle time. ``what_if``: 'payload', 'speed': how far they can go. ``rest`` [s] after each
-    cycle.
+    at ``tool_speed`` [m/s] and ``tool_acceleration`` [m/s2] in any direction; there ``moving``, the share of the time
+    in motion, bounds RMS torque and temperature, and without it they are those of holding the arm. The drives that the
+    file describes are judged by it. With ``minimise`` ('price', 'mass' or 'size') the best motors and gears of a
+    ``catalogue`` (one or several files of data sheets, default the generic series) are searched for all axes together;
+    ``pareto``: also the front of price, mass and cycle time. ``what_if``: 'payload', 'speed': how far they can go.
+    ``rest`` [s] after each cycle.
     """
     told, chosen = progress or (lambda text: None), rules or Rules()
     _check_request(job, scenario, duty, tool_speed, tool_acceleration)
+    _check_moving(moving, tool_speed)
     asked = minimise or ("price" if catalogue is not None or pareto else None)
     if asked is not None and asked not in OBJECTIVES:
         raise InputError(f"'{asked}' is none; expected {', '.join(OBJECTIVES)}", field="--minimise")
@@ -88,7 +91,13 @@ def size(
     drives = drives_of(description)
     present = tuple(actuator_of(drive, description.axes.get(drive.owner)) for drive in drives)
     if cycle is None:
-        return _worst(description, model, drives, present, tool_speed, tool_acceleration, asked, what_if)
+        if asked is not None or what_if:
+            raise InputError(
+                "a worst case has no cycle to search for or to change; expected a job or a scenario",
+                field="--minimise" if asked is not None else "--what-if",
+            )
+        tool = (tool_speed or 0.0, tool_acceleration or 0.0, moving or 0.0)
+        return _worst(description, model, drives, present, tool, chosen)
     told("inverse dynamics")
     carried, center = payload_of(description)
     load = load_of(model, drives, cycle, center)
@@ -134,6 +143,15 @@ def _check_request(*given: Any) -> None:
     for value, name in ((speed, "--tool-speed"), (acceleration, "--tool-acceleration")):
         if worst and (value is None or value < 0.0 or not np.isfinite(value)):
             raise InputError("missing or negative; expected tool speed and acceleration together", field=name)
+
+
+def _check_moving(moving: float | None, speed: float | None) -> None:
+    if moving is None:
+        return
+    if speed is None:
+        raise InputError("a cycle states by itself when it moves; expected --tool-speed", field="--moving")
+    if not 0.0 <= moving <= 1.0:
+        raise InputError(f"{100 * moving:g} % of the time; expected 0 to 100 %", field="--moving")
 
 
 def _cycle(
@@ -183,17 +201,12 @@ def _worst(
     model: Robot,
     drives: Sequence[DriveData],
     present: tuple[Actuator, ...],
-    speed: float | None,
-    acceleration: float | None,
-    asked: str | None,
-    what_if: Sequence[str],
+    tool: tuple[float, float, float],
+    rules: Rules,
 ) -> Sizing:
-    if asked is not None or what_if:
-        raise InputError(
-            "a worst case has no cycle: no RMS torque, temperature or life; expected a job or a scenario for a search",
-            field="--minimise" if asked is not None else "--what-if",
-        )
-    found = worst_case(model, drives, present, speed or 0.0, acceleration or 0.0)
+    """The worst case; ``tool``: its speed, its acceleration, and the share of the time in motion."""
+    speed, acceleration, moving = tool
+    found = worst_case(model, drives, present, speed, acceleration, moving=moving, rules=rules)
     notes: tuple[str, ...] = ()
     if np.isinf(model.limits.qdd_max).any() and model.n > SMALL:
         notes = (NEAR_SINGULAR,)

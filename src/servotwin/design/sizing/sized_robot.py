@@ -19,6 +19,7 @@ from servotwin.design.sizing.result import Sizing
 from servotwin.errors import InputError
 from servotwin.mechanism.model import BASE, Array, Mechanism
 
+EFFORT_SOURCE = "largest torque of the chosen motors through their gears"
 THERMAL_UNITS = {
     "winding_to_housing": "K/W",
     "housing_to_ambient": "K/W",
@@ -50,6 +51,7 @@ def sized_overrides(sizing: Sizing) -> dict[str, str]:
             changes[f"{at}.brake.torque"] = f"{_number(actuator.motor.brake_torque)} N*m"
     if description.transmission is not None:
         changes["transmission.matrix"] = _matrix(mechanism.rotors.N, drives, sizing.choice.actuators)
+    changes |= _efforts(sizing, drives, sizing.choice.actuators)
     return changes | _links(description, mechanism, drives, sizing)
 
 
@@ -156,6 +158,26 @@ def _matrix(N: Array, drives: tuple[DriveData, ...], chosen: tuple[Actuator, ...
         scaled = row / drive.gear.ratio * actuator.gear.ratio
         rows.append(f"[{', '.join(_number(x) for x in scaled)}]")
     return f"[{', '.join(rows)}]"
+
+
+def _efforts(sizing: Sizing, drives: tuple[DriveData, ...], chosen: tuple[Actuator, ...]) -> dict[str, str]:
+    r"""Effort limits of joints that state one: what the chosen motors give at most; a limit of the old drives goes.
+
+    .. math:: \tau_{max,j} = \sum_k |N_{kj}|\,\tau_{m,max,k}                             (eq:sized-effort)
+    """
+    robot, N = sizing.robot, np.abs(sizing.robot.mechanism.rotors.N)
+    scale = np.array([new.gear.ratio / old.gear.ratio for new, old in zip(chosen, drives, strict=True)])
+    most = scale * [new.motor.torque_limit for new in chosen]
+    changes: dict[str, str] = {}
+    for j, name in enumerate(robot.joint_names):
+        if sizing.description.axes[name].limits.effort is None:
+            continue
+        moving = N[:, j] > 0.0
+        effort = float(N[moving, j] @ most[moving])  # eq:sized-effort; a motor may have no limit
+        unit = "N*m" if robot.joint_units[j] == "rad" else "N"
+        stated = f"{{value: {_number(effort)} {unit}, source: {EFFORT_SOURCE}}}"
+        changes[f"axes.{name}.limits.effort"] = stated if np.isfinite(effort) else "null"
+    return changes
 
 
 def _links(

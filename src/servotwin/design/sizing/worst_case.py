@@ -18,13 +18,15 @@ direction; such poses are left out and counted. An arm with too few joints to ke
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from servotwin.description.drive_data import DriveData
 from servotwin.design.sizing.actuators import Actuator
+from servotwin.design.sizing.evaluate import Rules
 from servotwin.design.sizing.load import output_map
+from servotwin.design.sizing.worst_duty import Continuous, continuous_of
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, BoolArray
 from servotwin.robot.robot import Robot
@@ -53,6 +55,18 @@ class WorstLoad:
     output_limit: float | None = None  # repeated peak of the gear
     motor_limit: float | None = None  # peak torque of the motor [N m]
     speed_limit: float | None = None  # largest speed of the motor [rad/s]
+    continuous: Continuous | None = None  # holding the arm, in motion for a share of the time
+    reserve: float = 1.0  # factor by which every limit must be missed
+
+    @property
+    def rms_torque(self) -> float | None:
+        """Largest RMS torque of the motor for the stated share of motion [N m]."""
+        return None if self.continuous is None else self.continuous.rms_torque
+
+    @property
+    def winding(self) -> float | None:
+        """Steady winding temperature at that torque [degC]."""
+        return None if self.continuous is None else self.continuous.winding
 
     @property
     def share(self) -> float | None:
@@ -62,18 +76,25 @@ class WorstLoad:
             (self.motor_torque, self.motor_limit),
             (self.motor_speed, self.speed_limit),
         )
-        return max((need / limit for need, limit in pairs if limit is not None), default=None)
+        shares = [need / limit for need, limit in pairs if limit is not None]
+        if self.continuous is not None:
+            shares += self.continuous.shares
+        return max((self.reserve * share for share in shares), default=None)
 
 
 @dataclass(frozen=True)
 class WorstCase:
-    """All actuators, the tool's speed [m/s] and acceleration [m/s2], and the share of poses that were left out."""
+    """All actuators, the tool's speed [m/s] and acceleration [m/s2], and the share of poses that were left out.
+
+    ``moving``: share of the time in motion for what is borne without end, 0 where the arm is only held.
+    """
 
     speed: float
     acceleration: float
     loads: tuple[WorstLoad, ...]
     left_out: float
     poses: int
+    moving: float = 0.0
 
     @property
     def passes(self) -> bool:
@@ -90,8 +111,13 @@ def worst_case(
     *,
     poses: int = POSES,
     seed: int = 1,
+    moving: float = 0.0,
+    rules: Rules | None = None,
 ) -> WorstCase:
-    """The worst case of a robot over its joint ranges (eq:worst-torque); tool speed [m/s], acceleration [m/s2]."""
+    """The worst case of a robot over its joint ranges (eq:worst-torque); tool speed [m/s], acceleration [m/s2].
+
+    ``moving``: share of the time in motion, which bounds RMS torque and temperature (eq:worst-duty).
+    """
     cone = _Cone(robot, drives, actuators, speed, acceleration)
     rng = np.random.default_rng(seed)
     q = np.concatenate([robot.random_q(rng, poses), robot.q_home[None]])
@@ -103,7 +129,7 @@ def worst_case(
     for j, drive in enumerate(drives):
         best = [_climb(cone, (i, j), q, found[i][:, j], rng) for i in (0, 1)]
         speeds = np.where(usable, found[2][:, j], -np.inf)
-        held = np.abs(found[3][:, j][usable]).max()
+        held = np.abs(found[3][:, j]).max()  # an arm may stand where its tool cannot move so
         n = actuators[j].gear.ratio
         loads.append(
             WorstLoad(
@@ -111,9 +137,15 @@ def worst_case(
                 tuple(best[1][0].tolist()), float(held), float(speeds.max()), float(n * speeds.max()),
                 actuators[j].gear.repeated_torque, _known(actuators[j].motor.torque_limit),
                 actuators[j].motor.max_speed,
+                continuous_of(
+                    actuators[j], cone.friction[j], best[1][1], float(held), float(n * speeds.max()), moving,
+                    rules or Rules(),
+                ),
             )
         )  # fmt: skip
-    return WorstCase(speed, acceleration, tuple(loads), 1.0 - float(usable.mean()), len(q))
+    if rules is not None:
+        loads = [replace(load, reserve=rules.reserve) for load in loads]
+    return WorstCase(speed, acceleration, tuple(loads), 1.0 - float(usable.mean()), len(q), moving)
 
 
 def _known(limit: float) -> float | None:
@@ -135,6 +167,7 @@ def _climb(
         steps = rng.normal(size=(len(poses), NEARBY, q.shape[1])) * (high - low) * SPREAD * SHRINK**k
         near = np.clip((poses[:, None] + steps).reshape(-1, q.shape[1]), low, high)
         near = near[(cone.robot.quantities.beyond(near) <= 0.0).all(axis=1)]
+        near = near[(cone.robot.frame_quantities_beyond(near) <= 0.0).all(axis=1)]
         fresh = cone.torques(near)[which[0]][:, which[1]] if len(near) else np.zeros(0)
         poses = np.concatenate([poses, near])
         values = np.concatenate([values, np.where(np.isfinite(fresh), fresh, -np.inf)])

@@ -14,7 +14,7 @@ from servotwin.description.display import DEG, MM
 from servotwin.description.drive_data import DriveData
 from servotwin.description.schema import RobotDescription
 from servotwin.design.statics import described
-from servotwin.design.workspace.limits import Limit, limit_set
+from servotwin.design.workspace.limits import Limit, LimitSet, limit_set
 from servotwin.design.workspace.mesh import (
     drawn,
     turned,
@@ -28,6 +28,8 @@ from servotwin.errors import InputError, UnsupportedError
 from servotwin.robot.robot import Robot
 
 TOLERANCE = 1e-4  # m: how near the boundary is followed
+SWEPT = 64  # positions that tell whether limits change as the plane is swept
+SAME = 1e-9  # rad, m, parts of a torque limit: rounding
 __all__ = ["PlaneSet", "Workspace", "workspace"]
 
 
@@ -91,6 +93,8 @@ def _in_plane(
         "robot": robot, "drives": drives, "frame": section.frame, "limits": limits, "payload": payload,
         "tolerance": tolerance, "section": section, "planar": planar,
     }  # fmt: skip
+    section, bent = _even_sweep(section, limits)
+    notes, common["section"] = (*notes, *bent), section
     if section.turn is not None:
         turn, limited = _turn_range(section)
         names = (*planar.limits, *limited)
@@ -114,6 +118,34 @@ def _in_plane(
     return Workspace(
         views=(first,), volume=None, volume_error=0.0, mesh=None, mesh_limits=(), notes=notes, **common
     )
+
+
+def _even_sweep(section: Section, limits: LimitSet) -> tuple[Section, tuple[str, ...]]:
+    """The section without a turning or sliding joint on which a limit depends, and what must be said of it.
+
+    The plane then changes as it is swept, so that its area and the sweep make no volume. Closed chains are not asked:
+    their loops need not close at every position.
+    """
+    robot, notes = section.robot, list[str]()
+    if robot.closed:
+        return section, ()
+    rng = np.random.default_rng(1)
+    low, high = limits.joints
+    for what in ("turn", "slide"):
+        k = getattr(section, what)
+        if k is None:
+            continue
+        q = np.tile(section.q, (SWEPT, 1))
+        for joint in section.joints:
+            q[:, joint] = rng.uniform(low[joint], high[joint], SWEPT)
+        swept = q.copy()
+        swept[:, k] = rng.uniform(low[k], high[k], SWEPT)
+        if np.abs(limits.margins(swept) - limits.margins(q)).max() > SAME:
+            notes.append(
+                f"a limit depends on {robot.joint_names[k]}, which stands still: the plane has no volume"
+            )
+            section = replace(section, turn=None) if what == "turn" else replace(section, slide=None)
+    return section, tuple(notes)
 
 
 def _standing(section: Section) -> tuple[str, ...]:

@@ -235,6 +235,7 @@ def _places(robot: Robot, limits: MotionLimits, task: Task, s: Samples) -> list[
     owner = robot.joint_names[k] if k < robot.n else limits.quantities.names[k - robot.n]
     unit = robot.joint_units[k] if k < robot.n else "rad or m"
     out = [Found(f"the range of {owner}", owner, *_split(s, beyond[:, k], NEAR_RANGE, unit), place=True)]
+    out += _between_frames(robot, s)
     if not task.within and not task.keep_out:
         return out
     p = robot.fkine(s.q)[:, :3, 3]
@@ -247,6 +248,21 @@ def _places(robot: Robot, limits: MotionLimits, task: Task, s: Samples) -> list[
         at = s.t[np.arange(depth.shape[0]), np.argmax(depth, axis=1)]
         out.append(Found(f"region {number + 1}", "tool", depth.max(axis=1), NEAR, "m", at, place=True))
     return out
+
+
+def _between_frames(robot: Robot, s: Samples) -> list[Found]:
+    """The angle or distance between frames that is farthest beyond its range.
+
+    Programs do not know them: a motion that leaves a range is refused.
+    """
+    z = robot.frame_quantities
+    if not z.names:
+        return []
+    beyond = robot.frame_quantities_beyond(s.q)
+    k = int(np.argmax(beyond.max(axis=0)))
+    most, unit = (NEAR, "m") if z.lengths[k] else (NEAR_RANGE, "rad")
+    split = _split(s, beyond[:, k], most, unit)
+    return [Found(f"the range of {z.names[k]}", z.names[k], *split, place=True)]
 
 
 def _split(s: Samples, values: Array, most: float, unit: str) -> tuple[Array, float, str, Array]:

@@ -14,6 +14,7 @@ from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.motion.curves import Curve
+from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.between_nodes import Motion
@@ -135,6 +136,9 @@ def _answer(
     segment = PathSegment("optimal", source.path, TimedLaw(t, numbers.s, y), source.curve)
     samples = path_samples(robot, drives, source.path, program, solution)
     found = dense_check(robot, drives, limits, task, samples)
+    for x in found:
+        if x.who in robot.frame_quantities.names and x.over.any():
+            raise PathError(f"the path cannot be kept; {x.text}", index=0, what="position", axis=x.who)
     uses = with_peaks(uses, found)
     energy = sum(
         float(electric.get(f"{x}", 0.0)) for x in ("copper_loss", "mechanical_work", "hydraulic_energy")

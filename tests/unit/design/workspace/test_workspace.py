@@ -215,3 +215,18 @@ def test_picture_in_space_has_one_scale_within_the_length_that_the_camera_sees()
         for values, (low, high) in zip((trace.x, trace.y, trace.z), ranges, strict=True):
             assert low < np.nanmin(np.array(values, dtype=float))
             assert np.nanmax(np.array(values, dtype=float)) < high
+
+
+def test_limit_that_depends_on_the_slide_leaves_the_plane_without_a_volume():
+    """Within 500 mm of the base the disc shrinks as the tool goes down: area times stroke would be 3 % too much."""
+    changes = {"frame_quantities": "{near: {distance: [base, tool], limits: [0 mm, 500 mm]}}"}
+    found = st.workspace("gsis-scara", changes=changes)
+    assert found.volume is None
+    assert found.notes == ("a limit depends on Z, which stands still: the plane has no volume",)
+    assert st.workspace("gsis-scara").volume is not None
+
+
+def test_limit_that_does_not_depend_on_the_turning_joint_keeps_the_volume():
+    changes = {"frame_quantities": "{near: {distance: [base, tool], limits: [0 mm, 1400 mm]}}"}
+    found = st.workspace("palletizer-4", changes=changes)
+    assert 0.0 < found.volume < st.workspace("palletizer-4").volume

@@ -9,6 +9,7 @@ pytest.importorskip("casadi")
 
 import servotwin as st
 from servotwin.description.load import read_description
+from servotwin.motion.errors import PathError
 from servotwin.motion.limits import limits_of
 from servotwin.motion.optimal import path_solving
 from servotwin.motion.optimal.drive_model import drive_model
@@ -95,3 +96,13 @@ def test_bus_power_along_a_path_holds_between_its_points(power):
     taken = (drives.phases * (drives.R + drives.R_bridge) * i**2 + drives.K * i * w).sum(axis=1)
     assert taken.max() < 1.001 * power[1]
     assert taken.min() > 1.001 * power[0]
+
+
+@pytest.mark.parametrize("along", [False, True], ids=["between points", "along a path"])
+def test_motion_that_takes_an_angle_between_frames_out_of_its_range_is_refused(along):
+    """The elbow's angle is -th3, 1.3 to 1.6 rad on the way; 80 deg are 1.396 rad."""
+    field = {"frame_quantities": "{elbow: {angle: [th2.x, th3.x], limits: [80 deg, 110 deg]}}"}
+    ends = PALLETIZER[:2]
+    asked = {"path": ends} if along else {"start": ends[0], "goal": ends[1]}
+    with pytest.raises(PathError, match="the range of elbow"):
+        optimise_motion("palletizer-4", overrides=field, intervals=20, **asked)

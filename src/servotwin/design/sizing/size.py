@@ -289,7 +289,7 @@ class _Study:
         slow = []
         for drive, chosen in zip(self.drives, choice.actuators, strict=True):
             wanted = self.description.axes[drive.joints[0]].limits.speed
-            most = min(chosen.motor.max_speed or np.inf, chosen.gear.max_speed or np.inf) / chosen.gear.ratio
+            most = min(chosen.motor.top_speed or np.inf, chosen.gear.max_speed or np.inf) / chosen.gear.ratio
             if drive.alone and wanted is not None and wanted > most * (1.0 + 1e-9):
                 slow.append(f"{drive.name} {100.0 * most / wanted:.0f} %")
         words = "the chosen set is fast enough for the cycle, not for the speed limits of the file, of which it reaches"

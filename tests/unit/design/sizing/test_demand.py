@@ -13,9 +13,11 @@ from scipy.integrate import solve_ivp
 from servotwin.description.drive_parts import Thermal
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.power_parts import BrakingResistor, Power
-from servotwin.design.sizing.actuators import Actuator, GearChoice, MotorChoice, rated_curve
+from servotwin.description.sheets.motor_sheet import MotorSheet, rated_curve
+from servotwin.design.sizing.actuators import Actuator, GearChoice, MotorChoice
+from servotwin.design.sizing.choices import motor_choice
 from servotwin.design.sizing.duty import Duty
-from servotwin.design.sizing.evaluate import Rules, demand_of
+from servotwin.design.sizing.evaluate import Rules, continuous_torques, demand_of
 from servotwin.design.sizing.load import Load, Part
 from servotwin.design.sizing.supply import supply_demand
 from servotwin.design.sizing.temperature import steady_cycle
@@ -227,6 +229,34 @@ def test_rated_data_alone_give_constant_power_beyond_rated_speed():
     assert points[0] == (0.0, 1.2)
     assert points[1] == (300.0, 1.0)
     assert points[-1] == pytest.approx((600.0, 0.5))
+
+
+def test_sheet_and_sizing_read_the_same_torque_beyond_rated_speed():
+    """Constant power up to the largest speed, nothing beyond it."""
+    sheet = MotorSheet("m", rated_torque=1.0, rated_speed=300.0, max_speed=600.0, rotor_inertia=1e-4)
+    choice = motor_choice(sheet)
+    for speed, want in ((200.0, 1.0), (450.0, 300.0 / 450.0), (600.0, 0.5), (601.0, 0.0)):
+        assert sheet.continuous_torque(speed) == pytest.approx(want, rel=4e-3)  # chords of the hyperbola
+        assert continuous_torques(choice, np.array([speed]))[0] == pytest.approx(
+            sheet.continuous_torque(speed), rel=1e-12
+        )
+
+
+def test_a_sheet_with_stall_torque_alone_limits_the_rms_torque():
+    sheet = MotorSheet("m", stall_torque=2.0, rotor_inertia=1e-4)
+    load = single([0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [300.0, 300.0])
+    found = demand_of(load, 0, Actuator(motor_choice(sheet), GearChoice("g", 100.0)))
+    (check,) = [check for check in found.checks if check.name == "RMS torque"]
+    assert (check.limit, check.share) == pytest.approx((2.0, 1.5))
+
+
+@pytest.mark.parametrize("max_speed", [None, 400.0])
+def test_a_motor_turns_no_faster_than_its_peak_curve_goes(max_speed):
+    sheet = MotorSheet("m", peak_torque=3.0, max_speed=max_speed, peak_curve=((0.0, 3.0), (200.0, 2.0)))
+    load = single([0.0, 1.0], [3.0, 3.0], [0.0, 0.0], [1.0, 1.0])
+    found = demand_of(load, 0, Actuator(motor_choice(sheet), GearChoice("g", 100.0)))
+    assert sheet.short_torque(300.0) == 0.0
+    assert (found.worst.name, found.worst.share) == ("speed", pytest.approx(1.5))
 
 
 def test_surroundings_hotter_than_the_winding_may_be_do_not_pass():

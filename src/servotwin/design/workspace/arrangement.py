@@ -123,7 +123,8 @@ def union(pieces: list[list[Polygon]], least_width: float = 0.0) -> Region:
     a = np.concatenate([polygon.points for polygon in polygons])
     b = np.concatenate([np.roll(polygon.points, -1, axis=0) for polygon in polygons])
     labels = np.concatenate([polygon.labels for polygon in polygons])
-    starts, ends, owner = _cut_edges(a, b, labels)
+    once = _different(a, b)
+    starts, ends, owner = _cut_edges(a[once], b[once], labels[once])
     kept, flipped = _boundary(starts, ends, pieces)
     starts, ends, owner = starts[kept], ends[kept], owner[kept]
     turned = flipped[kept][:, None]
@@ -135,6 +136,17 @@ def _on_grid(polygon: Polygon) -> Polygon:
     points = np.round(polygon.points / QUANTUM) * QUANTUM
     kept = (points != np.roll(points, -1, axis=0)).any(axis=1)
     return Polygon(points[kept], polygon.labels[kept])
+
+
+def _different(a: Array, b: Array) -> IntArray:
+    """Numbers of edges a-b (e, 2) that are not one edge, in either direction.
+
+    Pieces on both sides of a singular curve have its edges in common. Cut twice, their parts would end in points that
+    differ by rounding.
+    """
+    swapped = (a[:, 0] > b[:, 0]) | ((a[:, 0] == b[:, 0]) & (a[:, 1] > b[:, 1]))
+    ends = np.where(swapped[:, None], np.hstack([b, a]), np.hstack([a, b]))
+    return np.sort(np.unique(ends, axis=0, return_index=True)[1])
 
 
 def _cut_edges(a: Array, b: Array, labels: IntArray) -> tuple[Array, Array, IntArray]:
@@ -203,11 +215,8 @@ def covered(points: Array, pieces: list[list[Polygon]]) -> BoolArray:
 def _rings(starts: Array, ends: Array, labels: IntArray, least_width: float) -> Region:
     """Directed edges put one after the other."""
     leaving: dict[tuple[float, float], list[int]] = {}
-    seen: set[tuple[float, ...]] = set()
-    for k, (s, e) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        if (*s, *e) not in seen:  # two pieces may share a curve, point for point
-            seen.add((*s, *e))
-            leaving.setdefault(_key(s), []).append(k)
+    for k, start in enumerate(starts.tolist()):
+        leaving.setdefault(_key(start), []).append(k)
     rings, owners, lost = [], [], 0.0
     while leaving:
         first = next(iter(leaving))

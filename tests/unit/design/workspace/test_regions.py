@@ -18,7 +18,7 @@ from servotwin.design.workspace.inscribed import (
 )
 from servotwin.design.workspace.mesh import lattice_mesh, lattice_volume, quartered
 from servotwin.design.workspace.parallel import _surface
-from servotwin.design.workspace.trace import trace
+from servotwin.design.workspace.trace import _chord_distance, trace
 from servotwin.design.workspace.turned import side_of_drawn, top_view, turned_volume
 
 
@@ -31,6 +31,11 @@ def circle(radius: float, x: float = 0.0, label: int = 0, count: int = 2000) -> 
     angle = np.arange(count) * 2.0 * np.pi / count
     points = np.stack([x + radius * np.cos(angle), radius * np.sin(angle)], axis=1)
     return Polygon(points, np.full(count, label))
+
+
+def _left(a, b, p):
+    """Which points (k, 2) lie to the left of the line a-b."""
+    return (b[0] - a[0]) * (p[:, 1] - a[1]) - (b[1] - a[1]) * (p[:, 0] - a[0]) > 0.0
 
 
 def reverse(polygon: Polygon) -> Polygon:
@@ -61,6 +66,29 @@ def test_union_of_polygons_that_share_an_edge_has_none_inside():
     region = union([[square(0.0, 0.0, 1.0)], [square(1.0, 0.0, 1.0)]])
     assert region.area == pytest.approx(2.0)
     assert not (np.abs(region.rings[0][:, 0] - 1.0) + np.abs(region.rings[0][:, 1] - 0.5) < 0.4).any()
+
+
+def test_union_of_two_pieces_folded_along_an_edge_that_a_third_crosses_is_closed():
+    """As at a singular curve: both pieces lie on one side of the edge, and run along it in opposite directions."""
+    rng = np.random.default_rng(1)
+    for _ in range(150):
+        a, b = rng.uniform(-1.0, -0.5, 2), rng.uniform(0.5, 1.0, 2)
+        apex = [np.array([-0.2, 0.9]) + rng.uniform(-0.1, 0.1, 2) for _ in range(2)]
+        through = np.array([[0.0, -1.0], [0.3, -1.0], [0.1, 1.5]]) + rng.uniform(-0.1, 0.1, (3, 2))
+        rings = [np.stack([a, b, apex[0]]), np.stack([b, a, apex[1]]), through]
+        labels = np.zeros(3, dtype=np.int64)
+        whole = union([[Polygon(ring, labels)] for ring in rings])
+        p = rng.uniform(-1.0, 1.5, (400, 2))
+        inside = np.zeros(400, dtype=bool)
+        for ring in rings:
+            sides = [_left(ring[k], ring[k - 2], p) for k in range(3)]
+            inside |= (np.array(sides).sum(axis=0) % 3) == 0
+        assert (whole.contains(p) == inside).all()
+
+
+def test_chord_between_one_point_and_itself_has_a_distance():
+    point = np.array([[1.0, 2.0]])
+    assert _chord_distance(point + [[3.0, 4.0]], point, point) == pytest.approx(5.0)
 
 
 def test_union_orientation_does_not_matter():

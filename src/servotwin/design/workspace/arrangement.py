@@ -163,13 +163,32 @@ def _cut_edges(a: Array, b: Array, labels: IntArray) -> tuple[Array, Array, IntA
                 x, y = _snapped(a[i], b[i], t, a[j], b[j], u)
                 cuts[i].append((t, x, y))
                 cuts[j].append((u, x, y))
+        for j in near[_on_one_line(a[i], b[i], a[near], b[near])]:
+            cuts[i] += _corners_within(a[i], b[i], (a[j], b[j]))
+            cuts[j] += _corners_within(a[j], b[j], (a[i], b[i]))
     starts, ends, owner = [], [], []
     for i, found in enumerate(cuts):
         points = [tuple(a[i]), *((x, y) for t, x, y in sorted(found) if 1e-12 < t < 1.0 - 1e-12), tuple(b[i])]
         starts += points[:-1]
         ends += points[1:]
         owner += [labels[i]] * (len(points) - 1)
-    return np.array(starts).reshape(-1, 2), np.array(ends).reshape(-1, 2), np.array(owner, dtype=np.int64)
+    first, last = np.array(starts).reshape(-1, 2), np.array(ends).reshape(-1, 2)
+    once = _different(first, last)
+    return first[once], last[once], np.array(owner, dtype=np.int64)[once]
+
+
+def _on_one_line(a: Array, b: Array, c: Array, d: Array) -> BoolArray:
+    """Which edges c-d (k, 2) lie on the line of the edge a-b, to rounding."""
+    p = (b - a) / max(float(np.hypot(*(b - a))), 1e-300)
+    gaps = [np.abs(p[0] * (end[:, 1] - a[1]) - p[1] * (end[:, 0] - a[0])) for end in (c, d)]
+    return np.asarray(np.maximum(*gaps) < LEAST)
+
+
+def _corners_within(a: Array, b: Array, corners: tuple[Array, Array]) -> list[tuple[float, float, float]]:
+    """Cuts of an edge a-b at those of two corners on its line that lie between its ends."""
+    along = b - a
+    parts = [(float((corner - a) @ along / max(along @ along, 1e-300)), *corner.tolist()) for corner in corners]
+    return [(t, x, y) for t, x, y in parts if 0.0 < t < 1.0]
 
 
 def _snapped(a: Array, b: Array, t: float, c: Array, d: Array, u: float) -> Array:

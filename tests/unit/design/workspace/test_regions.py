@@ -18,6 +18,7 @@ from servotwin.design.workspace.inscribed import (
 )
 from servotwin.design.workspace.mesh import lattice_mesh, lattice_volume, quartered
 from servotwin.design.workspace.parallel import _surface
+from servotwin.design.workspace.swept_mesh import drawn, turned
 from servotwin.design.workspace.trace import _chord_distance, trace
 from servotwin.design.workspace.turned import side_of_drawn, top_view, turned_volume
 
@@ -154,6 +155,42 @@ def test_volume_beside_the_axis_as_sampling():
         angle = (np.arctan2(p[:, 1], p[:, 0]) - np.arctan2(d, sign * r)) % (2.0 * np.pi)
         inside |= (far >= d) & (r**2 + p[:, 2] ** 2 <= 0.64) & (angle <= turn[1])
     assert turned_volume(region, d, turn) == pytest.approx(inside.mean() * 8.0, rel=1e-2)
+
+
+@pytest.mark.parametrize("turn", [(-np.pi, np.pi), (-1.0, 0.7), (-2.0, 2.5), (-3.0, 3.1)])
+@pytest.mark.parametrize("shift", [0.6, 0.1, -0.2, -0.6])
+def test_surface_of_a_turned_region_encloses_its_volume(turn, shift):
+    """Also where the region reaches across the axis, and ranges of angles overlap in part."""
+    region = union([[circle(0.4, shift, count=200)]])
+    mesh = turned(region, turn, 0.0, (1, 2))
+    assert mesh.volume == pytest.approx(turned_volume(region, 0.0, turn), rel=4e-3)  # 72 facets around
+    ends = {1, 2} if turn[1] - turn[0] < 6.28 else set()
+    assert set(mesh.labels.tolist()) == {0} | ends
+
+
+def test_surface_beside_the_axis_lies_where_the_region_turns():
+    region = union([[square(0.3, 0.1, 0.2)]])
+    mesh = turned(region, (0.2, 1.5), 0.15, (1, 2))
+    assert mesh.volume == pytest.approx(turned_volume(region, 0.15, (0.2, 1.5)), rel=2e-3)
+    far = np.hypot(mesh.points[:, 0], mesh.points[:, 1])
+    assert (far.min(), far.max()) == pytest.approx((np.hypot(0.3, 0.15), np.hypot(0.5, 0.15)))
+
+
+def test_surface_of_a_drawn_ring_is_closed():
+    region = union([[circle(0.5, count=200), reverse(circle(0.2, count=200))]])
+    mesh = drawn(region, (-0.1, 0.3), (1, 2))
+    assert mesh.volume == pytest.approx(0.4 * region.area, rel=1e-3)
+
+
+def test_cube_stands_where_the_arm_reaches_over_its_back():
+    """A square behind the axis that turns by +-100 deg lies in front at 80 to 280 deg; one in front is smaller."""
+    behind, front = square(-0.9, 0.0, 0.6), square(0.3, 0.0, 0.3)
+    turn = (np.radians(-100.0), np.radians(100.0))
+    found = cube_in_turned(union([[behind], [front]]), turn)
+    mirror = cube_in_turned(union([[square(0.3, 0.0, 0.6)]]), (turn[0] + np.pi, turn[1] + np.pi))
+    assert found.edge == pytest.approx(mirror.edge, rel=1e-5)
+    assert found.center == pytest.approx(mirror.center, abs=1e-4)
+    assert found.edge > 1.2 * cube_in_turned(union([[front]]), turn).edge
 
 
 def test_top_view_is_a_sector():

@@ -368,7 +368,12 @@ def _fitting_loss(printed: MotorDatasheet, wanted: float) -> str:
 def _fitting_temperature(printed: MotorDatasheet, wanted: float) -> str:
     """The temperature of the printed resistance that would make losses ``wanted`` times as large; empty if odd."""
     told = printed.conventions.winding_temperature
-    if told is None or printed.resistance is None or len(_current_sizes(printed)) > 1 or not _constants_fit(printed):
+    if (
+        told is None
+        or printed.resistance is None
+        or len(_current_sizes(printed)) > 1
+        or not _constants_fit(printed)
+    ):
         return ""
     meant = (COPPER_ZERO + told) / wanted - COPPER_ZERO
     likely = ROOM <= meant <= HOTTEST and abs(meant - told) >= APART

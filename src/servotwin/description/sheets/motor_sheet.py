@@ -105,7 +105,11 @@ class MotorSheet:
         if self.continuous_curve is not None:
             return self.continuous_curve
         rated, stall = self.rated_torque or self.stall_torque, self.stall_torque or self.rated_torque
-        return () if rated is None or stall is None else rated_curve(stall, rated, self.rated_speed, self.max_speed)
+        return (
+            ()
+            if rated is None or stall is None
+            else rated_curve(stall, rated, self.rated_speed, self.max_speed)
+        )
 
     def continuous_torque(self, speed: float) -> float | None:
         """Torque that it gives for ever at a speed [rad/s], by its continuous curve; zero beyond what it states."""

@@ -157,9 +157,7 @@ def load_of(
     )
     tool = robot.mechanism.frame(None)
     unit = phi_from(1.0, np.asarray(center, dtype=np.float64), point if gyration is None else gyration)
-    payload = (
-        _of_mass(robot, duty, A, base, tool.body, transform_phi(tool.X_body_frame, unit)) or base * 0.0
-    )
+    payload = _of_mass(robot, duty, A, base, tool.body, transform_phi(tool.X_body_frame, unit)) or base * 0.0
     friction = tuple(
         drive.joint_friction.at_motor(1.0 / drive.gear.ratio) if drive.alone else FrictionCurve()
         for drive in drives

@@ -27,7 +27,9 @@ class NoChoiceError(InputError):
             if math.isfinite(check.need):
                 lacks = f"{check.name} {check.need:.4g} {check.unit} of {check.limit:.4g} {check.unit}"
                 lacks += f", {100.0 * check.share:.0f} %"
-            text = f"no entry of the catalogue satisfies the cycle; nearest is {nearest.actuator.name}: {lacks}"
+            text = (
+                f"no entry of the catalogue satisfies the cycle; nearest is {nearest.actuator.name}: {lacks}"
+            )
         super().__init__(text, field=f"axis {axis}")
 
 

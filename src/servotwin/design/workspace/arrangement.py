@@ -179,7 +179,7 @@ def _cut_edges(a: Array, b: Array, labels: IntArray) -> tuple[Array, Array, IntA
 
 def _on_one_line(a: Array, b: Array, c: Array, d: Array) -> BoolArray:
     """Which edges c-d (k, 2) lie on the line of the edge a-b, to rounding."""
-    p = (b - a) / max(float(np.hypot(*(b - a))), 1e-300)
+    p = (b - a) / max(float(np.linalg.norm(b - a)), 1e-300)
     gaps = [np.abs(p[0] * (end[:, 1] - a[1]) - p[1] * (end[:, 0] - a[0])) for end in (c, d)]
     return np.asarray(np.maximum(*gaps) < LEAST)
 
@@ -187,7 +187,10 @@ def _on_one_line(a: Array, b: Array, c: Array, d: Array) -> BoolArray:
 def _corners_within(a: Array, b: Array, corners: tuple[Array, Array]) -> list[tuple[float, float, float]]:
     """Cuts of an edge a-b at those of two corners on its line that lie between its ends."""
     along = b - a
-    parts = [(float((corner - a) @ along / max(along @ along, 1e-300)), *corner.tolist()) for corner in corners]
+    parts = [
+        (float((corner - a) @ along / max(float(along @ along), 1e-300)), *corner.tolist())
+        for corner in corners
+    ]
     return [(t, x, y) for t, x, y in parts if 0.0 < t < 1.0]
 
 

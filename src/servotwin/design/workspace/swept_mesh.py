@@ -54,9 +54,15 @@ def drawn(region: Region, heights: tuple[float, float], end_labels: tuple[int, i
     """A region in (x, y) drawn along z from a height to another [m]; ``end_labels`` of the lower and upper face."""
     rings = _thin_rings(region, 400)
     p, triangles = _face([ring for ring, _ in rings])
-    levels = [(lambda q, z=z: np.column_stack([q, np.full(len(q), z)])) for z in heights]
-    found = [_band(np.stack([level(ring) for level in levels]), labels) for ring, labels in rings]
-    faces = [(levels[k](p), triangles, np.full(len(triangles), end_labels[k])) for k in (0, 1)]
+
+    def at(q: Array, z: float) -> Array:
+        return np.column_stack([q, np.full(len(q), z)])
+
+    found = [_band(np.stack([at(ring, z) for z in heights]), labels) for ring, labels in rings]
+    faces = [
+        (at(p, z), triangles, np.full(len(triangles), label))
+        for z, label in zip(heights, end_labels, strict=True)
+    ]
     return _joined([*found, _flipped(faces[0]), faces[1]])
 
 
@@ -99,7 +105,7 @@ def _face(rings: list[Array]) -> tuple[Array, IntArray]:
                 np.array([[x[0, k], low], [x[0, k + 1], low], [x[1, k + 1], high], [x[1, k], high]])
             )
     first = 4 * np.arange(len(corners))[:, None]
-    triangles = np.concatenate([first + [0, 1, 2], first + [0, 2, 3]])
+    triangles = np.concatenate([first + np.array([0, 1, 2]), first + np.array([0, 2, 3])])
     return np.array(corners).reshape(-1, 2), triangles.astype(np.int64)
 
 

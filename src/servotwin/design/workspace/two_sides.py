@@ -1,7 +1,7 @@
 r"""A side view (r, z) that reaches across the axis it turns about: its points at -r lie half a turn farther.
 
-With the side view R, its mirror image M and the range of angles :math:`[a, b]` of the turn, the solid has R at angles in
-:math:`[a, b]` and M at angles in :math:`[a + \pi, b + \pi]`, both where the ranges overlap.
+With the side view R, its mirror image M and the range of angles :math:`[a, b]` of the turn, the solid has R at angles
+in :math:`[a, b]` and M at angles in :math:`[a + \pi, b + \pi]`, both where the ranges overlap.
 """
 
 from __future__ import annotations
@@ -76,7 +76,11 @@ def sectors(region: Region, turn: tuple[float, float]) -> list[Sector]:
     both = right_half(with_mirror(region))
     if full:
         return [Sector(both, low, high, None)]
-    parts = {(True, False): right_half(region), (False, True): right_half(mirrored(region)), (True, True): both}
+    parts = {
+        (True, False): right_half(region),
+        (False, True): right_half(mirrored(region)),
+        (True, True): both,
+    }
     return [Sector(parts[which], a, b, sides) for a, b, sides, which in _overlaps(low, high) if any(which)]
 
 
@@ -86,7 +90,9 @@ def _overlaps(low: float, high: float) -> list[tuple[float, float, tuple[int, in
     marks = sorted({(x - low) % (2.0 * np.pi): side for x, side in (
         (low, 0), (high, 1), (low + np.pi, 0), (high + np.pi, 1))}.items())  # fmt: skip
     found = []
-    for (a, one), (b, other) in zip(marks, [*marks[1:], (marks[0][0] + 2.0 * np.pi, marks[0][1])], strict=True):
+    for (a, one), (b, other) in zip(
+        marks, [*marks[1:], (marks[0][0] + 2.0 * np.pi, marks[0][1])], strict=True
+    ):
         middle = 0.5 * (a + b)
         which = (middle % (2.0 * np.pi) <= span, (middle - np.pi) % (2.0 * np.pi) <= span)
         if b - a > NARROW:

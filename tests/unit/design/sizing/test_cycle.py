@@ -19,7 +19,13 @@ HEAVIER = "format: servotwin/1\nname: gsis-scara\nextends: gsis-scara\naxes: {A:
 
 def one_move():
     t = np.linspace(0.0, 1.0, 201)
-    s = np.stack([10 * t**3 - 15 * t**4 + 6 * t**5, 30 * t**2 - 60 * t**3 + 30 * t**4, 60 * t - 180 * t**2 + 120 * t**3])
+    s = np.stack(
+        [
+            10 * t**3 - 15 * t**4 + 6 * t**5,
+            30 * t**2 - 60 * t**3 + 30 * t**4,
+            60 * t - 180 * t**2 + 120 * t**3,
+        ]
+    )
     return duty_of_arrays(t, *(np.outer(row, [0.5, -0.4, 0.02, 0.3]) for row in s))
 
 

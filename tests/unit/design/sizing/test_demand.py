@@ -113,7 +113,9 @@ def test_steady_cycle_of_the_winding_is_what_many_cycles_lead_to():
     assert mean == pytest.approx(np.trapezoid(x.y[0], x.t) / 10.0, rel=1e-3)
 
 
-@pytest.mark.parametrize(("on", "rest", "power"), [(5.0, 2000.0, 600.0), (0.5, 300.0, 3000.0), (4.0, 9.0, 60.0)])
+@pytest.mark.parametrize(
+    ("on", "rest", "power"), [(5.0, 2000.0, 600.0), (0.5, 300.0, 3000.0), (4.0, 9.0, 60.0)]
+)
 def test_a_long_rest_does_not_smear_the_heat_of_a_short_motion(on, rest, power):
     """SciPy over motion and rest apart, from the steady state that three such runs give by superposition."""
     coefficient = THERMAL.temperature_coefficient

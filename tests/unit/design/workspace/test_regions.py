@@ -89,7 +89,7 @@ def test_union_of_two_pieces_folded_along_an_edge_that_a_third_crosses_is_closed
 
 def test_chord_between_one_point_and_itself_has_a_distance():
     point = np.array([[1.0, 2.0]])
-    assert _chord_distance(point + [[3.0, 4.0]], point, point) == pytest.approx(5.0)
+    assert _chord_distance(np.array([[4.0, 6.0]]), point, point) == pytest.approx(5.0)
 
 
 def test_union_orientation_does_not_matter():

@@ -113,7 +113,10 @@ def _rules(low_voltage: str | None, reserve: float, life: str | None, inertia_ra
         raise InputError(
             f"{inertia_ratio:g}; expected a ratio above zero, such as 10", field="--inertia-ratio"
         )
-    return Rules(low, reserve, _optional("--life", life, "s", "20000 h"), inertia_ratio)
+    hours = _optional("--life", life, "s", "20000 h")
+    if hours == 0.0:
+        raise InputError("0; expected a time above zero, such as '20000 h'", field="--life")
+    return Rules(low, reserve, hours, inertia_ratio)
 
 
 def _optional(option: str, text: str | None, unit: str, example: str) -> float | None:

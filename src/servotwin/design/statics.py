@@ -152,6 +152,8 @@ def described(
                 field="payload",
             )
         return robot, (), ()
+    if isinstance(robot, RobotDescription) and changes:
+        raise InputError("a description does not change; expected a name or path with changes")
     description = (
         robot if isinstance(robot, RobotDescription) else read_description(robot, dict(changes or {}))
     )

@@ -44,12 +44,12 @@ def torque_speed_of(sizing: Sizing, name: str | None = None) -> go.Figure:
 def torque_speed(demand: ActuatorDemand, power: Power | None, rules: Rules, i: int = 0) -> go.Figure:
     """Instants of a cycle, its RMS point, and the curves of the motor: peak at lowest bus, hot winding; continuous."""
     motor = demand.actuator.motor
-    w_top = 1.12 * max(motor.max_speed or 0.0, demand.peak_speed, 1.0)
+    w_top = 1.12 * max(motor.top_speed or 0.0, demand.peak_speed, 1.0)
     w = np.linspace(0.0, w_top, POINTS)
     drive = drive_limits_of(motor, power, rules)
     peak = np.minimum(short_torques(motor, w), np.nan_to_num(drive.torques(w[:, None])[1][:, 0], nan=0.0))
     peak = np.where(w > drive.speed[0], np.nan, np.maximum(peak, 0.0))
-    sheet = np.where(w > (motor.max_speed or np.inf), np.nan, continuous_torques(motor, w))
+    sheet = np.where(w > (motor.top_speed or np.inf), np.nan, continuous_torques(motor, w))
     shown = [x for x in (np.nanmax(_finite(peak)), demand.peak_torque, demand.rms_torque) if np.isfinite(x)]
     top = 1.15 * max(*shown, 1e-9)
     figure = go.Figure(

@@ -115,6 +115,7 @@ def test_worst_case_is_printed(capsys: Capture) -> None:
         (["size", "palletizer-4", "--scenario", "scara-full-range"], "--scenario: moves gsis-scara"),
         (["size", "delta", "--job", "palletizer-line"], ""),
         ([*LINE, "--catalogue", "nowhere.yaml"], "nowhere.yaml"),
+        ([*LINE, "--life", "0 h"], "expected a time above zero"),
     ],
 )
 def test_what_cannot_be_sized_is_refused_in_one_line(words: list[str], text: str, capsys: Capture) -> None:

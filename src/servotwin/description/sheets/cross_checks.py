@@ -6,11 +6,12 @@ Every check yields a field and a line; nothing is refused and nothing is changed
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from servotwin.description.display import RPM
 from servotwin.description.sheets.conventions import (
+    COPPER_ZERO,
     ROOT2,
     ROOT3,
     amplitude_per,
@@ -21,6 +22,7 @@ from servotwin.description.sheets.conventions import (
 from servotwin.description.sheets.motor_fields import MotorDatasheet
 from servotwin.description.sheets.motor_sheet import MotorSheet, motor_sheet
 from servotwin.description.sheets.printed import Printed, interpolated
+from servotwin.description.sheets.readings import Reading, off, place, sine
 from servotwin.drives.kind import PHASE
 
 CONSTANTS = 0.05  # torque and voltage constant of a sinusoidal motor follow from each other
@@ -30,35 +32,10 @@ SPEED = 0.15  # of the no-load speed: resistance, friction and the bridge take a
 READING = 0.07  # of a no-load speed: a reading that misses it by more explains nothing
 TIMES = 0.25  # of time constants: temperature and tolerance of the winding
 LOSS = 0.30  # of the copper loss: currents are rounded and enter squared
+ROOM, HOTTEST, APART = 15.0, 180.0, 25.0  # degC, degC, K: windings that a resistance may be meant of
 KRPM = 1000.0 / RPM  # rad/s
 
 Found = Iterator[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One way to read currents and voltages of a sheet."""
-
-    current: str
-    voltage: str
-    between: str
-
-    def changes(self, stated: Reading) -> list[str]:
-        """What is read otherwise than stated, in words."""
-        pairs = (
-            (self.current, stated.current, f"currents were {_sine(self.current)}"),
-            (self.voltage, stated.voltage, f"the voltage were {_sine(self.voltage)}"),
-            (self.between, stated.between, f"the voltage were {_place(self.between)}"),
-        )
-        return [words for own, other, words in pairs if own != other]
-
-
-def _sine(size: str) -> str:
-    return "an effective value (rms)" if size == "rms" else "an amplitude"
-
-
-def _place(between: str) -> str:
-    return "between lines" if between == "lines" else "of one star phase"
 
 
 def motor_contradictions(printed: MotorDatasheet) -> Found:
@@ -74,11 +51,6 @@ def motor_contradictions(printed: MotorDatasheet) -> Found:
         _of_curves,
     ):
         yield from check(printed, sheet)
-
-
-def off(value: float, other: float) -> float:
-    """Relative difference of two positive numbers."""
-    return abs(value / other - 1.0)
 
 
 # --- constants --------------------------------------------------------------------------------------
@@ -115,19 +87,35 @@ def _of_constants(printed: MotorDatasheet, sheet: MotorSheet) -> Found:
     yield (
         "torque_constant",
         f"{K_t.value:.4g} N*m/A ({stated.current}) does not fit the voltage_constant {K_e.value * KRPM:.4g} V/krpm"
-        f" ({stated.voltage}, {_place(stated.between)}): their ratio is {ratio:.3g}, a sinusoidal motor has"
-        f" {expected:.3g}; {_fitting_constants(stated, ratio)}",
+        f" ({stated.voltage}, {place(stated.between)}): their ratio is {ratio:.3g}, a sinusoidal motor has"
+        f" {expected:.3g}; {_fitting_constants(printed, stated, ratio)}",
     )
 
 
-def _fitting_constants(stated: Reading, ratio: float) -> str:
-    """Under which reading the two constants fit; the fewest changes first."""
+def _fitting_readings(printed: MotorDatasheet, stated: Reading, ratio: float) -> list[Reading]:
+    """Readings under which the two constants fit; those of the stated voltage alone where the bus vouches for it."""
     readings = [Reading(*r) for r in product(("rms", "amplitude"), ("rms", "amplitude"), ("lines", "phase"))]
     fitting = [
         reading
         for reading in readings
         if off(ratio, ideal_constants_ratio(reading.current, reading.voltage, reading.between)) <= CONSTANTS  # type: ignore[arg-type]
     ]
+    same = [r for r in fitting if (r.voltage, r.between) == (stated.voltage, stated.between)]
+    return same if same and _bus_vouches(printed) else fitting
+
+
+def _bus_vouches(printed: MotorDatasheet) -> bool:
+    """Whether the voltage constant as it is read takes the bus voltage at the printed no-load speed."""
+    sheet = motor_sheet("", printed)
+    bus, speed = sheet.bus_voltage, sheet.no_load_speed
+    if bus is None or speed is None or printed.voltage_constant is None:
+        return False
+    return off(speed, no_load_speed(sheet, bus) or 0.0) <= SPEED
+
+
+def _fitting_constants(printed: MotorDatasheet, stated: Reading, ratio: float) -> str:
+    """Under which reading the two constants fit; the fewest changes first."""
+    fitting = _fitting_readings(printed, stated, ratio)
     if not fitting:
         return "no reading of rms, amplitude, lines and phase makes them fit: one of the two numbers is wrong"
     fewest = min(len(reading.changes(stated)) for reading in fitting)
@@ -153,12 +141,12 @@ def _of_currents(printed: MotorDatasheet, sheet: MotorSheet) -> Found:
             continue
         yield (
             f"{name}_current",
-            f"{stated.value:.4g} A{_of_sine(printed, stated)} times the torque_constant is {K_t * current:.4g} N*m, but"
+            f"{stated.value:.4g} A{_ofsine(printed, stated)} times the torque_constant is {K_t * current:.4g} N*m, but"
             f" {name}_torque is {torque:.4g} N*m; {_fitting_current(printed, stated, share, saturates)}",
         )
 
 
-def _of_sine(printed: MotorDatasheet, stated: Printed) -> str:
+def _ofsine(printed: MotorDatasheet, stated: Printed) -> str:
     return "" if printed.kind == "dc" else f" ({stated.size or printed.conventions.current})"
 
 
@@ -178,7 +166,7 @@ def _fitting_current(printed: MotorDatasheet, stated: Printed, share: float, sat
             other = "amplitude" if own == "rms" else "rms"
             factor = (amplitude_per(own or other) / amplitude_per(other)) ** larger  # type: ignore[arg-type]
             if own is not None and lowest <= share * factor <= 1.0 + RATED:
-                found.append(f"{words} {_sine(other)}")
+                found.append(f"{words} {sine(other)}")
     return (
         f"they fit if {', or if '.join(found)}"
         if found
@@ -315,6 +303,17 @@ def _fitting_winding(factor: float) -> str:
     return "one of the three is wrong, or the resistance is of another temperature"
 
 
+def _current_sizes(printed: MotorDatasheet) -> tuple[str, ...]:
+    """How the torque constant may be meant: as stated, unless the voltage constant contradicts or says nothing."""
+    stated, K_t, K_e = _stated(printed), printed.torque_constant, printed.voltage_constant
+    if _constants_fit(printed):
+        return (stated.current,)
+    if K_t is None or K_e is None or not _bus_vouches(printed):
+        return ("rms", "amplitude")
+    found = {r.current for r in _fitting_readings(printed, stated, K_t.value / K_e.value)}
+    return tuple(sorted(found)) or ("rms", "amplitude")
+
+
 def _fitting_losses(printed: MotorDatasheet, wanted: float, tolerance: float) -> str:
     """Under which reading R/K_t^2 would be ``wanted`` times as large: losses and run-up time are proportional to it."""
     if printed.kind != "pmsm":
@@ -322,13 +321,13 @@ def _fitting_losses(printed: MotorDatasheet, wanted: float, tolerance: float) ->
     told, size = printed.conventions, _stated(printed).current
     now = (told.winding_between or "phase", told.connection or "star")
     windings = (("lines", "star"), ("phase", "star"), ("phase", "delta"))
-    sizes = (size,) if _constants_fit(printed) else ("rms", "amplitude")
+    sizes = _current_sizes(printed)
     found: list[tuple[int, str]] = []
     for winding, other in product(windings, sizes):
         R = winding_factor(*winding) / winding_factor(*now)  # type: ignore[arg-type]
         K = amplitude_per(size) / amplitude_per(other)  # type: ignore[arg-type]
         words = [f"the resistance were {_winding(winding)}"] if R != 1.0 else []
-        words += [f"the torque_constant were per {_sine(other)}"] if other != size else []
+        words += [f"the torque_constant were per {sine(other)}"] if other != size else []
         if words and off(R / K**2, wanted) <= tolerance:
             found.append((len(words), " and ".join(words)))
     fewest = min((count for count, _ in found), default=0)
@@ -358,12 +357,27 @@ def _of_thermal(printed: MotorDatasheet, sheet: MotorSheet) -> Found:
 
 
 def _fitting_loss(printed: MotorDatasheet, wanted: float) -> str:
-    ways = _fitting_losses(printed, wanted, LOSS / 2.0)
-    if ways:
-        return f"they fit if {ways}"
+    ways = [_fitting_losses(printed, wanted, LOSS / 2.0), _fitting_temperature(printed, wanted)]
+    if any(ways):
+        return f"they fit if {', or if '.join(way for way in ways if way)}"
     if wanted > 1.0:
         return "it may contain iron and friction losses, which do not heat by the current"
     return "one of the numbers is wrong, or the resistance is already that of the hot winding"
+
+
+def _fitting_temperature(printed: MotorDatasheet, wanted: float) -> str:
+    """The temperature of the printed resistance that would make losses ``wanted`` times as large; empty if odd."""
+    told = printed.conventions.winding_temperature
+    if (
+        told is None
+        or printed.resistance is None
+        or len(_current_sizes(printed)) > 1
+        or not _constants_fit(printed)
+    ):
+        return ""
+    meant = (COPPER_ZERO + told) / wanted - COPPER_ZERO
+    likely = ROOM <= meant <= HOTTEST and abs(meant - told) >= APART
+    return f"the resistance were that of a winding at {meant:.0f} degC" if likely else ""
 
 
 def _of_curves(printed: MotorDatasheet, sheet: MotorSheet) -> Found:

@@ -99,19 +99,25 @@ class MotorSheet:
             return self.resistance
         return self.resistance * copper_factor(self.resistance_temperature, temperature)
 
-    def continuous_torque(self, speed: float) -> float | None:
-        """Torque that it gives for ever at a speed [rad/s]: from its curve, or a line from stall to rated torque."""
+    @property
+    def continuous_points(self) -> Curve:
+        """The continuous curve: as printed, or of the ratings (``rated_curve``); empty where the sheet has neither."""
         if self.continuous_curve is not None:
-            within = abs(speed) <= self.continuous_curve[-1][0] * (1.0 + 1e-9)
-            return interpolated(self.continuous_curve, abs(speed)) if within and self._allows(speed) else 0.0
+            return self.continuous_curve
         rated, stall = self.rated_torque or self.stall_torque, self.stall_torque or self.rated_torque
-        if rated is None or stall is None or self.rated_speed is None:
-            return rated
         return (
-            interpolated(((0.0, stall), (self.rated_speed, rated)), abs(speed))
-            if self._allows(speed)
-            else 0.0
+            ()
+            if rated is None or stall is None
+            else rated_curve(stall, rated, self.rated_speed, self.max_speed)
         )
+
+    def continuous_torque(self, speed: float) -> float | None:
+        """Torque that it gives for ever at a speed [rad/s], by its continuous curve; zero beyond what it states."""
+        points = self.continuous_points
+        if not points:
+            return None
+        within = len(points) == 1 or abs(speed) <= points[-1][0] * (1.0 + 1e-9)
+        return interpolated(points, abs(speed)) if within and self._allows(speed) else 0.0
 
     def short_torque(self, speed: float) -> float | None:
         """Torque that it gives for a short time at a speed [rad/s], by its own curve or its peak torque."""
@@ -135,6 +141,20 @@ class MotorSheet:
         if R is None or self.torque_constant is None:
             return None
         return PHASES[self.kind] * R * (torque / self.torque_constant) ** 2  # eq:sheet-loss
+
+
+def rated_curve(stall: float, rated: float, rated_speed: float | None, max_speed: float | None) -> Curve:
+    """A continuous curve from ratings alone: a line from stall to rated torque [N m], then constant power.
+
+    Without a rated speed [rad/s] the rated torque holds at every speed.
+    """
+    if rated_speed is None:
+        return ((0.0, rated),)
+    if max_speed is None or max_speed <= rated_speed:
+        return ((0.0, stall), (rated_speed, rated))
+    # a hyperbola, as points near enough for a straight line between them
+    steps = [rated_speed * (max_speed / rated_speed) ** (k / 8) for k in range(9)]
+    return ((0.0, stall), *((w, rated * rated_speed / w) for w in steps))
 
 
 def motor_sheet(name: str, printed: MotorDatasheet) -> MotorSheet:

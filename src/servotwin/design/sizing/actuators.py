@@ -11,7 +11,7 @@ from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.schema import Axis
 from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
 from servotwin.description.sheets.motor_fields import MotorDatasheet
-from servotwin.description.sheets.motor_sheet import MotorSheet, motor_sheet
+from servotwin.description.sheets.motor_sheet import motor_sheet, rated_curve
 from servotwin.drives.kind import Winding
 
 SCREW_EXPONENT = 3.0
@@ -50,26 +50,18 @@ class MotorChoice:
         return min(by_current, self.peak_torque or math.inf)
 
     @property
+    def top_speed(self) -> float | None:
+        """The largest speed [rad/s]: as stated, and not beyond the end of the peak curve; None if neither is known."""
+        ends = [self.peak_curve[-1][0]] if len(self.peak_curve) > 1 else []
+        return min([*ends, *([] if self.max_speed is None else [self.max_speed])], default=None)
+
+    @property
     def curve(self) -> Points:
         """Points of the continuous curve; empty if no rated torque is known."""
         if self.continuous or self.rated_torque is None:
             return self.continuous
         known = self.rated_speed if self.max_speed is not None else None
         return rated_curve(self.rated_torque, self.rated_torque, known, self.max_speed)
-
-
-def rated_curve(stall: float, rated: float, rated_speed: float | None, max_speed: float | None) -> Points:
-    """A continuous curve from ratings alone: a line from stall to rated torque [N m], then constant power.
-
-    Without a rated speed [rad/s] the rated torque holds at every speed.
-    """
-    if rated_speed is None:
-        return ((0.0, rated),)
-    if max_speed is None or max_speed <= rated_speed:
-        return ((0.0, stall), (rated_speed, rated))
-    # a hyperbola, as points near enough for a straight line between them
-    steps = [rated_speed * (max_speed / rated_speed) ** (k / 8) for k in range(9)]
-    return ((0.0, stall), *((w, rated * rated_speed / w) for w in steps))
 
 
 @dataclass(frozen=True)
@@ -150,7 +142,7 @@ def actuator_of(drive: DriveData, axis: Axis | None = None) -> Actuator:
         rated_speed=ratings.rated_speed,
         peak_torque=ratings.peak_torque,
         max_speed=ratings.max_speed,
-        continuous=continuous_points(sheet) if sheet is not None else (),
+        continuous=sheet.continuous_points if sheet is not None else (),
         peak_curve=sheet.peak_curve or () if sheet is not None else (),
         winding=drive.winding,
         current_limit=ratings.current_limit,
@@ -162,16 +154,6 @@ def actuator_of(drive: DriveData, axis: Axis | None = None) -> Actuator:
         electric=not drive.actuator.valve,
     )
     return Actuator(motor, _present_gear(drive, axis))
-
-
-def continuous_points(sheet: MotorSheet) -> Points:
-    """Points of the continuous curve: as printed, or from the ratings (``rated_curve``)."""
-    if sheet.continuous_curve is not None:
-        return sheet.continuous_curve
-    if sheet.rated_torque is None or sheet.rated_speed is None:
-        return ()
-    stall = sheet.stall_torque or sheet.rated_torque
-    return rated_curve(stall, sheet.rated_torque, sheet.rated_speed, sheet.max_speed)
 
 
 def _present_gear(drive: DriveData, axis: Axis | None) -> GearChoice:

@@ -109,7 +109,7 @@ class AxisChoices:
     def _possible_speeds(self) -> BoolArray:
         """Pairs (M, G) whose motor and gear turn as fast as the cycle asks."""
         top, mean = float(np.abs(self.v).max()), float(np.abs(self.v) @ self.weights)
-        most = _filled([motor.max_speed for motor in self.motors])[:, None]
+        most = _filled([motor.top_speed for motor in self.motors])[:, None]
         most = np.minimum(most, _filled([gear.max_speed for gear in self.gears]))
         usual = _filled([gear.average_speed for gear in self.gears])
         slack = (1.0 + SLACK) / self.rules.reserve

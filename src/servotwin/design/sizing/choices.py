@@ -14,7 +14,6 @@ from servotwin.description.sheets.motor_sheet import MotorSheet
 from servotwin.design.sizing.actuators import (
     GearChoice,
     MotorChoice,
-    continuous_points,
     gear_choice,
     screw_choice,
 )
@@ -64,7 +63,7 @@ def motor_choice(
         rated_speed=sheet.rated_speed,
         peak_torque=sheet.peak_torque,
         max_speed=sheet.max_speed,
-        continuous=continuous_points(sheet),
+        continuous=sheet.continuous_points,
         peak_curve=sheet.peak_curve or (),
         winding=_winding(sheet),
         current_limit=_current_limit(sheet),

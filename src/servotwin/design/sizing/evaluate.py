@@ -124,7 +124,7 @@ def motor_torque(load: Load, j: int, actuator: Actuator) -> Array:
 
 def drive_limits_of(motor: MotorChoice, power: Power | None, rules: Rules) -> DriveLimits:
     """Torque and speed that a motor reaches at the lowest bus voltage with its winding as hot as it may be."""
-    winding, speed = motor.winding, motor.max_speed or math.inf
+    winding, speed = motor.winding, motor.top_speed or math.inf
     rows: tuple[float, ...] = (motor.torque_limit, speed, math.inf, 0.0, 1.0, 0.0, 0.0)
     if winding is not None and power is not None and winding.resistance > 0.0 and winding.has_torque_constant:
         U = rules.low_voltage * power.bus_voltage / (math.sqrt(3.0) if winding.phases == 3 else 1.0)
@@ -266,8 +266,8 @@ def _motor_checks(found: ActuatorDemand, power: Power | None, rules: Rules) -> l
         at = int(np.argmax(voltage))
         need = float(voltage[at] * drive.voltage[0])
         out.append(Check("voltage", "motor", need, float(drive.voltage[0]), "V", float(voltage[at])))
-    if motor.max_speed is not None:
-        out.append(_check("speed", "motor", found.peak_speed, motor.max_speed, "rad/s"))
+    if motor.top_speed is not None:
+        out.append(_check("speed", "motor", found.peak_speed, motor.top_speed, "rad/s"))
     thermal, heating = motor.thermal, found.heating
     if thermal is not None and heating is not None and thermal.limit is not None:
         around = thermal.reference_temperature if rules.ambient is None else rules.ambient

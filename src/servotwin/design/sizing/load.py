@@ -24,10 +24,12 @@ import numpy as np
 
 from servotwin.description.drive_data import DriveData
 from servotwin.description.friction_curve import FrictionCurve
+from servotwin.description.inertia import payload_inertia
+from servotwin.description.schema import RobotDescription
 from servotwin.design.sizing.duty import Duty
 from servotwin.errors import InputError
 from servotwin.mechanism.model import BASE, Array, IntArray, Mechanism
-from servotwin.mechanism.spatial import phi_from
+from servotwin.mechanism.spatial import phi_from, transform_phi
 from servotwin.robot.robot import Robot
 
 POSES = 400  # of a cycle at which inertias are looked at
@@ -116,7 +118,7 @@ class Load:
         return replace(self, arm=arm)
 
     def with_payload(self, mass: float) -> Load:
-        """The load with a further payload [kg], at the place of the one that the file states."""
+        """The load with a further payload [kg], at the place and with the radii of gyration of the file's."""
         return replace(self, arm=self.arm + self.payload * float(mass))
 
     def faster(self, factor: float) -> Load:
@@ -136,17 +138,26 @@ def load_of(
     robot: Robot,
     drives: Sequence[DriveData],
     duty: Duty,
-    center: Sequence[float] = (0.0, 0.0, 0.0),
+    center: Sequence[float] | Array = (0.0, 0.0, 0.0),
+    gyration: Array | None = None,
 ) -> Load:
-    """The load of a cycle on the actuators of a robot; ``center`` (3,) [m] of its payload in the tool frame."""
+    """The load of a cycle on the actuators of a robot.
+
+    ``center`` (3,) [m] of its payload in the tool frame; ``gyration`` (3, 3) [m2]: its inertia about the centre per
+    kilogram, which more payload keeps; None for a point mass.
+    """
     if duty.q.shape[1] != robot.n:
         raise InputError(f"the cycle moves {duty.q.shape[1]} joints; {robot.name} has {robot.n}")
     A = output_map(robot, drives)
     base = _torques(robot, duty, A)
-    carried = tuple(_of_mass(robot, duty, A, base, *mount_of(robot.mechanism, drive)) for drive in drives)
+    mounts = [mount_of(robot.mechanism, drive) for drive in drives]
+    point = np.zeros((3, 3))
+    carried = tuple(
+        _of_mass(robot, duty, A, base, body, phi_from(1.0, place, point)) for body, place in mounts
+    )
     tool = robot.mechanism.frame(None)
-    place = (tool.X_body_frame @ np.append(np.asarray(center, dtype=np.float64), 1.0))[:3]
-    payload = _of_mass(robot, duty, A, base, tool.body, place) or base * 0.0
+    unit = phi_from(1.0, np.asarray(center, dtype=np.float64), point if gyration is None else gyration)
+    payload = _of_mass(robot, duty, A, base, tool.body, transform_phi(tool.X_body_frame, unit)) or base * 0.0
     friction = tuple(
         drive.joint_friction.at_motor(1.0 / drive.gear.ratio) if drive.alone else FrictionCurve()
         for drive in drives
@@ -162,6 +173,14 @@ def load_of(
         payload,
         friction,
     )
+
+
+def payload_per_kg(description: RobotDescription) -> tuple[Array, Array | None]:
+    """Mass centre (3,) [m] in the tool frame and inertia (3, 3) [m2] of a kilogram of a robot's payload."""
+    if description.payload is None:
+        return np.zeros(3), None
+    mass, center, inertia = payload_inertia(description.payload)
+    return center, inertia / mass if mass > 0.0 else None
 
 
 def _resting(speed: Array) -> Array:
@@ -212,12 +231,12 @@ def _body_of(mechanism: Mechanism, link: str) -> int:
     return mechanism.tree_joint_names.index(link) if link in mechanism.tree_joint_names else BASE
 
 
-def _of_mass(robot: Robot, duty: Duty, A: Array, base: Part, body: int, place: Array) -> Part | None:
-    """What 1 kg at a place of a body adds; None on the base, where it adds nothing."""
+def _of_mass(robot: Robot, duty: Duty, A: Array, base: Part, body: int, unit: Array) -> Part | None:
+    """What 1 kg with the inertial parameters ``unit`` in a body's frame adds; None on the base: nothing."""
     if body == BASE:
         return None
     phi = robot.mechanism.phi.copy()
-    phi[body] += phi_from(1.0, place, np.zeros((3, 3)))
+    phi[body] += unit
     heavier = Robot(robot.mechanism.with_(phi=phi), engine=robot.engine_name)
     return _torques(heavier, duty, A) + base * -1.0
 

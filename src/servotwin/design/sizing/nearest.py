@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from servotwin.description.sheets.gear_life import average_torque
@@ -21,9 +23,12 @@ class NoChoiceError(InputError):
         self.axis, self.nearest, self.check = axis, nearest, check
         text = "the catalogue has no motor and gear that turn as fast as the cycle asks"
         if nearest is not None and check is not None:
+            lacks = "the winding heats without end"
+            if math.isfinite(check.need):
+                lacks = f"{check.name} {check.need:.4g} {check.unit} of {check.limit:.4g} {check.unit}"
+                lacks += f", {100.0 * check.share:.0f} %"
             text = (
-                f"no entry of the catalogue satisfies the cycle; nearest is {nearest.actuator.name}: {check.name} "
-                f"{check.need:.4g} {check.unit} of {check.limit:.4g} {check.unit}, {100.0 * check.share:.0f} %"
+                f"no entry of the catalogue satisfies the cycle; nearest is {nearest.actuator.name}: {lacks}"
             )
         super().__init__(text, field=f"axis {axis}")
 

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from servotwin.robot.robot import Robot
 
 
-def payload_of(description: RobotDescription) -> tuple[float, tuple[float, float, float]]:
-    """Mass [kg] and mass centre [m] of a robot's payload; zeros where the file states none."""
-    payload = description.payload
-    return (0.0, (0.0, 0.0, 0.0)) if payload is None else (payload.mass, payload.center)
+def payload_of(description: RobotDescription) -> float:
+    """Mass [kg] of a robot's payload; zero where the file states none."""
+    return 0.0 if description.payload is None else description.payload.mass
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,7 +137,7 @@ class Sizing:
     @property
     def payload(self) -> float:
         """Of the cycle [kg]."""
-        return payload_of(self.description)[0]
+        return payload_of(self.description)
 
     @property
     def assessment(self) -> Assessment | None:

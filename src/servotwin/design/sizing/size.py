@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
@@ -18,9 +18,10 @@ from servotwin.description.schema import RobotDescription
 from servotwin.design.sizing.actuators import Actuator, actuator_of
 from servotwin.design.sizing.axis_choices import AxisChoices
 from servotwin.design.sizing.choices import STANDS, gears_of, motors_of
-from servotwin.design.sizing.duty import Duty, duty_of_job, duty_of_scenario
+from servotwin.design.sizing.cycle import cycle_of
+from servotwin.design.sizing.duty import Duty
 from servotwin.design.sizing.evaluate import Rules, demand_of
-from servotwin.design.sizing.load import Load, load_of
+from servotwin.design.sizing.load import Load, load_of, payload_per_kg
 from servotwin.design.sizing.nearest import uses
 from servotwin.design.sizing.pareto import pareto_front
 from servotwin.design.sizing.result import Assessment, ParetoPoint, Rejection, Sizing, assess, payload_of
@@ -86,7 +87,7 @@ def size(
         raise InputError(f"'{asked}' is none; expected {', '.join(OBJECTIVES)}", field="--minimise")
     told("planning")
     bare = _bare(robot, dict(overrides or {})) if asked is not None else {}
-    description, cycle = _cycle(robot, job, scenario, duty, rest, {**bare, **(overrides or {})})
+    description, cycle = cycle_of(robot, job, scenario, duty, rest, {**bare, **(overrides or {})})
     model = Robot(build_mechanism(description), title=description.title)
     drives = drives_of(description)
     present = tuple(actuator_of(drive, description.axes.get(drive.owner)) for drive in drives)
@@ -99,8 +100,7 @@ def size(
         tool = (tool_speed or 0.0, tool_acceleration or 0.0, moving or 0.0)
         return _worst(description, model, drives, present, tool, chosen)
     told("inverse dynamics")
-    carried, center = payload_of(description)
-    load = load_of(model, drives, cycle, center)
+    load = load_of(model, drives, cycle, *payload_per_kg(description))
     now = assess(load, present, description.power, chosen)
     study = _Study(description, drives, load, present, chosen, time_limit, told)
     choice: Choice | None = None
@@ -113,10 +113,10 @@ def size(
         front = study.front(listed) if pareto else ()
     shown = now if choice is None else assess(choice.load, choice.actuators, description.power, chosen)
     told("what if")
+    chosen_set, carried = [d.actuator for d in shown.demands], payload_of(description)
     answers = tuple(
-        how_far(question, shown.load, [d.actuator for d in shown.demands], description.power, chosen, carried)
-        for question in what_if
-    )  # fmt: skip
+        how_far(question, shown.load, chosen_set, description.power, chosen, carried) for question in what_if
+    )
     return Sizing(
         description, model, now, choice, None if choice is None else shown, asked, rejected, answers, front, None,
         tuple(study.notes(cycle, choice, shown)), None if isinstance(robot, RobotDescription) else os.fspath(robot),
@@ -152,37 +152,6 @@ def _check_moving(moving: float | None, speed: float | None) -> None:
         raise InputError("a cycle states by itself when it moves; expected --tool-speed", field="--moving")
     if not 0.0 <= moving <= 1.0:
         raise InputError(f"{100 * moving:g} % of the time; expected 0 to 100 %", field="--moving")
-
-
-def _cycle(
-    robot: str | Path | RobotDescription,
-    job: str | Path | None,
-    scenario: str | Path | None,
-    duty: Duty | None,
-    rest: float,
-    overrides: dict[str, str],
-) -> tuple[RobotDescription, Duty | None]:
-    """The robot and its cycle; None for the worst case."""
-    if isinstance(robot, RobotDescription):
-        if job is not None or scenario is not None:
-            raise InputError("a job or a scenario reads its robot from a file; expected a name or path")
-        return robot, duty
-    if job is not None:
-        from servotwin.simulation.job_run import rehearse
-
-        rehearsed = rehearse(job, None, os.fspath(robot), overrides)
-        return read_description(robot, overrides), duty_of_job(rehearsed, rest=rest)
-    if scenario is not None:
-        from servotwin.simulation.scenario.scenario import read_scenario
-
-        found = read_scenario(scenario, {f"set.{field}": value for field, value in overrides.items()})
-        wanted = read_description(robot)
-        if found.description.name != wanted.name:
-            raise InputError(
-                f"moves {found.description.name}; expected one of {wanted.name}", field="--scenario"
-            )
-        return found.description, duty_of_scenario(found, rest=rest)
-    return read_description(robot, overrides), None if duty is None else replace(duty, rest=duty.rest + rest)
 
 
 def _catalogue(given: Listed | Sequence[Listed] | None) -> Catalogue:
@@ -320,7 +289,7 @@ class _Study:
         slow = []
         for drive, chosen in zip(self.drives, choice.actuators, strict=True):
             wanted = self.description.axes[drive.joints[0]].limits.speed
-            most = min(chosen.motor.max_speed or np.inf, chosen.gear.max_speed or np.inf) / chosen.gear.ratio
+            most = min(chosen.motor.top_speed or np.inf, chosen.gear.max_speed or np.inf) / chosen.gear.ratio
             if drive.alone and wanted is not None and wanted > most * (1.0 + 1e-9):
                 slow.append(f"{drive.name} {100.0 * most / wanted:.0f} %")
         words = "the chosen set is fast enough for the cycle, not for the speed limits of the file, of which it reaches"

@@ -10,7 +10,8 @@ so that the largest torque of an actuator is known in closed form: with the eige
 
 .. math:: \max T = G + v^2 \max(0, \lambda_{max}(Q)) + a\,\lVert r \rVert                 (eq:worst-torque)
 
-and the same for -T. Poses are drawn evenly within the limits, and the worst of each actuator is improved nearby.
+and the same for -T. Poses are drawn evenly within the limits; from the worst of them each torque and speed of each
+actuator is climbed, along the limits where they are in the way.
 Where a joint would exceed its limits of speed or acceleration, as near singular poses, the tool cannot move so in every
 direction; such poses are left out and counted. An arm with too few joints to keep the orientation lets it turn.
 """
@@ -34,6 +35,8 @@ from servotwin.robot.robot import Robot
 POSES = 4000
 STARTS, NEARBY, ROUNDS = 6, 24, 20  # poses that are improved, new ones near each, how often
 SPREAD, SHRINK = 0.15, 0.7  # of the joint ranges in the first round, and from one to the next
+MOVED = (0.3, 0.6, 1.0)  # chances that a joint moves in a step: the worst is often at a corner of the limits
+HALVINGS = 12  # of a step that leaves the limits, until it ends on them
 _PAIRS = ((0, 1), (0, 2), (1, 2))
 TRIED = 20  # poses that tell whether an arm can keep the orientation of its tool
 FLAT = 1e-6  # singular value of the Jacobian, relative, below which a direction counts as lost
@@ -127,19 +130,15 @@ def worst_case(
         raise cone.nowhere(q)
     loads = []
     for j, drive in enumerate(drives):
-        best = [_climb(cone, (i, j), q, found[i][:, j], rng) for i in (0, 1)]
-        speeds = np.where(usable, found[2][:, j], -np.inf)
-        held = np.abs(found[3][:, j]).max()  # an arm may stand where its tool cannot move so
+        out, motor, turn, held = (_climb(cone, (i, j), q, found[i][:, j], rng) for i in range(4))
         n = actuators[j].gear.ratio
         loads.append(
             WorstLoad(
-                drive.name, cone.units[j], best[0][1], tuple(best[0][0].tolist()), best[1][1],
-                tuple(best[1][0].tolist()), float(held), float(speeds.max()), float(n * speeds.max()),
-                actuators[j].gear.repeated_torque, _known(actuators[j].motor.torque_limit),
-                actuators[j].motor.max_speed,
+                drive.name, cone.units[j], out[1], tuple(out[0].tolist()), motor[1], tuple(motor[0].tolist()), held[1],
+                turn[1], n * turn[1], actuators[j].gear.repeated_torque, _known(actuators[j].motor.torque_limit),
+                actuators[j].motor.top_speed,
                 continuous_of(
-                    actuators[j], cone.friction[j], best[1][1], float(held), float(n * speeds.max()), moving,
-                    rules or Rules(),
+                    actuators[j], cone.friction[j], motor[1], held[1], n * turn[1], moving, rules or Rules()
                 ),
             )
         )  # fmt: skip
@@ -155,9 +154,10 @@ def _known(limit: float) -> float | None:
 def _climb(
     cone: _Cone, which: tuple[int, int], q: Array, at: Array, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """The pose of the largest torque: the best of those drawn, improved by poses drawn ever nearer to them.
+    """The pose of the largest value: the best of those drawn, improved by poses drawn ever nearer to them.
 
-    ``which``: output (0) or motor (1), and the actuator; ``at``: its torques at the poses q.
+    ``which``: output torque (0), motor torque (1), speed (2) or held torque (3), and the actuator; ``at``: its values
+    at the poses q.
     """
     known = np.where(np.isfinite(at), at, -np.inf)
     top = np.argsort(-known)[:STARTS]
@@ -165,10 +165,12 @@ def _climb(
     low, high = cone.range
     for k in range(ROUNDS):
         steps = rng.normal(size=(len(poses), NEARBY, q.shape[1])) * (high - low) * SPREAD * SHRINK**k
-        near = np.clip((poses[:, None] + steps).reshape(-1, q.shape[1]), low, high)
-        near = near[(cone.robot.quantities.beyond(near) <= 0.0).all(axis=1)]
-        near = near[(cone.robot.frame_quantities_beyond(near) <= 0.0).all(axis=1)]
-        fresh = cone.torques(near)[which[0]][:, which[1]] if len(near) else np.zeros(0)
+        steps *= rng.random(steps.shape) < rng.choice(
+            MOVED, (*steps.shape[:2], 1)
+        )  # some joints stay where they are
+        from_ = np.repeat(poses, NEARBY, axis=0)
+        near = cone.pulled_back(from_, np.clip(from_ + steps.reshape(from_.shape), low, high))
+        fresh = cone.torques(near)[which[0]][:, which[1]]
         poses = np.concatenate([poses, near])
         values = np.concatenate([values, np.where(np.isfinite(fresh), fresh, -np.inf)])
         best = np.argsort(-values)[:STARTS]
@@ -207,7 +209,7 @@ class _Cone:
         self.range = np.where(np.isfinite(low), low, -wide), np.where(np.isfinite(high), high, wide)
 
     def torques(self, q: Array) -> tuple[Array, Array, Array, Array]:
-        """Largest output torque, motor torque, output speed and held torque (p, m); nan where v is not possible."""
+        """Largest output torque, motor torque, output speed (p, m; NaN where v is not possible), and held torque."""
         inverse, lost = self._inverse(q)
         G = self.robot.gravload(q) @ self.B
         S, R = self._quadratic(q, inverse)
@@ -222,7 +224,25 @@ class _Cone:
         # what passes the gear costs more than it gives; friction acts against the motion
         motor = motor + out / n * (1.0 / self.eta - 1.0) + self._friction(top)
         beyond = lost | self._too_fast(inverse, R)
-        return (*(np.where(beyond[:, None], np.nan, x) for x in (out, motor)), top, G)
+        out, motor, top = (np.where(beyond[:, None], np.nan, x) for x in (out, motor, top))
+        return out, motor, top, np.abs(G)  # an arm may stand where its tool cannot move so
+
+    def within(self, q: Array) -> BoolArray:
+        """Poses (p,) within the limits of named quantities and of angles and distances between frames."""
+        beyond = (self.robot.quantities.beyond(q) > 0.0).any(axis=1)
+        return np.asarray(~(beyond | (self.robot.frame_quantities_beyond(q) > 0.0).any(axis=1)))
+
+    def pulled_back(self, inner: Array, outer: Array) -> Array:
+        """The poses ``outer`` (p, n) where they are within all limits; else the last such ones on the way to them."""
+        out = outer.copy()
+        rows = np.flatnonzero(~self.within(outer))
+        a, b = inner[rows], outer[rows]
+        for _ in range(HALVINGS if len(rows) else 0):
+            middle = 0.5 * (a + b)
+            good = self.within(middle)[:, None]
+            a, b = np.where(good, middle, a), np.where(good, b, middle)
+        out[rows] = a
+        return out
 
     def _too_fast(self, inverse: Array, R: Array) -> BoolArray:
         """Poses (p,) where a joint would need more than its limits of speed or acceleration."""

@@ -123,7 +123,8 @@ def union(pieces: list[list[Polygon]], least_width: float = 0.0) -> Region:
     a = np.concatenate([polygon.points for polygon in polygons])
     b = np.concatenate([np.roll(polygon.points, -1, axis=0) for polygon in polygons])
     labels = np.concatenate([polygon.labels for polygon in polygons])
-    starts, ends, owner = _cut_edges(a, b, labels)
+    once = _different(a, b)
+    starts, ends, owner = _cut_edges(a[once], b[once], labels[once])
     kept, flipped = _boundary(starts, ends, pieces)
     starts, ends, owner = starts[kept], ends[kept], owner[kept]
     turned = flipped[kept][:, None]
@@ -135,6 +136,17 @@ def _on_grid(polygon: Polygon) -> Polygon:
     points = np.round(polygon.points / QUANTUM) * QUANTUM
     kept = (points != np.roll(points, -1, axis=0)).any(axis=1)
     return Polygon(points[kept], polygon.labels[kept])
+
+
+def _different(a: Array, b: Array) -> IntArray:
+    """Numbers of edges a-b (e, 2) that are not one edge, in either direction.
+
+    Pieces on both sides of a singular curve have its edges in common. Cut twice, their parts would end in points that
+    differ by rounding.
+    """
+    swapped = (a[:, 0] > b[:, 0]) | ((a[:, 0] == b[:, 0]) & (a[:, 1] > b[:, 1]))
+    ends = np.where(swapped[:, None], np.hstack([b, a]), np.hstack([a, b]))
+    return np.sort(np.unique(ends, axis=0, return_index=True)[1])
 
 
 def _cut_edges(a: Array, b: Array, labels: IntArray) -> tuple[Array, Array, IntArray]:
@@ -151,13 +163,35 @@ def _cut_edges(a: Array, b: Array, labels: IntArray) -> tuple[Array, Array, IntA
                 x, y = _snapped(a[i], b[i], t, a[j], b[j], u)
                 cuts[i].append((t, x, y))
                 cuts[j].append((u, x, y))
+        for j in near[_on_one_line(a[i], b[i], a[near], b[near])]:
+            cuts[i] += _corners_within(a[i], b[i], (a[j], b[j]))
+            cuts[j] += _corners_within(a[j], b[j], (a[i], b[i]))
     starts, ends, owner = [], [], []
     for i, found in enumerate(cuts):
         points = [tuple(a[i]), *((x, y) for t, x, y in sorted(found) if 1e-12 < t < 1.0 - 1e-12), tuple(b[i])]
         starts += points[:-1]
         ends += points[1:]
         owner += [labels[i]] * (len(points) - 1)
-    return np.array(starts).reshape(-1, 2), np.array(ends).reshape(-1, 2), np.array(owner, dtype=np.int64)
+    first, last = np.array(starts).reshape(-1, 2), np.array(ends).reshape(-1, 2)
+    once = _different(first, last)
+    return first[once], last[once], np.array(owner, dtype=np.int64)[once]
+
+
+def _on_one_line(a: Array, b: Array, c: Array, d: Array) -> BoolArray:
+    """Which edges c-d (k, 2) lie on the line of the edge a-b, to rounding."""
+    p = (b - a) / max(float(np.linalg.norm(b - a)), 1e-300)
+    gaps = [np.abs(p[0] * (end[:, 1] - a[1]) - p[1] * (end[:, 0] - a[0])) for end in (c, d)]
+    return np.asarray(np.maximum(*gaps) < LEAST)
+
+
+def _corners_within(a: Array, b: Array, corners: tuple[Array, Array]) -> list[tuple[float, float, float]]:
+    """Cuts of an edge a-b at those of two corners on its line that lie between its ends."""
+    along = b - a
+    parts = [
+        (float((corner - a) @ along / max(float(along @ along), 1e-300)), *corner.tolist())
+        for corner in corners
+    ]
+    return [(t, x, y) for t, x, y in parts if 0.0 < t < 1.0]
 
 
 def _snapped(a: Array, b: Array, t: float, c: Array, d: Array, u: float) -> Array:
@@ -203,11 +237,8 @@ def covered(points: Array, pieces: list[list[Polygon]]) -> BoolArray:
 def _rings(starts: Array, ends: Array, labels: IntArray, least_width: float) -> Region:
     """Directed edges put one after the other."""
     leaving: dict[tuple[float, float], list[int]] = {}
-    seen: set[tuple[float, ...]] = set()
-    for k, (s, e) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        if (*s, *e) not in seen:  # two pieces may share a curve, point for point
-            seen.add((*s, *e))
-            leaving.setdefault(_key(s), []).append(k)
+    for k, start in enumerate(starts.tolist()):
+        leaving.setdefault(_key(start), []).append(k)
     rings, owners, lost = [], [], 0.0
     while leaving:
         first = next(iter(leaving))

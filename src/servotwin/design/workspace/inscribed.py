@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.design.workspace.arrangement import Region
+from servotwin.design.workspace.two_sides import mirrored, turned_twice, with_mirror
 from servotwin.mechanism.model import Array
 
 HEIGHTS = 41  # heights between which a search tries all bands
@@ -127,8 +128,19 @@ def _largest_edge(fits: Callable[[float], bool], most: float) -> float:
 def cube_in_turned(region: Region, turn: tuple[float, float]) -> Cube:
     """The largest cube in the solid that a side view (r, z) makes when it turns from an angle to another [rad].
 
-    Its middle lies on the vertical axis, or in the direction of x or y that has most room on both sides.
+    Its middle lies on the vertical axis, or in the direction of x or y that has most room on both sides. It stands in
+    what r > 0 reaches, or r < 0, or both together where both ranges of angles have it.
     """
+    found = [_cube_in_turned(region, turn)]
+    if region.extent[0][0] < 0.0:
+        found.append(_cube_in_turned(mirrored(region), (turn[0] + np.pi, turn[1] + np.pi)))
+        if region.extent[1][0] > 0.0:
+            whole = with_mirror(region)
+            found += [_cube_in_turned(whole, angles) for angles in turned_twice(turn)]
+    return max(found, key=lambda cube: cube.edge)
+
+
+def _cube_in_turned(region: Region, turn: tuple[float, float]) -> Cube:
     angle, half = _direction(turn)
     low, high = region.extent
     most = float((high - low).max())

@@ -1,4 +1,4 @@
-r"""Surfaces of workspaces as triangles: followed on a lattice, turned about an axis, or drawn along one.
+r"""Surfaces of workspaces as triangles, followed on a lattice.
 
 A lattice whose nodes are known to be inside or outside is cut into tetrahedra; the surface crosses the edges between
 inner and outer nodes, and bisection finds where. Then triangles are quartered and the new corners put on the surface,
@@ -15,7 +15,6 @@ from itertools import permutations
 
 import numpy as np
 
-from servotwin.design.workspace.arrangement import Region
 from servotwin.design.workspace.trace import Margins, root_between
 from servotwin.mechanism.model import Array, BoolArray, IntArray
 
@@ -23,7 +22,6 @@ ACCURACY = 1e-5  # m: corners are this near to the surface
 PARTS = 3  # points of a cell near the surface, each way, for the volume
 HALVINGS = 6  # of a step between two of them: a hundredth of it
 CHANCE = 0.2  # cells by which a crossing errs at random, found with turned balls, boxes, octahedra and lenses
-AROUND = 72  # facets of a full turn in a picture
 
 
 @dataclass(frozen=True)
@@ -273,50 +271,3 @@ def labelled(mesh: Mesh, margins: Margins) -> Mesh:
     """The mesh with the number of the smallest margin on each triangle."""
     middle = mesh.points[mesh.triangles].mean(axis=1)
     return Mesh(mesh.points, mesh.triangles, np.argmin(margins(middle), axis=1), mesh.deviation)
-
-
-def turned(region: Region, low: float, high: float) -> Mesh:
-    """The rings of a region in (r, z) turned about z from an angle to another: bands without end faces."""
-    count = max(2, int(np.ceil(AROUND * (high - low) / (2.0 * np.pi))) + 1)
-    angles = np.linspace(low, high, count)
-    bands = []
-    for ring, labels in zip(region.rings, region.labels, strict=True):
-        keep = _thinned(ring, 240)
-        r, z = ring[keep, 0], ring[keep, 1]
-        points = np.stack(
-            [np.outer(np.cos(angles), r), np.outer(np.sin(angles), r), np.outer(np.ones(count), z)], -1
-        )
-        bands.append((points, labels[keep]))
-    return _bands(bands)
-
-
-def drawn(region: Region, low: float, high: float) -> Mesh:
-    """The rings of a region in (x, y) drawn along z from a height to another, for pictures."""
-    bands = []
-    for ring, labels in zip(region.rings, region.labels, strict=True):
-        keep = _thinned(ring, 400)
-        points = np.stack([np.column_stack([ring[keep], np.full(len(keep), z)]) for z in (low, high)])
-        bands.append((points, labels[keep]))
-    return _bands(bands)
-
-
-def _thinned(ring: Array, most: int) -> IntArray:
-    """Numbers of at most about ``most`` points of a ring, spread by length."""
-    length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(ring, axis=0), axis=1))])
-    if len(ring) <= most:
-        return np.arange(len(ring))
-    return np.unique(np.searchsorted(length, np.linspace(0.0, length[-1], most)))
-
-
-def _bands(bands: list[tuple[Array, IntArray]]) -> Mesh:
-    points, triangles, labels, start = [], [], [], 0
-    for grid, owner in bands:
-        rows, columns = grid.shape[:2]
-        i, j = (part.ravel() for part in np.meshgrid(np.arange(rows - 1), np.arange(columns), indexing="ij"))
-        a, b = i * columns + j, i * columns + (j + 1) % columns
-        c, d = a + columns, b + columns
-        triangles.append(start + np.concatenate([np.stack([a, b, d], 1), np.stack([a, d, c], 1)]))
-        labels.append(np.tile(owner[j], 2))
-        points.append(grid.reshape(-1, 3))
-        start += rows * columns
-    return Mesh(np.concatenate(points), np.concatenate(triangles), np.concatenate(labels))

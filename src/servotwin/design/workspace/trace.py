@@ -207,8 +207,8 @@ def _back_on_curve(margins: Margins, a: Array, b: Array, accuracy: float) -> tup
 def _chord_distance(p: Array, a: Array, b: Array) -> Array:
     """Distance of points from chords."""
     chord = b - a
-    length = np.maximum(np.hypot(chord[:, 0], chord[:, 1]), 1e-300)
-    part = np.clip(np.einsum("ki,ki->k", p - a, chord) / length**2, 0.0, 1.0)
+    square = np.maximum(np.einsum("ki,ki->k", chord, chord), 1e-300)  # ends may be one point
+    part = np.clip(np.einsum("ki,ki->k", p - a, chord) / square, 0.0, 1.0)
     gap = p - a - part[:, None] * chord
     return np.asarray(np.hypot(gap[:, 0], gap[:, 1]))
 

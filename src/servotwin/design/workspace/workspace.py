@@ -15,14 +15,11 @@ from servotwin.description.drive_data import DriveData
 from servotwin.description.schema import RobotDescription
 from servotwin.design.statics import described
 from servotwin.design.workspace.limits import Limit, LimitSet, limit_set
-from servotwin.design.workspace.mesh import (
-    drawn,
-    turned,
-)
 from servotwin.design.workspace.parallel import Progress, in_space
 from servotwin.design.workspace.planar import CHORD, PlanarRegion, planar_region
 from servotwin.design.workspace.result import PlaneSet, Workspace
 from servotwin.design.workspace.section import Section, find_section, moving_joints
+from servotwin.design.workspace.swept_mesh import drawn, turned
 from servotwin.design.workspace.turned import side_of_drawn, top_view, turned_volume
 from servotwin.errors import InputError, UnsupportedError
 from servotwin.robot.robot import Robot
@@ -102,18 +99,19 @@ def _in_plane(
         plan = top_view(planar.region, -section.offset, turn, labels, CHORD * tolerance)
         top = PlaneSet("top view", ("x", "y"), plan, names, np.eye(3)[0], np.eye(3)[1], np.zeros(3))
         volume = turned_volume(planar.region, -section.offset, turn)
-        mesh = turned(planar.region, *turn)
+        mesh = turned(planar.region, turn, -section.offset, labels)
         return Workspace(
-            views=(first, top), volume=volume, volume_error=0.0, mesh=mesh, mesh_limits=planar.limits,
+            views=(first, top), volume=volume, volume_error=0.0, mesh=mesh, mesh_limits=names,
             notes=notes, turn=turn, **common,
         )  # fmt: skip
     if section.slide is not None:
         heights, limited = _heights(section)
-        mesh = drawn(planar.region, *heights)
+        count = len(planar.limits)
+        mesh = drawn(planar.region, heights, (count, count + 1))
         side = _side_view(planar, heights, limited)
         return Workspace(
             views=(first, side), volume=planar.region.area * (heights[1] - heights[0]), volume_error=0.0, mesh=mesh,
-            mesh_limits=planar.limits, notes=notes, heights=heights, **common,
+            mesh_limits=(*planar.limits, *limited), notes=notes, heights=heights, **common,
         )  # fmt: skip
     return Workspace(
         views=(first,), volume=None, volume_error=0.0, mesh=None, mesh_limits=(), notes=notes, **common

@@ -189,6 +189,32 @@ def test_rated_loss_beside_the_copper_loss() -> None:
     assert "they fit if the resistance were of one star phase" in lines(off)["thermal.rated_loss"]
 
 
+def test_resistance_of_the_hot_winding_stated_as_cold_is_named_with_its_temperature() -> None:
+    K_t, K_e = printed_constants(("rms", "rms", "lines"))
+    torque, R = 3.0, 1.2
+    loss = 3.0 * (torque / K_t) ** 2 * R / 2.0 * (234.5 + 140.0) / (234.5 + 120.0)
+    heat = {"time_constant": "20 min", "winding_rise": "100 K", "rated_loss": loss}
+    fields = {"torque_constant": K_t, "voltage_constant": K_e, "rated_torque": torque, "resistance": R}
+    found = lines(stated(("rms", "rms", "lines"), **fields, thermal=heat))["thermal.rated_loss"]
+    assert "if the resistance were that of a winding at 120 degC" in found
+
+
+def test_voltage_that_bus_and_no_load_speed_vouch_for_is_not_doubted() -> None:
+    """Amplitudes of currents stated as effective values: one reading is named, and no winding is blamed for it."""
+    K_t, K_e = printed_constants(("amplitude", "rms", "lines"))
+    R, J, bus = 1.2, 1e-4, 280.0
+    run_up = 1.5 * J * (R / 2.0) / K_t**2
+    speed = bus / (math.sqrt(2.0) * K_e)
+    found = lines(
+        stated(
+            ("rms", "rms", "lines"), torque_constant=K_t, voltage_constant=K_e, resistance=R, rotor_inertia=J,
+            bus_voltage=bus, no_load_speed=speed, mechanical_time_constant=run_up,
+        )
+    )  # fmt: skip
+    assert found["torque_constant"].endswith("they fit if currents were an amplitude")
+    assert found["mechanical_time_constant"].endswith("they fit if the torque_constant were per an amplitude")
+
+
 def test_curves_beside_the_ratings() -> None:
     fields = {
         "rated_torque": "3 N*m", "rated_speed": "3000 rpm", "peak_torque": "9 N*m", "max_speed": "4000 rpm",

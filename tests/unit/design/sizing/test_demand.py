@@ -13,9 +13,11 @@ from scipy.integrate import solve_ivp
 from servotwin.description.drive_parts import Thermal
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.power_parts import BrakingResistor, Power
-from servotwin.design.sizing.actuators import Actuator, GearChoice, MotorChoice, rated_curve
+from servotwin.description.sheets.motor_sheet import MotorSheet, rated_curve
+from servotwin.design.sizing.actuators import Actuator, GearChoice, MotorChoice
+from servotwin.design.sizing.choices import motor_choice
 from servotwin.design.sizing.duty import Duty
-from servotwin.design.sizing.evaluate import Rules, demand_of
+from servotwin.design.sizing.evaluate import Rules, continuous_torques, demand_of
 from servotwin.design.sizing.load import Load, Part
 from servotwin.design.sizing.supply import supply_demand
 from servotwin.design.sizing.temperature import steady_cycle
@@ -106,9 +108,48 @@ def test_steady_cycle_of_the_winding_is_what_many_cycles_lead_to():
         rates, (0.0, 2000.0), [0.0, 0.0], max_step=0.05, rtol=1e-8, t_eval=np.linspace(1990.0, 2000.0, 2001)
     )
     rise = found.winding_peak - THERMAL.reference_temperature
-    assert rise == pytest.approx(x.y[0].max(), rel=5e-3)  # losses are gathered in 512 steps
+    assert rise == pytest.approx(x.y[0].max(), rel=5e-3)  # losses are gathered in 512 spans
     mean = found.winding_mean - THERMAL.reference_temperature
     assert mean == pytest.approx(np.trapezoid(x.y[0], x.t) / 10.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("on", "rest", "power"), [(5.0, 2000.0, 600.0), (0.5, 300.0, 3000.0), (4.0, 9.0, 60.0)]
+)
+def test_a_long_rest_does_not_smear_the_heat_of_a_short_motion(on, rest, power):
+    """SciPy over motion and rest apart, from the steady state that three such runs give by superposition."""
+    coefficient = THERMAL.temperature_coefficient
+
+    def run(x):
+        peak, area = x[0], np.zeros(2)
+        for span, P in ((on, power), (rest, 5.0)):
+
+            def rates(_, x, P=P):
+                through, away = (x[0] - x[1]) / 0.9, x[1] / 0.6
+                gain = (P * (1.0 + coefficient * x[0]) - through) / 25.0
+                return [gain, (through - away) / 180.0, x[0], x[1]]
+
+            y = solve_ivp(rates, (0.0, span), [*x, 0.0, 0.0], rtol=1e-9, atol=1e-9, max_step=span / 50.0).y
+            x, peak, area = y[:2, -1], max(peak, y[0].max()), area + y[2:, -1]
+        return x, peak, area / (on + rest)
+
+    free = run(np.zeros(2))[0]
+    E = np.stack([run(unit)[0] - free for unit in np.eye(2)], axis=1)
+    _, peak, means = run(np.linalg.solve(np.eye(2) - E, free))
+    seconds = np.append(np.full(1000, on / 1000.0), rest)
+    found = steady_cycle(THERMAL, np.append(np.full(1000, power), 5.0), seconds)
+    around = THERMAL.reference_temperature
+    assert found.winding_peak - around == pytest.approx(peak, rel=1e-6)
+    assert (found.winding_mean - around, found.housing_mean - around) == pytest.approx(means, rel=1e-6)
+    assert len(found.t) < 1100
+
+
+def test_a_winding_that_heats_itself_beyond_all_numbers_runs_away():
+    """Seconds at a thousand times the rated loss: exp overflows, and that is no steady cycle."""
+    seconds = np.append(np.full(1000, 0.02), 20.0)
+    found = steady_cycle(THERMAL, np.append(np.full(1000, 1e6), 1e6), seconds)
+    assert found.runs_away
+    assert found.first == math.inf
 
 
 def test_a_winding_that_heats_itself_without_end_has_no_steady_cycle():
@@ -190,6 +231,34 @@ def test_rated_data_alone_give_constant_power_beyond_rated_speed():
     assert points[0] == (0.0, 1.2)
     assert points[1] == (300.0, 1.0)
     assert points[-1] == pytest.approx((600.0, 0.5))
+
+
+def test_sheet_and_sizing_read_the_same_torque_beyond_rated_speed():
+    """Constant power up to the largest speed, nothing beyond it."""
+    sheet = MotorSheet("m", rated_torque=1.0, rated_speed=300.0, max_speed=600.0, rotor_inertia=1e-4)
+    choice = motor_choice(sheet)
+    for speed, want in ((200.0, 1.0), (450.0, 300.0 / 450.0), (600.0, 0.5), (601.0, 0.0)):
+        assert sheet.continuous_torque(speed) == pytest.approx(want, rel=4e-3)  # chords of the hyperbola
+        assert continuous_torques(choice, np.array([speed]))[0] == pytest.approx(
+            sheet.continuous_torque(speed), rel=1e-12
+        )
+
+
+def test_a_sheet_with_stall_torque_alone_limits_the_rms_torque():
+    sheet = MotorSheet("m", stall_torque=2.0, rotor_inertia=1e-4)
+    load = single([0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [300.0, 300.0])
+    found = demand_of(load, 0, Actuator(motor_choice(sheet), GearChoice("g", 100.0)))
+    (check,) = [check for check in found.checks if check.name == "RMS torque"]
+    assert (check.limit, check.share) == pytest.approx((2.0, 1.5))
+
+
+@pytest.mark.parametrize("max_speed", [None, 400.0])
+def test_a_motor_turns_no_faster_than_its_peak_curve_goes(max_speed):
+    sheet = MotorSheet("m", peak_torque=3.0, max_speed=max_speed, peak_curve=((0.0, 3.0), (200.0, 2.0)))
+    load = single([0.0, 1.0], [3.0, 3.0], [0.0, 0.0], [1.0, 1.0])
+    found = demand_of(load, 0, Actuator(motor_choice(sheet), GearChoice("g", 100.0)))
+    assert sheet.short_torque(300.0) == 0.0
+    assert (found.worst.name, found.worst.share) == ("speed", pytest.approx(1.5))
 
 
 def test_surroundings_hotter_than_the_winding_may_be_do_not_pass():

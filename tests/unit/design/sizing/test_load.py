@@ -10,10 +10,12 @@ from servotwin.description.load import read_description
 from servotwin.design.sizing.actuators import actuator_of
 from servotwin.design.sizing.duty import Duty, duty_of_arrays
 from servotwin.design.sizing.evaluate import motor_torque
-from servotwin.design.sizing.load import load_of, mount_of
+from servotwin.design.sizing.load import load_of, mount_of, payload_per_kg
 from servotwin.errors import InputError, ShapeError
+from servotwin.mechanism.build import build_mechanism
 from servotwin.motion.motor_limits import motor_limits_of
 from servotwin.robot.load import load_robot
+from servotwin.robot.robot import Robot
 from tests.sizing_choices import job_duty, job_load
 
 TIGHT = 1e-10  # relative: the same sums in another order
@@ -111,3 +113,19 @@ def test_a_cycle_for_another_robot_is_refused():
 def test_a_gear_sheet_beside_a_transmission_must_print_its_ratio():
     with pytest.raises(InputError, match=r"datasheet.ratio: 100, but the transmission matrix has 121.119"):
         read_description("palletizer-4", {"axes.th1.gear.datasheet.ratio": "100"})
+
+
+def test_more_payload_keeps_the_radii_of_gyration_of_the_file():
+    """Of a payload of 3 kg with a radius of 0.2 m: the what-if load of 4 kg more is that of a file with 7 kg."""
+    changes = {"payload.inertia": "{gyration: {radius: 0.2 m, axes: [x, y, z]}}"}
+    light, heavy = (
+        read_description("sixaxis-5kg", {**changes, "payload.mass": f"{m} kg"}) for m in (3.0, 7.0)
+    )
+    rng = np.random.default_rng(4)
+    duty = duty_of_arrays(np.arange(5.0), *(rng.normal(size=(5, 6)) for _ in range(3)))
+    loads = [
+        load_of(Robot(build_mechanism(d)), drives_of(d), duty, *payload_per_kg(d)) for d in (light, heavy)
+    ]
+    found, want = loads[0].with_payload(4.0).arm, loads[1].arm
+    for part in ("torque", "gravity", "coasting", "inertia"):
+        assert getattr(found, part) == pytest.approx(getattr(want, part), rel=1e-9, abs=1e-9)

@@ -17,6 +17,7 @@ from servotwin.design.sizing.size import size
 from servotwin.design.sizing.sized_robot import _efforts
 from servotwin.design.sizing.what_if import what_if, worst_of
 from servotwin.design.sizing.worst_case import worst_case
+from servotwin.design.workspace.workspace import workspace
 from servotwin.errors import InputError
 from servotwin.report.sizing_data import sizing_data
 from servotwin.robot.load import load_robot
@@ -59,6 +60,40 @@ def test_no_drawn_pose_is_worse_than_the_worst_case():
     few, many = (worst_case(robot, drives, actuators, 1.0, 5.0, poses=n, seed=n) for n in (500, 8000))
     for one, other in zip(few.loads, many.loads, strict=True):
         assert one.output_torque == pytest.approx(other.output_torque, rel=2e-3, abs=1e-9)
+
+
+def test_largest_speed_of_the_turning_axis_is_that_at_the_least_radius():
+    """Across the arm the tool at 1 m/s turns the first axis with 1 m/s over r; the least r is the workspace's own."""
+    changes = {"variables.load": "20 kg"}
+    found = size("palletizer-4", tool_speed=1.0, tool_acceleration=5.0, overrides=changes).worst
+    least = workspace("palletizer-4").region.extent[0][0]
+    assert found.loads[0].output_speed == pytest.approx(1.0 / least, rel=1e-4)
+
+
+def test_largest_held_torque_is_that_of_thousands_of_drawn_poses():
+    robot, drives = load_robot("sixaxis-5kg"), drives_of(read_description("sixaxis-5kg"))
+    actuators = [actuator_of(drive) for drive in drives]
+    found = worst_case(robot, drives, actuators, 0.0, 0.0, poses=100)
+    G = robot.gravload(robot.random_q(np.random.default_rng(5), 20_000))
+    A = robot.mechanism.rotors.N / np.array([d.gear.ratio for d in drives])[:, None]
+    drawn = np.abs(G @ np.linalg.inv(A)).max(axis=0)
+    for load, most in zip(found.loads[1:4], drawn[1:4], strict=True):
+        assert load.holding_torque >= most * (1.0 - 1e-9)
+
+
+def test_worst_case_stays_within_limits_of_distances_between_frames(tmp_path):
+    file = tmp_path / "short.yaml"
+    file.write_text(
+        "format: servotwin/1\nname: short\nextends: sixaxis-5kg\n"
+        "frame_quantities: {reach: {distance: [J2, tool], limits: [0.1 m, 0.5 m]}}\n",
+        encoding="utf-8",
+    )
+    robot, drives = load_robot(file), drives_of(read_description(file))
+    found = worst_case(robot, drives, [actuator_of(drive) for drive in drives], 0.3, 2.0, poses=300)
+    poses = np.array([pose for load in found.loads for pose in (load.output_pose, load.motor_pose)])
+    reach = robot.frame_quantity_values(poses)[:, 0]
+    assert reach.max() <= 0.5 + 1e-9
+    assert reach.max() > 0.499  # the longest arm that is allowed is the worst of some actuator
 
 
 def test_a_speed_that_no_pose_allows_is_refused():

@@ -18,7 +18,8 @@ from servotwin.design.workspace.inscribed import (
 )
 from servotwin.design.workspace.mesh import lattice_mesh, lattice_volume, quartered
 from servotwin.design.workspace.parallel import _surface
-from servotwin.design.workspace.trace import trace
+from servotwin.design.workspace.swept_mesh import drawn, turned
+from servotwin.design.workspace.trace import _chord_distance, trace
 from servotwin.design.workspace.turned import side_of_drawn, top_view, turned_volume
 
 
@@ -31,6 +32,11 @@ def circle(radius: float, x: float = 0.0, label: int = 0, count: int = 2000) -> 
     angle = np.arange(count) * 2.0 * np.pi / count
     points = np.stack([x + radius * np.cos(angle), radius * np.sin(angle)], axis=1)
     return Polygon(points, np.full(count, label))
+
+
+def _left(a, b, p):
+    """Which points (k, 2) lie to the left of the line a-b."""
+    return (b[0] - a[0]) * (p[:, 1] - a[1]) - (b[1] - a[1]) * (p[:, 0] - a[0]) > 0.0
 
 
 def reverse(polygon: Polygon) -> Polygon:
@@ -61,6 +67,29 @@ def test_union_of_polygons_that_share_an_edge_has_none_inside():
     region = union([[square(0.0, 0.0, 1.0)], [square(1.0, 0.0, 1.0)]])
     assert region.area == pytest.approx(2.0)
     assert not (np.abs(region.rings[0][:, 0] - 1.0) + np.abs(region.rings[0][:, 1] - 0.5) < 0.4).any()
+
+
+def test_union_of_two_pieces_folded_along_an_edge_that_a_third_crosses_is_closed():
+    """As at a singular curve: both pieces lie on one side of the edge, and run along it in opposite directions."""
+    rng = np.random.default_rng(1)
+    for _ in range(150):
+        a, b = rng.uniform(-1.0, -0.5, 2), rng.uniform(0.5, 1.0, 2)
+        apex = [np.array([-0.2, 0.9]) + rng.uniform(-0.1, 0.1, 2) for _ in range(2)]
+        through = np.array([[0.0, -1.0], [0.3, -1.0], [0.1, 1.5]]) + rng.uniform(-0.1, 0.1, (3, 2))
+        rings = [np.stack([a, b, apex[0]]), np.stack([b, a, apex[1]]), through]
+        labels = np.zeros(3, dtype=np.int64)
+        whole = union([[Polygon(ring, labels)] for ring in rings])
+        p = rng.uniform(-1.0, 1.5, (400, 2))
+        inside = np.zeros(400, dtype=bool)
+        for ring in rings:
+            sides = [_left(ring[k], ring[k - 2], p) for k in range(3)]
+            inside |= (np.array(sides).sum(axis=0) % 3) == 0
+        assert (whole.contains(p) == inside).all()
+
+
+def test_chord_between_one_point_and_itself_has_a_distance():
+    point = np.array([[1.0, 2.0]])
+    assert _chord_distance(np.array([[4.0, 6.0]]), point, point) == pytest.approx(5.0)
 
 
 def test_union_orientation_does_not_matter():
@@ -126,6 +155,42 @@ def test_volume_beside_the_axis_as_sampling():
         angle = (np.arctan2(p[:, 1], p[:, 0]) - np.arctan2(d, sign * r)) % (2.0 * np.pi)
         inside |= (far >= d) & (r**2 + p[:, 2] ** 2 <= 0.64) & (angle <= turn[1])
     assert turned_volume(region, d, turn) == pytest.approx(inside.mean() * 8.0, rel=1e-2)
+
+
+@pytest.mark.parametrize("turn", [(-np.pi, np.pi), (-1.0, 0.7), (-2.0, 2.5), (-3.0, 3.1)])
+@pytest.mark.parametrize("shift", [0.6, 0.1, -0.2, -0.6])
+def test_surface_of_a_turned_region_encloses_its_volume(turn, shift):
+    """Also where the region reaches across the axis, and ranges of angles overlap in part."""
+    region = union([[circle(0.4, shift, count=200)]])
+    mesh = turned(region, turn, 0.0, (1, 2))
+    assert mesh.volume == pytest.approx(turned_volume(region, 0.0, turn), rel=4e-3)  # 72 facets around
+    ends = {1, 2} if turn[1] - turn[0] < 6.28 else set()
+    assert set(mesh.labels.tolist()) == {0} | ends
+
+
+def test_surface_beside_the_axis_lies_where_the_region_turns():
+    region = union([[square(0.3, 0.1, 0.2)]])
+    mesh = turned(region, (0.2, 1.5), 0.15, (1, 2))
+    assert mesh.volume == pytest.approx(turned_volume(region, 0.15, (0.2, 1.5)), rel=2e-3)
+    far = np.hypot(mesh.points[:, 0], mesh.points[:, 1])
+    assert (far.min(), far.max()) == pytest.approx((np.hypot(0.3, 0.15), np.hypot(0.5, 0.15)))
+
+
+def test_surface_of_a_drawn_ring_is_closed():
+    region = union([[circle(0.5, count=200), reverse(circle(0.2, count=200))]])
+    mesh = drawn(region, (-0.1, 0.3), (1, 2))
+    assert mesh.volume == pytest.approx(0.4 * region.area, rel=1e-3)
+
+
+def test_cube_stands_where_the_arm_reaches_over_its_back():
+    """A square behind the axis that turns by +-100 deg lies in front at 80 to 280 deg; one in front is smaller."""
+    behind, front = square(-0.9, 0.0, 0.6), square(0.3, 0.0, 0.3)
+    turn = (np.radians(-100.0), np.radians(100.0))
+    found = cube_in_turned(union([[behind], [front]]), turn)
+    mirror = cube_in_turned(union([[square(0.3, 0.0, 0.6)]]), (turn[0] + np.pi, turn[1] + np.pi))
+    assert found.edge == pytest.approx(mirror.edge, rel=1e-5)
+    assert found.center == pytest.approx(mirror.center, abs=1e-4)
+    assert found.edge > 1.2 * cube_in_turned(union([[front]]), turn).edge
 
 
 def test_top_view_is_a_sector():

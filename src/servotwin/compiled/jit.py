@@ -14,7 +14,7 @@ import hashlib
 import pickle
 from collections.abc import Callable
 from functools import cached_property
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 from typing import Any, TypeVar, cast
 
 from numba import njit
@@ -51,8 +51,17 @@ def part(function: Function) -> Function:
     return cast(Function, _for_callers(njit(**(HELPER_OPTIONS | {"forceinline": False}))(function)))
 
 
+def _end_as_llvm_code(library: Any) -> None:
+    """Let no more be added. Numba would link, optimise and translate the code by itself, for nothing."""
+    library._raise_if_finalized()
+    library._finalized = True
+
+
 class CallersOnly(_FunctionCompiler):  # type: ignore[misc,unused-ignore]
-    """Compiles to LLVM code only: machine code of a function that only compiled code calls is never run."""
+    """Compiles to LLVM code only: machine code of a function that only compiled code calls is never run.
+
+    A caller gets the code of all it calls, at every depth, and all of that is optimised once, in the caller.
+    """
 
     def _customize_flags(self, flags: Any) -> Any:
         flags.no_compile = True
@@ -62,8 +71,11 @@ class CallersOnly(_FunctionCompiler):  # type: ignore[misc,unused-ignore]
         result = super()._compile_core(args, return_type)
         stand_in: list[Any] = []  # numba wants a built-in method, of its own for each function, as the key
         result = result._replace(entry_point=stand_in.append)
+        library = result.library
+        library.finalize = MethodType(_end_as_llvm_code, library)
+        called = dict.fromkeys(library._linking_libraries)  # of all depths, for those it calls brought theirs
         context = self.targetdescr.target_context
-        context.insert_user_function(result.entry_point, result.fndesc, [result.library])
+        context.insert_user_function(result.entry_point, result.fndesc, [library, *called])
         return result
 
 

@@ -32,7 +32,8 @@ from numba.core import config, types
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined,unused-ignore]
 from numba.core.extending import _Intrinsic  # type: ignore[attr-defined,unused-ignore]
 
-VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, sys.version)
+# Machine code knows Python by its C interface alone, which a minor version keeps; bytecode is read itself.
+VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, sys.implementation.cache_tag)
 # Packages whose versions are part of the digest: their functions are named, not followed.
 VERSIONED = frozenset({"numba", "llvmlite", "numpy", "builtins", *sys.stdlib_module_names})
 # Settings of numba's (NUMBA_OPT and the like) that choose the code it generates.

@@ -23,7 +23,9 @@ from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined
 from numba.core.serialize import dumps
 
 from servotwin.cache import store
+from servotwin.compiled import shipped
 from servotwin.compiled.dependencies import NotFollowedError, dependency_digest
+from servotwin.compiled.llvm import target_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -203,39 +205,44 @@ class CompiledCache(FunctionCache):  # type: ignore[misc,unused-ignore]
         except NotFollowedError:
             return None
 
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return sig, codegen.magic_tuple(), self._depends
+    def _index_key(self, sig: Any, target: Any) -> Any:
+        """``target``: triple, name and features of a processor."""
+        return sig, target, self._depends
 
     def _entry(self, key: Any) -> str:
         return hashlib.sha256(repr(tuple(map(str, key))).encode()).hexdigest()
 
+    def _found(self, sig: Any, codegen: Any) -> tuple[Any, bytes] | None:
+        """Key and data of the entry, the user's or the one that came with the package."""
+        key = self._index_key(sig, codegen.magic_tuple())
+        data = self._read.pop(self._entry(key), None) or store.read("loops", self._entry(key))
+        if data is None and (level := shipped.level()) is not None:
+            key = self._index_key(sig, target_of(level))
+            data = self._read.pop(self._entry(key), None) or shipped.read("loops", self._entry(key))
+        return None if data is None else (key, data)
+
     def holds(self, sig: Any, target: Any) -> bool:
         """Whether there is an undamaged entry; its code is not loaded, for what is loaded stays in the process."""
-        if self._depends is None:
-            return False
-        entry = self._entry(self._index_key(sig, target.target_context.codegen()))
-        found = store.read("loops", entry)
+        found = None if self._depends is None else self._found(sig, target.target_context.codegen())
         if found is not None:
-            self._read[entry] = found
+            self._read[self._entry(found[0])] = found[1]
         return found is not None
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         if self._depends is None or not self._enabled:
             return None
-        key = self._index_key(sig, target_context.codegen())
-        entry = self._entry(key)
-        found = self._read.pop(entry, None) or store.read("loops", entry)
+        found = self._found(sig, target_context.codegen())
         if found is None:
             return None
         try:
-            stored, data = pickle.loads(found)
+            stored, data = pickle.loads(found[1])
         except Exception:  # noqa: BLE001 -- libraries that changed without their version can raise anything
             return None
-        return self._impl.rebuild(target_context, data) if stored == key else None
+        return self._impl.rebuild(target_context, data) if stored == found[0] else None
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         if self._enabled and self._depends is not None and self._impl.check_cachable(data):
-            key = self._index_key(sig, data.codegen)
+            key = self._index_key(sig, data.codegen.magic_tuple())
             store.write("loops", self._entry(key), dumps((key, self._impl.reduce(data))))
 
     def flush(self) -> None:

@@ -7,6 +7,7 @@ that is damaged or not this user's counts as missing: the kernel is compiled and
 
 from __future__ import annotations
 
+import servotwin.compiled.numba_quicker
 import servotwin.compiled.numba_start  # noqa: F401 -- before numba
 
 # isort: split

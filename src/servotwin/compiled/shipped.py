@@ -1,9 +1,9 @@
 """Machine code that comes with the package, so that a first run compiles little: made when a wheel is built.
 
-It is looked up under the same digests as the user's cache, for a level of processors (``llvm.LEVELS``) instead of this
-one: code of a changed source, of other libraries or of a level that this machine lacks is not found. It is trusted as
-the package's own sources are. A list beside the files has their SHA-256; a file that does not fit it is damaged, and its
-code is compiled as if it had not come along. ``tools/objects.py`` writes both; a clone has none.
+It is looked up under the same digests as the user's cache, for a level of processors (``llvm.LEVELS``) instead of
+this one: code of a changed source, of other libraries or of a level that this machine lacks is not found. It is
+trusted as the package's own sources are. A list beside the files has their SHA-256; a file that does not fit it is
+damaged, and its code is compiled as if it had not come along. ``tools/objects.py`` writes both; a clone has none.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,11 +59,13 @@ def environment(package: Path, level: str, place: Path) -> dict[str, str]:
     return kept | own
 
 
-def compile_for(package: Path, level: str, place: Path, commands: object = COMMANDS) -> dict[str, bytes]:
-    """The code that the commands need on a processor of a level, by kind and name."""
+def compile_for(
+    package: Path, level: str, place: Path, commands: Sequence[Sequence[str]] = COMMANDS
+) -> dict[str, str]:
+    """Let the commands compile what they need on a processor of a level; the variables that name their cache."""
     variables = environment(package, level, place)
     place.mkdir(parents=True)
-    for command in commands:  # type: ignore[attr-defined]
+    for command in commands:
         done = subprocess.run(
             [sys.executable, *command],
             cwd=place,
@@ -73,11 +77,11 @@ def compile_for(package: Path, level: str, place: Path, commands: object = COMMA
         )
         if done.returncode != 0:
             raise ObjectsError(f"{level}: {' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
-    return entries(variables)
+    return variables
 
 
 def entries(variables: dict[str, str]) -> dict[str, bytes]:
-    """What lies in a cache, read as the package reads it: whole and authentic."""
+    """The code in a cache by kind and name, read as the package reads it: whole and authentic."""
     from servotwin.cache import store
 
     found = {}
@@ -114,7 +118,11 @@ def make(package: Path) -> None:
     """Make the code of all levels for a folder with the package, from the package's own sources."""
     write(package / PLACE, {})  # so that nothing is found there
     with tempfile.TemporaryDirectory(prefix="servotwin-objects-") as place:
-        made = {level: compile_for(package, level, Path(place) / level) for level in levels()}
+        with ThreadPoolExecutor() as pool:  # each waits for processes of its own
+            every = {
+                level: pool.submit(compile_for, package, level, Path(place) / level) for level in levels()
+            }
+        made = {level: entries(waiting.result()) for level, waiting in every.items()}
     write(package / PLACE, made)
     for level, found in made.items():
         print(f"{level}: {len(found)} objects, {sum(map(len, found.values())) / 1e6:.1f} MB")

@@ -89,7 +89,7 @@ def entries(variables: dict[str, str]) -> dict[str, bytes]:
     os.environ.update({name: variables[name] for name in ("SERVOTWIN_CACHE", "XDG_STATE_HOME")})
     try:
         for kind in KINDS:
-            for path in sorted(Path(variables["SERVOTWIN_CACHE"], kind).iterdir()):
+            for path in sorted(Path(variables["SERVOTWIN_CACHE"], kind).glob("*")):
                 data = store.read(kind, path.name)  # type: ignore[arg-type]
                 if data is None:
                     raise ObjectsError(f"{path} cannot be read back")

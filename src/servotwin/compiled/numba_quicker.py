@@ -59,6 +59,6 @@ def _hash_of_names(self: Any) -> int:
     return _hashes[kind]
 
 
-Record.__repr__ = _text
-TargetConfig.__eq__ = _same_options
-TargetConfig.__hash__ = _hash_of_names
+Record.__repr__ = _text  # type: ignore[method-assign,unused-ignore]
+TargetConfig.__eq__ = _same_options  # type: ignore[method-assign,unused-ignore]
+TargetConfig.__hash__ = _hash_of_names  # type: ignore[method-assign,unused-ignore]

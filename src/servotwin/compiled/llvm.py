@@ -29,11 +29,9 @@ def host() -> tuple[str, str, str]:
     """
     name = os.environ.get("NUMBA_CPU_NAME", "") or llvm.get_host_cpu_name()
     features = os.environ.get("NUMBA_CPU_FEATURES")
-    return (
-        llvm.get_process_triple(),
-        name,
-        llvm.get_host_cpu_features().flatten() if features is None else features,
-    )
+    if features is None:
+        features = "" if name.lower() == "generic" else llvm.get_host_cpu_features().flatten()
+    return llvm.get_process_triple(), name, features
 
 
 def target_of(level: str | None) -> tuple[str, str, str]:

@@ -1,6 +1,7 @@
 """Compiling in less time: three things that numba does again and again while it compiles, done once.
 
-None of them changes what is compiled. They are worth a sixth of the time that loops over nested records take.
+None of them changes what is compiled. They are worth a sixth of the time that loops over nested records take. Two of
+them replace methods inside numba, so that happens in versions whose methods were read; others work as they come.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numba
 from numba.core.targetconfig import TargetConfig
 from numba.core.types import Record
+
+READ = frozenset({"0.68"})  # versions of numba whose methods are known to do what these do
 
 
 @contextmanager
@@ -46,7 +50,7 @@ _hashes: dict[type, int] = {}
 
 def _same_options(self: Any, other: Any) -> Any:
     """Options are equal if what was set is; only otherwise the defaults have to be looked at."""
-    if self is other or (isinstance(other, TargetConfig) and self._values == other._values):
+    if self is other or (type(self) is type(other) and self._values == other._values):
         return True
     return _compare(self, other)
 
@@ -59,6 +63,14 @@ def _hash_of_names(self: Any) -> int:
     return _hashes[kind]
 
 
-Record.__repr__ = _text  # type: ignore[method-assign,unused-ignore]
-TargetConfig.__eq__ = _same_options  # type: ignore[method-assign,unused-ignore]
-TargetConfig.__hash__ = _hash_of_names  # type: ignore[method-assign,unused-ignore]
+def replace_methods(version: str) -> bool:
+    """Put the methods in the place of numba's, in a version that was read; whether that happened."""
+    if ".".join(version.split(".")[:2]) not in READ:
+        return False
+    Record.__repr__ = _text  # type: ignore[method-assign,unused-ignore]
+    TargetConfig.__eq__ = _same_options  # type: ignore[method-assign,unused-ignore]
+    TargetConfig.__hash__ = _hash_of_names  # type: ignore[method-assign,unused-ignore]
+    return True
+
+
+replace_methods(numba.__version__)

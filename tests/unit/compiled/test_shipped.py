@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -181,3 +182,15 @@ def test_file_that_is_listed_and_missing_counts_as_damaged(
     having(monkeypatch, llvm.LEVELS["x86-64-v3"])
     (folder / f"kernels-{name}").unlink()
     assert shipped.read("kernels", name) is None
+
+
+@pytest.mark.parametrize("name", [None, "generic", "x86-64-v3"])
+def test_kernels_are_made_for_the_processor_that_numba_makes_its_code_for(name: str | None) -> None:
+    code = "from servotwin.compiled import jit, llvm; from numba.core.registry import cpu_target as c; "
+    code += "print(llvm.host()[1:] == tuple(c.target_context.codegen().magic_tuple())[1:])"
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_CPU")}
+    own = {} if name is None else {"NUMBA_CPU_NAME": name}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=kept | own, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True\n"

@@ -73,4 +73,4 @@ def replace_methods(version: str) -> bool:
     return True
 
 
-replace_methods(numba.__version__)
+READS = replace_methods(numba.__version__)  # whether this version's insides are known

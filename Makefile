@@ -10,7 +10,7 @@ PINS := pyproject.toml constraints.txt
 RELEASE := $(VENV)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz kills bench optimal hil fresh package pins audit hashed clean
+.PHONY: help demo test lint fuzz kills bench optimal hil fresh objects package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
@@ -45,6 +45,9 @@ fresh:  ## demo, test and a short bench, each as the first command in a fresh cl
 kills: $(VENV)/.ready-core  ## kill every command that writes, KILLS=100 times each: old or new, never half
 	$(BIN)/python tests/kills/campaign.py --kills $(or $(KILLS),100) $(if $(SEED),--seed $(SEED))
 
+objects: $(VENV)/.ready-core  ## make the machine code of a first run, as wheels bring it along (for images of containers)
+	$(BIN)/python tools/objects.py
+
 package: $(VENV)/.ready-lint  ## build sdist and wheel, install the wheel elsewhere, run it there as another user
 	$(BIN)/python tools/package.py
 
@@ -55,7 +58,7 @@ audit: $(VENV)/.ready-release  ## known vulnerabilities of the pinned versions (
 	$(RELEASE)/bin/python tools/audit.py
 
 clean:  ## remove what the targets write, except .venv
-	rm -rf out build dist src/*.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf out build dist src/servotwin/compiled/objects src/*.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	find fuzz -name __pycache__ -type d -prune -exec rm -rf {} +
 	if [ -d benchmarks ]; then find benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +; fi

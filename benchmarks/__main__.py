@@ -23,6 +23,7 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "single calls": dynamics.single_calls,
     "recursion": dynamics.recursion,
     "cold process": startup.cold_process,
+    "first command": startup.first_run,
     "simulation": drives.simulation,
     "first run": drives.first_run,
     "planning": planning.planning,

@@ -72,7 +72,7 @@ def first_run() -> list[Row]:
         _, compile_s, _ = _process(environment)
         later = min(_process(environment)[0] for _ in range(3))
     return [
-        Row("first run ever: compiling", compile_s, "limit", 25.0, 1.0),
+        Row("first run ever: compiling", compile_s, "limit", 10.0, 1.0),
         Row("later process: import to finished 1 s simulation", later, "limit", 2.0, 1.0),
     ]
 

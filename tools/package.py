@@ -21,6 +21,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import objects  # beside this file
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -66,7 +67,9 @@ def package_files() -> set[str]:
     return {
         path.relative_to(source).as_posix()
         for path in files
-        if "__pycache__" not in path.parts and path.suffix not in (".pyc", ".nbi", ".nbc")
+        if "__pycache__" not in path.parts
+        and path.suffix not in (".pyc", ".nbi", ".nbc")
+        and path.parent != source / objects.PLACE
     }
 
 
@@ -85,9 +88,25 @@ def check_wheel(path: Path) -> None:
     """The wheel holds the package with its data and nothing else."""
     with zipfile.ZipFile(path) as archive:
         names = {name for name in archive.namelist() if not name.endswith("/")}
-    inside = {name for name in names if not re.match(r"servotwin-[^/]+\.dist-info/", name)}
+    inside = {name for name in names if not re.match(rf"servotwin-[^/]+\.dist-info/|{objects.PLACE}/", name)}
+    if objects.levels() and f"{objects.PLACE}/index.json" not in names:
+        raise PackageError("wheel lacks the machine code of a first run")
     complain("wheel lacks", package_files() - inside)
     complain("wheel holds beyond the package", inside - package_files())
+
+
+def build_wheel(sdist: Path, place: Path) -> Path:
+    """The wheel of what the sdist holds, with the machine code of a first run, made from those sources."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(place / "unpacked", filter="data")
+    (project,) = (place / "unpacked").iterdir()
+    try:
+        objects.make(project / "src")
+    except objects.ObjectsError as error:
+        raise PackageError(str(error)) from None
+    run([sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", place / "dist", project])
+    (wheel,) = (place / "dist").glob("*.whl")
+    return wheel
 
 
 def complain(what: str, names: set[str]) -> None:
@@ -175,17 +194,17 @@ def work(programs: Path, home: Path, other_user: bool) -> None:
         start = time.monotonic()
         command: list[str | Path] = [programs / "servotwin", *arguments]
         run(as_nobody(command) if other_user else command, cwd=empty, env=environment)
-        print(f"{name}: {time.monotonic() - start:.0f} s")
+        print(f"{name}: {time.monotonic() - start:.1f} s")
     complain("not written:", {name for name in REPORTS if not (empty / name).is_file()})
 
 
 def package(place: Path) -> None:
     """All of it, in a folder that is removed afterwards."""
     place.chmod(0o755)
-    run([sys.executable, "-m", "build", "--no-isolation", "--outdir", place / "dist", ROOT])
+    run([sys.executable, "-m", "build", "--no-isolation", "--sdist", "--outdir", place / "dist", ROOT])
     (sdist,) = (place / "dist").glob("*.tar.gz")
-    (wheel,) = (place / "dist").glob("*.whl")
     check_sdist(sdist)
+    wheel = build_wheel(sdist, place)
     check_wheel(wheel)
     print(
         f"{sdist.name}: {sdist.stat().st_size / 1e6:.1f} MB, {wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB"

@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 INFO = "servotwin-0.1.0.dist-info/METADATA"
+CODE = "servotwin/compiled/objects/index.json"
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,9 @@ def tool() -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "tools"))  # as for a script of that folder
+        spec.loader.exec_module(module)
     return module
 
 
@@ -45,19 +48,28 @@ def test_wheel_of_the_package_alone_is_accepted(tool: ModuleType, tmp_path: Path
     assert {"servotwin/py.typed", "servotwin/jobs/job.lark", "servotwin/report/animation.js"} <= files
     assert sum(name.startswith("servotwin/catalogue/") and name.endswith(".yaml") for name in files) > 10
     assert sum(name.startswith("servotwin/scenarios/") and name.endswith(".yaml") for name in files) > 3
-    tool.check_wheel(wheel_of(tmp_path / "a.whl", {*files, INFO}))
+    tool.check_wheel(wheel_of(tmp_path / "a.whl", {*files, INFO, CODE}))
 
 
 @pytest.mark.parametrize("stray", ["tests/test_a.py", "servotwin/x.nbi", "docs/index.md"])
 def test_wheel_with_anything_else_is_refused(tool: ModuleType, tmp_path: Path, stray: str) -> None:
     with pytest.raises(tool.PackageError, match=f"wheel holds beyond the package: {stray}"):
-        tool.check_wheel(wheel_of(tmp_path / "a.whl", {*tool.package_files(), INFO, stray}))
+        tool.check_wheel(wheel_of(tmp_path / "a.whl", {*tool.package_files(), INFO, CODE, stray}))
+
+
+def test_wheel_without_the_code_of_a_first_run_is_refused(tool: ModuleType, tmp_path: Path) -> None:
+    wheel = wheel_of(tmp_path / "a.whl", {*tool.package_files(), INFO})
+    if tool.objects.levels():
+        with pytest.raises(tool.PackageError, match="wheel lacks the machine code of a first run"):
+            tool.check_wheel(wheel)
+    else:
+        tool.check_wheel(wheel)
 
 
 @pytest.mark.parametrize("part", ["servotwin/report/animation.js", "servotwin/cli/main.py"])
 def test_wheel_that_lacks_a_file_is_refused(tool: ModuleType, tmp_path: Path, part: str) -> None:
     with pytest.raises(tool.PackageError, match=f"wheel lacks: {part}"):
-        tool.check_wheel(wheel_of(tmp_path / "a.whl", {*tool.package_files(), INFO} - {part}))
+        tool.check_wheel(wheel_of(tmp_path / "a.whl", {*tool.package_files(), INFO, CODE} - {part}))
 
 
 @pytest.mark.parametrize("part", ["tests/conftest.py", "docs/index.md", "Makefile", "constraints.txt"])

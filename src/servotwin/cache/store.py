@@ -54,7 +54,11 @@ def write(kind: Kind, name: str, data: bytes) -> None:
 
 def read_entry(key: str, kind: Kind = "kernels") -> tuple[dict[str, Any], bytes] | None:
     """Header and code stored under a key, or None."""
-    data = read(kind, key)
+    return parse_entry(read(kind, key))
+
+
+def parse_entry(data: bytes | None) -> tuple[dict[str, Any], bytes] | None:
+    """Header and code of an entry's data; None if there are none."""
     if data is None:
         return None
     length = int.from_bytes(data[:8], "little")

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from importlib.machinery import EXTENSION_SUFFIXES
 from opcode import opmap
 from operator import attrgetter
 from types import CodeType, FunctionType, ModuleType, NoneType
@@ -32,7 +33,9 @@ from numba.core import config, types
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined,unused-ignore]
 from numba.core.extending import _Intrinsic  # type: ignore[attr-defined,unused-ignore]
 
-VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, sys.version)
+# Machine code knows Python by its C interface alone, which a minor version keeps, and a build for debugging or for free
+# threads does not: the ending of extension modules names all three. Bytecode is read itself.
+VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, EXTENSION_SUFFIXES[0])
 # Packages whose versions are part of the digest: their functions are named, not followed.
 VERSIONED = frozenset({"numba", "llvmlite", "numpy", "builtins", *sys.stdlib_module_names})
 # Settings of numba's (NUMBA_OPT and the like) that choose the code it generates.

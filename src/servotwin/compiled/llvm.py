@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cache
 from typing import Any
@@ -9,28 +10,56 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+V3 = frozenset(
+    "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sahf sse3 sse4.1 sse4.2 ssse3 xsave".split()  # noqa: SIM905
+)
+# Levels of the x86-64 psABI, the best first: what a processor has that runs code made for them.
+LEVELS = {
+    "x86-64-v4": V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
+    "x86-64-v3": V3,
+}
 _kept: list[Any] = []  # engines own the code that function addresses point into
 
 
 @cache
 def host() -> tuple[str, str, str]:
-    """Target triple, processor name and feature list of this machine."""
-    return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    """Target triple, processor name and feature list of the code that is made here.
+
+    They are this machine's; the variables NUMBA_CPU_NAME and NUMBA_CPU_FEATURES choose others, as for numba.
+    """
+    name = os.environ.get("NUMBA_CPU_NAME", "") or llvm.get_host_cpu_name()
+    features = os.environ.get("NUMBA_CPU_FEATURES")
+    if features is None:
+        features = "" if name.lower() == "generic" else llvm.get_host_cpu_features().flatten()
+    return llvm.get_process_triple(), name, features
+
+
+def target_of(level: str | None) -> tuple[str, str, str]:
+    """The same for code of a level of processors; None: for what ``host`` says."""
+    return host() if level is None else (llvm.get_process_triple(), level, "")
+
+
+def reached(level: str) -> bool:
+    """Whether this machine runs code of a level."""
+    present = dict(llvm.get_host_cpu_features())
+    return llvm.get_process_triple().startswith("x86_64") and all(map(present.get, LEVELS[level]))
 
 
 @cache
-def abi() -> str:
+def abi(level: str | None = None) -> str:
     """Everything outside the graph that decides whether stored machine code may run here."""
-    return "|".join((*host(), llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), sys.platform))
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return "|".join((*target_of(level), llvmlite.__version__, version, sys.platform))
 
 
 @cache
 def simd_width() -> int:
     """Doubles per SIMD register worth using: 8 with AVX-512, 4 with AVX2 and FMA, otherwise 2."""
-    features = dict(llvm.get_host_cpu_features())
-    if features.get("avx512f"):
+    _, name, features = host()
+    present = LEVELS.get(name) or {each[1:] for each in features.split(",") if each.startswith("+")}
+    if "avx512f" in present:
         return 8
-    return 4 if features.get("avx2") and features.get("fma") else 2
+    return 4 if {"avx2", "fma"} <= present else 2
 
 
 @cache

@@ -25,7 +25,8 @@ from functools import cache
 import numpy as np
 
 from servotwin.cache.sources import source_digest
-from servotwin.cache.store import read_entry, write_entry
+from servotwin.cache.store import write_entry
+from servotwin.compiled import shipped
 from servotwin.compiled.llvm import abi, compile_object, load_object
 from servotwin.kernels.kernel_store import Kernel
 from servotwin.kernels.ufunc import make_ufunc
@@ -63,12 +64,15 @@ def make_walk(track: Kernel, x_home: Array, n: int) -> np.ufunc:
 @cache
 def _address() -> int:
     version = source_digest("kernels/closure_path", given=["kernels/kernel_store", "mechanism/model"])
-    key = hashlib.sha256("|".join((NAME, abi(), version)).encode()).hexdigest()
-    entry = read_entry(key)
+    entry = shipped.entry_of("kernels", lambda level: _key(level, version))
     code = entry[1] if entry else compile_object(assembly())
     if entry is None:
-        write_entry(key, {"kind": NAME}, code)
+        write_entry(_key(None, version), {"kind": NAME}, code)
     return load_object(code, [NAME])[0]
+
+
+def _key(level: str | None, version: str) -> str:
+    return hashlib.sha256("|".join((NAME, abi(level), version)).encode()).hexdigest()
 
 
 def assembly() -> str:

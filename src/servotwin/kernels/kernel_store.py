@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from servotwin.cache.sources import source_digest
-from servotwin.cache.store import read_entry, write_entry
+from servotwin.cache.store import write_entry
+from servotwin.compiled import shipped
 from servotwin.compiled.llvm import abi, load_object, simd_width
 from servotwin.equations.derivation import Numbers, structure_key
 from servotwin.equations.graph import Graph, Op, apply
@@ -166,12 +167,12 @@ def _kept_or_built(
     return compiled, compiled.parameter_values(table)
 
 
-def _disk_key(key: str) -> str:
-    return hashlib.sha256("|".join((key, abi(), _generator_version())).encode()).hexdigest()
+def _disk_key(key: str, level: str | None = None) -> str:
+    return hashlib.sha256("|".join((key, abi(level), _generator_version())).encode()).hexdigest()
 
 
 def _from_disk(key: str, width: int) -> Compiled | None:
-    entry = read_entry(_disk_key(key))
+    entry = shipped.entry_of("kernels", lambda level: _disk_key(key, level))
     if entry is None:
         return None
     header, code = entry

@@ -56,7 +56,8 @@ class Arm:
         sliding = stops.copy()
         sliding["mode"] = modes(stops, qd)
         self.joint_friction = np.zeros(len(qd))
-        joint_friction_of(sliding, np.ascontiguousarray(qd), self.joint_friction)
+        if sliding["has_friction"].any():  # most joints have none, and half a second of compiling is spared
+            joint_friction_of(sliding, np.ascontiguousarray(qd), self.joint_friction)
         self.plant, self.motors, self.N, self.q0, self.qd = plant, motors, N, q0, qd
         self.inverse = np.linalg.inv(N)
         self.w = N @ qd

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from servotwin.compiled.jit import Callback
+from servotwin.compiled.numba_quicker import collector_paused
 from servotwin.control.servo.tasks import servo_tasks
 from servotwin.processes import processors, start_python
 from servotwin.simulation.plant.actuators import APART
@@ -70,8 +71,9 @@ def addresses(names: list[str], meanwhile: Callable[[], None]) -> dict[str, int]
     )
     other = start_compiler(missing) if missing and processors() > 1 else None
     try:
-        meanwhile()
-        found = {name: PIECES[name].address for name in names if name not in missing}
+        with collector_paused():
+            meanwhile()
+            found = {name: PIECES[name].address for name in names if name not in missing}
     except BaseException:
         if other is not None:
             other.kill()
@@ -96,8 +98,9 @@ def aside(missing: list[str], *, loop_missing: bool) -> list[str]:
 
 def compile_pieces(names: list[str]) -> None:
     """Compile the named pieces into the cache: what the other process does."""
-    for name in names:
-        _ = PIECES[name].address
+    with collector_paused():
+        for name in names:
+            _ = PIECES[name].address
 
 
 def start_compiler(names: list[str]) -> subprocess.Popen[bytes] | None:

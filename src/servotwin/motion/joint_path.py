@@ -14,6 +14,9 @@ from servotwin.compiled.jit import kernel
 from servotwin.mechanism.model import Array
 from servotwin.motion.curves import polynomial, quintic_through
 
+UNIT = np.array([0.0, 1.0])
+UNIT.setflags(write=False)
+
 
 @dataclass(frozen=True)
 class JointPath:
@@ -60,9 +63,15 @@ class JointPath:
 
 def straight(q_from: Array, q_to: Array) -> JointPath:
     """The straight line in joint space, s from 0 to 1."""
-    step = q_to - q_from
-    zero = np.zeros((2, step.size))
-    return JointPath(np.array([0.0, 1.0]), np.array([q_from, q_to]), np.array([step, step]), zero)
+    rows = np.zeros((6, q_to.size))
+    rows[0], rows[1] = q_from, q_to
+    rows[2:4] = q_to - q_from
+    return path_of_rows(rows)
+
+
+def path_of_rows(rows: Array) -> JointPath:
+    """The path from s = 0 to 1 with these positions, first and second rates at both ends (6, n)."""
+    return JointPath(UNIT, rows[:2], rows[2:4], rows[4:])
 
 
 # --- compiled: paths with many points ---------------------------------------------------------------------

@@ -16,7 +16,15 @@ import numpy as np
 from servotwin.compiled.jit import helper, kernel
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.motion.ramps import ProfileKind, RampLimits, Shape, jerk_share, peak_speed, ramp_time
+from servotwin.motion.ramps import (
+    ProfileKind,
+    RampLimits,
+    Shape,
+    jerk_share,
+    peak_speed,
+    ramp_time,
+    rest_peak,
+)
 
 SHAPES: dict[ProfileKind, Shape] = {
     "cubic-ramp": "cubic",
@@ -88,6 +96,16 @@ def ramped(length: float, v_from: float, v_to: float, v_most: float, limits: Ram
     T_flat = max(flat, 0.0) / top if top > 0.0 else 0.0
     betas = jerk_share(top - v_from, limits), jerk_share(top - v_to, limits)
     return Ramped(length, v_from, top, v_to, limits.shape, (T_up, T_flat, T_down), betas)
+
+
+def rest_ramps(length: float, v_most: float, limits: RampLimits) -> Ramped:
+    """``ramped`` from rest to rest, whose two ramps are alike."""
+    top = min(v_most, rest_peak(length, limits))
+    T = ramp_time(top, limits)
+    flat = length - top * T
+    T_flat = flat / top if flat > 0.0 and top > 0.0 else 0.0
+    beta = jerk_share(top, limits)
+    return Ramped(length, 0.0, top, 0.0, limits.shape, (T, T_flat, T), (beta, beta))
 
 
 @dataclass(frozen=True)
@@ -258,7 +276,7 @@ def make_profile(
     _check_numbers(kind, length, speed, acceleration, jerk, ramp)
     if kind == "quintic":
         return _quintic(length, speed, acceleration, math.inf if jerk is None else jerk)
-    law = ramped(length, 0.0, 0.0, speed, ramp_limits(kind, speed, acceleration, jerk))
+    law = rest_ramps(length, speed, ramp_limits(kind, speed, acceleration, jerk))
     if kind == "cubic-ramp" and ramp is not None and law.times[0] < ramp:
         top = min(speed, length / ramp)
         flat = length / top - ramp if top > 0.0 else 0.0

@@ -56,6 +56,11 @@ class MotionLimits:
         return self.speed.tolist(), self.acceleration.tolist(), self.jerk.tolist()
 
     @cached_property
+    def joint_table(self) -> Array:
+        """Least and largest positions, largest speeds, accelerations and jerks of the joints (5, n), contiguous."""
+        return np.array([self.q_min, self.q_max, self.speed, self.acceleration, self.jerk], dtype=np.float64)
+
+    @cached_property
     def torque_limited(self) -> bool:
         """Whether torques of joints or motors are limited, which no law keeps by construction."""
         return bool(np.isfinite(self.torque).any()) or self.motors is not None

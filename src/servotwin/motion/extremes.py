@@ -19,9 +19,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from servotwin.mechanism.model import Array
+from servotwin.motion.law_sampling import CLOSEST
 from servotwin.motion.peaks import COEFFICIENTS, NODES, X, largest_peak
 
-CLOSEST = 1e-10  # of the whole: edges nearer to each other are one
 
 _SLOPES = chebyshev.chebvander(X, NODES - 2) @ chebyshev.chebder(COEFFICIENTS)  # (node, node)
 

@@ -175,7 +175,7 @@ def _largest_rate(
         (cells.largest(dq / limits.speed).size, 1.0),
         (cells.largest(ddq / limits.acceleration).size, 2.0),
     ]
-    if np.isfinite(limits.jerk).any():
+    if limits.jerk_limited:
         peaks.append((cells.largest(cells.slopes(ddq) / limits.jerk).size, 3.0))
     steepest, tool_jerk = limits.tool_acceleration, limits.tool_jerk
     before, after = one.zone_at(one.length - rates[0] / SPEED), two.zone_at(rates[1] / SPEED)

@@ -81,7 +81,7 @@ def _kinematic(
         ("speed", cells.largest(qd / limits.speed, EASY), names),
         ("acceleration", cells.largest(qdd / limits.acceleration, EASY), names),
     ]
-    if np.isfinite(limits.jerk).any():
+    if limits.jerk_limited:
         peaks.append(("jerk", cells.largest(cells.slopes(qdd) / limits.jerk), names))
     if limits.tool_limited:
         v, a = point_motion(leg.tracker, q, qd, qdd)

@@ -17,8 +17,8 @@ from servotwin.dynamics.ik.numeric import LONGEST_STEP, least_squares, newton, p
 from servotwin.errors import KinematicsError, ServotwinError, UnreachableError
 from servotwin.kernels.kernel_store import Entry, entry
 from servotwin.mechanism.model import Array, BoolArray
-from servotwin.motion.curve_newton import CLOSE, FARTHEST, solve_points
-from servotwin.motion.curves import Curve
+from servotwin.motion.curve_newton import CLOSE, FARTHEST, misses, solve_points
+from servotwin.motion.curves import Curve, pose_and_rates
 from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.rotations import cross
@@ -27,12 +27,15 @@ from servotwin.robot.robot import Robot
 INTERVALS = 8  # of a curve at first
 ACCURACY = 1e-8  # m (and rad times the size of the arm): between the points
 SINGULAR = 1e-3  # smallest singular value of the Jacobian, lengths in sizes of the arm
+CLEAR = 1.01 * SINGULAR**2  # eigenvalue of J^T W^2 J beyond which a position is surely not singular
 FINEST = 4096  # intervals of a curve
 CLOSEST = (
     1e-6  # of the curve: where points this near to each other are on different branches, there is no path
 )
 COMPILED = 6  # joints at most of an arm that compiled code follows
-Rates = tuple[Array, Array, Array]  # q', q'' and the smallest singular value
+Rates = tuple[
+    Array, Array, Array
+]  # q', q'' and the smallest singular value, infinite where none is near to SINGULAR
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Tracker:
 
     def target(self, curve: Curve, s: Array) -> tuple[Array, Array, Array]:
         """Pose (k, 4, 4), first and second rate (k, 6) of the robot's tool frame on the curve."""
-        X, (first, second) = curve.pose(s), curve.rates(s)
+        X, first, second = pose_and_rates(curve, s)
         back = self._back
         if back is None:
             return X, np.asarray(first), second
@@ -96,7 +99,9 @@ class Tracker:
 
     def miss(self, X: Array, q: Array) -> Array:
         """How far (k,) [m] the tool at q is from the poses X, turns measured at the size of the arm."""
-        size = arm_size(self.robot)
+        size, found = arm_size(self.robot), kernel_entries(self.robot)
+        if found is not None:
+            return np.asarray(size * misses(found[0], self.weights, X, q))
         error = pose_errors(X, self.robot.fkine(q))
         return np.asarray(size * np.abs(self.weights * error).max(axis=1))
 
@@ -130,9 +135,12 @@ class Tracker:
         m, n = q.shape
         dq, ddq, squares = np.zeros((m, n)), np.zeros((m, n)), np.zeros((m, n, n))
         X, first, second = (np.ascontiguousarray(x) for x in (X, first, second))
-        solved = solve_points(found[0], self.weights, along, s, X, first, second, q, dq, ddq, squares)
-        sigma = np.sqrt(np.maximum(np.linalg.eigvalsh(squares)[:, 0], 0.0))
-        return q, (dq, ddq, sigma), int(solved)
+        solved, clear = solve_points(
+            found[0], self.weights, along, s, X, first, second, q, dq, ddq, squares, CLEAR
+        )
+        if clear:  # how far it is from a singular position does not matter
+            return q, (dq, ddq, np.full(m, np.inf)), int(solved)
+        return q, (dq, ddq, np.sqrt(np.maximum(np.linalg.eigvalsh(squares)[:, 0], 0.0))), int(solved)
 
 
 @lru_cache(maxsize=16)

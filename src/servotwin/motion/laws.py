@@ -16,6 +16,7 @@ import numpy as np
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.motion.law_sampling import CUBIC, JERK_LIMITED, LINEAR, NEWTON, TABLE, LawNumbers, sample_ramps
+from servotwin.motion.quickest import QUINTIC_ACCELERATION, QUINTIC_SPEED
 from servotwin.motion.ramps import (
     ProfileKind,
     RampLimits,
@@ -33,9 +34,7 @@ SHAPES: dict[ProfileKind, Shape] = {
     "quintic": "cubic",  # where a quintic does not rest at both ends
 }
 KINDS: dict[Shape, int] = {"linear": LINEAR, "cubic": CUBIC, "jerk-limited": JERK_LIMITED}
-QUINTIC_SPEED = 15.0 / 8.0  # largest rates of 10 x^3 - 15 x^4 + 6 x^5
-QUINTIC_ACCELERATION = 10.0 / math.sqrt(3.0)
-QUINTIC_JERK = 60.0
+QUINTIC_JERK = 60.0  # largest third rate of 10 x^3 - 15 x^4 + 6 x^5
 
 
 class Profile(Protocol):

@@ -61,6 +61,11 @@ class MotionLimits:
         return np.array([self.q_min, self.q_max, self.speed, self.acceleration, self.jerk], dtype=np.float64)
 
     @cached_property
+    def jerk_limited(self) -> bool:
+        """Whether the jerk of a joint is limited."""
+        return bool(np.isfinite(self.jerk).any())
+
+    @cached_property
     def torque_limited(self) -> bool:
         """Whether torques of joints or motors are limited, which no law keeps by construction."""
         return bool(np.isfinite(self.torque).any()) or self.motors is not None

@@ -16,12 +16,11 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.curves import Curve
 from servotwin.motion.errors import Demand
 from servotwin.motion.joint_path import JointPath
-from servotwin.motion.laws import QUINTIC_ACCELERATION, QUINTIC_SPEED
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.quickest import QUINTIC, RAMPS, TRAPEZOID, quickest_speed
 from servotwin.motion.ramps import ProfileKind
 
 BEND_SHARE = 0.5  # of the acceleration that the bend of a path may take where the speed is free
-GRID = 32  # speeds that are compared at once
 LEFT = 0.05  # of the jerk: the least that is assumed to be left for a ramp; the finished motion is checked
 
 
@@ -99,23 +98,11 @@ class Bends:
         falling side, so that a smaller speed always takes longer. ``flowing``: the path is blended with its
         neighbours; then only the time that the bends add to the ramps counts.
         """
-        low, high = 0.0, self.largest_speed(1.0)
-        for _ in range(2):
-            v = low + (high - low) * np.arange(1, GRID + 1) / GRID
-            i = int(np.argmin(self._time(profile, v, share * self.ramp_accelerations(v), share, flowing)))
-            low, high = (float(v[i - 1]) if i else low), float(v[min(i + 1, GRID - 1)])
-        return low if i < GRID - 1 else high
-
-    def _time(self, profile: ProfileKind, v: Array, a: Array, share: float, flowing: bool) -> Array:
-        if profile == "quintic" and not flowing:
-            by_speed, by_push = (
-                QUINTIC_SPEED * self.length / v,
-                np.sqrt(QUINTIC_ACCELERATION * self.length / a),
-            )
-            return np.asarray(np.maximum(by_speed, by_push))
+        law = QUINTIC if profile == "quintic" and not flowing else TRAPEZOID if profile == "trapezoid" else RAMPS
         free = 1.0 / (share * self.ramp_accelerations(np.zeros(1))[0]) if flowing else 0.0
-        ramp = 1.0 if profile == "trapezoid" else 1.5
-        return np.asarray(self.length / v + ramp * v * (1.0 / a - free))
+        tool = np.array([self.tool_push, float(self.tool_bend.max())])
+        rates = np.array([self.push.ravel(), self.bend.ravel()])
+        return float(quickest_speed(rates, tool, self.length, self.largest_speed(1.0), share, law, free))
 
     def too_quick(self, v: float, a: float, names: Sequence[str]) -> tuple[Demand, float] | None:
         """The largest demand above 1 of a motion at the speed v, and the speed that is not too quick; None if
@@ -147,7 +134,7 @@ def bends_of(path: JointPath, curve: Curve, limits: MotionLimits) -> Bends:
     s = np.sort(np.concatenate([path.s, 0.5 * (path.s[:-1] + path.s[1:])]))
     _, dq, bend = path.at(s)
     first, second, third = np.abs(dq), np.abs(bend), np.zeros_like(dq)
-    if np.isfinite(limits.jerk).any():
+    if limits.jerk_limited:
         third = np.abs(np.diff(bend, axis=0) / np.diff(s)[:, None])
         third = np.maximum(np.vstack([third, third[-1:]]), np.vstack([third[:1], third]))
     tool_push, tool_bend, tool_speed = 0.0, np.zeros(s.size), math.inf

@@ -70,6 +70,48 @@ def put_turning(w: Array, wd: Array, wdd: Array, work: Array, omega: Array, alph
         )  # fmt: skip
 
 
+@helper
+def solve_turning(w: Array, x: Array, work: Array, out: Array) -> None:
+    r"""The rate w' (3,) of the rotation vector w with the angular velocity x: eq:turning-rate, solved for it.
+
+    .. math:: w' = \omega - \tfrac12 w \times \omega
+              + \frac{1}{\theta^2}\Big(1 - \frac{\theta}{2} \cot\frac{\theta}{2}\Big)\, w \times (w \times \omega)
+                                                                                       (eq:vector-rate)
+    """
+    square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    theta = math.sqrt(square)
+    if theta < SMALL_RATE:
+        d = 1.0 / 12.0 + square / 720.0 + square * square / 30240.0
+    else:
+        d = (1.0 - 0.5 * theta / math.tan(0.5 * theta)) / square
+    put_cross(w, x, work[0])
+    put_cross(w, work[0], work[1])
+    for i in range(3):
+        out[i] = x[i] - 0.5 * work[0, i] + d * work[1, i]  # eq:vector-rate
+
+
+@kernel
+def to_vector_rates(corner: Array, y: Array) -> None:
+    """Turn angular velocity and acceleration, in base axes, into the rates of the rotation vector, in place.
+
+    ``y`` (3, 6): point and rotation vector in the axes of ``corner``, first and second rates of the point with
+    angular velocity and acceleration.
+    """
+    turning, wd, work = np.empty((4, 3)), np.empty(3), np.empty((5, 3))
+    for i in range(3):
+        turning[0, i] = turning[1, i] = turning[2, i] = 0.0
+        for j in range(3):
+            turning[0, i] += corner[j, i] * y[1, 3 + j]
+            turning[1, i] += corner[j, i] * y[2, 3 + j]
+    w = y[0, 3:]
+    solve_turning(w, turning[0], work, wd)
+    put_turning(w, wd, turning[2], work, turning[0], turning[3])  # what the acceleration is without w''
+    for i in range(3):
+        turning[1, i] -= turning[3, i]
+        y[1, 3 + i] = wd[i]
+    solve_turning(w, turning[1], work, y[2, 3:])
+
+
 @kernel
 def sample_line(X_from: Array, rates: Array, s: Array, X: Array, first: Array, second: Array) -> None:
     """Fill poses (k, 4, 4) and rates (k, 6) of a line at s (k,); ``rates`` (2, 3): its direction and turn (eq:line)."""

@@ -15,9 +15,9 @@ import numpy as np
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.errors import Demand, PathError, refusal
-from servotwin.motion.extremes import Cells, Peak, cells_between
+from servotwin.motion.extremes import Cells, Peak, cells_between, cells_of_law
 from servotwin.motion.joint_path import JointPath
-from servotwin.motion.law_sampling import LEAST, PARTS, smooth_edges
+from servotwin.motion.law_sampling import LEAST, PARTS
 from servotwin.motion.laws import breaks, numbers_of, times_at
 from servotwin.motion.legs import Leg
 from servotwin.motion.limits import MotionLimits
@@ -42,7 +42,7 @@ def cells_of(segment: PathSegment) -> Cells:
     """The time of a segment in cells in which its motion is smooth."""
     numbers = numbers_of(segment.law)
     if numbers is not None:
-        return Cells(smooth_edges(*numbers, segment.path.s[1:-1]))
+        return cells_of_law(numbers, segment.path.s[1:-1])
     corners = breaks(segment.law)
     pieces = [np.linspace(a, b, PARTS + 1) for a, b in pairwise(corners) if b > a]
     inner = segment.path.s[1:-1]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from servotwin.mechanism.model import Array
-from servotwin.motion.law_sampling import CLOSEST
+from servotwin.motion.law_sampling import CLOSEST, ROOM, LawNumbers, fill_cells
 from servotwin.motion.peaks import COEFFICIENTS, NODES, X, largest_peak
 
 
@@ -68,6 +68,15 @@ class Cells:
 
     def _split(self, values: Array) -> Array:
         return values.reshape(self.edges.size - 1, NODES, values.shape[1])
+
+
+def cells_of_law(numbers: LawNumbers, s: Array) -> Cells:
+    """The time of a law in cells in which it is smooth along a path that is so between the parameters s (k,)."""
+    edges, at = np.empty(s.size + ROOM), np.empty(NODES * (s.size + ROOM))
+    count = fill_cells(*numbers, s, edges, at)
+    cells = Cells(edges[: count + 1])
+    cells.__dict__["at"] = at[: NODES * count]  # known already
+    return cells
 
 
 def cells_between(*edges: Array) -> Cells:

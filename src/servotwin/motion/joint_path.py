@@ -37,8 +37,8 @@ class JointPath:
     def coefficients(self) -> Array:
         """Of the quintics (m - 1, 6, n), by rising powers of the way from the knot before."""
         c = np.empty((self.s.size - 1, 6, self.q.shape[1]))
-        q, dq, ddq = (np.ascontiguousarray(x) for x in (self.q, self.dq, self.ddq))
-        quintics(self.s, q, dq, ddq, c)
+        like = np.ascontiguousarray
+        quintics(self.s, like(self.q), like(self.dq), like(self.ddq), c)
         return c
 
     def at(self, s: Array) -> tuple[Array, Array, Array]:

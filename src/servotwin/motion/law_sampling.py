@@ -9,6 +9,7 @@ import numpy as np
 
 from servotwin.compiled.jit import helper, kernel
 from servotwin.mechanism.model import Array
+from servotwin.motion.peaks import NODES, X
 
 LINEAR, CUBIC, JERK_LIMITED = range(3)  # shapes of a ramp
 LawNumbers = tuple[
@@ -18,6 +19,7 @@ TABLE = 65  # points of a law between which Newton's method starts to find an in
 NEWTON = 2  # steps of it
 PARTS = 2  # cells of a piece of a law at least
 LEAST = 8  # cells of a segment at least
+ROOM = 4 * LEAST  # cells beside those between the points of a path
 CLOSEST = 1e-10  # of the whole: edges nearer to each other are one
 
 
@@ -134,10 +136,10 @@ def fill_instants(kind: int, given: Array, s: Array, table: Array, out: Array, f
 
 
 @kernel
-def smooth_edges(kind: int, given: Array, s: Array) -> Array:
-    """Edges (m + 1,) [s] of at least ``LEAST`` cells of time in which the motion along a path is smooth.
+def fill_cells(kind: int, given: Array, s: Array, edges: Array, at: Array) -> int:
+    """Edges [s] of at least ``LEAST`` cells of time in which the motion along a path is smooth, and their nodes.
 
-    ``s`` (k,), ascending: where the path is not smooth.
+    ``s`` (k,), ascending: where the path is not smooth. There is room for k + ``ROOM`` cells; returns how many are.
     """
     points = np.empty(8 * PARTS + len(s))
     count = fill_corners(kind, given, points)
@@ -145,7 +147,6 @@ def smooth_edges(kind: int, given: Array, s: Array) -> Array:
         fill_instants(kind, given, s, np.empty(TABLE), points, count)
     points = np.sort(points[: count + len(s)])
     closest = CLOSEST * (points[-1] - points[0])
-    edges = np.empty(max(len(points), 4 * LEAST))
     edges[0], m = points[0], 1
     for k in range(1, len(points)):  # of points that are one the last is kept
         if k == len(points) - 1 or points[k + 1] - points[k] > closest:
@@ -158,4 +159,8 @@ def smooth_edges(kind: int, given: Array, s: Array) -> Array:
         for k in range(m - 1):
             edges[2 * k + 1] = 0.5 * (edges[2 * k] + edges[2 * k + 2])
         m = 2 * m - 1
-    return edges[:m].copy()
+    for k in range(m - 1):
+        half = 0.5 * (edges[k + 1] - edges[k])
+        for i in range(NODES):
+            at[NODES * k + i] = edges[k] + half * (1.0 + X[i])
+    return m - 1

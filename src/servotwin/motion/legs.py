@@ -80,6 +80,8 @@ class Leg:
 
     def zone_at(self, s: float) -> Zone:
         """The zone at a parameter of the path."""
+        if len(self.zones) == 1:
+            return self.zones[0]
         return self.zones[int(np.searchsorted([zone.end for zone in self.zones[:-1]], s))]
 
     def slower(self, factor: float, at: float | None = None) -> Leg:

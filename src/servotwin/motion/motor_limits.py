@@ -18,6 +18,7 @@ from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.hydraulic_data import ValveEnvelope, pump_flow, valve_envelopes
 from servotwin.description.schema import Power, RobotDescription
 from servotwin.mechanism.model import Array, BoolArray
+from servotwin.motion.drive_shares import drive_shares
 from servotwin.robot.robot import Robot
 
 NO_VALVE = ValveEnvelope(math.inf, math.inf, 0.0, math.inf, math.inf, 0.0, 0.0)
@@ -190,12 +191,27 @@ class MotorLimits:
             return None
         return np.array([c.coulomb for c in self.friction]), np.array([c.viscous for c in self.friction])
 
+    @cached_property
+    def _numbers(self) -> tuple[Array, Array, Array] | None:
+        """Transmission (m, n), its inverse and the drives (11, m) for compiled code; None with valves, or where
+        friction has a curve."""
+        if self.drive.has_valves or self._straight_friction is None:
+            return None
+        rotors, d = self.robot.mechanism.rotors, self.drive
+        rows = (d.torque, d.speed, d.voltage, d.resistance, d.torque_constant, d.voltage_constant, d.reactance)
+        table = np.array([*rows, *self._straight_friction, self.efficiency, rotors.J_m], dtype=np.float64)
+        return np.array(rotors.N, dtype=np.float64), np.ascontiguousarray(self._N_inverse), table
+
     def shares(self, q: Array, qd: Array, qdd: Array) -> Array:
         """The share (k, m) of each drive that joint motions (k, n) use (``DriveLimits.share``); above 1 is too much."""
+        numbers = self._numbers
+        if numbers is not None:
+            out = np.empty(np.shape(qd))
+            tau = self.robot.rne(q, qd, qdd, drives=True)
+            drive_shares(tau, np.ascontiguousarray(qd), np.ascontiguousarray(qdd), *numbers, out)
+            return out
         w = self.motor_speeds(qd)
         used = self.drive.share(self.motor_torques(q, qd, qdd), w)
-        if not self.drive.has_valves:
-            return used
         pumped = (self.pump_flows(w) / self.pump)[..., None]
         return np.where(self.drive.valve, np.maximum(used, pumped), used)
 

@@ -56,7 +56,21 @@ class Bends:
 
     def largest_speed(self, share: float) -> float:
         """The largest constant speed at which bends take at most this share of the accelerations and jerks."""
-        return float(self.local_speeds(share).min())
+        first, bend, twist = self._largest
+        slowness = max(first, 1.0 / self.tool_speed, math.sqrt(bend / share), float(np.cbrt(twist / share)))
+        return 1.0 / slowness if slowness > 0.0 else math.inf
+
+    @cached_property
+    def _largest(self) -> tuple[float, float, float]:
+        """The largest shares of speed, acceleration and jerk that a constant rate takes."""
+        bend = max(float(self.bend.max()), float(self.tool_bend.max()))
+        return float(self.first.max()), bend, float(self.twist.max())
+
+    @cached_property
+    def free_acceleration(self) -> float:
+        """The largest acceleration along the path where its bends take nothing, at rest."""
+        need = max(float(self.push.max()), self.tool_push)
+        return 1.0 / need if need > 0.0 else math.inf
 
     def local_speeds(self, share: float) -> Array:
         """The largest speed (k,) at every point at which its bend takes this share of accelerations and jerks."""
@@ -99,8 +113,8 @@ class Bends:
         neighbours; then only the time that the bends add to the ramps counts.
         """
         law = QUINTIC if profile == "quintic" and not flowing else TRAPEZOID if profile == "trapezoid" else RAMPS
-        free = 1.0 / (share * self.ramp_accelerations(np.zeros(1))[0]) if flowing else 0.0
-        tool = np.array([self.tool_push, float(self.tool_bend.max())])
+        free = 1.0 / (share * self.free_acceleration) if flowing else 0.0
+        tool = np.array([self.tool_push, self.tool_bend.max()])
         rates = np.array([self.push.ravel(), self.bend.ravel()])
         return float(quickest_speed(rates, tool, self.length, self.largest_speed(1.0), share, law, free))
 

@@ -317,7 +317,7 @@ def _timed(leg: Leg, segment: PathSegment, limits: MotionLimits, fit: bool) -> t
 
 
 def _segment(leg: Leg, source: Leg, law: Profile, offset: float = 0.0) -> PathSegment:
-    tool = None if np.array_equal(leg.tracker.X_tool, np.eye(4)) else leg.tracker.X_tool
+    tool = None if leg.tracker.plain else leg.tracker.X_tool
     return PathSegment(leg.kind, leg.path, law, source.curve, offset, tool)
 
 

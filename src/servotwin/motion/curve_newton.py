@@ -193,7 +193,15 @@ def solve_points(
 
 @kernel
 def misses(
-    entries: Any, weights: Array, s: Array, q: Array, dq: Array, ddq: Array, X: Array, guess: Array, miss: Array
+    entries: Any,
+    weights: Array,
+    s: Array,
+    q: Array,
+    dq: Array,
+    ddq: Array,
+    X: Array,
+    guess: Array,
+    miss: Array,
 ) -> None:
     """The quintics of a path (m, n) in the middle of its intervals, and how far the tool is there from the poses X.
 

@@ -14,8 +14,8 @@ def drive_shares(
 ) -> None:
     """Shares (k, m) that joint torques (k, n) in motions (k, n) take of drives with Coulomb and viscous friction.
 
-    ``drives`` (11, m): torque, speed, voltage, resistance, K_t, K_b and reactance of ``DriveLimits``, Coulomb and viscous
-    friction, efficiency of the gear, inertia of the rotor.
+    ``drives`` (11, m): torque, speed, voltage, resistance, K_t, K_b and reactance of ``DriveLimits``, Coulomb and
+    viscous friction, efficiency of the gear, inertia of the rotor.
     """
     n = tau.shape[1]
     for k in range(len(tau)):

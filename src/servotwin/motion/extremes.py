@@ -22,7 +22,6 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.law_sampling import CLOSEST, ROOM, LawNumbers, fill_cells
 from servotwin.motion.peaks import COEFFICIENTS, NODES, X, largest_peak
 
-
 _SLOPES = chebyshev.chebvander(X, NODES - 2) @ chebyshev.chebder(COEFFICIENTS)  # (node, node)
 
 

@@ -1,4 +1,4 @@
-r"""The compiled part of ``laws``: laws of two ramps at instants, alone and along a joint path, and where they are smooth.
+r"""The compiled part of ``laws``: laws of two ramps at instants, along a joint path, and where they are smooth.
 
 Theory: docs/theory/motion.md.
 """
@@ -149,10 +149,11 @@ def fill_cells(kind: int, given: Array, s: Array, edges: Array, at: Array) -> in
     closest = CLOSEST * (points[-1] - points[0])
     edges[0], m = points[0], 1
     for k in range(1, len(points)):  # of points that are one the last is kept
-        if k == len(points) - 1 or points[k + 1] - points[k] > closest:
-            if m > 1 or points[k] - points[0] > closest or k == len(points) - 1:
-                edges[m] = points[k]
-                m += 1
+        last = k == len(points) - 1
+        apart = last or points[k + 1] - points[k] > closest
+        if apart and (last or m > 1 or points[k] - points[0] > closest):
+            edges[m] = points[k]
+            m += 1
     while m <= LEAST:
         for k in range(m - 1, 0, -1):
             edges[2 * k] = edges[k]

@@ -198,7 +198,15 @@ class MotorLimits:
         if self.drive.has_valves or self._straight_friction is None:
             return None
         rotors, d = self.robot.mechanism.rotors, self.drive
-        rows = (d.torque, d.speed, d.voltage, d.resistance, d.torque_constant, d.voltage_constant, d.reactance)
+        rows = (
+            d.torque,
+            d.speed,
+            d.voltage,
+            d.resistance,
+            d.torque_constant,
+            d.voltage_constant,
+            d.reactance,
+        )
         table = np.array([*rows, *self._straight_friction, self.efficiency, rotors.J_m], dtype=np.float64)
         return np.array(rotors.N, dtype=np.float64), np.ascontiguousarray(self._N_inverse), table
 

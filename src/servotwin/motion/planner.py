@@ -102,9 +102,7 @@ def plan(
     )
 
 
-def _single_joint_move(
-    robot: Robot, q: Array, request: Request, limits: MotionLimits
-) -> Trajectory | None:
+def _single_joint_move(robot: Robot, q: Array, request: Request, limits: MotionLimits) -> Trajectory | None:
     """The plan of a MOVEJ alone that only the limits of the joints bound; None for everything else."""
     if q.shape != (robot.n,) or robot.frame_quantities.names:
         return None

@@ -109,7 +109,7 @@ def rest_peak(length: float, limits: RampLimits) -> float:
     if limits.shape == "linear":
         return math.sqrt(a * length)
     if limits.shape == "cubic":
-        return min(math.sqrt(a * length / PEAK), (j / 6.0 * length * length) ** (1.0 / 3.0))
+        return min(math.sqrt(a * length / PEAK), float((j / 6.0 * length * length) ** (1.0 / 3.0)))
     c = a * a / j
     if length * j < 2.0 * a * c:
         return float((0.25 * j * length * length) ** (1.0 / 3.0))

@@ -207,10 +207,10 @@ class MachinePlant:
         self._reserve(now_ns + len(stretch) * period_ns)
         table, row = self._rows(stretch), self._setpoints[0]
         last = np.array([stretch.q_measured, stretch.q_before])
-        sensed = self._per_rad, machine.inverse, self._faults
+        sensed, n = (self._per_rad, machine.inverse, self._faults), len(last[0])
         count, enough = 0, time.monotonic() + BREATH
         while count < len(stretch) and time.monotonic() < enough:
-            q = np.empty_like(last[0])
+            q = np.empty(n)
             if not look(self._counts, *sensed, last, *watch.numbers, q):
                 return
             followed.positions.append(q)

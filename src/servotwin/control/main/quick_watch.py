@@ -35,7 +35,8 @@ class QuickWatch:
 
     def clear(self, q: Array, before: Array, q_ref: Array) -> bool:
         """Whether joints at q (n,), ``before`` (n,) a period ago, are well for the reference q_ref (n,); NaN is not."""
-        return bool(is_clear(*(np.ascontiguousarray(x) for x in (q, before, q_ref)), *self.numbers))
+        here, last, wanted = (np.ascontiguousarray(x) for x in (q, before, q_ref))
+        return bool(is_clear(here, last, wanted, *self.numbers))
 
 
 @helper

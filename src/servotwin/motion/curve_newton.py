@@ -51,20 +51,6 @@ def factored(J: Array, weights: Array, A: Array, L: Array) -> None:
 
 
 @helper
-def well_posed(A: Array, L: Array, least: float) -> bool:
-    """Whether all eigenvalues of A (n, n) are above ``least``: A - least I has a Cholesky factor, written to L."""
-    for i in range(len(A)):
-        for j in range(i + 1):
-            total = A[i, j] - (least if i == j else 0.0)
-            for k in range(j):
-                total -= L[i, k] * L[j, k]
-            if i == j and not total > 0.0:
-                return False
-            L[i, j] = math.sqrt(total) if i == j else total / L[j, j]
-    return True
-
-
-@helper
 def least_squares(J: Array, weights: Array, L: Array, x: Array, y: Array) -> None:
     """y (n,) with J y = x (6,) as well as possible."""
     n = J.shape[1]
@@ -147,20 +133,17 @@ def solve_points(
     dq: Array,
     ddq: Array,
     squares: Array,
-    least: float,
-) -> tuple[int, bool]:
+) -> int:
     """Joint positions, first and second rates (m, n) and J^T W^2 J (m, n, n) at m poses and their rates.
 
     ``entries`` (6,): addresses of fkine, jacob0, jacob0_dot, each with its data. With ``along`` the first position
     is given; every other is predicted from the one before it and must be on the same branch. Otherwise q holds the
-    guesses. Stops at the first point that Newton's method does not solve; returns how many are solved before it, and
-    whether all eigenvalues of J^T W^2 J are above ``least`` at all points.
+    guesses. Stops at the first point that Newton's method does not solve; returns how many are solved before it.
     """
     m, n = len(q), q.shape[1]
     inputs, Y, J, J_rate = np.zeros(2 * n), np.zeros((4, 4)), np.zeros((6, n)), np.zeros((6, n))
     A, L, step, error = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(6)
     at, J_at, rate_at = inputs.ctypes.data, J.ctypes.data, J_rate.ctypes.data
-    posed = True
     for k in range(m):
         if along and k > 0:
             h = s[k] - s[k - 1]
@@ -171,7 +154,7 @@ def solve_points(
         if not along or k > 0:
             arrived = newton(entries, at, X[k], weights, inputs, Y, J, A, L, step, error)
             if not arrived:
-                return k, False
+                return k
             q[k] = inputs[:n]
         # eq:path-inverse
         call_address(entries[2], at, J_at, entries[3])
@@ -185,10 +168,9 @@ def solve_points(
             for j in range(n):
                 error[i] -= J_rate[i, j] * dq[k, j]
         least_squares(J, weights, L, error, ddq[k])
-        posed = posed and well_posed(A, L, least)
         if along and k > 0 and not same_branch(s, q, dq, ddq, k):
-            return k, False
-    return m, posed
+            return k
+    return m
 
 
 @kernel

@@ -28,15 +28,12 @@ INTERVALS = 8  # of a curve at first
 SHARES = np.arange(INTERVALS + 1) / INTERVALS
 ACCURACY = 1e-8  # m (and rad times the size of the arm): between the points
 SINGULAR = 1e-3  # smallest singular value of the Jacobian, lengths in sizes of the arm
-CLEAR = 1.01 * SINGULAR**2  # eigenvalue of J^T W^2 J beyond which a position is surely not singular
 FINEST = 4096  # intervals of a curve
 CLOSEST = (
     1e-6  # of the curve: where points this near to each other are on different branches, there is no path
 )
 COMPILED = 6  # joints at most of an arm that compiled code follows
-Rates = tuple[
-    Array, Array, Array
-]  # q', q'' and the smallest singular value, infinite where none is near to SINGULAR
+Rates = tuple[Array, Array, Array]  # q', q'' and the smallest singular value
 
 
 @dataclass(frozen=True)
@@ -145,12 +142,9 @@ class Tracker:
         m, n = q.shape
         dq, ddq, squares = np.zeros((m, n)), np.zeros((m, n)), np.zeros((m, n, n))
         X, first, second = (np.ascontiguousarray(x) for x in (X, first, second))
-        solved, clear = solve_points(
-            found[0], self.weights, along, s, X, first, second, q, dq, ddq, squares, CLEAR
-        )
-        if clear:  # how far it is from a singular position does not matter
-            return q, (dq, ddq, np.full(m, np.inf)), int(solved)
-        return q, (dq, ddq, np.sqrt(np.maximum(np.linalg.eigvalsh(squares)[:, 0], 0.0))), int(solved)
+        solved = solve_points(found[0], self.weights, along, s, X, first, second, q, dq, ddq, squares)
+        sigma = np.sqrt(np.maximum(np.linalg.eigvalsh(squares)[:, 0], 0.0))
+        return q, (dq, ddq, sigma), int(solved)
 
 
 @lru_cache(maxsize=16)

@@ -106,11 +106,14 @@ def quick_move(request: Request, q: Array, limits: MotionLimits) -> PathSegment 
     if not isinstance(request, MoveJ) or not _bounded_by_joints(request, limits):
         return None
     target = np.asarray(request.target, dtype=np.float64)
-    if target.shape != q.shape or (limits.quantities.names and _quantities_beyond(q, target, limits)):
+    table = limits.joint_table
+    if target.shape != q.shape or table.shape[1] != q.size:  # compiled code looks at no shapes
+        return None
+    if limits.quantities.names and _quantities_beyond(q, target, limits):
         return None
     rows = np.empty((6, q.size))
     rows[0], rows[1] = q, target
-    by_speed, by_acceleration, by_jerk = fill_line(rows, limits.joint_table)
+    by_speed, by_acceleration, by_jerk = fill_line(rows, table)
     if by_speed <= 0.0 or by_acceleration <= 0.0:
         return None
     profile = request.profile or ("s-curve" if by_jerk > 0.0 else "cubic-ramp")

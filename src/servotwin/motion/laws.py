@@ -306,6 +306,7 @@ def make_profile(
 
 def ramp_limits(kind: ProfileKind, speed: float, acceleration: float, jerk: float | None) -> RampLimits:
     """The ramps of a kind of profile, see ``make_profile``."""
+    _check_kind(kind)
     if kind == "trapezoid" and jerk is not None:
         kind = "s-curve"
     if kind == "s-curve" and jerk is None:
@@ -327,9 +328,13 @@ def _quintic(length: float, speed: float, acceleration: float, jerk: float) -> Q
     return Quintic(length, max(times))  # eq:quintic-time
 
 
-def _check_numbers(kind: str, length: float, *limits: float | None) -> None:
+def _check_kind(kind: str) -> None:
     if kind not in SHAPES:
         raise InputError(f"'{kind}' is no profile; expected {', '.join(SHAPES)}", field="profile")
+
+
+def _check_numbers(kind: str, length: float, *limits: float | None) -> None:
+    _check_kind(kind)
     if not 0.0 <= length < math.inf:
         raise InputError(f"the length is {length}; expected a finite length, at least zero", field="profile")
     for name, value in zip(("speed", "acceleration", "jerk", "ramp"), limits, strict=True):

@@ -57,7 +57,15 @@ class MotionLimits:
 
     @cached_property
     def joint_table(self) -> Array:
-        """Least and largest positions, largest speeds, accelerations and jerks of the joints (5, n), contiguous."""
+        """Least and largest positions, largest speeds, accelerations and jerks of the joints (5, n), contiguous.
+
+        InputError where a rate is not above zero: compiled code does not look again.
+        """
+        for name in ("speed", "acceleration", "jerk"):
+            worst = float(np.min(getattr(self, name)))  # nan, if there is one
+            if not worst > 0.0:
+                text = f"the {name} of a joint is limited to {worst:g}; expected a number above zero"
+                raise InputError(text, field="limits")
         return np.array([self.q_min, self.q_max, self.speed, self.acceleration, self.jerk], dtype=np.float64)
 
     @cached_property

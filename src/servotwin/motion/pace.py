@@ -112,13 +112,9 @@ class Bends:
         falling side, so that a smaller speed always takes longer. ``flowing``: the path is blended with its
         neighbours; then only the time that the bends add to the ramps counts.
         """
-        law = (
-            QUINTIC
-            if profile == "quintic" and not flowing
-            else TRAPEZOID
-            if profile == "trapezoid"
-            else RAMPS
-        )
+        law = TRAPEZOID if profile == "trapezoid" else RAMPS
+        if profile == "quintic" and not flowing:
+            law = QUINTIC
         free = 1.0 / (share * self.free_acceleration) if flowing else 0.0
         tool = np.array([self.tool_push, self.tool_bend.max()])
         rates = np.array([self.push.ravel(), self.bend.ravel()])

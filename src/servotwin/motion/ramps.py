@@ -106,6 +106,8 @@ def rest_peak(length: float, limits: RampLimits) -> float:
     0.3149802624737183
     """
     a, j = limits.acceleration, limits.jerk
+    if length == 0.0:  # also within limits that are infinite
+        return 0.0
     if limits.shape == "linear":
         return math.sqrt(a * length)
     if limits.shape == "cubic":

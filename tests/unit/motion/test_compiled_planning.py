@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.interpolate import BPoly
+from scipy.interpolate import BPoly, PPoly
 from scipy.spatial.transform import Rotation
 
 import servotwin as st
@@ -18,12 +18,12 @@ from servotwin.motion.curve_sampling import to_vector_rates
 from servotwin.motion.curves import Blend, Line, quintic_through
 from servotwin.motion.joint_moves import fill_line, quick_move, slowness_of
 from servotwin.motion.joint_path import JointPath
-from servotwin.motion.laws import Slowed, Uniform, make_profile, ramped
+from servotwin.motion.laws import Slowed, Uniform, breaks, make_profile, ramped
 from servotwin.motion.limits import limits_of
 from servotwin.motion.motor_limits import motor_limits_of
 from servotwin.motion.planner import plan
 from servotwin.motion.quickest import QUINTIC, RAMPS, TRAPEZOID, quickest_speed
-from servotwin.motion.ramps import RampLimits, ramp_time, rest_peak
+from servotwin.motion.ramps import RampLimits, ramp_time, rest_peak, stroke_motion
 from servotwin.motion.requests import MoveJ
 from servotwin.motion.rotations import turning_rates
 from servotwin.motion.trajectory import PathSegment
@@ -62,6 +62,42 @@ def test_top_speed_from_rest_to_rest_is_that_of_a_search(shape) -> None:
             low, high = (v, high) if v * ramp_time(v, limits) <= length else (low, v)
         assert rest_peak(length, limits) == pytest.approx(low, rel=1e-12)
         assert rest_peak(0.0, replace(limits, acceleration=math.inf)) == 0.0
+
+
+@pytest.mark.parametrize(("length", "speed"), [(2.0, 0.9), (0.3, 0.9), (5.0, 100.0)])
+def test_laws_are_the_integrals_of_their_accelerations(length, speed) -> None:
+    a, j = 2.0, 6.0
+    for kind in ("trapezoid", "s-curve"):
+        law = make_profile(kind, length, speed, a, j if kind == "s-curve" else None)
+        peak = min(a, math.sqrt(j * law.top)) if kind == "s-curve" else a
+        heights = [0.0, peak, peak, 0.0, 0.0, -peak, -peak, 0.0] if kind == "s-curve" else [peak, 0.0, -peak]
+        corners = breaks(law)
+        kept = np.diff(corners) > 1e-12
+        begin = np.array(heights[: kept.size])[kept]
+        slopes = (
+            np.diff(heights)[kept] / np.diff(corners)[kept] if kind == "s-curve" else np.zeros(begin.size)
+        )
+        other = PPoly(np.array([slopes, begin]), np.append(corners[:-1][kept], corners[-1]))
+        t = np.linspace(0.0, law.duration, 488)[1:-1]
+        for x, rate in zip(law.sample(t), (2, 1, 0), strict=True):
+            expected = other.antiderivative(rate)(t)
+            np.testing.assert_allclose(x, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kind", ["cubic-ramp", "trapezoid", "s-curve"])
+@pytest.mark.parametrize(("a", "j"), [(2.0, 3.0), (2.0, 1e-300), (1e200, 3.0)])
+def test_law_without_a_limit_of_speed_is_that_with_a_large_one(kind, a, j) -> None:
+    unlimited, large = (make_profile(kind, 1.0, v, a, j) for v in (math.inf, 1e6))
+    assert unlimited.duration == pytest.approx(large.duration, rel=1e-12)
+    assert unlimited.duration > 1.0
+
+
+def test_cubic_ramps_are_strokes_of_the_paper() -> None:
+    law = make_profile("cubic-ramp", 2.0, 0.9, 2.0, 6.0)
+    t = np.linspace(0.0, law.duration, 200)
+    s, _, v, a = stroke_motion(t, np.array(2.0), np.array(law.top), np.array(law.times[0]))
+    for x, expected in zip(law.sample(t), (s, v, a), strict=True):
+        np.testing.assert_allclose(x, expected, rtol=0.0, atol=1e-13 * np.abs(expected).max())
 
 
 def test_paths_are_the_quintics_of_scipy() -> None:

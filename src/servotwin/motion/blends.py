@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.mechanism.model import Array
-from servotwin.motion.curves import Blend, Curve, quintic_through
+from servotwin.motion.curve_sampling import to_vector_rates
+from servotwin.motion.curves import Blend, Curve, pose_and_rates, quintic_through
 from servotwin.motion.demands import INSIDE, outside
 from servotwin.motion.errors import PathError
 from servotwin.motion.extremes import Cells
@@ -19,7 +20,7 @@ from servotwin.motion.follow import ACCURACY, follow
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.legs import Leg
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.rotations import skew, turn_between, turning_rates
+from servotwin.motion.rotations import turn_between
 from servotwin.motion.tool_point import point_motion, point_places
 
 MOST = 0.49  # of a leg that a blend at one of its ends may use
@@ -138,22 +139,13 @@ def _blend_of_tool(
 
 def _chart(curve: Curve, s: float, corner: Array) -> tuple[Array, Array, Array]:
     """Point and rotation vector in the axes of the corner (6,), with first and second rates."""
-    at = np.array([s])
-    X, (one, two) = curve.pose(at)[0], curve.rates(at)
-    R = corner[:3, :3]
-    w = turn_between(R, X[:3, :3])
-    theta = float(np.sqrt(w @ w))
-    b, c = (
-        (0.5, 1.0 / 6.0)
-        if theta < 1e-4
-        else ((1 - np.cos(theta)) / theta**2, (theta - np.sin(theta)) / theta**3)
-    )
-    W = skew(w)
-    to_rate = np.linalg.inv(np.eye(3) + b * W + c * W @ W)  # eq:turning-rate, solved for w'
-    wd = to_rate @ (R.T @ one[0, 3:])
-    extra = turning_rates(w[None], wd[None], np.zeros((1, 3)))[1][0]
-    wdd = to_rate @ (R.T @ two[0, 3:] - extra)
-    return np.concatenate([X[:3, 3], w]), np.concatenate([one[0, :3], wd]), np.concatenate([two[0, :3], wdd])
+    X, one, two = (x[0] for x in pose_and_rates(curve, np.array([s])))
+    y = np.empty((3, 6))
+    y[0, :3], y[1, :3], y[2, :3] = X[:3, 3], one[:3], two[:3]
+    y[0, 3:] = turn_between(corner[:3, :3], X[:3, :3])
+    y[1, 3:], y[2, 3:] = one[3:], two[3:]
+    to_vector_rates(np.ascontiguousarray(corner), y)
+    return y[0], y[1], y[2]
 
 
 def _scaled(ends: tuple[Array, Array, Array], rate: float) -> tuple[Array, Array, Array]:
@@ -175,7 +167,7 @@ def _largest_rate(
         (cells.largest(dq / limits.speed).size, 1.0),
         (cells.largest(ddq / limits.acceleration).size, 2.0),
     ]
-    if np.isfinite(limits.jerk).any():
+    if limits.jerk_limited:
         peaks.append((cells.largest(cells.slopes(ddq) / limits.jerk).size, 3.0))
     steepest, tool_jerk = limits.tool_acceleration, limits.tool_jerk
     before, after = one.zone_at(one.length - rates[0] / SPEED), two.zone_at(rates[1] / SPEED)

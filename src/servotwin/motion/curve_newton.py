@@ -171,3 +171,35 @@ def solve_points(
         if along and k > 0 and not same_branch(s, q, dq, ddq, k):
             return k
     return m
+
+
+@kernel
+def misses(
+    entries: Any,
+    weights: Array,
+    s: Array,
+    q: Array,
+    dq: Array,
+    ddq: Array,
+    X: Array,
+    guess: Array,
+    miss: Array,
+) -> None:
+    """The quintics of a path (m, n) in the middle of its intervals, and how far the tool is there from the poses X.
+
+    Fills ``guess`` (m - 1, n) and ``miss`` (m - 1,), the largest weighted component of the way to the pose.
+    """
+    n = q.shape[1]
+    inputs, Y, error = np.zeros(n), np.zeros((4, 4)), np.zeros(6)
+    at, Y_at = inputs.ctypes.data, Y.ctypes.data
+    for k in range(len(s) - 1):
+        h = s[k + 1] - s[k]
+        for i in range(n):
+            turn, bend = h * (dq[k, i] - dq[k + 1, i]), h * h * (ddq[k, i] + ddq[k + 1, i])
+            guess[k, i] = 0.5 * (q[k, i] + q[k + 1, i]) + 5.0 / 32.0 * turn + bend / 64.0
+            inputs[i] = guess[k, i]
+        call_address(entries[0], at, Y_at, entries[1])
+        pose_error(X[k], Y, error)
+        miss[k] = 0.0
+        for i in range(6):
+            miss[k] = max(miss[k], abs(weights[i] * error[i]))

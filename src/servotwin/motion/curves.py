@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.motion.rotations import turn_between, turned, turned_from, turning_rates
+from servotwin.motion.curve_sampling import sample_blend, sample_line
+from servotwin.motion.rotations import turn_between, turned_from
 
 STILL = 1e-9  # m and rad: a shorter curve counts as no motion
 FLAT = 1e-6  # sine between the chords of three points that lie on one line
@@ -67,15 +69,24 @@ class Line:
         """Its ends."""
         return np.array([0.0, self.length])
 
+    @cached_property
+    def _numbers(self) -> tuple[Array, Array]:
+        return np.ascontiguousarray(self.X_from, dtype=np.float64), np.array([self.direction, self.turn])
+
+    def sample(self, s: Array) -> tuple[Array, Array, Array]:
+        """Pose and rates, as ``pose`` and ``rates`` give them."""
+        s = np.ascontiguousarray(s, dtype=np.float64)
+        X, rates = np.empty((s.size, 4, 4)), np.empty((2, s.size, 6))
+        sample_line(*self._numbers, s, X, rates[0], rates[1])
+        return X, rates[0], rates[1]
+
     def pose(self, s: Array) -> Array:
         """See ``Curve``."""
-        p = self.X_from[:3, 3] + s[:, None] * self.direction
-        return _poses(p, turned_from(self.X_from[:3, :3], self.turn, s))  # eq:line
+        return self.sample(s)[0]
 
     def rates(self, s: Array) -> tuple[Array, Array]:
         """See ``Curve``."""
-        one = np.concatenate([self.direction, self.X_from[:3, :3] @ self.turn])
-        return np.broadcast_to(one, (s.size, 6)), np.zeros((s.size, 6))
+        return self.sample(s)[1:]
 
 
 def line(X_from: Array, X_to: Array) -> Line:
@@ -167,17 +178,24 @@ class Blend:
         """Its ends."""
         return np.array([0.0, 1.0])
 
+    @cached_property
+    def _numbers(self) -> tuple[Array, Array]:
+        return tuple(np.array(x, dtype=np.float64) for x in (self.corner, self.coefficients))  # type: ignore[return-value]
+
+    def sample(self, s: Array) -> tuple[Array, Array, Array]:
+        """Pose and rates, as ``pose`` and ``rates`` give them."""
+        s = np.ascontiguousarray(s, dtype=np.float64)
+        X, rates = np.empty((s.size, 4, 4)), np.empty((2, s.size, 6))
+        sample_blend(*self._numbers, s, X, rates[0], rates[1])
+        return X, rates[0], rates[1]
+
     def pose(self, s: Array) -> Array:
         """See ``Curve``."""
-        y, _, _ = polynomial(self.coefficients, s)
-        return _poses(y[:, :3], self.corner[:3, :3] @ turned(y[:, 3:]))
+        return self.sample(s)[0]
 
     def rates(self, s: Array) -> tuple[Array, Array]:
         """See ``Curve``."""
-        y, yd, ydd = polynomial(self.coefficients, s)
-        omega, alpha = turning_rates(y[:, 3:], yd[:, 3:], ydd[:, 3:])
-        R = self.corner[:3, :3].T
-        return np.hstack([yd[:, :3], omega @ R]), np.hstack([ydd[:, :3], alpha @ R])
+        return self.sample(s)[1:]
 
 
 def quintic_through(
@@ -199,18 +217,11 @@ def quintic_through(
     )  # eq:blend
 
 
-def polynomial(c: Array, u: Array) -> tuple[Array, Array, Array]:
-    """Value, first and second rate (k, m) of polynomials with coefficients (6, m) or (k, 6, m) at u (k,)."""
-    basis = np.zeros((u.size, 3, 6))
-    u2 = u * u
-    u3 = u2 * u
-    u4 = u2 * u2
-    basis[:, 0, 0] = basis[:, 1, 1] = 1.0
-    basis[:, 0, 1], basis[:, 0, 2], basis[:, 0, 3], basis[:, 0, 4], basis[:, 0, 5] = u, u2, u3, u4, u4 * u
-    basis[:, 1, 2], basis[:, 1, 3], basis[:, 1, 4], basis[:, 1, 5] = 2 * u, 3 * u2, 4 * u3, 5 * u4
-    basis[:, 2, 2], basis[:, 2, 3], basis[:, 2, 4], basis[:, 2, 5] = 2.0, 6 * u, 12 * u2, 20 * u3
-    out = basis @ c
-    return out[:, 0], out[:, 1], out[:, 2]
+def pose_and_rates(curve: Curve, s: Array) -> tuple[Array, Array, Array]:
+    """Poses (k, 4, 4), first and second rates (k, 6) of a curve at s (k,)."""
+    if isinstance(curve, Line | Blend):
+        return curve.sample(s)
+    return curve.pose(s), *curve.rates(s)
 
 
 def _poses(p: Array, R: Array) -> Array:

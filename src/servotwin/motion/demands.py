@@ -15,9 +15,10 @@ import numpy as np
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.errors import Demand, PathError, refusal
-from servotwin.motion.extremes import Cells, Peak, cells_between
+from servotwin.motion.extremes import Cells, Peak, cells_between, cells_of_law
 from servotwin.motion.joint_path import JointPath
-from servotwin.motion.laws import breaks, times_at
+from servotwin.motion.law_sampling import LEAST, PARTS
+from servotwin.motion.laws import breaks, numbers_of, times_at
 from servotwin.motion.legs import Leg
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.peaks import NODES
@@ -27,8 +28,6 @@ from servotwin.motion.trajectory import PathSegment
 State = tuple[Array, Array, Array]  # positions, velocities, accelerations (k, n)
 Shares = Callable[[Array, Array, Array], Array]  # of a state
 
-PARTS = 2  # cells of a piece of a law at least
-LEAST = 8  # cells of a segment at least
 HOLDS = 1.0 + 1e-9
 DOUBT = 1e-7  # of a limit: less certain demands are sampled more closely
 HALVINGS = 4
@@ -41,6 +40,9 @@ FORCES = ("torque", "motor torque")  # which slowing a motion does not bring to 
 
 def cells_of(segment: PathSegment) -> Cells:
     """The time of a segment in cells in which its motion is smooth."""
+    numbers = numbers_of(segment.law)
+    if numbers is not None:
+        return cells_of_law(numbers, segment.path.s[1:-1])
     corners = breaks(segment.law)
     pieces = [np.linspace(a, b, PARTS + 1) for a, b in pairwise(corners) if b > a]
     inner = segment.path.s[1:-1]
@@ -65,9 +67,9 @@ def demands(leg: Leg, segment: PathSegment, limits: MotionLimits) -> list[Demand
 
 
 def worst_demand(leg: Leg, segment: PathSegment, limits: MotionLimits) -> Demand:
-    """The demand for which the motion must be slowed most."""
+    """The demand for which the motion must be slowed most; its place is that on the path where it does not hold."""
     worst = max(demands(leg, segment, limits), key=lambda demand: demand.factor)
-    return replace(worst, place=_share(segment, worst.place))
+    return worst if worst.share <= HOLDS else replace(worst, place=_share(segment, worst.place))
 
 
 def _kinematic(
@@ -79,7 +81,7 @@ def _kinematic(
         ("speed", cells.largest(qd / limits.speed, EASY), names),
         ("acceleration", cells.largest(qdd / limits.acceleration, EASY), names),
     ]
-    if np.isfinite(limits.jerk).any():
+    if limits.jerk_limited:
         peaks.append(("jerk", cells.largest(cells.slopes(qdd) / limits.jerk), names))
     if limits.tool_limited:
         v, a = point_motion(leg.tracker, q, qd, qdd)

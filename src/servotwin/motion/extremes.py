@@ -19,9 +19,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from servotwin.mechanism.model import Array
+from servotwin.motion.law_sampling import CLOSEST, ROOM, LawNumbers, fill_cells
 from servotwin.motion.peaks import COEFFICIENTS, NODES, X, largest_peak
-
-CLOSEST = 1e-10  # of the whole: edges nearer to each other are one
 
 _SLOPES = chebyshev.chebvander(X, NODES - 2) @ chebyshev.chebder(COEFFICIENTS)  # (node, node)
 
@@ -68,6 +67,15 @@ class Cells:
 
     def _split(self, values: Array) -> Array:
         return values.reshape(self.edges.size - 1, NODES, values.shape[1])
+
+
+def cells_of_law(numbers: LawNumbers, s: Array) -> Cells:
+    """The time of a law in cells in which it is smooth along a path that is so between the parameters s (k,)."""
+    edges, at = np.empty(s.size + ROOM), np.empty(NODES * (s.size + ROOM))
+    count = fill_cells(*numbers, s, edges, at)
+    cells = Cells(edges[: count + 1])
+    cells.__dict__["at"] = at[: NODES * count]  # known already
+    return cells
 
 
 def cells_between(*edges: Array) -> Cells:

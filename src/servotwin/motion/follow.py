@@ -17,14 +17,15 @@ from servotwin.dynamics.ik.numeric import LONGEST_STEP, least_squares, newton, p
 from servotwin.errors import KinematicsError, ServotwinError, UnreachableError
 from servotwin.kernels.kernel_store import Entry, entry
 from servotwin.mechanism.model import Array, BoolArray
-from servotwin.motion.curve_newton import CLOSE, FARTHEST, solve_points
-from servotwin.motion.curves import Curve
+from servotwin.motion.curve_newton import CLOSE, FARTHEST, misses, solve_points
+from servotwin.motion.curves import Curve, pose_and_rates
 from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.rotations import cross
 from servotwin.robot.robot import Robot
 
 INTERVALS = 8  # of a curve at first
+SHARES = np.arange(INTERVALS + 1) / INTERVALS
 ACCURACY = 1e-8  # m (and rad times the size of the arm): between the points
 SINGULAR = 1e-3  # smallest singular value of the Jacobian, lengths in sizes of the arm
 FINEST = 4096  # intervals of a curve
@@ -53,6 +54,11 @@ class Tracker:
         size = arm_size(self.robot)
         return np.array([1.0 / size] * 3 + [1.0 if self.oriented else 0.0] * 3)
 
+    @property
+    def plain(self) -> bool:
+        """Whether the tool point is the robot's own tool frame."""
+        return self._back is None
+
     @cached_property
     def _back(self) -> Array | None:
         """The robot's tool frame in that of the tool point; None if they are the same."""
@@ -62,7 +68,7 @@ class Tracker:
 
     def target(self, curve: Curve, s: Array) -> tuple[Array, Array, Array]:
         """Pose (k, 4, 4), first and second rate (k, 6) of the robot's tool frame on the curve."""
-        X, (first, second) = curve.pose(s), curve.rates(s)
+        X, first, second = pose_and_rates(curve, s)
         back = self._back
         if back is None:
             return X, np.asarray(first), second
@@ -94,11 +100,17 @@ class Tracker:
         squares = Jt @ J if J.shape[2] <= 6 else J @ Jt
         return dq, ddq, np.sqrt(np.maximum(np.linalg.eigvalsh(squares)[:, 0], 0.0))
 
-    def miss(self, X: Array, q: Array) -> Array:
-        """How far (k,) [m] the tool at q is from the poses X, turns measured at the size of the arm."""
-        size = arm_size(self.robot)
-        error = pose_errors(X, self.robot.fkine(q))
-        return np.asarray(size * np.abs(self.weights * error).max(axis=1))
+    def halfway(self, s: Array, X: Array, q: Array, rates: Rates) -> tuple[Array, Array]:
+        """The quintics of a path in the middle of its intervals (m - 1, n), and how far (m - 1,) [m] the tool is there
+        from the poses X, turns measured at the size of the arm."""
+        size, found = arm_size(self.robot), kernel_entries(self.robot)
+        if found is not None:
+            guess, miss = np.empty((len(s) - 1, q.shape[1])), np.empty(len(s) - 1)
+            misses(found[0], self.weights, s, q, rates[0], rates[1], X, guess, miss)
+            return guess, size * miss
+        guess = _halfway(s, q, rates[0], rates[1])
+        error = pose_errors(X, self.robot.fkine(guess))
+        return guess, np.asarray(size * np.abs(self.weights * error).max(axis=1))
 
     def solve_along(
         self, s: Array, X: Array, first: Array, second: Array, q: Array
@@ -162,9 +174,7 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
     says where the path leaves the workspace or meets a singularity, or comes so near to one that the joints cannot
     follow it that closely.
     """
-    spans = max(2, -(-INTERVALS // (curve.knots.size - 1)))
-    inner = curve.knots[:-1, None] + np.diff(curve.knots)[:, None] * (np.arange(spans) / spans)
-    s = np.append(inner, curve.knots[-1])
+    s = _first_places(curve.knots)
     while True:
         X, first, second = tracker.target(curve, s)
         q, rates, solved = tracker.solve_along(s, X, first, second, q_start)
@@ -183,8 +193,7 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
             _raise_singular(tracker, curve, float(s[k]), dq[k], index)
         middle = 0.5 * (s[:-1] + s[1:])
         X, first, second = tracker.target(curve, middle)
-        guess = _halfway(s, q, dq, ddq)
-        miss = tracker.miss(X, guess)
+        guess, miss = tracker.halfway(s, X, q, rates)
         if miss.max() < ACCURACY:
             return JointPath(s, q, dq, ddq)
         far = miss >= 0.1 * ACCURACY
@@ -197,6 +206,15 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
         s, q = np.concatenate([s, middle[far]])[order], np.concatenate([q, q_far])[order]
         dq, ddq, sigma = (np.concatenate(pair)[order] for pair in zip(rates, rates_far, strict=True))
         rates = dq, ddq, sigma
+
+
+def _first_places(knots: Array) -> Array:
+    """Where a curve with these knots is solved at first."""
+    spans = max(2, -(-INTERVALS // (knots.size - 1)))
+    if knots.size == 2:
+        return np.asarray(knots[0] + (knots[1] - knots[0]) * SHARES)
+    inner = knots[:-1, None] + np.diff(knots)[:, None] * (np.arange(spans) / spans)
+    return np.append(inner, knots[-1])
 
 
 def _halfway(s: Array, q: Array, dq: Array, ddq: Array) -> Array:

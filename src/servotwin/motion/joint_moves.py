@@ -13,10 +13,11 @@ from operator import truediv
 
 import numpy as np
 
+from servotwin.compiled.jit import kernel
 from servotwin.description.fields import FARTHEST
 from servotwin.mechanism.model import Array
-from servotwin.motion.joint_path import straight
-from servotwin.motion.laws import Profile, make_profile
+from servotwin.motion.joint_path import path_of_rows
+from servotwin.motion.laws import Profile, make_profile, ramp_limits, rest_ramps
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.ramps import ProfileKind
 from servotwin.motion.requests import MoveJ, Request
@@ -25,6 +26,7 @@ from servotwin.motion.trajectory import PathSegment
 MoveLaws = tuple[
     Profile | None, ...
 ]  # one for all joints, or one per joint; None for a joint that does not move
+BY_RAMPS = (None, "cubic-ramp", "trapezoid", "s-curve")  # profiles of ``quick_move``
 SHORTEST = 1e-9  # rad, m: ``quick_move`` leaves a shorter move to the planner of legs
 
 
@@ -104,15 +106,20 @@ def quick_move(request: Request, q: Array, limits: MotionLimits) -> PathSegment 
     if not isinstance(request, MoveJ) or not _bounded_by_joints(request, limits):
         return None
     target = np.asarray(request.target, dtype=np.float64)
-    if target.shape != q.shape or not _inside(q, target, limits):
+    table = limits.joint_table
+    if target.shape != q.shape or table.shape[1] != q.size:  # compiled code looks at no shapes
         return None
-    step = np.abs(target - q).tolist()
-    slowness = slowness_of(step, limits.joint_rates)
-    if not max(step) > SHORTEST or min(slowness[:2]) <= 0.0:
+    if limits.quantities.names and _quantities_beyond(q, target, limits):
         return None
-    profile = request.profile or ("s-curve" if slowness[2] > 0.0 else "cubic-ramp")
-    law = common_law(profile, slowness, request.speed.value, request.acceleration or 1.0)
-    return PathSegment("joint", straight(q, target), law)
+    rows = np.empty((6, q.size))
+    rows[0], rows[1] = q, target
+    by_speed, by_acceleration, by_jerk = fill_line(rows, table)
+    if by_speed <= 0.0 or by_acceleration <= 0.0:
+        return None
+    profile = request.profile or ("s-curve" if by_jerk > 0.0 else "cubic-ramp")
+    speed, acceleration = request.speed.value / by_speed, (request.acceleration or 1.0) / by_acceleration
+    ramps = ramp_limits(profile, speed, acceleration, 1.0 / by_jerk if by_jerk > 0.0 else None)
+    return PathSegment("joint", path_of_rows(rows), rest_ramps(1.0, speed, ramps))
 
 
 def _bounded_by_joints(move: MoveJ, limits: MotionLimits) -> bool:
@@ -120,17 +127,39 @@ def _bounded_by_joints(move: MoveJ, limits: MotionLimits) -> bool:
         move.blend <= 0.0
         and move.tool is None
         and move.speed.kind == "fraction"
-        and move.profile != "quintic"
+        and move.profile in BY_RAMPS
+        and not move.optimal
         and (move.acceleration is None or 0.0 < move.acceleration <= 1.0)
         and not (limits.torque_limited or limits.tool_limited)
     )
 
 
-def _inside(q: Array, target: Array, limits: MotionLimits) -> bool:
-    """Whether both ends are within the limits, and with them the straight line between them."""
-    if limits.quantities.names and (limits.quantities.beyond(np.stack([q, target])) > 0.0).any():
-        return False
-    rows = zip(q.tolist(), target.tolist(), limits.q_min.tolist(), limits.q_max.tolist(), strict=True)
-    return all(
-        low <= start <= high and low <= end <= high and abs(end) <= FARTHEST for start, end, low, high in rows
-    )
+def _quantities_beyond(q: Array, target: Array, limits: MotionLimits) -> bool:
+    """Whether an angle or length is outside of its range at one of the ends; between them it is a mean of both."""
+    return bool((limits.quantities.beyond(np.stack([q, target])) > 0.0).any())
+
+
+@kernel
+def fill_line(rows: Array, limits: Array) -> tuple[float, float, float]:
+    """Complete rates and bends of a straight line whose ends stand in ``rows`` (6, n), see ``path_of_rows``.
+
+    Returns its slowness (eq:joint-pace) for ``limits`` (5, n), a ``MotionLimits.joint_table``; zero where an end is
+    beyond the limits or ``FARTHEST``, is no number, or where no joint moves by more than ``SHORTEST``.
+    """
+    by_speed = by_acceleration = by_jerk = longest = 0.0
+    for i in range(rows.shape[1]):
+        start, end = rows[0, i], rows[1, i]
+        step = end - start
+        rows[2, i] = rows[3, i] = step
+        rows[4, i] = rows[5, i] = 0.0
+        inside = limits[0, i] <= start <= limits[1, i] and limits[0, i] <= end <= limits[1, i]
+        if not (inside and abs(start) <= FARTHEST and abs(end) <= FARTHEST):
+            return 0.0, 0.0, 0.0
+        size = abs(step)
+        longest = max(longest, size)
+        by_speed = max(by_speed, size / limits[2, i])
+        by_acceleration = max(by_acceleration, size / limits[3, i])
+        by_jerk = max(by_jerk, size / limits[4, i])
+    if not longest > SHORTEST:
+        return 0.0, 0.0, 0.0
+    return by_speed, by_acceleration, by_jerk

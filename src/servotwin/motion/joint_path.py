@@ -12,7 +12,8 @@ import numpy as np
 
 from servotwin.compiled.jit import kernel
 from servotwin.mechanism.model import Array
-from servotwin.motion.curves import polynomial, quintic_through
+
+ENDS = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -33,22 +34,17 @@ class JointPath:
         return float(self.s[-1])
 
     @cached_property
-    def _coefficients(self) -> Array:
-        """(m - 1, 6, n)"""
-        if self.s.size == 2:
-            one, two = ((self.q[k], self.dq[k], self.ddq[k]) for k in (0, 1))
-            return quintic_through(one, two, float(self.s[1] - self.s[0]))[None]
+    def coefficients(self) -> Array:
+        """Of the quintics (m - 1, 6, n), by rising powers of the way from the knot before."""
         c = np.empty((self.s.size - 1, 6, self.q.shape[1]))
-        q, dq, ddq = (np.ascontiguousarray(x) for x in (self.q, self.dq, self.ddq))
-        quintics(self.s, q, dq, ddq, c)
+        like = np.ascontiguousarray
+        quintics(self.s, like(self.q), like(self.dq), like(self.ddq), c)
         return c
 
     def at(self, s: Array) -> tuple[Array, Array, Array]:
         """q, q' and q'' (k, n) at s (k,)."""
-        if self.s.size == 2:
-            return polynomial(self._coefficients[0], s - self.s[0])
         out = np.empty((3, len(s), self.q.shape[1]))
-        polynomials_at(self.s, self._coefficients, np.asarray(s, dtype=np.float64), out[0], out[1], out[2])
+        polynomials_at(self.s, self.coefficients, np.asarray(s, dtype=np.float64), out[0], out[1], out[2])
         return out[0], out[1], out[2]
 
     def part(self, s_from: float, s_to: float) -> JointPath:
@@ -60,9 +56,15 @@ class JointPath:
 
 def straight(q_from: Array, q_to: Array) -> JointPath:
     """The straight line in joint space, s from 0 to 1."""
-    step = q_to - q_from
-    zero = np.zeros((2, step.size))
-    return JointPath(np.array([0.0, 1.0]), np.array([q_from, q_to]), np.array([step, step]), zero)
+    rows = np.zeros((6, q_to.size))
+    rows[0], rows[1] = q_from, q_to
+    rows[2:4] = q_to - q_from
+    return path_of_rows(rows)
+
+
+def path_of_rows(rows: Array) -> JointPath:
+    """The path from s = 0 to 1 with these positions, first and second rates at both ends (6, n)."""
+    return JointPath(np.array(ENDS), rows[:2], rows[2:4], rows[4:])
 
 
 # --- compiled: paths with many points ---------------------------------------------------------------------

@@ -13,10 +13,19 @@ from typing import Protocol
 
 import numpy as np
 
-from servotwin.compiled.jit import helper, kernel
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.motion.ramps import ProfileKind, RampLimits, Shape, jerk_share, peak_speed, ramp_time
+from servotwin.motion.law_sampling import CUBIC, JERK_LIMITED, LINEAR, NEWTON, TABLE, LawNumbers, sample_ramps
+from servotwin.motion.quickest import QUINTIC_ACCELERATION, QUINTIC_SPEED
+from servotwin.motion.ramps import (
+    ProfileKind,
+    RampLimits,
+    Shape,
+    jerk_share,
+    peak_speed,
+    ramp_time,
+    rest_peak,
+)
 
 SHAPES: dict[ProfileKind, Shape] = {
     "cubic-ramp": "cubic",
@@ -24,12 +33,8 @@ SHAPES: dict[ProfileKind, Shape] = {
     "s-curve": "jerk-limited",
     "quintic": "cubic",  # where a quintic does not rest at both ends
 }
-LINEAR, CUBIC, JERK_LIMITED = range(3)  # the shapes as compiled code knows them
 KINDS: dict[Shape, int] = {"linear": LINEAR, "cubic": CUBIC, "jerk-limited": JERK_LIMITED}
-QUINTIC_SPEED = 15.0 / 8.0  # largest rates of 10 x^3 - 15 x^4 + 6 x^5
-QUINTIC_ACCELERATION = 10.0 / math.sqrt(3.0)
-QUINTIC_JERK = 60.0
-TABLE = 65  # points of a law between which Newton's method starts to find an instant
+QUINTIC_JERK = 60.0  # largest third rate of 10 x^3 - 15 x^4 + 6 x^5
 
 
 class Profile(Protocol):
@@ -68,13 +73,14 @@ class Ramped:
         """See ``Profile``."""
         t = np.ascontiguousarray(t, dtype=np.float64)
         s, v, a = np.empty_like(t), np.empty_like(t), np.empty_like(t)
-        sample_ramps(*self._numbers, t, s, v, a)
+        sample_ramps(*self.numbers, t, s, v, a)
         return s, v, a
 
     @cached_property
-    def _numbers(self) -> tuple[int, Array, Array, Array]:
-        given = np.array([self.length, self.v_from, self.top, self.v_to])
-        return KINDS[self.shape], given, np.array(self.times), np.array(self.betas)
+    def numbers(self) -> LawNumbers:
+        """The law for compiled code."""
+        given = (self.length, self.v_from, self.top, self.v_to, *self.times, *self.betas)
+        return KINDS[self.shape], np.array(given)
 
 
 def ramped(length: float, v_from: float, v_to: float, v_most: float, limits: RampLimits) -> Ramped:
@@ -88,6 +94,16 @@ def ramped(length: float, v_from: float, v_to: float, v_most: float, limits: Ram
     T_flat = max(flat, 0.0) / top if top > 0.0 else 0.0
     betas = jerk_share(top - v_from, limits), jerk_share(top - v_to, limits)
     return Ramped(length, v_from, top, v_to, limits.shape, (T_up, T_flat, T_down), betas)
+
+
+def rest_ramps(length: float, v_most: float, limits: RampLimits) -> Ramped:
+    """``ramped`` from rest to rest, whose two ramps are alike."""
+    top = min(v_most, rest_peak(length, limits))
+    T = ramp_time(top, limits)
+    flat = length - top * T
+    T_flat = flat / top if flat > 0.0 and top > 0.0 else 0.0
+    beta = jerk_share(top, limits)
+    return Ramped(length, 0.0, top, 0.0, limits.shape, (T, T_flat, T), (beta, beta))
 
 
 @dataclass(frozen=True)
@@ -191,6 +207,28 @@ class Zoned:
         return s, v, a
 
 
+def numbers_of(law: Profile) -> LawNumbers | None:
+    """A law for compiled code; None for one that is not made of two ramps."""
+    if isinstance(law, Ramped):
+        return law.numbers
+    if isinstance(law, Uniform):
+        v = law.speed
+        return LINEAR, np.array([law.length, v, v, v, 0.0, law.duration, 0.0, 0.5, 0.5])
+    if isinstance(law, Slowed):
+        return slowed_numbers(numbers_of(law.law), law.factor)
+    return None
+
+
+def slowed_numbers(numbers: LawNumbers | None, factor: float) -> LawNumbers | None:
+    """The numbers of a law that takes ``factor`` times as long."""
+    if numbers is None:
+        return None
+    kind, given = numbers[0], numbers[1].copy()
+    given[1:4] /= factor
+    given[4:7] *= factor
+    return kind, given
+
+
 def breaks(law: Profile) -> Array:
     """The instants (m,) [s] between which a law is smooth, its begin and end included."""
     if isinstance(law, Slowed):
@@ -218,7 +256,7 @@ def times_at(law: Profile, s: Array) -> Array:
         return _times_in_zones(law, s)
     grid = np.linspace(0.0, law.duration, TABLE)
     t, step = np.interp(s, law.sample(grid)[0], grid), grid[1]
-    for _ in range(2):
+    for _ in range(NEWTON):
         way, speed, _ = law.sample(t)
         gap = np.where(speed > 0.0, (s - way) / np.where(speed > 0.0, speed, 1.0), 0.0)
         t = np.minimum(np.maximum(t + np.minimum(np.maximum(gap, -step), step), 0.0), law.duration)
@@ -258,7 +296,7 @@ def make_profile(
     _check_numbers(kind, length, speed, acceleration, jerk, ramp)
     if kind == "quintic":
         return _quintic(length, speed, acceleration, math.inf if jerk is None else jerk)
-    law = ramped(length, 0.0, 0.0, speed, ramp_limits(kind, speed, acceleration, jerk))
+    law = rest_ramps(length, speed, ramp_limits(kind, speed, acceleration, jerk))
     if kind == "cubic-ramp" and ramp is not None and law.times[0] < ramp:
         top = min(speed, length / ramp)
         flat = length / top - ramp if top > 0.0 else 0.0
@@ -268,6 +306,7 @@ def make_profile(
 
 def ramp_limits(kind: ProfileKind, speed: float, acceleration: float, jerk: float | None) -> RampLimits:
     """The ramps of a kind of profile, see ``make_profile``."""
+    _check_kind(kind)
     if kind == "trapezoid" and jerk is not None:
         kind = "s-curve"
     if kind == "s-curve" and jerk is None:
@@ -289,57 +328,15 @@ def _quintic(length: float, speed: float, acceleration: float, jerk: float) -> Q
     return Quintic(length, max(times))  # eq:quintic-time
 
 
-def _check_numbers(kind: str, length: float, *limits: float | None) -> None:
+def _check_kind(kind: str) -> None:
     if kind not in SHAPES:
         raise InputError(f"'{kind}' is no profile; expected {', '.join(SHAPES)}", field="profile")
+
+
+def _check_numbers(kind: str, length: float, *limits: float | None) -> None:
+    _check_kind(kind)
     if not 0.0 <= length < math.inf:
         raise InputError(f"the length is {length}; expected a finite length, at least zero", field="profile")
     for name, value in zip(("speed", "acceleration", "jerk", "ramp"), limits, strict=True):
         if value is not None and not value > 0.0:
             raise InputError(f"the {name} is {value}; expected a number above zero", field="profile")
-
-
-# --- compiled -----------------------------------------------------------------------------------------
-@helper
-def ramp_shape(kind: int, x: float, beta: float) -> tuple[float, float, float]:
-    """F, f and f' of a ramp at the share x (0 .. 1) of its time, see eq:ramp-shape."""
-    if kind == LINEAR:
-        return 0.5 * x * x, x, 1.0
-    if kind == CUBIC:
-        return x * x * x * (1.0 - 0.5 * x), x * x * (3.0 - 2.0 * x), 6.0 * x * (1.0 - x)
-    # the trapezoid of acceleration, of height 1/(1 - beta), from both ends
-    top, y = 1.0 / (1.0 - beta), min(x, 1.0 - x)
-    if y < beta:
-        F, f, rate = y * y * y / (6.0 * beta) * top, y * y / (2.0 * beta) * top, y / beta * top
-    else:
-        F, f, rate = (0.5 * y * (y - beta) + beta * beta / 6.0) * top, (y - 0.5 * beta) * top, top
-    return (x - 0.5 + F, 1.0 - f, rate) if x > 0.5 else (F, f, rate)
-
-
-@kernel
-def sample_ramps(
-    kind: int, given: Array, times: Array, betas: Array, t: Array, s: Array, v: Array, a: Array
-) -> None:
-    """Fill distance, speed and acceleration (k,) at t (k,); ``given``: length, first, top and last speed; ``times`` and
-    ``betas`` as in ``Ramped``."""
-    length, v_from, top, v_to = given[0], given[1], given[2], given[3]
-    duration = times[0] + times[1] + times[2]
-    half = times[0] + 0.5 * times[1]
-    for k in range(len(t)):
-        clock = min(max(t[k], 0.0), duration)
-        # The second half is measured back from the end, so that it is met to the last bit.
-        late = clock > half
-        since = duration - clock if late else clock
-        T, end, beta = (times[2], v_to, betas[1]) if late else (times[0], v_from, betas[0])
-        change = top - end
-        if since < T:
-            F, f, rate = ramp_shape(kind, since / T, beta)
-            s[k], v[k], a[k] = (
-                T * change * F + end * since,
-                end + change * f,
-                change / T * rate,
-            )  # eq:ramp-shape
-        else:
-            s[k], v[k], a[k] = 0.5 * (top + end) * T + top * (since - T), top, 0.0
-        if late:
-            s[k], a[k] = length - s[k], -a[k]

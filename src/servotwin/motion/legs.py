@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -79,6 +80,8 @@ class Leg:
 
     def zone_at(self, s: float) -> Zone:
         """The zone at a parameter of the path."""
+        if len(self.zones) == 1:
+            return self.zones[0]
         return self.zones[int(np.searchsorted([zone.end for zone in self.zones[:-1]], s))]
 
     def slower(self, factor: float, at: float | None = None) -> Leg:
@@ -116,16 +119,23 @@ def leg_of(
     """
     if isinstance(request, Rest):
         return None
-    oriented = robot.n > 3
-    tool = np.eye(4) if request.tool is None else checked_poses(request.tool)
-    tracker = Tracker(robot, tool, oriented)
+    if request.tool is None:
+        tracker = tracker_of(robot)
+    else:
+        tracker = Tracker(robot, checked_poses(request.tool), robot.n > 3)
     if isinstance(request, MoveJ):
         return _joint_leg(request, index, q, limits, tracker)
-    curve = _curve(request, index, robot.fkine(q) @ tool)
+    curve = _curve(request, index, robot.fkine(q) @ tracker.X_tool)
     if curve.length == 0.0:
         return None
     path = follow(tracker, curve, q, index)
     return _curve_leg(request, index, curve, path, limits, tracker, fit, flowing)
+
+
+@lru_cache(maxsize=16)
+def tracker_of(robot: Robot) -> Tracker:
+    """Inverse kinematics of the robot's own tool frame."""
+    return Tracker(robot, np.eye(4), robot.n > 3)
 
 
 def _joint_leg(move: MoveJ, index: int, q: Array, limits: MotionLimits, tracker: Tracker) -> Leg | None:
@@ -231,9 +241,9 @@ def _curve_leg(
     else:
         fraction, top = 1.0, min(asked.value, bends.tool_speed)
         most = _asked_speed(asked.value, bends, ramps.steepest(bends, 0.0), index, tracker, fit)
-    lower = replace(ramps, may_lower=may_lower)
+    lower = ramps if given is None else replace(ramps, may_lower=may_lower)
     zones = one_zone(bends, most, ramps, flowing=flowing)
-    gentle = one_zone(bends, most, lower, flowing=flowing)
+    gentle = zones if given is None else one_zone(bends, most, lower, flowing=flowing)
     if curve.kind == "spline" and (free or most < top):
         tight = spline_zones(bends, top, fraction, lower, flowing=flowing)
         zones = tight if quicker_in_zones(gentle, tight, profile) else zones

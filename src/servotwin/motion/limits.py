@@ -56,6 +56,24 @@ class MotionLimits:
         return self.speed.tolist(), self.acceleration.tolist(), self.jerk.tolist()
 
     @cached_property
+    def joint_table(self) -> Array:
+        """Least and largest positions, largest speeds, accelerations and jerks of the joints (5, n), contiguous.
+
+        InputError where a rate is not above zero: compiled code does not look again.
+        """
+        for name in ("speed", "acceleration", "jerk"):
+            worst = float(np.min(getattr(self, name)))  # nan, if there is one
+            if not worst > 0.0:
+                text = f"the {name} of a joint is limited to {worst:g}; expected a number above zero"
+                raise InputError(text, field="limits")
+        return np.array([self.q_min, self.q_max, self.speed, self.acceleration, self.jerk], dtype=np.float64)
+
+    @cached_property
+    def jerk_limited(self) -> bool:
+        """Whether the jerk of a joint is limited."""
+        return bool(np.isfinite(self.jerk).any())
+
+    @cached_property
     def torque_limited(self) -> bool:
         """Whether torques of joints or motors are limited, which no law keeps by construction."""
         return bool(np.isfinite(self.torque).any()) or self.motors is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.hydraulic_data import ValveEnvelope, pump_flow, valve_envelopes
 from servotwin.description.schema import Power, RobotDescription
 from servotwin.mechanism.model import Array, BoolArray
+from servotwin.motion.drive_shares import drive_shares
 from servotwin.robot.robot import Robot
 
 NO_VALVE = ValveEnvelope(math.inf, math.inf, 0.0, math.inf, math.inf, 0.0, 0.0)
@@ -54,6 +56,11 @@ class DriveLimits:
         """Which motors (m,) are servovalves with their cylinder or hydraulic motor."""
         return np.isfinite(self.forward)
 
+    @cached_property
+    def has_valves(self) -> bool:
+        """Whether one of them is a servovalve."""
+        return bool(self.valve.any())
+
     def share(self, tau: Array, w: Array) -> Array:
         r"""How much of a drive torques and speeds (..., m) use, 1 where it reaches its limit.
 
@@ -65,6 +72,8 @@ class DriveLimits:
         other, and only the current limits it.
         """
         by_current, by_voltage, by_speed = self.parts(tau, w)
+        if not self.has_valves:
+            return np.maximum(np.maximum(by_current, by_voltage), by_speed)
         by_valve = np.sqrt(np.maximum(*self.valve_parts(tau, w)))
         return np.asarray(np.maximum.reduce([by_current, by_voltage, by_speed, by_valve]))  # eq:drive-share
 
@@ -167,8 +176,48 @@ class MotorLimits:
     efficiency: Array
     pump: float = math.inf  # [m3/s], which all servovalves take together at most
 
+    @cached_property
+    def _N_inverse(self) -> Array:
+        return np.asarray(np.linalg.inv(self.robot.mechanism.rotors.N))
+
+    @cached_property
+    def _lossy(self) -> bool:
+        return bool((self.efficiency < 1.0).any())
+
+    @cached_property
+    def _straight_friction(self) -> tuple[Array, Array] | None:
+        """Coulomb and viscous friction (m,) of shafts that have no other; None where one has."""
+        if any(curve.falls or any(curve.tables) for curve in self.friction):
+            return None
+        return np.array([c.coulomb for c in self.friction]), np.array([c.viscous for c in self.friction])
+
+    @cached_property
+    def _numbers(self) -> tuple[Array, Array, Array] | None:
+        """Transmission (m, n), its inverse and the drives (11, m) for compiled code; None with valves, or where
+        friction has a curve."""
+        if self.drive.has_valves or self._straight_friction is None:
+            return None
+        rotors, d = self.robot.mechanism.rotors, self.drive
+        rows = (
+            d.torque,
+            d.speed,
+            d.voltage,
+            d.resistance,
+            d.torque_constant,
+            d.voltage_constant,
+            d.reactance,
+        )
+        table = np.array([*rows, *self._straight_friction, self.efficiency, rotors.J_m], dtype=np.float64)
+        return np.array(rotors.N, dtype=np.float64), np.ascontiguousarray(self._N_inverse), table
+
     def shares(self, q: Array, qd: Array, qdd: Array) -> Array:
         """The share (k, m) of each drive that joint motions (k, n) use (``DriveLimits.share``); above 1 is too much."""
+        numbers = self._numbers
+        if numbers is not None:
+            out = np.empty(np.shape(qd))
+            tau = self.robot.rne(q, qd, qdd, drives=True)
+            drive_shares(tau, np.ascontiguousarray(qd), np.ascontiguousarray(qdd), *numbers, out)
+            return out
         w = self.motor_speeds(qd)
         used = self.drive.share(self.motor_torques(q, qd, qdd), w)
         pumped = (self.pump_flows(w) / self.pump)[..., None]
@@ -190,9 +239,9 @@ class MotorLimits:
         """
         rotors = self.robot.mechanism.rotors
         w = qd @ rotors.N.T
-        tau = self.robot.rne(q, qd, qdd, drives=True) @ np.linalg.inv(rotors.N)
-        way = np.sign(w)
-        if (self.efficiency < 1.0).any():
+        tau = self.robot.rne(q, qd, qdd, drives=True) @ self._N_inverse
+        if self._lossy:
+            way = np.sign(w)
             own = rotors.J_m * (qdd @ rotors.N.T)
             passed = tau - own
             loss = np.where(passed * way > 0.0, 1.0 / self.efficiency, self.efficiency)
@@ -206,6 +255,9 @@ class MotorLimits:
 
     def friction_torques(self, w: Array) -> Array:
         """Friction torques of the shafts (..., m) [N m] at speeds (..., m); zero at rest."""
+        if self._straight_friction is not None:
+            coulomb, viscous = self._straight_friction
+            return np.asarray(viscous * w + np.sign(w) * coulomb)
         return np.stack([curve.torque(w[..., j]) for j, curve in enumerate(self.friction)], axis=-1)
 
     def dry_torques(self, way: Array) -> Array:

@@ -16,12 +16,11 @@ from servotwin.mechanism.model import Array
 from servotwin.motion.curves import Curve
 from servotwin.motion.errors import Demand
 from servotwin.motion.joint_path import JointPath
-from servotwin.motion.laws import QUINTIC_ACCELERATION, QUINTIC_SPEED
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.quickest import QUINTIC, RAMPS, TRAPEZOID, quickest_speed
 from servotwin.motion.ramps import ProfileKind
 
 BEND_SHARE = 0.5  # of the acceleration that the bend of a path may take where the speed is free
-GRID = 32  # speeds that are compared at once
 LEFT = 0.05  # of the jerk: the least that is assumed to be left for a ramp; the finished motion is checked
 
 
@@ -57,7 +56,21 @@ class Bends:
 
     def largest_speed(self, share: float) -> float:
         """The largest constant speed at which bends take at most this share of the accelerations and jerks."""
-        return float(self.local_speeds(share).min())
+        first, bend, twist = self._largest
+        slowness = max(first, 1.0 / self.tool_speed, math.sqrt(bend / share), float(np.cbrt(twist / share)))
+        return 1.0 / slowness if slowness > 0.0 else math.inf
+
+    @cached_property
+    def _largest(self) -> tuple[float, float, float]:
+        """The largest shares of speed, acceleration and jerk that a constant rate takes."""
+        bend = max(float(self.bend.max()), float(self.tool_bend.max()))
+        return float(self.first.max()), bend, float(self.twist.max())
+
+    @cached_property
+    def free_acceleration(self) -> float:
+        """The largest acceleration along the path where its bends take nothing, at rest."""
+        need = max(float(self.push.max()), self.tool_push)
+        return 1.0 / need if need > 0.0 else math.inf
 
     def local_speeds(self, share: float) -> Array:
         """The largest speed (k,) at every point at which its bend takes this share of accelerations and jerks."""
@@ -99,23 +112,13 @@ class Bends:
         falling side, so that a smaller speed always takes longer. ``flowing``: the path is blended with its
         neighbours; then only the time that the bends add to the ramps counts.
         """
-        low, high = 0.0, self.largest_speed(1.0)
-        for _ in range(2):
-            v = low + (high - low) * np.arange(1, GRID + 1) / GRID
-            i = int(np.argmin(self._time(profile, v, share * self.ramp_accelerations(v), share, flowing)))
-            low, high = (float(v[i - 1]) if i else low), float(v[min(i + 1, GRID - 1)])
-        return low if i < GRID - 1 else high
-
-    def _time(self, profile: ProfileKind, v: Array, a: Array, share: float, flowing: bool) -> Array:
+        law = TRAPEZOID if profile == "trapezoid" else RAMPS
         if profile == "quintic" and not flowing:
-            by_speed, by_push = (
-                QUINTIC_SPEED * self.length / v,
-                np.sqrt(QUINTIC_ACCELERATION * self.length / a),
-            )
-            return np.asarray(np.maximum(by_speed, by_push))
-        free = 1.0 / (share * self.ramp_accelerations(np.zeros(1))[0]) if flowing else 0.0
-        ramp = 1.0 if profile == "trapezoid" else 1.5
-        return np.asarray(self.length / v + ramp * v * (1.0 / a - free))
+            law = QUINTIC
+        free = 1.0 / (share * self.free_acceleration) if flowing else 0.0
+        tool = np.array([self.tool_push, self.tool_bend.max()])
+        rates = np.array([self.push.ravel(), self.bend.ravel()])
+        return float(quickest_speed(rates, tool, self.length, self.largest_speed(1.0), share, law, free))
 
     def too_quick(self, v: float, a: float, names: Sequence[str]) -> tuple[Demand, float] | None:
         """The largest demand above 1 of a motion at the speed v, and the speed that is not too quick; None if
@@ -147,7 +150,7 @@ def bends_of(path: JointPath, curve: Curve, limits: MotionLimits) -> Bends:
     s = np.sort(np.concatenate([path.s, 0.5 * (path.s[:-1] + path.s[1:])]))
     _, dq, bend = path.at(s)
     first, second, third = np.abs(dq), np.abs(bend), np.zeros_like(dq)
-    if np.isfinite(limits.jerk).any():
+    if limits.jerk_limited:
         third = np.abs(np.diff(bend, axis=0) / np.diff(s)[:, None])
         third = np.maximum(np.vstack([third, third[-1:]]), np.vstack([third[:1], third]))
     tool_push, tool_bend, tool_speed = 0.0, np.zeros(s.size), math.inf

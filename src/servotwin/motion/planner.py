@@ -25,7 +25,7 @@ from servotwin.motion.errors import Demand, PathError
 from servotwin.motion.frame_ranges import check_segments
 from servotwin.motion.joint_moves import quick_move
 from servotwin.motion.laws import Profile, Slowed, Uniform, make_profile
-from servotwin.motion.legs import Leg, check_duration, check_near, leg_of, time_beside_blend
+from servotwin.motion.legs import LONGEST, Leg, check_duration, check_near, leg_of, time_beside_blend
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal_moves import optimal_segment
 from servotwin.motion.requests import MoveJ, MoveL, Request, Rest
@@ -58,6 +58,8 @@ def plan(
     (``Trajectory.slowed`` says by how much).
     """
     q = np.array(q_start, dtype=np.float64)
+    if len(requests) == 1 and (only := _single_joint_move(robot, q, requests[0], limits)) is not None:
+        return only
     if q.shape != (robot.n,) or not np.isfinite(q).all():
         raise ShapeError(f"q_start has the shape {q.shape}; expected ({robot.n},), finite")
     check_near(q, "q_start", robot)
@@ -98,6 +100,16 @@ def plan(
     return joined(
         result.segments, result.owners, tuple(result.slowed), tuple(result.blends), tuple(result.notes)
     )
+
+
+def _single_joint_move(robot: Robot, q: Array, request: Request, limits: MotionLimits) -> Trajectory | None:
+    """The plan of a MOVEJ alone that only the limits of the joints bound; None for everything else."""
+    if q.shape != (robot.n,) or robot.frame_quantities.names:
+        return None
+    segment = quick_move(request, q, limits)
+    if segment is None or not segment.duration <= LONGEST:
+        return None
+    return Trajectory((segment,), np.zeros(1), (0,), segment.duration, (1.0,), (0.0,), ("",))
 
 
 class _Result:
@@ -303,7 +315,7 @@ def _timed(leg: Leg, segment: PathSegment, limits: MotionLimits, fit: bool) -> t
 
 
 def _segment(leg: Leg, source: Leg, law: Profile, offset: float = 0.0) -> PathSegment:
-    tool = None if np.array_equal(leg.tracker.X_tool, np.eye(4)) else leg.tracker.X_tool
+    tool = None if leg.tracker.plain else leg.tracker.X_tool
     return PathSegment(leg.kind, leg.path, law, source.curve, offset, tool)
 
 

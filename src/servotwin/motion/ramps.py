@@ -83,15 +83,39 @@ def reachable_speed(v_from: float, length: float, v_most: float, limits: RampLim
 
 def peak_speed(length: float, v_from: float, v_to: float, v_most: float, limits: RampLimits) -> float:
     """The largest speed up to ``v_most`` between two ramps that fit into ``length`` [m]."""
+    if v_from == v_to == 0.0:
+        return min(v_most, rest_peak(length, limits))
     least = max(v_from, v_to)
-    if v_from == v_to == 0.0 and math.isinf(limits.jerk):
-        peak = PEAK if limits.shape == "cubic" else 1.0  # both ramps together are peak v^2 / a long
-        return min(v_most, math.sqrt(length * limits.acceleration / peak))
 
     def used(v: float) -> float:
         return ramp_length(v_from, v, limits) + ramp_length(v_to, v, limits)
 
     return _largest(used, least, v_most, length)
+
+
+def rest_peak(length: float, limits: RampLimits) -> float:
+    r"""The speed at which two ramps, from rest and back to rest, just fit into ``length`` [m]: :math:`v\,T(v) = L`.
+
+    .. math::
+        v_\mathrm{linear} = \sqrt{aL}, \quad
+        v_\mathrm{cubic} = \min\left(\sqrt{\tfrac23 aL}, \sqrt[3]{\tfrac16 jL^2}\right), \quad
+        v_\mathrm{jerk} = \begin{cases} \sqrt[3]{jL^2/4} & L < 2a^3/j^2 \\
+        \tfrac12 (\sqrt{c^2 + 4aL} - c), \quad c = a^2/j \end{cases}                     (eq:rest-peak)
+
+    >>> rest_peak(0.125, RampLimits("jerk-limited", acceleration=2.0, jerk=8.0))
+    0.3149802624737183
+    """
+    a, j = limits.acceleration, limits.jerk
+    if length == 0.0:  # also within limits that are infinite
+        return 0.0
+    if limits.shape == "linear":
+        return math.sqrt(a * length)
+    if limits.shape == "cubic":
+        return min(math.sqrt(a * length / PEAK), float((j / 6.0 * length * length) ** (1.0 / 3.0)))
+    c = a * a / j
+    if length * j < 2.0 * a * c:
+        return float((0.25 * j * length * length) ** (1.0 / 3.0))
+    return 0.5 * (math.sqrt(c * c + 4.0 * a * length) - c)  # eq:rest-peak
 
 
 def _largest(used: Callable[[float], float], least: float, most: float, length: float) -> float:

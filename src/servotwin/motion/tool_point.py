@@ -14,7 +14,8 @@ from servotwin.motion.rotations import cross
 
 def point_places(tracker: Tracker, q: Array) -> Array:
     """Places (k, 3) of the tool point."""
-    return np.asarray((tracker.robot.fkine(q) @ tracker.X_tool)[:, :3, 3])
+    X = tracker.robot.fkine(q)
+    return np.asarray((X if tracker.plain else X @ tracker.X_tool)[:, :3, 3])
 
 
 def point_rates(tracker: Tracker, q: Array, qd: Array) -> Array:
@@ -38,7 +39,7 @@ def point_motion(tracker: Tracker, q: Array, qd: Array, qdd: Array) -> tuple[Arr
 def _point(tracker: Tracker, q: Array, twist: Array) -> tuple[Array, Array | None]:
     """Velocity of the tool point and the way (k, 3) to it from the robot's tool frame, None if they coincide."""
     offset = tracker.X_tool[:3, 3]
-    if not offset.any():
+    if tracker.plain or not offset.any():
         return np.asarray(twist[:, :3]), None
     arm = tracker.robot.fkine(q)[:, :3, :3] @ offset
     return np.asarray(twist[:, :3] + cross(twist[:, 3:], arm)), arm

@@ -12,7 +12,8 @@ from servotwin.errors import ShapeError
 from servotwin.mechanism.model import Array
 from servotwin.motion.curves import Curve
 from servotwin.motion.joint_path import JointPath
-from servotwin.motion.laws import Profile
+from servotwin.motion.law_sampling import sample_path
+from servotwin.motion.laws import Profile, numbers_of
 
 SAMPLES = 1001  # of an optimal segment, for its largest acceleration
 
@@ -53,6 +54,12 @@ class PathSegment:
 
     def sample(self, t: Array) -> tuple[Array, Array, Array]:
         """See ``Segment``."""
+        numbers = numbers_of(self.law)
+        if numbers is not None:
+            t = np.ascontiguousarray(t, dtype=np.float64)
+            out = np.empty((3, t.size, self.path.q.shape[1]))
+            sample_path(*numbers, self.path.s, self.path.coefficients, t, out)
+            return out[0], out[1], out[2]
         s, sd, sdd = (x[:, None] for x in self.law.sample(np.asarray(t, dtype=np.float64)))
         q, dq, ddq = self.path.at(s[:, 0])
         return q, dq * sd, ddq * sd * sd + dq * sdd  # eq:path-rates

@@ -9,8 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from servotwin.compiled.jit import strict_kernel
 from servotwin.control.main.exchange import Command, Feedback, Stretch
-from servotwin.control.main.quick_watch import QuickWatch
+from servotwin.control.main.quick_watch import QuickWatch, within_bounds
 from servotwin.control.servo.ports import DriveFault
 from servotwin.description.checks import motor_names
 from servotwin.description.schema import RobotDescription
@@ -22,6 +23,31 @@ from servotwin.simulation.scenario.io_script import Surroundings
 FAULT_TEXTS = {DriveFault.OVER_TEMPERATURE: "overload: the winding of motor {motor} is too hot"}
 AHEAD = 1_000_000_000  # ns for which room for rows is made at once
 BREATH = 0.05  # s of computing after which progress, budget and keys are looked at again
+
+
+@strict_kernel
+def count_joints(counts: Any, per_rad: Array, inverse: Array, q: Array) -> None:
+    """Fill the joint positions q (n,) that counts (m,) of the encoders stand for."""
+    for i in range(len(q)):
+        q[i] = 0.0
+        for j in range(len(counts)):
+            q[i] += inverse[i, j] * (counts[j] / per_rad[j])
+
+
+@strict_kernel
+def look(
+    counts: Any, per_rad: Array, inverse: Array, faults: Any, last: Array,
+    joints: Array, A: Array, bounds: Array, q: Array,
+) -> bool:  # fmt: skip
+    """Measure the joints q (n,); whether no drive has a fault and the measurement is clear (``QuickWatch``).
+
+    ``last`` (2, n): what was measured a period ago, and the reference since then.
+    """
+    count_joints(counts, per_rad, inverse, q)
+    for j in range(len(faults)):
+        if faults[j] != 0:
+            return False
+    return within_bounds(q, last[0], last[1], joints, A, bounds)
 
 
 class Plant(Protocol):
@@ -139,7 +165,8 @@ class MachinePlant:
 
     def _position(self) -> Array:
         """Counted joint positions (n,)."""
-        q: Array = self.machine.inverse @ (self._counts / self._per_rad)
+        q = np.empty(len(self.machine.inverse))
+        count_joints(self._counts, self._per_rad, self.machine.inverse, q)
         return q
 
     @property
@@ -179,15 +206,16 @@ class MachinePlant:
         machine.servo.setpoints = self._setpoints
         self._reserve(now_ns + len(stretch) * period_ns)
         table, row = self._rows(stretch), self._setpoints[0]
-        before, q_ref = stretch.q_measured, stretch.q_before
+        last = np.array([stretch.q_measured, stretch.q_before])
+        sensed, n = (self._per_rad, machine.inverse, self._faults), len(last[0])
         count, enough = 0, time.monotonic() + BREATH
         while count < len(stretch) and time.monotonic() < enough:
-            q = self._position()
-            if not watch.clear(q, before, q_ref) or self._faults.any():
+            q = np.empty(n)
+            if not (look(self._counts, *sensed, last, *watch.numbers, q) and watch.frames_clear(q)):
                 return
             followed.positions.append(q)
             row[:] = table[count]
-            before, q_ref = q, stretch.q[count]
+            last[0], last[1] = q, stretch.q[count]
             followed.count = count = count + 1
             machine.run(now_ns + count * period_ns)
             if status[0]:  # a piece to be compiled, or it failed

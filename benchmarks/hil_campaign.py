@@ -25,7 +25,8 @@ from benchmarks.hil_rigs import rig_process
 from benchmarks.robots import urdf_path
 from servotwin.errors import SimulationError
 from servotwin.hil.link.causes import Cause
-from servotwin.hil.link.link_run import LinkReport, LinkRun
+from servotwin.hil.link.link_report import LinkReport
+from servotwin.hil.link.link_run import LinkRun
 from servotwin.hil.real_time import RealTime, run_real_time
 from servotwin.hil.result import SubstitutionRun
 from servotwin.hil.run import run_substitution

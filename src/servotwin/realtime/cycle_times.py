@@ -1,8 +1,8 @@
 """Times of every cycle of a loop, one row each, and a burst of arithmetic that shows what the machine adds to them.
 
 Histograms say how often a loop was slow; rows say when, and whether cycle and reference were slow together. The burst
-is a chain of multiplications in registers: it takes no memory, calls nobody and branches one way, so whatever it takes
-longer than usual was taken by the machine (interrupts, a hypervisor that runs something else, a slower clock).
+is a chain of shifts in registers: it takes no memory, calls nobody and branches one way, so whatever it takes longer
+than usual was taken by the machine (interrupts, a hypervisor that runs something else, a slower clock).
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from servotwin.compiled.native_calls import table_at
 from servotwin.realtime.histogram import add_time
 
 UNKNOWN = -1  # a time that was not measured in a cycle
-FIRST_BURST = 500  # multiplications, until their time is that of the cycle
+FIRST_BURST = 500  # links of the chain, until their time is that of the cycle
 MOST_BURST = 1 << 20
 COLUMNS = 8  # of a row
-MULTIPLIER = 6364136223846793005
 
 
 class CycleTime(IntEnum):
@@ -57,16 +56,18 @@ def count_time(executive: Any, histogram: Any, column: int, value: int) -> None:
 
 @helper
 def run_burst(seed: int, count: int) -> int:
-    """A chain of ``count`` multiplications; its result must be used, or the compiler leaves it out."""
-    value = seed
+    """A chain of ``count`` xorshifts; its result must be used, or the compiler leaves it out."""
+    value = seed | 1
     for _ in range(count):
-        value = value * MULTIPLIER + 1442695040888963407
+        value ^= value << 13
+        value ^= (value >> 7) & 0x1FFFFFFFFFFFFFF  # of the bits without their sign
+        value ^= value << 17
     return value
 
 
 @helper
 def next_burst(count: int, took: int, goal: int) -> int:
-    """Multiplications of the next burst: a little more after one shorter than ``goal``, otherwise a little less.
+    """Length of the next burst: a little more after one shorter than ``goal``, otherwise a little less.
 
     So half of the bursts are shorter than the cycle's computation beside them: both have the same median, and single
     long ones count no more than others.

@@ -94,8 +94,8 @@ EXECUTIVE: np.dtype[Any] = np.dtype(
         ("rehearsals_late_now", _WHOLE),
         ("rehearsal_pause", _WHOLE),  # cycles until the next one
         ("computed", _WHOLE),  # compute time of the last cycle as the cycle sees it [ns]; 0: all of it counts
-        ("burst", _WHOLE),  # multiplications of the next reference
-        ("burst_value", _WHOLE),  # what they came to
+        ("burst", _WHOLE),  # length of the chain of the next reference
+        ("burst_value", _WHOLE),  # what it came to
         ("rows_at", _WHOLE),  # ``cycle_times.new_rows``; room for so many cycles
         ("room", _WHOLE),
         ("row", _WHOLE),  # of the present cycle

@@ -11,11 +11,12 @@ import pytest
 from servotwin.compiled.jit import callback
 from servotwin.compiled.native_calls import numbers_at, records_at
 from servotwin.realtime.clock import TIMESPEC, now_ns, sleep_until
-from servotwin.realtime.executive import Ending, Overrun, new_executive, run_loop
+from servotwin.realtime.cycle_times import UNKNOWN, CycleTime, new_rows
+from servotwin.realtime.executive import EXECUTIVE, Ending, Overrun, new_executive, run_loop
 from servotwin.realtime.grants import Grants
 from servotwin.realtime.histogram import read_times
 from servotwin.realtime.libc import SUPPORTED
-from servotwin.realtime.thread import run_thread
+from servotwin.realtime.thread import ThreadUse, run_thread
 
 pytestmark = pytest.mark.skipif(not SUPPORTED, reason="Linux only")
 MS = 1_000_000
@@ -104,6 +105,100 @@ def test_rehearsal_that_does_not_fit_into_the_guard_is_given_up_and_all_cycles_r
     assert memory[COUNT] == 300
     assert 1 <= memory[REHEARSED] <= 5
     assert executive["rehearsals_late"] == executive["rehearsed"] == memory[REHEARSED]
+
+
+@callback("int64", "int64", "int64", result="int64")
+def rehearse_slowly_at_times(context: int, index: int, now: int) -> int:
+    memory = numbers_at(context, np.int64)
+    if index % 40 == 39:
+        sleep_until(records_at(context + 8 * WORDS, 1, TIMESPEC), now + MS)
+        memory[LAST] = index
+    elif memory[LAST] > 0:  # the first one after a slow one
+        gap = index - memory[LAST]
+        memory[REHEARSED] = gap if memory[REHEARSED] == 0 else min(memory[REHEARSED], gap)
+        memory[LAST] = 0
+    return 0
+
+
+def test_one_interrupted_rehearsal_does_not_end_those_of_the_next_cycles():
+    executive, memory, _ = _run(
+        400, guard=MS // 4, rehearse_at=rehearse_slowly_at_times.address, policy=int(Overrun.HOLD)
+    )
+    assert executive["rehearsals_late"] >= 5
+    assert 1 <= memory[REHEARSED] <= 2  # cycles from a slow rehearsal to the next one, the fewest
+
+
+@callback("int64", "int64", "int64", result="int64")
+def rehearse_with_a_pause(context: int, index: int, now: int) -> int:
+    """So short that it fits into the guard twice, and a few times nearly as long as the guard."""
+    memory = numbers_at(context, np.int64)
+    memory[REHEARSED] += 1
+    if memory[REHEARSED] % 20 == 0:
+        while now_ns(records_at(context + 8 * WORDS, 1, TIMESPEC)) < now + MS // 10:
+            pass
+        memory[LAST] = index
+    elif memory[LAST] > 0:
+        gap = index - memory[LAST]
+        memory[SLOW] = gap if memory[SLOW] == 0 else min(memory[SLOW], gap)
+        memory[LAST] = 0
+    return 0
+
+
+def test_time_expected_of_a_rehearsal_does_not_follow_one_that_was_interrupted():
+    """A tenth of a millisecond within a guard of 0.11 ms: the next one, which is short, is not left out for it."""
+    executive, memory, _ = _run(
+        400, guard=MS * 11 // 100, rehearse_at=rehearse_with_a_pause.address, policy=int(Overrun.HOLD)
+    )
+    assert executive["rehearsed"] > 100
+    assert memory[SLOW] == 1
+
+
+def test_rows_have_the_times_that_the_histograms_count():
+    rows = new_rows(60)
+    executive, _, _ = _run(80, guard=MS // 4, rows_at=rows.ctypes.data, room=60, policy=int(Overrun.HOLD))
+    assert executive["done"] == 80
+    began = rows[:, CycleTime.BEGAN]
+    assert (np.diff(began) > 0).all()
+    for name, column in (("wake_up", CycleTime.WAKE_UP), ("reference", CycleTime.REFERENCE)):
+        seen = rows[:, column][rows[:, column] != UNKNOWN]
+        assert 0 < len(seen) <= executive[name]["count"]
+        assert seen.max() <= executive[name]["max"]
+    late = rows[:, CycleTime.WAKE_UP]
+    deadline = began - late
+    known = late != UNKNOWN
+    apart = (deadline[known] - executive["start"]) % (2 * MS)
+    assert np.median(np.minimum(apart, 2 * MS - apart)) < MS / 10  # a cycle begins when its deadline is seen
+    np.testing.assert_array_equal(
+        rows[:, CycleTime.COMPUTE], rows[:, CycleTime.CYCLE]
+    )  # it names none of its own
+
+
+def test_reference_takes_as_long_as_the_cycle():
+    """The cycle says that 20 us of it are computation: half of the bursts are longer once they have found it."""
+    rows = new_rows(600)
+    memory = np.zeros(WORDS + 2, np.int64)
+    executive = new_executive(MS // 2, 600, computing.address, memory.ctypes.data, guard=MS // 20, policy=0)
+    executive["rows_at"], executive["room"] = rows.ctypes.data, 600
+    memory[LAST] = executive.ctypes.data
+    run_thread(run_loop.address, executive)
+    assert (rows[:, CycleTime.COMPUTE] == 20_000).all()
+    found = rows[300:, CycleTime.REFERENCE]
+    assert np.median(found[found != UNKNOWN]) == pytest.approx(20_000, rel=0.2)
+
+
+@callback("int64", "int64", "int64", result="int64")
+def computing(context: int, index: int, now: int) -> int:
+    executive = records_at(numbers_at(context, np.int64)[LAST], 1, EXECUTIVE)[0]
+    executive.computed = 20_000
+    return 0
+
+
+def test_what_the_system_did_to_the_thread_is_counted():
+    used = ThreadUse()
+    used.measure(lambda: np.zeros(50_000_000, np.uint8).fill(1))  # 12 000 pages, fetched by the dozen
+    assert used.measured
+    assert used.page_faults > 20
+    assert ThreadUse().plain() == {}
 
 
 CLOCK_FAILS = """

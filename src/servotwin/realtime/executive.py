@@ -40,7 +40,9 @@ BARE_TIMER, BARE_WAKE_UP = int(CycleTime.BARE_TIMER), int(CycleTime.BARE_WAKE_UP
 FIRST_PAUSE = (
     8  # cycles without rehearsal after two in a row that ended too late, twice as many after the next
 )
-MOST_LATE = 5  # of them in a row: the cycle is too long to be rehearsed within the guard
+MOST_LATE = (
+    10  # in a row, over 4000 cycles: it is the cycle that is too long for the guard, and not the machine
+)
 
 
 class Overrun(IntEnum):
@@ -151,7 +153,7 @@ def _rehearse(executive: Any, deadline: int) -> None:
     Expected is the longest of the last ones: a time that is not met again fades by an eighth in each cycle. One that
     the machine interrupts says nothing about the next, which may lack its caches for it: the time expected at most
     doubles at once, and only after two in a row that ended behind the deadline there is a pause, twice as long each
-    time; a few in a row end the rehearsals.
+    time; ten in a row end the rehearsals.
     """
     if executive.rehearsal_pause > 0:
         executive.rehearsal_pause -= 1

@@ -48,7 +48,7 @@ class RealTime:
     bare: bool = True
     guard: float = (
         GUARD_NS * 1e-9
-    )  # s before a deadline from which the clock is polled; at most a fifth of a period
+    )  # s before a deadline from which the clock is polled; at most a quarter of a period
     rehearse: bool = True  # the cycle is rehearsed within the guard
 
     def check(self) -> None:

@@ -37,12 +37,9 @@ _WHOLE = np.int64
 BEGAN, TIMER, WAKE_UP = int(CycleTime.BEGAN), int(CycleTime.TIMER), int(CycleTime.WAKE_UP)
 COMPUTE, CYCLE, REFERENCE = int(CycleTime.COMPUTE), int(CycleTime.CYCLE), int(CycleTime.REFERENCE)
 BARE_TIMER, BARE_WAKE_UP = int(CycleTime.BARE_TIMER), int(CycleTime.BARE_WAKE_UP)
-FIRST_PAUSE = (
-    8  # cycles without rehearsal after two in a row that ended too late, twice as many after the next
-)
-MOST_LATE = (
-    10  # in a row, over 4000 cycles: it is the cycle that is too long for the guard, and not the machine
-)
+# cycles without rehearsal after two in a row that ended too late, twice as many after the next two, and at most
+FIRST_PAUSE, LONGEST_PAUSE = 8, 4096
+MOST_LONG = 20  # in a row, over 4000 cycles, longer than the guard: it is the cycle that does not fit, not the machine
 
 
 class Overrun(IntEnum):
@@ -94,6 +91,7 @@ EXECUTIVE: np.dtype[Any] = np.dtype(
         ("rehearsal_time", _WHOLE),  # what a rehearsal is expected to take [ns]
         ("rehearsals_late", _WHOLE),  # that ended behind the deadline; how many of them in a row, now
         ("rehearsals_late_now", _WHOLE),
+        ("rehearsals_long_now", _WHOLE),  # that took longer than the guard, in a row
         ("rehearsal_pause", _WHOLE),  # cycles until the next one
         ("computed", _WHOLE),  # compute time of the last cycle as the cycle sees it [ns]; 0: all of it counts
         ("burst", _WHOLE),  # length of the chain of the next reference
@@ -153,7 +151,7 @@ def _rehearse(executive: Any, deadline: int) -> None:
     Expected is the longest of the last ones: a time that is not met again fades by an eighth in each cycle. One that
     the machine interrupts says nothing about the next, which may lack its caches for it: the time expected at most
     doubles at once, and only after two in a row that ended behind the deadline there is a pause, twice as long each
-    time; ten in a row end the rehearsals.
+    time. Two, because the first one after a pause finds its caches cold and takes longer than all that follow.
     """
     if executive.rehearsal_pause > 0:
         executive.rehearsal_pause -= 1
@@ -169,13 +167,21 @@ def _rehearse(executive: Any, deadline: int) -> None:
     if end < deadline:
         took = min(end - begin, 2 * expected) if expected > 0 else end - begin
         executive.rehearsal_time = max(executive.rehearsal_time, took)
-        executive.rehearsals_late_now = 0
+        executive.rehearsals_late_now = executive.rehearsals_long_now = 0
         return
+    _count_late(executive, end - begin)
+
+
+@helper
+def _count_late(executive: Any, took: int) -> None:
+    """A rehearsal that ended behind the deadline: a pause, or the end of all if none would fit into the whole guard."""
     executive.rehearsals_late += 1
     executive.rehearsals_late_now += 1
-    if executive.rehearsals_late_now > 1:
-        executive.rehearsal_pause = FIRST_PAUSE << (executive.rehearsals_late_now - 2)
-    if executive.rehearsals_late_now == MOST_LATE:
+    if executive.rehearsals_late_now % 2 == 0:
+        doubled = min(executive.rehearsals_late_now // 2 - 1, 30)
+        executive.rehearsal_pause = min(FIRST_PAUSE << doubled, LONGEST_PAUSE)
+    executive.rehearsals_long_now = executive.rehearsals_long_now + 1 if took > executive.guard else 0
+    if executive.rehearsals_long_now == MOST_LONG:
         executive.rehearse_at = 0
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from benchmarks.hil_campaign import collected, missed_deadlines
-from benchmarks.hil_judge import CASES, FAULTS, judged
-from benchmarks.hil_times import own_percentile, p99_ratio
+from benchmarks.hil_judge import CASES, FAULTS, judged, remarks
+from benchmarks.hil_times import machine_times, own_excess, own_percentile, p99_ratio
 
 RATE = {
     "rate_Hz": 1000, "compute_p99.9_us": 15.0, "compute_p99.9_own_us": 5.0, "wake_ratio": 1.0, "timer_ratio": 1.2,
-    "wake_interval": [0.9, 1.1], "timer_interval": [1.1, 1.3],
+    "wake_interval": [0.9, 1.1], "timer_interval": [1.1, 1.3], "reference_p99.9_us": 14.0,
+    "own_excess_percent": 0.03, "own_excess_interval": [-0.02, 0.08],
     "ended": "complete", "same_bits": True, "overruns": 2, "skipped": 3, "missed": 3,
 }  # fmt: skip
 FAULT = {
@@ -142,18 +143,79 @@ def test_interval_of_a_ratio_holds_the_ratio_of_the_distributions() -> None:
     assert held >= 16  # 19 of 20 are expected
 
 
-def test_what_the_machine_does_to_the_reference_too_is_no_property_of_the_cycle() -> None:
-    rng = np.random.default_rng(6)
+def test_raw_time_that_misses_the_limit_is_said_though_all_holds() -> None:
+    found = _found()
+    assert judged(found) == []
+    assert remarks(found)[0] == (
+        "delta-two at 1000 Hz: compute p99.9 as measured is 15 us and misses 10 us; arithmetic of the same length has "
+        "14 us in this run. Beyond what the machine adds: 5 us; 0.03 % of the cycles (95 % interval [-0.02, 0.08]) are "
+        "slower than 10 us on their own, 0.1 % are allowed"
+    )
+    assert len(remarks(found)) == len(CASES)
+    for row in found["rates"]:
+        row["compute_p99.9_us"] = 9.0
+    assert remarks(found) == []
 
-    def times(cold: float) -> np.ndarray:
-        """Some 2 us, one in 400 interrupted for 20 us; the share ``cold`` without its caches takes 15 us."""
-        found = rng.uniform(1.5, 2.5, 40_000) + 20.0 * (rng.random(40_000) < 1.0 / 400.0)
-        return np.where(rng.random(40_000) < cold, 15.0, found)
 
-    reference = times(0.0)
-    assert np.percentile(times(0.0), 99.9) > 20.0
-    assert own_percentile(times(0.0), reference, 0.999) < 3.0
-    assert own_percentile(times(5e-3), reference, 0.999) == 15.0  # its own fault shows
-    assert (
-        own_percentile(times(0.0), np.full(3, np.nan), 0.999) > 20.0
-    )  # without a reference nothing is taken off
+CYCLES_OF_A_MINUTE = 60_000
+
+
+def _times(seed: int, usual: Any = 2.0) -> np.ndarray:
+    """``usual`` us, a quarter more or less; one in 400 is interrupted for 20 us."""
+    rng = np.random.default_rng(seed)
+    spread, hit = rng.uniform(0.75, 1.25, CYCLES_OF_A_MINUTE), rng.random(CYCLES_OF_A_MINUTE) < 1.0 / 400.0
+    return usual * spread + 20.0 * hit
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_the_machine_does_to_the_reference_too_is_no_property_of_the_cycle(seed: int) -> None:
+    compute, reference = _times(seed), _times(100 + seed)
+    assert np.percentile(compute, 99.9) > 20.0
+    assert own_percentile(compute, reference, 0.999) < 3.0
+    assert own_percentile(compute, np.full(3, np.nan), 0.999) > 20.0  # without a reference nothing is taken off
+    value, low, high = own_excess(compute, reference, 10.0, 1000)
+    assert low <= 0.0 <= high or abs(value) < 0.05
+    assert abs(value) < 0.1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_slowness_of_its_own_in_two_of_a_thousand_cycles_shows(seed: int) -> None:
+    compute, reference = _times(seed), _times(100 + seed)
+    slow = np.random.default_rng(200 + seed).random(CYCLES_OF_A_MINUTE) < 2e-3
+    compute[slow] = 15.0
+    assert 15.0 <= own_percentile(compute, reference, 0.999)
+    value, low, _ = own_excess(compute, reference, 10.0, 1000)
+    assert value == pytest.approx(0.2, abs=0.1)
+    assert low > 0.0
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.4, 0.6])
+def test_slowness_in_a_stretch_shows_though_the_reference_follows_it(share: float) -> None:
+    """Cold caches from some cycle on: the burst grows as long as the computation, within some hundred cycles."""
+    count = int(share * CYCLES_OF_A_MINUTE)
+    usual, burst = np.full(CYCLES_OF_A_MINUTE, 2.0), np.full(CYCLES_OF_A_MINUTE, 2.0)
+    usual[-count:] = 13.0
+    burst[-count:] = np.minimum(2.0 * np.exp(np.arange(count) / 64.0), 13.0)
+    assert own_percentile(_times(1, usual), _times(2, burst), 0.999) > 12.0
+
+
+def test_slowness_of_most_cycles_in_turn_shows_though_the_reference_is_as_long() -> None:
+    usual = np.where(np.arange(CYCLES_OF_A_MINUTE) % 5 < 3, 13.0, 2.0)
+    assert own_percentile(_times(1, usual), _times(2, 13.0), 0.999) > 10.0
+
+
+def test_time_of_its_own_is_not_below_one_that_cycles_exceed_between_two_of_their_times() -> None:
+    """0.2 % take 30 us, the reference 12 us instead: from 12 to 30 us cycles exceed it."""
+    compute, reference = np.full(10_000, 2.0), np.full(10_000, 2.0)
+    compute[::500], reference[::500] = 30.0, 12.0
+    assert own_percentile(compute, reference, 0.999) == 30.0
+
+
+def test_reference_counts_by_what_was_added_to_its_usual_length() -> None:
+    reference = np.full(1000, 13.0)
+    reference[500:] = 4.0
+    reference[[100, 700]], reference[300] = [33.0, 24.0], np.nan
+    found = machine_times(np.full(1000, 2.0), reference)
+    np.testing.assert_array_equal(found[[0, 100, 700, 999]], [2.0, 22.0, 22.0, 2.0])
+    assert np.isnan(found[300])
+    assert np.isnan(found).sum() == 1

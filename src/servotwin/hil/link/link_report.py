@@ -9,7 +9,7 @@ import numpy as np
 
 from servotwin.hil.link.causes import WORDS, Cause
 from servotwin.realtime.cycle_times import UNKNOWN, CycleTime
-from servotwin.realtime.executive import MOST_LATE, Ending, Overrun
+from servotwin.realtime.executive import MOST_LONG, Ending, Overrun
 from servotwin.realtime.histogram import bars, read_times
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class LinkReport:
             "guard_us": int(executive["guard"]) / 1e3,
             "rehearsals": int(executive["rehearsed"]),
             "late_rehearsals": int(executive["rehearsals_late"]),
-            "rehearsals_ended": bool(executive["rehearsals_late_now"] >= MOST_LATE),
+            "rehearsals_ended": bool(executive["rehearsals_long_now"] >= MOST_LONG),
             "overrun_policy": Overrun(int(executive["policy"])).name.lower(),
             "limited_commands": int(link["limited"]),
             "clean_cycles": int(supervision["clean"]),

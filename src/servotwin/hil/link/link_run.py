@@ -32,7 +32,7 @@ from servotwin.realtime.rehearsal import KeptMemory
 from servotwin.realtime.thread import ThreadUse, run_thread
 
 GUARD_NS = 100_000  # before a deadline, in which the clock is polled: three times p99 of a sleep's end
-GUARD_SHARE = 5  # the guard is at most a fifth of a period
+GUARD_SHARE = 4  # the guard is at most a quarter of a period: cycle, bare clock and two guards share it
 WATCHDOG_MARGIN = 0.5  # cycles by which the rig is more patient than the simulator
 
 

@@ -15,7 +15,8 @@ from servotwin.hil.cycle import cycle_piece
 from servotwin.hil.link.addresses import Address, check_reach, read_address, read_key
 from servotwin.hil.link.causes import Cause
 from servotwin.hil.link.endpoint import Transport
-from servotwin.hil.link.link_run import GUARD_NS, Cycle, LinkReport, LinkRun
+from servotwin.hil.link.link_report import LinkReport
+from servotwin.hil.link.link_run import GUARD_NS, Cycle, LinkRun
 from servotwin.hil.link.supervision import TOLERANCE, check_tolerance
 from servotwin.hil.recorded_cycle import RECORDED, recorded_cycle, rehearsed_cycle
 from servotwin.hil.records import CycleStatus, Role
@@ -47,7 +48,7 @@ class RealTime:
     bare: bool = True
     guard: float = (
         GUARD_NS * 1e-9
-    )  # s before a deadline from which the clock is polled; at most a fifth of a period
+    )  # s before a deadline from which the clock is polled; at most a quarter of a period
     rehearse: bool = True  # the cycle is rehearsed within the guard
 
     def check(self) -> None:

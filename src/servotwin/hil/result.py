@@ -12,7 +12,7 @@ from servotwin.hil.scenario import SubstitutionScenario
 from servotwin.mechanism.model import Array
 
 if TYPE_CHECKING:
-    from servotwin.hil.link.link_run import LinkReport
+    from servotwin.hil.link.link_report import LinkReport
 
 
 class Column(NamedTuple):

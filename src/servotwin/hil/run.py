@@ -23,7 +23,8 @@ from servotwin.hil.scenario import SubstitutionScenario, read_substitution
 from servotwin.hil.substitution import Substitution, build_substitution
 
 if TYPE_CHECKING:
-    from servotwin.hil.link.link_run import LinkReport, LinkRun
+    from servotwin.hil.link.link_report import LinkReport
+    from servotwin.hil.link.link_run import LinkRun
     from servotwin.hil.real_time import RealTime
 
 CHUNK = 20_000  # servo periods between two looks at the progress bar and Ctrl-C

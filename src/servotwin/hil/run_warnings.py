@@ -10,7 +10,7 @@ import numpy as np
 from servotwin.hil.result import SubstitutionRun
 
 if TYPE_CHECKING:
-    from servotwin.hil.link.link_run import LinkReport
+    from servotwin.hil.link.link_report import LinkReport
 
 ROUNDING = 1e-9
 

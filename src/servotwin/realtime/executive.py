@@ -9,6 +9,7 @@ second; they differ in nothing but the work.
 With a ``guard`` the thread sleeps until so long before an instant and polls the clock for the rest: a sleep ends some
 10 us late, a poll 0.1 us. Within the guard of a deadline the cycle may be rehearsed (``rehearse_at``, which must leave
 no trace), so that it finds its caches warm. The bare clock has the same guard and polls too, without the rehearsal.
+Behind it comes a burst of arithmetic as long as the cycle's computation: what the machine adds to such a time.
 """
 
 from __future__ import annotations
@@ -22,11 +23,23 @@ from servotwin.compiled.jit import callback, helper
 from servotwin.compiled.native_calls import records_at
 from servotwin.realtime.clock import TIMESPEC, now_ns, sleep_until
 from servotwin.realtime.cycle_call import call_cycle
-from servotwin.realtime.histogram import HISTOGRAM, add_time
+from servotwin.realtime.cycle_times import (
+    FIRST_BURST,
+    CycleTime,
+    count_time,
+    next_burst,
+    note_time,
+    run_burst,
+)
+from servotwin.realtime.histogram import HISTOGRAM
 
 _WHOLE = np.int64
-FIRST_PAUSE = 8  # cycles without rehearsal, twice and twice again after rehearsals that ended too late
-MOST_LATE = 5  # of them in a row: the cycle is too long to be rehearsed within the guard
+BEGAN, TIMER, WAKE_UP = int(CycleTime.BEGAN), int(CycleTime.TIMER), int(CycleTime.WAKE_UP)
+COMPUTE, CYCLE, REFERENCE = int(CycleTime.COMPUTE), int(CycleTime.CYCLE), int(CycleTime.REFERENCE)
+BARE_TIMER, BARE_WAKE_UP = int(CycleTime.BARE_TIMER), int(CycleTime.BARE_WAKE_UP)
+# cycles without rehearsal after two in a row that ended too late, twice as many after the next two, and at most
+FIRST_PAUSE, LONGEST_PAUSE = 8, 4096
+MOST_LONG = 20  # in a row, over 4000 cycles, longer than the guard: it is the cycle that does not fit, not the machine
 
 
 class Overrun(IntEnum):
@@ -78,7 +91,14 @@ EXECUTIVE: np.dtype[Any] = np.dtype(
         ("rehearsal_time", _WHOLE),  # what a rehearsal is expected to take [ns]
         ("rehearsals_late", _WHOLE),  # that ended behind the deadline; how many of them in a row, now
         ("rehearsals_late_now", _WHOLE),
+        ("rehearsals_long_now", _WHOLE),  # that took longer than the guard, in a row
         ("rehearsal_pause", _WHOLE),  # cycles until the next one
+        ("computed", _WHOLE),  # compute time of the last cycle as the cycle sees it [ns]; 0: all of it counts
+        ("burst", _WHOLE),  # length of the chain of the next reference
+        ("burst_value", _WHOLE),  # what it came to
+        ("rows_at", _WHOLE),  # ``cycle_times.new_rows``; room for so many cycles
+        ("room", _WHOLE),
+        ("row", _WHOLE),  # of the present cycle
         ("timespec", TIMESPEC, (1,)),
         (
             "timer",
@@ -88,6 +108,7 @@ EXECUTIVE: np.dtype[Any] = np.dtype(
         ("wake_up", HISTOGRAM),  # instant at which the cycle begins behind its deadline
         ("bare_wake_up", HISTOGRAM),
         ("compute", HISTOGRAM),  # from the beginning of the cycle to its end
+        ("reference", HISTOGRAM),  # a burst of arithmetic as long as the cycle's computation
     ]
 )
 
@@ -95,39 +116,42 @@ EXECUTIVE: np.dtype[Any] = np.dtype(
 def new_executive(period_ns: int, cycles: int, cycle_at: int, context_at: int, **settings: int) -> Any:
     """The record of a loop, (1,); ``settings`` are further fields such as ``policy``."""
     executive = np.zeros(1, EXECUTIVE)
+    defaults = {"paced": 1, "bare": 1, "policy": int(Overrun.SKIP), "burst": FIRST_BURST}
     given = {"period": period_ns, "cycles": cycles, "cycle_at": cycle_at, "context_at": context_at}
-    for name, value in ({"paced": 1, "bare": 1, "policy": int(Overrun.SKIP)} | given | settings).items():
+    for name, value in (defaults | given | settings).items():
         executive[name] = value
     return executive
 
 
 @helper
-def _sleep(executive: Any, timer: Any, instant: int) -> int:
+def _sleep(executive: Any, timer: Any, column: int, instant: int) -> int:
     """Sleep until the guard before an instant, if it is still to come; 0, or an error of the clock."""
     timespec, until = executive.timespec, instant - executive.guard
     if now_ns(timespec) >= until:
         return 0
     error = sleep_until(timespec, until)
-    add_time(timer, now_ns(timespec) - until)
+    count_time(executive, timer, column, now_ns(timespec) - until)
     return error
 
 
 @helper
-def _poll(executive: Any, wake_up: Any, instant: int) -> None:
+def _poll(executive: Any, wake_up: Any, column: int, instant: int) -> None:
     """Look at the clock until an instant has come, and count how late that is seen."""
     timespec = executive.timespec
     now = now_ns(timespec)
     while now < instant:
         now = now_ns(timespec)
-    add_time(wake_up, now - instant)
+    count_time(executive, wake_up, column, now - instant)
 
 
 @helper
 def _rehearse(executive: Any, deadline: int) -> None:
     """Rehearse the coming cycle, if there is time for it before the deadline.
 
-    Expected is the longest of the last ones: a time that is not met again fades by an eighth in each cycle. After one
-    that ended behind the deadline there is a pause, twice as long each time; a few in a row end the rehearsals.
+    Expected is the longest of the last ones: a time that is not met again fades by an eighth in each cycle. One that
+    the machine interrupts says nothing about the next, which may lack its caches for it: the time expected at most
+    doubles at once, and only after two in a row that ended behind the deadline there is a pause, twice as long each
+    time. Two, because the first one after a pause finds its caches cold and takes longer than all that follow.
     """
     if executive.rehearsal_pause > 0:
         executive.rehearsal_pause -= 1
@@ -141,13 +165,23 @@ def _rehearse(executive: Any, deadline: int) -> None:
     end = now_ns(executive.timespec)
     executive.rehearsed += 1
     if end < deadline:
-        executive.rehearsal_time = max(executive.rehearsal_time, end - begin)
-        executive.rehearsals_late_now = 0
+        took = min(end - begin, 2 * expected) if expected > 0 else end - begin
+        executive.rehearsal_time = max(executive.rehearsal_time, took)
+        executive.rehearsals_late_now = executive.rehearsals_long_now = 0
         return
+    _count_late(executive, end - begin)
+
+
+@helper
+def _count_late(executive: Any, took: int) -> None:
+    """A rehearsal that ended behind the deadline: a pause, or the end of all if none would fit into the whole guard."""
     executive.rehearsals_late += 1
     executive.rehearsals_late_now += 1
-    executive.rehearsal_pause = FIRST_PAUSE << (executive.rehearsals_late_now - 1)
-    if executive.rehearsals_late_now == MOST_LATE:
+    if executive.rehearsals_late_now % 2 == 0:
+        doubled = min(executive.rehearsals_late_now // 2 - 1, 30)
+        executive.rehearsal_pause = min(FIRST_PAUSE << doubled, LONGEST_PAUSE)
+    executive.rehearsals_long_now = executive.rehearsals_long_now + 1 if took > executive.guard else 0
+    if executive.rehearsals_long_now == MOST_LONG:
         executive.rehearse_at = 0
 
 
@@ -157,20 +191,49 @@ def _wait(executive: Any, deadline: int) -> int:
     if now_ns(executive.timespec) >= deadline:
         executive.late += 1
         return 0
-    error = _sleep(executive, executive.timer, deadline)
+    error = _sleep(executive, executive.timer, TIMER, deadline)
     if error == 0:
         if executive.rehearse_at != 0 and executive.guard > 0:
             _rehearse(executive, deadline)
-        _poll(executive, executive.wake_up, deadline)
+        _poll(executive, executive.wake_up, WAKE_UP, deadline)
     return error
 
 
 @helper
-def _measure_bare(executive: Any, deadline: int) -> None:
-    """Wake up halfway to the next deadline, if it is still to come, and count how late that is."""
+def _measure_burst(executive: Any, goal: int) -> None:
+    """Arithmetic that takes as long as the computation of the cycle did, so long as nobody interrupts it."""
+    begin = now_ns(executive.timespec)
+    executive.burst_value = run_burst(begin, executive.burst)
+    took = now_ns(executive.timespec) - begin
+    count_time(executive, executive.reference, REFERENCE, took)
+    executive.burst = next_burst(executive.burst, took, goal)
+
+
+@helper
+def _measure_bare(executive: Any, deadline: int, computed: int) -> None:
+    """Wake up halfway to the next deadline, if it is still to come, and count how late that is; then the burst."""
     halfway = deadline + executive.period // 2
-    if now_ns(executive.timespec) < halfway and _sleep(executive, executive.bare_timer, halfway) == 0:
-        _poll(executive, executive.bare_wake_up, halfway)
+    if now_ns(executive.timespec) >= halfway:
+        return
+    if _sleep(executive, executive.bare_timer, BARE_TIMER, halfway) == 0:
+        _poll(executive, executive.bare_wake_up, BARE_WAKE_UP, halfway)
+        _measure_burst(executive, computed)
+
+
+@helper
+def _run_cycle(executive: Any) -> int:
+    """One cycle and its times; its compute time [ns] is ``computed`` then."""
+    begin = now_ns(executive.timespec)
+    executive.computed = 0
+    executive.code = call_cycle(executive.cycle_at, executive.context_at, executive.done, begin)
+    took = now_ns(executive.timespec) - begin
+    note_time(executive, BEGAN, begin)
+    count_time(executive, executive.compute, CYCLE, took)
+    if executive.computed == 0:
+        executive.computed = took
+    note_time(executive, COMPUTE, executive.computed)
+    executive.done += 1
+    return executive.code  # type: ignore[no-any-return]
 
 
 @helper
@@ -201,16 +264,13 @@ def run_loop(executive_at: int) -> int:
         if executive.end_asked != 0:
             executive.ending = Ending.ASKED
             break
+        executive.row = executive.done
         error = _wait(executive, deadline) if paced else 0
         if error != 0:
             executive.code, executive.ending = error, Ending.CLOCK
             break
-        begin = now_ns(timespec)
-        code = call_cycle(executive.cycle_at, executive.context_at, executive.done, begin)
-        add_time(executive.compute, now_ns(timespec) - begin)
-        executive.done += 1
-        if code != 0:
-            executive.code, executive.ending = code, Ending.CYCLE
+        if _run_cycle(executive) != 0:
+            executive.ending = Ending.CYCLE
         elif executive.done == executive.cycles:
             executive.ending = Ending.COMPLETE
         if executive.ending != Ending.RUNNING:
@@ -219,7 +279,7 @@ def run_loop(executive_at: int) -> int:
         elif paced:
             following = _next_deadline(executive, deadline)
             if executive.bare != 0 and following == deadline + executive.period:
-                _measure_bare(executive, deadline)
+                _measure_bare(executive, deadline, executive.computed)
             deadline = following
     if executive.finish_at != 0:
         call_cycle(executive.finish_at, executive.context_at, executive.done, now_ns(timespec))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.hil.link.link_run import NAMES, LinkReport
+from servotwin.hil.link.link_report import NAMES, LinkReport
 from servotwin.report.substitution_page import Histogram
 
 US = 1e-3  # per ns

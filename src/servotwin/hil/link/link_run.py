@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from servotwin.hil.link.addresses import Address, check_line, check_reach
-from servotwin.hil.link.causes import WORDS, Cause
 from servotwin.hil.link.endpoint import Transport, new_endpoint
 from servotwin.hil.link.handshake import compile_handshake, say_hello
+from servotwin.hil.link.link_report import LinkReport
 from servotwin.hil.link.opening import opened
 from servotwin.hil.link.session import (
     LINGER,
@@ -25,14 +25,14 @@ from servotwin.hil.link.session import (
     link_rehearse,
 )
 from servotwin.hil.link.supervision import TOLERANCE, check_tolerance
-from servotwin.realtime.executive import MOST_LATE, Ending, Overrun, new_executive, run_loop
+from servotwin.realtime.cycle_times import new_rows
+from servotwin.realtime.executive import Ending, Overrun, new_executive, run_loop
 from servotwin.realtime.grants import Grants, check_cpu
-from servotwin.realtime.histogram import bars, read_times
 from servotwin.realtime.rehearsal import KeptMemory
-from servotwin.realtime.thread import run_thread
+from servotwin.realtime.thread import ThreadUse, run_thread
 
 GUARD_NS = 100_000  # before a deadline, in which the clock is polled: three times p99 of a sleep's end
-GUARD_SHARE = 5  # the guard is at most a fifth of a period
+GUARD_SHARE = 4  # the guard is at most a quarter of a period: cycle, bare clock and two guards share it
 WATCHDOG_MARGIN = 0.5  # cycles by which the rig is more patient than the simulator
 
 
@@ -74,6 +74,7 @@ class LinkRun:
     step_at: int = 0
     record_rows: bool = True
     grants: Grants = field(default_factory=Grants)
+    used: ThreadUse = field(default_factory=ThreadUse)
 
     def __post_init__(self) -> None:
         check_reach(self.address, network=self.network, key=self.key)
@@ -98,6 +99,7 @@ class LinkRun:
         link["rows_at"], link["room"] = self.rows.ctypes.data, len(self.rows)
         if self.rig is not None:
             link["rig_at"], link["rig_step_at"] = self.rig.ctypes.data, self.step_at
+        self.times = new_rows(len(self.rows))
         self.executive = new_executive(
             cycle.period_ns,
             self.cycles,
@@ -108,6 +110,8 @@ class LinkRun:
             bare=int(self.bare and self.paced),
             finish_at=link_finish.address,
             guard=min(self.guard_ns, cycle.period_ns // GUARD_SHARE),
+            rows_at=self.times.ctypes.data,
+            room=len(self.times),
         )
         link["executive_at"] = self.executive.ctypes.data
         if self.rehearse and self.paced and cycle.rehearsal:
@@ -141,7 +145,9 @@ class LinkRun:
 
     def _loop(self, look: Callable[[], None]) -> None:
         if self.paced:
-            run_thread(run_loop.address, self.executive, grants=self.grants, cpu=self.cpu, look=look)
+            run_thread(
+                run_loop.address, self.executive, grants=self.grants, used=self.used, cpu=self.cpu, look=look
+            )
         else:
             run_unpaced(self.executive, look)
 
@@ -194,161 +200,3 @@ def run_unpaced(executive: Any, look: Callable[[], None]) -> None:
         ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(finish)(
             int(executive["context_at"][0]), int(executive["done"][0]), 0
         )
-
-
-@dataclass(frozen=True)
-class LinkReport:
-    """How a run went: why it ended, frames by cause, times of the loop."""
-
-    transport: str
-    period_s: float
-    cause: Cause
-    words: str
-    ending: Ending
-    numbers: dict[str, Any]
-    figures: dict[str, tuple[list[float], list[int]]]
-    grants: list[str]
-    rows: Any  # LINK_ROW, one for each cycle
-
-    @property
-    def safe(self) -> bool:
-        """Whether the run went to its safe state before its end."""
-        return self.cause != Cause.NONE
-
-    @classmethod
-    def of(cls, run: LinkRun) -> LinkReport:
-        """The report of a run."""
-        link, executive = run.link[0], run.executive[0]
-        supervision, endpoint = link["supervision"][0], link["endpoint"][0]
-        ending = Ending(int(executive["ending"]))
-        cause = _cause(supervision, executive)
-        names = {
-            "wake_up": executive["wake_up"],
-            "bare_wake_up": executive["bare_wake_up"],
-            "timer": executive["timer"],
-            "bare_timer": executive["bare_timer"],
-            "cycle": executive["compute"],
-            "compute": link["compute"],
-            "response": link["response"],
-        }
-        times = {name: read_times(histogram).plain() for name, histogram in names.items()}
-        numbers = {
-            "cycles": int(executive["done"]),
-            "simulated_cycles": int(link["simulated"]),
-            "overruns": int(executive["overruns"]),
-            "skipped_deadlines": int(executive["skipped"]),
-            "made_up_periods": int(link["made_up"]),
-            "late_starts": int(executive["late"]),
-            "guard_us": int(executive["guard"]) / 1e3,
-            "rehearsals": int(executive["rehearsed"]),
-            "late_rehearsals": int(executive["rehearsals_late"]),
-            "rehearsals_ended": bool(executive["rehearsals_late_now"] >= MOST_LATE),
-            "overrun_policy": Overrun(int(executive["policy"])).name.lower(),
-            "limited_commands": int(link["limited"]),
-            "clean_cycles": int(supervision["clean"]),
-            "disturbed_cycles": int(supervision["disturbed"]),
-            "longest_disturbance_cycles": int(supervision["longest_row"]),
-            "disturbed_by": _by_name(supervision["cycle_causes"]),
-            "frames": {
-                "sent": int(endpoint["sent_frames"]),
-                "accepted": int(endpoint["accepted"]),
-                "not_accepted": _by_name(endpoint["counts"]),
-            },
-            "safe_state": None if cause == Cause.NONE else _safe_state(cause, supervision, ending),
-            "times": times,
-            "system": run.grants.plain(),
-        }
-        figures = {name: bars(histogram) for name, histogram in names.items()}
-        return cls(
-            str(run.address),
-            run.cycle.period_ns * 1e-9,
-            cause,
-            WORDS[cause],
-            ending,
-            numbers,
-            figures,
-            run.grants.lines(),
-            run.rows[: int(link["rows"])].copy(),
-        )
-
-    def columns(self) -> dict[str, Any]:
-        """The cycles as columns of a table: when each began, what disturbed it, whether its command was safe."""
-        first = self.rows["began"][:1]
-        return {
-            "began [s]": (self.rows["began"] - first) * 1e-9 if len(first) else np.zeros(0),
-            "cause": self.rows["cause"],
-            "safe": self.rows["safe"] != 0,
-            "age [cycles]": self.rows["age"],
-        }
-
-    def lines(self) -> list[str]:
-        """In words, for the terminal and the page."""
-        n, times = self.numbers, self.numbers["times"]
-        lines = [
-            f"link {self.transport}: {n['frames']['sent']} commands sent, {n['frames']['accepted']} answers accepted, "
-            f"{n['disturbed_cycles']} of {n['cycles']} cycles disturbed",
-            f"deadlines: {n['overruns']} overruns, {n['skipped_deadlines']} left out, "
-            f"{n['made_up_periods']} made up for, {n['late_starts']} late starts (policy {n['overrun_policy']})",
-        ]
-        for name, text in NAMES.items():
-            if times[name]["count"]:
-                t = times[name]
-                lines.append(
-                    f"{text}: p50 {t['p50_us']:.3g} us, p99 {t['p99_us']:.3g} us, p99.9 {t['p99.9_us']:.3g} us, "
-                    f"max {t['max_us']:.4g} us"
-                )
-        if n["rehearsals_ended"]:
-            lines.append(
-                f"rehearsals ended after {n['rehearsals']}: {n['late_rehearsals']} did not fit into the guard of "
-                f"{n['guard_us']:g} us; cycles found their caches cold"
-            )
-        if self.safe:
-            lines.append(f"safe state: {self.words}")
-        return lines
-
-
-NAMES = {
-    "compute": "compute time (simulation and encoding)",
-    "response": "response (decoding, simulation and encoding)",
-    "cycle": "cycle with the system's calls",
-    "wake_up": "wake-up latency",
-    "bare_wake_up": "wake-up latency of the bare clock",
-    "timer": "end of the sleep, the guard before the deadline",
-    "bare_timer": "end of the sleep of the bare clock",
-}
-
-
-def _by_name(counts: Any) -> dict[str, int]:
-    return {cause.name.lower(): int(counts[cause]) for cause in Cause if counts[cause]}
-
-
-ENDINGS = {
-    Ending.COMPLETE: Cause.NONE,
-    Ending.ASKED: Cause.ENDED,
-    Ending.OVERRUN: Cause.OVERRUN,
-    Ending.CLOCK: Cause.CLOCK,
-}
-
-
-def _cause(supervision: Any, executive: Any) -> Cause:
-    """Why the run ended, NONE only if it is complete; a silence after which late answers came is a delay."""
-    cause = Cause(int(supervision["failed"]))
-    if cause == Cause.SILENCE and supervision["late"] > supervision["failed_late"]:
-        return Cause.DELAY
-    if cause != Cause.NONE:
-        return cause
-    return ENDINGS.get(
-        Ending(int(executive["ending"])), Cause.ENDED if executive["end_asked"] else Cause.LOOP
-    )
-
-
-def _safe_state(cause: Cause, supervision: Any, ending: Ending) -> dict[str, Any]:
-    cycle = int(supervision["failed_cycle"]) if supervision["failed"] else None
-    return {
-        "cause": cause.name.lower(),
-        "words": WORDS[cause],
-        "cycle": cycle,
-        "disturbed_cycles_before": int(supervision["failed_row"]),
-        "longest_answer_ms": round(float(supervision["delay"]) * 1e-6, 3),
-        "ending": ending.name.lower(),
-    }

@@ -203,6 +203,13 @@ def _note(link: Any, endpoint: Any, supervision: Any, cause: int, now: int) -> N
     link.rows += 1
 
 
+@helper
+def _count_compute(link: Any, time_ns: int) -> None:
+    """The compute time of this cycle, for the histogram and for the loop's reference."""
+    add_time(link.compute, time_ns)
+    records_at(link.executive_at, 1, EXECUTIVE)[0].computed = time_ns
+
+
 @callback("int64", "int64", "int64", result="int64")
 def link_cycle(link_at: int, index: int, now: int) -> int:
     """One cycle: receive, judge, simulate, send; ``FINISHED`` when the safe command has been repeated enough."""
@@ -214,14 +221,14 @@ def link_cycle(link_at: int, index: int, now: int) -> int:
         _count_missed(link, index)
     _simulate(link, endpoint, supervision, index)
     if endpoint.transport == Transport.IN_PROCESS:
-        add_time(link.compute, now_ns(endpoint.timespec) - received)
+        _count_compute(link, now_ns(endpoint.timespec) - received)
         at = (link.rig_at, link.command.ctypes.data, link.feedback.ctypes.data)
         span = link.period * 1e-9 if index > 0 else 0.0
         call_piece(link.rig_step_at, at[0], at[1], at[2], link.shafts, 0.0, span)
     else:
         size = write_command(endpoint, link.command[0], now_ns(endpoint.timespec))
         ready = now_ns(endpoint.timespec)
-        add_time(link.compute, ready - received)
+        _count_compute(link, ready - received)
         if supervision.read_at != 0:
             add_time(link.response, ready - supervision.read_at)
         send_frame(endpoint, size)

@@ -34,7 +34,9 @@ from servotwin.hil.records import FREE, STUCK
 
 MOST_CUTS = 4  # of a step: a shaft that turns round after so many stops at the end of the step
 LEAST_CUT = 1e-6  # of a step: a shaft that turns round at once stops at its end
-NEARLY = 1e-2  # of the rate at which a step began: what the line of eq:stopped-shaft may leave of it at its cut
+NEARLY = (
+    1e-2  # of the rate at which a step began: what the line of eq:stopped-shaft may leave of it at its cut
+)
 
 
 @helper

@@ -64,7 +64,9 @@ environment:
     - {kind: function, function: "force.py:counts", memory: 2}
     - {kind: wrench, force: [1 N, 0 N, 0 N]}
 """
-DELTA_ON_THREE = DELTA.split("environment:")[0].replace("[arm1], rig: met-rig,", "[arm1, arm2], rig: met-rig-three,")
+DELTA_ON_THREE = DELTA.split("environment:", maxsplit=1)[0].replace(
+    "[arm1], rig: met-rig,", "[arm1, arm2], rig: met-rig-three,"
+)
 
 
 @pytest.mark.parametrize("wall", [False, True])
